@@ -1,0 +1,213 @@
+/* The syntax tree of jit functions: what the parser makes and the elaborator reads.
+ *
+ * A file yields its top-level definitions that matter: functions (jit or not), `NAME = expr`
+ * assignments, imports. Everything else at top level is passed over by indentation. Nodes live in
+ * the context's arena and are immutable once parsed; every node has its span. Trees are shared
+ * between instantiations of a function. */
+#ifndef TILEC_FRONTEND_AST_H
+#define TILEC_FRONTEND_AST_H
+#include "support/source.h"
+
+/* EXPR_KIND(name): Python's names in lower case where it has one. */
+#define AST_EXPR_KINDS(X)                                                                          \
+    X(name) X(int) X(float) X(string) X(bool) X(none) X(ellipsis) X(tuple) X(list) X(unary)        \
+    X(binary) X(boolop) X(compare) X(ternary) X(call) X(subscript) X(slice) X(attribute)           \
+    X(lambda) X(fstring) X(starred) X(walrus)
+
+#define AST_STMT_KINDS(X)                                                                          \
+    X(expr) X(assign) X(augassign) X(annassign) X(if) X(for) X(while) X(return) X(pass)            \
+    X(break) X(continue) X(assert) X(raise) X(with) X(import) X(def) X(unsupported)
+
+/* AST_OPERATORS(name, text): binary, unary, boolean and comparison operators. */
+#define AST_OPERATORS(X)                                                                           \
+    X(add, "+") X(sub, "-") X(mul, "*") X(div, "/") X(floordiv, "//") X(mod, "%") X(pow, "**")     \
+    X(matmul, "@") X(lshift, "<<") X(rshift, ">>") X(bitand, "&") X(bitor, "|") X(bitxor, "^")     \
+    X(neg, "-") X(pos, "+") X(invert, "~") X(not, "not") X(and, "and") X(or, "or") X(eq, "==")     \
+    X(ne, "!=") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(is, "is") X(isnot, "is not")       \
+    X(in, "in") X(notin, "not in")
+
+typedef enum ExprKind {
+#define X(name) EXPR_##name,
+    AST_EXPR_KINDS(X)
+#undef X
+    EXPR_COUNT
+} ExprKind;
+
+typedef enum StmtKind {
+#define X(name) STMT_##name,
+    AST_STMT_KINDS(X)
+#undef X
+    STMT_COUNT
+} StmtKind;
+
+typedef enum AstOperator {
+#define X(name, text) ASTOP_##name,
+    AST_OPERATORS(X)
+#undef X
+    ASTOP_COUNT
+} AstOperator;
+
+typedef struct Expr Expr;
+typedef struct Stmt Stmt;
+typedef struct FuncDef FuncDef;
+
+typedef struct ExprList {
+    Expr **items;
+    uint32_t count;
+} ExprList;
+
+typedef struct StmtList {
+    Stmt **items;
+    uint32_t count;
+} StmtList;
+
+typedef struct Keyword {
+    Str name; /* empty: **value */
+    Expr *value;
+    Span span;
+} Keyword;
+
+typedef struct Param {
+    Str name;
+    Expr *annotation;    /* NULL: none */
+    Expr *default_value; /* NULL: none */
+    Span span;
+    uint8_t star; /* 1: *args, 2: **kwargs */
+    bool keyword_only;
+} Param;
+
+struct Expr {
+    ExprKind kind;
+    Span span;
+    union {
+        Str name;
+        struct {
+            uint64_t lo, hi; /* the magnitude, 128 bits; literals beyond are an error */
+        } integer;
+        double number;
+        Str string; /* escapes resolved, adjacent literals joined; EXPR_string */
+        bool boolean;
+        ExprList list; /* tuple, list, fstring (parts: EXPR_string and expressions) */
+        struct {
+            AstOperator op;
+            Expr *operand;
+        } unary;
+        struct {
+            AstOperator op;
+            Expr *left, *right;
+        } binary;
+        struct {
+            AstOperator op; /* ASTOP_and, ASTOP_or */
+            ExprList operands;
+        } boolop;
+        struct { /* a < b < c: operands a b c, ops < < */
+            ExprList operands;
+            AstOperator *ops;
+        } compare;
+        struct {
+            Expr *condition, *then_value, *else_value;
+        } ternary;
+        struct {
+            Expr *callee;
+            ExprList args;
+            Keyword *keywords;
+            uint32_t keyword_count;
+        } call;
+        struct {
+            Expr *base, *index; /* x[a, b]: index is a tuple */
+        } subscript;
+        struct {
+            Expr *start, *stop, *step; /* each may be NULL */
+        } slice;
+        struct {
+            Expr *base;
+            Str name;
+            Span name_span;
+        } attribute;
+        struct {
+            Param *params;
+            uint32_t param_count;
+            Expr *body;
+        } lambda;
+        struct { /* starred: *value; walrus: name := value */
+            Expr *value;
+            Str name;
+        } bind;
+    } u;
+};
+
+typedef struct ImportName {
+    Str name, alias; /* alias is never empty; `from x import *` has name "*" */
+    Span span;
+} ImportName;
+
+struct Stmt {
+    StmtKind kind;
+    Span span;
+    union {
+        Expr *expr; /* expr, return (may be NULL), raise (may be NULL) */
+        struct {    /* a = b = value */
+            ExprList targets;
+            Expr *value;
+        } assign;
+        struct {
+            Expr *target;
+            AstOperator op;
+            Expr *value;
+        } augassign;
+        struct {
+            Expr *target, *annotation, *value; /* value may be NULL */
+        } annassign;
+        struct { /* if and while; elif is an if alone in orelse */
+            Expr *condition;
+            StmtList body, orelse;
+        } branch;
+        struct {
+            Expr *target, *iterable;
+            StmtList body, orelse;
+        } loop;
+        struct {
+            Expr *condition, *message; /* message may be NULL */
+        } assertion;
+        struct {
+            ExprList items;
+            StmtList body;
+        } with;
+        struct { /* import a.b as c: names {a.b, c}, module empty, is_from false */
+            Str module; /* with its leading dots */
+            bool is_from;
+            ImportName *names;
+            uint32_t name_count;
+        } import;
+        FuncDef *def;
+        Str construct; /* unsupported: "try", "class", "del", ... its body was skipped */
+    } u;
+};
+
+struct FuncDef {
+    Str name;
+    Span span, name_span;
+    ExprList decorators;
+    Param *params;
+    uint32_t param_count;
+    Expr *returns;  /* NULL: none */
+    Str docstring;  /* also present in body as an expression statement */
+    StmtList body;  /* parsed only for functions the elaborator may need; see parse.h */
+    bool is_jit;    /* a decorator's last name component is `jit` */
+    bool is_constexpr_function; /* ... is `constexpr_function` */
+};
+
+/* One source file. */
+typedef struct AstFile {
+    uint32_t file; /* number in the SourceMap */
+    StmtList body; /* def, import, assign and annassign statements, in order */
+} AstFile;
+
+extern const char *const ast_expr_kind_name[EXPR_COUNT];
+extern const char *const ast_stmt_kind_name[STMT_COUNT];
+extern const char *const ast_operator_text[ASTOP_COUNT];
+
+/* The tree as indented s-expressions, for `--emit ast` and tests. */
+void ast_print_file(const AstFile *file, StrBuf *out);
+void ast_print_function(const FuncDef *function, StrBuf *out);
+#endif

@@ -1,0 +1,49 @@
+/* From source text to Tile IR: parse, find the kernel, evaluate it with compile-time values. */
+#ifndef TILEC_FRONTEND_FRONTEND_H
+#define TILEC_FRONTEND_FRONTEND_H
+#include "frontend/parse.h"
+#include "ir/ir.h"
+
+/* A value or type given by name: `-a x_ptr=*fp32:16`, `-D BLOCK=1024`. */
+typedef struct NamedText {
+    Str name, text;
+} NamedText;
+
+typedef struct ElaborateRequest {
+    uint32_t file;      /* in ctx->sources */
+    Str kernel;         /* empty: the only kernel of the file, else an error listing them */
+    Str signature;      /* Triton's ahead-of-time form, by position; may be empty */
+    const NamedText *types;   /* by name; these win over the signature */
+    uint32_t type_count;
+    const NamedText *defines; /* constexprs by name, Python literals; these win too */
+    uint32_t define_count;
+    const Str *search_paths; /* for imports of other files, after the file's own folder */
+    uint32_t search_path_count;
+    int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
+    int32_t capability;
+} ElaborateRequest;
+
+/* How a parameter of the source arrives at the kernel. */
+typedef struct KernelParam {
+    Str name;
+    bool is_constexpr;   /* not passed at launch; `text` is its value as a Python literal */
+    bool equal_to_one;   /* specialised to 1; still passed */
+    Str text;            /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
+    int64_t divisible;   /* 1 or 16 */
+} KernelParam;
+
+typedef struct Elaborated {
+    Module *module;      /* verified; one function */
+    Func *func;
+    KernelParam *params; /* every parameter of the source, in order */
+    uint32_t param_count;
+    const FuncDef *def;
+} Elaborated;
+
+/* False after errors were reported. `syntax` is the file's tree. */
+bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,
+                        Elaborated *result);
+
+/* The kernels of a file: jit functions that no other jit function of the file calls come first. */
+uint32_t frontend_kernels(const AstFile *syntax, const FuncDef **out, uint32_t capacity);
+#endif

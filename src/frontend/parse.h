@@ -1,0 +1,19 @@
+/* Source text to syntax tree. */
+#ifndef TILEC_FRONTEND_PARSE_H
+#define TILEC_FRONTEND_PARSE_H
+#include "frontend/ast.h"
+#include "support/diag.h"
+
+/* Parses the source numbered `file` of `diags->sources`. Nodes are allocated in `diags->arena`.
+ *
+ * Functions decorated with a jit decorator (or constexpr_function) are parsed whole and their errors
+ * reported. All other top-level code is host code: plain functions, classes, `if` blocks and
+ * anything that does not parse are passed over by indentation without a message, except that simple
+ * `NAME = expr`, `NAME: annotation = expr` and imports are kept when they parse, since kernels refer to
+ * them. Never NULL; check `diags->errors` for success. */
+AstFile *parse_file(Diags *diags, uint32_t file);
+
+/* A single expression, the whole text of source `file`: `-D` values, grid expressions. NULL after an
+ * error was reported. */
+Expr *parse_expression(Diags *diags, uint32_t file);
+#endif

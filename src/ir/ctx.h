@@ -1,0 +1,38 @@
+/* One compilation: arena, sources, diagnostics and interned types, layouts and strings.
+ *
+ * A context belongs to one thread; contexts share nothing. Everything reachable from it dies with
+ * it. Whoever creates a context handles running out of memory in one place:
+ *
+ *     Ctx *ctx = ctx_create();
+ *     if (!ctx || setjmp(ctx->oom)) { ctx_destroy(ctx); return TILE_ERROR_OUT_OF_MEMORY; }
+ */
+#ifndef TILEC_IR_CTX_H
+#define TILEC_IR_CTX_H
+#include "support/diag.h"
+#include "support/str.h"
+
+typedef struct InternTable InternTable;
+
+typedef struct Ctx {
+    Arena arena;
+    jmp_buf oom;
+    SourceMap sources;
+    Diags diags;
+    InternTable *types, *layouts, *strings;
+} Ctx;
+
+/* NULL when out of memory. */
+Ctx *ctx_create(void);
+/* NULL is allowed. */
+void ctx_destroy(Ctx *ctx);
+
+/* The interned copy: equal strings have equal pointers; terminated. */
+Str ctx_intern(Ctx *ctx, Str text);
+
+/* Shorthand: ctx_error(ctx, span, id, ...) reports and is false. */
+#define ctx_diag(ctx, span, ...) diag(&(ctx)->diags, (span), __VA_ARGS__)
+
+/* Interning for types and layouts: returns the stored object equal to the `size` bytes at `key`
+ * (no padding may differ), adding a copy if there is none. */
+const void *intern(Ctx *ctx, InternTable *table, const void *key, size_t size);
+#endif

@@ -1,0 +1,45 @@
+/* The Tile IR interpreter: runs a function on host arrays, exactly and with checks.
+ *
+ * It is the oracle for the passes and code generation, and `tilec run --device cpu`. Programs run one
+ * after another (or in threads when nothing orders them); every access is checked against the exact bounds
+ * of the array its pointer came from; undefined values (masked loads without `other`, bytes never
+ * written) are followed until they reach a store, a branch or an address and reported there. It runs IR at
+ * any stage: layouts change no values, shared buffers are arrays. Floats follow ops.def; f32
+ * approximate functions are computed in double and rounded, so they differ from a GPU in the last bits. */
+#ifndef TILEC_IR_INTERP_H
+#define TILEC_IR_INTERP_H
+#include "ir/ir.h"
+
+typedef struct InterpArray {
+    Str name;
+    void *data; /* not owned; written by stores */
+    size_t bytes;
+    uint8_t *defined; /* one byte per data byte, 1: initialised; NULL: all are. Updated by stores */
+    bool read_only;
+} InterpArray;
+
+typedef struct InterpArg {
+    bool is_array;
+    uint32_t array;     /* index into the arrays; the pointer's value is its base plus byte_offset */
+    int64_t byte_offset;
+    int64_t i;          /* integers, by value */
+    double f;           /* floats, by value */
+} InterpArg;
+
+typedef struct InterpOptions {
+    uint32_t grid[3];
+    unsigned max_reports;    /* findings kept before the run stops; 0: 1 */
+    uint64_t max_steps;      /* ops executed before giving up (endless loops); 0: no limit */
+    StrBuf *output;          /* device_print goes here; NULL: discarded */
+} InterpOptions;
+
+/* One argument per parameter. Findings are diagnostics at the op's span, with program id, element
+ * index, address and bounds. False if there was any. Allocation failures go to ctx->oom. */
+bool interp_run(Func *func, const InterpArg *args, InterpArray *arrays, uint32_t narrays,
+                const InterpOptions *options);
+
+/* Conversions between a float's bits in memory and double, for every float dtype; storing rounds to
+ * nearest even, f8 saturates to the largest finite value (as PTX cvt.satfinite). */
+double float_from_bits(DType dtype, uint64_t bits);
+uint64_t float_to_bits(DType dtype, double value);
+#endif

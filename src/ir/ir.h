@@ -1,0 +1,317 @@
+/* Tile IR: SSA over scalars and tiles with structured control flow.
+ *
+ * Everything lives in the context's arena; ops are never freed singly. Blocks hold ops in a doubly
+ * linked list and end in a terminator; an op owns its regions, each a single block with arguments.
+ * Uses are threaded through the operand arrays, so that replacing a value is O(uses). Field `span`
+ * of an op is always set when it comes from source. One function is one kernel: helpers were inlined.
+ *
+ * The op table is ops.def; build_<op>() below are generated from it. */
+#ifndef TILEC_IR_IR_H
+#define TILEC_IR_IR_H
+#include "ir/type.h"
+
+typedef struct Value Value;
+typedef struct Use Use;
+typedef struct Op Op;
+typedef struct Block Block;
+typedef struct Func Func;
+typedef struct Module Module;
+
+typedef enum Trait {
+    PURE = 1,
+    COMMUTES = 2,
+    CHEAP = 4,
+    READS = 8,
+    WRITES = 16,
+    LREADS = 32,
+    LWRITES = 64,
+    SYNC = 128,
+    TERMINATOR = 256,
+    ELEMENTWISE = 512 /* set by OP_E */
+} Trait;
+
+typedef enum OpCode {
+#define OP(name, ...) OP_##name,
+#define OP_E(name, ...) OP_##name,
+#define OP_R(name, ...) OP_##name,
+#include "ir/ops.def"
+    OP_COUNT
+} OpCode;
+
+/* Attributes */
+
+#define ENUM(kind, c_type) typedef enum c_type {
+#define VALUE(kind, id, text) kind##_##id,
+#define END(kind)                                                                                  \
+    kind##_COUNT                                                                                   \
+    }                                                                                              \
+    CTYPE_##kind;
+#include "ir/attrs.def"
+
+typedef enum AttrKind {
+    ATTR_I64,
+    ATTR_F64,
+    ATTR_BOOL,
+    ATTR_STR,
+    ATTR_INTS,
+#define ENUM(kind, c_type) ATTR_##kind,
+#define VALUE(kind, id, text)
+#define END(kind)
+#include "ir/attrs.def"
+    ATTR_KIND_COUNT
+} AttrKind;
+
+/* Values of an enumerated kind by number; NULL past the end, and for the other kinds. */
+const char *attr_enum_text(AttrKind kind, int64_t value);
+
+typedef struct Ints {
+    const int64_t *ptr;
+    uint32_t len;
+} Ints;
+
+typedef union Attr {
+    int64_t i; /* I64, BOOL and the enumerations */
+    double f;
+    Str s; /* interned */
+    Ints ints;
+} Attr;
+
+typedef int64_t CTYPE_I64;
+typedef double CTYPE_F64;
+typedef bool CTYPE_BOOL;
+typedef Str CTYPE_STR;
+typedef Ints CTYPE_INTS;
+
+enum { OP_MAX_ATTRS = 3, OP_MAX_FIXED = 4 };
+
+typedef enum ResultKind { RESULT_NONE, RESULT_INFERRED, RESULT_STATED, RESULT_VARIADIC } ResultKind;
+
+/* Checks operands, attributes and regions of `op`, and `stated` (RESULT_STATED) or the types in op->out
+ * (RESULT_VARIADIC), reports what is wrong, and gives the result type. The single definition of what an
+ * op accepts: builders assert it, the IR parser and the verifier report it. */
+typedef bool OpRule(Ctx *ctx, const Op *op, const Type *stated, const Type **result);
+
+typedef struct OpInfo {
+    const char *name, *summary;
+    int8_t min_operands, max_operands; /* max -1: variadic */
+    const char *operand_names[OP_MAX_FIXED];
+    int8_t attr_count;
+    AttrKind attr_kinds[OP_MAX_ATTRS];
+    const char *attr_names[OP_MAX_ATTRS];
+    ResultKind results;
+    uint8_t regions;
+    uint32_t traits;
+    OpRule *rule;
+} OpInfo;
+extern const OpInfo op_info[OP_COUNT];
+
+/* Objects */
+
+struct Use {
+    Value *value;
+    Op *user;
+    Use *next, **link; /* list of all uses of `value`; *link points at this use */
+};
+
+struct Value {
+    const Type *type;
+    Op *def;        /* NULL for a block argument */
+    Block *owner;   /* NULL for an op result */
+    uint32_t index; /* among the results or arguments */
+    uint32_t id;    /* number given by func_number(), for side tables */
+    Use *uses;
+    Str name; /* the source's name, a hint for the printer; may be empty */
+};
+
+struct Op {
+    OpCode code;
+    uint32_t nin, nout, nregions;
+    Op *prev, *next;
+    Block *block;
+    Use *in;
+    Value *out;
+    Block **regions;
+    Attr *attrs; /* op_info[code].attr_count of them */
+    Span span;
+};
+
+struct Block {
+    Op *first, *last;
+    Op *parent; /* the op whose region this is; NULL for a function's body */
+    Func *func;
+    Value *args;
+    uint32_t nargs;
+};
+
+/* What the launch promises about an argument, besides its type (the body's block arguments carry
+ * that). An argument specialised to 1 is a constant in the body and stays a parameter. */
+typedef struct FuncParam {
+    Str name;
+    Span span;
+    int64_t divisible; /* multiple of: pointers in bytes, integers in units; 0 and 1: nothing known */
+} FuncParam;
+
+struct Func {
+    Module *module;
+    Func *next;
+    Str name;
+    Span span;
+    Block *body; /* its arguments are the parameters */
+    FuncParam *params;
+    /* Launch shape. 0: the compiler chooses (pass choose-warps). */
+    int32_t num_warps; /* per program: power of two up to 32 */
+    int32_t num_stages;
+    int32_t num_ctas;
+    int32_t max_registers;
+    int32_t programs_per_cta; /* programs that share a CTA, each with num_warps warps of its own */
+    int32_t shared_bytes;     /* per program, once allocated */
+    int32_t capability;       /* 80, 86, 89, 90, 100, 120; 0: no target chosen */
+    bool has_layouts;         /* every tile type has a layout */
+};
+
+struct Module {
+    Ctx *ctx;
+    Func *funcs;
+};
+
+/* Construction */
+
+typedef struct Builder {
+    Ctx *ctx;
+    Block *block;
+    Op *before; /* insert before this op of `block`; NULL: at its end */
+    Span span;
+} Builder;
+
+Module *module_create(Ctx *ctx);
+/* A function with an empty body; params[i] has type types[i]. Arrays are copied. */
+Func *func_create(Module *module, Str name, uint32_t nparams, const FuncParam *params,
+                  const Type *const *types);
+static inline Ctx *func_ctx(const Func *func) {
+    return func->module->ctx;
+}
+Builder builder_at_end(Block *block);
+Builder builder_before(Op *op);
+Builder builder_after(Op *op);
+
+/* A new op at the builder's place; result types must be set (or inferred by op_infer) by the
+ * caller, regions start empty with no arguments. */
+Op *op_create(Builder *builder, OpCode code, uint32_t nin, Value *const *in, uint32_t nout,
+              const Type *const *out_types);
+/* Runs the op's rule; sets the type of an inferred or stated result. False after a report. */
+bool op_infer(Ctx *ctx, Op *op, const Type *stated);
+/* A region's block gets arguments of these types. */
+void block_set_args(Block *block, uint32_t nargs, const Type *const *types);
+Value *block_add_arg(Block *block, const Type *type);
+/* A copy at the builder's place with operands looked up by `map` (values absent from it stay), regions
+ * included; map receives the copied results and arguments. */
+typedef struct ValueMap ValueMap;
+ValueMap *value_map_create(Arena *arena);
+void value_map_set(ValueMap *map, const Value *from, Value *to);
+Value *value_map_get(const ValueMap *map, const Value *from); /* NULL: absent */
+Op *op_clone(Builder *builder, const Op *op, ValueMap *map);
+
+/* Change */
+void op_set_operand(Op *op, uint32_t index, Value *value);
+/* Operands, results and region arguments grow or shrink: pointers to op->in or ->out elements change, and
+ * uses are moved along. */
+void op_add_operand(Op *op, Value *value);
+void op_remove_operand(Op *op, uint32_t index);
+Value *op_add_result(Op *op, const Type *type);
+void op_remove_result(Op *op, uint32_t index);     /* must be unused */
+void block_remove_arg(Block *block, uint32_t index); /* must be unused */
+void value_replace(Value *from, Value *to); /* all uses */
+/* Unlinks the op, with its regions, and drops its uses; its results must be unused. */
+void op_remove(Op *op);
+void op_move_before(Op *op, Op *place);
+
+/* Queries */
+static inline bool op_has(const Op *op, uint32_t traits) {
+    return (op_info[op->code].traits & traits) != 0;
+}
+static inline Value *op_in(const Op *op, uint32_t index) {
+    return op->in[index].value;
+}
+static inline Value *op_out(const Op *op) {
+    return &op->out[0];
+}
+static inline bool value_unused(const Value *value) {
+    return value->uses == NULL;
+}
+static inline Block *value_block(const Value *value) {
+    return value->def ? value->def->block : value->owner;
+}
+/* The constant behind a value: through splat, broadcast, reshape, expand_dims, convert_layout. */
+bool value_int_constant(const Value *value, int64_t *constant);
+bool value_float_constant(const Value *value, double *constant);
+/* Numbers all values of the function from 0 in order of definition; returns how many there are. */
+uint32_t func_number(Func *func);
+/* The op itself or the ancestor of it that stands directly in `block`; NULL if it is elsewhere. */
+Op *op_ancestor_in(Op *op, const Block *block);
+/* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC. */
+uint32_t op_effects(const Op *op);
+static inline bool op_is_pure(const Op *op) {
+    return op_has(op, PURE);
+}
+
+#define block_for_each(op, block_) for (Op *op = (block_)->first; op; op = op->next)
+/* The op may be removed, or moved, in the body. */
+#define block_for_each_safe(op, block_)                                                            \
+    for (Op *op = (block_)->first, *op##_next = op ? op->next : NULL; op;                          \
+         op = op##_next, op##_next = op ? op->next : NULL)
+#define value_for_each_use(use, value_) for (Use *use = (value_)->uses; use; use = use->next)
+/* Pre-order over all ops of a function, regions included; return false to stop. */
+typedef bool OpVisitor(Op *op, void *user);
+bool func_walk(Func *func, OpVisitor *visit, void *user);
+
+/* Text: module_parse(module_print(m)) is m. */
+typedef struct PrintOptions {
+    bool spans; /* ` loc(file:line:column)` after each op */
+} PrintOptions;
+void module_print(const Module *module, const PrintOptions *options, StrBuf *out);
+void op_print(const Op *op, StrBuf *out); /* for messages and the debugger */
+/* Source `file` of ctx->sources; NULL after errors were reported. The result is verified. */
+Module *module_parse(Ctx *ctx, uint32_t file);
+
+/* Every rule, dominance, use lists, terminators, layouts all or none. Reports every violation. */
+bool module_verify(Module *module);
+
+/* One builder per row of ops.def without regions: build_addi(b, x, y) and so on; an absent optional
+ * operand is NULL. A call that breaks the op's rule is a bug of the caller: it is reported as an
+ * internal error diagnostic and aborts debug builds. */
+#define PAR_IN0()
+#define PAR_IN1(a) , Value *a
+#define PAR_IN2(a, b) , Value *a, Value *b
+#define PAR_IN3(a, b, c) , Value *a, Value *b, Value *c
+#define PAR_INO(min, a, b, c) , Value *a, Value *b, Value *c
+#define PAR_INV(xs) , uint32_t n_##xs, Value *const *xs
+#define PAR_AT0()
+#define PAR_AT1(k, n) , CTYPE_##k n
+#define PAR_AT2(k, n, k2, n2) , CTYPE_##k n, CTYPE_##k2 n2
+#define PAR_AT3(k, n, k2, n2, k3, n3) , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3
+#define PAR_OUT0(rule)
+#define PAR_OUT1(rule)
+#define PAR_OUTT(rule) , const Type *type
+#define PAR_OUTV(rule) , uint32_t ntypes, const Type *const *types
+#define RET_OUT0(rule) Op *
+#define RET_OUT1(rule) Value *
+#define RET_OUTT(rule) Value *
+#define RET_OUTV(rule) Op *
+#define OP(name, in, at, out, traits, summary)                                                     \
+    RET_##out build_##name(Builder *builder PAR_##in PAR_##at PAR_##out);
+#define OP_E OP
+#define OP_R(...)
+#include "ir/ops.def"
+
+/* Builders of the ops with regions, made by hand. The regions get their block arguments and stay empty;
+ * the caller fills them and ends them with yield (condition). */
+Op *build_for(Builder *builder, Value *lo, Value *hi, Value *step, uint32_t ninits,
+              Value *const *inits);
+Op *build_while(Builder *builder, uint32_t ninits, Value *const *inits);
+Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *types);
+/* Result types follow from the operands, axis and keep. */
+Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep);
+Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse);
+
+#define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
+#endif

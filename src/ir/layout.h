@@ -1,0 +1,126 @@
+/* Linear layouts: which thread and register holds which element of a tile.
+ *
+ * A layout is a linear map over GF(2) from hardware coordinates (register, lane, warp, block) to the
+ * element's index, given by the images ("bases") of the powers of two of each coordinate:
+ *
+ *     index(register, lane, warp, block) = XOR of the bases whose input bit is set
+ *
+ * The index is the row-major number of the element, so that, all dimensions being powers of two, it
+ * is the concatenation of the dimensions' bits with the last dimension lowest. Hence reshape keeps
+ * a layout as it is, expand_dims too, transpose permutes output bits, and a slice or reduction deletes some.
+ *
+ * A layout of a shared-memory buffer maps an element offset (in coordinate `register`, the only one
+ * with bits) to the index the same way; swizzles are just such maps.
+ *
+ * Layouts are interned in the context: equal layouts have equal pointers. Elements may be held several times
+ * (the map need not be injective), never not at all (a distributed layout is surjective). All
+ * functions are pure and run in microseconds; the algebra follows section 7 of the linear-layout
+ * literature (Zhou et al., "Linear Layouts: Robust Code Generation of Efficient Tensor
+ * Computation Using F2"). */
+#ifndef TILEC_IR_LAYOUT_H
+#define TILEC_IR_LAYOUT_H
+#include "support/str.h"
+
+typedef struct Ctx Ctx;
+
+typedef enum LayoutDim {
+    LAYOUT_REG,
+    LAYOUT_LANE,
+    LAYOUT_WARP,
+    LAYOUT_BLOCK,
+    LAYOUT_DIMS
+} LayoutDim;
+
+enum { LAYOUT_MAX_BASES = 32, LAYOUT_LANE_BITS = 5 };
+
+/* Field order is the order of inputs: register bases first, then lane, warp, block. */
+typedef struct Layout {
+    uint8_t bits[LAYOUT_DIMS]; /* input bits of each coordinate */
+    uint8_t out_bits;          /* log2 of the number of elements */
+    uint32_t basis[LAYOUT_MAX_BASES];
+} Layout;
+
+/* The interned copy of `layout` (unused bases must be zero). Asserts out_bits <= 31 and the sum of bits
+ * <= LAYOUT_MAX_BASES. */
+const Layout *layout_get(Ctx *ctx, const Layout *layout);
+
+/* Constructors. `shape` has `rank` powers of two, dimension 0 slowest. */
+
+/* Triton's blocked layout: each dimension of `order` (fastest first) takes size_per_thread registers, then
+ * threads_per_warp lanes, then warps; a larger tile repeats in registers, a smaller one is replicated
+ * (zero bases). All counts are powers of two; threads_per_warp multiply to 32. */
+const Layout *layout_blocked(Ctx *ctx, int rank, const int64_t *shape,
+                             const int64_t *size_per_thread, const int64_t *threads_per_warp,
+                             const int64_t *warps, const int *order);
+/* Everything in registers of every thread: each thread holds the whole tile. */
+const Layout *layout_replicated(Ctx *ctx, int out_bits, int warp_bits);
+
+/* Shape-changing ops. Each returns the layout of the result given that of the operand. */
+const Layout *layout_transpose(Ctx *ctx, const Layout *layout, int rank, const int64_t *shape,
+                               const int *permutation);
+/* Deletes the index bits in `mask` and closes the gap; register bases that become zero are removed,
+ * lane and warp bases stay as zeros (replicated). Slice, reduction, and the operand of a broadcast. */
+const Layout *layout_drop_bits(Ctx *ctx, const Layout *layout, uint32_t mask);
+/* The index bits of dimension `axis` of a row-major shape, as a mask. */
+uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis);
+/* join: a new lowest dimension of size 2 held in the lowest register bit; split is its inverse. */
+const Layout *layout_join(Ctx *ctx, const Layout *layout);
+
+/* Algebra on raw maps. */
+
+/* The image of one point of all inputs packed register-lowest. */
+uint32_t layout_apply(const Layout *layout, uint32_t reg, uint32_t lane, uint32_t warp,
+                      uint32_t block);
+int layout_rank(const Layout *layout); /* dimension of the image */
+bool layout_is_surjective(const Layout *layout);
+bool layout_is_injective(const Layout *layout);
+/* Bit i set: input bit i (counted over all inputs, register lowest) only repeats elements that
+ * lower inputs hold already. A thread owns its element iff its coordinates are zero in these bits: the
+ * mask for stores, atomics and anything that must happen once. */
+uint32_t layout_free_bits(const Layout *layout);
+/* outer o inner: inner's outputs are outer's inputs (packed). */
+const Layout *layout_compose(Ctx *ctx, const Layout *outer, const Layout *inner);
+/* The inverse of a bijective map (NULL if it is not one): index to packed inputs, as a layout whose only input
+ * coordinate is `register`. */
+const Layout *layout_invert(Ctx *ctx, const Layout *layout);
+/* Left division: layout = tile x quotient where `tile` covers the low register (and lane) bases; NULL
+ * when it does not divide. Right division takes the trailing bases of the last nonempty inputs. */
+const Layout *layout_divide_left(Ctx *ctx, const Layout *layout, const Layout *tile);
+const Layout *layout_divide_right(Ctx *ctx, const Layout *layout, const Layout *tile);
+
+/* For each destination coordinate, a source coordinate that holds the same element: the map C with
+ * src(C(c)) == dst(c), as bases over the packed source coordinate. Identity is preferred, so
+ * that no lane or warp is crossed needlessly. */
+typedef struct LayoutMove {
+    uint8_t dst_bits[LAYOUT_DIMS], src_bits[LAYOUT_DIMS];
+    uint32_t basis[LAYOUT_MAX_BASES]; /* one per destination input bit */
+} LayoutMove;
+LayoutMove layout_move(const Layout *dst, const Layout *src);
+
+/* What a conversion needs, cheapest first. */
+typedef enum LayoutConversion {
+    CONVERT_NOTHING,   /* same registers of the same threads */
+    CONVERT_REGISTERS, /* renaming, selection or copying of registers within each thread */
+    CONVERT_SHUFFLES,  /* within warps */
+    CONVERT_SHARED,    /* crosses warps: through shared memory */
+    CONVERT_CLUSTER    /* crosses blocks of a cluster */
+} LayoutConversion;
+LayoutConversion layout_classify(const Layout *dst, const Layout *src);
+
+/* Consecutive elements (power of two) that a thread holds in consecutive low registers and that are
+ * consecutive in the index: the widest vector access the layout allows, at most `limit`. */
+int layout_vector(const Layout *layout, int limit);
+
+/* Shared memory. `shared` maps element offsets to indices (bijective), `element_bytes` in 1..16. */
+
+/* The shared layout with the fewest bank conflicts for storing in `src` and loading in `dst` with
+ * the widest vectors both allow. */
+const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes);
+/* Elements per access when a thread reads or writes its registers of `dist` in `shared`. */
+int layout_shared_vector(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes);
+/* Wavefronts one warp-wide access of that width needs over the minimum: 1 is conflict-free. */
+int layout_bank_conflicts(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes);
+
+/* {reg = [1, 2], lane = [4, 8, 16, 32, 64], warp = [128, 256]}: parsed back by the IR parser. */
+void layout_print(const Layout *layout, StrBuf *out);
+#endif

@@ -1,0 +1,23 @@
+/* What a GPU of some compute capability offers: one row of targets.def. */
+#ifndef TILEC_IR_TARGET_H
+#define TILEC_IR_TARGET_H
+#include "support/str.h"
+
+typedef struct Target {
+    const char *name; /* sm_90a */
+    int capability;   /* 90 */
+    const char *llvm_cpu, *llvm_features;
+    int shared_per_block, shared_per_sm; /* bytes */
+    int threads_per_sm, blocks_per_sm;
+} Target;
+
+enum { TARGET_REGISTERS_PER_SM = 65536, TARGET_WARP_SIZE = 32, TARGET_MAX_WARPS = 32 };
+
+extern const Target target_table[];
+extern const int target_count;
+
+/* By name ("sm_90a"; "sm_90" finds sm_90a); NULL: unknown. */
+const Target *target_by_name(Str name);
+/* The row whose code runs on a device of this capability (for example 90); NULL: none. */
+const Target *target_by_capability(int capability);
+#endif

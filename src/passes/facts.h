@@ -1,0 +1,29 @@
+/* Facts about integer and pointer values: contiguity, divisibility, constancy, ranges.
+ *
+ * Per dimension of a tile: `contiguous` c: the elements form aligned runs of c consecutive values (for pointers
+ * consecutive elements); `constant` k: aligned runs of k equal values; `divisible` d: the first
+ * element of each contiguous run is a multiple of d (pointers: in bytes). All are powers of two. Scalars have one
+ * dimension of size 1. Computed once for a function by forward data flow to a fixed point. */
+#ifndef TILEC_PASSES_FACTS_H
+#define TILEC_PASSES_FACTS_H
+#include "ir/ir.h"
+
+typedef struct ValueFacts {
+    int64_t contiguous[MAX_RANK], divisible[MAX_RANK], constant[MAX_RANK];
+    bool has_range;
+    int64_t lo, hi; /* signed bounds of every element, inclusive, when has_range */
+} ValueFacts;
+
+typedef struct Facts Facts;
+
+/* Numbers the function's values; valid until the function changes. Lives in `arena`. */
+Facts *facts_compute(Func *func, Arena *arena);
+const ValueFacts *facts_of(const Facts *facts, const Value *value);
+
+/* Elements along the fastest dimension `axis` that one access may take at once: a power of two such that
+ * addresses are contiguous and aligned to the access's size and the mask (may be NULL) is uniform over it, at most
+ * 16 bytes. */
+int facts_access_width(const Facts *facts, const Value *ptr, const Value *mask, int axis);
+/* The dimension along which the pointers are contiguous the furthest; the last if none is. */
+int facts_fastest_dim(const Facts *facts, const Value *ptr);
+#endif

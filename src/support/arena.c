@@ -1,0 +1,77 @@
+#include "support/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ArenaChunk {
+    ArenaChunk *prev;
+    size_t used, capacity;
+    _Alignas(16) char data[];
+};
+
+enum { CHUNK_SIZE = 64 * 1024 };
+
+static _Noreturn void out_of_memory(Arena *arena) {
+    if (arena->oom)
+        longjmp(*arena->oom, 1);
+    abort();
+}
+
+static void push_chunk(Arena *arena, size_t size) {
+    size_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+    size_t total = sizeof(ArenaChunk) + capacity;
+    if (total < capacity || (arena->limit && total > arena->limit - arena->reserved))
+        out_of_memory(arena);
+    ArenaChunk *chunk = malloc(total);
+    if (!chunk)
+        out_of_memory(arena);
+    chunk->prev = arena->top;
+    chunk->used = 0;
+    chunk->capacity = capacity;
+    arena->top = chunk;
+    arena->reserved += total;
+}
+
+void *arena_alloc(Arena *arena, size_t size) {
+    if (size > SIZE_MAX - 15)
+        out_of_memory(arena);
+    size = (size + 15) & ~(size_t)15;
+    if (!arena->top || size > arena->top->capacity - arena->top->used)
+        push_chunk(arena, size);
+    void *block = arena->top->data + arena->top->used;
+    arena->top->used += size;
+    return memset(block, 0, size);
+}
+
+void *arena_array(Arena *arena, size_t count, size_t size) {
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total))
+        out_of_memory(arena);
+    return arena_alloc(arena, total);
+}
+
+void *arena_grow(Arena *arena, const void *old, size_t old_size, size_t new_size) {
+    void *block = arena_alloc(arena, new_size);
+    if (old_size)
+        memcpy(block, old, old_size);
+    return block;
+}
+
+ArenaMark arena_mark(const Arena *arena) {
+    return (ArenaMark){arena->top, arena->top ? arena->top->used : 0};
+}
+
+void arena_rewind(Arena *arena, ArenaMark mark) {
+    while (arena->top != mark.chunk) {
+        ArenaChunk *chunk = arena->top;
+        arena->top = chunk->prev;
+        arena->reserved -= sizeof(ArenaChunk) + chunk->capacity;
+        free(chunk);
+    }
+    if (arena->top)
+        arena->top->used = mark.used;
+}
+
+void arena_free(Arena *arena) {
+    arena_rewind(arena, (ArenaMark){NULL, 0});
+}

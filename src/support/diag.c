@@ -1,0 +1,154 @@
+#include "support/diag.h"
+
+#include <stdio.h>
+
+static const struct {
+    const char *name;
+    Severity severity;
+} diag_table[DIAG_COUNT + 1] = {
+#define DIAG(id, severity, format) [DIAG_##id] = {#id, severity},
+#include "support/diags.def"
+};
+
+static const char *const severity_name[] = {"remark", "warning", "error"};
+
+const char *diag_name(DiagId id) {
+    return diag_table[id].name;
+}
+
+static unsigned error_limit(const Diags *diags) {
+    return diags->max_errors ? diags->max_errors : 20;
+}
+
+bool diag_full(const Diags *diags) {
+    return diags->errors >= error_limit(diags);
+}
+
+bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
+    Severity severity = diag_table[id].severity;
+    bool full = severity == SEV_ERROR && diag_full(diags);
+    diags->errors += severity == SEV_ERROR;
+    diags->warnings += severity == SEV_WARNING;
+    if (full)
+        return false;
+    StrBuf text = strbuf(diags->arena);
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    Diagnostic *diagnostic = ARENA_NEW(diags->arena, Diagnostic);
+    *diagnostic = (Diagnostic){.id = id, .severity = severity, .span = span, .text = text.ptr};
+    if (diags->last)
+        diags->last->next = diagnostic;
+    else
+        diags->first = diagnostic;
+    diags->last = diagnostic;
+    return false;
+}
+
+static void add_note(Diags *diags, Span span, bool is_hint, const char *format, va_list args) {
+    if (!diags->last)
+        return;
+    StrBuf text = strbuf(diags->arena);
+    strbuf_vprintf(&text, format, args);
+    DiagNote *note = ARENA_NEW(diags->arena, DiagNote);
+    *note = (DiagNote){.span = span, .text = text.ptr, .is_hint = is_hint};
+    DiagNote **tail = &diags->last->notes;
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = note;
+}
+
+void diag_hint(Diags *diags, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    add_note(diags, (Span){0}, true, format, args);
+    va_end(args);
+}
+
+void diag_note(Diags *diags, Span span, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    add_note(diags, span, false, format, args);
+    va_end(args);
+}
+
+/* The source line with the span underlined; tabs are kept so that the caret stays in place. */
+static void print_excerpt(const Source *source, Span span, LineColumn at, StrBuf *out) {
+    Str line = source_line(source, at.line);
+    strbuf_printf(out, "%5u | ", at.line);
+    strbuf_add(out, line.ptr, line.len);
+    strbuf_puts(out, "\n      | ");
+    for (uint32_t i = 0; i + 1 < at.column; i++)
+        strbuf_putc(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
+    strbuf_putc(out, '^');
+    size_t width = span.hi > span.lo ? span.hi - span.lo : 1;
+    for (size_t i = 1; i < width && at.column - 1 + i < line.len; i++)
+        strbuf_putc(out, '~');
+    strbuf_putc(out, '\n');
+}
+
+static void print_message(const Diags *diags, Span span, const char *label, const char *text,
+                          StrBuf *out) {
+    const Source *source = source_get(diags->sources, span.file);
+    LineColumn at = {0};
+    if (source) {
+        at = source_locate(source, span.lo);
+        strbuf_printf(out, "%.*s:%u:%u: ", STR_ARG(source->path), at.line, at.column);
+    } else {
+        strbuf_puts(out, "tilec: ");
+    }
+    strbuf_printf(out, "%s: %s\n", label, text);
+    if (source)
+        print_excerpt(source, span, at, out);
+}
+
+void diag_print(const Diags *diags, const Diagnostic *diagnostic, StrBuf *out) {
+    print_message(diags, diagnostic->span, severity_name[diagnostic->severity], diagnostic->text,
+                  out);
+    for (const DiagNote *note = diagnostic->notes; note; note = note->next) {
+        if (note->is_hint)
+            strbuf_printf(out, "      = hint: %s\n", note->text);
+        else
+            print_message(diags, note->span, "note", note->text, out);
+    }
+}
+
+void diag_print_all(const Diags *diags, StrBuf *out) {
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        diag_print(diags, d, out);
+    if (diags->errors > error_limit(diags))
+        strbuf_printf(out, "tilec: %u errors, the first %u shown\n", diags->errors,
+                      error_limit(diags));
+}
+
+static void json_place(const Diags *diags, Span span, StrBuf *out) {
+    const Source *source = source_get(diags->sources, span.file);
+    if (!source)
+        return;
+    LineColumn lo = source_locate(source, span.lo), hi = source_locate(source, span.hi);
+    strbuf_puts(out, ", \"file\": ");
+    strbuf_json(out, source->path);
+    strbuf_printf(out, ", \"line\": %u, \"column\": %u, \"end_line\": %u, \"end_column\": %u",
+                  lo.line, lo.column, hi.line, hi.column);
+}
+
+void diag_json(const Diags *diags, StrBuf *out) {
+    strbuf_putc(out, '[');
+    for (const Diagnostic *d = diags->first; d; d = d->next) {
+        strbuf_printf(out, "%s{\"severity\": \"%s\", \"id\": \"%s\", \"message\": ",
+                      d == diags->first ? "" : ", ", severity_name[d->severity], diag_name(d->id));
+        strbuf_json(out, str_from(d->text));
+        json_place(diags, d->span, out);
+        strbuf_puts(out, ", \"notes\": [");
+        for (const DiagNote *note = d->notes; note; note = note->next) {
+            strbuf_printf(out, "%s{\"kind\": \"%s\", \"message\": ", note == d->notes ? "" : ", ",
+                          note->is_hint ? "hint" : "note");
+            strbuf_json(out, str_from(note->text));
+            json_place(diags, note->span, out);
+            strbuf_putc(out, '}');
+        }
+        strbuf_puts(out, "]}");
+    }
+    strbuf_putc(out, ']');
+}

@@ -1,0 +1,68 @@
+/* Diagnostics are data: a list that the caller prints as text or JSON.
+ *
+ * Every message has an id and a format in diags.def. `diag(diags, span, id, ...)` checks the
+ * arguments against the format at compile time, records the message and returns false, so that
+ * `return diag(...)` reads as "fails with". A hint says what to write instead; a note points at a
+ * second place. */
+#ifndef TILEC_SUPPORT_DIAG_H
+#define TILEC_SUPPORT_DIAG_H
+#include "support/source.h"
+
+typedef enum Severity { SEV_REMARK, SEV_WARNING, SEV_ERROR } Severity;
+
+typedef enum DiagId {
+#define DIAG(id, severity, format) DIAG_##id,
+#include "support/diags.def"
+    DIAG_COUNT
+} DiagId;
+
+#define DIAG(id, severity, format)                                                                 \
+    static const char DIAG_FORMAT_##id[] __attribute__((unused)) = format;
+#include "support/diags.def"
+
+typedef struct DiagNote {
+    struct DiagNote *next;
+    Span span; /* file 0: a hint for the message as a whole */
+    const char *text;
+    bool is_hint;
+} DiagNote;
+
+typedef struct Diagnostic {
+    struct Diagnostic *next;
+    DiagId id;
+    Severity severity;
+    Span span; /* file 0: concerns no place in a source */
+    const char *text;
+    DiagNote *notes;
+} Diagnostic;
+
+typedef struct Diags {
+    Arena *arena;
+    SourceMap *sources;
+    Diagnostic *first, *last;
+    unsigned errors, warnings;
+    unsigned max_errors; /* errors kept; further ones are counted only. 0: 20 */
+} Diags;
+
+/* The name of an id as written in diags.def, for JSON and for tests. */
+const char *diag_name(DiagId id);
+
+bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+#define diag(diags, span, id, ...)                                                                 \
+    diag_emit((diags), (span), DIAG_##id, DIAG_FORMAT_##id __VA_OPT__(, ) __VA_ARGS__)
+
+/* Both add to the last message recorded. */
+void diag_hint(Diags *diags, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void diag_note(Diags *diags, Span span, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* True while no further errors would be kept: the parser stops then. */
+bool diag_full(const Diags *diags);
+
+/* path:line:column: severity: text, the source line, a caret, then notes and hints. */
+void diag_print(const Diags *diags, const Diagnostic *diagnostic, StrBuf *out);
+void diag_print_all(const Diags *diags, StrBuf *out);
+/* A JSON array of {severity, id, message, file, line, column, end_line, end_column, notes}. */
+void diag_json(const Diags *diags, StrBuf *out);
+#endif

@@ -1,0 +1,40 @@
+#include "support/source.h"
+
+uint32_t source_add(SourceMap *map, Str path, Str text) {
+    Source *source = ARENA_NEW(map->arena, Source);
+    source->path = (Str){str_dup(map->arena, path), path.len};
+    source->text = (Str){str_dup(map->arena, text), text.len};
+    vec_push(map->arena, &source->line_starts, 0);
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\n')
+            vec_push(map->arena, &source->line_starts, (uint32_t)(i + 1));
+    vec_push(map->arena, &map->sources, source);
+    return (uint32_t)map->sources.len;
+}
+
+const Source *source_get(const SourceMap *map, uint32_t file) {
+    return file && file <= map->sources.len ? map->sources.data[file - 1] : NULL;
+}
+
+LineColumn source_locate(const Source *source, uint32_t offset) {
+    size_t lo = 0, hi = source->line_starts.len;
+    while (hi - lo > 1) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (source->line_starts.data[mid] <= offset)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return (LineColumn){(uint32_t)lo + 1, offset - source->line_starts.data[lo] + 1};
+}
+
+Str source_line(const Source *source, uint32_t line) {
+    if (line == 0 || line > source->line_starts.len)
+        return STR("");
+    size_t begin = source->line_starts.data[line - 1];
+    size_t end = line < source->line_starts.len ? source->line_starts.data[line] - 1
+                                                : source->text.len;
+    if (end > begin && source->text.ptr[end - 1] == '\r')
+        end--;
+    return (Str){source->text.ptr + begin, end - begin};
+}

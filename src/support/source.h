@@ -1,0 +1,45 @@
+/* Source texts and places in them. A `Span` is a range of bytes of one source; lines and columns
+ * are computed only when something is printed. */
+#ifndef TILEC_SUPPORT_SOURCE_H
+#define TILEC_SUPPORT_SOURCE_H
+#include "support/str.h"
+#include "support/vec.h"
+
+typedef struct Span {
+    uint32_t file;   /* number of the source in its SourceMap; 0: nowhere */
+    uint32_t lo, hi; /* byte offsets, hi exclusive */
+} Span;
+
+typedef struct Source {
+    Str path; /* as given by the user, for messages */
+    Str text; /* not terminated by contract; may hold any bytes */
+    VEC(uint32_t) line_starts;
+} Source;
+
+/* All sources of a compilation, numbered from 1. */
+typedef struct SourceMap {
+    Arena *arena;
+    VEC(Source *) sources;
+} SourceMap;
+
+typedef struct LineColumn {
+    uint32_t line, column; /* both from 1; the column counts bytes */
+} LineColumn;
+
+/* Copies path and text; returns the file number for spans. Texts of 4 GiB and more are the caller's
+ * to refuse. */
+uint32_t source_add(SourceMap *map, Str path, Str text);
+/* NULL for file 0 or an unknown number. */
+const Source *source_get(const SourceMap *map, uint32_t file);
+LineColumn source_locate(const Source *source, uint32_t offset);
+/* The text of a line (from 1) without its newline. */
+Str source_line(const Source *source, uint32_t line);
+
+static inline Span span_join(Span a, Span b) {
+    if (!a.file)
+        return b;
+    if (!b.file || a.file != b.file)
+        return a;
+    return (Span){a.file, a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+#endif

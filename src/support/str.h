@@ -1,0 +1,53 @@
+/* Text: `Str` is a pointer and a length, not terminated; `StrBuf` builds text in an arena. */
+#ifndef TILEC_SUPPORT_STR_H
+#define TILEC_SUPPORT_STR_H
+#include "support/arena.h"
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct Str {
+    const char *ptr;
+    size_t len;
+} Str;
+
+#define STR(literal) ((Str){"" literal, sizeof(literal) - 1})
+/* For "%.*s". */
+#define STR_ARG(s) (int)(s).len, (s).ptr
+
+static inline Str str_from(const char *text) {
+    return (Str){text, strlen(text)};
+}
+static inline bool str_eq(Str a, Str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+static inline bool str_is(Str a, const char *text) {
+    return str_eq(a, str_from(text));
+}
+/* A terminated copy in the arena. */
+char *str_dup(Arena *arena, Str s);
+char *str_format(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The candidate nearest to `word` by edit distance, or -1 when none is near enough to suggest. */
+int str_nearest(Str word, const Str *candidates, size_t count);
+
+typedef struct StrBuf {
+    Arena *arena;
+    char *ptr; /* terminated once anything was added */
+    size_t len, cap;
+} StrBuf;
+
+static inline StrBuf strbuf(Arena *arena) {
+    return (StrBuf){.arena = arena};
+}
+void strbuf_add(StrBuf *buf, const void *data, size_t len);
+void strbuf_puts(StrBuf *buf, const char *text);
+void strbuf_putc(StrBuf *buf, char c);
+void strbuf_printf(StrBuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_vprintf(StrBuf *buf, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+static inline Str strbuf_str(const StrBuf *buf) {
+    return (Str){buf->ptr ? buf->ptr : "", buf->len};
+}
+/* `s` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+void strbuf_json(StrBuf *buf, Str s);
+#endif
