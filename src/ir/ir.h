@@ -82,7 +82,7 @@ typedef bool CTYPE_BOOL;
 typedef Str CTYPE_STR;
 typedef Ints CTYPE_INTS;
 
-enum { OP_MAX_ATTRS = 3, OP_MAX_FIXED = 4 };
+enum { OP_MAX_ATTRS = 4, OP_MAX_FIXED = 4 };
 
 typedef enum ResultKind { RESULT_NONE, RESULT_INFERRED, RESULT_STATED, RESULT_VARIADIC } ResultKind;
 
@@ -289,6 +289,8 @@ bool module_verify(Module *module);
 #define PAR_AT1(k, n) , CTYPE_##k n
 #define PAR_AT2(k, n, k2, n2) , CTYPE_##k n, CTYPE_##k2 n2
 #define PAR_AT3(k, n, k2, n2, k3, n3) , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3
+#define PAR_AT4(k, n, k2, n2, k3, n3, k4, n4)                                                      \
+    , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3, CTYPE_##k4 n4
 #define PAR_OUT0(rule)
 #define PAR_OUT1(rule)
 #define PAR_OUTT(rule) , const Type *type
