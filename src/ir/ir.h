@@ -45,7 +45,7 @@ typedef enum OpCode {
 #define END(kind)                                                                                  \
     kind##_COUNT                                                                                   \
     }                                                                                              \
-    CTYPE_##kind;
+    CTYPE_##kind, CTYPE_OPT_##kind;
 #include "ir/attrs.def"
 
 typedef enum AttrKind {
@@ -76,9 +76,9 @@ typedef union Attr {
     Ints ints;
 } Attr;
 
-typedef int64_t CTYPE_I64;
+typedef int64_t CTYPE_I64, CTYPE_OPT_I64;
 typedef double CTYPE_F64;
-typedef bool CTYPE_BOOL;
+typedef bool CTYPE_BOOL, CTYPE_OPT_BOOL;
 typedef Str CTYPE_STR;
 typedef Ints CTYPE_INTS;
 
@@ -97,6 +97,7 @@ typedef struct OpInfo {
     const char *operand_names[OP_MAX_FIXED];
     int8_t attr_count;
     AttrKind attr_kinds[OP_MAX_ATTRS];
+    bool attr_optional[OP_MAX_ATTRS]; /* left out of the text when zero */
     const char *attr_names[OP_MAX_ATTRS];
     ResultKind results;
     uint8_t regions;
