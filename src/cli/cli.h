@@ -1,0 +1,28 @@
+/* What the subcommands of tilec share. */
+#ifndef TILEC_CLI_CLI_H
+#define TILEC_CLI_CLI_H
+#include "cli/options.h"
+#include "ir/ctx.h"
+
+typedef enum ExitStatus {
+    STATUS_OK = 0,
+    STATUS_INPUT = 1,  /* a source, an argument's value, a file or a result is wrong */
+    STATUS_USAGE = 2,  /* the command line is wrong */
+    STATUS_MACHINE = 3 /* memory, disk, a driver, a GPU or a tool is missing */
+} ExitStatus;
+
+/* argv[0] is the command's name. The context is the command's own; running out of memory in it
+ * ends the process with STATUS_MACHINE. */
+typedef int Command(Ctx *ctx, int argc, char **argv);
+
+#define COMMAND(name, summary) Command command_##name;
+#include "cli/commands.def"
+
+/* Prints the diagnostics recorded since the last call to standard error. */
+void cli_print_diags(Ctx *ctx);
+/* Writes to standard output; a failure is noticed at the end of the process. */
+void cli_write(Str text);
+void cli_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "tilec: error: ..." on standard error; returns STATUS_USAGE. */
+int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#endif
