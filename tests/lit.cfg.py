@@ -1,0 +1,29 @@
+# Text tests: `RUN:` lines in .tir, .tile and .test files. Started by CTest (see CMakeLists.txt here).
+import os
+
+import lit.formats
+
+config.name = "tilec"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".tir", ".tile", ".test", ".ptx"]
+config.excludes = ["Inputs", "corpus", "kernels"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = lit_config.params["exec_root"]
+
+llvm_bin = lit_config.params["llvm_bin"]
+source_dir = os.path.dirname(config.test_source_root)
+config.substitutions += [
+    ("%tilec", lit_config.params["tilec"]),
+    ("%kernels", os.path.join(source_dir, "kernels")),
+    ("%python", "/usr/bin/python3"),
+]
+config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
+config.environment["TILEC_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "CUDA_HOME", "TILEC_PTXAS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+if any(
+    os.access(os.path.join(d, "ptxas"), os.X_OK)
+    for d in os.environ["PATH"].split(os.pathsep) + ["/usr/local/cuda/bin"]
+):
+    config.available_features.add("ptxas")
