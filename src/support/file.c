@@ -1,0 +1,229 @@
+/* Files. A temporary file's name is random and created exclusively: processes on several hosts that
+ * share a network file system cannot meet in one name, as they could with process ids. */
+#include "support/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { READ_STEP = 64 * 1024, NAME_ATTEMPTS = 16 };
+
+const char *file_error_text(Arena *arena, int error) {
+    char text[128];
+    if (strerror_r(error, text, sizeof text) != 0)
+        return str_format(arena, "error %d", error);
+    return str_dup(arena, str_from(text));
+}
+
+Str file_folder(Str path) {
+    size_t len = path.len;
+    while (len && path.ptr[len - 1] != '/')
+        len--;
+    while (len > 1 && path.ptr[len - 1] == '/')
+        len--;
+    return (Str){path.ptr, len};
+}
+
+Str file_name(Str path) {
+    size_t at = path.len;
+    while (at && path.ptr[at - 1] != '/')
+        at--;
+    return (Str){path.ptr + at, path.len - at};
+}
+
+char *file_join(Arena *arena, Str folder, Str name) {
+    if (!folder.len || (name.len && name.ptr[0] == '/'))
+        return str_dup(arena, name);
+    const char *slash = folder.ptr[folder.len - 1] == '/' ? "" : "/";
+    return str_format(arena, "%.*s%s%.*s", STR_ARG(folder), slash, STR_ARG(name));
+}
+
+/* Reads until `size` bytes or the end; the count goes to *got. */
+static int read_bytes(int fd, char *data, size_t size, size_t *got) {
+    *got = 0;
+    while (*got < size) {
+        ssize_t n = read(fd, data + *got, size - *got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno;
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return 0;
+}
+
+static int write_bytes(int fd, Str data) {
+    for (size_t done = 0; done < data.len;) {
+        ssize_t n = write(fd, data.ptr + done, data.len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : EIO;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+/* Reads the whole stream into malloc'ed memory: `expected` is a guess of its size. */
+static int read_stream(int fd, size_t expected, size_t limit, char **out, size_t *out_len) {
+    size_t cap = expected < limit ? expected + 1 : limit + 1, len = 0;
+    char *data = malloc(cap);
+    for (int error = 0; data;) {
+        size_t got;
+        error = read_bytes(fd, data + len, cap - len, &got);
+        len += got;
+        if (!error && len > limit)
+            error = EFBIG;
+        if (error || len < cap) {
+            *out = data;
+            *out_len = len;
+            return error;
+        }
+        size_t larger_cap = cap + (cap > READ_STEP ? cap : READ_STEP);
+        if (larger_cap > limit + 1)
+            larger_cap = limit + 1;
+        char *larger = realloc(data, larger_cap);
+        if (!larger)
+            break;
+        data = larger;
+        cap = larger_cap;
+    }
+    free(data);
+    *out = NULL;
+    return ENOMEM;
+}
+
+int file_read(Arena *arena, const char *path, size_t limit, Str *text) {
+    *text = (Str){"", 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    struct stat info;
+    char *data = NULL;
+    size_t len = 0;
+    int error = fstat(fd, &info) ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+    if (!error && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+        error = EFBIG;
+    if (!error)
+        error = read_stream(fd, S_ISREG(info.st_mode) ? (size_t)info.st_size : READ_STEP, limit,
+                            &data, &len);
+    close(fd);
+    if (!error) {
+        /* The arena may jump away; the heap block must not be lost then. */
+        jmp_buf *outer = arena->oom, here;
+        if (setjmp(here)) {
+            arena->oom = outer;
+            free(data);
+            return ENOMEM;
+        }
+        arena->oom = &here;
+        *text = (Str){str_dup(arena, (Str){data, len}), len};
+        arena->oom = outer;
+    }
+    free(data);
+    return error;
+}
+
+static uint64_t random_bits(void) {
+    uint64_t bits;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == sizeof bits)
+        return bits;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid() << 32 ^
+           (uint64_t)now.tv_sec;
+}
+
+/* A new file in `folder`; its path is written to `name`. Returns a descriptor or minus an errno. */
+static int open_temporary(const char *folder, char *name, size_t size) {
+    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+        snprintf(name, size, "%s/" FILE_TEMPORARY_PREFIX "%016llx.tmp", folder,
+                 (unsigned long long)random_bits());
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd >= 0 ? fd : -errno;
+    }
+    return -EEXIST;
+}
+
+/* Makes a rename durable. File systems that cannot flush folders say EINVAL; the rename stands. */
+static void flush_folder(const char *folder) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+}
+
+static int publish(int fd, const char *temporary, const char *path, Str data) {
+    int error = write_bytes(fd, data);
+    if (!error && fsync(fd) && errno != EINVAL)
+        error = errno;
+    /* Network file systems report a full disk when the file is closed. */
+    if (close(fd) && !error)
+        error = errno;
+    if (!error && rename(temporary, path))
+        error = errno;
+    if (error)
+        unlink(temporary);
+    return error;
+}
+
+static int write_directly(const char *path, Str data) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = write_bytes(fd, data);
+    if (close(fd) && !error)
+        error = errno;
+    return error;
+}
+
+int file_write(Arena *arena, const char *path, Str data) {
+    struct stat info;
+    char target[PATH_MAX];
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
+            return EISDIR;
+        if (!S_ISREG(info.st_mode))
+            return write_directly(path, data);
+        if (!realpath(path, target))
+            return errno;
+        path = target;
+    }
+    Str folder = file_folder(str_from(path));
+    const char *folder_path = folder.len ? str_dup(arena, folder) : ".";
+    size_t size = strlen(folder_path) + sizeof FILE_TEMPORARY_PREFIX + 32;
+    char *temporary = arena_alloc(arena, size);
+    int fd = open_temporary(folder_path, temporary, size);
+    if (fd < 0)
+        return -fd;
+    int error = publish(fd, temporary, path, data);
+    if (!error)
+        flush_folder(folder_path);
+    return error;
+}
+
+int file_make_folder(Arena *arena, const char *path) {
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    int error = errno;
+    struct stat info;
+    if (error == EEXIST)
+        return stat(path, &info) ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    Str parent = file_folder(str_from(path));
+    if (error != ENOENT || !parent.len)
+        return error;
+    error = file_make_folder(arena, str_dup(arena, parent));
+    if (error)
+        return error;
+    return mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+}
