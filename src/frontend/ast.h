@@ -12,7 +12,8 @@
 #define AST_EXPR_KINDS(X)                                                                          \
     X(name) X(int) X(float) X(string) X(bool) X(none) X(ellipsis) X(tuple) X(list) X(unary)        \
     X(binary) X(boolop) X(compare) X(ternary) X(call) X(subscript) X(slice) X(attribute)           \
-    X(lambda) X(fstring) X(starred) X(walrus)
+    X(lambda) X(fstring) X(starred) X(walrus) X(dict) X(set) X(comprehension) X(formatted)         \
+    X(unsupported)
 
 #define AST_STMT_KINDS(X)                                                                          \
     X(expr) X(assign) X(augassign) X(annassign) X(if) X(for) X(while) X(return) X(pass)            \
@@ -25,6 +26,32 @@
     X(neg, "-") X(pos, "+") X(invert, "~") X(not, "not") X(and, "and") X(or, "or") X(eq, "==")     \
     X(ne, "!=") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(is, "is") X(isnot, "is not")       \
     X(in, "in") X(notin, "not in")
+
+/* AST_CONSTRUCTS(id, text, remedy): Python that parses but that no kernel can execute. The parser
+ * keeps the place (STMT_unsupported, EXPR_unsupported, or the node kind itself) so that code in a
+ * branch that is never taken does no harm; who reaches it reports `text` and `remedy`. */
+#define AST_CONSTRUCTS(X)                                                                          \
+    X(try, "`try`", "test the condition with `if` before the operation")                           \
+    X(class, "a class definition", "move the class out of the kernel")                             \
+    X(del, "`del`", "remove the statement; names end with the function")                           \
+    X(global, "`global`", "pass the value as a parameter or return it")                            \
+    X(nonlocal, "`nonlocal`", "pass the value as a parameter or return it")                        \
+    X(async, "`async`", "kernels run to completion; remove `async`")                               \
+    X(await, "`await`", "kernels run to completion; remove `await`")                               \
+    X(yield, "`yield`", "store results with `tl.store` or return a tuple")                         \
+    X(match, "`match`", "use `if` and `elif`")                                                     \
+    X(type, "a type alias", "remove it")                                                           \
+    X(bytes, "a bytes literal", "use an ordinary string")
+
+/* Deepest tree of expressions, and of statements: recursive walks over a tree are safe. */
+enum { AST_MAX_HEIGHT = 500 };
+
+typedef enum AstConstruct {
+#define X(id, text, remedy) CONSTRUCT_##id,
+    AST_CONSTRUCTS(X)
+#undef X
+    CONSTRUCT_COUNT
+} AstConstruct;
 
 typedef enum ExprKind {
 #define X(name) EXPR_##name,
@@ -61,6 +88,14 @@ typedef struct StmtList {
     uint32_t count;
 } StmtList;
 
+/* for target in iterable if condition if condition */
+typedef struct ForClause {
+    Expr *target, *iterable;
+    ExprList conditions;
+} ForClause;
+
+typedef enum ComprehensionForm { COMP_generator, COMP_list, COMP_set, COMP_dict } ComprehensionForm;
+
 typedef struct Keyword {
     Str name; /* empty: **value */
     Expr *value;
@@ -74,10 +109,12 @@ typedef struct Param {
     Span span;
     uint8_t star; /* 1: *args, 2: **kwargs */
     bool keyword_only;
+    bool positional_only;
 } Param;
 
 struct Expr {
     ExprKind kind;
+    uint32_t height; /* of the tree below, at most AST_MAX_HEIGHT; a leaf has 1 */
     Span span;
     union {
         Str name;
@@ -87,7 +124,8 @@ struct Expr {
         double number;
         Str string; /* escapes resolved, adjacent literals joined; EXPR_string */
         bool boolean;
-        ExprList list; /* tuple, list, fstring (parts: EXPR_string and expressions) */
+        ExprList list; /* tuple, list, set; fstring: parts, which are EXPR_string for literal text,
+                          EXPR_formatted for fields with a conversion or format, else expressions */
         struct {
             AstOperator op;
             Expr *operand;
@@ -133,6 +171,23 @@ struct Expr {
             Expr *value;
             Str name;
         } bind;
+        struct {
+            Expr **keys; /* a NULL key: **value */
+            Expr **values;
+            uint32_t count;
+        } dict;
+        struct {
+            ComprehensionForm form;
+            Expr *element, *value; /* value: of a dict comprehension, else NULL */
+            ForClause *clauses;
+            uint32_t clause_count;
+        } comprehension;
+        struct { /* {value!r:spec} in an f-string */
+            Expr *value;
+            Expr *spec;      /* EXPR_fstring or NULL */
+            char conversion; /* 'r', 's', 'a' or 0 */
+        } formatted;
+        AstConstruct construct; /* unsupported */
     } u;
 };
 
@@ -171,6 +226,7 @@ struct Stmt {
         } assertion;
         struct {
             ExprList items;
+            ExprList targets; /* as many as items; NULL where there is no `as` */
             StmtList body;
         } with;
         struct { /* import a.b as c: names {a.b, c}, module empty, is_from false */
@@ -180,7 +236,7 @@ struct Stmt {
             uint32_t name_count;
         } import;
         FuncDef *def;
-        Str construct; /* unsupported: "try", "class", "del", ... its body was skipped */
+        AstConstruct construct; /* unsupported; its body was skipped */
     } u;
 };
 
@@ -200,9 +256,12 @@ struct FuncDef {
 /* One source file. */
 typedef struct AstFile {
     uint32_t file; /* number in the SourceMap */
-    StmtList body; /* def, import, assign and annassign statements, in order */
+    StmtList body; /* def, import, assign and annassign statements, in order; those nested in
+                      top-level `if` and `try` are lifted out (see parse.h) */
 } AstFile;
 
+extern const char *const ast_construct_text[CONSTRUCT_COUNT];
+extern const char *const ast_construct_remedy[CONSTRUCT_COUNT];
 extern const char *const ast_expr_kind_name[EXPR_COUNT];
 extern const char *const ast_stmt_kind_name[STMT_COUNT];
 extern const char *const ast_operator_text[ASTOP_COUNT];
