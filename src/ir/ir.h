@@ -47,6 +47,10 @@ typedef enum OpCode {
     }                                                                                              \
     CTYPE_##kind, CTYPE_OPT_##kind;
 #include "ir/attrs.def"
+#define ENUM(kind, c_type) typedef CTYPE_##kind c_type;
+#define VALUE(kind, id, text)
+#define END(kind)
+#include "ir/attrs.def"
 
 typedef enum AttrKind {
     ATTR_I64,

@@ -1,0 +1,72 @@
+/* Questions about IR: constants, numbering, ancestry, effects, walking. */
+#include "ir/ir.h"
+
+/* The op that makes the elements, past ops that only repeat or rearrange equal elements. */
+static const Op *uniform_source(const Value *value) {
+    const Op *op = value->def;
+    while (op && (op->code == OP_splat || op->code == OP_broadcast || op->code == OP_reshape ||
+                  op->code == OP_expand_dims || op->code == OP_convert_layout))
+        op = op_in(op, 0)->def;
+    return op;
+}
+
+bool value_int_constant(const Value *value, int64_t *constant) {
+    const Op *op = uniform_source(value);
+    if (!op || op->code != OP_constant_int)
+        return false;
+    *constant = op->attrs[0].i;
+    return true;
+}
+
+bool value_float_constant(const Value *value, double *constant) {
+    const Op *op = uniform_source(value);
+    if (!op || op->code != OP_constant_float)
+        return false;
+    *constant = op->attrs[0].f;
+    return true;
+}
+
+static uint32_t number_block(Block *block, uint32_t next) {
+    for (uint32_t i = 0; i < block->nargs; i++)
+        block->args[i].id = next++;
+    block_for_each (op, block) {
+        for (uint32_t i = 0; i < op->nout; i++)
+            op->out[i].id = next++;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            next = number_block(op->regions[i], next);
+    }
+    return next;
+}
+
+uint32_t func_number(Func *func) {
+    return number_block(func->body, 0);
+}
+
+Op *op_ancestor_in(Op *op, const Block *block) {
+    while (op && op->block != block)
+        op = op->block->parent;
+    return op;
+}
+
+uint32_t op_effects(const Op *op) {
+    uint32_t effects = op_info[op->code].traits & (READS | WRITES | LREADS | LWRITES | SYNC);
+    for (uint32_t i = 0; i < op->nregions; i++)
+        block_for_each (inner, op->regions[i])
+            effects |= op_effects(inner);
+    return effects;
+}
+
+static bool walk_block(Block *block, OpVisitor *visit, void *user) {
+    block_for_each (op, block) {
+        if (!visit(op, user))
+            return false;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (!walk_block(op->regions[i], visit, user))
+                return false;
+    }
+    return true;
+}
+
+bool func_walk(Func *func, OpVisitor *visit, void *user) {
+    return walk_block(func->body, visit, user);
+}

@@ -1,0 +1,406 @@
+/* Result rules of memory accesses, products, reductions, control flow and shared buffers. */
+#include "ir/build.h"
+#include "ir/rules.h"
+
+/* Arguments of regions and values passed on */
+
+static const char *types_text(Ctx *ctx, uint32_t count, const Type *const *types) {
+    StrBuf text = strbuf(&ctx->arena);
+    strbuf_puts(&text, "");
+    for (uint32_t i = 0; i < count; i++) {
+        strbuf_puts(&text, i ? ", " : "");
+        strbuf_puts(&text, rule_type_text(ctx, types[i]));
+    }
+    return text.ptr ? text.ptr : "";
+}
+
+static bool want_region_args(Ctx *ctx, const Op *op, uint32_t region, uint32_t count,
+                             const Type *const *types) {
+    const Block *block = op->regions[region];
+    bool ok = block->nargs == count;
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = block->args[i].type == types[i];
+    if (ok)
+        return true;
+    const Type **found = ARENA_ARRAY(&ctx->arena, const Type *, block->nargs);
+    for (uint32_t i = 0; i < block->nargs; i++)
+        found[i] = block->args[i].type;
+    return ctx_diag(ctx, op->span, ir_region_args, op_info[op->code].name, region,
+                    types_text(ctx, block->nargs, found), types_text(ctx, count, types));
+}
+
+/* Operands from `first` on have these types. */
+static bool want_passed_on(Ctx *ctx, const Op *op, uint32_t first, uint32_t count,
+                           const Type *const *types) {
+    bool ok = op->nin == first + count;
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = rule_in(op, first + i) == types[i];
+    if (ok)
+        return true;
+    uint32_t nfound = op->nin > first ? op->nin - first : 0;
+    const Type **found = ARENA_ARRAY(&ctx->arena, const Type *, nfound);
+    for (uint32_t i = 0; i < nfound; i++)
+        found[i] = rule_in(op, first + i);
+    return ctx_diag(ctx, op->span, ir_passed_on, op_info[op->code].name,
+                    types_text(ctx, nfound, found), op_info[op->block->parent->code].name,
+                    types_text(ctx, count, types));
+}
+
+/* The types of operands (first..) as an array. */
+static const Type **operand_types(Ctx *ctx, const Op *op, uint32_t first) {
+    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, op->nin - first + 1);
+    for (uint32_t i = first; i < op->nin; i++)
+        types[i - first] = rule_in(op, i);
+    return types;
+}
+
+/* Results are as many as `types` and have them. */
+static bool want_results(Ctx *ctx, const Op *op, uint32_t count, const Type *const *types) {
+    if (op->nout != count)
+        return ctx_diag(ctx, op->span, ir_result_count, op_info[op->code].name, op->nout, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (op->out[i].type != types[i])
+            return ctx_diag(ctx, op->span, ir_result_type, op_info[op->code].name,
+                            rule_type_text(ctx, op->out[i].type), rule_type_text(ctx, types[i]));
+    return true;
+}
+
+/* Conditions, anything, nothing */
+
+bool rule_none(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return true;
+}
+
+bool rule_any(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (rule_in(op, i)->kind == TYPE_BUFFER)
+            return rule_bad_operand(ctx, op, i, "a scalar or a tile");
+    return true;
+}
+
+static bool is_condition(const Type *type) {
+    return type_is_bool(type) && type->rank == 0;
+}
+
+bool rule_bool_scalar(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return is_condition(rule_in(op, 0)) || rule_bad_operand(ctx, op, 0, "a scalar i1");
+}
+
+bool rule_bool_any(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return type_is_bool(rule_in(op, 0)) || rule_bad_operand(ctx, op, 0, "i1 or a tile of i1");
+}
+
+/* Global memory */
+
+/* Attribute `width`: see ops.def. */
+static bool want_width(Ctx *ctx, const Op *op, int attr, const Type *value) {
+    int64_t width = op->attrs[attr].i;
+    if (width == 0 || width == 1)
+        return true;
+    if (width < 0 || (width & (width - 1)) || width * type_element_bytes(value) > 16 || width > 16)
+        return rule_bad_attr(ctx, op, attr, "a power of two of at most 16 bytes");
+    return (value->layout && layout_vector(value->layout, (int)width) >= width) ||
+           rule_bad_attr(ctx, op, attr, "at most the consecutive elements that the layout holds");
+}
+
+bool rule_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *ptr = rule_in(op, 0);
+    if (!type_is_pointer(ptr))
+        return rule_bad_operand(ctx, op, 0, "pointers");
+    *result = rule_pointee(ctx, ptr);
+    if (op->nin > 1 && !rule_want_mask(ctx, op, 1, 0))
+        return false;
+    if (op->nin > 2 && rule_in(op, 2) != *result)
+        return rule_bad_pair(ctx, op, 0, 2, "pointers and what they point at");
+    return want_width(ctx, op, 3, *result);
+}
+
+bool rule_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *ptr = rule_in(op, 0);
+    if (!type_is_pointer(ptr))
+        return rule_bad_operand(ctx, op, 0, "pointers");
+    if (rule_in(op, 1) != rule_pointee(ctx, ptr))
+        return rule_bad_pair(ctx, op, 0, 1, "pointers and what they point at");
+    if (op->nin > 2 && !rule_want_mask(ctx, op, 2, 0))
+        return false;
+    return want_width(ctx, op, 2, rule_in(op, 1));
+}
+
+/* Element types that PTX red and atom take for an operation. */
+static bool atomic_takes(AtomicOp kind, DType dtype) {
+    int bits = dtype_info[dtype].bits;
+    switch (kind) {
+    case RMW_FADD:
+        return dtype_is_float(dtype) && bits >= 16;
+    case RMW_XCHG:
+        return bits >= 32;
+    case RMW_ADD:
+    case RMW_SMAX:
+    case RMW_UMAX:
+    case RMW_SMIN:
+    case RMW_UMIN:
+    case RMW_AND:
+    case RMW_OR:
+    case RMW_XOR:
+        return dtype_is_int(dtype) && bits >= 32;
+    case RMW_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool rule_atomic_rmw(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *ptr = rule_in(op, 0);
+    if (!type_is_pointer(ptr))
+        return rule_bad_operand(ctx, op, 0, "pointers");
+    *result = rule_pointee(ctx, ptr);
+    if (rule_in(op, 1) != *result)
+        return rule_bad_pair(ctx, op, 0, 1, "pointers and what they point at");
+    if (!atomic_takes((AtomicOp)op->attrs[0].i, ptr->dtype))
+        return rule_bad_operand(ctx, op, 1,
+                                "i32 or i64 (fadd: f16, bf16, f32 or f64; xchg: 32 or 64 bits)");
+    return op->nin <= 2 || rule_want_mask(ctx, op, 2, 0);
+}
+
+bool rule_atomic_cas(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *ptr = rule_in(op, 0);
+    if (!type_is_pointer(ptr) || dtype_info[ptr->dtype].bits < 16)
+        return rule_bad_operand(ctx, op, 0, "pointers to 16, 32 or 64 bits");
+    *result = rule_pointee(ctx, ptr);
+    for (uint32_t i = 1; i < 3; i++)
+        if (rule_in(op, i) != *result)
+            return rule_bad_pair(ctx, op, 0, i, "pointers and what they point at");
+    return true;
+}
+
+/* Reductions and products */
+
+/* Equal shapes and an axis; the attribute `axis` is the first one. */
+static bool want_tiles_and_axis(Ctx *ctx, const Op *op) {
+    if (op->nin == 0)
+        return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, 0u,
+                        "at least one");
+    for (uint32_t i = 0; i < op->nin; i++) {
+        if (!type_is_tile(rule_in(op, i)))
+            return rule_bad_operand(ctx, op, i, "a tile");
+        if (!rule_want_same_shape(ctx, op, 0, i))
+            return false;
+    }
+    return (op->attrs[0].i >= 0 && op->attrs[0].i < rule_in(op, 0)->rank) ||
+           rule_bad_attr(ctx, op, 0, "a dimension of the operands");
+}
+
+static const Type *element_scalar(Ctx *ctx, const Type *tile) {
+    return type_get(ctx, tile->kind, tile->dtype, 0, NULL, NULL);
+}
+
+/* The combining region takes a_1..a_n, b_1..b_n. */
+static bool want_combiner(Ctx *ctx, const Op *op) {
+    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, 2 * (size_t)op->nin);
+    for (uint32_t i = 0; i < op->nin; i++)
+        types[i] = types[op->nin + i] = element_scalar(ctx, rule_in(op, i));
+    return want_region_args(ctx, op, 0, 2 * op->nin, types);
+}
+
+const Type *reduce_result_type(Ctx *ctx, const Type *type, int axis, int64_t keep) {
+    int64_t shape[MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < type->rank; i++) {
+        if (i != axis)
+            shape[rank++] = type->shape[i];
+        else if (keep)
+            shape[rank++] = (int64_t)1 << __builtin_popcountll((uint64_t)keep);
+    }
+    const Layout *layout = NULL;
+    if (type->layout && rank) {
+        uint32_t mask = layout_dim_mask(type->rank, type->shape, axis);
+        uint32_t kept = mask ? (uint32_t)keep << __builtin_ctz(mask) : 0;
+        layout = layout_drop_bits(ctx, type->layout, mask & ~kept);
+    }
+    return type_get(ctx, type->kind, type->dtype, rank, shape, layout);
+}
+
+bool rule_reduce(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!want_tiles_and_axis(ctx, op))
+        return false;
+    int axis = (int)op->attrs[0].i;
+    int64_t keep = op->attrs[1].i;
+    if (keep < 0 || keep >= rule_in(op, 0)->shape[axis])
+        return rule_bad_attr(ctx, op, 1, "a mask of index bits of the axis");
+    const Type **types = operand_types(ctx, op, 0);
+    for (uint32_t i = 0; i < op->nin; i++)
+        types[i] = reduce_result_type(ctx, types[i], axis, keep);
+    return want_results(ctx, op, op->nin, types) && want_combiner(ctx, op);
+}
+
+bool rule_scan(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return want_tiles_and_axis(ctx, op) &&
+           want_results(ctx, op, op->nin, operand_types(ctx, op, 0)) && want_combiner(ctx, op);
+}
+
+static bool is_f8(DType dtype) {
+    return dtype == DT_F8E4M3 || dtype == DT_F8E5M2;
+}
+
+/* Products of these element types may be summed in `acc`. */
+static bool dot_takes(DType a, DType b, DType acc) {
+    if (a != b && !(is_f8(a) && is_f8(b)))
+        return false;
+    switch (a) {
+    case DT_I8:
+        return acc == DT_I32;
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+    case DT_F16:
+        return acc == DT_F16 || acc == DT_F32;
+    case DT_BF16:
+    case DT_F32:
+        return acc == DT_F32;
+    case DT_F64:
+        return acc == DT_F64;
+    case DT_I1:
+    case DT_I16:
+    case DT_I32:
+    case DT_I64:
+    case DT_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool rule_dot(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *a = rule_in(op, 0), *b = rule_in(op, 1), *acc = rule_in(op, 2);
+    *result = acc;
+    for (uint32_t i = 0; i < 3; i++)
+        if (rule_in(op, i)->kind != TYPE_NUMBER || rule_in(op, i)->rank < 2)
+            return rule_bad_operand(ctx, op, i, "a tile of numbers of rank 2 or more");
+    int m = a->rank - 2, n = a->rank - 1;
+    if (a->rank != b->rank || a->shape[n] != b->shape[m])
+        return rule_bad_pair(ctx, op, 0, 1, "shapes [.., M, K] and [.., K, N]");
+    bool fits =
+        acc->rank == a->rank && acc->shape[m] == a->shape[m] && acc->shape[n] == b->shape[n];
+    for (int i = 0; fits && i < m; i++)
+        fits = a->shape[i] == b->shape[i] && a->shape[i] == acc->shape[i];
+    if (!fits)
+        return rule_bad_pair(ctx, op, 1, 2, "shapes [.., K, N] and [.., M, N]");
+    if (!a->layout != !b->layout || !a->layout != !acc->layout)
+        return rule_bad_pair(ctx, op, 0, 2, "layouts in all operands or in none");
+    if (!dot_takes(a->dtype, b->dtype, DT_I32) && !dot_takes(a->dtype, b->dtype, DT_F32) &&
+        !dot_takes(a->dtype, b->dtype, DT_F64))
+        return rule_bad_pair(ctx, op, 0, 1, "equal i8, f16, bf16, f32 or f64, or any f8");
+    if (!dot_takes(a->dtype, b->dtype, acc->dtype))
+        return rule_bad_pair(ctx, op, 0, 2,
+                             "an accumulator of i32 for i8, f64 for f64, else f32 "
+                             "(f16 and f8: f16 too)");
+    return op->attrs[1].i >= 0 || rule_bad_attr(ctx, op, 1, "0 or more");
+}
+
+/* Control flow */
+
+bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (op->nin < FOR_FIXED_OPERANDS)
+        return ctx_diag(ctx, op->span, ir_operand_count, "for", op->nin, "lo, hi and step");
+    const Type *index = rule_in(op, 0);
+    if (index != type_scalar(ctx, DT_I32) && index != type_scalar(ctx, DT_I64))
+        return rule_bad_operand(ctx, op, 0, "i32 or i64");
+    if (!rule_want_equal(ctx, op, 0, 1) || !rule_want_equal(ctx, op, 0, 2) ||
+        !rule_any(ctx, op, NULL, result))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (op->attrs[i].i < 0 || op->attrs[i].i > INT32_MAX)
+            return rule_bad_attr(ctx, op, i, "0 or more");
+    /* Carried values start one place after the step: that place is the index's. */
+    const Type **types = operand_types(ctx, op, FOR_FIXED_OPERANDS - 1);
+    types[0] = index;
+    uint32_t carried = op->nin - FOR_FIXED_OPERANDS;
+    return want_results(ctx, op, carried, types + 1) &&
+           want_region_args(ctx, op, 0, carried + 1, types);
+}
+
+bool rule_while(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!rule_any(ctx, op, NULL, result))
+        return false;
+    const Type **types = operand_types(ctx, op, 0);
+    return want_results(ctx, op, op->nin, types) && want_region_args(ctx, op, 0, op->nin, types) &&
+           want_region_args(ctx, op, 1, op->nin, types);
+}
+
+bool rule_if(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!is_condition(rule_in(op, 0)))
+        return rule_bad_operand(ctx, op, 0, "a scalar i1");
+    for (uint32_t i = 0; i < op->nout; i++)
+        if (!op->out[i].type || op->out[i].type->kind == TYPE_BUFFER)
+            return rule_bad_result(ctx, op, op->out[i].type, "scalars or tiles");
+    return want_region_args(ctx, op, 0, 0, NULL) && want_region_args(ctx, op, 1, 0, NULL);
+}
+
+bool rule_yield(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Op *parent = op->block->parent;
+    if (!parent || (parent->code == OP_while && op->block == parent->regions[0]))
+        return ctx_diag(ctx, op->span, ir_place, "yield",
+                        parent ? "the first region of a 'while'" : "the body of the function",
+                        "in a region that passes values on");
+    bool combines = parent->code == OP_reduce || parent->code == OP_scan;
+    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, parent->nout);
+    for (uint32_t i = 0; i < parent->nout; i++)
+        types[i] = combines ? element_scalar(ctx, parent->out[i].type) : parent->out[i].type;
+    return want_passed_on(ctx, op, 0, parent->nout, types);
+}
+
+bool rule_condition(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Op *parent = op->block->parent;
+    if (!parent || parent->code != OP_while || op->block != parent->regions[0])
+        return ctx_diag(ctx, op->span, ir_place, "condition",
+                        parent ? op_info[parent->code].name : "the body of the function",
+                        "the first region of a 'while'");
+    if (op->nin == 0)
+        return ctx_diag(ctx, op->span, ir_operand_count, "condition", 0u, "at least the i1");
+    if (!is_condition(rule_in(op, 0)))
+        return rule_bad_operand(ctx, op, 0, "a scalar i1");
+    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, parent->nout);
+    for (uint32_t i = 0; i < parent->nout; i++)
+        types[i] = parent->out[i].type;
+    return want_passed_on(ctx, op, 1, parent->nout, types);
+}
+
+/* Layouts and shared memory */
+
+bool rule_convert_layout(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *x = rule_in(op, 0);
+    *result = stated;
+    if (!type_is_tile(x) || !x->layout)
+        return rule_bad_operand(ctx, op, 0, "a tile with a layout");
+    return (stated && stated->layout && type_with_layout(ctx, stated, x->layout) == x &&
+            stated->layout->out_bits == x->layout->out_bits) ||
+           rule_bad_result(ctx, op, stated, "the operand's type with another layout");
+}
+
+bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = stated;
+    if (!stated || stated->kind != TYPE_BUFFER || stated->rank == 0)
+        return rule_bad_result(ctx, op, stated, "a buffer of rank 1 or more");
+    return (op->attrs[0].i >= -1 && op->attrs[0].i <= INT32_MAX) ||
+           rule_bad_attr(ctx, op, 0, "-1 or an offset in bytes");
+}
+
+/* A tile and a buffer that hold the same elements, each in its layout. */
+static bool holds_same(const Type *tile, const Type *buffer) {
+    return tile->kind == TYPE_NUMBER && tile->dtype == buffer->dtype &&
+           tile->rank == buffer->rank && tile->rank > 0 &&
+           memcmp(tile->shape, buffer->shape, sizeof tile->shape) == 0;
+}
+
+bool rule_local_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (rule_in(op, 1)->kind != TYPE_BUFFER)
+        return rule_bad_operand(ctx, op, 1, "a buffer");
+    return holds_same(rule_in(op, 0), rule_in(op, 1)) ||
+           rule_bad_pair(ctx, op, 0, 1, "a tile of numbers and a buffer of its shape");
+}
+
+bool rule_local_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = stated;
+    if (rule_in(op, 0)->kind != TYPE_BUFFER)
+        return rule_bad_operand(ctx, op, 0, "a buffer");
+    return (stated && holds_same(stated, rule_in(op, 0))) ||
+           rule_bad_result(ctx, op, stated, "a tile of the buffer's shape and numbers");
+}
