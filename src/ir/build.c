@@ -90,26 +90,28 @@ static void normalize_int_constant(Op *op) {
         op->attrs[0].i = (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
-static bool operand_count_fits(Ctx *ctx, const Op *op) {
+static bool counts_fit(Ctx *ctx, const Op *op) {
     const OpInfo *info = &op_info[op->code];
-    if (info->max_operands < 0 ||
-        (op->nin >= (uint32_t)info->min_operands && op->nin <= (uint32_t)info->max_operands))
-        return true;
-    const char *wanted =
-        info->min_operands == info->max_operands
-            ? str_format(&ctx->arena, "%d", info->min_operands)
-            : str_format(&ctx->arena, "%d to %d", info->min_operands, info->max_operands);
-    return ctx_diag(ctx, op->span, ir_operand_count, info->name, op->nin, wanted);
+    uint32_t nout = info->results != RESULT_NONE;
+    if (info->max_operands >= 0 &&
+        (op->nin < (uint32_t)info->min_operands || op->nin > (uint32_t)info->max_operands)) {
+        char wanted[32];
+        if (info->min_operands == info->max_operands)
+            snprintf(wanted, sizeof wanted, "%d", info->min_operands);
+        else
+            snprintf(wanted, sizeof wanted, "%d to %d", info->min_operands, info->max_operands);
+        return ctx_diag(ctx, op->span, ir_operand_count, info->name, op->nin, wanted);
+    }
+    if (info->results != RESULT_VARIADIC && op->nout != nout)
+        return ctx_diag(ctx, op->span, ir_result_count, info->name, op->nout, nout);
+    return true;
 }
 
 bool op_check(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    const OpInfo *info = &op_info[op->code];
-    uint32_t nout = info->results != RESULT_NONE;
-    if (!operand_count_fits(ctx, op))
-        return false;
-    if (info->results != RESULT_VARIADIC && op->nout != nout)
-        return ctx_diag(ctx, op->span, ir_result_count, info->name, op->nout, nout);
-    return info->rule(ctx, op, stated, result);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    bool ok = counts_fit(ctx, op) && op_info[op->code].rule(ctx, op, stated, result);
+    arena_rewind(&ctx->scratch, mark);
+    return ok;
 }
 
 bool op_infer(Ctx *ctx, Op *op, const Type *stated) {

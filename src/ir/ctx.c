@@ -84,6 +84,8 @@ __attribute__((noinline)) static bool ctx_init(Ctx *ctx) {
     ctx->types = intern_table_create(&ctx->arena);
     ctx->layouts = intern_table_create(&ctx->arena);
     ctx->strings = intern_table_create(&ctx->arena);
+    /* The scratch arena keeps its first chunk: marks are taken and rewound for every op. */
+    arena_alloc(&ctx->scratch, 1);
     return true;
 }
 
@@ -91,7 +93,7 @@ Ctx *ctx_create(void) {
     Ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return NULL;
-    ctx->arena.oom = &ctx->oom;
+    ctx->arena.oom = ctx->scratch.oom = &ctx->oom;
     if (ctx_init(ctx))
         return ctx;
     ctx_destroy(ctx);
@@ -101,6 +103,7 @@ Ctx *ctx_create(void) {
 void ctx_destroy(Ctx *ctx) {
     if (!ctx)
         return;
+    arena_free(&ctx->scratch);
     arena_free(&ctx->scratch);
     arena_free(&ctx->arena);
     free(ctx);

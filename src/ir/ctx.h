@@ -15,6 +15,7 @@ typedef struct InternTable InternTable;
 
 typedef struct Ctx {
     Arena arena;
+    Arena scratch; /* of the pass that runs: it takes a mark and rewinds to it */
     jmp_buf oom;
     SourceMap sources;
     Diags diags;

@@ -1,7 +1,8 @@
 /* Result rules of constants, shape changes and elementwise ops, and the reports all rules share.
  *
  * A rule sees types with layouts or without: before layouts are chosen every layout is NULL, and
- * comparing layouts compares NULL with NULL. */
+ * comparing layouts compares NULL with NULL. Whatever a rule allocates for a message or a
+ * comparison is in the scratch arena; op_check releases it. */
 #include "ir/rules.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 const char *rule_type_text(Ctx *ctx, const Type *type) {
     if (!type)
         return "no type";
-    StrBuf text = strbuf(&ctx->arena);
+    StrBuf text = strbuf(&ctx->scratch);
     type_print(type, &text);
     return text.ptr;
 }
@@ -18,7 +19,7 @@ const char *rule_type_text(Ctx *ctx, const Type *type) {
 const char *rule_operand_name(Ctx *ctx, const Op *op, uint32_t index) {
     const OpInfo *info = &op_info[op->code];
     if (info->max_operands < 0)
-        return str_format(&ctx->arena, "%s[%u]", info->operand_names[0], index);
+        return str_format(&ctx->scratch, "%s[%u]", info->operand_names[0], index);
     return info->operand_names[index];
 }
 
@@ -44,7 +45,7 @@ bool rule_bad_result(Ctx *ctx, const Op *op, const Type *stated, const char *wan
 }
 
 static const char *attr_text(Ctx *ctx, AttrKind kind, Attr attr) {
-    StrBuf text = strbuf(&ctx->arena);
+    StrBuf text = strbuf(&ctx->scratch);
     if (kind == ATTR_F64) {
         strbuf_printf(&text, "%g", attr.f);
     } else if (kind == ATTR_STR) {

@@ -5,7 +5,7 @@
 /* Arguments of regions and values passed on */
 
 static const char *types_text(Ctx *ctx, uint32_t count, const Type *const *types) {
-    StrBuf text = strbuf(&ctx->arena);
+    StrBuf text = strbuf(&ctx->scratch);
     strbuf_puts(&text, "");
     for (uint32_t i = 0; i < count; i++) {
         strbuf_puts(&text, i ? ", " : "");
@@ -22,7 +22,7 @@ static bool want_region_args(Ctx *ctx, const Op *op, uint32_t region, uint32_t c
         ok = block->args[i].type == types[i];
     if (ok)
         return true;
-    const Type **found = ARENA_ARRAY(&ctx->arena, const Type *, block->nargs);
+    const Type **found = ARENA_ARRAY(&ctx->scratch, const Type *, block->nargs);
     for (uint32_t i = 0; i < block->nargs; i++)
         found[i] = block->args[i].type;
     return ctx_diag(ctx, op->span, ir_region_args, op_info[op->code].name, region,
@@ -38,7 +38,7 @@ static bool want_passed_on(Ctx *ctx, const Op *op, uint32_t first, uint32_t coun
     if (ok)
         return true;
     uint32_t nfound = op->nin > first ? op->nin - first : 0;
-    const Type **found = ARENA_ARRAY(&ctx->arena, const Type *, nfound);
+    const Type **found = ARENA_ARRAY(&ctx->scratch, const Type *, nfound);
     for (uint32_t i = 0; i < nfound; i++)
         found[i] = rule_in(op, first + i);
     return ctx_diag(ctx, op->span, ir_passed_on, op_info[op->code].name,
@@ -48,7 +48,7 @@ static bool want_passed_on(Ctx *ctx, const Op *op, uint32_t first, uint32_t coun
 
 /* The types of operands (first..) as an array. */
 static const Type **operand_types(Ctx *ctx, const Op *op, uint32_t first) {
-    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, op->nin - first + 1);
+    const Type **types = ARENA_ARRAY(&ctx->scratch, const Type *, op->nin - first + 1);
     for (uint32_t i = first; i < op->nin; i++)
         types[i - first] = rule_in(op, i);
     return types;
@@ -196,7 +196,7 @@ static const Type *element_scalar(Ctx *ctx, const Type *tile) {
 
 /* The combining region takes a_1..a_n, b_1..b_n. */
 static bool want_combiner(Ctx *ctx, const Op *op) {
-    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, 2 * (size_t)op->nin);
+    const Type **types = ARENA_ARRAY(&ctx->scratch, const Type *, 2 * (size_t)op->nin);
     for (uint32_t i = 0; i < op->nin; i++)
         types[i] = types[op->nin + i] = element_scalar(ctx, rule_in(op, i));
     return want_region_args(ctx, op, 0, 2 * op->nin, types);
@@ -341,7 +341,7 @@ bool rule_yield(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
                         parent ? "the first region of a 'while'" : "the body of the function",
                         "in a region that passes values on");
     bool combines = parent->code == OP_reduce || parent->code == OP_scan;
-    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, parent->nout);
+    const Type **types = ARENA_ARRAY(&ctx->scratch, const Type *, parent->nout);
     for (uint32_t i = 0; i < parent->nout; i++)
         types[i] = combines ? element_scalar(ctx, parent->out[i].type) : parent->out[i].type;
     return want_passed_on(ctx, op, 0, parent->nout, types);
@@ -357,7 +357,7 @@ bool rule_condition(Ctx *ctx, const Op *op, const Type *stated, const Type **res
         return ctx_diag(ctx, op->span, ir_operand_count, "condition", 0u, "at least the i1");
     if (!is_condition(rule_in(op, 0)))
         return rule_bad_operand(ctx, op, 0, "a scalar i1");
-    const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, parent->nout);
+    const Type **types = ARENA_ARRAY(&ctx->scratch, const Type *, parent->nout);
     for (uint32_t i = 0; i < parent->nout; i++)
         types[i] = parent->out[i].type;
     return want_passed_on(ctx, op, 1, parent->nout, types);
