@@ -1,22 +1,23 @@
 /* Linear layouts: which thread and register holds which element of a tile.
  *
- * A layout is a linear map over GF(2) from hardware coordinates (register, lane, warp, block) to the
- * element's index, given by the images ("bases") of the powers of two of each coordinate:
+ * A layout is a linear map over GF(2) from hardware coordinates (register, lane, warp, block) to
+ * the element's index, given by the images ("bases") of the powers of two of each coordinate:
  *
  *     index(register, lane, warp, block) = XOR of the bases whose input bit is set
  *
  * The index is the row-major number of the element, so that, all dimensions being powers of two, it
  * is the concatenation of the dimensions' bits with the last dimension lowest. Hence reshape keeps
- * a layout as it is, expand_dims too, transpose permutes output bits, and a slice or reduction deletes some.
+ * a layout as it is, expand_dims too, transpose permutes output bits, and a slice or reduction
+ * deletes some.
  *
  * A layout of a shared-memory buffer maps an element offset (in coordinate `register`, the only one
  * with bits) to the index the same way; swizzles are just such maps.
  *
- * Layouts are interned in the context: equal layouts have equal pointers. Elements may be held several times
- * (the map need not be injective), never not at all (a distributed layout is surjective). All
- * functions are pure and run in microseconds; the algebra follows section 7 of the linear-layout
- * literature (Zhou et al., "Linear Layouts: Robust Code Generation of Efficient Tensor
- * Computation Using F2"). */
+ * Layouts are interned in the context: equal layouts have equal pointers. Elements may be held
+ * several times (the map need not be injective), never not at all (a distributed layout is
+ * surjective). All functions are pure and run in microseconds; the algebra follows section 7 of the
+ * linear-layout literature (Zhou et al., "Linear Layouts: Robust Code Generation of Efficient
+ * Tensor Computation Using F2"). */
 #ifndef TILEC_IR_LAYOUT_H
 #define TILEC_IR_LAYOUT_H
 #include "support/str.h"
@@ -40,15 +41,15 @@ typedef struct Layout {
     uint32_t basis[LAYOUT_MAX_BASES];
 } Layout;
 
-/* The interned copy of `layout` (unused bases must be zero). Asserts out_bits <= 31 and the sum of bits
- * <= LAYOUT_MAX_BASES. */
+/* The interned copy of `layout`; entries of `basis` beyond the bits do not matter. Asserts
+ * out_bits <= 31 and the sum of bits <= LAYOUT_MAX_BASES. */
 const Layout *layout_get(Ctx *ctx, const Layout *layout);
 
 /* Constructors. `shape` has `rank` powers of two, dimension 0 slowest. */
 
-/* Triton's blocked layout: each dimension of `order` (fastest first) takes size_per_thread registers, then
- * threads_per_warp lanes, then warps; a larger tile repeats in registers, a smaller one is replicated
- * (zero bases). All counts are powers of two; threads_per_warp multiply to 32. */
+/* Triton's blocked layout: each dimension of `order` (fastest first) takes size_per_thread
+ * registers, then threads_per_warp lanes, then warps; a larger tile repeats in registers, a smaller
+ * one is replicated (zero bases). All counts are powers of two; threads_per_warp multiply to 32. */
 const Layout *layout_blocked(Ctx *ctx, int rank, const int64_t *shape,
                              const int64_t *size_per_thread, const int64_t *threads_per_warp,
                              const int64_t *warps, const int *order);
@@ -59,7 +60,8 @@ const Layout *layout_replicated(Ctx *ctx, int out_bits, int warp_bits);
 const Layout *layout_transpose(Ctx *ctx, const Layout *layout, int rank, const int64_t *shape,
                                const int *permutation);
 /* Deletes the index bits in `mask` and closes the gap; register bases that become zero are removed,
- * lane and warp bases stay as zeros (replicated). Slice, reduction, and the operand of a broadcast. */
+ * lane and warp bases stay as zeros (replicated). Slice, reduction, and the operand of a broadcast.
+ */
 const Layout *layout_drop_bits(Ctx *ctx, const Layout *layout, uint32_t mask);
 /* The index bits of dimension `axis` of a row-major shape, as a mask. */
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis);
@@ -75,22 +77,43 @@ int layout_rank(const Layout *layout); /* dimension of the image */
 bool layout_is_surjective(const Layout *layout);
 bool layout_is_injective(const Layout *layout);
 /* Bit i set: input bit i (counted over all inputs, register lowest) only repeats elements that
- * lower inputs hold already. A thread owns its element iff its coordinates are zero in these bits: the
- * mask for stores, atomics and anything that must happen once. */
+ * lower inputs hold already. A thread owns its element iff its coordinates are zero in these bits:
+ * the mask for stores, atomics and anything that must happen once. */
 uint32_t layout_free_bits(const Layout *layout);
 /* outer o inner: inner's outputs are outer's inputs (packed). */
 const Layout *layout_compose(Ctx *ctx, const Layout *outer, const Layout *inner);
-/* The inverse of a bijective map (NULL if it is not one): index to packed inputs, as a layout whose only input
- * coordinate is `register`. */
+/* The inverse of a bijective map (NULL if it is not one): index to packed inputs, as a layout whose
+ * only input coordinate is `register`. */
 const Layout *layout_invert(Ctx *ctx, const Layout *layout);
-/* Left division: layout = tile x quotient where `tile` covers the low register (and lane) bases; NULL
- * when it does not divide. Right division takes the trailing bases of the last nonempty inputs. */
+/* low x high: each coordinate takes the bases of `low`, then those of `high` shifted past low's
+ * index bits. */
+const Layout *layout_product(Ctx *ctx, const Layout *low, const Layout *high);
+/* Left division: layout = tile x quotient where `tile` covers the low register (and lane) bases;
+ * NULL when it does not divide. Right division: layout = quotient x tile, `tile` being the high
+ * bases. */
 const Layout *layout_divide_left(Ctx *ctx, const Layout *layout, const Layout *tile);
 const Layout *layout_divide_right(Ctx *ctx, const Layout *layout, const Layout *tile);
 
+/* Input bits of all coordinates together, and the number of those before `dim`. */
+static inline int layout_in_bits(const Layout *layout) {
+    return layout->bits[LAYOUT_REG] + layout->bits[LAYOUT_LANE] + layout->bits[LAYOUT_WARP] +
+           layout->bits[LAYOUT_BLOCK];
+}
+static inline int layout_first_bit(const uint8_t bits[LAYOUT_DIMS], LayoutDim dim) {
+    int first = 0;
+    for (int d = 0; d < (int)dim; d++)
+        first += bits[d];
+    return first;
+}
+/* The bases of one coordinate. */
+static inline const uint32_t *layout_bases(const Layout *layout, LayoutDim dim) {
+    return layout->basis + layout_first_bit(layout->bits, dim);
+}
+
 /* For each destination coordinate, a source coordinate that holds the same element: the map C with
  * src(C(c)) == dst(c), as bases over the packed source coordinate. Identity is preferred, so
- * that no lane or warp is crossed needlessly. */
+ * that no lane or warp is crossed needlessly; a register may still depend on the lane or warp
+ * (selection). */
 typedef struct LayoutMove {
     uint8_t dst_bits[LAYOUT_DIMS], src_bits[LAYOUT_DIMS];
     uint32_t basis[LAYOUT_MAX_BASES]; /* one per destination input bit */
@@ -116,6 +139,18 @@ int layout_vector(const Layout *layout, int limit);
 /* The shared layout with the fewest bank conflicts for storing in `src` and loading in `dst` with
  * the widest vectors both allow. */
 const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes);
+/* How a thread with registers `dist` walks `shared`: 2^access_bits vectors of 2^element_bits
+ * elements. Element e of vector a is register XOR(reg[i] : bit i of (e | a << element_bits) set),
+ * at offset offsets(register, lane, warp); offsets of a vector's element 0 are multiples of its
+ * length. The remaining 2^repeat_bits registers (reg[element_bits + access_bits + j]) repeat these
+ * elements. */
+typedef struct LayoutAccess {
+    const Layout *offsets; /* coordinates of dist to element offsets: inverse(shared) o dist */
+    uint8_t element_bits, access_bits, repeat_bits;
+    uint32_t reg[LAYOUT_MAX_BASES];
+} LayoutAccess;
+LayoutAccess layout_shared_access(Ctx *ctx, const Layout *dist, const Layout *shared,
+                                  int element_bytes);
 /* Elements per access when a thread reads or writes its registers of `dist` in `shared`. */
 int layout_shared_vector(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes);
 /* Wavefronts one warp-wide access of that width needs over the minimum: 1 is conflict-free. */
