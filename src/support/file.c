@@ -163,9 +163,9 @@ static void flush_folder(const char *folder) {
     close(fd);
 }
 
-static int publish(int fd, const char *temporary, const char *path, Str data) {
+static int publish(int fd, const char *temporary, const char *path, Str data, bool durable) {
     int error = write_bytes(fd, data);
-    if (!error && fsync(fd) && errno != EINVAL)
+    if (!error && durable && fsync(fd) && errno != EINVAL)
         error = errno;
     /* Network file systems report a full disk when the file is closed. */
     if (close(fd) && !error)
@@ -187,7 +187,7 @@ static int write_directly(const char *path, Str data) {
     return error;
 }
 
-int file_write(Arena *arena, const char *path, Str data) {
+int file_write(Arena *arena, const char *path, Str data, bool durable) {
     struct stat info;
     char target[PATH_MAX];
     if (stat(path, &info) == 0) {
@@ -206,8 +206,8 @@ int file_write(Arena *arena, const char *path, Str data) {
     int fd = open_temporary(folder_path, temporary, size);
     if (fd < 0)
         return -fd;
-    int error = publish(fd, temporary, path, data);
-    if (!error)
+    int error = publish(fd, temporary, path, data, durable);
+    if (!error && durable)
         flush_folder(folder_path);
     return error;
 }

@@ -11,10 +11,11 @@
  * are read to their end. EISDIR for a folder. */
 int file_read(Arena *arena, const char *path, size_t limit, Str *text);
 
-/* Makes `path` hold `data`, all or nothing: a temporary file in the same folder is written, flushed
- * to disk and renamed over it. A symbolic link keeps pointing where it pointed; a path that exists
- * and is no regular file (/dev/null, a pipe) is written to directly. */
-int file_write(Arena *arena, const char *path, Str data);
+/* Makes `path` hold `data`, all or nothing: a temporary file in the same folder is written and
+ * renamed over it. With `durable`, file and folder are flushed to disk, so that a machine that
+ * stops leaves the old content or the new. A symbolic link keeps pointing where it pointed; a path
+ * that exists and is no regular file (/dev/null, a pipe) is written to directly. */
+int file_write(Arena *arena, const char *path, Str data, bool durable);
 
 /* Creates a folder and those above it. 0 when it exists already. */
 int file_make_folder(Arena *arena, const char *path);

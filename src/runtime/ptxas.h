@@ -1,0 +1,33 @@
+/* PTX to cubin with NVIDIA's assembler. */
+#ifndef TILEC_RUNTIME_PTXAS_H
+#define TILEC_RUNTIME_PTXAS_H
+#include "ir/ctx.h"
+#include "runtime/resources.h"
+
+/* The assembler to use, NULL if there is none; see tool_find. `wanted` (may be NULL) is a path
+ * given by the caller, which wins. TILEC_PTXAS=none hides every ptxas. */
+const char *ptxas_find(Arena *arena, const char *wanted);
+
+/* A text that changes whenever the program at `path` does: its real path, size and time. Cheaper
+ * than asking it for its version. */
+const char *ptxas_identity(Arena *arena, const char *path);
+
+/* First line of the program's version that names a release; "" when it cannot be run. */
+const char *ptxas_version(Arena *arena, const char *path);
+
+typedef struct AssembleRequest {
+    Str ptx;
+    Str kernel;
+    const Target *target;
+    bool line_info;
+} AssembleRequest;
+
+/* False after an error was reported. Messages of ptxas become diagnostics; `resources` is filled
+ * but for the occupancy. */
+bool ptxas_assemble(Ctx *ctx, const char *path, const AssembleRequest *request, Str *cubin,
+                    Resources *resources);
+
+/* Reports every line of an assembler's log that is a warning or an error; returns the number of
+ * errors. */
+unsigned assembler_report(Ctx *ctx, Str log);
+#endif
