@@ -1,0 +1,306 @@
+/* Reductions, scans and dot products.
+ *
+ * A reduction combines halves: for each bit of the axis from the highest down, the elements with
+ * the bit clear and those with it set become two arrays, and the region runs once over all pairs. A
+ * tile of n elements thus costs 2n element steps in log n runs of the region. A scan doubles its
+ * reach with each run (Hillis and Steele). A region with control flow runs pair by pair. */
+#include "ir/interp_internal.h"
+
+/* Regions */
+
+static size_t operand_bytes(const Op *op, uint32_t k) {
+    return (size_t)type_element_bytes(op_in(op, k)->type);
+}
+
+/* out[k] = what the region yields for all n pairs at once. */
+static void combine_at_once(Run *run, const Inst *inst, const Slot *a, const Slot *b, Slot *out,
+                            uint32_t n) {
+    const Op *op = inst->op;
+    const Block *region = inst->regions[0].block;
+    uint32_t outer_width = run->width;
+    run->width = n;
+    for (uint32_t k = 0; k < op->nin; k++) {
+        slot_share(run, value_slot(run, &region->args[k]), &a[k]);
+        slot_share(run, value_slot(run, &region->args[op->nin + k]), &b[k]);
+    }
+    const Inst *end = run_block(run, &inst->regions[0]);
+    for (uint32_t k = 0; end && k < op->nin; k++)
+        slot_expand(run, &out[k], in_slot(run, end->op, k), n, operand_bytes(op, k));
+    if (end)
+        release_dead(run, end);
+    for (uint32_t k = 0; k < region->nargs; k++)
+        slot_clear(run, value_slot(run, &region->args[k]));
+    run->width = outer_width;
+}
+
+static void copy_result(Run *run, Slot *to, const Slot *from, uint32_t i, size_t bytes) {
+    memcpy(to->data + i * bytes, from->data, bytes);
+    if (!from->undef || !from->undef[0])
+        return;
+    if (!to->undef)
+        slot_new_undef(run, to);
+    to->undef[i] = from->undef[0];
+}
+
+static void combine_one_by_one(Run *run, const Inst *inst, const Slot *a, const Slot *b, Slot *out,
+                               uint32_t n) {
+    const Op *op = inst->op;
+    Slot *one = inst->carry + (COMBINE_SLOTS - 3) * op->nin;
+    Slot *one_a = one, *one_b = one + op->nin, *one_out = one + 2 * op->nin;
+    for (uint32_t k = 0; k < op->nin; k++)
+        slot_new(run, &out[k], n, operand_bytes(op, k));
+    for (uint32_t i = 0; i < n && !run_halted(run); i++) {
+        for (uint32_t k = 0; k < op->nin; k++) {
+            slot_view(run, &one_a[k], &a[k], i, 1, operand_bytes(op, k));
+            slot_view(run, &one_b[k], &b[k], i, 1, operand_bytes(op, k));
+        }
+        combine_at_once(run, inst, one_a, one_b, one_out, 1);
+        for (uint32_t k = 0; k < op->nin && !run_halted(run); k++)
+            copy_result(run, &out[k], &one_out[k], i, operand_bytes(op, k));
+    }
+    for (uint32_t k = 0; k < 3 * op->nin; k++)
+        slot_clear(run, &one[k]);
+}
+
+static void combine(Run *run, const Inst *inst, const Slot *a, const Slot *b, Slot *out,
+                    uint32_t n) {
+    if (inst->vectorised)
+        combine_at_once(run, inst, a, b, out, n);
+    else
+        combine_one_by_one(run, inst, a, b, out, n);
+}
+
+/* The chunks of `chunk` elements at first, first + stride, .. become contiguous. */
+static void gather_chunks(Run *run, Slot *to, const Slot *from, uint32_t first, uint32_t chunk,
+                          uint32_t stride, uint32_t count, size_t bytes) {
+    if (count == 1) {
+        slot_view(run, to, from, first, chunk, bytes);
+        return;
+    }
+    int64_t shape[2] = {count, chunk}, strides[2] = {stride, 1};
+    int rank = chunk == 1 ? 1 : 2;
+    slot_new(run, to, count * chunk, bytes);
+    copy_strided(to->data, from->data + first * bytes, bytes, rank, shape, strides);
+    if (from->undef)
+        copy_strided(slot_new_undef(run, to), from->undef + first, 1, rank, shape, strides);
+}
+
+/* The operands' working copies and the sides and outcome of a combination. */
+typedef struct Work {
+    Slot *x, *a, *b, *out;
+    uint32_t n;
+} Work;
+
+static Work work_begin(Run *run, const Inst *inst) {
+    uint32_t n = inst->op->nin;
+    Slot *slots = inst->carry;
+    Work work = {slots, slots + n, slots + 2 * n, slots + 3 * n, n};
+    for (uint32_t k = 0; k < n; k++)
+        slot_share(run, &work.x[k], in_slot(run, inst->op, k));
+    return work;
+}
+
+static void work_end(Run *run, Work *work) {
+    for (uint32_t k = 0; k < work->n; k++) {
+        slot_clear(run, &work->x[k]);
+        slot_clear(run, &work->a[k]);
+        slot_clear(run, &work->b[k]);
+        slot_clear(run, &work->out[k]);
+    }
+}
+
+static void results_from(Run *run, const Inst *inst, const Slot *from) {
+    for (uint32_t k = 0; k < inst->op->nout && !run_halted(run); k++)
+        slot_share(run, value_slot(run, &inst->op->out[k]), &from[k]);
+}
+
+/* Elements per step of the axis. */
+static uint32_t axis_stride(const Type *type, int64_t axis) {
+    uint32_t stride = 1;
+    for (int d = (int)axis + 1; d < type->rank; d++)
+        stride *= (uint32_t)type->shape[d];
+    return stride;
+}
+
+void interp_reduce(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Type *type = op_in(op, 0)->type;
+    int64_t axis = op->attrs[0].i, keep = op->attrs[1].i;
+    uint32_t stride = axis_stride(type, axis);
+    Work work = work_begin(run, inst);
+    for (uint32_t bit = (uint32_t)type->shape[axis] / 2; bit && !run_halted(run); bit /= 2) {
+        if (keep & bit)
+            continue;
+        uint32_t chunk = bit * stride, pairs = work.x[0].n / 2;
+        for (uint32_t k = 0; k < work.n; k++) {
+            size_t bytes = operand_bytes(op, k);
+            uint32_t count = pairs / chunk;
+            gather_chunks(run, &work.a[k], &work.x[k], 0, chunk, 2 * chunk, count, bytes);
+            gather_chunks(run, &work.b[k], &work.x[k], chunk, chunk, 2 * chunk, count, bytes);
+        }
+        combine(run, inst, work.a, work.b, work.out, pairs);
+        for (uint32_t k = 0; k < work.n && !run_halted(run); k++)
+            slot_share(run, &work.x[k], &work.out[k]);
+    }
+    results_from(run, inst, work.x);
+    work_end(run, &work);
+}
+
+/* Copies the axis in reverse. */
+static void reverse_axis(Run *run, Slot *slot, const Type *type, int64_t axis, size_t bytes) {
+    int64_t strides[MAX_RANK], first = 0, stride = 1;
+    for (int d = type->rank; d-- > 0; stride *= type->shape[d]) {
+        strides[d] = d == axis ? -stride : stride;
+        first += d == axis ? (type->shape[d] - 1) * stride : 0;
+    }
+    Slot reversed = {0};
+    slot_new(run, &reversed, slot->n, bytes);
+    copy_strided(reversed.data, slot->data + (size_t)first * bytes, bytes, type->rank, type->shape,
+                 strides);
+    if (slot->undef)
+        copy_strided(slot_new_undef(run, &reversed), slot->undef + first, 1, type->rank,
+                     type->shape, strides);
+    slot_clear(run, slot);
+    *slot = reversed;
+}
+
+/* The combined elements replace those from `reach` steps on in each line of the axis. */
+static void scatter_scanned(Run *run, Slot *x, const Slot *from, uint32_t line, uint32_t skip,
+                            size_t bytes) {
+    uint32_t tail = line - skip, count = x->n / line;
+    if (from->undef && !x->undef)
+        slot_new_undef(run, x);
+    for (uint32_t c = 0; c < count; c++) {
+        size_t to = (size_t)c * line + skip, at = (size_t)c * tail;
+        memcpy(x->data + to * bytes, from->data + at * bytes, tail * bytes);
+        if (from->undef)
+            memcpy(x->undef + to, from->undef + at, tail);
+        else if (x->undef)
+            memset(x->undef + to, 0, tail);
+    }
+}
+
+/* A copy that may be overwritten. */
+static void make_private(Run *run, Slot *slot, size_t bytes) {
+    Slot copy = {0};
+    memcpy(slot_new(run, &copy, slot->n, bytes), slot->data, slot->n * bytes);
+    if (slot->undef)
+        memcpy(slot_new_undef(run, &copy), slot->undef, slot->n);
+    slot_clear(run, slot);
+    *slot = copy;
+}
+
+void interp_scan(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Type *type = op_in(op, 0)->type;
+    int64_t axis = op->attrs[0].i;
+    bool reverse = op->attrs[1].i != 0;
+    uint32_t stride = axis_stride(type, axis), length = (uint32_t)type->shape[axis];
+    uint32_t line = length * stride, lines = (uint32_t)type_numel(type) / line;
+    Work work = work_begin(run, inst);
+    for (uint32_t k = 0; k < work.n; k++)
+        if (reverse)
+            reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));
+        else
+            make_private(run, &work.x[k], operand_bytes(op, k));
+    for (uint32_t reach = 1; reach < length && !run_halted(run); reach *= 2) {
+        uint32_t skip = reach * stride, tail = line - skip;
+        for (uint32_t k = 0; k < work.n; k++) {
+            size_t bytes = operand_bytes(op, k);
+            gather_chunks(run, &work.a[k], &work.x[k], 0, tail, line, lines, bytes);
+            gather_chunks(run, &work.b[k], &work.x[k], skip, tail, line, lines, bytes);
+        }
+        combine(run, inst, work.a, work.b, work.out, tail * lines);
+        for (uint32_t k = 0; k < work.n && !run_halted(run); k++)
+            scatter_scanned(run, &work.x[k], &work.out[k], line, skip, operand_bytes(op, k));
+    }
+    for (uint32_t k = 0; reverse && k < work.n && !run_halted(run); k++)
+        reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));
+    results_from(run, inst, work.x);
+    work_end(run, &work);
+}
+
+/* Dot products */
+
+typedef struct DotShape {
+    uint32_t batches, m, n, k;
+} DotShape;
+
+static DotShape dot_shape(const Op *op) {
+    const Type *a = op_in(op, 0)->type, *b = op_in(op, 1)->type;
+    DotShape shape = {1, (uint32_t)a->shape[a->rank - 2], (uint32_t)b->shape[b->rank - 1],
+                      (uint32_t)a->shape[a->rank - 1]};
+    for (int d = 0; d + 2 < a->rank; d++)
+        shape.batches *= (uint32_t)a->shape[d];
+    return shape;
+}
+
+/* Products of narrow floats are exact in double and their sums nearly so: the one rounding that
+ * matters is the last, whatever order or precision the hardware uses. */
+static void dot_floats(Run *run, const Op *op, DotShape s, Slot *out) {
+    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+    DType dtype = op_in(op, 0)->type->dtype, acc_dtype = op_out(op)->type->dtype;
+    Buf *a_buf = buf_new(run, a->n * sizeof(double)), *b_buf = buf_new(run, b->n * sizeof(double));
+    Buf *sums_buf = buf_new(run, out->n * sizeof(double));
+    double *da = (double *)a_buf->bytes, *db = (double *)b_buf->bytes;
+    double *sums = (double *)sums_buf->bytes;
+    floats_load_double(dtype, a->data, da, a->n);
+    floats_load_double(op_in(op, 1)->type->dtype, b->data, db, b->n);
+    floats_load_double(acc_dtype, acc->data, sums, out->n);
+    for (uint32_t row = 0; row < s.batches * s.m; row++)
+        for (uint32_t k = 0; k < s.k; k++) {
+            const double x = da[row * s.k + k], *y = db + (row / s.m * s.k + k) * s.n;
+            double *sum = sums + row * s.n;
+            for (uint32_t n = 0; n < s.n; n++)
+                sum[n] += x * y[n];
+        }
+    floats_store_double(acc_dtype, sums, out->data, out->n);
+    buf_release(run, a_buf);
+    buf_release(run, b_buf);
+    buf_release(run, sums_buf);
+}
+
+static void dot_ints(Run *run, const Op *op, DotShape s, Slot *out) {
+    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+    const Type *type = op_out(op)->type;
+    size_t bytes = (size_t)type_element_bytes(type);
+    for (uint32_t row = 0; row < s.batches * s.m; row++)
+        for (uint32_t n = 0; n < s.n; n++) {
+            uint64_t sum = (uint64_t)slot_int(acc, type, row * s.n + n);
+            for (uint32_t k = 0; k < s.k; k++) {
+                int64_t x = slot_int(a, op_in(op, 0)->type, row * s.k + k);
+                int64_t y = slot_int(b, op_in(op, 1)->type, (row / s.m * s.k + k) * s.n + n);
+                sum += (uint64_t)x * (uint64_t)y;
+            }
+            memcpy(out->data + (row * s.n + n) * bytes, &sum, bytes);
+        }
+}
+
+/* An element is undefined when anything in its row of a, its column of b, or its acc is. */
+static void dot_undef(Run *run, const Op *op, DotShape s, Slot *out) {
+    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+    if (!a->undef && !b->undef && !acc->undef)
+        return;
+    slot_new_undef(run, out);
+    for (uint32_t row = 0; row < s.batches * s.m; row++)
+        for (uint32_t n = 0; n < s.n; n++) {
+            uint8_t undef = acc->undef ? acc->undef[row * s.n + n] : 0;
+            for (uint32_t k = 0; k < s.k && !undef; k++) {
+                undef = a->undef ? a->undef[row * s.k + k] : 0;
+                if (!undef && b->undef)
+                    undef = b->undef[(row / s.m * s.k + k) * s.n + n];
+            }
+            out->undef[row * s.n + n] = undef;
+        }
+    slot_settle(run, out);
+}
+
+void interp_dot(Run *run, const Inst *inst) {
+    DotShape shape = dot_shape(inst->op);
+    Slot *out = new_result(run, inst->op, 0);
+    if (type_is_float(op_out(inst->op)->type))
+        dot_floats(run, inst->op, shape, out);
+    else
+        dot_ints(run, inst->op, shape, out);
+    dot_undef(run, inst->op, shape, out);
+}
