@@ -118,6 +118,7 @@ int file_read(Arena *arena, const char *path, size_t limit, Str *text) {
     close(fd);
     if (!error) {
         /* The arena may jump away; the heap block must not be lost then. */
+        Str found = {data, len};
         jmp_buf *outer = arena->oom, here;
         if (setjmp(here)) {
             arena->oom = outer;
@@ -125,7 +126,7 @@ int file_read(Arena *arena, const char *path, size_t limit, Str *text) {
             return ENOMEM;
         }
         arena->oom = &here;
-        *text = (Str){str_dup(arena, (Str){data, len}), len};
+        *text = (Str){str_dup(arena, found), len};
         arena->oom = outer;
     }
     free(data);
