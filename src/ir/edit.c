@@ -3,6 +3,7 @@
  * A use is an element of its op's operand array and linked into a list of its value, so an array
  * that moves takes its links along. */
 #include "ir/build.h"
+#include "ir/ptrmap.h"
 
 #include <assert.h>
 
@@ -169,48 +170,22 @@ void op_move_before(Op *op, Op *place) {
 
 /* Cloning */
 
-typedef struct ValueMapEntry {
-    const Value *from; /* NULL: free */
-    Value *to;
-} ValueMapEntry;
-
 struct ValueMap {
-    Arena *arena;
-    ValueMapEntry *entries;
-    size_t len, cap; /* cap is a power of two, or 0 */
+    PtrMap values;
 };
-
-static ValueMapEntry *value_map_find(const ValueMap *map, const Value *from) {
-    /* Fibonacci hashing; arena blocks are aligned to 16. */
-    uint64_t hash = ((uint64_t)(uintptr_t)from >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 16;
-    for (size_t i = hash & (map->cap - 1);; i = (i + 1) & (map->cap - 1))
-        if (!map->entries[i].from || map->entries[i].from == from)
-            return &map->entries[i];
-}
 
 ValueMap *value_map_create(Arena *arena) {
     ValueMap *map = ARENA_NEW(arena, ValueMap);
-    map->arena = arena;
+    map->values.arena = arena;
     return map;
 }
 
 void value_map_set(ValueMap *map, const Value *from, Value *to) {
-    if (2 * (map->len + 1) > map->cap) {
-        ValueMap larger = {.arena = map->arena, .len = map->len};
-        larger.cap = map->cap ? 2 * map->cap : 16;
-        larger.entries = ARENA_ARRAY(map->arena, ValueMapEntry, larger.cap);
-        for (size_t i = 0; i < map->cap; i++)
-            if (map->entries[i].from)
-                *value_map_find(&larger, map->entries[i].from) = map->entries[i];
-        *map = larger;
-    }
-    ValueMapEntry *entry = value_map_find(map, from);
-    map->len += !entry->from;
-    *entry = (ValueMapEntry){from, to};
+    ptrmap_set(&map->values, from, to);
 }
 
 Value *value_map_get(const ValueMap *map, const Value *from) {
-    return map->cap ? value_map_find(map, from)->to : NULL;
+    return ptrmap_get(&map->values, from);
 }
 
 static void map_values(ValueMap *map, const Value *from, Value *to, uint32_t count) {

@@ -269,9 +269,11 @@ static inline bool op_is_pure(const Op *op) {
 typedef bool OpVisitor(Op *op, void *user);
 bool func_walk(Func *func, OpVisitor *visit, void *user);
 
-/* Text: module_parse(module_print(m)) is m. */
+/* Text: module_parse(module_print(m)) is m; the grammar is in ir/text.h and docs/ir.md. `out` must not be
+ * in the scratch arena. */
 typedef struct PrintOptions {
-    bool spans; /* ` loc(file:line:column)` after each op */
+    bool spans; /* ` loc("file":line:column to line:column)` after each op; parsed back if the context has
+                   the file, else spans are those of the IR text */
 } PrintOptions;
 void module_print(const Module *module, const PrintOptions *options, StrBuf *out);
 void op_print(const Op *op, StrBuf *out); /* for messages and the debugger */
@@ -321,4 +323,12 @@ Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis,
 Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse);
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
+
+/* Bits of attribute `flags` of `for`: what the source asked of the loop. */
+enum {
+    LOOP_FLATTEN = 1,
+    LOOP_WARP_SPECIALIZE = 2,
+    LOOP_SINGLE_BUFFER_ACC = 4,
+    LOOP_NO_LICM = 8
+};
 #endif
