@@ -11,7 +11,8 @@
     X(TILE_ERROR_NO_DEVICE, 7, "there is no such GPU, or none that runs this kernel")              \
     X(TILE_ERROR_DEVICE_MEMORY, 8, "out of device memory")                                         \
     X(TILE_ERROR_DRIVER, 9, "a call of the CUDA driver failed")                                    \
-    X(TILE_ERROR_INTERNAL, 10, "an error of the compiler")
+    X(TILE_ERROR_DISK_FULL, 10, "the disk is full")                                                \
+    X(TILE_ERROR_INTERNAL, 11, "an error of the compiler")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,

@@ -3,6 +3,7 @@
 #include "runtime/ptxas.h"
 
 #include "runtime/process.h"
+#include "runtime/status.h"
 #include "support/file.h"
 
 #include <errno.h>
@@ -114,8 +115,7 @@ static bool assemble_in(Ctx *ctx, const char *path, const AssembleRequest *reque
                         const char *input, const char *output, Str *cubin, Resources *resources) {
     int error = write_scratch(input, request->ptx);
     if (error)
-        return ctx_diag(ctx, (Span){0}, file_unwritable, input,
-                        file_error_text(&ctx->arena, error));
+        return report_unwritable(&ctx->diags, input, error);
     ProcessResult result;
     if (!run_ptxas(ctx, path, request, input, output, &result))
         return false;
@@ -124,8 +124,7 @@ static bool assemble_in(Ctx *ctx, const char *path, const AssembleRequest *reque
     assembler_report(ctx, result.output);
     error = file_read(&ctx->arena, output, CUBIN_LIMIT, cubin);
     if (error)
-        return ctx_diag(ctx, (Span){0}, file_unreadable, output,
-                        file_error_text(&ctx->arena, error));
+        return report_unreadable(&ctx->diags, output, error);
     resources_parse(result.output, request->kernel, resources);
     return true;
 }

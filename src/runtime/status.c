@@ -1,5 +1,9 @@
 #include "runtime/status.h"
 
+#include "support/file.h"
+
+#include <errno.h>
+
 /* Zero (TILE_OK) for the ids that status.def does not list. */
 static const tile_status status_table[DIAG_COUNT] = {
 #define STATUS_OF(id, status) [DIAG_##id] = status,
@@ -21,4 +25,15 @@ const char *tile_status_name(tile_status status) {
         TILE_STATUSES(TILE_STATUS_CASE)
     }
     return "unknown status";
+}
+
+bool report_unreadable(Diags *diags, const char *path, int error) {
+    return diag(diags, (Span){0}, file_unreadable, path, file_error_text(diags->arena, error));
+}
+
+bool report_unwritable(Diags *diags, const char *path, int error) {
+    const char *text = file_error_text(diags->arena, error);
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+        return diag(diags, (Span){0}, disk_full, path, text);
+    return diag(diags, (Span){0}, file_unwritable, path, text);
 }

@@ -7,6 +7,7 @@
 #ifndef TILEC_SUPPORT_DIAG_H
 #define TILEC_SUPPORT_DIAG_H
 #include "support/source.h"
+#include <inttypes.h>
 
 typedef enum Severity { SEV_REMARK, SEV_WARNING, SEV_ERROR } Severity;
 

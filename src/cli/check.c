@@ -1,0 +1,134 @@
+/* `tilec check`: everything that can be said about a file without compiling it. */
+#include "cli/kernel_options.h"
+
+typedef struct CheckOptions {
+    KernelOptions kernel;
+    bool json;
+} CheckOptions;
+
+static const Option check_options[] = {
+    KERNEL_OPTIONS(CheckOptions, "NAME=TYPE", "a type by name, as in x_ptr=*fp32:16 or n=i32"),
+    {0, "json", OPTION_FLAG, NULL, "report as JSON", offsetof(CheckOptions, json), 0, 0},
+};
+
+static const CommandSpec check_spec = {
+    .name = "check",
+    .arguments = "FILE",
+    .description =
+        "Parses a file and lists its kernels. A kernel whose types are given, by annotations in "
+        "the\n"
+        "source or by -s, -a and -D, is also type-checked: elaborated to Tile IR and verified.",
+    .options = check_options,
+    .option_count = sizeof check_options / sizeof *check_options,
+    .min_arguments = 1,
+    .max_arguments = 1,
+};
+
+typedef enum Checked { CHECKED_PARSED, CHECKED_TYPED, CHECKED_WRONG } Checked;
+
+static const char *const checked_text[] = {"parsed; give types with -s to check them", "checked",
+                                           "wrong"};
+static const char *const checked_name[] = {"parsed", "checked", "wrong"};
+
+enum { MAX_KERNELS = 4096 };
+
+static bool annotation_is_constexpr(const Expr *annotation) {
+    if (annotation->kind == EXPR_attribute)
+        return str_is(annotation->u.attribute.name, "constexpr");
+    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
+}
+
+/* True when every parameter has a default or an annotation that is a type. */
+static bool is_typed(const FuncDef *def) {
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const Param *param = &def->params[i];
+        if (!param->default_value &&
+            (!param->annotation || annotation_is_constexpr(param->annotation)))
+            return false;
+    }
+    return true;
+}
+
+static Checked check_kernel(Ctx *ctx, const AstFile *syntax, const FuncDef *def,
+                            const CompileRequest *request) {
+    const ElaborateRequest *given = &request->kernel;
+    bool has_types = given->signature.len || given->type_count || given->define_count;
+    if (!has_types && !is_typed(def))
+        return CHECKED_PARSED;
+    ElaborateRequest kernel = *given;
+    kernel.kernel = def->name;
+    kernel.file = syntax->file;
+    kernel.capability = request->target->capability;
+    Elaborated elaborated;
+    return frontend_elaborate(ctx, syntax, &kernel, &elaborated) ? CHECKED_TYPED : CHECKED_WRONG;
+}
+
+static void add_result(const CheckOptions *options, const FuncDef *def, Checked checked, bool first,
+                       StrBuf *out) {
+    if (!options->json) {
+        strbuf_printf(out, "%.*s: %s\n", STR_ARG(def->name), checked_text[checked]);
+        return;
+    }
+    strbuf_puts(out, first ? "{\"name\": " : ", {\"name\": ");
+    strbuf_json(out, def->name);
+    strbuf_printf(out, ", \"state\": \"%s\"}", checked_name[checked]);
+}
+
+/* A kernel that is asked for and is not in the file: the elaborator knows how to say so. */
+static bool report_unknown(Ctx *ctx, const AstFile *syntax, const CompileRequest *request) {
+    ElaborateRequest kernel = request->kernel;
+    kernel.file = syntax->file;
+    kernel.capability = request->target->capability;
+    Elaborated elaborated;
+    return frontend_elaborate(ctx, syntax, &kernel, &elaborated);
+}
+
+static void check_file(Ctx *ctx, const CheckOptions *options, const CompileRequest *request,
+                       StrBuf *results) {
+    uint32_t file;
+    const AstFile *syntax = compile_parse(ctx, request->path, (Str){0}, &file);
+    if (!syntax)
+        return;
+    const FuncDef **defs = ARENA_ARRAY(&ctx->arena, const FuncDef *, MAX_KERNELS);
+    uint32_t count = frontend_kernels(syntax, defs, MAX_KERNELS);
+    Str wanted = request->kernel.kernel;
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (wanted.len && !str_eq(wanted, defs[i]->name))
+            continue;
+        add_result(options, defs[i], check_kernel(ctx, syntax, defs[i], request), !found, results);
+        found = true;
+    }
+    if (!found)
+        report_unknown(ctx, syntax, request);
+}
+
+int command_check(Ctx *ctx, int argc, char **argv) {
+    CheckOptions options = {0};
+    TextList arguments = {0};
+    OptionsResult parsed =
+        options_parse(&check_spec, &ctx->arena, argc, argv, &options, &arguments);
+    if (parsed != OPTIONS_OK)
+        return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
+    Cache cache;
+    CompileRequest request;
+    int status = cli_kernel_request(ctx, &options.kernel, arguments.data[0], 0, &cache, &request);
+    if (status == STATUS_USAGE)
+        return status;
+    StrBuf results = strbuf(&ctx->arena);
+    if (status == STATUS_OK)
+        check_file(ctx, &options, &request, &results);
+    status = cli_status(ctx);
+    if (!options.json) {
+        cli_print_diags(ctx);
+        cli_write(strbuf_str(&results));
+        return status;
+    }
+    StrBuf out = strbuf(&ctx->arena);
+    strbuf_printf(&out, "{\"ok\": %s, \"kernels\": [%.*s], \"diagnostics\": ",
+                  status == STATUS_OK ? "true" : "false", STR_ARG(strbuf_str(&results)));
+    diag_json(&ctx->diags, &out);
+    strbuf_puts(&out, "}\n");
+    cli_write(strbuf_str(&out));
+    return status;
+}

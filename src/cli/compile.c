@@ -1,0 +1,131 @@
+/* `tilec compile`: a kernel to any stage. */
+#include "cli/kernel_options.h"
+#include "runtime/meta.h"
+#include "runtime/status.h"
+#include "support/file.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+typedef struct CompileOptions {
+    KernelOptions kernel;
+    const char *output, *dump_folder;
+    int emit; /* -1: from the output's name, else ptx */
+    bool time, json;
+} CompileOptions;
+
+/* "|ast|tir|..."; the text begins with a bar that CHOICES skips. */
+#define OUTPUT(id, name, file, summary) "|" name
+static const char output_choices[] =
+#include "runtime/outputs.def"
+    ;
+
+static const Option compile_options[] = {
+    KERNEL_OPTIONS(CompileOptions, "NAME=TYPE", "a type by name, as in x_ptr=*fp32:16 or n=i32"),
+    {'e', "emit", OPTION_CHOICE, output_choices + 1,
+     "what to write; default: what the name after -o ends in, else ptx",
+     offsetof(CompileOptions, emit), 0, 0},
+    {'o', "output", OPTION_TEXT, "FILE", "where to write it; default: standard output",
+     offsetof(CompileOptions, output), 0, 0},
+    {0, "dump-dir", OPTION_TEXT, "FOLDER",
+     "write every stage there: 00-ast.txt, NN-<pass>.tir, kernel.ll, ...",
+     offsetof(CompileOptions, dump_folder), 0, 0},
+    {0, "time", OPTION_FLAG, NULL, "print what each stage took, on standard error",
+     offsetof(CompileOptions, time), 0, 0},
+    {0, "json", OPTION_FLAG, NULL, "report facts, diagnostics and times as JSON on standard output",
+     offsetof(CompileOptions, json), 0, 0},
+};
+
+static const CommandSpec compile_spec = {
+    .name = "compile",
+    .arguments = "FILE",
+    .description = "Compiles a kernel of a .tile or .py file.\n\n"
+                   "  tilec compile softmax.tile -s \"*fp32:16, *fp32:16, i32:16, i32:16, i32:16, "
+                   "1024\" -o softmax.cubin",
+    .options = compile_options,
+    .option_count = sizeof compile_options / sizeof *compile_options,
+    .min_arguments = 1,
+    .max_arguments = 1,
+};
+
+/* The kind whose name the file's extension is. */
+static int kind_of_file(const char *path) {
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    for (int i = 0; dot && i < OUTPUT_COUNT; i++)
+        if (!strcmp(dot + 1, output_info[i].name))
+            return i;
+    return dot && !strcmp(dot, ".json") ? OUTPUT_meta : OUTPUT_ptx;
+}
+
+static bool to_standard_output(const char *path) {
+    return !path || !strcmp(path, "-");
+}
+
+static void write_output(Ctx *ctx, const CompileOptions *options, Str text) {
+    if (to_standard_output(options->output)) {
+        if (!options->json)
+            cli_write(text);
+        return;
+    }
+    int error = file_write(&ctx->arena, options->output, text, true);
+    if (error)
+        report_unwritable(&ctx->diags, options->output, error);
+}
+
+static void print_json(Ctx *ctx, const CompileOptions *options, const Compiled *compiled, bool ok) {
+    StrBuf out = strbuf(&ctx->arena);
+    strbuf_printf(&out, "{\"ok\": %s, \"output\": ", ok ? "true" : "false");
+    if (ok && !to_standard_output(options->output))
+        strbuf_json(&out, str_from(options->output));
+    else
+        strbuf_puts(&out, "null");
+    strbuf_puts(&out, ", \"meta\": ");
+    if (ok && compiled->meta.target)
+        meta_json(compiled, &out);
+    else
+        strbuf_puts(&out, "null");
+    strbuf_printf(&out,
+                  ", \"from_cache\": %s, \"times_ms\": ", compiled->from_cache ? "true" : "false");
+    compiled_json_times(compiled, &out);
+    strbuf_puts(&out, ", \"diagnostics\": ");
+    diag_json(&ctx->diags, &out);
+    strbuf_puts(&out, "}\n");
+    cli_write(strbuf_str(&out));
+}
+
+static void print_times(Ctx *ctx, const Compiled *compiled) {
+    StrBuf out = strbuf(&ctx->arena);
+    compiled_print_times(compiled, &out);
+    fwrite(out.ptr, 1, out.len, stderr);
+}
+
+int command_compile(Ctx *ctx, int argc, char **argv) {
+    CompileOptions options = {.emit = -1};
+    TextList arguments = {0};
+    OptionsResult parsed =
+        options_parse(&compile_spec, &ctx->arena, argc, argv, &options, &arguments);
+    if (parsed != OPTIONS_OK)
+        return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
+    OutputKind emit = (OutputKind)(options.emit >= 0 ? options.emit : kind_of_file(options.output));
+    if (emit == OUTPUT_cubin && to_standard_output(options.output) && !options.json && isatty(1))
+        return cli_usage_error("a cubin is not text: give a file with -o");
+    Cache cache;
+    CompileRequest request;
+    Compiled compiled = {0};
+    int status = cli_kernel_request(ctx, &options.kernel, arguments.data[0], 0, &cache, &request);
+    if (status == STATUS_USAGE)
+        return status;
+    request.want = 1u << emit;
+    request.dump_folder = options.dump_folder;
+    bool ok = status == STATUS_OK && compile_kernel(ctx, &request, &compiled);
+    if (ok)
+        write_output(ctx, &options, compiled.outputs[emit]);
+    status = cli_status(ctx);
+    if (options.json)
+        print_json(ctx, &options, &compiled, status == STATUS_OK);
+    else
+        cli_print_diags(ctx);
+    if (options.time)
+        print_times(ctx, &compiled);
+    return status;
+}

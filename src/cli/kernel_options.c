@@ -1,0 +1,105 @@
+#include "cli/kernel_options.h"
+
+#include "runtime/status.h"
+
+#include <stdio.h>
+
+bool cli_split_named(const char *text, const char *option, NamedText *named) {
+    size_t len = strcspn(text, "=");
+    if (len == 0 || text[len] != '=') {
+        cli_usage_error("%s takes NAME=VALUE, not '%s'", option, text);
+        return false;
+    }
+    while (len && text[len - 1] == ' ')
+        len--;
+    const char *value = strchr(text, '=') + 1;
+    value += strspn(value, " ");
+    *named = (NamedText){{text, len}, str_from(value)};
+    return true;
+}
+
+static bool split_all(Ctx *ctx, const TextList *texts, const char *option, const NamedText **out) {
+    NamedText *named = ARENA_ARRAY(&ctx->arena, NamedText, texts->len + 1);
+    for (size_t i = 0; i < texts->len; i++)
+        if (!cli_split_named(texts->data[i], option, &named[i]))
+            return false;
+    *out = named;
+    return true;
+}
+
+static const Target *find_target(Ctx *ctx, const char *name, int capability) {
+    if (!name)
+        return target_by_capability(capability ? capability : KERNEL_DEFAULT_CAPABILITY);
+    const Target *target = target_by_name(str_from(name));
+    if (target)
+        return target;
+    StrBuf known = strbuf(&ctx->arena);
+    Str *names = ARENA_ARRAY(&ctx->arena, Str, (size_t)target_count);
+    for (int i = 0; i < target_count; i++) {
+        names[i] = str_from(target_table[i].name);
+        strbuf_printf(&known, "%s%s", i ? ", " : "", target_table[i].name);
+    }
+    ctx_diag(ctx, (Span){0}, target_unknown, STR_ARG(str_from(name)), known.ptr);
+    int nearest = str_nearest(str_from(name), names, (size_t)target_count);
+    if (nearest >= 0)
+        diag_hint(&ctx->diags, "did you mean '%s'?", target_table[nearest].name);
+    return NULL;
+}
+
+int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path, int capability,
+                       Cache *cache, CompileRequest *request) {
+    *request = (CompileRequest){
+        .path = path,
+        .max_registers = (int32_t)options->max_registers,
+        .line_info = !options->no_line_info,
+        .check_passes = options->check_passes,
+        .llvm_level = (int32_t)options->llvm_level,
+        .ptxas = options->ptxas,
+        .cache = options->check_passes ? NULL : cache,
+    };
+#ifdef TILEC_CHECKED
+    request->check_passes = true;
+#endif
+    ElaborateRequest *kernel = &request->kernel;
+    kernel->kernel = str_from(options->kernel ? options->kernel : "");
+    kernel->signature = str_from(options->signature ? options->signature : "");
+    kernel->num_warps = (int32_t)options->num_warps;
+    kernel->num_stages = (int32_t)options->num_stages;
+    kernel->num_ctas = (int32_t)options->num_ctas;
+    if (kernel->num_warps & (kernel->num_warps - 1))
+        return cli_usage_error("--num-warps takes a power of two, not %d", kernel->num_warps);
+    if (!split_all(ctx, &options->arguments, "--arg", &kernel->types) ||
+        !split_all(ctx, &options->defines, "--define", &kernel->defines))
+        return STATUS_USAGE;
+    kernel->type_count = (uint32_t)options->arguments.len;
+    kernel->define_count = (uint32_t)options->defines.len;
+    Str *folders = ARENA_ARRAY(&ctx->arena, Str, options->include.len + 1);
+    for (size_t i = 0; i < options->include.len; i++)
+        folders[i] = str_from(options->include.data[i]);
+    kernel->search_paths = folders;
+    kernel->search_path_count = (uint32_t)options->include.len;
+    cache_open(cache, &ctx->arena, options->cache, 0);
+    request->target = find_target(ctx, options->target, capability);
+    return request->target ? STATUS_OK : STATUS_INPUT;
+}
+
+int cli_status(const Ctx *ctx) {
+    switch (status_of(&ctx->diags)) {
+    case TILE_OK:
+        return STATUS_OK;
+    case TILE_ERROR_INVALID_ARGUMENT:
+    case TILE_ERROR_SOURCE:
+    case TILE_ERROR_FILE:
+    case TILE_ERROR_INTERNAL:
+        return STATUS_INPUT;
+    case TILE_ERROR_DISK_FULL:
+    case TILE_ERROR_OUT_OF_MEMORY:
+    case TILE_ERROR_TOOL:
+    case TILE_ERROR_NO_DRIVER:
+    case TILE_ERROR_NO_DEVICE:
+    case TILE_ERROR_DEVICE_MEMORY:
+    case TILE_ERROR_DRIVER:
+        break;
+    }
+    return STATUS_MACHINE;
+}

@@ -1,0 +1,137 @@
+/* Options that say which kernel, for which types and values: shared by the commands that compile.
+ */
+#ifndef TILEC_CLI_KERNEL_OPTIONS_H
+#define TILEC_CLI_KERNEL_OPTIONS_H
+#include "cli/cli.h"
+#include "runtime/compile.h"
+
+typedef struct KernelOptions {
+    const char *kernel, *signature, *target, *cache, *ptxas;
+    TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
+    TextList defines, include;
+    int64_t num_warps, num_stages, num_ctas, max_registers, llvm_level;
+    bool no_line_info, check_passes;
+} KernelOptions;
+
+/* Rows for a command whose struct has a member `kernel` of this type; `types` describes -a. */
+#define KERNEL_OPTIONS(Struct, a_value, a_help)                                                    \
+    {'k',                                                                                          \
+     "kernel",                                                                                     \
+     OPTION_TEXT,                                                                                  \
+     "NAME",                                                                                       \
+     "the kernel; not needed when the file has only one",                                          \
+     offsetof(Struct, kernel.kernel),                                                              \
+     0,                                                                                            \
+     0},                                                                                           \
+        {'s',                                                                                      \
+         "signature",                                                                              \
+         OPTION_TEXT,                                                                              \
+         "TYPES",                                                                                  \
+         "types by position, as Triton's ahead-of-time compiler takes them: '*fp32:16, i32, "      \
+         "1024'; ':16' promises a multiple of 16, ':1' a value of 1, a literal sets a constexpr",  \
+         offsetof(Struct, kernel.signature),                                                       \
+         0,                                                                                        \
+         0},                                                                                       \
+        {'a', "arg", OPTION_LIST, a_value, a_help, offsetof(Struct, kernel.arguments), 0, 0},      \
+        {'D',                                                                                      \
+         "define",                                                                                 \
+         OPTION_LIST,                                                                              \
+         "NAME=LITERAL",                                                                           \
+         "a constexpr: 64, 1e-6, True, None, 'silu', tl.float16",                                  \
+         offsetof(Struct, kernel.defines),                                                         \
+         0,                                                                                        \
+         0},                                                                                       \
+        {'I',                                                                                      \
+         "include",                                                                                \
+         OPTION_LIST,                                                                              \
+         "FOLDER",                                                                                 \
+         "where imported files are looked for, after the file's own folder",                       \
+         offsetof(Struct, kernel.include),                                                         \
+         0,                                                                                        \
+         0},                                                                                       \
+        {'t',                                                                                      \
+         "target",                                                                                 \
+         OPTION_TEXT,                                                                              \
+         "SM",                                                                                     \
+         "compute capability to compile for, as in sm_90a",                                        \
+         offsetof(Struct, kernel.target),                                                          \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "num-warps",                                                                              \
+         OPTION_INT,                                                                               \
+         "N",                                                                                      \
+         "warps of a program; default: the compiler chooses",                                      \
+         offsetof(Struct, kernel.num_warps),                                                       \
+         1,                                                                                        \
+         32},                                                                                      \
+        {0,                                                                                        \
+         "num-stages",                                                                             \
+         OPTION_INT,                                                                               \
+         "N",                                                                                      \
+         "stages of software pipelines",                                                           \
+         offsetof(Struct, kernel.num_stages),                                                      \
+         1,                                                                                        \
+         16},                                                                                      \
+        {0, "num-ctas", OPTION_INT, "N", "blocks of a cluster", offsetof(Struct, kernel.num_ctas), \
+         1, 16},                                                                                   \
+        {0,                                                                                        \
+         "max-registers",                                                                          \
+         OPTION_INT,                                                                               \
+         "N",                                                                                      \
+         "most registers a thread may use",                                                        \
+         offsetof(Struct, kernel.max_registers),                                                   \
+         16,                                                                                       \
+         255},                                                                                     \
+        {'O',                                                                                      \
+         "llvm-level",                                                                             \
+         OPTION_INT,                                                                               \
+         "N",                                                                                      \
+         "run LLVM's own pipeline of this level instead of "                                       \
+         "the measured one",                                                                       \
+         offsetof(Struct, kernel.llvm_level),                                                      \
+         1,                                                                                        \
+         3},                                                                                       \
+        {0,                                                                                        \
+         "no-line-info",                                                                           \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "leave source lines out of PTX and cubin",                                                \
+         offsetof(Struct, kernel.no_line_info),                                                    \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "check-passes",                                                                           \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "hold every pass to its contract while compiling",                                        \
+         offsetof(Struct, kernel.check_passes),                                                    \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "cache-dir",                                                                              \
+         OPTION_TEXT,                                                                              \
+         "FOLDER",                                                                                 \
+         "the cache, or 'none'; default: TILEC_CACHE_DIR, "                                        \
+         "XDG_CACHE_HOME/tilec, ~/.cache/tilec",                                                   \
+         offsetof(Struct, kernel.cache),                                                           \
+         0,                                                                                        \
+         0},                                                                                       \
+    {                                                                                              \
+        0, "ptxas", OPTION_TEXT, "PATH", "the assembler; default: TILEC_PTXAS, CUDA_HOME, PATH",   \
+            offsetof(Struct, kernel.ptxas), 0, 0                                                   \
+    }
+
+enum { KERNEL_DEFAULT_CAPABILITY = 90 };
+
+/* Splits NAME=TEXT; reports a usage error naming the option otherwise. */
+bool cli_split_named(const char *text, const char *option, NamedText *named);
+
+/* Fills a request but for `want`. `capability` is used without --target: 0 stands for
+ * KERNEL_DEFAULT_CAPABILITY. STATUS_OK, or the exit status after a message. */
+int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path, int capability,
+                       Cache *cache, CompileRequest *request);
+
+/* The exit status that stands for the diagnostics' first error. */
+int cli_status(const Ctx *ctx);
+#endif

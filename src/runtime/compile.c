@@ -1,0 +1,408 @@
+/* A compilation: stages in order, each timed, its output kept if wanted and dumped if asked for. */
+#include "runtime/compile.h"
+
+#include "runtime/meta.h"
+#include "runtime/process.h"
+#include "runtime/ptxas.h"
+#include "runtime/recall.h"
+#include "runtime/status.h"
+#include "support/file.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SOURCE_LIMIT = 64 << 20 };
+
+const OutputInfo output_info[OUTPUT_COUNT] = {
+#define OUTPUT(id, name, file, summary) {name, file, summary},
+#include "runtime/outputs.def"
+};
+
+const char *const stage_name[STAGE_COUNT] = {
+#define STAGE(id, name) name,
+#include "runtime/stages.def"
+};
+
+/* One compilation: what every stage needs. */
+typedef struct Compilation {
+    Ctx *ctx;
+    const CompileRequest *request;
+    Compiled *compiled;
+    double stage_start;
+    bool dump_failed;
+    const char *ptxas;    /* NULL: none */
+    Driver driver;        /* loaded here when neither ptxas nor a device was there */
+    const Driver *linker; /* the driver that assembles; NULL: ptxas does, or nothing is assembled */
+} Compilation;
+
+double clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* Time since the last call goes to the stage. */
+static void end_stage(Compilation *c, StageKind stage) {
+    double now = clock_ms();
+    c->compiled->ms[stage] += now - c->stage_start;
+    c->stage_start = now;
+}
+
+static bool wants(const Compilation *c, uint32_t outputs) {
+    return c->request->dump_folder || (c->request->want & outputs);
+}
+
+static void dump(Compilation *c, const char *file, Str text) {
+    const char *folder = c->request->dump_folder;
+    if (!folder || c->dump_failed)
+        return;
+    double start = clock_ms();
+    Arena *arena = &c->ctx->arena;
+    const char *path = file_join(arena, str_from(folder), str_from(file));
+    int error = file_write(arena, path, text, false);
+    if (error) {
+        c->dump_failed = true;
+        report_unwritable(&c->ctx->diags, path, error);
+    }
+    double spent = clock_ms() - start;
+    c->compiled->ms[STAGE_dump] += spent;
+    c->stage_start += spent;
+}
+
+static void put_output(Compilation *c, OutputKind kind, Str text) {
+    c->compiled->outputs[kind] = text;
+    if (output_info[kind].file && text.len)
+        dump(c, output_info[kind].file, text);
+}
+
+static Str print_func(Compilation *c, const Func *func) {
+    StrBuf text = strbuf(&c->ctx->arena);
+    module_print(func->module, &(PrintOptions){0}, &text);
+    return strbuf_str(&text);
+}
+
+static uint32_t read_source(Ctx *ctx, const char *path, Str text) {
+    if (!text.ptr) {
+        int error = file_read(&ctx->arena, path, SOURCE_LIMIT, &text);
+        if (error) {
+            report_unreadable(&ctx->diags, path, error);
+            return 0;
+        }
+    }
+    return source_add(&ctx->sources, str_from(path), text);
+}
+
+AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
+    *file = read_source(ctx, path, text);
+    if (!*file)
+        return NULL;
+    AstFile *syntax = parse_file(&ctx->diags, *file);
+    return ctx->diags.errors ? NULL : syntax;
+}
+
+static bool parse_stage(Compilation *c) {
+    Ctx *ctx = c->ctx;
+    AstFile *syntax = parse_file(&ctx->diags, c->compiled->file);
+    c->compiled->syntax = syntax;
+    if (ctx->diags.errors)
+        return false;
+    if (wants(c, OUTPUT_BIT(ast))) {
+        StrBuf text = strbuf(&ctx->arena);
+        ast_print_file(syntax, &text);
+        put_output(c, OUTPUT_ast, strbuf_str(&text));
+    }
+    end_stage(c, STAGE_parse);
+    return true;
+}
+
+static bool elaborate_stage(Compilation *c) {
+    ElaborateRequest request = c->request->kernel;
+    request.file = c->compiled->file;
+    request.capability = c->request->target->capability;
+    Elaborated elaborated;
+    if (!frontend_elaborate(c->ctx, c->compiled->syntax, &request, &elaborated))
+        return false;
+    c->compiled->func = elaborated.func;
+    c->compiled->func->capability = request.capability;
+    c->compiled->func->max_registers = c->request->max_registers;
+    c->compiled->params = elaborated.params;
+    c->compiled->param_count = elaborated.param_count;
+    if (wants(c, OUTPUT_BIT(tir)))
+        put_output(c, OUTPUT_tir, print_func(c, elaborated.func));
+    end_stage(c, STAGE_elaborate);
+    return true;
+}
+
+/* Dumps what a pass changed; the numbers go on from the elaborator's 01. */
+static void observe_pass(void *user, const Func *func, PassId pass, unsigned position, bool changed,
+                         double milliseconds) {
+    Compilation *c = user;
+    vec_push(&c->ctx->arena, &c->compiled->passes, (PassTime){pass, changed, milliseconds});
+    if (changed && c->request->dump_folder)
+        dump(c, str_format(&c->ctx->arena, "%02u-%s.tir", position + 2, pass_info[pass].name),
+             print_func(c, func));
+}
+
+static bool passes_stage(Compilation *c) {
+    PipelineOptions options = {c->request->check_passes, observe_pass, c};
+    if (!pipeline_run(c->compiled->func, &options))
+        return false;
+    if (wants(c, OUTPUT_BIT(tir_final)))
+        put_output(c, OUTPUT_tir_final, print_func(c, c->compiled->func));
+    end_stage(c, STAGE_passes);
+    return true;
+}
+
+static bool codegen_stage(Compilation *c) {
+    const CompileRequest *request = c->request;
+    Compiled *compiled = c->compiled;
+    CodegenOptions options = {.line_info = request->line_info,
+                              .keep_llvm = wants(c, OUTPUT_BIT(ll) | OUTPUT_BIT(ll_before)),
+                              .llvm_level = request->llvm_level};
+    CodegenResult result = {0};
+    bool ok = codegen_ptx(compiled->func, &options, &result);
+    compiled->ms[STAGE_build] = result.build_ms;
+    compiled->ms[STAGE_optimise] = result.optimise_ms;
+    compiled->ms[STAGE_emit] = result.emit_ms;
+    if (!ok)
+        return false;
+    c->stage_start = clock_ms();
+    compiled->meta = result.meta;
+    put_output(c, OUTPUT_ll_before, result.llvm_before);
+    put_output(c, OUTPUT_ll, result.llvm_after);
+    put_output(c, OUTPUT_ptx, result.ptx);
+    const Target *target = request->target;
+    if (result.meta.shared_bytes <= target->shared_per_block)
+        return true;
+    ctx_diag(c->ctx, compiled->func->span, kernel_shared_limit, STR_ARG(result.meta.name),
+             result.meta.shared_bytes, target->name, target->shared_per_block);
+    diag_hint(&c->ctx->diags, "use smaller tiles or fewer stages");
+    return false;
+}
+
+/* Finds what turns PTX into cubin; its identity is part of the cache's key. False after a report.
+ */
+static bool find_assembler(Compilation *c, Str *identity) {
+    Arena *arena = &c->ctx->arena;
+    *identity = STR("");
+    if (!wants(c, OUTPUT_BIT(cubin) | OUTPUT_BIT(sass)))
+        return true;
+    c->ptxas = ptxas_find(arena, c->request->ptxas);
+    if (c->ptxas) {
+        *identity = str_from(ptxas_identity(arena, c->ptxas));
+        return true;
+    }
+    Diags quiet = {.arena = arena, .sources = &c->ctx->sources};
+    if (c->request->device) {
+        c->linker = c->request->device->driver;
+    } else if (driver_load(&c->driver, &quiet, NULL)) {
+        c->linker = &c->driver;
+    } else {
+        ctx_diag(c->ctx, (Span){0}, assembler_missing, quiet.first->text);
+        diag_hint(&c->ctx->diags, "set TILEC_PTXAS to a ptxas of CUDA 12 or newer, or emit ptx");
+        return false;
+    }
+    *identity = str_from(str_format(arena, "driver %d", c->linker->version));
+    return true;
+}
+
+static bool link_with(Compilation *c, const Device *device, Str *log) {
+    bool pushed;
+    CUresult result = device_enter(device, &pushed);
+    if (!driver_check(device->driver, &c->ctx->diags, DRIVER_context_push, result))
+        return false;
+    bool ok = driver_assemble(device, &c->ctx->diags, c->compiled->outputs[OUTPUT_ptx],
+                              c->request->line_info, &c->compiled->outputs[OUTPUT_cubin], log);
+    device_leave(device, pushed);
+    return ok;
+}
+
+static bool assemble_with_driver(Compilation *c) {
+    Str log = STR("");
+    bool ok;
+    if (c->request->device) {
+        ok = link_with(c, c->request->device, &log);
+    } else {
+        Device device;
+        driver_close(&c->driver);
+        ok = driver_open(&c->driver, &c->ctx->diags, NULL) &&
+             device_open(&c->driver, &c->ctx->diags, 0, &device);
+        if (ok) {
+            ok = link_with(c, &device, &log);
+            device_close(&device);
+        }
+    }
+    if (ok)
+        resources_parse(log, c->compiled->meta.name, &c->compiled->resources);
+    return ok;
+}
+
+/* nvdisasm or cuobjdump on the cubin, which both want as a file. False only when it was asked for.
+ */
+static bool disassemble(Compilation *c) {
+    Arena *arena = &c->ctx->arena;
+    bool demanded = c->request->want & OUTPUT_BIT(sass);
+    const char *tool = tool_find(arena, "nvdisasm", NULL);
+    const char *option = "-g";
+    if (!tool) {
+        tool = tool_find(arena, "cuobjdump", NULL);
+        option = "-sass";
+    }
+    if (!tool)
+        return !demanded || ctx_diag(c->ctx, (Span){0}, disassembler_missing);
+    const char *root = getenv("TMPDIR");
+    char *folder = str_format(arena, "%s/tilec-XXXXXX", root && *root ? root : "/tmp");
+    if (!mkdtemp(folder))
+        return !demanded;
+    const char *path = str_format(arena, "%s/kernel.cubin", folder);
+    const char *argv[] = {tool, option, path, NULL};
+    ProcessResult result = {.exit_code = -1};
+    int error = file_write(arena, path, c->compiled->outputs[OUTPUT_cubin], false);
+    if (!error)
+        error = process_run(arena, argv, &result);
+    unlink(path);
+    rmdir(folder);
+    if (!error && result.exit_code == 0)
+        put_output(c, OUTPUT_sass, result.output);
+    else if (demanded)
+        return ctx_diag(c->ctx, (Span){0}, tool_failed, tool,
+                        error ? file_error_text(arena, error) : "it reported an error");
+    return true;
+}
+
+static void report_resources(Compilation *c) {
+    Compiled *compiled = c->compiled;
+    Resources *resources = &compiled->resources;
+    if (!resources->known)
+        return;
+    resources_occupancy(resources, compiled->meta.target, compiled->meta.threads,
+                        compiled->meta.shared_bytes);
+    if (resources->spill_stores || resources->spill_loads)
+        ctx_diag(c->ctx, compiled->func->span, kernel_spills, STR_ARG(compiled->meta.name),
+                 resources->spill_stores, resources->spill_loads, resources->registers);
+}
+
+static bool assemble_stage(Compilation *c) {
+    if (!c->ptxas && !c->linker)
+        return true;
+    const AssembleRequest request = {c->compiled->outputs[OUTPUT_ptx], c->compiled->meta.name,
+                                     c->request->target, c->request->line_info};
+    bool ok = c->ptxas
+                  ? ptxas_assemble(c->ctx, c->ptxas, &request, &c->compiled->outputs[OUTPUT_cubin],
+                                   &c->compiled->resources)
+                  : assemble_with_driver(c);
+    if (!ok)
+        return false;
+    report_resources(c);
+    end_stage(c, STAGE_assemble);
+    put_output(c, OUTPUT_cubin, c->compiled->outputs[OUTPUT_cubin]);
+    return true;
+}
+
+/* What follows machine code, whether it was compiled or recalled. */
+static bool finish(Compilation *c) {
+    if (wants(c, OUTPUT_BIT(sass)) && c->compiled->outputs[OUTPUT_cubin].len && !disassemble(c))
+        return false;
+    if (wants(c, OUTPUT_BIT(meta))) {
+        StrBuf text = strbuf(&c->ctx->arena);
+        meta_json(c->compiled, &text);
+        strbuf_putc(&text, '\n');
+        put_output(c, OUTPUT_meta, strbuf_str(&text));
+    }
+    return !c->dump_failed;
+}
+
+static bool run_stages(Compilation *c) {
+    const CompileRequest *request = c->request;
+    const uint32_t after_parse = ~OUTPUT_BIT(ast), after_elaborate = after_parse & ~OUTPUT_BIT(tir),
+                   after_passes = after_elaborate & ~OUTPUT_BIT(tir_final);
+    if (!parse_stage(c))
+        return false;
+    if (!request->keep_func && !wants(c, after_parse))
+        return true;
+    if (!elaborate_stage(c))
+        return false;
+    if (!request->until_passes && !wants(c, after_elaborate))
+        return true;
+    if (!passes_stage(c))
+        return false;
+    if (!wants(c, after_passes))
+        return true;
+    return codegen_stage(c) && assemble_stage(c) && finish(c);
+}
+
+/* The cache knows code and facts, not what lies before them. */
+static bool may_recall(const CompileRequest *request) {
+    const uint32_t known =
+        OUTPUT_BIT(ptx) | OUTPUT_BIT(cubin) | OUTPUT_BIT(sass) | OUTPUT_BIT(meta);
+    return request->cache && request->cache->folder && (request->want & known) &&
+           !(request->want & ~known) && !request->dump_folder && !request->keep_func;
+}
+
+static bool compile_source(Compilation *c) {
+    Str assembler;
+    if (!find_assembler(c, &assembler))
+        return false;
+    if (!may_recall(c->request))
+        return run_stages(c);
+    Str key = recall_key(c->ctx, c->request, c->compiled->file, assembler);
+    bool found = recall_get(c->ctx, c->request, key, c->compiled);
+    end_stage(c, STAGE_cache);
+    if (found)
+        return finish(c);
+    if (!run_stages(c))
+        return false;
+    c->stage_start = clock_ms();
+    recall_put(c->ctx, c->request, key, c->compiled);
+    end_stage(c, STAGE_store);
+    return true;
+}
+
+bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
+    *compiled = (Compiled){0};
+    Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
+    double start = c.stage_start = clock_ms();
+    if (request->dump_folder) {
+        int error = file_make_folder(&ctx->arena, request->dump_folder);
+        if (error)
+            return ctx_diag(ctx, (Span){0}, folder_unwritable, request->dump_folder,
+                            file_error_text(&ctx->arena, error));
+    }
+    compiled->file = read_source(ctx, request->path, request->text);
+    end_stage(&c, STAGE_read);
+    bool ok = compiled->file && compile_source(&c);
+    driver_close(&c.driver);
+    compiled->total_ms = clock_ms() - start;
+    return ok;
+}
+
+void compiled_print_times(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "stage                 ms\n");
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        if (compiled->ms[i] == 0)
+            continue;
+        strbuf_printf(out, "%-16s %7.3f\n", stage_name[i], compiled->ms[i]);
+        if (i != STAGE_passes)
+            continue;
+        for (size_t j = 0; j < compiled->passes.len; j++) {
+            const PassTime *pass = &compiled->passes.data[j];
+            strbuf_printf(out, "  %-14s %7.3f%s\n", pass_info[pass->pass].name, pass->ms,
+                          pass->changed ? "" : "  no change");
+        }
+    }
+    strbuf_printf(out, "%-16s %7.3f\n", "total", compiled->total_ms);
+}
+
+void compiled_json_times(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "{");
+    for (int i = 0; i < STAGE_COUNT; i++)
+        strbuf_printf(out, "\"%s\": %.4f, ", stage_name[i], compiled->ms[i]);
+    strbuf_printf(out, "\"total\": %.4f, \"per_pass\": [", compiled->total_ms);
+    for (size_t i = 0; i < compiled->passes.len; i++) {
+        const PassTime *pass = &compiled->passes.data[i];
+        strbuf_printf(out, "%s{\"pass\": \"%s\", \"ms\": %.4f, \"changed\": %s}", i ? ", " : "",
+                      pass_info[pass->pass].name, pass->ms, pass->changed ? "true" : "false");
+    }
+    strbuf_puts(out, "]}");
+}

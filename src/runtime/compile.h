@@ -1,0 +1,87 @@
+/* The stages of a compilation, from a file or text to whatever is wanted of it.
+ *
+ *     read -> (cache) -> parse -> elaborate -> passes -> LLVM -> PTX -> cubin -> (store)
+ *
+ * Stages beyond the last one that is wanted do not run. Contexts are independent: compilations run
+ * in parallel, each with its own. */
+#ifndef TILEC_RUNTIME_COMPILE_H
+#define TILEC_RUNTIME_COMPILE_H
+#include "codegen/codegen.h"
+#include "frontend/frontend.h"
+#include "passes/passes.h"
+#include "runtime/cache.h"
+#include "runtime/driver.h"
+#include "runtime/resources.h"
+
+typedef enum OutputKind {
+#define OUTPUT(id, name, file, summary) OUTPUT_##id,
+#include "runtime/outputs.def"
+    OUTPUT_COUNT
+} OutputKind;
+
+typedef enum StageKind {
+#define STAGE(id, name) STAGE_##id,
+#include "runtime/stages.def"
+    STAGE_COUNT
+} StageKind;
+
+typedef struct OutputInfo {
+    const char *name, *file, *summary;
+} OutputInfo;
+extern const OutputInfo output_info[OUTPUT_COUNT];
+extern const char *const stage_name[STAGE_COUNT];
+
+#define OUTPUT_BIT(id) (1u << OUTPUT_##id)
+
+typedef struct CompileRequest {
+    const char *path;        /* read unless `text` is given; names the source in messages */
+    Str text;                /* ptr NULL: read `path` */
+    ElaborateRequest kernel; /* what to compile; `file` and `capability` are filled in */
+    const Target *target;
+    int32_t max_registers;   /* 0: as the code needs */
+    uint32_t want;           /* OUTPUT_BIT(...) | ... */
+    const char *dump_folder; /* NULL: none. Every stage is written there */
+    bool line_info;          /* source lines in PTX and cubin */
+    bool check_passes;       /* hold every pass to its contract */
+    bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
+    bool until_passes;       /* with keep_func: run the passes, whatever is wanted */
+    int32_t llvm_level;      /* see CodegenOptions */
+    const char *ptxas;       /* NULL: found; see ptxas_find */
+    const Device
+        *device;  /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */
+    Cache *cache; /* NULL: none */
+} CompileRequest;
+
+typedef struct PassTime {
+    PassId pass;
+    bool changed;
+    double ms;
+} PassTime;
+
+typedef struct Compiled {
+    uint32_t file;         /* the source in ctx->sources */
+    const AstFile *syntax; /* NULL when the cache answered */
+    Func *func;            /* NULL when the cache answered */
+    KernelParam *params;
+    uint32_t param_count;
+    KernelMeta meta; /* meta.name is empty before codegen */
+    Resources resources;
+    Str outputs[OUTPUT_COUNT]; /* the wanted ones; empty when their stage was not reached */
+    bool from_cache;
+    double ms[STAGE_COUNT], total_ms;
+    VEC(PassTime) passes;
+} Compiled;
+
+/* False after errors were reported; the times and outputs up to there are filled in. */
+bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled);
+
+/* Reads and parses only. NULL after errors were reported. */
+AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
+
+/* The table of stages and passes, and the same as a JSON object. */
+void compiled_print_times(const Compiled *compiled, StrBuf *out);
+void compiled_json_times(const Compiled *compiled, StrBuf *out);
+
+/* Milliseconds of a steady clock. */
+double clock_ms(void);
+#endif

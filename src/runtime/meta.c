@@ -1,0 +1,178 @@
+/* Facts are lines of a name and a value; the integer facts come from one table, so that writer,
+ * reader and JSON cannot differ. */
+#include "runtime/meta.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* FACT(name, field of Compiled) */
+#define META_FACTS(FACT)                                                                           \
+    FACT(num_warps, meta.num_warps)                                                                \
+    FACT(programs_per_cta, meta.programs_per_cta)                                                  \
+    FACT(num_ctas, meta.num_ctas)                                                                  \
+    FACT(threads, meta.threads)                                                                    \
+    FACT(shared_bytes, meta.shared_bytes)                                                          \
+    FACT(static_shared_bytes, resources.static_shared)                                             \
+    FACT(registers, resources.registers)                                                           \
+    FACT(stack_bytes, resources.stack_bytes)                                                       \
+    FACT(spill_store_bytes, resources.spill_stores)                                                \
+    FACT(spill_load_bytes, resources.spill_loads)
+
+static void add_escaped(StrBuf *out, Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\n' || text.ptr[i] == '\\')
+            strbuf_printf(out, "\\%c", text.ptr[i] == '\n' ? 'n' : '\\');
+        else
+            strbuf_putc(out, text.ptr[i]);
+    }
+}
+
+static Str unescape(Arena *arena, Str text) {
+    StrBuf out = strbuf(arena);
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\\' && i + 1 < text.len)
+            strbuf_putc(&out, text.ptr[++i] == 'n' ? '\n' : '\\');
+        else
+            strbuf_putc(&out, text.ptr[i]);
+    }
+    return strbuf_str(&out);
+}
+
+void meta_write(const Compiled *compiled, StrBuf *out) {
+    strbuf_printf(out, "name %.*s\n", STR_ARG(compiled->meta.name));
+    strbuf_printf(out, "target %s\n", compiled->meta.target->name);
+#define FACT(name, field) strbuf_printf(out, #name " %d\n", (int)compiled->field);
+    META_FACTS(FACT)
+#undef FACT
+    strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
+    strbuf_printf(out, "assembled %d\n", compiled->resources.known);
+    for (uint32_t i = 0; i < compiled->param_count; i++) {
+        const KernelParam *param = &compiled->params[i];
+        strbuf_printf(out, "param %" PRId64 " %d %d %.*s ", param->divisible, param->is_constexpr,
+                      param->equal_to_one, STR_ARG(param->name));
+        add_escaped(out, param->text);
+        strbuf_putc(out, '\n');
+    }
+}
+
+/* The text up to `end`, which is skipped. */
+static Str take(Str *rest, char end) {
+    const char *at = rest->len ? memchr(rest->ptr, end, rest->len) : NULL;
+    size_t len = at ? (size_t)(at - rest->ptr) : rest->len;
+    Str word = {rest->ptr, len};
+    size_t skip = at ? len + 1 : len;
+    *rest = (Str){rest->ptr + skip, rest->len - skip};
+    return word;
+}
+
+static bool read_int(Str text, int64_t *value) {
+    char digits[24], *end;
+    if (!text.len || text.len >= sizeof digits)
+        return false;
+    memcpy(digits, text.ptr, text.len);
+    digits[text.len] = 0;
+    errno = 0;
+    *value = strtoll(digits, &end, 10);
+    return !errno && !*end;
+}
+
+static bool read_param(Arena *arena, Str line, KernelParam *param) {
+    int64_t divisible, is_constexpr, equal_to_one;
+    if (!read_int(take(&line, ' '), &divisible) || !read_int(take(&line, ' '), &is_constexpr) ||
+        !read_int(take(&line, ' '), &equal_to_one))
+        return false;
+    Str name = take(&line, ' ');
+    *param = (KernelParam){.name = {str_dup(arena, name), name.len},
+                           .divisible = divisible,
+                           .is_constexpr = is_constexpr != 0,
+                           .equal_to_one = equal_to_one != 0,
+                           .text = unescape(arena, line)};
+    return name.len != 0;
+}
+
+static bool read_fact(Compiled *compiled, Str name, Str value) {
+    int64_t number;
+    if (!read_int(value, &number) || number < INT32_MIN || number > INT32_MAX)
+        return false;
+#define FACT(fact, field)                                                                          \
+    if (str_is(name, #fact)) {                                                                     \
+        compiled->field = (int32_t)number;                                                         \
+        return true;                                                                               \
+    }
+    META_FACTS(FACT)
+#undef FACT
+    if (str_is(name, "grid_parameter"))
+        compiled->meta.has_grid_parameter = number != 0;
+    else if (str_is(name, "assembled"))
+        compiled->resources.known = number != 0;
+    else
+        return false;
+    return true;
+}
+
+bool meta_read(Arena *arena, Str text, Compiled *compiled) {
+    VEC(KernelParam) params = {0};
+    while (text.len) {
+        Str line = take(&text, '\n');
+        Str name = take(&line, ' ');
+        if (str_is(name, "name")) {
+            compiled->meta.name = (Str){str_dup(arena, line), line.len};
+        } else if (str_is(name, "target")) {
+            compiled->meta.target = target_by_name(line);
+        } else if (str_is(name, "param")) {
+            KernelParam param;
+            if (!read_param(arena, line, &param))
+                return false;
+            vec_push(arena, &params, param);
+        } else if (!read_fact(compiled, name, line)) {
+            return false;
+        }
+    }
+    compiled->params = params.data;
+    compiled->param_count = (uint32_t)params.len;
+    if (!compiled->meta.target || !compiled->meta.name.len || compiled->meta.threads <= 0)
+        return false;
+    if (compiled->resources.known)
+        resources_occupancy(&compiled->resources, compiled->meta.target, compiled->meta.threads,
+                            compiled->meta.shared_bytes);
+    return true;
+}
+
+static void json_params(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "\"params\": [");
+    for (uint32_t i = 0; i < compiled->param_count; i++) {
+        const KernelParam *param = &compiled->params[i];
+        strbuf_printf(out, "%s{\"name\": ", i ? ", " : "");
+        strbuf_json(out, param->name);
+        strbuf_printf(out, ", \"constexpr\": %s, \"%s\": ", param->is_constexpr ? "true" : "false",
+                      param->is_constexpr ? "value" : "type");
+        strbuf_json(out, param->text);
+        if (!param->is_constexpr)
+            strbuf_printf(out, ", \"divisible\": %" PRId64 ", \"equal_to_one\": %s",
+                          param->divisible, param->equal_to_one ? "true" : "false");
+        strbuf_putc(out, '}');
+    }
+    strbuf_putc(out, ']');
+}
+
+void meta_json(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "{\"kernel\": ");
+    strbuf_json(out, compiled->meta.name);
+    strbuf_printf(out, ", \"target\": \"%s\"", compiled->meta.target->name);
+    bool assembled = compiled->resources.known;
+#define FACT(name, field)                                                                          \
+    if (assembled || offsetof(Compiled, field) < offsetof(Compiled, resources))                    \
+        strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
+    META_FACTS(FACT)
+#undef FACT
+    strbuf_printf(out, ", \"grid_parameter\": %s",
+                  compiled->meta.has_grid_parameter ? "true" : "false");
+    if (assembled)
+        strbuf_printf(out, ", \"blocks_per_sm\": %d, \"warps_per_sm\": %d, \"occupancy\": %.3f",
+                      compiled->resources.blocks_per_sm, compiled->resources.warps_per_sm,
+                      compiled->resources.occupancy);
+    strbuf_puts(out, ", ");
+    json_params(compiled, out);
+    strbuf_putc(out, '}');
+}

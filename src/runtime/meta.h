@@ -1,0 +1,13 @@
+/* What is known of a compiled kernel besides its code, as text for cache entries and as JSON for
+ * users. */
+#ifndef TILEC_RUNTIME_META_H
+#define TILEC_RUNTIME_META_H
+#include "runtime/compile.h"
+
+/* One fact a line: "num_warps 4", "param 16 0 0 x_ptr *fp32", ... */
+void meta_write(const Compiled *compiled, StrBuf *out);
+/* Reads what meta_write wrote; false when the text is not that. */
+bool meta_read(Arena *arena, Str text, Compiled *compiled);
+/* An object {kernel, target, num_warps, threads, shared_bytes, params: [...], registers, ...}. */
+void meta_json(const Compiled *compiled, StrBuf *out);
+#endif

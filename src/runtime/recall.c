@@ -1,0 +1,279 @@
+#include "runtime/recall.h"
+
+#include "runtime/build_info.h"
+#include "runtime/meta.h"
+#include "support/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { SECTION_META, SECTION_PTX, SECTION_CUBIN, SECTION_FILES, SECTION_SAID, SECTION_COUNT };
+enum { IMPORT_LIMIT = 64 << 20 };
+
+static void new_sections(CacheSection *sections) {
+    static const char *const names[SECTION_COUNT] = {"meta", "ptx", "cubin", "files", "said"};
+    for (int i = 0; i < SECTION_COUNT; i++)
+        sections[i] = (CacheSection){names[i], {"", 0}};
+}
+
+static void add_hash(StrBuf *out, Str text) {
+    XXH128_hash_t hash = XXH3_128bits(text.ptr, text.len);
+    strbuf_printf(out, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
+}
+
+static void add_text(StrBuf *out, const char *name, Str text) {
+    strbuf_printf(out, "%s ", name);
+    strbuf_json(out, text);
+    strbuf_putc(out, '\n');
+}
+
+static void add_named(StrBuf *out, const char *kind, const NamedText *named, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        strbuf_printf(out, "%s %.*s ", kind, STR_ARG(named[i].name));
+        strbuf_json(out, named[i].text);
+        strbuf_putc(out, '\n');
+    }
+}
+
+Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler) {
+    const Source *source = source_get(&ctx->sources, file);
+    const ElaborateRequest *kernel = &request->kernel;
+    StrBuf key = strbuf(&ctx->arena);
+    strbuf_printf(&key, "compiler %s %s\nllvm %s\n", build_version, build_id,
+                  build_llvm_version(&ctx->arena));
+    add_text(&key, "assembler", assembler);
+    strbuf_printf(&key, "source %zu ", source->text.len);
+    add_hash(&key, source->text);
+    strbuf_putc(&key, '\n');
+    add_text(&key, "path", request->line_info ? source->path : STR(""));
+    add_text(&key, "kernel", kernel->kernel);
+    add_text(&key, "signature", kernel->signature);
+    add_named(&key, "type", kernel->types, kernel->type_count);
+    add_named(&key, "define", kernel->defines, kernel->define_count);
+    for (uint32_t i = 0; i < kernel->search_path_count; i++)
+        add_text(&key, "search", kernel->search_paths[i]);
+    strbuf_printf(
+        &key, "target %s\nwarps %d\nstages %d\nctas %d\nregisters %d\nlines %d\nllvm_level %d\n",
+        request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
+        request->max_registers, request->line_info, request->llvm_level);
+    return strbuf_str(&key);
+}
+
+/* Imported files: "<hash> <path>" a line; paths under the source's folder are relative to it, so
+ * that a tree may move. */
+
+static Str main_folder(const Ctx *ctx, uint32_t file) {
+    return file_folder(source_get(&ctx->sources, file)->path);
+}
+
+static bool starts_with(Str text, Str prefix) {
+    return text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0;
+}
+
+/* `path` without "folder/" in front of it; false when it lies elsewhere. */
+static bool relative_to(Str path, Str folder, Str *rest) {
+    if (!folder.len) {
+        *rest = path;
+        return path.len && path.ptr[0] != '/';
+    }
+    if (!starts_with(path, folder) || path.len <= folder.len + 1 || path.ptr[folder.len] != '/')
+        return false;
+    *rest = (Str){path.ptr + folder.len + 1, path.len - folder.len - 1};
+    return true;
+}
+
+/* Sources that are files: definitions given as text and the compiler's own library are in the key.
+ */
+static bool is_imported_file(Ctx *ctx, uint32_t number, uint32_t file, Str *path) {
+    const Source *source = source_get(&ctx->sources, number);
+    if (number == file || !source->path.len || source->path.ptr[0] == '<')
+        return false;
+    Str text;
+    *path = source->path;
+    return file_read(&ctx->arena, str_dup(&ctx->arena, source->path), IMPORT_LIMIT, &text) == 0 &&
+           str_eq(text, source->text);
+}
+
+static Str files_write(Ctx *ctx, uint32_t file) {
+    StrBuf out = strbuf(&ctx->arena);
+    Str folder = main_folder(ctx, file);
+    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
+        Str path, relative;
+        if (!is_imported_file(ctx, i, file, &path))
+            continue;
+        add_hash(&out, source_get(&ctx->sources, i)->text);
+        bool inside = relative_to(path, folder, &relative);
+        strbuf_printf(&out, " %s%.*s\n", inside ? "+" : "", STR_ARG(inside ? relative : path));
+    }
+    return strbuf_str(&out);
+}
+
+static Str take_line(Str *rest) {
+    const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
+    size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
+    Str line = {rest->ptr, len};
+    size_t skip = end ? len + 1 : len;
+    *rest = (Str){rest->ptr + skip, rest->len - skip};
+    return line;
+}
+
+/* True when a folder searched before the one where the file was found has that file now. */
+static bool is_shadowed(Ctx *ctx, const CompileRequest *request, Str path, Str folder) {
+    Str relative;
+    if (relative_to(path, folder, &relative))
+        return false;
+    const ElaborateRequest *kernel = &request->kernel;
+    for (uint32_t i = 0; i < kernel->search_path_count; i++) {
+        if (!relative_to(path, kernel->search_paths[i], &relative))
+            continue;
+        if (access(file_join(&ctx->arena, folder, relative), F_OK) == 0)
+            return true;
+        for (uint32_t j = 0; j < i; j++)
+            if (access(file_join(&ctx->arena, kernel->search_paths[j], relative), F_OK) == 0)
+                return true;
+        return false;
+    }
+    return false;
+}
+
+static bool files_unchanged(Ctx *ctx, const CompileRequest *request, Str list, uint32_t file) {
+    enum { HASH_DIGITS = 32 };
+    Str folder = main_folder(ctx, file);
+    while (list.len) {
+        Str line = take_line(&list), text;
+        if (line.len < HASH_DIGITS + 2)
+            return false;
+        Str stored = {line.ptr + HASH_DIGITS + 1, line.len - HASH_DIGITS - 1};
+        bool inside = stored.ptr[0] == '+';
+        const char *path =
+            inside ? file_join(&ctx->arena, folder, (Str){stored.ptr + 1, stored.len - 1})
+                   : str_dup(&ctx->arena, stored);
+        if (file_read(&ctx->arena, path, IMPORT_LIMIT, &text) ||
+            is_shadowed(ctx, request, str_from(path), folder))
+            return false;
+        StrBuf hash = strbuf(&ctx->arena);
+        add_hash(&hash, text);
+        if (memcmp(hash.ptr, line.ptr, HASH_DIGITS) != 0)
+            return false;
+        source_add(&ctx->sources, str_from(path), text);
+    }
+    return true;
+}
+
+/* Diagnostics: "d <id> <place>", "h <text>" hint and "n <place>" note lines, each followed by its
+ * text as a line; a place is "<source> <lo> <hi>", the source 0 for none, 1 for the main one, 2..
+ * for imported ones. */
+
+static uint32_t source_index(Ctx *ctx, uint32_t number, uint32_t file) {
+    Str path;
+    if (number == file)
+        return 1;
+    if (!number || !is_imported_file(ctx, number, file, &path))
+        return 0;
+    uint32_t index = 2;
+    for (uint32_t i = 1; i < number; i++)
+        index += is_imported_file(ctx, i, file, &path);
+    return index;
+}
+
+static void said_line(Ctx *ctx, StrBuf *out, const char *head, Span span, uint32_t file,
+                      const char *text) {
+    strbuf_printf(out, "%s %u %u %u ", head, source_index(ctx, span.file, file), span.lo, span.hi);
+    for (const char *p = text; *p; p++)
+        strbuf_putc(out, *p == '\n' ? ' ' : *p);
+    strbuf_putc(out, '\n');
+}
+
+static Str said_write(Ctx *ctx, uint32_t file) {
+    StrBuf out = strbuf(&ctx->arena);
+    for (const Diagnostic *d = ctx->diags.first; d; d = d->next) {
+        if (d->id == DIAG_cache_unusable)
+            continue;
+        said_line(ctx, &out, str_format(&ctx->arena, "d %s", diag_name(d->id)), d->span, file,
+                  d->text);
+        for (const DiagNote *note = d->notes; note; note = note->next)
+            said_line(ctx, &out, note->is_hint ? "n hint" : "n note", note->span, file, note->text);
+    }
+    return strbuf_str(&out);
+}
+
+static DiagId find_diag(const char *name) {
+    for (int id = 0; id < DIAG_COUNT; id++)
+        if (!strcmp(diag_name((DiagId)id), name))
+            return (DiagId)id;
+    return DIAG_COUNT;
+}
+
+/* `first_import` is the number that the first imported source got in this context. */
+static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import) {
+    while (said.len) {
+        Str line = take_line(&said);
+        char kind, name[64];
+        unsigned source, lo, hi;
+        int text = 0;
+        if (sscanf(str_dup(&ctx->arena, line), "%c %63s %u %u %u %n", &kind, name, &source, &lo,
+                   &hi, &text) != 5 ||
+            !text)
+            return false;
+        Span span = {source <= 1 ? source * file : first_import + source - 2, lo, hi};
+        const Source *where = source_get(&ctx->sources, span.file);
+        if (!where || hi > where->text.len || lo > hi)
+            span = (Span){0};
+        int len = (int)(line.len - (size_t)text);
+        if (kind == 'd') {
+            DiagId id = find_diag(name);
+            if (id == DIAG_COUNT)
+                return false;
+            diag_emit(&ctx->diags, span, id, "%.*s", len, line.ptr + text);
+        } else if (!strcmp(name, "hint")) {
+            diag_hint(&ctx->diags, "%.*s", len, line.ptr + text);
+        } else {
+            diag_note(&ctx->diags, span, "%.*s", len, line.ptr + text);
+        }
+    }
+    return true;
+}
+
+bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
+    CacheSection sections[SECTION_COUNT];
+    new_sections(sections);
+    if (cache_get(request->cache, &ctx->arena, key, sections, SECTION_COUNT) != CACHE_HIT)
+        return false;
+    bool needs_cubin = request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
+    uint32_t first_import = (uint32_t)ctx->sources.sources.len + 1;
+    Compiled found = {.file = compiled->file};
+    if (!files_unchanged(ctx, request, sections[SECTION_FILES].data, compiled->file) ||
+        !meta_read(&ctx->arena, sections[SECTION_META].data, &found) ||
+        !sections[SECTION_PTX].data.len || (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
+        !said_repeat(ctx, sections[SECTION_SAID].data, compiled->file, first_import))
+        return false;
+    compiled->meta = found.meta;
+    compiled->resources = found.resources;
+    compiled->params = found.params;
+    compiled->param_count = found.param_count;
+    compiled->outputs[OUTPUT_ptx] = sections[SECTION_PTX].data;
+    compiled->outputs[OUTPUT_cubin] = sections[SECTION_CUBIN].data;
+    compiled->from_cache = true;
+    return true;
+}
+
+void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled *compiled) {
+    CacheSection sections[SECTION_COUNT];
+    new_sections(sections);
+    StrBuf meta = strbuf(&ctx->arena);
+    meta_write(compiled, &meta);
+    sections[SECTION_META].data = strbuf_str(&meta);
+    sections[SECTION_PTX].data = compiled->outputs[OUTPUT_ptx];
+    sections[SECTION_CUBIN].data = compiled->outputs[OUTPUT_cubin];
+    sections[SECTION_FILES].data = files_write(ctx, compiled->file);
+    sections[SECTION_SAID].data = said_write(ctx, compiled->file);
+    int error = cache_put(request->cache, &ctx->arena, key, sections, SECTION_COUNT);
+    if (error && !atomic_exchange(&request->cache->warned, true)) {
+        ctx_diag(ctx, (Span){0}, cache_unusable, request->cache->folder,
+                 file_error_text(&ctx->arena, error));
+        diag_hint(&ctx->diags, "set TILEC_CACHE_DIR to a folder that can be written, or to none");
+    }
+}

@@ -1,0 +1,17 @@
+/* Compilations remembered: what a cache entry of a kernel holds.
+ *
+ * The key text lists everything that decides the code but the imported files, which are only known
+ * after elaboration: an entry lists those with their hashes, and counts as a miss when one of them
+ * changed or would be found elsewhere now. Warnings and remarks are kept too, so that an answer
+ * from the cache says what the compilation said. */
+#ifndef TILEC_RUNTIME_RECALL_H
+#define TILEC_RUNTIME_RECALL_H
+#include "runtime/compile.h"
+
+/* `assembler` identifies the program that makes the cubin; empty when none is wanted. */
+Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler);
+/* Fills `compiled` from the cache and repeats the stored diagnostics; false on a miss. */
+bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled);
+/* Stores the compilation. A failure is one warning for each Cache. */
+void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled *compiled);
+#endif
