@@ -10,10 +10,11 @@
 
 /* EXPR_KIND(name): Python's names in lower case where it has one. */
 #define AST_EXPR_KINDS(X)                                                                          \
-    X(name) X(int) X(float) X(string) X(bool) X(none) X(ellipsis) X(tuple) X(list) X(unary)        \
-    X(binary) X(boolop) X(compare) X(ternary) X(call) X(subscript) X(slice) X(attribute)           \
-    X(lambda) X(fstring) X(starred) X(walrus) X(dict) X(set) X(comprehension) X(formatted)         \
-    X(unsupported)
+    X(name)                                                                                        \
+    X(int) X(float) X(string) X(bool) X(none) X(ellipsis) X(tuple) X(list) X(unary) X(binary)      \
+        X(boolop) X(compare) X(ternary) X(call) X(subscript) X(slice) X(attribute) X(lambda)       \
+            X(fstring) X(starred) X(walrus) X(dict) X(set) X(comprehension) X(formatted)           \
+                X(unsupported)
 
 #define AST_STMT_KINDS(X)                                                                          \
     X(expr) X(assign) X(augassign) X(annassign) X(if) X(for) X(while) X(return) X(pass)            \
@@ -21,11 +22,12 @@
 
 /* AST_OPERATORS(name, text): binary, unary, boolean and comparison operators. */
 #define AST_OPERATORS(X)                                                                           \
-    X(add, "+") X(sub, "-") X(mul, "*") X(div, "/") X(floordiv, "//") X(mod, "%") X(pow, "**")     \
-    X(matmul, "@") X(lshift, "<<") X(rshift, ">>") X(bitand, "&") X(bitor, "|") X(bitxor, "^")     \
-    X(neg, "-") X(pos, "+") X(invert, "~") X(not, "not") X(and, "and") X(or, "or") X(eq, "==")     \
-    X(ne, "!=") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(is, "is") X(isnot, "is not")       \
-    X(in, "in") X(notin, "not in")
+    X(add, "+")                                                                                    \
+    X(sub, "-") X(mul, "*") X(div, "/") X(floordiv, "//") X(mod, "%") X(pow, "**") X(matmul, "@")  \
+        X(lshift, "<<") X(rshift, ">>") X(bitand, "&") X(bitor, "|") X(bitxor, "^") X(neg, "-")    \
+            X(pos, "+") X(invert, "~") X(not, "not") X(and, "and") X(or, "or") X(eq, "==")         \
+                X(ne, "!=") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(is, "is")              \
+                    X(isnot, "is not") X(in, "in") X(notin, "not in")
 
 /* AST_CONSTRUCTS(id, text, remedy): Python that parses but that no kernel can execute. The parser
  * keeps the place (STMT_unsupported, EXPR_unsupported, or the node kind itself) so that code in a
@@ -50,28 +52,28 @@ typedef enum AstConstruct {
 #define X(id, text, remedy) CONSTRUCT_##id,
     AST_CONSTRUCTS(X)
 #undef X
-    CONSTRUCT_COUNT
+        CONSTRUCT_COUNT
 } AstConstruct;
 
 typedef enum ExprKind {
 #define X(name) EXPR_##name,
     AST_EXPR_KINDS(X)
 #undef X
-    EXPR_COUNT
+        EXPR_COUNT
 } ExprKind;
 
 typedef enum StmtKind {
 #define X(name) STMT_##name,
     AST_STMT_KINDS(X)
 #undef X
-    STMT_COUNT
+        STMT_COUNT
 } StmtKind;
 
 typedef enum AstOperator {
 #define X(name, text) ASTOP_##name,
     AST_OPERATORS(X)
 #undef X
-    ASTOP_COUNT
+        ASTOP_COUNT
 } AstOperator;
 
 typedef struct Expr Expr;
@@ -192,7 +194,8 @@ struct Expr {
 };
 
 typedef struct ImportName {
-    Str name, alias; /* alias is never empty; `from x import *` has name "*" */
+    Str name, alias; /* alias is never empty; `from x import *` has name "*". `import a.b` has the
+                        alias "a.b" and binds `a` */
     Span span;
 } ImportName;
 
@@ -229,7 +232,7 @@ struct Stmt {
             ExprList targets; /* as many as items; NULL where there is no `as` */
             StmtList body;
         } with;
-        struct { /* import a.b as c: names {a.b, c}, module empty, is_from false */
+        struct {        /* import a.b as c: names {a.b, c}, module empty, is_from false */
             Str module; /* with its leading dots */
             bool is_from;
             ImportName *names;
@@ -246,10 +249,10 @@ struct FuncDef {
     ExprList decorators;
     Param *params;
     uint32_t param_count;
-    Expr *returns;  /* NULL: none */
-    Str docstring;  /* also present in body as an expression statement */
-    StmtList body;  /* parsed only for functions the elaborator may need; see parse.h */
-    bool is_jit;    /* a decorator's last name component is `jit` */
+    Expr *returns;              /* NULL: none */
+    Str docstring;              /* also present in body as an expression statement */
+    StmtList body;              /* parsed only for functions the elaborator may need; see parse.h */
+    bool is_jit;                /* a decorator's last name component is `jit` */
     bool is_constexpr_function; /* ... is `constexpr_function` */
 };
 

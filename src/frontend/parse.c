@@ -1,0 +1,768 @@
+/* The parser's token window and errors, and the top level of a file.
+ *
+ * At top level, host code is the rule: a statement that cannot matter to kernels is passed over by
+ * its lines and its indentation. `if`, `else` and `try` at top level are looked into, because
+ * kernels are often defined under them; of the definitions of one name in the branches of one
+ * statement the first wins, unless the condition can be decided from constants. */
+#include "frontend/parser.h"
+
+#include <stdlib.h>
+
+/* ---- tokens ---- */
+
+Token parse_peek(Parser *p) {
+    if (p->next >= p->lexer->tokens.len) {
+        lex_line(p->lexer);
+        p->next = 0;
+    }
+    return p->lexer->tokens.data[p->next];
+}
+
+Token parse_peek_second(Parser *p) {
+    parse_peek(p);
+    if (p->next + 1 < p->lexer->tokens.len)
+        return p->lexer->tokens.data[p->next + 1];
+    return (Token){.kind = TOK_end};
+}
+
+Token parse_take(Parser *p) {
+    p->previous = parse_peek(p);
+    if (p->previous.kind != TOK_end)
+        p->next++;
+    return p->previous;
+}
+
+bool parse_at(Parser *p, TokenKind kind) {
+    return parse_peek(p).kind == kind;
+}
+
+bool parse_accept(Parser *p, TokenKind kind) {
+    if (!parse_at(p, kind))
+        return false;
+    parse_take(p);
+    return true;
+}
+
+Token parse_expect(Parser *p, TokenKind kind, const char *wanted) {
+    if (!parse_at(p, kind))
+        parse_fail_expected(p, wanted);
+    return parse_take(p);
+}
+
+bool parse_at_name(Parser *p, const char *name) {
+    Token token = parse_peek(p);
+    return token.kind == TOK_name && str_is(lex_text(p->lexer, token), name);
+}
+
+/* Names point into the lexer's copy of the text, which lives as long as the tree. */
+Str parse_intern(Parser *p, Token token) {
+    return lex_text(p->lexer, token);
+}
+
+Span parse_span_from(Parser *p, uint32_t lo) {
+    uint32_t hi = p->previous.hi > lo ? p->previous.hi : lo;
+    return (Span){p->lexer->file, lo, hi};
+}
+
+/* ---- errors ---- */
+
+_Noreturn void parse_abandon(Parser *p) {
+    longjmp(*p->recover, 1);
+}
+
+void parse_enter(Parser *p) {
+    if (++p->nesting <= PARSE_MAX_NESTING)
+        return;
+    parse_error(p, lex_span(p->lexer, parse_peek(p)), parse_nesting, (int)PARSE_MAX_NESTING);
+    parse_hint(p, "name the inner parts");
+    parse_abandon(p);
+}
+
+void parse_leave(Parser *p) {
+    p->nesting--;
+}
+
+/* True at a closing bracket that no opening one of the line belongs to. */
+static bool at_unmatched_closer(Parser *p) {
+    const Lexer *lexer = p->lexer;
+    size_t depth = 0;
+    if (!parse_at(p, OP_rparen) && !parse_at(p, OP_rbracket) && !parse_at(p, OP_rbrace))
+        return false;
+    for (size_t i = 0; i < p->next; i++) {
+        TokenKind kind = lexer->tokens.data[i].kind;
+        depth += kind == OP_lparen || kind == OP_lbracket || kind == OP_lbrace;
+        depth -= depth && (kind == OP_rparen || kind == OP_rbracket || kind == OP_rbrace);
+    }
+    return depth == 0;
+}
+
+/* `x++` reads as x + (+ ...) until the line ends. */
+static bool after_increment(Parser *p, Span *span) {
+    if (p->next < 2 || (!parse_at(p, TOK_newline) && !parse_at(p, OP_semicolon)))
+        return false;
+    Token second = p->lexer->tokens.data[p->next - 1], first = p->lexer->tokens.data[p->next - 2];
+    *span = (Span){p->lexer->file, first.lo, second.hi};
+    return first.kind == second.kind && first.hi == second.lo &&
+           (first.kind == OP_plus || first.kind == OP_minus);
+}
+
+static bool is_keyword(TokenKind kind) {
+    switch (kind) {
+#define X(name) case KW_##name:
+        LEX_KEYWORDS(X)
+#undef X
+        return true;
+    default:
+        return false;
+    }
+}
+
+_Noreturn void parse_fail_expected(Parser *p, const char *wanted) {
+    Token token = parse_peek(p);
+    Span span = lex_span(p->lexer, token), increment;
+    if (p->silent)
+        parse_abandon(p);
+    if (token.kind == TOK_error) {
+        lex_report(p->lexer, p->diags, token);
+    } else if (at_unmatched_closer(p)) {
+        parse_error(p, span, parse_unmatched_closer, lex_kind_text[token.kind]);
+    } else if (after_increment(p, &increment)) {
+        char sign = p->lexer->base[increment.lo];
+        parse_error(p, increment, parse_increment, sign, sign);
+        parse_hint(p, "write `x %c= 1`", sign);
+    } else {
+        parse_error(p, span, parse_expected, wanted, lex_describe(p->lexer, token, p->arena));
+        bool keyword_name = is_keyword(token.kind) && strstr(wanted, "name");
+        if (keyword_name)
+            parse_hint(p, "`%s` is a keyword; choose another name", lex_kind_text[token.kind]);
+        else if (token.kind == OP_assign)
+            parse_hint(p, "write `==` to compare");
+        else if (token.kind == TOK_indent)
+            parse_hint(p, "align the line with the one above");
+    }
+    parse_abandon(p);
+}
+
+_Noreturn void parse_fail_in_brackets(Parser *p, Token opener, const char *wanted) {
+    Token token = parse_peek(p);
+    if (p->silent)
+        parse_abandon(p);
+    Span span = lex_span(p->lexer, token), open_span = lex_span(p->lexer, opener);
+    char open = p->lexer->base[opener.lo];
+    bool closer = token.kind == OP_rparen || token.kind == OP_rbracket || token.kind == OP_rbrace;
+    if (token.kind == TOK_error)
+        parse_fail_expected(p, wanted);
+    if (closer) {
+        parse_error(p, span, parse_mismatched_bracket, lex_kind_text[token.kind], open);
+        parse_note(p, open_span, "the `%c`", open);
+    } else if (token.starts_line) {
+        parse_error(p, open_span, lex_unclosed_bracket, open);
+        parse_note(p, span, "wanted %s before this", wanted);
+    } else {
+        parse_error(p, span, parse_expected, wanted, lex_describe(p->lexer, token, p->arena));
+        parse_note(p, open_span, "within this `%c`", open);
+    }
+    parse_abandon(p);
+}
+
+void parse_close(Parser *p, Token opener, TokenKind closer) {
+    if (parse_accept(p, closer))
+        return;
+    parse_fail_in_brackets(p, opener, str_format(p->arena, "`%s`", lex_kind_text[closer]));
+}
+
+/* ---- top level ---- */
+
+/* What is known of a condition without running the program. */
+typedef enum Truth { TRUTH_unknown, TRUTH_false, TRUTH_true } Truth;
+
+/* The definitions collected, in order. */
+typedef struct TopLevel {
+    Parser *p;
+    StmtVec body;
+} TopLevel;
+
+/* Reads with `read(p)`, silently; NULL if that is not what stands there. */
+static Stmt *read_silently(Parser *p, Stmt *(*read)(Parser *)) {
+    jmp_buf here;
+    jmp_buf *outer = p->recover;
+    const bool silent = p->silent;
+    Stmt *volatile stmt = NULL;
+    p->silent = true;
+    p->nesting = 0;
+    p->recover = &here;
+    if (setjmp(here) == 0)
+        stmt = read(p);
+    p->recover = outer;
+    p->silent = silent;
+    p->nesting = 0;
+    if (p->lexer != &p->file_lexer) {
+        p->lexer = &p->file_lexer;
+        p->next = p->file_next;
+    }
+    return stmt;
+}
+
+static Stmt *read_simple(Parser *p) {
+    bool import = parse_at(p, KW_import) || parse_at(p, KW_from);
+    Stmt *stmt = import ? parse_import(p) : parse_simple_expression(p);
+    if (!parse_at(p, TOK_newline) && !parse_at(p, OP_semicolon) && !parse_at(p, TOK_end))
+        parse_fail_expected(p, "the end of the statement");
+    return stmt;
+}
+
+static bool is_name_or_names(const Expr *target) {
+    if (target->kind == EXPR_name)
+        return true;
+    if (target->kind != EXPR_tuple)
+        return false;
+    for (uint32_t i = 0; i < target->u.list.count; i++)
+        if (target->u.list.items[i]->kind != EXPR_name)
+            return false;
+    return true;
+}
+
+/* Whether kernels can refer to what the statement binds. */
+static bool is_kept(const Stmt *stmt) {
+    switch (stmt->kind) {
+    case STMT_import:
+        return true;
+    case STMT_annassign:
+        return stmt->u.annassign.target->kind == EXPR_name && stmt->u.annassign.value;
+    case STMT_assign:
+        for (uint32_t i = 0; i < stmt->u.assign.targets.count; i++)
+            if (!is_name_or_names(stmt->u.assign.targets.items[i]))
+                return false;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The simple statements of a line; one that does not parse ends the line. */
+static void top_simple_line(TopLevel *top) {
+    Parser *p = top->p;
+    do {
+        Stmt *stmt = read_silently(p, read_simple);
+        if (!stmt)
+            break;
+        if (is_kept(stmt))
+            vec_push(p->arena, &top->body, stmt);
+    } while (parse_accept(p, OP_semicolon) && !parse_at(p, TOK_newline));
+}
+
+/* An error that hides the rest of the file is reported even in host code. */
+static void report_swallowed(Parser *p) {
+    for (size_t i = p->next; i < p->lexer->tokens.len; i++) {
+        Token token = p->lexer->tokens.data[i];
+        bool swallows =
+            token.kind == TOK_error && p->lexer->cursor >= p->lexer->limit &&
+            (token.error == LEX_unterminated_triple || token.error == LEX_unclosed_bracket);
+        if (swallows)
+            lex_report(p->lexer, p->diags, token);
+    }
+}
+
+static void top_skip_line(Parser *p) {
+    parse_peek(p);
+    report_swallowed(p);
+    while (!parse_at(p, TOK_end) && !parse_accept(p, TOK_newline))
+        parse_take(p);
+}
+
+static void top_skip_statement(Parser *p) {
+    top_skip_line(p);
+    size_t depth = 0;
+    while (parse_at(p, TOK_indent) || depth) {
+        if (parse_accept(p, TOK_indent))
+            depth++;
+        else if (parse_accept(p, TOK_dedent))
+            depth--;
+        else if (parse_at(p, TOK_end))
+            return;
+        else
+            top_skip_line(p);
+    }
+}
+
+/* Modules whose `jit` is another compiler's. */
+static bool is_foreign_module(Str module) {
+    static const char *const foreign[] = {"numba", "jax", "torch", "cupy", "cupyx", "taichi"};
+    size_t length = 0;
+    while (length < module.len && module.ptr[length] != '.')
+        length++;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (str_is((Str){module.ptr, length}, foreign[i]))
+            return true;
+    return false;
+}
+
+/* Whether the name stands for something of a foreign module, by the imports read so far. */
+static bool is_foreign(const TopLevel *top, Str name) {
+    for (size_t i = top->body.len; i-- > 0;) {
+        const Stmt *stmt = top->body.data[i];
+        if (stmt->kind != STMT_import)
+            continue;
+        for (uint32_t n = 0; n < stmt->u.import.name_count; n++) {
+            const ImportName *import = &stmt->u.import.names[n];
+            if (str_eq(import->alias, name))
+                return is_foreign_module(stmt->u.import.is_from ? stmt->u.import.module
+                                                                : import->name);
+        }
+    }
+    return is_foreign_module(name);
+}
+
+/* What a decorator line says, from its tokens alone: @a.b.jit or @a.b.jit(...). */
+static bool decorator_names_kernel(const TopLevel *top) {
+    Parser *p = top->p;
+    const Lexer *lexer = p->lexer;
+    size_t i = p->next + 1;
+    Str first = {0}, last = {0};
+    for (; i < lexer->tokens.len && lexer->tokens.data[i].kind == TOK_name; i++) {
+        last = lex_text(lexer, lexer->tokens.data[i]);
+        if (!first.len)
+            first = last;
+        if (i + 1 < lexer->tokens.len && lexer->tokens.data[i + 1].kind == OP_dot)
+            i++;
+        else
+            break;
+    }
+    return (str_is(last, "jit") && !is_foreign(top, first)) || str_is(last, "constexpr_function");
+}
+
+typedef struct Decorated {
+    bool kernel; /* a jit function or a constexpr function */
+    bool parsed; /* all decorators */
+    ExprList list;
+} Decorated;
+
+static Stmt *read_decorator(Parser *p) {
+    Stmt *stmt = parse_new_stmt(p, STMT_expr, parse_peek(p).lo);
+    parse_take(p);
+    stmt->u.expr = parse_named(p);
+    parse_expect(p, TOK_newline, "the end of the line after a decorator");
+    return stmt;
+}
+
+/* The decorators at hand. One that does not parse is passed over here; if it turns out that they
+ * are those of a kernel, they are read again with messages. */
+static Decorated top_decorators(TopLevel *top) {
+    Parser *p = top->p;
+    Decorated decorated = {.parsed = true};
+    ExprVec list = {0};
+    while (parse_at(p, OP_at)) {
+        decorated.kernel |= decorator_names_kernel(top);
+        Stmt *stmt = read_silently(p, read_decorator);
+        if (stmt) {
+            vec_push(p->arena, &list, stmt->u.expr);
+        } else {
+            decorated.parsed = false;
+            top_skip_line(p);
+        }
+    }
+    decorated.list = parse_list(&list);
+    return decorated;
+}
+
+/* Parses the decorators (again, if `decorated` is NULL) and the function at hand with messages. */
+static FuncDef *read_kernel(Parser *p, const Decorated *decorated) {
+    jmp_buf here;
+    jmp_buf *outer = p->recover;
+    FuncDef *volatile def = NULL;
+    StmtVec dropped = {0};
+    p->nesting = p->blocks = p->branches = 0;
+    p->recover = &here;
+    if (setjmp(here) == 0) {
+        ExprList decorators = decorated ? decorated->list : parse_decorators(p);
+        if (!parse_at(p, KW_def))
+            parse_fail_expected(p, "`def` after the decorators");
+        def = parse_function(p, decorators, true);
+    } else {
+        p->nesting = p->blocks = p->branches = 0;
+        parse_recover(p);
+        p->recover = &here;
+        if (setjmp(here) == 0 && parse_accept(p, TOK_indent))
+            parse_block_statements(p, &dropped);
+    }
+    p->recover = outer;
+    return def;
+}
+
+static void keep_function(TopLevel *top, FuncDef *def) {
+    Stmt *stmt = parse_new_stmt(top->p, STMT_def, def->span.lo);
+    stmt->span = def->span;
+    stmt->u.def = def;
+    vec_push(top->p->arena, &top->body, stmt);
+}
+
+static Stmt *read_header(Parser *p) {
+    Stmt *stmt = parse_new_stmt(p, STMT_def, parse_peek(p).lo);
+    stmt->u.def = parse_function(p, (ExprList){0}, false);
+    stmt->span = stmt->u.def->span;
+    return stmt;
+}
+
+/* A function with its decorators: kernels whole, of host functions the header. */
+static void top_function(TopLevel *top) {
+    Parser *p = top->p;
+    uint32_t start = parse_peek(p).lo;
+    size_t indents = p->lexer->indents.len;
+    Decorated decorated = top_decorators(top);
+    bool is_function = parse_at(p, KW_def);
+    if (decorated.kernel && !(parse_at(p, KW_class) || parse_at(p, KW_async))) {
+        if (!decorated.parsed) {
+            lex_restart(p->lexer, start, indents);
+            p->next = 0;
+        }
+        FuncDef *def = read_kernel(p, decorated.parsed ? &decorated : NULL);
+        if (def)
+            keep_function(top, def);
+        return;
+    }
+    Stmt *header = is_function ? read_silently(p, read_header) : NULL;
+    if (header) {
+        header->u.def->decorators = decorated.list;
+        vec_push(p->arena, &top->body, header);
+    }
+    if (!parse_at(p, TOK_dedent) && !parse_at(p, TOK_indent))
+        top_skip_statement(p);
+}
+
+static void top_statement(TopLevel *top);
+
+/* Statements of an indented block, or of the rest of a line. */
+static void top_block(TopLevel *top) {
+    Parser *p = top->p;
+    if (!parse_accept(p, TOK_newline)) {
+        top_simple_line(top);
+        top_skip_line(p);
+        return;
+    }
+    if (!parse_accept(p, TOK_indent))
+        return;
+    while (!parse_at(p, TOK_end) && !parse_accept(p, TOK_dedent) && !diag_full(p->diags))
+        top_statement(top);
+}
+
+static Str defined_name(const Stmt *stmt, uint32_t index) {
+    switch (stmt->kind) {
+    case STMT_def:
+        return index == 0 ? stmt->u.def->name : STR("");
+    case STMT_annassign:
+        return index == 0 ? stmt->u.annassign.target->u.name : STR("");
+    case STMT_import:
+        return index < stmt->u.import.name_count ? stmt->u.import.names[index].alias : STR("");
+    case STMT_assign: {
+        bool simple =
+            stmt->u.assign.targets.count == 1 && stmt->u.assign.targets.items[0]->kind == EXPR_name;
+        return index == 0 && simple ? stmt->u.assign.targets.items[0]->u.name : STR("");
+    }
+    default:
+        return STR("");
+    }
+}
+
+static int compare_names(const void *a, const void *b) {
+    const Str *x = a, *y = b;
+    int order = memcmp(x->ptr, y->ptr, x->len < y->len ? x->len : y->len);
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Drops from the definitions after `second` the names that those from `first` to `second` define:
+ * both are branches of one statement, and the first branch wins. */
+static void drop_shadowed(TopLevel *top, size_t first, size_t second) {
+    Arena *arena = top->p->arena;
+    VEC(Str) names = {0};
+    for (size_t i = first; i < second; i++)
+        for (uint32_t n = 0; defined_name(top->body.data[i], n).len; n++)
+            vec_push(arena, &names, defined_name(top->body.data[i], n));
+    if (names.len == 0)
+        return;
+    qsort(names.data, names.len, sizeof(Str), compare_names);
+    size_t kept = second;
+    for (size_t i = second; i < top->body.len; i++) {
+        Stmt *stmt = top->body.data[i];
+        uint32_t count = 0, left = 0;
+        for (; defined_name(stmt, count).len; count++) {
+            Str name = defined_name(stmt, count);
+            bool shadowed = bsearch(&name, names.data, names.len, sizeof(Str), compare_names);
+            if (stmt->kind == STMT_import && !shadowed)
+                stmt->u.import.names[left] = stmt->u.import.names[count];
+            left += !shadowed;
+        }
+        if (stmt->kind == STMT_import)
+            stmt->u.import.name_count = left;
+        if (left || !count)
+            top->body.data[kept++] = stmt;
+    }
+    top->body.len = kept;
+}
+
+static const Expr *constant_name(const TopLevel *top, Str name) {
+    for (size_t i = top->body.len; i-- > 0;)
+        if (str_eq(defined_name(top->body.data[i], 0), name)) {
+            const Stmt *stmt = top->body.data[i];
+            return stmt->kind == STMT_assign      ? stmt->u.assign.value
+                   : stmt->kind == STMT_annassign ? stmt->u.annassign.value
+                                                  : NULL;
+        }
+    return NULL;
+}
+
+/* The default of os.environ.get(name, default) and os.getenv(name, default): a compilation does not
+ * depend on the environment, so variables count as unset. NULL if the call is another. */
+static const Expr *environment_default(const Expr *call) {
+    static const Expr none = {.kind = EXPR_none, .height = 1};
+    const Expr *callee = call->u.call.callee;
+    if (callee->kind != EXPR_attribute || call->u.call.keyword_count || !call->u.call.args.count)
+        return NULL;
+    const Expr *base = callee->u.attribute.base;
+    bool get = str_is(callee->u.attribute.name, "get") && base->kind == EXPR_attribute &&
+               str_is(base->u.attribute.name, "environ");
+    bool getenv_call = str_is(callee->u.attribute.name, "getenv") && base->kind == EXPR_name &&
+                       str_is(base->u.name, "os");
+    if (!get && !getenv_call)
+        return NULL;
+    return call->u.call.args.count > 1 ? call->u.call.args.items[1] : &none;
+}
+
+/* The constant that `e` stands for, or NULL. `fuel` bounds chains of names. */
+static const Expr *constant_value(const TopLevel *top, const Expr *e, int fuel) {
+    static const Expr false_value = {.kind = EXPR_bool, .height = 1};
+    static const Expr module_name = {.kind = EXPR_string, .height = 1, .u.string = STR("kernels")};
+    const Expr *next = NULL;
+    if (!e || fuel == 0)
+        return NULL;
+    switch (e->kind) {
+    case EXPR_bool:
+    case EXPR_int:
+    case EXPR_string:
+    case EXPR_none:
+        return e;
+    case EXPR_name:
+        if (str_is(e->u.name, "__name__"))
+            return &module_name;
+        if (str_is(e->u.name, "TYPE_CHECKING"))
+            return &false_value;
+        next = constant_name(top, e->u.name);
+        break;
+    case EXPR_attribute:
+        return str_is(e->u.attribute.name, "TYPE_CHECKING") ? &false_value : NULL;
+    case EXPR_call:
+        next = environment_default(e);
+        break;
+    default:
+        return NULL;
+    }
+    return constant_value(top, next, fuel - 1);
+}
+
+static bool same_constant(const Expr *a, const Expr *b) {
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case EXPR_bool:
+        return a->u.boolean == b->u.boolean;
+    case EXPR_int:
+        return a->u.integer.lo == b->u.integer.lo && a->u.integer.hi == b->u.integer.hi;
+    case EXPR_string:
+        return str_eq(a->u.string, b->u.string);
+    default:
+        return true;
+    }
+}
+
+static Truth truth_not(Truth truth) {
+    return truth == TRUTH_unknown ? truth : truth == TRUTH_true ? TRUTH_false : TRUTH_true;
+}
+
+static Truth decide_comparison(const TopLevel *top, const Expr *e) {
+    if (e->u.compare.operands.count != 2)
+        return TRUTH_unknown;
+    const Expr *a = constant_value(top, e->u.compare.operands.items[0], 16);
+    const Expr *b = constant_value(top, e->u.compare.operands.items[1], 16);
+    if (!a || !b)
+        return TRUTH_unknown;
+    Truth same = same_constant(a, b) ? TRUTH_true : TRUTH_false;
+    switch (e->u.compare.ops[0]) {
+    case ASTOP_eq:
+    case ASTOP_is:
+        return same;
+    case ASTOP_ne:
+    case ASTOP_isnot:
+        return truth_not(same);
+    default:
+        return TRUTH_unknown;
+    }
+}
+
+static Truth decide(const TopLevel *top, const Expr *e) {
+    if (e->kind == EXPR_unary && e->u.unary.op == ASTOP_not)
+        return truth_not(decide(top, e->u.unary.operand));
+    if (e->kind == EXPR_compare)
+        return decide_comparison(top, e);
+    if (e->kind == EXPR_boolop) {
+        Truth settles = e->u.boolop.op == ASTOP_or ? TRUTH_true : TRUTH_false;
+        Truth result = truth_not(settles);
+        for (uint32_t i = 0; i < e->u.boolop.operands.count; i++) {
+            Truth truth = decide(top, e->u.boolop.operands.items[i]);
+            if (truth == settles)
+                return settles;
+            if (truth == TRUTH_unknown)
+                result = truth;
+        }
+        return result;
+    }
+    const Expr *value = constant_value(top, e, 16);
+    if (!value)
+        return TRUTH_unknown;
+    bool truth = value->kind == EXPR_bool     ? value->u.boolean
+                 : value->kind == EXPR_int    ? value->u.integer.lo || value->u.integer.hi
+                 : value->kind == EXPR_string ? value->u.string.len > 0
+                                              : false;
+    return truth ? TRUTH_true : TRUTH_false;
+}
+
+static Stmt *read_condition(Parser *p) {
+    Stmt *stmt = parse_new_stmt(p, STMT_expr, parse_peek(p).lo);
+    stmt->u.expr = parse_named(p);
+    parse_expect(p, OP_colon, "`:`");
+    return stmt;
+}
+
+/* A branch whose colon has been taken; its definitions yield to those from `first` on. */
+static void top_branch(TopLevel *top, size_t first) {
+    size_t second = top->body.len;
+    top_block(top);
+    drop_shadowed(top, first, second);
+}
+
+static void top_if(TopLevel *top) {
+    Parser *p = top->p;
+    size_t first = top->body.len;
+    bool taken = false;
+    while (parse_at(p, KW_if) || parse_at(p, KW_elif)) {
+        parse_take(p);
+        Stmt *condition = read_silently(p, read_condition);
+        Truth truth = condition ? decide(top, condition->u.expr) : TRUTH_unknown;
+        if (!condition || taken || truth == TRUTH_false)
+            top_skip_statement(p);
+        else
+            top_branch(top, first);
+        taken |= truth == TRUTH_true;
+        if (!parse_at(p, KW_elif))
+            break;
+    }
+    if (!parse_at(p, KW_else))
+        return;
+    parse_take(p);
+    if (taken || !parse_accept(p, OP_colon))
+        top_skip_statement(p);
+    else
+        top_branch(top, first);
+}
+
+/* Takes the tokens of a header up to its colon; false if there is none. */
+static bool skip_to_colon(Parser *p) {
+    size_t depth = 0;
+    for (;;) {
+        TokenKind kind = parse_peek(p).kind;
+        if (kind == TOK_newline || kind == TOK_end || kind == TOK_error)
+            return false;
+        parse_take(p);
+        if (kind == OP_colon && depth == 0)
+            return true;
+        depth += kind == OP_lparen || kind == OP_lbracket || kind == OP_lbrace;
+        depth -= depth && (kind == OP_rparen || kind == OP_rbracket || kind == OP_rbrace);
+    }
+}
+
+static void top_try(TopLevel *top) {
+    Parser *p = top->p;
+    size_t first = top->body.len;
+    do {
+        if (skip_to_colon(p))
+            top_branch(top, first);
+        else
+            top_skip_statement(p);
+    } while (parse_at(p, KW_except) || parse_at(p, KW_else) || parse_at(p, KW_finally));
+}
+
+/* One statement outside functions. Takes at least one token, except at a DEDENT and the end. */
+static void top_statement(TopLevel *top) {
+    Parser *p = top->p;
+    Token token = parse_peek(p);
+    bool nested = token.kind == KW_if || token.kind == KW_try;
+    if (nested && p->blocks < PARSE_MAX_BLOCKS) {
+        p->blocks++;
+        uint32_t blocks = p->blocks;
+        if (token.kind == KW_if)
+            top_if(top);
+        else
+            top_try(top);
+        p->blocks = blocks - 1;
+        return;
+    }
+    switch (token.kind) {
+    case OP_at:
+    case KW_def:
+        top_function(top);
+        return;
+    case TOK_indent:
+        /* Behind a line that does not parse, or a stray one: its statements are host code. */
+        while (parse_at(p, TOK_indent))
+            top_skip_statement(p);
+        return;
+    case TOK_error: {
+        bool line = token.error == LEX_inconsistent_dedent || token.error == LEX_mixed_tabs;
+        if (line)
+            parse_take(p);
+        else
+            top_skip_statement(p);
+        return;
+    }
+    case TOK_name:
+    case KW_import:
+    case KW_from:
+    case OP_lparen:
+        top_simple_line(top);
+        break;
+    default:
+        break;
+    }
+    top_skip_statement(p);
+}
+
+static Parser new_parser(Diags *diags, uint32_t file) {
+    Parser p = {.diags = diags, .arena = diags->arena};
+    lex_init(&p.file_lexer, diags->arena, source_get(diags->sources, file), file);
+    return p;
+}
+
+AstFile *parse_file(Diags *diags, uint32_t file) {
+    Parser p = new_parser(diags, file);
+    p.lexer = &p.file_lexer;
+    TopLevel top = {.p = &p};
+    while (!parse_at(&p, TOK_end) && !diag_full(diags))
+        if (!parse_accept(&p, TOK_dedent))
+            top_statement(&top);
+    AstFile *ast = ARENA_NEW(diags->arena, AstFile);
+    ast->file = file;
+    ast->body = parse_stmt_list(&top.body);
+    return ast;
+}
+
+Expr *parse_expression(Diags *diags, uint32_t file) {
+    Parser p = new_parser(diags, file);
+    p.lexer = &p.file_lexer;
+    jmp_buf here;
+    p.recover = &here;
+    if (setjmp(here))
+        return NULL;
+    Expr *expr = parse_star_expressions(&p);
+    parse_accept(&p, TOK_newline);
+    if (!parse_at(&p, TOK_end))
+        parse_fail_expected(&p, "the end of the expression");
+    return expr;
+}

@@ -1,0 +1,876 @@
+/* Expressions, by recursive descent; binary operators by precedence climbing. The grammar is
+ * Python 3.12's (the production stands above each function). Trees are bounded: nesting by
+ * `parse_enter`, chains such as a + b + ... and a.b.c by the height that `parse_finish` computes.
+ */
+#include "frontend/parser.h"
+
+#include <stdio.h>
+
+Expr *parse_new_expr(Parser *p, ExprKind kind, uint32_t lo) {
+    Expr *expr = ARENA_NEW(p->arena, Expr);
+    expr->kind = kind;
+    expr->span = (Span){p->lexer->file, lo, lo};
+    return expr;
+}
+
+static uint32_t taller(uint32_t height, const Expr *child) {
+    return child && child->height > height ? child->height : height;
+}
+
+static uint32_t tallest(uint32_t height, ExprList list) {
+    for (uint32_t i = 0; i < list.count; i++)
+        height = taller(height, list.items[i]);
+    return height;
+}
+
+static uint32_t params_height(uint32_t height, const Param *params, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        height = taller(height, params[i].default_value);
+    return height;
+}
+
+static uint32_t comprehension_height(const Expr *e) {
+    uint32_t height = taller(taller(0, e->u.comprehension.element), e->u.comprehension.value);
+    for (uint32_t i = 0; i < e->u.comprehension.clause_count; i++) {
+        const ForClause *clause = &e->u.comprehension.clauses[i];
+        height =
+            tallest(taller(taller(height, clause->target), clause->iterable), clause->conditions);
+    }
+    return height;
+}
+
+/* Height of the tallest child. */
+static uint32_t children_height(const Expr *e) {
+    uint32_t height = 0;
+    switch (e->kind) {
+    case EXPR_name:
+    case EXPR_int:
+    case EXPR_float:
+    case EXPR_string:
+    case EXPR_bool:
+    case EXPR_none:
+    case EXPR_ellipsis:
+    case EXPR_unsupported:
+    case EXPR_COUNT:
+        return 0;
+    case EXPR_tuple:
+    case EXPR_list:
+    case EXPR_set:
+    case EXPR_fstring:
+        return tallest(0, e->u.list);
+    case EXPR_unary:
+        return e->u.unary.operand->height;
+    case EXPR_binary:
+        return taller(e->u.binary.left->height, e->u.binary.right);
+    case EXPR_boolop:
+        return tallest(0, e->u.boolop.operands);
+    case EXPR_compare:
+        return tallest(0, e->u.compare.operands);
+    case EXPR_ternary:
+        height = taller(e->u.ternary.condition->height, e->u.ternary.then_value);
+        return taller(height, e->u.ternary.else_value);
+    case EXPR_call:
+        height = tallest(e->u.call.callee->height, e->u.call.args);
+        for (uint32_t i = 0; i < e->u.call.keyword_count; i++)
+            height = taller(height, e->u.call.keywords[i].value);
+        return height;
+    case EXPR_subscript:
+        return taller(e->u.subscript.base->height, e->u.subscript.index);
+    case EXPR_slice:
+        return taller(taller(taller(0, e->u.slice.start), e->u.slice.stop), e->u.slice.step);
+    case EXPR_attribute:
+        return e->u.attribute.base->height;
+    case EXPR_lambda:
+        return params_height(e->u.lambda.body->height, e->u.lambda.params, e->u.lambda.param_count);
+    case EXPR_starred:
+    case EXPR_walrus:
+        return e->u.bind.value->height;
+    case EXPR_dict:
+        for (uint32_t i = 0; i < e->u.dict.count; i++)
+            height = taller(taller(height, e->u.dict.keys[i]), e->u.dict.values[i]);
+        return height;
+    case EXPR_comprehension:
+        return comprehension_height(e);
+    case EXPR_formatted:
+        return taller(e->u.formatted.value->height, e->u.formatted.spec);
+    }
+    return height;
+}
+
+Expr *parse_finish(Parser *p, Expr *expr) {
+    expr->span = parse_span_from(p, expr->span.lo);
+    expr->height = children_height(expr) + 1;
+    if (expr->height > AST_MAX_HEIGHT) {
+        parse_error(p, expr->span, parse_too_deep, (int)AST_MAX_HEIGHT);
+        parse_hint(p, "split the expression into several statements");
+        parse_abandon(p);
+    }
+    return expr;
+}
+
+ExprList parse_list(const ExprVec *items) {
+    return (ExprList){items->data, (uint32_t)items->len};
+}
+
+static Expr *unsupported(Parser *p, AstConstruct construct, uint32_t lo) {
+    Expr *expr = parse_new_expr(p, EXPR_unsupported, lo);
+    expr->u.construct = construct;
+    return parse_finish(p, expr);
+}
+
+/* Whether the token can begin an expression; what it decides is which message is given. */
+static bool begins_expression(TokenKind kind) {
+    switch (kind) {
+    case TOK_name:
+    case TOK_int:
+    case TOK_float:
+    case TOK_string:
+    case TOK_fstring:
+    case KW_None:
+    case KW_True:
+    case KW_False:
+    case KW_not:
+    case KW_lambda:
+    case KW_await:
+    case KW_yield:
+    case OP_lparen:
+    case OP_lbracket:
+    case OP_lbrace:
+    case OP_minus:
+    case OP_plus:
+    case OP_tilde:
+    case OP_ellipsis:
+    case OP_star:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* for_clause: ['async'] 'for' star_targets 'in' disjunction ('if' disjunction)* */
+static Expr *parse_disjunction(Parser *p);
+
+static ForClause parse_for_clause(Parser *p) {
+    ForClause clause = {0};
+    parse_accept(p, KW_async);
+    parse_expect(p, KW_for, "`for`");
+    clause.target = parse_targets(p);
+    parse_expect(p, KW_in, "`in`");
+    clause.iterable = parse_disjunction(p);
+    ExprVec conditions = {0};
+    while (parse_accept(p, KW_if))
+        vec_push(p->arena, &conditions, parse_disjunction(p));
+    clause.conditions = parse_list(&conditions);
+    return clause;
+}
+
+/* The clauses behind the element of a comprehension. */
+static Expr *parse_comprehension(Parser *p, ComprehensionForm form, uint32_t lo, Expr *element,
+                                 Expr *value) {
+    Expr *expr = parse_new_expr(p, EXPR_comprehension, lo);
+    VEC(ForClause) clauses = {0};
+    while (parse_at(p, KW_for) || parse_at(p, KW_async)) {
+        ForClause clause = parse_for_clause(p);
+        vec_push(p->arena, &clauses, clause);
+    }
+    expr->u.comprehension.form = form;
+    expr->u.comprehension.element = element;
+    expr->u.comprehension.value = value;
+    expr->u.comprehension.clauses = clauses.data;
+    expr->u.comprehension.clause_count = (uint32_t)clauses.len;
+    return expr;
+}
+
+static bool at_comprehension(Parser *p) {
+    return parse_at(p, KW_for) || (parse_at(p, KW_async) && parse_peek_second(p).kind == KW_for);
+}
+
+/* star_named_expression: '*' bitwise_or | named_expression */
+static Expr *parse_binary(Parser *p, unsigned lowest);
+
+static Expr *parse_star_named(Parser *p) {
+    if (!parse_at(p, OP_star))
+        return parse_named(p);
+    parse_enter(p);
+    Expr *expr = parse_new_expr(p, EXPR_starred, parse_take(p).lo);
+    expr->u.bind.value = parse_binary(p, 1);
+    parse_leave(p);
+    return parse_finish(p, expr);
+}
+
+/* yield_expr: 'yield' ['from' expression | star_expressions] */
+static Expr *parse_yield(Parser *p) {
+    parse_enter(p);
+    uint32_t lo = parse_take(p).lo;
+    if (parse_accept(p, KW_from))
+        parse_test(p);
+    else if (begins_expression(parse_peek(p).kind))
+        parse_star_expressions(p);
+    parse_leave(p);
+    return unsupported(p, CONSTRUCT_yield, lo);
+}
+
+/* group: '(' (yield_expr | named_expression) ')'
+ * tuple: '(' [star_named_expression ',' [star_named_expression (',' star_named_expression)* [',']]]
+ * ')' genexp: '(' named_expression for_clause+ ')' */
+static Expr *parse_parenthesised(Parser *p) {
+    Token open = parse_take(p);
+    Expr *tuple = parse_new_expr(p, EXPR_tuple, open.lo);
+    ExprVec items = {0};
+    bool comma = false;
+    if (parse_at(p, KW_yield)) {
+        Expr *yield = parse_yield(p);
+        parse_close(p, open, OP_rparen);
+        return yield;
+    }
+    while (!parse_at(p, OP_rparen)) {
+        if (items.len && !comma)
+            parse_fail_in_brackets(p, open, "`,` or `)`");
+        vec_push(p->arena, &items, parse_star_named(p));
+        if (items.len == 1 && at_comprehension(p)) {
+            Expr *expr = parse_comprehension(p, COMP_generator, open.lo, items.data[0], NULL);
+            parse_close(p, open, OP_rparen);
+            return parse_finish(p, expr);
+        }
+        comma = parse_accept(p, OP_comma);
+    }
+    parse_close(p, open, OP_rparen);
+    if (items.len == 1 && !comma) {
+        if (items.data[0]->kind == EXPR_starred) {
+            parse_error(p, items.data[0]->span, parse_lone_star);
+            parse_hint(p, "write `(*value,)` for a tuple");
+            parse_abandon(p);
+        }
+        return items.data[0];
+    }
+    tuple->u.list = parse_list(&items);
+    return parse_finish(p, tuple);
+}
+
+/* list: '[' [star_named_expressions] ']' | '[' named_expression for_clause+ ']' */
+static Expr *parse_list_display(Parser *p) {
+    Token open = parse_take(p);
+    Expr *list = parse_new_expr(p, EXPR_list, open.lo);
+    ExprVec items = {0};
+    bool comma = true;
+    while (!parse_at(p, OP_rbracket)) {
+        if (!comma)
+            parse_fail_in_brackets(p, open, "`,` or `]`");
+        vec_push(p->arena, &items, parse_star_named(p));
+        if (items.len == 1 && at_comprehension(p)) {
+            list = parse_comprehension(p, COMP_list, open.lo, items.data[0], NULL);
+            break;
+        }
+        comma = parse_accept(p, OP_comma);
+    }
+    parse_close(p, open, OP_rbracket);
+    if (list->kind == EXPR_list)
+        list->u.list = parse_list(&items);
+    return parse_finish(p, list);
+}
+
+/* set: '{' star_named_expressions '}' | '{' named_expression for_clause+ '}' ; the first item was
+ * read */
+static Expr *parse_set(Parser *p, Token open, Expr *first) {
+    ExprVec items = {0};
+    vec_push(p->arena, &items, first);
+    Expr *set = parse_new_expr(p, EXPR_set, open.lo);
+    if (at_comprehension(p)) {
+        set = parse_comprehension(p, COMP_set, open.lo, first, NULL);
+    } else {
+        while (parse_accept(p, OP_comma) && !parse_at(p, OP_rbrace))
+            vec_push(p->arena, &items, parse_star_named(p));
+        set->u.list = parse_list(&items);
+    }
+    parse_close(p, open, OP_rbrace);
+    return parse_finish(p, set);
+}
+
+/* dict: '{' [double_starred_kvpair (',' double_starred_kvpair)* [',']] '}'
+ *     | '{' expression ':' expression for_clause+ '}'
+ * double_starred_kvpair: '**' bitwise_or | expression ':' expression */
+static Expr *parse_dict_or_set(Parser *p) {
+    Token open = parse_take(p);
+    Expr *dict = parse_new_expr(p, EXPR_dict, open.lo);
+    ExprVec keys = {0}, values = {0};
+    bool comma = true;
+    while (!parse_at(p, OP_rbrace)) {
+        if (!comma)
+            parse_fail_in_brackets(p, open, "`,` or `}`");
+        Expr *key = NULL, *value;
+        if (parse_accept(p, OP_starstar)) {
+            parse_enter(p);
+            value = parse_binary(p, 1);
+            parse_leave(p);
+        } else {
+            key = parse_star_named(p);
+            if (keys.len == 0 && !parse_at(p, OP_colon))
+                return parse_set(p, open, key);
+            if (!parse_accept(p, OP_colon))
+                parse_fail_in_brackets(p, open, "`:` and a value");
+            value = parse_test(p);
+            if (keys.len == 0 && at_comprehension(p)) {
+                dict = parse_comprehension(p, COMP_dict, open.lo, key, value);
+                break;
+            }
+        }
+        vec_push(p->arena, &keys, key);
+        vec_push(p->arena, &values, value);
+        comma = parse_accept(p, OP_comma);
+    }
+    parse_close(p, open, OP_rbrace);
+    if (dict->kind == EXPR_dict) {
+        dict->u.dict.keys = keys.data;
+        dict->u.dict.values = values.data;
+        dict->u.dict.count = (uint32_t)keys.len;
+    }
+    return parse_finish(p, dict);
+}
+
+/* atom: NAME | 'True' | 'False' | 'None' | strings | NUMBER | tuple | group | genexp | list | dict
+ * | set | '...' */
+static Expr *parse_atom(Parser *p) {
+    Token token = parse_peek(p);
+    Expr *expr = NULL;
+    switch (token.kind) {
+    case TOK_name:
+        expr = parse_new_expr(p, EXPR_name, parse_take(p).lo);
+        expr->u.name = parse_intern(p, token);
+        return parse_finish(p, expr);
+    case TOK_int:
+    case TOK_float:
+    case TOK_string:
+    case TOK_fstring:
+        return parse_atom_literal(p);
+    case KW_True:
+    case KW_False:
+        expr = parse_new_expr(p, EXPR_bool, parse_take(p).lo);
+        expr->u.boolean = token.kind == KW_True;
+        return parse_finish(p, expr);
+    case KW_None:
+        return parse_finish(p, parse_new_expr(p, EXPR_none, parse_take(p).lo));
+    case OP_ellipsis:
+        return parse_finish(p, parse_new_expr(p, EXPR_ellipsis, parse_take(p).lo));
+    case OP_lparen:
+    case OP_lbracket:
+    case OP_lbrace:
+        return token.kind == OP_lparen     ? parse_parenthesised(p)
+               : token.kind == OP_lbracket ? parse_list_display(p)
+                                           : parse_dict_or_set(p);
+    default:
+        parse_fail_expected(p, "an expression");
+    }
+}
+
+static void check_new_keyword(Parser *p, const Keyword *keywords, size_t count, Str name,
+                              Span span) {
+    for (size_t i = 0; i < count; i++)
+        if (name.len && str_eq(keywords[i].name, name)) {
+            parse_error(p, span, parse_repeated_keyword, STR_ARG(name));
+            parse_note(p, keywords[i].span, "given first here");
+            parse_abandon(p);
+        }
+}
+
+static void check_keyword_name(Parser *p, const Expr *name) {
+    if (!parse_at(p, OP_assign))
+        return;
+    parse_error(p, name->span, parse_keyword_name);
+    parse_hint(p, "write `==` to compare");
+    parse_abandon(p);
+}
+
+/* args: (NAME '=' expression | '**' expression | '*' expression | named_expression [for_clause+])
+ *       separated by ',' */
+static void parse_arguments(Parser *p, Token open, Expr *call) {
+    ExprVec args = {0};
+    VEC(Keyword) keywords = {0};
+    bool comma = true;
+    while (!parse_at(p, OP_rparen)) {
+        if (!comma)
+            parse_fail_in_brackets(p, open, "`,` or `)`");
+        Token token = parse_peek(p);
+        if (token.kind == OP_starstar ||
+            (token.kind == TOK_name && parse_peek_second(p).kind == OP_assign)) {
+            Keyword keyword = {0};
+            parse_take(p);
+            if (token.kind == TOK_name) {
+                keyword.name = parse_intern(p, token);
+                check_new_keyword(p, keywords.data, keywords.len, keyword.name,
+                                  lex_span(p->lexer, token));
+                parse_take(p);
+            }
+            keyword.value = parse_test(p);
+            keyword.span = parse_span_from(p, token.lo);
+            vec_push(p->arena, &keywords, keyword);
+        } else {
+            Expr *arg = parse_star_named(p);
+            if (at_comprehension(p) && arg->kind != EXPR_starred)
+                arg = parse_finish(p,
+                                   parse_comprehension(p, COMP_generator, arg->span.lo, arg, NULL));
+            check_keyword_name(p, arg);
+            if (keywords.len && arg->kind != EXPR_starred) {
+                parse_error(p, arg->span, parse_positional_after_keyword);
+                parse_hint(p, "give it a name, or move it before the named arguments");
+                parse_abandon(p);
+            }
+            vec_push(p->arena, &args, arg);
+        }
+        comma = parse_accept(p, OP_comma);
+    }
+    call->u.call.args = parse_list(&args);
+    call->u.call.keywords = keywords.data;
+    call->u.call.keyword_count = (uint32_t)keywords.len;
+}
+
+/* slice: [expression] ':' [expression] [':' [expression]] | star_named_expression */
+static Expr *parse_slice(Parser *p) {
+    uint32_t lo = parse_peek(p).lo;
+    Expr *start = parse_at(p, OP_colon) ? NULL : parse_star_named(p);
+    if (!parse_at(p, OP_colon))
+        return start;
+    Expr *slice = parse_new_expr(p, EXPR_slice, lo);
+    parse_take(p);
+    slice->u.slice.start = start;
+    if (begins_expression(parse_peek(p).kind))
+        slice->u.slice.stop = parse_test(p);
+    if (parse_accept(p, OP_colon) && begins_expression(parse_peek(p).kind))
+        slice->u.slice.step = parse_test(p);
+    return parse_finish(p, slice);
+}
+
+/* slices: slice !',' | slice (',' slice)* [','] */
+static Expr *parse_slices(Parser *p, Token open) {
+    if (parse_at(p, OP_rbracket)) {
+        parse_error(p, lex_span(p->lexer, parse_peek(p)), parse_empty_subscript);
+        parse_abandon(p);
+    }
+    Expr *tuple = parse_new_expr(p, EXPR_tuple, parse_peek(p).lo);
+    ExprVec items = {0};
+    bool comma = true;
+    while (!parse_at(p, OP_rbracket)) {
+        if (!comma)
+            parse_fail_in_brackets(p, open, "`,` or `]`");
+        vec_push(p->arena, &items, parse_slice(p));
+        comma = parse_accept(p, OP_comma);
+    }
+    if (items.len == 1 && !comma)
+        return items.data[0];
+    tuple->u.list = parse_list(&items);
+    return parse_finish(p, tuple);
+}
+
+/* primary: atom ('.' NAME | '(' [args] ')' | '[' slices ']')* */
+static Expr *parse_primary(Parser *p) {
+    Expr *base = parse_atom(p);
+    uint32_t lo = base->span.lo;
+    for (;;) {
+        Token token = parse_peek(p);
+        Expr *expr;
+        if (token.kind == OP_dot) {
+            expr = parse_new_expr(p, EXPR_attribute, lo);
+            parse_take(p);
+            Token name = parse_expect(p, TOK_name, "a name after `.`");
+            expr->u.attribute.base = base;
+            expr->u.attribute.name = parse_intern(p, name);
+            expr->u.attribute.name_span = lex_span(p->lexer, name);
+        } else if (token.kind == OP_lparen) {
+            expr = parse_new_expr(p, EXPR_call, lo);
+            parse_take(p);
+            expr->u.call.callee = base;
+            parse_arguments(p, token, expr);
+            parse_close(p, token, OP_rparen);
+        } else if (token.kind == OP_lbracket) {
+            expr = parse_new_expr(p, EXPR_subscript, lo);
+            parse_take(p);
+            expr->u.subscript.base = base;
+            expr->u.subscript.index = parse_slices(p, token);
+            parse_close(p, token, OP_rbracket);
+        } else {
+            return base;
+        }
+        base = parse_finish(p, expr);
+    }
+}
+
+static Expr *parse_unary(Parser *p);
+
+/* power: ['await'] primary ['**' factor] */
+static Expr *parse_power(Parser *p) {
+    Expr *base;
+    if (parse_at(p, KW_await)) {
+        uint32_t lo = parse_take(p).lo;
+        parse_primary(p);
+        base = unsupported(p, CONSTRUCT_await, lo);
+    } else {
+        base = parse_primary(p);
+    }
+    if (!parse_at(p, OP_starstar))
+        return base;
+    Expr *expr = parse_new_expr(p, EXPR_binary, base->span.lo);
+    parse_take(p);
+    expr->u.binary.op = ASTOP_pow;
+    expr->u.binary.left = base;
+    parse_enter(p);
+    expr->u.binary.right = parse_unary(p);
+    parse_leave(p);
+    return parse_finish(p, expr);
+}
+
+/* factor: ('+' | '-' | '~') factor | power */
+static Expr *parse_unary(Parser *p) {
+    Token token = parse_peek(p);
+    AstOperator op;
+    if (token.kind == OP_minus)
+        op = ASTOP_neg;
+    else if (token.kind == OP_plus)
+        op = ASTOP_pos;
+    else if (token.kind == OP_tilde)
+        op = ASTOP_invert;
+    else
+        return parse_power(p);
+    parse_enter(p);
+    Expr *expr = parse_new_expr(p, EXPR_unary, parse_take(p).lo);
+    expr->u.unary.op = op;
+    expr->u.unary.operand = parse_unary(p);
+    parse_leave(p);
+    return parse_finish(p, expr);
+}
+
+typedef struct BinaryOperator {
+    unsigned precedence; /* 0: not a binary operator */
+    AstOperator op;
+} BinaryOperator;
+
+static BinaryOperator binary_operator(TokenKind kind) {
+    switch (kind) {
+    case OP_pipe:
+        return (BinaryOperator){1, ASTOP_bitor};
+    case OP_caret:
+        return (BinaryOperator){2, ASTOP_bitxor};
+    case OP_amp:
+        return (BinaryOperator){3, ASTOP_bitand};
+    case OP_lshift:
+        return (BinaryOperator){4, ASTOP_lshift};
+    case OP_rshift:
+        return (BinaryOperator){4, ASTOP_rshift};
+    case OP_plus:
+        return (BinaryOperator){5, ASTOP_add};
+    case OP_minus:
+        return (BinaryOperator){5, ASTOP_sub};
+    case OP_star:
+        return (BinaryOperator){6, ASTOP_mul};
+    case OP_slash:
+        return (BinaryOperator){6, ASTOP_div};
+    case OP_slashslash:
+        return (BinaryOperator){6, ASTOP_floordiv};
+    case OP_percent:
+        return (BinaryOperator){6, ASTOP_mod};
+    case OP_at:
+        return (BinaryOperator){6, ASTOP_matmul};
+    default:
+        return (BinaryOperator){0, ASTOP_add};
+    }
+}
+
+/* `&&` and `||` are two operators in a row to Python; the message should name what was meant. */
+static void check_doubled(Parser *p, Token operator_token) {
+    Token next = parse_peek(p);
+    bool touching = next.kind == operator_token.kind && next.lo == operator_token.hi;
+    if (!touching || (next.kind != OP_amp && next.kind != OP_pipe))
+        return;
+    bool is_and = next.kind == OP_amp;
+    Span span = {p->lexer->file, operator_token.lo, next.hi};
+    parse_error(p, span, parse_doubled_operator, is_and ? "&&" : "||");
+    parse_hint(p, "write `%s` for conditions, `%s` for masks", is_and ? "and" : "or",
+               is_and ? "&" : "|");
+    parse_abandon(p);
+}
+
+/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor
+ * bitwise_xor: bitwise_xor '^' bitwise_and | bitwise_and
+ * bitwise_and: bitwise_and '&' shift_expr | shift_expr
+ * shift_expr: shift_expr ('<<' | '>>') sum | sum
+ * sum: sum ('+' | '-') term | term
+ * term: term ('*' | '/' | '//' | '%' | '@') factor | factor
+ * with operators of precedence `lowest` and above. */
+static Expr *parse_binary(Parser *p, unsigned lowest) {
+    Expr *left = parse_unary(p);
+    for (;;) {
+        BinaryOperator binary = binary_operator(parse_peek(p).kind);
+        if (binary.precedence == 0 || binary.precedence < lowest)
+            return left;
+        Expr *expr = parse_new_expr(p, EXPR_binary, left->span.lo);
+        check_doubled(p, parse_take(p));
+        expr->u.binary.op = binary.op;
+        expr->u.binary.left = left;
+        expr->u.binary.right = parse_binary(p, binary.precedence + 1);
+        left = parse_finish(p, expr);
+    }
+}
+
+/* The comparison operator at hand, or ASTOP_COUNT. Takes its tokens. */
+static AstOperator take_comparison(Parser *p) {
+    Token token = parse_peek(p);
+    AstOperator op;
+    switch (token.kind) {
+    case OP_eqeq:
+        op = ASTOP_eq;
+        break;
+    case OP_ne:
+        op = ASTOP_ne;
+        break;
+    case OP_lt:
+        op = ASTOP_lt;
+        break;
+    case OP_le:
+        op = ASTOP_le;
+        break;
+    case OP_gt:
+        op = ASTOP_gt;
+        break;
+    case OP_ge:
+        op = ASTOP_ge;
+        break;
+    case KW_in:
+        op = ASTOP_in;
+        break;
+    case KW_is:
+        parse_take(p);
+        return parse_accept(p, KW_not) ? ASTOP_isnot : ASTOP_is;
+    case KW_not:
+        if (parse_peek_second(p).kind != KW_in)
+            return ASTOP_COUNT;
+        parse_take(p);
+        op = ASTOP_notin;
+        break;
+    default:
+        return ASTOP_COUNT;
+    }
+    parse_take(p);
+    if (op == ASTOP_lt && parse_at(p, OP_gt)) {
+        parse_error(p, parse_span_from(p, token.lo), parse_old_not_equal);
+        parse_hint(p, "write `!=`");
+        parse_abandon(p);
+    }
+    return op;
+}
+
+/* comparison: bitwise_or (('==' | '!=' | '<=' | '<' | '>=' | '>' | ['not'] 'in' | 'is' ['not'])
+ *             bitwise_or)* */
+static Expr *parse_comparison(Parser *p) {
+    Expr *first = parse_binary(p, 1);
+    AstOperator op = take_comparison(p);
+    if (op == ASTOP_COUNT)
+        return first;
+    Expr *expr = parse_new_expr(p, EXPR_compare, first->span.lo);
+    ExprVec operands = {0};
+    VEC(AstOperator) ops = {0};
+    vec_push(p->arena, &operands, first);
+    for (; op != ASTOP_COUNT; op = take_comparison(p)) {
+        vec_push(p->arena, &ops, op);
+        vec_push(p->arena, &operands, parse_binary(p, 1));
+    }
+    expr->u.compare.operands = parse_list(&operands);
+    expr->u.compare.ops = ops.data;
+    return parse_finish(p, expr);
+}
+
+/* inversion: 'not' inversion | comparison */
+static Expr *parse_inversion(Parser *p) {
+    if (!parse_at(p, KW_not))
+        return parse_comparison(p);
+    parse_enter(p);
+    Expr *expr = parse_new_expr(p, EXPR_unary, parse_take(p).lo);
+    expr->u.unary.op = ASTOP_not;
+    expr->u.unary.operand = parse_inversion(p);
+    parse_leave(p);
+    return parse_finish(p, expr);
+}
+
+/* conjunction: inversion ('and' inversion)*
+ * disjunction: conjunction ('or' conjunction)* */
+static Expr *parse_boolop(Parser *p, TokenKind keyword) {
+    Expr *first = keyword == KW_or ? parse_boolop(p, KW_and) : parse_inversion(p);
+    if (!parse_at(p, keyword))
+        return first;
+    Expr *expr = parse_new_expr(p, EXPR_boolop, first->span.lo);
+    ExprVec operands = {0};
+    vec_push(p->arena, &operands, first);
+    while (parse_accept(p, keyword))
+        vec_push(p->arena, &operands,
+                 keyword == KW_or ? parse_boolop(p, KW_and) : parse_inversion(p));
+    expr->u.boolop.op = keyword == KW_or ? ASTOP_or : ASTOP_and;
+    expr->u.boolop.operands = parse_list(&operands);
+    return parse_finish(p, expr);
+}
+
+static Expr *parse_disjunction(Parser *p) {
+    return parse_boolop(p, KW_or);
+}
+
+/* lambdef: 'lambda' [params] ':' expression */
+static Expr *parse_lambda(Parser *p) {
+    Expr *expr = parse_new_expr(p, EXPR_lambda, parse_take(p).lo);
+    parse_params(p, OP_colon, false, &expr->u.lambda.params, &expr->u.lambda.param_count);
+    parse_expect(p, OP_colon, "`:` after the parameters of `lambda`");
+    expr->u.lambda.body = parse_test(p);
+    return parse_finish(p, expr);
+}
+
+/* expression: disjunction 'if' disjunction 'else' expression | disjunction | lambdef */
+Expr *parse_test(Parser *p) {
+    parse_enter(p);
+    Expr *expr;
+    if (parse_at(p, KW_lambda)) {
+        expr = parse_lambda(p);
+    } else {
+        expr = parse_disjunction(p);
+        if (parse_at(p, KW_if)) {
+            Expr *ternary = parse_new_expr(p, EXPR_ternary, expr->span.lo);
+            parse_take(p);
+            ternary->u.ternary.then_value = expr;
+            ternary->u.ternary.condition = parse_disjunction(p);
+            parse_expect(p, KW_else, "`else` and the other value");
+            ternary->u.ternary.else_value = parse_test(p);
+            expr = parse_finish(p, ternary);
+        }
+    }
+    parse_leave(p);
+    return expr;
+}
+
+/* named_expression: NAME ':=' expression | expression */
+Expr *parse_named(Parser *p) {
+    Token name = parse_peek(p);
+    if (name.kind != TOK_name || parse_peek_second(p).kind != OP_walrus)
+        return parse_test(p);
+    Expr *expr = parse_new_expr(p, EXPR_walrus, parse_take(p).lo);
+    parse_take(p);
+    expr->u.bind.name = parse_intern(p, name);
+    expr->u.bind.value = parse_test(p);
+    return parse_finish(p, expr);
+}
+
+/* star_expressions: star_expression (',' star_expression)* [',']; one without a comma stands for
+ * itself */
+Expr *parse_star_expressions(Parser *p) {
+    if (parse_at(p, KW_yield))
+        return parse_yield(p);
+    Expr *first = parse_star_named(p);
+    if (!parse_at(p, OP_comma)) {
+        if (first->kind == EXPR_starred && !parse_at(p, OP_assign)) {
+            parse_error(p, first->span, parse_lone_star);
+            parse_hint(p, "write `*value,` for a tuple");
+            parse_abandon(p);
+        }
+        return first;
+    }
+    Expr *tuple = parse_new_expr(p, EXPR_tuple, first->span.lo);
+    ExprVec items = {0};
+    vec_push(p->arena, &items, first);
+    while (parse_accept(p, OP_comma) && begins_expression(parse_peek(p).kind))
+        vec_push(p->arena, &items, parse_star_named(p));
+    tuple->u.list = parse_list(&items);
+    return parse_finish(p, tuple);
+}
+
+/* star_targets: star_target !',' | star_target (',' star_target)* [',']; an operand of `in` is none
+ */
+Expr *parse_targets(Parser *p) {
+    uint32_t lo = parse_peek(p).lo;
+    ExprVec items = {0};
+    bool comma = false;
+    do {
+        if (parse_at(p, OP_star)) {
+            Expr *starred = parse_new_expr(p, EXPR_starred, parse_take(p).lo);
+            starred->u.bind.value = parse_binary(p, 1);
+            vec_push(p->arena, &items, parse_finish(p, starred));
+        } else {
+            vec_push(p->arena, &items, parse_binary(p, 1));
+        }
+        comma = parse_accept(p, OP_comma);
+    } while (comma && !parse_at(p, KW_in));
+    Expr *target = items.data[0];
+    if (items.len > 1 || comma) {
+        target = parse_new_expr(p, EXPR_tuple, lo);
+        target->u.list = parse_list(&items);
+        parse_finish(p, target);
+    }
+    parse_check_target(p, target, true);
+    return target;
+}
+
+static const char *target_description(const Expr *target) {
+    switch (target->kind) {
+    case EXPR_call:
+        return "a call";
+    case EXPR_binary:
+    case EXPR_unary:
+    case EXPR_boolop:
+        return "the result of an operator";
+    case EXPR_compare:
+        return "a comparison";
+    case EXPR_int:
+    case EXPR_float:
+    case EXPR_string:
+    case EXPR_fstring:
+    case EXPR_bool:
+    case EXPR_none:
+    case EXPR_ellipsis:
+        return "a constant";
+    case EXPR_ternary:
+        return "a conditional expression";
+    case EXPR_lambda:
+        return "a lambda";
+    case EXPR_tuple:
+    case EXPR_list:
+        return "a tuple";
+    case EXPR_dict:
+    case EXPR_set:
+    case EXPR_comprehension:
+        return "a display";
+    case EXPR_starred:
+        return "a starred value";
+    case EXPR_walrus:
+        return "a named expression";
+    case EXPR_name:
+    case EXPR_subscript:
+    case EXPR_attribute:
+    case EXPR_slice:
+    case EXPR_formatted:
+    case EXPR_unsupported:
+    case EXPR_COUNT:
+        break;
+    }
+    return "this";
+}
+
+void parse_check_target(Parser *p, const Expr *target, bool with_tuples) {
+    switch (target->kind) {
+    case EXPR_name:
+    case EXPR_subscript:
+    case EXPR_attribute:
+        return;
+    case EXPR_tuple:
+    case EXPR_list:
+        if (!with_tuples)
+            break;
+        for (uint32_t i = 0; i < target->u.list.count; i++)
+            parse_check_target(p, target->u.list.items[i], true);
+        return;
+    case EXPR_starred:
+        if (!with_tuples)
+            break;
+        parse_check_target(p, target->u.bind.value, true);
+        return;
+    default:
+        break;
+    }
+    parse_error(p, target->span, parse_bad_target, target_description(target));
+    if (target->kind == EXPR_compare)
+        parse_hint(p, "write `==` to compare");
+    else if (target->kind == EXPR_call)
+        parse_hint(p, "memory is written with `tl.store(pointer, value, mask=mask)`");
+    parse_abandon(p);
+}
