@@ -394,6 +394,12 @@ static bool parse_top_level(Parser *p) {
     return ok;
 }
 
+static bool at_top_level(const Parser *p) {
+    Str text = parse_token_text(p);
+    return p->token.kind == TOKEN_END || (p->token.kind == TOKEN_NAME && p->token.line_start &&
+                                          (str_is(text, "func") || str_is(text, "layout")));
+}
+
 static void fill_tables(Parser *p) {
     for (int i = 0; i < OP_COUNT; i++)
         ptrmap_set(&p->ops, ctx_intern(p->ctx, str_from(op_info[i].name)).ptr, (void *)&op_info[i]);
@@ -418,7 +424,8 @@ Module *module_parse(Ctx *ctx, uint32_t file) {
             continue;
         if (p->token.lo == begin)
             parse_advance(p);
-        skip_to_next_line(p);
+        while (!at_top_level(p))
+            parse_advance(p);
     }
     Module *module = p->module;
     arena_rewind(scratch, mark);
