@@ -1,18 +1,27 @@
 /* Facts about integer and pointer values: contiguity, divisibility, constancy, ranges.
  *
- * Per dimension of a tile: `contiguous` c: the elements form aligned runs of c consecutive values (for pointers
- * consecutive elements); `constant` k: aligned runs of k equal values; `divisible` d: the first
- * element of each contiguous run is a multiple of d (pointers: in bytes). All are powers of two. Scalars have one
- * dimension of size 1. Computed once for a function by forward data flow to a fixed point. */
+ * Per dimension of a tile: `contiguous` c: the elements form aligned runs of c consecutive values
+ * (for pointers consecutive elements); `constant` k: aligned runs of k equal values; `divisible` d:
+ * the first element of each contiguous run is a multiple of d (pointers: in bytes). All are powers
+ * of two. Scalars have one dimension of size 1. Computed once for a function by forward data flow
+ * to a fixed point.
+ *
+ * Divisibility, constancy and ranges hold in wrapping arithmetic. Contiguity, and what is derived
+ * from the sign of an index, takes sums and products of indices not to wrap, as Triton does: an
+ * index that wraps addresses memory 2^32 elements away from what the source says. */
 #ifndef TILEC_PASSES_FACTS_H
 #define TILEC_PASSES_FACTS_H
 #include "ir/ir.h"
 
 typedef struct ValueFacts {
     int64_t contiguous[MAX_RANK], divisible[MAX_RANK], constant[MAX_RANK];
-    bool has_range;
-    int64_t lo, hi; /* signed bounds of every element, inclusive, when has_range */
+    bool has_range;   /* integers */
+    bool nonnegative; /* lo >= 0, or would be if no sum or product wrapped */
+    int64_t lo, hi;   /* signed bounds of every element, inclusive, when has_range; i1 is 0 or 1 */
 } ValueFacts;
+
+/* The divisibility of zero, and the largest that is told. */
+#define FACTS_MAX_DIVISIBLE ((int64_t)1 << 62)
 
 typedef struct Facts Facts;
 
@@ -20,9 +29,12 @@ typedef struct Facts Facts;
 Facts *facts_compute(Func *func, Arena *arena);
 const ValueFacts *facts_of(const Facts *facts, const Value *value);
 
-/* Elements along the fastest dimension `axis` that one access may take at once: a power of two such that
- * addresses are contiguous and aligned to the access's size and the mask (may be NULL) is uniform over it, at most
- * 16 bytes. */
+/* The largest power of two known to divide every element (pointers: its address in bytes). */
+int64_t facts_divisible(const Facts *facts, const Value *value);
+
+/* Elements along the fastest dimension `axis` that one access may take at once: a power of two such
+ * that addresses are contiguous and aligned to the access's size and the mask (may be NULL) is
+ * uniform over it, at most 16 bytes. */
 int facts_access_width(const Facts *facts, const Value *ptr, const Value *mask, int axis);
 /* The dimension along which the pointers are contiguous the furthest; the last if none is. */
 int facts_fastest_dim(const Facts *facts, const Value *ptr);

@@ -1,0 +1,114 @@
+/* What every pass promises, checked:
+ *
+ * - the module verifies after it;
+ * - it answers true if and only if the printed function changed;
+ * - what is printed reads back, and prints the same again;
+ * - on generated arguments the function stores what it stored before (equivalence.h).
+ *
+ * The last two need modules of their own; they live in a context of their own, so that the
+ * compilation's arena and diagnostics see nothing of them. */
+#include "passes/check.h"
+#include "passes/equivalence.h"
+
+enum { EQUIVALENCE_SEED = 1 };
+
+static Str print_module(const Module *module, Arena *arena) {
+    StrBuf text = strbuf(arena);
+    module_print(module, &(PrintOptions){0}, &text);
+    return strbuf_str(&text);
+}
+
+PassCheck check_begin(Func *func) {
+    Arena *scratch = &func_ctx(func)->scratch;
+    PassCheck check = {.mark = arena_mark(scratch)};
+    check.before = print_module(func->module, scratch);
+    return check;
+}
+
+static Func *find_func(Module *module, Str name) {
+    Func *func = module->funcs;
+    while (func && !str_eq(func->name, name))
+        func = func->next;
+    return func;
+}
+
+static bool broke(Func *func, PassId pass, const char *what) {
+    return ctx_diag(func_ctx(func), func->span, pass_contract, pass_info[pass].name, what);
+}
+
+/* The first line of `text` that is not in `other` at the same place. */
+static Str first_difference(Str text, Str other) {
+    size_t at = 0, line = 0;
+    while (at < text.len && at < other.len && text.ptr[at] == other.ptr[at])
+        if (text.ptr[at++] == '\n')
+            line = at;
+    size_t end = line;
+    while (end < text.len && text.ptr[end] != '\n')
+        end++;
+    return (Str){text.ptr + line, end - line};
+}
+
+static bool check_text(Ctx *sandbox, Func *func, PassId pass, Str after, Module **module) {
+    *module = module_parse(sandbox, source_add(&sandbox->sources, STR("after.tir"), after));
+    if (!*module) {
+        const Diagnostic *first = sandbox->diags.first;
+        broke(func, pass, "left IR whose text does not read back");
+        diag_note(&func_ctx(func)->diags, func->span, "%s",
+                  first ? first->text : "no reason given");
+        return false;
+    }
+    Str again = print_module(*module, &sandbox->arena);
+    if (str_eq(after, again))
+        return true;
+    broke(func, pass, "left IR whose text changes when it is read back");
+    diag_note(&func_ctx(func)->diags, func->span, "printed: %.*s",
+              STR_ARG(first_difference(after, again)));
+    diag_note(&func_ctx(func)->diags, func->span, "read back: %.*s",
+              STR_ARG(first_difference(again, after)));
+    return false;
+}
+
+static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Module *after) {
+    Module *old = module_parse(sandbox, source_add(&sandbox->sources, STR("before.tir"), before));
+    Func *a = old ? find_func(old, func->name) : NULL, *b = find_func(after, func->name);
+    if (!a || !b)
+        return true; /* the text before was checked, or reported, when the pass before ended */
+    StrBuf why = strbuf(&sandbox->arena);
+    if (pipeline_equivalent(a, b, EQUIVALENCE_SEED, &why) != DIFFERENT)
+        return true;
+    broke(func, pass, "changed what the function computes");
+    diag_note(&func_ctx(func)->diags, func->span, "%.*s", STR_ARG(strbuf_str(&why)));
+    return false;
+}
+
+/* A sandbox that runs out of memory checks nothing: the compilation goes on. */
+static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, bool changed) {
+    Ctx *sandbox = ctx_create();
+    Module *module = NULL;
+    if (!sandbox)
+        return true;
+    if (setjmp(sandbox->oom)) {
+        ctx_destroy(sandbox);
+        return true;
+    }
+    bool ok = check_text(sandbox, func, pass, after, &module);
+    if (ok && changed)
+        ok = check_meaning(sandbox, func, pass, before, module);
+    ctx_destroy(sandbox);
+    return ok;
+}
+
+bool check_end(PassCheck *check, Func *func, PassId pass, bool changed) {
+    Ctx *ctx = func_ctx(func);
+    Str after = print_module(func->module, &ctx->scratch);
+    bool differs = !str_eq(check->before, after);
+    bool ok = module_verify(func->module) || broke(func, pass, "left invalid IR");
+    if (ok && changed != differs)
+        ok = broke(func, pass,
+                   differs ? "changed the IR and said that it did not"
+                           : "said that it changed the IR and did not");
+    if (ok)
+        ok = check_in_sandbox(func, pass, check->before, after, changed);
+    arena_rewind(&ctx->scratch, check->mark);
+    return ok;
+}

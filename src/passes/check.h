@@ -1,0 +1,16 @@
+/* Holding a pass to its contract. Private to src/passes. */
+#ifndef TILEC_PASSES_CHECK_H
+#define TILEC_PASSES_CHECK_H
+#include "passes/passes.h"
+
+/* The function as it is before a pass; the text lives in the context's scratch arena. */
+typedef struct PassCheck {
+    ArenaMark mark;
+    Str before;
+} PassCheck;
+
+PassCheck check_begin(Func *func);
+/* After the pass answered `changed`: reports every broken promise as an internal error that names
+ * the pass, and is false then. Releases what check_begin took. */
+bool check_end(PassCheck *check, Func *func, PassId pass, bool changed);
+#endif

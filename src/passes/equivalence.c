@@ -1,0 +1,159 @@
+/* Running two functions side by side: see equivalence.h.
+ *
+ * Arguments are guessed from the parameter types: a pointer gets an array of its own, large enough
+ * for small sizes and strides; integers get small numbers that respect the promised divisibility. A
+ * kernel may still go out of bounds or divide by zero on them; then another guess is made. */
+#include "passes/equivalence.h"
+#include "ir/interp.h"
+
+#include <math.h>
+
+enum {
+    GUESSES = 4,
+    ARRAY_ELEMENTS = 1 << 15,
+    MAX_STEPS = 20000,
+    MAX_ELEMENTS = 1 << 21 /* of all tiles of the function, each counted once */
+};
+
+typedef struct Setup {
+    Arena *arena;
+    uint32_t nparams, narrays;
+    InterpArg *args;
+    InterpArray *arrays;
+    const Type **array_types;
+} Setup;
+
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += 0x9E3779B97F4A7C15u; /* splitmix64 */
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static double random_float(uint64_t *state) {
+    return (double)(int64_t)(next_random(state) % 8001) / 1000.0 - 4.0;
+}
+
+/* Integers in memory may serve as indices: they stay small. */
+static void fill_array(InterpArray *array, DType dtype, uint64_t *state) {
+    int bytes = dtype_bytes(dtype);
+    for (size_t at = 0; at < array->bytes; at += (size_t)bytes) {
+        uint64_t bits = dtype_is_float(dtype) ? float_to_bits(dtype, random_float(state))
+                                              : next_random(state) % (dtype == DT_I1 ? 2 : 16);
+        memcpy((char *)array->data + at, &bits, (size_t)bytes); /* little-endian hosts only */
+    }
+}
+
+/* Sizes and strides of the guess: 0 is a full tile's worth, later ones smaller. */
+static int64_t guess_int(const FuncParam *param, int guess, uint64_t *state) {
+    static const int64_t scale[GUESSES] = {96, 40, 17, 1};
+    int64_t unit = param->divisible > 0 ? param->divisible : 1;
+    int64_t value = scale[guess] + (int64_t)(next_random(state) % 4);
+    return unit > value ? (guess == GUESSES - 1 ? 0 : unit) : value / unit * unit;
+}
+
+static void make_setup(Setup *setup, const Func *func, int guess, uint64_t seed) {
+    uint64_t state = seed + (uint64_t)guess;
+    uint32_t n = setup->nparams = func->body->nargs;
+    setup->args = ARENA_ARRAY(setup->arena, InterpArg, n + 1);
+    setup->arrays = ARENA_ARRAY(setup->arena, InterpArray, n + 1);
+    setup->array_types = ARENA_ARRAY(setup->arena, const Type *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const Type *type = func->body->args[i].type;
+        InterpArg *arg = &setup->args[i];
+        if (!type_is_pointer(type)) {
+            arg->i = guess_int(&func->params[i], guess, &state);
+            if (type_is_bool(type))
+                arg->i &= 1;
+            arg->f = random_float(&state);
+            continue;
+        }
+        InterpArray *array = &setup->arrays[setup->narrays];
+        array->name = func->params[i].name;
+        array->bytes = (size_t)ARRAY_ELEMENTS * (size_t)dtype_bytes(type->dtype);
+        array->data = arena_alloc(setup->arena, array->bytes);
+        fill_array(array, type->dtype, &state);
+        setup->array_types[setup->narrays] = type;
+        *arg = (InterpArg){.is_array = true, .array = setup->narrays++};
+    }
+}
+
+static bool run(Func *func, const Setup *setup) {
+    InterpOptions options = {.grid = {2, 2, 1}, .max_steps = MAX_STEPS};
+    return interp_run(func, setup->args, setup->arrays, setup->narrays, &options);
+}
+
+static double tolerance(DType dtype) {
+    int bits = dtype_info[dtype].bits;
+    return bits == 64 ? 1e-9 : bits == 32 ? 1e-4 : bits == 16 ? 4e-2 : 0.3;
+}
+
+static bool same_element(DType dtype, const void *a, const void *b) {
+    uint64_t bits_a = 0, bits_b = 0;
+    memcpy(&bits_a, a, (size_t)dtype_bytes(dtype));
+    memcpy(&bits_b, b, (size_t)dtype_bytes(dtype));
+    if (bits_a == bits_b || !dtype_is_float(dtype))
+        return bits_a == bits_b;
+    double x = float_from_bits(dtype, bits_a), y = float_from_bits(dtype, bits_b);
+    if (isnan(x) || isnan(y))
+        return isnan(x) && isnan(y);
+    return fabs(x - y) <= tolerance(dtype) * fmax(1, fmax(fabs(x), fabs(y)));
+}
+
+static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
+    for (uint32_t i = 0; i < a->narrays; i++) {
+        DType dtype = a->array_types[i]->dtype;
+        size_t bytes = (size_t)dtype_bytes(dtype);
+        for (size_t at = 0; at < a->arrays[i].bytes; at += bytes) {
+            if (same_element(dtype, (char *)a->arrays[i].data + at, (char *)b->arrays[i].data + at))
+                continue;
+            strbuf_printf(why, "element %zu of '%.*s' differs", at / bytes,
+                          STR_ARG(a->arrays[i].name));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_parameters(const Func *a, const Func *b) {
+    bool same = a->body->nargs == b->body->nargs;
+    for (uint32_t i = 0; same && i < a->body->nargs; i++)
+        same = a->body->args[i].type == b->body->args[i].type;
+    return same;
+}
+
+static bool add_elements(Op *op, void *user) {
+    uint64_t *total = user;
+    for (uint32_t i = 0; i < op->nout; i++)
+        *total += (uint64_t)type_numel(op->out[i].type);
+    return *total <= MAX_ELEMENTS;
+}
+
+Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf *why) {
+    Arena *arena = &func_ctx(before)->scratch;
+    uint64_t elements = 0;
+    if (!same_parameters(before, after)) {
+        strbuf_puts(why, "the parameters differ");
+        return DIFFERENT;
+    }
+    if (!func_walk(before, add_elements, &elements))
+        return INCOMPARABLE;
+    Equivalence result = INCOMPARABLE;
+    for (int guess = 0; guess < GUESSES && result == INCOMPARABLE; guess++) {
+        ArenaMark mark = arena_mark(arena);
+        Setup first = {.arena = arena}, second = {.arena = arena};
+        make_setup(&first, before, guess, seed);
+        make_setup(&second, before, guess, seed);
+        if (run(before, &first)) {
+            result = EQUIVALENT;
+            if (!run(after, &second)) {
+                strbuf_puts(why, "only the function after it fails in the interpreter");
+                result = DIFFERENT;
+            } else if (!same_arrays(&first, &second, why)) {
+                result = DIFFERENT;
+            }
+        }
+        arena_rewind(arena, mark);
+    }
+    return result;
+}

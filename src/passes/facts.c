@@ -1,0 +1,253 @@
+/* The data flow behind facts.h.
+ *
+ * Sweeps over the function in order, transferring facts from operands to results, until a sweep
+ * changes no argument of a loop. Loops are taken optimistically: in the first sweep an argument has
+ * the facts of its initial value, later what is true of both that and the value passed on.
+ * Arguments only lose facts, from a finite stock except for ranges; a bound that still moves after
+ * a few sweeps jumps to the end of its type, and after many sweeps whatever moves is given up.
+ * Sweeping everything costs the same however deep loops nest. */
+#include "passes/facts_internal.h"
+#include "passes/rewrite.h"
+
+enum { EXACT_RANGE_SWEEPS = 3, MAX_SWEEPS = 40 };
+
+typedef struct Flow {
+    Facts *facts;
+    int sweep;
+    bool changed;
+} Flow;
+
+ValueFacts facts_unknown(const Type *type) {
+    ValueFacts facts = {0};
+    for (int i = 0; i < facts_dims(type); i++)
+        facts.contiguous[i] = facts.divisible[i] = facts.constant[i] = 1;
+    if (type_is_int(type)) {
+        facts.has_range = true;
+        facts.lo = int_lowest(type->dtype);
+        facts.hi = int_highest(type->dtype);
+        facts.nonnegative = facts.lo >= 0;
+    }
+    return facts;
+}
+
+static int64_t element_step(const Type *type) {
+    return type_is_pointer(type) ? dtype_bytes(type->dtype) : 1;
+}
+
+int64_t facts_divisible_at(const ValueFacts *facts, const Type *type, int dim, int64_t run) {
+    if (run >= facts->contiguous[dim])
+        return facts->divisible[dim];
+    return min_i64(facts->divisible[dim], run * element_step(type));
+}
+
+int64_t facts_divisible_each(const ValueFacts *facts, const Type *type) {
+    int64_t best = 1;
+    for (int i = 0; i < facts_dims(type); i++)
+        best = max_i64(best, facts_divisible_at(facts, type, i, 1));
+    return best;
+}
+
+ValueFacts facts_both(const Type *type, const ValueFacts *a, const ValueFacts *b) {
+    ValueFacts out = facts_unknown(type);
+    for (int i = 0; i < facts_dims(type); i++) {
+        int64_t run = min_i64(a->contiguous[i], b->contiguous[i]);
+        out.contiguous[i] = run;
+        out.constant[i] = min_i64(a->constant[i], b->constant[i]);
+        out.divisible[i] =
+            min_i64(facts_divisible_at(a, type, i, run), facts_divisible_at(b, type, i, run));
+    }
+    if (out.has_range) {
+        out.lo = min_i64(a->lo, b->lo);
+        out.hi = max_i64(a->hi, b->hi);
+        out.nonnegative = a->nonnegative && b->nonnegative;
+    }
+    return out;
+}
+
+static bool facts_equal(const Type *type, const ValueFacts *a, const ValueFacts *b) {
+    for (int i = 0; i < facts_dims(type); i++)
+        if (a->contiguous[i] != b->contiguous[i] || a->constant[i] != b->constant[i] ||
+            a->divisible[i] != b->divisible[i])
+            return false;
+    return a->lo == b->lo && a->hi == b->hi && a->nonnegative == b->nonnegative;
+}
+
+static ValueFacts *slot(Flow *flow, const Value *value) {
+    return &flow->facts->values[value->id];
+}
+
+static void set(Flow *flow, const Value *value, ValueFacts facts) {
+    *slot(flow, value) = facts;
+    flow->facts->visited[value->id] = true;
+}
+
+/* An argument's facts are joined with those of `from`, if it has any yet. */
+static void flow_into(Flow *flow, const Value *arg, const ValueFacts *from, bool from_known) {
+    if (!from_known)
+        return;
+    if (!flow->facts->visited[arg->id]) {
+        set(flow, arg, *from);
+        flow->changed = true;
+        return;
+    }
+    ValueFacts *old = slot(flow, arg), joined = facts_both(arg->type, old, from);
+    if (facts_equal(arg->type, old, &joined))
+        return;
+    if (joined.has_range && flow->sweep >= EXACT_RANGE_SWEEPS) {
+        if (joined.lo < old->lo)
+            joined.lo = int_lowest(arg->type->dtype);
+        if (joined.hi > old->hi)
+            joined.hi = int_highest(arg->type->dtype);
+    }
+    *old = flow->sweep < MAX_SWEEPS ? joined : facts_unknown(arg->type);
+    flow->changed = true;
+}
+
+static void flow_value(Flow *flow, const Value *arg, const Value *from) {
+    flow_into(flow, arg, slot(flow, from), flow->facts->visited[from->id]);
+}
+
+static void visit_block(Flow *flow, Block *block);
+
+/* lo + k * step while before hi. */
+static ValueFacts induction_facts(Flow *flow, const Op *op) {
+    const Type *type = op_in(op, 0)->type;
+    const ValueFacts *lo = slot(flow, op_in(op, 0)), *hi = slot(flow, op_in(op, 1));
+    const ValueFacts *step = slot(flow, op_in(op, 2));
+    ValueFacts out = facts_unknown(type);
+    out.divisible[0] = min_i64(lo->divisible[0], step->divisible[0]);
+    if (step->lo > 0) {
+        out.lo = lo->lo;
+        out.hi = max_i64(lo->lo, hi->hi > INT64_MIN ? hi->hi - 1 : hi->hi);
+        out.nonnegative = lo->nonnegative;
+    } else if (step->hi < 0) {
+        out.lo = min_i64(lo->hi, hi->lo < INT64_MAX ? hi->lo + 1 : hi->lo);
+        out.hi = lo->hi;
+        out.nonnegative = hi->nonnegative;
+    } else {
+        out.nonnegative = false;
+    }
+    return out;
+}
+
+static void visit_for(Flow *flow, Op *op) {
+    Block *body = op->regions[0];
+    set(flow, &body->args[0], induction_facts(flow, op));
+    for (uint32_t i = 0; i < op->nout; i++)
+        flow_value(flow, &body->args[i + 1], op_in(op, FOR_FIXED_OPERANDS + i));
+    visit_block(flow, body);
+    for (uint32_t i = 0; i < op->nout; i++) {
+        flow_value(flow, &body->args[i + 1], op_in(body->last, i));
+        set(flow, &op->out[i], *slot(flow, &body->args[i + 1]));
+    }
+}
+
+static void visit_while(Flow *flow, Op *op) {
+    Block *head = op->regions[0], *body = op->regions[1];
+    for (uint32_t i = 0; i < op->nout; i++)
+        flow_value(flow, &head->args[i], op_in(op, i));
+    visit_block(flow, head);
+    for (uint32_t i = 0; i < op->nout; i++) {
+        const ValueFacts *passed = slot(flow, op_in(head->last, i + 1));
+        set(flow, &body->args[i], *passed);
+        set(flow, &op->out[i], *passed);
+    }
+    visit_block(flow, body);
+    for (uint32_t i = 0; i < op->nout; i++)
+        flow_value(flow, &head->args[i], op_in(body->last, i));
+}
+
+static void visit_if(Flow *flow, Op *op) {
+    visit_block(flow, op->regions[0]);
+    visit_block(flow, op->regions[1]);
+    for (uint32_t i = 0; i < op->nout; i++) {
+        const ValueFacts *a = slot(flow, op_in(op->regions[0]->last, i));
+        const ValueFacts *b = slot(flow, op_in(op->regions[1]->last, i));
+        set(flow, &op->out[i], facts_both(op->out[i].type, a, b));
+    }
+}
+
+static void visit_plain(Flow *flow, Op *op) {
+    for (uint32_t r = 0; r < op->nregions; r++) {
+        Block *region = op->regions[r];
+        for (uint32_t i = 0; i < region->nargs; i++)
+            set(flow, &region->args[i], facts_unknown(region->args[i].type));
+        visit_block(flow, region);
+    }
+    Transfer *transfer = facts_transfer[op->code];
+    if (!transfer && op_has(op, ELEMENTWISE))
+        transfer = facts_elementwise;
+    for (uint32_t i = 0; i < op->nout; i++) {
+        ValueFacts facts = facts_unknown(op->out[i].type);
+        if (transfer)
+            transfer(flow->facts, op, &facts);
+        set(flow, &op->out[i], facts);
+    }
+}
+
+static void visit_block(Flow *flow, Block *block) {
+    block_for_each (op, block) {
+        if (op->code == OP_for)
+            visit_for(flow, op);
+        else if (op->code == OP_while)
+            visit_while(flow, op);
+        else if (op->code == OP_if)
+            visit_if(flow, op);
+        else
+            visit_plain(flow, op);
+    }
+}
+
+/* What the launch promises. A pointer is at least aligned to what it points at. */
+static ValueFacts parameter_facts(const FuncParam *param, const Type *type) {
+    ValueFacts facts = facts_unknown(type);
+    if (param->divisible > 0)
+        facts.divisible[0] = low_bit(param->divisible);
+    if (type_is_pointer(type))
+        facts.divisible[0] = max_i64(facts.divisible[0], dtype_bytes(type->dtype));
+    return facts;
+}
+
+Facts *facts_compute(Func *func, Arena *arena) {
+    Facts *facts = ARENA_NEW(arena, Facts);
+    uint32_t count = func_number(func);
+    facts->values = ARENA_ARRAY(arena, ValueFacts, count);
+    facts->visited = ARENA_ARRAY(arena, bool, count);
+    Flow flow = {.facts = facts};
+    for (uint32_t i = 0; i < func->body->nargs; i++) {
+        const Value *arg = &func->body->args[i];
+        set(&flow, arg, parameter_facts(&func->params[i], arg->type));
+    }
+    do {
+        flow.changed = false;
+        visit_block(&flow, func->body);
+        flow.sweep++;
+    } while (flow.changed);
+    return facts;
+}
+
+const ValueFacts *facts_of(const Facts *facts, const Value *value) {
+    return &facts->values[value->id];
+}
+
+int64_t facts_divisible(const Facts *facts, const Value *value) {
+    return facts_divisible_each(facts_of(facts, value), value->type);
+}
+
+int facts_access_width(const Facts *facts, const Value *ptr, const Value *mask, int axis) {
+    const ValueFacts *p = facts_of(facts, ptr);
+    int64_t bytes = dtype_bytes(ptr->type->dtype);
+    int64_t width = min_i64(p->contiguous[axis], max_i64(p->divisible[axis] / bytes, 1));
+    if (mask)
+        width = min_i64(width, facts_of(facts, mask)->constant[axis]);
+    return (int)min_i64(width, max_i64(16 / bytes, 1));
+}
+
+int facts_fastest_dim(const Facts *facts, const Value *ptr) {
+    const ValueFacts *p = facts_of(facts, ptr);
+    int best = facts_dims(ptr->type) - 1;
+    for (int i = best; i-- > 0;)
+        if (p->contiguous[i] > p->contiguous[best])
+            best = i;
+    return best;
+}

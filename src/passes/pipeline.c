@@ -1,0 +1,73 @@
+/* The pass table and the pipeline: passes in order, timed, observed, and held to their contract in
+ * checked runs (check.c). */
+#define _POSIX_C_SOURCE 200809L
+#include "passes/check.h"
+#include "passes/passes.h"
+
+#include <time.h>
+
+const PassInfo pass_info[PASS_COUNT] = {
+#define PASS(id, text, summary) {text, summary, pass_##id},
+#include "passes/passes.def"
+};
+
+/* simplify comes again after what leaves constants, copies or dead ops behind. Layouts are chosen
+ * once, and what follows them works on shared memory. */
+static const PassId pipeline_order[] = {
+    PASS_simplify, PASS_unroll, PASS_simplify, PASS_licm, PASS_simplify, PASS_choose_warps,
+};
+
+PassId pass_find(Str name) {
+    for (int i = 0; i < PASS_COUNT; i++)
+        if (str_is(name, pass_info[i].name))
+            return (PassId)i;
+    return PASS_COUNT;
+}
+
+static double now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
+}
+
+static bool must_check(const PipelineOptions *options) {
+#ifdef TILEC_CHECKED
+    return true;
+#else
+    return options && options->check;
+#endif
+}
+
+static bool run_pass(Func *func, PassId pass, unsigned position, const PipelineOptions *options) {
+    const Diags *diags = &func_ctx(func)->diags;
+    unsigned errors = diags->errors;
+    bool check = must_check(options);
+    PassCheck contract = {0};
+    if (check)
+        contract = check_begin(func);
+    double start = now_ms();
+    bool changed = pass_info[pass].run(func);
+    double milliseconds = now_ms() - start;
+    bool ok = diags->errors == errors;
+    /* A pass that reported an error owes nothing more; what it left is not looked at. */
+    if (check && ok)
+        ok = check_end(&contract, func, pass, changed);
+    else if (check)
+        arena_rewind(&func_ctx(func)->scratch, contract.mark);
+    if (options && options->observe)
+        options->observe(options->user, func, pass, position, changed, milliseconds);
+    return ok;
+}
+
+bool pipeline_run_passes(Func *func, const PassId *passes, unsigned count,
+                         const PipelineOptions *options) {
+    for (unsigned i = 0; i < count; i++)
+        if (!run_pass(func, passes[i], i, options))
+            return false;
+    return true;
+}
+
+bool pipeline_run(Func *func, const PipelineOptions *options) {
+    return pipeline_run_passes(func, pipeline_order, sizeof pipeline_order / sizeof *pipeline_order,
+                               options);
+}

@@ -1,0 +1,124 @@
+#include "passes/rewrite.h"
+
+int64_t int_wrap(DType dtype, int64_t value) {
+    int bits = dtype_info[dtype].bits;
+    if (bits == 1)
+        return value & 1;
+    return bits == 64 ? value : (int64_t)((uint64_t)value << (64 - bits)) >> (64 - bits);
+}
+
+uint64_t int_unsigned(DType dtype, int64_t value) {
+    int bits = dtype_info[dtype].bits;
+    return bits == 64 ? (uint64_t)value : (uint64_t)value & (((uint64_t)1 << bits) - 1);
+}
+
+int64_t int_lowest(DType dtype) {
+    int bits = dtype_info[dtype].bits;
+    return bits == 1 ? 0 : -1 - int_highest(dtype);
+}
+
+int64_t int_highest(DType dtype) {
+    int bits = dtype_info[dtype].bits;
+    return bits == 1 ? 1 : (int64_t)(UINT64_MAX >> (65 - bits));
+}
+
+const Type *type_element(Ctx *ctx, const Type *type) {
+    return type_get(ctx, type->kind, type->dtype, 0, NULL, NULL);
+}
+
+bool rewrite_replace_all(Op *op, Value *const *to) {
+    for (uint32_t i = 0; i < op->nout; i++) {
+        if (!to[i]->name.len)
+            to[i]->name = op->out[i].name;
+        value_replace(&op->out[i], to[i]);
+    }
+    op_remove(op);
+    return true;
+}
+
+bool rewrite_replace(Op *op, Value *to) {
+    return rewrite_replace_all(op, &to);
+}
+
+Value *rewrite_int(Builder *builder, const Type *type, int64_t value) {
+    return build_constant_int(builder, int_wrap(type->dtype, value), type);
+}
+
+Value *rewrite_float(Builder *builder, const Type *type, double value) {
+    return build_constant_float(builder, value, type);
+}
+
+Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *in,
+                    const Type *type) {
+    Op *copy = op_create(builder, op->code, nin, in, 1, &type);
+    for (int i = 0; i < op_info[op->code].attr_count; i++)
+        copy->attrs[i] = op->attrs[i];
+    return op_out(copy);
+}
+
+static bool is_constant_op(const Op *op) {
+    return op && (op->code == OP_constant_int || op->code == OP_constant_float);
+}
+
+bool value_is_uniform(const Value *value) {
+    return value->type->rank == 0 || value_def(value, OP_splat) || is_constant_op(value->def);
+}
+
+Value *value_uniform_scalar(Builder *builder, Value *value) {
+    if (value->type->rank == 0)
+        return value;
+    if (value->def->code == OP_splat)
+        return op_in(value->def, 0);
+    const Type *element = type_element(builder->ctx, value->type);
+    return rewrite_like(builder, value->def, 0, NULL, element);
+}
+
+static size_t ptr_slot(const PtrSet *set, const void *pointer) {
+    size_t i = (size_t)(((uint64_t)(uintptr_t)pointer >> 4) * 0x9E3779B97F4A7C15u >> 20);
+    for (i &= set->cap - 1; set->slots[i] && set->slots[i] != pointer;)
+        i = (i + 1) & (set->cap - 1);
+    return i;
+}
+
+bool ptr_set_has(const PtrSet *set, const void *pointer) {
+    return set->cap && set->slots[ptr_slot(set, pointer)];
+}
+
+bool ptr_set_add(PtrSet *set, const void *pointer) {
+    if (2 * (set->len + 1) > set->cap) {
+        PtrSet old = *set;
+        set->cap = old.cap ? 2 * old.cap : 64;
+        set->slots = ARENA_ARRAY(set->arena, const void *, set->cap);
+        for (size_t i = 0; i < old.cap; i++)
+            if (old.slots[i])
+                set->slots[ptr_slot(set, old.slots[i])] = old.slots[i];
+    }
+    size_t slot = ptr_slot(set, pointer);
+    if (set->slots[slot])
+        return false;
+    set->slots[slot] = pointer;
+    set->len++;
+    return true;
+}
+
+bool value_is_outside(const Value *value, const Op *op) {
+    for (const Block *block = value_block(value); block;) {
+        if (block->parent == op)
+            return false;
+        block = block->parent ? block->parent->block : NULL;
+    }
+    return true;
+}
+
+int64_t loop_trip_count(const Op *loop) {
+    int64_t lo, hi, step;
+    if (!value_int_constant(op_in(loop, 0), &lo) || !value_int_constant(op_in(loop, 1), &hi) ||
+        !value_int_constant(op_in(loop, 2), &step) || step == 0)
+        return -1;
+    if (step > 0 ? lo >= hi : lo <= hi)
+        return 0;
+    uint64_t distance = step > 0 ? (uint64_t)hi - (uint64_t)lo : (uint64_t)lo - (uint64_t)hi;
+    uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
+    uint64_t trips = distance / stride + (distance % stride != 0);
+    return trips > INT64_MAX ? -1 : (int64_t)trips;
+}

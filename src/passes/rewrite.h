@@ -1,0 +1,59 @@
+/* What the rewriting passes share: replacing ops, constants, uniform tiles. Private to src/passes.
+ */
+#ifndef TILEC_PASSES_REWRITE_H
+#define TILEC_PASSES_REWRITE_H
+#include "ir/ir.h"
+
+/* The value of an integer constant as its type stores it: sign-extended; i1 is 0 or 1. */
+int64_t int_wrap(DType dtype, int64_t value);
+/* The same value without its sign. */
+uint64_t int_unsigned(DType dtype, int64_t value);
+/* The smallest and largest signed value; i1 counts as 0 and 1. */
+int64_t int_lowest(DType dtype);
+int64_t int_highest(DType dtype);
+
+/* Scalar type of the elements. */
+const Type *type_element(Ctx *ctx, const Type *type);
+
+/* All uses of the op's only result go to `to`, which takes over its name if it has none; the op
+ * goes. Returns true, so that a rule can end with it. */
+bool rewrite_replace(Op *op, Value *to);
+/* The same for an op with several results: `to` has one value for each. */
+bool rewrite_replace_all(Op *op, Value *const *to);
+
+/* A constant of any integer or float type, tiles included. */
+Value *rewrite_int(Builder *builder, const Type *type, int64_t value);
+Value *rewrite_float(Builder *builder, const Type *type, double value);
+
+/* A copy of `op`, attributes included, with other operands and result type; ops without regions. */
+Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *in,
+                    const Type *type);
+
+/* True for scalars, splats and constant tiles. */
+bool value_is_uniform(const Value *value);
+/* The scalar that all elements of a uniform value equal; may build a constant. */
+Value *value_uniform_scalar(Builder *builder, Value *value);
+
+/* The op that defines the value if it has this code, else NULL. */
+static inline Op *value_def(const Value *value, OpCode code) {
+    return value->def && value->def->code == code ? value->def : NULL;
+}
+static inline bool value_is_int(const Value *value, int64_t wanted) {
+    int64_t constant;
+    return value_int_constant(value, &constant) && int_wrap(value->type->dtype, constant) == wanted;
+}
+
+/* A set of pointers in an arena; rewinding the arena empties it. */
+typedef struct PtrSet {
+    Arena *arena;
+    const void **slots;
+    size_t len, cap;
+} PtrSet;
+bool ptr_set_add(PtrSet *set, const void *pointer); /* false: was there */
+bool ptr_set_has(const PtrSet *set, const void *pointer);
+
+/* The value is defined outside the regions of `op`, so that it can be used before it. */
+bool value_is_outside(const Value *value, const Op *op);
+/* Trip count of a for loop with constant bounds; -1: not constant, or a step of zero. */
+int64_t loop_trip_count(const Op *loop);
+#endif

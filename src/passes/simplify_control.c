@@ -1,0 +1,110 @@
+/* simplify: rules of for, while and if. Regions that surely run once are inlined, ones that never
+ * run go, and carried values that never change become what they start as. What is carried but not
+ * needed is left to eliminate_dead. */
+#include "passes/simplify.h"
+
+/* Moves the ops of a region, without its terminator, before `place`. */
+static void inline_region(Block *region, Op *place) {
+    while (region->first != region->last)
+        op_move_before(region->first, place);
+}
+
+/* The op is replaced by its terminator's operands, from `first` on. */
+static bool replace_by_passed_on(Op *op, const Op *terminator, uint32_t first) {
+    Value **results = ARENA_ARRAY(&func_ctx(op->block->func)->arena, Value *, op->nout + 1);
+    for (uint32_t i = 0; i < op->nout; i++)
+        results[i] = op_in(terminator, first + i);
+    return rewrite_replace_all(op, results);
+}
+
+static void name_after(Value *value, const Value *other) {
+    if (!value->name.len)
+        value->name = other->name;
+}
+
+static bool run_once(Op *loop) {
+    Block *body = loop->regions[0];
+    name_after(op_in(loop, 0), &body->args[0]);
+    value_replace(&body->args[0], op_in(loop, 0));
+    for (uint32_t i = 1; i < body->nargs; i++)
+        value_replace(&body->args[i], op_in(loop, FOR_FIXED_OPERANDS - 1 + i));
+    inline_region(body, loop);
+    return replace_by_passed_on(loop, body->last, 0);
+}
+
+static bool run_never(Op *loop) {
+    Value **inits = ARENA_ARRAY(&func_ctx(loop->block->func)->arena, Value *, loop->nout + 1);
+    for (uint32_t i = 0; i < loop->nout; i++)
+        inits[i] = op_in(loop, FOR_FIXED_OPERANDS + i);
+    return rewrite_replace_all(loop, inits);
+}
+
+/* Carried value i passes itself, or its first value, on. */
+static bool replace_unchanging(Op *loop, uint32_t i) {
+    Value *arg = &loop->regions[0]->args[i + 1], *init = op_in(loop, FOR_FIXED_OPERANDS + i);
+    const Value *next = op_in(loop->regions[0]->last, i);
+    if ((next != arg && next != init) || (value_unused(arg) && value_unused(&loop->out[i])))
+        return false;
+    /* The only use may be the yield of itself, which stays in place until the value is removed. */
+    if (next == arg && value_unused(&loop->out[i]) && !arg->uses->next)
+        return false;
+    value_replace(arg, init);
+    value_replace(&loop->out[i], init);
+    return true;
+}
+
+bool simplify_for(Op *op) {
+    int64_t trips = loop_trip_count(op);
+    if (trips == 0)
+        return run_never(op);
+    if (trips == 1)
+        return run_once(op);
+    bool changed = false;
+    for (uint32_t i = 0; i < op->nout; i++)
+        changed |= replace_unchanging(op, i);
+    return changed;
+}
+
+/* A while whose condition is false at once: its first region runs, the second never does. */
+bool simplify_while(Op *op) {
+    Block *head = op->regions[0];
+    if (!value_is_int(op_in(head->last, 0), 0))
+        return false;
+    for (uint32_t i = 0; i < head->nargs; i++)
+        value_replace(&head->args[i], op_in(op, i));
+    inline_region(head, op);
+    return replace_by_passed_on(op, head->last, 1);
+}
+
+/* Result i is the same on both ways. */
+static bool replace_joined(Op *op, uint32_t i) {
+    Value *result = &op->out[i];
+    Value *a = op_in(op->regions[0]->last, i), *b = op_in(op->regions[1]->last, i);
+    if (value_unused(result))
+        return false;
+    if (a == b && value_is_outside(a, op)) {
+        value_replace(result, a);
+        return true;
+    }
+    int64_t ca, cb;
+    if (!type_is_int(result->type) || !value_int_constant(a, &ca) || !value_int_constant(b, &cb) ||
+        ca != cb)
+        return false;
+    Builder builder = builder_before(op);
+    value_replace(result, rewrite_int(&builder, result->type, ca));
+    return true;
+}
+
+bool simplify_if(Op *op) {
+    for (int taken = 0; taken < 2; taken++) {
+        if (!value_is_int(op_in(op, 0), taken))
+            continue;
+        Block *region = op->regions[taken ? 0 : 1];
+        inline_region(region, op);
+        return replace_by_passed_on(op, region->last, 0);
+    }
+    bool changed = false;
+    for (uint32_t i = 0; i < op->nout; i++)
+        changed |= replace_joined(op, i);
+    return changed;
+}
