@@ -137,6 +137,8 @@ _Noreturn void parse_fail_expected(Parser *p, const char *wanted) {
             parse_hint(p, "`%s` is a keyword; choose another name", lex_kind_text[token.kind]);
         else if (token.kind == OP_assign)
             parse_hint(p, "write `==` to compare");
+        else if (token.kind == TOK_newline && wanted[1] == ':')
+            parse_hint(p, "end the line with `:`");
         else if (token.kind == TOK_indent)
             parse_hint(p, "align the line with the one above");
     }
@@ -469,33 +471,41 @@ static int compare_names(const void *a, const void *b) {
     return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* Drops from the definitions after `second` the names that those from `first` to `second` define:
- * both are branches of one statement, and the first branch wins. */
-static void drop_shadowed(TopLevel *top, size_t first, size_t second) {
+/* Definitions [first, last) of the top level. */
+typedef struct Range {
+    size_t first, last;
+} Range;
+
+/* Takes from a statement the names that are also in `names`, sorted; false if nothing is left of
+ * it. */
+static bool keep_unshadowed(Stmt *stmt, const Str *names, size_t name_count) {
+    uint32_t count = 0, left = 0;
+    for (; defined_name(stmt, count).len; count++) {
+        Str name = defined_name(stmt, count);
+        bool shadowed = bsearch(&name, names, name_count, sizeof(Str), compare_names);
+        if (stmt->kind == STMT_import && !shadowed)
+            stmt->u.import.names[left] = stmt->u.import.names[count];
+        left += !shadowed;
+    }
+    if (stmt->kind == STMT_import)
+        stmt->u.import.name_count = left;
+    return left || !count;
+}
+
+/* Two branches of one statement: drops from `losers` what `winners` define too. */
+static void drop_shadowed(TopLevel *top, Range winners, Range losers) {
     Arena *arena = top->p->arena;
     VEC(Str) names = {0};
-    for (size_t i = first; i < second; i++)
+    for (size_t i = winners.first; i < winners.last; i++)
         for (uint32_t n = 0; defined_name(top->body.data[i], n).len; n++)
             vec_push(arena, &names, defined_name(top->body.data[i], n));
     if (names.len == 0)
         return;
     qsort(names.data, names.len, sizeof(Str), compare_names);
-    size_t kept = second;
-    for (size_t i = second; i < top->body.len; i++) {
-        Stmt *stmt = top->body.data[i];
-        uint32_t count = 0, left = 0;
-        for (; defined_name(stmt, count).len; count++) {
-            Str name = defined_name(stmt, count);
-            bool shadowed = bsearch(&name, names.data, names.len, sizeof(Str), compare_names);
-            if (stmt->kind == STMT_import && !shadowed)
-                stmt->u.import.names[left] = stmt->u.import.names[count];
-            left += !shadowed;
-        }
-        if (stmt->kind == STMT_import)
-            stmt->u.import.name_count = left;
-        if (left || !count)
-            top->body.data[kept++] = stmt;
-    }
+    size_t kept = losers.first;
+    for (size_t i = losers.first; i < top->body.len; i++)
+        if (i >= losers.last || keep_unshadowed(top->body.data[i], names.data, names.len))
+            top->body.data[kept++] = top->body.data[i];
     top->body.len = kept;
 }
 
@@ -527,6 +537,26 @@ static const Expr *environment_default(const Expr *call) {
     return call->u.call.args.count > 1 ? call->u.call.args.items[1] : &none;
 }
 
+static bool is_language(const Expr *e) {
+    return (e->kind == EXPR_name && (str_is(e->u.name, "tl") || str_is(e->u.name, "triton"))) ||
+           (e->kind == EXPR_attribute && is_language(e->u.attribute.base));
+}
+
+/* hasattr(tl, "name"): public names of the language are there, private ones (experiments of some
+ * version) are not. NULL if the call is another. */
+static const Expr *language_has(const Expr *call) {
+    static const Expr yes = {.kind = EXPR_bool, .height = 1, .u.boolean = true};
+    static const Expr no = {.kind = EXPR_bool, .height = 1};
+    const Expr *callee = call->u.call.callee;
+    bool is_hasattr = callee->kind == EXPR_name && str_is(callee->u.name, "hasattr") &&
+                      call->u.call.args.count == 2;
+    if (!is_hasattr || !is_language(call->u.call.args.items[0]) ||
+        call->u.call.args.items[1]->kind != EXPR_string)
+        return NULL;
+    Str name = call->u.call.args.items[1]->u.string;
+    return name.len && name.ptr[0] == '_' ? &no : &yes;
+}
+
 /* The constant that `e` stands for, or NULL. `fuel` bounds chains of names. */
 static const Expr *constant_value(const TopLevel *top, const Expr *e, int fuel) {
     static const Expr false_value = {.kind = EXPR_bool, .height = 1};
@@ -551,6 +581,8 @@ static const Expr *constant_value(const TopLevel *top, const Expr *e, int fuel) 
         return str_is(e->u.attribute.name, "TYPE_CHECKING") ? &false_value : NULL;
     case EXPR_call:
         next = environment_default(e);
+        if (!next)
+            next = language_has(e);
         break;
     default:
         return NULL;
@@ -635,15 +667,21 @@ static Stmt *read_condition(Parser *p) {
 static void top_branch(TopLevel *top, size_t first) {
     size_t second = top->body.len;
     top_block(top);
-    drop_shadowed(top, first, second);
+    drop_shadowed(top, (Range){first, second}, (Range){second, top->body.len});
+}
+
+/* `if not HAS_X` guards a substitute for what newer versions have: the other branch is the one to
+ * take. */
+static bool is_negated(const Expr *condition) {
+    return condition->kind == EXPR_unary && condition->u.unary.op == ASTOP_not;
 }
 
 static void top_if(TopLevel *top) {
     Parser *p = top->p;
     size_t first = top->body.len;
-    bool taken = false;
+    bool taken = false, substitute = false;
     while (parse_at(p, KW_if) || parse_at(p, KW_elif)) {
-        parse_take(p);
+        bool is_first = parse_take(p).kind == KW_if;
         Stmt *condition = read_silently(p, read_condition);
         Truth truth = condition ? decide(top, condition->u.expr) : TRUTH_unknown;
         if (!condition || taken || truth == TRUTH_false)
@@ -651,16 +689,23 @@ static void top_if(TopLevel *top) {
         else
             top_branch(top, first);
         taken |= truth == TRUTH_true;
+        substitute =
+            is_first && condition && truth == TRUTH_unknown && is_negated(condition->u.expr);
         if (!parse_at(p, KW_elif))
             break;
     }
     if (!parse_at(p, KW_else))
         return;
     parse_take(p);
-    if (taken || !parse_accept(p, OP_colon))
+    size_t second = top->body.len;
+    if (taken || !parse_accept(p, OP_colon)) {
         top_skip_statement(p);
-    else
+    } else if (substitute) {
+        top_block(top);
+        drop_shadowed(top, (Range){second, top->body.len}, (Range){first, second});
+    } else {
         top_branch(top, first);
+    }
 }
 
 /* Takes the tokens of a header up to its colon; false if there is none. */

@@ -88,8 +88,10 @@ static bool is_line_error(Token token) {
 static void report_line_errors(Parser *p) {
     while (is_line_error(parse_peek(p))) {
         Token token = parse_take(p);
-        if (!p->silent)
+        bool told = token.error == LEX_mixed_tabs && p->told_of_tabs;
+        if (!p->silent && !told)
             lex_report(p->lexer, p->diags, token);
+        p->told_of_tabs |= token.error == LEX_mixed_tabs && !p->silent;
     }
 }
 
@@ -200,10 +202,8 @@ static StmtList parse_block(Parser *p, Token header, const char *what) {
         parse_hint(p, "write `==` to compare");
         parse_abandon(p);
     }
-    if (!parse_accept(p, OP_colon)) {
-        const char *wanted = str_format(p->arena, "`:` after %s", what);
-        parse_fail_expected(p, wanted);
-    }
+    if (!parse_accept(p, OP_colon))
+        parse_fail_expected(p, str_format(p->arena, "`:` after %s", what));
     enter_block(p, lex_span(p->lexer, header));
     if (!parse_at(p, TOK_newline)) {
         parse_simple_statements(p, &body);

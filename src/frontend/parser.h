@@ -23,6 +23,7 @@ typedef struct Parser {
     Token previous;   /* the last one taken */
     jmp_buf *recover;
     bool silent;
+    bool told_of_tabs; /* one message a file about mixed tabs */
     uint32_t nesting;  /* of expressions */
     uint32_t blocks;   /* of statements */
     uint32_t branches; /* `elif`s and blocks around: the height of the statement tree */
