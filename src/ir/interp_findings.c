@@ -61,7 +61,8 @@ void finding_undefined(Run *run, const Op *op, const char *use, uint8_t origin, 
         return;
     diag_note(&run->ctx->diags, from->op->span, "%s", undef_text[from->cause]);
     if (from->cause == UNDEF_MASKED_LOAD)
-        diag_hint(&run->ctx->diags, "give the load a value for these elements: other=0.0");
+        diag_hint(&run->ctx->diags, "give the load a value for these elements: other=%s",
+                  type_is_float(op_out(from->op)->type) ? "0.0" : "0");
 }
 
 bool require_defined(Run *run, const Op *op, uint32_t index, uint32_t i, const char *use) {

@@ -1,0 +1,476 @@
+/* What the interpreter finds wrong, with the exact message and place; and what it must let pass. */
+#include "interp_text_testing.h"
+
+#define COPY_KERNEL(MASK)                                                                          \
+    "func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"                                                      \
+    "  %i = range {start = 0} : tile<8xi32>\n"                                                     \
+    "  %n = constant_int {value = 6} : tile<8xi32>\n"                                              \
+    "  %m = cmpi %i, %n {pred = slt} : tile<8xi1>\n"                                               \
+    "  %xs = splat %x : tile<8xptr<f32>>\n"                                                        \
+    "  %xp = addptr %xs, %i : tile<8xptr<f32>>\n"                                                  \
+    "  %v = load %xp" MASK " : tile<8xf32>\n"                                                      \
+    "  %ys = splat %y : tile<8xptr<f32>>\n"                                                        \
+    "  %yp = addptr %ys, %i : tile<8xptr<f32>>\n"                                                  \
+    "  store %yp, %v" MASK "\n"                                                                    \
+    "  return\n"                                                                                   \
+    "}\n"
+
+static void test_masked_lanes_touch_nothing(void **state) {
+    float x[6] = {1, 2, 3, 4, 5, 6}, y[6] = {0};
+    TextRun t = text_begin(COPY_KERNEL(", %m"));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_run_clean(&t);
+    assert_memory_equal(x, y, sizeof x);
+    text_end(&t);
+}
+
+static void test_load_past_the_end(void **state) {
+    float x[6] = {0}, y[8];
+    TextRun t = text_begin(COPY_KERNEL(""));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_run_reports(&t, "k.tir:7:8: error: load outside 'x': element 6 of 6 (byte 24 of 24); "
+                         "program (0, 0, 0), element (6)\n"
+                         "    7 |   %v = load %xp : tile<8xf32>\n"
+                         "      |        ^~~~~~~~~~~~~~~~~~~~~~\n"
+                         "      = hint: give the load a mask that is off outside the array\n");
+    text_end(&t);
+}
+
+static void test_store_past_the_end(void **state) {
+    float x[8] = {0}, y[6];
+    TextRun t = text_begin(COPY_KERNEL(""));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_run_reports(&t, "k.tir:10:3: error: store outside 'y': element 6 of 6 (byte 24 of 24); "
+                         "program (0, 0, 0), element (6)\n"
+                         "   10 |   store %yp, %v\n"
+                         "      |   ^~~~~~~~~~~~~\n"
+                         "      = hint: give the store a mask that is off outside the array\n");
+    text_end(&t);
+}
+
+static void test_one_report_an_op_then_the_next_op(void **state) {
+    float x[6] = {0}, y[6];
+    TextRun t = text_begin(COPY_KERNEL(""));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    t.options.max_reports = 10;
+    assert_false(text_run(&t));
+    assert_int_equal(t.ctx->diags.errors, 2);
+    text_end(&t);
+}
+
+/* An array that ends within an element, and one before the first element. */
+static void test_partial_and_negative_elements(void **state) {
+    static const char kernel[] = "func @k(%x: ptr<f32>, %y: ptr<f32>, %i: i32) {\n"
+                                 "  %p = addptr %x, %i : ptr<f32>\n"
+                                 "  %v = load %p : f32\n"
+                                 "  store %y, %v\n"
+                                 "  return\n"
+                                 "}\n";
+    static const struct {
+        int64_t index;
+        const char *found;
+    } cases[] = {
+        {1, "element 1 of 1 (byte 4 of 7)"},
+        {-1, "element -1 of 1 (byte -4 of 7)"},
+        {INT32_MIN, "element -2147483648 of 1 (byte -8589934592 of 7)"},
+        {INT32_MAX, "element 2147483647 of 1 (byte 8589934588 of 7)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float x[2] = {0}, y;
+        TextRun t = text_begin(kernel);
+        text_array(&t, x, 7);
+        text_array(&t, &y, sizeof y);
+        text_int(&t, cases[i].index);
+        assert_false(text_run(&t));
+        if (!strstr(text_messages(&t), cases[i].found))
+            fail_msg("%s", text_messages(&t));
+        text_end(&t);
+    }
+}
+
+static void test_addresses_of_no_array(void **state) {
+    int32_t y;
+    TextRun t = text_begin("func @k(%y: ptr<i32>) {\n"
+                           "  %a = constant_int {value = 4660} : i64\n"
+                           "  %p = inttoptr %a : ptr<i32>\n"
+                           "  %v = load %p : i32\n"
+                           "  store %y, %v\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, &y, sizeof y);
+    text_run_reports(&t, "k.tir:4:8: error: load at address 0x1234, which is in none of the "
+                         "arguments' arrays; program (0, 0, 0)\n"
+                         "    4 |   %v = load %p : i32\n"
+                         "      |        ^~~~~~~~~~~~~\n");
+    text_end(&t);
+}
+
+static void test_misaligned_access(void **state) {
+    int32_t x[2] = {0}, y;
+    TextRun t = text_begin("func @k(%x: ptr<i32>, %y: ptr<i32>) {\n"
+                           "  %b = bitcast %x : ptr<i8>\n"
+                           "  %two = constant_int {value = 2} : i32\n"
+                           "  %c = addptr %b, %two : ptr<i8>\n"
+                           "  %p = bitcast %c : ptr<i32>\n"
+                           "  %v = load %p : i32\n"
+                           "  store %y, %v\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, &y, sizeof y);
+    text_run_reports(&t, "k.tir:6:8: error: misaligned load of 4 bytes in 'x' at byte 2; "
+                         "program (0, 0, 0)\n"
+                         "    6 |   %v = load %p : i32\n"
+                         "      |        ^~~~~~~~~~~~~\n");
+    text_end(&t);
+}
+
+static void test_read_only_arrays(void **state) {
+    float x[8] = {0}, y[8];
+    TextRun t = text_begin(COPY_KERNEL(""));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    t.arrays[0].read_only = t.arrays[1].read_only = true;
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t),
+                           "store to 'y', which is read-only; program (0, 0, 0), "
+                           "element (0)"));
+    text_end(&t);
+}
+
+/* Undefined values */
+
+#define UNDEF_KERNEL(BETWEEN, LAST)                                                                \
+    "func @k(%x: ptr<i32>, %y: ptr<i32>) {\n"                                                      \
+    "  %i = range {start = 0} : tile<4xi32>\n"                                                     \
+    "  %n = constant_int {value = 3} : tile<4xi32>\n"                                              \
+    "  %m = cmpi %i, %n {pred = slt} : tile<4xi1>\n"                                               \
+    "  %xs = splat %x : tile<4xptr<i32>>\n"                                                        \
+    "  %xp = addptr %xs, %i : tile<4xptr<i32>>\n"                                                  \
+    "  %v = load %xp, %m : tile<4xi32>\n"                                                          \
+    "  %ys = splat %y : tile<4xptr<i32>>\n"                                                        \
+    "  %yp = addptr %ys, %i : tile<4xptr<i32>>\n" BETWEEN LAST "  return\n"                        \
+    "}\n"
+
+#define FROM_LOAD                                                                                  \
+    "k.tir:7:8: note: the mask of this load was off and it has no `other`\n"                       \
+    "    7 |   %v = load %xp, %m : tile<4xi32>\n"                                                  \
+    "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~\n"                                                  \
+    "      = hint: give the load a value for these elements: other=0\n"
+
+static void run_undefined(const char *kernel, const char *messages) {
+    int32_t x[4] = {0, 1, 2, 3}, y[4];
+    TextRun t = text_begin(kernel);
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    if (messages)
+        text_run_reports(&t, messages);
+    else
+        text_run_clean(&t);
+    text_end(&t);
+}
+
+static void test_undefined_values_that_are_stored(void **state) {
+    run_undefined(
+        UNDEF_KERNEL("  %w = addi %v, %i : tile<4xi32>\n", "  store %yp, %w\n"),
+        "k.tir:11:3: error: the stored value is undefined; program (0, 0, 0), element (3)\n"
+        "   11 |   store %yp, %w\n"
+        "      |   ^~~~~~~~~~~~~\n" FROM_LOAD);
+}
+
+static void test_undefined_values_that_are_not_used(void **state) {
+    run_undefined(UNDEF_KERNEL("", "  store %yp, %v, %m\n"), NULL);
+    run_undefined(UNDEF_KERNEL("  %z = constant_int {value = 0} : tile<4xi32>\n"
+                               "  %w = select %m, %v, %z : tile<4xi32>\n",
+                               "  store %yp, %w\n"),
+                  NULL);
+    /* Undefined in a lane, and in the mask's complement only. */
+    run_undefined(UNDEF_KERNEL("  %z = constant_int {value = 0} : tile<4xi32>\n"
+                               "  %d = divsi %i, %z : tile<4xi32>\n"
+                               "  %no = constant_int {value = 0} : tile<4xi1>\n",
+                               "  store %yp, %d, %no\n"),
+                  NULL);
+}
+
+static void test_undefined_addresses(void **state) {
+    run_undefined(UNDEF_KERNEL("  %q = addptr %ys, %v : tile<4xptr<i32>>\n", "  store %q, %i\n"),
+                  "k.tir:11:3: error: the address is undefined; program (0, 0, 0), element (3)\n"
+                  "   11 |   store %q, %i\n"
+                  "      |   ^~~~~~~~~~~~\n" FROM_LOAD);
+}
+
+static void test_undefined_masks(void **state) {
+    run_undefined(
+        UNDEF_KERNEL("  %q = cmpi %v, %n {pred = eq} : tile<4xi1>\n", "  store %yp, %i, %q\n"),
+        "k.tir:11:3: error: the mask is undefined; program (0, 0, 0), element (3)\n"
+        "   11 |   store %yp, %i, %q\n"
+        "      |   ^~~~~~~~~~~~~~~~~\n" FROM_LOAD);
+}
+
+static void test_undefined_conditions(void **state) {
+    run_undefined(UNDEF_KERNEL("  %s = reduce %v {axis = 0} : i32 (%a: i32, %b: i32) {\n"
+                               "    %r = addi %a, %b : i32\n"
+                               "    yield %r\n"
+                               "  }\n"
+                               "  %zero = constant_int {value = 0} : i32\n"
+                               "  %c = cmpi %s, %zero {pred = eq} : i1\n",
+                               "  if %c {\n"
+                               "    yield\n"
+                               "  } {\n"
+                               "    yield\n"
+                               "  }\n"),
+                  "k.tir:16:3: error: the condition is undefined; program (0, 0, 0)\n"
+                  "   16 |   if %c {\n"
+                  "      |   ^~~~~\n" FROM_LOAD);
+}
+
+static void test_undefined_loop_bounds_stop_the_run(void **state) {
+    float x = 0;
+    TextRun t = text_begin("func @k(%x: ptr<f32>) {\n"
+                           "  %zero = constant_int {value = 0} : i32\n"
+                           "  %one = constant_int {value = 1} : i32\n"
+                           "  %n = divsi %one, %zero : i32\n"
+                           "  for %zero, %n, %one (%i: i32) {\n"
+                           "    yield\n"
+                           "  }\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, &x, sizeof x);
+    t.options.max_reports = 100;
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "k.tir:5:3: error: the loop's end is undefined; "));
+    assert_non_null(strstr(text_messages(&t), "k.tir:4:8: note: this divided by zero, or the "
+                                              "minimum by -1\n"));
+    text_end(&t);
+}
+
+static void test_bytes_never_written(void **state) {
+    float x[8] = {0}, y[8];
+    uint8_t x_defined[sizeof x], y_defined[sizeof y] = {0};
+    memset(x_defined, 1, sizeof x_defined);
+    x_defined[22] = 0; /* a byte of element 5 */
+    TextRun t = text_begin(COPY_KERNEL(", %m"));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    t.arrays[0].defined = x_defined;
+    t.arrays[1].defined = y_defined;
+    text_run_reports(&t, "k.tir:10:3: error: the stored value is undefined; program (0, 0, 0), "
+                         "element (5)\n"
+                         "   10 |   store %yp, %v, %m\n"
+                         "      |   ^~~~~~~~~~~~~~~~~\n"
+                         "k.tir:7:8: note: this load read memory that was never written\n"
+                         "    7 |   %v = load %xp, %m : tile<8xf32>\n"
+                         "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+    for (size_t i = 0; i < sizeof y; i++)
+        assert_int_equal(y_defined[i], i < 20);
+    text_end(&t);
+}
+
+static void test_shared_memory_never_written(void **state) {
+    float y[4];
+    TextRun t = text_begin(
+        "func @k(%y: ptr<f32>) {num_warps = 1, has_layouts = true} {\n"
+        "  %s = local_alloc {offset = -1} : buffer<4xf32, {reg = [1, 2]}>\n"
+        "  %v = local_load %s : tile<4xf32, {reg = [1, 2], lane = [0, 0, 0, 0, 0]}>\n"
+        "  %i = range {start = 0} : tile<4xi32, {reg = [1, 2], lane = [0, 0, 0, 0, 0]}>\n"
+        "  %ys = splat %y : tile<4xptr<f32>, {reg = [1, 2], lane = [0, 0, 0, 0, 0]}>\n"
+        "  %p = addptr %ys, %i : tile<4xptr<f32>, {reg = [1, 2], lane = [0, 0, 0, 0, 0]}>\n"
+        "  store %p, %v\n"
+        "  return\n"
+        "}\n");
+    text_array(&t, y, sizeof y);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "the stored value is undefined"));
+    assert_non_null(
+        strstr(text_messages(&t), "k.tir:2:8: note: this shared memory was never written"));
+    text_end(&t);
+}
+
+/* Assertions, assumptions, hints, promises */
+
+static void test_assertions(void **state) {
+    float x = 0;
+    TextRun t = text_begin("func @k(%x: ptr<f32>) {\n"
+                           "  %i = range {start = 0} : tile<8xi32>\n"
+                           "  %q = reshape %i : tile<2x4xi32>\n"
+                           "  %n = constant_int {value = 6} : tile<2x4xi32>\n"
+                           "  %c = cmpi %q, %n {pred = ne} : tile<2x4xi1>\n"
+                           "  assert %c {message = \"no sixes\"}\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, &x, sizeof x);
+    t.options.grid[1] = 2;
+    text_run_reports(&t, "k.tir:6:3: error: assertion failed: no sixes; program (0, 0, 0), "
+                         "element (1, 2)\n"
+                         "    6 |   assert %c {message = \"no sixes\"}\n"
+                         "      |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+    text_end(&t);
+}
+
+static void test_assumptions(void **state) {
+    static const char kernel[] = "func @k(%n: i32) {\n"
+                                 "  %two = constant_int {value = 2} : i32\n"
+                                 "  %c = cmpi %n, %two {pred = sgt} : i1\n"
+                                 "  assume %c\n"
+                                 "  return\n"
+                                 "}\n";
+    TextRun t = text_begin(kernel);
+    text_int(&t, 3);
+    text_run_clean(&t);
+    text_end(&t);
+    t = text_begin(kernel);
+    text_int(&t, 2);
+    text_run_reports(&t, "k.tir:4:3: error: the assumed condition is false; program (0, 0, 0)\n"
+                         "    4 |   assume %c\n"
+                         "      |   ^~~~~~~~~\n");
+    text_end(&t);
+}
+
+static bool hint_passes(const char *hint, int64_t start, const char **messages) {
+    static char text[512];
+    snprintf(text, sizeof text,
+             "func @k(%%n: i32) {\n"
+             "  %%i = range {start = 0} : tile<8xi32>\n"
+             "  %%ns = splat %%n : tile<8xi32>\n"
+             "  %%j = addi %%i, %%ns : tile<8xi32>\n"
+             "  %%h = %s : tile<8xi32>\n"
+             "  return\n"
+             "}\n",
+             hint);
+    TextRun t = text_begin(text);
+    text_int(&t, start);
+    bool passed = text_run(&t);
+    static char copy[512];
+    snprintf(copy, sizeof copy, "%s", text_messages(&t));
+    if (messages)
+        *messages = copy;
+    text_end(&t);
+    return passed;
+}
+
+static void test_hints_are_checked(void **state) {
+    const char *messages;
+    assert_true(hint_passes("hint_divisible %j {values = [16]}", 32, NULL));
+    assert_false(hint_passes("hint_divisible %j {values = [16]}", 20, &messages));
+    assert_string_equal(messages,
+                        "k.tir:5:8: error: the hint promises runs that begin with a "
+                        "multiple of 16, but a value is 20; program (0, 0, 0), element (0)\n"
+                        "    5 |   %h = hint_divisible %j {values = [16]} : tile<8xi32>\n"
+                        "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+    assert_true(hint_passes("hint_contiguous %j {values = [8]}", 3, NULL));
+    assert_false(hint_passes("hint_constant %j {values = [2]}", 0, &messages));
+    assert_non_null(strstr(messages, "equal values in runs of 2, but a value is 1; program "
+                                     "(0, 0, 0), element (1)"));
+}
+
+static void test_specialisation_is_checked(void **state) {
+    static const char kernel[] =
+        "func @k(%x: ptr<f32> {divisible = 16}, %n: i32 {divisible = 16}) {\n"
+        "  return\n"
+        "}\n";
+    float x[8];
+    for (int broken = 0; broken < 3; broken++) {
+        TextRun t = text_begin(kernel);
+        text_array(&t, x, sizeof x);
+        text_int(&t, broken == 1 ? 24 : 32);
+        t.args[0].byte_offset = broken == 2 ? 4 : 16;
+        assert_int_equal(text_run(&t), broken == 0);
+        if (broken == 1)
+            assert_non_null(strstr(text_messages(&t), "argument 'n' has value 24, not a multiple "
+                                                      "of 16 as its specialisation says"));
+        if (broken == 2)
+            assert_non_null(strstr(text_messages(&t), "argument 'x' has byte offset 4, not a "
+                                                      "multiple of 16"));
+        text_end(&t);
+    }
+}
+
+static void test_endless_loops_end(void **state) {
+    TextRun t = text_begin("func @k(%n: i32) {\n"
+                           "  %c = constant_int {value = 1} : i1\n"
+                           "  while {\n"
+                           "    condition %c\n"
+                           "  } {\n"
+                           "    yield\n"
+                           "  }\n"
+                           "  return\n"
+                           "}\n");
+    text_int(&t, 0);
+    t.options.max_steps = 1000;
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "error: still running after 1000 operations; program "
+                                              "(0, 0, 0)"));
+    text_end(&t);
+}
+
+static void test_steps_of_zero(void **state) {
+    TextRun t = text_begin("func @k(%n: i32) {\n"
+                           "  for %n, %n, %n (%i: i32) {\n"
+                           "    yield\n"
+                           "  }\n"
+                           "  return\n"
+                           "}\n");
+    text_int(&t, 0);
+    text_run_reports(&t, "k.tir:2:3: error: the loop's step is 0; program (0, 0, 0)\n"
+                         "    2 |   for %n, %n, %n (%i: i32) {\n"
+                         "      |   ^~~~~~~~~~~~~~\n");
+    text_end(&t);
+}
+
+static void test_prints(void **state) {
+    float x[2] = {1.5f, NAN};
+    TextRun t = text_begin("func @k(%x: ptr<f32>, %n: i32) {\n"
+                           "  %i = range {start = -1} : tile<2xi32>\n"
+                           "  %xs = splat %x : tile<2xptr<f32>>\n"
+                           "  %z = range {start = 0} : tile<2xi32>\n"
+                           "  %p = addptr %xs, %z : tile<2xptr<f32>>\n"
+                           "  %v = load %p : tile<2xf32>\n"
+                           "  print %v {prefix = \"v\"}\n"
+                           "  print %i, %n {prefix = \" both: \", hex = true}\n"
+                           "  print {prefix = \"here\"}\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, x, sizeof x);
+    text_int(&t, 17);
+    text_run_clean(&t);
+    assert_string_equal(t.output.ptr, "pid (0, 0, 0) idx (0) v: 1.500000\n"
+                                      "pid (0, 0, 0) idx (1) v: nan\n"
+                                      "pid (0, 0, 0) idx (0) both: (operand 0) 0xffffffff\n"
+                                      "pid (0, 0, 0) idx (1) both: (operand 0) 0x00000000\n"
+                                      "pid (0, 0, 0) idx () both: (operand 1) 0x00000011\n"
+                                      "pid (0, 0, 0) here\n");
+    text_end(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_masked_lanes_touch_nothing),
+        cmocka_unit_test(test_load_past_the_end),
+        cmocka_unit_test(test_store_past_the_end),
+        cmocka_unit_test(test_one_report_an_op_then_the_next_op),
+        cmocka_unit_test(test_partial_and_negative_elements),
+        cmocka_unit_test(test_addresses_of_no_array),
+        cmocka_unit_test(test_misaligned_access),
+        cmocka_unit_test(test_read_only_arrays),
+        cmocka_unit_test(test_undefined_values_that_are_stored),
+        cmocka_unit_test(test_undefined_values_that_are_not_used),
+        cmocka_unit_test(test_undefined_addresses),
+        cmocka_unit_test(test_undefined_masks),
+        cmocka_unit_test(test_undefined_conditions),
+        cmocka_unit_test(test_undefined_loop_bounds_stop_the_run),
+        cmocka_unit_test(test_bytes_never_written),
+        cmocka_unit_test(test_shared_memory_never_written),
+        cmocka_unit_test(test_assertions),
+        cmocka_unit_test(test_assumptions),
+        cmocka_unit_test(test_hints_are_checked),
+        cmocka_unit_test(test_specialisation_is_checked),
+        cmocka_unit_test(test_endless_loops_end),
+        cmocka_unit_test(test_steps_of_zero),
+        cmocka_unit_test(test_prints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
