@@ -1,8 +1,9 @@
 /* Tile IR with layouts to LLVM IR to PTX.
  *
- * Each tile value becomes one LLVM value per register of its layout; ops.def's elementwise ops are lowered for one
- * element and repeated. A program's threads are `num_warps` warps; with programs_per_cta > 1 a CTA holds that
- * many programs side by side, and program ids come from a hidden last parameter (see KernelMeta). */
+ * Each tile value becomes one LLVM value per register of its layout; ops.def's elementwise ops are
+ * lowered for one element and repeated. A program's threads are `num_warps` warps; with
+ * programs_per_cta > 1 a CTA holds that many programs side by side, and program ids come from a
+ * hidden last parameter (see KernelMeta). */
 #ifndef TILEC_CODEGEN_CODEGEN_H
 #define TILEC_CODEGEN_CODEGEN_H
 #include "ir/ir.h"
@@ -10,31 +11,32 @@
 
 /* What a launcher must know; see docs/runtime.md. */
 typedef struct KernelMeta {
-    Str name;               /* entry symbol */
+    Str name; /* entry symbol */
     const Target *target;
-    int32_t num_warps;      /* per program */
+    int32_t num_warps; /* per program */
     int32_t programs_per_cta;
-    int32_t num_ctas;       /* per cluster */
-    int32_t threads;        /* of a CTA: 32 * num_warps * programs_per_cta */
-    int32_t shared_bytes;   /* dynamic shared memory of a CTA */
+    int32_t num_ctas;     /* per cluster */
+    int32_t threads;      /* of a CTA: 32 * num_warps * programs_per_cta */
+    int32_t shared_bytes; /* dynamic shared memory of a CTA */
     /* With programs_per_cta > 1 the launch grid's x is ceil(grid_x / programs_per_cta) and one i32
      * parameter, the logical grid_x, follows the kernel's own. */
     bool has_grid_parameter;
 } KernelMeta;
 
 typedef struct CodegenOptions {
-    bool line_info;      /* .loc directives; source paths come from the spans */
-    bool keep_llvm;      /* fill llvm_before and llvm_after */
-    int32_t llvm_level;  /* 0: default pipeline of this project; else LLVM's default<On> */
+    bool line_info;     /* .loc directives; source paths come from the spans */
+    bool keep_llvm;     /* fill llvm_before and llvm_after */
+    int32_t llvm_level; /* 0: default pipeline of this project; else LLVM's default<On> */
 } CodegenOptions;
 
 typedef struct CodegenResult {
     KernelMeta meta;
-    Str ptx;                         /* terminated, in ctx->arena */
-    Str llvm_before, llvm_after;     /* empty unless asked for */
+    Str ptx;                     /* terminated, in ctx->arena */
+    Str llvm_before, llvm_after; /* empty unless asked for */
     double build_ms, optimise_ms, emit_ms;
 } CodegenResult;
 
-/* False after errors were reported. Thread-safe across contexts: each call has its own LLVM context. */
+/* False after errors were reported. Thread-safe across contexts: each call has its own LLVM
+ * context. */
 bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *result);
 #endif

@@ -1,0 +1,262 @@
+/* Atomic operations on global memory: inline PTX under a predicate, once per element.
+ *
+ * A thread that holds only a copy of an element takes no part; where the old value is used, it gets
+ * it from the owner: by a shuffle when the copies are in one warp, else through shared memory
+ * between two barriers. Without a user the operation becomes `red`. What PTX lacks (bf16 addition
+ * before sm_90) is a compare-and-swap loop of LLVM's. */
+#include "codegen/cg.h"
+#include <stdio.h>
+
+typedef struct AtomicForm {
+    const char *op, *type;
+    char constraint;
+} AtomicForm;
+
+static const char *const sem_text[SEM_COUNT] = {
+    [SEM_ACQ_REL] = "acq_rel",
+    [SEM_ACQUIRE] = "acquire",
+    [SEM_RELEASE] = "release",
+    [SEM_RELAXED] = "relaxed",
+};
+
+static const char *const scope_text[SCOPE_COUNT] = {
+    [SCOPE_GPU] = "gpu",
+    [SCOPE_CTA] = "cta",
+    [SCOPE_SYS] = "sys",
+};
+
+static char width_constraint(DType dtype) {
+    int bits = dtype_info[dtype].bits;
+    return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h';
+}
+
+static const char *by_width(DType dtype, const char *b16, const char *b32, const char *b64) {
+    int bits = dtype_info[dtype].bits;
+    return bits == 64 ? b64 : bits == 32 ? b32 : b16;
+}
+
+static AtomicForm atomic_form(AtomicOp kind, DType dtype) {
+    const char *unsigned_type = by_width(dtype, "u16", "u32", "u64");
+    const char *signed_type = by_width(dtype, "s16", "s32", "s64");
+    const char *bits_type = by_width(dtype, "b16", "b32", "b64");
+    char c = width_constraint(dtype);
+    switch (kind) {
+    case RMW_ADD:
+        return (AtomicForm){"add", unsigned_type, c};
+    case RMW_FADD:
+        if (dtype == DT_F16 || dtype == DT_BF16)
+            return (AtomicForm){"add.noftz", dtype == DT_F16 ? "f16" : "bf16", 'h'};
+        return (AtomicForm){"add", dtype == DT_F32 ? "f32" : "f64", dtype == DT_F32 ? 'f' : 'd'};
+    case RMW_SMAX:
+        return (AtomicForm){"max", signed_type, c};
+    case RMW_UMAX:
+        return (AtomicForm){"max", unsigned_type, c};
+    case RMW_SMIN:
+        return (AtomicForm){"min", signed_type, c};
+    case RMW_UMIN:
+        return (AtomicForm){"min", unsigned_type, c};
+    case RMW_AND:
+        return (AtomicForm){"and", bits_type, c};
+    case RMW_OR:
+        return (AtomicForm){"or", bits_type, c};
+    case RMW_XOR:
+        return (AtomicForm){"xor", bits_type, c};
+    case RMW_XCHG:
+        return (AtomicForm){"exch", bits_type, c};
+    case RMW_COUNT:
+        break;
+    }
+    return (AtomicForm){"", "", 0};
+}
+
+static LLVMTypeRef register_type(Cg *cg, char constraint) {
+    switch (constraint) {
+    case 'h':
+        return cg->t_i16;
+    case 'r':
+        return cg->t_i32;
+    case 'l':
+        return cg->t_i64;
+    case 'f':
+        return cg->t_f32;
+    default:
+        return cg->t_f64;
+    }
+}
+
+/* The bf16 sum before sm_90, in a block of its own behind the predicate. */
+static Lv rmw_loop(Cg *cg, const Op *op, Lv ptr, Lv value, Lv predicate) {
+    static const LLVMAtomicOrdering ordering[SEM_COUNT] = {
+        [SEM_ACQ_REL] = LLVMAtomicOrderingAcquireRelease,
+        [SEM_ACQUIRE] = LLVMAtomicOrderingAcquire,
+        [SEM_RELEASE] = LLVMAtomicOrderingRelease,
+        [SEM_RELAXED] = LLVMAtomicOrderingMonotonic,
+    };
+    static const char *const scope[SCOPE_COUNT] = {
+        [SCOPE_GPU] = "device", [SCOPE_CTA] = "block", [SCOPE_SYS] = ""};
+    const char *name = scope[op->attrs[2].i];
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), then = cg_block(cg, "atomic"),
+                      after = cg_block(cg, "after_atomic");
+    if (predicate)
+        LLVMBuildCondBr(cg->b, predicate, then, after);
+    else
+        LLVMBuildBr(cg->b, then);
+    cg_position(cg, then);
+    Lv old = LLVMBuildAtomicRMWSyncScope(cg->b, LLVMAtomicRMWBinOpFAdd, ptr, value,
+                                         ordering[op->attrs[1].i],
+                                         LLVMGetSyncScopeID(cg->llvm, name, strlen(name)));
+    LLVMBuildBr(cg->b, after);
+    cg_position(cg, after);
+    if (!predicate)
+        return old;
+    Lv phi = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
+    LLVMAddIncoming(phi, (Lv[]){old, cg_zero(LLVMTypeOf(value))}, (LLVMBasicBlockRef[]){then, from},
+                    2);
+    return phi;
+}
+
+/* `@p atom.sem.scope.global.op.type old, [ptr], values..` with old preset to zero; red without
+ * `wanted`. */
+static Lv atomic_asm(Cg *cg, const AtomicForm *form, CTYPE_SEM sem, CTYPE_SCOPE scope, Lv ptr,
+                     uint32_t nvalues, const Lv *values, Lv predicate, bool wanted) {
+    LLVMTypeRef type = LLVMTypeOf(values[0]), word = register_type(cg, form->constraint);
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv args[5];
+    unsigned nargs = 0, place = 0;
+    if (wanted) {
+        strbuf_printf(&constraints, "=%c,0,", form->constraint);
+        args[nargs++] = cg_zero(word);
+        place = 2;
+    }
+    if (predicate) {
+        strbuf_printf(&text, "@$%u ", place++);
+        strbuf_puts(&constraints, "b,");
+        args[nargs++] = predicate;
+    }
+    /* red has no acquire side: nothing is read. */
+    if (!wanted && (sem == SEM_ACQ_REL || sem == SEM_ACQUIRE))
+        sem = sem == SEM_ACQ_REL ? SEM_RELEASE : SEM_RELAXED;
+    strbuf_printf(&text, "%s.%s.%s.global.%s.%s ", wanted ? "atom" : "red", sem_text[sem],
+                  scope_text[scope], form->op, form->type);
+    if (wanted)
+        strbuf_puts(&text, "$0, ");
+    strbuf_printf(&text, "[$%u]", place++);
+    strbuf_puts(&constraints, "l");
+    args[nargs++] = ptr;
+    for (uint32_t i = 0; i < nvalues; i++) {
+        strbuf_printf(&text, ", $%u", place++);
+        strbuf_printf(&constraints, ",%c", form->constraint);
+        args[nargs++] = LLVMBuildBitCast(cg->b, values[i], word, "");
+    }
+    strbuf_puts(&text, ";");
+    strbuf_puts(&constraints, ",~{memory}");
+    Lv old =
+        cg_asm(cg, wanted ? word : cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
+    return wanted ? LLVMBuildBitCast(cg->b, old, type, "") : NULL;
+}
+
+/* Gives every copy the owner's value. */
+static void share_result(Cg *cg, const Type *type, Lv *out) {
+    static const Layout scalar_layout = {0};
+    const Layout *layout = type_is_tile(type) ? type->layout : &scalar_layout;
+    const Plan *plan = cg_plan(cg, layout);
+    uint32_t free = layout_free_bits(layout) >> layout->bits[LAYOUT_REG];
+    uint32_t all = (uint32_t)cg->meta.num_warps * 32 - 1;
+    free = (free | ~((1u << layout_thread_bits(layout)) - 1)) & all;
+    if (!(free & ~31u)) {
+        Lv owner = LLVMBuildAnd(cg->b, cg->lane, cg_i32(cg, ~free), "");
+        for (uint32_t reg = 0; reg < plan->count; reg++)
+            if (plan->rep[reg] == reg)
+                out[reg] = cg_shuffle(cg, "idx", out[reg], owner);
+        return;
+    }
+    int bytes = type_element_bytes(type);
+    int64_t elements = type_is_tile(type) ? type_numel(type) : 1;
+    Lv base = cg_scratch(cg, elements * bytes), owner = cg_owner(cg, type->layout);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t reg = 0; reg < plan->count; reg++) {
+            if (plan->rep[reg] != reg)
+                continue;
+            Lv index = cg_plan_at(cg, plan, reg);
+            Access access = {
+                .space = SPACE_SHARED,
+                .dtype = type->dtype,
+                .width = 1,
+                .pointer =
+                    LLVMBuildGEP2(cg->b, cg_memory_type(cg, type->dtype), base, &index, 1, ""),
+                .predicate = pass == 0 ? owner : NULL,
+            };
+            if (pass == 0)
+                cg_store(cg, &access, &out[reg]);
+            else
+                cg_load(cg, &access, NULL, &out[reg]);
+        }
+        cg_barrier(cg);
+    }
+}
+
+static void atomic_finish(Cg *cg, const Op *op, Lv *out) {
+    const Type *type = op->out[0].type;
+    if (cg_owner(cg, type->layout))
+        share_result(cg, type, out);
+    if (!type_is_tile(type))
+        return;
+    const Plan *plan = cg_plan(cg, type->layout);
+    for (uint32_t reg = 0; reg < plan->count; reg++)
+        out[reg] = out[plan->rep[reg]];
+}
+
+/* A scalar is performed by one thread on behalf of all: what the others did before must be seen
+ * with a release, what they do afterwards must come after an acquire. */
+static bool orders_program(Cg *cg, const Op *op, CTYPE_SEM sem) {
+    return !type_is_tile(op->out[0].type) && sem != SEM_RELAXED;
+}
+
+void lower_atomic_rmw(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type;
+    const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+    Lv *ptr = cg_in(cg, op, 0), *values = cg_in(cg, op, 1), *mask = cg_in(cg, op, 2);
+    Lv *out = cg_new(cg, &op->out[0]), owner = cg_owner(cg, type->layout);
+    AtomicOp kind = (AtomicOp)op->attrs[0].i;
+    CTYPE_SEM sem = (CTYPE_SEM)op->attrs[1].i;
+    AtomicForm form = atomic_form(kind, type->dtype);
+    bool wanted = !value_unused(&op->out[0]) || kind == RMW_XCHG;
+    bool loop = kind == RMW_FADD && type->dtype == DT_BF16 && cg->meta.target->capability < 90;
+    if (orders_program(cg, op, sem))
+        cg_barrier(cg);
+    for (uint32_t reg = 0; reg < cg_count(type); reg++) {
+        if (plan && plan->rep[reg] != reg)
+            continue;
+        Lv predicate = cg_and(cg, mask ? mask[reg] : NULL, owner);
+        out[reg] = loop ? rmw_loop(cg, op, ptr[reg], values[reg], predicate)
+                        : atomic_asm(cg, &form, sem, (CTYPE_SCOPE)op->attrs[2].i, ptr[reg], 1,
+                                     &values[reg], predicate, wanted);
+    }
+    if (!value_unused(&op->out[0]))
+        atomic_finish(cg, op, out);
+    if (orders_program(cg, op, sem) && sem != SEM_RELEASE)
+        cg_barrier(cg);
+}
+
+void lower_atomic_cas(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type;
+    const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+    Lv *ptr = cg_in(cg, op, 0), *expected = cg_in(cg, op, 1), *desired = cg_in(cg, op, 2);
+    Lv *out = cg_new(cg, &op->out[0]), owner = cg_owner(cg, type->layout);
+    CTYPE_SEM sem = (CTYPE_SEM)op->attrs[0].i;
+    AtomicForm form = {"cas", by_width(type->dtype, "b16", "b32", "b64"),
+                       width_constraint(type->dtype)};
+    if (orders_program(cg, op, sem))
+        cg_barrier(cg);
+    for (uint32_t reg = 0; reg < cg_count(type); reg++) {
+        if (plan && plan->rep[reg] != reg)
+            continue;
+        Lv values[] = {expected[reg], desired[reg]};
+        out[reg] = atomic_asm(cg, &form, sem, (CTYPE_SCOPE)op->attrs[1].i, ptr[reg], 2, values,
+                              owner, true);
+    }
+    if (!value_unused(&op->out[0]))
+        atomic_finish(cg, op, out);
+    if (orders_program(cg, op, sem) && sem != SEM_RELEASE)
+        cg_barrier(cg);
+}

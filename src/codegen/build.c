@@ -1,0 +1,234 @@
+/* A function of the Tile IR as an LLVM kernel: prologue, then op by op through the table made from
+ * ops.def. */
+#include "codegen/build.h"
+#include <assert.h>
+
+enum { MAX_REGISTERS_OF_TILE = 4096, CALLING_CONVENTION_PTX_KERNEL = 71 };
+
+typedef struct Lowering {
+    Lv (*emit)(Cg *cg, const Op *op, const Lv *in); /* elementwise ops */
+    void (*lower)(Cg *cg, const Op *op);            /* the others */
+} Lowering;
+
+static const Lowering lowering[OP_COUNT] = {
+#define OP(name, ...) [OP_##name] = {.lower = lower_##name},
+#define OP_E(name, ...) [OP_##name] = {.emit = emit_##name},
+#define OP_R(name, ...) [OP_##name] = {.lower = lower_##name},
+#include "ir/ops.def"
+};
+
+void cg_unsupported_layout(Cg *cg, const Op *op) {
+    cg->failed = true;
+    ctx_diag(cg->ctx, op->span, codegen_layout, op_info[op->code].name);
+}
+
+/* Operands of one shape and layout, or scalars (the condition of select), register by register. */
+static void lower_elementwise(Cg *cg, const Op *op) {
+    const Value *out = &op->out[0];
+    const Plan *plan = type_is_tile(out->type) ? cg_plan(cg, out->type->layout) : NULL;
+    Lv *regs = cg_new(cg, out), *in[OP_MAX_FIXED], element[OP_MAX_FIXED];
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = cg_in(cg, op, i);
+    for (uint32_t reg = 0; reg < cg_count(out->type); reg++) {
+        if (plan && plan->rep[reg] != reg) {
+            regs[reg] = regs[plan->rep[reg]];
+            continue;
+        }
+        for (uint32_t i = 0; i < op->nin; i++)
+            element[i] = in[i][type_is_tile(op_in(op, i)->type) ? reg : 0];
+        regs[reg] = lowering[op->code].emit(cg, op, element);
+    }
+}
+
+/* More registers than this cannot be meant, and LLVM would take minutes over them. */
+static bool fits_registers(Cg *cg, const Op *op) {
+    for (uint32_t i = 0; i < op->nout; i++) {
+        const Type *type = op->out[i].type;
+        if (cg_count(type) > MAX_REGISTERS_OF_TILE) {
+            cg->failed = true;
+            return ctx_diag(cg->ctx, op->span, codegen_registers, (long long)type_numel(type),
+                            cg_count(type), (unsigned)MAX_REGISTERS_OF_TILE);
+        }
+    }
+    return true;
+}
+
+const Op *cg_lower_block(Cg *cg, const Block *block) {
+    block_for_each (op, block) {
+        if (op_has(op, TERMINATOR))
+            return op;
+        cg->span = op->span;
+        cg_debug_op(cg, op->span);
+        if (!fits_registers(cg, op))
+            for (uint32_t i = 0; i < op->nout; i++)
+                cg_new(cg, &op->out[i]);
+        else if (lowering[op->code].emit)
+            lower_elementwise(cg, op);
+        else
+            lowering[op->code].lower(cg, op);
+        if (cg->failed)
+            break;
+    }
+    return block->last;
+}
+
+void cg_inline_region(Cg *cg, const Block *block, const Lv *args, uint32_t nargs, Lv *out,
+                      uint32_t nout) {
+    for (uint32_t i = 0; i < nargs; i++)
+        cg_new(cg, &block->args[i])[0] = args[i];
+    const Op *yield = cg_lower_block(cg, block);
+    for (uint32_t i = 0; i < nout && !cg->failed; i++)
+        out[i] = cg_scalar(cg, op_in(yield, i));
+}
+
+/* Parameters: i1 is passed as a byte, f8 as one. */
+static LLVMTypeRef param_type(Cg *cg, const Type *type) {
+    return type->kind == TYPE_POINTER ? cg->t_global : cg_memory_type(cg, type->dtype);
+}
+
+static void string_attribute(Cg *cg, const char *name, const char *value) {
+    LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(cg->llvm, name, (unsigned)strlen(name), value,
+                                                      (unsigned)strlen(value)));
+}
+
+static void int_attribute(Cg *cg, const char *name, int32_t value) {
+    string_attribute(cg, name, str_format(cg->arena, "%d", (int)value));
+}
+
+#if LLVM_VERSION_MAJOR < 21
+/* Older versions read launch bounds from metadata. */
+static void annotate(Cg *cg, const char *name, int32_t value) {
+    LLVMMetadataRef node[] = {LLVMValueAsMetadata(cg->fn),
+                              LLVMMDStringInContext2(cg->llvm, name, strlen(name)),
+                              LLVMValueAsMetadata(cg_i32(cg, value))};
+    LLVMAddNamedMetadataOperand(
+        cg->module, "nvvm.annotations",
+        LLVMMetadataAsValue(cg->llvm, LLVMMDNodeInContext2(cg->llvm, node, 3)));
+}
+#endif
+
+static void launch_attributes(Cg *cg) {
+    LLVMSetFunctionCallConv(cg->fn, CALLING_CONVENTION_PTX_KERNEL);
+#if LLVM_VERSION_MAJOR < 21
+    annotate(cg, "reqntidx", cg->meta.threads);
+    annotate(cg, "reqntidy", 1);
+    annotate(cg, "reqntidz", 1);
+    if (cg->func->max_registers)
+        annotate(cg, "maxnreg", cg->func->max_registers);
+#else
+    string_attribute(cg, "nvvm.reqntid", str_format(cg->arena, "%d,1,1", (int)cg->meta.threads));
+    if (cg->func->max_registers)
+        int_attribute(cg, "nvvm.maxnreg", cg->func->max_registers);
+#endif
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(cg->llvm, nounwind, 0));
+}
+
+static void create_kernel(Cg *cg) {
+    const Func *func = cg->func;
+    uint32_t nparams = func->body->nargs, count = nparams + cg->meta.has_grid_parameter;
+    LLVMTypeRef *types = ARENA_ARRAY(cg->arena, LLVMTypeRef, count + 1);
+    for (uint32_t i = 0; i < nparams; i++)
+        types[i] = param_type(cg, func->body->args[i].type);
+    types[nparams] = cg->t_i32;
+    cg->fn = LLVMAddFunction(cg->module, cg->meta.name.ptr,
+                             LLVMFunctionType(cg->t_void, types, count, false));
+    launch_attributes(cg);
+    unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
+    for (uint32_t i = 0; i < nparams; i++) {
+        LLVMSetValueName2(LLVMGetParam(cg->fn, i), func->params[i].name.ptr,
+                          func->params[i].name.len);
+        /* LLVM takes powers of two only. */
+        int64_t divisible = func->params[i].divisible & -func->params[i].divisible;
+        if (func->body->args[i].type->kind == TYPE_POINTER && divisible > 1)
+            LLVMAddAttributeAtIndex(
+                cg->fn, i + 1,
+                LLVMCreateEnumAttribute(cg->llvm, align,
+                                        (uint64_t)(divisible > 4096 ? 4096 : divisible)));
+    }
+}
+
+static Lv read_register(Cg *cg, const char *name) {
+    return cg_intrinsic(cg, name, NULL, 0, NULL, 0);
+}
+
+/* Thread numbers, the program's place in the CTA, and the end of programs past the grid. */
+static void lower_prologue(Cg *cg, LLVMBasicBlockRef body) {
+    const KernelMeta *meta = &cg->meta;
+    int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
+    Lv tid = read_register(cg, "llvm.nvvm.read.ptx.sreg.tid.x");
+    cg->thread = programs > 1 ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, threads - 1), "") : tid;
+    cg->lane = threads > 32 || programs > 1 ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, 31), "") : tid;
+    cg->warp = threads > 32 ? LLVMBuildLShr(cg->b, cg->thread, cg_i32(cg, 5), "") : cg_i32(cg, 0);
+    if (programs == 1)
+        return;
+    cg->slot = LLVMBuildLShr(cg->b, tid, cg_i32(cg, __builtin_ctz((unsigned)threads)), "");
+    Lv cta = read_register(cg, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+    cg->program_id0 =
+        LLVMBuildAdd(cg->b, LLVMBuildMul(cg->b, cta, cg_i32(cg, programs), ""), cg->slot, "");
+    cg->grid_x = LLVMGetParam(cg->fn, cg->func->body->nargs);
+}
+
+/* The entry block stays open until the body is complete: it takes what layouts compute once. */
+static void close_entry(Cg *cg, LLVMBasicBlockRef body) {
+    if (!cg->program_id0) {
+        LLVMBuildBr(cg->entry, body);
+        return;
+    }
+    LLVMBasicBlockRef past = cg_block(cg, "past_grid");
+    Lv inside = LLVMBuildICmp(cg->entry, LLVMIntULT, cg->program_id0, cg->grid_x, "");
+    LLVMBuildCondBr(cg->entry, inside, body, past);
+    LLVMPositionBuilderAtEnd(cg->entry, past);
+    LLVMBuildRetVoid(cg->entry);
+}
+
+static void lower_params(Cg *cg) {
+    const Block *body = cg->func->body;
+    for (uint32_t i = 0; i < body->nargs; i++) {
+        Lv param = LLVMGetParam(cg->fn, i);
+        if (type_is_bool(body->args[i].type))
+            param = LLVMBuildICmp(cg->b, LLVMIntNE, param, cg_zero(cg->t_i8), "");
+        cg_new(cg, &body->args[i])[0] = param;
+    }
+}
+
+static void make_types(Cg *cg) {
+    LLVMContextRef c = cg->llvm;
+    cg->t_void = LLVMVoidTypeInContext(c);
+    cg->t_i1 = LLVMInt1TypeInContext(c);
+    cg->t_i8 = LLVMInt8TypeInContext(c);
+    cg->t_i16 = LLVMInt16TypeInContext(c);
+    cg->t_i32 = LLVMInt32TypeInContext(c);
+    cg->t_i64 = LLVMInt64TypeInContext(c);
+    cg->t_f16 = LLVMHalfTypeInContext(c);
+    cg->t_bf16 = LLVMBFloatTypeInContext(c);
+    cg->t_f32 = LLVMFloatTypeInContext(c);
+    cg->t_f64 = LLVMDoubleTypeInContext(c);
+    cg->t_generic = LLVMPointerTypeInContext(c, SPACE_GENERIC);
+    cg->t_global = LLVMPointerTypeInContext(c, SPACE_GLOBAL);
+    cg->t_shared = LLVMPointerTypeInContext(c, SPACE_SHARED);
+}
+
+bool build_kernel(Cg *cg) {
+    make_types(cg);
+    cg->b = LLVMCreateBuilderInContext(cg->llvm);
+    cg->entry = LLVMCreateBuilderInContext(cg->llvm);
+    cg->regs = ARENA_ARRAY(cg->arena, Lv *, func_number(cg->func));
+    create_kernel(cg);
+    cg_debug_begin(cg);
+    LLVMBasicBlockRef entry = cg_block(cg, "entry"), body = cg_block(cg, "body");
+    cg_position(cg, entry);
+    lower_prologue(cg, body);
+    lower_params(cg);
+    LLVMPositionBuilderAtEnd(cg->entry, entry);
+    cg_position(cg, body);
+    cg_lower_block(cg, cg->func->body);
+    LLVMBuildRetVoid(cg->b);
+    close_entry(cg, body);
+    cg_debug_end(cg);
+    LLVMDisposeBuilder(cg->b);
+    LLVMDisposeBuilder(cg->entry);
+    return !cg->failed;
+}

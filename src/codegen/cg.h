@@ -1,0 +1,187 @@
+/* State and helpers shared by the lowerings.
+ *
+ * A value of the Tile IR is an array of LLVM values, one per register of its layout (one for
+ * scalars). Registers that a layout makes copies of each other hold the same LLVM value. Everything
+ * is allocated in the context's arena; LLVM objects die with their context at the end of
+ * codegen_ptx. */
+#ifndef TILEC_CODEGEN_CG_H
+#define TILEC_CODEGEN_CG_H
+#include "codegen/codegen.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm/Config/llvm-config.h>
+
+enum { SPACE_GENERIC = 0, SPACE_GLOBAL = 1, SPACE_SHARED = 3, SPACE_CONST = 4 };
+
+typedef LLVMValueRef Lv;
+
+/* What the code of a thread needs to know about a linear map from (register, thread) to numbers: a
+ * layout, or the offsets in a shared buffer. Kept per layout, so that each is computed once in the
+ * entry block. */
+typedef struct Plan {
+    struct Plan *next;
+    const Layout *layout;
+    uint32_t count;       /* registers */
+    const uint32_t *rep;  /* lowest register holding the same element */
+    uint32_t thread_bits; /* union of the bases of lanes and warps */
+    Lv base;              /* i32: the thread's part; NULL before it is asked for */
+    Lv owner;             /* i1: the thread holds no copy; NULL: every thread owns, or not asked */
+    bool has_owner;
+} Plan;
+
+typedef struct Cg {
+    Ctx *ctx;
+    Arena *arena;
+    Func *func;
+    const CodegenOptions *options;
+    KernelMeta meta;
+
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    LLVMTargetMachineRef machine;
+    LLVMBuilderRef b;     /* where code goes */
+    LLVMBuilderRef entry; /* the end of the entry block, for what every block may use */
+    Lv fn;
+    LLVMTypeRef t_void, t_i1, t_i8, t_i16, t_i32, t_i64, t_f16, t_bf16, t_f32, t_f64;
+    LLVMTypeRef t_global, t_shared, t_generic; /* pointers */
+
+    LLVMDIBuilderRef di;
+    LLVMMetadataRef di_scope;  /* of the kernel */
+    LLVMMetadataRef *di_files; /* by source number: the scope of its lines */
+
+    Lv **regs; /* by value id */
+    Plan *plans;
+    Lv thread, lane, warp; /* i32, within the program; warp is 0 when it has only one */
+    Lv slot;               /* i32, which program of the CTA; NULL with one program a CTA */
+    Lv program_id0;
+    Lv grid_x;        /* the hidden parameter; NULL without */
+    Lv shared;        /* the program's dynamic shared memory; NULL before it is asked for */
+    uint32_t globals; /* numbers the names of strings and scratch arrays */
+    bool failed;      /* an error was reported */
+    Span span;        /* of the op being lowered */
+} Cg;
+
+/* values.c */
+
+uint32_t cg_count(const Type *type);
+LLVMTypeRef cg_type(Cg *cg, const Type *type); /* of one element in a register */
+LLVMTypeRef cg_dtype(Cg *cg, DType dtype);
+LLVMTypeRef cg_memory_type(Cg *cg, DType dtype); /* of one element in memory: i1 is i8 */
+Lv *cg_get(Cg *cg, const Value *value);
+Lv *cg_in(Cg *cg, const Op *op, uint32_t index); /* NULL: absent */
+/* A fresh array for the value's registers, to be filled; the value's from now on. */
+Lv *cg_new(Cg *cg, const Value *value);
+void cg_set(Cg *cg, const Value *value, Lv *regs); /* shares `regs` */
+Lv cg_scalar(Cg *cg, const Value *value);
+const Plan *cg_plan(Cg *cg, const Layout *layout);
+/* The thread's part of the map and the element of register `reg`, as i32. */
+Lv cg_plan_base(Cg *cg, const Plan *plan);
+Lv cg_plan_at(Cg *cg, const Plan *plan, uint32_t reg);
+/* The predicate under which stores and atomics of this layout happen; NULL: all threads. For a
+ * scalar (layout NULL): the first thread of the program. */
+Lv cg_owner(Cg *cg, const Layout *layout);
+/* For each register of `dst`, the register of `src` that holds the element with the same number
+ * after `drop` deleted index bits of dst; lane and warp bases must agree. False if they do not. */
+bool cg_match_registers(Cg *cg, const Layout *dst, uint32_t drop, const Layout *src, uint32_t *map);
+/* Image of register number `reg` alone. */
+uint32_t layout_reg_image(const Layout *layout, uint32_t reg);
+/* Deletes the bits of `mask` from `index` and closes the gaps. */
+uint32_t bits_drop(uint32_t index, uint32_t mask);
+/* Bases of lanes and warps, counted from lane bit 0. */
+static inline uint32_t layout_thread_basis(const Layout *l, int bit) {
+    return l->basis[l->bits[LAYOUT_REG] + bit];
+}
+static inline int layout_thread_bits(const Layout *l) {
+    return l->bits[LAYOUT_LANE] + l->bits[LAYOUT_WARP];
+}
+/* XOR over the set bits of `x` (an i32) of basis[bit]: a few masks and shifts. */
+Lv cg_linear(Cg *cg, LLVMBuilderRef b, Lv x, const uint32_t *basis, int bits);
+
+/* build helpers (values.c) */
+
+Lv cg_i1(Cg *cg, bool v);
+Lv cg_i32(Cg *cg, int64_t v);
+Lv cg_i64(Cg *cg, int64_t v);
+Lv cg_real(LLVMTypeRef type, double v);
+Lv cg_zero(LLVMTypeRef type);
+bool lv_is_true(Lv v);
+bool lv_is_false(Lv v);
+/* a && b, either may be NULL (true); NULL if both are. */
+Lv cg_and(Cg *cg, Lv a, Lv b);
+/* An intrinsic overloaded on `ntypes` types. */
+Lv cg_intrinsic(Cg *cg, const char *name, const LLVMTypeRef *types, unsigned ntypes, Lv *args,
+                unsigned nargs);
+Lv cg_intrinsic1(Cg *cg, const char *name, Lv x);       /* overloaded on x's type */
+Lv cg_intrinsic2(Cg *cg, const char *name, Lv x, Lv y); /* overloaded on x's type */
+typedef enum AsmEffect { ASM_PURE, ASM_READS, ASM_EFFECTS, ASM_CONVERGENT } AsmEffect;
+/* Inline PTX; ASM_CONVERGENT: effects, and every thread of the warp must execute it together. */
+Lv cg_asm(Cg *cg, LLVMTypeRef result, const char *text, const char *constraints, Lv *args,
+          unsigned nargs, AsmEffect effect);
+LLVMBasicBlockRef cg_block(Cg *cg, const char *name);
+void cg_position(Cg *cg, LLVMBasicBlockRef block);
+Lv cg_string(Cg *cg, Str text); /* generic pointer to a terminated constant */
+/* Marks floating-point results as contractible (a*b+c may round once), as nvcc and Triton do. */
+Lv cg_contract(Lv v);
+
+/* build.c */
+
+/* Reports that the op's layouts, which passes are to have prevented, cannot be lowered. */
+void cg_unsupported_layout(Cg *cg, const Op *op);
+
+/* Lowers the ops of a block up to its terminator, which is returned. */
+const Op *cg_lower_block(Cg *cg, const Block *block);
+/* Lowers a region of scalars given the values of its arguments; out: what it yields. */
+void cg_inline_region(Cg *cg, const Block *block, const Lv *args, uint32_t nargs, Lv *out,
+                      uint32_t nout);
+
+/* memory.c */
+
+/* One access of up to 16 bytes of consecutive elements, in a state space, under a predicate (NULL:
+ * always). */
+typedef struct Access {
+    unsigned space;
+    DType dtype;    /* of the elements; pointers travel as I64 */
+    uint32_t width; /* elements */
+    Lv pointer;     /* to the first */
+    Lv predicate;
+    CTYPE_CACHE cache;
+    CTYPE_EVICT evict;
+    bool is_volatile;
+} Access;
+void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
+void cg_store(Cg *cg, const Access *access, const Lv *values);
+/* A static shared array of this program's own, for an exchange between its threads. */
+Lv cg_scratch(Cg *cg, int64_t bytes);
+void cg_barrier(Cg *cg);
+
+/* shuffle.c */
+
+Lv cg_shuffle(Cg *cg, const char *mode, Lv value, Lv lane_or_mask);
+Lv cg_shuffle_xor(Cg *cg, Lv value, uint32_t mask);
+/* value where bit test of (x & mask) has odd parity; mask's zero gives false. */
+Lv cg_parity(Cg *cg, Lv x, uint32_t mask);
+
+/* math.c: for one element, operands and results of the element's type */
+
+Lv cg_to_f32(Cg *cg, DType from, Lv x); /* exact for narrower types */
+Lv cg_from_f32(Cg *cg, DType to, Lv x); /* rounds to nearest even; f8 saturates */
+
+/* debug_info.c */
+void cg_debug_begin(Cg *cg);
+void cg_debug_op(Cg *cg, Span span);
+void cg_debug_end(Cg *cg);
+
+/* machine.c */
+bool machine_create(Cg *cg);
+bool machine_optimise(Cg *cg);
+bool machine_emit(Cg *cg, Str *ptx);
+/* Runs `body(user)`; what LLVM would abort the process for becomes a diagnostic and false. */
+bool machine_guard(Cg *cg, bool (*body)(Cg *cg));
+
+/* One function per op. Elementwise ops: for one element; `in` holds the operands' elements. */
+#define OP(name, ...) void lower_##name(Cg *cg, const Op *op);
+#define OP_E(name, ...) Lv emit_##name(Cg *cg, const Op *op, const Lv *in);
+#define OP_R(name, ...) void lower_##name(Cg *cg, const Op *op);
+#include "ir/ops.def"
+#endif

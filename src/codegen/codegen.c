@@ -1,0 +1,119 @@
+/* codegen_ptx: checks what the passes promise, then builds, optimises and emits. */
+#include "codegen/codegen.h"
+#include "codegen/build.h"
+#include <time.h>
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static bool bad_launch(const Func *func, const char *what, int32_t found, const char *wanted) {
+    return ctx_diag(func_ctx(func), func->span, codegen_launch, STR_ARG(func->name), what,
+                    (int)found, wanted);
+}
+
+static bool is_power_of_two(int32_t x) {
+    return x > 0 && (x & (x - 1)) == 0;
+}
+
+/* Named barriers are numbered 1 to 15, one per program of a CTA. */
+static bool check_launch(const Func *func, const Target *target, const KernelMeta *meta) {
+    if (!target)
+        return bad_launch(func, "the compute capability", func->capability, "one of the targets");
+    if (!is_power_of_two(meta->num_warps) || meta->num_warps > TARGET_MAX_WARPS)
+        return bad_launch(func, "num_warps", meta->num_warps, "a power of two from 1 to 32");
+    if (!is_power_of_two(meta->programs_per_cta) ||
+        meta->programs_per_cta * meta->num_warps > TARGET_MAX_WARPS)
+        return bad_launch(func, "programs_per_cta", meta->programs_per_cta,
+                          "a power of two with at most 32 warps in all");
+    if (meta->programs_per_cta > 15 && meta->num_warps > 1)
+        return bad_launch(func, "programs_per_cta", meta->programs_per_cta,
+                          "at most 15 where programs have several warps");
+    if (meta->num_ctas != 1)
+        return bad_launch(func, "num_ctas", meta->num_ctas, "1: clusters are not generated");
+    if (func->max_registers < 0 || func->max_registers > 255)
+        return bad_launch(func, "maxnreg", func->max_registers, "at most 255");
+    if (meta->shared_bytes > target->shared_per_block)
+        return bad_launch(func, "shared memory", meta->shared_bytes,
+                          "no more bytes than a block of the target may have");
+    return true;
+}
+
+static bool find_bare_tile(Op *op, void *user) {
+    for (uint32_t i = 0; i < op->nout; i++)
+        if (op->out[i].type->rank > 0 && !op->out[i].type->layout)
+            return false;
+    return true;
+}
+
+static KernelMeta launch_of(const Func *func) {
+    KernelMeta meta = {
+        .name = func->name,
+        .target = target_by_capability(func->capability),
+        .num_warps = func->num_warps,
+        .programs_per_cta = func->programs_per_cta ? func->programs_per_cta : 1,
+        .num_ctas = func->num_ctas ? func->num_ctas : 1,
+    };
+    meta.threads = 32 * meta.num_warps * meta.programs_per_cta;
+    /* Each program's part is aligned like the whole. */
+    meta.shared_bytes = ((func->shared_bytes + 15) & -16) * meta.programs_per_cta;
+    meta.has_grid_parameter = meta.programs_per_cta > 1;
+    return meta;
+}
+
+static Str module_text(Cg *cg) {
+    char *text = LLVMPrintModuleToString(cg->module);
+    Str copy = {str_dup(cg->arena, str_from(text)), strlen(text)};
+    LLVMDisposeMessage(text);
+    return copy;
+}
+
+typedef struct Job {
+    Cg cg;
+    CodegenResult *result;
+} Job;
+
+static bool generate(Cg *cg) {
+    CodegenResult *result = ((Job *)cg)->result;
+    double start = now_ms();
+    if (!machine_create(cg) || !build_kernel(cg))
+        return false;
+    if (cg->options->keep_llvm)
+        result->llvm_before = module_text(cg);
+    double built = now_ms();
+    if (!machine_optimise(cg))
+        return false;
+    double optimised = now_ms();
+    if (cg->options->keep_llvm)
+        result->llvm_after = module_text(cg);
+    double printed = now_ms();
+    bool emitted = machine_emit(cg, &result->ptx);
+    result->build_ms = built - start;
+    result->optimise_ms = optimised - built;
+    result->emit_ms = now_ms() - printed;
+    return emitted;
+}
+
+bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *result) {
+    Ctx *ctx = func_ctx(func);
+    *result = (CodegenResult){.meta = launch_of(func)};
+    if (!check_launch(func, result->meta.target, &result->meta))
+        return false;
+    if (!func_walk(func, find_bare_tile, NULL))
+        return ctx_diag(ctx, func->span, codegen_no_layout, STR_ARG(func->name));
+    /* In the arena: LLVM's handlers may jump back here. */
+    Job *job = ARENA_NEW(&ctx->arena, Job);
+    job->result = result;
+    job->cg = (Cg){
+        .ctx = ctx, .arena = &ctx->arena, .func = func, .options = options, .meta = result->meta};
+    bool done = machine_guard(&job->cg, generate);
+    if (job->cg.llvm) {
+        LLVMDisposeModule(job->cg.module);
+        LLVMContextDispose(job->cg.llvm);
+    }
+    if (job->cg.machine)
+        LLVMDisposeTargetMachine(job->cg.machine);
+    return done;
+}

@@ -1,0 +1,216 @@
+/* Structured control flow as basic blocks and phis, one phi per register of each carried value. */
+#include "codegen/cg.h"
+
+/* The registers of several values as one array. */
+typedef struct Pack {
+    uint32_t count;
+    Lv *regs;
+} Pack;
+
+static uint32_t total_registers(const Value *const *values, uint32_t n) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        count += cg_count(values[i]->type);
+    return count;
+}
+
+static Pack pack_operands(Cg *cg, const Op *op, uint32_t first) {
+    Pack pack = {0, NULL};
+    for (uint32_t i = first; i < op->nin; i++)
+        pack.count += cg_count(op_in(op, i)->type);
+    pack.regs = ARENA_ARRAY(cg->arena, Lv, pack.count);
+    uint32_t at = 0;
+    for (uint32_t i = first; i < op->nin; i++) {
+        uint32_t count = cg_count(op_in(op, i)->type);
+        memcpy(pack.regs + at, cg_get(cg, op_in(op, i)), count * sizeof(Lv));
+        at += count;
+    }
+    return pack;
+}
+
+/* Values that follow each other in memory (results, arguments) become the registers of the pack. */
+static void unpack_values(Cg *cg, const Value *values, uint32_t n, const Pack *pack) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        cg_set(cg, &values[i], pack->regs + at);
+        at += cg_count(values[i].type);
+    }
+}
+
+/* Phis at the builder's place for registers like these; copies of a register share its phi. */
+static Pack phis_like(Cg *cg, const Value *values, uint32_t n) {
+    const Value **list = ARENA_ARRAY(cg->arena, const Value *, n);
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = &values[i];
+    Pack pack = {total_registers(list, n), NULL};
+    pack.regs = ARENA_ARRAY(cg->arena, Lv, pack.count);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const Type *type = values[i].type;
+        const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+        LLVMTypeRef element = type->kind == TYPE_BUFFER ? cg->t_shared : cg_type(cg, type);
+        for (uint32_t reg = 0; reg < cg_count(type); reg++)
+            pack.regs[at + reg] = plan && plan->rep[reg] != reg ? pack.regs[at + plan->rep[reg]]
+                                                                : LLVMBuildPhi(cg->b, element, "");
+        at += cg_count(type);
+    }
+    return pack;
+}
+
+static void add_incoming(const Pack *phis, const Pack *values, LLVMBasicBlockRef from) {
+    for (uint32_t i = 0; i < phis->count; i++) {
+        bool seen =
+            i > 0 && LLVMCountIncoming(phis->regs[i]) > 0 &&
+            LLVMGetIncomingBlock(phis->regs[i], LLVMCountIncoming(phis->regs[i]) - 1) == from;
+        if (!seen)
+            LLVMAddIncoming(phis->regs[i], (Lv *)&values->regs[i], &from, 1);
+    }
+}
+
+/* Another iteration follows if the distance that remains is more than a step: this cannot overflow,
+ * whatever the bounds. With constant bounds far from the limits of the type the plain comparison
+ * says the same. */
+static Lv continues(Cg *cg, Lv index, Lv next, Lv hi, Lv step) {
+    LLVMBuilderRef b = cg->b;
+    if (LLVMIsAConstantInt(step)) {
+        long long by = LLVMConstIntGetSExtValue(step);
+        if (LLVMIsAConstantInt(hi) && by > -(1 << 30) && by < 1 << 30) {
+            long long end = LLVMConstIntGetSExtValue(hi);
+            if (end > -(1 << 30) && end < 1 << 30) {
+                LLVMSetNSW(next, true);
+                return LLVMBuildICmp(b, by > 0 ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
+            }
+        }
+    }
+    Lv zero = cg_zero(LLVMTypeOf(step));
+    Lv up = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, hi, index, ""), step, "");
+    Lv down =
+        LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, index, hi, ""), LLVMBuildNeg(b, step, ""), "");
+    Lv positive = LLVMBuildICmp(b, LLVMIntSGT, step, zero, "");
+    if (LLVMIsConstant(positive))
+        return lv_is_true(positive) ? up : down;
+    return LLVMBuildSelect(b, positive, up, down, "");
+}
+
+static Lv enters(Cg *cg, Lv lo, Lv hi, Lv step) {
+    LLVMBuilderRef b = cg->b;
+    Lv zero = cg_zero(LLVMTypeOf(step));
+    Lv positive = LLVMBuildICmp(b, LLVMIntSGT, step, zero, "");
+    Lv up = LLVMBuildICmp(b, LLVMIntSLT, lo, hi, "");
+    Lv down = LLVMBuildICmp(b, LLVMIntSGT, lo, hi, "");
+    if (LLVMIsConstant(positive))
+        return lv_is_true(positive) ? up : down;
+    return LLVMBuildSelect(b, positive, up, down, "");
+}
+
+/* Rotated: the condition is tested before the loop and at the end of each iteration. */
+void lower_for(Cg *cg, const Op *op) {
+    const Block *body = op->regions[0];
+    Lv lo = cg_scalar(cg, op_in(op, 0)), hi = cg_scalar(cg, op_in(op, 1));
+    Lv step = cg_scalar(cg, op_in(op, 2));
+    Pack init = pack_operands(cg, op, FOR_FIXED_OPERANDS);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b), loop = cg_block(cg, "for"), latch;
+    LLVMBasicBlockRef after = LLVMCreateBasicBlockInContext(cg->llvm, "end_for");
+    LLVMBuildCondBr(cg->b, enters(cg, lo, hi, step), loop, after);
+
+    cg_position(cg, loop);
+    Lv index = LLVMBuildPhi(cg->b, LLVMTypeOf(lo), "");
+    Pack carried = phis_like(cg, body->args + 1, body->nargs - 1);
+    LLVMAddIncoming(index, &lo, &before, 1);
+    add_incoming(&carried, &init, before);
+    cg_set(cg, &body->args[0], ARENA_NEW(cg->arena, Lv));
+    cg_get(cg, &body->args[0])[0] = index;
+    unpack_values(cg, body->args + 1, body->nargs - 1, &carried);
+    const Op *end = cg_lower_block(cg, body);
+
+    Pack result = {carried.count, NULL};
+    if (end->code == OP_return) {
+        LLVMBuildRetVoid(cg->b);
+        LLVMAppendExistingBasicBlock(cg->fn, after);
+        cg_position(cg, after);
+        result.regs = init.regs;
+    } else {
+        Pack yielded = pack_operands(cg, end, 0);
+        Lv next = LLVMBuildAdd(cg->b, index, step, "");
+        Lv more = continues(cg, index, next, hi, step);
+        latch = LLVMGetInsertBlock(cg->b);
+        LLVMBuildCondBr(cg->b, more, loop, after);
+        LLVMAddIncoming(index, &next, &latch, 1);
+        add_incoming(&carried, &yielded, latch);
+        LLVMAppendExistingBasicBlock(cg->fn, after);
+        cg_position(cg, after);
+        result = phis_like(cg, op->out, op->nout);
+        add_incoming(&result, &init, before);
+        add_incoming(&result, &yielded, latch);
+    }
+    unpack_values(cg, op->out, op->nout, &result);
+}
+
+void lower_while(Cg *cg, const Op *op) {
+    const Block *test = op->regions[0], *body = op->regions[1];
+    Pack init = pack_operands(cg, op, 0);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b), head = cg_block(cg, "while");
+    LLVMBasicBlockRef loop = LLVMCreateBasicBlockInContext(cg->llvm, "do");
+    LLVMBasicBlockRef after = LLVMCreateBasicBlockInContext(cg->llvm, "end_while");
+    LLVMBuildBr(cg->b, head);
+    cg_position(cg, head);
+    Pack carried = phis_like(cg, test->args, test->nargs);
+    add_incoming(&carried, &init, before);
+    unpack_values(cg, test->args, test->nargs, &carried);
+    const Op *condition = cg_lower_block(cg, test);
+    Pack passed = pack_operands(cg, condition, 1);
+    LLVMBuildCondBr(cg->b, cg_scalar(cg, op_in(condition, 0)), loop, after);
+
+    LLVMAppendExistingBasicBlock(cg->fn, loop);
+    cg_position(cg, loop);
+    unpack_values(cg, body->args, body->nargs, &passed);
+    const Op *end = cg_lower_block(cg, body);
+    if (end->code == OP_return) {
+        LLVMBuildRetVoid(cg->b);
+    } else {
+        Pack yielded = pack_operands(cg, end, 0);
+        LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+        LLVMBuildBr(cg->b, head);
+        add_incoming(&carried, &yielded, latch);
+    }
+    LLVMAppendExistingBasicBlock(cg->fn, after);
+    cg_position(cg, after);
+    unpack_values(cg, op->out, op->nout, &passed);
+}
+
+void lower_if(Cg *cg, const Op *op) {
+    LLVMBasicBlockRef arm[2] = {cg_block(cg, "then"),
+                                LLVMCreateBasicBlockInContext(cg->llvm, "else")};
+    LLVMBasicBlockRef after = LLVMCreateBasicBlockInContext(cg->llvm, "end_if"), from[2];
+    LLVMBuildCondBr(cg->b, cg_scalar(cg, op_in(op, 0)), arm[0], arm[1]);
+    Pack yielded[2];
+    bool joins[2];
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            LLVMAppendExistingBasicBlock(cg->fn, arm[i]);
+        cg_position(cg, arm[i]);
+        const Op *end = cg_lower_block(cg, op->regions[i]);
+        joins[i] = end->code != OP_return;
+        if (!joins[i]) {
+            LLVMBuildRetVoid(cg->b);
+            continue;
+        }
+        yielded[i] = pack_operands(cg, end, 0);
+        from[i] = LLVMGetInsertBlock(cg->b);
+        LLVMBuildBr(cg->b, after);
+    }
+    LLVMAppendExistingBasicBlock(cg->fn, after);
+    cg_position(cg, after);
+    Pack result = phis_like(cg, op->out, op->nout);
+    for (int i = 0; i < 2; i++)
+        if (joins[i])
+            add_incoming(&result, &yielded[i], from[i]);
+    unpack_values(cg, op->out, op->nout, &result);
+}
+
+/* Terminators are read by the op that owns the region. */
+void lower_yield(Cg *cg, const Op *op) {}
+
+void lower_condition(Cg *cg, const Op *op) {}
+
+void lower_return(Cg *cg, const Op *op) {}

@@ -1,0 +1,200 @@
+/* Elementwise ops, for one element: integers, simple float arithmetic, comparisons, integer and
+ * pointer conversions. Functions with range reductions are in math.c, float conversions in
+ * convert.c.
+ *
+ * f16 and bf16 use native instructions where PTX has them; f8 has no arithmetic: operands are
+ * widened to f32 and results rounded back. */
+#include "codegen/cg.h"
+
+static DType element(const Op *op) {
+    return op_in(op, 0)->type->dtype;
+}
+
+static bool is_f8(DType dtype) {
+    return dtype == DT_F8E4M3 || dtype == DT_F8E5M2;
+}
+
+/* Integers */
+
+#define BINARY(name, build)                                                                        \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        return LLVMBuild##build(cg->b, in[0], in[1], "");                                          \
+    }
+BINARY(addi, Add)
+BINARY(subi, Sub)
+BINARY(muli, Mul)
+BINARY(divsi, SDiv)
+BINARY(divui, UDiv)
+BINARY(remsi, SRem)
+BINARY(remui, URem)
+BINARY(andi, And)
+BINARY(ori, Or)
+BINARY(xori, Xor)
+BINARY(shli, Shl)
+BINARY(shrsi, AShr)
+BINARY(shrui, LShr)
+
+#define INTRINSIC2(name, intrinsic)                                                                \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        return cg_intrinsic2(cg, intrinsic, in[0], in[1]);                                         \
+    }
+INTRINSIC2(minsi, "llvm.smin")
+INTRINSIC2(maxsi, "llvm.smax")
+INTRINSIC2(minui, "llvm.umin")
+INTRINSIC2(maxui, "llvm.umax")
+
+Lv emit_absi(Cg *cg, const Op *op, const Lv *in) {
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    return cg_intrinsic(cg, "llvm.abs", &type, 1, (Lv[]){in[0], cg_i1(cg, false)}, 2);
+}
+
+/* The product in twice the width; LLVM turns 32 and 64 bits into mul.hi. */
+Lv emit_mulhui(Cg *cg, const Op *op, const Lv *in) {
+    unsigned bits = dtype_info[element(op)].bits;
+    LLVMTypeRef narrow = LLVMTypeOf(in[0]), wide = LLVMIntTypeInContext(cg->llvm, 2 * bits);
+    Lv a = LLVMBuildZExt(cg->b, in[0], wide, ""), b = LLVMBuildZExt(cg->b, in[1], wide, "");
+    Lv high =
+        LLVMBuildLShr(cg->b, LLVMBuildMul(cg->b, a, b, ""), LLVMConstInt(wide, bits, false), "");
+    return LLVMBuildTrunc(cg->b, high, narrow, "");
+}
+
+/* Floats */
+
+typedef Lv FloatOp(Cg *cg, const Lv *in);
+
+/* Applies `f` to the operands widened to f32, if the element has no arithmetic of its own. */
+static Lv widened(Cg *cg, const Op *op, const Lv *in, FloatOp *f, bool widen) {
+    if (!widen)
+        return f(cg, in);
+    DType dtype = element(op);
+    Lv wide[3];
+    for (uint32_t i = 0; i < op->nin; i++)
+        wide[i] = cg_to_f32(cg, dtype, in[i]);
+    return cg_from_f32(cg, dtype, f(cg, wide));
+}
+
+#define FLOAT_OP(name, widen, expression)                                                          \
+    static Lv float_##name(Cg *cg, const Lv *in) {                                                 \
+        return expression;                                                                         \
+    }                                                                                              \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        DType dtype = element(op);                                                                 \
+        return widened(cg, op, in, float_##name, widen);                                           \
+    }
+FLOAT_OP(addf, is_f8(dtype), cg_contract(LLVMBuildFAdd(cg->b, in[0], in[1], "")))
+FLOAT_OP(subf, is_f8(dtype), cg_contract(LLVMBuildFSub(cg->b, in[0], in[1], "")))
+FLOAT_OP(mulf, is_f8(dtype), cg_contract(LLVMBuildFMul(cg->b, in[0], in[1], "")))
+FLOAT_OP(negf, is_f8(dtype), LLVMBuildFNeg(cg->b, in[0], ""))
+FLOAT_OP(absf, is_f8(dtype), cg_intrinsic1(cg, "llvm.fabs", in[0]))
+FLOAT_OP(minf, is_f8(dtype), cg_intrinsic2(cg, "llvm.minnum", in[0], in[1]))
+FLOAT_OP(maxf, is_f8(dtype), cg_intrinsic2(cg, "llvm.maxnum", in[0], in[1]))
+FLOAT_OP(minf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.minimum", in[0], in[1]))
+FLOAT_OP(maxf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.maximum", in[0], in[1]))
+FLOAT_OP(floor, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.floor", in[0]))
+FLOAT_OP(ceil, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.ceil", in[0]))
+/* Rounding the f32 quotient or root of f16 or bf16 operands again is exact: f32 has more than twice
+ * their digits. */
+FLOAT_OP(divf_rn, dtype_info[dtype].bits < 32, LLVMBuildFDiv(cg->b, in[0], in[1], ""))
+
+Lv emit_fma(Cg *cg, const Op *op, const Lv *in) {
+    DType dtype = element(op);
+    if (is_f8(dtype)) {
+        /* The product of two f8 is exact in f32, and the sum rounds once more at most. */
+        Lv wide[3];
+        for (int i = 0; i < 3; i++)
+            wide[i] = cg_to_f32(cg, dtype, in[i]);
+        return cg_from_f32(cg, dtype, cg_intrinsic(cg, "llvm.fma", &cg->t_f32, 1, wide, 3));
+    }
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    return cg_intrinsic(cg, "llvm.fma", &type, 1, (Lv[]){in[0], in[1], in[2]}, 3);
+}
+
+/* Comparison and choice */
+
+static const LLVMIntPredicate int_predicate[IPRED_COUNT] = {
+    [IPRED_EQ] = LLVMIntEQ,   [IPRED_NE] = LLVMIntNE,   [IPRED_SLT] = LLVMIntSLT,
+    [IPRED_SLE] = LLVMIntSLE, [IPRED_SGT] = LLVMIntSGT, [IPRED_SGE] = LLVMIntSGE,
+    [IPRED_ULT] = LLVMIntULT, [IPRED_ULE] = LLVMIntULE, [IPRED_UGT] = LLVMIntUGT,
+    [IPRED_UGE] = LLVMIntUGE,
+};
+
+static const LLVMRealPredicate float_predicate[FPRED_COUNT] = {
+    [FPRED_OEQ] = LLVMRealOEQ, [FPRED_UNE] = LLVMRealUNE, [FPRED_OLT] = LLVMRealOLT,
+    [FPRED_OLE] = LLVMRealOLE, [FPRED_OGT] = LLVMRealOGT, [FPRED_OGE] = LLVMRealOGE,
+};
+
+Lv emit_cmpi(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildICmp(cg->b, int_predicate[op->attrs[0].i], in[0], in[1], "");
+}
+
+Lv emit_cmpf(Cg *cg, const Op *op, const Lv *in) {
+    DType dtype = element(op);
+    Lv a = is_f8(dtype) ? cg_to_f32(cg, dtype, in[0]) : in[0];
+    Lv b = is_f8(dtype) ? cg_to_f32(cg, dtype, in[1]) : in[1];
+    return LLVMBuildFCmp(cg->b, float_predicate[op->attrs[0].i], a, b, "");
+}
+
+Lv emit_select(Cg *cg, const Op *op, const Lv *in) {
+    return in[1] == in[2] ? in[1] : LLVMBuildSelect(cg->b, in[0], in[1], in[2], "");
+}
+
+/* Conversions of integers and pointers */
+
+static LLVMTypeRef result_type(Cg *cg, const Op *op) {
+    return cg_type(cg, op->out[0].type);
+}
+
+Lv emit_trunci(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildTrunc(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_extsi(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildSExt(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_extui(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildZExt(cg->b, in[0], result_type(cg, op), "");
+}
+
+/* f8 operands pass through f32, f8 results too: every other type converts to f32 first. */
+static Lv float_operand(Cg *cg, const Op *op, Lv x) {
+    return is_f8(element(op)) ? cg_to_f32(cg, element(op), x) : x;
+}
+
+Lv emit_ftosi(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildFPToSI(cg->b, float_operand(cg, op, in[0]), result_type(cg, op), "");
+}
+
+Lv emit_ftoui(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildFPToUI(cg->b, float_operand(cg, op, in[0]), result_type(cg, op), "");
+}
+
+Lv emit_sitof(Cg *cg, const Op *op, const Lv *in) {
+    DType to = op->out[0].type->dtype;
+    if (is_f8(to))
+        return cg_from_f32(cg, to, LLVMBuildSIToFP(cg->b, in[0], cg->t_f32, ""));
+    return LLVMBuildSIToFP(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_uitof(Cg *cg, const Op *op, const Lv *in) {
+    DType to = op->out[0].type->dtype;
+    if (is_f8(to))
+        return cg_from_f32(cg, to, LLVMBuildUIToFP(cg->b, in[0], cg->t_f32, ""));
+    return LLVMBuildUIToFP(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_bitcast(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildBitCast(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_ptrtoint(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildPtrToInt(cg->b, in[0], cg->t_i64, "");
+}
+
+Lv emit_inttoptr(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildIntToPtr(cg->b, in[0], cg->t_global, "");
+}
+
+Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildGEP2(cg->b, cg_memory_type(cg, element(op)), in[0], (Lv[]){in[1]}, 1, "");
+}

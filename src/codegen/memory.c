@@ -1,0 +1,463 @@
+/* Global and shared memory: loads, stores, buffers, barriers.
+ *
+ * Accesses without predicate, cache modifier and eviction policy are LLVM loads and stores of
+ * vectors, which LLVM may order and merge. The others are inline PTX: one instruction under a
+ * predicate, whose destination registers hold what the element is when the predicate is off.
+ * Elements narrower than 32 bits travel packed. */
+#include "codegen/cg.h"
+#include <stdio.h>
+
+/* Packing: `width` elements of a dtype as registers of an inline PTX instruction. */
+
+typedef struct Packing {
+    uint32_t words, per_word;
+    LLVMTypeRef word;    /* i16, i32 or i64 */
+    LLVMTypeRef element; /* in memory */
+    char constraint;
+    const char *ptx; /* b8 .. b64 */
+} Packing;
+
+static Packing packing(Cg *cg, DType dtype, uint32_t width) {
+    uint32_t bytes = (uint32_t)dtype_bytes(dtype) * width;
+    LLVMTypeRef element = cg_memory_type(cg, dtype);
+    if (bytes == 1) /* the narrowest register has 16 bits */
+        return (Packing){1, 1, cg->t_i16, element, 'h', "b8"};
+    if (bytes == 2)
+        return (Packing){1, width, cg->t_i16, element, 'h', "b16"};
+    if (dtype_bytes(dtype) == 8)
+        return (Packing){width, 1, cg->t_i64, element, 'l', "b64"};
+    return (Packing){bytes / 4, 4 / (uint32_t)dtype_bytes(dtype), cg->t_i32, element, 'r', "b32"};
+}
+
+static Lv to_memory(Cg *cg, DType dtype, Lv x) {
+    return dtype == DT_I1 ? LLVMBuildZExt(cg->b, x, cg->t_i8, "") : x;
+}
+
+static Lv from_memory(Cg *cg, DType dtype, Lv x) {
+    return dtype == DT_I1 ? LLVMBuildICmp(cg->b, LLVMIntNE, x, cg_zero(cg->t_i8), "") : x;
+}
+
+static Lv pack(Cg *cg, const Packing *p, DType dtype, const Lv *values) {
+    if (p->ptx[1] == '8' && p->ptx[2] == 0)
+        return LLVMBuildZExt(cg->b, to_memory(cg, dtype, values[0]), cg->t_i16, "");
+    if (p->per_word == 1)
+        return LLVMBuildBitCast(cg->b, to_memory(cg, dtype, values[0]), p->word, "");
+    Lv vector = LLVMGetPoison(LLVMVectorType(p->element, p->per_word));
+    for (uint32_t i = 0; i < p->per_word; i++)
+        vector = LLVMBuildInsertElement(cg->b, vector, to_memory(cg, dtype, values[i]),
+                                        cg_i32(cg, i), "");
+    return LLVMBuildBitCast(cg->b, vector, p->word, "");
+}
+
+static void unpack(Cg *cg, const Packing *p, DType dtype, Lv word, Lv *values) {
+    if (p->ptx[1] == '8' && p->ptx[2] == 0) {
+        values[0] = from_memory(cg, dtype, LLVMBuildTrunc(cg->b, word, cg->t_i8, ""));
+        return;
+    }
+    if (p->per_word == 1) {
+        values[0] = from_memory(cg, dtype, LLVMBuildBitCast(cg->b, word, p->element, ""));
+        return;
+    }
+    Lv vector = LLVMBuildBitCast(cg->b, word, LLVMVectorType(p->element, p->per_word), "");
+    for (uint32_t i = 0; i < p->per_word; i++)
+        values[i] =
+            from_memory(cg, dtype, LLVMBuildExtractElement(cg->b, vector, cg_i32(cg, i), ""));
+}
+
+/* "{$0, $1}" for operands first.. */
+static void operand_list(StrBuf *text, unsigned first, unsigned count) {
+    strbuf_puts(text, count > 1 ? "{" : "");
+    for (unsigned i = 0; i < count; i++)
+        strbuf_printf(text, "%s$%u", i ? ", " : "", first + i);
+    strbuf_puts(text, count > 1 ? "}" : "");
+}
+
+/* Qualifiers after `ld.global` or `st.global`. A cache operator (.ca, .cs, ..) and the L1 eviction
+ * priority exclude each other; both go with an L2 policy, which `createpolicy` makes and operand
+ * `policy` names. */
+static bool qualifiers(StrBuf *text, const Access *access, bool is_load) {
+    static const char *const load_op[CACHE_COUNT] = {
+        [CACHE_NONE] = "", [CACHE_CA] = ".ca", [CACHE_CG] = ".cg", [CACHE_CV] = ".cv",
+        [CACHE_WB] = "",   [CACHE_CS] = ".cs", [CACHE_WT] = "",
+    };
+    static const char *const store_op[CACHE_COUNT] = {
+        [CACHE_NONE] = "",  [CACHE_CA] = "",    [CACHE_CG] = ".cg", [CACHE_CV] = "",
+        [CACHE_WB] = ".wb", [CACHE_CS] = ".cs", [CACHE_WT] = ".wt",
+    };
+    const char *op = is_load ? load_op[access->cache] : store_op[access->cache];
+    if (access->space != SPACE_GLOBAL || access->is_volatile)
+        return false;
+    strbuf_puts(text, op);
+    bool evicts = access->evict != EVICT_NORMAL;
+    if (evicts && !*op)
+        strbuf_puts(text, access->evict == EVICT_FIRST ? ".L1::evict_first" : ".L1::evict_last");
+    if (evicts)
+        strbuf_puts(text, ".L2::cache_hint");
+    return evicts;
+}
+
+static Lv l2_policy(Cg *cg, CTYPE_EVICT evict) {
+    return cg_asm(cg, cg->t_i64,
+                  evict == EVICT_FIRST ? "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;"
+                                       : "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;",
+                  "=l", NULL, 0, ASM_PURE);
+}
+
+static bool is_plain(const Access *access) {
+    return !access->predicate && access->cache == CACHE_NONE && access->evict == EVICT_NORMAL;
+}
+
+static const char *space_name(const Access *access) {
+    return access->space == SPACE_SHARED ? "shared" : "global";
+}
+
+static char pointer_constraint(const Access *access) {
+    return access->space == SPACE_SHARED ? 'r' : 'l';
+}
+
+static LLVMTypeRef vector_of(LLVMTypeRef element, uint32_t width) {
+    return width == 1 ? element : LLVMVectorType(element, width);
+}
+
+static void load_plain(Cg *cg, const Access *access, Lv *out) {
+    LLVMTypeRef element = cg_memory_type(cg, access->dtype);
+    Lv load = LLVMBuildLoad2(cg->b, vector_of(element, access->width), access->pointer, "");
+    LLVMSetAlignment(load, access->width * (unsigned)dtype_bytes(access->dtype));
+    LLVMSetVolatile(load, access->is_volatile);
+    for (uint32_t i = 0; i < access->width; i++) {
+        Lv x = access->width == 1 ? load : LLVMBuildExtractElement(cg->b, load, cg_i32(cg, i), "");
+        out[i] = from_memory(cg, access->dtype, x);
+    }
+}
+
+static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
+    Packing p = packing(cg, access->dtype, access->width);
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv args[8];
+    unsigned nargs = 0, tied = access->predicate ? p.words : 0;
+    for (unsigned i = 0; i < p.words; i++)
+        strbuf_printf(&constraints, "=%c,", p.constraint);
+    for (unsigned i = 0; i < tied; i++) {
+        strbuf_printf(&constraints, "%u,", i);
+        args[nargs++] = pack(cg, &p, access->dtype, other + i * p.per_word);
+    }
+    unsigned place = p.words + tied; /* tied inputs are numbered too */
+    if (access->predicate) {
+        strbuf_printf(&text, "@$%u ", place++);
+        strbuf_puts(&constraints, "b,");
+        args[nargs++] = access->predicate;
+    }
+    strbuf_printf(&text, "ld%s.%s", access->is_volatile ? ".volatile" : "", space_name(access));
+    bool policy = qualifiers(&text, access, true);
+    strbuf_printf(&text, "%s.%s ", p.words == 4 ? ".v4" : p.words == 2 ? ".v2" : "", p.ptx);
+    operand_list(&text, 0, p.words);
+    strbuf_printf(&text, ", [$%u]", place++);
+    strbuf_printf(&constraints, "%c,", pointer_constraint(access));
+    args[nargs++] = access->pointer;
+    if (policy) {
+        strbuf_printf(&text, ", $%u", place);
+        strbuf_puts(&constraints, "l,");
+        args[nargs++] = l2_policy(cg, access->evict);
+    }
+    strbuf_puts(&text, ";");
+    strbuf_puts(&constraints, "~{memory}");
+
+    LLVMTypeRef words[4] = {p.word, p.word, p.word, p.word};
+    LLVMTypeRef result =
+        p.words == 1 ? p.word : LLVMStructTypeInContext(cg->llvm, words, p.words, false);
+    Lv loaded = cg_asm(cg, result, text.ptr, constraints.ptr, args, nargs,
+                       access->is_volatile ? ASM_EFFECTS : ASM_READS);
+    for (unsigned i = 0; i < p.words; i++) {
+        Lv word = p.words == 1 ? loaded : LLVMBuildExtractValue(cg->b, loaded, i, "");
+        unpack(cg, &p, access->dtype, word, out + i * p.per_word);
+    }
+}
+
+void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out) {
+    if (access->predicate && lv_is_false(access->predicate)) {
+        for (uint32_t i = 0; i < access->width; i++)
+            out[i] = other[i];
+        return;
+    }
+    Access always = *access;
+    if (access->predicate && lv_is_true(access->predicate))
+        always.predicate = NULL;
+    if (is_plain(&always))
+        load_plain(cg, &always, out);
+    else
+        load_asm(cg, &always, other, out);
+}
+
+static void store_plain(Cg *cg, const Access *access, const Lv *values) {
+    LLVMTypeRef element = cg_memory_type(cg, access->dtype);
+    Lv stored = to_memory(cg, access->dtype, values[0]);
+    if (access->width > 1) {
+        stored = LLVMGetPoison(LLVMVectorType(element, access->width));
+        for (uint32_t i = 0; i < access->width; i++)
+            stored = LLVMBuildInsertElement(cg->b, stored, to_memory(cg, access->dtype, values[i]),
+                                            cg_i32(cg, i), "");
+    }
+    Lv store = LLVMBuildStore(cg->b, stored, access->pointer);
+    LLVMSetAlignment(store, access->width * (unsigned)dtype_bytes(access->dtype));
+}
+
+static void store_asm(Cg *cg, const Access *access, const Lv *values) {
+    Packing p = packing(cg, access->dtype, access->width);
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv args[8];
+    unsigned nargs = 0;
+    if (access->predicate) {
+        strbuf_puts(&text, "@$0 ");
+        strbuf_puts(&constraints, "b,");
+        args[nargs++] = access->predicate;
+    }
+    strbuf_printf(&text, "st.%s", space_name(access));
+    bool policy = qualifiers(&text, access, false);
+    strbuf_printf(&text, "%s.%s [$%u], ",
+                  p.words == 4   ? ".v4"
+                  : p.words == 2 ? ".v2"
+                                 : "",
+                  p.ptx, nargs);
+    strbuf_printf(&constraints, "%c,", pointer_constraint(access));
+    args[nargs++] = access->pointer;
+    operand_list(&text, nargs, p.words);
+    for (unsigned i = 0; i < p.words; i++) {
+        strbuf_printf(&constraints, "%c,", p.constraint);
+        args[nargs++] = pack(cg, &p, access->dtype, values + i * p.per_word);
+    }
+    if (policy) {
+        strbuf_printf(&text, ", $%u", nargs);
+        strbuf_puts(&constraints, "l,");
+        args[nargs++] = l2_policy(cg, access->evict);
+    }
+    strbuf_puts(&text, ";");
+    strbuf_puts(&constraints, "~{memory}");
+    cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
+}
+
+void cg_store(Cg *cg, const Access *access, const Lv *values) {
+    if (access->predicate && lv_is_false(access->predicate))
+        return;
+    Access always = *access;
+    if (access->predicate && lv_is_true(access->predicate))
+        always.predicate = NULL;
+    if (is_plain(&always))
+        store_plain(cg, &always, values);
+    else
+        store_asm(cg, &always, values);
+}
+
+/* Ops on global memory */
+
+void lower_load(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type;
+    const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+    uint32_t count = cg_count(type), width = op->attrs[3].i > 1 ? (uint32_t)op->attrs[3].i : 1;
+    Lv *ptr = cg_in(cg, op, 0), *mask = cg_in(cg, op, 1), *given = cg_in(cg, op, 2);
+    Lv *out = cg_new(cg, &op->out[0]);
+    /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
+    Lv zero = cg_zero(cg_type(cg, type)), other[16];
+    for (uint32_t reg = 0; reg < count; reg += width) {
+        if (plan && plan->rep[reg] != reg) {
+            for (uint32_t i = 0; i < width; i++)
+                out[reg + i] = out[plan->rep[reg + i]];
+            continue;
+        }
+        for (uint32_t i = 0; i < width; i++)
+            other[i] = given ? given[reg + i] : zero;
+        cg_load(cg,
+                &(Access){.space = SPACE_GLOBAL,
+                          .dtype = type->dtype,
+                          .width = width,
+                          .pointer = ptr[reg],
+                          .predicate = mask ? mask[reg] : NULL,
+                          .cache = (CTYPE_CACHE)op->attrs[0].i,
+                          .evict = (CTYPE_EVICT)op->attrs[1].i,
+                          .is_volatile = op->attrs[2].i},
+                other, out + reg);
+    }
+}
+
+void lower_store(Cg *cg, const Op *op) {
+    const Type *type = op_in(op, 1)->type;
+    const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+    uint32_t count = cg_count(type), width = op->attrs[2].i > 1 ? (uint32_t)op->attrs[2].i : 1;
+    Lv *ptr = cg_in(cg, op, 0), *values = cg_in(cg, op, 1), *mask = cg_in(cg, op, 2);
+    Lv owner = cg_owner(cg, type->layout);
+    for (uint32_t reg = 0; reg < count; reg += width) {
+        if (plan && plan->rep[reg] != reg)
+            continue;
+        cg_store(cg,
+                 &(Access){.space = SPACE_GLOBAL,
+                           .dtype = type->dtype,
+                           .width = width,
+                           .pointer = ptr[reg],
+                           .predicate = cg_and(cg, mask ? mask[reg] : NULL, owner),
+                           .cache = (CTYPE_CACHE)op->attrs[0].i,
+                           .evict = (CTYPE_EVICT)op->attrs[1].i},
+                 values + reg);
+    }
+}
+
+/* Barriers and shared memory */
+
+void cg_barrier(Cg *cg) {
+    if (cg->meta.num_warps == 1) {
+        Lv all = cg_i32(cg, -1);
+        cg_asm(cg, cg->t_void, "bar.warp.sync $0;", "r,~{memory}", &all, 1, ASM_CONVERGENT);
+    } else if (cg->meta.programs_per_cta == 1) {
+        cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
+    } else {
+        Lv args[] = {LLVMBuildAdd(cg->b, cg->slot, cg_i32(cg, 1), ""),
+                     cg_i32(cg, 32 * (int64_t)cg->meta.num_warps)};
+        cg_asm(cg, cg->t_void, "bar.sync $0, $1;", "r,n,~{memory}", args, 2, ASM_CONVERGENT);
+    }
+}
+
+void lower_barrier(Cg *cg, const Op *op) {
+    cg_barrier(cg);
+}
+
+/* Static, so that the passes' allocation of dynamic shared memory need not know of it. */
+Lv cg_scratch(Cg *cg, int64_t bytes) {
+    int64_t stride = (bytes + 15) & -16;
+    char name[32];
+    snprintf(name, sizeof name, "tilec_scratch_%u", cg->globals++);
+    LLVMTypeRef type = LLVMArrayType2(cg->t_i8, (uint64_t)(stride * cg->meta.programs_per_cta));
+    Lv array = LLVMAddGlobalInAddressSpace(cg->module, type, name, SPACE_SHARED);
+    LLVMSetLinkage(array, LLVMInternalLinkage);
+    LLVMSetInitializer(array, LLVMGetPoison(type));
+    LLVMSetAlignment(array, 16);
+    if (!cg->slot)
+        return array;
+    Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, stride), "");
+    return LLVMBuildGEP2(cg->entry, cg->t_i8, array, &offset, 1, "");
+}
+
+static Lv shared_base(Cg *cg) {
+    if (cg->shared)
+        return cg->shared;
+    Lv array = LLVMAddGlobalInAddressSpace(cg->module, LLVMArrayType2(cg->t_i8, 0), "tilec_shared",
+                                           SPACE_SHARED);
+    LLVMSetAlignment(array, 16);
+    LLVMSetLinkage(array, LLVMExternalLinkage);
+    cg->shared = array;
+    if (cg->slot) {
+        int64_t stride = cg->meta.shared_bytes / cg->meta.programs_per_cta;
+        Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, stride), "");
+        cg->shared = LLVMBuildGEP2(cg->entry, cg->t_i8, array, &offset, 1, "");
+    }
+    return cg->shared;
+}
+
+void lower_local_alloc(Cg *cg, const Op *op) {
+    Lv offset = cg_i32(cg, op->attrs[0].i);
+    cg_new(cg, &op->out[0])[0] = LLVMBuildGEP2(cg->b, cg->t_i8, shared_base(cg), &offset, 1, "");
+}
+
+/* How the registers of a distributed tile meet a buffer: per register the offset of its element, in
+ * elements, and which registers form one access. */
+typedef struct SharedAccess {
+    const Plan *plan; /* of the map from (register, thread) to offsets */
+    uint32_t width;
+    const uint32_t
+        *order;     /* registers by groups of `width` with consecutive offsets; one per element */
+    uint32_t count; /* entries of `order` */
+} SharedAccess;
+
+static uint32_t registers_for(const Layout *map, uint32_t offset, bool *found) {
+    for (uint32_t reg = 0; reg < 1u << map->bits[LAYOUT_REG]; reg++)
+        if (layout_reg_image(map, reg) == offset) {
+            *found = true;
+            return reg;
+        }
+    return 0;
+}
+
+/* The width is as many low offset bits as registers alone decide, up to 16 bytes. */
+static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buffer, int bytes) {
+    const Layout *offsets = layout_compose(cg->ctx, layout_invert(cg->ctx, buffer), dist);
+    SharedAccess access = {.plan = cg_plan(cg, offsets), .width = 1};
+    uint32_t lead[5] = {0};
+    int bits = 0;
+    while ((2 << bits) * bytes <= 16 && bits < 4) {
+        bool found = false;
+        lead[bits] = registers_for(offsets, 1u << bits, &found);
+        if (!found || (access.plan->thread_bits >> bits & 1))
+            break;
+        bits++;
+    }
+    access.width = 1u << bits;
+    uint32_t *order = ARENA_ARRAY(cg->arena, uint32_t, access.plan->count);
+    for (uint32_t reg = 0; reg < access.plan->count; reg++) {
+        uint32_t low = layout_reg_image(offsets, reg) & (access.width - 1);
+        if (access.plan->rep[reg] != reg || low)
+            continue;
+        for (uint32_t i = 0; i < access.width; i++) {
+            uint32_t member = reg;
+            for (int bit = 0; bit < bits; bit++)
+                member ^= i >> bit & 1 ? lead[bit] : 0;
+            order[access.count++] = access.plan->rep[member];
+        }
+    }
+    access.order = order;
+    return access;
+}
+
+static Lv shared_pointer(Cg *cg, const SharedAccess *access, Lv base, int bytes, uint32_t reg) {
+    Lv offset = cg_plan_at(cg, access->plan, reg);
+    if (bytes > 1) {
+        offset = LLVMBuildNUWMul(cg->b, offset, cg_i32(cg, bytes), "");
+        if (LLVMIsAInstruction(offset))
+            LLVMSetNSW(offset, true);
+    }
+    return LLVMBuildGEP2(cg->b, cg->t_i8, base, &offset, 1, "");
+}
+
+/* Pointers travel as integers. */
+static DType shared_dtype(const Type *type) {
+    return type->kind == TYPE_POINTER ? DT_I64 : type->dtype;
+}
+
+void lower_local_store(Cg *cg, const Op *op) {
+    const Type *type = op_in(op, 0)->type, *buffer = op_in(op, 1)->type;
+    int bytes = type_element_bytes(type);
+    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
+    Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1)), group[16];
+    Lv owner = cg_owner(cg, type->layout);
+    for (uint32_t i = 0; i < access.count; i += access.width) {
+        for (uint32_t k = 0; k < access.width; k++) {
+            group[k] = values[access.order[i + k]];
+            if (type->kind == TYPE_POINTER)
+                group[k] = LLVMBuildPtrToInt(cg->b, group[k], cg->t_i64, "");
+        }
+        cg_store(cg,
+                 &(Access){.space = SPACE_SHARED,
+                           .dtype = shared_dtype(type),
+                           .width = access.width,
+                           .pointer = shared_pointer(cg, &access, base, bytes, access.order[i]),
+                           .predicate = owner},
+                 group);
+    }
+}
+
+void lower_local_load(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type, *buffer = op_in(op, 0)->type;
+    int bytes = type_element_bytes(type);
+    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
+    Lv base = cg_scalar(cg, op_in(op, 0)), group[16], *out = cg_new(cg, &op->out[0]);
+    for (uint32_t i = 0; i < access.count; i += access.width) {
+        cg_load(cg,
+                &(Access){.space = SPACE_SHARED,
+                          .dtype = shared_dtype(type),
+                          .width = access.width,
+                          .pointer = shared_pointer(cg, &access, base, bytes, access.order[i])},
+                NULL, group);
+        for (uint32_t k = 0; k < access.width; k++)
+            out[access.order[i + k]] = type->kind == TYPE_POINTER
+                                           ? LLVMBuildIntToPtr(cg->b, group[k], cg->t_global, "")
+                                           : group[k];
+    }
+    for (uint32_t reg = 0; reg < access.plan->count; reg++)
+        out[reg] = out[access.plan->rep[reg]];
+}

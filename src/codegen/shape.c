@@ -1,0 +1,128 @@
+/* Constants, indices, and the ops that rearrange elements without touching them: for these the
+ * lowering only says which register of the operand each register of the result is. */
+#include "codegen/cg.h"
+#include "ir/interp.h"
+#include <stdio.h>
+
+/* Constants and indices */
+
+static void lower_constant(Cg *cg, const Op *op, Lv constant) {
+    const Value *out = &op->out[0];
+    Lv *regs = cg_new(cg, out);
+    for (uint32_t i = 0; i < cg_count(out->type); i++)
+        regs[i] = constant;
+}
+
+void lower_constant_int(Cg *cg, const Op *op) {
+    lower_constant(cg, op,
+                   LLVMConstInt(cg_type(cg, op->out[0].type), (uint64_t)op->attrs[0].i, true));
+}
+
+void lower_constant_float(Cg *cg, const Op *op) {
+    DType dtype = op->out[0].type->dtype;
+    uint64_t bits = float_to_bits(dtype, op->attrs[0].f);
+    LLVMTypeRef as_int = LLVMIntTypeInContext(cg->llvm, dtype_info[dtype].bits);
+    lower_constant(cg, op,
+                   LLVMConstBitCast(LLVMConstInt(as_int, bits, false), cg_dtype(cg, dtype)));
+}
+
+static Lv special_register(Cg *cg, const char *name, int64_t axis) {
+    char text[64];
+    snprintf(text, sizeof text, "llvm.nvvm.read.ptx.sreg.%s.%c", name, "xyz"[axis]);
+    return cg_intrinsic(cg, text, NULL, 0, NULL, 0);
+}
+
+void lower_program_id(Cg *cg, const Op *op) {
+    int64_t axis = op->attrs[0].i;
+    bool hidden = axis == 0 && cg->program_id0;
+    cg_new(cg, &op->out[0])[0] = hidden ? cg->program_id0 : special_register(cg, "ctaid", axis);
+}
+
+void lower_num_programs(Cg *cg, const Op *op) {
+    int64_t axis = op->attrs[0].i;
+    bool hidden = axis == 0 && cg->grid_x;
+    cg_new(cg, &op->out[0])[0] = hidden ? cg->grid_x : special_register(cg, "nctaid", axis);
+}
+
+void lower_range(Cg *cg, const Op *op) {
+    const Value *out = &op->out[0];
+    const Plan *plan = cg_plan(cg, out->type->layout);
+    Lv *regs = cg_new(cg, out);
+    for (uint32_t reg = 0; reg < plan->count; reg++) {
+        if (plan->rep[reg] != reg) {
+            regs[reg] = regs[plan->rep[reg]];
+            continue;
+        }
+        regs[reg] = cg_plan_at(cg, plan, reg);
+        if (op->attrs[0].i)
+            regs[reg] = LLVMBuildNSWAdd(cg->b, regs[reg], cg_i32(cg, op->attrs[0].i), "");
+    }
+}
+
+/* Shapes */
+
+void lower_splat(Cg *cg, const Op *op) {
+    lower_constant(cg, op, cg_scalar(cg, op_in(op, 0)));
+}
+
+static void same_registers(Cg *cg, const Op *op) {
+    cg_set(cg, &op->out[0], cg_get(cg, op_in(op, 0)));
+}
+
+void lower_expand_dims(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_reshape(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+/* Bases are permuted within themselves: every register keeps its element. */
+void lower_transpose(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_hint_divisible(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_hint_contiguous(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_hint_constant(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_broadcast(Cg *cg, const Op *op) {
+    const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
+    uint32_t repeated = 0;
+    for (int i = 0; i < to->rank; i++)
+        if (from->shape[i] != to->shape[i])
+            repeated |= layout_dim_mask(to->rank, to->shape, i);
+    Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
+    uint32_t count = cg_count(to), *map = ARENA_ARRAY(cg->arena, uint32_t, count);
+    if (!cg_match_registers(cg, to->layout, repeated, from->layout, map))
+        cg_unsupported_layout(cg, op);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = in[map[i]];
+}
+
+void lower_join(Cg *cg, const Op *op) {
+    Lv *out = cg_new(cg, &op->out[0]);
+    for (uint32_t i = 0; i < cg_count(op->out[0].type); i++)
+        out[i] = cg_in(cg, op, i & 1)[i >> 1];
+}
+
+void lower_split(Cg *cg, const Op *op) {
+    Lv *in = cg_in(cg, op, 0);
+    for (uint32_t half = 0; half < 2; half++) {
+        Lv *out = cg_new(cg, &op->out[half]);
+        for (uint32_t i = 0; i < cg_count(op->out[half].type); i++)
+            out[i] = in[2 * i + half];
+    }
+}
+
+void lower_assume(Cg *cg, const Op *op) {
+    cg_intrinsic(cg, "llvm.assume", NULL, 0, (Lv[]){cg_scalar(cg, op_in(op, 0))}, 1);
+}
