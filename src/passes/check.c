@@ -19,10 +19,7 @@ static Str print_module(const Module *module, Arena *arena) {
 }
 
 PassCheck check_begin(Func *func) {
-    Arena *scratch = &func_ctx(func)->scratch;
-    PassCheck check = {.mark = arena_mark(scratch)};
-    check.before = print_module(func->module, scratch);
-    return check;
+    return (PassCheck){print_module(func->module, &func_ctx(func)->arena)};
 }
 
 static Func *find_func(Module *module, Str name) {
@@ -98,9 +95,9 @@ static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, boo
     return ok;
 }
 
-bool check_end(PassCheck *check, Func *func, PassId pass, bool changed) {
+bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed) {
     Ctx *ctx = func_ctx(func);
-    Str after = print_module(func->module, &ctx->scratch);
+    Str after = print_module(func->module, &ctx->arena);
     bool differs = !str_eq(check->before, after);
     bool ok = module_verify(func->module) || broke(func, pass, "left invalid IR");
     if (ok && changed != differs)
@@ -109,6 +106,5 @@ bool check_end(PassCheck *check, Func *func, PassId pass, bool changed) {
                            : "said that it changed the IR and did not");
     if (ok)
         ok = check_in_sandbox(func, pass, check->before, after, changed);
-    arena_rewind(&ctx->scratch, check->mark);
     return ok;
 }

@@ -3,14 +3,13 @@
 #define TILEC_PASSES_CHECK_H
 #include "passes/passes.h"
 
-/* The function as it is before a pass; the text lives in the context's scratch arena. */
+/* The module as it is before a pass; texts live in the context's arena, until it goes. */
 typedef struct PassCheck {
-    ArenaMark mark;
     Str before;
 } PassCheck;
 
 PassCheck check_begin(Func *func);
 /* After the pass answered `changed`: reports every broken promise as an internal error that names
  * the pass, and is false then. Releases what check_begin took. */
-bool check_end(PassCheck *check, Func *func, PassId pass, bool changed);
+bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed);
 #endif

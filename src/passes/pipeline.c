@@ -14,7 +14,9 @@ const PassInfo pass_info[PASS_COUNT] = {
 /* simplify comes again after what leaves constants, copies or dead ops behind. Layouts are chosen
  * once, and what follows them works on shared memory. */
 static const PassId pipeline_order[] = {
-    PASS_simplify, PASS_unroll, PASS_simplify, PASS_licm, PASS_simplify, PASS_choose_warps,
+    PASS_simplify,      PASS_unroll,       PASS_simplify,        PASS_licm,
+    PASS_simplify,      PASS_choose_warps, PASS_choose_layouts,  PASS_fold_converts,
+    PASS_split_reduces, PASS_stage_shared, PASS_allocate_shared, PASS_place_barriers,
 };
 
 PassId pass_find(Str name) {
@@ -52,8 +54,6 @@ static bool run_pass(Func *func, PassId pass, unsigned position, const PipelineO
     /* A pass that reported an error owes nothing more; what it left is not looked at. */
     if (check && ok)
         ok = check_end(&contract, func, pass, changed);
-    else if (check)
-        arena_rewind(&func_ctx(func)->scratch, contract.mark);
     if (options && options->observe)
         options->observe(options->user, func, pass, position, changed, milliseconds);
     return ok;

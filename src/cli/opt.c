@@ -1,0 +1,155 @@
+/* `tilec opt`: passes over Tile IR as text, for tests and for looking at what a pass does. */
+#include "cli/cli.h"
+#include "passes/passes.h"
+#include "support/file.h"
+
+#include <stdio.h>
+
+typedef struct OptOptions {
+    const char *passes, *target, *output;
+    bool pipeline, check, list, spans, time;
+} OptOptions;
+
+static const Option opt_options[] = {
+    {'p', "passes", OPTION_TEXT, "NAMES", "run these passes, separated by commas, in this order",
+     offsetof(OptOptions, passes), 0, 0},
+    {0, "pipeline", OPTION_FLAG, NULL, "run the whole pipeline, after --passes if both are given",
+     offsetof(OptOptions, pipeline), 0, 0},
+    {0, "check", OPTION_FLAG, NULL, "hold every pass to its contract; see docs/passes.md",
+     offsetof(OptOptions, check), 0, 0},
+    {0, "target", OPTION_TEXT, "NAME", "compile functions that name no target for this one",
+     offsetof(OptOptions, target), 0, 0},
+    {'o', "output", OPTION_TEXT, "FILE", "write there instead of to standard output",
+     offsetof(OptOptions, output), 0, 0},
+    {0, "spans", OPTION_FLAG, NULL, "print the source place of every op",
+     offsetof(OptOptions, spans), 0, 0},
+    {0, "time", OPTION_FLAG, NULL, "tell what each pass did and how long it took",
+     offsetof(OptOptions, time), 0, 0},
+    {0, "list", OPTION_FLAG, NULL, "list the passes", offsetof(OptOptions, list), 0, 0},
+};
+
+static const CommandSpec opt_spec = {
+    .name = "opt",
+    .arguments = "[FILE]",
+    .description = "Reads Tile IR, verifies it, runs passes on every function and prints it.\n"
+                   "FILE - is standard input.",
+    .options = opt_options,
+    .option_count = sizeof opt_options / sizeof *opt_options,
+    .max_arguments = 1,
+};
+
+enum { MAX_INPUT_BYTES = 256 << 20 };
+
+typedef VEC(PassId) PassList;
+
+static int list_passes(void) {
+    for (int i = 0; i < PASS_COUNT; i++)
+        cli_printf("%-16s %s\n", pass_info[i].name, pass_info[i].summary);
+    return STATUS_OK;
+}
+
+static int unknown_pass(Ctx *ctx, Str name) {
+    Str names[PASS_COUNT];
+    for (int i = 0; i < PASS_COUNT; i++)
+        names[i] = str_from(pass_info[i].name);
+    const char *word = str_dup(&ctx->arena, name);
+    return cli_usage_error("unknown pass '%s'%s; see 'tilec opt --list'", word,
+                           options_suggestion(&ctx->arena, word, names, PASS_COUNT));
+}
+
+static int parse_passes(Ctx *ctx, const char *text, PassList *passes) {
+    while (text && *text) {
+        Str name = {text, strcspn(text, ",")};
+        PassId pass = pass_find(name);
+        if (pass == PASS_COUNT)
+            return unknown_pass(ctx, name);
+        vec_push(&ctx->arena, passes, pass);
+        text += name.len + (text[name.len] == ',');
+    }
+    return STATUS_OK;
+}
+
+static void report_pass(void *user, const Func *func, PassId pass, unsigned position, bool changed,
+                        double milliseconds) {
+    fprintf(stderr, "%.*s: %2u %-16s %-9s %8.3f ms\n", STR_ARG(func->name), position,
+            pass_info[pass].name, changed ? "changed" : "unchanged", milliseconds);
+}
+
+static int write_module(Ctx *ctx, const Module *module, const OptOptions *options) {
+    StrBuf text = strbuf(&ctx->arena);
+    module_print(module, &(PrintOptions){.spans = options->spans}, &text);
+    if (!options->output) {
+        cli_write(strbuf_str(&text));
+        return STATUS_OK;
+    }
+    int error = file_write(&ctx->arena, options->output, strbuf_str(&text), false);
+    if (!error)
+        return STATUS_OK;
+    fprintf(stderr, "tilec: error: cannot write '%s': %s\n", options->output,
+            file_error_text(&ctx->arena, error));
+    return STATUS_MACHINE;
+}
+
+static int run_on_module(Ctx *ctx, Module *module, const PassList *passes, const Target *target,
+                         const OptOptions *options) {
+    PipelineOptions pipeline = {.check = options->check,
+                                .observe = options->time ? report_pass : NULL};
+    bool ok = true;
+    for (Func *func = module->funcs; ok && func; func = func->next) {
+        if (target && func->capability == 0)
+            func->capability = target->capability;
+        ok = pipeline_run_passes(func, passes->data, (unsigned)passes->len, &pipeline) &&
+             (!options->pipeline || pipeline_run(func, &pipeline));
+    }
+    cli_print_diags(ctx);
+    return ok ? write_module(ctx, module, options) : STATUS_INPUT;
+}
+
+static int read_module(Ctx *ctx, const char *path, Module **module) {
+    Str text;
+    const char *name = strcmp(path, "-") ? path : "/dev/stdin";
+    int error = file_read(&ctx->arena, name, MAX_INPUT_BYTES, &text);
+    if (error) {
+        fprintf(stderr, "tilec: error: cannot read '%s': %s\n", path,
+                file_error_text(&ctx->arena, error));
+        return STATUS_INPUT;
+    }
+    *module = module_parse(ctx, source_add(&ctx->sources, str_from(path), text));
+    if (!*module)
+        cli_print_diags(ctx);
+    return *module ? STATUS_OK : STATUS_INPUT;
+}
+
+static const Target *find_target(Ctx *ctx, const char *name, int *status) {
+    const Target *target = name ? target_by_name(str_from(name)) : NULL;
+    if (!name || target)
+        return target;
+    Str *names = ARENA_ARRAY(&ctx->arena, Str, (size_t)target_count);
+    for (int i = 0; i < target_count; i++)
+        names[i] = str_from(target_table[i].name);
+    *status = cli_usage_error("unknown target '%s'%s", name,
+                              options_suggestion(&ctx->arena, name, names, (size_t)target_count));
+    return NULL;
+}
+
+int command_opt(Ctx *ctx, int argc, char **argv) {
+    OptOptions options = {0};
+    TextList arguments = {0};
+    PassList passes = {0};
+    Module *module = NULL;
+    OptionsResult parsed = options_parse(&opt_spec, &ctx->arena, argc, argv, &options, &arguments);
+    if (parsed != OPTIONS_OK)
+        return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
+    if (options.list)
+        return list_passes();
+    if (arguments.len == 0)
+        return cli_usage_error("no file given; see 'tilec opt --help'");
+    int status = parse_passes(ctx, options.passes, &passes);
+    if (status != STATUS_OK)
+        return status;
+    const Target *target = find_target(ctx, options.target, &status);
+    if (status != STATUS_OK)
+        return status;
+    status = read_module(ctx, arguments.data[0], &module);
+    return status == STATUS_OK ? run_on_module(ctx, module, &passes, target, &options) : status;
+}
