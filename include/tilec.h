@@ -1,5 +1,50 @@
+/* libtilec: compiles kernels written in the language of Triton's @triton.jit functions and launches
+ * them through the CUDA driver.
+ *
+ *     tile_context      configuration: cache, assembler, driver
+ *     tile_kernel       a compiled kernel: PTX, cubin, facts. Immutable
+ *     tile_device       a GPU with its primary context
+ *     tile_executable   a kernel loaded on a device. Immutable
+ *     tile_function     a kernel that is compiled when it is called, for the types and values of
+ * the call
+ *
+ * Conventions
+ *   - Functions that can fail return a tile_status. Outputs are written on success only, but
+ * diagnostics: where a function has a `diagnostics` parameter (NULL is allowed), it receives a list
+ * whenever there is something to say, be it errors, warnings or remarks, and NULL otherwise; the
+ * caller destroys it.
+ *   - Texts are pointer and length, need no terminating zero, and are copied when the library keeps
+ * them. Texts that the library returns are zero-terminated, too, and live as long as the object
+ * they come from.
+ *   - Option structs begin with their size: set it to sizeof of the struct, and what is not needed
+ * to zero. A library that is newer or older than the header takes what both know.
+ *   - Objects are destroyed by their owner, after everything that was made from them: executables
+ * before their device, all before the context. NULL is allowed in every destroy function.
+ *   - The library keeps no global state, never exits or aborts, and prints nothing.
+ *
+ * Threads: unless a function says otherwise, any thread may call it at any time, also on the same
+ * objects; only destroying an object must not overlap with its use. */
 #ifndef TILEC_H
 #define TILEC_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TILE_API __attribute__((visibility("default")))
+#else
+#define TILE_API
+#endif
+
+#define TILE_VERSION_MAJOR 0
+#define TILE_VERSION_MINOR 1
+#define TILE_VERSION_PATCH 0
+
+/* Status: X(name, value, text). */
 #define TILE_STATUSES(X)                                                                           \
     X(TILE_OK, 0, "success")                                                                       \
     X(TILE_ERROR_INVALID_ARGUMENT, 1, "an argument of the call is not valid")                      \
@@ -19,5 +64,327 @@ typedef enum tile_status {
     TILE_STATUSES(TILE_STATUS_ENUM)
 #undef TILE_STATUS_ENUM
 } tile_status;
-const char *tile_status_name(tile_status status);
+
+/* What a status means; static text. */
+TILE_API const char *tile_status_text(tile_status status);
+/* "0.1.0": of the library that is loaded. */
+TILE_API const char *tile_version(void);
+
+typedef struct tile_text {
+    const char *data;
+    size_t size;
+} tile_text;
+
+typedef struct tile_context tile_context;
+typedef struct tile_diagnostics tile_diagnostics;
+typedef struct tile_kernel tile_kernel;
+typedef struct tile_device tile_device;
+typedef struct tile_executable tile_executable;
+typedef struct tile_function tile_function;
+
+/* Contexts. They share nothing but the cache's folder, where they name the same. */
+
+typedef struct tile_context_options {
+    size_t size;
+    tile_text cache_folder; /* empty: TILEC_CACHE_DIR, XDG_CACHE_HOME/tilec, ~/.cache/tilec; "none":
+                               no cache */
+    uint64_t cache_max_bytes; /* 0: TILEC_CACHE_SIZE, 2 GiB */
+    tile_text ptxas;          /* empty: TILEC_PTXAS, CUDA_HOME, PATH; else the driver assembles */
+    tile_text cuda_library;   /* empty: TILEC_CUDA_LIBRARY, libcuda.so.1 */
+    size_t memory_limit;      /* bytes that one compilation may take; 0: no limit */
+} tile_context_options;
+
+/* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */
+TILE_API tile_status tile_context_create(const tile_context_options *options,
+                                         tile_context **context);
+TILE_API void tile_context_destroy(tile_context *context);
+
+/* Diagnostics: messages of the compiler, ptxas and the driver. */
+
+typedef enum tile_severity { TILE_REMARK, TILE_WARNING, TILE_ERROR } tile_severity;
+
+typedef struct tile_diagnostic {
+    size_t size;
+    tile_severity severity;
+    tile_text id;                                /* stable name of the message */
+    tile_text message;                           /* one line */
+    tile_text path;                              /* empty: concerns no place in a source */
+    uint32_t line, column, end_line, end_column; /* from 1; columns count bytes */
+    tile_text
+        rendered; /* as the command line prints it: place, source line, caret, notes and hints */
+} tile_diagnostic;
+
+TILE_API size_t tile_diagnostics_count(const tile_diagnostics *diagnostics);
+/* `diagnostic->size` must be set. */
+TILE_API tile_status tile_diagnostics_get(const tile_diagnostics *diagnostics, size_t index,
+                                          tile_diagnostic *diagnostic);
+/* All of them, as text and as a JSON array. */
+TILE_API tile_text tile_diagnostics_text(const tile_diagnostics *diagnostics);
+TILE_API tile_text tile_diagnostics_json(const tile_diagnostics *diagnostics);
+TILE_API void tile_diagnostics_destroy(tile_diagnostics *diagnostics);
+
+/* Compilation */
+
+typedef struct tile_named {
+    tile_text name, value;
+} tile_named;
+
+/* What a compilation can give besides PTX and cubin. */
+typedef enum tile_output {
+    TILE_OUTPUT_AST,       /* syntax tree */
+    TILE_OUTPUT_TIR,       /* Tile IR as elaborated */
+    TILE_OUTPUT_TIR_FINAL, /* Tile IR after all passes */
+    TILE_OUTPUT_LL_BEFORE, /* LLVM IR as generated */
+    TILE_OUTPUT_LL,        /* LLVM IR after LLVM's passes */
+    TILE_OUTPUT_PTX,
+    TILE_OUTPUT_CUBIN,
+    TILE_OUTPUT_SASS, /* needs nvdisasm or cuobjdump */
+    TILE_OUTPUT_META, /* the facts as JSON */
+} tile_output;
+
+#define TILE_WANT(output) (1u << (output))
+
+typedef struct tile_compile_options {
+    size_t size;
+    tile_text path; /* of the source; with `source` given, only its name in messages and imports */
+    tile_text source;        /* data NULL: `path` is read */
+    tile_text kernel;        /* empty: the file's only kernel */
+    tile_text signature;     /* "*fp32:16, i32, 1024": types and constexprs by position, or empty */
+    const tile_named *types; /* by name: {"x_ptr", "*fp32:16"}; these win over the signature */
+    size_t type_count;
+    const tile_named
+        *constexprs; /* by name, values as Python literals: {"BLOCK", "1024"}; these win too */
+    size_t constexpr_count;
+    const tile_text *search_paths; /* for imported files, after the source's own folder */
+    size_t search_path_count;
+    tile_text target;                        /* "sm_90a"; empty: what `device` is, else sm_90a */
+    tile_device *device;                     /* may be NULL; assembles when there is no ptxas */
+    int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
+    int32_t max_registers;                   /* of a thread; 0: no limit */
+    uint32_t want;         /* TILE_WANT(...) | ...; 0: PTX and cubin. PTX is always there */
+    tile_text dump_folder; /* every stage is written there; empty: none */
+    bool no_line_info;     /* leave source lines out of PTX and cubin */
+    bool no_cache;         /* neither read nor write the cache */
+} tile_compile_options;
+
+/* Compiles, or answers from the cache. */
+TILE_API tile_status tile_compile(tile_context *context, const tile_compile_options *options,
+                                  tile_kernel **kernel, tile_diagnostics **diagnostics);
+TILE_API void tile_kernel_destroy(tile_kernel *kernel);
+
+typedef struct tile_kernel_info {
+    size_t size;
+    tile_text name; /* of the entry in PTX and cubin */
+    tile_text target;
+    int32_t num_warps;        /* of a program */
+    int32_t programs_per_cta; /* see docs/runtime.md, "Several programs in a block" */
+    int32_t num_ctas;         /* blocks of a cluster */
+    int32_t threads;          /* of a block */
+    int32_t shared_bytes;     /* dynamic shared memory of a block */
+    bool has_grid_parameter;  /* one i32, the logical grid's x, follows the parameters */
+    bool assembled;           /* the facts from here to `occupancy` are known */
+    int32_t registers, stack_bytes, spill_store_bytes, spill_load_bytes; /* of a thread */
+    int32_t static_shared_bytes;                                         /* of a block */
+    int32_t blocks_per_sm;
+    double occupancy; /* resident warps by what an SM holds */
+    bool from_cache;
+    double compile_ms;  /* what tile_compile took */
+    size_t param_count; /* of the source, constexprs included */
+} tile_kernel_info;
+
+typedef struct tile_param_info {
+    size_t size;
+    tile_text name;
+    tile_text type;    /* "*fp32", "i32"; of a constexpr its value as a Python literal */
+    bool is_constexpr; /* not passed at launch */
+    bool equal_to_one; /* compiled for the value 1; still passed */
+    int64_t divisible; /* the launch promises a multiple of this */
+} tile_param_info;
+
+/* `info->size` must be set. */
+TILE_API tile_status tile_kernel_get_info(const tile_kernel *kernel, tile_kernel_info *info);
+TILE_API tile_status tile_kernel_get_param(const tile_kernel *kernel, size_t index,
+                                           tile_param_info *info);
+/* Empty when it was not wanted. */
+TILE_API tile_text tile_kernel_get_output(const tile_kernel *kernel, tile_output output);
+
+/* Devices. The first use of a device in a process makes its primary context, which takes time. */
+
+TILE_API tile_status tile_device_count(tile_context *context, int *count,
+                                       tile_diagnostics **diagnostics);
+TILE_API tile_status tile_device_open(tile_context *context, int ordinal, tile_device **device,
+                                      tile_diagnostics **diagnostics);
+TILE_API void tile_device_close(tile_device *device);
+
+typedef struct tile_device_info {
+    size_t size;
+    tile_text name;
+    tile_text target; /* empty: no target of this compiler runs there */
+    int32_t ordinal, major, minor, sm_count;
+    int32_t l2_bytes, shared_per_block;
+    uint64_t memory_bytes;
+    int32_t driver_version; /* 13000: CUDA 13.0 */
+} tile_device_info;
+
+TILE_API tile_status tile_device_get_info(const tile_device *device, tile_device_info *info);
+
+/* A CUstream; NULL is the default stream. */
+typedef void *tile_stream;
+/* A CUevent. */
+typedef void *tile_event;
+
+/* Device memory, streams and events, for programs that do not use CUDA otherwise. Addresses are
+ * CUdeviceptr. Copies are ordered by the stream; host memory must stay until it is synchronised. */
+TILE_API tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *address,
+                                          tile_diagnostics **diagnostics);
+TILE_API tile_status tile_memory_free(tile_device *device, uint64_t address);
+TILE_API tile_status tile_memory_write(tile_device *device, uint64_t to, const void *from,
+                                       size_t bytes, tile_stream stream);
+TILE_API tile_status tile_memory_read(tile_device *device, void *to, uint64_t from, size_t bytes,
+                                      tile_stream stream);
+TILE_API tile_status tile_memory_set(tile_device *device, uint64_t to, uint8_t value, size_t bytes,
+                                     tile_stream stream);
+TILE_API tile_status tile_stream_create(tile_device *device, tile_stream *stream);
+TILE_API tile_status tile_stream_destroy(tile_device *device, tile_stream stream);
+/* Waits; an error of a kernel that ran shows here. */
+TILE_API tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
+                                             tile_diagnostics **diagnostics);
+TILE_API tile_status tile_event_create(tile_device *device, tile_event *event);
+TILE_API tile_status tile_event_destroy(tile_device *device, tile_event event);
+TILE_API tile_status tile_event_record(tile_device *device, tile_event event, tile_stream stream);
+/* Waits for `end`. */
+TILE_API tile_status tile_event_elapsed(tile_device *device, tile_event begin, tile_event end,
+                                        float *milliseconds);
+
+/* Loading and launching */
+
+TILE_API tile_status tile_load(const tile_kernel *kernel, tile_device *device,
+                               tile_executable **executable, tile_diagnostics **diagnostics);
+TILE_API void tile_executable_destroy(tile_executable *executable);
+
+typedef struct tile_executable_info {
+    size_t size;
+    int32_t registers, local_bytes; /* of a thread, as the driver loaded it */
+    size_t param_count;             /* values that tile_launch takes */
+} tile_executable_info;
+
+TILE_API tile_status tile_executable_get_info(const tile_executable *executable,
+                                              tile_executable_info *info);
+
+/* Launches `grid` programs. params[i] points at the value of the i-th parameter that is no
+ * constexpr, as for cuLaunchKernel; the values are read before the call returns. A grid with a zero
+ * launches nothing. The device's context need not be current in the calling thread; when it is, the
+ * call costs what the driver's costs: nothing is allocated and no lock is taken. The promises of
+ * the signature (multiples of 16, values of 1) are the caller's to keep. */
+TILE_API tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
+                                 tile_stream stream, void *const *params, size_t param_count);
+
+/* Functions: compiled when called */
+
+/* Element types: X(name, Triton's name, bytes). */
+#define TILE_DTYPES(X)                                                                             \
+    X(TILE_I1, "i1", 1)                                                                            \
+    X(TILE_I8, "i8", 1)                                                                            \
+    X(TILE_I16, "i16", 2)                                                                          \
+    X(TILE_I32, "i32", 4)                                                                          \
+    X(TILE_I64, "i64", 8)                                                                          \
+    X(TILE_U8, "u8", 1)                                                                            \
+    X(TILE_U16, "u16", 2)                                                                          \
+    X(TILE_U32, "u32", 4)                                                                          \
+    X(TILE_U64, "u64", 8)                                                                          \
+    X(TILE_FP8E4NV, "fp8e4nv", 1)                                                                  \
+    X(TILE_FP8E5, "fp8e5", 1)                                                                      \
+    X(TILE_FP16, "fp16", 2)                                                                        \
+    X(TILE_BF16, "bf16", 2)                                                                        \
+    X(TILE_FP32, "fp32", 4)                                                                        \
+    X(TILE_FP64, "fp64", 8)
+
+typedef enum tile_dtype {
+    TILE_DTYPE_AUTO, /* of numbers: i32, else i64, else u64 by value; fp32; i1 */
+#define TILE_DTYPE_ENUM(name, text, bytes) name,
+    TILE_DTYPES(TILE_DTYPE_ENUM)
+#undef TILE_DTYPE_ENUM
+} tile_dtype;
+
+typedef enum tile_argument_kind {
+    TILE_ARGUMENT_POINTER,       /* address, with the type of what it points at */
+    TILE_ARGUMENT_INT,           /* integer */
+    TILE_ARGUMENT_FLOAT,         /* number */
+    TILE_ARGUMENT_CONSTEXPR,     /* text: a Python literal */
+    TILE_ARGUMENT_CONSTEXPR_INT, /* integer, without the way through text */
+} tile_argument_kind;
+
+typedef struct tile_argument {
+    tile_argument_kind kind;
+    tile_dtype type;
+    union {
+        uint64_t address;
+        int64_t integer; /* u64: its bits */
+        double number;
+        tile_text text;
+    } value;
+} tile_argument;
+
+static inline tile_argument tile_pointer(uint64_t address, tile_dtype element) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_POINTER;
+    argument.type = element;
+    argument.value.address = address;
+    return argument;
+}
+static inline tile_argument tile_int(int64_t value) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_INT;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.integer = value;
+    return argument;
+}
+static inline tile_argument tile_float(double value) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_FLOAT;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.number = value;
+    return argument;
+}
+static inline tile_argument tile_constexpr(tile_text literal) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_CONSTEXPR;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.text = literal;
+    return argument;
+}
+static inline tile_argument tile_constexpr_int(int64_t value) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_CONSTEXPR_INT;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.integer = value;
+    return argument;
+}
+
+enum { TILE_MAX_ARGUMENTS = 256 };
+
+/* Reads and parses the source. `options` as for tile_compile; signature, types and target stay
+ * empty, constexprs given here hold for every call. The context must outlive the function. */
+TILE_API tile_status tile_function_create(tile_context *context,
+                                          const tile_compile_options *options,
+                                          tile_function **function, tile_diagnostics **diagnostics);
+TILE_API void tile_function_destroy(tile_function *function);
+
+/* Calls the function: one argument for each parameter that the options did not set, in order. The
+ * instance for these types and values, specialised as Triton does (pointers and integers that are
+ * multiples of 16, integers equal to 1), is looked up without a lock; when it is missing it is
+ * taken from the cache or compiled, and other threads that need the same one meanwhile wait. */
+TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
+                                          const uint32_t grid[3], tile_stream stream,
+                                          const tile_argument *arguments, size_t argument_count,
+                                          tile_diagnostics **diagnostics);
+/* The instance that such a call would use, compiled if needed; it belongs to the function. */
+TILE_API tile_status tile_function_instance(tile_function *function, tile_device *device,
+                                            const tile_argument *arguments, size_t argument_count,
+                                            const tile_executable **executable,
+                                            tile_diagnostics **diagnostics);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -17,7 +17,7 @@ tile_status status_of(const Diags *diags) {
     return TILE_OK;
 }
 
-const char *tile_status_name(tile_status status) {
+const char *tile_status_text(tile_status status) {
     switch (status) {
 #define TILE_STATUS_CASE(name, value, text)                                                        \
     case name:                                                                                     \
