@@ -211,12 +211,52 @@ static bool load_contiguous(Access *access, Slot *out) {
     return true;
 }
 
+/* What the passes claim when they set the width of an access: see ops.def. Only lanes that are on
+ * count. */
+static const char *width_violation(const Access *access, uint32_t first, uint32_t other,
+                                   uint32_t step, uint32_t width) {
+    bool on = !access->mask || access->mask[first];
+    bool other_on = !access->mask || access->mask[other];
+    if (on != other_on)
+        return "the mask is not uniform";
+    if (!on)
+        return NULL;
+    if (access->addresses[first] % ((uint64_t)width * access->size) != 0)
+        return "the address is not aligned to it";
+    if (access->addresses[other] != access->addresses[first] + (uint64_t)step * access->size)
+        return "the addresses are not consecutive";
+    return NULL;
+}
+
+static void check_width(Access *access, int64_t claimed) {
+    const Layout *layout = access->pointer->layout;
+    if (claimed <= 1 || !layout)
+        return;
+    uint32_t width = (uint32_t)claimed, group = 0;
+    for (uint32_t bit = 0; 1u << bit < width; bit++)
+        group |= layout->basis[bit];
+    for (uint32_t i = 0; i < type_numel(access->pointer); i++) {
+        for (uint32_t step = 1; !(i & group) && step < width; step++) {
+            uint32_t other = i | layout_apply(layout, step, 0, 0, 0);
+            if (access->address_undef && (access->address_undef[i] || access->address_undef[other]))
+                continue;
+            const char *violation = width_violation(access, i, other, step, width);
+            if (!violation)
+                continue;
+            finding(access->run, access->op, interp_width, access->verb, width, violation,
+                    finding_place(access->run, access->pointer, other));
+            return;
+        }
+    }
+}
+
 void interp_load(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *mask = has_operand(op, 1) ? in_slot(run, op, 1) : NULL;
     const Slot *other = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     Slot *out = new_result(run, op, 0);
     Access access = access_begin(run, op, "load", false, mask);
+    check_width(&access, op->attrs[3].i);
     if (load_contiguous(&access, out))
         return;
     fill_lanes(out, other, access.size);
@@ -233,6 +273,7 @@ void interp_store(Run *run, const Inst *inst) {
     const Slot *value = in_slot(run, op, 1);
     const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     Access access = access_begin(run, op, "store", true, mask);
+    check_width(&access, op->attrs[2].i);
     for (uint32_t i = 0; i < value->n && !run->stopped; i++) {
         if (!lane_on(&access, i))
             continue;

@@ -389,6 +389,45 @@ static void test_specialisation_is_checked(void **state) {
     }
 }
 
+static const char *width_message(int64_t offset, int64_t n, const char *pointers) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "layout #A = {reg = [1, 2], lane = [4, 0, 0, 0, 0]}\n"
+             "func @k(%%x: ptr<f32>, %%n: i32) {num_warps = 1, has_layouts = true} {\n"
+             "  %%i = range {start = 0} : tile<8xi32, #A>\n"
+             "  %%two = constant_int {value = 2} : tile<8xi32, #A>\n"
+             "  %%j = muli %%i, %%two : tile<8xi32, #A>\n"
+             "  %%ns = splat %%n : tile<8xi32, #A>\n"
+             "  %%m = cmpi %%i, %%ns {pred = slt} : tile<8xi1, #A>\n"
+             "  %%xs = splat %%x : tile<8xptr<f32>, #A>\n"
+             "  %%p = addptr %%xs, %s : tile<8xptr<f32>, #A>\n"
+             "  %%v = load %%p, %%m {width = 4} : tile<8xf32, #A>\n"
+             "  return\n"
+             "}\n",
+             pointers);
+    static char copy[512];
+    float x[32] = {0};
+    TextRun t = text_begin(text);
+    text_array(&t, x, sizeof x);
+    t.args[0].byte_offset = offset;
+    text_int(&t, n);
+    bool passed = text_run(&t);
+    snprintf(copy, sizeof copy, "%s", text_messages(&t));
+    text_end(&t);
+    return passed ? NULL : copy;
+}
+
+/* The passes claim that four elements may be loaded at once. */
+static void test_wide_accesses_are_checked(void **state) {
+    assert_null(width_message(16, 8, "%i"));
+    assert_null(width_message(0, 4, "%i"));
+    assert_non_null(strstr(width_message(0, 5, "%i"),
+                           "this load claims to access 4 elements at once, but the mask is not "
+                           "uniform; program (0, 0, 0), element (5)"));
+    assert_non_null(strstr(width_message(4, 8, "%i"), "the address is not aligned to it"));
+    assert_non_null(strstr(width_message(0, 8, "%j"), "the addresses are not consecutive"));
+}
+
 static void test_endless_loops_end(void **state) {
     TextRun t = text_begin("func @k(%n: i32) {\n"
                            "  %c = constant_int {value = 1} : i1\n"
@@ -468,6 +507,7 @@ int main(void) {
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_hints_are_checked),
         cmocka_unit_test(test_specialisation_is_checked),
+        cmocka_unit_test(test_wide_accesses_are_checked),
         cmocka_unit_test(test_endless_loops_end),
         cmocka_unit_test(test_steps_of_zero),
         cmocka_unit_test(test_prints),
