@@ -135,6 +135,19 @@ const Layout *layout_drop_bits(Ctx *ctx, const Layout *layout, uint32_t mask) {
     return layout_get(ctx, &out);
 }
 
+const Layout *layout_insert_bits(Ctx *ctx, const Layout *layout, int first, int count) {
+    Layout out = {.out_bits = (uint8_t)(layout->out_bits + count)};
+    uint32_t below = (1u << first) - 1;
+    for (int i = 0; i < count; i++)
+        append(&out, LAYOUT_REG, 1u << (first + i));
+    for (int dim = 0; dim < LAYOUT_DIMS; dim++)
+        for (int i = 0; i < layout->bits[dim]; i++) {
+            uint32_t basis = layout_bases(layout, (LayoutDim)dim)[i];
+            append(&out, (LayoutDim)dim, (basis & below) | (basis & ~below) << count);
+        }
+    return layout_get(ctx, &out);
+}
+
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis) {
     uint32_t ones = (uint32_t)(shape[axis] - 1);
     return ones << first_index_bit(rank, shape, axis);

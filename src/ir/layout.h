@@ -63,6 +63,9 @@ const Layout *layout_transpose(Ctx *ctx, const Layout *layout, int rank, const i
  * lane and warp bases stay as zeros (replicated). Slice, reduction, and the operand of a broadcast.
  */
 const Layout *layout_drop_bits(Ctx *ctx, const Layout *layout, uint32_t mask);
+/* The inverse: `count` index bits from `first` on come in, held by the lowest registers of every
+ * thread. */
+const Layout *layout_insert_bits(Ctx *ctx, const Layout *layout, int first, int count);
 /* The index bits of dimension `axis` of a row-major shape, as a mask. */
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis);
 /* join: a new lowest dimension of size 2 held in the lowest register bit; split is its inverse. */
@@ -130,9 +133,14 @@ typedef enum LayoutConversion {
 } LayoutConversion;
 LayoutConversion layout_classify(const Layout *dst, const Layout *src);
 
-/* Consecutive elements (power of two) that a thread holds in consecutive low registers and that are
- * consecutive in the index: the widest vector access the layout allows, at most `limit`. */
-int layout_vector(const Layout *layout, int limit);
+/* Elements (power of two, at most `limit`) that a thread holds in consecutive low registers and
+ * that are consecutive along the dimension whose lowest index bit is `first_bit`: the widest vector
+ * access the layout allows there. */
+int layout_run(const Layout *layout, int first_bit, int limit);
+/* The same along the index itself. */
+static inline int layout_vector(const Layout *layout, int limit) {
+    return layout_run(layout, 0, limit);
+}
 
 /* Shared memory. `shared` maps element offsets to indices (bijective), `element_bytes` in 1..16. */
 

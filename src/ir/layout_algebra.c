@@ -178,16 +178,15 @@ LayoutConversion layout_classify(const Layout *dst, const Layout *src) {
     return worst;
 }
 
-int layout_vector(const Layout *layout, int limit) {
+int layout_run(const Layout *layout, int first_bit, int limit) {
     int n = layout_in_bits(layout), bits = 0;
-    while (bits < layout->bits[LAYOUT_REG] && (2 << bits) <= limit &&
-           layout->basis[bits] == 1u << bits)
+    while (bits < layout->bits[LAYOUT_REG] && (2 << bits) <= limit && first_bit + bits < 32 &&
+           layout->basis[bits] == 1u << (first_bit + bits))
         bits++;
-    /* Any other base that touches the low bits would permute the elements of some vectors. */
+    /* Any other base that touches these bits would permute the elements of some vectors; bases
+     * given up here hold one bit above those that stay. */
     for (int i = 0; i < n; i++)
-        while (bits > 0 && i >= bits && layout->basis[i] & ((1u << bits) - 1))
+        while (bits > 0 && i >= bits && layout->basis[i] >> first_bit & ((1u << bits) - 1))
             bits--;
-    /* Bases given up are themselves others now: they are single bits above the rest, so no recheck.
-     */
     return 1 << bits;
 }

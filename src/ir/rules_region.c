@@ -99,7 +99,10 @@ static bool want_width(Ctx *ctx, const Op *op, int attr, const Type *value) {
         return true;
     if (width < 0 || (width & (width - 1)) || width * type_element_bytes(value) > 16 || width > 16)
         return rule_bad_attr(ctx, op, attr, "a power of two of at most 16 bytes");
-    return (value->layout && layout_vector(value->layout, (int)width) >= width) ||
+    /* Along whichever dimension the lowest register enumerates. */
+    const Layout *layout = value->layout;
+    int first = layout && layout->basis[0] ? __builtin_ctz(layout->basis[0]) : 0;
+    return (layout && layout_run(layout, first, (int)width) >= width) ||
            rule_bad_attr(ctx, op, attr, "at most the consecutive elements that the layout holds");
 }
 

@@ -205,15 +205,15 @@ static void test_move(void **state) {
     }
 }
 
-static int widest_vector(const Layout *l, int limit) {
+static int widest_run(const Layout *l, int first_bit, int limit) {
     int best = 1;
-    for (int v = 2; v <= limit && v <= 1 << l->bits[LAYOUT_REG]; v *= 2) {
+    for (uint32_t v = 2; v <= (uint32_t)limit && v <= 1u << l->bits[LAYOUT_REG]; v *= 2) {
         for (uint32_t p = 0; p < points(l); p++) {
-            uint32_t first = apply(l, p & ~((uint32_t)v - 1));
-            if (first % (uint32_t)v || apply(l, p) != first + p % (uint32_t)v)
+            uint32_t first = apply(l, p & ~(v - 1));
+            if ((first >> first_bit) % v || apply(l, p) != first + (p % v << first_bit))
                 return best;
         }
-        best = v;
+        best = (int)v;
     }
     return best;
 }
@@ -222,8 +222,10 @@ static void test_vector(void **state) {
     Ctx *ctx = *state;
     static const uint8_t bits[LAYOUT_DIMS] = {2, 1, 1, 0};
     FOR_ALL_LAYOUTS(l, ctx, bits, 3)
-    for (int limit = 1; limit <= 8; limit *= 2)
-        assert_int_equal(layout_vector(l, limit), widest_vector(l, limit));
+    for (int limit = 1; limit <= 8; limit *= 2) {
+        assert_int_equal(layout_vector(l, limit), widest_run(l, 0, limit));
+        assert_int_equal(layout_run(l, 1, limit), widest_run(l, 1, limit));
+    }
 }
 
 /* Triton's definition: within each dimension registers, then lanes, then warps, then repetition. */
@@ -335,6 +337,11 @@ static void test_drop_bits(void **state) {
         for (int axis = 0; axis < 3; axis++) {
             const Layout *l = random_permutation(ctx, &rng, bits, 6);
             uint32_t mask = layout_dim_mask(3, shape, axis);
+            int first = __builtin_ctz(mask), count = __builtin_popcount(mask);
+            const Layout *inserted = layout_insert_bits(ctx, l, first, count);
+            assert_ptr_equal(layout_drop_bits(ctx, inserted, mask), l);
+            for (uint32_t i = 0; i < 1u << count; i++)
+                assert_int_equal(apply(inserted, i), i << first);
             const Layout *slice = layout_drop_bits(ctx, l, mask);
             assert_int_equal(slice->bits[LAYOUT_LANE], l->bits[LAYOUT_LANE]);
             assert_int_equal(slice->bits[LAYOUT_WARP], l->bits[LAYOUT_WARP]);

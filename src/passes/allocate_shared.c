@@ -1,0 +1,179 @@
+/* allocate-shared: offsets of shared buffers.
+ *
+ *     %s = local_alloc {offset = -1}   ->   %s = local_alloc {offset = 0}
+ *     ...                                   ...
+ *     %t = local_alloc {offset = -1}        %t = local_alloc {offset = 16384}
+ *
+ * A buffer lives from its first to its last access, and through every loop that has an access but
+ * not its local_alloc. Buffers that never live at once may share bytes, but sharing orders their
+ * accesses by barriers: so every buffer has bytes of its own as long as they all fit in the
+ * program's share of an SM that is full of threads, since less would not let more programs run.
+ * Beyond, the largest buffers are placed first, each at the lowest offset that no buffer living at
+ * the same time has.
+ *
+ * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
+ * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
+ * looks at offsets. */
+#include "ir/ptrmap.h"
+#include "ir/target.h"
+#include "passes/passes.h"
+#include "support/vec.h"
+#include <stdlib.h>
+
+enum { SMALL_ALIGNMENT = 16, LARGE_ALIGNMENT = 128 };
+
+typedef struct Buffer {
+    Op *alloc;
+    int64_t bytes, offset;
+    uint32_t first, last; /* positions of the accesses, inclusive */
+} Buffer;
+
+typedef struct Allocation {
+    Arena *arena;
+    PtrMap start, end; /* position of ops + 1; end: of the last op inside */
+    VEC(Buffer) buffers;
+} Allocation;
+
+static uint32_t number_ops(Allocation *allocation, Block *block, uint32_t position) {
+    block_for_each (op, block) {
+        ptrmap_set(&allocation->start, op, (void *)(uintptr_t)++position);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            position = number_ops(allocation, op->regions[i], position);
+        ptrmap_set(&allocation->end, op, (void *)(uintptr_t)position);
+    }
+    return position;
+}
+
+static uint32_t position_of(const PtrMap *map, const Op *op) {
+    return (uint32_t)(uintptr_t)ptrmap_get(map, op);
+}
+
+static int64_t align_up(int64_t bytes, int64_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+static int64_t alignment_of(const Buffer *buffer) {
+    return buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
+}
+
+static void collect_buffer(Allocation *allocation, Op *alloc) {
+    const Type *type = op_out(alloc)->type;
+    Buffer buffer = {.alloc = alloc, .bytes = type_numel(type) * type_element_bytes(type)};
+    buffer.first = buffer.last = position_of(&allocation->start, alloc);
+    bool used = false;
+    value_for_each_use (use, op_out(alloc)) {
+        /* The outermost loop or branch around the access that the buffer is older than. */
+        const Op *around = op_ancestor_in(use->user, alloc->block);
+        bool loop = false;
+        for (const Op *op = use->user; op != around; op = op->block->parent)
+            loop |= op->block->parent->code == OP_for || op->block->parent->code == OP_while;
+        const Op *extent = loop ? around : use->user;
+        uint32_t first = position_of(&allocation->start, extent);
+        uint32_t last = position_of(&allocation->end, extent);
+        buffer.first = !used || first < buffer.first ? first : buffer.first;
+        buffer.last = !used || last > buffer.last ? last : buffer.last;
+        used = true;
+    }
+    vec_push(allocation->arena, &allocation->buffers, buffer);
+}
+
+static void collect_buffers(Allocation *allocation, Block *block) {
+    block_for_each (op, block) {
+        if (op->code == OP_local_alloc)
+            collect_buffer(allocation, op);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            collect_buffers(allocation, op->regions[i]);
+    }
+}
+
+static int64_t place_apart(Allocation *allocation) {
+    int64_t end = 0;
+    vec_for_each (buffer, &allocation->buffers) {
+        buffer->offset = align_up(end, alignment_of(buffer));
+        end = buffer->offset + buffer->bytes;
+    }
+    return end;
+}
+
+static bool live_together(const Buffer *a, const Buffer *b) {
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static int larger_first(const void *a, const void *b) {
+    const Buffer *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The lowest offset clear of the first `placed` buffers: past one of them, or 0. */
+static int64_t lowest_offset(const Allocation *allocation, size_t placed, const Buffer *buffer) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < placed;) {
+        const Buffer *other = &allocation->buffers.data[i++];
+        bool clash = live_together(buffer, other) && offset < other->offset + other->bytes &&
+                     other->offset < offset + buffer->bytes;
+        if (!clash)
+            continue;
+        offset = align_up(other->offset + other->bytes, alignment_of(buffer));
+        i = 0; /* past this one, perhaps into another */
+    }
+    return offset;
+}
+
+static int64_t place_by_lifetime(Allocation *allocation) {
+    int64_t end = 0;
+    qsort(allocation->buffers.data, allocation->buffers.len, sizeof(Buffer), larger_first);
+    for (size_t i = 0; i < allocation->buffers.len; i++) {
+        Buffer *buffer = &allocation->buffers.data[i];
+        buffer->offset = lowest_offset(allocation, i, buffer);
+        if (buffer->offset + buffer->bytes > end)
+            end = buffer->offset + buffer->bytes;
+    }
+    return end;
+}
+
+/* Reports a program that needs more than a CTA may have, at its largest buffer. */
+static bool check_limit(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
+    while (func->programs_per_cta > 1 && bytes * func->programs_per_cta > target->shared_per_block)
+        func->programs_per_cta /= 2;
+    if (bytes <= target->shared_per_block)
+        return true;
+    const Buffer *largest = &allocation->buffers.data[0];
+    vec_for_each (buffer, &allocation->buffers)
+        largest = buffer->bytes > largest->bytes ? buffer : largest;
+    Ctx *ctx = func_ctx(func);
+    ctx_diag(ctx, largest->alloc->span, shared_exceeded, STR_ARG(func->name), (long long)bytes,
+             target->name, target->shared_per_block, (long long)largest->bytes);
+    diag_hint(&ctx->diags, "make the blocks smaller, or choose num_warps so that rows stay within "
+                           "warps");
+    return false;
+}
+
+bool pass_allocate_shared(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    const Target *target = target_by_capability(func->capability);
+    if (!target)
+        return ctx_diag(ctx, func->span, pass_target, "allocate-shared", func->capability);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Allocation allocation = {
+        .arena = &ctx->scratch, .start = {.arena = &ctx->scratch}, .end = {.arena = &ctx->scratch}};
+    number_ops(&allocation, func->body, 0);
+    collect_buffers(&allocation, func->body);
+    int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
+    int64_t share = (int64_t)target->shared_per_sm * threads / target->threads_per_sm;
+    int64_t bytes = place_apart(&allocation);
+    if (bytes > share)
+        bytes = place_by_lifetime(&allocation);
+    bool changed = false;
+    if (check_limit(func, &allocation, target, bytes)) {
+        changed = func->shared_bytes != bytes;
+        func->shared_bytes = (int32_t)bytes;
+        vec_for_each (buffer, &allocation.buffers) {
+            changed |= buffer->alloc->attrs[0].i != buffer->offset;
+            buffer->alloc->attrs[0].i = buffer->offset;
+        }
+    }
+    arena_rewind(&ctx->scratch, mark);
+    return changed;
+}

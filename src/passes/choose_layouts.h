@@ -1,0 +1,67 @@
+/* What the files of choose-layouts share: the accesses of a function and the layouts decided so
+ * far. Private to src/passes. */
+#ifndef TILEC_PASSES_CHOOSE_LAYOUTS_H
+#define TILEC_PASSES_CHOOSE_LAYOUTS_H
+#include "ir/ptrmap.h"
+#include "passes/facts.h"
+#include "passes/layout_rules.h"
+
+/* A load, store or atomic of a tile. */
+typedef struct Access {
+    Op *op;
+    const Type *type;        /* of the pointers */
+    int fastest;             /* dimension along which addresses are consecutive */
+    int width;               /* elements along it that one access may take */
+    bool scattered;          /* addresses are consecutive along no dimension */
+    const Layout *coalesced; /* best for the access alone */
+} Access;
+
+/* How a tile value gets its layout. */
+typedef enum Origin {
+    ORIGIN_NONE,       /* not a tile */
+    ORIGIN_RECOMPUTED, /* made again in every layout that is asked for */
+    ORIGIN_HOME        /* computed in one layout, converted where another is asked for */
+} Origin;
+
+typedef struct Choice {
+    Ctx *ctx;
+    Func *func;
+    Arena *arena;
+    int num_warps;
+    const Facts *facts;
+    Access *accesses;
+    uint32_t naccesses;
+    PtrMap access_of; /* op to Access */
+    /* By value id: */
+    Value **values;
+    uint32_t nvalues;
+    Origin *origin;
+    const Layout **home;   /* NULL: undecided */
+    const Layout **demand; /* what a user asks for, the last in the program; NULL: nothing */
+} Choice;
+
+/* Finds the accesses and their coalesced layouts. */
+void choose_accesses(Choice *choice);
+/* The access would rather be made in `other`, where its operands or users are, than in its
+ * coalesced layout with a conversion. */
+bool choose_prefers(const Choice *choice, const Access *access, const Layout *other);
+/* Elements per instruction in this layout. */
+int choose_width(const Access *access, const Layout *layout);
+
+/* Decides origin and home of every tile value. */
+void choose_homes(Choice *choice);
+/* The layout a store, atomic, reduce or scan wants its operands in; NULL while that is undecided.
+ */
+const Layout *choose_working_layout(const Choice *choice, const Op *op);
+
+/* Retypes values, recomputes and converts operands. */
+void choose_materialise(Choice *choice);
+
+static inline bool op_is_access(const Op *op) {
+    return op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw ||
+           op->code == OP_atomic_cas;
+}
+static inline Access *choose_access(const Choice *choice, const Op *op) {
+    return op_is_access(op) ? ptrmap_get(&choice->access_of, op) : NULL;
+}
+#endif

@@ -1,0 +1,51 @@
+/* How layouts pass through ops, and the layouts that accesses and products ask for. Private to
+ * src/passes.
+ *
+ * An op passes layouts on when the layout of one side determines that of the other: elementwise
+ * ops, and ops that only change shapes. None of the functions reads a layout from a type, so that
+ * they serve before layouts are chosen as well. */
+#ifndef TILEC_PASSES_LAYOUT_RULES_H
+#define TILEC_PASSES_LAYOUT_RULES_H
+#include "ir/ir.h"
+
+/* The layout operand `index` must have so that `op` gives results in `result`; NULL for scalars,
+ * for ops that do not pass layouts on, and when no operand layout gives this one (join). */
+const Layout *layout_of_operand(Ctx *ctx, const Op *op, uint32_t index, const Layout *result);
+/* The layout of the results when operand 0 (or every tile operand) has `operand`; NULL when that
+ * does not determine it (broadcast), or when no result layout fits (split). */
+const Layout *layout_of_result(Ctx *ctx, const Op *op, const Layout *operand);
+bool op_passes_layouts(const Op *op);
+
+/* Consecutive lanes on consecutive vectors of `vector` elements along dimension `fastest`, then
+ * along the others from the last to the first; warps along the first dimensions, those in
+ * `warps_last` (a mask of dimensions) at the end, those in `warps_never` not at all; what remains
+ * in registers. Lanes and warps beyond the tile repeat it. */
+typedef struct CoalescedShape {
+    int rank;
+    const int64_t *shape;
+    int fastest;
+    int64_t vector;
+    int num_warps;
+    unsigned warps_last, warps_never;
+} CoalescedShape;
+const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted);
+/* The same with what is usual where nothing asks for more: the last dimension, up to four elements.
+ */
+const Layout *layout_default(Ctx *ctx, const Type *type, int num_warps);
+
+/* The accumulator of a dot computed by multiply-adds: registers 4 x 4 where the tile is large
+ * enough, lanes and warps about square. */
+const Layout *layout_dot_accumulator(Ctx *ctx, const Type *acc, int num_warps);
+/* Operand 0 or 1 of such a dot: what a thread needs for its part of the accumulator, all of K. */
+const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type *acc,
+                                 const Type *operand, int index);
+/* A layout in which a scan along `axis` stays within warps and meets its elements in the order
+ * registers, lanes, registers (from the lowest index bit): `layout` itself if it is one. */
+const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, int axis,
+                              int num_warps);
+
+/* Copies the chain of CHEAP ops that makes `value` so that it comes in `layout`; NULL, and nothing
+ * built, if the chain has more than `budget` ops or other roots than constants, ranges and scalars.
+ */
+Value *value_recompute(Value *value, const Layout *layout, unsigned budget);
+#endif

@@ -1,0 +1,183 @@
+/* place-barriers: barriers between accesses to shared memory that conflict, and only there.
+ *
+ *     local_store %a, %s                   local_store %a, %s
+ *     %b = local_load %s           ->      barrier
+ *                                          %b = local_load %s
+ *
+ * Two accesses conflict if their bytes overlap, at least one writes, and no barrier is between
+ * them. Accesses that no barrier has ordered yet are pending; they flow forward through the
+ * structured control flow and around loops to a fixed point. A barrier goes right before an access
+ * that conflicts with a pending one. What is pending when a loop is entered and conflicts with an
+ * access in it is ordered by a barrier before the loop, not by one in every iteration.
+ *
+ * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
+#include "passes/passes.h"
+#include "support/vec.h"
+
+typedef struct Pending {
+    const Op *alloc;
+    int64_t first, end; /* bytes */
+    bool writes;
+} Pending;
+
+typedef VEC(Pending) PendingSet;
+
+typedef struct Placement {
+    Arena *arena;
+    bool changed;
+} Placement;
+
+static bool overlap(const Pending *a, const Pending *b) {
+    if (a->first < 0 || b->first < 0)
+        return a->alloc == b->alloc;
+    return a->first < b->end && b->first < a->end;
+}
+
+static bool conflicts(const PendingSet *set, const Pending *access) {
+    for (size_t i = 0; i < set->len; i++)
+        if ((set->data[i].writes || access->writes) && overlap(&set->data[i], access))
+            return true;
+    return false;
+}
+
+/* True if it was not there. */
+static bool add(Placement *placement, PendingSet *set, Pending access) {
+    for (size_t i = 0; i < set->len; i++)
+        if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes)
+            return false;
+    vec_push(placement->arena, set, access);
+    return true;
+}
+
+static bool add_all(Placement *placement, PendingSet *set, const PendingSet *more) {
+    bool grew = false;
+    for (size_t i = 0; i < more->len; i++)
+        grew |= add(placement, set, more->data[i]);
+    return grew;
+}
+
+static PendingSet copy_of(Placement *placement, const PendingSet *set) {
+    PendingSet copy = {0};
+    add_all(placement, &copy, set);
+    return copy;
+}
+
+/* The buffer an op touches; false if none. */
+static bool access_of(const Op *op, Pending *access) {
+    if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
+        return false;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *buffer = op_in(op, i);
+        if (buffer->type->kind != TYPE_BUFFER)
+            continue;
+        const Op *alloc = buffer->def;
+        int64_t offset = alloc->attrs[0].i;
+        int64_t bytes = type_numel(buffer->type) * type_element_bytes(buffer->type);
+        *access = (Pending){alloc, offset, offset + bytes, op_has(op, LWRITES)};
+        return true;
+    }
+    return false;
+}
+
+/* Accesses that may run before any barrier when the block is entered; true if one may leave it so.
+ */
+static bool exposed(Placement *placement, Block *block, PendingSet *set) {
+    block_for_each (op, block) {
+        Pending access;
+        if (op_has(op, SYNC))
+            return false;
+        if (access_of(op, &access))
+            add(placement, set, access);
+        if (op->code == OP_if) {
+            bool first = exposed(placement, op->regions[0], set);
+            bool second = exposed(placement, op->regions[1], set);
+            if (!first && !second)
+                return false;
+        } else if (op->code == OP_while) {
+            /* The first region always runs. */
+            if (!exposed(placement, op->regions[0], set))
+                return false;
+            exposed(placement, op->regions[1], set);
+        } else if (op->code == OP_for) {
+            exposed(placement, op->regions[0], set);
+        }
+    }
+    return true;
+}
+
+static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
+    Builder builder = builder_before(op);
+    build_barrier(&builder);
+    pending->len = 0;
+    placement->changed = true;
+}
+
+static void place_in_block(Placement *placement, Block *block, PendingSet *pending);
+
+/* One way around the loop; leaves what is pending at its exit. */
+static PendingSet around(Placement *placement, Op *loop, const PendingSet *entry) {
+    PendingSet pending = copy_of(placement, entry);
+    place_in_block(placement, loop->regions[0], &pending);
+    if (loop->code == OP_while) {
+        PendingSet exit = copy_of(placement, &pending);
+        place_in_block(placement, loop->regions[1], &pending);
+        add_all(placement, &pending, &exit);
+    }
+    return pending;
+}
+
+/* First what one iteration leaves to the next, then what stands before the loop. */
+static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
+    PendingSet carried = {0};
+    while (true) {
+        PendingSet out = around(placement, loop, &carried);
+        if (!add_all(placement, &carried, &out))
+            break;
+    }
+    PendingSet met = {0};
+    bool passes = exposed(placement, loop->regions[0], &met);
+    if (loop->code == OP_while && passes)
+        exposed(placement, loop->regions[1], &met);
+    for (size_t i = 0; i < met.len; i++)
+        if (conflicts(pending, &met.data[i])) {
+            barrier_before(placement, loop, pending);
+            break;
+        }
+    /* What did not conflict stays pending on the paths that meet no barrier. */
+    PendingSet entry = copy_of(placement, pending);
+    add_all(placement, &entry, &carried);
+    PendingSet out = around(placement, loop, &entry);
+    if (loop->code == OP_while)
+        pending->len = 0; /* the condition has run at least once */
+    add_all(placement, pending, &out);
+}
+
+static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
+    block_for_each (op, block) {
+        Pending access;
+        if (op_has(op, SYNC)) {
+            pending->len = 0;
+        } else if (access_of(op, &access)) {
+            if (conflicts(pending, &access))
+                barrier_before(placement, op, pending);
+            add(placement, pending, access);
+        } else if (op->code == OP_if) {
+            PendingSet other = copy_of(placement, pending);
+            place_in_block(placement, op->regions[0], pending);
+            place_in_block(placement, op->regions[1], &other);
+            add_all(placement, pending, &other);
+        } else if (op->code == OP_for || op->code == OP_while) {
+            place_in_loop(placement, op, pending);
+        }
+    }
+}
+
+bool pass_place_barriers(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Placement placement = {.arena = &ctx->scratch};
+    PendingSet pending = {0};
+    place_in_block(&placement, func->body, &pending);
+    arena_rewind(&ctx->scratch, mark);
+    return placement.changed;
+}

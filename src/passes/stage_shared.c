@@ -1,0 +1,106 @@
+/* stage-shared: conversions that cross warps go through shared memory.
+ *
+ *     %b = convert_layout %a : tile<64x64xf32, D>
+ * ->
+ *     %s = local_alloc {offset = -1} : buffer<64x64xf32, S>
+ *     local_store %a, %s
+ *     %b = local_load %s : tile<64x64xf32, D>
+ *
+ * S is the swizzled layout in which both accesses are widest and free of bank conflicts
+ * (layout_shared_for). Conversions that stand next to each other are stored before any is loaded,
+ * so that one barrier orders them all. Pointers travel as integers. Conversions within warps stay:
+ * they become moves between registers and shuffles.
+ *
+ * Needs layouts. Leaves no convert_layout that crosses warps; barriers are place-barriers' matter.
+ */
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+static bool crosses_warps(const Op *op) {
+    return op->code == OP_convert_layout &&
+           layout_classify(op->out[0].type->layout, op_in(op, 0)->type->layout) >= CONVERT_SHARED;
+}
+
+static Value *stage_store(Builder *builder, Op *convert) {
+    Ctx *ctx = builder->ctx;
+    builder->span = convert->span;
+    Value *value = op_in(convert, 0);
+    const Layout *dst = op_out(convert)->type->layout;
+    if (type_is_pointer(value->type))
+        value = build_ptrtoint(builder, value,
+                               type_with_element(ctx, value->type, TYPE_NUMBER, DT_I64));
+    const Type *type = value->type;
+    const Layout *shared = layout_shared_for(ctx, type->layout, dst, type_element_bytes(type));
+    Value *buffer = build_local_alloc(
+        builder, -1, type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
+    build_local_store(builder, value, buffer);
+    return buffer;
+}
+
+static void stage_load(Builder *builder, Op *convert, Value *buffer) {
+    Ctx *ctx = builder->ctx;
+    builder->span = convert->span;
+    const Type *type = op_out(convert)->type;
+    bool pointers = type_is_pointer(type);
+    const Type *loaded = pointers ? type_with_element(ctx, type, TYPE_NUMBER, DT_I64) : type;
+    Value *value = build_local_load(builder, buffer, loaded);
+    if (pointers)
+        value = build_inttoptr(builder, value, type);
+    rewrite_replace(convert, value);
+}
+
+/* Does the conversion need one of those from `first` up to it? */
+static bool needs_earlier(const Op *convert, const Op *first) {
+    for (const Op *op = first; op != convert; op = op->next)
+        if (op_in(convert, 0)->def == op)
+            return true;
+    return false;
+}
+
+/* Stages `first` and the conversions right after it; returns the op that follows. */
+static Op *stage_run(Op *first) {
+    Op *end = first->next;
+    uint32_t count = 1;
+    while (end && crosses_warps(end) && !needs_earlier(end, first)) {
+        end = end->next;
+        count++;
+    }
+    Ctx *ctx = func_ctx(first->block->func);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Value **buffers = ARENA_ARRAY(&ctx->scratch, Value *, count);
+    Builder builder = builder_before(first);
+    Op *convert = first;
+    for (uint32_t i = 0; i < count; i++, convert = convert->next)
+        buffers[i] = stage_store(&builder, convert);
+    convert = first;
+    for (uint32_t i = 0; i < count; i++) {
+        Op *next = convert->next;
+        Builder before = builder_before(convert);
+        stage_load(&before, convert, buffers[i]);
+        convert = next;
+    }
+    arena_rewind(&ctx->scratch, mark);
+    return end;
+}
+
+static bool stage_block(Block *block) {
+    bool changed = false;
+    for (Op *op = block->first; op;) {
+        if (crosses_warps(op)) {
+            op = stage_run(op);
+            changed = true;
+            continue;
+        }
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= stage_block(op->regions[i]);
+        op = op->next;
+    }
+    return changed;
+}
+
+bool pass_stage_shared(Func *func) {
+    if (!func->has_layouts)
+        return ctx_diag(func_ctx(func), func->span, pass_needs, "stage-shared", "layouts",
+                        "choose-layouts");
+    return stage_block(func->body);
+}
