@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""tilec beside Triton on the GPU of this machine, one run: correctness, then time, then compile times.
+
+    bench.py --build build/release [--json FILE] [--quick] [--only rows|compile]
+
+The same .tile file is loaded into Triton and into libtilec; every result is compared with float64; samples
+are taken in turn with the L2 flushed before each (timing.py). Triton runs with its best number of warps of
+those tried, tilec as it chooses itself.
+"""
+import argparse
+import json
+import os
+import sys
+
+import torch
+
+import compile_times
+from row_cases import ROW_KERNELS
+from timing import Timer, geometric_mean
+from tilec_side import Tilec
+
+ROWS, COLUMNS, DTYPES = (4096, 32768), (256, 1024, 4096, 8192, 16384, 32768), ("fp32", "bf16")
+
+
+def warps_to_try(columns):
+    return (1, 2, 4, 8) if columns <= 1024 else (2, 4, 8, 16) if columns <= 8192 else (8, 16, 32)
+
+
+def copy_bandwidth(timer):
+    """GB/s of a device-to-device copy of 1 GiB, bytes read plus written."""
+    a = torch.empty(1 << 28, device="cuda", dtype=torch.float32).normal_()
+    b = torch.empty_like(a)
+    return 8 * a.numel() / timer.medians({"copy": lambda: b.copy_(a)})["copy"] / 1e3
+
+
+def checked(case, launch, who):
+    case.poison()
+    launch()
+    torch.cuda.synchronize()
+    if not case.passes():
+        raise SystemExit(f"{who}: {case.name}: relative error {case.error():.2e}")
+
+
+def run_rows(timer, tilec, options):
+    import triton_side
+
+    copy = copy_bandwidth(timer)
+    print(f"copy of 1 GiB: {copy:.0f} GB/s\n")
+    print(f"{'case':32} {'MB':>7} {'tilec us':>9} {'GB/s':>6} {'of copy':>8} {'Triton us':>10} {'warps':>6} {'ratio':>6} {'torch':>6}")
+    results = []
+    shapes = [(k, d, r, n) for k in ROW_KERNELS for d in DTYPES for r in ROWS for n in COLUMNS]
+    if options.filter:
+        shapes = [s for s in shapes if options.filter in f"{s[0]} {s[1]} {s[2]}x{s[3]}"]
+    for kernel, dtype, rows, columns in shapes:
+        case = ROW_KERNELS[kernel](dtype, rows, columns)
+        ours = tilec.launcher(case)
+        checked(case, ours, "tilec")
+        contenders = {}
+        for warps in warps_to_try(columns):
+            contenders[warps] = triton_side.launcher(case, warps)
+            checked(case, contenders[warps], f"Triton, {warps} warps")
+        quick = timer.medians(contenders, seconds=0.01, least=9)
+        best = min(quick, key=quick.get)
+        timed = timer.medians({"tilec": ours, "triton": contenders[best], "torch": case.torch}, seconds=options.seconds)
+        rate = case.bytes / timed["tilec"] / 1e3
+        ratio = timed["triton"] / timed["tilec"]
+        print(f"{case.name:32} {case.bytes / 1e6:7.1f} {timed['tilec']:9.2f} {rate:6.0f} {rate / copy:8.3f} "
+              f"{timed['triton']:10.2f} {best:6} {ratio:6.3f} {timed['torch'] / timed['tilec']:6.2f}", flush=True)
+        results.append({"case": case.name, "kernel": kernel, "dtype": dtype, "rows": rows, "columns": columns,
+                        "bytes": case.bytes, "us": timed, "triton_warps": best, "ratio": ratio, "of_copy": rate / copy})
+    summary = summarise(results)
+    print("\n" + "\n".join(f"{name}: {value:.3f}" for name, value in summary.items()))
+    return {"copy_gb_s": copy, "rows": results, "summary": summary}
+
+
+def summarise(results):
+    summary = {"geometric mean of ratios": geometric_mean([r["ratio"] for r in results]),
+               "least ratio": min(r["ratio"] for r in results)}
+    short = [r["ratio"] for r in results if r["columns"] == 256]
+    large = [r["of_copy"] for r in results if r["bytes"] >= 128e6]
+    if short:
+        summary |= {"geometric mean at 256 columns": geometric_mean(short), "least at 256 columns": min(short)}
+    if large:
+        summary["least share of copy bandwidth from 128 MB"] = min(large)
+    return summary
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--json")
+    parser.add_argument("--only", choices=("rows", "compile"))
+    parser.add_argument("--filter", default="", help="only row cases whose name holds this")
+    parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per row case")
+    options = parser.parse_args()
+    report = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    if options.only != "compile":
+        timer = Timer()
+        tilec = Tilec(os.path.join(options.build, "src", "runtime", "libtilec.so"))
+        report |= run_rows(timer, tilec, options)
+    if options.only != "rows":
+        report["compile"] = compile_times.run(options.build)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(report, file, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
