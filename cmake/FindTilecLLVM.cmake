@@ -76,7 +76,13 @@ elseif(TILEC_LLVM STREQUAL "static")
             list(APPEND system_libs ${TILEC_LIB_${name}})
         endif()
     endforeach()
-    target_link_libraries(tilec_llvm INTERFACE ${libs} ${system_libs})
+    # One archive as an imported target: it tells CMake that the link needs the C++ driver.
+    list(POP_FRONT libs first)
+    add_library(tilec_llvm_first STATIC IMPORTED GLOBAL)
+    set_target_properties(tilec_llvm_first PROPERTIES IMPORTED_LOCATION ${first}
+                                                      IMPORTED_LINK_INTERFACE_LANGUAGES CXX)
+    target_link_libraries(tilec_llvm INTERFACE tilec_llvm_first ${libs} ${system_libs})
+    list(PREPEND libs ${first})
     # A shared library made of this exports none of LLVM's symbols: its user may have an LLVM of its own.
     set(names)
     foreach(lib ${libs})

@@ -89,7 +89,7 @@ static Lv unary_asm(Cg *cg, const char *instruction, Lv x) {
 }
 
 static Lv exp2_f32(Cg *cg, Lv x) {
-    return cg_intrinsic(cg, "llvm.nvvm.ex2.approx.ftz.f", NULL, 0, &x, 1);
+    return unary_asm(cg, "ex2.approx.ftz.f32 $0, $1;", x);
 }
 
 /* Exponential, f64 */
