@@ -185,17 +185,19 @@ static bool at_comprehension(Parser *p) {
     return parse_at(p, KW_for) || (parse_at(p, KW_async) && parse_peek_second(p).kind == KW_for);
 }
 
-/* star_named_expression: '*' bitwise_or | named_expression */
 static Expr *parse_binary(Parser *p, unsigned lowest);
 
-static Expr *parse_star_named(Parser *p) {
-    if (!parse_at(p, OP_star))
-        return parse_named(p);
+Expr *parse_starred(Parser *p) {
     parse_enter(p);
     Expr *expr = parse_new_expr(p, EXPR_starred, parse_take(p).lo);
     expr->u.bind.value = parse_binary(p, 1);
     parse_leave(p);
     return parse_finish(p, expr);
+}
+
+/* star_named_expression: '*' bitwise_or | named_expression */
+static Expr *parse_star_named(Parser *p) {
+    return parse_at(p, OP_star) ? parse_starred(p) : parse_named(p);
 }
 
 /* yield_expr: 'yield' ['from' expression | star_expressions] */
@@ -380,6 +382,15 @@ static void check_keyword_name(Parser *p, const Expr *name) {
     parse_abandon(p);
 }
 
+/* The value of a star in a call is any expression, unlike elsewhere. */
+static Expr *parse_argument(Parser *p) {
+    if (!parse_at(p, OP_star))
+        return parse_named(p);
+    Expr *expr = parse_new_expr(p, EXPR_starred, parse_take(p).lo);
+    expr->u.bind.value = parse_test(p);
+    return parse_finish(p, expr);
+}
+
 /* args: (NAME '=' expression | '**' expression | '*' expression | named_expression [for_clause+])
  *       separated by ',' */
 static void parse_arguments(Parser *p, Token open, Expr *call) {
@@ -404,7 +415,7 @@ static void parse_arguments(Parser *p, Token open, Expr *call) {
             keyword.span = parse_span_from(p, token.lo);
             vec_push(p->arena, &keywords, keyword);
         } else {
-            Expr *arg = parse_star_named(p);
+            Expr *arg = parse_argument(p);
             if (at_comprehension(p) && arg->kind != EXPR_starred)
                 arg = parse_finish(p,
                                    parse_comprehension(p, COMP_generator, arg->span.lo, arg, NULL));
@@ -454,7 +465,7 @@ static Expr *parse_slices(Parser *p, Token open) {
         vec_push(p->arena, &items, parse_slice(p));
         comma = parse_accept(p, OP_comma);
     }
-    if (items.len == 1 && !comma)
+    if (items.len == 1 && !comma && items.data[0]->kind != EXPR_starred)
         return items.data[0];
     tuple->u.list = parse_list(&items);
     return parse_finish(p, tuple);
@@ -782,13 +793,7 @@ Expr *parse_targets(Parser *p) {
     ExprVec items = {0};
     bool comma = false;
     do {
-        if (parse_at(p, OP_star)) {
-            Expr *starred = parse_new_expr(p, EXPR_starred, parse_take(p).lo);
-            starred->u.bind.value = parse_binary(p, 1);
-            vec_push(p->arena, &items, parse_finish(p, starred));
-        } else {
-            vec_push(p->arena, &items, parse_binary(p, 1));
-        }
+        vec_push(p->arena, &items, parse_at(p, OP_star) ? parse_starred(p) : parse_binary(p, 1));
         comma = parse_accept(p, OP_comma);
     } while (comma && !parse_at(p, KW_in));
     Expr *target = items.data[0];

@@ -247,10 +247,9 @@ static const char *parse_field(Parser *p, const char *at, const char *end, bool 
     p->lexer = outer;
     p->next = outer_next;
     p->previous = outer_previous;
-    if (shows_text) {
+    if (shows_text)
         strbuf_add(&joined->text, at, (size_t)(behind - at));
-        flush_text(p, joined);
-    }
+    flush_text(p, joined);
     if (*behind == '!') {
         conversion = behind[1];
         if (!conversion || !strchr("rsa", conversion) || (behind[2] != '}' && behind[2] != ':')) {
@@ -294,7 +293,6 @@ static const char *parse_formatted_text(Parser *p, const char *at, const char *e
             strbuf_putc(&joined->text, *at);
             at += 2;
         } else if (*at == '{') {
-            flush_text(p, joined);
             at = parse_field(p, at + 1, end, raw, joined);
         } else if (*at == '}') {
             parse_error(p, text_span(p, at, at + 1), parse_single_brace);

@@ -318,7 +318,7 @@ static Stmt *parse_with(Parser *p) {
         vec_push(p->arena, &items, parse_test(p));
         Expr *target = NULL;
         if (parse_accept(p, KW_as)) {
-            target = parenthesised || !parse_at(p, OP_lparen) ? parse_test(p) : parse_targets(p);
+            target = parse_test(p);
             parse_check_target(p, target, true);
         }
         vec_push(p->arena, &targets, target);
@@ -368,14 +368,15 @@ static void check_param(Parser *p, const Param *params, size_t count, const Para
     }
 }
 
-/* param: NAME [':' expression] ['=' expression] */
+/* param: NAME [':' expression] ['=' expression] ; '*' NAME may have the annotation '*' bitwise_or
+ */
 static Param parse_param(Parser *p, uint8_t star, bool annotations, uint32_t lo) {
     Param param = {.star = star};
     Token name = parse_expect(p, TOK_name, "the name of a parameter");
     param.name = parse_intern(p, name);
     param.span = parse_span_from(p, lo);
     if (annotations && parse_accept(p, OP_colon))
-        param.annotation = parse_test(p);
+        param.annotation = star == 1 && parse_at(p, OP_star) ? parse_starred(p) : parse_test(p);
     if (!star && parse_accept(p, OP_assign))
         param.default_value = parse_test(p);
     return param;

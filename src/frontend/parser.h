@@ -66,8 +66,9 @@ void parse_leave(Parser *p);
 Expr *parse_new_expr(Parser *p, ExprKind kind, uint32_t lo);
 /* Ends a node at the last token taken and checks the height of its tree. */
 Expr *parse_finish(Parser *p, Expr *expr);
-Expr *parse_test(Parser *p);  /* expression */
-Expr *parse_named(Parser *p); /* named_expression */
+Expr *parse_test(Parser *p);    /* expression */
+Expr *parse_named(Parser *p);   /* named_expression */
+Expr *parse_starred(Parser *p); /* '*' bitwise_or */
 Expr *parse_star_expressions(Parser *p);
 Expr *parse_targets(Parser *p);      /* of `for`: up to `in` */
 Expr *parse_atom_literal(Parser *p); /* number or strings at hand */
