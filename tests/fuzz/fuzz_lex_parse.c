@@ -1,6 +1,6 @@
-/* Any bytes as a source file and as an expression. Beyond not crashing: tokens lie in the source and go
- * forward, errors have their place in it, a failed expression has a message, trees are bounded, and reading the
- * same text twice gives the same tree. */
+/* Any bytes as a source file and as an expression. Beyond not crashing: tokens lie in the source
+ * and go forward, errors have their place in it, a failed expression has a message, trees are
+ * bounded, and reading the same text twice gives the same tree. */
 #include "frontend/lex.h"
 #include "frontend/parse.h"
 #include "fuzz.h"
@@ -14,7 +14,7 @@ static void check_tokens(const Source *source, Arena *arena) {
         FUZZ_CHECK(lines <= source->text.len + 2);
         lex_line(&lexer);
         FUZZ_CHECK(lexer.tokens.len > 0);
-        vec_for_each(token, &lexer.tokens) {
+        vec_for_each (token, &lexer.tokens) {
             FUZZ_CHECK(token->lo <= token->hi && token->hi <= source->text.len);
             bool at_opener = token->kind == TOK_error && token->error == LEX_unclosed_bracket;
             FUZZ_CHECK(at_opener || token->lo >= last);

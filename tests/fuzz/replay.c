@@ -1,4 +1,5 @@
-/* Runs a fuzz target on files and on all files of folders: `fuzz_x PATH...`. Fails when there is nothing to run. */
+/* Runs a fuzz target on files and on all files of folders: `fuzz_x PATH...`. Fails when there is
+ * nothing to run. */
 #include "fuzz.h"
 
 #include <dirent.h>
