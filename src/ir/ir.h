@@ -269,7 +269,7 @@ static inline bool op_is_pure(const Op *op) {
 typedef bool OpVisitor(Op *op, void *user);
 bool func_walk(Func *func, OpVisitor *visit, void *user);
 
-/* Text: module_parse(module_print(m)) is m; the grammar is in ir/text.h and docs/ir.md. `out` must not be
+/* Text: module_parse(module_print(m)) is m; the grammar is in ir/grammar.def and docs/ir.md. `out` must not be
  * in the scratch arena. */
 typedef struct PrintOptions {
     bool spans; /* ` loc("file":line:column to line:column)` after each op; parsed back if the context has

@@ -1,4 +1,4 @@
-/* Tokens of the textual Tile IR; the grammar is in text.h. Private to src/ir. */
+/* Tokens of the textual Tile IR; the grammar is in grammar.def. Private to src/ir. */
 #ifndef TILEC_IR_LEX_H
 #define TILEC_IR_LEX_H
 #include "support/source.h"

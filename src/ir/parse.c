@@ -1,4 +1,4 @@
-/* The parser of Tile IR; text.h has the grammar.
+/* The parser of Tile IR; grammar.def has the grammar.
  *
  * Recursive descent over a one-token lexer, one grammar for all ops: what differs is in op_info.
  * After an error parsing goes on at the next line of the same block, so that a run reports several;

@@ -1,4 +1,4 @@
-/* The printer of Tile IR; text.h has the grammar.
+/* The printer of Tile IR; grammar.def has the grammar.
  *
  * Values are named by their hints, made unique in order of definition, or numbered. Layouts of a
  * module are printed once, before its functions, and referred to as #L0, #L1, .. */

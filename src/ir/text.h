@@ -1,19 +1,4 @@
-/* What the printer and the parser of Tile IR share. Private to src/ir.
- *
- *   module   = { layout } { func }
- *   layout   = "layout" "#"name "=" bases
- *   bases    = "{" [ dim "=" "[" ints "]" { "," .. } ] "}"           dim: reg lane warp block
- *   func     = "func" "@"name "(" [ param { "," param } ] ")" [ attrs ] [ loc ] "{" op { op } "}"
- *   param    = "%"name ":" type [ attrs ] [ loc ]
- *   op       = [ "%"name { "," "%"name } "=" ] opname [ "%"name { "," "%"name } ] [ attrs ]
- *              [ ":" type { "," type } ] [ loc ] { region }
- *   region   = [ "(" "%"name ":" type { "," .. } ")" ] "{" op { op } "}"
- *   attrs    = "{" name "=" value { "," .. } "}"
- *   value    = integer | float | "true" | "false" | string | "[" ints "]" | enumerated name
- *   type     = dtype | "ptr" "<" dtype ">" | "tile" "<" { size "x" } element [ "," map ] ">"
- *            | "buffer" "<" { size "x" } dtype [ "," map ] ">"
- *   map      = "#"name | bases
- *   loc      = "loc" "(" string ":" line ":" column [ "to" line ":" column ] ")"
+/* What the printer and the parser of Tile IR share; the grammar is in grammar.def. Private to src/ir.
  *
  * An op ends with its line, except that lists may go on after an opening bracket or a comma. `//`
  * begins a comment. Value names are hints; a name of digits alone means none. */

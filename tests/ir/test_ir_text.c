@@ -7,7 +7,7 @@
 /* Round trips */
 
 static char *read_file(Ctx *ctx, const char *name) {
-    char *path = str_format(&ctx->arena, "%s/tests/ir/%s", TILEC_SOURCE_DIR, name);
+    char *path = str_format(&ctx->arena, "%s/tests/ir/Inputs/%s", TILEC_SOURCE_DIR, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     StrBuf text = strbuf(&ctx->arena);
@@ -34,7 +34,7 @@ static void test_every_op(void **state) {
         func_walk(func, mark_code, covered);
     for (int i = 0; i < OP_COUNT; i++)
         if (!covered[i])
-            fail_msg("tests/ir/all_ops.tir has no '%s'", op_info[i].name);
+            fail_msg("tests/ir/Inputs/all_ops.tir has no '%s'", op_info[i].name);
     ctx_destroy(ctx);
 }
 
