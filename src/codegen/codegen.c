@@ -48,9 +48,25 @@ static bool find_bare_tile(Op *op, void *user) {
     return true;
 }
 
+/* What PTX does not allow in a name is written as `$` and two hexadecimal digits. */
+static Str entry_name(const Func *func) {
+    StrBuf name = strbuf(&func_ctx(func)->arena);
+    for (size_t i = 0; i < func->name.len; i++) {
+        unsigned char c = (unsigned char)func->name.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (letter || (i && c >= '0' && c <= '9'))
+            strbuf_putc(&name, (char)c);
+        else
+            strbuf_printf(&name, "$%02x", c);
+    }
+    if (!name.len)
+        strbuf_puts(&name, "$kernel");
+    return strbuf_str(&name);
+}
+
 static KernelMeta launch_of(const Func *func) {
     KernelMeta meta = {
-        .name = func->name,
+        .name = entry_name(func),
         .target = target_by_capability(func->capability),
         .num_warps = func->num_warps,
         .programs_per_cta = func->programs_per_cta ? func->programs_per_cta : 1,

@@ -109,7 +109,7 @@ void lower_for(Cg *cg, const Op *op) {
     Lv lo = cg_scalar(cg, op_in(op, 0)), hi = cg_scalar(cg, op_in(op, 1));
     Lv step = cg_scalar(cg, op_in(op, 2));
     Pack init = pack_operands(cg, op, FOR_FIXED_OPERANDS);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b), loop = cg_block(cg, "for"), latch;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b), loop = cg_block(cg, "for");
     LLVMBasicBlockRef after = LLVMCreateBasicBlockInContext(cg->llvm, "end_for");
     LLVMBuildCondBr(cg->b, enters(cg, lo, hi, step), loop, after);
 
@@ -123,26 +123,18 @@ void lower_for(Cg *cg, const Op *op) {
     unpack_values(cg, body->args + 1, body->nargs - 1, &carried);
     const Op *end = cg_lower_block(cg, body);
 
-    Pack result = {carried.count, NULL};
-    if (end->code == OP_return) {
-        LLVMBuildRetVoid(cg->b);
-        LLVMAppendExistingBasicBlock(cg->fn, after);
-        cg_position(cg, after);
-        result.regs = init.regs;
-    } else {
-        Pack yielded = pack_operands(cg, end, 0);
-        Lv next = LLVMBuildAdd(cg->b, index, step, "");
-        Lv more = continues(cg, index, next, hi, step);
-        latch = LLVMGetInsertBlock(cg->b);
-        LLVMBuildCondBr(cg->b, more, loop, after);
-        LLVMAddIncoming(index, &next, &latch, 1);
-        add_incoming(&carried, &yielded, latch);
-        LLVMAppendExistingBasicBlock(cg->fn, after);
-        cg_position(cg, after);
-        result = phis_like(cg, op->out, op->nout);
-        add_incoming(&result, &init, before);
-        add_incoming(&result, &yielded, latch);
-    }
+    Pack yielded = pack_operands(cg, end, 0);
+    Lv next = LLVMBuildAdd(cg->b, index, step, "");
+    Lv more = continues(cg, index, next, hi, step);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+    LLVMBuildCondBr(cg->b, more, loop, after);
+    LLVMAddIncoming(index, &next, &latch, 1);
+    add_incoming(&carried, &yielded, latch);
+    LLVMAppendExistingBasicBlock(cg->fn, after);
+    cg_position(cg, after);
+    Pack result = phis_like(cg, op->out, op->nout);
+    add_incoming(&result, &init, before);
+    add_incoming(&result, &yielded, latch);
     unpack_values(cg, op->out, op->nout, &result);
 }
 
@@ -165,14 +157,10 @@ void lower_while(Cg *cg, const Op *op) {
     cg_position(cg, loop);
     unpack_values(cg, body->args, body->nargs, &passed);
     const Op *end = cg_lower_block(cg, body);
-    if (end->code == OP_return) {
-        LLVMBuildRetVoid(cg->b);
-    } else {
-        Pack yielded = pack_operands(cg, end, 0);
-        LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
-        LLVMBuildBr(cg->b, head);
-        add_incoming(&carried, &yielded, latch);
-    }
+    Pack yielded = pack_operands(cg, end, 0);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+    LLVMBuildBr(cg->b, head);
+    add_incoming(&carried, &yielded, latch);
     LLVMAppendExistingBasicBlock(cg->fn, after);
     cg_position(cg, after);
     unpack_values(cg, op->out, op->nout, &passed);
@@ -184,18 +172,11 @@ void lower_if(Cg *cg, const Op *op) {
     LLVMBasicBlockRef after = LLVMCreateBasicBlockInContext(cg->llvm, "end_if"), from[2];
     LLVMBuildCondBr(cg->b, cg_scalar(cg, op_in(op, 0)), arm[0], arm[1]);
     Pack yielded[2];
-    bool joins[2];
     for (int i = 0; i < 2; i++) {
         if (i)
             LLVMAppendExistingBasicBlock(cg->fn, arm[i]);
         cg_position(cg, arm[i]);
-        const Op *end = cg_lower_block(cg, op->regions[i]);
-        joins[i] = end->code != OP_return;
-        if (!joins[i]) {
-            LLVMBuildRetVoid(cg->b);
-            continue;
-        }
-        yielded[i] = pack_operands(cg, end, 0);
+        yielded[i] = pack_operands(cg, cg_lower_block(cg, op->regions[i]), 0);
         from[i] = LLVMGetInsertBlock(cg->b);
         LLVMBuildBr(cg->b, after);
     }
@@ -203,8 +184,7 @@ void lower_if(Cg *cg, const Op *op) {
     cg_position(cg, after);
     Pack result = phis_like(cg, op->out, op->nout);
     for (int i = 0; i < 2; i++)
-        if (joins[i])
-            add_incoming(&result, &yielded[i], from[i]);
+        add_incoming(&result, &yielded[i], from[i]);
     unpack_values(cg, op->out, op->nout, &result);
 }
 

@@ -230,7 +230,7 @@ static Angle reduce_small(Cg *cg, Lv x) {
 
 /* The bits of 2/pi that matter for a large argument, as a table in constant memory. */
 static Lv two_over_pi_table(Cg *cg) {
-    Lv table = LLVMGetNamedGlobal(cg->module, "tilec_two_over_pi");
+    Lv table = LLVMGetNamedGlobal(cg->module, "tilec$two_over_pi");
     if (table)
         return table;
     enum { WORDS = sizeof two_over_pi / sizeof *two_over_pi };
@@ -239,7 +239,7 @@ static Lv two_over_pi_table(Cg *cg) {
         words[i] = cg_i32(cg, two_over_pi[i]);
     Lv init = LLVMConstArray2(cg->t_i32, words, WORDS);
     table =
-        LLVMAddGlobalInAddressSpace(cg->module, LLVMTypeOf(init), "tilec_two_over_pi", SPACE_CONST);
+        LLVMAddGlobalInAddressSpace(cg->module, LLVMTypeOf(init), "tilec$two_over_pi", SPACE_CONST);
     LLVMSetInitializer(table, init);
     LLVMSetGlobalConstant(table, true);
     LLVMSetLinkage(table, LLVMInternalLinkage);

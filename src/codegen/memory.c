@@ -322,7 +322,7 @@ void lower_barrier(Cg *cg, const Op *op) {
 Lv cg_scratch(Cg *cg, int64_t bytes) {
     int64_t stride = (bytes + 15) & -16;
     char name[32];
-    snprintf(name, sizeof name, "tilec_scratch_%u", cg->globals++);
+    snprintf(name, sizeof name, "tilec$scratch%u", cg->globals++);
     LLVMTypeRef type = LLVMArrayType2(cg->t_i8, (uint64_t)(stride * cg->meta.programs_per_cta));
     Lv array = LLVMAddGlobalInAddressSpace(cg->module, type, name, SPACE_SHARED);
     LLVMSetLinkage(array, LLVMInternalLinkage);
@@ -337,7 +337,7 @@ Lv cg_scratch(Cg *cg, int64_t bytes) {
 static Lv shared_base(Cg *cg) {
     if (cg->shared)
         return cg->shared;
-    Lv array = LLVMAddGlobalInAddressSpace(cg->module, LLVMArrayType2(cg->t_i8, 0), "tilec_shared",
+    Lv array = LLVMAddGlobalInAddressSpace(cg->module, LLVMArrayType2(cg->t_i8, 0), "tilec$shared",
                                            SPACE_SHARED);
     LLVMSetAlignment(array, 16);
     LLVMSetLinkage(array, LLVMExternalLinkage);

@@ -143,7 +143,9 @@ Lv cg_linear(Cg *cg, LLVMBuilderRef b, Lv x, const uint32_t *basis, int bits) {
                 mask |= 1u << bit;
         if (!mask)
             continue;
-        Lv term = LLVMBuildAnd(b, x, cg_i32(cg, mask), "");
+        /* A thread number has no other bits. */
+        bool whole = x == cg->thread && mask == 32 * (uint32_t)cg->meta.num_warps - 1;
+        Lv term = whole ? x : LLVMBuildAnd(b, x, cg_i32(cg, mask), "");
         uint32_t out = shift >= 0 ? mask << shift : mask >> -shift;
         if (shift > 0)
             term = LLVMBuildShl(b, term, cg_i32(cg, shift), "");
@@ -352,7 +354,7 @@ void cg_position(Cg *cg, LLVMBasicBlockRef block) {
 Lv cg_string(Cg *cg, Str text) {
     Lv init = LLVMConstStringInContext2(cg->llvm, text.ptr, text.len, false);
     char name[32];
-    snprintf(name, sizeof name, "tilec_text_%u", cg->globals++);
+    snprintf(name, sizeof name, "tilec$text%u", cg->globals++);
     Lv global = LLVMAddGlobalInAddressSpace(cg->module, LLVMTypeOf(init), name, SPACE_GLOBAL);
     LLVMSetInitializer(global, init);
     LLVMSetGlobalConstant(global, true);

@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
     CodegenOptions options = {0};
     bool before = false, after = false, times = false;
     const char *path = NULL;
+    int repeats = 1;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--before") == 0)
             before = options.keep_llvm = true;
@@ -33,7 +34,7 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--lines") == 0)
             options.line_info = true;
         else if (strcmp(argv[i], "--time") == 0)
-            times = true;
+            times = true, repeats = 5;
         else if (strncmp(argv[i], "--O", 3) == 0)
             options.llvm_level = atoi(argv[i] + 3);
         else
@@ -46,7 +47,13 @@ int main(int argc, char **argv) {
     Module *module =
         module_parse(ctx, source_add(&ctx->sources, str_from(path), read_all(ctx, path)));
     CodegenResult result = {0};
-    bool ok = module && module->funcs && codegen_ptx(module->funcs, &options, &result);
+    bool ok = module && module->funcs;
+    for (int i = 0; ok && i < repeats; i++) {
+        ok = codegen_ptx(module->funcs, &options, &result);
+        if (ok && times)
+            fprintf(stderr, "build %.2f ms, optimise %.2f ms, emit %.2f ms\n", result.build_ms,
+                    result.optimise_ms, result.emit_ms);
+    }
     StrBuf messages = strbuf(&ctx->arena);
     diag_print_all(&ctx->diags, &messages);
     if (messages.len)
@@ -54,9 +61,6 @@ int main(int argc, char **argv) {
     Str text = before ? result.llvm_before : after ? result.llvm_after : result.ptx;
     if (ok)
         printf("%.*s", STR_ARG(text));
-    if (ok && times)
-        fprintf(stderr, "build %.2f ms, optimise %.2f ms, emit %.2f ms\n", result.build_ms,
-                result.optimise_ms, result.emit_ms);
     ctx_destroy(ctx);
     return ok ? 0 : 1;
 }
