@@ -21,6 +21,7 @@ typedef struct ElaborateRequest {
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
     int32_t capability;
+    bool debug; /* keep tl.device_assert and assert statements */
 } ElaborateRequest;
 
 /* How a parameter of the source arrives at the kernel. */

@@ -1,0 +1,27 @@
+/* Private: the handlers of builtins.def. */
+#ifndef TILEC_FRONTEND_BUILTINS_H
+#define TILEC_FRONTEND_BUILTINS_H
+#include "frontend/elaborate.h"
+
+#define builtin_NONE NULL
+BuiltinHandler builtin_len, builtin_int, builtin_float, builtin_bool, builtin_str, builtin_tuple,
+    builtin_py_min_max, builtin_py_abs, builtin_isinstance, builtin_getattr, builtin_pymath;
+BuiltinHandler builtin_type_predicate, builtin_identity, builtin_dtype, builtin_pointer_type,
+    builtin_static_assert, builtin_static_print, builtin_triton_cdiv, builtin_next_power_of_2,
+    builtin_get_int_dtype, builtin_to_tensor;
+BuiltinHandler builtin_program_id, builtin_arange, builtin_full, builtin_broadcast,
+    builtin_broadcast_to, builtin_expand_dims, builtin_reshape, builtin_item, builtin_permute,
+    builtin_join, builtin_split, builtin_cat;
+BuiltinHandler builtin_load, builtin_store, builtin_atomic, builtin_atomic_cas;
+BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max, builtin_clamp,
+    builtin_unary, builtin_abs, builtin_fma, builtin_fdiv, builtin_div_rn, builtin_fmod,
+    builtin_umulhi;
+BuiltinHandler builtin_reduce, builtin_scan, builtin_dot;
+BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_device_print,
+    builtin_device_assert;
+
+/* The row's number, for handlers that serve several. */
+static inline BuiltinId call_id(const Call *call) {
+    return (BuiltinId)(call->builtin - builtins);
+}
+#endif

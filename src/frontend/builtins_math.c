@@ -1,0 +1,259 @@
+/* Builtins that work element by element. */
+#include "frontend/builtins.h"
+
+Val builtin_cast(Call *call) {
+    Elab *e = call->e;
+    Val x;
+    ScalarType type;
+    bool bits;
+    Str rounding;
+    if (!call_tile(call, 0, &x) || !call_type(call, 1, &type) || !call_string(call, 2, &rounding) ||
+        !call_flag(call, 3, &bits))
+        return val_error();
+    if (bits)
+        return op_bitcast(e, call->span, x, type);
+    int64_t mode = ROUND_RTNE;
+    if (!call_enum(call, 2, ATTR_ROUND, "", &mode))
+        return val_error();
+    bool narrows = scalar_is_float(x.tile.scalar) && scalar_is_float(type) &&
+                   elem_bits(type.elem) < elem_bits(x.tile.scalar.elem);
+    if (rounding.len && !narrows && !scalar_equal(x.tile.scalar, type))
+        return elab_fail(e, call->spans[2], elab_rounding, elab_type_text(e, x),
+                         scalar_text(e->arena, type));
+    return op_cast(e, call->span, x, type, (Rounding)mode);
+}
+
+Val builtin_where(Call *call) {
+    Elab *e = call->e;
+    Val condition, x = call->args[1], y = call->args[2];
+    if (!call_tile(call, 0, &condition))
+        return val_error();
+    condition = op_to_bool(e, call->spans[0], condition);
+    uint32_t flags = PROMOTE_POINTER_A | PROMOTE_POINTER_B | PROMOTE_ANY_FLOAT;
+    if (!op_promote(e, call->span, "tl.where", flags, &x, &y))
+        return val_error();
+    if (x.tile.scalar.pointer != y.tile.scalar.pointer) {
+        elab_fail(e, call->span, elab_operands, "tl.where", elab_type_text(e, x),
+                  elab_type_text(e, y));
+        return val_error();
+    }
+    if (val_has_shape(condition)) {
+        if (!op_broadcast(e, call->span, &condition, &x) || !op_broadcast(e, call->span, &x, &y))
+            return val_error();
+    } else {
+        condition = op_splat(e, condition, val_ir_type(x));
+    }
+    return op_like(build_select(&e->builder, condition.tile.ir, x.tile.ir, y.tile.ir), x);
+}
+
+Val builtin_arithmetic(Call *call) {
+    AstOperator op = call_id(call) == BUILTIN_add   ? ASTOP_add
+                     : call_id(call) == BUILTIN_sub ? ASTOP_sub
+                                                    : ASTOP_mul;
+    return elab_binary(call->e, call->span, op, call->args[0], call->args[1]);
+}
+
+static Val order(Elab *e, Val a, Val b, bool is_max, bool propagate_nan) {
+    Builder *builder = &e->builder;
+    Value *x = a.tile.ir, *y = b.tile.ir, *ir;
+    if (scalar_is_float(a.tile.scalar)) {
+        if (propagate_nan)
+            ir = is_max ? build_maxf_nan(builder, x, y) : build_minf_nan(builder, x, y);
+        else
+            ir = is_max ? build_maxf(builder, x, y) : build_minf(builder, x, y);
+    } else if (elem_info[a.tile.scalar.elem].is_signed) {
+        ir = is_max ? build_maxsi(builder, x, y) : build_minsi(builder, x, y);
+    } else {
+        ir = is_max ? build_maxui(builder, x, y) : build_minui(builder, x, y);
+    }
+    return op_like(ir, a);
+}
+
+Val builtin_min_max(Call *call) {
+    Elab *e = call->e;
+    Val x, y;
+    bool propagate_nan;
+    /* Numbers count as run-time values here: they are not weak. */
+    if (!call_tile(call, 0, &x) || !call_tile(call, 1, &y) || !call_flag(call, 2, &propagate_nan))
+        return val_error();
+    x = op_promote_bf16(e, call->span, x);
+    y = op_promote_bf16(e, call->span, y);
+    if (!op_promote(e, call->span, call->builtin->name, 0, &x, &y))
+        return val_error();
+    return order(e, x, y, call_id(call) == BUILTIN_maximum, propagate_nan);
+}
+
+Val builtin_clamp(Call *call) {
+    Elab *e = call->e;
+    Val v[3];
+    bool propagate_nan;
+    for (int i = 0; i < 3; i++) {
+        if (!call_tile(call, i, &v[i]))
+            return val_error();
+        v[i] = op_promote_bf16(e, call->spans[i], v[i]);
+    }
+    if (!call_flag(call, 3, &propagate_nan) ||
+        !op_promote(e, call->span, "tl.clamp", 0, &v[1], &v[2]) ||
+        !op_promote(e, call->span, "tl.clamp", 0, &v[0], &v[1]) ||
+        !op_promote(e, call->span, "tl.clamp", 0, &v[0], &v[2]))
+        return val_error();
+    if (!scalar_is_float(v[0].tile.scalar)) {
+        elab_fail(e, call->span, elab_operand, "tl.clamp", elab_type_text(e, v[0]));
+        elab_hint(e, "for integers write tl.minimum(tl.maximum(x, lo), hi)");
+        return val_error();
+    }
+    if (!op_broadcast(e, call->span, &v[0], &v[1]))
+        return val_error();
+    return order(e, order(e, v[0], v[1], true, propagate_nan), v[2], false, propagate_nan);
+}
+
+/* Functions of floats */
+
+/* An fp32 (or fp64) operand; other types are for the caller to convert, as in Triton. */
+static bool float_operand(Call *call, int param, bool allow_fp64, Val *x) {
+    Elab *e = call->e;
+    if (!call_tile(call, param, x))
+        return false;
+    ScalarType type = x->tile.scalar;
+    if (!type.pointer && (type.elem == ELEM_F32 || (type.elem == ELEM_F64 && allow_fp64)))
+        return true;
+    elab_fail(e, call->spans[param], elab_float_function, call->builtin->name,
+              allow_fp64 ? "fp32 or fp64" : "fp32", elab_type_text(e, *x));
+    elab_hint(e, "convert: x.to(tl.float32)");
+    return false;
+}
+
+Val builtin_unary(Call *call) {
+    Val x;
+    bool fp32_only = call_id(call) == BUILTIN_sqrt_rn;
+    if (!float_operand(call, 0, !fp32_only, &x))
+        return val_error();
+    Builder *b = &call->e->builder;
+    Value *in = x.tile.ir;
+    switch ((int)call_id(call)) {
+    case BUILTIN_exp:
+    case BUILTIN_fast_expf:
+        return op_like(build_exp(b, in), x);
+    case BUILTIN_exp2:
+        return op_like(build_exp2(b, in), x);
+    case BUILTIN_log:
+    case BUILTIN_fast_logf:
+        return op_like(build_log(b, in), x);
+    case BUILTIN_log2:
+    case BUILTIN_fast_log2f:
+        return op_like(build_log2(b, in), x);
+    case BUILTIN_sin:
+    case BUILTIN_fast_sinf:
+        return op_like(build_sin(b, in), x);
+    case BUILTIN_cos:
+    case BUILTIN_fast_cosf:
+        return op_like(build_cos(b, in), x);
+    case BUILTIN_sqrt:
+        return op_like(build_sqrt(b, in), x);
+    case BUILTIN_sqrt_rn:
+    case BUILTIN_lib_sqrt:
+        return op_like(build_sqrt_rn(b, in), x);
+    case BUILTIN_rsqrt:
+        return op_like(build_rsqrt(b, in), x);
+    case BUILTIN_erf:
+        return op_like(build_erf(b, in), x);
+    case BUILTIN_tanh:
+        return op_like(build_tanh(b, in), x);
+    case BUILTIN_floor:
+        return op_like(build_floor(b, in), x);
+    default:
+        return op_like(build_ceil(b, in), x);
+    }
+}
+
+Val builtin_abs(Call *call) {
+    Elab *e = call->e;
+    Val x;
+    if (!call_tile(call, 0, &x))
+        return val_error();
+    if (x.tile.scalar.pointer)
+        return elab_fail(e, call->span, elab_operand, "abs", elab_type_text(e, x));
+    if (scalar_is_float(x.tile.scalar))
+        return op_like(build_absf(&e->builder, x.tile.ir), x);
+    if (!elem_info[x.tile.scalar.elem].is_signed)
+        return x;
+    return op_like(build_absi(&e->builder, x.tile.ir), x);
+}
+
+Val builtin_fma(Call *call) {
+    Elab *e = call->e;
+    Val v[3];
+    for (int i = 0; i < 3; i++)
+        if (!call_tile(call, i, &v[i]))
+            return val_error();
+    if (!op_promote(e, call->span, "fma", 0, &v[0], &v[1]) ||
+        !op_promote(e, call->span, "fma", 0, &v[2], &v[0]) ||
+        !op_promote(e, call->span, "fma", 0, &v[2], &v[1]))
+        return val_error();
+    if (!scalar_is_float(v[0].tile.scalar))
+        return elab_fail(e, call->span, elab_float_function, "fma", "floats",
+                         elab_type_text(e, v[0]));
+    return op_like(build_fma(&e->builder, v[0].tile.ir, v[1].tile.ir, v[2].tile.ir), v[0]);
+}
+
+/* Two floats of one type. */
+static bool float_pair(Call *call, Val *x, Val *y) {
+    Elab *e = call->e;
+    if (!call_tile(call, 0, x) || !call_tile(call, 1, y))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        Val v = i ? *y : *x;
+        if (!scalar_is_float(v.tile.scalar)) {
+            elab_fail(e, call->spans[i], elab_float_function, call->builtin->name, "floats",
+                      elab_type_text(e, v));
+            elab_hint(e, "convert: x.to(tl.float32)");
+            return false;
+        }
+    }
+    return op_promote(e, call->span, call->builtin->name, 0, x, y);
+}
+
+Val builtin_fdiv(Call *call) {
+    Val x, y;
+    bool ieee;
+    if (!call_flag(call, 2, &ieee) || !float_pair(call, &x, &y))
+        return val_error();
+    Builder *b = &call->e->builder;
+    bool exact = ieee && x.tile.scalar.elem == ELEM_F32;
+    return op_like(
+        exact ? build_divf_rn(b, x.tile.ir, y.tile.ir) : build_divf(b, x.tile.ir, y.tile.ir), x);
+}
+
+Val builtin_div_rn(Call *call) {
+    Elab *e = call->e;
+    Val x, y;
+    if (!float_operand(call, 0, false, &x) || !float_operand(call, 1, false, &y) ||
+        !op_promote(e, call->span, "div_rn", 0, &x, &y))
+        return val_error();
+    return op_like(build_divf_rn(&e->builder, x.tile.ir, y.tile.ir), x);
+}
+
+Val builtin_fmod(Call *call) {
+    Elab *e = call->e;
+    Val x, y;
+    if (!float_operand(call, 0, true, &x) || !float_operand(call, 1, true, &y) ||
+        !op_promote(e, call->span, "fmod", 0, &x, &y))
+        return val_error();
+    return op_like(build_remf(&e->builder, x.tile.ir, y.tile.ir), x);
+}
+
+/* A Python number takes the other operand's type here, unlike in Triton, where it would have to be
+ * made run-time in the right type first; the high half of a product depends on the width. */
+Val builtin_umulhi(Call *call) {
+    Elab *e = call->e;
+    Val x = call->args[0], y = call->args[1];
+    if (!op_promote(e, call->span, "umulhi", 0, &x, &y))
+        return val_error();
+    if (!scalar_is_int(x.tile.scalar) || elem_bits(x.tile.scalar.elem) < 32) {
+        elab_fail(e, call->span, elab_operands, "umulhi", elab_type_text(e, x),
+                  elab_type_text(e, y));
+        elab_hint(e, "use integers of 32 or 64 bits");
+        return val_error();
+    }
+    return op_like(build_mulhui(&e->builder, x.tile.ir, y.tile.ir), x);
+}

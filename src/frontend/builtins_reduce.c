@@ -1,0 +1,277 @@
+/* Reductions, scans and matrix products. */
+#include "frontend/builtins.h"
+
+/* The tiles to combine: one, or a tuple of several of one shape. */
+static bool call_inputs(Call *call, Val *items, uint32_t *count) {
+    Elab *e = call->e;
+    Val given = call->args[0];
+    const Val *from = given.kind == VAL_TUPLE ? given.tuple.items : &call->args[0];
+    *count = given.kind == VAL_TUPLE ? given.tuple.count : 1;
+    if (*count == 0 || *count > MAX_PARAMS) {
+        elab_fail(e, call->spans[0], elab_argument, call->builtin->name, "input",
+                  "a tile or a tuple of tiles", elab_type_text(e, given));
+        return false;
+    }
+    for (uint32_t i = 0; i < *count; i++) {
+        items[i] = op_to_tensor(e, call->spans[0], from[i]);
+        if (val_failed(items[i]))
+            return false;
+        if (!type_same_shape(val_ir_type(items[i]), val_ir_type(items[0]))) {
+            elab_fail(e, call->spans[0], elab_reduce_shapes, call->builtin->name,
+                      elab_type_text(e, items[0]), elab_type_text(e, items[i]));
+            return false;
+        }
+        int64_t one = 1;
+        if (!val_has_shape(items[i]))
+            items[i] = op_broadcast_to(e, call->span, items[i], 1, &one);
+    }
+    return true;
+}
+
+static bool call_axis(Call *call, int rank, int *axis) {
+    int64_t given;
+    if (!call_int(call, 1, &given))
+        return false;
+    *axis = (int)(given < 0 ? given + rank : given);
+    if (given >= -rank && given < rank)
+        return true;
+    elab_fail(call->e, call->spans[1], elab_axis, (long long)given, rank);
+    return false;
+}
+
+/* The region: the combine function inlined on two sets of scalars. */
+static bool fill_region(Call *call, Op *op, const Val *inputs, uint32_t count) {
+    Elab *e = call->e;
+    Val args[2 * MAX_PARAMS];
+    for (uint32_t i = 0; i < 2 * count; i++)
+        args[i] = val_tile(&op->regions[0]->args[i], inputs[i % count].tile.scalar);
+    Builder outer = e->builder;
+    e->builder = builder_at_end(op->regions[0]);
+    e->builder.span = outer.span;
+    Val result = elab_call_values(e, call->span, call->args[2], args, 2 * count);
+    Value *values[MAX_PARAMS];
+    bool ok = !val_failed(result);
+    const Val *parts = result.kind == VAL_TUPLE ? result.tuple.items : &result;
+    uint32_t n = result.kind == VAL_TUPLE ? result.tuple.count : 1;
+    bool same = ok && n == count;
+    for (uint32_t i = 0; i < count && same; i++) {
+        same = val_is_tile(parts[i]) && scalar_equal(parts[i].tile.scalar, inputs[i].tile.scalar) &&
+               !val_has_shape(parts[i]);
+        values[i] = same ? parts[i].tile.ir : NULL;
+    }
+    if (same)
+        build_yield(&e->builder, count, values);
+    e->builder = outer;
+    if (ok && !same) {
+        uint32_t bad = 0;
+        while (n == count && bad + 1 < n && val_is_tile(parts[bad]) &&
+               scalar_equal(parts[bad].tile.scalar, inputs[bad].tile.scalar))
+            bad++;
+        elab_fail(e, call->spans[2], elab_combine, call->builtin->name,
+                  scalar_text(e->arena, inputs[bad].tile.scalar),
+                  n == count ? elab_type_text(e, parts[bad]) : elab_type_text(e, result));
+        elab_hint(
+            e, "the function takes two sets of the inputs' scalars and returns one such set; cast "
+               "inside it with .to()");
+    }
+    return same;
+}
+
+static Val results_of(Call *call, Op *op, const Val *inputs, uint32_t count) {
+    Val *items = ARENA_ARRAY(call->e->arena, Val, count);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = op_like(&op->out[i], inputs[i]);
+    return call->args[0].kind == VAL_TUPLE ? val_tuple(items, count) : items[0];
+}
+
+static Val keep_dims(Call *call, Val result, int rank, int axis, bool all) {
+    Elab *e = call->e;
+    if (result.kind == VAL_TUPLE) {
+        Val *items = ARENA_ARRAY(e->arena, Val, result.tuple.count);
+        for (uint32_t i = 0; i < result.tuple.count; i++)
+            items[i] = keep_dims(call, result.tuple.items[i], rank, axis, all);
+        return val_tuple(items, result.tuple.count);
+    }
+    for (int i = 0; i < (all ? rank : 1); i++)
+        result = op_expand_dims(e, result, all ? 0 : axis);
+    return result;
+}
+
+static bool inputs_values(const Val *inputs, uint32_t count, Value **out) {
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = inputs[i].tile.ir;
+    return true;
+}
+
+Val builtin_reduce(Call *call) {
+    Elab *e = call->e;
+    Val inputs[MAX_PARAMS];
+    uint32_t count;
+    bool keep, all = val_missing(call->args[1]);
+    if (!call_inputs(call, inputs, &count) || !call_flag(call, 3, &keep))
+        return val_error();
+    int rank = val_ir_type(inputs[0])->rank, axis = 0;
+    if (!all && !call_axis(call, rank, &axis))
+        return val_error();
+    if (all) {
+        for (uint32_t i = 0; i < count; i++) {
+            int64_t numel = type_numel(val_ir_type(inputs[i]));
+            inputs[i] = op_reshape(e, inputs[i], 1, &numel);
+        }
+    }
+    Value *values[MAX_PARAMS];
+    inputs_values(inputs, count, values);
+    Op *op = build_reduce(&e->builder, count, values, axis, 0);
+    if (!fill_region(call, op, inputs, count))
+        return val_error();
+    Val result = results_of(call, op, inputs, count);
+    return keep ? keep_dims(call, result, rank, axis, all) : result;
+}
+
+Val builtin_scan(Call *call) {
+    Elab *e = call->e;
+    Val inputs[MAX_PARAMS];
+    uint32_t count;
+    bool reverse;
+    int axis;
+    if (!call_inputs(call, inputs, &count) || !call_flag(call, 3, &reverse) ||
+        !call_axis(call, val_ir_type(inputs[0])->rank, &axis))
+        return val_error();
+    Value *values[MAX_PARAMS];
+    inputs_values(inputs, count, values);
+    Op *op = build_scan(&e->builder, count, values, axis, reverse);
+    if (!fill_region(call, op, inputs, count))
+        return val_error();
+    return results_of(call, op, inputs, count);
+}
+
+/* Products */
+
+static bool dot_types(Call *call, Val a, Val b) {
+    Elab *e = call->e;
+    Elem x = a.tile.scalar.elem, y = b.tile.scalar.elem;
+    bool pointers = a.tile.scalar.pointer || b.tile.scalar.pointer;
+    bool fp8 = elem_is_fp8(x) && elem_is_fp8(y);
+    bool allowed =
+        x == ELEM_I8 || x == ELEM_F16 || x == ELEM_BF16 || x == ELEM_F32 || x == ELEM_F64;
+    if (!pointers && (fp8 || (x == y && allowed)))
+        return true;
+    elab_fail(e, call->span, elab_operands, "tl.dot", elab_type_text(e, a), elab_type_text(e, b));
+    elab_hint(e, "both operands have one type: int8, fp8, fp16, bf16, fp32 or fp64; cast one with "
+                 ".to()");
+    return false;
+}
+
+static bool dot_shapes(Call *call, Val a, Val b) {
+    Elab *e = call->e;
+    const Type *x = val_ir_type(a), *y = val_ir_type(b);
+    bool ok = x->rank == y->rank && x->rank >= 2;
+    for (int i = 0; ok && i < x->rank - 2; i++)
+        ok = x->shape[i] == y->shape[i];
+    ok = ok && x->shape[x->rank - 1] == y->shape[y->rank - 2];
+    if (!ok) {
+        elab_fail(e, call->span, elab_dot_shape, elab_type_text(e, a), elab_type_text(e, b));
+        if (x->rank == 2 && y->rank == 2 && x->shape[1] == y->shape[1])
+            elab_hint(e, "transpose the second operand: tl.dot(a, b.T)");
+        return false;
+    }
+    int64_t k = x->shape[x->rank - 1], least = elem_bits(a.tile.scalar.elem) == 8 ? 32 : 16;
+    if (k >= least)
+        return true;
+    elab_fail(e, call->span, elab_dot_depth, (long long)k, (long long)least);
+    elab_hint(e,
+              "use larger blocks, or sum products: tl.sum(a[:, :, None] * b[None, :, :], axis=1)");
+    return false;
+}
+
+static bool dot_precision(Call *call, DotPrecision *precision) {
+    Elab *e = call->e;
+    int64_t value = PRECISION_TF32;
+    bool given = !val_missing(call->args[3]), tf32_given = !val_missing(call->args[4]);
+    bool allow_tf32 = true;
+    if (given && tf32_given) {
+        elab_fail(e, call->spans[4], elab_dot_both);
+        return false;
+    }
+    if (given && !call_enum(call, 3, ATTR_PRECISION, "", &value))
+        return false;
+    if (tf32_given && !call_flag(call, 4, &allow_tf32))
+        return false;
+    *precision = allow_tf32 ? (DotPrecision)value : PRECISION_IEEE;
+    return true;
+}
+
+static bool dot_result(Call *call, Elem operand, Elem *result) {
+    Elab *e = call->e;
+    ScalarType out = scalar_number(ELEM_F32);
+    if (!val_missing(call->args[6]) && !call_type(call, 6, &out))
+        return false;
+    if (elem_is_int(operand))
+        *result = ELEM_I32;
+    else if (operand == ELEM_F64)
+        *result = ELEM_F64;
+    else if (operand == ELEM_F32 || operand == ELEM_BF16)
+        *result = ELEM_F32;
+    else
+        *result = out.elem;
+    bool ok = !out.pointer &&
+              (*result == ELEM_I32 || *result == ELEM_F64 || *result == ELEM_F32 ||
+               *result == ELEM_F16) &&
+              out.elem != ELEM_BF16;
+    if (ok)
+        return true;
+    elab_fail(e, call->spans[6], elab_dot_out, scalar_text(e->arena, out));
+    elab_hint(e, "accumulate in tl.float32 and convert the result with .to()");
+    return false;
+}
+
+static Val dot_accumulator(Call *call, Val a, Val b, Elem elem) {
+    Elab *e = call->e;
+    const Type *x = val_ir_type(a), *y = val_ir_type(b);
+    int64_t shape[MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = y->shape[y->rank - 1];
+    if (!shape_check(e, call->span, x->rank, shape))
+        return val_error();
+    const Type *type = type_get(e->ctx, TYPE_NUMBER, elem_info[elem].ir, x->rank, shape, NULL);
+    if (val_missing(call->args[2])) {
+        Value *zero = elem_is_float(elem) ? build_constant_float(&e->builder, 0, type)
+                                          : build_constant_int(&e->builder, 0, type);
+        return val_tile(zero, scalar_number(elem));
+    }
+    Val acc = call->args[2];
+    bool fits = val_is_tile(acc) && val_ir_type(acc) == type && !acc.tile.scalar.pointer &&
+                acc.tile.scalar.elem == elem;
+    if (fits)
+        return acc;
+    StrBuf wanted = strbuf(e->arena);
+    val_print(val_type(scalar_number(elem), type), false, &wanted);
+    elab_fail(e, call->spans[2], elab_argument, "dot", "acc", wanted.ptr, elab_type_text(e, acc));
+    return val_error();
+}
+
+Val builtin_dot(Call *call) {
+    Elab *e = call->e;
+    Val a, b;
+    DotPrecision precision;
+    int64_t imprecise = 0;
+    Elem elem;
+    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !dot_types(call, a, b) ||
+        !dot_shapes(call, a, b) || !dot_precision(call, &precision) ||
+        !dot_result(call, a.tile.scalar.elem, &elem))
+        return val_error();
+    bool fp8 = elem_is_fp8(a.tile.scalar.elem);
+    int64_t depth = val_ir_type(a)->shape[val_ir_type(a)->rank - 1];
+    if (!val_missing(call->args[5])) {
+        if (!call_int(call, 5, &imprecise))
+            return val_error();
+        if (imprecise < 0 || (fp8 && imprecise > depth))
+            return elab_fail(e, call->spans[5], elab_dot_imprecise, (long long)imprecise,
+                             (long long)depth);
+    }
+    Val acc = dot_accumulator(call, a, b, elem);
+    if (val_failed(acc))
+        return acc;
+    Value *ir = build_dot(&e->builder, a.tile.ir, b.tile.ir, acc.tile.ir, precision, imprecise);
+    return op_like(ir, acc);
+}

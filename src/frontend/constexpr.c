@@ -1,0 +1,242 @@
+/* Operators on compile-time values, with Python's meaning: `//` and `%` round towards minus
+ * infinity, `/` is true division, integers are exact up to 127 bits and overflow beyond is an
+ * error, sequences and strings concatenate, repeat and compare. */
+#include "frontend/elaborate.h"
+
+#include <math.h>
+
+static Val overflow(Elab *e, Span span, AstOperator op) {
+    return elab_fail(e, span, elab_constexpr_overflow, ast_operator_text[op]);
+}
+
+static Val wide_floordiv(Elab *e, Span span, Wide a, Wide b) {
+    Wide q;
+    if (b == -1)
+        return __builtin_sub_overflow((Wide)0, a, &q) ? overflow(e, span, ASTOP_floordiv)
+                                                      : val_int(q);
+    q = a / b;
+    return val_int(q - (a % b != 0 && (a < 0) != (b < 0)));
+}
+
+static Val wide_mod(Wide a, Wide b) {
+    Wide r = b == -1 ? 0 : a % b;
+    return val_int(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+}
+
+static Val wide_pow(Elab *e, Span span, Wide a, Wide b) {
+    if (b < 0)
+        return a == 0 ? elab_fail(e, span, elab_division_by_zero)
+                      : val_float(pow((double)a, (double)b));
+    Wide result = 1;
+    for (bool first = true; b; b >>= 1, first = false) {
+        if (!first && __builtin_mul_overflow(a, a, &a))
+            return overflow(e, span, ASTOP_pow);
+        if ((b & 1) && __builtin_mul_overflow(result, a, &result))
+            return overflow(e, span, ASTOP_pow);
+    }
+    return val_int(result);
+}
+
+static Val wide_shift(Elab *e, Span span, AstOperator op, Wide a, Wide b) {
+    if (b < 0)
+        return elab_fail(e, span, elab_negative_shift);
+    if (op == ASTOP_rshift)
+        return val_int(b >= 127 ? (a < 0 ? -1 : 0) : a >> (int)b);
+    Wide factor, result;
+    if (a == 0)
+        return val_int(0);
+    if (b >= 126)
+        return overflow(e, span, op);
+    factor = (Wide)1 << (int)b;
+    return __builtin_mul_overflow(a, factor, &result) ? overflow(e, span, op) : val_int(result);
+}
+
+static Val int_binary(Elab *e, Span span, AstOperator op, Wide a, Wide b) {
+    Wide result;
+    switch ((int)op) {
+    case ASTOP_add:
+        return __builtin_add_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
+    case ASTOP_sub:
+        return __builtin_sub_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
+    case ASTOP_mul:
+        return __builtin_mul_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
+    case ASTOP_div:
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero)
+                      : val_float((double)a / (double)b);
+    case ASTOP_floordiv:
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_floordiv(e, span, a, b);
+    case ASTOP_mod:
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_mod(a, b);
+    case ASTOP_pow:
+        return wide_pow(e, span, a, b);
+    case ASTOP_lshift:
+    case ASTOP_rshift:
+        return wide_shift(e, span, op, a, b);
+    case ASTOP_bitand:
+        return val_int(a & b);
+    case ASTOP_bitor:
+        return val_int(a | b);
+    case ASTOP_bitxor:
+        return val_int(a ^ b);
+    default:
+        return val_error();
+    }
+}
+
+static bool float_operator(AstOperator op) {
+    return op == ASTOP_add || op == ASTOP_sub || op == ASTOP_mul || op == ASTOP_div ||
+           op == ASTOP_floordiv || op == ASTOP_mod || op == ASTOP_pow;
+}
+
+static Val float_binary(Elab *e, Span span, AstOperator op, double a, double b) {
+    bool divides = op == ASTOP_div || op == ASTOP_floordiv || op == ASTOP_mod;
+    if ((divides && b == 0) || (op == ASTOP_pow && a == 0 && b < 0))
+        return elab_fail(e, span, elab_division_by_zero);
+    switch ((int)op) {
+    case ASTOP_add:
+        return val_float(a + b);
+    case ASTOP_sub:
+        return val_float(a - b);
+    case ASTOP_mul:
+        return val_float(a * b);
+    case ASTOP_div:
+        return val_float(a / b);
+    case ASTOP_floordiv:
+        return val_float(floor(a / b));
+    case ASTOP_mod: {
+        double r = fmod(a, b);
+        return val_float(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+    }
+    default:
+        return val_float(pow(a, b));
+    }
+}
+
+static Val concatenate(Elab *e, Val a, Val b) {
+    uint32_t n = a.tuple.count + b.tuple.count;
+    Val *items = ARENA_ARRAY(e->arena, Val, n);
+    for (uint32_t i = 0; i < n; i++)
+        items[i] = i < a.tuple.count ? a.tuple.items[i] : b.tuple.items[i - a.tuple.count];
+    return val_tuple(items, n);
+}
+
+static Val repeat(Elab *e, Span span, Val tuple, Wide times) {
+    if (times < 0)
+        times = 0;
+    if (times * tuple.tuple.count > MAX_STATIC_ITERATIONS)
+        return elab_fail(e, span, elab_too_many_items, MAX_STATIC_ITERATIONS);
+    uint32_t n = (uint32_t)times * tuple.tuple.count;
+    Val *items = ARENA_ARRAY(e->arena, Val, n);
+    for (uint32_t i = 0; i < n; i++)
+        items[i] = tuple.tuple.items[i % tuple.tuple.count];
+    return val_tuple(items, n);
+}
+
+Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    if (val_is_number(a) && val_is_number(b)) {
+        if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT) {
+            Val v = int_binary(e, span, op, a.i, b.i);
+            bool bitwise = op == ASTOP_bitand || op == ASTOP_bitor || op == ASTOP_bitxor;
+            if (bitwise && a.kind == VAL_BOOL && b.kind == VAL_BOOL)
+                v.kind = VAL_BOOL;
+            if (!val_failed(v) || op != ASTOP_matmul)
+                return v;
+        } else if (float_operator(op)) {
+            return float_binary(e, span, op, val_as_double(a), val_as_double(b));
+        }
+    }
+    if (op == ASTOP_add && a.kind == VAL_TUPLE && b.kind == VAL_TUPLE)
+        return concatenate(e, a, b);
+    if (op == ASTOP_mul && a.kind == VAL_TUPLE && b.kind == VAL_INT)
+        return repeat(e, span, a, b.i);
+    if (op == ASTOP_mul && b.kind == VAL_TUPLE && a.kind == VAL_INT)
+        return repeat(e, span, b, a.i);
+    if (op == ASTOP_add && a.kind == VAL_STRING && b.kind == VAL_STRING) {
+        StrBuf out = strbuf(e->arena);
+        strbuf_add(&out, a.s.ptr, a.s.len);
+        strbuf_add(&out, b.s.ptr, b.s.len);
+        return val_string(strbuf_str(&out));
+    }
+    elab_fail(e, span, elab_operands, ast_operator_text[op], elab_type_text(e, a),
+              elab_type_text(e, b));
+    if (a.kind == VAL_NONE || b.kind == VAL_NONE)
+        elab_hint(e, "test it with `is None` in a constexpr `if` before using it");
+    return val_error();
+}
+
+static bool contains(Val container, Val item) {
+    if (container.kind == VAL_TUPLE) {
+        for (uint32_t i = 0; i < container.tuple.count; i++)
+            if (val_equal(container.tuple.items[i], item))
+                return true;
+        return false;
+    }
+    Str in = container.s, what = item.s;
+    for (size_t i = 0; i + what.len <= in.len; i++)
+        if (memcmp(in.ptr + i, what.ptr, what.len) == 0)
+            return true;
+    return false;
+}
+
+/* -1, 0, 1; 2: unordered (NaN), 3: no order between these. */
+static int order(Val a, Val b) {
+    if (val_is_number(a) && val_is_number(b)) {
+        if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
+            return a.i < b.i ? -1 : a.i > b.i;
+        double x = val_as_double(a), y = val_as_double(b);
+        return isnan(x) || isnan(y) ? 2 : x < y ? -1 : x > y;
+    }
+    if (a.kind == VAL_STRING && b.kind == VAL_STRING) {
+        size_t n = a.s.len < b.s.len ? a.s.len : b.s.len;
+        int c = n ? memcmp(a.s.ptr, b.s.ptr, n) : 0;
+        return c ? (c < 0 ? -1 : 1) : a.s.len < b.s.len ? -1 : a.s.len > b.s.len;
+    }
+    return 3;
+}
+
+Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    switch ((int)op) {
+    case ASTOP_eq:
+        return val_bool(val_equal(a, b));
+    case ASTOP_ne:
+        return val_bool(!val_equal(a, b));
+    case ASTOP_in:
+    case ASTOP_notin:
+        if (b.kind == VAL_TUPLE || (b.kind == VAL_STRING && a.kind == VAL_STRING))
+            return val_bool(contains(b, a) == (op == ASTOP_in));
+        break;
+    default: {
+        int c = order(a, b);
+        if (c == 3)
+            break;
+        if (c == 2)
+            return val_bool(false);
+        return val_bool(op == ASTOP_lt   ? c < 0
+                        : op == ASTOP_le ? c <= 0
+                        : op == ASTOP_gt ? c > 0
+                                         : c >= 0);
+    }
+    }
+    elab_fail(e, span, elab_operands, ast_operator_text[op], elab_type_text(e, a),
+              elab_type_text(e, b));
+    return val_error();
+}
+
+Val static_unary(Elab *e, Span span, AstOperator op, Val a) {
+    if (op == ASTOP_not)
+        return val_bool(!val_truth(a));
+    if (val_is_number(a)) {
+        if (op == ASTOP_invert && a.kind != VAL_FLOAT)
+            return val_int(~a.i);
+        if (op == ASTOP_pos)
+            return a.kind == VAL_FLOAT ? a : val_int(a.i);
+        if (op == ASTOP_neg) {
+            Wide result;
+            if (a.kind == VAL_FLOAT)
+                return val_float(-a.f);
+            return __builtin_sub_overflow((Wide)0, a.i, &result) ? overflow(e, span, op)
+                                                                 : val_int(result);
+        }
+    }
+    return elab_fail(e, span, elab_operand, ast_operator_text[op], elab_type_text(e, a));
+}

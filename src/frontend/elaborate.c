@@ -1,0 +1,300 @@
+/* Entry: find the kernel, specialise its parameters, elaborate its body, verify. */
+#include "frontend/elaborate.h"
+
+enum { MAX_KERNELS = 256 };
+
+Span elab_span(const Elab *e, Span span) {
+    bool own_library = e->frame && e->frame->unit->is_std;
+    return own_library && e->user_span.file ? e->user_span : span;
+}
+
+void elab_note_calls(Elab *e) {
+    int notes = 0;
+    for (const Frame *frame = e->frame; frame && frame->caller && notes < 8;
+         frame = frame->caller) {
+        if (frame->unit->is_std || frame->caller->unit->is_std || !frame->def)
+            continue;
+        diag_note(&e->ctx->diags, frame->call_span, "in the call of `%.*s` here",
+                  STR_ARG(frame->def->name));
+        notes++;
+    }
+}
+
+void elab_suggest(Elab *e, Str word, const Str *candidates, size_t count) {
+    int nearest = str_nearest(word, candidates, count);
+    if (nearest >= 0)
+        elab_hint(e, "did you mean `%.*s`?", STR_ARG(candidates[nearest]));
+}
+
+const char *elab_type_text(const Elab *e, Val v) {
+    return val_type_text(e->arena, v);
+}
+
+/* Kernels of a file */
+
+static bool expr_mentions(const Expr *expr, Str name);
+
+static bool list_mentions(const ExprList *list, Str name) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (expr_mentions(list->items[i], name))
+            return true;
+    return false;
+}
+
+static bool call_mentions(const Expr *expr, Str name) {
+    if (expr_mentions(expr->u.call.callee, name) || list_mentions(&expr->u.call.args, name))
+        return true;
+    for (uint32_t i = 0; i < expr->u.call.keyword_count; i++)
+        if (expr_mentions(expr->u.call.keywords[i].value, name))
+            return true;
+    return false;
+}
+
+static bool expr_mentions(const Expr *expr, Str name) {
+    if (!expr)
+        return false;
+    switch (expr->kind) {
+    case EXPR_name:
+        return str_eq(expr->u.name, name);
+    case EXPR_tuple:
+    case EXPR_list:
+    case EXPR_set:
+    case EXPR_fstring:
+        return list_mentions(&expr->u.list, name);
+    case EXPR_unary:
+        return expr_mentions(expr->u.unary.operand, name);
+    case EXPR_binary:
+        return expr_mentions(expr->u.binary.left, name) ||
+               expr_mentions(expr->u.binary.right, name);
+    case EXPR_boolop:
+        return list_mentions(&expr->u.boolop.operands, name);
+    case EXPR_compare:
+        return list_mentions(&expr->u.compare.operands, name);
+    case EXPR_ternary:
+        return expr_mentions(expr->u.ternary.condition, name) ||
+               expr_mentions(expr->u.ternary.then_value, name) ||
+               expr_mentions(expr->u.ternary.else_value, name);
+    case EXPR_call:
+        return call_mentions(expr, name);
+    case EXPR_subscript:
+        return expr_mentions(expr->u.subscript.base, name) ||
+               expr_mentions(expr->u.subscript.index, name);
+    case EXPR_attribute:
+        return expr_mentions(expr->u.attribute.base, name);
+    case EXPR_starred:
+    case EXPR_walrus:
+        return expr_mentions(expr->u.bind.value, name);
+    case EXPR_int:
+    case EXPR_float:
+    case EXPR_string:
+    case EXPR_bool:
+    case EXPR_none:
+    case EXPR_ellipsis:
+    case EXPR_slice:
+    case EXPR_lambda:
+    case EXPR_dict:
+    case EXPR_comprehension:
+    case EXPR_formatted:
+    case EXPR_unsupported:
+    case EXPR_COUNT:
+        return false;
+    }
+    return false;
+}
+
+static bool stmts_mention(const StmtList *list, Str name);
+
+static bool stmt_mentions(const Stmt *stmt, Str name) {
+    switch (stmt->kind) {
+    case STMT_expr:
+    case STMT_return:
+    case STMT_raise:
+        return expr_mentions(stmt->u.expr, name);
+    case STMT_assign:
+        return expr_mentions(stmt->u.assign.value, name);
+    case STMT_augassign:
+        return expr_mentions(stmt->u.augassign.value, name);
+    case STMT_annassign:
+        return expr_mentions(stmt->u.annassign.value, name);
+    case STMT_if:
+    case STMT_while:
+        return expr_mentions(stmt->u.branch.condition, name) ||
+               stmts_mention(&stmt->u.branch.body, name) ||
+               stmts_mention(&stmt->u.branch.orelse, name);
+    case STMT_for:
+        return expr_mentions(stmt->u.loop.iterable, name) ||
+               stmts_mention(&stmt->u.loop.body, name) || stmts_mention(&stmt->u.loop.orelse, name);
+    case STMT_assert:
+        return expr_mentions(stmt->u.assertion.condition, name);
+    case STMT_with:
+        return stmts_mention(&stmt->u.with.body, name);
+    case STMT_pass:
+    case STMT_break:
+    case STMT_continue:
+    case STMT_import:
+    case STMT_def:
+    case STMT_unsupported:
+    case STMT_COUNT:
+        return false;
+    }
+    return false;
+}
+
+static bool stmts_mention(const StmtList *list, Str name) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (stmt_mentions(list->items[i], name))
+            return true;
+    return false;
+}
+
+/* Is `def` named in the body of another jit function of the file? */
+static bool is_helper(const AstFile *syntax, const FuncDef *def) {
+    for (uint32_t i = 0; i < syntax->body.count; i++) {
+        const Stmt *stmt = syntax->body.items[i];
+        if (stmt->kind == STMT_def && stmt->u.def != def &&
+            stmts_mention(&stmt->u.def->body, def->name))
+            return true;
+    }
+    return false;
+}
+
+uint32_t frontend_kernels(const AstFile *syntax, const FuncDef **out, uint32_t capacity) {
+    uint32_t n = 0;
+    for (int helpers = 0; helpers < 2; helpers++) {
+        for (uint32_t i = 0; i < syntax->body.count; i++) {
+            const Stmt *stmt = syntax->body.items[i];
+            if (stmt->kind != STMT_def || !stmt->u.def->is_jit ||
+                is_helper(syntax, stmt->u.def) != (helpers == 1))
+                continue;
+            if (n < capacity)
+                out[n] = stmt->u.def;
+            n++;
+        }
+    }
+    return n;
+}
+
+static const FuncDef *find_kernel(Elab *e, const AstFile *syntax, Str name) {
+    const FuncDef **kernels = ARENA_ARRAY(e->arena, const FuncDef *, MAX_KERNELS);
+    uint32_t n = frontend_kernels(syntax, kernels, MAX_KERNELS);
+    n = n < MAX_KERNELS ? n : MAX_KERNELS;
+    Str *names = ARENA_ARRAY(e->arena, Str, (size_t)n + 1);
+    Span nowhere = {0};
+    StrBuf all = strbuf(e->arena);
+    uint32_t entries = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = kernels[i]->name;
+        if (name.len && str_eq(names[i], name))
+            return kernels[i];
+        if (is_helper(syntax, kernels[i]))
+            continue;
+        strbuf_printf(&all, "%s%.*s", entries++ ? ", " : "", STR_ARG(names[i]));
+    }
+    const Source *source = source_get(&e->ctx->sources, syntax->file);
+    Str path = source ? source->path : STR("the source");
+    if (n == 0) {
+        ctx_diag(e->ctx, nowhere, elab_no_kernels, STR_ARG(path));
+        elab_hint(e, "kernels are functions decorated with @triton.jit");
+    } else if (name.len) {
+        ctx_diag(e->ctx, nowhere, elab_unknown_kernel, STR_ARG(name), STR_ARG(path));
+        if (str_nearest(name, names, n) >= 0)
+            elab_suggest(e, name, names, n);
+        else
+            elab_hint(e, "the file has %s", all.ptr ? all.ptr : "helpers only");
+    } else if (entries == 1 || n == 1) {
+        return kernels[0];
+    } else {
+        ctx_diag(e->ctx, nowhere, elab_which_kernel, STR_ARG(path), all.ptr ? all.ptr : "");
+        elab_hint(e, "choose one with -k NAME");
+    }
+    return NULL;
+}
+
+/* The function: parameters in, body elaborated, terminator. */
+
+static Func *create_func(Elab *e, const FuncDef *def, const Specialized *params) {
+    FuncParam *list = ARENA_ARRAY(e->arena, FuncParam, (size_t)def->param_count + 1);
+    const Type **types = ARENA_ARRAY(e->arena, const Type *, (size_t)def->param_count + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        if (params[i].is_constexpr)
+            continue;
+        int64_t divisible = params[i].divisible > 1 ? params[i].divisible : 0;
+        list[n] = (FuncParam){def->params[i].name, def->params[i].span, divisible};
+        types[n++] = scalar_ir(e->ctx, params[i].type, NULL);
+    }
+    Func *func = func_create(module_create(e->ctx), def->name, n, list, types);
+    func->span = def->name_span;
+    func->num_warps = e->request->num_warps;
+    func->num_stages = e->request->num_stages;
+    func->num_ctas = e->request->num_ctas;
+    func->capability = e->request->capability;
+    return func;
+}
+
+static void bind_params(Elab *e, const FuncDef *def, const Specialized *params) {
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        Str name = def->params[i].name;
+        if (params[i].is_constexpr) {
+            vars_set(e, &e->frame->vars, name, params[i].value);
+            continue;
+        }
+        Value *arg = &e->func->body->args[next++];
+        arg->name = name;
+        Val v = params[i].equal_to_one ? val_int(1) : val_tile(arg, params[i].type);
+        vars_set(e, &e->frame->vars, name, v);
+    }
+}
+
+static KernelParam *describe_params(Elab *e, const FuncDef *def, const Specialized *params) {
+    KernelParam *out = ARENA_ARRAY(e->arena, KernelParam, (size_t)def->param_count + 1);
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const char *text = params[i].is_constexpr ? val_text(e->arena, params[i].value)
+                                                  : scalar_text(e->arena, params[i].type);
+        out[i] = (KernelParam){.name = def->params[i].name,
+                               .is_constexpr = params[i].is_constexpr,
+                               .equal_to_one = params[i].equal_to_one,
+                               .text = str_from(text),
+                               .divisible = params[i].divisible};
+    }
+    return out;
+}
+
+static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated *result) {
+    Frame frame = {.unit = unit, .def = def, .call_span = def->name_span};
+    e->frame = &frame;
+    Specialized *params = ARENA_ARRAY(e->arena, Specialized, (size_t)def->param_count + 1);
+    if (!signature_apply(e, def, unit, params))
+        return false;
+    e->func = create_func(e, def, params);
+    e->builder = builder_at_end(e->func->body);
+    e->builder.span = def->name_span;
+    bind_params(e, def, params);
+    unsigned errors = e->ctx->diags.errors;
+    elab_stmts(e, &def->body, 0, NULL);
+    e->builder.block = e->func->body;
+    e->builder.before = NULL;
+    e->builder.span = def->name_span;
+    build_return(&e->builder);
+    if (e->ctx->diags.errors != errors || !module_verify(e->func->module))
+        return false;
+    *result = (Elaborated){.module = e->func->module,
+                           .func = e->func,
+                           .params = describe_params(e, def, params),
+                           .param_count = def->param_count,
+                           .def = def};
+    return true;
+}
+
+bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,
+                        Elaborated *result) {
+    Elab e = {.ctx = ctx, .arena = &ctx->arena, .request = request, .builder = {.ctx = ctx}};
+    const FuncDef *def = find_kernel(&e, syntax, request->kernel);
+    if (!def)
+        return false;
+    const Source *source = source_get(&ctx->sources, syntax->file);
+    Unit *unit = unit_create(&e, source ? source->path : STR(""), syntax);
+    unsigned errors = ctx->diags.errors;
+    return elaborate_kernel(&e, unit, def, result) && ctx->diags.errors == errors;
+}

@@ -1,0 +1,297 @@
+/* Private to the elaborator: its state and what its files share.
+ *
+ * The elaborator walks the tree of a function with an environment of values (value.h). Compile-time
+ * parts are computed on the spot; what is left is appended to the Tile IR through `builder`. Calls
+ * of jit functions open a frame and are thereby inlined. Control flow on run-time conditions
+ * snapshots the variables, elaborates each region and joins what differs.
+ *
+ * Functions that return Val report what is wrong and return VAL_ERROR; a statement that fails
+ * leaves the names it would have assigned as errors, and elaboration goes on with the next
+ * statement. */
+#ifndef TILEC_FRONTEND_ELABORATE_H
+#define TILEC_FRONTEND_ELABORATE_H
+#include "frontend/frontend.h"
+#include "frontend/value.h"
+
+enum {
+    MAX_PARAMS = 16,
+    MAX_CALL_DEPTH = 100,
+    MAX_EXPRESSION_DEPTH = 1000,
+    MAX_STATIC_ITERATIONS = 65536
+};
+
+typedef struct Var {
+    Str name;
+    Val val;
+} Var;
+
+typedef struct Vars {
+    Var *data;
+    size_t len, cap;
+} Vars;
+
+/* A source file whose definitions can be named: the kernel's, an imported one, std.tile. */
+struct Unit {
+    Unit *next;
+    Str path;
+    const AstFile *syntax;
+    Vars globals;  /* those looked up so far */
+    bool is_std;   /* the compiler's own library: spans are those of its callers */
+    uint32_t busy; /* statements being evaluated, to catch definitions that refer to themselves */
+};
+
+/* A function being elaborated. */
+typedef struct Frame {
+    struct Frame *caller;
+    const FuncDef *def; /* NULL while a file's globals or defaults are evaluated */
+    Unit *unit;
+    Span call_span;
+    Vars vars;
+    Val result; /* once returned */
+    bool returned;
+    bool host;      /* Python semantics: assignments keep compile-time values */
+    uint32_t loops; /* run-time loops around the current statement, in this frame */
+} Frame;
+
+typedef struct Elab {
+    Ctx *ctx;
+    Arena *arena; /* the context's */
+    const ElaborateRequest *request;
+    Builder builder; /* block NULL: nothing may be built (compile-time evaluation) */
+    Frame *frame;
+    uint32_t depth, splits;
+    Unit *units, *std;
+    Span user_span; /* of the innermost expression outside std.tile */
+    Func *func;
+    struct {
+        const FuncDef **data;
+        size_t len, cap;
+    } failed; /* helpers that gave errors: not elaborated again */
+} Elab;
+
+/* Where a message about `span` belongs: the caller's expression for code of std.tile. */
+Span elab_span(const Elab *e, Span span);
+/* Adds "in call from here" for every frame up to the kernel to the last message. */
+void elab_note_calls(Elab *e);
+/* Reports and is VAL_ERROR. */
+#define elab_fail(e, span, ...)                                                                    \
+    (ctx_diag((e)->ctx, elab_span((e), (span)), __VA_ARGS__), elab_note_calls(e), val_error())
+#define elab_hint(e, ...) diag_hint(&(e)->ctx->diags, __VA_ARGS__)
+/* "did you mean" for the candidate nearest to `word`, if one is near. */
+void elab_suggest(Elab *e, Str word, const Str *candidates, size_t count);
+/* Shorthand: text for messages. */
+const char *elab_type_text(const Elab *e, Val v);
+
+/* Expressions (elaborate_expr.c) */
+Val elab_eval(Elab *e, const Expr *expr);
+/* `base.name`; NULL-free: reports unknown attributes. */
+Val elab_attribute(Elab *e, Span span, Val base, Str name);
+Val elab_type_attribute(Elab *e, Span span, Val type, Str name);
+/* A condition as a scalar i1 (VAL_TILE) or a compile-time VAL_BOOL. */
+Val elab_condition(Elab *e, Span span, Val v, const char *construct);
+/* Subscripts of tuples, strings and tiles (elaborate_subscript.c). */
+Val elab_subscript(Elab *e, const Expr *expr, Val base, Val index);
+/* Elements of a tuple, string or range as an array. */
+bool elab_items(Elab *e, Span span, Val v, const Val **items, uint32_t *count);
+
+/* Statements (elaborate_stmt.c) and control flow (elaborate_flow.c) */
+
+/* What is left to do after a statement: the rest of a list, then `next`; or, with `loop`, the
+ * iterations of an unrolled loop from `index` on. Needed when both arms of a run-time `if` have to
+ * go on on their own because one returns. */
+typedef struct Rest {
+    const struct Rest *next;
+    const StmtList *list;
+    uint32_t index;
+    const Stmt *loop;
+    const Val *items;
+    uint32_t item_count;
+} Rest;
+
+typedef enum Flow {
+    FLOW_NEXT,   /* fell off the end of the list */
+    FLOW_RETURN, /* the function has returned on every path; frame->result holds its value */
+} Flow;
+
+Flow elab_stmts(Elab *e, const StmtList *list, uint32_t index, const Rest *rest);
+/* Runs everything in `rest`. */
+Flow elab_rest(Elab *e, const Rest *rest);
+Flow elab_if(Elab *e, const Stmt *stmt, const Rest *rest);
+Flow elab_for(Elab *e, const Stmt *stmt, const Rest *rest);
+Flow elab_while(Elab *e, const Stmt *stmt, const Rest *rest);
+Flow elab_unrolled(Elab *e, const Stmt *loop, const Val *items, uint32_t count, uint32_t index,
+                   const Rest *rest);
+Val elab_ternary(Elab *e, const Expr *expr, Val condition);
+void elab_assign(Elab *e, const Expr *target, Val v);
+/* The names a failed statement would have assigned hold errors from here on. */
+void elab_spoil(Elab *e, const Stmt *stmt);
+/* A variable's value from here on: using it is an error that says why. */
+Val elab_undefined(Elab *e, Span span, const char *why);
+/* What a plain assignment stores: numbers become run-time scalars, as in Triton. */
+Val elab_decay(Elab *e, Span span, Val v);
+
+/* Variables */
+Val *vars_find(const Vars *vars, Str name);
+void vars_set(Elab *e, Vars *vars, Str name, Val v);
+Vars vars_copy(Elab *e, const Vars *vars);
+void elab_set(Elab *e, Str name, Val v);
+/* The names a statement list may assign, each once, in order. */
+typedef struct Names {
+    Str *data;
+    size_t len, cap;
+} Names;
+void names_assigned(Arena *arena, const StmtList *list, Names *names);
+bool stmts_return(const StmtList *list);
+
+/* Names, imports, modules (names.c) */
+Val elab_name(Elab *e, Span span, Str name);
+Val elab_module_attribute(Elab *e, Span span, Val module, Str name);
+/* An expression of a file outside any function: defaults, globals. */
+Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr);
+/* A function of std.tile by name; VAL_ERROR without a report if there is none. */
+Val elab_std(Elab *e, Str name);
+Unit *unit_create(Elab *e, Str path, const AstFile *syntax);
+
+/* Calls (elaborate_call.c) */
+typedef struct Call Call;
+typedef struct Arg {
+    Str name; /* empty: positional */
+    Val val;
+    Span span;
+} Arg;
+
+Val elab_call_expr(Elab *e, const Expr *expr);
+Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
+/* Evaluates the arguments of call `expr` and binds them to a builtin's parameters. */
+bool elab_bind_call(Elab *e, const Expr *expr, Val callee, Call *call);
+/* Calls a combine function of a reduction on `n` values. */
+Val elab_call_values(Elab *e, Span span, Val callee, const Val *args, uint32_t n);
+/* True after an error when run-time code cannot be built here. */
+bool elab_no_builder(Elab *e, Span span, const char *what);
+
+/* Builtins (builtins.def, builtins*.c) */
+struct Call {
+    Elab *e;
+    Span span;
+    const Builtin *builtin;
+    Val args[MAX_PARAMS]; /* by parameter; VAL_ABSENT: not given and no default */
+    Span spans[MAX_PARAMS];
+    const Val *rest; /* of *args */
+    uint32_t rest_count;
+    bool is_method;
+};
+
+typedef Val BuiltinHandler(Call *call);
+
+typedef enum BuiltinFlags {
+    BUILTIN_METHOD = 1,  /* also x.name(...) on run-time values */
+    BUILTIN_STATIC = 2,  /* may be called where nothing can be built */
+    BUILTIN_SPECIAL = 4, /* a marker the elaborator treats itself (range, constexpr, ..) */
+    BUILTIN_STD = 8,     /* defined in std.tile */
+} BuiltinFlags;
+
+typedef enum ModuleSet {
+    IN_PYTHON = 1,    /* no module: a builtin of Python */
+    IN_TL = 2,        /* triton.language, .core, .standard */
+    IN_MATH = 4,      /* triton.language.math */
+    IN_LIBDEVICE = 8, /* triton.language.extra.libdevice and its aliases */
+    IN_TRITON = 16,   /* triton */
+    IN_RANDOM = 32,   /* triton.language.random */
+    IN_CUDA = 64,     /* triton.language.extra.cuda */
+    IN_PYMATH = 128,  /* Python's math */
+} ModuleSet;
+
+struct Builtin {
+    const char *name;
+    uint32_t modules; /* ModuleSet */
+    const char *params;
+    BuiltinHandler *handler;
+    uint32_t flags;
+};
+
+typedef enum BuiltinId {
+#define BUILTIN(id, ...) BUILTIN_##id,
+#include "frontend/builtins.def"
+    BUILTIN_COUNT
+} BuiltinId;
+extern const Builtin builtins[BUILTIN_COUNT];
+
+static inline bool builtin_is(Val v, BuiltinId id) {
+    return v.kind == VAL_BUILTIN && v.builtin == &builtins[id];
+}
+/* The row named so in one of the modules; NULL: none. */
+const Builtin *builtin_find(Str name, uint32_t modules);
+uint32_t builtin_names(uint32_t modules, Str *out, uint32_t capacity);
+
+/* Arguments of builtins: each reports what it wanted and is false. */
+bool call_int(Call *call, int param, int64_t *out); /* compile-time integer */
+bool call_flag(Call *call, int param, bool *out);   /* compile-time truth; absent: false */
+bool call_string(Call *call, int param, Str *out);  /* absent or None: empty */
+bool call_tile(Call *call, int param, Val *out);    /* number or run-time value, as the latter */
+bool call_type(Call *call, int param, ScalarType *out);
+bool call_shape(Call *call, int param, int *rank, int64_t *shape); /* checked powers of two */
+/* The ints of a tuple, or of *args when there are some: shape, dims. */
+bool call_ints(Call *call, int param, int *count, int64_t *out, int capacity);
+bool call_enum(Call *call, int param, AttrKind kind, const char *prefix, int64_t *out);
+const char *call_param_name(const Call *call, int param);
+/* Is this a compile-time integer, or a run-time scalar whose constant is known? */
+bool val_known_int(Val v, Wide *out);
+bool shape_check(Elab *e, Span span, int rank, const int64_t *shape);
+
+/* Operators on compile-time values, as Python has them (constexpr.c) */
+Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
+Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b);
+Val static_unary(Elab *e, Span span, AstOperator op, Val a);
+/* Both for every mix of compile-time and run-time operands. */
+Val elab_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
+Val elab_compare(Elab *e, Span span, AstOperator op, Val a, Val b);
+Val elab_unary(Elab *e, Span span, AstOperator op, Val a);
+Val elab_logical(Elab *e, Span span, AstOperator op, Val a, Val b); /* and, or on run-time values */
+
+/* Run-time values (promote.c, convert.c): types after Triton's rules */
+typedef enum PromoteFlags {
+    PROMOTE_POINTER_A = 1,
+    PROMOTE_POINTER_B = 2,
+    PROMOTE_DIVIDE = 4,
+    PROMOTE_STRONG = 8,     /* Python numbers have their own type: comparisons */
+    PROMOTE_ANY_FLOAT = 16, /* fp8 too: nothing is computed */
+} PromoteFlags;
+
+/* The common type of two integers, as in C but without the promotion to int. */
+Elem elem_promote_ints(Elem a, Elem b);
+/* Brings both to one element type and shape. */
+bool op_promote(Elab *e, Span span, const char *what, uint32_t flags, Val *a, Val *b);
+bool op_broadcast(Elab *e, Span span, Val *a, Val *b);
+Val op_broadcast_to(Elab *e, Span span, Val v, int rank, const int64_t *shape);
+Val op_splat(Elab *e, Val v, const Type *shape);
+Val op_expand_dims(Elab *e, Val v, int axis);
+Val op_reshape(Elab *e, Val v, int rank, const int64_t *shape);
+/* The one element of a tile of one element. */
+Val op_unsplat(Elab *e, Val v);
+/* A number as a run-time scalar: int32 (uint32, int64, uint64 when it does not fit), fp32, int1. */
+Val op_to_tensor(Elab *e, Span span, Val v);
+/* That type. False after a report. */
+bool op_number_elem(Elab *e, Span span, Val v, Elem *elem);
+/* A compile-time number as a scalar of this element type. */
+Val op_constant(Elab *e, Val number, Elem elem);
+Val op_cast(Elab *e, Span span, Val v, ScalarType to, Rounding rounding);
+Val op_bitcast(Elab *e, Span span, Val v, ScalarType to);
+Val op_to_bool(Elab *e, Span span, Val v); /* != 0 */
+static inline Val op_like(Value *ir, Val like) {
+    return val_tile(ir, like.tile.scalar);
+}
+/* Floats computed in at least fp32 where Triton does: bf16 becomes fp32. */
+Val op_promote_bf16(Elab *e, Span span, Val v);
+
+/* Signatures (signature.c) */
+typedef struct Specialized {
+    ScalarType type;
+    bool is_constexpr; /* value holds it */
+    bool equal_to_one;
+    int64_t divisible; /* 1 or 16 */
+    Val value;
+} Specialized;
+
+/* What each parameter of `def` is, from signature, names, annotations and defaults. */
+bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out);
+#endif

@@ -1,0 +1,376 @@
+/* Expressions: one function a kind of node, chosen by elab_eval. */
+#include "frontend/elaborate.h"
+
+static Val eval_tuple(Elab *e, const ExprList *list) {
+    VEC(Val) items = {0};
+    bool failed = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const Expr *item = list->items[i];
+        if (item->kind != EXPR_starred) {
+            Val v = elab_eval(e, item);
+            failed |= val_failed(v);
+            vec_push(e->arena, &items, v);
+            continue;
+        }
+        Val v = elab_eval(e, item->u.bind.value);
+        const Val *inner;
+        uint32_t count;
+        if (val_failed(v) || !elab_items(e, item->span, v, &inner, &count))
+            return val_error();
+        for (uint32_t j = 0; j < count; j++)
+            vec_push(e->arena, &items, inner[j]);
+    }
+    return failed ? val_error() : val_tuple(items.data, (uint32_t)items.len);
+}
+
+static Val eval_int(Elab *e, const Expr *expr) {
+    if (expr->u.integer.hi >> 62)
+        return elab_fail(e, expr->span, elab_int_too_big, "the literal", "126 bits");
+    return val_int((Wide)(((unsigned __int128)expr->u.integer.hi << 64) | expr->u.integer.lo));
+}
+
+static Val eval_fstring(Elab *e, const Expr *expr) {
+    StrBuf out = strbuf(e->arena);
+    for (uint32_t i = 0; i < expr->u.list.count; i++) {
+        const Expr *part = expr->u.list.items[i];
+        Val v = elab_eval(e, part);
+        if (val_failed(v))
+            return v;
+        if (val_is_tile(v))
+            return elab_fail(e, part->span, elab_fstring_runtime, elab_type_text(e, v));
+        val_print(v, false, &out);
+    }
+    return val_string(strbuf_str(&out));
+}
+
+/* {value!r} */
+static Val eval_formatted(Elab *e, const Expr *expr) {
+    if (expr->u.formatted.spec) {
+        elab_fail(e, expr->u.formatted.spec->span, elab_construct, "a format specification");
+        elab_hint(e, "write {value} or {value!r}");
+        return val_error();
+    }
+    Val v = elab_eval(e, expr->u.formatted.value);
+    if (val_failed(v) || val_is_tile(v))
+        return v;
+    StrBuf out = strbuf(e->arena);
+    val_print(v, expr->u.formatted.conversion == 'r' || expr->u.formatted.conversion == 'a', &out);
+    return val_string(strbuf_str(&out));
+}
+
+/* [f(x) for x in items if condition], over compile-time tuples; the variable stays inside. */
+static Val eval_comprehension(Elab *e, const Expr *expr) {
+    bool sequence =
+        expr->u.comprehension.form == COMP_list || expr->u.comprehension.form == COMP_generator;
+    if (!sequence || expr->u.comprehension.clause_count != 1) {
+        elab_fail(e, expr->span, elab_construct, "a comprehension of this form");
+        elab_hint(e, "only [f(x) for x in items] over a tuple is supported");
+        return val_error();
+    }
+    const ForClause *clause = &expr->u.comprehension.clauses[0];
+    const Val *items;
+    uint32_t count;
+    if (!elab_items(e, clause->iterable->span, elab_eval(e, clause->iterable), &items, &count))
+        return val_error();
+    Vars saved = vars_copy(e, &e->frame->vars);
+    Val *out = ARENA_ARRAY(e->arena, Val, (size_t)count + 1);
+    uint32_t n = 0;
+    bool failed = false;
+    for (uint32_t i = 0; i < count && !failed; i++) {
+        elab_assign(e, clause->target, items[i]);
+        bool keep = true;
+        for (uint32_t c = 0; c < clause->conditions.count && keep && !failed; c++) {
+            const Expr *condition = clause->conditions.items[c];
+            Val v = elab_condition(e, condition->span, elab_eval(e, condition), "a comprehension");
+            if (val_is_tile(v))
+                v = elab_fail(e, condition->span, elab_want_constexpr, "the condition",
+                              elab_type_text(e, v));
+            failed = val_failed(v);
+            keep = val_truth(v);
+        }
+        if (keep && !failed) {
+            out[n] = elab_eval(e, expr->u.comprehension.element);
+            failed = val_failed(out[n++]);
+        }
+    }
+    e->frame->vars = saved;
+    return failed ? val_error() : val_tuple(out, n);
+}
+
+/* and, or: compile-time operands decide or drop out; what is left is combined element by element.
+ */
+static Val eval_boolop(Elab *e, const Expr *expr) {
+    AstOperator op = expr->u.boolop.op;
+    Val kept = val_of(VAL_ABSENT), last = val_none();
+    for (uint32_t i = 0; i < expr->u.boolop.operands.count; i++) {
+        const Expr *operand = expr->u.boolop.operands.items[i];
+        last = elab_eval(e, operand);
+        if (val_failed(last))
+            return last;
+        if (!val_is_tile(last)) {
+            if (val_truth(last) == (op == ASTOP_or))
+                return last;
+            continue;
+        }
+        if (kept.kind == VAL_ABSENT) {
+            kept = last;
+            continue;
+        }
+        kept = elab_logical(e, span_join(expr->span, operand->span), op, kept, last);
+        if (val_failed(kept))
+            return kept;
+    }
+    return kept.kind == VAL_ABSENT ? last : kept;
+}
+
+/* a < b < c is a < b and b < c, b evaluated once. */
+static Val eval_compare(Elab *e, const Expr *expr) {
+    const ExprList *operands = &expr->u.compare.operands;
+    Val left = elab_eval(e, operands->items[0]), result = val_of(VAL_ABSENT);
+    for (uint32_t i = 1; i < operands->count; i++) {
+        Val right = elab_eval(e, operands->items[i]);
+        Val one = elab_compare(e, expr->span, expr->u.compare.ops[i - 1], left, right);
+        if (val_failed(one))
+            return one;
+        if (result.kind == VAL_ABSENT)
+            result = one;
+        else if (val_is_tile(result) && val_is_tile(one))
+            result = elab_logical(e, expr->span, ASTOP_and, result, one);
+        else if (!val_is_tile(result))
+            result = val_truth(result) ? one : result;
+        else
+            result = val_truth(one) ? result : one;
+        left = right;
+        if (result.kind == VAL_BOOL && !val_truth(result))
+            return result;
+    }
+    return result;
+}
+
+Val elab_condition(Elab *e, Span span, Val v, const char *construct) {
+    if (val_failed(v))
+        return v;
+    if (!val_is_tile(v))
+        return val_bool(val_truth(v));
+    if (val_has_shape(v) && type_numel(val_ir_type(v)) != 1) {
+        elab_fail(e, span, elab_condition_shape, construct, elab_type_text(e, v));
+        elab_hint(
+            e, "choose by element with tl.where(cond, a, b), or reduce the condition to a scalar "
+               "with tl.max or tl.min");
+        return val_error();
+    }
+    if (elab_no_builder(e, span, "a run-time condition"))
+        return val_error();
+    return op_to_bool(e, span, op_unsplat(e, v));
+}
+
+static Val eval_slice(Elab *e, const Expr *expr) {
+    const Expr *parts[] = {expr->u.slice.start, expr->u.slice.stop, expr->u.slice.step};
+    Val *values = ARENA_ARRAY(e->arena, Val, 3);
+    for (int i = 0; i < 3; i++) {
+        values[i] = parts[i] ? elab_eval(e, parts[i]) : val_none();
+        if (val_failed(values[i]))
+            return val_error();
+    }
+    return (Val){.kind = VAL_SLICE, .slice = values};
+}
+
+static Val eval_binary(Elab *e, const Expr *expr) {
+    Val a = elab_eval(e, expr->u.binary.left);
+    Val b = elab_eval(e, expr->u.binary.right);
+    return elab_binary(e, expr->span, expr->u.binary.op, a, b);
+}
+
+static Val eval_ternary(Elab *e, const Expr *expr) {
+    Val condition = elab_eval(e, expr->u.ternary.condition);
+    condition =
+        elab_condition(e, expr->u.ternary.condition->span, condition, "a conditional expression");
+    if (val_failed(condition))
+        return condition;
+    if (val_is_tile(condition))
+        return elab_ternary(e, expr, condition);
+    return elab_eval(e, val_truth(condition) ? expr->u.ternary.then_value
+                                             : expr->u.ternary.else_value);
+}
+
+static Val eval_walrus(Elab *e, const Expr *expr) {
+    Val v = elab_decay(e, expr->span, elab_eval(e, expr->u.bind.value));
+    elab_set(e, expr->u.bind.name, v);
+    return v;
+}
+
+static Val eval_node(Elab *e, const Expr *expr) {
+    switch (expr->kind) {
+    case EXPR_name:
+        return elab_name(e, expr->span, expr->u.name);
+    case EXPR_int:
+        return eval_int(e, expr);
+    case EXPR_float:
+        return val_float(expr->u.number);
+    case EXPR_string:
+        return val_string(expr->u.string);
+    case EXPR_bool:
+        return val_bool(expr->u.boolean);
+    case EXPR_none:
+    case EXPR_ellipsis:
+        return val_none();
+    case EXPR_tuple:
+    case EXPR_list:
+        return eval_tuple(e, &expr->u.list);
+    case EXPR_unary: {
+        Val v = elab_eval(e, expr->u.unary.operand);
+        return elab_unary(e, expr->span, expr->u.unary.op, v);
+    }
+    case EXPR_binary:
+        return eval_binary(e, expr);
+    case EXPR_boolop:
+        return eval_boolop(e, expr);
+    case EXPR_compare:
+        return eval_compare(e, expr);
+    case EXPR_ternary:
+        return eval_ternary(e, expr);
+    case EXPR_call:
+        return elab_call_expr(e, expr);
+    case EXPR_subscript: {
+        Val base = elab_eval(e, expr->u.subscript.base);
+        Val index = elab_eval(e, expr->u.subscript.index);
+        if (val_failed(base) || val_failed(index))
+            return val_error();
+        return elab_subscript(e, expr, base, index);
+    }
+    case EXPR_slice:
+        return eval_slice(e, expr);
+    case EXPR_attribute: {
+        Val base = elab_eval(e, expr->u.attribute.base);
+        return elab_attribute(e, expr->u.attribute.name_span, base, expr->u.attribute.name);
+    }
+    case EXPR_fstring:
+        return eval_fstring(e, expr);
+    case EXPR_walrus:
+        return eval_walrus(e, expr);
+    case EXPR_lambda:
+        elab_fail(e, expr->span, elab_construct, "lambda");
+        elab_hint(e, "define a function with @triton.jit and name it here");
+        return val_error();
+    case EXPR_comprehension:
+        return eval_comprehension(e, expr);
+    case EXPR_formatted:
+        return eval_formatted(e, expr);
+    case EXPR_dict:
+    case EXPR_set:
+        elab_fail(e, expr->span, elab_construct, "a dict or set");
+        elab_hint(e, "use a tuple, or a constexpr `if`");
+        return val_error();
+    case EXPR_unsupported:
+        elab_fail(e, expr->span, elab_construct, ast_construct_text[expr->u.construct]);
+        elab_hint(e, "%s", ast_construct_remedy[expr->u.construct]);
+        return val_error();
+    case EXPR_starred:
+        return elab_fail(e, expr->span, elab_construct, "*expression here");
+    case EXPR_COUNT:
+        break;
+    }
+    return val_error();
+}
+
+Val elab_eval(Elab *e, const Expr *expr) {
+    Span saved = e->builder.span, saved_user = e->user_span;
+    if (!e->frame->unit->is_std)
+        e->user_span = e->builder.span = expr->span;
+    if (++e->depth > MAX_EXPRESSION_DEPTH) {
+        e->depth--;
+        return elab_fail(e, expr->span, elab_too_deep);
+    }
+    Val v = eval_node(e, expr);
+    e->depth--;
+    e->builder.span = saved;
+    e->user_span = saved_user;
+    return v;
+}
+
+/* Attributes */
+
+static Val shape_tuple(Elab *e, const Type *type) {
+    int rank = type ? type->rank : 0;
+    Val *dims = ARENA_ARRAY(e->arena, Val, (size_t)rank + 1);
+    for (int i = 0; i < rank; i++)
+        dims[i] = val_int(type->shape[i]);
+    return val_tuple(dims, (uint32_t)rank);
+}
+
+static Val tile_attribute(Elab *e, Span span, Val base, Str name) {
+    const Type *type = val_ir_type(base);
+    if (str_is(name, "dtype"))
+        return val_type(base.tile.scalar, NULL);
+    if (str_is(name, "type"))
+        return val_type(base.tile.scalar, type->rank ? type : NULL);
+    if (str_is(name, "shape"))
+        return shape_tuple(e, type);
+    if (str_is(name, "numel"))
+        return val_int(type_numel(type));
+    if (str_is(name, "T")) {
+        if (type->rank != 2)
+            return elab_fail(e, span, elab_transpose_rank, elab_type_text(e, base));
+        static const int64_t swapped[] = {1, 0};
+        return op_like(build_transpose(&e->builder, base.tile.ir, (Ints){swapped, 2}), base);
+    }
+    const Builtin *row = builtin_find(name, IN_TL | IN_MATH);
+    Val callee = val_error();
+    if (row && (row->flags & BUILTIN_METHOD))
+        callee = (Val){.kind = VAL_BUILTIN, .builtin = row};
+    if (row && (row->flags & BUILTIN_METHOD) && (row->flags & BUILTIN_STD))
+        callee = elab_std(e, name);
+    if (val_failed(callee)) {
+        elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));
+        if (row)
+            elab_hint(e, "call it as tl.%s(x, ...)", row->name);
+        return val_error();
+    }
+    Val *parts = ARENA_ARRAY(e->arena, Val, 2);
+    parts[0] = base;
+    parts[1] = callee;
+    return (Val){.kind = VAL_METHOD, .method = {&parts[0], &parts[1]}};
+}
+
+Val elab_attribute(Elab *e, Span span, Val base, Str name) {
+    switch (base.kind) {
+    case VAL_ERROR:
+        return base;
+    case VAL_TILE:
+        return tile_attribute(e, span, base, name);
+    case VAL_TYPE:
+        return elab_type_attribute(e, span, base, name);
+    case VAL_MODULE:
+        return elab_module_attribute(e, span, base, name);
+    case VAL_BUILTIN:
+        if (builtin_is(base, BUILTIN_PropagateNan)) {
+            if (str_is(name, "ALL"))
+                return val_bool(true);
+            if (str_is(name, "NONE"))
+                return val_bool(false);
+        }
+        break;
+    case VAL_NONE:
+    case VAL_BOOL:
+    case VAL_INT:
+    case VAL_FLOAT:
+    case VAL_STRING:
+    case VAL_TUPLE:
+    case VAL_FUNCTION:
+        if (str_is(name, "value"))
+            return base;
+        break;
+    case VAL_ABSENT:
+    case VAL_UNDEFINED:
+    case VAL_METHOD:
+    case VAL_SLICE:
+        break;
+    }
+    elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));
+    if (base.kind == VAL_NONE)
+        elab_hint(e, "test it with `is None` in a constexpr `if` before using it");
+    else if (val_is_number(base) && (str_is(name, "to") || str_is(name, "dtype")))
+        elab_hint(e, "the value is a compile-time number; assign it to a variable or write "
+                     "tl.full([], value, dtype) to make it a run-time one");
+    return val_error();
+}

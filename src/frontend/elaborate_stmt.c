@@ -1,0 +1,394 @@
+/* Statements that are not control flow, and lists of statements.
+ *
+ * After a statement failed, the names it would have assigned hold errors, so that later uses are
+ * silent and the statements after it are still checked. */
+#include "frontend/elaborate.h"
+
+Val *vars_find(const Vars *vars, Str name) {
+    for (size_t i = vars->len; i-- > 0;)
+        if (str_eq(vars->data[i].name, name))
+            return &vars->data[i].val;
+    return NULL;
+}
+
+void vars_set(Elab *e, Vars *vars, Str name, Val v) {
+    Val *slot = vars_find(vars, name);
+    if (slot)
+        *slot = v;
+    else
+        vec_push(e->arena, vars, (Var){name, v});
+}
+
+Vars vars_copy(Elab *e, const Vars *vars) {
+    Vars copy = {ARENA_ARRAY(e->arena, Var, vars->len + 1), vars->len, vars->len + 1};
+    if (vars->len)
+        memcpy(copy.data, vars->data, vars->len * sizeof *vars->data);
+    return copy;
+}
+
+static void name_values(Str name, Val v) {
+    if (v.kind == VAL_TILE && v.tile.ir->name.len == 0)
+        v.tile.ir->name = name;
+    if (v.kind == VAL_TUPLE)
+        for (uint32_t i = 0; i < v.tuple.count; i++)
+            name_values(name, v.tuple.items[i]);
+}
+
+void elab_set(Elab *e, Str name, Val v) {
+    if (!e->frame->unit->is_std)
+        name_values(name, v);
+    vars_set(e, &e->frame->vars, name, v);
+}
+
+/* Names a statement list may assign */
+
+static void add_name(Arena *arena, Names *names, Str name) {
+    for (size_t i = 0; i < names->len; i++)
+        if (str_eq(names->data[i], name))
+            return;
+    vec_push(arena, names, name);
+}
+
+static void names_in_target(Arena *arena, const Expr *target, Names *names) {
+    if (!target)
+        return;
+    if (target->kind == EXPR_name)
+        add_name(arena, names, target->u.name);
+    else if (target->kind == EXPR_tuple || target->kind == EXPR_list)
+        for (uint32_t i = 0; i < target->u.list.count; i++)
+            names_in_target(arena, target->u.list.items[i], names);
+    else if (target->kind == EXPR_starred)
+        names_in_target(arena, target->u.bind.value, names);
+}
+
+static void names_in_stmt(Arena *arena, const Stmt *stmt, Names *names) {
+    switch (stmt->kind) {
+    case STMT_assign:
+        for (uint32_t i = 0; i < stmt->u.assign.targets.count; i++)
+            names_in_target(arena, stmt->u.assign.targets.items[i], names);
+        return;
+    case STMT_augassign:
+        names_in_target(arena, stmt->u.augassign.target, names);
+        return;
+    case STMT_annassign:
+        names_in_target(arena, stmt->u.annassign.target, names);
+        return;
+    case STMT_if:
+    case STMT_while:
+        names_assigned(arena, &stmt->u.branch.body, names);
+        names_assigned(arena, &stmt->u.branch.orelse, names);
+        return;
+    case STMT_for:
+        names_in_target(arena, stmt->u.loop.target, names);
+        names_assigned(arena, &stmt->u.loop.body, names);
+        names_assigned(arena, &stmt->u.loop.orelse, names);
+        return;
+    case STMT_with:
+        names_assigned(arena, &stmt->u.with.body, names);
+        return;
+    case STMT_expr:
+    case STMT_return:
+    case STMT_pass:
+    case STMT_break:
+    case STMT_continue:
+    case STMT_assert:
+    case STMT_raise:
+    case STMT_import:
+    case STMT_def:
+    case STMT_unsupported:
+    case STMT_COUNT:
+        return;
+    }
+}
+
+void names_assigned(Arena *arena, const StmtList *list, Names *names) {
+    for (uint32_t i = 0; i < list->count; i++)
+        names_in_stmt(arena, list->items[i], names);
+}
+
+bool stmts_return(const StmtList *list) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        const Stmt *stmt = list->items[i];
+        if (stmt->kind == STMT_return)
+            return true;
+        if ((stmt->kind == STMT_if || stmt->kind == STMT_while) &&
+            (stmts_return(&stmt->u.branch.body) || stmts_return(&stmt->u.branch.orelse)))
+            return true;
+        if (stmt->kind == STMT_for &&
+            (stmts_return(&stmt->u.loop.body) || stmts_return(&stmt->u.loop.orelse)))
+            return true;
+        if (stmt->kind == STMT_with && stmts_return(&stmt->u.with.body))
+            return true;
+    }
+    return false;
+}
+
+/* Marks what a failed statement would have assigned. */
+void elab_spoil(Elab *e, const Stmt *stmt) {
+    Names names = {0};
+    names_in_stmt(e->arena, stmt, &names);
+    for (size_t i = 0; i < names.len; i++)
+        vars_set(e, &e->frame->vars, names.data[i], val_error());
+}
+
+/* Assignment */
+
+Val elab_decay(Elab *e, Span span, Val v) {
+    if (e->frame->host)
+        return v;
+    if (val_is_number(v))
+        return op_to_tensor(e, span, v);
+    if (v.kind != VAL_TUPLE)
+        return v;
+    Val *items = ARENA_ARRAY(e->arena, Val, (size_t)v.tuple.count + 1);
+    for (uint32_t i = 0; i < v.tuple.count; i++) {
+        items[i] = elab_decay(e, span, v.tuple.items[i]);
+        if (val_failed(items[i]))
+            return val_error();
+    }
+    return val_tuple(items, v.tuple.count);
+}
+
+static void assign_unpacked(Elab *e, const Expr *target, Val v) {
+    const ExprList *targets = &target->u.list;
+    const Val *items = NULL;
+    uint32_t count = 0;
+    bool ok = elab_items(e, target->span, v, &items, &count);
+    for (uint32_t i = 0; i < targets->count && ok; i++) {
+        if (targets->items[i]->kind == EXPR_starred) {
+            elab_fail(e, targets->items[i]->span, elab_construct, "a starred target");
+            elab_hint(e, "name every element, or take a slice: rest = t[1:]");
+            ok = false;
+        }
+    }
+    if (ok && count != targets->count) {
+        elab_fail(e, target->span, elab_unpack, targets->count, count);
+        ok = false;
+    }
+    for (uint32_t i = 0; i < targets->count; i++)
+        elab_assign(e, targets->items[i], ok ? items[i] : val_error());
+}
+
+void elab_assign(Elab *e, const Expr *target, Val v) {
+    switch ((int)target->kind) {
+    case EXPR_name:
+        elab_set(e, target->u.name, v);
+        return;
+    case EXPR_tuple:
+    case EXPR_list:
+        assign_unpacked(e, target, v);
+        return;
+    case EXPR_starred:
+        elab_assign(e, target->u.bind.value, v);
+        return;
+    case EXPR_subscript:
+        elab_fail(e, target->span, elab_construct, "assignment to a subscript");
+        elab_hint(e, "tiles are values: use tl.where(index == i, new, x), or tl.store for memory");
+        return;
+    default:
+        elab_fail(e, target->span, elab_construct, "assignment to this expression");
+    }
+}
+
+static void exec_assign(Elab *e, const Stmt *stmt) {
+    const Expr *value = stmt->u.assign.value;
+    Val v = elab_decay(e, value->span, elab_eval(e, value));
+    for (uint32_t i = 0; i < stmt->u.assign.targets.count; i++)
+        elab_assign(e, stmt->u.assign.targets.items[i], v);
+}
+
+static void exec_augassign(Elab *e, const Stmt *stmt) {
+    const Expr *target = stmt->u.augassign.target;
+    if (target->kind != EXPR_name) {
+        elab_assign(e, target, val_error());
+        return;
+    }
+    Val old = elab_eval(e, target);
+    Val by = elab_eval(e, stmt->u.augassign.value);
+    Val v = elab_binary(e, stmt->span, stmt->u.augassign.op, old, by);
+    elab_set(e, target->u.name, elab_decay(e, stmt->span, v));
+}
+
+/* Is the annotation tl.constexpr? */
+static bool is_constexpr_annotation(Elab *e, const Expr *annotation) {
+    if (annotation->kind == EXPR_attribute)
+        return str_is(annotation->u.attribute.name, "constexpr");
+    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
+}
+
+/* Run-time scalars whose constant is known may become compile-time: tl.cdiv of constants and the
+ * like. */
+static Val freeze(Elab *e, Span span, Val v) {
+    Wide known;
+    if (val_failed(v))
+        return v;
+    if (v.kind == VAL_TILE && val_known_int(v, &known))
+        return scalar_is_bool(v.tile.scalar) ? val_bool(known != 0) : val_int(known);
+    Value *inside;
+    if (val_flatten(v, &inside, 1) == 0)
+        return v;
+    elab_fail(e, span, elab_want_constexpr, "the value of a constexpr", elab_type_text(e, v));
+    elab_hint(e, "drop the annotation, or compute it from constexpr parameters alone");
+    return val_error();
+}
+
+static void exec_annassign(Elab *e, const Stmt *stmt) {
+    const Expr *target = stmt->u.annassign.target, *value = stmt->u.annassign.value;
+    if (!value)
+        return;
+    Val v = elab_eval(e, value);
+    if (!is_constexpr_annotation(e, stmt->u.annassign.annotation)) {
+        elab_assign(e, target, elab_decay(e, value->span, v));
+        return;
+    }
+    elab_assign(e, target, freeze(e, value->span, v));
+}
+
+static void exec_assert(Elab *e, const Stmt *stmt) {
+    Arg args[2];
+    uint32_t n = 1;
+    args[0] = (Arg){.val = elab_eval(e, stmt->u.assertion.condition),
+                    .span = stmt->u.assertion.condition->span};
+    if (stmt->u.assertion.message) {
+        args[1] = (Arg){.val = elab_eval(e, stmt->u.assertion.message),
+                        .span = stmt->u.assertion.message->span};
+        n = 2;
+    }
+    Val callee = {.kind = VAL_BUILTIN, .builtin = &builtins[BUILTIN_device_assert]};
+    elab_call(e, stmt->span, callee, args, n);
+}
+
+static void exec_return(Elab *e, const Stmt *stmt) {
+    Frame *frame = e->frame;
+    Val v = stmt->u.expr ? elab_eval(e, stmt->u.expr) : val_none();
+    if (frame->loops) {
+        elab_fail(e, stmt->span, elab_return_in_loop);
+        elab_hint(e, "carry a flag through the loop and return after it");
+        v = val_error();
+    }
+    if (!frame->caller && v.kind != VAL_NONE && !val_failed(v)) {
+        elab_fail(e, stmt->span, elab_kernel_returns, elab_type_text(e, v));
+        elab_hint(e, "kernels return nothing: write the result with tl.store");
+    }
+    frame->result = elab_decay(e, stmt->span, v);
+    frame->returned = true;
+}
+
+static void exec_raise(Elab *e, const Stmt *stmt) {
+    StrBuf text = strbuf(e->arena);
+    const Expr *what = stmt->u.expr;
+    if (what && what->kind == EXPR_call && what->u.call.args.count) {
+        Val v = elab_eval(e, what->u.call.args.items[0]);
+        if (!val_failed(v))
+            val_print(v, false, &text);
+    }
+    elab_fail(e, stmt->span, elab_raise, text.ptr ? text.ptr : "no message");
+}
+
+/* A statement that is neither control flow nor return. */
+static void exec_simple(Elab *e, const Stmt *stmt) {
+    switch (stmt->kind) {
+    case STMT_expr:
+        if (stmt->u.expr->kind != EXPR_string) /* docstrings, comments */
+            elab_eval(e, stmt->u.expr);
+        return;
+    case STMT_assign:
+        exec_assign(e, stmt);
+        return;
+    case STMT_augassign:
+        exec_augassign(e, stmt);
+        return;
+    case STMT_annassign:
+        exec_annassign(e, stmt);
+        return;
+    case STMT_assert:
+        exec_assert(e, stmt);
+        return;
+    case STMT_raise:
+        exec_raise(e, stmt);
+        return;
+    case STMT_pass:
+        return;
+    case STMT_break:
+    case STMT_continue:
+        elab_fail(e, stmt->span, elab_construct, ast_stmt_kind_name[stmt->kind]);
+        elab_hint(e, "make the rest of the body conditional, or use `while` with the condition");
+        return;
+    case STMT_with:
+        elab_fail(e, stmt->span, elab_construct, "`with`");
+        elab_hint(e, "remove it; the compiler schedules asynchronous work itself");
+        return;
+    case STMT_def:
+        elab_fail(e, stmt->span, elab_construct, "a function inside a function");
+        elab_hint(e, "define it at the top level with @triton.jit");
+        return;
+    case STMT_import:
+        elab_fail(e, stmt->span, elab_construct, "an import inside a function");
+        elab_hint(e, "import at the top of the file");
+        return;
+    case STMT_unsupported:
+        elab_fail(e, stmt->span, elab_construct, ast_construct_text[stmt->u.construct]);
+        elab_hint(e, "%s", ast_construct_remedy[stmt->u.construct]);
+        return;
+    case STMT_if:
+    case STMT_for:
+    case STMT_while:
+    case STMT_return:
+    case STMT_COUNT:
+        return;
+    }
+}
+
+static Flow exec_stmt(Elab *e, const Stmt *stmt, const Rest *rest) {
+    if (stmt->kind == STMT_if)
+        return elab_if(e, stmt, rest);
+    if (stmt->kind == STMT_for)
+        return elab_for(e, stmt, rest);
+    if (stmt->kind == STMT_while)
+        return elab_while(e, stmt, rest);
+    if (stmt->kind == STMT_return) {
+        exec_return(e, stmt);
+        return FLOW_RETURN;
+    }
+    exec_simple(e, stmt);
+    return FLOW_NEXT;
+}
+
+Flow elab_stmts(Elab *e, const StmtList *list, uint32_t index, const Rest *rest) {
+    for (uint32_t i = index; i < list->count; i++) {
+        const Stmt *stmt = list->items[i];
+        Span saved = e->builder.span, saved_user = e->user_span;
+        if (!e->frame->unit->is_std)
+            e->user_span = e->builder.span = stmt->span;
+        if (++e->depth > MAX_EXPRESSION_DEPTH) {
+            elab_fail(e, stmt->span, elab_too_deep);
+            e->depth--;
+            return FLOW_RETURN;
+        }
+        unsigned errors = e->ctx->diags.errors;
+        Rest after = {.next = rest, .list = list, .index = i + 1};
+        Flow flow = exec_stmt(e, stmt, &after);
+        e->depth--;
+        e->builder.span = saved;
+        e->user_span = saved_user;
+        if (flow == FLOW_RETURN)
+            return flow;
+        if (e->ctx->diags.errors != errors) {
+            elab_spoil(e, stmt);
+            if (diag_full(&e->ctx->diags))
+                return FLOW_RETURN;
+        }
+    }
+    return FLOW_NEXT;
+}
+
+Flow elab_rest(Elab *e, const Rest *rest) {
+    for (; rest; rest = rest->next) {
+        Flow flow = rest->loop ? elab_unrolled(e, rest->loop, rest->items, rest->item_count,
+                                               rest->index, rest->next)
+                               : elab_stmts(e, rest->list, rest->index, rest->next);
+        if (flow == FLOW_RETURN)
+            return flow;
+    }
+    return FLOW_NEXT;
+}

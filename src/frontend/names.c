@@ -1,0 +1,393 @@
+/* What a name means: variables, the file's definitions, imports, the language's modules.
+ *
+ * Definitions of a file are evaluated when first used, at compile time and with Python's meaning.
+ * Imports of other files are looked for next to the importing file, in the package it lies in, then
+ * in the search paths; `triton` and its submodules are known by their dotted names. */
+#include "frontend/elaborate.h"
+#include "support/file.h"
+
+extern const char std_tile_text[];
+extern const unsigned std_tile_size;
+
+enum { MAX_SOURCE_BYTES = 1 << 26 };
+
+/* The language's modules: dotted name and what they contain. */
+static const struct {
+    const char *path;
+    uint32_t contents;
+} modules[] = {
+    {"triton", IN_TRITON},
+    {"triton.language", IN_TL},
+    {"triton.language.core", IN_TL},
+    {"triton.language.standard", IN_TL},
+    {"triton.language.math", IN_MATH},
+    {"triton.language.random", IN_RANDOM},
+    {"triton.language.libdevice", IN_LIBDEVICE},
+    {"triton.language.extra", 0},
+    {"triton.language.extra.libdevice", IN_LIBDEVICE},
+    {"triton.language.extra.cuda", IN_CUDA},
+    {"triton.language.extra.cuda.libdevice", IN_LIBDEVICE},
+    {"math", IN_PYMATH},
+};
+
+enum { MODULE_COUNT = sizeof modules / sizeof *modules };
+
+static bool module_known(Str path, uint32_t *contents) {
+    for (size_t i = 0; i < MODULE_COUNT; i++) {
+        if (str_is(path, modules[i].path)) {
+            *contents = modules[i].contents;
+            return true;
+        }
+    }
+    return false;
+}
+
+static Val module_value(Str path, Unit *unit) {
+    return (Val){.kind = VAL_MODULE, .module = {path, unit}};
+}
+
+static Val language_module(const char *path) {
+    return module_value(str_from(path), NULL);
+}
+
+Unit *unit_create(Elab *e, Str path, const AstFile *syntax) {
+    Unit *unit = ARENA_NEW(e->arena, Unit);
+    *unit = (Unit){.next = e->units, .path = path, .syntax = syntax};
+    e->units = unit;
+    return unit;
+}
+
+/* Other files */
+
+static Unit *load_unit(Elab *e, const char *path) {
+    for (Unit *unit = e->units; unit; unit = unit->next)
+        if (str_is(unit->path, path))
+            return unit;
+    Str text;
+    if (file_read(e->arena, path, MAX_SOURCE_BYTES, &text) != 0)
+        return NULL;
+    uint32_t file = source_add(&e->ctx->sources, str_from(path), text);
+    return unit_create(e, str_from(path), parse_file(&e->ctx->diags, file));
+}
+
+/* folder/a/b.tile, folder/a/b.py, folder/a/b/__init__.py for module a.b */
+static Unit *find_in_folder(Elab *e, Str folder, Str module) {
+    static const char *const endings[] = {".tile", ".py", "/__init__.tile", "/__init__.py"};
+    char *relative = str_dup(e->arena, module);
+    for (char *c = relative; *c; c++)
+        if (*c == '.')
+            *c = '/';
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const char *name = str_format(e->arena, "%s%s", relative, endings[i]);
+        Unit *unit = load_unit(e, file_join(e->arena, folder, str_from(name)));
+        if (unit)
+            return unit;
+    }
+    return NULL;
+}
+
+static Str first_component(Str module) {
+    const char *dot = module.len ? memchr(module.ptr, '.', module.len) : NULL;
+    return dot ? (Str){module.ptr, (size_t)(dot - module.ptr)} : module;
+}
+
+/* The folder that holds the package `name` in which a file in `folder` lies; false: in no such
+ * package. */
+static bool package_root(Str folder, Str name, Str *root) {
+    for (Str at = folder; at.len && !str_is(at, "/"); at = file_folder(at)) {
+        if (str_eq(file_name(at), name)) {
+            *root = file_folder(at);
+            return true;
+        }
+    }
+    return false;
+}
+
+static Unit *find_unit(Elab *e, const Unit *from, Str module) {
+    Str folder = file_folder(from->path), root;
+    size_t dots = 0;
+    while (dots < module.len && module.ptr[dots] == '.')
+        dots++;
+    Str rest = {module.ptr + dots, module.len - dots};
+    if (dots) {
+        for (size_t i = 1; i < dots; i++)
+            folder = file_folder(folder);
+        return find_in_folder(e, folder, rest.len ? rest : STR("__init__"));
+    }
+    Unit *unit = find_in_folder(e, folder, module);
+    if (!unit && package_root(folder, first_component(module), &root))
+        unit = find_in_folder(e, root, module);
+    for (uint32_t i = 0; !unit && i < e->request->search_path_count; i++)
+        unit = find_in_folder(e, e->request->search_paths[i], module);
+    return unit;
+}
+
+/* Definitions of a file */
+
+static bool unit_lookup(Elab *e, Unit *unit, Str name, Val *out);
+
+/* Evaluates an expression of a file outside any function. */
+static Val eval_global(Elab *e, Unit *unit, const Expr *expr) {
+    if (unit->busy > 64)
+        return elab_fail(e, expr->span, elab_too_deep);
+    Frame frame = {.caller = e->frame, .unit = unit, .call_span = expr->span, .host = true};
+    Builder saved = e->builder;
+    Frame *caller = e->frame;
+    e->builder.block = NULL;
+    e->frame = &frame;
+    unit->busy++;
+    Val v = elab_eval(e, expr);
+    unit->busy--;
+    e->frame = caller;
+    e->builder = saved;
+    return v;
+}
+
+Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr) {
+    return eval_global(e, unit, expr);
+}
+
+static Val import_name(Elab *e, Unit *unit, Span span, Str module, Str name) {
+    uint32_t contents;
+    if (module_known(module, &contents))
+        return elab_module_attribute(e, span, module_value(module, NULL), name);
+    Unit *other = find_unit(e, unit, module);
+    Val v;
+    if (other && unit_lookup(e, other, name, &v))
+        return v;
+    const char *inner =
+        str_format(e->arena, "%.*s%s%.*s", STR_ARG(module),
+                   module.len && module.ptr[module.len - 1] == '.' ? "" : ".", STR_ARG(name));
+    Unit *submodule = find_unit(e, unit, str_from(inner));
+    if (submodule)
+        return module_value(str_from(inner), submodule);
+    if (other)
+        return elab_fail(e, span, elab_import_name, STR_ARG(other->path), STR_ARG(name));
+    elab_fail(e, span, elab_import_file, STR_ARG(module));
+    elab_hint(e,
+              "modules are .tile or .py files next to the file, or under a folder given with -I");
+    return val_error();
+}
+
+static bool module_from_import(Elab *e, Unit *unit, const ImportName *import, Str name, Val *out) {
+    if (!str_eq(import->alias, name))
+        return false;
+    Str module = import->name;
+    if (str_eq(import->alias, first_component(module)))
+        module = import->alias; /* `import a.b` binds a */
+    uint32_t contents;
+    bool known = module_known(module, &contents);
+    *out = module_value(module, known ? NULL : find_unit(e, unit, module));
+    return true;
+}
+
+/* `from x import *` in a file that is not the language's. */
+static bool star_import(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *out) {
+    Str module = stmt->u.import.module;
+    uint32_t contents;
+    if (module_known(module, &contents)) {
+        if (!builtin_find(name, contents))
+            return false;
+        *out = elab_module_attribute(e, stmt->span, module_value(module, NULL), name);
+        return true;
+    }
+    Unit *other = find_unit(e, unit, module);
+    if (!other || other->busy > 8)
+        return false;
+    other->busy++;
+    bool found = unit_lookup(e, other, name, out);
+    other->busy--;
+    return found;
+}
+
+static bool binding_of_import(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *out) {
+    for (uint32_t i = 0; i < stmt->u.import.name_count; i++) {
+        const ImportName *import = &stmt->u.import.names[i];
+        if (!stmt->u.import.is_from) {
+            if (module_from_import(e, unit, import, name, out))
+                return true;
+        } else if (str_is(import->name, "*")) {
+            if (star_import(e, unit, stmt, name, out))
+                return true;
+        } else if (str_eq(import->alias, name)) {
+            *out = import_name(e, unit, import->span, stmt->u.import.module, import->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool target_is(const Expr *target, Str name) {
+    return target->kind == EXPR_name && str_eq(target->u.name, name);
+}
+
+static bool binding_of(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *out) {
+    switch ((int)stmt->kind) {
+    case STMT_def:
+        if (!str_eq(stmt->u.def->name, name))
+            return false;
+        *out = (Val){.kind = VAL_FUNCTION, .function = {stmt->u.def, unit}};
+        return true;
+    case STMT_assign:
+        for (uint32_t i = 0; i < stmt->u.assign.targets.count; i++) {
+            if (target_is(stmt->u.assign.targets.items[i], name)) {
+                *out = eval_global(e, unit, stmt->u.assign.value);
+                return true;
+            }
+        }
+        return false;
+    case STMT_annassign:
+        if (!target_is(stmt->u.annassign.target, name) || !stmt->u.annassign.value)
+            return false;
+        *out = eval_global(e, unit, stmt->u.annassign.value);
+        return true;
+    case STMT_import:
+        return binding_of_import(e, unit, stmt, name, out);
+    default:
+        return false;
+    }
+}
+
+/* The first definition counts: alternatives in the arms of `if` and `try` follow it. */
+static bool unit_lookup(Elab *e, Unit *unit, Str name, Val *out) {
+    Val *known = vars_find(&unit->globals, name);
+    if (known) {
+        *out = *known;
+        return true;
+    }
+    const StmtList *body = &unit->syntax->body;
+    for (uint32_t i = 0; i < body->count; i++) {
+        if (binding_of(e, unit, body->items[i], name, out)) {
+            vars_set(e, &unit->globals, name, *out);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Modules */
+
+static bool dtype_named(Str name, Val *out) {
+    for (int i = 0; i < ELEM_COUNT; i++) {
+        if (str_is(name, elem_info[i].name)) {
+            *out = val_type(scalar_number((Elem)i), NULL);
+            return true;
+        }
+    }
+    if (str_is(name, "pi32_t")) {
+        *out = val_type((ScalarType){.elem = ELEM_I32, .pointer = true}, NULL);
+        return true;
+    }
+    return false;
+}
+
+static Val builtin_value(Elab *e, Span span, const Builtin *row) {
+    if (!(row->flags & BUILTIN_STD))
+        return (Val){.kind = VAL_BUILTIN, .builtin = row};
+    return elab_std(e, str_from(row->name));
+}
+
+static Val unknown_in_module(Elab *e, Span span, Val module, Str name, uint32_t contents) {
+    enum { CAPACITY = 512 };
+    Str *names = ARENA_ARRAY(e->arena, Str, CAPACITY);
+    uint32_t n = builtin_names(contents, names, CAPACITY - ELEM_COUNT);
+    if (contents & IN_TL)
+        for (int i = 0; i < ELEM_COUNT; i++)
+            names[n++] = str_from(elem_info[i].name);
+    elab_fail(e, span, elab_module_name, STR_ARG(module.module.path), STR_ARG(name));
+    elab_suggest(e, name, names, n);
+    return val_error();
+}
+
+Val elab_module_attribute(Elab *e, Span span, Val module, Str name) {
+    Val v;
+    if (module.module.unit) {
+        if (unit_lookup(e, module.module.unit, name, &v))
+            return v;
+        return import_name(e, module.module.unit, span, STR("."), name);
+    }
+    uint32_t contents;
+    if (!module_known(module.module.path, &contents)) {
+        const char *inner =
+            str_format(e->arena, "%.*s.%.*s", STR_ARG(module.module.path), STR_ARG(name));
+        Unit *unit = find_unit(e, e->frame->unit, str_from(inner));
+        if (unit)
+            return module_value(str_from(inner), unit);
+        elab_fail(e, span, elab_foreign_module, STR_ARG(module.module.path), STR_ARG(name));
+        elab_hint(e, "kernels can use triton.language, math and files found by import; pass other "
+                     "values as tl.constexpr parameters");
+        return val_error();
+    }
+    const char *inner =
+        str_format(e->arena, "%.*s.%.*s", STR_ARG(module.module.path), STR_ARG(name));
+    uint32_t inner_contents;
+    if (module_known(str_from(inner), &inner_contents))
+        return language_module(inner);
+    const Builtin *row = builtin_find(name, contents);
+    if (row)
+        return builtin_value(e, span, row);
+    if ((contents & IN_TL) && dtype_named(name, &v))
+        return v;
+    if (contents & IN_MATH) /* older kernels find libdevice's functions here */
+        row = builtin_find(name, IN_TL | IN_LIBDEVICE);
+    return row ? builtin_value(e, span, row) : unknown_in_module(e, span, module, name, contents);
+}
+
+Val elab_std(Elab *e, Str name) {
+    if (!e->std) {
+        Str path = STR("<std.tile>"), text = {std_tile_text, std_tile_size};
+        uint32_t file = source_add(&e->ctx->sources, path, text);
+        e->std = unit_create(e, path, parse_file(&e->ctx->diags, file));
+        e->std->is_std = true;
+    }
+    Val v;
+    return unit_lookup(e, e->std, name, &v) ? v : val_error();
+}
+
+/* Names */
+
+static Val unknown_name(Elab *e, Span span, Str name) {
+    enum { CAPACITY = 512 };
+    Str *names = ARENA_ARRAY(e->arena, Str, CAPACITY);
+    uint32_t n = 0;
+    for (size_t i = 0; i < e->frame->vars.len && n < 200; i++)
+        names[n++] = e->frame->vars.data[i].name;
+    const StmtList *body = &e->frame->unit->syntax->body;
+    for (uint32_t i = 0; i < body->count && n < 400; i++)
+        if (body->items[i]->kind == STMT_def)
+            names[n++] = body->items[i]->u.def->name;
+    n += builtin_names(IN_PYTHON, names + n, CAPACITY - n - 1);
+    names[n++] = STR("tl");
+    elab_fail(e, span, elab_unknown_name, STR_ARG(name));
+    if (builtin_find(name, IN_TL | IN_MATH))
+        elab_hint(e, "write tl.%.*s", STR_ARG(name));
+    else
+        elab_suggest(e, name, names, n);
+    return val_error();
+}
+
+static Val undefined_variable(Elab *e, Span span, Str name, const Undefined *u) {
+    elab_fail(e, span, elab_undefined_variable, STR_ARG(name), u->why);
+    if (u->span.file)
+        diag_note(&e->ctx->diags, u->span, "here");
+    elab_hint(e, "give it a value before that, on every path");
+    return val_error();
+}
+
+Val elab_name(Elab *e, Span span, Str name) {
+    Val *var = vars_find(&e->frame->vars, name);
+    if (var)
+        return var->kind == VAL_UNDEFINED ? undefined_variable(e, span, name, var->undefined)
+                                          : *var;
+    Val v;
+    if (unit_lookup(e, e->frame->unit, name, &v))
+        return v;
+    if (str_is(name, "tl"))
+        return language_module("triton.language");
+    if (str_is(name, "triton"))
+        return language_module("triton");
+    const Builtin *row = builtin_find(name, IN_PYTHON);
+    if (row)
+        return (Val){.kind = VAL_BUILTIN, .builtin = row};
+    return unknown_name(e, span, name);
+}

@@ -1,0 +1,272 @@
+/* What each parameter of a kernel is: a run-time argument of some type, or a compile-time value.
+ *
+ * Sources, the first that says something wins: values given by name (-D), types given by name (-a),
+ * the entry of the signature at the parameter's position, a type as annotation, the default value.
+ */
+#include "frontend/elaborate.h"
+
+typedef struct Entries {
+    Str *data;
+    size_t len, cap;
+} Entries;
+
+static Str trim(Str s) {
+    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t' || s.ptr[0] == '\n'))
+        s = (Str){s.ptr + 1, s.len - 1};
+    while (s.len &&
+           (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t' || s.ptr[s.len - 1] == '\n'))
+        s.len--;
+    return s;
+}
+
+/* Splits at commas outside brackets and quotes. */
+static void split_signature(Arena *arena, Str text, Entries *entries) {
+    if (trim(text).len == 0)
+        return;
+    int depth = 0;
+    char quote = 0;
+    size_t start = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        char c = i < text.len ? text.ptr[i] : ',';
+        if (quote && i < text.len) {
+            if (c == '\\' && i + 1 < text.len)
+                i++;
+            else if (c == quote)
+                quote = 0;
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+        } else if (c == '(' || c == '[' || c == '<') {
+            depth++;
+        } else if ((c == ')' || c == ']' || c == '>') && depth > 0) {
+            depth--;
+        } else if (c == ',' && (depth == 0 || i == text.len)) {
+            vec_push(arena, entries, trim((Str){text.ptr + start, i - start}));
+            start = i + 1;
+        }
+    }
+}
+
+typedef struct Applied {
+    Elab *e;
+    const FuncDef *def;
+    Unit *unit;
+    const Param *param;
+    uint32_t index;
+    bool no_hints; /* do_not_specialize */
+} Applied;
+
+/* A literal given on the command line or in a signature. */
+static Val parse_value(Applied *a, Str text) {
+    Elab *e = a->e;
+    const char *path = str_format(e->arena, "<value of %.*s>", STR_ARG(a->param->name));
+    uint32_t file = source_add(&e->ctx->sources, str_from(path), text);
+    Expr *expr = parse_expression(&e->ctx->diags, file);
+    return expr ? elab_eval_in(e, a->unit, expr) : val_error();
+}
+
+static bool set_value(Applied *a, Val v, Specialized *out) {
+    Value *inside;
+    if (val_failed(v))
+        return false;
+    if (val_flatten(v, &inside, 1)) {
+        elab_fail(a->e, a->param->span, elab_want_constexpr, "a constexpr parameter",
+                  elab_type_text(a->e, v));
+        return false;
+    }
+    *out = (Specialized){.is_constexpr = true, .value = v, .divisible = 1};
+    return true;
+}
+
+/* The hint after a type, `:16` or `:1`. */
+static bool apply_hint(Applied *a, Str text, Str hint, Specialized *out) {
+    bool one = str_is(hint, "1"), sixteen = str_is(hint, "16");
+    if ((!one && !sixteen) || (one && !scalar_is_int(out->type)) ||
+        (sixteen && scalar_is_float(out->type))) {
+        elab_fail(a->e, a->param->span, elab_signature_hint, STR_ARG(text),
+                  STR_ARG(a->param->name));
+        elab_hint(a->e,
+                  ":16 (divisible by 16) goes with pointers and integers, :1 (equal to 1) with "
+                  "integers");
+        return false;
+    }
+    if (a->no_hints)
+        return true;
+    out->divisible = sixteen ? 16 : 1;
+    out->equal_to_one = one;
+    return true;
+}
+
+static bool is_type_text(Str text, Str *type, Str *hint) {
+    const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
+    *type = text;
+    *hint = (Str){0};
+    if (colon) {
+        *type = trim((Str){text.ptr, (size_t)(colon - text.ptr)});
+        *hint = trim((Str){colon + 1, text.len - (size_t)(colon + 1 - text.ptr)});
+    }
+    ScalarType scalar;
+    /* `float` and `tl.float16` alone are values when a constexpr parameter takes them. */
+    return scalar_parse(*type, &scalar);
+}
+
+static bool set_type(Applied *a, Str text, Specialized *out) {
+    Elab *e = a->e;
+    Str type, hint;
+    *out = (Specialized){.divisible = 1};
+    if (!is_type_text(text, &type, &hint)) {
+        Str names[64];
+        elab_fail(e, a->param->span, elab_signature_type, STR_ARG(text), STR_ARG(a->param->name));
+        Str bare = type.len && type.ptr[0] == '*' ? (Str){type.ptr + 1, type.len - 1} : type;
+        elab_suggest(e, bare, names, scalar_spellings(names, 64));
+        return false;
+    }
+    scalar_parse(type, &out->type);
+    return hint.len == 0 || apply_hint(a, text, hint, out);
+}
+
+static bool is_constexpr_param(const Param *param) {
+    const Expr *annotation = param->annotation;
+    if (!annotation)
+        return false;
+    if (annotation->kind == EXPR_attribute)
+        return str_is(annotation->u.attribute.name, "constexpr");
+    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
+}
+
+/* An entry of the signature: a type, or the value of a constexpr. */
+static bool set_entry(Applied *a, Str text, Specialized *out) {
+    Str type, hint;
+    bool constexpr_param = is_constexpr_param(a->param);
+    bool is_type = is_type_text(text, &type, &hint);
+    bool looks_like_type = text.len && (text.ptr[0] == '*' || hint.len);
+    if (!constexpr_param && (is_type || looks_like_type))
+        return set_type(a, text, out);
+    if (constexpr_param && (looks_like_type || (is_type && !memchr(type.ptr, '.', type.len)))) {
+        elab_fail(a->e, a->param->span, elab_signature_constexpr, STR_ARG(a->param->name),
+                  STR_ARG(text));
+        elab_hint(a->e, "give its value: a number, True, None, 'text' or tl.float16");
+        return false;
+    }
+    bool literal = text.len && (strchr("+-.'\"(0123456789", text.ptr[0]) || str_is(text, "True") ||
+                                str_is(text, "False") || str_is(text, "None") || constexpr_param);
+    if (!literal)
+        return set_type(a, text, out);
+    return set_value(a, parse_value(a, text), out);
+}
+
+/* The type an annotation names; false: it names none. */
+static bool annotation_type(const Param *param, ScalarType *type) {
+    const Expr *annotation = param->annotation;
+    if (!annotation)
+        return false;
+    if (annotation->kind == EXPR_string)
+        return scalar_parse(annotation->u.string, type);
+    return annotation->kind == EXPR_attribute && scalar_parse(annotation->u.attribute.name, type);
+}
+
+static const NamedText *named(const NamedText *list, uint32_t count, Str name) {
+    for (uint32_t i = 0; i < count; i++)
+        if (str_eq(list[i].name, name))
+            return &list[i];
+    return NULL;
+}
+
+static bool missing(Applied *a) {
+    Elab *e = a->e;
+    elab_fail(e, a->param->span, elab_param_missing, STR_ARG(a->param->name));
+    if (is_constexpr_param(a->param))
+        elab_hint(e, "it is a constexpr: give its value, -D %.*s=...", STR_ARG(a->param->name));
+    else
+        elab_hint(
+            e,
+            "give its type, -a %.*s=*fp32:16 for a pointer, -a %.*s=i32 for an integer, or an "
+            "entry in the signature",
+            STR_ARG(a->param->name), STR_ARG(a->param->name));
+    return false;
+}
+
+static bool apply_param(Applied *a, const Entries *entries, Specialized *out) {
+    Elab *e = a->e;
+    const ElaborateRequest *request = e->request;
+    const Param *param = a->param;
+    ScalarType type;
+    if (param->star) {
+        elab_fail(e, param->span, elab_construct, "*parameters of a kernel");
+        return false;
+    }
+    const NamedText *define = named(request->defines, request->define_count, param->name);
+    if (define)
+        return set_value(a, parse_value(a, define->text), out);
+    const NamedText *given = named(request->types, request->type_count, param->name);
+    if (given)
+        return set_entry(a, given->text, out);
+    if (a->index < entries->len)
+        return set_entry(a, entries->data[a->index], out);
+    if (annotation_type(param, &type)) {
+        *out = (Specialized){.type = type, .divisible = 1};
+        return true;
+    }
+    if (param->default_value)
+        return set_value(a, elab_eval_in(e, a->unit, param->default_value), out);
+    return missing(a);
+}
+
+/* Decorator jit(do_not_specialize=[names or positions]). */
+static bool listed(const Expr *list, const Param *param, uint32_t index) {
+    if (list->kind != EXPR_list && list->kind != EXPR_tuple)
+        return false;
+    for (uint32_t i = 0; i < list->u.list.count; i++) {
+        const Expr *item = list->u.list.items[i];
+        if ((item->kind == EXPR_string && str_eq(item->u.string, param->name)) ||
+            (item->kind == EXPR_int && item->u.integer.hi == 0 && item->u.integer.lo == index))
+            return true;
+    }
+    return false;
+}
+
+static bool not_specialized(const FuncDef *def, const Param *param, uint32_t index) {
+    for (uint32_t i = 0; i < def->decorators.count; i++) {
+        const Expr *decorator = def->decorators.items[i];
+        if (decorator->kind != EXPR_call)
+            continue;
+        for (uint32_t k = 0; k < decorator->u.call.keyword_count; k++) {
+            const Keyword *keyword = &decorator->u.call.keywords[k];
+            if (str_is(keyword->name, "do_not_specialize") && listed(keyword->value, param, index))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void check_names(Elab *e, const FuncDef *def, const NamedText *list, uint32_t count) {
+    Str *names = ARENA_ARRAY(e->arena, Str, (size_t)def->param_count + 1);
+    for (uint32_t i = 0; i < def->param_count; i++)
+        names[i] = def->params[i].name;
+    for (uint32_t i = 0; i < count; i++) {
+        bool known = false;
+        for (uint32_t p = 0; p < def->param_count && !known; p++)
+            known = str_eq(names[p], list[i].name);
+        if (known)
+            continue;
+        elab_fail(e, def->name_span, elab_param_unknown, STR_ARG(def->name), STR_ARG(list[i].name));
+        elab_suggest(e, list[i].name, names, def->param_count);
+    }
+}
+
+bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out) {
+    unsigned errors = e->ctx->diags.errors;
+    Entries entries = {0};
+    split_signature(e->arena, e->request->signature, &entries);
+    if (entries.len > def->param_count) {
+        elab_fail(e, def->name_span, elab_signature_length, (unsigned)entries.len,
+                  STR_ARG(def->name), def->param_count);
+        elab_hint(e, "one entry for each parameter in order; constexprs get their values");
+    }
+    check_names(e, def, e->request->types, e->request->type_count);
+    check_names(e, def, e->request->defines, e->request->define_count);
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        Applied a = {e, def, unit, &def->params[i], i, not_specialized(def, &def->params[i], i)};
+        apply_param(&a, &entries, &out[i]);
+    }
+    return e->ctx->diags.errors == errors;
+}

@@ -1,0 +1,371 @@
+#include "frontend/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const ElemInfo elem_info[ELEM_COUNT] = {
+#define ELEM(id, name, text, ir, class, is_signed, mantissa)                                       \
+    [ELEM_##id] = {name, text, DT_##ir, ELEM_##class, is_signed, mantissa},
+#include "frontend/elems.def"
+};
+
+static const struct {
+    const char *text;
+    Elem elem;
+} elem_aliases[] = {
+#define ELEM(id, name, text, ...) {text, ELEM_##id}, {name, ELEM_##id},
+#define ALIAS(text, id) {text, ELEM_##id},
+#include "frontend/elems.def"
+};
+
+enum { ALIAS_COUNT = sizeof elem_aliases / sizeof *elem_aliases };
+
+Wide elem_max(Elem elem) {
+    int bits = elem_bits(elem) - elem_info[elem].is_signed;
+    return ((Wide)1 << bits) - 1;
+}
+
+Wide elem_min(Elem elem) {
+    return elem_info[elem].is_signed ? -elem_max(elem) - 1 : 0;
+}
+
+Elem elem_int(int bits, bool is_signed) {
+    for (int elem = 0; elem < ELEM_COUNT; elem++)
+        if (elem_is_int((Elem)elem) && elem_bits((Elem)elem) == bits &&
+            (elem_info[elem].is_signed == is_signed || bits == 1))
+            return (Elem)elem;
+    return ELEM_I32;
+}
+
+static bool strip(Str *text, const char *prefix) {
+    size_t n = strlen(prefix);
+    if (text->len < n || memcmp(text->ptr, prefix, n) != 0)
+        return false;
+    text->ptr += n;
+    text->len -= n;
+    return true;
+}
+
+bool scalar_parse(Str text, ScalarType *type) {
+    *type = (ScalarType){0};
+    if (strip(&text, "*")) {
+        type->pointer = true;
+        type->is_const = strip(&text, "k");
+    }
+    if (!strip(&text, "tl."))
+        strip(&text, "triton.language.");
+    for (size_t i = 0; i < ALIAS_COUNT; i++) {
+        if (str_is(text, elem_aliases[i].text)) {
+            type->elem = elem_aliases[i].elem;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t scalar_spellings(Str *out, uint32_t capacity) {
+    uint32_t n = 0;
+    for (; n < ALIAS_COUNT && n < capacity; n++)
+        out[n] = str_from(elem_aliases[n].text);
+    return n;
+}
+
+const char *scalar_text(Arena *arena, ScalarType type) {
+    if (!type.pointer)
+        return elem_info[type.elem].text;
+    return str_format(arena, "*%s%s", type.is_const ? "k" : "", elem_info[type.elem].text);
+}
+
+const Type *scalar_ir(Ctx *ctx, ScalarType type, const Type *like) {
+    DType dtype = elem_info[type.elem].ir;
+    TypeKind kind = type.pointer ? TYPE_POINTER : TYPE_NUMBER;
+    if (like && like->rank > 0)
+        return type_with_element(ctx, like, kind, dtype);
+    return type.pointer ? type_pointer(ctx, dtype) : type_scalar(ctx, dtype);
+}
+
+bool val_equal(Val a, Val b) {
+    if (val_is_number(a) && val_is_number(b)) {
+        if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
+            return a.i == b.i;
+        return val_as_double(a) == val_as_double(b);
+    }
+    if (a.kind != b.kind)
+        return false;
+    switch (a.kind) {
+    case VAL_ERROR:
+    case VAL_ABSENT:
+    case VAL_NONE:
+        return true;
+    case VAL_UNDEFINED:
+        return a.undefined == b.undefined;
+    case VAL_BOOL:
+    case VAL_INT:
+    case VAL_FLOAT:
+        break; /* numbers were handled */
+    case VAL_STRING:
+        return str_eq(a.s, b.s);
+    case VAL_TUPLE:
+        if (a.tuple.count != b.tuple.count)
+            return false;
+        for (uint32_t i = 0; i < a.tuple.count; i++)
+            if (!val_equal(a.tuple.items[i], b.tuple.items[i]))
+                return false;
+        return true;
+    case VAL_TYPE:
+        if (!scalar_equal(a.type.scalar, b.type.scalar) || !a.type.block != !b.type.block)
+            return false;
+        return !a.type.block || type_same_shape(a.type.block, b.type.block);
+    case VAL_FUNCTION:
+        return a.function.def == b.function.def;
+    case VAL_BUILTIN:
+        return a.builtin == b.builtin;
+    case VAL_METHOD:
+        return val_equal(*a.method.self, *b.method.self) &&
+               val_equal(*a.method.callee, *b.method.callee);
+    case VAL_MODULE:
+        return a.module.unit == b.module.unit && str_eq(a.module.path, b.module.path);
+    case VAL_SLICE:
+        return val_equal(a.slice[0], b.slice[0]) && val_equal(a.slice[1], b.slice[1]) &&
+               val_equal(a.slice[2], b.slice[2]);
+    case VAL_TILE:
+        return a.tile.ir == b.tile.ir && scalar_equal(a.tile.scalar, b.tile.scalar);
+    }
+    return false;
+}
+
+bool val_truth(Val v) {
+    switch (v.kind) {
+    case VAL_NONE:
+    case VAL_ABSENT:
+    case VAL_ERROR:
+    case VAL_UNDEFINED:
+        return false;
+    case VAL_BOOL:
+    case VAL_INT:
+        return v.i != 0;
+    case VAL_FLOAT:
+        return v.f != 0;
+    case VAL_STRING:
+        return v.s.len != 0;
+    case VAL_TUPLE:
+        return v.tuple.count != 0;
+    case VAL_TYPE:
+    case VAL_FUNCTION:
+    case VAL_BUILTIN:
+    case VAL_METHOD:
+    case VAL_MODULE:
+    case VAL_SLICE:
+    case VAL_TILE:
+        return true;
+    }
+    return true;
+}
+
+static const char *shaped_text(Arena *arena, ScalarType scalar, const Type *shape) {
+    if (!shape || shape->rank == 0)
+        return scalar_text(arena, scalar);
+    StrBuf out = strbuf(arena);
+    strbuf_printf(&out, "%s[", scalar_text(arena, scalar));
+    for (int i = 0; i < shape->rank; i++)
+        strbuf_printf(&out, "%s%lld", i ? ", " : "", (long long)shape->shape[i]);
+    strbuf_putc(&out, ']');
+    return out.ptr;
+}
+
+const char *val_type_text(Arena *arena, Val v) {
+    switch (v.kind) {
+    case VAL_ERROR:
+    case VAL_ABSENT:
+    case VAL_UNDEFINED:
+        return "nothing";
+    case VAL_NONE:
+        return "None";
+    case VAL_BOOL:
+        return "a constexpr bool";
+    case VAL_INT:
+        return "a constexpr int";
+    case VAL_FLOAT:
+        return "a constexpr float";
+    case VAL_STRING:
+        return "a string";
+    case VAL_TUPLE:
+        return str_format(arena, "a tuple of %u", v.tuple.count);
+    case VAL_TYPE:
+        return "a type";
+    case VAL_FUNCTION:
+        return "a function";
+    case VAL_BUILTIN:
+    case VAL_METHOD:
+        return "a builtin function";
+    case VAL_MODULE:
+        return "a module";
+    case VAL_SLICE:
+        return "a slice";
+    case VAL_TILE:
+        return shaped_text(arena, v.tile.scalar, val_ir_type(v));
+    }
+    return "";
+}
+
+void print_wide(Wide i, StrBuf *out) {
+    char digits[48];
+    size_t at = sizeof digits;
+    unsigned __int128 rest = i < 0 ? -(unsigned __int128)i : (unsigned __int128)i;
+    do
+        digits[--at] = (char)('0' + (int)(rest % 10));
+    while ((rest /= 10) != 0);
+    if (i < 0)
+        digits[--at] = '-';
+    strbuf_add(out, digits + at, sizeof digits - at);
+}
+
+void print_double(double f, StrBuf *out) {
+    if (isnan(f)) {
+        strbuf_puts(out, "nan");
+        return;
+    }
+    if (isinf(f)) {
+        strbuf_puts(out, f < 0 ? "-inf" : "inf");
+        return;
+    }
+    char text[40];
+    for (int precision = 1; precision <= 17; precision++) {
+        snprintf(text, sizeof text, "%.*g", precision, f);
+        if (strtod(text, NULL) == f)
+            break;
+    }
+    strbuf_puts(out, text);
+    if (!strpbrk(text, ".e"))
+        strbuf_puts(out, ".0");
+}
+
+static void print_quoted(Str s, StrBuf *out) {
+    char quote = memchr(s.ptr, '\'', s.len) && !memchr(s.ptr, '"', s.len) ? '"' : '\'';
+    strbuf_putc(out, quote);
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        if (c == '\\' || c == (unsigned char)quote)
+            strbuf_printf(out, "\\%c", c);
+        else if (c == '\n')
+            strbuf_puts(out, "\\n");
+        else if (c == '\t')
+            strbuf_puts(out, "\\t");
+        else if (c < 0x20 || c == 0x7f)
+            strbuf_printf(out, "\\x%02x", c);
+        else
+            strbuf_putc(out, (char)c);
+    }
+    strbuf_putc(out, quote);
+}
+
+static void print_tuple(Val v, StrBuf *out) {
+    strbuf_putc(out, '(');
+    for (uint32_t i = 0; i < v.tuple.count; i++) {
+        strbuf_puts(out, i ? ", " : "");
+        val_print(v.tuple.items[i], true, out);
+    }
+    strbuf_puts(out, v.tuple.count == 1 ? ",)" : ")");
+}
+
+/* A float as a literal that Python reads back: infinities and NaN have none of their own. */
+static void print_float_literal(double f, bool repr, StrBuf *out) {
+    bool finite = isfinite(f);
+    strbuf_puts(out, repr && !finite ? "float('" : "");
+    print_double(f, out);
+    strbuf_puts(out, repr && !finite ? "')" : "");
+}
+
+void val_print(Val v, bool repr, StrBuf *out) {
+    switch (v.kind) {
+    case VAL_ERROR:
+    case VAL_ABSENT:
+    case VAL_UNDEFINED:
+        strbuf_puts(out, "<undefined>");
+        return;
+    case VAL_NONE:
+        strbuf_puts(out, "None");
+        return;
+    case VAL_BOOL:
+        strbuf_puts(out, v.i ? "True" : "False");
+        return;
+    case VAL_INT:
+        print_wide(v.i, out);
+        return;
+    case VAL_FLOAT:
+        print_float_literal(v.f, repr, out);
+        return;
+    case VAL_STRING:
+        if (repr)
+            print_quoted(v.s, out);
+        else
+            strbuf_add(out, v.s.ptr, v.s.len);
+        return;
+    case VAL_TUPLE:
+        print_tuple(v, out);
+        return;
+    case VAL_TYPE:
+        if (repr && !v.type.block && !v.type.scalar.pointer)
+            strbuf_printf(out, "tl.%s", elem_info[v.type.scalar.elem].name);
+        else
+            strbuf_puts(out, shaped_text(out->arena, v.type.scalar, v.type.block));
+        return;
+    case VAL_FUNCTION:
+        strbuf_printf(out, "%.*s", STR_ARG(v.function.def->name));
+        return;
+    case VAL_BUILTIN:
+    case VAL_METHOD:
+    case VAL_MODULE:
+    case VAL_SLICE:
+    case VAL_TILE:
+        strbuf_printf(out, "<%s>", val_type_text(out->arena, v));
+        return;
+    }
+}
+
+const char *val_text(Arena *arena, Val v) {
+    StrBuf out = strbuf(arena);
+    val_print(v, true, &out);
+    return out.ptr ? out.ptr : "";
+}
+
+uint32_t val_flatten(Val v, Value **out, uint32_t capacity) {
+    if (v.kind == VAL_TILE) {
+        if (capacity)
+            out[0] = v.tile.ir;
+        return 1;
+    }
+    uint32_t n = 0;
+    if (v.kind == VAL_TUPLE)
+        for (uint32_t i = 0; i < v.tuple.count; i++)
+            n += val_flatten(v.tuple.items[i], capacity > n ? out + n : NULL,
+                             capacity > n ? capacity - n : 0);
+    return n;
+}
+
+Val val_rebuild(Arena *arena, Val v, Value *const **next) {
+    if (v.kind == VAL_TILE)
+        v.tile.ir = *(*next)++;
+    if (v.kind != VAL_TUPLE)
+        return v;
+    Val *items = ARENA_ARRAY(arena, Val, v.tuple.count);
+    for (uint32_t i = 0; i < v.tuple.count; i++)
+        items[i] = val_rebuild(arena, v.tuple.items[i], next);
+    return val_tuple(items, v.tuple.count);
+}
+
+bool val_same_shape(Val a, Val b) {
+    if (a.kind != b.kind)
+        return false;
+    if (a.kind == VAL_TILE)
+        return a.tile.ir->type == b.tile.ir->type && scalar_equal(a.tile.scalar, b.tile.scalar);
+    if (a.kind != VAL_TUPLE)
+        return val_equal(a, b);
+    if (a.tuple.count != b.tuple.count)
+        return false;
+    for (uint32_t i = 0; i < a.tuple.count; i++)
+        if (!val_same_shape(a.tuple.items[i], b.tuple.items[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,220 @@
+/* Values the elaborator computes with.
+ *
+ * A compile-time value is what Python would have: int, float, bool, str, None, tuple, dtype,
+ * function, module. A run-time value (VAL_TILE, scalars included) is a value of the Tile IR and its
+ * element type, which unlike the IR's has a sign. Compile-time numbers are weak in promotion,
+ * run-time ones are not.
+ *
+ * VAL_ERROR stands for something already reported: operations on it yield it again in silence, so
+ * one mistake gives one message. Values are passed by value; what they point at lives in the
+ * context's arena and does not change. */
+#ifndef TILEC_FRONTEND_VALUE_H
+#define TILEC_FRONTEND_VALUE_H
+#include "frontend/ast.h"
+#include "ir/ir.h"
+
+typedef __int128 Wide;
+
+typedef enum Elem {
+#define ELEM(id, ...) ELEM_##id,
+#include "frontend/elems.def"
+    ELEM_COUNT
+} Elem;
+
+typedef enum ElemClass { ELEM_BOOL, ELEM_INT, ELEM_FLOAT } ElemClass;
+
+typedef struct ElemInfo {
+    const char *name, *text;
+    DType ir;
+    ElemClass class;
+    bool is_signed;
+    uint8_t mantissa;
+} ElemInfo;
+extern const ElemInfo elem_info[ELEM_COUNT];
+
+/* A scalar type: an element type or a pointer to one. */
+typedef struct ScalarType {
+    Elem elem;
+    bool pointer;
+    bool is_const; /* pointee may not be written */
+} ScalarType;
+
+typedef enum ValKind {
+    VAL_ERROR,
+    VAL_ABSENT,    /* an optional argument that was not given */
+    VAL_UNDEFINED, /* a variable without a usable value here; `undefined` says why */
+    VAL_NONE,
+    VAL_BOOL,
+    VAL_INT,
+    VAL_FLOAT,
+    VAL_STRING,
+    VAL_TUPLE, /* lists too */
+    VAL_TYPE,
+    VAL_FUNCTION,
+    VAL_BUILTIN,
+    VAL_METHOD,
+    VAL_MODULE,
+    VAL_SLICE,
+    VAL_TILE
+} ValKind;
+
+typedef struct Val Val;
+typedef struct Builtin Builtin;
+typedef struct Unit Unit;
+
+typedef struct Undefined {
+    const char *why;
+    Span span; /* file 0: none */
+} Undefined;
+
+struct Val {
+    ValKind kind;
+    union {
+        Wide i; /* VAL_INT, VAL_BOOL */
+        double f;
+        Str s;
+        const Undefined *undefined;
+        struct {
+            const Val *items;
+            uint32_t count;
+        } tuple;
+        struct { /* block: shape of a tile type, NULL for scalars */
+            ScalarType scalar;
+            const Type *block;
+        } type;
+        struct {
+            const FuncDef *def;
+            Unit *unit;
+        } function;
+        const Builtin *builtin;
+        struct { /* x.sum: callee and the x it is called on */
+            const Val *self, *callee;
+        } method;
+        struct {
+            Str path; /* dotted, of a language module; empty for a file's */
+            Unit *unit;
+        } module;
+        const Val *slice; /* start, stop, step */
+        struct {
+            Value *ir;
+            ScalarType scalar;
+        } tile;
+    };
+};
+
+/* Element types */
+
+static inline bool elem_is_float(Elem elem) {
+    return elem_info[elem].class == ELEM_FLOAT;
+}
+static inline bool elem_is_int(Elem elem) {
+    return elem_info[elem].class != ELEM_FLOAT; /* int1 is an integer, as in Triton */
+}
+static inline bool elem_is_fp8(Elem elem) {
+    return elem == ELEM_F8E4NV || elem == ELEM_F8E5;
+}
+static inline int elem_bits(Elem elem) {
+    return dtype_info[elem_info[elem].ir].bits;
+}
+Wide elem_min(Elem elem); /* integers only */
+Wide elem_max(Elem elem);
+Elem elem_int(int bits, bool is_signed); /* 1, 8, 16, 32, 64 */
+
+static inline ScalarType scalar_number(Elem elem) {
+    return (ScalarType){.elem = elem};
+}
+static inline bool scalar_equal(ScalarType a, ScalarType b) {
+    return a.elem == b.elem && a.pointer == b.pointer && a.is_const == b.is_const;
+}
+static inline bool scalar_is_float(ScalarType type) {
+    return !type.pointer && elem_is_float(type.elem);
+}
+static inline bool scalar_is_int(ScalarType type) {
+    return !type.pointer && elem_is_int(type.elem);
+}
+static inline bool scalar_is_bool(ScalarType type) {
+    return !type.pointer && type.elem == ELEM_I1;
+}
+/* A type as signatures and annotations spell it: i32, fp16, *fp32, *kbf16, tl.int64. */
+bool scalar_parse(Str text, ScalarType *type);
+/* Every spelling of an element type, for suggestions. */
+uint32_t scalar_spellings(Str *out, uint32_t capacity);
+const char *scalar_text(Arena *arena, ScalarType type);
+/* The IR type of such a scalar, or with the shape of `like` if that is a tile. */
+const Type *scalar_ir(Ctx *ctx, ScalarType type, const Type *like);
+
+/* Values */
+
+static inline Val val_of(ValKind kind) {
+    return (Val){.kind = kind};
+}
+static inline Val val_error(void) {
+    return val_of(VAL_ERROR);
+}
+static inline Val val_none(void) {
+    return val_of(VAL_NONE);
+}
+static inline Val val_int(Wide i) {
+    return (Val){.kind = VAL_INT, .i = i};
+}
+static inline Val val_bool(bool b) {
+    return (Val){.kind = VAL_BOOL, .i = b};
+}
+static inline Val val_float(double f) {
+    return (Val){.kind = VAL_FLOAT, .f = f};
+}
+static inline Val val_string(Str s) {
+    return (Val){.kind = VAL_STRING, .s = s};
+}
+static inline Val val_tuple(const Val *items, uint32_t count) {
+    return (Val){.kind = VAL_TUPLE, .tuple = {items, count}};
+}
+static inline Val val_type(ScalarType scalar, const Type *block) {
+    return (Val){.kind = VAL_TYPE, .type = {scalar, block}};
+}
+static inline Val val_tile(Value *ir, ScalarType scalar) {
+    return (Val){.kind = VAL_TILE, .tile = {ir, scalar}};
+}
+static inline bool val_failed(Val v) {
+    return v.kind == VAL_ERROR;
+}
+static inline bool val_is_number(Val v) {
+    return v.kind == VAL_INT || v.kind == VAL_BOOL || v.kind == VAL_FLOAT;
+}
+static inline bool val_is_tile(Val v) {
+    return v.kind == VAL_TILE;
+}
+/* Absent or None. */
+static inline bool val_missing(Val v) {
+    return v.kind == VAL_ABSENT || v.kind == VAL_NONE;
+}
+static inline double val_as_double(Val v) {
+    return v.kind == VAL_FLOAT ? v.f : (double)v.i;
+}
+static inline const Type *val_ir_type(Val v) {
+    return v.tile.ir->type;
+}
+static inline bool val_has_shape(Val v) {
+    return v.kind == VAL_TILE && v.tile.ir->type->rank > 0;
+}
+
+/* Same value: what `is` and `==` mean for everything but run-time values, which are the same only
+ * as the same IR value. 1 == 1.0 == True. */
+bool val_equal(Val a, Val b);
+/* Python's truth; run-time values, functions and so on count as true. */
+bool val_truth(Val v);
+/* int, float, str, ... or the type of a run-time value: for messages. */
+const char *val_type_text(Arena *arena, Val v);
+/* Python's str() and, for strings inside tuples and literals, repr(). */
+void val_print(Val v, bool repr, StrBuf *out);
+const char *val_text(Arena *arena, Val v);
+/* A float as Python's repr: the shortest decimal that reads back as the same double. */
+void print_double(double f, StrBuf *out);
+void print_wide(Wide i, StrBuf *out);
+/* The IR values inside, tuples included, in order. */
+uint32_t val_flatten(Val v, Value **out, uint32_t capacity);
+/* `v` with its IR values replaced in order from *next on, which advances. */
+Val val_rebuild(Arena *arena, Val v, Value *const **next);
+/* Same structure, kinds, types and compile-time parts: such values can join in one variable. */
+bool val_same_shape(Val a, Val b);
+#endif
