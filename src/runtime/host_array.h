@@ -1,7 +1,7 @@
 /* Arrays in host memory: what .npy files and generators give and kernels run on.
  *
- * Elements lie contiguous in row-major order, little-endian, as the language's element types are in memory
- * (i1: a byte of 0 or 1). The data lies in the arena that the array was made in. */
+ * Elements lie contiguous in row-major order, little-endian, as the language's element types are in
+ * memory (i1: a byte of 0 or 1). The data lies in the arena that the array was made in. */
 #ifndef TILEC_RUNTIME_HOST_ARRAY_H
 #define TILEC_RUNTIME_HOST_ARRAY_H
 #include "frontend/value.h"

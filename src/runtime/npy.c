@@ -1,11 +1,12 @@
-/* .npy files. The header is text from a file and thus the user's: it becomes a source of the context, so that
- * what is wrong with it is shown underlined in it. */
+/* .npy files. The header is text from a file and thus the user's: it becomes a source of the
+ * context, so that what is wrong with it is shown underlined in it. */
 #include "runtime/npy.h"
 
 #include "support/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 /* A header: version, then as the file has it. */
 typedef struct NpyHeader {
@@ -25,8 +26,12 @@ typedef struct HeaderParser {
     size_t at;
 } HeaderParser;
 
+static Span span_of(const HeaderParser *p, size_t lo, size_t hi) {
+    return (Span){p->file, (uint32_t)lo, (uint32_t)hi};
+}
+
 static Span span_from(const HeaderParser *p, size_t lo) {
-    return (Span){p->file, (uint32_t)lo, (uint32_t)p->at};
+    return span_of(p, lo, p->at);
 }
 
 static void skip_space(HeaderParser *p) {
@@ -45,7 +50,7 @@ static bool header_error(HeaderParser *p, const char *wanted) {
     char found[8] = "the end";
     if (p->at < p->text.len)
         snprintf(found, sizeof found, c >= ' ' && c <= '~' ? "'%c'" : "\\x%02x", (unsigned char)c);
-    Span here = {p->file, (uint32_t)p->at, (uint32_t)(p->at + (p->at < p->text.len))};
+    Span here = span_of(p, p->at, p->at + (p->at < p->text.len));
     return ctx_diag(p->ctx, here, npy_header, found, wanted);
 }
 
@@ -137,9 +142,8 @@ static bool parse_entry(HeaderParser *p, NpyHeader *header) {
     if (str_is(key, "descr")) {
         seen = &header->has_descr;
         if (peek(p) == '[')
-            return ctx_diag(p->ctx, (Span){p->file, (uint32_t)lo, (uint32_t)lo + 1}, npy_dtype,
-                            "a structured type",
-                            "arrays of one element type; save its fields one by one");
+            return ctx_diag(p->ctx, span_of(p, lo, lo + 1), npy_dtype, "a structured type",
+                            "one number an element; save the fields one by one");
         ok = parse_string(p, &header->descr);
         header->descr_span = span_from(p, lo);
     } else if (str_is(key, "fortran_order")) {
@@ -177,7 +181,7 @@ static bool parse_header(HeaderParser *p, NpyHeader *header) {
                           : !header->has_shape   ? "shape"
                                                  : NULL;
     if (missing)
-        return ctx_diag(p->ctx, (Span){p->file, 0, (uint32_t)p->at}, npy_key, "missing",
+        return ctx_diag(p->ctx, span_of(p, 0, p->at), npy_key, "missing",
                         STR_ARG(str_from(missing)));
     return true;
 }
@@ -228,11 +232,13 @@ static bool find_elem(Ctx *ctx, NpyHeader *header) {
     return dtype_error(ctx, header);
 }
 
-/* Raw bytes and unsigned integers may be taken as any type of their size. */
+/* Raw bytes may be any type of their size; unsigned integers one that NumPy has no name for. */
 static bool apply_request(Ctx *ctx, NpyHeader *header, Elem as) {
-    bool raw = header->descr.ptr[1] == 'V';
+    char letter = header->descr.ptr[1];
     size_t bytes = (size_t)(header->descr.ptr[2] - '0');
-    if (as != ELEM_COUNT && (raw || header->descr.ptr[1] == 'u') && host_elem_bytes(as) == bytes)
+    bool wanted = as != ELEM_COUNT && host_elem_bytes(as) == bytes &&
+                  (letter == 'V' || (letter == 'u' && elem_letter(as) == 'V'));
+    if (wanted)
         header->array.elem = as;
     if (header->array.elem != ELEM_COUNT)
         return true;
@@ -294,7 +300,7 @@ static bool check_size(Ctx *ctx, const char *path, NpyHeader *header, size_t the
 
 bool npy_parse(Ctx *ctx, const char *path, void *bytes, size_t len, Elem as, HostArray *array) {
     static const char magic[] = "\x93NUMPY";
-    enum { MAGIC = 6, VERSION_END = 8 };
+    enum { MAGIC = 6, VERSION_END = 8, MAX_HEADER = 64 * 1024 };
     const uint8_t *b = bytes;
     if (len < VERSION_END || memcmp(bytes, magic, MAGIC) != 0) {
         bool prefix = len < VERSION_END && memcmp(bytes, magic, len < MAGIC ? len : MAGIC) == 0;
@@ -309,6 +315,8 @@ bool npy_parse(Ctx *ctx, const char *path, void *bytes, size_t len, Elem as, Hos
     size_t header_len = b[8] | (size_t)b[9] << 8;
     if (b[6] > 1)
         header_len |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    if (header_len > MAX_HEADER)
+        return ctx_diag(ctx, (Span){0}, npy_header_size, path, header_len, MAX_HEADER);
     if (len - start < header_len)
         return truncated(ctx, path, "header", header_len, len - start);
     Str text = {(const char *)bytes + start, header_len};
@@ -329,8 +337,7 @@ bool npy_read(Ctx *ctx, const char *path, Elem as, HostArray *array) {
     if (error == ENOMEM)
         longjmp(ctx->oom, 1);
     if (error)
-        return ctx_diag(ctx, (Span){0}, file_unreadable, path,
-                        file_error_text(&ctx->arena, error));
+        return ctx_diag(ctx, (Span){0}, file_unreadable, path, file_error_text(&ctx->arena, error));
     /* The bytes are a fresh block of the arena: nobody else holds them. */
     return npy_parse(ctx, path, (char *)text.ptr, text.len, as, array);
 }
@@ -352,8 +359,8 @@ void npy_header(const HostArray *array, StrBuf *out) {
     while (dict.len + 1 < total - PRELUDE)
         strbuf_putc(&dict, ' ');
     strbuf_putc(&dict, '\n');
-    const uint8_t prelude[PRELUDE] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)dict.len,
-                                      (uint8_t)(dict.len >> 8)};
+    const uint8_t prelude[PRELUDE] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)dict.len, (uint8_t)(dict.len >> 8)};
     strbuf_add(out, prelude, sizeof prelude);
     strbuf_add(out, dict.ptr, dict.len);
 }
@@ -371,7 +378,6 @@ bool npy_write(Ctx *ctx, const char *path, const HostArray *array) {
     if (error == ENOSPC || error == EDQUOT)
         return ctx_diag(ctx, (Span){0}, disk_full, path, file_error_text(&ctx->arena, error));
     if (error)
-        return ctx_diag(ctx, (Span){0}, file_unwritable, path,
-                        file_error_text(&ctx->arena, error));
+        return ctx_diag(ctx, (Span){0}, file_unwritable, path, file_error_text(&ctx->arena, error));
     return true;
 }
