@@ -115,8 +115,9 @@ void block_remove_arg(Block *block, uint32_t index) {
 }
 
 void value_replace(Value *from, Value *to) {
-    assert(from != to);
     Use *last = NULL;
+    if (from == to)
+        return;
     value_for_each_use (use, from) {
         use->value = to;
         last = use;

@@ -165,6 +165,8 @@ static void test_replace_and_remove(void **state) {
     assert_int_equal(count_uses(x), both);
     assert_verifies(module);
     value_replace(y, x); /* of an unused value: nothing */
+    value_replace(x, x); /* by itself: nothing */
+    assert_verifies(module);
     assert_int_equal(count_uses(x), both);
     op_remove(nth(func->body, 2));
     /* The uses inside the regions go with the op. */

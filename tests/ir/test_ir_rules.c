@@ -282,6 +282,7 @@ static void test_layouts_are_inferred(void **state) {
         "layout #R = {lane = [0, 0, 1, 2, 4], warp = [8, 16]}\n"
         "layout #C = {reg = [1, 2], lane = [4, 8, 0, 0, 0], warp = [0, 0]}\n"
         "layout #K = {lane = [0, 0, 0, 0, 0], warp = [1, 2]}\n"
+        "layout #P = {reg = [1], lane = [0, 0, 0, 0, 0], warp = [0, 0]}\n"
         "layout #J = {reg = [1, 2, 4], lane = [8, 16, 32, 64, 128], warp = [256, 512]}\n"
         "func @f(%x: f32) {num_warps = 4, has_layouts = true} {\n"
         "    %m = splat %x : tile<32x16xf32, #M>\n"
@@ -301,6 +302,8 @@ static void test_layouts_are_inferred(void **state) {
         "    %col = expand_dims %rows {axis = 1} : tile<32x1xf32, #R>\n"
         "    %wide = broadcast %col : tile<32x16xf32, #M>\n"
         "    %sum = addf %wide, %a : tile<32x16xf32, #M>\n"
+        "    %two = splat %x : tile<2xf32, #P>\n"
+        "    %lo, %hi = split %two : f32, f32\n"
         "    return\n}\n");
     ctx_destroy(ctx);
 }
