@@ -121,9 +121,9 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
             vec_push(e->arena, &result,
                      (Var){arms[1].vars.data[i].name,
                            undefined(e, span, "is assigned in only one arm of an `if`")});
+    Value *const *next = add_results(e, op, &yields[0]);
     finish_arm(e, &arms[0], &yields[0]);
     finish_arm(e, &arms[1], &yields[1]);
-    Value *const *next = add_results(e, op, &yields[0]);
     e->frame->vars = result;
     vec_for_each (var, &joined)
         elab_set(e, var->name, val_rebuild(e->arena, var->val, &next));
@@ -189,11 +189,11 @@ static Flow if_returning(Elab *e, const Stmt *stmt, Val condition, const Rest *r
         return FLOW_RETURN;
     }
     Yields yields[2] = {{0}, {0}};
-    for (int i = 0; i < 2; i++) {
-        yields_add(e, &yields[i], results[i]);
-        finish_arm(e, &arms[i], &yields[i]);
-    }
+    yields_add(e, &yields[0], results[0]);
+    yields_add(e, &yields[1], results[1]);
     Value *const *next = add_results(e, op, &yields[0]);
+    finish_arm(e, &arms[0], &yields[0]);
+    finish_arm(e, &arms[1], &yields[1]);
     frame->result = val_rebuild(e->arena, results[0], &next);
     return FLOW_RETURN;
 }
@@ -253,10 +253,10 @@ Val elab_ternary(Elab *e, const Expr *expr, Val condition) {
         return val_error();
     }
     Yields yields[2] = {{0}, {0}};
-    for (int i = 0; i < 2; i++) {
-        yields_add(e, &yields[i], values[i]);
-        finish_arm(e, &arms[i], &yields[i]);
-    }
+    yields_add(e, &yields[0], values[0]);
+    yields_add(e, &yields[1], values[1]);
     Value *const *next = add_results(e, op, &yields[0]);
+    finish_arm(e, &arms[0], &yields[0]);
+    finish_arm(e, &arms[1], &yields[1]);
     return val_rebuild(e->arena, values[0], &next);
 }
