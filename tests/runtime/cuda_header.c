@@ -1,0 +1,38 @@
+/* What cuda.h says, in the order of test_cuda_types.c. Our header is included for its table alone:
+ * its types are renamed away. */
+#include <cuda.h>
+#define CUresult OurCUresult
+#define CUdevice OurCUdevice
+#define CUcontext OurCUcontext
+#define CUmodule OurCUmodule
+#define CUfunction OurCUfunction
+#define CUstream OurCUstream
+#define CUevent OurCUevent
+#define CUlinkState OurCUlinkState
+#define CUdeviceptr OurCUdeviceptr
+#include "runtime/cuda_types.h"
+#undef CUdevice
+#undef CUdeviceptr
+
+extern const int cuda_header_constants[];
+extern const size_t cuda_header_layout[];
+
+const int cuda_header_constants[] = {
+#define X(name, theirs, value) theirs,
+    CUDA_CONSTANTS(X)
+#undef X
+};
+
+const size_t cuda_header_layout[] = {
+    sizeof(CUlaunchConfig),
+    offsetof(CUlaunchConfig, gridDimX),
+    offsetof(CUlaunchConfig, blockDimX),
+    offsetof(CUlaunchConfig, sharedMemBytes),
+    offsetof(CUlaunchConfig, hStream),
+    offsetof(CUlaunchConfig, attrs),
+    offsetof(CUlaunchConfig, numAttrs),
+    sizeof(CUlaunchAttribute),
+    offsetof(CUlaunchAttribute, value),
+    sizeof(CUdeviceptr),
+    sizeof(CUdevice),
+};

@@ -1,0 +1,30 @@
+/* A CUDA driver for tests: device memory is host memory, launches are recorded. Loaded by path like
+ * the real one; a test finds the same instance with dlopen and fake_cuda_state. */
+#ifndef TILEC_TESTS_FAKE_CUDA_H
+#define TILEC_TESTS_FAKE_CUDA_H
+#include "runtime/cuda_types.h"
+
+enum { FAKE_MAX_VALUES = 16 };
+
+typedef struct FakeCuda {
+    /* What the driver is to be. */
+    int device_count, major, minor, init_result;
+    size_t memory_limit;
+    const char *fail; /* symbol that fails with fail_result; NULL: none */
+    CUresult fail_result;
+    unsigned params_expected; /* 8-byte values read from a launch's parameters */
+    const char *log;          /* what the assembler says */
+
+    /* What happened. */
+    unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;
+    unsigned grid[3], block[3], shared_bytes, cluster_x;
+    int max_dynamic_shared; /* as set by cuFuncSetAttribute */
+    CUstream stream;
+    uint64_t values[FAKE_MAX_VALUES];
+    char function[64];
+    CUcontext current;
+    size_t allocated;
+} FakeCuda;
+
+typedef FakeCuda *FakeCudaState(void);
+#endif
