@@ -99,7 +99,7 @@ static bool parse_op_attrs(Parser *p, const OpInfo *info, Span span, Attr *attrs
         do {
             if (!parse_op_attr(p, info, &seen, attrs))
                 return false;
-        } while (parse_accept(p, ','));
+        } while (ir_parse_accept(p, ','));
         if (!parse_want(p, '}'))
             return false;
     }
@@ -121,7 +121,7 @@ static bool parse_params(Parser *p, NamedVec *params, bool of_func) {
         if (!parse_want_kind(p, TOKEN_VALUE, "an argument, such as %x: f32", &param.name) ||
             !parse_want(p, ':') || !parse_type(p, &param.type))
             return false;
-        if (of_func && parse_accept(p, '{')) {
+        if (of_func && ir_parse_accept(p, '{')) {
             if (!parse_accept_name(p, "divisible"))
                 return parse_expected(p, "divisible");
             if (!parse_want(p, '=') || !parse_integer(p, 0, INT64_MAX, &param.divisible) ||
@@ -152,7 +152,7 @@ static bool enter_block(Parser *p, Block *block, const NamedVec *params) {
 static bool parse_region(Parser *p, Block *block) {
     NamedVec params = {0};
     size_t scope = p->scope.len;
-    if (parse_accept(p, '(') && !parse_params(p, &params, false))
+    if (ir_parse_accept(p, '(') && !parse_params(p, &params, false))
         return false;
     if (p->depth == IR_MAX_NESTING)
         return ctx_diag(p->ctx, parse_token_span(p), ir_nesting, IR_MAX_NESTING);
@@ -173,7 +173,7 @@ static bool parse_results(Parser *p, NamedVec *results) {
         if (!parse_want_kind(p, TOKEN_VALUE, "a result", &result.name))
             return false;
         vec_push(p->scratch, results, result);
-    } while (parse_accept(p, ','));
+    } while (ir_parse_accept(p, ','));
     return parse_want(p, '=');
 }
 
@@ -196,7 +196,7 @@ static bool parse_operands(Parser *p, ValueVec *operands) {
         } else {
             vec_push(p->scratch, operands, value);
         }
-        more = parse_accept(p, ',');
+        more = ir_parse_accept(p, ',');
     }
     return ok;
 }
@@ -342,7 +342,7 @@ static bool parse_func_attrs(Parser *p, Func *func) {
     do {
         if (!parse_func_attr(p, func))
             return false;
-    } while (parse_accept(p, ','));
+    } while (ir_parse_accept(p, ','));
     return parse_want(p, '}');
 }
 

@@ -34,9 +34,9 @@ Str parse_token_text(const Parser *p);
 Span parse_token_span(const Parser *p);
 void parse_advance(Parser *p);
 /* The token after the current one, which stays. */
-IrToken parse_peek(const Parser *p);
+IrToken ir_parse_peek(const Parser *p);
 bool parse_is(const Parser *p, char punct);
-bool parse_accept(Parser *p, char punct);
+bool ir_parse_accept(Parser *p, char punct);
 bool parse_accept_name(Parser *p, const char *name);
 /* "expected .., found ..": false. */
 bool parse_expected(Parser *p, const char *wanted);

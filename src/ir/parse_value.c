@@ -16,20 +16,20 @@ Span parse_token_span(const Parser *p) {
     return (Span){p->file, p->token.lo, p->token.hi};
 }
 
-IrToken parse_peek(const Parser *p) {
+IrToken ir_parse_peek(const Parser *p) {
     return ir_lex(p->text.ptr, (uint32_t)p->text.len, p->token.hi);
 }
 
 void parse_advance(Parser *p) {
     p->last_hi = p->token.hi;
-    p->token = parse_peek(p);
+    p->token = ir_parse_peek(p);
 }
 
 bool parse_is(const Parser *p, char punct) {
     return p->token.kind == TOKEN_PUNCT && p->token.punct == punct;
 }
 
-bool parse_accept(Parser *p, char punct) {
+bool ir_parse_accept(Parser *p, char punct) {
     if (!parse_is(p, punct))
         return false;
     parse_advance(p);
@@ -61,7 +61,7 @@ bool parse_expected(Parser *p, const char *wanted) {
 
 bool parse_want(Parser *p, char punct) {
     char wanted[] = {'\'', punct, '\'', 0};
-    return parse_accept(p, punct) || parse_expected(p, wanted);
+    return ir_parse_accept(p, punct) || parse_expected(p, wanted);
 }
 
 bool parse_want_kind(Parser *p, IrTokenKind kind, const char *wanted, Str *text) {
@@ -134,7 +134,7 @@ static double decode_double(Arena *scratch, Str text) {
 static bool parse_nan(Parser *p, double *value) {
     uint64_t bits = UINT64_C(0x7ff8000000000000);
     parse_advance(p);
-    if (parse_accept(p, '(')) {
+    if (ir_parse_accept(p, '(')) {
         Span span = parse_token_span(p);
         Str text = parse_token_text(p);
         char *end, *copy = str_dup(p->scratch, text);
@@ -386,7 +386,7 @@ bool parse_type(Parser *p, const Type **type) {
     } else if (!parse_element(p, &kind, &dtype)) {
         return false;
     }
-    if ((parse_accept(p, ',') && !parse_type_layout(p, bits, &layout)) || !parse_want(p, '>'))
+    if ((ir_parse_accept(p, ',') && !parse_type_layout(p, bits, &layout)) || !parse_want(p, '>'))
         return false;
     *type = type_get(p->ctx, kind, dtype, rank, shape, layout);
     return true;
