@@ -20,6 +20,8 @@ static const char prelude[] =
     "    %mh = truncf %mf : tile<8x8xf16>\n"
     "    %mc = splat %c : tile<8x8xi1>\n"
     "    %wf = splat %x : tile<4x8xf32>\n"
+    "    %b3 = splat %x : tile<2x8x8xf32>\n"
+    "    %c3 = splat %x : tile<4x8x8xf32>\n"
     "    %deep = splat %x : tile<1x1x1x1x1x1x1x1xf32>\n"
     "    %big = splat %x : tile<1024x1024xf32>\n"
     "    %af = splat %x : tile<8xf32, {reg = [1, 2, 4]}>\n"
@@ -193,6 +195,7 @@ static const BadOp bad_ops[] = {
     {OP_dot, "%r = dot %mf, %mf, %mh : tile<8x8xf16>", DIAG_ir_operand_pair},
     {OP_dot, "%r = dot %mi, %mi, %mi : tile<8x8xi32>", DIAG_ir_operand_pair},
     {OP_dot, "%r = dot %mf, %mf, %amf : tile<8x8xf32>", DIAG_ir_operand_pair},
+    {OP_dot, "%r = dot %b3, %b3, %c3 : tile<4x8x8xf32>", DIAG_ir_operand_pair},
     {OP_dot, "%r = dot %mf, %mf, %mf {max_imprecise = -1} : tile<8x8xf32>", DIAG_ir_attribute},
     {OP_for, "for %n, %n (%i: i32) {\nyield\n}", DIAG_ir_operand_count},
     {OP_for, "for %x, %x, %x (%i: f32) {\nyield\n}", DIAG_ir_operand_type},
@@ -211,6 +214,8 @@ static const BadOp bad_ops[] = {
     {OP_if, "if %n {\nyield\n} {\nyield\n}", DIAG_ir_operand_type},
     {OP_if, "if %tc {\nyield\n} {\nyield\n}", DIAG_ir_operand_type},
     {OP_if, "if %c (%a: i32) {\nyield\n} {\nyield\n}", DIAG_ir_region_args},
+    {OP_if, "%r = if %c : buffer<8xf32, {reg = [1, 2, 4]}> {\nyield %sb\n} {\nyield %sb\n}",
+     DIAG_ir_result_from},
     {OP_yield, "yield", DIAG_ir_place},
     {OP_yield, "if %c {\nyield %n\n} {\nyield\n}", DIAG_ir_passed_on},
     {OP_yield, "%r = if %c : i32 {\nyield %n\n} {\nyield %x\n}", DIAG_ir_passed_on},
@@ -257,6 +262,32 @@ static void test_rules_refuse(void **state) {
         /* It is this op that is at fault, not the prelude. */
         assert_true(source_locate(source_get(&ctx->sources, 1), first->span.lo).line >
                     prelude_lines);
+        ctx_destroy(ctx);
+    }
+}
+
+/* A message names what was found and what was wanted, types in full. */
+static void test_messages(void **state) {
+    static const struct {
+        const char *body, *message;
+    } cases[] = {
+        {"%r = addi %n, %l : i32",
+         "'addi': operands 'a' and 'b' are i32 and i64, wanted equal types"},
+        {"%r = broadcast %ti : tile<16xi32>",
+         "'broadcast': result is tile<16xi32> and operand tile<8xi32>, wanted dimensions to differ "
+         "only where it has 1"},
+        {"%r = program_id {axis = 3} : i32",
+         "'program_id': attribute 'axis' is 3, wanted 0, 1 or 2"},
+        {"%r = addi %n, %n : i64", "'addi': result is i64, wanted i32"},
+        {"if %c {\nyield %n, %x\n} {\nyield\n}",
+         "'yield' passes on (i32, f32), the enclosing 'if' wants ()"},
+        {"for %n, %n, %n (%i: i64) {\nyield\n}", "'for': region 0 takes (i64), wanted (i32)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Ctx *ctx = testing_ctx();
+        testing_parse(ctx, str_format(&ctx->arena, "%s%s\nreturn\n}\n", prelude, cases[i].body));
+        assert_non_null(ctx->diags.first);
+        assert_string_equal(ctx->diags.first->text, cases[i].message);
         ctx_destroy(ctx);
     }
 }
@@ -311,6 +342,7 @@ static void test_layouts_are_inferred(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules_refuse),
+        cmocka_unit_test(test_messages),
         cmocka_unit_test(test_every_rule_has_a_case),
         cmocka_unit_test(test_layouts_are_inferred),
     };

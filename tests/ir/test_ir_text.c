@@ -192,6 +192,19 @@ static void test_many_equal_names(void **state) {
     ctx_destroy(ctx);
 }
 
+/* One op alone, for messages: the same line as in the module, layouts in place. */
+static void test_op_print(void **state) {
+    Ctx *ctx = testing_ctx();
+    Module *module =
+        testing_parse_good(ctx, "func @f(%x: f32) {num_warps = 1, has_layouts = true} {\n"
+                                "    %t = splat %x : tile<32xf32, {lane = [1, 2, 4, 8, 16]}>\n"
+                                "    return\n}\n");
+    StrBuf out = strbuf(&ctx->arena);
+    op_print(module->funcs->body->first, &out);
+    assert_string_equal(out.ptr, "%t = splat %x : tile<32xf32, {lane = [1, 2, 4, 8, 16]}>\n");
+    ctx_destroy(ctx);
+}
+
 /* Errors */
 
 /* A snippet, its first diagnostic and where that is. Bodies of `@f` begin in line 2. */
@@ -210,6 +223,7 @@ static const BadText bad_texts[] = {
     {"func @f(", DIAG_ir_expected, 1, 9},
     {"func @f() {", DIAG_ir_expected, 1, 12},
     {"func @f(%a: f32, %a: f32) {\nreturn\n}", DIAG_ir_redefined, 1, 18},
+    {"func @f(%a: i32 {multiple = 4}) {\nreturn\n}", DIAG_ir_expected, 1, 18},
     {"func @f() {\nreturn\n}\nfunc @f() {\nreturn\n}", DIAG_ir_redefined, 4, 6},
     {"func @f(%a: tile<8xf32>) {\nreturn\n}", DIAG_ir_param, 1, 9},
     {"func @f() {num_warps = 3} {\nreturn\n}", DIAG_ir_func_attr, 1, 6},
@@ -218,6 +232,9 @@ static const BadText bad_texts[] = {
     {"layout #A = {reg = [1]}\nlayout #A = {}", DIAG_ir_redefined, 2, 8},
     {"layout #A = {register = [1]}", DIAG_ir_expected, 1, 14},
     {"layout #A = {reg = [1], reg = [2]}", DIAG_ir_redefined, 1, 25},
+    {"layout #A = {reg = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], lane = "
+     "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}",
+     DIAG_ir_layout, 1, 131},
     {"layout #A = {reg = [-1]}", DIAG_ir_number, 1, 21},
     {F("%a = addj %n, %n : i32"), DIAG_ir_unknown, 2, 6},
     {F("%a = addi %n, %m : i32"), DIAG_ir_undefined, 2, 15},
@@ -241,6 +258,7 @@ static const BadText bad_texts[] = {
     {F("%a = cmpi %n, %n {pred = lt} : i1"), DIAG_ir_expected, 2, 26},
     {F("assert %n {message = \"open}"), DIAG_ir_string, 2, 22},
     {F("assert %n {message = \"\\q\"}"), DIAG_ir_string, 2, 23},
+    {F("assert %n {message = \"\\xg0\"}"), DIAG_ir_string, 2, 23},
     {F("print %n {prefix = \"\", hex = maybe}"), DIAG_ir_expected, 2, 30},
     {F("%a = splat %n : tile<3xi32>"), DIAG_ir_shape, 2, 22},
     {F("%a = splat %n : tile<0xi32>"), DIAG_ir_shape, 2, 22},
@@ -334,6 +352,7 @@ int main(void) {
         cmocka_unit_test(test_integers_wrap_to_their_type),
         cmocka_unit_test(test_names_become_unique),
         cmocka_unit_test(test_many_equal_names),
+        cmocka_unit_test(test_op_print),
         cmocka_unit_test(test_errors_have_places),
         cmocka_unit_test(test_several_errors_in_one_run),
         cmocka_unit_test(test_deep_nesting_is_refused),

@@ -130,6 +130,35 @@ static void missing_region(Module *m) {
     find(m, OP_if)->regions[1] = NULL;
 }
 
+static void wrong_region_count(Module *m) {
+    find(m, OP_if)->nregions = 1;
+}
+
+static void absent_operand(Module *m) {
+    find(m, OP_addi)->in[1].value = NULL;
+}
+
+static void deep_nesting(Module *m) {
+    Builder b = builder_before(find(m, OP_return));
+    for (int i = 0; i < 300; i++) {
+        Op *op = build_if(&b, &m->funcs->body->args[3], 0, NULL);
+        b = builder_at_end(op->regions[0]);
+    }
+}
+
+static void layout_of_other_size(Module *m) {
+    m->funcs->has_layouts = true;
+    m->funcs->num_warps = 1;
+    Value *tile = op_out(find(m, OP_splat));
+    tile->type = type_with_layout(m->ctx, tile->type, layout_replicated(m->ctx, 5, 0));
+}
+
+static void buffer_without_layouts(Module *m) {
+    Builder b = builder_before(find(m, OP_return));
+    const Type *tile = op_out(find(m, OP_splat))->type;
+    build_local_alloc(&b, -1, type_with_element(m->ctx, tile, TYPE_BUFFER, DT_F32));
+}
+
 static void wrong_index(Module *m) {
     op_out(find(m, OP_addi))->index = 1;
 }
@@ -228,6 +257,11 @@ static const Damage damages[] = {
     DAMAGE(wrong_last, ir_links),
     DAMAGE(wrong_parent, ir_links),
     DAMAGE(missing_region, ir_links),
+    DAMAGE(wrong_region_count, ir_links),
+    DAMAGE(absent_operand, ir_links),
+    DAMAGE(deep_nesting, ir_nesting),
+    DAMAGE(layout_of_other_size, ir_layout_map),
+    DAMAGE(buffer_without_layouts, ir_layout_map),
     DAMAGE(wrong_index, ir_links),
     DAMAGE(unknown_code, ir_links),
     DAMAGE(bad_enum, ir_attr_value),
