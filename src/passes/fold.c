@@ -40,8 +40,9 @@ FOLD_INT(muli, (uint64_t)a *(uint64_t)b)
 FOLD_INT(andi, a &b)
 FOLD_INT(ori, a | b)
 FOLD_INT(xori, a ^ b)
-FOLD_INT(minsi, a < b ? a : b)
-FOLD_INT(maxsi, a > b ? a : b)
+/* The sign of an i1 is its only bit: 1 is below 0. */
+FOLD_INT(minsi, (a < b) != (out_dtype(op) == DT_I1) ? a : b)
+FOLD_INT(maxsi, (a > b) != (out_dtype(op) == DT_I1) ? a : b)
 FOLD_INT(minui, UNSIGNED(a) < UNSIGNED(b) ? a : b)
 FOLD_INT(maxui, UNSIGNED(a) > UNSIGNED(b) ? a : b)
 
