@@ -67,7 +67,7 @@ static void write_output(Ctx *ctx, const CompileOptions *options, Str text) {
             cli_write(text);
         return;
     }
-    int error = file_write(&ctx->arena, options->output, text, true);
+    int error = file_write(&ctx->arena, options->output, text, false);
     if (error)
         report_unwritable(&ctx->diags, options->output, error);
 }

@@ -242,11 +242,13 @@ int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sec
     const char *path = entry_path(cache, arena, key);
     Str file = build_file(arena, key, sections, count);
     const char *folder = str_dup(arena, file_folder(str_from(path)));
-    int error = file_write(arena, path, file, true);
+    /* Not flushed to disk: readers verify the checksum, so a machine that stops can only cost a
+     * miss, and flushing would cost as much as compiling. */
+    int error = file_write(arena, path, file, false);
     if (error == ENOENT) {
         error = file_make_folder(arena, folder);
         if (!error)
-            error = file_write(arena, path, file, true);
+            error = file_write(arena, path, file, false);
     }
     if (!error)
         cache_trim_folder(arena, folder, path, cache->max_bytes / CACHE_FOLDERS);
