@@ -309,8 +309,8 @@ static bool check_value(Spec *s, const Number *number) {
     host_elem_range(s->array.elem, &min, &max);
     if (number->is_int && number->i >= min && number->i <= max)
         return true;
-    return ctx_diag(s->ctx, number->span, generate_value, number->is_int ? "the value" : "a float",
-                    elem_info[s->array.elem].text);
+    const char *type = str_format(&s->ctx->arena, "of type %s", elem_info[s->array.elem].text);
+    return ctx_diag(s->ctx, number->span, generate_value, "the value", type);
 }
 
 static void set_all(Spec *s, const Number *number) {
