@@ -57,6 +57,8 @@ typedef struct Cg {
     Lv program_id0;
     Lv grid_x;        /* the hidden parameter; NULL without */
     Lv shared;        /* the program's dynamic shared memory; NULL before it is asked for */
+    struct Reciprocal *reciprocals; /* of the divisors of `reciprocals_of`; see math.c */
+    const Op *reciprocals_of;
     uint32_t globals; /* numbers the names of strings and scratch arrays */
     bool failed;      /* an error was reported */
     Span span;        /* of the op being lowered */

@@ -5,6 +5,7 @@
  * goes to one handler per process and must not return. That handler jumps back to machine_guard of
  * the thread that was compiling; the LLVM context of that compilation is then abandoned, not freed,
  * because its state is unknown. */
+#define _GNU_SOURCE
 #include "codegen/cg.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
@@ -123,6 +124,26 @@ bool machine_optimise(Cg *cg) {
     return true;
 }
 
+/* Where `part` begins in the text, or its end. */
+static size_t find_text(Str text, const char *part) {
+    const char *at = memmem(text.ptr, text.len, part, strlen(part));
+    return at ? (size_t)(at - text.ptr) : text.len;
+}
+
+/* LLVM marks PTX with line tables as made for debugging (", debug" after the target, DWARF sections
+ * at the end), and ptxas then does not optimise. Lines alone (.file, .loc), which LLVM calls
+ * directives only and its C API cannot ask for, do not have that price. */
+static Str lines_only(Cg *cg, Str ptx) {
+    static const char mark[] = ", debug\n";
+    size_t end = find_text(ptx, "\t.section\t.debug_");
+    size_t at = find_text((Str){ptx.ptr, end}, mark);
+    StrBuf out = strbuf(cg->arena);
+    strbuf_add(&out, ptx.ptr, at);
+    if (at < end)
+        strbuf_add(&out, ptx.ptr + at + sizeof mark - 2, end - at - (sizeof mark - 2));
+    return strbuf_str(&out);
+}
+
 bool machine_emit(Cg *cg, Str *ptx) {
     char *error = NULL;
     LLVMMemoryBufferRef buffer = NULL;
@@ -133,7 +154,7 @@ bool machine_emit(Cg *cg, Str *ptx) {
         return false;
     }
     Str text = {LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer)};
-    *ptx = (Str){str_dup(cg->arena, text), text.len};
+    *ptx = lines_only(cg, text);
     LLVMDisposeMemoryBuffer(buffer);
     return true;
 }

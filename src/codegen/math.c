@@ -468,7 +468,7 @@ static Lv unary(Cg *cg, const Op *op, Lv x, Unary *f32, Unary *f64) {
     }
 
 static Lv exp_f32(Cg *cg, Lv x) {
-    return exp2_f32(cg, mul(cg, x, like(x, 0x1.715476p+0)));
+    return exp2_f32(cg, cg_contract(mul(cg, x, like(x, 0x1.715476p+0))));
 }
 
 static Lv sqrt_f32(Cg *cg, Lv x) {
@@ -512,16 +512,59 @@ static Lv exact_reciprocal(Lv divisor) {
     return like(divisor, 1 / value);
 }
 
+/* One divisor for many registers (a row's sum) is inverted once: rcp.approx errs by 1 ulp and the
+ * product by half of one, which is within the 2 ulp of div.full. Divisors far from 1 are scaled by
+ * a power of two, the dividends with them, so that neither the reciprocal nor an intermediate
+ * product leaves the normal range unless the quotient does. */
+typedef struct Reciprocal {
+    struct Reciprocal *next;
+    Lv divisor; /* the op's operand */
+    Lv scale, inverse;
+} Reciprocal;
+
+enum { REGISTERS_WORTH_A_RECIPROCAL = 4 };
+
+static const Reciprocal *shared_reciprocal(Cg *cg, const Op *op, Lv divisor, Lv as_f32) {
+    if (cg->reciprocals_of != op) {
+        cg->reciprocals_of = op;
+        cg->reciprocals = NULL;
+    }
+    for (const Reciprocal *r = cg->reciprocals; r; r = r->next)
+        if (r->divisor == divisor)
+            return r;
+    Lv *divisors = cg_in(cg, op, 1);
+    int users = 0;
+    for (uint32_t i = 0; i < cg_count(op->out[0].type) && users < REGISTERS_WORTH_A_RECIPROCAL; i++)
+        users += divisors[i] == divisor;
+    if (users < REGISTERS_WORTH_A_RECIPROCAL)
+        return NULL;
+    Reciprocal *r = ARENA_NEW(cg->arena, Reciprocal);
+    Lv magnitude = absolute(cg, as_f32);
+    r->scale = choose(cg, less(cg, like(as_f32, 0x1p64), magnitude), like(as_f32, 0x1p-64),
+                      choose(cg, less(cg, magnitude, like(as_f32, 0x1p-64)), like(as_f32, 0x1p64),
+                             like(as_f32, 1.0)));
+    r->inverse = reciprocal(cg, mul(cg, as_f32, r->scale));
+    r->divisor = divisor;
+    r->next = cg->reciprocals;
+    return cg->reciprocals = r;
+}
+
+static Lv divide_f32(Cg *cg, const Op *op, Lv a, Lv b, Lv divisor) {
+    Lv factor = exact_reciprocal(b);
+    if (factor)
+        return cg_contract(mul(cg, a, factor));
+    const Reciprocal *shared = shared_reciprocal(cg, op, divisor, b);
+    if (shared)
+        return cg_contract(mul(cg, mul(cg, a, shared->scale), shared->inverse));
+    return cg_asm(cg, cg->t_f32, "div.full.f32 $0, $1, $2;", "=f,f,f", (Lv[]){a, b}, 2, ASM_PURE);
+}
+
 Lv emit_divf(Cg *cg, const Op *op, const Lv *in) {
     DType dtype = element(op);
     if (dtype == DT_F64)
         return LLVMBuildFDiv(cg->b, in[0], in[1], "");
     Lv a = cg_to_f32(cg, dtype, in[0]), b = cg_to_f32(cg, dtype, in[1]);
-    Lv factor = exact_reciprocal(b);
-    Lv quotient = factor ? cg_contract(mul(cg, a, factor))
-                         : cg_asm(cg, cg->t_f32, "div.full.f32 $0, $1, $2;", "=f,f,f", (Lv[]){a, b},
-                                  2, ASM_PURE);
-    return cg_from_f32(cg, dtype, quotient);
+    return cg_from_f32(cg, dtype, divide_f32(cg, op, a, b, in[1]));
 }
 
 Lv emit_remf(Cg *cg, const Op *op, const Lv *in) {
