@@ -192,6 +192,15 @@ Val builtin_getattr(Call *call) {
     return elab_attribute(call->e, call->span, call->args[0], name);
 }
 
+Val builtin_hasattr(Call *call) {
+    Str name;
+    if (!call_string(call, 1, &name))
+        return val_error();
+    if (call->args[0].kind != VAL_MODULE)
+        return wrong(call, 0, "a module");
+    return val_bool(elab_module_has(call->e, call->args[0], name));
+}
+
 Val builtin_pymath(Call *call) {
     if (!val_is_number(call->args[0]))
         return wrong(call, 0, "a number known at compile time");

@@ -62,6 +62,16 @@ static bool fill_region(Call *call, Op *op, const Val *inputs, uint32_t count) {
     if (same)
         build_yield(&e->builder, count, values);
     e->builder = outer;
+    block_for_each (inner, op->regions[0]) {
+        for (uint32_t i = 0; ok && i < inner->nout; i++) {
+            if (inner->out[i].type->rank == 0)
+                continue;
+            elab_fail(e, call->spans[2], elab_combine_tile, call->builtin->name);
+            diag_note(&e->ctx->diags, inner->span, "a tile is made here");
+            elab_hint(e, "the function works on scalars: use scalar constants and arithmetic only");
+            return false;
+        }
+    }
     if (ok && !same) {
         uint32_t bad = 0;
         while (n == count && bad + 1 < n && val_is_tile(parts[bad]) &&

@@ -44,12 +44,15 @@ Val builtin_full(Call *call) {
         value = op_cast(e, call->spans[1], op_unsplat(e, value), type, ROUND_RTNE);
         return val_failed(value) ? value : op_broadcast_to(e, call->span, value, rank, shape);
     }
-    if (!val_is_number(value) || type.pointer)
-        return elab_fail(e, call->spans[1], elab_argument, "full", "value", "a number",
-                         elab_type_text(e, value));
+    bool bad_float = value.kind == VAL_FLOAT && !type.pointer && elem_is_int(type.elem) &&
+                     !(value.f >= -0x1p63 && value.f < 0x1p63);
+    if (!val_is_number(value) || type.pointer || bad_float)
+        return elab_fail(e, call->spans[1], elab_argument, "full", "value",
+                         bad_float ? "a number that fits the dtype" : "a number",
+                         bad_float ? val_text(e->arena, value) : elab_type_text(e, value));
     if (elem_is_int(type.elem) && type.elem != ELEM_I1 && value.kind != VAL_FLOAT &&
-        (value.i < -(elem_max(type.elem) / 2) - 1 || value.i > elem_max(type.elem)) &&
-        (value.i < elem_min(type.elem) || value.i > elem_max(type.elem)))
+        (value.i < -elem_max(type.elem) - 1 ||
+         value.i > elem_max(elem_int(elem_bits(type.elem), false))))
         return elab_fail(e, call->spans[1], elab_int_too_big, val_text(e->arena, value),
                          elem_info[type.elem].text);
     /* One constant of the tile's type: the IR has splatted constants. */

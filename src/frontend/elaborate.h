@@ -146,6 +146,8 @@ bool stmts_return(const StmtList *list);
 /* Names, imports, modules (names.c) */
 Val elab_name(Elab *e, Span span, Str name);
 Val elab_module_attribute(Elab *e, Span span, Val module, Str name);
+/* Does the module define the name? */
+bool elab_module_has(Elab *e, Val module, Str name);
 /* An expression of a file outside any function: defaults, globals. */
 Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr);
 /* A function of std.tile by name; VAL_ERROR without a report if there is none. */

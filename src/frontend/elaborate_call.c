@@ -343,10 +343,13 @@ Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
             return call_builtin(e, span, inner.builtin, all, count + 1, true);
         return elab_call(e, span, inner, all, count + 1);
     }
+    case VAL_TYPE: {
+        Arg all[2] = {{.val = count == 1 ? args[0].val : val_none(), .span = span},
+                      {.val = callee, .span = span}};
+        return call_builtin(e, span, &builtins[BUILTIN_cast], all, 2, false);
+    }
     default:
         elab_fail(e, span, elab_not_callable, elab_type_text(e, callee));
-        if (callee.kind == VAL_TYPE)
-            elab_hint(e, "convert with x.to(dtype), or make a constant with tl.full([], x, dtype)");
         return val_error();
     }
 }

@@ -60,9 +60,10 @@ static Val index_tile(Elab *e, Span span, Val base, Val index) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].kind == VAL_NONE) {
-            if (val_ir_type(v)->rank == MAX_RANK)
+            if (val_ir_type(v)->rank == MAX_RANK ||
+                (val_has_shape(v) && i > (uint32_t)val_ir_type(v)->rank))
                 return elab_fail(e, span, elab_rank, MAX_RANK);
-            v = op_expand_dims(e, v, (int)i);
+            v = op_expand_dims(e, v, val_has_shape(v) ? (int)i : 0);
         } else if (is_full_slice(items[i])) {
             kept++;
         } else {
@@ -74,7 +75,7 @@ static Val index_tile(Elab *e, Span span, Val base, Val index) {
             return val_error();
         }
     }
-    if (kept > (uint32_t)val_ir_type(base)->rank)
+    if (val_has_shape(base) && kept > (uint32_t)val_ir_type(base)->rank)
         return elab_fail(e, span, elab_too_many_indices, kept, elab_type_text(e, base));
     return v;
 }

@@ -6,6 +6,8 @@
 #include "frontend/elaborate.h"
 #include "support/file.h"
 
+#include <math.h>
+
 extern const char std_tile_text[];
 extern const unsigned std_tile_size;
 
@@ -192,12 +194,7 @@ static bool star_import(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *ou
         return true;
     }
     Unit *other = find_unit(e, unit, module);
-    if (!other || other->busy > 8)
-        return false;
-    other->busy++;
-    bool found = unit_lookup(e, other, name, out);
-    other->busy--;
-    return found;
+    return other && unit_lookup(e, other, name, out);
 }
 
 static bool binding_of_import(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *out) {
@@ -253,8 +250,11 @@ static bool unit_lookup(Elab *e, Unit *unit, Str name, Val *out) {
     Val *known = vars_find(&unit->globals, name);
     if (known) {
         *out = *known;
-        return true;
+        return known->kind != VAL_ABSENT;
     }
+    /* Absent while being looked up, so that imports that lead back here end, and ever after if not
+     * found. */
+    vars_set(e, &unit->globals, name, val_of(VAL_ABSENT));
     const StmtList *body = &unit->syntax->body;
     for (uint32_t i = 0; i < body->count; i++) {
         if (binding_of(e, unit, body->items[i], name, out)) {
@@ -277,6 +277,25 @@ static bool dtype_named(Str name, Val *out) {
     if (str_is(name, "pi32_t")) {
         *out = val_type((ScalarType){.elem = ELEM_I32, .pointer = true}, NULL);
         return true;
+    }
+    return false;
+}
+
+/* Python's constants of module math. */
+static bool math_constant(Str name, Val *out) {
+    static const struct {
+        const char *name;
+        double value;
+    } constants[] = {{"pi", 0x1.921fb54442d18p+1},
+                     {"e", 0x1.5bf0a8b145769p+1},
+                     {"tau", 0x1.921fb54442d18p+2},
+                     {"inf", INFINITY},
+                     {"nan", NAN}};
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        if (str_is(name, constants[i].name)) {
+            *out = val_float(constants[i].value);
+            return true;
+        }
     }
     return false;
 }
@@ -326,11 +345,22 @@ Val elab_module_attribute(Elab *e, Span span, Val module, Str name) {
     const Builtin *row = builtin_find(name, contents);
     if (row)
         return builtin_value(e, span, row);
-    if ((contents & IN_TL) && dtype_named(name, &v))
+    if (((contents & IN_TL) && dtype_named(name, &v)) ||
+        ((contents & IN_PYMATH) && math_constant(name, &v)))
         return v;
     if (contents & IN_MATH) /* older kernels find libdevice's functions here */
         row = builtin_find(name, IN_TL | IN_LIBDEVICE);
     return row ? builtin_value(e, span, row) : unknown_in_module(e, span, module, name, contents);
+}
+
+bool elab_module_has(Elab *e, Val module, Str name) {
+    Val v;
+    uint32_t contents;
+    if (module.module.unit)
+        return unit_lookup(e, module.module.unit, name, &v);
+    if (!module_known(module.module.path, &contents))
+        return false;
+    return builtin_find(name, contents) || ((contents & IN_TL) && dtype_named(name, &v));
 }
 
 Val elab_std(Elab *e, Str name) {

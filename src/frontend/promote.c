@@ -268,7 +268,30 @@ static Val add_pointer(Elab *e, Span span, Val a, Val b, bool subtract) {
     return op_like(build_addptr(&e->builder, pointer.tile.ir, offset.tile.ir), pointer);
 }
 
+/* Integer scalars whose values are known stay known: bounds and shapes computed from constants. */
+static bool fold_ints(Elab *e, AstOperator op, Val a, Val b, Val *out) {
+    Wide x, y, r;
+    if (!scalar_is_int(a.tile.scalar) || !val_known_int(a, &x) || !val_known_int(b, &y))
+        return false;
+    bool divides = op == ASTOP_floordiv || op == ASTOP_mod;
+    if (divides && y == 0)
+        return false;
+    r = op == ASTOP_add   ? x + y
+        : op == ASTOP_sub ? x - y
+        : op == ASTOP_mul ? x * y
+        : op == ASTOP_mod ? x % y
+                          : x / y;
+    Elem elem = a.tile.scalar.elem;
+    Wide range = (Wide)1 << elem_bits(elem);
+    r &= range - 1;
+    if (elem_info[elem].is_signed && r > elem_max(elem))
+        r -= range;
+    *out = op_constant(e, val_int(r), elem);
+    return true;
+}
+
 static Val arithmetic(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    Val folded;
     uint32_t flags = op == ASTOP_add   ? PROMOTE_POINTER_A | PROMOTE_POINTER_B
                      : op == ASTOP_sub ? PROMOTE_POINTER_A
                                        : 0;
@@ -276,6 +299,8 @@ static Val arithmetic(Elab *e, Span span, AstOperator op, Val a, Val b) {
         return val_error();
     if (a.tile.scalar.pointer || b.tile.scalar.pointer)
         return add_pointer(e, span, a, b, op == ASTOP_sub);
+    if (fold_ints(e, op, a, b, &folded))
+        return folded;
     Builder *builder = &e->builder;
     Value *x = a.tile.ir, *y = b.tile.ir;
     bool is_float = scalar_is_float(a.tile.scalar);
@@ -298,6 +323,9 @@ static Val divide(Elab *e, Span span, AstOperator op, Val a, Val b) {
         return op_like(build_divf(builder, a.tile.ir, b.tile.ir), a);
     }
     Value *x = a.tile.ir, *y = b.tile.ir;
+    Val folded;
+    if (!is_float && fold_ints(e, op, a, b, &folded))
+        return folded;
     if (op == ASTOP_floordiv) {
         if (is_float) {
             fail_operands(e, span, "//", a, b);
