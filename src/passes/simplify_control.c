@@ -53,6 +53,55 @@ static bool replace_unchanging(Op *loop, uint32_t i) {
     return true;
 }
 
+/* The scalar by which carried tile i advances in every iteration: it passes on itself plus a
+ * uniform tile. */
+static Value *uniform_advance(Op *loop, uint32_t i) {
+    const Value *arg = &loop->regions[0]->args[i + 1];
+    const Op *next = op_in(loop->regions[0]->last, i)->def;
+    if (arg->type->rank == 0 || !next || (next->code != OP_addptr && next->code != OP_addi) ||
+        op_in(next, 0) != arg)
+        return NULL;
+    Value *by = op_in(next, 1);
+    if (!value_is_uniform(by))
+        return NULL;
+    Builder b = builder_before(loop->regions[0]->last);
+    Value *scalar = value_uniform_scalar(&b, by);
+    if (next->code == OP_addi || scalar->type->dtype == DT_I64)
+        return scalar;
+    return build_extsi(&b, scalar, type_scalar(b.ctx, DT_I64));
+}
+
+/* first + offset, for a tile of integers or pointers and a scalar offset. */
+static Value *advanced(Builder *b, Value *first, Value *offset) {
+    const Type *type = type_with_element(b->ctx, first->type, TYPE_NUMBER, offset->type->dtype);
+    Value *offsets = build_splat(b, offset, type);
+    return type_is_pointer(first->type) ? build_addptr(b, first, offsets)
+                                        : build_addi(b, first, offsets);
+}
+
+/* A tile that advances uniformly is its first value plus a carried scalar: what differs between its
+ * elements is then the same in all iterations. The sum is exact: pointers advance in 64 bits and
+ * integers wrap either way. */
+static bool carry_scalar(Op *loop, uint32_t i) {
+    Value *advance = uniform_advance(loop, i);
+    if (!advance)
+        return false;
+    Block *body = loop->regions[0];
+    Builder before = builder_before(loop), after = builder_after(loop);
+    Value *first = op_in(loop, FOR_FIXED_OPERANDS + i);
+    op_add_operand(loop, rewrite_int(&before, advance->type, 0));
+    op_add_result(loop, advance->type);
+    Value *offset = block_add_arg(body, advance->type);
+    Builder head = builder_before(body->first), tail = builder_before(body->last);
+    Value *next = build_addi(&tail, offset, advance);
+    op_add_operand(body->last, next);
+    value_replace(&body->args[i + 1], advanced(&head, first, offset));
+    op_set_operand(body->last, i, &body->args[i + 1]);
+    if (!value_unused(&loop->out[i]))
+        value_replace(&loop->out[i], advanced(&after, first, &loop->out[loop->nout - 1]));
+    return true;
+}
+
 bool simplify_for(Op *op) {
     int64_t trips = loop_trip_count(op);
     if (trips == 0)
@@ -61,7 +110,7 @@ bool simplify_for(Op *op) {
         return run_once(op);
     bool changed = false;
     for (uint32_t i = 0; i < op->nout; i++)
-        changed |= replace_unchanging(op, i);
+        changed |= replace_unchanging(op, i) || carry_scalar(op, i);
     return changed;
 }
 

@@ -123,9 +123,26 @@ static bool move_uniform_inward(Op *op, Op *inner) {
     return rewrite_replace(op, build_addptr(&b, base, tile));
 }
 
+/* addptr(broadcast(P), uniform) is broadcast(addptr(P, uniform)); expand_dims likewise. */
+static bool move_uniform_below_shape(Op *op) {
+    Value *uniform = op_in(op, 1);
+    Op *shape = value_def(op_in(op, 0), OP_broadcast);
+    if (!shape)
+        shape = value_def(op_in(op, 0), OP_expand_dims);
+    if (!shape || !value_is_uniform(uniform))
+        return false;
+    Builder b = builder_before(op);
+    Value *small = op_in(shape, 0), *scalar = value_uniform_scalar(&b, uniform);
+    const Type *index = type_with_element(b.ctx, small->type, TYPE_NUMBER, uniform->type->dtype);
+    Value *moved = build_addptr(&b, small, build_splat(&b, scalar, index));
+    return rewrite_replace(op, rewrite_like(&b, shape, 1, &moved, op->out[0].type));
+}
+
 bool simplify_addptr(Op *op) {
     if (value_is_int(op_in(op, 1), 0))
         return rewrite_replace(op, op_in(op, 0));
+    if (op->out[0].type->rank && move_uniform_below_shape(op))
+        return true;
     Op *inner = value_def(op_in(op, 0), OP_addptr);
     if (inner && (combine_constant_indices(op, inner) ||
                   (op->out[0].type->rank && move_uniform_inward(op, inner))))

@@ -1,0 +1,139 @@
+/* The checks themselves: a pass that breaks its contract is found out, one that keeps it is not
+ * blamed. */
+#include "../ir/ir_testing.h"
+
+#include "passes/check.h"
+#include "passes/equivalence.h"
+
+static const char kernel[] = "func @k(%x: ptr<f32>, %out: ptr<i32>, %n: i32 {divisible = 16}) {\n"
+                             "    %r = range {start = 0} : tile<64xi32>\n"
+                             "    %ns = splat %n : tile<64xi32>\n"
+                             "    %m = cmpi %r, %ns {pred = slt} : tile<64xi1>\n"
+                             "    %c = constant_int {value = 3} : tile<64xi32>\n"
+                             "    %v = muli %r, %c : tile<64xi32>\n"
+                             "    %os = splat %out : tile<64xptr<i32>>\n"
+                             "    %p = addptr %os, %r : tile<64xptr<i32>>\n"
+                             "    store %p, %v, %m\n"
+                             "    return\n"
+                             "}\n";
+
+static Op *find_op(Func *func, OpCode code) {
+    block_for_each (op, func->body)
+        if (op->code == code)
+            return op;
+    return NULL;
+}
+
+/* Parses the kernel, lets `change` do what a pass would, and gives the messages of the check. */
+typedef bool Change(Func *func);
+
+static const char *check_change(Ctx *ctx, Change *change) {
+    Func *func = testing_parse_good(ctx, kernel)->funcs;
+    PassCheck check = check_begin(func);
+    bool changed = change(func);
+    bool ok = check_end(&check, func, PASS_simplify, changed);
+    assert_int_equal(ok, ctx->diags.errors == 0);
+    return testing_messages(ctx);
+}
+
+static void expect(Change *change, const char *message) {
+    Ctx *ctx = testing_ctx();
+    const char *got = check_change(ctx, change);
+    if (message ? !strstr(got, message) : *got != '\0')
+        fail_msg("wanted '%s', got '%s'", message ? message : "nothing", got);
+    ctx_destroy(ctx);
+}
+
+static bool do_nothing(Func *func) {
+    return false;
+}
+
+static bool only_say_so(Func *func) {
+    return true;
+}
+
+static bool change_silently(Func *func) {
+    op_out(find_op(func, OP_muli))->name = ctx_intern(func_ctx(func), STR("product"));
+    return false;
+}
+
+static bool rename_honestly(Func *func) {
+    change_silently(func);
+    return true;
+}
+
+static bool compute_something_else(Func *func) {
+    find_op(func, OP_constant_int)->attrs[0].i = 4;
+    return true;
+}
+
+static bool leave_the_array(Func *func) {
+    Op *store = find_op(func, OP_store);
+    op_remove_operand(store, 2);
+    find_op(func, OP_range)->attrs[0].i = 1 << 20;
+    return true;
+}
+
+static bool use_before_definition(Func *func) {
+    op_move_before(find_op(func, OP_store), func->body->first);
+    return true;
+}
+
+static void test_contract(void **state) {
+    expect(do_nothing, NULL);
+    expect(rename_honestly, NULL);
+    expect(only_say_so, "pass 'simplify' said that it changed the IR and did not");
+    expect(change_silently, "pass 'simplify' changed the IR and said that it did not");
+    expect(compute_something_else, "pass 'simplify' changed what the function computes");
+    expect(compute_something_else, "of 'out' differs");
+    expect(leave_the_array, "only the function after it fails in the interpreter");
+    expect(use_before_definition, "pass 'simplify' left invalid IR");
+}
+
+/* What cannot be compared is not called different. */
+static void test_incomparable(void **state) {
+    Ctx *ctx = testing_ctx();
+    const char *text = "func @f(%p: ptr<i32>) {\n    %z = constant_int {value = 0} : i32\n"
+                       "    %q = inttoptr %l : ptr<i32>\n    store %q, %z\n    return\n}\n";
+    StrBuf full = strbuf(&ctx->arena), why = strbuf(&ctx->arena);
+    const char *line = strstr(text, "    %q");
+    strbuf_add(&full, text, (size_t)(line - text));
+    strbuf_printf(&full, "    %%l = constant_int {value = 8} : i64\n%s", line);
+    Func *a = testing_parse_good(ctx, full.ptr)->funcs;
+    Func *b = testing_parse_good(ctx, full.ptr)->funcs;
+    assert_int_equal(pipeline_equivalent(a, b, 1, &why), INCOMPARABLE);
+    ctx_destroy(ctx);
+}
+
+/* Sums in another order are the same; another sum is not. */
+static void test_float_tolerance(void **state) {
+    static const char format[] =
+        "func @f(%%x: ptr<f32>, %%y: ptr<f32>) {\n"
+        "    %%r = range {start = 0} : tile<256xi32>\n"
+        "    %%xs = splat %%x : tile<256xptr<f32>>\n"
+        "    %%p = addptr %%xs, %%r : tile<256xptr<f32>>\n    %%v = load %%p : tile<256xf32>\n"
+        "    %%w = reshape %%v : tile<16x16xf32>\n"
+        "    %%s = reduce %%w {axis = %d} : tile<16xf32> (%%a: f32, %%b: f32) {\n"
+        "        %%c = addf %%a, %%b : f32\n        yield %%c\n    }\n"
+        "    %%t = reduce %%s {axis = 0} : f32 (%%a: f32, %%b: f32) {\n"
+        "        %%c = %s %%a, %%b : f32\n        yield %%c\n    }\n"
+        "    store %%y, %%t\n    return\n}\n";
+    Ctx *ctx = testing_ctx();
+    StrBuf why = strbuf(&ctx->arena);
+    Func *rows = testing_parse_good(ctx, str_format(&ctx->arena, format, 0, "addf"))->funcs;
+    Func *columns = testing_parse_good(ctx, str_format(&ctx->arena, format, 1, "addf"))->funcs;
+    Func *largest = testing_parse_good(ctx, str_format(&ctx->arena, format, 1, "maxf"))->funcs;
+    assert_int_equal(pipeline_equivalent(rows, columns, 1, &why), EQUIVALENT);
+    assert_int_equal(pipeline_equivalent(rows, largest, 1, &why), DIFFERENT);
+    assert_string_equal(why.ptr, "element 0 of 'y' differs");
+    ctx_destroy(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_contract),
+        cmocka_unit_test(test_incomparable),
+        cmocka_unit_test(test_float_tolerance),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
