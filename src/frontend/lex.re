@@ -648,10 +648,10 @@ static void report_character(const Lexer *lexer, Diags *diags, Span span, Str te
     }
     diag(diags, span, lex_unexpected_character, STR_ARG(text));
     const char *plain = plain_character(text);
-    if (plain && plain[1] == 0)
-        diag_hint(diags, "write `%s`", plain);
-    else if (plain)
+    if (plain && plain[0] >= 'a')
         diag_hint(diags, "write %s", plain);
+    else if (plain)
+        diag_hint(diags, "write `%s`", plain);
     else if (c == '?')
         diag_hint(diags, "write `a if condition else b`");
 }

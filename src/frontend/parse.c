@@ -131,7 +131,10 @@ _Noreturn void parse_fail_expected(Parser *p, const char *wanted) {
         parse_error(p, increment, parse_increment, sign, sign);
         parse_hint(p, "write `x %c= 1`", sign);
     } else {
-        parse_error(p, span, parse_expected, wanted, lex_describe(p->lexer, token, p->arena));
+        bool in_field = token.kind == TOK_end && p->lexer != &p->file_lexer;
+        const char *found =
+            in_field ? "the end of the field" : lex_describe(p->lexer, token, p->arena);
+        parse_error(p, span, parse_expected, wanted, found);
         bool keyword_name = is_keyword(token.kind) && strstr(wanted, "name");
         if (keyword_name)
             parse_hint(p, "`%s` is a keyword; choose another name", lex_kind_text[token.kind]);
@@ -151,10 +154,12 @@ _Noreturn void parse_fail_in_brackets(Parser *p, Token opener, const char *wante
         parse_abandon(p);
     Span span = lex_span(p->lexer, token), open_span = lex_span(p->lexer, opener);
     char open = p->lexer->base[opener.lo];
-    bool closer = token.kind == OP_rparen || token.kind == OP_rbracket || token.kind == OP_rbrace;
+    bool mismatched = (token.kind == OP_rparen && open != '(') ||
+                      (token.kind == OP_rbracket && open != '[') ||
+                      (token.kind == OP_rbrace && open != '{');
     if (token.kind == TOK_error)
         parse_fail_expected(p, wanted);
-    if (closer) {
+    if (mismatched) {
         parse_error(p, span, parse_mismatched_bracket, lex_kind_text[token.kind], open);
         parse_note(p, open_span, "the `%c`", open);
     } else if (token.starts_line) {
@@ -163,6 +168,8 @@ _Noreturn void parse_fail_in_brackets(Parser *p, Token opener, const char *wante
     } else {
         parse_error(p, span, parse_expected, wanted, lex_describe(p->lexer, token, p->arena));
         parse_note(p, open_span, "within this `%c`", open);
+        if (token.kind == OP_assign)
+            parse_hint(p, "write `==` to compare, `:=` to name a value");
     }
     parse_abandon(p);
 }
@@ -182,7 +189,13 @@ typedef enum Truth { TRUTH_unknown, TRUTH_false, TRUTH_true } Truth;
 typedef struct TopLevel {
     Parser *p;
     StmtVec body;
+    size_t searched; /* definitions looked at to find names, see MAX_SEARCHED */
 } TopLevel;
+
+/* Names are looked up from the last definition back. Past this many steps in one file names count
+ * as unknown, so that the time stays in proportion to the file; it is thousands of conditions over
+ * thousands of definitions. */
+enum { MAX_SEARCHED = 20000000 };
 
 /* Reads with `read(p)`, silently; NULL if that is not what stands there. */
 static Stmt *read_silently(Parser *p, Stmt *(*read)(Parser *)) {
@@ -300,8 +313,8 @@ static bool is_foreign_module(Str module) {
 }
 
 /* Whether the name stands for something of a foreign module, by the imports read so far. */
-static bool is_foreign(const TopLevel *top, Str name) {
-    for (size_t i = top->body.len; i-- > 0;) {
+static bool is_foreign(TopLevel *top, Str name) {
+    for (size_t i = top->body.len; i-- > 0 && top->searched < MAX_SEARCHED; top->searched++) {
         const Stmt *stmt = top->body.data[i];
         if (stmt->kind != STMT_import)
             continue;
@@ -316,7 +329,7 @@ static bool is_foreign(const TopLevel *top, Str name) {
 }
 
 /* What a decorator line says, from its tokens alone: @a.b.jit or @a.b.jit(...). */
-static bool decorator_names_kernel(const TopLevel *top) {
+static bool decorator_names_kernel(TopLevel *top) {
     Parser *p = top->p;
     const Lexer *lexer = p->lexer;
     size_t i = p->next + 1;
@@ -330,7 +343,8 @@ static bool decorator_names_kernel(const TopLevel *top) {
         else
             break;
     }
-    return (str_is(last, "jit") && !is_foreign(top, first)) || str_is(last, "constexpr_function");
+    return (str_is(last, "jit") && !is_foreign(top, first)) || str_is(last, "constexpr_function") ||
+           str_is(last, "constexpr");
 }
 
 typedef struct Decorated {
@@ -509,8 +523,8 @@ static void drop_shadowed(TopLevel *top, Range winners, Range losers) {
     top->body.len = kept;
 }
 
-static const Expr *constant_name(const TopLevel *top, Str name) {
-    for (size_t i = top->body.len; i-- > 0;)
+static const Expr *constant_name(TopLevel *top, Str name) {
+    for (size_t i = top->body.len; i-- > 0 && top->searched < MAX_SEARCHED; top->searched++)
         if (str_eq(defined_name(top->body.data[i], 0), name)) {
             const Stmt *stmt = top->body.data[i];
             return stmt->kind == STMT_assign      ? stmt->u.assign.value
@@ -558,7 +572,7 @@ static const Expr *language_has(const Expr *call) {
 }
 
 /* The constant that `e` stands for, or NULL. `fuel` bounds chains of names. */
-static const Expr *constant_value(const TopLevel *top, const Expr *e, int fuel) {
+static const Expr *constant_value(TopLevel *top, const Expr *e, int fuel) {
     static const Expr false_value = {.kind = EXPR_bool, .height = 1};
     static const Expr module_name = {.kind = EXPR_string, .height = 1, .u.string = STR("kernels")};
     const Expr *next = NULL;
@@ -609,7 +623,7 @@ static Truth truth_not(Truth truth) {
     return truth == TRUTH_unknown ? truth : truth == TRUTH_true ? TRUTH_false : TRUTH_true;
 }
 
-static Truth decide_comparison(const TopLevel *top, const Expr *e) {
+static Truth decide_comparison(TopLevel *top, const Expr *e) {
     if (e->u.compare.operands.count != 2)
         return TRUTH_unknown;
     const Expr *a = constant_value(top, e->u.compare.operands.items[0], 16);
@@ -629,7 +643,7 @@ static Truth decide_comparison(const TopLevel *top, const Expr *e) {
     }
 }
 
-static Truth decide(const TopLevel *top, const Expr *e) {
+static Truth decide(TopLevel *top, const Expr *e) {
     if (e->kind == EXPR_unary && e->u.unary.op == ASTOP_not)
         return truth_not(decide(top, e->u.unary.operand));
     if (e->kind == EXPR_compare)

@@ -152,6 +152,7 @@ static Expr *parse_disjunction(Parser *p);
 
 static ForClause parse_for_clause(Parser *p) {
     ForClause clause = {0};
+    parse_enter(p);
     parse_accept(p, KW_async);
     parse_expect(p, KW_for, "`for`");
     clause.target = parse_targets(p);
@@ -161,6 +162,7 @@ static ForClause parse_for_clause(Parser *p) {
     while (parse_accept(p, KW_if))
         vec_push(p->arena, &conditions, parse_disjunction(p));
     clause.conditions = parse_list(&conditions);
+    parse_leave(p);
     return clause;
 }
 
@@ -660,7 +662,8 @@ static AstOperator take_comparison(Parser *p) {
     }
     parse_take(p);
     if (op == ASTOP_lt && parse_at(p, OP_gt)) {
-        parse_error(p, parse_span_from(p, token.lo), parse_old_not_equal);
+        Span span = {p->lexer->file, token.lo, parse_peek(p).hi};
+        parse_error(p, span, parse_old_not_equal);
         parse_hint(p, "write `!=`");
         parse_abandon(p);
     }
@@ -724,7 +727,7 @@ static Expr *parse_disjunction(Parser *p) {
 static Expr *parse_lambda(Parser *p) {
     Expr *expr = parse_new_expr(p, EXPR_lambda, parse_take(p).lo);
     parse_params(p, OP_colon, false, &expr->u.lambda.params, &expr->u.lambda.param_count);
-    parse_expect(p, OP_colon, "`:` after the parameters of `lambda`");
+    parse_expect(p, OP_colon, "a `:` after the parameters of `lambda`");
     expr->u.lambda.body = parse_test(p);
     return parse_finish(p, expr);
 }

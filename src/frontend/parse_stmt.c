@@ -468,7 +468,8 @@ FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body) {
     for (uint32_t i = 0; i < decorators.count; i++) {
         Str last = last_component(decorators.items[i]);
         def->is_jit |= str_is(last, "jit");
-        def->is_constexpr_function |= str_is(last, "constexpr_function");
+        def->is_constexpr_function |=
+            str_is(last, "constexpr_function") || str_is(last, "constexpr");
     }
     skip_type_params(p);
     Token open = parse_expect(p, OP_lparen, "`(` and the parameters");
@@ -717,6 +718,14 @@ static Stmt *parse_simple(Parser *p) {
         return parse_dropped(p, CONSTRUCT_global);
     case KW_nonlocal:
         return parse_dropped(p, CONSTRUCT_nonlocal);
+    case KW_if:
+    case KW_for:
+    case KW_while:
+    case KW_with:
+    case KW_def:
+    case KW_class:
+    case KW_try:
+        parse_fail_expected(p, "a simple statement on the line of the `:`");
     default:
         break;
     }
@@ -732,7 +741,7 @@ static _Noreturn void fail_line_end(Parser *p) {
     bool command =
         p->previous.kind == TOK_name && (str_is(previous, "print") || str_is(previous, "exec"));
     if (!command || token.kind == TOK_error)
-        parse_fail_expected(p, "the end of the statement");
+        parse_fail_expected(p, "the end of the statement (a new line or `;`)");
     parse_error(p, lex_span(p->lexer, token), parse_print_statement, STR_ARG(previous));
     parse_hint(p, "write `tl.device_print(\"text\", value)` in a kernel");
     parse_abandon(p);

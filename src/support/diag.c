@@ -46,7 +46,8 @@ bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
     return false;
 }
 
-static void add_note(Diags *diags, Span span, bool is_hint, const char *format, va_list args) {
+static void __attribute__((format(printf, 4, 0)))
+add_note(Diags *diags, Span span, bool is_hint, const char *format, va_list args) {
     if (!diags->last)
         return;
     StrBuf text = strbuf(diags->arena);
@@ -73,6 +74,11 @@ void diag_note(Diags *diags, Span span, const char *format, ...) {
     va_end(args);
 }
 
+/* Bytes of UTF-8 that continue a character take no column of their own. */
+static bool takes_column(Str line, size_t i) {
+    return i >= line.len || (line.ptr[i] & 0xc0) != 0x80;
+}
+
 /* The source line with the span underlined; tabs are kept so that the caret stays in place. */
 static void print_excerpt(const Source *source, Span span, LineColumn at, StrBuf *out) {
     Str line = source_line(source, at.line);
@@ -80,11 +86,13 @@ static void print_excerpt(const Source *source, Span span, LineColumn at, StrBuf
     strbuf_add(out, line.ptr, line.len);
     strbuf_puts(out, "\n      | ");
     for (uint32_t i = 0; i + 1 < at.column; i++)
-        strbuf_putc(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
+        if (takes_column(line, i))
+            strbuf_putc(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
     strbuf_putc(out, '^');
     size_t width = span.hi > span.lo ? span.hi - span.lo : 1;
     for (size_t i = 1; i < width && at.column - 1 + i < line.len; i++)
-        strbuf_putc(out, '~');
+        if (takes_column(line, at.column - 1 + i))
+            strbuf_putc(out, '~');
     strbuf_putc(out, '\n');
 }
 
