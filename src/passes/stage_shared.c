@@ -83,8 +83,36 @@ static Op *stage_run(Op *first) {
     return end;
 }
 
+/* Moves the conversion to right before its first use in the block; false if only other conversions
+ * are between. */
+static bool sink(Op *convert) {
+    const Op *source = op_in(convert, 0)->def;
+    if (source && source->code == OP_reduce)
+        return false;
+    Op *first = convert->next;
+    bool passes = false;
+    while (first) {
+        bool uses = false;
+        value_for_each_use (use, op_out(convert))
+            uses |= op_ancestor_in(use->user, convert->block) == first;
+        if (uses)
+            break;
+        passes |= !crosses_warps(first);
+        first = first->next;
+    }
+    if (!first || !passes)
+        return false;
+    op_move_before(convert, first);
+    return true;
+}
+
 static bool stage_block(Block *block) {
     bool changed = false;
+    for (Op *op = block->first, *next; op; op = next) {
+        next = op->next;
+        if (crosses_warps(op))
+            changed |= sink(op);
+    }
     for (Op *op = block->first; op;) {
         if (crosses_warps(op)) {
             op = stage_run(op);
