@@ -228,7 +228,5 @@ bool build_kernel(Cg *cg) {
     LLVMBuildRetVoid(cg->b);
     close_entry(cg, body);
     cg_debug_end(cg);
-    LLVMDisposeBuilder(cg->b);
-    LLVMDisposeBuilder(cg->entry);
     return !cg->failed;
 }

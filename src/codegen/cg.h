@@ -55,8 +55,8 @@ typedef struct Cg {
     Lv thread, lane, warp; /* i32, within the program; warp is 0 when it has only one */
     Lv slot;               /* i32, which program of the CTA; NULL with one program a CTA */
     Lv program_id0;
-    Lv grid_x;        /* the hidden parameter; NULL without */
-    Lv shared;        /* the program's dynamic shared memory; NULL before it is asked for */
+    Lv grid_x; /* the hidden parameter; NULL without */
+    Lv shared; /* the program's dynamic shared memory; NULL before it is asked for */
     struct Reciprocal *reciprocals; /* of the divisors of `reciprocals_of`; see math.c */
     const Op *reciprocals_of;
     uint32_t globals; /* numbers the names of strings and scratch arrays */
@@ -178,7 +178,8 @@ void cg_debug_end(Cg *cg);
 bool machine_create(Cg *cg);
 bool machine_optimise(Cg *cg);
 bool machine_emit(Cg *cg, Str *ptx);
-/* Runs `body(user)`; what LLVM would abort the process for becomes a diagnostic and false. */
+/* Runs `body` and releases LLVM's objects; what LLVM would abort the process for becomes a
+ * diagnostic and false. */
 bool machine_guard(Cg *cg, bool (*body)(Cg *cg));
 
 /* One function per op. Elementwise ops: for one element; `in` holds the operands' elements. */

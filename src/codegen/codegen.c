@@ -124,12 +124,5 @@ bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *resul
     job->result = result;
     job->cg = (Cg){
         .ctx = ctx, .arena = &ctx->arena, .func = func, .options = options, .meta = result->meta};
-    bool done = machine_guard(&job->cg, generate);
-    if (job->cg.llvm) {
-        LLVMDisposeModule(job->cg.module);
-        LLVMContextDispose(job->cg.llvm);
-    }
-    if (job->cg.machine)
-        LLVMDisposeTargetMachine(job->cg.machine);
-    return done;
+    return machine_guard(&job->cg, generate);
 }

@@ -56,8 +56,6 @@ void cg_debug_op(Cg *cg, Span span) {
 }
 
 void cg_debug_end(Cg *cg) {
-    if (!cg->di)
-        return;
-    LLVMDIBuilderFinalize(cg->di);
-    LLVMDisposeDIBuilder(cg->di);
+    if (cg->di)
+        LLVMDIBuilderFinalize(cg->di);
 }

@@ -51,18 +51,44 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
     LLVMDisposeMessage(text);
 }
 
-bool machine_guard(Cg *cg, bool (*body)(Cg *cg)) {
-    jmp_buf here;
-    jmp_buf *volatile outer = fatal_return;
-    if (setjmp(here)) {
-        fatal_return = outer;
-        cg->llvm = NULL;
-        return ctx_diag(cg->ctx, cg->func->span, llvm_error, fatal_text);
+static void machine_dispose(Cg *cg) {
+    if (cg->llvm) {
+        if (cg->b)
+            LLVMDisposeBuilder(cg->b);
+        if (cg->entry)
+            LLVMDisposeBuilder(cg->entry);
+        if (cg->di)
+            LLVMDisposeDIBuilder(cg->di);
+        LLVMDisposeModule(cg->module);
+        LLVMContextDispose(cg->llvm);
     }
-    fatal_return = &here;
-    bool done = body(cg);
-    fatal_return = outer;
-    return done && !cg->failed;
+    if (cg->machine)
+        LLVMDisposeTargetMachine(cg->machine);
+}
+
+/* Running out of memory in the arena passes through here too, for LLVM's objects are not in it. */
+bool machine_guard(Cg *cg, bool (*body)(Cg *cg)) {
+    jmp_buf fatal, oom;
+    jmp_buf *volatile outer_oom = cg->arena->oom;
+    volatile bool done = false;
+    fatal_return = &fatal;
+    if (setjmp(fatal)) {
+        cg->llvm = NULL; /* its state is unknown: it is left as it is */
+        ctx_diag(cg->ctx, cg->func->span, llvm_error, fatal_text);
+    } else if (outer_oom && setjmp(oom)) {
+        fatal_return = NULL;
+        cg->arena->oom = outer_oom;
+        machine_dispose(cg);
+        longjmp(*outer_oom, 1);
+    } else {
+        if (outer_oom)
+            cg->arena->oom = &oom;
+        done = body(cg) && !cg->failed;
+    }
+    fatal_return = NULL;
+    cg->arena->oom = outer_oom;
+    machine_dispose(cg);
+    return done;
 }
 
 bool machine_create(Cg *cg) {
