@@ -95,6 +95,41 @@ static void run_case(const Case *c, Arrays *before, Arrays *after) {
     ctx_destroy(ctx);
 }
 
+static bool does_not_keep(Op *op, void *user) {
+    return op->code != OP_reduce || op->attrs[1].i == 0;
+}
+
+/* The pipeline as a compilation runs it, for 1, 4 or as many warps as it chooses. Reductions that
+ * keep part of an axis are made by split-reduces only. */
+static void run_pipeline(uint64_t seed, Arrays *before, Arrays *after) {
+    Ctx *ctx = testing_ctx();
+    Module *module = module_create(ctx);
+    Func *func = random_ir(module, seed, 0);
+    const char *original = testing_print(module);
+    if (!func_walk(func, does_not_keep, NULL)) {
+        ctx_destroy(ctx);
+        return;
+    }
+    func->capability = 90;
+    func->num_warps = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 1 : 4;
+    fill_arrays(before, seed);
+    *after = *before;
+    assert_true(run(func, before));
+    if (!pipeline_run(func, NULL) || !module_verify(module))
+        fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, testing_messages(ctx), original);
+    if (!run(func, after) || !same_results(before, after))
+        fail_msg("seed %llu: the pipeline changes the result; %s\n%s\nbecomes\n%s",
+                 (unsigned long long)seed, testing_messages(ctx), original, testing_print(module));
+    ctx_destroy(ctx);
+}
+
+static void test_pipeline(void **state) {
+    Arrays *arrays = test_malloc(2 * sizeof *arrays);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        run_pipeline(seed, &arrays[0], &arrays[1]);
+    test_free(arrays);
+}
+
 static void test_sequences(void **state) {
     Arrays *arrays = test_malloc(2 * sizeof *arrays);
     for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++) {
@@ -109,6 +144,7 @@ static void test_sequences(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences),
+                                       cmocka_unit_test(test_pipeline)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
