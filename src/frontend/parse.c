@@ -285,10 +285,26 @@ static void top_skip_line(Parser *p) {
         parse_take(p);
 }
 
+/* A mistake in the indentation of a line stands before its DEDENTs, which are not to be passed over
+ * with it. */
+static bool accept_line_error(Parser *p) {
+    Token token = parse_peek(p);
+    if (token.kind != TOK_error ||
+        (token.error != LEX_inconsistent_dedent && token.error != LEX_mixed_tabs))
+        return false;
+    parse_take(p);
+    return true;
+}
+
 static void top_skip_statement(Parser *p) {
-    top_skip_line(p);
+    if (!parse_at(p, TOK_indent))
+        top_skip_line(p);
     size_t depth = 0;
-    while (parse_at(p, TOK_indent) || depth) {
+    for (;;) {
+        if (accept_line_error(p))
+            continue;
+        if (!parse_at(p, TOK_indent) && !depth)
+            return;
         if (parse_accept(p, TOK_indent))
             depth++;
         else if (parse_accept(p, TOK_dedent))
@@ -461,6 +477,20 @@ static void top_block(TopLevel *top) {
         top_statement(top);
 }
 
+/* The name that target number `index` stands for, counting the elements of tuples; see is_kept. */
+static Str target_name(const Stmt *stmt, uint32_t index) {
+    for (uint32_t t = 0; t < stmt->u.assign.targets.count; t++) {
+        const Expr *target = stmt->u.assign.targets.items[t];
+        uint32_t count = target->kind == EXPR_tuple ? target->u.list.count : 1;
+        if (index < count)
+            return target->kind == EXPR_tuple ? target->u.list.items[index]->u.name
+                                              : target->u.name;
+        index -= count;
+    }
+    return STR("");
+}
+
+/* The name number `index` that the statement binds; empty behind the last. */
 static Str defined_name(const Stmt *stmt, uint32_t index) {
     switch (stmt->kind) {
     case STMT_def:
@@ -469,11 +499,8 @@ static Str defined_name(const Stmt *stmt, uint32_t index) {
         return index == 0 ? stmt->u.annassign.target->u.name : STR("");
     case STMT_import:
         return index < stmt->u.import.name_count ? stmt->u.import.names[index].alias : STR("");
-    case STMT_assign: {
-        bool simple =
-            stmt->u.assign.targets.count == 1 && stmt->u.assign.targets.items[0]->kind == EXPR_name;
-        return index == 0 && simple ? stmt->u.assign.targets.items[0]->u.name : STR("");
-    }
+    case STMT_assign:
+        return target_name(stmt, index);
     default:
         return STR("");
     }
@@ -483,6 +510,13 @@ static int compare_names(const void *a, const void *b) {
     const Str *x = a, *y = b;
     int order = memcmp(x->ptr, y->ptr, x->len < y->len ? x->len : y->len);
     return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+static bool defines(const Stmt *stmt, Str name) {
+    for (uint32_t i = 0; defined_name(stmt, i).len; i++)
+        if (str_eq(defined_name(stmt, i), name))
+            return true;
+    return false;
 }
 
 /* Definitions [first, last) of the top level. */
@@ -523,11 +557,19 @@ static void drop_shadowed(TopLevel *top, Range winners, Range losers) {
     top->body.len = kept;
 }
 
+/* What each target of an assignment gets; NULL if one is a tuple. */
+static const Expr *assigned_alone(const Stmt *stmt) {
+    for (uint32_t t = 0; t < stmt->u.assign.targets.count; t++)
+        if (stmt->u.assign.targets.items[t]->kind != EXPR_name)
+            return NULL;
+    return stmt->u.assign.value;
+}
+
 static const Expr *constant_name(TopLevel *top, Str name) {
     for (size_t i = top->body.len; i-- > 0 && top->searched < MAX_SEARCHED; top->searched++)
-        if (str_eq(defined_name(top->body.data[i], 0), name)) {
+        if (defines(top->body.data[i], name)) {
             const Stmt *stmt = top->body.data[i];
-            return stmt->kind == STMT_assign      ? stmt->u.assign.value
+            return stmt->kind == STMT_assign      ? assigned_alone(stmt)
                    : stmt->kind == STMT_annassign ? stmt->u.annassign.value
                                                   : NULL;
         }
@@ -770,17 +812,12 @@ static void top_statement(TopLevel *top) {
         return;
     case TOK_indent:
         /* Behind a line that does not parse, or a stray one: its statements are host code. */
-        while (parse_at(p, TOK_indent))
+        top_skip_statement(p);
+        return;
+    case TOK_error:
+        if (!accept_line_error(p))
             top_skip_statement(p);
         return;
-    case TOK_error: {
-        bool line = token.error == LEX_inconsistent_dedent || token.error == LEX_mixed_tabs;
-        if (line)
-            parse_take(p);
-        else
-            top_skip_statement(p);
-        return;
-    }
     case TOK_name:
     case KW_import:
     case KW_from:
