@@ -40,8 +40,10 @@ typedef struct Cg {
     LLVMContextRef llvm;
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
-    LLVMBuilderRef b;     /* where code goes */
-    LLVMBuilderRef entry; /* the end of the entry block, for what every block may use */
+    char *message;              /* LLVM's text and buffer being copied: held here so that running */
+    LLVMMemoryBufferRef buffer; /* out of memory meanwhile frees them */
+    LLVMBuilderRef b;           /* where code goes */
+    LLVMBuilderRef entry;       /* the end of the entry block, for what every block may use */
     Lv fn;
     LLVMTypeRef t_void, t_i1, t_i8, t_i16, t_i32, t_i64, t_f16, t_bf16, t_f32, t_f64;
     LLVMTypeRef t_global, t_shared, t_generic; /* pointers */
@@ -178,6 +180,7 @@ void cg_debug_end(Cg *cg);
 bool machine_create(Cg *cg);
 bool machine_optimise(Cg *cg);
 bool machine_emit(Cg *cg, Str *ptx);
+Str machine_text(Cg *cg); /* the module as LLVM IR */
 /* Runs `body` and releases LLVM's objects; what LLVM would abort the process for becomes a
  * diagnostic and false. */
 bool machine_guard(Cg *cg, bool (*body)(Cg *cg));

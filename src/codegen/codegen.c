@@ -79,13 +79,6 @@ static KernelMeta launch_of(const Func *func) {
     return meta;
 }
 
-static Str module_text(Cg *cg) {
-    char *text = LLVMPrintModuleToString(cg->module);
-    Str copy = {str_dup(cg->arena, str_from(text)), strlen(text)};
-    LLVMDisposeMessage(text);
-    return copy;
-}
-
 typedef struct Job {
     Cg cg;
     CodegenResult *result;
@@ -97,13 +90,13 @@ static bool generate(Cg *cg) {
     if (!machine_create(cg) || !build_kernel(cg))
         return false;
     if (cg->options->keep_llvm)
-        result->llvm_before = module_text(cg);
+        result->llvm_before = machine_text(cg);
     double built = now_ms();
     if (!machine_optimise(cg))
         return false;
     double optimised = now_ms();
     if (cg->options->keep_llvm)
-        result->llvm_after = module_text(cg);
+        result->llvm_after = machine_text(cg);
     double printed = now_ms();
     bool emitted = machine_emit(cg, &result->ptx);
     result->build_ms = built - start;

@@ -33,22 +33,34 @@ static void initialise(void) {
     LLVMInitializeNVPTXAsmPrinter();
 }
 
+/* Copies LLVM's text into the arena, or into a diagnostic, and frees it. */
+static Str take_text(Cg *cg, char *text) {
+    cg->message = text;
+    Str copy = {str_dup(cg->arena, str_from(text)), strlen(text)};
+    cg->message = NULL;
+    LLVMDisposeMessage(text);
+    return copy;
+}
+
+static bool report(Cg *cg, char *text) {
+    return ctx_diag(cg->ctx, cg->func->span, llvm_error, take_text(cg, text).ptr);
+}
+
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
     Cg *cg = user;
-    char *text = LLVMGetDiagInfoDescription(info);
+    Str text = take_text(cg, LLVMGetDiagInfoDescription(info));
     switch (LLVMGetDiagInfoSeverity(info)) {
     case LLVMDSError:
         cg->failed = true;
-        ctx_diag(cg->ctx, cg->func->span, llvm_error, text);
+        ctx_diag(cg->ctx, cg->func->span, llvm_error, text.ptr);
         break;
     case LLVMDSWarning:
-        ctx_diag(cg->ctx, cg->func->span, llvm_warning, text);
+        ctx_diag(cg->ctx, cg->func->span, llvm_warning, text.ptr);
         break;
     case LLVMDSRemark:
     case LLVMDSNote:
         break;
     }
-    LLVMDisposeMessage(text);
 }
 
 static void machine_dispose(Cg *cg) {
@@ -64,6 +76,10 @@ static void machine_dispose(Cg *cg) {
     }
     if (cg->machine)
         LLVMDisposeTargetMachine(cg->machine);
+    if (cg->buffer)
+        LLVMDisposeMemoryBuffer(cg->buffer);
+    if (cg->message)
+        LLVMDisposeMessage(cg->message);
 }
 
 /* Running out of memory in the arena passes through here too, for LLVM's objects are not in it. */
@@ -98,11 +114,8 @@ bool machine_create(Cg *cg) {
     const Target *target = cg->meta.target;
     LLVMTargetRef nvptx = NULL;
     char *error = NULL;
-    if (LLVMGetTargetFromTriple(triple, &nvptx, &error)) {
-        ctx_diag(cg->ctx, cg->func->span, llvm_error, error);
-        LLVMDisposeMessage(error);
-        return false;
-    }
+    if (LLVMGetTargetFromTriple(triple, &nvptx, &error))
+        return report(cg, error);
     cg->machine =
         LLVMCreateTargetMachine(nvptx, triple, target->llvm_cpu, target->llvm_features,
                                 LLVMCodeGenLevelDefault, LLVMRelocDefault, LLVMCodeModelDefault);
@@ -129,11 +142,8 @@ static const char pipeline[] =
 
 bool machine_optimise(Cg *cg) {
     char *text = NULL;
-    if (LLVMVerifyModule(cg->module, LLVMReturnStatusAction, &text)) {
-        ctx_diag(cg->ctx, cg->func->span, llvm_error, text);
-        LLVMDisposeMessage(text);
-        return false;
-    }
+    if (LLVMVerifyModule(cg->module, LLVMReturnStatusAction, &text))
+        return report(cg, text);
     LLVMDisposeMessage(text);
     char level[16];
     snprintf(level, sizeof level, "default<O%d>", cg->options->llvm_level);
@@ -141,13 +151,12 @@ bool machine_optimise(Cg *cg) {
     LLVMErrorRef error =
         LLVMRunPasses(cg->module, cg->options->llvm_level ? level : pipeline, cg->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (error) {
-        char *message = LLVMGetErrorMessage(error);
-        ctx_diag(cg->ctx, cg->func->span, llvm_error, message);
-        LLVMDisposeErrorMessage(message);
-        return false;
-    }
-    return true;
+    if (!error)
+        return true;
+    char *message = LLVMGetErrorMessage(error), copy[512];
+    snprintf(copy, sizeof copy, "%s", message);
+    LLVMDisposeErrorMessage(message);
+    return ctx_diag(cg->ctx, cg->func->span, llvm_error, copy);
 }
 
 /* Where `part` begins in the text, or its end. */
@@ -172,15 +181,14 @@ static Str lines_only(Cg *cg, Str ptx) {
 
 bool machine_emit(Cg *cg, Str *ptx) {
     char *error = NULL;
-    LLVMMemoryBufferRef buffer = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(cg->machine, cg->module, LLVMAssemblyFile, &error,
-                                            &buffer)) {
-        ctx_diag(cg->ctx, cg->func->span, llvm_error, error);
-        LLVMDisposeMessage(error);
-        return false;
-    }
-    Str text = {LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer)};
-    *ptx = lines_only(cg, text);
-    LLVMDisposeMemoryBuffer(buffer);
+                                            &cg->buffer))
+        return report(cg, error);
+    Str text = {LLVMGetBufferStart(cg->buffer), LLVMGetBufferSize(cg->buffer)};
+    *ptx = (Str){str_dup(cg->arena, text), text.len};
     return true;
+}
+
+Str machine_text(Cg *cg) {
+    return take_text(cg, LLVMPrintModuleToString(cg->module));
 }
