@@ -21,7 +21,8 @@ typedef struct File {
 
 static void add(File *file, const void *data, size_t len) {
     assert_true(file->len + len <= sizeof file->bytes);
-    memcpy(file->bytes + file->len, data, len);
+    if (len)
+        memcpy(file->bytes + file->len, data, len);
     file->len += len;
 }
 
