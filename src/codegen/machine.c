@@ -185,7 +185,7 @@ bool machine_emit(Cg *cg, Str *ptx) {
                                             &cg->buffer))
         return report(cg, error);
     Str text = {LLVMGetBufferStart(cg->buffer), LLVMGetBufferSize(cg->buffer)};
-    *ptx = (Str){str_dup(cg->arena, text), text.len};
+    *ptx = lines_only(cg, text);
     return true;
 }
 
