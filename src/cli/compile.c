@@ -79,13 +79,11 @@ static void print_json(Ctx *ctx, const CompileOptions *options, const Compiled *
         strbuf_json(&out, str_from(options->output));
     else
         strbuf_puts(&out, "null");
-    strbuf_puts(&out, ", \"meta\": ");
-    if (ok && compiled->meta.target)
+    if (ok && compiled->meta.target) {
+        strbuf_puts(&out, ", ");
         meta_json(compiled, &out);
-    else
-        strbuf_puts(&out, "null");
-    strbuf_printf(&out,
-                  ", \"from_cache\": %s, \"times_ms\": ", compiled->from_cache ? "true" : "false");
+    }
+    strbuf_printf(&out, ", \"from_cache\": %s, ", compiled->from_cache ? "true" : "false");
     compiled_json_times(compiled, &out);
     strbuf_puts(&out, ", \"diagnostics\": ");
     diag_json(&ctx->diags, &out);

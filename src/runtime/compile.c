@@ -306,8 +306,9 @@ static bool finish(Compilation *c) {
         return false;
     if (wants(c, OUTPUT_BIT(meta))) {
         StrBuf text = strbuf(&c->ctx->arena);
+        strbuf_putc(&text, '{');
         meta_json(c->compiled, &text);
-        strbuf_putc(&text, '\n');
+        strbuf_puts(&text, "}\n");
         put_output(c, OUTPUT_meta, strbuf_str(&text));
     }
     return !c->dump_failed;
@@ -395,14 +396,20 @@ void compiled_print_times(const Compiled *compiled, StrBuf *out) {
 }
 
 void compiled_json_times(const Compiled *compiled, StrBuf *out) {
-    strbuf_puts(out, "{");
-    for (int i = 0; i < STAGE_COUNT; i++)
-        strbuf_printf(out, "\"%s\": %.4f, ", stage_name[i], compiled->ms[i]);
-    strbuf_printf(out, "\"total\": %.4f, \"per_pass\": [", compiled->total_ms);
+    strbuf_puts(out, "\"stages\": [");
+    const char *separator = "";
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        if (compiled->ms[i] == 0)
+            continue;
+        strbuf_printf(out, "%s{\"name\": \"%s\", \"ms\": %.4f}", separator, stage_name[i],
+                      compiled->ms[i]);
+        separator = ", ";
+    }
+    strbuf_printf(out, "], \"total_ms\": %.4f, \"passes\": [", compiled->total_ms);
     for (size_t i = 0; i < compiled->passes.len; i++) {
         const PassTime *pass = &compiled->passes.data[i];
-        strbuf_printf(out, "%s{\"pass\": \"%s\", \"ms\": %.4f, \"changed\": %s}", i ? ", " : "",
+        strbuf_printf(out, "%s{\"name\": \"%s\", \"ms\": %.4f, \"changed\": %s}", i ? ", " : "",
                       pass_info[pass->pass].name, pass->ms, pass->changed ? "true" : "false");
     }
-    strbuf_puts(out, "]}");
+    strbuf_putc(out, ']');
 }

@@ -78,7 +78,8 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
 /* Reads and parses only. NULL after errors were reported. */
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
 
-/* The table of stages and passes, and the same as a JSON object. */
+/* The table of stages and passes, and the same as members of a JSON object: "stages": [{name, ms}, ..],
+ * "total_ms": .., "passes": [{name, ms, changed}, ..]. */
 void compiled_print_times(const Compiled *compiled, StrBuf *out);
 void compiled_json_times(const Compiled *compiled, StrBuf *out);
 

@@ -12,12 +12,14 @@
     FACT(programs_per_cta, meta.programs_per_cta)                                                  \
     FACT(num_ctas, meta.num_ctas)                                                                  \
     FACT(threads, meta.threads)                                                                    \
-    FACT(shared_bytes, meta.shared_bytes)                                                          \
-    FACT(static_shared_bytes, resources.static_shared)                                             \
+    FACT(shared_bytes, meta.shared_bytes)
+
+#define RESOURCE_FACTS(FACT)                                                                       \
     FACT(registers, resources.registers)                                                           \
     FACT(stack_bytes, resources.stack_bytes)                                                       \
-    FACT(spill_store_bytes, resources.spill_stores)                                                \
-    FACT(spill_load_bytes, resources.spill_loads)
+    FACT(spill_stores, resources.spill_stores)                                                     \
+    FACT(spill_loads, resources.spill_loads)                                                       \
+    FACT(static_shared, resources.static_shared)
 
 static void add_escaped(StrBuf *out, Str text) {
     for (size_t i = 0; i < text.len; i++) {
@@ -44,6 +46,7 @@ void meta_write(const Compiled *compiled, StrBuf *out) {
     strbuf_printf(out, "target %s\n", compiled->meta.target->name);
 #define FACT(name, field) strbuf_printf(out, #name " %d\n", (int)compiled->field);
     META_FACTS(FACT)
+    RESOURCE_FACTS(FACT)
 #undef FACT
     strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
     strbuf_printf(out, "assembled %d\n", compiled->resources.known);
@@ -101,6 +104,7 @@ static bool read_fact(Compiled *compiled, Str name, Str value) {
         return true;                                                                               \
     }
     META_FACTS(FACT)
+    RESOURCE_FACTS(FACT)
 #undef FACT
     if (str_is(name, "grid_parameter"))
         compiled->meta.has_grid_parameter = number != 0;
@@ -156,23 +160,31 @@ static void json_params(const Compiled *compiled, StrBuf *out) {
     strbuf_putc(out, ']');
 }
 
+/* In bytes and registers a thread, but for static_shared, which is a block's. */
+static void json_resources(const Compiled *compiled, StrBuf *out) {
+    if (!compiled->resources.known) {
+        strbuf_puts(out, "\"resources\": null");
+        return;
+    }
+    strbuf_puts(out, "\"resources\": {");
+#define FACT(name, field) strbuf_printf(out, "\"" #name "\": %d, ", (int)compiled->field);
+    RESOURCE_FACTS(FACT)
+#undef FACT
+    strbuf_printf(out, "\"blocks_per_sm\": %d, \"warps_per_sm\": %d, \"occupancy\": %.3f}",
+                  compiled->resources.blocks_per_sm, compiled->resources.warps_per_sm,
+                  compiled->resources.occupancy);
+}
+
 void meta_json(const Compiled *compiled, StrBuf *out) {
-    strbuf_puts(out, "{\"kernel\": ");
+    strbuf_puts(out, "\"kernel\": ");
     strbuf_json(out, compiled->meta.name);
     strbuf_printf(out, ", \"target\": \"%s\"", compiled->meta.target->name);
-    bool assembled = compiled->resources.known;
-#define FACT(name, field)                                                                          \
-    if (assembled || offsetof(Compiled, field) < offsetof(Compiled, resources))                    \
-        strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
+#define FACT(name, field) strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
     META_FACTS(FACT)
 #undef FACT
-    strbuf_printf(out, ", \"grid_parameter\": %s",
+    strbuf_printf(out, ", \"grid_parameter\": %s, ",
                   compiled->meta.has_grid_parameter ? "true" : "false");
-    if (assembled)
-        strbuf_printf(out, ", \"blocks_per_sm\": %d, \"warps_per_sm\": %d, \"occupancy\": %.3f",
-                      compiled->resources.blocks_per_sm, compiled->resources.warps_per_sm,
-                      compiled->resources.occupancy);
+    json_resources(compiled, out);
     strbuf_puts(out, ", ");
     json_params(compiled, out);
-    strbuf_putc(out, '}');
 }

@@ -1,0 +1,308 @@
+/* `tilec run`: compiles a kernel, runs it on given data and looks at the results. */
+#include "cli/run.h"
+#include "runtime/meta.h"
+#include "runtime/npy.h"
+
+#include <stdio.h>
+
+typedef struct RunOptions {
+    KernelOptions kernel;
+    const char *grid, *dump_folder;
+    TextList out, check;
+    int device; /* of device_choices */
+    int64_t gpu, repeat, max_steps;
+    double atol, rtol; /* negative: by type */
+    bool final_ir, time, json;
+} RunOptions;
+
+enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_CPU };
+
+static const Option run_options[] = {
+    KERNEL_OPTIONS(RunOptions, "NAME=DATA",
+                   "an argument: a number (1000, 1e-5:fp32), an array made here "
+                   "(randn:fp32[64,1000]; also rand, "
+                   "randint, arange, zeros, ones, full), or a file (x.npy, @bf16:x.npy)"),
+    {'g', "grid", OPTION_TEXT, "EXPR", "programs to launch, as in '(rows, cdiv(n, BLOCK))'",
+     offsetof(RunOptions, grid), 0, 0},
+    {'d', "device", OPTION_CHOICE, "auto|cuda|cpu",
+     "where to run; auto: the GPU if there is one, else the interpreter on the CPU",
+     offsetof(RunOptions, device), 0, 0},
+    {0, "gpu", OPTION_INT, "N", "which GPU; default: 0", offsetof(RunOptions, gpu), 0, 1023},
+    {0, "out", OPTION_LIST, "NAME=FILE", "write an array to a .npy file afterwards",
+     offsetof(RunOptions, out), 0, 0},
+    {0, "check", OPTION_LIST, "NAME=FILE", "compare an array with a .npy file afterwards",
+     offsetof(RunOptions, check), 0, 0},
+    {0, "atol", OPTION_REAL, "X", "absolute tolerance of --check; default: by type",
+     offsetof(RunOptions, atol), 0, 0},
+    {0, "rtol", OPTION_REAL, "X", "relative tolerance of --check; default: by type",
+     offsetof(RunOptions, rtol), 0, 0},
+    {0, "repeat", OPTION_INT, "N", "time N more launches on the GPU", offsetof(RunOptions, repeat),
+     1, 1000000},
+    {0, "max-steps", OPTION_INT, "N", "on the CPU: give up after N operations",
+     offsetof(RunOptions, max_steps), 1, INT64_MAX},
+    {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
+     offsetof(RunOptions, final_ir), 0, 0},
+    {0, "dump-dir", OPTION_TEXT, "FOLDER", "write every stage of the compilation there",
+     offsetof(RunOptions, dump_folder), 0, 0},
+    {0, "time", OPTION_FLAG, NULL, "print what each stage took, on standard error",
+     offsetof(RunOptions, time), 0, 0},
+    {0, "json", OPTION_FLAG, NULL, "report as JSON on standard output", offsetof(RunOptions, json),
+     0, 0},
+};
+
+static const CommandSpec run_spec = {
+    .name = "run",
+    .arguments = "FILE",
+    .description =
+        "Runs a kernel of a .tile or .py file on data.\n\n"
+        "  tilec run softmax.tile --grid \"(8,)\" -a x_ptr=randn:fp32[8,1000] -a "
+        "y_ptr=zeros:fp32[8,1000] \\\n"
+        "      -a x_stride=1000 -a y_stride=1000 -a cols=1000 -D BLOCK=1024 --out y_ptr=y.npy",
+    .options = run_options,
+    .option_count = sizeof run_options / sizeof *run_options,
+    .min_arguments = 1,
+    .max_arguments = 1,
+};
+
+typedef struct CheckReport {
+    Str name;
+    bool ok, compared;
+    CheckResult result;
+} CheckReport;
+
+typedef struct Run {
+    Ctx *ctx;
+    RunOptions options;
+    CompileRequest request;
+    Cache cache;
+    RunArgs args;
+    const NamedText *out, *check; /* NAME=FILE */
+    Driver driver;
+    Device device;
+    bool on_device;
+    uint32_t grid[3];
+    Compiled compiled;
+    RunTimes times;
+    VEC(CheckReport) reports;
+} Run;
+
+/* Opens the GPU. With `auto` a machine without one is told of and the CPU takes over. */
+static bool choose_device(Run *run) {
+    Ctx *ctx = run->ctx;
+    if (run->options.device == DEVICE_CPU)
+        return true;
+    Diags quiet = {.arena = &ctx->arena, .sources = &ctx->sources};
+    Diags *diags = run->options.device == DEVICE_CUDA ? &ctx->diags : &quiet;
+    run->on_device = driver_open(&run->driver, diags, NULL) &&
+                     device_open(&run->driver, diags, (int)run->options.gpu, &run->device);
+    if (run->on_device && !run->device.target) {
+        diag(diags, (Span){0}, device_target, run->device.name, run->device.major,
+             run->device.minor);
+        device_close(&run->device);
+        run->on_device = false;
+    }
+    if (run->on_device || run->options.device == DEVICE_CUDA)
+        return run->on_device;
+    driver_close(&run->driver);
+    if (!run->options.json)
+        fprintf(stderr, "tilec: note: running on the CPU: %s\n", quiet.first->text);
+    return true;
+}
+
+static bool split_files(Run *run, const TextList *texts, const char *option,
+                        const NamedText **out) {
+    NamedText *files = ARENA_ARRAY(&run->ctx->arena, NamedText, texts->len + 1);
+    for (size_t i = 0; i < texts->len; i++) {
+        if (!cli_split_named(texts->data[i], option, &files[i]))
+            return false;
+        const RunArg *arg = run_find_arg(&run->args, files[i].name);
+        if (arg && arg->is_array)
+            continue;
+        cli_usage_error("%s %s: there is no array argument '%.*s'", option, texts->data[i],
+                        STR_ARG(files[i].name));
+        return false;
+    }
+    *out = files;
+    return true;
+}
+
+/* STATUS_OK, or the status after a message. Reads everything that is given before anything runs. */
+static int prepare(Run *run, const char *path) {
+    Ctx *ctx = run->ctx;
+    const TextList arguments = run->options.kernel.arguments;
+    if (!run->options.grid)
+        return cli_usage_error("no grid: add --grid, as in --grid \"cdiv(n, BLOCK)\"");
+    if (!run_read_args(ctx, &arguments, &run->args))
+        return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
+    if (!split_files(run, &run->options.out, "--out", &run->out) ||
+        !split_files(run, &run->options.check, "--check", &run->check))
+        return STATUS_USAGE;
+    if (!choose_device(run))
+        return STATUS_MACHINE;
+    KernelOptions kernel = run->options.kernel;
+    kernel.arguments = (TextList){0};
+    int capability = run->on_device ? 10 * run->device.major + run->device.minor : 0;
+    int status = cli_kernel_request(ctx, &kernel, path, capability, &run->cache, &run->request);
+    if (status != STATUS_OK)
+        return status;
+    run->request.kernel.types = run_types(ctx, &run->args);
+    run->request.kernel.type_count = (uint32_t)run->args.len;
+    run->request.dump_folder = run->options.dump_folder;
+    if (run->on_device) {
+        run->request.want = OUTPUT_BIT(cubin) | OUTPUT_BIT(ptx);
+        run->request.device = &run->device;
+    } else {
+        run->request.keep_func = true;
+        run->request.until_passes = run->options.final_ir;
+    }
+    uint32_t count;
+    const GridName *names = run_grid_names(ctx, &run->args, &run->request.kernel, &count);
+    return grid_evaluate(ctx, str_from(run->options.grid), names, count, run->grid) ? STATUS_OK
+                                                                                    : STATUS_INPUT;
+}
+
+static bool execute(Run *run) {
+    Ctx *ctx = run->ctx;
+    RunArg **ordered;
+    uint32_t count;
+    if (!compile_kernel(ctx, &run->request, &run->compiled) ||
+        !run_order_args(ctx, &run->args, &run->compiled, &ordered, &count))
+        return false;
+    if (run->on_device)
+        return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
+                             (uint32_t)run->options.repeat, &run->times);
+    return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid,
+                      (uint64_t)run->options.max_steps, &run->times);
+}
+
+static void write_outputs(Run *run) {
+    for (size_t i = 0; i < run->options.out.len; i++) {
+        const RunArg *arg = run_find_arg(&run->args, run->out[i].name);
+        npy_write(run->ctx, str_dup(&run->ctx->arena, run->out[i].text), &arg->array);
+    }
+}
+
+static void check_outputs(Run *run) {
+    for (size_t i = 0; i < run->options.check.len; i++) {
+        const NamedText *check = &run->check[i];
+        const RunArg *arg = run_find_arg(&run->args, check->name);
+        const char *path = str_dup(&run->ctx->arena, check->text);
+        CheckReport report = {.name = check->name};
+        HostArray expected;
+        CheckTolerance tolerance = check_default_tolerance(arg->array.elem);
+        if (run->options.atol >= 0)
+            tolerance.atol = run->options.atol;
+        if (run->options.rtol >= 0)
+            tolerance.rtol = run->options.rtol;
+        if (!npy_read(run->ctx, path, arg->array.elem, &expected))
+            continue;
+        report.compared = arg->array.count == expected.count;
+        report.ok = check_arrays(run->ctx, str_dup(&run->ctx->arena, check->name), &arg->array,
+                                 path, &expected, tolerance, &report.result);
+        vec_push(&run->ctx->arena, &run->reports, report);
+    }
+}
+
+static const char *device_name(const Run *run) {
+    return run->on_device ? run->device.name : "cpu";
+}
+
+static void print_text(const Run *run) {
+    const Compiled *compiled = &run->compiled;
+    Str name = compiled->func ? compiled->func->name : compiled->meta.name;
+    cli_printf("%.*s on %s: grid (%u, %u, %u)", STR_ARG(name), device_name(run), run->grid[0],
+               run->grid[1], run->grid[2]);
+    if (run->on_device)
+        cli_printf(", %d threads a block, %d registers, %d bytes of shared memory%s",
+                   compiled->meta.threads, compiled->resources.registers,
+                   compiled->meta.shared_bytes, compiled->from_cache ? ", from the cache" : "");
+    cli_printf("\n");
+    if (run->times.count)
+        cli_printf("time %.4f ms (median of %u, least %.4f ms)\n", run->times.median,
+                   run->times.count, run->times.least);
+    for (size_t i = 0; i < run->reports.len; i++) {
+        const CheckReport *report = &run->reports.data[i];
+        if (report->ok)
+            cli_printf("%.*s: %zu elements agree, largest difference %.3g, relative %.3g\n",
+                       STR_ARG(report->name), report->result.count, report->result.max_abs,
+                       report->result.max_rel);
+    }
+}
+
+static void json_checks(const Run *run, StrBuf *out) {
+    strbuf_puts(out, "\"checks\": [");
+    for (size_t i = 0; i < run->reports.len; i++) {
+        const CheckReport *report = &run->reports.data[i];
+        strbuf_printf(out, "%s{\"name\": ", i ? ", " : "");
+        strbuf_json(out, report->name);
+        strbuf_printf(out, ", \"ok\": %s", report->ok ? "true" : "false");
+        if (report->compared)
+            strbuf_printf(
+                out,
+                ", \"elements\": %zu, \"mismatches\": %zu, \"max_abs\": %.9g, \"max_rel\": %.9g",
+                report->result.count, report->result.mismatches, report->result.max_abs,
+                report->result.max_rel);
+        strbuf_putc(out, '}');
+    }
+    strbuf_puts(out, "], ");
+}
+
+static void print_json(const Run *run, bool ok) {
+    StrBuf out = strbuf(&run->ctx->arena);
+    strbuf_printf(&out, "{\"ok\": %s, \"device\": ", ok ? "true" : "false");
+    strbuf_json(&out, str_from(device_name(run)));
+    strbuf_printf(&out, ", \"grid\": [%u, %u, %u], ", run->grid[0], run->grid[1], run->grid[2]);
+    if (run->times.count)
+        strbuf_printf(&out, "\"time_ms\": {\"median\": %.6f, \"least\": %.6f, \"count\": %u}, ",
+                      run->times.median, run->times.least, run->times.count);
+    json_checks(run, &out);
+    if (run->compiled.meta.target) {
+        meta_json(&run->compiled, &out);
+        strbuf_printf(&out, ", \"from_cache\": %s, ", run->compiled.from_cache ? "true" : "false");
+    }
+    compiled_json_times(&run->compiled, &out);
+    strbuf_puts(&out, ", \"diagnostics\": ");
+    diag_json(&run->ctx->diags, &out);
+    strbuf_puts(&out, "}\n");
+    cli_write(strbuf_str(&out));
+}
+
+static int report(Run *run, bool ran) {
+    int status = cli_status(run->ctx);
+    if (run->options.json) {
+        print_json(run, status == STATUS_OK);
+    } else {
+        cli_print_diags(run->ctx);
+        if (ran)
+            print_text(run);
+    }
+    if (run->options.time) {
+        StrBuf times = strbuf(&run->ctx->arena);
+        compiled_print_times(&run->compiled, &times);
+        fwrite(times.ptr, 1, times.len, stderr);
+    }
+    return status;
+}
+
+int command_run(Ctx *ctx, int argc, char **argv) {
+    Run *run = ARENA_NEW(&ctx->arena, Run);
+    run->ctx = ctx;
+    run->options.atol = run->options.rtol = -1;
+    TextList arguments = {0};
+    OptionsResult parsed =
+        options_parse(&run_spec, &ctx->arena, argc, argv, &run->options, &arguments);
+    if (parsed != OPTIONS_OK)
+        return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
+    int status = prepare(run, arguments.data[0]);
+    bool ran = status == STATUS_OK && execute(run);
+    if (ran) {
+        write_outputs(run);
+        check_outputs(run);
+    }
+    if (status != STATUS_USAGE)
+        status = report(run, ran);
+    if (run->on_device)
+        device_close(&run->device);
+    driver_close(&run->driver);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* What the files of `tilec run` share. */
+#ifndef TILEC_CLI_RUN_H
+#define TILEC_CLI_RUN_H
+#include "cli/kernel_options.h"
+#include "runtime/check.h"
+#include "runtime/grid.h"
+#include "runtime/launch.h"
+
+/* The value of one parameter, from -a NAME=...: an array or a scalar. */
+typedef struct RunArg {
+    Str name;
+    bool is_array;
+    HostArray array;
+    Elem elem;       /* of a scalar */
+    int64_t integer; /* u64: its bits */
+    double number;
+    CUdeviceptr device; /* of the array, once copied there */
+} RunArg;
+
+typedef struct RunArgs {
+    RunArg *data;
+    size_t len, cap;
+} RunArgs;
+
+/* Reads `texts` (NAME=GENERATOR, NAME=@[TYPE:]FILE, NAME=FILE.npy, NAME=NUMBER[:TYPE]). False after
+ * a report. */
+bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
+RunArg *run_find_arg(const RunArgs *args, Str name);
+/* The types of the arguments as the elaborator takes them, specialised as a launch would. */
+const NamedText *run_types(Ctx *ctx, const RunArgs *args);
+/* Names for grid expressions: integer arguments, and defines that are integers. */
+const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel,
+                               uint32_t *count);
+/* The arguments of the kernel's run-time parameters, in order. False after a report: a parameter
+ * without data, or data of the wrong kind. */
+bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
+                    uint32_t *count);
+
+/* Milliseconds of launches. */
+typedef struct RunTimes {
+    uint32_t count;
+    double median, least;
+} RunTimes;
+
+/* Runs the kernel on the CPU: writes to the arrays in place. Output of device_print goes to
+ * standard output. False after a report. */
+bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
+                const uint32_t grid[3], uint64_t max_steps, RunTimes *times);
+/* Runs it on the device and copies the arrays back; then `repeat` more launches are timed. */
+bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, RunArg **args,
+                   uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times);
+#endif

@@ -1,0 +1,224 @@
+/* Arguments of `tilec run`: what stands after NAME= and what the kernel makes of it. */
+#include "cli/run.h"
+#include "runtime/generate.h"
+#include "runtime/npy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* One argument being read: its text is source `file`, for messages. */
+typedef struct Reader {
+    Ctx *ctx;
+    uint32_t file, stream;
+    Str text;
+    RunArg *arg;
+} Reader;
+
+static Span span_of(const Reader *r, Str part) {
+    if (!part.len)
+        return (Span){r->file, 0, (uint32_t)r->text.len};
+    uint32_t lo = (uint32_t)(part.ptr - r->text.ptr);
+    return (Span){r->file, lo, lo + (uint32_t)part.len};
+}
+
+static bool find_elem(Str text, Elem *elem) {
+    static const struct {
+        const char *text;
+        Elem elem;
+    } names[] = {
+#define ELEM(id, name, text, ...) {text, ELEM_##id}, {name, ELEM_##id},
+#define ALIAS(text, id) {text, ELEM_##id},
+#include "frontend/elems.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (str_is(text, names[i].text)) {
+            *elem = names[i].elem;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool unknown_type(const Reader *r, Str text) {
+    return ctx_diag(r->ctx, span_of(r, text), run_type, STR_ARG(text));
+}
+
+/* @[TYPE:]FILE. A file's name may hold colons: only what names a type is one. */
+static bool read_file(Reader *r, Str path) {
+    Elem as = ELEM_COUNT;
+    const char *colon = memchr(path.ptr, ':', path.len);
+    if (colon && find_elem((Str){path.ptr, (size_t)(colon - path.ptr)}, &as)) {
+        size_t skip = (size_t)(colon - path.ptr) + 1;
+        path = (Str){path.ptr + skip, path.len - skip};
+    }
+    r->arg->is_array = true;
+    return npy_read(r->ctx, str_dup(&r->ctx->arena, path), as, &r->arg->array);
+}
+
+static bool parse_integer(const char *text, int64_t *integer, bool *is_unsigned) {
+    char *end;
+    bool negative = *text == '-';
+    const char *digits = text + negative;
+    int base = digits[0] == '0' && (digits[1] | 32) == 'x' ? 16 : 10;
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    unsigned long long magnitude = strtoull(digits, &end, base);
+    if (*end || errno || (negative && magnitude > (uint64_t)1 << 63))
+        return false;
+    *integer = (int64_t)(negative ? 0 - magnitude : magnitude);
+    *is_unsigned = !negative && magnitude > INT64_MAX;
+    return true;
+}
+
+static Elem default_integer(int64_t value, bool is_unsigned) {
+    if (is_unsigned)
+        return ELEM_U64;
+    return value >= INT32_MIN && value <= INT32_MAX ? ELEM_I32 : ELEM_I64;
+}
+
+/* True when the integer has a representation in the type. */
+static bool integer_fits(int64_t value, bool is_unsigned, Elem elem) {
+    __int128 min, max, exact = is_unsigned ? (__int128)(uint64_t)value : (__int128)value;
+    host_elem_range(elem, &min, &max);
+    return exact >= min && exact <= max;
+}
+
+/* NUMBER[:TYPE], True, False. */
+static bool read_scalar(Reader *r) {
+    RunArg *arg = r->arg;
+    const char *colon = memchr(r->text.ptr, ':', r->text.len);
+    Str number = {r->text.ptr, colon ? (size_t)(colon - r->text.ptr) : r->text.len};
+    Str type = colon ? (Str){colon + 1, r->text.len - number.len - 1} : STR("");
+    Elem wanted = ELEM_COUNT;
+    if (type.len && !find_elem(type, &wanted))
+        return unknown_type(r, type);
+    const char *text = str_dup(&r->ctx->arena, number);
+    bool is_unsigned = false, is_bool = str_is(number, "True") || str_is(number, "False");
+    if (is_bool || parse_integer(text, &arg->integer, &is_unsigned)) {
+        if (is_bool)
+            arg->integer = str_is(number, "True");
+        arg->number = is_unsigned ? (double)(uint64_t)arg->integer : (double)arg->integer;
+        arg->elem = wanted != ELEM_COUNT ? wanted
+                    : is_bool            ? ELEM_I1
+                                         : default_integer(arg->integer, is_unsigned);
+        if (elem_is_float(arg->elem) || integer_fits(arg->integer, is_unsigned, arg->elem))
+            return true;
+        return ctx_diag(r->ctx, span_of(r, number), run_range, STR_ARG(number),
+                        elem_info[arg->elem].text);
+    }
+    char *end;
+    arg->number = strtod(text, &end);
+    arg->elem = wanted != ELEM_COUNT ? wanted : ELEM_F32;
+    if (number.len && !*end && elem_is_float(arg->elem))
+        return true;
+    if (number.len && !*end)
+        return ctx_diag(r->ctx, span_of(r, number), run_float_as_int, STR_ARG(number),
+                        elem_info[arg->elem].text);
+    ctx_diag(r->ctx, span_of(r, (Str){0}), run_argument, STR_ARG(r->text));
+    diag_hint(&r->ctx->diags, "write a number as 1000 or 1e-5:fp32, an array as randn:fp32[1000], "
+                              "a file as x.npy or @bf16:x.npy");
+    return false;
+}
+
+static bool ends_with(Str text, const char *suffix) {
+    size_t len = strlen(suffix);
+    return text.len >= len && memcmp(text.ptr + text.len - len, suffix, len) == 0;
+}
+
+static bool read_value(Reader *r) {
+    if (generate_is_generator(r->text)) {
+        r->arg->is_array = true;
+        return generate_array(r->ctx, r->file, 0, r->text, r->stream, &r->arg->array);
+    }
+    if (r->text.len && r->text.ptr[0] == '@')
+        return read_file(r, (Str){r->text.ptr + 1, r->text.len - 1});
+    if (ends_with(r->text, ".npy"))
+        return read_file(r, r->text);
+    return read_scalar(r);
+}
+
+bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args) {
+    for (size_t i = 0; i < texts->len; i++) {
+        NamedText named;
+        if (!cli_split_named(texts->data[i], "--arg", &named))
+            return false;
+        if (run_find_arg(args, named.name))
+            return ctx_diag(ctx, (Span){0}, run_argument_twice, STR_ARG(named.name));
+        RunArg arg = {.name = named.name};
+        Reader reader = {.ctx = ctx, .stream = (uint32_t)i, .arg = &arg};
+        Str label = str_from(str_format(&ctx->arena, "<argument %.*s>", STR_ARG(named.name)));
+        reader.file = source_add(&ctx->sources, label, named.text);
+        reader.text = source_get(&ctx->sources, reader.file)->text;
+        if (!read_value(&reader))
+            return false;
+        vec_push(&ctx->arena, args, arg);
+    }
+    return true;
+}
+
+RunArg *run_find_arg(const RunArgs *args, Str name) {
+    for (size_t i = 0; i < args->len; i++)
+        if (str_eq(args->data[i].name, name))
+            return &args->data[i];
+    return NULL;
+}
+
+/* Arrays are aligned to more than 16 bytes wherever they are put. */
+static Str type_of(Ctx *ctx, const RunArg *arg) {
+    Elem elem = arg->is_array ? arg->array.elem : arg->elem;
+    const char *text = elem_info[elem].text;
+    if (arg->is_array)
+        return str_from(str_format(&ctx->arena, "*%s:16", text));
+    if (elem_is_float(elem) || elem == ELEM_I1)
+        return str_from(text);
+    const char *special = arg->integer == 1 ? ":1" : arg->integer % 16 == 0 ? ":16" : "";
+    return str_from(str_format(&ctx->arena, "%s%s", text, special));
+}
+
+const NamedText *run_types(Ctx *ctx, const RunArgs *args) {
+    NamedText *types = ARENA_ARRAY(&ctx->arena, NamedText, args->len + 1);
+    for (size_t i = 0; i < args->len; i++)
+        types[i] = (NamedText){args->data[i].name, type_of(ctx, &args->data[i])};
+    return types;
+}
+
+const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel,
+                               uint32_t *count) {
+    GridName *names = ARENA_ARRAY(&ctx->arena, GridName, args->len + kernel->define_count + 1);
+    *count = 0;
+    for (size_t i = 0; i < args->len; i++) {
+        const RunArg *arg = &args->data[i];
+        if (!arg->is_array && elem_is_int(arg->elem))
+            names[(*count)++] = (GridName){arg->name, arg->integer};
+    }
+    for (uint32_t i = 0; i < kernel->define_count; i++) {
+        int64_t value;
+        bool is_unsigned;
+        const char *text = str_dup(&ctx->arena, kernel->defines[i].text);
+        if (parse_integer(text, &value, &is_unsigned) && !is_unsigned)
+            names[(*count)++] = (GridName){kernel->defines[i].name, value};
+    }
+    return names;
+}
+
+bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
+                    uint32_t *count) {
+    *ordered = ARENA_ARRAY(&ctx->arena, RunArg *, compiled->param_count + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < compiled->param_count; i++) {
+        const KernelParam *param = &compiled->params[i];
+        if (param->is_constexpr)
+            continue;
+        RunArg *arg = run_find_arg(args, param->name);
+        if (!arg) {
+            ctx_diag(ctx, (Span){0}, run_argument_missing, STR_ARG(param->name),
+                     STR_ARG(param->text));
+            diag_hint(&ctx->diags, "add -a %.*s=...", STR_ARG(param->name));
+            return false;
+        }
+        (*ordered)[(*count)++] = arg;
+    }
+    return true;
+}

@@ -1,0 +1,155 @@
+/* `tilec run` on the CPU's interpreter and on a GPU. */
+#include "cli/run.h"
+#include "ir/interp.h"
+
+#include <stdlib.h>
+
+bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
+                const uint32_t grid[3], uint64_t max_steps, RunTimes *times) {
+    InterpArray *arrays = ARENA_ARRAY(&ctx->arena, InterpArray, count + 1);
+    InterpArg *values = ARENA_ARRAY(&ctx->arena, InterpArg, count + 1);
+    uint32_t array_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const RunArg *arg = args[i];
+        if (arg->is_array) {
+            values[i] = (InterpArg){.is_array = true, .array = array_count};
+            arrays[array_count++] = (InterpArray){
+                .name = arg->name, .data = arg->array.data, .bytes = arg->array.bytes};
+        } else {
+            values[i] = (InterpArg){.i = arg->integer, .f = arg->number};
+        }
+    }
+    StrBuf output = strbuf(&ctx->arena);
+    InterpOptions options = {
+        .grid = {grid[0], grid[1], grid[2]}, .max_steps = max_steps, .output = &output};
+    double start = clock_ms();
+    bool ok = interp_run(compiled->func, values, arrays, array_count, &options);
+    *times = (RunTimes){1, clock_ms() - start, clock_ms() - start};
+    cli_write(strbuf_str(&output));
+    return ok;
+}
+
+/* A scalar's bits as the kernel takes them: the low bytes of 8. */
+static uint64_t scalar_bits(const RunArg *arg) {
+    if (elem_is_float(arg->elem))
+        return float_to_bits(elem_info[arg->elem].ir, arg->number);
+    return (uint64_t)arg->integer;
+}
+
+/* One run: what was made on the device, undone in the end. */
+typedef struct DeviceRun {
+    Ctx *ctx;
+    const Device *device;
+    RunArg **args;
+    uint32_t count;
+    Executable executable;
+    void **params;
+    uint64_t *scalars;
+} DeviceRun;
+
+static bool copy_in(DeviceRun *run) {
+    const Driver *driver = run->device->driver;
+    for (uint32_t i = 0; i < run->count; i++) {
+        RunArg *arg = run->args[i];
+        run->params[i] = &run->scalars[i];
+        if (!arg->is_array) {
+            run->scalars[i] = scalar_bits(arg);
+            continue;
+        }
+        if (!arg->device) {
+            if (!device_allocate(run->device, &run->ctx->diags, arg->array.bytes, &arg->device))
+                return false;
+            if (arg->array.bytes &&
+                !DRIVER_TRY(driver, &run->ctx->diags, copy_to_device, arg->device, arg->array.data,
+                            arg->array.bytes, NULL))
+                return false;
+        }
+        run->scalars[i] = arg->device;
+    }
+    return true;
+}
+
+static bool launch(DeviceRun *run, const uint32_t grid[3]) {
+    return driver_check(run->device->driver, &run->ctx->diags, DRIVER_launch,
+                        executable_launch(&run->executable, grid, NULL, run->params));
+}
+
+static bool copy_out(DeviceRun *run) {
+    const Driver *driver = run->device->driver;
+    for (uint32_t i = 0; i < run->count; i++) {
+        RunArg *arg = run->args[i];
+        if (arg->is_array && arg->array.bytes &&
+            !DRIVER_TRY(driver, &run->ctx->diags, copy_from_device, arg->array.data, arg->device,
+                        arg->array.bytes, NULL))
+            return false;
+    }
+    return DRIVER_TRY(driver, &run->ctx->diags, stream_wait, NULL);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Each launch between two events of its own. */
+static bool time_launches(DeviceRun *run, const uint32_t grid[3], uint32_t repeat,
+                          RunTimes *times) {
+    const Driver *driver = run->device->driver;
+    Diags *diags = &run->ctx->diags;
+    double *samples = ARENA_ARRAY(&run->ctx->arena, double, repeat);
+    CUevent begin, end;
+    if (!DRIVER_TRY(driver, diags, event_create, &begin, CUDA_EVENT_DEFAULT))
+        return false;
+    bool ok = DRIVER_TRY(driver, diags, event_create, &end, CUDA_EVENT_DEFAULT);
+    if (!ok) {
+        driver->event_destroy(begin);
+        return false;
+    }
+    for (uint32_t i = 0; ok && i < repeat; i++) {
+        float ms = 0;
+        ok = DRIVER_TRY(driver, diags, event_record, begin, NULL) && launch(run, grid) &&
+             DRIVER_TRY(driver, diags, event_record, end, NULL) &&
+             DRIVER_TRY(driver, diags, event_wait, end) &&
+             DRIVER_TRY(driver, diags, event_elapsed, &ms, begin, end);
+        samples[i] = ms;
+    }
+    driver->event_destroy(end);
+    driver->event_destroy(begin);
+    qsort(samples, repeat, sizeof *samples, by_value);
+    *times = (RunTimes){repeat, samples[repeat / 2], samples[0]};
+    return ok;
+}
+
+static bool run_loaded(DeviceRun *run, const uint32_t grid[3], uint32_t repeat, RunTimes *times) {
+    const Driver *driver = run->device->driver;
+    bool ok = copy_in(run) && launch(run, grid) &&
+              DRIVER_TRY(driver, &run->ctx->diags, context_wait) && copy_out(run) &&
+              (!repeat || time_launches(run, grid, repeat, times));
+    for (uint32_t i = 0; i < run->count; i++) {
+        if (run->args[i]->device)
+            driver->memory_free(run->args[i]->device);
+        run->args[i]->device = 0;
+    }
+    return ok;
+}
+
+bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, RunArg **args,
+                   uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times) {
+    DeviceRun run = {.ctx = ctx, .device = device, .args = args, .count = count};
+    run.params = ARENA_ARRAY(&ctx->arena, void *, count + 1);
+    run.scalars = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
+    Str cubin = compiled->outputs[OUTPUT_cubin];
+    Str image = cubin.len ? cubin : compiled->outputs[OUTPUT_ptx];
+    bool pushed;
+    *times = (RunTimes){0};
+    if (!driver_check(device->driver, &ctx->diags, DRIVER_context_push,
+                      device_enter(device, &pushed)))
+        return false;
+    bool ok = executable_load(&run.executable, &ctx->diags, device, image, &compiled->meta, count);
+    if (ok) {
+        ok = run_loaded(&run, grid, repeat, times);
+        executable_unload(&run.executable);
+    }
+    device_leave(device, pushed);
+    return ok;
+}
