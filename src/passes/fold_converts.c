@@ -193,9 +193,15 @@ static bool carry_converted(Op *loop, uint32_t i) {
     after.span = loop->span;
     uint32_t init = FOR_FIXED_OPERANDS + i;
     op_set_operand(loop, init, build_convert_layout(&before, op_in(loop, init), type));
-    while (arg->uses)
-        rewrite_replace(arg->uses->user, arg);
     arg->type = type;
+    /* All uses are conversions to one type: the second and further ones become that of the first.
+     */
+    Op *convert = arg->uses->user;
+    while (arg->uses->next) {
+        Op *other = arg->uses->user == convert ? arg->uses->next->user : arg->uses->user;
+        rewrite_replace(other, op_out(convert));
+    }
+    rewrite_replace(convert, arg);
     op_set_operand(end, i, op_in(back, 0));
     remove_dead(back);
     bool used = !value_unused(result);
