@@ -29,6 +29,7 @@ bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
     bool full = severity == SEV_ERROR && diag_full(diags);
     diags->errors += severity == SEV_ERROR;
     diags->warnings += severity == SEV_WARNING;
+    diags->dropped = full;
     if (full)
         return false;
     StrBuf text = strbuf(diags->arena);
@@ -48,7 +49,7 @@ bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
 
 static void __attribute__((format(printf, 4, 0)))
 add_note(Diags *diags, Span span, bool is_hint, const char *format, va_list args) {
-    if (!diags->last)
+    if (!diags->last || diags->dropped)
         return;
     StrBuf text = strbuf(diags->arena);
     strbuf_vprintf(&text, format, args);

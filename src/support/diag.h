@@ -43,6 +43,7 @@ typedef struct Diags {
     Diagnostic *first, *last;
     unsigned errors, warnings;
     unsigned max_errors; /* errors kept; further ones are counted only. 0: 20 */
+    bool dropped;        /* the last error was only counted: its notes and hints are dropped too */
 } Diags;
 
 /* The name of an id as written in diags.def, for JSON and for tests. */

@@ -1,0 +1,261 @@
+/* Arenas, strings, sources and diagnostics: what every other part takes for granted. */
+#include "support/diag.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void test_arena_blocks(void **state) {
+    Arena arena = {0};
+    unsigned char *blocks[200];
+    for (size_t i = 0; i < 200; i++) {
+        size_t size = i * i;
+        blocks[i] = arena_alloc(&arena, size);
+        assert_non_null(blocks[i]);
+        assert_int_equal((uintptr_t)blocks[i] % 16, 0);
+        for (size_t b = 0; b < size; b++)
+            assert_int_equal(blocks[i][b], 0);
+        memset(blocks[i], (int)i, size);
+    }
+    for (size_t i = 0; i < 200; i++)
+        for (size_t b = 0; b < i * i; b++)
+            assert_int_equal(blocks[i][b], i);
+    char *grown = arena_grow(&arena, "abc", 3, 10);
+    assert_memory_equal(grown, "abc\0\0\0\0\0\0\0", 10);
+    arena_free(&arena);
+    assert_int_equal(arena.reserved, 0);
+    memset(arena_alloc(&arena, 100), 1, 100);
+    arena_free(&arena);
+}
+
+static void test_arena_marks(void **state) {
+    Arena arena = {0};
+    char *before = arena_alloc(&arena, 100);
+    memset(before, 7, 100);
+    ArenaMark mark = arena_mark(&arena);
+    size_t reserved = arena.reserved;
+    for (size_t i = 0; i < 100; i++)
+        memset(arena_alloc(&arena, 10000), 1, 10000);
+    arena_rewind(&arena, mark);
+    assert_int_equal(arena.reserved, reserved);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(before[i], 7);
+    /* Memory that is used again is zeroed again. */
+    unsigned char *again = arena_alloc(&arena, 64);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(again[i], 0);
+    arena_free(&arena);
+}
+
+static void allocate_to_the_limit(Arena *arena, volatile size_t *taken) {
+    for (;;) {
+        arena_alloc(arena, 1000);
+        *taken += 1000;
+    }
+}
+
+static void test_arena_limit(void **state) {
+    jmp_buf oom;
+    Arena arena = {.oom = &oom, .limit = 1 << 20};
+    volatile size_t taken = 0;
+    if (setjmp(oom) == 0)
+        allocate_to_the_limit(&arena, &taken);
+    assert_true(taken > 1 << 18);
+    assert_true(arena.reserved <= 1 << 20);
+    volatile bool jumped = false;
+    if (setjmp(oom) == 0)
+        arena_array(&arena, SIZE_MAX / 4, 8);
+    else
+        jumped = true;
+    assert_true(jumped);
+    arena_free(&arena);
+}
+
+static void test_strings(void **state) {
+    Arena arena = {0};
+    assert_true(str_eq(STR(""), (Str){NULL, 0}));
+    assert_true(str_is(STR("ab"), "ab"));
+    assert_false(str_is(STR("ab"), "abc"));
+    assert_string_equal(str_dup(&arena, (Str){"abcdef", 3}), "abc");
+    assert_string_equal(str_format(&arena, "%s-%05d", "x", 42), "x-00042");
+    StrBuf buf = strbuf(&arena);
+    assert_int_equal(strbuf_str(&buf).len, 0);
+    char want[3001];
+    for (size_t i = 0; i < 1000; i++) {
+        strbuf_printf(&buf, "%03zu", i);
+        snprintf(want + 3 * i, 4, "%03zu", i);
+    }
+    strbuf_puts(&buf, "");
+    assert_int_equal(buf.len, 3000);
+    assert_string_equal(buf.ptr, want);
+    arena_free(&arena);
+}
+
+static void test_json_strings(void **state) {
+    static const struct {
+        Str text;
+        const char *json;
+    } cases[] = {
+        {STR("abc"), "\"abc\""},
+        {STR(""), "\"\""},
+        {STR("a\"b\\c\n\t\0"), "\"a\\\"b\\\\c\\n\\u0009\\u0000\""},
+        {STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+        {STR("\xff"
+             "a\xc3"),
+         "\"\\ufffda\\ufffd\""},
+        {STR("\x7f\x1b"), "\"\\u007f\\u001b\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena arena = {0};
+        StrBuf buf = strbuf(&arena);
+        strbuf_json(&buf, cases[i].text);
+        assert_string_equal(buf.ptr, cases[i].json);
+        arena_free(&arena);
+    }
+}
+
+static void test_nearest(void **state) {
+    const Str names[] = {STR("program_id"), STR("num_programs"), STR("load"),
+                         STR("store"),      STR("maximum"),      STR("minimum")};
+    assert_int_equal(str_nearest(STR("progam_id"), names, 6), 0);
+    assert_int_equal(str_nearest(STR("laod"), names, 6), 2);
+    assert_int_equal(str_nearest(STR("stor"), names, 6), 3);
+    assert_int_equal(str_nearest(STR("maximun"), names, 6), 4);
+    assert_int_equal(str_nearest(STR("something_else"), names, 6), -1);
+    assert_int_equal(str_nearest(STR("x"), names, 0), -1);
+}
+
+static void test_sources(void **state) {
+    Arena arena = {0};
+    SourceMap map = {.arena = &arena};
+    uint32_t file = source_add(&map, STR("a.py"), STR("ab\n\ncd\r\nlast"));
+    uint32_t empty = source_add(&map, STR("b.py"), STR(""));
+    assert_int_equal(file, 1);
+    assert_int_equal(empty, 2);
+    assert_null(source_get(&map, 0));
+    assert_null(source_get(&map, 3));
+    const Source *source = source_get(&map, file);
+    static const struct {
+        uint32_t offset, line, column;
+    } places[] = {{0, 1, 1}, {1, 1, 2}, {2, 1, 3}, {3, 2, 1},
+                  {4, 3, 1}, {6, 3, 3}, {8, 4, 1}, {12, 4, 5}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        LineColumn at = source_locate(source, places[i].offset);
+        assert_int_equal(at.line, places[i].line);
+        assert_int_equal(at.column, places[i].column);
+    }
+    static const char *const lines[] = {"", "ab", "", "cd", "last", ""};
+    for (uint32_t line = 0; line < 6; line++)
+        assert_true(str_is(source_line(source, line), lines[line]));
+    assert_int_equal(source_locate(source_get(&map, empty), 0).line, 1);
+    Span a = {1, 4, 6}, b = {1, 0, 2}, nowhere = {0, 0, 0}, other = {2, 0, 0};
+    assert_int_equal(span_join(a, b).lo, 0);
+    assert_int_equal(span_join(a, b).hi, 6);
+    assert_int_equal(span_join(a, nowhere).lo, 4);
+    assert_int_equal(span_join(nowhere, a).hi, 6);
+    assert_int_equal(span_join(a, other).file, 1);
+    arena_free(&arena);
+}
+
+typedef struct Fixture {
+    Arena arena;
+    SourceMap sources;
+    Diags diags;
+} Fixture;
+
+static void start(Fixture *f) {
+    *f = (Fixture){0};
+    f->sources.arena = &f->arena;
+    f->diags = (Diags){.arena = &f->arena, .sources = &f->sources};
+}
+
+static void test_diagnostics_as_text(void **state) {
+    Fixture f;
+    start(&f);
+    uint32_t file = source_add(&f.sources, STR("dir/k.py"), STR("x = 1\n\ty = \xc3\xa9 + z\n"));
+    Span z = {file, 16, 17}, y = {file, 7, 13};
+    assert_false(diag(&f.diags, z, parse_expected, "a name", "`z`"));
+    diag_note(&f.diags, y, "within %s", "this");
+    diag_hint(&f.diags, "write `%d`", 2);
+    Span nowhere = {0};
+    diag(&f.diags, nowhere, file_unreadable, "a.py", "no such file");
+    StrBuf out = strbuf(&f.arena);
+    diag_print_all(&f.diags, &out);
+    assert_string_equal(out.ptr, "dir/k.py:2:11: error: expected a name, found `z`\n"
+                                 "    2 | \ty = \xc3\xa9 + z\n"
+                                 "      | \t        ^\n"
+                                 "dir/k.py:2:2: note: within this\n"
+                                 "    2 | \ty = \xc3\xa9 + z\n"
+                                 "      | \t^~~~~\n"
+                                 "      = hint: write `2`\n"
+                                 "tilec: error: cannot read 'a.py': no such file\n");
+    arena_free(&f.arena);
+}
+
+static void test_diagnostics_as_json(void **state) {
+    Fixture f;
+    start(&f);
+    StrBuf out = strbuf(&f.arena);
+    diag_json(&f.diags, &out);
+    assert_string_equal(out.ptr, "[]");
+    uint32_t file = source_add(&f.sources, STR("k \"1\".py"), STR("ab\ncd"));
+    diag(&f.diags, ((Span){file, 1, 4}), parse_expected, "a \"name\"", "x");
+    diag_hint(&f.diags, "h");
+    diag(&f.diags, ((Span){0}), lex_nul_byte);
+    out = strbuf(&f.arena);
+    diag_json(&f.diags, &out);
+    assert_string_equal(out.ptr,
+                        "[{\"severity\": \"error\", \"id\": \"parse_expected\", \"message\": "
+                        "\"expected a \\\"name\\\", found x\", \"file\": \"k \\\"1\\\".py\", "
+                        "\"line\": 1, \"column\": 2, "
+                        "\"end_line\": 2, \"end_column\": 2, \"notes\": [{\"kind\": \"hint\", "
+                        "\"message\": \"h\"}]}, "
+                        "{\"severity\": \"error\", \"id\": \"lex_nul_byte\", \"message\": \"NUL "
+                        "byte in the source\", "
+                        "\"notes\": []}]");
+    arena_free(&f.arena);
+}
+
+static void test_diagnostics_limit(void **state) {
+    Fixture f;
+    start(&f);
+    Span nowhere = {0};
+    for (int i = 0; i < 25; i++) {
+        assert_int_equal(diag_full(&f.diags), i >= 20);
+        diag(&f.diags, nowhere, lex_nul_byte);
+        if (i >= 20)
+            diag_hint(&f.diags, "of a message that is not kept");
+    }
+    assert_null(f.diags.last->notes);
+    assert_int_equal(f.diags.errors, 25);
+    unsigned kept = 0;
+    for (const Diagnostic *d = f.diags.first; d; d = d->next)
+        kept++;
+    assert_int_equal(kept, 20);
+    StrBuf out = strbuf(&f.arena);
+    diag_print_all(&f.diags, &out);
+    assert_non_null(strstr(out.ptr, "tilec: 25 errors, the first 20 shown\n"));
+    for (int id = 0; id < DIAG_COUNT; id++)
+        assert_true(strlen(diag_name((DiagId)id)) > 0);
+    arena_free(&f.arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arena_blocks),
+        cmocka_unit_test(test_arena_marks),
+        cmocka_unit_test(test_arena_limit),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_diagnostics_as_text),
+        cmocka_unit_test(test_diagnostics_as_json),
+        cmocka_unit_test(test_diagnostics_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
