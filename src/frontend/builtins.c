@@ -184,3 +184,7 @@ bool call_enum(Call *call, int param, AttrKind kind, const char *prefix, int64_t
     elab_hint(call->e, "one of %s", all.ptr ? all.ptr : "");
     return false;
 }
+
+Val builtin_not_covered(Call *call) {
+    return elab_fail(call->e, call->span, elab_not_covered, call->builtin->name);
+}

@@ -19,7 +19,7 @@ BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max,
     builtin_umulhi;
 BuiltinHandler builtin_reduce, builtin_scan, builtin_dot;
 BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_device_print,
-    builtin_device_assert;
+    builtin_device_assert, builtin_not_covered;
 
 /* The row's number, for handlers that serve several. */
 static inline BuiltinId call_id(const Call *call) {

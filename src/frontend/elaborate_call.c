@@ -1,5 +1,5 @@
 /* Calls: arguments, builtins, and jit functions, which are inlined. */
-#include "frontend/elaborate.h"
+#include "frontend/builtins.h"
 
 typedef struct ArgList {
     Arg *data;
@@ -181,6 +181,8 @@ static Val call_builtin(Elab *e, Span span, const Builtin *builtin, const Arg *a
         elab_fail(e, span, elab_misplaced, builtin->name);
         return val_error();
     }
+    if (builtin->handler == builtin_not_covered)
+        return builtin->handler(&call);
     if (!bind_builtin(&call, args, count))
         return val_error();
     if (!(builtin->flags & BUILTIN_STATIC) && elab_no_builder(e, span, builtin->name))

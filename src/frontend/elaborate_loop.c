@@ -91,7 +91,9 @@ static bool find_forced(Elab *e, Loop *loop) {
         if (!names_has(&loop->assigned, var->name) || names_has(&loop->targets, var->name) ||
             val_flatten(var->val, NULL, 0) || !after || val_equal(*after, var->val))
             continue;
-        if (val_is_number(var->val) && !names_has(&loop->forced, var->name)) {
+        if (names_has(&loop->forced, var->name))
+            continue;
+        if (val_is_number(var->val)) {
             vec_push(e->arena, &loop->forced, var->name);
             again = true;
         } else if (var->val.kind != VAL_UNDEFINED && var->val.kind != VAL_ERROR) {

@@ -3,7 +3,7 @@
  * Definitions of a file are evaluated when first used, at compile time and with Python's meaning.
  * Imports of other files are looked for next to the importing file, in the package it lies in, then
  * in the search paths; `triton` and its submodules are known by their dotted names. */
-#include "frontend/elaborate.h"
+#include "frontend/builtins.h"
 #include "support/file.h"
 
 #include <math.h>
@@ -360,7 +360,9 @@ bool elab_module_has(Elab *e, Val module, Str name) {
         return unit_lookup(e, module.module.unit, name, &v);
     if (!module_known(module.module.path, &contents))
         return false;
-    return builtin_find(name, contents) || ((contents & IN_TL) && dtype_named(name, &v));
+    const Builtin *row = builtin_find(name, contents);
+    return (row && row->handler != builtin_not_covered) ||
+           ((contents & IN_TL) && dtype_named(name, &v));
 }
 
 Val elab_std(Elab *e, Str name) {

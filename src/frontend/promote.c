@@ -391,7 +391,7 @@ Val elab_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
     default:
         fail_operands(e, span, ast_operator_text[op], a, b);
         if (op == ASTOP_pow)
-            elab_hint(e, "run-time powers: x * x, tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
+            elab_hint(e, "run-time powers: x * x, or tl.exp2(y * tl.log2(x)) for x > 0");
         if (op == ASTOP_matmul)
             elab_hint(e, "write tl.dot(a, b)");
         return val_error();
