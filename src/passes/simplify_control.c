@@ -144,6 +144,39 @@ static bool replace_joined(Op *op, uint32_t i) {
     return true;
 }
 
+enum { MAX_SPECULATED = 8 };
+
+/* Few cheap scalar ops that may run whichever way is taken. LLVM may assume that a division is
+ * defined. */
+static bool can_speculate(const Block *region) {
+    int count = 0;
+    for (const Op *op = region->first; op != region->last; op = op->next) {
+        bool divides = op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
+                       op->code == OP_remui;
+        if (!op_is_pure(op) || !op_has(op, CHEAP) || divides || op->out[0].type->rank ||
+            ++count > MAX_SPECULATED)
+            return false;
+    }
+    return true;
+}
+
+/* if (c) x else y, for scalars: both are computed and one is chosen, without a branch. */
+static bool replace_by_selects(Op *op) {
+    bool scalars = op->nout > 0;
+    for (uint32_t i = 0; i < op->nout; i++)
+        scalars &= op->out[i].type->rank == 0;
+    if (!scalars || !can_speculate(op->regions[0]) || !can_speculate(op->regions[1]))
+        return false;
+    for (uint32_t r = 0; r < 2; r++)
+        inline_region(op->regions[r], op);
+    Builder b = builder_before(op);
+    Value **chosen = ARENA_ARRAY(&b.ctx->arena, Value *, op->nout);
+    for (uint32_t i = 0; i < op->nout; i++)
+        chosen[i] = build_select(&b, op_in(op, 0), op_in(op->regions[0]->last, i),
+                                 op_in(op->regions[1]->last, i));
+    return rewrite_replace_all(op, chosen);
+}
+
 bool simplify_if(Op *op) {
     for (int taken = 0; taken < 2; taken++) {
         if (!value_is_int(op_in(op, 0), taken))
@@ -155,5 +188,5 @@ bool simplify_if(Op *op) {
     bool changed = false;
     for (uint32_t i = 0; i < op->nout; i++)
         changed |= replace_joined(op, i);
-    return changed;
+    return changed || replace_by_selects(op);
 }
