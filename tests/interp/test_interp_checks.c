@@ -485,6 +485,27 @@ static void test_prints(void **state) {
     text_end(&t);
 }
 
+/* Printing fills the context's arena up to its limit: the run's own memory is released on the way
+ * out, which the leak checker sees. */
+static void test_running_out_of_memory(void **state) {
+    TextRun t = text_begin("func @k(%n: i32) {\n"
+                           "  %i = range {start = 0} : tile<4096xi32>\n"
+                           "  print %i {prefix = \"a long prefix that fills the memory soon\"}\n"
+                           "  return\n"
+                           "}\n");
+    text_int(&t, 0);
+    t.options.grid[0] = 1000;
+    t.ctx->arena.oom = &t.ctx->oom;
+    t.ctx->arena.limit = t.ctx->arena.reserved + (1 << 20);
+    Ctx *volatile ctx = t.ctx;
+    if (setjmp(ctx->oom) == 0) {
+        text_run(&t);
+        fail_msg("the run should have run out of memory");
+    }
+    assert_ptr_equal(ctx->arena.oom, &ctx->oom);
+    ctx_destroy(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_masked_lanes_touch_nothing),
@@ -511,6 +532,7 @@ int main(void) {
         cmocka_unit_test(test_endless_loops_end),
         cmocka_unit_test(test_steps_of_zero),
         cmocka_unit_test(test_prints),
+        cmocka_unit_test(test_running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
