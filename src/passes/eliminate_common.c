@@ -25,9 +25,9 @@ typedef struct Common {
     bool changed;
 } Common;
 
-/* Pairs of values of two regions that stand for each other. */
+/* Two ops whose regions are compared. */
 typedef struct Pairing {
-    const Op *a, *b; /* the ops whose regions are compared */
+    const Op *a, *b;
 } Pairing;
 
 static uint64_t mix(uint64_t hash, uint64_t value) {

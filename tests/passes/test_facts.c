@@ -136,6 +136,19 @@ static Value *elementwise(Made *m, Value *a, Value *c, Value *small) {
     }
 }
 
+/* A pointer of the pool or the parameter, in the shape of `type`. Never accessed, so it may point
+ * anywhere. */
+static Value *pick_pointer(Made *m, const Type *type) {
+    const Type *wanted = type_with_element(m->ctx, type, TYPE_POINTER, DT_I64);
+    for (uint32_t tries = 0; tries < 8; tries++) {
+        Value *value = m->pool[below(m, m->count)];
+        if (value->type == wanted)
+            return value;
+    }
+    Value *out = &m->func->body->args[0];
+    return type->rank ? build_splat(&m->b, out, wanted) : out;
+}
+
 /* for i in [0, n) by 16 or the like, carrying a value that is added to. */
 static void step_loop(Made *m, const Type *type) {
     const Type *index = type_scalar(m->ctx, m->dtype);
@@ -180,6 +193,9 @@ static void step(Made *m) {
     case 5:
         step_loop(m, type);
         return;
+    case 6:
+        add(m, build_addptr(&m->b, pick_pointer(m, type), a));
+        return;
     default:
         add(m, elementwise(m, a, c, positive(m, type)));
     }
@@ -192,6 +208,9 @@ static void store_pool(Made *m) {
     for (uint32_t i = 0; i < m->count; i++) {
         Value *value = m->pool[i];
         const Type *flat = type_get(m->ctx, TYPE_NUMBER, DT_I32, 1, (int64_t[]){NUMEL}, NULL);
+        if (type_is_pointer(value->type))
+            value = build_ptrtoint(&m->b, value,
+                                   type_with_element(m->ctx, value->type, TYPE_NUMBER, DT_I64));
         if (value->type->rank == 0)
             value = build_splat(&m->b, value, type_with_dtype(m->ctx, flat, value->type->dtype));
         else
@@ -232,10 +251,11 @@ static void refute(const Claim *claim, const char *what, int dim) {
 /* One line of elements along `dim`, `stride` apart. */
 static void check_line(const Claim *claim, int dim, int64_t start, int64_t size, int64_t stride) {
     const ValueFacts *f = claim->facts;
+    int64_t unit = type_is_pointer(claim->value->type) ? 8 : 1; /* bytes of an element */
     for (int64_t i = 0; i < size; i++) {
         int64_t value = claim->at[start + i * stride];
         int64_t run = i % f->contiguous[dim], same = i % f->constant[dim];
-        if (!claim->wraps && value != claim->at[start + (i - run) * stride] + run)
+        if (!claim->wraps && value != claim->at[start + (i - run) * stride] + run * unit)
             refute(claim, "contiguous", dim);
         if (value != claim->at[start + (i - same) * stride])
             refute(claim, "constant", dim);
@@ -267,7 +287,7 @@ static void check_claim(const Claim *claim) {
 /* 64 bits wrap too once an unsigned op met a negative number. */
 static bool is_large(const int64_t *values, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (values[i] > INT64_C(1) << 48 || values[i] < -(INT64_C(1) << 48))
+        if (values[i] > INT64_C(1) << 56 || values[i] < -(INT64_C(1) << 56))
             return true;
     return false;
 }
