@@ -9,25 +9,29 @@
 #include "support/source.h"
 
 /* EXPR_KIND(name): Python's names in lower case where it has one. */
+/* clang-format off */
 #define AST_EXPR_KINDS(X)                                                                          \
-    X(name)                                                                                        \
-    X(int) X(float) X(string) X(bool) X(none) X(ellipsis) X(tuple) X(list) X(unary) X(binary)      \
-        X(boolop) X(compare) X(ternary) X(call) X(subscript) X(slice) X(attribute) X(lambda)       \
-            X(fstring) X(starred) X(walrus) X(dict) X(set) X(comprehension) X(formatted)           \
-                X(unsupported)
+    X(name) X(int) X(float) X(string) X(bool) X(none) X(ellipsis) X(tuple) X(list) X(unary)        \
+    X(binary) X(boolop) X(compare) X(ternary) X(call) X(subscript) X(slice) X(attribute)           \
+    X(lambda) X(fstring) X(starred) X(walrus) X(dict) X(set) X(comprehension) X(formatted)         \
+    X(unsupported)
+/* clang-format on */
 
+/* clang-format off */
 #define AST_STMT_KINDS(X)                                                                          \
     X(expr) X(assign) X(augassign) X(annassign) X(if) X(for) X(while) X(return) X(pass)            \
     X(break) X(continue) X(assert) X(raise) X(with) X(import) X(def) X(unsupported)
+/* clang-format on */
 
 /* AST_OPERATORS(name, text): binary, unary, boolean and comparison operators. */
+/* clang-format off */
 #define AST_OPERATORS(X)                                                                           \
-    X(add, "+")                                                                                    \
-    X(sub, "-") X(mul, "*") X(div, "/") X(floordiv, "//") X(mod, "%") X(pow, "**") X(matmul, "@")  \
-        X(lshift, "<<") X(rshift, ">>") X(bitand, "&") X(bitor, "|") X(bitxor, "^") X(neg, "-")    \
-            X(pos, "+") X(invert, "~") X(not, "not") X(and, "and") X(or, "or") X(eq, "==")         \
-                X(ne, "!=") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(is, "is")              \
-                    X(isnot, "is not") X(in, "in") X(notin, "not in")
+    X(add, "+") X(sub, "-") X(mul, "*") X(div, "/") X(floordiv, "//") X(mod, "%") X(pow, "**")     \
+    X(matmul, "@") X(lshift, "<<") X(rshift, ">>") X(bitand, "&") X(bitor, "|") X(bitxor, "^")     \
+    X(neg, "-") X(pos, "+") X(invert, "~") X(not, "not") X(and, "and") X(or, "or") X(eq, "==")     \
+    X(ne, "!=") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(is, "is") X(isnot, "is not")       \
+    X(in, "in") X(notin, "not in")
+/* clang-format on */
 
 /* AST_CONSTRUCTS(id, text, remedy): Python that parses but that no kernel can execute. The parser
  * keeps the place (STMT_unsupported, EXPR_unsupported, or the node kind itself) so that code in a
