@@ -210,8 +210,10 @@ static bool parse_type(Spec *s) {
         s->array.elem = type.elem;
         return true;
     }
-    s->at = lo;
-    syntax_error(s, "an element type such as fp32");
+    if (!word.len)
+        return syntax_error(s, "an element type such as fp32");
+    ctx_diag(s->ctx, span_from(s, lo), generate_syntax,
+             str_format(&s->ctx->arena, "'%.*s'", STR_ARG(word)), "an element type such as fp32");
     Str spellings[64];
     uint32_t count = scalar_spellings(spellings, 64);
     int near = str_nearest(word, spellings, count);
