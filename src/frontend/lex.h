@@ -12,36 +12,37 @@
 #include "support/diag.h"
 
 /* LEX_KEYWORDS(name) */
+/* clang-format off */
 #define LEX_KEYWORDS(X)                                                                            \
     X(False) X(None) X(True) X(and) X(as) X(assert) X(async) X(await) X(break) X(class)            \
     X(continue) X(def) X(del) X(elif) X(else) X(except) X(finally) X(for) X(from) X(global)        \
     X(if) X(import) X(in) X(is) X(lambda) X(nonlocal) X(not) X(or) X(pass) X(raise) X(return)      \
     X(try) X(while) X(with) X(yield)
+/* clang-format on */
 
 /* LEX_OPERATORS(name, text) */
+/* clang-format off */
 #define LEX_OPERATORS(X)                                                                           \
-    X(lparen, "(")                                                                                 \
-    X(rparen, ")") X(lbracket, "[") X(rbracket, "]") X(lbrace, "{") X(rbrace, "}") X(comma, ",")   \
-        X(colon, ":") X(dot, ".") X(semicolon, ";") X(at, "@") X(assign, "=") X(arrow, "->")       \
-            X(walrus, ":=") X(ellipsis, "...") X(plus, "+") X(minus, "-") X(star, "*")             \
-                X(slash, "/") X(slashslash, "//") X(percent, "%") X(starstar, "**")                \
-                    X(lshift, "<<") X(rshift, ">>") X(amp, "&") X(pipe, "|") X(caret, "^")         \
-                        X(tilde, "~") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(eqeq, "==")  \
-                            X(ne, "!=") X(plus_assign, "+=") X(minus_assign, "-=")                 \
-                                X(star_assign, "*=") X(slash_assign, "/=")                         \
-                                    X(slashslash_assign, "//=") X(percent_assign, "%=")            \
-                                        X(at_assign, "@=") X(amp_assign, "&=")                     \
-                                            X(pipe_assign, "|=") X(caret_assign, "^=")             \
-                                                X(lshift_assign, "<<=") X(rshift_assign, ">>=")    \
-                                                    X(starstar_assign, "**=")
+    X(lparen, "(") X(rparen, ")") X(lbracket, "[") X(rbracket, "]") X(lbrace, "{") X(rbrace, "}")  \
+    X(comma, ",") X(colon, ":") X(dot, ".") X(semicolon, ";") X(at, "@") X(assign, "=")            \
+    X(arrow, "->") X(walrus, ":=") X(ellipsis, "...")                                              \
+    X(plus, "+") X(minus, "-") X(star, "*") X(slash, "/") X(slashslash, "//") X(percent, "%")      \
+    X(starstar, "**") X(lshift, "<<") X(rshift, ">>") X(amp, "&") X(pipe, "|") X(caret, "^")       \
+    X(tilde, "~") X(lt, "<") X(le, "<=") X(gt, ">") X(ge, ">=") X(eqeq, "==") X(ne, "!=")          \
+    X(plus_assign, "+=") X(minus_assign, "-=") X(star_assign, "*=") X(slash_assign, "/=")          \
+    X(slashslash_assign, "//=") X(percent_assign, "%=") X(at_assign, "@=")                         \
+    X(amp_assign, "&=") X(pipe_assign, "|=") X(caret_assign, "^=") X(lshift_assign, "<<=")         \
+    X(rshift_assign, ">>=") X(starstar_assign, "**=")
+/* clang-format on */
 
 /* LEX_ERRORS(name): mistakes in tokens; lex_report gives each its message. */
+/* clang-format off */
 #define LEX_ERRORS(X)                                                                              \
-    X(nul_byte)                                                                                    \
-    X(invalid_utf8) X(unexpected_character) X(exclamation) X(unterminated_string)                  \
-        X(unterminated_triple) X(unterminated_fstring) X(fstring_nesting) X(leading_zeros)         \
-            X(imaginary) X(bad_number) X(stray_backslash) X(end_after_backslash)                   \
-                X(inconsistent_dedent) X(mixed_tabs) X(unclosed_bracket)
+    X(nul_byte) X(invalid_utf8) X(unexpected_character) X(exclamation) X(unterminated_string)      \
+    X(unterminated_triple) X(unterminated_fstring) X(fstring_nesting) X(leading_zeros)             \
+    X(imaginary) X(bad_number) X(stray_backslash) X(end_after_backslash) X(inconsistent_dedent)    \
+    X(mixed_tabs) X(unclosed_bracket)
+/* clang-format on */
 
 typedef enum TokenKind {
     TOK_end, /* of the source, or of a field of an f-string */

@@ -6,14 +6,21 @@
 
 /* Parses the source numbered `file` of `diags->sources`. Nodes are allocated in `diags->arena`.
  *
- * Functions decorated with a jit decorator (or constexpr_function) are parsed whole and their errors
- * reported. All other top-level code is host code: plain functions, classes, `if` blocks and
- * anything that does not parse are passed over by indentation without a message, except that simple
- * `NAME = expr`, `NAME: annotation = expr` and imports are kept when they parse, since kernels refer to
- * them. Never NULL; check `diags->errors` for success. */
+ * Functions decorated with a jit decorator (or constexpr_function) are parsed whole and their
+ * errors reported. All other top-level code is host code: classes, loops and anything that does not
+ * parse are passed over by indentation without a message, except that
+ * - simple `NAME = expr`, `NAME: annotation = expr` and imports are kept when they parse, since
+ *   kernels refer to them;
+ * - of plain functions the header is kept: a FuncDef without body that is neither jit nor
+ * constexpr;
+ * - `if` and `try` are looked into. Of the definitions of one name in the branches of one statement
+ *   one is kept (docs/language.md says which), so `body` holds no alternatives; a later statement
+ *   may still define a name again, and then wins as in Python;
+ * - a string or bracket that hides the rest of the file is an error.
+ * Never NULL; check `diags->errors` for success. */
 AstFile *parse_file(Diags *diags, uint32_t file);
 
-/* A single expression, the whole text of source `file`: `-D` values, grid expressions. NULL after an
- * error was reported. */
+/* A single expression, the whole text of source `file`: `-D` values, grid expressions. NULL after
+ * an error was reported. */
 Expr *parse_expression(Diags *diags, uint32_t file);
 #endif
