@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs the build into an empty folder, then builds and runs a C and a C++ program against it: by CMake's package,
+# and the C one by pkg-config after the tree was moved.
+#   run.sh BUILD_FOLDER WORK_FOLDER C_COMPILER CXX_COMPILER
+set -euo pipefail
+build=$1 work=$2 cc=$3 cxx=$4
+programs=$(cd "$(dirname "$0")" && pwd)
+rm -rf "$work"
+mkdir -p "$work/consumer"
+export TILEC_CACHE_DIR=none
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
+
+cp "$programs/consumer.cmake.in" "$work/consumer/CMakeLists.txt"
+cmake -S "$work/consumer" -B "$work/consumer/build" -DPROGRAMS="$programs" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/consumer.log"
+cmake --build "$work/consumer/build" >>"$work/consumer.log"
+"$work/consumer/build/program_c"
+"$work/consumer/build/program_cpp"
+
+mv "$work/prefix" "$work/moved"
+pc=$(dirname "$(find "$work/moved" -name tilec.pc)")
+flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec 2>/dev/null ||
+    PKG_CONFIG_PATH="$pc" pkg-config --cflags --libs tilec)
+# shellcheck disable=SC2086
+"$cc" -std=c11 -Wall -Wextra -Werror "$programs/program.c" -o "$work/by_pkg_config" $flags
+LD_LIBRARY_PATH=$(dirname "$pc") "$work/by_pkg_config"
+"$work/moved/bin/tilec" version | head -1
+
+# What the library shows is the API and nothing else.
+library=$(find "$work/moved" -name 'libtilec.so.*.*.*')
+others=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v -e '^tile_' -e '^TILEC_0' || true)
+[ -z "$others" ] || { echo "libtilec.so also exports: $others" >&2; exit 1; }
