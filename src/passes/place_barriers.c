@@ -8,7 +8,8 @@
  * them. Accesses that no barrier has ordered yet are pending; they flow forward through the
  * structured control flow and around loops to a fixed point. A barrier goes right before an access
  * that conflicts with a pending one. What is pending when a loop is entered and conflicts with an
- * access in it is ordered by a barrier before the loop, not by one in every iteration.
+ * access in it is ordered by a barrier before the loop, not by one in every iteration. Last, each
+ * barrier without which nothing conflicts is taken away again.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"
@@ -24,7 +25,10 @@ typedef VEC(Pending) PendingSet;
 
 typedef struct Placement {
     Arena *arena;
-    bool changed;
+    VEC(Op *) placed;
+    /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
+    const Op *judged;
+    bool conflict;
 } Placement;
 
 static bool overlap(const Pending *a, const Pending *b) {
@@ -84,7 +88,7 @@ static bool access_of(const Op *op, Pending *access) {
 static bool exposed(Placement *placement, Block *block, PendingSet *set) {
     block_for_each (op, block) {
         Pending access;
-        if (op_has(op, SYNC))
+        if (op_has(op, SYNC) && op != placement->judged)
             return false;
         if (access_of(op, &access))
             add(placement, set, access);
@@ -106,34 +110,38 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
 }
 
 static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
+    if (placement->judged) {
+        placement->conflict = true;
+        return;
+    }
     Builder builder = builder_before(op);
-    build_barrier(&builder);
+    vec_push(placement->arena, &placement->placed, build_barrier(&builder));
     pending->len = 0;
-    placement->changed = true;
 }
 
 static void place_in_block(Placement *placement, Block *block, PendingSet *pending);
 
-/* One way around the loop; leaves what is pending at its exit. */
-static PendingSet around(Placement *placement, Op *loop, const PendingSet *entry) {
-    PendingSet pending = copy_of(placement, entry);
-    place_in_block(placement, loop->regions[0], &pending);
-    if (loop->code == OP_while) {
-        PendingSet exit = copy_of(placement, &pending);
-        place_in_block(placement, loop->regions[1], &pending);
-        add_all(placement, &pending, &exit);
-    }
-    return pending;
+/* One way around the loop: what is pending where it starts again, and where it is left. */
+typedef struct Round {
+    PendingSet again, exit;
+} Round;
+
+static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) {
+    Round round = {.again = copy_of(placement, entry)};
+    place_in_block(placement, loop->regions[0], &round.again);
+    round.exit = copy_of(placement, &round.again);
+    if (loop->code == OP_while)
+        place_in_block(placement, loop->regions[1], &round.again);
+    return round;
 }
 
 /* First what one iteration leaves to the next, then what stands before the loop. */
 static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
     PendingSet carried = {0};
-    while (true) {
-        PendingSet out = around(placement, loop, &carried);
-        if (!add_all(placement, &carried, &out))
-            break;
-    }
+    Round round;
+    do
+        round = go_around(placement, loop, &carried);
+    while (add_all(placement, &carried, &round.again));
     PendingSet met = {0};
     bool passes = exposed(placement, loop->regions[0], &met);
     if (loop->code == OP_while && passes)
@@ -146,17 +154,17 @@ static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
     /* What did not conflict stays pending on the paths that meet no barrier. */
     PendingSet entry = copy_of(placement, pending);
     add_all(placement, &entry, &carried);
-    PendingSet out = around(placement, loop, &entry);
+    round = go_around(placement, loop, &entry);
     if (loop->code == OP_while)
         pending->len = 0; /* the condition has run at least once */
-    add_all(placement, pending, &out);
+    add_all(placement, pending, &round.exit);
 }
 
 static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
     block_for_each (op, block) {
         Pending access;
         if (op_has(op, SYNC)) {
-            pending->len = 0;
+            pending->len = op == placement->judged ? pending->len : 0;
         } else if (access_of(op, &access)) {
             if (conflicts(pending, &access))
                 barrier_before(placement, op, pending);
@@ -172,12 +180,26 @@ static void place_in_block(Placement *placement, Block *block, PendingSet *pendi
     }
 }
 
+/* One placed for what comes around a loop may make one that was placed before it superfluous. */
+static void remove_superfluous(Placement *placement, Func *func) {
+    vec_for_each (barrier, &placement->placed) {
+        PendingSet pending = {0};
+        placement->judged = *barrier;
+        placement->conflict = false;
+        place_in_block(placement, func->body, &pending);
+        if (!placement->conflict)
+            op_remove(*barrier);
+    }
+}
+
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
     Placement placement = {.arena = &ctx->scratch};
     PendingSet pending = {0};
     place_in_block(&placement, func->body, &pending);
+    remove_superfluous(&placement, func);
+    bool changed = placement.placed.len > 0;
     arena_rewind(&ctx->scratch, mark);
-    return placement.changed;
+    return changed;
 }
