@@ -10,10 +10,10 @@ typedef struct NamedText {
 } NamedText;
 
 typedef struct ElaborateRequest {
-    uint32_t file;      /* in ctx->sources */
-    Str kernel;         /* empty: the only kernel of the file, else an error listing them */
-    Str signature;      /* Triton's ahead-of-time form, by position; may be empty */
-    const NamedText *types;   /* by name; these win over the signature */
+    uint32_t file;          /* in ctx->sources */
+    Str kernel;             /* empty: the only kernel of the file, else an error listing them */
+    Str signature;          /* Triton's ahead-of-time form, by position; may be empty */
+    const NamedText *types; /* by name; these win over the signature */
     uint32_t type_count;
     const NamedText *defines; /* constexprs by name, Python literals; these win too */
     uint32_t define_count;
@@ -27,14 +27,14 @@ typedef struct ElaborateRequest {
 /* How a parameter of the source arrives at the kernel. */
 typedef struct KernelParam {
     Str name;
-    bool is_constexpr;   /* not passed at launch; `text` is its value as a Python literal */
-    bool equal_to_one;   /* specialised to 1; still passed */
-    Str text;            /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
-    int64_t divisible;   /* 1 or 16 */
+    bool is_constexpr; /* not passed at launch; `text` is its value as a Python literal */
+    bool equal_to_one; /* specialised to 1; still passed */
+    Str text;          /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
+    int64_t divisible; /* 1 or 16 */
 } KernelParam;
 
 typedef struct Elaborated {
-    Module *module;      /* verified; one function */
+    Module *module; /* verified; one function */
     Func *func;
     KernelParam *params; /* every parameter of the source, in order */
     uint32_t param_count;

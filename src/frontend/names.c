@@ -245,7 +245,7 @@ static bool binding_of(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *out
     }
 }
 
-/* The first definition counts: alternatives in the arms of `if` and `try` follow it. */
+/* The last definition counts; of alternatives in the arms of `if` and `try` the parser kept one. */
 static bool unit_lookup(Elab *e, Unit *unit, Str name, Val *out) {
     Val *known = vars_find(&unit->globals, name);
     if (known) {
@@ -256,7 +256,7 @@ static bool unit_lookup(Elab *e, Unit *unit, Str name, Val *out) {
      * found. */
     vars_set(e, &unit->globals, name, val_of(VAL_ABSENT));
     const StmtList *body = &unit->syntax->body;
-    for (uint32_t i = 0; i < body->count; i++) {
+    for (uint32_t i = body->count; i-- > 0;) {
         if (binding_of(e, unit, body->items[i], name, out)) {
             vars_set(e, &unit->globals, name, *out);
             return true;

@@ -43,7 +43,8 @@ static inline void run_begin(KernelRun *run, const char *source, const char *sig
     run->ctx->arena.oom = NULL; /* out of memory aborts the test */
     uint32_t file = source_add(&run->ctx->sources, STR("k.tile"), str_from(source));
     AstFile *syntax = parse_file(&run->ctx->diags, file);
-    ElaborateRequest request = {.file = file, .signature = str_from(signature), .debug = true};
+    ElaborateRequest request = {
+        .file = file, .kernel = STR("k"), .signature = str_from(signature), .debug = true};
     if (run->ctx->diags.errors || !frontend_elaborate(run->ctx, syntax, &request, &run->kernel))
         fail_msg("%s\n%s", source, run_messages(run));
 }
