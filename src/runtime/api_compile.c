@@ -70,6 +70,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .dump_folder = text_dup(arena, options->dump_folder),
         .line_info = !options->no_line_info,
         .ptxas = context->ptxas,
+        .cuda_library = context->cuda_library,
         .device = options->device ? &options->device->device : NULL,
         .cache = options->no_cache ? NULL : &context->cache,
         .target = choose_target(call, options),

@@ -196,7 +196,7 @@ static bool find_assembler(Compilation *c, Str *identity) {
     Diags quiet = {.arena = arena, .sources = &c->ctx->sources};
     if (c->request->device) {
         c->linker = c->request->device->driver;
-    } else if (driver_load(&c->driver, &quiet, NULL)) {
+    } else if (driver_load(&c->driver, &quiet, c->request->cuda_library)) {
         c->linker = &c->driver;
     } else {
         ctx_diag(c->ctx, (Span){0}, assembler_missing, quiet.first->text);
@@ -226,7 +226,7 @@ static bool assemble_with_driver(Compilation *c) {
     } else {
         Device device;
         driver_close(&c->driver);
-        ok = driver_open(&c->driver, &c->ctx->diags, NULL) &&
+        ok = driver_open(&c->driver, &c->ctx->diags, c->request->cuda_library) &&
              device_open(&c->driver, &c->ctx->diags, 0, &device);
         if (ok) {
             ok = link_with(c, &device, &log);

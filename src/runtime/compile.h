@@ -48,8 +48,9 @@ typedef struct CompileRequest {
     int32_t llvm_level;      /* see CodegenOptions */
     const char *ptxas;       /* NULL: found; see ptxas_find */
     const Device
-        *device;  /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */
-    Cache *cache; /* NULL: none */
+        *device; /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */
+    const char *cuda_library; /* of that driver; NULL: found */
+    Cache *cache;             /* NULL: none */
 } CompileRequest;
 
 typedef struct PassTime {
@@ -78,8 +79,8 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
 /* Reads and parses only. NULL after errors were reported. */
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
 
-/* The table of stages and passes, and the same as members of a JSON object: "stages": [{name, ms}, ..],
- * "total_ms": .., "passes": [{name, ms, changed}, ..]. */
+/* The table of stages and passes, and the same as members of a JSON object: "stages": [{name, ms},
+ * ..], "total_ms": .., "passes": [{name, ms, changed}, ..]. */
 void compiled_print_times(const Compiled *compiled, StrBuf *out);
 void compiled_json_times(const Compiled *compiled, StrBuf *out);
 

@@ -8,6 +8,7 @@
 void meta_write(const Compiled *compiled, StrBuf *out);
 /* Reads what meta_write wrote; false when the text is not that. */
 bool meta_read(Arena *arena, Str text, Compiled *compiled);
-/* Members of a JSON object: kernel, target, num_warps, .., resources: {..} or null, params: [..]. */
+/* Members of a JSON object: kernel, target, num_warps, .., resources: {..} or null, params: [..].
+ */
 void meta_json(const Compiled *compiled, StrBuf *out);
 #endif

@@ -120,21 +120,20 @@ static Str take_line(Str *rest) {
     return line;
 }
 
-/* True when a folder searched before the one where the file was found has that file now. */
+/* True when a folder that is searched before the one where the file was found has that file now. A
+ * path may lie under several of the folders; each way to read it counts, since a wrong yes only
+ * costs a miss. */
 static bool is_shadowed(Ctx *ctx, const CompileRequest *request, Str path, Str folder) {
-    Str relative;
-    if (relative_to(path, folder, &relative))
-        return false;
     const ElaborateRequest *kernel = &request->kernel;
     for (uint32_t i = 0; i < kernel->search_path_count; i++) {
+        Str relative;
         if (!relative_to(path, kernel->search_paths[i], &relative))
             continue;
-        if (access(file_join(&ctx->arena, folder, relative), F_OK) == 0)
-            return true;
-        for (uint32_t j = 0; j < i; j++)
-            if (access(file_join(&ctx->arena, kernel->search_paths[j], relative), F_OK) == 0)
+        for (uint32_t j = 0; j <= i; j++) {
+            Str earlier = j ? kernel->search_paths[j - 1] : folder;
+            if (access(file_join(&ctx->arena, earlier, relative), F_OK) == 0)
                 return true;
-        return false;
+        }
     }
     return false;
 }
