@@ -172,11 +172,10 @@ static Val import_name(Elab *e, Unit *unit, Span span, Str module, Str name) {
 }
 
 static bool module_from_import(Elab *e, Unit *unit, const ImportName *import, Str name, Val *out) {
-    if (!str_eq(import->alias, name))
+    bool renamed = !str_eq(import->alias, import->name);
+    Str module = renamed ? import->name : first_component(import->name); /* `import a.b` binds a */
+    if (!str_eq(renamed ? import->alias : module, name))
         return false;
-    Str module = import->name;
-    if (str_eq(import->alias, first_component(module)))
-        module = import->alias; /* `import a.b` binds a */
     uint32_t contents;
     bool known = module_known(module, &contents);
     *out = module_value(module, known ? NULL : find_unit(e, unit, module));

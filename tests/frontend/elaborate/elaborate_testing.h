@@ -13,6 +13,9 @@
 
 #include <cmocka.h>
 
+/* Imports resolve next to the file, which need not exist. */
+#define TESTING_FOLDER TILEC_SOURCE_DIR "/tests/frontend/elaborate/"
+
 enum { MAX_ARGS = 8, MAX_ELEMENTS = 64 };
 
 typedef struct TestArray {
@@ -41,7 +44,7 @@ static inline void run_begin(KernelRun *run, const char *source, const char *sig
     *run = (KernelRun){.ctx = ctx_create(), .options = {.grid = {1, 1, 1}, .max_steps = 1000000}};
     assert_non_null(run->ctx);
     run->ctx->arena.oom = NULL; /* out of memory aborts the test */
-    uint32_t file = source_add(&run->ctx->sources, STR("k.tile"), str_from(source));
+    uint32_t file = source_add(&run->ctx->sources, STR(TESTING_FOLDER "k.tile"), str_from(source));
     AstFile *syntax = parse_file(&run->ctx->diags, file);
     ElaborateRequest request = {
         .file = file, .kernel = STR("k"), .signature = str_from(signature), .debug = true};
