@@ -96,7 +96,6 @@ static bool carry_scalar(Op *loop, uint32_t i) {
     Value *next = build_addi(&tail, offset, advance);
     op_add_operand(body->last, next);
     value_replace(&body->args[i + 1], advanced(&head, first, offset));
-    op_set_operand(body->last, i, &body->args[i + 1]);
     if (!value_unused(&loop->out[i]))
         value_replace(&loop->out[i], advanced(&after, first, &loop->out[loop->nout - 1]));
     return true;

@@ -241,7 +241,7 @@ static bool compare_extended(Op *op, IntPredicate pred, int64_t constant) {
     int64_t back =
         sign ? (dtype == DT_I1 ? -wrapped : wrapped) : (int64_t)int_unsigned(dtype, wrapped);
     if (back != constant)
-        return replace_by_int(op, pred == IPRED_NE);
+        return false;
     Builder b = builder_before(op);
     return rewrite_replace(op,
                            build_cmpi(&b, narrow, rewrite_int(&b, narrow->type, wrapped), pred));
