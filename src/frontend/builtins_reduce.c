@@ -39,6 +39,33 @@ static bool call_axis(Call *call, int rank, int *axis) {
     return false;
 }
 
+/* Drops ops without use, such as tiles made only to look at their dtype. */
+static void remove_dead(Block *block) {
+    for (Op *op = block->last, *previous; op; op = previous) {
+        previous = op->prev;
+        bool used = !op_is_pure(op) || op_has(op, TERMINATOR);
+        for (uint32_t i = 0; i < op->nout; i++)
+            used |= !value_unused(&op->out[i]);
+        if (!used)
+            op_remove(op);
+    }
+}
+
+static bool only_scalars(Call *call, Block *block) {
+    Elab *e = call->e;
+    for (Op *op = block->first; op; op = op->next) {
+        for (uint32_t i = 0; i < op->nout; i++) {
+            if (op->out[i].type->rank == 0)
+                continue;
+            elab_fail(e, call->spans[2], elab_combine_tile, call->builtin->name);
+            diag_note(&e->ctx->diags, op->span, "a tile is made here");
+            elab_hint(e, "the function works on scalars: use scalar constants and arithmetic only");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The region: the combine function inlined on two sets of scalars. */
 static bool fill_region(Call *call, Op *op, const Val *inputs, uint32_t count) {
     Elab *e = call->e;
@@ -62,16 +89,9 @@ static bool fill_region(Call *call, Op *op, const Val *inputs, uint32_t count) {
     if (same)
         build_yield(&e->builder, count, values);
     e->builder = outer;
-    block_for_each (inner, op->regions[0]) {
-        for (uint32_t i = 0; ok && i < inner->nout; i++) {
-            if (inner->out[i].type->rank == 0)
-                continue;
-            elab_fail(e, call->spans[2], elab_combine_tile, call->builtin->name);
-            diag_note(&e->ctx->diags, inner->span, "a tile is made here");
-            elab_hint(e, "the function works on scalars: use scalar constants and arithmetic only");
-            return false;
-        }
-    }
+    remove_dead(op->regions[0]);
+    if (ok && !only_scalars(call, op->regions[0]))
+        return false;
     if (ok && !same) {
         uint32_t bad = 0;
         while (n == count && bad + 1 < n && val_is_tile(parts[bad]) &&

@@ -207,6 +207,13 @@ static const Row rows[] = {
      0,
      0,
      {10, 24}},
+    {"combine function that looks at a dtype",
+     "@triton.jit\ndef promote(x):\n    return x + tl.zeros((1,), tl.int1)\n\n@triton.jit\n"
+     "def add(a, b):\n    if promote(a).dtype.is_floating():\n        return a\n    return a + b\n",
+     LINE("tl.store(out, tl.reduce(tl.arange(1, 5), 0, add))"),
+     0,
+     0,
+     {10}},
     {"constexpr function",
      "@triton.constexpr_function\ndef bits(x):\n    n = 0\n    while x > 0:\n        x >>= 1\n     "
      "   n += 1\n    return n\n",
