@@ -204,20 +204,17 @@ OptionsResult options_parse(const CommandSpec *spec, Arena *arena, int argc, cha
 
 /* Adds `text` from column `column` on, broken at spaces and continued at HELP_COLUMN. */
 static void add_wrapped(StrBuf *out, const char *text, size_t column) {
-    while (*text) {
+    for (const char *separator = ""; *text; separator = " ") {
         size_t word = strcspn(text, " ");
-        if (column + word > HELP_WIDTH) {
+        if (column + word + 1 > HELP_WIDTH) {
             strbuf_printf(out, "\n%*s", HELP_COLUMN, "");
             column = HELP_COLUMN;
+            separator = "";
         }
+        strbuf_puts(out, separator);
         strbuf_add(out, text, word);
-        column += word;
-        text += word;
-        if (*text == ' ') {
-            strbuf_putc(out, ' ');
-            column++;
-            text++;
-        }
+        column += word + strlen(separator);
+        text += word + strspn(text + word, " ");
     }
     strbuf_putc(out, '\n');
 }

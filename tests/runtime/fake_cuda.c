@@ -154,8 +154,8 @@ static CUresult record(CUfunction function, const CudaLaunchConfig *config, void
     state.shared_bytes = config->shared_bytes;
     state.stream = config->stream;
     state.cluster_x = config->attribute_count ? config->attributes[0].value.cluster.x : 0;
-    for (unsigned i = 0; i < state.params_expected && i < FAKE_MAX_VALUES; i++)
-        memcpy(&state.values[i], params[i], i + 1 == state.params_expected ? 4 : 8);
+    for (unsigned i = 0; i < FAKE_MAX_VALUES && state.param_bytes[i]; i++)
+        memcpy(&state.values[i], params[i], state.param_bytes[i]);
     return CUDA_OK;
 }
 

@@ -12,8 +12,9 @@ typedef struct FakeCuda {
     size_t memory_limit;
     const char *fail; /* symbol that fails with fail_result; NULL: none */
     CUresult fail_result;
-    unsigned params_expected; /* 8-byte values read from a launch's parameters */
-    const char *log;          /* what the assembler says */
+    unsigned char
+        param_bytes[FAKE_MAX_VALUES]; /* sizes of a launch's parameters, up to the first 0 */
+    const char *log;                  /* what the assembler says */
 
     /* What happened. */
     unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;

@@ -304,7 +304,7 @@ static void load_and_launch(void **state) {
     int32_t n = 1000;
     float factor = 2.5f;
     void *params[] = {&address, &n, &factor};
-    f->cuda->params_expected = 3;
+    memcpy(f->cuda->param_bytes, (unsigned char[]){8, 4, 4}, 3);
     const uint32_t grid[3] = {4, 1, 1};
     assert_int_equal(tile_launch(executable, grid, NULL, params, 3), TILE_OK);
     assert_int_equal(f->cuda->launches, 1);
@@ -416,7 +416,7 @@ static void function_launches(void **state) {
     tile_function *function = make_function(f);
     const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(-3),
                                        tile_float(0.5), tile_constexpr(text("1024"))};
-    f->cuda->params_expected = 3;
+    memcpy(f->cuda->param_bytes, (unsigned char[]){8, 4, 4}, 3);
     const uint32_t grid[3] = {8, 1, 1};
     assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, 4, NULL),
                      TILE_OK);

@@ -168,7 +168,7 @@ static void launch_passes_grid_and_parameters(void **state) {
     uint64_t pointer = 0x123456789abcdef0;
     int32_t n = -5;
     void *params[] = {&pointer, &n};
-    fake()->params_expected = 2;
+    memcpy(fake()->param_bytes, (unsigned char[]){8, 4}, 2);
     CUstream stream = (CUstream)(uintptr_t)0x77;
     assert_int_equal(executable_launch(&executable, (uint32_t[]){7, 5, 3}, stream, params), 0);
     assert_memory_equal(fake()->grid, ((unsigned[]){7, 5, 3}), sizeof fake()->grid);
@@ -196,7 +196,7 @@ static void launch_shares_blocks(void **state) {
     assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 1));
     uint64_t pointer = 42;
     void *params[] = {&pointer};
-    fake()->params_expected = 2;
+    memcpy(fake()->param_bytes, (unsigned char[]){8, 4}, 2);
     assert_int_equal(executable_launch(&executable, (uint32_t[]){9, 2, 1}, NULL, params), 0);
     assert_memory_equal(fake()->grid, ((unsigned[]){3, 2, 1}), sizeof fake()->grid);
     assert_int_equal(fake()->block[0], 256);
