@@ -22,9 +22,63 @@ void cg_unsupported_layout(Cg *cg, const Op *op) {
     ctx_diag(cg->ctx, op->span, codegen_layout, op_info[op->code].name);
 }
 
+/* The other half of a 32-bit product, if it stands in the same block: random numbers take both, and
+ * mul.wide gives them by one instruction, which LLVM need not find by reasoning about 64-bit
+ * products. */
+static const Op *other_half(const Op *op) {
+    OpCode wanted = op->code == OP_muli ? OP_mulhui : OP_muli;
+    if ((op->code != OP_muli && op->code != OP_mulhui) || op->out[0].type->dtype != DT_I32)
+        return NULL;
+    value_for_each_use (use, op_in(op, 0)) {
+        const Op *user = use->user;
+        if (user->code == wanted && user->block == op->block &&
+            ((op_in(user, 0) == op_in(op, 0) && op_in(user, 1) == op_in(op, 1)) ||
+             (op_in(user, 0) == op_in(op, 1) && op_in(user, 1) == op_in(op, 0))))
+            return user;
+    }
+    return NULL;
+}
+
+static bool precedes(const Op *a, const Op *b) {
+    while (a && a != b)
+        a = a->next;
+    return a == b;
+}
+
+/* Both results at the first of the two ops. */
+static void lower_wide_product(Cg *cg, const Op *op, const Op *other) {
+    if (precedes(other, op))
+        return;
+    const Value *low = op->code == OP_muli ? &op->out[0] : &other->out[0];
+    const Value *high = op->code == OP_muli ? &other->out[0] : &op->out[0];
+    const Plan *plan = type_is_tile(low->type) ? cg_plan(cg, low->type->layout) : NULL;
+    Lv *a = cg_in(cg, op, 0), *b = cg_in(cg, op, 1);
+    Lv *lows = cg_new(cg, low), *highs = cg_new(cg, high);
+    LLVMTypeRef pair =
+        LLVMStructTypeInContext(cg->llvm, (LLVMTypeRef[]){cg->t_i32, cg->t_i32}, 2, false);
+    for (uint32_t reg = 0; reg < cg_count(low->type); reg++) {
+        if (plan && plan->rep[reg] != reg) {
+            lows[reg] = lows[plan->rep[reg]];
+            highs[reg] = highs[plan->rep[reg]];
+            continue;
+        }
+        Lv product = cg_asm(cg, pair,
+                            "{ .reg .b64 product; mul.wide.u32 product, $2, $3; "
+                            "mov.b64 {$0, $1}, product; }",
+                            "=r,=r,r,r", (Lv[]){a[reg], b[reg]}, 2, ASM_PURE);
+        lows[reg] = LLVMBuildExtractValue(cg->b, product, 0, "");
+        highs[reg] = LLVMBuildExtractValue(cg->b, product, 1, "");
+    }
+}
+
 /* Operands of one shape and layout, or scalars (the condition of select), register by register. */
 static void lower_elementwise(Cg *cg, const Op *op) {
     const Value *out = &op->out[0];
+    const Op *other = other_half(op);
+    if (other && other_half(other) == op) {
+        lower_wide_product(cg, op, other);
+        return;
+    }
     const Plan *plan = type_is_tile(out->type) ? cg_plan(cg, out->type->layout) : NULL;
     Lv *regs = cg_new(cg, out), *in[OP_MAX_FIXED], element[OP_MAX_FIXED];
     for (uint32_t i = 0; i < op->nin; i++)

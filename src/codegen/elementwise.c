@@ -48,14 +48,16 @@ Lv emit_absi(Cg *cg, const Op *op, const Lv *in) {
     return cg_intrinsic(cg, "llvm.abs", &type, 1, (Lv[]){in[0], cg_i1(cg, false)}, 2);
 }
 
-/* The product in twice the width; LLVM turns 32 and 64 bits into mul.hi. */
+/* By the instruction for 32 and 64 bits: LLVM would reason at length about products of twice the width. */
 Lv emit_mulhui(Cg *cg, const Op *op, const Lv *in) {
     unsigned bits = dtype_info[element(op)].bits;
-    LLVMTypeRef narrow = LLVMTypeOf(in[0]), wide = LLVMIntTypeInContext(cg->llvm, 2 * bits);
-    Lv a = LLVMBuildZExt(cg->b, in[0], wide, ""), b = LLVMBuildZExt(cg->b, in[1], wide, "");
-    Lv high =
-        LLVMBuildLShr(cg->b, LLVMBuildMul(cg->b, a, b, ""), LLVMConstInt(wide, bits, false), "");
-    return LLVMBuildTrunc(cg->b, high, narrow, "");
+    if (bits >= 32)
+        return cg_intrinsic(cg, bits == 32 ? "llvm.nvvm.mulhi.ui" : "llvm.nvvm.mulhi.ull", NULL, 0,
+                            (Lv[]){in[0], in[1]}, 2);
+    LLVMTypeRef narrow = LLVMTypeOf(in[0]);
+    Lv product = LLVMBuildMul(cg->b, LLVMBuildZExt(cg->b, in[0], cg->t_i32, ""),
+                              LLVMBuildZExt(cg->b, in[1], cg->t_i32, ""), "");
+    return LLVMBuildTrunc(cg->b, LLVMBuildLShr(cg->b, product, cg_i32(cg, bits), ""), narrow, "");
 }
 
 /* Floats */
