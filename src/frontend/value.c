@@ -1,4 +1,4 @@
-#include "frontend/value.h"
+#include "frontend/elaborate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -315,6 +315,8 @@ void val_print(Val v, bool repr, StrBuf *out) {
         strbuf_printf(out, "%.*s", STR_ARG(v.function.def->name));
         return;
     case VAL_BUILTIN:
+        strbuf_printf(out, "tl.%s", v.builtin->name);
+        return;
     case VAL_METHOD:
     case VAL_MODULE:
     case VAL_SLICE:

@@ -1,0 +1,153 @@
+/* Signatures: how each parameter arrives, from positions, names, annotations, defaults and
+ * decorators. */
+#include "frontend/frontend.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+typedef struct Case {
+    const char *params, *decorator, *signature;
+    NamedText types[2], defines[2];
+    const char
+        *wanted; /* each parameter: type, `=value`, `:16`, `:1`; or the id of the first error */
+} Case;
+
+#define NAMED(name, text)                                                                          \
+    { STR(name), STR(text) }
+
+static const Case cases[] = {
+    {"p, q, n, B: tl.constexpr",
+     "",
+     "*fp32:16, *kbf16, i32:16, 64",
+     {},
+     {},
+     "*fp32:16 *kbf16 i32:16 =64"},
+    {"p, n, m", "", "*fp32, i32:1, i64:1", {}, {}, "*fp32 i32:1 i64:1"},
+    {"p, n", "(do_not_specialize=['n'])", "*fp32, i32:1", {}, {}, "*fp32 i32"},
+    {"p, n", "(do_not_specialize=[1])", "*fp32:16, i32:16", {}, {}, "*fp32:16 i32"},
+    {"p, n, B: tl.constexpr",
+     "",
+     "*fp32, i32, 64",
+     {NAMED("n", "i64:16")},
+     {NAMED("B", "2 * 16")},
+     "*fp32 i64:16 =32"},
+    {"p: '*fp16', n: tl.int64, x: 'fp32'", "", "", {}, {}, "*fp16 i64 fp32"},
+    {"p, n: tl.int64", "", "*i8, u32", {}, {}, "*i8 u32"},
+    {"p, B: tl.constexpr = 16, f: tl.constexpr = None, s: tl.constexpr = 'a,b'",
+     "",
+     "*fp64",
+     {},
+     {},
+     "*fp64 =16 =None ='a,b'"},
+    {"p, a: tl.constexpr, b: tl.constexpr, c: tl.constexpr, d: tl.constexpr",
+     "",
+     "*u8, 'x, y', tl.float16, 1e-6, (1, 'z')",
+     {},
+     {},
+     "*u8 ='x, y' =tl.float16 =1e-06 =(1, 'z')"},
+    {"p, n, x", "", "*fp32, 5, -1.5", {}, {}, "*fp32 =5 =-1.5"},
+    {"p, f: tl.constexpr",
+     "",
+     "*float32",
+     {},
+     {NAMED("f", "float('-inf')")},
+     "*fp32 =float('-inf')"},
+    {"p, mode: tl.constexpr",
+     "",
+     "*fp32",
+     {},
+     {NAMED("mode", "tl.math.exp if True else 0")},
+     "*fp32 =tl.exp"},
+    /* mistakes */
+    {"p, n", "", "*fp32", {}, {}, "elab_param_missing"},
+    {"p", "", "*fp32, i32", {}, {}, "elab_signature_length"},
+    {"p", "", "*fp32", {NAMED("q", "*fp32")}, {}, "elab_param_unknown"},
+    {"p", "", "*float33", {}, {}, "elab_signature_type"},
+    {"p", "", "*fp32:1", {}, {}, "elab_signature_hint"},
+    {"n", "", "i32:4", {}, {}, "elab_signature_hint"},
+    {"B: tl.constexpr", "", "i32", {}, {}, "elab_signature_constexpr"},
+    {"B: tl.constexpr", "", "", {}, {NAMED("B", "1 +")}, "parse_expected"},
+    {"B: tl.constexpr", "", "", {}, {NAMED("B", "nothing")}, "elab_unknown_name"},
+    {"*ps", "", "*fp32", {}, {}, "elab_construct"},
+};
+
+static uint32_t count_named(const NamedText *list) {
+    return (list[0].name.len > 0) + (list[1].name.len > 0);
+}
+
+static void describe(const Elaborated *kernel, StrBuf *out) {
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        const KernelParam *p = &kernel->params[i];
+        strbuf_printf(out, "%s%s%.*s%s%s", i ? " " : "", p->is_constexpr ? "=" : "",
+                      STR_ARG(p->text), p->divisible == 16 ? ":16" : "",
+                      p->equal_to_one ? ":1" : "");
+    }
+}
+
+static void test_cases(void **state) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const Case *c = &cases[i];
+        char source[512];
+        snprintf(
+            source, sizeof source,
+            "import triton\nimport triton.language as tl\n@triton.jit%s\ndef k(%s):\n    pass\n",
+            c->decorator, c->params);
+        Ctx *ctx = ctx_create();
+        assert_non_null(ctx);
+        ctx->arena.oom = NULL; /* out of memory aborts the test */
+        uint32_t file = source_add(&ctx->sources, STR("k.tile"), str_from(source));
+        AstFile *syntax = parse_file(&ctx->diags, file);
+        ElaborateRequest request = {.file = file,
+                                    .signature = str_from(c->signature),
+                                    .types = c->types,
+                                    .type_count = count_named(c->types),
+                                    .defines = c->defines,
+                                    .define_count = count_named(c->defines)};
+        Elaborated kernel;
+        StrBuf got = strbuf(&ctx->arena);
+        if (frontend_elaborate(ctx, syntax, &request, &kernel))
+            describe(&kernel, &got);
+        else
+            strbuf_puts(&got, diag_name(ctx->diags.first->id));
+        assert_string_equal(got.ptr, c->wanted);
+        ctx_destroy(ctx);
+    }
+}
+
+/* Divisibility reaches the function; an argument that is 1 stays a parameter and is a constant
+ * inside. */
+static void test_function(void **state) {
+    Ctx *ctx = ctx_create();
+    assert_non_null(ctx);
+    ctx->arena.oom = NULL;
+    uint32_t file = source_add(&ctx->sources, STR("k.tile"),
+                               STR("import triton\n@triton.jit\ndef k(p, n, B: tl.constexpr, m):\n"
+                                   "    tl.store(p, n + B + m)\n"));
+    ElaborateRequest request = {.file = file,
+                                .signature = STR("*i32:16, i32:1, 4, i64:16"),
+                                .num_warps = 2,
+                                .num_stages = 3,
+                                .capability = 90};
+    Elaborated kernel;
+    assert_true(frontend_elaborate(ctx, parse_file(&ctx->diags, file), &request, &kernel));
+    const Func *func = kernel.func;
+    assert_int_equal(func->body->nargs, 3);
+    assert_int_equal(func->params[0].divisible, 16);
+    assert_int_equal(func->params[1].divisible, 0);
+    assert_int_equal(func->params[2].divisible, 16);
+    assert_true(value_unused(&func->body->args[1]));
+    assert_ptr_equal(func->body->args[2].type, type_scalar(ctx, DT_I64));
+    assert_int_equal(func->num_warps, 2);
+    assert_int_equal(func->num_stages, 3);
+    assert_int_equal(func->capability, 90);
+    ctx_destroy(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),
+                                       cmocka_unit_test(test_function)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
