@@ -170,10 +170,14 @@ static void launch_attributes(Cg *cg) {
     annotate(cg, "reqntidz", 1);
     if (cg->func->max_registers)
         annotate(cg, "maxnreg", cg->func->max_registers);
+    if (cg->options->min_blocks_per_sm)
+        annotate(cg, "minctasm", cg->options->min_blocks_per_sm);
 #else
     string_attribute(cg, "nvvm.reqntid", str_format(cg->arena, "%d,1,1", (int)cg->meta.threads));
     if (cg->func->max_registers)
         int_attribute(cg, "nvvm.maxnreg", cg->func->max_registers);
+    if (cg->options->min_blocks_per_sm)
+        int_attribute(cg, "nvvm.minctasm", cg->options->min_blocks_per_sm);
 #endif
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
     LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex,

@@ -48,7 +48,8 @@ Lv emit_absi(Cg *cg, const Op *op, const Lv *in) {
     return cg_intrinsic(cg, "llvm.abs", &type, 1, (Lv[]){in[0], cg_i1(cg, false)}, 2);
 }
 
-/* By the instruction for 32 and 64 bits: LLVM would reason at length about products of twice the width. */
+/* By the instruction for 32 and 64 bits: LLVM would reason at length about products of twice the
+ * width. */
 Lv emit_mulhui(Cg *cg, const Op *op, const Lv *in) {
     unsigned bits = dtype_info[element(op)].bits;
     if (bits >= 32)

@@ -301,6 +301,22 @@ void lower_store(Cg *cg, const Op *op) {
 
 /* Barriers and shared memory */
 
+/* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
+ * sixteen barriers. */
+static void named_barrier(Cg *cg) {
+    int programs = cg->meta.programs_per_cta;
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv *is_slot = ARENA_ARRAY(cg->arena, Lv, (size_t)programs);
+    for (int i = 0; i < programs; i++) {
+        is_slot[i] = LLVMBuildICmp(cg->b, LLVMIntEQ, cg->slot, cg_i32(cg, i), "");
+        strbuf_printf(&text, "%s@$%d bar.sync %d, %d;", i ? "\n\t" : "", i, i + 1,
+                      32 * cg->meta.num_warps);
+        strbuf_puts(&constraints, "b,");
+    }
+    strbuf_puts(&constraints, "~{memory}");
+    cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, is_slot, (unsigned)programs, ASM_CONVERGENT);
+}
+
 void cg_barrier(Cg *cg) {
     if (cg->meta.num_warps == 1) {
         Lv all = cg_i32(cg, -1);
@@ -308,9 +324,7 @@ void cg_barrier(Cg *cg) {
     } else if (cg->meta.programs_per_cta == 1) {
         cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
     } else {
-        Lv args[] = {LLVMBuildAdd(cg->b, cg->slot, cg_i32(cg, 1), ""),
-                     cg_i32(cg, 32 * (int64_t)cg->meta.num_warps)};
-        cg_asm(cg, cg->t_void, "bar.sync $0, $1;", "r,n,~{memory}", args, 2, ASM_CONVERGENT);
+        named_barrier(cg);
     }
 }
 

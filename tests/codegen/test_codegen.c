@@ -143,8 +143,9 @@ static void programs_of_a_cta_have_barriers_of_their_own(void **state) {
     contains(result.ptx.ptr, "k_param_2");
     lacks(result.ptx.ptr, "nctaid");
     lacks(result.ptx.ptr, "bar.sync 0");
-    assert_int_equal(testing_count(result.ptx.ptr, "bar.sync"), 1);
-    contains(result.ptx.ptr, ", 128;");
+    contains(result.ptx.ptr, " bar.sync 1, 128;");
+    contains(result.ptx.ptr, " bar.sync 2, 128;");
+    assert_int_equal(testing_count(result.ptx.ptr, "bar.sync"), 2);
     ctx_destroy(ctx);
 }
 
@@ -165,12 +166,14 @@ static void lines_are_in_the_ptx(void **state) {
     ctx_destroy(ctx);
 }
 
-static void llvm_ir_is_kept_on_request(void **state) {
+static void options_are_honoured(void **state) {
     Ctx *ctx = testing_ctx();
     Func *func = testing_module(ctx, STR(KERNEL("num_warps = 4", "")))->funcs;
     CodegenResult result = testing_codegen(func, 90, (CodegenOptions){.keep_llvm = true});
     assert_non_null(strstr(result.llvm_before.ptr, "define ptx_kernel void @k"));
     assert_non_null(strstr(result.llvm_after.ptr, "define ptx_kernel void @k"));
+    result = testing_codegen(func, 90, (CodegenOptions){.min_blocks_per_sm = 2});
+    contains(result.ptx.ptr, ".minnctapersm 2");
     result = testing_codegen(func, 90, (CodegenOptions){.llvm_level = 3});
     assert_int_equal(result.llvm_before.len, 0);
     contains(result.ptx.ptr, ".entry k");
@@ -265,7 +268,7 @@ int main(void) {
         cmocka_unit_test(copies_store_once),
         cmocka_unit_test(programs_of_a_cta_have_barriers_of_their_own),
         cmocka_unit_test(lines_are_in_the_ptx),
-        cmocka_unit_test(llvm_ir_is_kept_on_request),
+        cmocka_unit_test(options_are_honoured),
         cmocka_unit_test(names_are_made_valid),
         cmocka_unit_test(what_cannot_be_generated_is_reported),
         cmocka_unit_test(running_out_of_memory_returns_to_the_context),
