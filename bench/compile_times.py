@@ -39,7 +39,7 @@ def median_ms(function, count):
 def compile_command(tilec, name):
     file, types = CASES[name]
     return [tilec, "compile", os.path.join(KERNELS, file), "-k", name, "-s", ", ".join(types + [str(COLUMNS)]),
-            "--target", "sm_90a", "--no-cache"]
+            "--target", "sm_90a", "--cache-dir", "none"]
 
 
 def stages(tilec, name, count=21):

@@ -98,7 +98,7 @@ def signature(case):
 
 def compile_only(tilec, case, target):
     command = [tilec, "compile", os.path.join(KERNELS, case.file), "-k", case.kernel, "--target", target,
-               "--emit", "cubin", "-o", os.devnull, "--no-cache", "--json"] + signature(case)
+               "--emit", "cubin", "-o", os.devnull, "--cache-dir", "none", "--json"] + signature(case)
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
         return f"exit status {process.returncode}\n{process.stderr.strip()}"
@@ -112,7 +112,7 @@ def demo(options):
     case = case_module.softmax(rng, "softmax", "fp32", 64, 1000)
     dumps = os.path.join(os.path.dirname(os.path.abspath(options.tilec)), "softmax-dumps")
     compiled = [options.tilec, "compile", os.path.join(KERNELS, case.file), "-k", case.kernel, "--target", options.target,
-                "--dump-dir", dumps, "--time", "--no-cache"] + signature(case)
+                "--dump-dir", dumps, "--time", "--cache-dir", "none"] + signature(case)
     for emit in ("ptx", "cubin"):
         path = os.path.join(dumps, f"softmax.{emit}")
         os.makedirs(dumps, exist_ok=True)

@@ -1,0 +1,93 @@
+/* Register pressure of tiles, by liveness over the structured control flow. */
+#include "passes/pressure.h"
+
+uint64_t pressure_of(const Type *type) {
+    if (!type_is_tile(type))
+        return 0;
+    int bytes = type_element_bytes(type);
+    return (uint64_t)type_numel(type) * (uint64_t)(bytes > 4 ? bytes / 4 : 1);
+}
+
+/* Liveness: ops are numbered in order of appearance, before those in their regions. */
+
+typedef struct Liveness {
+    uint32_t *last_use; /* by Value.id: number of the last op of its block that needs it */
+    uint64_t *ends;     /* by op number: registers that are free after it */
+    uint32_t next;
+    uint64_t now, most;
+} Liveness;
+
+/* The op that is visited in each block on the way in. */
+typedef struct Frame {
+    const Block *block;
+    uint32_t op;
+    const struct Frame *outer;
+} Frame;
+
+/* What is cheap is computed again where it is needed, or is the same in all threads. */
+static uint64_t held_registers(const Value *value) {
+    bool cheap = value->def && op_has(value->def, CHEAP);
+    return cheap ? 0 : pressure_of(value->type);
+}
+
+static void note_use(Liveness *live, const Frame *frame, const Value *value) {
+    const Block *home = value_block(value);
+    while (frame->block != home)
+        frame = frame->outer;
+    live->last_use[value->id] = frame->op;
+}
+
+/* A value from outside a loop is needed until the loop ends. */
+static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
+    Frame frame = {block, 0, outer};
+    block_for_each (op, block) {
+        frame.op = ++live->next;
+        for (uint32_t i = 0; i < op->nout; i++)
+            live->last_use[op->out[i].id] = frame.op;
+        for (uint32_t i = 0; i < op->nin; i++)
+            note_use(live, &frame, op_in(op, i));
+        for (uint32_t r = 0; r < op->nregions; r++) {
+            const Block *region = op->regions[r];
+            for (uint32_t i = 0; i < region->nargs; i++)
+                live->last_use[region->args[i].id] = frame.op;
+            note_uses(live, region, &frame);
+        }
+    }
+}
+
+static void add_value(Liveness *live, const Value *value) {
+    uint64_t held = held_registers(value);
+    live->now += held;
+    live->ends[live->last_use[value->id]] += held;
+    if (live->now > live->most)
+        live->most = live->now;
+}
+
+static void sweep_block(Liveness *live, const Block *block) {
+    for (uint32_t i = 0; i < block->nargs; i++)
+        add_value(live, &block->args[i]);
+    block_for_each (op, block) {
+        uint32_t number = ++live->next;
+        for (uint32_t r = 0; r < op->nregions; r++)
+            sweep_block(live, op->regions[r]);
+        /* Element by element, a result takes the place of an operand. */
+        bool in_place = op_has(op, ELEMENTWISE);
+        uint64_t ended = in_place ? live->ends[number] : 0;
+        live->now -= ended;
+        for (uint32_t i = 0; i < op->nout; i++)
+            add_value(live, &op->out[i]);
+        live->now -= live->ends[number] - ended;
+    }
+}
+
+uint64_t pressure_most(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Liveness live = {.last_use = ARENA_ARRAY(arena, uint32_t, func_number(func))};
+    note_uses(&live, func->body, NULL);
+    live.ends = ARENA_ARRAY(arena, uint64_t, (size_t)live.next + 1);
+    live.next = 0;
+    sweep_block(&live, func->body);
+    arena_rewind(arena, mark);
+    return live.most;
+}

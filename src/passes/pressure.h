@@ -1,0 +1,14 @@
+/* How many registers tiles take, before anything says which thread holds what.
+ *
+ * Counted in 32-bit registers of all threads of a program together: divide by the threads for those
+ * of one. Private to src/passes. */
+#ifndef TILEC_PASSES_PRESSURE_H
+#define TILEC_PASSES_PRESSURE_H
+#include "ir/ir.h"
+
+/* Of one tile while it is computed with: narrow elements take 32 bits; scalars nothing. */
+uint64_t pressure_of(const Type *type);
+/* The most at any point of the function, cheap values left out: they are computed again where they
+ * are needed. Numbers the function's values. */
+uint64_t pressure_most(Func *func);
+#endif
