@@ -20,7 +20,8 @@ static _Noreturn void out_of_memory(Arena *arena) {
 static void push_chunk(Arena *arena, size_t size) {
     size_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
     size_t total = sizeof(ArenaChunk) + capacity;
-    if (total < capacity || (arena->limit && total > arena->limit - arena->reserved))
+    if (total < capacity || (arena->limit && (arena->reserved > arena->limit ||
+                                              total > arena->limit - arena->reserved)))
         out_of_memory(arena);
     ArenaChunk *chunk = malloc(total);
     if (!chunk)
