@@ -66,11 +66,12 @@ def compare(case, name, value, got, expected):
             f"{actual[first]!r}, expected {expected[first]!r}")
 
 
-def check(tilec, case: Case, device, extra=()):
+def check(tilec, case: Case, device, extra=(), under=()):
     with tempfile.TemporaryDirectory(prefix="tilec-check-") as folder:
-        process = subprocess.run(run_command(tilec, case, folder, device) + list(extra), capture_output=True, text=True)
+        process = subprocess.run(list(under) + run_command(tilec, case, folder, device) + list(extra),
+                                 capture_output=True, text=True)
         if process.returncode:
-            return f"exit status {process.returncode}\n{process.stderr.strip()}", process
+            return f"exit status {process.returncode}\n{process.stdout[-2000:]}{process.stderr.strip()}", process
         inputs = {n: (v.values if isinstance(v, Array) else v) for n, v in case.args.items()}
         for name, expected in case.reference(inputs).items():
             value = case.args[name]
@@ -138,6 +139,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--demo", action="store_true")
+    parser.add_argument("--under", default="", help="a command that runs tilec, such as compute-sanitizer")
     parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
@@ -148,7 +150,7 @@ def main():
         work = [(f"{case.name} for {target}", lambda c=case, t=target: compile_only(options.tilec, c, t))
                 for case in selected for target in TARGETS]
     else:
-        work = [(case.name, lambda c=case: check(options.tilec, c, options.device)[0]) for case in selected]
+        work = [(case.name, lambda c=case: check(options.tilec, c, options.device, under=options.under.split())[0]) for case in selected]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [(name, pool.submit(job)) for name, job in work]

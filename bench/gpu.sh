@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
+# pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
+#   bench/gpu.sh [check|sanitize|rows|compile ...]     default: check rows compile
+# Logs and JSON go to $OUT, else build/gpu.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+out=${OUT:-build/gpu}
+root=build/gpu/root
+mkdir -p "$root" "$out"
+tar -xJf build/gpu/tilec.tar.xz -C "$root"
+tilec=$PWD/$root/src/cli/tilec
+export TILEC_CACHE_DIR=$(mktemp -d) LD_LIBRARY_PATH=$PWD/$root/src/runtime
+status=0
+[ $# != 0 ] || set -- check rows compile
+for what in "$@"; do
+    case $what in
+    check)
+        "$tilec" version
+        python3 tests/kernels/check.py --tilec "$tilec" --device cuda --large 2>&1 | tee "$out/check.log" || status=1
+        ;;
+    sanitize)
+        for tool in memcheck racecheck synccheck; do
+            python3 tests/kernels/check.py --tilec "$tilec" --device cuda --under "compute-sanitizer --tool $tool --error-exitcode 9" \
+                2>&1 | tee "$out/$tool.log" || status=1
+        done
+        ;;
+    rows | compile)
+        python3 bench/bench.py --build "$root" --only "$what" --json "$out/$what.json" 2>&1 | tee "$out/$what.log" || status=1
+        ;;
+    *)
+        echo "gpu.sh: unknown step '$what'" >&2
+        exit 2
+        ;;
+    esac
+done
+exit $status
