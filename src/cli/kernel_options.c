@@ -1,3 +1,4 @@
+/* From options to a request: names and values apart, the target found. */
 #include "cli/kernel_options.h"
 
 #include "runtime/status.h"

@@ -53,7 +53,7 @@ typedef struct KernelOptions {
          "target",                                                                                 \
          OPTION_TEXT,                                                                              \
          "SM",                                                                                     \
-         "compute capability to compile for, as in sm_90a",                                        \
+         "compute capability to compile for; default: the GPU that runs it, else sm_90a",          \
          offsetof(Struct, kernel.target),                                                          \
          0,                                                                                        \
          0},                                                                                       \

@@ -1,3 +1,5 @@
+/* Parsing by the table, and the help made from it. A mistake gives one message that says what was
+ * wanted. */
 #include "cli/options.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The LLVM in use; build_id.c beside it is generated (build_id.cmake). */
 #include "runtime/build_info.h"
 
 #include <llvm-c/Core.h>

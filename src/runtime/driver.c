@@ -1,3 +1,5 @@
+/* Loading the driver, devices, and the driver's assembler. Every call's failure becomes a
+ * diagnostic that names the call and the driver's own words for it. */
 #include "runtime/driver.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* A walk over the expression's tree with exact 64-bit integers: what overflows is an error, not a
+ * small grid. */
 #include "runtime/grid.h"
 
 #include "frontend/parse.h"

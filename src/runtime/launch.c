@@ -1,3 +1,5 @@
+/* What a launch needs is worked out when the kernel is loaded; the launch itself only fills in the
+ * grid. */
 #include "runtime/launch.h"
 
 enum { SHARED_WITHOUT_OPT_IN = 48 * 1024 };

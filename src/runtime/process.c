@@ -1,3 +1,4 @@
+/* Tools run by posix_spawn: safe in programs with threads, and quick when the caller is large. */
 #include "runtime/process.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Entries of the cache, section by section: facts, PTX, cubin, imported files, and what was said.
+ */
 #include "runtime/recall.h"
 
 #include "runtime/build_info.h"

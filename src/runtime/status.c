@@ -1,3 +1,4 @@
+/* Statuses: their texts, and which diagnostics stand for which. */
 #include "runtime/status.h"
 
 #include "support/file.h"
