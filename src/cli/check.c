@@ -74,15 +74,6 @@ static void add_result(const CheckOptions *options, const FuncDef *def, Checked 
     strbuf_printf(out, ", \"state\": \"%s\"}", checked_name[checked]);
 }
 
-/* A kernel that is asked for and is not in the file: the elaborator knows how to say so. */
-static bool report_unknown(Ctx *ctx, const AstFile *syntax, const CompileRequest *request) {
-    ElaborateRequest kernel = request->kernel;
-    kernel.file = syntax->file;
-    kernel.capability = request->target->capability;
-    Elaborated elaborated;
-    return frontend_elaborate(ctx, syntax, &kernel, &elaborated);
-}
-
 static void check_file(Ctx *ctx, const CheckOptions *options, const CompileRequest *request,
                        StrBuf *results) {
     uint32_t file;
@@ -100,7 +91,7 @@ static void check_file(Ctx *ctx, const CheckOptions *options, const CompileReque
         found = true;
     }
     if (!found)
-        report_unknown(ctx, syntax, request);
+        frontend_find_kernel(ctx, syntax, wanted);
 }
 
 int command_check(Ctx *ctx, int argc, char **argv) {

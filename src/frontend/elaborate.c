@@ -210,6 +210,11 @@ static const FuncDef *find_kernel(Elab *e, const AstFile *syntax, Str name) {
     return NULL;
 }
 
+const FuncDef *frontend_find_kernel(Ctx *ctx, const AstFile *syntax, Str name) {
+    Elab e = {.ctx = ctx, .arena = &ctx->arena};
+    return find_kernel(&e, syntax, name);
+}
+
 /* The function: parameters in, body elaborated, terminator. */
 
 static Func *create_func(Elab *e, const FuncDef *def, const Specialized *params) {

@@ -47,4 +47,7 @@ bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest 
 
 /* The kernels of a file: jit functions that no other jit function of the file calls come first. */
 uint32_t frontend_kernels(const AstFile *syntax, const FuncDef **out, uint32_t capacity);
+
+/* The kernel of that name; with an empty name the only kernel of the file. NULL after a report. */
+const FuncDef *frontend_find_kernel(Ctx *ctx, const AstFile *syntax, Str name);
 #endif

@@ -373,26 +373,6 @@ static tile_text keep_text(Arena *arena, Str text) {
     return text_of((Str){str_dup(arena, text), text.len});
 }
 
-static const FuncDef *find_kernel(const AstFile *syntax, Str name) {
-    enum { MANY = 256 };
-    const FuncDef *defs[MANY];
-    uint32_t count = frontend_kernels(syntax, defs, MANY);
-    for (uint32_t i = 0; i < count; i++)
-        if (!name.len || str_eq(defs[i]->name, name))
-            return name.len || count == 1 ? defs[i] : NULL;
-    return NULL;
-}
-
-/* Reports that a kernel is not there the way every compilation would. */
-static void report_unknown_kernel(Call *call, const AstFile *syntax,
-                                  const CompileRequest *request) {
-    ElaborateRequest kernel = request->kernel;
-    Elaborated elaborated;
-    kernel.file = syntax->file;
-    kernel.capability = target_table[0].capability;
-    frontend_elaborate(call->ctx, syntax, &kernel, &elaborated);
-}
-
 static void keep_options(Arena *arena, tile_function *function, const CompileRequest *request,
                          const tile_compile_options *options, Str source, Str kernel) {
     function->options = *options;
@@ -439,11 +419,9 @@ static tile_status build_function(Call *call, tile_context *context,
     const AstFile *syntax = compile_parse(call->ctx, request.path, request.text, &file);
     if (!syntax)
         return TILE_OK;
-    const FuncDef *def = find_kernel(syntax, request.kernel.kernel);
-    if (!def) {
-        report_unknown_kernel(call, syntax, &request);
+    const FuncDef *def = frontend_find_kernel(call->ctx, syntax, request.kernel.kernel);
+    if (!def)
         return TILE_OK;
-    }
     Arena *arena = &call->object;
     tile_function *made = ARENA_NEW(arena, tile_function);
     made->context = context;

@@ -455,6 +455,31 @@ static void function_reports_what_the_call_makes_wrong(void **state) {
     tile_device_close(device);
 }
 
+/* The only kernel of a file needs no name, whatever helpers stand beside it. */
+static void function_without_a_name(void **state) {
+    Fixture *f = *state;
+    static const char with_helper[] =
+        "import triton\nimport triton.language as tl\n"
+        "@triton.jit\ndef twice(x):\n    return x * 2\n"
+        "@triton.jit\ndef double(x, BLOCK: tl.constexpr):\n"
+        "    i = tl.arange(0, BLOCK)\n    tl.store(x + i, twice(tl.load(x + i)))\n";
+    tile_compile_options options = scale_options();
+    options.source = text(with_helper);
+    options.signature = (tile_text){0};
+    options.want = 0;
+    tile_function *function = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    assert_non_null(function);
+    tile_device *device = open_device(f);
+    const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_constexpr_int(64)};
+    const uint32_t grid[3] = {1, 1, 1};
+    assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, 2, NULL),
+                     TILE_OK);
+    assert_string_equal(f->cuda->function, "double");
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 /* Many instances, so that the table grows, from several threads at once. */
 typedef struct Worker {
     tile_function *function;
@@ -524,6 +549,7 @@ int main(void) {
         TEST(function_specialises),
         TEST(function_launches),
         TEST(function_reports_what_the_call_makes_wrong),
+        TEST(function_without_a_name),
         TEST(threads_share_instances),
         TEST(shorter_structs_are_taken),
     };
