@@ -17,6 +17,9 @@ config.substitutions += [
     ("%kernels", os.path.join(source_dir, "kernels")),
     ("%python", "/usr/bin/python3"),
 ]
+if "fake_cuda" in lit_config.params:
+    config.substitutions.append(("%fake_cuda", lit_config.params["fake_cuda"]))
+    config.available_features.add("fake-cuda")
 config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
 config.environment["TILEC_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "CUDA_HOME", "TILEC_PTXAS"):

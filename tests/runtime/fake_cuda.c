@@ -29,7 +29,23 @@ static CUresult result_of(const char *symbol) {
             return injected;                                                                       \
     } while (0)
 
+/* For tests of whole programs: what the environment says the machine has. */
+static void read_environment(void) {
+    const char *devices = getenv("FAKE_CUDA_DEVICES"), *memory = getenv("FAKE_CUDA_MEMORY");
+    if (devices)
+        state.device_count = atoi(devices);
+    if (memory)
+        state.memory_limit = (size_t)atoll(memory);
+    if (getenv("FAKE_CUDA_MAJOR"))
+        state.major = atoi(getenv("FAKE_CUDA_MAJOR"));
+    if (getenv("FAKE_CUDA_FAIL")) {
+        state.fail = getenv("FAKE_CUDA_FAIL");
+        state.fail_result = 719;
+    }
+}
+
 FAKE(init, unsigned flags) {
+    read_environment();
     return state.init_result;
 }
 
