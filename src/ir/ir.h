@@ -3,7 +3,8 @@
  * Everything lives in the context's arena; ops are never freed singly. Blocks hold ops in a doubly
  * linked list and end in a terminator; an op owns its regions, each a single block with arguments.
  * Uses are threaded through the operand arrays, so that replacing a value is O(uses). Field `span`
- * of an op is always set when it comes from source. One function is one kernel: helpers were inlined.
+ * of an op is always set when it comes from source. One function is one kernel: helpers were
+ * inlined.
  *
  * The op table is ops.def; build_<op>() below are generated from it. */
 #ifndef TILEC_IR_IR_H
@@ -90,9 +91,10 @@ enum { OP_MAX_ATTRS = 4, OP_MAX_FIXED = 4 };
 
 typedef enum ResultKind { RESULT_NONE, RESULT_INFERRED, RESULT_STATED, RESULT_VARIADIC } ResultKind;
 
-/* Checks operands, attributes and regions of `op`, and `stated` (RESULT_STATED) or the types in op->out
- * (RESULT_VARIADIC), reports what is wrong, and gives the result type. The single definition of what an
- * op accepts: builders assert it, the IR parser and the verifier report it. */
+/* Checks operands, attributes and regions of `op`, and `stated` (RESULT_STATED) or the types in
+ * op->out (RESULT_VARIADIC), reports what is wrong, and gives the result type. The single
+ * definition of what an op accepts: builders assert it, the IR parser and the verifier report it.
+ */
 typedef bool OpRule(Ctx *ctx, const Op *op, const Type *stated, const Type **result);
 
 typedef struct OpInfo {
@@ -153,7 +155,8 @@ struct Block {
 typedef struct FuncParam {
     Str name;
     Span span;
-    int64_t divisible; /* multiple of: pointers in bytes, integers in units; 0 and 1: nothing known */
+    int64_t
+        divisible; /* multiple of: pointers in bytes, integers in units; 0 and 1: nothing known */
 } FuncParam;
 
 struct Func {
@@ -208,8 +211,8 @@ bool op_infer(Ctx *ctx, Op *op, const Type *stated);
 /* A region's block gets arguments of these types. */
 void block_set_args(Block *block, uint32_t nargs, const Type *const *types);
 Value *block_add_arg(Block *block, const Type *type);
-/* A copy at the builder's place with operands looked up by `map` (values absent from it stay), regions
- * included; map receives the copied results and arguments. */
+/* A copy at the builder's place with operands looked up by `map` (values absent from it stay),
+ * regions included; map receives the copied results and arguments. */
 typedef struct ValueMap ValueMap;
 ValueMap *value_map_create(Arena *arena);
 void value_map_set(ValueMap *map, const Value *from, Value *to);
@@ -218,14 +221,14 @@ Op *op_clone(Builder *builder, const Op *op, ValueMap *map);
 
 /* Change */
 void op_set_operand(Op *op, uint32_t index, Value *value);
-/* Operands, results and region arguments grow or shrink: pointers to op->in or ->out elements change, and
- * uses are moved along. */
+/* Operands, results and region arguments grow or shrink: pointers to op->in or ->out elements
+ * change, and uses are moved along. */
 void op_add_operand(Op *op, Value *value);
 void op_remove_operand(Op *op, uint32_t index);
 Value *op_add_result(Op *op, const Type *type);
-void op_remove_result(Op *op, uint32_t index);     /* must be unused */
+void op_remove_result(Op *op, uint32_t index);       /* must be unused */
 void block_remove_arg(Block *block, uint32_t index); /* must be unused */
-void value_replace(Value *from, Value *to); /* all uses */
+void value_replace(Value *from, Value *to);          /* all uses */
 /* Unlinks the op, with its regions, and drops its uses; its results must be unused. */
 void op_remove(Op *op);
 void op_move_before(Op *op, Op *place);
@@ -253,7 +256,8 @@ bool value_float_constant(const Value *value, double *constant);
 uint32_t func_number(Func *func);
 /* The op itself or the ancestor of it that stands directly in `block`; NULL if it is elsewhere. */
 Op *op_ancestor_in(Op *op, const Block *block);
-/* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC. */
+/* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC.
+ */
 uint32_t op_effects(const Op *op);
 static inline bool op_is_pure(const Op *op) {
     return op_has(op, PURE);
@@ -269,11 +273,11 @@ static inline bool op_is_pure(const Op *op) {
 typedef bool OpVisitor(Op *op, void *user);
 bool func_walk(Func *func, OpVisitor *visit, void *user);
 
-/* Text: module_parse(module_print(m)) is m; the grammar is in ir/grammar.def and docs/ir.md. `out` must not be
- * in the scratch arena. */
+/* Text: module_parse(module_print(m)) is m; the grammar is in ir/grammar.def and docs/ir.md. `out`
+ * must not be in the scratch arena. */
 typedef struct PrintOptions {
-    bool spans; /* ` loc("file":line:column to line:column)` after each op; parsed back if the context has
-                   the file, else spans are those of the IR text */
+    bool spans; /* ` loc("file":line:column to line:column)` after each op; parsed back if the
+                   context has the file, else spans are those of the IR text */
 } PrintOptions;
 void module_print(const Module *module, const PrintOptions *options, StrBuf *out);
 void op_print(const Op *op, StrBuf *out); /* for messages and the debugger */
@@ -312,8 +316,8 @@ bool module_verify(Module *module);
 #define OP_R(...)
 #include "ir/ops.def"
 
-/* Builders of the ops with regions, made by hand. The regions get their block arguments and stay empty;
- * the caller fills them and ends them with yield (condition). */
+/* Builders of the ops with regions, made by hand. The regions get their block arguments and stay
+ * empty; the caller fills them and ends them with yield (condition). */
 Op *build_for(Builder *builder, Value *lo, Value *hi, Value *step, uint32_t ninits,
               Value *const *inits);
 Op *build_while(Builder *builder, uint32_t ninits, Value *const *inits);
@@ -325,10 +329,5 @@ Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, b
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 
 /* Bits of attribute `flags` of `for`: what the source asked of the loop. */
-enum {
-    LOOP_FLATTEN = 1,
-    LOOP_WARP_SPECIALIZE = 2,
-    LOOP_SINGLE_BUFFER_ACC = 4,
-    LOOP_NO_LICM = 8
-};
+enum { LOOP_FLATTEN = 1, LOOP_WARP_SPECIALIZE = 2, LOOP_SINGLE_BUFFER_ACC = 4, LOOP_NO_LICM = 8 };
 #endif

@@ -1,4 +1,5 @@
-/* What the printer and the parser of Tile IR share; the grammar is in grammar.def. Private to src/ir.
+/* What the printer and the parser of Tile IR share; the grammar is in grammar.def. Private to
+ * src/ir.
  *
  * An op ends with its line, except that lists may go on after an opening bracket or a comma. `//`
  * begins a comment. Value names are hints; a name of digits alone means none. */

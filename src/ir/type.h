@@ -41,7 +41,7 @@ enum { MAX_RANK = 8, MAX_TILE_BITS = 20 };
 
 typedef struct Type {
     TypeKind kind;
-    DType dtype; /* of the element; of the pointee for pointers */
+    DType dtype;  /* of the element; of the pointee for pointers */
     int32_t rank; /* 0: scalar */
     int32_t log2_numel;
     int64_t shape[MAX_RANK]; /* powers of two; zero beyond rank */

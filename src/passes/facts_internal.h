@@ -49,8 +49,9 @@ int64_t facts_divisible_each(const ValueFacts *facts, const Type *type);
 #define FACTS_SHAPE_OPS(X)                                                                         \
     X(splat)                                                                                       \
     X(expand_dims)                                                                                 \
-    X(broadcast) X(reshape) X(transpose) X(join) X(convert_layout) X(hint_divisible)               \
-        X(hint_contiguous) X(hint_constant) X(reduce)
+    X(broadcast)                                                                                   \
+    X(reshape) X(transpose) X(join) X(convert_layout) X(hint_divisible) X(hint_contiguous)         \
+        X(hint_constant) X(reduce)
 #define X(name) Transfer facts_##name;
 FACTS_SHAPE_OPS(X)
 #undef X

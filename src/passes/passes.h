@@ -1,8 +1,8 @@
 /* Passes over Tile IR and the pipeline made of them.
  *
- * A pass is `bool pass_<name>(Func *)`: true if and only if it changed something. One that cannot go
- * on reports a diagnostic; the pipeline stops at the first error. Each file's head says what the pass
- * requires and ensures, with IR before and after. */
+ * A pass is `bool pass_<name>(Func *)`: true if and only if it changed something. One that cannot
+ * go on reports a diagnostic; the pipeline stops at the first error. Each file's head says what the
+ * pass requires and ensures, with IR before and after. */
 #ifndef TILEC_PASSES_PASSES_H
 #define TILEC_PASSES_PASSES_H
 #include "ir/ir.h"

@@ -32,7 +32,8 @@ typedef struct ArenaMark {
 void *arena_alloc(Arena *arena, size_t size);
 /* An array of `count` zeroed elements; the product is checked for overflow. */
 void *arena_array(Arena *arena, size_t count, size_t size);
-/* Copies `old_size` bytes into a new block of `new_size`; the old block stays until the arena goes. */
+/* Copies `old_size` bytes into a new block of `new_size`; the old block stays until the arena goes.
+ */
 void *arena_grow(Arena *arena, const void *old, size_t old_size, size_t new_size);
 /* Everything allocated after the mark is released by `arena_rewind`. */
 ArenaMark arena_mark(const Arena *arena);

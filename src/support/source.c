@@ -32,8 +32,8 @@ Str source_line(const Source *source, uint32_t line) {
     if (line == 0 || line > source->line_starts.len)
         return STR("");
     size_t begin = source->line_starts.data[line - 1];
-    size_t end = line < source->line_starts.len ? source->line_starts.data[line] - 1
-                                                : source->text.len;
+    size_t end =
+        line < source->line_starts.len ? source->line_starts.data[line] - 1 : source->text.len;
     if (end > begin && source->text.ptr[end - 1] == '\r')
         end--;
     return (Str){source->text.ptr + begin, end - begin};

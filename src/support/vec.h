@@ -9,7 +9,8 @@
         size_t len, cap;                                                                           \
     }
 
-/* Appends `...` (an expression of the element type); old storage stays valid until the arena goes. */
+/* Appends `...` (an expression of the element type); old storage stays valid until the arena goes.
+ */
 #define vec_push(arena, v, ...)                                                                    \
     do {                                                                                           \
         if ((v)->len == (v)->cap) {                                                                \
@@ -23,6 +24,6 @@
 
 /* An empty vector has no storage, and arithmetic on a null pointer is undefined. */
 #define vec_for_each(it, v)                                                                        \
-    for (__typeof__((v)->data) it = (v)->data, it##_end = it ? it + (v)->len : it;                 \
-         it != it##_end; it++)
+    for (__typeof__((v)->data) it = (v)->data, it##_end = it ? it + (v)->len : it; it != it##_end; \
+         it++)
 #endif
