@@ -3,33 +3,9 @@
  *     bench_launch kernels/softmax.tile
  *
  * Prints {"tile_launch": .., "tile_function_launch": ..} as medians over batches. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <tilec.h>
-#include <time.h>
+#include "common.h"
 
 enum { ROWS = 16, COLUMNS = 256, BATCH = 200, BATCHES = 51 };
-
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void must(tile_status status, tile_diagnostics *diagnostics, const char *what) {
-    if (status == TILE_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", what, tile_status_text(status));
-    if (diagnostics)
-        fprintf(stderr, "%s", tile_diagnostics_text(diagnostics).data);
-    exit(1);
-}
 
 typedef struct Bench {
     tile_device *device;
@@ -58,8 +34,7 @@ static double measure(const Bench *b, tile_status (*launch)(const Bench *)) {
         samples[i] = (now_us() - begin) / BATCH;
         must(tile_stream_synchronize(b->device, NULL, NULL), NULL, "synchronize");
     }
-    qsort(samples, BATCHES, sizeof *samples, compare);
-    return samples[BATCHES / 2];
+    return median(samples, BATCHES);
 }
 
 int main(int argc, char **argv) {
