@@ -46,12 +46,11 @@ int64_t facts_divisible_at(const ValueFacts *facts, const Type *type, int dim, i
 /* Of every element. */
 int64_t facts_divisible_each(const ValueFacts *facts, const Type *type);
 
+// clang-format off
 #define FACTS_SHAPE_OPS(X)                                                                         \
-    X(splat)                                                                                       \
-    X(expand_dims)                                                                                 \
-    X(broadcast)                                                                                   \
-    X(reshape) X(transpose) X(join) X(convert_layout) X(hint_divisible) X(hint_contiguous)         \
-        X(hint_constant) X(reduce)
+    X(splat) X(expand_dims) X(broadcast) X(reshape) X(transpose) X(join) X(convert_layout)         \
+    X(hint_divisible) X(hint_contiguous) X(hint_constant) X(reduce)
+// clang-format on
 #define X(name) Transfer facts_##name;
 FACTS_SHAPE_OPS(X)
 #undef X
