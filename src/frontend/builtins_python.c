@@ -291,7 +291,10 @@ Val builtin_triton_cdiv(Call *call) {
     Wide a, b;
     if (!two_ints(call, &a, &b))
         return val_error();
-    Val sum = static_binary(call->e, call->span, ASTOP_add, val_int(a), val_int(b - 1));
+    Val round = static_binary(call->e, call->span, ASTOP_sub, val_int(b), val_int(1));
+    if (val_failed(round))
+        return round;
+    Val sum = static_binary(call->e, call->span, ASTOP_add, val_int(a), round);
     return val_failed(sum) ? sum
                            : static_binary(call->e, call->span, ASTOP_floordiv, sum, val_int(b));
 }

@@ -9,17 +9,13 @@ static Val overflow(Elab *e, Span span, AstOperator op) {
     return elab_fail(e, span, elab_constexpr_overflow, ast_operator_text[op]);
 }
 
-static Val wide_floordiv(Elab *e, Span span, Wide a, Wide b) {
-    Wide q;
-    if (b == -1)
-        return __builtin_sub_overflow((Wide)0, a, &q) ? overflow(e, span, ASTOP_floordiv)
-                                                      : val_int(q);
-    q = a / b;
+static Val wide_floordiv(Wide a, Wide b) {
+    Wide q = a / b;
     return val_int(q - (a % b != 0 && (a < 0) != (b < 0)));
 }
 
 static Val wide_mod(Wide a, Wide b) {
-    Wide r = b == -1 ? 0 : a % b;
+    Wide r = a % b;
     return val_int(r != 0 && (r < 0) != (b < 0) ? r + b : r);
 }
 
@@ -64,7 +60,7 @@ static Val int_binary(Elab *e, Span span, AstOperator op, Wide a, Wide b) {
         return b == 0 ? elab_fail(e, span, elab_division_by_zero)
                       : val_float((double)a / (double)b);
     case ASTOP_floordiv:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_floordiv(e, span, a, b);
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_floordiv(a, b);
     case ASTOP_mod:
         return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_mod(a, b);
     case ASTOP_pow:
@@ -123,9 +119,9 @@ static Val concatenate(Elab *e, Val a, Val b) {
 static Val repeat(Elab *e, Span span, Val tuple, Wide times) {
     if (times < 0)
         times = 0;
-    if (times * tuple.tuple.count > MAX_STATIC_ITERATIONS)
+    if (tuple.tuple.count && times > MAX_STATIC_ITERATIONS / tuple.tuple.count)
         return elab_fail(e, span, elab_too_many_items, MAX_STATIC_ITERATIONS);
-    uint32_t n = (uint32_t)times * tuple.tuple.count;
+    uint32_t n = tuple.tuple.count ? (uint32_t)times * tuple.tuple.count : 0;
     Val *items = ARENA_ARRAY(e->arena, Val, n);
     for (uint32_t i = 0; i < n; i++)
         items[i] = tuple.tuple.items[i % tuple.tuple.count];
@@ -139,6 +135,8 @@ Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
             bool bitwise = op == ASTOP_bitand || op == ASTOP_bitor || op == ASTOP_bitxor;
             if (bitwise && a.kind == VAL_BOOL && b.kind == VAL_BOOL)
                 v.kind = VAL_BOOL;
+            if (v.kind == VAL_INT && v.i < -WIDE_MAX)
+                return overflow(e, span, op);
             if (!val_failed(v) || op != ASTOP_matmul)
                 return v;
         } else if (float_operator(op)) {
@@ -227,16 +225,11 @@ Val static_unary(Elab *e, Span span, AstOperator op, Val a) {
         return val_bool(!val_truth(a));
     if (val_is_number(a)) {
         if (op == ASTOP_invert && a.kind != VAL_FLOAT)
-            return val_int(~a.i);
+            return a.i == WIDE_MAX ? overflow(e, span, op) : val_int(~a.i);
         if (op == ASTOP_pos)
             return a.kind == VAL_FLOAT ? a : val_int(a.i);
-        if (op == ASTOP_neg) {
-            Wide result;
-            if (a.kind == VAL_FLOAT)
-                return val_float(-a.f);
-            return __builtin_sub_overflow((Wide)0, a.i, &result) ? overflow(e, span, op)
-                                                                 : val_int(result);
-        }
+        if (op == ASTOP_neg)
+            return a.kind == VAL_FLOAT ? val_float(-a.f) : val_int(-a.i);
     }
     return elab_fail(e, span, elab_operand, ast_operator_text[op], elab_type_text(e, a));
 }

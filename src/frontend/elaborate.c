@@ -20,6 +20,19 @@ void elab_note_calls(Elab *e) {
     }
 }
 
+bool elab_spend(Elab *e, Span span, uint64_t steps) {
+    e->steps += steps;
+    size_t limit = (size_t)MAX_ELABORATION_MIB << 20;
+    if (e->steps <= MAX_ELABORATION_STEPS && e->arena->reserved - e->bytes_before <= limit)
+        return true;
+    if (!e->exhausted) {
+        e->exhausted = true;
+        elab_fail(e, span, elab_too_much, MAX_ELABORATION_STEPS, MAX_ELABORATION_MIB);
+        elab_hint(e, "unroll fewer iterations: `range` makes a loop that runs on the GPU");
+    }
+    return false;
+}
+
 void elab_suggest(Elab *e, Str word, const Str *candidates, size_t count) {
     int nearest = str_nearest(word, candidates, count);
     if (nearest >= 0)
@@ -294,7 +307,11 @@ static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated
 
 bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,
                         Elaborated *result) {
-    Elab e = {.ctx = ctx, .arena = &ctx->arena, .request = request, .builder = {.ctx = ctx}};
+    Elab e = {.ctx = ctx,
+              .arena = &ctx->arena,
+              .request = request,
+              .builder = {.ctx = ctx},
+              .bytes_before = ctx->arena.reserved};
     const FuncDef *def = find_kernel(&e, syntax, request->kernel);
     if (!def)
         return false;

@@ -17,7 +17,10 @@ enum {
     MAX_PARAMS = 16,
     MAX_CALL_DEPTH = 100,
     MAX_EXPRESSION_DEPTH = 1000,
-    MAX_STATIC_ITERATIONS = 65536
+    MAX_STATIC_ITERATIONS = 65536,
+    MAX_TUPLE_DEPTH = 64,
+    MAX_ELABORATION_STEPS = 1 << 20, /* expressions, statements and elements evaluated */
+    MAX_ELABORATION_MIB = 256
 };
 
 typedef struct Var {
@@ -60,6 +63,9 @@ typedef struct Elab {
     Builder builder; /* block NULL: nothing may be built (compile-time evaluation) */
     Frame *frame;
     uint32_t depth, splits;
+    uint64_t steps;      /* spent; see elab_spend */
+    size_t bytes_before; /* what the arena held at the start */
+    bool exhausted;      /* the limits were passed, and that was reported */
     Unit *units, *std;
     Span user_span; /* of the innermost expression outside std.tile */
     Func *func;
@@ -79,6 +85,10 @@ void elab_note_calls(Elab *e);
 #define elab_hint(e, ...) diag_hint(&(e)->ctx->diags, __VA_ARGS__)
 /* "did you mean" for the candidate nearest to `word`, if one is near. */
 void elab_suggest(Elab *e, Str word, const Str *candidates, size_t count);
+/* Counts the work done. False when the kernel takes too much of it, in steps or memory; reported
+ * the first time, after which nothing is evaluated any more. Every loop at compile time, every
+ * inlined call and every expansion of a tuple comes by here, which is what ends elaboration. */
+bool elab_spend(Elab *e, Span span, uint64_t steps);
 /* Shorthand: text for messages. */
 const char *elab_type_text(const Elab *e, Val v);
 

@@ -24,8 +24,8 @@ static Val eval_tuple(Elab *e, const ExprList *list) {
 }
 
 static Val eval_int(Elab *e, const Expr *expr) {
-    if (expr->u.integer.hi >> 62)
-        return elab_fail(e, expr->span, elab_int_too_big, "the literal", "126 bits");
+    if (expr->u.integer.hi >> 63)
+        return elab_fail(e, expr->span, elab_int_too_big, "the literal", "127 bits");
     return val_int((Wide)(((unsigned __int128)expr->u.integer.hi << 64) | expr->u.integer.lo));
 }
 
@@ -273,6 +273,18 @@ static Val eval_node(Elab *e, const Expr *expr) {
     return val_error();
 }
 
+/* Values that are copied and compared element by element stay within bounds. */
+static Val check_size(Elab *e, const Expr *expr, Val v) {
+    if (v.kind != VAL_TUPLE && v.kind != VAL_STRING)
+        return v;
+    uint32_t size = val_size(v);
+    if (size > MAX_STATIC_ITERATIONS)
+        return elab_fail(e, expr->span, elab_too_many_items, MAX_STATIC_ITERATIONS);
+    if (v.kind == VAL_TUPLE && v.tuple.depth > MAX_TUPLE_DEPTH)
+        return elab_fail(e, expr->span, elab_too_deep);
+    return elab_spend(e, expr->span, size) ? v : val_error();
+}
+
 Val elab_eval(Elab *e, const Expr *expr) {
     Span saved = e->builder.span, saved_user = e->user_span;
     if (!e->frame->unit->is_std)
@@ -281,7 +293,7 @@ Val elab_eval(Elab *e, const Expr *expr) {
         e->depth--;
         return elab_fail(e, expr->span, elab_too_deep);
     }
-    Val v = eval_node(e, expr);
+    Val v = elab_spend(e, expr->span, 1) ? check_size(e, expr, eval_node(e, expr)) : val_error();
     e->depth--;
     e->builder.span = saved;
     e->user_span = saved_user;

@@ -333,9 +333,12 @@ static bool static_range(Elab *e, Span span, const Bounds *bounds, const Val **i
             return false;
         }
     }
-    Wide distance = step > 0 ? hi - lo : lo - hi, stride = step > 0 ? step : -step;
-    Wide n = distance <= 0 ? 0 : (distance + stride - 1) / stride;
-    if (n > MAX_STATIC_ITERATIONS) {
+    Wide first = step > 0 ? lo : hi, last = step > 0 ? hi : lo, stride = step > 0 ? step : -step;
+    Wide distance, n = 0;
+    bool huge = __builtin_sub_overflow(last, first, &distance);
+    if (!huge && distance > 0)
+        n = (distance - 1) / stride + 1;
+    if (n > MAX_STATIC_ITERATIONS || (huge && last > first)) {
         elab_fail(e, span, elab_too_many_items, MAX_STATIC_ITERATIONS);
         return false;
     }

@@ -365,6 +365,10 @@ Flow elab_stmts(Elab *e, const StmtList *list, uint32_t index, const Rest *rest)
             e->depth--;
             return FLOW_RETURN;
         }
+        if (!elab_spend(e, stmt->span, 1)) {
+            e->depth--;
+            return FLOW_RETURN;
+        }
         unsigned errors = e->ctx->diags.errors;
         Rest after = {.next = rest, .list = list, .index = i + 1};
         Flow flow = exec_stmt(e, stmt, &after);

@@ -278,7 +278,7 @@ static bool fold_ints(Elab *e, AstOperator op, Val a, Val b, Val *out) {
         return false;
     r = op == ASTOP_add   ? x + y
         : op == ASTOP_sub ? x - y
-        : op == ASTOP_mul ? x * y
+        : op == ASTOP_mul ? (Wide)((unsigned __int128)x * (unsigned __int128)y)
         : op == ASTOP_mod ? x % y
                           : x / y;
     Elem elem = a.tile.scalar.elem;
@@ -340,6 +340,9 @@ static Val divide(Elab *e, Span span, AstOperator op, Val a, Val b) {
 }
 
 static Val bitwise(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    /* Whether >> keeps the sign is decided by its run-time operand before promotion. */
+    ScalarType shifted = val_is_tile(a) ? a.tile.scalar : b.tile.scalar;
+    bool is_signed = scalar_is_int(shifted) && elem_info[shifted.elem].is_signed;
     if (!op_promote(e, span, ast_operator_text[op], 0, &a, &b))
         return val_error();
     if (!scalar_is_int(a.tile.scalar)) {
@@ -351,7 +354,6 @@ static Val bitwise(Elab *e, Span span, AstOperator op, Val a, Val b) {
     }
     Builder *builder = &e->builder;
     Value *x = a.tile.ir, *y = b.tile.ir;
-    bool is_signed = elem_info[a.tile.scalar.elem].is_signed;
     switch ((int)op) {
     case ASTOP_bitand:
         return op_like(build_andi(builder, x, y), a);

@@ -85,6 +85,24 @@ const Type *scalar_ir(Ctx *ctx, ScalarType type, const Type *like) {
     return type.pointer ? type_pointer(ctx, dtype) : type_scalar(ctx, dtype);
 }
 
+uint32_t val_size(Val v) {
+    size_t size = v.kind == VAL_STRING ? v.s.len : v.kind == VAL_TUPLE ? v.tuple.size : 1;
+    return size == 0 ? 1 : size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+}
+
+Val val_tuple(const Val *items, uint32_t count) {
+    uint64_t size = 0;
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size += val_size(items[i]);
+        if (items[i].kind == VAL_TUPLE && items[i].tuple.depth > depth)
+            depth = items[i].tuple.depth;
+    }
+    return (Val){
+        .kind = VAL_TUPLE,
+        .tuple = {items, count, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, depth + 1}};
+}
+
 bool val_equal(Val a, Val b) {
     if (val_is_number(a) && val_is_number(b)) {
         if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
@@ -109,6 +127,8 @@ bool val_equal(Val a, Val b) {
     case VAL_TUPLE:
         if (a.tuple.count != b.tuple.count)
             return false;
+        if (a.tuple.items == b.tuple.items) /* as Python: elements that are the same are equal */
+            return true;
         for (uint32_t i = 0; i < a.tuple.count; i++)
             if (!val_equal(a.tuple.items[i], b.tuple.items[i]))
                 return false;

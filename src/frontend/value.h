@@ -13,7 +13,9 @@
 #include "frontend/ast.h"
 #include "ir/ir.h"
 
+/* A compile-time int: magnitude below 2**127, so that every one has a negative. */
 typedef __int128 Wide;
+#define WIDE_MAX ((Wide)(~(unsigned __int128)0 >> 1))
 
 typedef enum Elem {
 #define ELEM(id, ...) ELEM_##id,
@@ -77,6 +79,8 @@ struct Val {
         struct {
             const Val *items;
             uint32_t count;
+            uint32_t size;  /* elements of all tuples inside, characters of strings */
+            uint32_t depth; /* of nesting: 1 for a tuple of no tuples */
         } tuple;
         struct { /* block: shape of a tile type, NULL for scalars */
             ScalarType scalar;
@@ -166,9 +170,7 @@ static inline Val val_float(double f) {
 static inline Val val_string(Str s) {
     return (Val){.kind = VAL_STRING, .s = s};
 }
-static inline Val val_tuple(const Val *items, uint32_t count) {
-    return (Val){.kind = VAL_TUPLE, .tuple = {items, count}};
-}
+Val val_tuple(const Val *items, uint32_t count);
 static inline Val val_type(ScalarType scalar, const Type *block) {
     return (Val){.kind = VAL_TYPE, .type = {scalar, block}};
 }
@@ -197,6 +199,10 @@ static inline const Type *val_ir_type(Val v) {
 static inline bool val_has_shape(Val v) {
     return v.kind == VAL_TILE && v.tile.ir->type->rank > 0;
 }
+
+/* What walking over a value costs: elements of nested tuples, characters of strings; at least 1.
+ * UINT32_MAX stands for all that is more. */
+uint32_t val_size(Val v);
 
 /* Same value: what `is` and `==` mean for everything but run-time values, which are the same only
  * as the same IR value. 1 == 1.0 == True. */
