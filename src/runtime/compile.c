@@ -154,28 +154,39 @@ static bool passes_stage(Compilation *c) {
     return true;
 }
 
-static bool codegen_stage(Compilation *c) {
+/* Runs code generation; its times add up over runs. */
+static bool generate(Compilation *c, int32_t min_blocks_per_sm, CodegenResult *result) {
     const CompileRequest *request = c->request;
     Compiled *compiled = c->compiled;
     CodegenOptions options = {.line_info = request->line_info,
                               .keep_llvm = wants(c, OUTPUT_BIT(ll) | OUTPUT_BIT(ll_before)),
-                              .llvm_level = request->llvm_level};
-    CodegenResult result = {0};
-    bool ok = codegen_ptx(compiled->func, &options, &result);
-    compiled->ms[STAGE_build] = result.build_ms;
-    compiled->ms[STAGE_optimise] = result.optimise_ms;
-    compiled->ms[STAGE_emit] = result.emit_ms;
-    if (!ok)
-        return false;
+                              .llvm_level = request->llvm_level,
+                              .min_blocks_per_sm = min_blocks_per_sm};
+    *result = (CodegenResult){0};
+    bool ok = codegen_ptx(compiled->func, &options, result);
+    compiled->ms[STAGE_build] += result->build_ms;
+    compiled->ms[STAGE_optimise] += result->optimise_ms;
+    compiled->ms[STAGE_emit] += result->emit_ms;
     c->stage_start = clock_ms();
-    compiled->meta = result.meta;
-    put_output(c, OUTPUT_ll_before, result.llvm_before);
-    put_output(c, OUTPUT_ll, result.llvm_after);
-    put_output(c, OUTPUT_ptx, result.ptx);
-    const Target *target = request->target;
+    return ok;
+}
+
+static void put_code(Compilation *c, const CodegenResult *result) {
+    c->compiled->meta = result->meta;
+    put_output(c, OUTPUT_ll_before, result->llvm_before);
+    put_output(c, OUTPUT_ll, result->llvm_after);
+    put_output(c, OUTPUT_ptx, result->ptx);
+}
+
+static bool codegen_stage(Compilation *c) {
+    CodegenResult result;
+    if (!generate(c, 0, &result))
+        return false;
+    put_code(c, &result);
+    const Target *target = c->request->target;
     if (result.meta.shared_bytes <= target->shared_per_block)
         return true;
-    ctx_diag(c->ctx, compiled->func->span, kernel_shared_limit, STR_ARG(result.meta.name),
+    ctx_diag(c->ctx, c->compiled->func->span, kernel_shared_limit, STR_ARG(result.meta.name),
              result.meta.shared_bytes, target->name, target->shared_per_block);
     diag_hint(&c->ctx->diags, "use smaller tiles or fewer stages");
     return false;
@@ -199,42 +210,52 @@ static bool find_assembler(Compilation *c, Str *identity) {
     } else if (driver_load(&c->driver, &quiet, c->request->cuda_library)) {
         c->linker = &c->driver;
     } else {
-        ctx_diag(c->ctx, (Span){0}, assembler_missing, quiet.first->text);
-        diag_hint(&c->ctx->diags, "set TILEC_PTXAS to a ptxas of CUDA 12 or newer, or emit ptx");
-        return false;
+        bool demanded = c->request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
+        if (demanded)
+            ctx_diag(c->ctx, (Span){0}, assembler_missing, quiet.first->text);
+        else
+            ctx_diag(c->ctx, (Span){0}, dump_without_cubin, quiet.first->text);
+        diag_hint(&c->ctx->diags, "set TILEC_PTXAS to a ptxas of CUDA 12 or newer%s",
+                  demanded ? ", or emit ptx" : "");
+        return !demanded;
     }
     *identity = str_from(str_format(arena, "driver %d", c->linker->version));
     return true;
 }
 
-static bool link_with(Compilation *c, const Device *device, Str *log) {
+/* Machine code and what it takes of an SM. */
+typedef struct Assembled {
+    Str cubin;
+    Resources resources;
+} Assembled;
+
+static bool link_with(Compilation *c, const Device *device, Str ptx, Str *cubin, Str *log) {
     bool pushed;
     CUresult result = device_enter(device, &pushed);
     if (!driver_check(device->driver, &c->ctx->diags, DRIVER_context_push, result))
         return false;
-    bool ok = driver_assemble(device, &c->ctx->diags, c->compiled->outputs[OUTPUT_ptx],
-                              c->request->line_info, &c->compiled->outputs[OUTPUT_cubin], log);
+    bool ok = driver_assemble(device, &c->ctx->diags, ptx, c->request->line_info, cubin, log);
     device_leave(device, pushed);
     return ok;
 }
 
-static bool assemble_with_driver(Compilation *c) {
+static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) {
     Str log = STR("");
     bool ok;
     if (c->request->device) {
-        ok = link_with(c, c->request->device, &log);
+        ok = link_with(c, c->request->device, ptx, &assembled->cubin, &log);
     } else {
         Device device;
         driver_close(&c->driver);
         ok = driver_open(&c->driver, &c->ctx->diags, c->request->cuda_library) &&
              device_open(&c->driver, &c->ctx->diags, 0, &device);
         if (ok) {
-            ok = link_with(c, &device, &log);
+            ok = link_with(c, &device, ptx, &assembled->cubin, &log);
             device_close(&device);
         }
     }
     if (ok)
-        resources_parse(log, c->compiled->meta.name, &c->compiled->resources);
+        resources_parse(log, c->compiled->meta.name, &assembled->resources);
     return ok;
 }
 
@@ -271,6 +292,49 @@ static bool disassemble(Compilation *c) {
     return true;
 }
 
+static bool assemble(Compilation *c, Str ptx, Assembled *assembled) {
+    *assembled = (Assembled){0};
+    const AssembleRequest request = {ptx, c->compiled->meta.name, c->request->target,
+                                     c->request->line_info};
+    bool ok = c->ptxas ? ptxas_assemble(c->ctx, c->ptxas, &request, &assembled->cubin,
+                                        &assembled->resources)
+                       : assemble_with_driver(c, ptx, assembled);
+    end_stage(c, STAGE_assemble);
+    return ok;
+}
+
+static int32_t spilled(const Resources *resources) {
+    return resources->spill_stores + resources->spill_loads;
+}
+
+/* The assembler spills a few bytes at times to keep room for more blocks on an SM, and so does a
+ * pass's limit on registers; the spills then cost more than the room is worth. The code is made
+ * once more without either, and kept if it spills less. What is said of a version not kept is
+ * dropped. */
+static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
+    Ctx *ctx = c->ctx;
+    Func *func = c->compiled->func;
+    const Diags before = ctx->diags;
+    const int32_t limit = func->max_registers;
+    func->max_registers = 0;
+    CodegenResult code;
+    Assembled retried;
+    bool better = generate(c, 1, &code) && assemble(c, code.ptx, &retried) &&
+                  retried.resources.known &&
+                  spilled(&retried.resources) < spilled(&assembled->resources);
+    ctx->diags = before;
+    if (before.last)
+        before.last->next = NULL;
+    if (!better) {
+        func->max_registers = limit;
+        return;
+    }
+    *assembled = retried;
+    put_code(c, &code);
+    if (limit && wants(c, OUTPUT_BIT(tir_final)))
+        put_output(c, OUTPUT_tir_final, print_func(c, func));
+}
+
 static void report_resources(Compilation *c) {
     Compiled *compiled = c->compiled;
     Resources *resources = &compiled->resources;
@@ -278,7 +342,7 @@ static void report_resources(Compilation *c) {
         return;
     resources_occupancy(resources, compiled->meta.target, compiled->meta.threads,
                         compiled->meta.shared_bytes);
-    if (resources->spill_stores || resources->spill_loads)
+    if (spilled(resources))
         ctx_diag(c->ctx, compiled->func->span, kernel_spills, STR_ARG(compiled->meta.name),
                  resources->spill_stores, resources->spill_loads, resources->registers);
 }
@@ -286,17 +350,14 @@ static void report_resources(Compilation *c) {
 static bool assemble_stage(Compilation *c) {
     if (!c->ptxas && !c->linker)
         return true;
-    const AssembleRequest request = {c->compiled->outputs[OUTPUT_ptx], c->compiled->meta.name,
-                                     c->request->target, c->request->line_info};
-    bool ok = c->ptxas
-                  ? ptxas_assemble(c->ctx, c->ptxas, &request, &c->compiled->outputs[OUTPUT_cubin],
-                                   &c->compiled->resources)
-                  : assemble_with_driver(c);
-    if (!ok)
+    Assembled assembled;
+    if (!assemble(c, c->compiled->outputs[OUTPUT_ptx], &assembled))
         return false;
+    if (spilled(&assembled.resources) && !c->request->max_registers)
+        retry_with_all_registers(c, &assembled);
+    c->compiled->resources = assembled.resources;
     report_resources(c);
-    end_stage(c, STAGE_assemble);
-    put_output(c, OUTPUT_cubin, c->compiled->outputs[OUTPUT_cubin]);
+    put_output(c, OUTPUT_cubin, assembled.cubin);
     return true;
 }
 

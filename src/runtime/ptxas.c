@@ -18,9 +18,8 @@ enum { CUBIN_LIMIT = 256 << 20 };
 static const char PTXAS_VARIABLE[] = "TILEC_PTXAS";
 
 const char *ptxas_find(Arena *arena, const char *wanted) {
-    if (wanted && *wanted)
-        return str_dup(arena, str_from(wanted));
-    const char *path = tool_find(arena, "ptxas", PTXAS_VARIABLE);
+    const char *path = wanted && *wanted ? str_dup(arena, str_from(wanted))
+                                         : tool_find(arena, "ptxas", PTXAS_VARIABLE);
     return path && strcmp(path, "none") ? path : NULL;
 }
 

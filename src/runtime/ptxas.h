@@ -5,7 +5,7 @@
 #include "runtime/resources.h"
 
 /* The assembler to use, NULL if there is none; see tool_find. `wanted` (may be NULL) is a path
- * given by the caller, which wins. TILEC_PTXAS=none hides every ptxas. */
+ * given by the caller, which wins over TILEC_PTXAS; "none" in either hides every ptxas. */
 const char *ptxas_find(Arena *arena, const char *wanted);
 
 /* A text that changes whenever the program at `path` does: its real path, size and time. Cheaper
