@@ -15,7 +15,7 @@ import sys
 import torch
 
 import compile_times
-from row_cases import ROW_KERNELS
+from row_cases import KERNELS, ROW_KERNELS
 from timing import Timer, geometric_mean
 from tilec_side import Tilec
 
@@ -41,9 +41,34 @@ def checked(case, launch, who):
         raise SystemExit(f"{who}: {case.name}: relative error {case.error():.2e}")
 
 
+def check_random_bits(tilec, rows=512, columns=1000, seed=2**33 + 12345):
+    """tl.rand must keep the same elements in both: z of ones over a zero residual shows which."""
+    import triton_side
+
+    ones = torch.ones(rows, columns, device="cuda")
+    zeros, w = torch.zeros_like(ones), torch.ones(columns, device="cuda")
+    kept = []
+    for side in ("tilec", "triton"):
+        z, y = torch.full_like(ones, float("nan")), torch.empty_like(ones)
+        arguments = [ones, zeros, w, w, z, y, columns, columns, 0.3, 1e-5, seed]
+        path = os.path.join(KERNELS, "dropout_layernorm.tile")
+        if side == "tilec":
+            tilec.launch_once(path, "dropout_layernorm", (rows, 1, 1), arguments + [("constexpr", 1024)])
+        else:
+            triton_side.load(path).dropout_layernorm[(rows, 1, 1)](*arguments, BLOCK=1024)
+        torch.cuda.synchronize()
+        kept.append(z != 0)
+    same = bool((kept[0] == kept[1]).all())
+    print(f"dropout masks of {rows} x {columns}: {'the same bits as Triton' if same else 'DIFFERENT from Triton'}, "
+          f"{kept[0].float().mean().item():.4f} kept")
+    if not same:
+        raise SystemExit(1)
+
+
 def run_rows(timer, tilec, options):
     import triton_side
 
+    check_random_bits(tilec)
     copy = copy_bandwidth(timer)
     print(f"copy of 1 GiB: {copy:.0f} GB/s\n")
     print(f"{'case':32} {'MB':>7} {'tilec us':>9} {'GB/s':>6} {'of copy':>8} {'Triton us':>10} {'warps':>6} {'ratio':>6} {'torch':>6}")

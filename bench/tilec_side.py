@@ -92,6 +92,12 @@ class Tilec:
                 slot.kind, slot.value.number = FLOAT, value
         return packed
 
+    def launch_once(self, path, kernel, grid, arguments):
+        packed = self.pack(arguments)
+        stream = c.c_void_p(torch.cuda.current_stream().cuda_stream)
+        self.call("tile_function_launch", self.function(path, kernel), self.device, (c.c_uint32 * 3)(*grid), stream,
+                  packed, c.c_size_t(len(packed)), diagnostics=True)
+
     def launcher(self, case, num_warps=0):
         """A function that launches the case once on torch's current stream."""
         function = self.function(case.path, case.kernel, num_warps)
