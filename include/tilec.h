@@ -165,6 +165,7 @@ typedef struct tile_compile_options {
     tile_text dump_folder; /* every stage is written there; empty: none */
     bool no_line_info;     /* leave source lines out of PTX and cubin */
     bool no_cache;         /* neither read nor write the cache */
+    bool debug;            /* keep tl.device_assert and assert: a false one stops the kernel */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache. */

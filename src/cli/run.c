@@ -153,6 +153,7 @@ static int prepare(Run *run, const char *path) {
         run->request.device = &run->device;
     } else {
         run->request.keep_func = true;
+        run->request.kernel.debug = true;
         run->request.until_passes = run->options.final_ir;
     }
     uint32_t count;

@@ -63,7 +63,8 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                    .search_path_count = (uint32_t)options->search_path_count,
                    .num_warps = options->num_warps,
                    .num_stages = options->num_stages,
-                   .num_ctas = options->num_ctas},
+                   .num_ctas = options->num_ctas,
+                   .debug = options->debug},
         .max_registers = options->max_registers,
         .want = OUTPUT_BIT(ptx) |
                 (options->want ? options->want & ((1u << OUTPUT_COUNT) - 1) : OUTPUT_BIT(cubin)),

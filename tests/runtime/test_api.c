@@ -218,6 +218,9 @@ static void cache_answers_the_same_question_only(void **state) {
     other.no_line_info = true;
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
+    other.debug = true;
+    assert_false(compiled_from_cache(f->context, &other));
+    other = options;
     const tile_named block = {text("BLOCK"), text("256")};
     other.constexprs = &block;
     other.constexpr_count = 1;
