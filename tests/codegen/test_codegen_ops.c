@@ -20,7 +20,7 @@ static bool mark(Op *op, void *user) {
 static void every_op_is_in_the_file(void **state) {
     Ctx *ctx = testing_ctx();
     Module *module =
-        testing_module(ctx, file_text(ctx, TILEC_SOURCE_DIR "/tests/codegen/all_ops.tir"));
+        testing_module(ctx, file_text(ctx, TILEC_SOURCE_DIR "/tests/codegen/Inputs/all_ops.tir"));
     bool seen[OP_COUNT] = {false};
     for (Func *func = module->funcs; func; func = func->next)
         func_walk(func, mark, seen);
@@ -34,7 +34,7 @@ static void compile_all(const char *name) {
     Ctx *ctx = testing_ctx();
     const Target *target = target_by_name(str_from(name));
     Module *module =
-        testing_module(ctx, file_text(ctx, TILEC_SOURCE_DIR "/tests/codegen/all_ops.tir"));
+        testing_module(ctx, file_text(ctx, TILEC_SOURCE_DIR "/tests/codegen/Inputs/all_ops.tir"));
     for (Func *func = module->funcs; func; func = func->next) {
         CodegenResult result =
             testing_codegen(func, target->capability, (CodegenOptions){.line_info = true});

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#define FOLDER TILEC_SOURCE_DIR "/tests/frontend/elaborate/"
+#define FOLDER TILEC_SOURCE_DIR "/tests/frontend/elaborate/Inputs/"
 
 static Str read_whole(Arena *arena, const char *path) {
     Str text = STR("");
