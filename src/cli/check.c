@@ -49,13 +49,20 @@ static bool is_typed(const FuncDef *def) {
     return true;
 }
 
-static Checked check_kernel(Ctx *ctx, const AstFile *syntax, const FuncDef *def,
+static bool has_types(const ElaborateRequest *given) {
+    return given->signature.len || given->type_count || given->define_count;
+}
+
+/* `meant`: the types given are for this function. */
+static Checked check_kernel(Ctx *ctx, const AstFile *syntax, const FuncDef *def, bool meant,
                             const CompileRequest *request) {
-    const ElaborateRequest *given = &request->kernel;
-    bool has_types = given->signature.len || given->type_count || given->define_count;
-    if (!has_types && !is_typed(def))
+    if (!meant && !is_typed(def))
         return CHECKED_PARSED;
-    ElaborateRequest kernel = *given;
+    ElaborateRequest kernel = request->kernel;
+    if (!meant) {
+        kernel.signature = (Str){0};
+        kernel.type_count = kernel.define_count = 0;
+    }
     kernel.kernel = def->name;
     kernel.file = syntax->file;
     kernel.capability = request->target->capability;
@@ -83,15 +90,21 @@ static void check_file(Ctx *ctx, const CheckOptions *options, const CompileReque
     const FuncDef **defs = ARENA_ARRAY(&ctx->arena, const FuncDef *, MAX_KERNELS);
     uint32_t count = frontend_kernels(syntax, defs, MAX_KERNELS);
     Str wanted = request->kernel.kernel;
-    bool found = false;
+    const FuncDef *target = NULL;
+    if (has_types(&request->kernel) || wanted.len || count == 0) {
+        target = frontend_find_kernel(ctx, syntax, wanted);
+        if (!target)
+            return;
+    }
+    bool first = true;
     for (uint32_t i = 0; i < count; i++) {
         if (wanted.len && !str_eq(wanted, defs[i]->name))
             continue;
-        add_result(options, defs[i], check_kernel(ctx, syntax, defs[i], request), !found, results);
-        found = true;
+        bool meant = defs[i] == target && has_types(&request->kernel);
+        Checked checked = check_kernel(ctx, syntax, defs[i], meant, request);
+        add_result(options, defs[i], checked, first, results);
+        first = false;
     }
-    if (!found)
-        frontend_find_kernel(ctx, syntax, wanted);
 }
 
 int command_check(Ctx *ctx, int argc, char **argv) {

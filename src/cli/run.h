@@ -6,10 +6,10 @@
 #include "runtime/grid.h"
 #include "runtime/launch.h"
 
-/* The value of one parameter, from -a NAME=...: an array or a scalar. */
+/* The value of one parameter, from -a NAME=...: an array, a scalar or None. */
 typedef struct RunArg {
     Str name;
-    bool is_array;
+    bool is_array, is_none;
     HostArray array;
     Elem elem;       /* of a scalar */
     int64_t integer; /* u64: its bits */
@@ -22,8 +22,8 @@ typedef struct RunArgs {
     size_t len, cap;
 } RunArgs;
 
-/* Reads `texts` (NAME=GENERATOR, NAME=@[TYPE:]FILE, NAME=FILE.npy, NAME=NUMBER[:TYPE]). False after
- * a report. */
+/* Reads `texts` (NAME=GENERATOR, NAME=@[TYPE:]FILE, NAME=FILE.npy, NAME=NUMBER[:TYPE],
+ * NAME=None). False after a report. */
 bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
 RunArg *run_find_arg(const RunArgs *args, Str name);
 /* The types of the arguments as the elaborator takes them, specialised as a launch would. */
@@ -35,6 +35,9 @@ const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateReq
  * without data, or data of the wrong kind. */
 bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
                     uint32_t *count);
+
+/* A scalar's bits as the kernel takes them: the low bytes of 8. */
+uint64_t run_scalar_bits(const RunArg *arg);
 
 /* Milliseconds of launches. */
 typedef struct RunTimes {

@@ -128,6 +128,9 @@ static bool ends_with(Str text, const char *suffix) {
 }
 
 static bool read_value(Reader *r) {
+    r->arg->is_none = str_is(r->text, "None");
+    if (r->arg->is_none)
+        return true;
     if (generate_is_generator(r->text)) {
         r->arg->is_array = true;
         return generate_array(r->ctx, r->file, 0, r->text, r->stream, &r->arg->array);
@@ -167,6 +170,8 @@ RunArg *run_find_arg(const RunArgs *args, Str name) {
 
 /* Arrays are aligned to more than 16 bytes wherever they are put. */
 static Str type_of(Ctx *ctx, const RunArg *arg) {
+    if (arg->is_none)
+        return STR("None");
     Elem elem = arg->is_array ? arg->array.elem : arg->elem;
     const char *text = elem_info[elem].text;
     if (arg->is_array)
@@ -190,7 +195,7 @@ const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateReq
     *count = 0;
     for (size_t i = 0; i < args->len; i++) {
         const RunArg *arg = &args->data[i];
-        if (!arg->is_array && elem_is_int(arg->elem))
+        if (!arg->is_array && !arg->is_none && elem_is_int(arg->elem))
             names[(*count)++] = (GridName){arg->name, arg->integer};
     }
     for (uint32_t i = 0; i < kernel->define_count; i++) {

@@ -12,7 +12,8 @@ void elab_note_calls(Elab *e) {
     int notes = 0;
     for (const Frame *frame = e->frame; frame && frame->caller && notes < 8;
          frame = frame->caller) {
-        if (frame->unit->is_std || frame->caller->unit->is_std || !frame->def)
+        bool own = frame->unit->is_std || frame->caller->unit->is_std || !frame->def;
+        if (own || frame->caller->def == frame->def) /* of a recursion the outermost call */
             continue;
         diag_note(&e->ctx->diags, frame->call_span, "in the call of `%.*s` here",
                   STR_ARG(frame->def->name));

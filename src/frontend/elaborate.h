@@ -54,6 +54,7 @@ typedef struct Frame {
     bool returned;
     bool host;      /* Python semantics: assignments keep compile-time values */
     uint32_t loops; /* run-time loops around the current statement, in this frame */
+    uint32_t host_loops;
 } Frame;
 
 typedef struct Elab {
@@ -121,6 +122,8 @@ typedef struct Rest {
 typedef enum Flow {
     FLOW_NEXT,   /* fell off the end of the list */
     FLOW_RETURN, /* the function has returned on every path; frame->result holds its value */
+    FLOW_BREAK,  /* the innermost loop ends: in functions evaluated at compile time only */
+    FLOW_CONTINUE,
 } Flow;
 
 Flow elab_stmts(Elab *e, const StmtList *list, uint32_t index, const Rest *rest);

@@ -274,16 +274,18 @@ static bool call_allowed(Elab *e, Span span, const FuncDef *def) {
         if (e->failed.data[i] == def)
             return false;
     uint32_t depth = 0;
-    for (const Frame *frame = e->frame; frame; frame = frame->caller, depth++) {
-        if (frame->def == def && !def->is_constexpr_function) {
-            elab_fail(e, span, elab_recursion, STR_ARG(def->name));
-            elab_hint(e, "calls are inlined; write a loop, or tl.static_range over the levels");
-            return false;
-        }
-    }
+    bool recursive = false;
+    for (const Frame *frame = e->frame; frame; frame = frame->caller, depth++)
+        recursive |= frame->def == def;
     if (depth < MAX_CALL_DEPTH)
         return true;
-    elab_fail(e, span, elab_call_depth, MAX_CALL_DEPTH);
+    if (recursive) {
+        elab_fail(e, span, elab_recursion, STR_ARG(def->name), MAX_CALL_DEPTH);
+        elab_hint(e, "calls are inlined: a compile-time condition has to end them; or write a "
+                     "loop");
+    } else {
+        elab_fail(e, span, elab_call_depth, MAX_CALL_DEPTH);
+    }
     return false;
 }
 

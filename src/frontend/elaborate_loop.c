@@ -305,6 +305,14 @@ static bool loop_options(Call *call, Bounds *bounds) {
 
 /* Unrolled loops */
 
+/* One iteration of a loop that is unrolled or evaluated; `continue` ends it like its last line. */
+static Flow iterate(Elab *e, const StmtList *body, const Rest *rest) {
+    e->frame->host_loops += e->frame->host;
+    Flow flow = elab_stmts(e, body, 0, rest);
+    e->frame->host_loops -= e->frame->host;
+    return flow == FLOW_CONTINUE ? FLOW_NEXT : flow;
+}
+
 Flow elab_unrolled(Elab *e, const Stmt *loop, const Val *items, uint32_t count, uint32_t index,
                    const Rest *rest) {
     unsigned errors = e->ctx->diags.errors;
@@ -312,9 +320,10 @@ Flow elab_unrolled(Elab *e, const Stmt *loop, const Val *items, uint32_t count, 
         Rest after = {
             .next = rest, .loop = loop, .items = items, .item_count = count, .index = i + 1};
         elab_assign(e, loop->u.loop.target, items[i]);
-        if (elab_stmts(e, &loop->u.loop.body, 0, &after) == FLOW_RETURN)
+        Flow flow = iterate(e, &loop->u.loop.body, &after);
+        if (flow == FLOW_RETURN)
             return FLOW_RETURN;
-        if (e->ctx->diags.errors != errors)
+        if (flow == FLOW_BREAK || e->ctx->diags.errors != errors)
             break;
     }
     return FLOW_NEXT;
@@ -520,9 +529,10 @@ static Flow host_while(Elab *e, const Stmt *stmt, const Rest *rest) {
         Val condition = elab_condition(e, test->span, elab_eval(e, test), "a `while`");
         if (val_failed(condition) || !val_truth(condition))
             return FLOW_NEXT;
-        if (elab_stmts(e, &stmt->u.branch.body, 0, rest) == FLOW_RETURN)
+        Flow flow = iterate(e, &stmt->u.branch.body, rest);
+        if (flow == FLOW_RETURN)
             return FLOW_RETURN;
-        if (e->ctx->diags.errors != errors)
+        if (flow == FLOW_BREAK || e->ctx->diags.errors != errors)
             return FLOW_NEXT;
     }
     elab_fail(e, stmt->span, elab_too_many_items, MAX_STATIC_ITERATIONS);

@@ -350,6 +350,9 @@ static Flow exec_stmt(Elab *e, const Stmt *stmt, const Rest *rest) {
         exec_return(e, stmt);
         return FLOW_RETURN;
     }
+    bool leaves = stmt->kind == STMT_break || stmt->kind == STMT_continue;
+    if (leaves && e->frame->host_loops)
+        return stmt->kind == STMT_break ? FLOW_BREAK : FLOW_CONTINUE;
     exec_simple(e, stmt);
     return FLOW_NEXT;
 }
@@ -375,7 +378,7 @@ Flow elab_stmts(Elab *e, const StmtList *list, uint32_t index, const Rest *rest)
         e->depth--;
         e->builder.span = saved;
         e->user_span = saved_user;
-        if (flow == FLOW_RETURN)
+        if (flow != FLOW_NEXT)
             return flow;
         if (e->ctx->diags.errors != errors) {
             elab_spoil(e, stmt);

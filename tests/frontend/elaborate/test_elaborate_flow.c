@@ -78,6 +78,35 @@ static const Row rows[] = {
      2,
      0,
      {5, 5, 0, 0}},
+    {"recursion that a compile-time condition ends",
+     "@triton.jit\n"
+     "def twice(x, levels: tl.constexpr):\n"
+     "    if levels == 0:\n"
+     "        return x\n"
+     "    else:\n"
+     "        return twice(x * 2, levels - 1)\n",
+     LINE("tl.store(out, twice(n, 5))"),
+     3,
+     0,
+     {96}},
+    {"break and continue at compile time",
+     "@triton.constexpr_function\n"
+     "def odd_sum(limit):\n"
+     "    total = 0\n"
+     "    for i in range(100):\n"
+     "        if i > limit:\n"
+     "            break\n"
+     "        if i % 2 == 0:\n"
+     "            continue\n"
+     "        total += i\n"
+     "    while True:\n"
+     "        total += 100\n"
+     "        break\n"
+     "    return total\n",
+     LINE("tl.store(out, odd_sum(7))"),
+     0,
+     0,
+     {116}},
     {"for sums",
      "",
      LINE("s = 0") LINE("for i in range(n):") LINE("    s += i") LINE("tl.store(out, s)"),
