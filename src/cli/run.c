@@ -1,5 +1,5 @@
 /* `tilec run`: compiles a kernel, runs it on given data and looks at the results. */
-#include "cli/run.h"
+#include "cli/run_sim.h"
 #include "runtime/meta.h"
 #include "runtime/npy.h"
 
@@ -12,10 +12,10 @@ typedef struct RunOptions {
     int device; /* of device_choices */
     int64_t gpu, repeat, max_steps;
     double atol, rtol; /* negative: by type */
-    bool final_ir, time, json;
+    bool final_ir, report, time, json;
 } RunOptions;
 
-enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_CPU };
+enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_CPU, DEVICE_SIM };
 
 static const Option run_options[] = {
     KERNEL_OPTIONS(RunOptions, "NAME=DATA",
@@ -24,8 +24,9 @@ static const Option run_options[] = {
                    "randint, arange, zeros, ones, full), or a file (x.npy, @bf16:x.npy)"),
     {'g', "grid", OPTION_TEXT, "EXPR", "programs to launch, as in '(rows, cdiv(n, BLOCK))'",
      offsetof(RunOptions, grid), 0, 0},
-    {'d', "device", OPTION_CHOICE, "auto|cuda|cpu",
-     "where to run; auto: the GPU if there is one, else the interpreter on the CPU",
+    {'d', "device", OPTION_CHOICE, "auto|cuda|cpu|sim",
+     "where to run; auto: the GPU if there is one, else the interpreter on the CPU; sim: the "
+     "generated PTX on the simulator",
      offsetof(RunOptions, device), 0, 0},
     {0, "gpu", OPTION_INT, "N", "which GPU; default: 0", offsetof(RunOptions, gpu), 0, 1023},
     {0, "out", OPTION_LIST, "NAME=FILE", "write an array to a .npy file afterwards",
@@ -38,10 +39,12 @@ static const Option run_options[] = {
      offsetof(RunOptions, rtol), 0, 0},
     {0, "repeat", OPTION_INT, "N", "time N more launches on the GPU", offsetof(RunOptions, repeat),
      1, 1000000},
-    {0, "max-steps", OPTION_INT, "N", "on the CPU: give up after N operations",
+    {0, "max-steps", OPTION_INT, "N", "on the CPU: give up after N operations (warp instructions on the simulator)",
      offsetof(RunOptions, max_steps), 1, INT64_MAX},
     {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
      offsetof(RunOptions, final_ir), 0, 0},
+    {0, "report", OPTION_FLAG, NULL, "on the simulator: print what was counted, by source lines",
+     offsetof(RunOptions, report), 0, 0},
     {0, "dump-dir", OPTION_TEXT, "FOLDER", "write every stage of the compilation there",
      offsetof(RunOptions, dump_folder), 0, 0},
     {0, "time", OPTION_FLAG, NULL, "print what each stage took, on standard error",
@@ -89,7 +92,7 @@ typedef struct Run {
 /* Opens the GPU. With `auto` a machine without one is told of and the CPU takes over. */
 static bool choose_device(Run *run) {
     Ctx *ctx = run->ctx;
-    if (run->options.device == DEVICE_CPU)
+    if (run->options.device == DEVICE_CPU || run->options.device == DEVICE_SIM)
         return true;
     Diags quiet = {.arena = &ctx->arena, .sources = &ctx->sources};
     Diags *diags = run->options.device == DEVICE_CUDA ? &ctx->diags : &quiet;
@@ -151,6 +154,9 @@ static int prepare(Run *run, const char *path) {
     if (run->on_device) {
         run->request.want = OUTPUT_BIT(cubin) | OUTPUT_BIT(ptx);
         run->request.device = &run->device;
+    } else if (run->options.device == DEVICE_SIM) {
+        run->request.want = OUTPUT_BIT(ptx);
+        run->request.line_info = true;
     } else {
         run->request.keep_func = true;
         run->request.kernel.debug = true;
@@ -172,6 +178,9 @@ static bool execute(Run *run) {
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
                              (uint32_t)run->options.repeat, &run->times);
+    if (run->options.device == DEVICE_SIM)
+        return run_on_sim(ctx, &run->compiled, ordered, count, run->grid,
+                          (uint64_t)run->options.max_steps, run->options.report, &run->times);
     return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid,
                       (uint64_t)run->options.max_steps, &run->times);
 }
@@ -205,7 +214,9 @@ static void check_outputs(Run *run) {
 }
 
 static const char *device_name(const Run *run) {
-    return run->on_device ? run->device.name : "cpu";
+    if (run->on_device)
+        return run->device.name;
+    return run->options.device == DEVICE_SIM ? "sim" : "cpu";
 }
 
 static void print_text(const Run *run) {

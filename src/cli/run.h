@@ -36,6 +36,9 @@ const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateReq
 bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
                     uint32_t *count);
 
+/* A scalar's bits as the kernel takes them: the low bytes of 8. */
+uint64_t run_scalar_bits(const RunArg *arg);
+
 /* Milliseconds of launches. */
 typedef struct RunTimes {
     uint32_t count;

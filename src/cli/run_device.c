@@ -29,8 +29,7 @@ bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_
     return ok;
 }
 
-/* A scalar's bits as the kernel takes them: the low bytes of 8. */
-static uint64_t scalar_bits(const RunArg *arg) {
+uint64_t run_scalar_bits(const RunArg *arg) {
     if (elem_is_float(arg->elem))
         return float_to_bits(elem_info[arg->elem].ir, arg->number);
     return (uint64_t)arg->integer;
@@ -53,7 +52,7 @@ static bool copy_in(DeviceRun *run) {
         RunArg *arg = run->args[i];
         run->params[i] = &run->scalars[i];
         if (!arg->is_array) {
-            run->scalars[i] = scalar_bits(arg);
+            run->scalars[i] = run_scalar_bits(arg);
             continue;
         }
         if (!arg->device) {

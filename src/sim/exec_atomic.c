@@ -1,0 +1,116 @@
+/* atom and red: threads one after another in the order of lanes. */
+#include "sim/alu.h"
+#include "sim/machine.h"
+
+static bool has_result(const Insn *insn) {
+    return insn->row->name[0] == 'a';
+}
+
+/* What each type may do, beyond what rows say. */
+const char *check_atomic(const Insn *insn) {
+    Type type = (Type)insn->type[0];
+    Word operation = (Word)insn->field[FIELD_OPERATION];
+    bool bits = type_info[type].kind == KIND_BITS,
+         fraction = !bits && type_info[type].kind >= KIND_FLOAT;
+    bool logic = operation == WORD_and || operation == WORD_or || operation == WORD_xor ||
+                 operation == WORD_exch;
+    if (operation == WORD_cas)
+        return NULL;
+    if (logic)
+        return bits || operation == WORD_exch ? NULL : "and, or and xor take .b32 or .b64";
+    if (bits)
+        return "arithmetic takes a type of numbers";
+    if ((operation == WORD_inc || operation == WORD_dec) && type != TYPE_u32)
+        return "inc and dec take .u32";
+    if (fraction && operation != WORD_add && !insn->field[FIELD_VECTOR])
+        return "floating-point atomics add";
+    return NULL;
+}
+
+/* On global memory single-precision adds flush subnormal numbers (PTX ISA, atom). */
+static uint64_t combine(const Insn *insn, const Target *target, uint64_t old, uint64_t value) {
+    Type type = (Type)insn->type[0];
+    Word operation = (Word)insn->field[FIELD_OPERATION];
+    bool flushes = type == TYPE_f32 && operation == WORD_add && target->space == SPACE_global;
+    if (!flushes)
+        return alu_atomic(operation, type, old, value);
+    uint64_t sum = alu_atomic(operation, type, f32_bits(flush(f32_from(old))),
+                              f32_bits(flush(f32_from(value))));
+    return f32_bits(flush(f32_from(sum)));
+}
+
+/* One element of one thread. */
+static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
+                   unsigned index, const Reg *value, const Reg *swap, Reg *dest) {
+    uint32_t size = type_bytes((Type)insn->type[0]);
+    uint8_t *bytes = target->data + index * size;
+    uint64_t old = 0, result;
+    uint8_t known = DEFINED;
+    memcpy(&old, bytes, size);
+    if (value->def[lane] != DEFINED || (swap && swap->def[lane] != DEFINED))
+        report(warp, insn, lane, sim_undefined, "an operand of the atomic operation");
+    for (unsigned b = 0; b < size && target->defined; b++)
+        if (!target->defined[index * size + b])
+            known &= (uint8_t) ~(1u << b);
+    if (known != DEFINED && !insn_has(insn, WORD_exch))
+        report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
+    if (swap)
+        result = old == value->v[lane] ? swap->v[lane] : old;
+    else
+        result = combine(insn, target, old, value->v[lane]);
+    memcpy(bytes, &result, size);
+    if (target->defined)
+        memset(target->defined + index * size, 1, size);
+    if (dest) {
+        dest->v[lane] = old;
+        dest->def[lane] = known;
+    }
+}
+
+static RegRef piece(const Operand *operand, unsigned index) {
+    return operand->kind == OPERAND_VECTOR ? operand->regs[index] : operand->reg;
+}
+
+static void count(Warp *warp, const Insn *insn, const Target *target, uint64_t *addresses,
+                  uint32_t mask, uint32_t size) {
+    InsnCounts *counts = &warp->machine->counts->insns[insn_pc(warp, insn)];
+    if (!mask)
+        return;
+    if (target->space == SPACE_global)
+        count_global(counts, addresses, mask, size);
+    else
+        count_shared(counts, addresses, mask, size);
+}
+
+ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
+    unsigned first = has_result(insn) ? 1 : 0;
+    const Operand *address = &insn->operand[first], *value = &insn->operand[first + 1];
+    const Operand *swap = insn_has(insn, WORD_cas) ? &insn->operand[first + 2] : NULL;
+    unsigned elements = value->kind == OPERAND_VECTOR ? value->count : 1;
+    uint32_t size = type_bytes((Type)insn->type[0]) * elements, found = 0;
+    uint64_t addresses[LANES] = {0};
+    Target target = {0};
+    Word semantics = (Word)insn->field[FIELD_SEMANTICS];
+    if (semantics == WORD_release || semantics == WORD_acq_rel)
+        race_release(warp, insn);
+    FOR_LANES(lane, mask) {
+        uint64_t at = memory_address(warp, insn, address, lane);
+        if (!memory_find(warp, insn, lane, insn_space(insn), at, size, ACCESS_ATOMIC, &target))
+            continue;
+        addresses[lane] =
+            target.allocation ? target.allocation->base + target.offset : target.offset;
+        found |= 1u << lane;
+        if (target.space == SPACE_shared)
+            race_shared(warp, insn, lane, target.offset, size, ACCESS_ATOMIC, NULL);
+        else if (target.space == SPACE_global)
+            race_global(warp, insn, lane, &target, size, ACCESS_ATOMIC, true, NULL);
+        for (unsigned i = 0; i < elements; i++)
+            update(warp, insn, lane, &target, i, reg_of(warp, piece(value, i)),
+                   swap ? reg_of(warp, swap->reg) : NULL,
+                   first ? reg_of(warp, piece(&insn->operand[0], i)) : NULL);
+    }
+    count(warp, insn, &target, addresses, found, size);
+    if (semantics == WORD_acquire || semantics == WORD_acq_rel)
+        race_acquire(warp, insn);
+    return EXEC_NEXT;
+}

@@ -1,0 +1,299 @@
+/* A launch: checks it, prepares the machine, and runs its programs.
+ *
+ * Programs run one after another in slots that are used again; one that does not end within its
+ * quantum (it may wait for another program) stays resident, and takes turns with those started
+ * after it. */
+#include "sim/machine.h"
+
+enum {
+    QUANTUM = 200000,
+    MAX_RESIDENT = 64,
+    MAX_SHARED = 232448,
+    MAX_THREADS = 1024,
+    DEFAULT_REPORTS = 10
+};
+
+static const Func *find_entry(const SimModule *module, Str name) {
+    const Func *only = NULL;
+    unsigned count = 0;
+    vec_for_each (at, &module->funcs) {
+        if (!(*at)->is_entry || !(*at)->has_body)
+            continue;
+        if (str_eq((*at)->name, name))
+            return *at;
+        only = *at;
+        count++;
+    }
+    return name.len == 0 && count == 1 ? only : NULL;
+}
+
+static SimKernel describe(const SimModule *module, const Func *func) {
+    SimKernel kernel = {.name = func->name,
+                        .param_count = (uint32_t)func->params.len,
+                        .static_shared = module->static_shared};
+    memcpy(kernel.reqntid, func->reqntid, sizeof kernel.reqntid);
+    memcpy(kernel.maxntid, func->maxntid, sizeof kernel.maxntid);
+    return kernel;
+}
+
+uint32_t sim_kernel_count(const SimModule *module) {
+    uint32_t count = 0;
+    vec_for_each (at, &module->funcs)
+        count += (*at)->is_entry && (*at)->has_body;
+    return count;
+}
+
+SimKernel sim_kernel(const SimModule *module, uint32_t index) {
+    vec_for_each (at, &module->funcs)
+        if ((*at)->is_entry && (*at)->has_body && index-- == 0)
+            return describe(module, *at);
+    return (SimKernel){.param_count = 0};
+}
+
+bool sim_find_kernel(const SimModule *module, Str name, SimKernel *kernel) {
+    const Func *func = find_entry(module, name);
+    if (func)
+        *kernel = describe(module, func);
+    return func != NULL;
+}
+
+uint64_t sim_param_bytes(const SimModule *module, Str kernel, uint32_t index) {
+    const Func *func = find_entry(module, kernel);
+    return func && index < func->params.len ? func->params.data[index]->size : 0;
+}
+
+/* Is the launch valid? */
+
+static bool check_block(Ctx *ctx, const Func *func, const uint32_t block[3], Span span) {
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!block[i] || block[i] > MAX_THREADS)
+            return ctx_diag(ctx, span, sim_block_size, block[0], block[1], block[2],
+                            (int)MAX_THREADS);
+        threads *= block[i];
+        if (func->reqntid[0] && func->reqntid[i] != block[i])
+            return ctx_diag(ctx, span, sim_block_required, STR_ARG(func->name), func->reqntid[0],
+                            func->reqntid[1], func->reqntid[2], block[0], block[1], block[2]);
+    }
+    uint64_t most = func->maxntid[0]
+                        ? (uint64_t)func->maxntid[0] * func->maxntid[1] * func->maxntid[2]
+                        : MAX_THREADS;
+    if (threads > most)
+        return ctx_diag(ctx, span, sim_block_size, block[0], block[1], block[2], (int)most);
+    return true;
+}
+
+static bool check_launch(Machine *machine, const SimLaunch *launch) {
+    Ctx *ctx = machine->ctx;
+    const SimModule *module = machine->module;
+    const Func *func = find_entry(module, launch->kernel);
+    Span module_span = {module->file, 0, 0};
+    if (!func)
+        return ctx_diag(ctx, module_span, sim_no_kernel, STR_ARG(launch->kernel),
+                        sim_kernel_count(module));
+    machine->kernel = func;
+    Span span = {module->file, func->lo, func->hi};
+    if (launch->param_count != func->params.len)
+        return ctx_diag(ctx, span, sim_param_count, STR_ARG(func->name), (unsigned)func->params.len,
+                        launch->param_count);
+    memcpy(machine->grid, launch->grid, sizeof machine->grid);
+    memcpy(machine->block, launch->block[0] ? launch->block : func->reqntid, sizeof machine->block);
+    if (!check_block(ctx, func, machine->block, span))
+        return false;
+    if (machine->grid[1] > 65535 || machine->grid[2] > 65535 || machine->grid[0] > INT32_MAX)
+        return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
+                        machine->grid[2]);
+    machine->program_count = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
+    if (machine->program_count > UINT32_MAX - 2)
+        return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
+                        machine->grid[2]);
+    uint64_t shared = module->dynamic_shared - SIM_SHARED_START + launch->dynamic_shared;
+    if (shared > MAX_SHARED)
+        return ctx_diag(ctx, span, sim_shared_size, STR_ARG(func->name), shared, (int)MAX_SHARED);
+    return true;
+}
+
+/* Programs. */
+
+static void set_special(Warp *warp, Special special, uint32_t lane, uint64_t value) {
+    warp->special[special].v[lane] = value;
+}
+
+static void fill_specials(Warp *warp) {
+    const Machine *machine = warp->machine;
+    const uint32_t *block = machine->block, *grid = machine->grid, *id = warp->cta->id;
+    for (int i = 0; i < SPECIAL_COUNT; i++) {
+        memset(warp->special[i].v, 0, sizeof warp->special[i].v);
+        memset(warp->special[i].def, DEFINED, sizeof warp->special[i].def);
+    }
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        uint32_t thread = warp->index * LANES + lane, bit = 1u << lane;
+        const uint64_t values[] = {thread % block[0], thread / block[0] % block[1],
+                                   thread / block[0] / block[1]};
+        for (int i = 0; i < 3; i++) {
+            set_special(warp, SPECIAL_tid_x + i, lane, values[i]);
+            set_special(warp, SPECIAL_ntid_x + i, lane, block[i]);
+            set_special(warp, SPECIAL_ctaid_x + i, lane, id[i]);
+            set_special(warp, SPECIAL_nctaid_x + i, lane, grid[i]);
+            set_special(warp, SPECIAL_clusterid_x + i, lane, id[i]);
+            set_special(warp, SPECIAL_nclusterid_x + i, lane, grid[i]);
+            set_special(warp, SPECIAL_cluster_nctaid_x + i, lane, 1);
+        }
+        set_special(warp, SPECIAL_laneid, lane, lane);
+        set_special(warp, SPECIAL_warpid, lane, warp->index);
+        set_special(warp, SPECIAL_nwarpid, lane, 64);
+        set_special(warp, SPECIAL_nsmid, lane, 132);
+        set_special(warp, SPECIAL_smid, lane, warp->cta->number % 132);
+        set_special(warp, SPECIAL_lanemask_eq, lane, bit);
+        set_special(warp, SPECIAL_lanemask_le, lane, bit | (bit - 1));
+        set_special(warp, SPECIAL_lanemask_lt, lane, bit - 1);
+        set_special(warp, SPECIAL_lanemask_ge, lane, ~(bit - 1));
+        set_special(warp, SPECIAL_lanemask_gt, lane, ~(bit | (bit - 1)));
+        set_special(warp, SPECIAL_dynamic_smem_size, lane, machine->shared_bytes);
+        set_special(warp, SPECIAL_total_smem_size, lane, warp->cta->shared_end - SIM_SHARED_START);
+        set_special(warp, SPECIAL_cluster_nctarank, lane, 1);
+    }
+}
+
+static void start_warp(Cta *cta, uint32_t index) {
+    Warp *warp = &cta->warps[index];
+    uint8_t *local = warp->local, *local_def = warp->local_def;
+    uint64_t local_bytes = warp->local_bytes;
+    memset(warp->splits, 0, sizeof warp->splits);
+    memset(warp->clock, 0, sizeof warp->clock);
+    memset(warp->groups, 0, sizeof warp->groups);
+    if (local_bytes)
+        memset(local_def, 0, local_bytes * LANES);
+    uint32_t threads = cta->thread_count - index * LANES;
+    warp->cta = cta;
+    warp->machine = cta->machine;
+    warp->index = index;
+    warp->threads = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
+    warp->alive = warp->threads;
+    warp->turn = 0;
+    warp->executed = 0;
+    warp->copies = NULL;
+    warp->clock[index] = 1;
+    warp->local = local;
+    fill_specials(warp);
+    Frame *frame = frame_open(warp, cta->machine->kernel, NULL, NULL);
+    warp->splits[0] = (Split){.pc = cta->machine->kernel->begin,
+                              .mask = warp->threads,
+                              .rpc = NO_PC,
+                              .frame = frame,
+                              .rframe = frame,
+                              .used = true};
+    warp->current = &warp->splits[0];
+}
+
+static Cta *new_slot(Machine *machine) {
+    Cta *cta = ARENA_NEW(machine->arena, Cta);
+    cta->machine = machine;
+    cta->thread_count = machine->block[0] * machine->block[1] * machine->block[2];
+    cta->warp_count = (cta->thread_count + LANES - 1) / LANES;
+    cta->warps = ARENA_ARRAY(machine->arena, Warp, cta->warp_count);
+    cta->shared_end = machine->module->dynamic_shared + machine->shared_bytes;
+    cta->shared = arena_alloc(machine->arena, cta->shared_end);
+    cta->shared_def = arena_alloc(machine->arena, cta->shared_end);
+    cta->writes = ARENA_ARRAY(machine->arena, SharedCell, cta->shared_end);
+    cta->reads = ARENA_ARRAY(machine->arena, SharedCell *, cta->warp_count);
+    return cta;
+}
+
+static void start_program(Cta *cta, uint32_t number) {
+    const Machine *machine = cta->machine;
+    cta->number = number;
+    cta->id[0] = number % machine->grid[0];
+    cta->id[1] = number / machine->grid[0] % machine->grid[1];
+    cta->id[2] = number / machine->grid[0] / machine->grid[1];
+    cta->done = false;
+    cta->acquired = 0;
+    cta->next_warp = 0;
+    memset(cta->barriers, 0, sizeof cta->barriers);
+    /* What a GPU leaves there is anything; a pattern shows in results. */
+    memset(cta->shared, 0xa5, cta->shared_end);
+    memset(cta->shared_def, 0, cta->shared_end);
+    memset(cta->writes, 0, cta->shared_end * sizeof *cta->writes);
+    for (uint32_t w = 0; w < cta->warp_count; w++)
+        if (cta->reads[w])
+            memset(cta->reads[w], 0, cta->shared_end * sizeof **cta->reads);
+    for (uint32_t w = 0; w < cta->warp_count; w++)
+        start_warp(cta, w);
+}
+
+static void run_programs(Machine *machine) {
+    Cta *resident[MAX_RESIDENT], *free_slots[MAX_RESIDENT];
+    unsigned count = 0, free_count = 0, turn = 0;
+    uint64_t next = 0;
+    while ((next < machine->program_count || count) && !machine->stop) {
+        Cta *cta;
+        if (next < machine->program_count && count < MAX_RESIDENT) {
+            cta = free_count ? free_slots[--free_count] : new_slot(machine);
+            start_program(cta, (uint32_t)next++);
+            turn = count;
+            resident[count++] = cta;
+        } else {
+            turn = (turn + 1) % count;
+            cta = resident[turn];
+        }
+        if (!cta_run(cta, QUANTUM) && !cta->done)
+            continue;
+        free_slots[free_count++] = cta;
+        resident[turn] = resident[--count];
+    }
+}
+
+static void prepare(Machine *machine, const SimLaunch *launch) {
+    const SimModule *module = machine->module;
+    Arena *arena = machine->arena;
+    machine->shared_bytes = launch->dynamic_shared;
+    machine->random = launch->seed;
+    machine->max_findings = launch->max_reports ? launch->max_reports : DEFAULT_REPORTS;
+    machine->params = arena_alloc(arena, machine->kernel->param_bytes + 16);
+    for (uint32_t i = 0; i < launch->param_count; i++) {
+        const Variable *param = machine->kernel->params.data[i];
+        memcpy(machine->params + param->address, launch->params[i], param->size);
+    }
+    machine->constants = ARENA_ARRAY(arena, Reg, module->constants.len + 1);
+    for (size_t i = 0; i < module->constants.len; i++) {
+        memset(machine->constants[i].def, DEFINED, LANES);
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            machine->constants[i].v[lane] = module->constants.data[i];
+    }
+    machine->free_frames = ARENA_ARRAY(arena, Frame *, module->funcs.len + 1);
+    memory_map_image(machine);
+    machine->cells = ARENA_ARRAY(arena, GlobalCell *, machine->memory->allocations.len + 1);
+}
+
+/* Bytes of global memory that the launch touched, each once, by the cells that note accesses. */
+static void start_counts(Machine *machine) {
+    Arena *arena = &machine->ctx->arena;
+    SimCounts *counts = ARENA_NEW(arena, SimCounts);
+    counts->insn_count = (uint32_t)machine->module->insns.len;
+    counts->insns = ARENA_ARRAY(arena, InsnCounts, counts->insn_count + 1);
+    counts->kernel = str_dup(arena, machine->kernel->name);
+    counts->programs = (uint32_t)machine->program_count;
+    counts->threads = machine->block[0] * machine->block[1] * machine->block[2];
+    counts->static_shared = machine->module->static_shared;
+    counts->dynamic_shared = machine->launch->dynamic_shared;
+    machine->counts = counts;
+}
+
+bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, SimCounts **counts) {
+    Ctx *ctx = module->ctx;
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Machine *machine = ARENA_NEW(&ctx->scratch, Machine);
+    *machine = (Machine){
+        .ctx = ctx, .arena = &ctx->scratch, .module = module, .memory = memory, .launch = launch};
+    bool ok = check_launch(machine, launch);
+    if (ok) {
+        prepare(machine, launch);
+        start_counts(machine);
+        run_programs(machine);
+        if (counts)
+            *counts = machine->counts;
+        ok = machine->findings == 0;
+    }
+    arena_rewind(&ctx->scratch, mark);
+    return ok;
+}

@@ -1,0 +1,273 @@
+/* The state of a launch, as executors see it. */
+#ifndef TILEC_SIM_MACHINE_H
+#define TILEC_SIM_MACHINE_H
+#include "sim/counters.h"
+#include "sim/module.h"
+#include "sim/sim.h"
+
+enum { LANES = 32, MAX_WARPS = 32, BARRIERS = 16, MAX_SPLITS = 80, MAX_CALL_DEPTH = 256 };
+#define ALL_LANES UINT32_MAX
+
+/* A register of a warp: for each lane its bits, zero-extended, and a definedness bit for each byte.
+ */
+typedef struct Reg {
+    uint64_t v[LANES];
+    uint8_t def[LANES];
+} Reg;
+enum { DEFINED = 0xff };
+
+typedef struct Machine Machine;
+typedef struct Cta Cta;
+
+/* A function that runs: its registers, and where it goes on. */
+typedef struct Frame {
+    const Func *func;
+    Reg *regs;
+    struct Frame *caller;
+    const Insn *call;
+    uint32_t return_pc, depth;
+    uint64_t local_base; /* of its local variables, in each thread's local memory */
+} Frame;
+
+typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_LANES } WaitKind;
+
+/* Threads of a warp that share a program counter. */
+typedef struct Split {
+    uint32_t pc, mask;
+    uint32_t rpc; /* where it ends and its parent goes on; NO_PC for the root */
+    Frame *frame, *rframe;
+    struct Split *parent;
+    unsigned children;
+    WaitKind wait;
+    uint32_t wait_mask;   /* WAIT_LANES: who is here; WAIT_BARRIER: who arrived */
+    uint32_t wait_member; /* WAIT_LANES: who must come */
+    uint32_t barrier;
+    bool used;
+} Split;
+
+/* One cp.async of one thread, or several of a warp. */
+typedef struct Copy {
+    struct Copy *next;
+    const Insn *insn;
+    uint32_t lane;
+    uint32_t group; /* UINT32_MAX: not committed */
+    uint64_t dst;   /* address in shared memory */
+    uint64_t src;   /* generic address */
+    uint32_t size, source_size;
+} Copy;
+
+struct Warp {
+    Cta *cta;
+    Machine *machine;
+    uint32_t index;   /* in its program */
+    uint32_t threads; /* lanes that exist */
+    uint32_t alive;   /* lanes that have not exited */
+    Split splits[MAX_SPLITS];
+    Split *current;
+    unsigned turn;
+    Reg special[SPECIAL_COUNT];
+    uint8_t *local, *local_def; /* lane by lane */
+    uint64_t local_bytes;       /* of a lane */
+    uint32_t clock[MAX_WARPS]; /* vector clock: epochs of the program's warps that are before now */
+    uint64_t executed;
+    Copy *copies;           /* newest first */
+    uint32_t groups[LANES]; /* committed groups of a lane */
+};
+
+typedef struct Barrier {
+    uint32_t expected; /* threads; 0: nobody is here */
+    bool whole;        /* expects all threads of the program */
+    uint32_t arrived;
+    uint32_t warps; /* that arrived */
+    uint32_t clock[MAX_WARPS];
+    uint32_t count; /* of predicates that hold, for bar.red */
+    uint32_t arrived_threads;
+    const Insn *insn;
+} Barrier;
+
+/* The last read of a byte by a warp, or its last write. */
+typedef struct SharedCell {
+    uint32_t epoch; /* of the warp; 0: never */
+    uint32_t pc;
+    uint8_t warp, lane;
+    bool several; /* lanes of that epoch */
+    uint8_t kind; /* CellKind */
+} SharedCell;
+
+typedef enum CellKind {
+    CELL_PLAIN,
+    CELL_ATOMIC,
+    CELL_COPYING, /* an asynchronous copy that no wait has covered yet */
+} CellKind;
+
+/* A program. */
+struct Cta {
+    Machine *machine;
+    uint32_t id[3], number;
+    uint32_t warp_count;
+    uint32_t thread_count;
+    Warp *warps;
+    Barrier barriers[BARRIERS];
+    uint8_t *shared, *shared_def;
+    uint64_t shared_end; /* the address behind its last byte */
+    SharedCell *writes;  /* by byte */
+    SharedCell **reads;  /* by warp, then byte; NULL until the warp reads */
+    uint64_t acquired;   /* the machine's time of the last acquire */
+    unsigned next_warp;
+    bool done;
+};
+
+/* The last accesses of programs to a word of global memory. */
+typedef struct GlobalCell {
+    uint32_t writer, reader; /* program number + 1; reader UINT32_MAX: several */
+    uint32_t write_epoch, read_epoch;
+    uint32_t write_pc, read_pc;
+    uint8_t write_bytes, read_bytes; /* which of the four */
+    bool write_strong, read_strong;
+    uint16_t write_thread, read_thread;
+} GlobalCell;
+
+typedef struct Allocation {
+    uint64_t base, size;
+    uint8_t *data, *defined; /* defined NULL: all are */
+    bool read_only;
+    Str name;
+} Allocation;
+
+struct SimMemory {
+    Ctx *ctx;
+    VEC(Allocation) allocations; /* ascending by base */
+    uint64_t next;
+};
+
+/* When a program has released: the machine's times. */
+typedef struct ReleaseTimes {
+    uint64_t *data;
+    size_t len, cap;
+} ReleaseTimes;
+
+struct Machine {
+    Ctx *ctx;
+    Arena *arena; /* of this launch */
+    SimModule *module;
+    SimMemory *memory;
+    const SimLaunch *launch;
+    const Func *kernel;
+    uint8_t *params;
+    Reg *constants;
+    uint32_t grid[3], block[3];
+    uint64_t shared_bytes; /* of dynamic shared memory */
+    SimCounts *counts;
+    uint64_t time; /* counts releases and acquires */
+    uint64_t steps;
+    uint64_t random;
+    unsigned findings, max_findings;
+    bool stop;
+    VEC(uint64_t) reported; /* pc and id of findings so far */
+    Frame **free_frames;    /* by function */
+    const Allocation *last; /* the last one found */
+    Copy *free_copies;
+    uint64_t program_count;
+    GlobalCell **cells; /* by allocation; made when it is first touched */
+    size_t cell_count;
+    ReleaseTimes *releases; /* by program; NULL until the first release */
+};
+
+/* Registers. */
+static inline Reg *reg_of(Warp *warp, RegRef ref) {
+    switch (ref >> BANK_SHIFT) {
+    case BANK_FRAME:
+        return &warp->current->frame->regs[ref];
+    case BANK_CONST:
+        return &warp->machine->constants[ref & ((1u << BANK_SHIFT) - 1)];
+    default:
+        return &warp->special[ref & ((1u << BANK_SHIFT) - 1)];
+    }
+}
+
+#define FOR_LANES(lane, mask)                                                                      \
+    for (uint32_t lane##_left = (mask), lane = 0;                                                  \
+         lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
+         lane##_left &= lane##_left - 1)
+
+static inline uint64_t bits_mask(unsigned bits) {
+    return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+/* A predicate operand, with its negation. */
+static inline bool predicate(const Operand *operand, const Reg *reg, uint32_t lane) {
+    return (reg->v[lane] != 0) != operand->negated;
+}
+
+static inline uint32_t insn_pc(const Warp *warp, const Insn *insn) {
+    return (uint32_t)(insn - warp->machine->module->insns.data);
+}
+
+/* Memory (memory.c). */
+typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } AccessKind;
+
+/* Where an address leads. */
+typedef struct Target {
+    SpaceKind space; /* never generic */
+    uint8_t *data, *defined;
+    const Allocation *allocation; /* of global memory */
+    uint64_t offset;              /* in the allocation, or the address in shared memory */
+} Target;
+
+/* Finds the bytes an access touches; false after a finding (out of bounds, misaligned, no write).
+ */
+bool memory_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space, uint64_t address,
+                 uint32_t size, AccessKind kind, Target *target);
+/* The space a modifier names; generic when there is none. */
+SpaceKind insn_space(const Insn *insn);
+/* Lane's address of an operand; reports an undefined one. */
+uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane);
+void memory_map_image(Machine *machine);
+bool memory_grow_local(Warp *warp, uint64_t bytes);
+
+/* Races (races.c). */
+void race_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                 AccessKind kind, const uint8_t *value);
+void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       bool done);
+void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
+                 AccessKind kind, bool strong, const uint8_t *value);
+void race_release(Warp *warp, const Insn *insn);
+void race_acquire(Warp *warp, const Insn *insn);
+
+/* Scheduling (schedule.c). */
+bool cta_run(Cta *cta, uint64_t quantum);
+void split_end(Warp *warp, Split *split);
+void warp_exit(Warp *warp, Split *split, uint32_t mask);
+void split_branch(Warp *warp, uint32_t taken, uint32_t mask, uint32_t target, uint32_t reconverge);
+/* Waits until the threads of `member` are at the instruction: false while some are missing.
+ * `together`: those to execute now, who may be of several splits. */
+bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member, uint32_t *together);
+/* All threads of the warp that have not exited must be in `mask`; reports if not. */
+bool warp_converged(Warp *warp, const Insn *insn, uint32_t mask);
+Frame *frame_open(Warp *warp, const Func *func, Frame *caller, const Insn *call);
+void frame_close(Warp *warp, Frame *frame);
+void barrier_recheck(Cta *cta);
+void cta_deadlock(Cta *cta);
+void copies_finish(Warp *warp, uint32_t lane, uint32_t keep);
+
+/* Findings (findings.c). */
+bool finding_new(Machine *machine, const Insn *insn, DiagId id);
+const char *finding_where(Warp *warp, uint32_t lane);
+Span finding_span(const Machine *machine, const Insn *insn);
+void finding_note_source(Machine *machine, const Insn *insn);
+/* Notes the other side of a conflict. */
+void finding_other(Warp *warp, uint32_t pc, const char *who, const char *did);
+
+/* Reports once for each instruction and id. The format's first argument, %s, says where: kernel,
+ * program, thread. */
+#define report(warp, insn, lane, id, ...)                                                          \
+    (finding_new((warp)->machine, (insn), DIAG_##id)                                               \
+         ? (ctx_diag((warp)->machine->ctx, finding_span((warp)->machine, (insn)), id,              \
+                     finding_where((warp), (lane)) __VA_OPT__(, ) __VA_ARGS__),                    \
+            finding_note_source((warp)->machine, (insn)), true)                                    \
+         : false)
+
+/* An undefined value that must be defined; true when it is. */
+bool reg_require(Warp *warp, const Insn *insn, const Reg *reg, uint32_t mask, const char *what);
+#endif

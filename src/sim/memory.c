@@ -1,0 +1,240 @@
+/* Memory: what is mapped where, and what an address leads to. */
+#include "sim/machine.h"
+
+enum { MAP_ALIGN = 256, MAP_GAP = 4096 };
+
+SimMemory *sim_memory_create(Ctx *ctx) {
+    SimMemory *memory = ARENA_NEW(&ctx->arena, SimMemory);
+    *memory = (SimMemory){.ctx = ctx, .next = SIM_GLOBAL_BASE};
+    return memory;
+}
+
+static void add_allocation(SimMemory *memory, Allocation allocation) {
+    vec_push(&memory->ctx->arena, &memory->allocations, allocation);
+    Allocation *all = memory->allocations.data;
+    for (size_t i = memory->allocations.len - 1; i > 0 && all[i - 1].base > all[i].base; i--) {
+        Allocation other = all[i];
+        all[i] = all[i - 1];
+        all[i - 1] = other;
+    }
+}
+
+uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
+                 bool read_only) {
+    uint64_t base = memory->next;
+    memory->next = (base + bytes + MAP_GAP + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN;
+    add_allocation(memory, (Allocation){.base = base,
+                                        .size = bytes,
+                                        .data = data,
+                                        .defined = defined,
+                                        .read_only = read_only,
+                                        .name = name});
+    return base;
+}
+
+/* .global and .const variables of the module, with their initial values; once for each memory. */
+void memory_map_image(Machine *machine) {
+    SimModule *module = machine->module;
+    uint64_t base = sim_image_base(module);
+    vec_for_each (at, &machine->memory->allocations)
+        if (at->base >= base && at->base < base + SIM_WINDOW)
+            return;
+    vec_for_each (at, &module->variables) {
+        const Variable *variable = *at;
+        if (variable->space != SPACE_global && variable->space != SPACE_const)
+            continue;
+        uint8_t *data = arena_alloc(&machine->memory->ctx->arena, variable->size + 8);
+        if (variable->init)
+            memcpy(data, variable->init, variable->size);
+        add_allocation(machine->memory, (Allocation){.base = base + variable->address,
+                                                     .size = variable->size,
+                                                     .data = data,
+                                                     .read_only = variable->space == SPACE_const,
+                                                     .name = variable->name});
+    }
+}
+
+static const Allocation *find_allocation(Machine *machine, uint64_t address) {
+    const Allocation *last = machine->last;
+    if (last && address >= last->base && address - last->base < last->size)
+        return last;
+    const SimMemory *memory = machine->memory;
+    size_t lo = 0, hi = memory->allocations.len;
+    while (lo < hi) {
+        size_t middle = (lo + hi) / 2;
+        if (memory->allocations.data[middle].base <= address)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo ? machine->last = &memory->allocations.data[lo - 1] : NULL;
+}
+
+static const char *const access_name[] = {"load", "store", "atomic access"};
+
+static bool out_of_bounds(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                          uint32_t size, AccessKind kind, const Allocation *near) {
+    if (!near) {
+        report(warp, insn, lane, sim_no_memory, access_name[kind], size, address);
+        return false;
+    }
+    uint64_t offset = address - near->base;
+    if (offset >= near->size + MAP_GAP)
+        report(warp, insn, lane, sim_no_memory, access_name[kind], size, address);
+    else if (offset >= near->size)
+        report(warp, insn, lane, sim_out_of_bounds, access_name[kind], size, address,
+               offset - near->size, STR_ARG(near->name), near->size, near->base);
+    else
+        report(warp, insn, lane, sim_past_end, access_name[kind], size, address,
+               offset + size - near->size, STR_ARG(near->name), near->size, near->base);
+    return false;
+}
+
+static bool find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                        uint32_t size, AccessKind kind, Target *target) {
+    const Allocation *allocation = find_allocation(warp->machine, address);
+    if (!allocation || address - allocation->base >= allocation->size ||
+        size > allocation->size - (address - allocation->base))
+        return out_of_bounds(warp, insn, lane, address, size, kind, allocation);
+    if (kind != ACCESS_READ && allocation->read_only) {
+        report(warp, insn, lane, sim_read_only, access_name[kind], STR_ARG(allocation->name),
+               address);
+        return false;
+    }
+    uint64_t offset = address - allocation->base;
+    *target =
+        (Target){SPACE_global, allocation->data + offset,
+                 allocation->defined ? allocation->defined + offset : NULL, allocation, offset};
+    return true;
+}
+
+static bool find_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                        uint32_t size, AccessKind kind, Target *target) {
+    const Machine *machine = warp->machine;
+    const SimModule *module = machine->module;
+    uint64_t fixed_end = SIM_SHARED_START + module->static_shared;
+    uint64_t dynamic = module->dynamic_shared, end = dynamic + machine->shared_bytes;
+    bool in_static =
+        address >= SIM_SHARED_START && address < fixed_end && size <= fixed_end - address;
+    bool in_dynamic = address >= dynamic && address < end && size <= end - address;
+    if (!in_static && !in_dynamic) {
+        report(warp, insn, lane, sim_shared_bounds, access_name[kind], size, address,
+               module->static_shared, (int)SIM_SHARED_START, machine->shared_bytes, dynamic);
+        return false;
+    }
+    Cta *cta = warp->cta;
+    *target =
+        (Target){SPACE_shared, cta->shared + address, cta->shared_def + address, NULL, address};
+    return true;
+}
+
+/* Local memory grows with the frames that are open. */
+bool memory_grow_local(Warp *warp, uint64_t bytes) {
+    if (bytes <= warp->local_bytes)
+        return true;
+    uint64_t size = (bytes + 255) / 256 * 256 * 2;
+    uint8_t *data = arena_alloc(warp->machine->arena, size * LANES);
+    uint8_t *defined = arena_alloc(warp->machine->arena, size * LANES);
+    for (uint32_t lane = 0; lane < LANES && warp->local_bytes; lane++) {
+        memcpy(data + lane * size, warp->local + lane * warp->local_bytes, warp->local_bytes);
+        memcpy(defined + lane * size, warp->local_def + lane * warp->local_bytes,
+               warp->local_bytes);
+    }
+    warp->local = data;
+    warp->local_def = defined;
+    warp->local_bytes = size;
+    return true;
+}
+
+static bool find_local(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       AccessKind kind, Target *target) {
+    const Frame *frame = warp->current->frame;
+    uint64_t end = frame->local_base + frame->func->frame_bytes;
+    if (address >= end || size > end - address) {
+        report(warp, insn, lane, sim_local_bounds, access_name[kind], size, address, end);
+        return false;
+    }
+    uint64_t at = lane * warp->local_bytes + address;
+    *target = (Target){SPACE_local, warp->local + at, warp->local_def + at, NULL, address};
+    return true;
+}
+
+static bool find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       AccessKind kind, Target *target) {
+    Machine *machine = warp->machine;
+    uint64_t end = machine->kernel->param_bytes;
+    if (address >= end || size > end - address || kind != ACCESS_READ) {
+        report(warp, insn, lane, sim_param_bounds, access_name[kind], size, address, end);
+        return false;
+    }
+    *target = (Target){SPACE_param, machine->params + address, NULL, NULL, address};
+    return true;
+}
+
+/* The space of a generic address; the address becomes one of that space. */
+static SpaceKind resolve(uint64_t *address) {
+    static const struct {
+        uint64_t base;
+        SpaceKind space;
+    } windows[] = {{SIM_SHARED_BASE, SPACE_shared},
+                   {SIM_LOCAL_BASE, SPACE_local},
+                   {SIM_PARAM_BASE, SPACE_param}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        if (*address < windows[i].base || *address - windows[i].base >= SIM_WINDOW)
+            continue;
+        *address -= windows[i].base;
+        return windows[i].space;
+    }
+    return SPACE_global;
+}
+
+bool memory_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space, uint64_t address,
+                 uint32_t size, AccessKind kind, Target *target) {
+    if (address & (size - 1)) {
+        report(warp, insn, lane, sim_misaligned, access_name[kind], size, address, size);
+        return false;
+    }
+    if (space == SPACE_generic)
+        space = resolve(&address);
+    switch (space) {
+    case SPACE_shared:
+        return find_shared(warp, insn, lane, address, size, kind, target);
+    case SPACE_local:
+        return find_local(warp, insn, lane, address, size, kind, target);
+    case SPACE_param:
+        return find_param(warp, insn, lane, address, size, kind, target);
+    case SPACE_generic:
+    case SPACE_global:
+    case SPACE_const:
+        break;
+    }
+    return find_global(warp, insn, lane, address, size, kind, target);
+}
+
+SpaceKind insn_space(const Insn *insn) {
+    switch ((Word)insn->field[FIELD_SPACE]) {
+    case WORD_global:
+        return SPACE_global;
+    case WORD_shared:
+    case WORD_shared_cta:
+    case WORD_shared_cluster:
+        return SPACE_shared;
+    case WORD_local:
+        return SPACE_local;
+    case WORD_const:
+        return SPACE_const;
+    case WORD_param:
+    case WORD_param_entry:
+    case WORD_param_func:
+        return SPACE_param;
+    default:
+        return SPACE_generic;
+    }
+}
+
+uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane) {
+    const Reg *reg = reg_of(warp, operand->reg);
+    if (reg->def[lane] != DEFINED)
+        report(warp, insn, lane, sim_undefined, "the address");
+    return (reg->v[lane] + (uint64_t)operand->offset) & bits_mask(operand->bits);
+}

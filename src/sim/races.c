@@ -1,0 +1,229 @@
+/* Races: accesses of different threads to a byte, one of them a write, that nothing orders.
+ *
+ * Shared memory: warps have vector clocks that barriers join. An access lies in its warp's epoch;
+ * another warp is behind it once its clock has reached that epoch. Lanes of one warp are ordered by
+ * the end of an epoch (a barrier, bar.warp.sync). Global memory: see docs/simulator.md. */
+#include "sim/machine.h"
+
+static const char *thread_name(Warp *warp, const SharedCell *cell) {
+    return str_format(&warp->machine->ctx->arena, "warp %u, lane %u", cell->warp, cell->lane);
+}
+
+/* Whether an access of the cell comes before what `lane` of the warp does now. */
+static bool is_ordered(const Warp *warp, uint32_t lane, const SharedCell *cell) {
+    if (cell->warp != warp->index)
+        return cell->epoch <= warp->clock[cell->warp];
+    return cell->epoch < warp->clock[warp->index] || (cell->lane == lane && !cell->several);
+}
+
+static SharedCell *reads_of(Warp *warp) {
+    Cta *cta = warp->cta;
+    if (!cta->reads[warp->index])
+        cta->reads[warp->index] = ARENA_ARRAY(warp->machine->arena, SharedCell, cta->shared_end);
+    return cta->reads[warp->index];
+}
+
+static bool report_copying(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                           const SharedCell *cell) {
+    if (report(warp, insn, lane, sim_copy_race, address))
+        finding_other(warp, cell->pc, thread_name(warp, cell), "started the copy");
+    return false;
+}
+
+/* Against the last write; false after a finding. */
+static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                          AccessKind kind, const uint8_t *value) {
+    Cta *cta = warp->cta;
+    const SharedCell *cell = &cta->writes[address];
+    if (!cell->epoch)
+        return true;
+    if (cell->kind == CELL_COPYING)
+        return report_copying(warp, insn, lane, address, cell);
+    if (is_ordered(warp, lane, cell) || (cell->kind == CELL_ATOMIC && kind == ACCESS_ATOMIC))
+        return true;
+    /* Writing what is there already changes nothing for anybody. */
+    if (kind == ACCESS_WRITE && value && *value == cta->shared[address])
+        return true;
+    const char *did = kind == ACCESS_READ ? "load" : "store";
+    if (report(warp, insn, lane, sim_shared_race, did, address, "a store"))
+        finding_other(warp, cell->pc, thread_name(warp, cell), "stored");
+    return false;
+}
+
+/* Against the last read of each warp; false after a finding. */
+static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address) {
+    Cta *cta = warp->cta;
+    for (uint32_t w = 0; w < cta->warp_count; w++) {
+        const SharedCell *cell = cta->reads[w] ? &cta->reads[w][address] : NULL;
+        if (!cell || !cell->epoch || is_ordered(warp, lane, cell))
+            continue;
+        if (report(warp, insn, lane, sim_shared_race, "store", address, "a load"))
+            finding_other(warp, cell->pc, thread_name(warp, cell), "loaded");
+        return false;
+    }
+    return true;
+}
+
+static void note_access(SharedCell *cell, Warp *warp, const Insn *insn, uint32_t lane,
+                        CellKind kind) {
+    uint32_t epoch = warp->clock[warp->index];
+    bool several =
+        cell->epoch == epoch && cell->warp == warp->index && (cell->lane != lane || cell->several);
+    *cell = (SharedCell){.epoch = epoch,
+                         .pc = insn_pc(warp, insn),
+                         .warp = (uint8_t)warp->index,
+                         .lane = (uint8_t)lane,
+                         .several = several && kind != CELL_PLAIN,
+                         .kind = (uint8_t)kind};
+}
+
+void race_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                 AccessKind kind, const uint8_t *value) {
+    Cta *cta = warp->cta;
+    for (uint64_t at = address; at < address + size; at++) {
+        bool ok = against_write(warp, insn, lane, at, kind, value ? value + (at - address) : NULL);
+        if (kind == ACCESS_READ) {
+            SharedCell *cell = &reads_of(warp)[at];
+            bool several =
+                cell->epoch == warp->clock[warp->index] && (cell->lane != lane || cell->several);
+            note_access(cell, warp, insn, lane, CELL_PLAIN);
+            cell->several = several;
+        } else {
+            ok = ok && against_reads(warp, insn, lane, at);
+            note_access(&cta->writes[at], warp, insn, lane,
+                        kind == ACCESS_ATOMIC ? CELL_ATOMIC : CELL_PLAIN);
+        }
+        /* One finding is enough for an access. */
+        if (!ok)
+            break;
+    }
+}
+
+void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       bool done) {
+    Cta *cta = warp->cta;
+    if (!done)
+        race_shared(warp, insn, lane, address, size, ACCESS_WRITE, NULL);
+    for (uint64_t at = address; at < address + size; at++)
+        note_access(&cta->writes[at], warp, insn, lane, done ? CELL_PLAIN : CELL_COPYING);
+}
+
+/* Global memory. */
+
+static GlobalCell *cells_of(Machine *machine, const Allocation *allocation) {
+    size_t index = (size_t)(allocation - machine->memory->allocations.data);
+    if (!machine->cells[index])
+        machine->cells[index] = ARENA_ARRAY(machine->arena, GlobalCell, allocation->size / 4 + 1);
+    return machine->cells[index];
+}
+
+static ReleaseTimes *releases_of(const Machine *machine, uint32_t program) {
+    return machine->releases ? &machine->releases[program] : NULL;
+}
+
+/* The other program has released after its epoch, and this one acquired after that. */
+static bool is_behind(const Cta *cta, uint32_t other, uint32_t epoch) {
+    const ReleaseTimes *times = releases_of(cta->machine, other - 1);
+    return times && epoch < times->len && times->data[epoch] < cta->acquired;
+}
+
+static uint32_t epoch_of(const Cta *cta) {
+    const ReleaseTimes *times = releases_of(cta->machine, cta->number);
+    return times ? (uint32_t)times->len : 0;
+}
+
+static void report_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
+                          const char *did, const char *other, uint32_t program, uint32_t thread,
+                          uint32_t pc) {
+    const Machine *machine = warp->machine;
+    const Allocation *allocation = target->allocation;
+    uint32_t number = program - 1, x = machine->grid[0], y = machine->grid[1];
+    if (!report(warp, insn, lane, sim_global_race, did, allocation->base + target->offset,
+                STR_ARG(allocation->name), target->offset, other))
+        return;
+    const char *who = program == UINT32_MAX
+                          ? "another program"
+                          : str_format(&machine->ctx->arena, "program (%u, %u, %u), thread %u",
+                                       number % x, number / x % y, number / x / y, thread);
+    finding_other(warp, pc, who, other[2] == 's' ? "stored" : "loaded");
+}
+
+static bool word_races(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
+                       GlobalCell *cell, uint8_t bytes, AccessKind kind, bool strong, bool same) {
+    Cta *cta = warp->cta;
+    uint32_t me = cta->number + 1;
+    const char *did = kind == ACCESS_READ ? "load" : "store";
+    if (cell->writer && cell->writer != me && cell->write_bytes & bytes &&
+        !(strong && cell->write_strong) && !(kind == ACCESS_WRITE && same) &&
+        !is_behind(cta, cell->writer, cell->write_epoch)) {
+        report_global(warp, insn, lane, target, did, "a store", cell->writer, cell->write_thread,
+                      cell->write_pc);
+        return true;
+    }
+    if (kind == ACCESS_READ || !cell->reader || cell->reader == me || !(cell->read_bytes & bytes) ||
+        (strong && cell->read_strong) || (kind == ACCESS_WRITE && same))
+        return false;
+    /* Of several readers the epochs are not known: once anybody has released they are taken to be
+     * ordered. */
+    bool ordered = cell->reader == UINT32_MAX ? warp->machine->releases != NULL
+                                              : is_behind(cta, cell->reader, cell->read_epoch);
+    if (ordered)
+        return false;
+    report_global(warp, insn, lane, target, did, "a load", cell->reader, cell->read_thread,
+                  cell->read_pc);
+    return true;
+}
+
+static void note_word(Warp *warp, const Insn *insn, uint32_t lane, GlobalCell *cell, uint8_t bytes,
+                      AccessKind kind, bool strong) {
+    uint32_t me = warp->cta->number + 1;
+    uint16_t thread = (uint16_t)(warp->index * LANES + lane);
+    if (kind == ACCESS_READ) {
+        bool others = cell->reader && cell->reader != me;
+        cell->read_bytes = (uint8_t)(cell->reader ? cell->read_bytes | bytes : bytes);
+        cell->read_strong = strong && (!cell->reader || cell->read_strong);
+        cell->reader = others ? UINT32_MAX : me;
+        cell->read_epoch = epoch_of(warp->cta);
+        cell->read_pc = insn_pc(warp, insn);
+        cell->read_thread = thread;
+        return;
+    }
+    bool mine = cell->writer == me;
+    cell->write_bytes = (uint8_t)(mine ? cell->write_bytes | bytes : bytes);
+    cell->writer = me;
+    cell->write_strong = strong;
+    cell->write_epoch = epoch_of(warp->cta);
+    cell->write_pc = insn_pc(warp, insn);
+    cell->write_thread = thread;
+}
+
+void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
+                 AccessKind kind, bool strong, const uint8_t *value) {
+    Machine *machine = warp->machine;
+    if (machine->program_count == 1 || !size)
+        return;
+    GlobalCell *cells = cells_of(machine, target->allocation);
+    uint64_t begin = target->offset, end = begin + size;
+    bool same = value && !memcmp(value, target->data, size), raced = false;
+    for (uint64_t word = begin / 4; word <= (end - 1) / 4; word++) {
+        unsigned lo = begin > word * 4 ? (unsigned)(begin - word * 4) : 0;
+        unsigned hi = end < word * 4 + 4 ? (unsigned)(end - word * 4) : 4;
+        uint8_t bytes = (uint8_t)((1u << hi) - (1u << lo));
+        if (!raced)
+            raced = word_races(warp, insn, lane, target, &cells[word], bytes, kind, strong, same);
+        note_word(warp, insn, lane, &cells[word], bytes, kind, strong);
+    }
+}
+
+void race_release(Warp *warp, const Insn *insn) {
+    Machine *machine = warp->machine;
+    if (!machine->releases)
+        machine->releases = ARENA_ARRAY(machine->arena, ReleaseTimes, machine->program_count);
+    ReleaseTimes *times = &machine->releases[warp->cta->number];
+    machine->time++;
+    vec_push(machine->arena, times, machine->time);
+}
+
+void race_acquire(Warp *warp, const Insn *insn) {
+    warp->cta->acquired = ++warp->machine->time;
+}

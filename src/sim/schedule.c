@@ -1,0 +1,318 @@
+/* Warps take turns, splits of a warp take turns, instructions run.
+ *
+ * The splits of a warp are the leaves and inner nodes of a tree: a branch whose threads disagree
+ * makes its split wait and gives it children that end where the threads meet. A split that waits at
+ * a barrier or for other threads does not keep the others from running. */
+#include "sim/machine.h"
+
+enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16 };
+
+static Split *new_split(Warp *warp, Split parent) {
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        if (warp->splits[i].used)
+            continue;
+        warp->splits[i] = parent;
+        warp->splits[i].used = true;
+        return &warp->splits[i];
+    }
+    return NULL;
+}
+
+/* The split is done: its parent goes on when this was its last child. */
+void split_end(Warp *warp, Split *split) {
+    while (split) {
+        Split *parent = split->parent;
+        split->used = false;
+        if (!parent || --parent->children)
+            return;
+        parent->wait = WAIT_NONE;
+        /* A parent whose threads have all exited is done as well. */
+        if (parent->mask)
+            return;
+        split = parent;
+    }
+}
+
+void warp_exit(Warp *warp, Split *split, uint32_t mask) {
+    warp->alive &= ~mask;
+    for (Split *at = split; at; at = at->parent)
+        at->mask &= ~mask;
+    if (!split->mask)
+        split_end(warp, split);
+    if (!warp->alive)
+        barrier_recheck(warp->cta);
+}
+
+static void add_child(Warp *warp, Split *parent, uint32_t mask, uint32_t pc, uint32_t reconverge) {
+    /* Who is already where the threads meet waits there in the parent. */
+    if (pc == reconverge)
+        return;
+    Split *child = new_split(warp, (Split){.pc = pc,
+                                           .mask = mask,
+                                           .rpc = reconverge,
+                                           .frame = parent->frame,
+                                           .rframe = parent->frame,
+                                           .parent = parent});
+    if (child)
+        parent->children++;
+}
+
+void split_branch(Warp *warp, uint32_t taken, uint32_t mask, uint32_t target, uint32_t reconverge) {
+    Split *split = warp->current;
+    uint32_t rest = split->mask & ~taken;
+    if (!taken || !rest) {
+        split->pc = taken ? target : split->pc + 1;
+        return;
+    }
+    warp->machine->counts->divergent_branches++;
+    uint32_t fall = split->pc + 1;
+    split->pc = reconverge;
+    add_child(warp, split, rest, fall, reconverge);
+    add_child(warp, split, taken, target, reconverge);
+    if (split->children)
+        split->wait = WAIT_CHILDREN;
+}
+
+Frame *frame_open(Warp *warp, const Func *func, Frame *caller, const Insn *call) {
+    Machine *machine = warp->machine;
+    Frame *frame = machine->free_frames[func->address - 1];
+    if (frame) {
+        machine->free_frames[func->address - 1] = frame->caller;
+    } else {
+        frame = ARENA_NEW(machine->arena, Frame);
+        frame->regs = ARENA_ARRAY(machine->arena, Reg, func->regs);
+    }
+    for (uint32_t i = 0; i < func->regs; i++)
+        memset(frame->regs[i].def, 0, sizeof frame->regs[i].def);
+    frame->func = func;
+    frame->caller = caller;
+    frame->call = call;
+    frame->depth = caller ? caller->depth + 1 : 0;
+    frame->local_base =
+        caller ? caller->local_base + (caller->func->frame_bytes + 15) / 16 * 16 : 0;
+    memory_grow_local(warp, frame->local_base + func->frame_bytes);
+    vec_for_each (at, &func->frame_addresses) {
+        Reg *reg = &frame->regs[at->reg];
+        memset(reg->def, DEFINED, sizeof reg->def);
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            reg->v[lane] = frame->local_base + at->offset;
+    }
+    return frame;
+}
+
+void frame_close(Warp *warp, Frame *frame) {
+    Frame **list = &warp->machine->free_frames[frame->func->address - 1];
+    frame->caller = *list;
+    *list = frame;
+}
+
+bool warp_converged(Warp *warp, const Insn *insn, uint32_t mask) {
+    if (mask == warp->alive)
+        return true;
+    report(warp, insn, (uint32_t)__builtin_ctz(mask), sim_diverged, insn->row->name, mask,
+           warp->alive);
+    return false;
+}
+
+bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member,
+                  uint32_t *together) {
+    Split *self = warp->current;
+    uint32_t need = member & warp->alive, here = mask;
+    *together = mask;
+    if (!(need & ~mask))
+        return true;
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        const Split *split = &warp->splits[i];
+        if (split->used && split != self && split->wait == WAIT_LANES && split->pc == self->pc &&
+            split->frame == self->frame)
+            here |= split->wait_mask;
+    }
+    if (need & ~here) {
+        self->wait = WAIT_LANES;
+        self->wait_mask = mask;
+        self->wait_member = member;
+        return false;
+    }
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        Split *split = &warp->splits[i];
+        if (split->used && split != self && split->wait == WAIT_LANES && split->pc == self->pc &&
+            split->frame == self->frame) {
+            split->wait = WAIT_NONE;
+            split->pc++;
+        }
+    }
+    *together = here;
+    return true;
+}
+
+static uint32_t guarded(Warp *warp, const Insn *insn, uint32_t mask) {
+    if (insn->guard == NO_REG)
+        return mask;
+    const Reg *guard = reg_of(warp, insn->guard);
+    uint32_t active = 0;
+    FOR_LANES(lane, mask)
+    active |= (uint32_t)((guard->v[lane] != 0) != insn->guard_negated) << lane;
+    if (insn->is_branch)
+        reg_require(warp, insn, guard, mask, "the condition of a branch");
+    else
+        reg_require(warp, insn, guard, mask, "the guard");
+    return active;
+}
+
+static void read_clock(Warp *warp) {
+    uint64_t now = warp->machine->steps;
+    static const Special low[] = {SPECIAL_clock, SPECIAL_clock64, SPECIAL_globaltimer,
+                                  SPECIAL_globaltimer_lo};
+    static const Special high[] = {SPECIAL_clock_hi, SPECIAL_globaltimer_hi};
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        for (size_t i = 0; i < sizeof low / sizeof *low; i++)
+            warp->special[low[i]].v[lane] = special_info[low[i]].bits == 32 ? (uint32_t)now : now;
+        for (size_t i = 0; i < sizeof high / sizeof *high; i++)
+            warp->special[high[i]].v[lane] = now >> 32;
+    }
+}
+
+static void count_insn(Warp *warp, const Insn *insn, uint32_t mask) {
+    SimCounts *counts = warp->machine->counts;
+    InsnCounts *own = &counts->insns[insn_pc(warp, insn)];
+    unsigned threads = (unsigned)__builtin_popcount(mask);
+    own->warps++;
+    own->threads += threads;
+    own->divergent += mask != warp->alive;
+    counts->by_class[insn->row->class] += threads;
+    counts->thread_instructions += threads;
+    counts->warp_instructions++;
+}
+
+static bool at_end(const Split *split) {
+    return split->parent && split->pc == split->rpc && split->frame == split->rframe;
+}
+
+/* Runs a split until it must wait, ends, or its turn is over. */
+static void run_split(Warp *warp, Split *split, uint64_t turn) {
+    Machine *machine = warp->machine;
+    warp->current = split;
+    while (turn-- && !machine->stop) {
+        if (at_end(split)) {
+            split_end(warp, split);
+            return;
+        }
+        const Insn *insn = &machine->module->insns.data[split->pc];
+        machine->steps++;
+        warp->executed++;
+        if (insn->reads_clock)
+            read_clock(warp);
+        uint32_t mask = guarded(warp, insn, split->mask);
+        if (!mask && !insn->is_branch) {
+            split->pc++;
+            continue;
+        }
+        ExecResult result = insn->row->exec(warp, insn, mask);
+        count_insn(warp, insn, mask);
+        if (result == EXEC_WAIT)
+            return;
+        if (result == EXEC_NEXT || result == EXEC_YIELD)
+            split->pc++;
+        if (result == EXEC_YIELD || !split->used || split->wait != WAIT_NONE)
+            return;
+    }
+}
+
+static bool runnable(const Split *split) {
+    return split->used && split->wait == WAIT_NONE;
+}
+
+/* The next split of the warp that can run; NULL when all wait. */
+static Split *next_split(Warp *warp) {
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        Split *split = &warp->splits[(warp->turn + i) % MAX_SPLITS];
+        if (!runnable(split))
+            continue;
+        warp->turn = (unsigned)(split - warp->splits);
+        return split;
+    }
+    return NULL;
+}
+
+static bool run_warp(Warp *warp, uint64_t turn) {
+    bool progress = false;
+    for (uint64_t left = turn; left;) {
+        Split *split = next_split(warp);
+        if (!split || warp->machine->stop)
+            return progress;
+        uint64_t before = warp->executed, part = left < SPLIT_TURN ? left : SPLIT_TURN;
+        run_split(warp, split, part);
+        uint64_t used = warp->executed - before;
+        left -= used < left ? (used ? used : 1) : left;
+        progress = true;
+        /* Others of the warp have their turn after a long one. */
+        if (used >= part)
+            warp->turn = (warp->turn + 1) % MAX_SPLITS;
+    }
+    return progress;
+}
+
+static uint64_t next_random(Machine *machine) {
+    uint64_t x = machine->random += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+static bool warp_runnable(Warp *warp) {
+    return warp->alive && next_split(warp) != NULL;
+}
+
+/* The warp to run next, and for how long; NULL when none can. */
+static Warp *choose_warp(Cta *cta, uint64_t *turn) {
+    Machine *machine = cta->machine;
+    Warp *best = NULL;
+    unsigned start = cta->next_warp;
+    *turn = ROUND_ROBIN_TURN;
+    if (machine->launch->schedule == SIM_RANDOM) {
+        start = (unsigned)(next_random(machine) % cta->warp_count);
+        *turn = 1 + next_random(machine) % 64;
+    }
+    for (unsigned i = 0; i < cta->warp_count; i++) {
+        Warp *warp = &cta->warps[(start + i) % cta->warp_count];
+        if (!warp_runnable(warp))
+            continue;
+        if (machine->launch->schedule != SIM_ADVERSARIAL) {
+            cta->next_warp = (warp->index + 1) % cta->warp_count;
+            return warp;
+        }
+        if (!best || warp->executed > best->executed)
+            best = warp;
+    }
+    if (best)
+        *turn = SPLIT_TURN;
+    return best;
+}
+
+bool cta_run(Cta *cta, uint64_t quantum) {
+    Machine *machine = cta->machine;
+    uint64_t end = machine->steps + quantum, limit = machine->launch->max_steps;
+    while (machine->steps < end && !machine->stop) {
+        uint64_t turn;
+        Warp *warp = choose_warp(cta, &turn);
+        if (!warp)
+            break;
+        run_warp(warp, turn);
+        if (limit && machine->steps >= limit && warp->alive && !machine->stop) {
+            Split *split = next_split(warp);
+            const Insn *insn =
+                split ? &machine->module->insns.data[split->pc] : machine->module->insns.data;
+            report(warp, insn, (uint32_t)__builtin_ctz(warp->alive), sim_step_limit, limit);
+            machine->stop = true;
+        }
+    }
+    cta->done = true;
+    bool can_run = false;
+    for (unsigned i = 0; i < cta->warp_count; i++) {
+        cta->done &= !cta->warps[i].alive;
+        can_run |= warp_runnable(&cta->warps[i]);
+    }
+    if (!cta->done && !can_run && !machine->stop)
+        cta_deadlock(cta);
+    return cta->done;
+}

@@ -1,0 +1,71 @@
+/* The PTX simulator: runs the text that ships, checks and counts. See docs/simulator.md.
+ *
+ * A module is parsed once and launched any number of times. Memory is what kernels may touch:
+ * arrays of the host, mapped at addresses of their own. Everything lies in the arenas of the
+ * context; findings are diagnostics at the PTX instruction, with a note at the line it was compiled
+ * from. A context and what belongs to it are used by one thread at a time. */
+#ifndef TILEC_SIM_SIM_H
+#define TILEC_SIM_SIM_H
+#include "ir/ctx.h"
+
+typedef struct SimModule SimModule;
+typedef struct SimMemory SimMemory;
+typedef struct SimCounts SimCounts;
+
+/* Reads the PTX of a source. NULL after reports. */
+SimModule *sim_parse(Ctx *ctx, uint32_t file);
+
+/* A kernel of a module: its parameters and what its directives ask for. */
+typedef struct SimKernel {
+    Str name;
+    uint32_t param_count;
+    uint32_t reqntid[3]; /* threads of a program; 0: not given */
+    uint32_t maxntid[3];
+    uint64_t static_shared; /* bytes */
+} SimKernel;
+
+uint32_t sim_kernel_count(const SimModule *module);
+/* By number, below `sim_kernel_count`. */
+SimKernel sim_kernel(const SimModule *module, uint32_t index);
+/* False when there is none of that name; an empty name finds the only kernel. */
+bool sim_find_kernel(const SimModule *module, Str name, SimKernel *kernel);
+/* The size of a parameter in bytes. */
+uint64_t sim_param_bytes(const SimModule *module, Str kernel, uint32_t index);
+
+SimMemory *sim_memory_create(Ctx *ctx);
+/* Makes `bytes` of the host readable and writable for kernels; returns their device address, a
+ * multiple of 256. `defined` has a byte for each byte of data, 1 where it is initialised, and is
+ * updated by stores; NULL: all are. Neither is copied. */
+uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
+                 bool read_only);
+
+typedef enum SimSchedule {
+    SIM_ROUND_ROBIN, /* warps take turns of a few instructions */
+    SIM_RANDOM,      /* turns and their lengths from the seed */
+    SIM_ADVERSARIAL, /* the warp that is furthest goes on until it must wait */
+} SimSchedule;
+
+typedef struct SimLaunch {
+    Str kernel;                 /* empty: the only one */
+    uint32_t grid[3], block[3]; /* block 0: what .reqntid says */
+    uint64_t dynamic_shared;    /* bytes */
+    const void *const *params;  /* as many and as large as the kernel's */
+    uint32_t param_count;
+    SimSchedule schedule;
+    uint64_t seed;
+    bool early; /* asynchronous copies take effect at once, not at the wait that covers them */
+    unsigned max_reports; /* findings before the launch stops; 0: 10 */
+    uint64_t max_steps;   /* warp instructions before giving up; 0: no limit */
+    StrBuf *output;       /* of printf; NULL: discarded */
+} SimLaunch;
+
+/* Runs a kernel. False after a report: the launch is not valid, or findings. `counts` may be NULL.
+ */
+bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, SimCounts **counts);
+
+/* What a launch counted: as a table by lines of the source, and as JSON. */
+void sim_print_counts(const SimModule *module, const SimCounts *counts, StrBuf *out);
+void sim_json_counts(const SimModule *module, const SimCounts *counts, StrBuf *out);
+/* Thread instructions executed. */
+uint64_t sim_thread_instructions(const SimCounts *counts);
+#endif
