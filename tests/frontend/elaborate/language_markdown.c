@@ -1,0 +1,129 @@
+/* The list of builtins in docs/language.md, from builtins.def and std.tile.
+ *
+ *   language_markdown                  prints it
+ *   language_markdown --check FILE     0 if FILE holds it */
+#include "frontend/elaborate.h"
+#include "support/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const char std_tile_text[];
+extern const unsigned std_tile_size;
+
+typedef struct Row {
+    const char *title;
+    BuiltinId id;
+} Row;
+
+static const Row rows[] = {
+#define SECTION(title) {title, BUILTIN_COUNT},
+#define BUILTIN(id, ...) {NULL, BUILTIN_##id},
+#include "frontend/builtins.def"
+};
+
+static const struct {
+    ModuleSet module;
+    const char *text;
+} module_names[] = {
+    {IN_PYTHON, "Python"},        {IN_TRITON, "`triton`"},    {IN_TL, "`tl`"},
+    {IN_MATH, "`tl.math`"},       {IN_RANDOM, "`tl.random`"}, {IN_LIBDEVICE, "`libdevice`"},
+    {IN_CUDA, "`tl.extra.cuda`"}, {IN_PYMATH, "`math`"}};
+
+typedef struct Library {
+    Str text;
+    const AstFile *syntax;
+} Library;
+
+/* The parameters of a function of std.tile, as they are written there. */
+static void print_std_params(const Library *library, const char *name, StrBuf *out) {
+    const FuncDef *def = NULL;
+    for (uint32_t i = 0; i < library->syntax->body.count; i++) {
+        const Stmt *stmt = library->syntax->body.items[i];
+        if (stmt->kind == STMT_def && str_is(stmt->u.def->name, name))
+            def = stmt->u.def;
+    }
+    for (uint32_t i = 0; def && i < def->param_count; i++) {
+        const Param *param = &def->params[i];
+        strbuf_printf(out, "%s%.*s", i ? ", " : "", STR_ARG(param->name));
+        if (!param->default_value)
+            continue;
+        Span span = param->default_value->span;
+        strbuf_printf(out, "=%.*s", (int)(span.hi - span.lo), library->text.ptr + span.lo);
+    }
+}
+
+/* A marker is named, never called: tl.tensor in isinstance(x, tl.tensor). */
+static void print_builtin(const Library *library, const Builtin *builtin, StrBuf *out) {
+    bool std = builtin->flags & BUILTIN_STD, marker = !std && !builtin->params[0];
+    bool called = !marker || builtin->handler;
+    strbuf_printf(out, "| `%s%s", builtin->name, called ? "(" : "");
+    if (std)
+        print_std_params(library, builtin->name, out);
+    else
+        strbuf_puts(out, builtin->params);
+    strbuf_printf(out, "%s` | ", called ? ")" : "");
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof module_names / sizeof *module_names; i++) {
+        if (builtin->modules & (uint32_t)module_names[i].module) {
+            strbuf_printf(out, "%s%s", separator, module_names[i].text);
+            separator = ", ";
+        }
+    }
+    if (builtin->flags & BUILTIN_METHOD)
+        strbuf_printf(out, "%smethod", separator);
+    strbuf_puts(out, " |\n");
+}
+
+static void print_not_covered(const Builtin *builtin, const char *separator, StrBuf *out) {
+    strbuf_printf(out, "%s`%s%s`", separator,
+                  builtin->modules & IN_LIBDEVICE ? "libdevice."
+                  : builtin->modules & IN_CUDA    ? "tl.extra.cuda."
+                                                  : "tl.",
+                  builtin->name);
+}
+
+static void print_builtins(const Library *library, StrBuf *out) {
+    bool covered = true;
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].title) {
+            covered = strcmp(rows[i].title, "Not covered") != 0;
+            strbuf_printf(out, "%s### %s\n\n", i ? "\n" : "", rows[i].title);
+            strbuf_puts(out, covered ? "| builtin | found in |\n|---|---|\n" : "");
+            continue;
+        }
+        const Builtin *builtin = &builtins[rows[i].id];
+        if (!covered) {
+            print_not_covered(builtin, separator, out);
+            separator = ", ";
+        } else if (builtin->name[0]) {
+            print_builtin(library, builtin, out);
+        }
+    }
+    strbuf_puts(out, ".\n");
+}
+
+static bool file_holds(Arena *arena, const char *path, Str list) {
+    Str text;
+    return file_read(arena, path, 1 << 24, &text) == 0 &&
+           memmem(text.ptr, text.len, list.ptr, list.len) != NULL;
+}
+
+int main(int argc, char **argv) {
+    Ctx *ctx = ctx_create();
+    Library library = {.text = {std_tile_text, std_tile_size}};
+    library.syntax = parse_file(&ctx->diags, source_add(&ctx->sources, STR("std"), library.text));
+    StrBuf out = strbuf(&ctx->arena);
+    print_builtins(&library, &out);
+    int status = 0;
+    if (argc == 3 && strcmp(argv[1], "--check") == 0) {
+        status = !file_holds(&ctx->arena, argv[2], strbuf_str(&out));
+        if (status)
+            fprintf(stderr, "%s is not current: put the output of %s there\n", argv[2], argv[0]);
+    } else {
+        fwrite(out.ptr, 1, out.len, stdout);
+    }
+    ctx_destroy(ctx);
+    return status;
+}
