@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|sanitize|rows|compile ...]     default: check rows compile
+#   bench/gpu.sh [check|ops|sanitize|rows|compile ...]     default: check ops rows compile
 # Logs and JSON go to $OUT, else build/gpu.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -12,12 +12,15 @@ tar -xJf build/gpu/tilec.tar.xz -C "$root"
 tilec=$PWD/$root/src/cli/tilec
 export TILEC_CACHE_DIR=$(mktemp -d) LD_LIBRARY_PATH=$PWD/$root/src/runtime
 status=0
-[ $# != 0 ] || set -- check rows compile
+[ $# != 0 ] || set -- check ops rows compile
 for what in "$@"; do
     case $what in
     check)
         "$tilec" version
         python3 tests/kernels/check.py --tilec "$tilec" --device cuda --large 2>&1 | tee "$out/check.log" || status=1
+        ;;
+    ops)
+        python3 tests/gpu/run.py --tilec "$tilec" 2>&1 | tee "$out/ops.log" || status=1
         ;;
     sanitize)
         for tool in memcheck racecheck synccheck; do
