@@ -15,6 +15,13 @@ bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const 
             arg->device =
                 sim_map(memory, arg->name, arg->array.data, arg->array.bytes, NULL, false);
         values[i] = arg->is_array ? arg->device : run_scalar_bits(arg);
+        /* A structure is given as an array of as many bytes. */
+        uint64_t size = sim_param_bytes(module, launch->kernel, i);
+        if (size <= sizeof values[i])
+            continue;
+        if (!arg->is_array || arg->array.bytes != size)
+            return ctx_diag(ctx, (Span){0}, sim_param_size, i, STR_ARG(arg->name), size);
+        params[i] = arg->array.data;
     }
     params[count] = hidden;
     launch->params = params;

@@ -65,6 +65,13 @@ static uint64_t single(const Insn *insn, Operation operation, uint64_t x, uint64
 
 static uint64_t single_or_pair(const Insn *insn, Operation operation, const uint64_t *x) {
     uint64_t z = operation == FMA ? x[2] : 0;
+    /* The factors of fma, or the first operand, may be halves: exact in single precision. */
+    if (insn->type[1]) {
+        FloatFormat half = float_format((Type)insn->type[1]);
+        uint64_t a = f32_bits((float)float_decode(half, x[0]));
+        uint64_t b = operation == FMA ? f32_bits((float)float_decode(half, x[1])) : x[1];
+        return single(insn, operation, a, b, z);
+    }
     uint64_t low = single(insn, operation, (uint32_t)x[0], (uint32_t)x[1], (uint32_t)z);
     if (insn->type[0] != TYPE_f32x2)
         return low;

@@ -232,7 +232,7 @@ typedef struct FrameAddress {
 
 typedef struct Call {
     Func *callee; /* NULL: indirect, or one of the functions below */
-    enum { CALL_FUNC, CALL_VPRINTF, CALL_ASSERT, CALL_MALLOC, CALL_FREE, CALL_INDIRECT } kind;
+    enum { CALL_FUNC, CALL_VPRINTF, CALL_ASSERT, CALL_INDIRECT } kind;
     Str name;
     Operand pointer;
     /* Addresses in the caller's frame, or registers. */

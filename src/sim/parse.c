@@ -211,9 +211,15 @@ RegRef ptx_address_of(Parser *parser, const Variable *variable, int64_t offset) 
 
 /* Directives. */
 
-/* Behind the next semicolon, or in front of a brace that closes. */
+/* Behind the next semicolon, or in front of a brace that closes a scope; vectors are followed by a
+ * comma or a semicolon. */
 static void skip_statement(Parser *parser) {
-    while (parser->token.kind != PTX_END && !ptx_at(parser, '}')) {
+    while (parser->token.kind != PTX_END) {
+        if (ptx_at(parser, '}')) {
+            PtxToken next = ptx_lex(parser->text, parser->length, parser->token.hi);
+            if (next.kind != PTX_PUNCT || (next.punct != ',' && next.punct != ';'))
+                return;
+        }
         bool done = ptx_at(parser, ';');
         ptx_next(parser);
         if (done)
@@ -662,6 +668,13 @@ static void place_dynamic_shared(SimModule *module) {
             (*at)->address = base;
 }
 
+/* Functions that are called have a body somewhere in the module, or are known. */
+static void check_callees(Parser *parser) {
+    vec_for_each (insn, &parser->module->insns)
+        if (insn->call && insn->call->kind == CALL_FUNC && !insn->call->callee->has_body)
+            ptx_error(parser, insn->lo, insn->hi, ptx_no_body, STR_ARG(insn->call->name));
+}
+
 SimModule *sim_parse(Ctx *ctx, uint32_t file) {
     const Source *source = source_get(&ctx->sources, file);
     Parser *parser = ARENA_NEW(&ctx->arena, Parser);
@@ -684,6 +697,8 @@ SimModule *sim_parse(Ctx *ctx, uint32_t file) {
                 ptx_next(parser);
         }
     }
+    if (ctx->diags.errors == errors)
+        check_callees(parser);
     if (ctx->diags.errors == errors && !module->version)
         ptx_error(parser, 0, 0, ptx_no_version);
     place_dynamic_shared(module);

@@ -520,8 +520,15 @@ static bool parse_list(Parser *parser, Insn *insn, const Operand **list, uint32_
 
 static bool check_call(Parser *parser, Call *call, PtxToken token) {
     const Func *callee = call->callee;
-    if (!callee || call->kind != CALL_FUNC)
+    if (!callee)
         return true;
+    unsigned wanted = call->kind == CALL_VPRINTF  ? 2
+                      : call->kind == CALL_ASSERT ? 5
+                                                  : (unsigned)callee->params.len;
+    if (call->arg_count != wanted)
+        return ptx_error(parser, token.lo, token.hi, ptx_call_arguments, STR_ARG(callee->name),
+                         wanted, (unsigned)callee->results.len, call->arg_count,
+                         call->result_count);
     if (call->arg_count != callee->params.len || call->result_count != callee->results.len)
         return ptx_error(parser, token.lo, token.hi, ptx_call_arguments, STR_ARG(callee->name),
                          (unsigned)callee->params.len, (unsigned)callee->results.len,
@@ -533,11 +540,7 @@ static bool resolve_callee(Parser *parser, Call *call, PtxToken token) {
     static const struct {
         const char *name;
         int kind;
-        uint32_t args;
-    } known[] = {
-        {"vprintf", CALL_VPRINTF, 2},
-        {"__assertfail", CALL_ASSERT, 5},
-    };
+    } known[] = {{"vprintf", CALL_VPRINTF}, {"__assertfail", CALL_ASSERT}};
     const Name *name = ptx_find(parser, call->name);
     RegRef reg;
     uint8_t bits;

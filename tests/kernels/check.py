@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every kernel of kernels/ through tilec and compares with float64 references.
 
-    check.py --tilec build/release/tilec [--device cpu|cuda] [--large] [--filter TEXT]
+    check.py --tilec build/release/tilec [--device cpu|cuda|sim] [--large] [--filter TEXT]
     check.py --tilec ... --compile       every case for every target: ptxas accepts it, nothing spills
     check.py --tilec ... --demo          softmax, with every stage shown (./dev run)
 """
@@ -150,7 +150,8 @@ def main():
         work = [(f"{case.name} for {target}", lambda c=case, t=target: compile_only(options.tilec, c, t))
                 for case in selected for target in TARGETS]
     else:
-        work = [(case.name, lambda c=case: check(options.tilec, c, options.device, under=options.under.split())[0]) for case in selected]
+        extra = ["--target", options.target] if options.device == "sim" else []
+        work = [(case.name, lambda c=case: check(options.tilec, c, options.device, extra, under=options.under.split())[0]) for case in selected]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [(name, pool.submit(job)) for name, job in work]
