@@ -1,5 +1,4 @@
-/* Statements and functions. The grammar is Python 3.12's; compound statements that no kernel can
- * execute
+/* Statements. The grammar is Python 3.12's; compound statements that no kernel can execute
  * (`try`, `class`, `match`, ...) are kept as one STMT_unsupported and their text is passed over.
  *
  * Errors: each statement is a recovery point. After an error the rest of its logical line is
@@ -193,9 +192,8 @@ void parse_block_statements(Parser *p, StmtVec *out) {
 
 static void parse_simple_statements(Parser *p, StmtVec *out);
 
-/* block: NEWLINE INDENT statements DEDENT | simple_stmts ; with the ':' before it.
- * `header` is the keyword, `what` the part that the colon follows. */
-static StmtList parse_block(Parser *p, Token header, const char *what) {
+/* block: NEWLINE INDENT statements DEDENT | simple_stmts ; with the ':' before it */
+StmtList parse_block(Parser *p, Token header, const char *what) {
     StmtVec body = {0};
     if (parse_at(p, OP_assign)) {
         parse_error(p, lex_span(p->lexer, parse_peek(p)), parse_assign_in_condition);
@@ -345,146 +343,6 @@ static Stmt *parse_unsupported(Parser *p, AstConstruct construct) {
         if (!clause)
             return stmt;
     }
-}
-
-/* ---- functions ---- */
-
-static void check_param(Parser *p, const Param *params, size_t count, const Param *param) {
-    for (size_t i = 0; i < count; i++)
-        if (str_eq(params[i].name, param->name)) {
-            parse_error(p, param->span, parse_repeated_param, STR_ARG(param->name));
-            parse_note(p, params[i].span, "the first of the two");
-            parse_abandon(p);
-        }
-    bool after_default = count && params[count - 1].default_value && !params[count - 1].star;
-    if (after_default && !param->default_value && !param->star && !param->keyword_only) {
-        parse_error(p, param->span, parse_default_order, STR_ARG(param->name));
-        parse_hint(p, "give it a default value, or move it before the parameters that have one");
-        parse_abandon(p);
-    }
-    if (count && params[count - 1].star == 2) {
-        parse_error(p, param->span, parse_after_double_star);
-        parse_abandon(p);
-    }
-}
-
-/* param: NAME [':' expression] ['=' expression] ; '*' NAME may have the annotation '*' bitwise_or
- */
-static Param parse_param(Parser *p, uint8_t star, bool annotations, uint32_t lo) {
-    Param param = {.star = star};
-    Token name = parse_expect(p, TOK_name, "the name of a parameter");
-    param.name = parse_intern(p, name);
-    param.span = parse_span_from(p, lo);
-    if (annotations && parse_accept(p, OP_colon))
-        param.annotation = star == 1 && parse_at(p, OP_star) ? parse_starred(p) : parse_test(p);
-    if (!star && parse_accept(p, OP_assign))
-        param.default_value = parse_test(p);
-    return param;
-}
-
-/* params: param (',' param)* with at most one '/', one '*' or '*' NAME, and '**' NAME at the end */
-void parse_params(Parser *p, TokenKind end, bool annotations, Param **params, uint32_t *count) {
-    VEC(Param) list = {0};
-    bool keyword_only = false, bare_star = false;
-    while (!parse_at(p, end)) {
-        Token token = parse_peek(p);
-        if (token.kind == OP_slash && list.len && !keyword_only && !list.data[0].positional_only) {
-            parse_take(p);
-            vec_for_each (param, &list)
-                param->positional_only = true;
-        } else if (token.kind == OP_star && !keyword_only &&
-                   parse_peek_second(p).kind != TOK_name) {
-            parse_take(p);
-            keyword_only = bare_star = true;
-        } else {
-            bool starred = token.kind == OP_star && !keyword_only;
-            uint8_t star = starred ? 1 : token.kind == OP_starstar ? 2 : 0;
-            if (star)
-                parse_take(p);
-            Param param = parse_param(p, star, annotations, token.lo);
-            param.keyword_only = keyword_only && !star;
-            check_param(p, list.data, list.len, &param);
-            vec_push(p->arena, &list, param);
-            keyword_only |= star == 1;
-            bare_star = false;
-        }
-        if (!parse_accept(p, OP_comma))
-            break;
-    }
-    if (bare_star) {
-        parse_error(p, lex_span(p->lexer, parse_peek(p)), parse_bare_star);
-        parse_abandon(p);
-    }
-    *params = list.data;
-    *count = (uint32_t)list.len;
-}
-
-static Str last_component(const Expr *decorator) {
-    if (decorator->kind == EXPR_call)
-        decorator = decorator->u.call.callee;
-    if (decorator->kind == EXPR_name)
-        return decorator->u.name;
-    return decorator->kind == EXPR_attribute ? decorator->u.attribute.name : STR("");
-}
-
-ExprList parse_decorators(Parser *p) {
-    ExprVec decorators = {0};
-    while (parse_accept(p, OP_at)) {
-        vec_push(p->arena, &decorators, parse_named(p));
-        parse_expect(p, TOK_newline, "the end of the line after a decorator");
-    }
-    return parse_list(&decorators);
-}
-
-static Str docstring(StmtList body) {
-    bool has = body.count && body.items[0]->kind == STMT_expr &&
-               body.items[0]->u.expr->kind == EXPR_string;
-    return has ? body.items[0]->u.expr->u.string : STR("");
-}
-
-/* type_params: '[' ... ']' ; of no meaning to kernels */
-static void skip_type_params(Parser *p) {
-    if (!parse_at(p, OP_lbracket))
-        return;
-    Token open = parse_take(p);
-    for (size_t depth = 1; depth;) {
-        Token token = parse_peek(p);
-        if (token.kind == TOK_newline || token.kind == TOK_error || token.kind == TOK_end)
-            parse_fail_in_brackets(p, open, "`]`");
-        parse_take(p);
-        depth += token.kind == OP_lbracket;
-        depth -= token.kind == OP_rbracket;
-    }
-}
-
-/* function_def: 'def' NAME [type_params] '(' [params] ')' ['->' expression] block */
-FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body) {
-    FuncDef *def = ARENA_NEW(p->arena, FuncDef);
-    Token header = parse_expect(p, KW_def, "`def`");
-    Token name = parse_expect(p, TOK_name, "the name of the function");
-    def->name = parse_intern(p, name);
-    def->name_span = lex_span(p->lexer, name);
-    def->decorators = decorators;
-    for (uint32_t i = 0; i < decorators.count; i++) {
-        Str last = last_component(decorators.items[i]);
-        def->is_jit |= str_is(last, "jit");
-        def->is_constexpr_function |=
-            str_is(last, "constexpr_function") || str_is(last, "constexpr");
-    }
-    skip_type_params(p);
-    Token open = parse_expect(p, OP_lparen, "`(` and the parameters");
-    parse_params(p, OP_rparen, true, &def->params, &def->param_count);
-    if (!parse_at(p, OP_rparen))
-        parse_fail_in_brackets(p, open, "`,` or `)`");
-    parse_take(p);
-    if (parse_accept(p, OP_arrow))
-        def->returns = parse_test(p);
-    def->span = parse_span_from(p, header.lo);
-    if (!with_body)
-        return def;
-    def->body = parse_block(p, header, "the parameters");
-    def->docstring = docstring(def->body);
-    return def;
 }
 
 static Stmt *parse_def_statement(Parser *p) {

@@ -70,8 +70,20 @@ Expr *parse_test(Parser *p);    /* expression */
 Expr *parse_named(Parser *p);   /* named_expression */
 Expr *parse_starred(Parser *p); /* '*' bitwise_or */
 Expr *parse_star_expressions(Parser *p);
-Expr *parse_targets(Parser *p);      /* of `for`: up to `in` */
+Expr *parse_targets(Parser *p); /* of `for`: up to `in` */
+Expr *parse_disjunction(Parser *p);
+Expr *parse_binary(Parser *p, unsigned lowest); /* operators of at least this precedence */
+Expr *parse_star_named(Parser *p);
+Expr *parse_atom(Parser *p);
 Expr *parse_atom_literal(Parser *p); /* number or strings at hand */
+Expr *parse_yield(Parser *p);
+/* At the clauses behind the element of a comprehension; reads them into a node. */
+bool parse_at_comprehension(Parser *p);
+Expr *parse_comprehension(Parser *p, ComprehensionForm form, uint32_t lo, Expr *element,
+                          Expr *value);
+Expr *parse_new_unsupported(Parser *p, AstConstruct construct, uint32_t lo);
+/* Whether the token can begin an expression; what it decides is which message is given. */
+bool parse_begins_expression(TokenKind kind);
 ExprList parse_list(const ExprVec *items);
 void parse_params(Parser *p, TokenKind end, bool annotations, Param **params, uint32_t *count);
 /* Fails unless `target` can be assigned to; `with_tuples`: also (a, *b) and [a, b]. */
@@ -88,6 +100,9 @@ Stmt *parse_simple_expression(Parser *p);
 FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body);
 /* ('@' named_expression NEWLINE)* */
 ExprList parse_decorators(Parser *p);
+/* A block with the `:` before it; `header` is the keyword, `what` the part that the colon follows.
+ */
+StmtList parse_block(Parser *p, Token header, const char *what);
 /* The statements of an indented block, from behind its INDENT to behind its DEDENT. */
 void parse_block_statements(Parser *p, StmtVec *out);
 /* Goes behind the statement at hand after an error in it. */
