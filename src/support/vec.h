@@ -24,6 +24,6 @@
 
 /* An empty vector has no storage, and arithmetic on a null pointer is undefined. */
 #define vec_for_each(it, v)                                                                        \
-    for (__typeof__(&*(v)->data) it = (v)->data, it##_end = it ? it + (v)->len : it; it != it##_end; \
-         it++)
+    for (__typeof__(&*(v)->data) it = (v)->data, it##_end = it ? it + (v)->len : it;               \
+         it != it##_end; it++)
 #endif
