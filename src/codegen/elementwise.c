@@ -87,14 +87,23 @@ static Lv widened(Cg *cg, const Op *op, const Lv *in, FloatOp *f, bool widen) {
 FLOAT_OP(addf, is_f8(dtype), cg_contract(LLVMBuildFAdd(cg->b, in[0], in[1], "")))
 FLOAT_OP(subf, is_f8(dtype), cg_contract(LLVMBuildFSub(cg->b, in[0], in[1], "")))
 FLOAT_OP(mulf, is_f8(dtype), cg_contract(LLVMBuildFMul(cg->b, in[0], in[1], "")))
-FLOAT_OP(negf, is_f8(dtype), LLVMBuildFNeg(cg->b, in[0], ""))
-FLOAT_OP(absf, is_f8(dtype), cg_intrinsic1(cg, "llvm.fabs", in[0]))
 FLOAT_OP(minf, is_f8(dtype), cg_intrinsic2(cg, "llvm.minnum", in[0], in[1]))
 FLOAT_OP(maxf, is_f8(dtype), cg_intrinsic2(cg, "llvm.maxnum", in[0], in[1]))
 FLOAT_OP(minf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.minimum", in[0], in[1]))
 FLOAT_OP(maxf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.maximum", in[0], in[1]))
 FLOAT_OP(floor, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.floor", in[0]))
 FLOAT_OP(ceil, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.ceil", in[0]))
+/* The sign of an f8 changes in its bits: through f32 and back, infinity would become finite. */
+Lv emit_negf(Cg *cg, const Op *op, const Lv *in) {
+    return is_f8(element(op)) ? LLVMBuildXor(cg->b, in[0], LLVMConstInt(cg->t_i8, 0x80, false), "")
+                              : LLVMBuildFNeg(cg->b, in[0], "");
+}
+
+Lv emit_absf(Cg *cg, const Op *op, const Lv *in) {
+    return is_f8(element(op)) ? LLVMBuildAnd(cg->b, in[0], LLVMConstInt(cg->t_i8, 0x7f, false), "")
+                              : cg_intrinsic1(cg, "llvm.fabs", in[0]);
+}
+
 /* Rounding the f32 quotient or root of f16 or bf16 operands again is exact: f32 has more than twice
  * their digits. */
 FLOAT_OP(divf_rn, dtype_info[dtype].bits < 32, LLVMBuildFDiv(cg->b, in[0], in[1], ""))
