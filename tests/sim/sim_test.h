@@ -1,0 +1,40 @@
+/* What the tests of the simulator share: running small PTX texts on arrays. */
+#ifndef TILEC_TESTS_SIM_TEST_H
+#define TILEC_TESTS_SIM_TEST_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/sim.h"
+
+#define PTX_HEADER ".version 8.6\n.target sm_90a\n.address_size 64\n"
+
+typedef struct SimArrayArg {
+    const char *name;
+    void *data;
+    uint64_t bytes;
+    uint8_t *defined;
+} SimArrayArg;
+
+/* A context, and what the last run said. */
+typedef struct SimTest {
+    Ctx *ctx;
+    SimModule *module;
+    SimCounts *counts;
+    StrBuf output;
+} SimTest;
+
+SimTest sim_test_begin(void);
+void sim_test_end(SimTest *test);
+/* Parses a text; NULL after messages. */
+SimModule *sim_test_parse(SimTest *test, const char *text);
+/* Runs the only kernel of the module, whose parameters are the arrays in order. */
+bool sim_test_run(SimTest *test, SimLaunch launch, const SimArrayArg *arrays, uint32_t count);
+/* The messages so far, as printed. */
+const char *sim_test_messages(SimTest *test);
+/* Whether a message of that id was given. */
+bool sim_test_has(const SimTest *test, DiagId id);
+#endif
