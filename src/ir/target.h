@@ -11,7 +11,12 @@ typedef struct Target {
     int threads_per_sm, blocks_per_sm;
 } Target;
 
-enum { TARGET_REGISTERS_PER_SM = 65536, TARGET_WARP_SIZE = 32, TARGET_MAX_WARPS = 32 };
+enum {
+    TARGET_REGISTERS_PER_SM = 65536,
+    TARGET_MAX_REGISTERS = 255, /* of a thread */
+    TARGET_WARP_SIZE = 32,
+    TARGET_MAX_WARPS = 32
+};
 
 extern const Target target_table[];
 extern const int target_count;

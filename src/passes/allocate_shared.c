@@ -7,9 +7,9 @@
  * A buffer lives from its first to its last access, and through every loop that has an access but
  * not its local_alloc. Buffers that never live at once may share bytes, but sharing orders their
  * accesses by barriers: so every buffer has bytes of its own as long as they all fit in the
- * program's share of an SM that is full of threads, since less would not let more programs run.
- * Beyond, the largest buffers are placed first, each at the lowest offset that no buffer living at
- * the same time has.
+ * program's share of an SM that is full of threads, or as long as overlap would not let more
+ * programs run. Beyond, the largest buffers are placed first, each at the lowest offset that no
+ * buffer living at the same time has.
  *
  * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
@@ -133,6 +133,25 @@ static int64_t place_by_lifetime(Allocation *allocation) {
     return end;
 }
 
+/* Programs that the shared memory of an SM holds; CTAs of one program. */
+static int64_t programs_held(const Target *target, int64_t bytes) {
+    return target->shared_per_sm / (bytes + target->shared_per_sm - target->shared_per_block);
+}
+
+/* Apart, unless more programs run at once if buffers overlap. */
+static int64_t place(Allocation *allocation, const Func *func, const Target *target) {
+    int64_t apart = place_apart(allocation);
+    int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
+    int64_t full = (int64_t)target->shared_per_sm * threads / target->threads_per_sm;
+    if (apart <= full)
+        return apart;
+    int64_t overlapped = place_by_lifetime(allocation);
+    if (apart > target->shared_per_block ||
+        programs_held(target, overlapped) > programs_held(target, apart))
+        return overlapped;
+    return place_apart(allocation);
+}
+
 /* Reports a program that needs more than a CTA may have, at its largest buffer. */
 static bool check_limit(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
     while (func->programs_per_cta > 1 && bytes * func->programs_per_cta > target->shared_per_block)
@@ -160,11 +179,7 @@ bool pass_allocate_shared(Func *func) {
         .arena = &ctx->scratch, .start = {.arena = &ctx->scratch}, .end = {.arena = &ctx->scratch}};
     number_ops(&allocation, func->body, 0);
     collect_buffers(&allocation, func->body);
-    int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
-    int64_t share = (int64_t)target->shared_per_sm * threads / target->threads_per_sm;
-    int64_t bytes = place_apart(&allocation);
-    if (bytes > share)
-        bytes = place_by_lifetime(&allocation);
+    int64_t bytes = place(&allocation, func, target);
     bool changed = false;
     if (check_limit(func, &allocation, target, bytes)) {
         changed = func->shared_bytes != bytes;

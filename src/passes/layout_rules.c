@@ -237,3 +237,16 @@ static Value *recompute(Value *value, const Layout *layout) {
 Value *value_recompute(Value *value, const Layout *layout, unsigned budget) {
     return recomputable(value, &budget) ? recompute(value, layout) : NULL;
 }
+
+uint32_t reduce_crossing_bits(const Op *op) {
+    if (op->code != OP_reduce)
+        return 0;
+    const Type *type = op_in(op, 0)->type;
+    const Layout *layout = type->layout;
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i), held = 0;
+    if (!layout || !mask)
+        return 0;
+    for (int i = 0; i < layout->bits[LAYOUT_WARP]; i++)
+        held |= layout_bases(layout, LAYOUT_WARP)[i];
+    return (held & mask) >> __builtin_ctz(mask) & ~(uint32_t)op->attrs[1].i;
+}

@@ -44,6 +44,10 @@ const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type 
 const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, int axis,
                               int num_warps);
 
+/* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
+ * other ops, and without layouts. */
+uint32_t reduce_crossing_bits(const Op *op);
+
 /* Copies the chain of CHEAP ops that makes `value` so that it comes in `layout`; NULL, and nothing
  * built, if the chain has more than `budget` ops or other roots than constants, ranges and scalars.
  */

@@ -5,11 +5,12 @@
  *                                          %b = local_load %s
  *
  * Two accesses conflict if their bytes overlap, at least one writes, and no barrier is between
- * them. Accesses that no barrier has ordered yet are pending; they flow forward through the
- * structured control flow and around loops to a fixed point. A barrier goes right before an access
- * that conflicts with a pending one. What is pending when a loop is entered and conflicts with an
- * access in it is ordered by a barrier before the loop, not by one in every iteration. Last, each
- * barrier without which nothing conflicts is taken away again.
+ * them. Those of one buffer in one layout that holds nothing twice do not: each thread meets only
+ * what it wrote itself. Accesses that no barrier has ordered yet are pending; they flow forward
+ * through the structured control flow and around loops to a fixed point. A barrier goes right
+ * before an access that conflicts with a pending one. What is pending when a loop is entered and
+ * conflicts with an access in it is ordered by a barrier before the loop, not by one in every
+ * iteration. Last, each barrier without which nothing conflicts is taken away again.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"
@@ -19,6 +20,7 @@ typedef struct Pending {
     const Op *alloc;
     int64_t first, end; /* bytes */
     bool writes;
+    const Layout *own; /* where each thread has elements of its own, these; else NULL */
 } Pending;
 
 typedef VEC(Pending) PendingSet;
@@ -32,6 +34,8 @@ typedef struct Placement {
 } Placement;
 
 static bool overlap(const Pending *a, const Pending *b) {
+    if (a->alloc == b->alloc && a->own && a->own == b->own)
+        return false;
     if (a->first < 0 || b->first < 0)
         return a->alloc == b->alloc;
     return a->first < b->end && b->first < a->end;
@@ -47,7 +51,8 @@ static bool conflicts(const PendingSet *set, const Pending *access) {
 /* True if it was not there. */
 static bool add(Placement *placement, PendingSet *set, Pending access) {
     for (size_t i = 0; i < set->len; i++)
-        if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes)
+        if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
+            set->data[i].own == access.own)
             return false;
     vec_push(placement->arena, set, access);
     return true;
@@ -66,6 +71,17 @@ static PendingSet copy_of(Placement *placement, const PendingSet *set) {
     return copy;
 }
 
+/* The layout of the tile that goes to or from the buffer, if no two threads hold the same of it. */
+static const Layout *own_elements(const Op *op) {
+    const Type *type = op->code == OP_local_store  ? op_in(op, 0)->type
+                       : op->code == OP_local_load ? op_out(op)->type
+                                                   : NULL;
+    if (!type || !type->layout)
+        return NULL;
+    uint32_t repeated = layout_free_bits(type->layout) >> type->layout->bits[LAYOUT_REG];
+    return repeated ? NULL : type->layout;
+}
+
 /* The buffer an op touches; false if none. */
 static bool access_of(const Op *op, Pending *access) {
     if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
@@ -77,7 +93,7 @@ static bool access_of(const Op *op, Pending *access) {
         const Op *alloc = buffer->def;
         int64_t offset = alloc->attrs[0].i;
         int64_t bytes = type_numel(buffer->type) * type_element_bytes(buffer->type);
-        *access = (Pending){alloc, offset, offset + bytes, op_has(op, LWRITES)};
+        *access = (Pending){alloc, offset, offset + bytes, op_has(op, LWRITES), own_elements(op)};
         return true;
     }
     return false;

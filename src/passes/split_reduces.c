@@ -14,6 +14,7 @@
  *
  * Needs layouts. Leaves no reduce whose reduced bits are held by warps. */
 #include "ir/ptrmap.h"
+#include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -21,22 +22,6 @@
 typedef struct Group {
     Op *first_convert, *last_convert;
 } Group;
-
-static uint32_t axis_mask(const Op *reduce) {
-    const Type *type = op_in(reduce, 0)->type;
-    return layout_dim_mask(type->rank, type->shape, (int)reduce->attrs[0].i);
-}
-
-/* Bits of the axis that warps hold and the reduction does not keep, as in attribute `keep`. */
-static uint32_t crossing_bits(const Op *reduce) {
-    const Layout *layout = op_in(reduce, 0)->type->layout;
-    uint32_t mask = axis_mask(reduce), held = 0;
-    if (!layout || !mask)
-        return 0;
-    for (int i = 0; i < layout->bits[LAYOUT_WARP]; i++)
-        held |= layout_bases(layout, LAYOUT_WARP)[i];
-    return (held & mask) >> __builtin_ctz(mask) & ~(uint32_t)reduce->attrs[1].i;
-}
 
 static void copy_region(const Op *from, Op *to, Arena *arena) {
     ValueMap *map = value_map_create(arena);
@@ -151,7 +136,7 @@ static bool split_block(Block *block) {
     for (Op *op = block->first, *next; op; op = next) {
         next = op->next;
         if (op->code == OP_reduce) {
-            uint32_t crossing = crossing_bits(op);
+            uint32_t crossing = reduce_crossing_bits(op);
             if (crossing)
                 split(op, crossing, &group);
             changed |= crossing != 0;

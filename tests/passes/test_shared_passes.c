@@ -2,12 +2,15 @@
  *
  * A path takes each branch one way and goes around each loop at most twice. On every path a load
  * must find the bytes that its buffer's last store left there, and between two accesses that
- * conflict there must be a barrier. No barrier is superfluous: without it some path has a conflict.
+ * conflict there must be a barrier; those of one buffer do not if no element is in two threads'
+ * hands, which is found out by enumerating them. No barrier is superfluous: without it some path
+ * has a conflict.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,37 +28,51 @@ static uint32_t below(Rng *rng, uint32_t n) {
 
 /* Random programs */
 
-enum { MAX_BUFFERS = 6 };
+enum { MAX_BUFFERS = 6, MAX_TILES = 3 };
 
 typedef struct Program {
     Ctx *ctx;
     Func *func;
     Rng rng;
     int64_t numel; /* of each buffer */
-    Value *buffers[MAX_BUFFERS], *tile, *condition, *zero, *one, *count;
+    Value *buffers[MAX_BUFFERS], *tiles[MAX_TILES], *condition, *zero, *one, *count;
     uint32_t nbuffers;
     bool barriers; /* some are there already */
 } Program;
 
-static const Type *tile_type(Ctx *ctx, TypeKind kind, int64_t numel) {
-    int bits = __builtin_ctzll((uint64_t)numel);
-    Layout layout = {.bits = {(uint8_t)bits}, .out_bits = (uint8_t)bits};
-    for (int i = 0; i < bits; i++)
-        layout.basis[i] = 1u << i;
-    if (kind != TYPE_BUFFER) {
-        layout.bits[LAYOUT_REG] = (uint8_t)(bits - 6);
-        layout.bits[LAYOUT_LANE] = 5;
-        layout.bits[LAYOUT_WARP] = 1;
-    }
+static const Type *element_type(Ctx *ctx, TypeKind kind, int64_t numel, Layout layout) {
+    layout.out_bits = (uint8_t)__builtin_ctzll((uint64_t)numel);
     return type_get(ctx, kind, DT_F32, 1, &numel, layout_get(ctx, &layout));
+}
+
+static const Type *buffer_type(Ctx *ctx, int64_t numel) {
+    Layout layout = {.bits = {(uint8_t)__builtin_ctzll((uint64_t)numel)}};
+    for (int i = 0; i < layout.bits[LAYOUT_REG]; i++)
+        layout.basis[i] = 1u << i;
+    return element_type(ctx, TYPE_BUFFER, numel, layout);
+}
+
+/* Tiles whose elements lie apart in registers, lanes and warps; in lanes, warps and registers; and
+ * one that both warps hold. */
+static const Type *tile_type(Ctx *ctx, int64_t numel, int which) {
+    int bits = __builtin_ctzll((uint64_t)numel), registers = bits - (which == 2 ? 5 : 6);
+    Layout layout = {.bits = {(uint8_t)registers, 5, 1}};
+    for (int i = 0; i < registers + 6; i++) {
+        int index = which != 1 ? i : i < registers ? i + 6 : (i - registers + 1) % 6;
+        layout.basis[i] = index < bits ? 1u << index : 0;
+    }
+    return element_type(ctx, TYPE_NUMBER, numel, layout);
+}
+
+static Value *some_tile(Program *program) {
+    return program->tiles[below(&program->rng, MAX_TILES)];
 }
 
 /* The buffer is stored before it is loaded, so that every load is of something. */
 static void use_buffer(Program *program, Builder *builder) {
     if (program->nbuffers < MAX_BUFFERS && below(&program->rng, 3) == 0) {
-        Value *buffer =
-            build_local_alloc(builder, -1, tile_type(program->ctx, TYPE_BUFFER, program->numel));
-        build_local_store(builder, program->tile, buffer);
+        Value *buffer = build_local_alloc(builder, -1, buffer_type(program->ctx, program->numel));
+        build_local_store(builder, some_tile(program), buffer);
         program->buffers[program->nbuffers++] = buffer;
         return;
     }
@@ -63,9 +80,9 @@ static void use_buffer(Program *program, Builder *builder) {
         return;
     Value *buffer = program->buffers[below(&program->rng, program->nbuffers)];
     if (below(&program->rng, 3))
-        build_local_load(builder, buffer, program->tile->type);
+        build_local_load(builder, buffer, some_tile(program)->type);
     else
-        build_local_store(builder, program->tile, buffer);
+        build_local_store(builder, some_tile(program), buffer);
 }
 
 static void fill(Program *program, Block *block, int depth) {
@@ -118,7 +135,8 @@ static Program random_program(Ctx *ctx, uint64_t seed, int64_t numel) {
     program.zero = build_constant_int(&builder, 0, types[1]);
     program.one = build_constant_int(&builder, 1, types[1]);
     program.count = build_constant_int(&builder, 2, types[1]);
-    program.tile = build_constant_float(&builder, 0, tile_type(ctx, TYPE_NUMBER, numel));
+    for (int i = 0; i < MAX_TILES; i++)
+        program.tiles[i] = build_constant_float(&builder, 0, tile_type(ctx, numel, i));
     fill(&program, program.func->body, 0);
     builder = builder_at_end(program.func->body);
     build_return(&builder);
@@ -127,19 +145,19 @@ static Program random_program(Ctx *ctx, uint64_t seed, int64_t numel) {
 
 /* Paths */
 
-enum { MAX_PATH = 4000, MAX_CHOICES = 24 };
+enum { MAX_PATH = 4000, MAX_CHOICES = 60 };
 
 typedef struct Path {
     const Op *ops[MAX_PATH];
     int length;
-    uint32_t choices; /* taken from the low end */
+    uint64_t choices; /* taken from the low end */
     int used;
 } Path;
 
 static uint32_t choose(Path *path, uint32_t bits) {
     if (path->used + (int)bits > MAX_CHOICES)
         return 0;
-    uint32_t choice = path->choices >> path->used & ((1u << bits) - 1);
+    uint32_t choice = (uint32_t)(path->choices >> path->used) & ((1u << bits) - 1);
     path->used += (int)bits;
     return choice;
 }
@@ -173,8 +191,54 @@ static bool share_bytes(const Op *a, const Op *b, int64_t bytes) {
     return x < y + bytes && y < x + bytes;
 }
 
+static const Layout *layout_of(const Op *op) {
+    return (op->code == OP_local_store ? op_in(op, 0) : op_out(op))->type->layout;
+}
+
+/* An element is in different threads' hands in the two layouts, or in one of them. */
+static bool changes_hands(const Layout *a, const Layout *b) {
+    int8_t holder[4096];
+    memset(holder, -1, sizeof holder);
+    const Layout *both[] = {a, b};
+    for (int i = 0; i < 2; i++)
+        for (uint32_t thread = 0; thread < 64; thread++)
+            for (uint32_t reg = 0; reg < 1u << both[i]->bits[LAYOUT_REG]; reg++) {
+                int8_t *held = &holder[layout_apply(both[i], reg, thread % 32, thread / 32, 0)];
+                if (*held >= 0 && *held != (int8_t)thread)
+                    return true;
+                *held = (int8_t)thread;
+            }
+    return false;
+}
+
+/* The same for every pair of the program's tiles. */
+typedef struct Hands {
+    const Layout *layouts[MAX_TILES];
+    bool change[MAX_TILES][MAX_TILES];
+} Hands;
+
+static Hands all_hands(const Program *program) {
+    Hands hands;
+    for (int i = 0; i < MAX_TILES; i++) {
+        hands.layouts[i] = program->tiles[i]->type->layout;
+        for (int j = 0; j <= i; j++)
+            hands.change[i][j] = hands.change[j][i] =
+                changes_hands(hands.layouts[i], hands.layouts[j]);
+    }
+    return hands;
+}
+
+static bool hands_change(const Hands *hands, const Layout *a, const Layout *b) {
+    int i = 0, j = 0;
+    while (hands->layouts[i] != a)
+        i++;
+    while (hands->layouts[j] != b)
+        j++;
+    return hands->change[i][j];
+}
+
 /* Two accesses that conflict with no barrier but `ignored` between them. */
-static bool races(const Path *path, int64_t bytes, const Op *ignored) {
+static bool races(const Path *path, const Hands *hands, int64_t bytes, const Op *ignored) {
     for (int i = 0; i < path->length; i++) {
         const Op *first = buffer_of(path->ops[i]);
         for (int j = i + 1; first && j < path->length; j++) {
@@ -183,7 +247,9 @@ static bool races(const Path *path, int64_t bytes, const Op *ignored) {
             const Op *second = buffer_of(path->ops[j]);
             bool writes =
                 path->ops[i]->code == OP_local_store || path->ops[j]->code == OP_local_store;
-            if (second && writes && share_bytes(first, second, bytes))
+            if (second && writes && share_bytes(first, second, bytes) &&
+                (first != second ||
+                 hands_change(hands, layout_of(path->ops[i]), layout_of(path->ops[j]))))
                 return true;
         }
     }
@@ -206,6 +272,8 @@ static bool keeps_contents(const Path *path, int64_t bytes) {
     }
     return true;
 }
+
+enum { PATHS = 3000 };
 
 typedef struct Barriers {
     const Op *ops[64];
@@ -231,16 +299,19 @@ static void check_program(uint64_t seed, int64_t numel) {
     assert_true(module_verify(program.func->module));
     func_walk(program.func, collect_barrier, &all);
     int64_t bytes = numel * 4;
+    Hands hands = all_hands(&program);
     bool needed[64] = {false};
-    for (uint32_t n = 0; n < 400; n++) {
+    for (uint32_t n = 0; n < PATHS; n++) {
         static Path path;
         path.length = path.used = 0;
-        path.choices = n < 64 ? n : below(&program.rng, 1u << MAX_CHOICES);
+        path.choices =
+            n < 64 ? n
+                   : (uint64_t)below(&program.rng, 1u << 30) << 30 | below(&program.rng, 1u << 30);
         follow(&path, program.func->body);
         assert_true(keeps_contents(&path, bytes));
-        assert_false(races(&path, bytes, NULL));
+        assert_false(races(&path, &hands, bytes, NULL));
         for (int i = 0; i < all.count; i++)
-            needed[i] |= !needed[i] && races(&path, bytes, all.ops[i]);
+            needed[i] |= !needed[i] && races(&path, &hands, bytes, all.ops[i]);
     }
     for (int i = 0; i < all.count; i++) {
         bool inserted = true;
@@ -264,7 +335,7 @@ static void test_large_buffers(void **state) {
 }
 
 static Value *buffer_of_size(Builder *builder, int64_t numel) {
-    return build_local_alloc(builder, -1, tile_type(builder->ctx, TYPE_BUFFER, numel));
+    return build_local_alloc(builder, -1, buffer_type(builder->ctx, numel));
 }
 
 /* Buffers that never live at once share bytes when there are too many for all. */
@@ -275,7 +346,7 @@ static void test_reuse(void **state) {
     while (end->prev && end->prev->code != OP_constant_float)
         op_remove(end->prev);
     Builder builder = builder_before(end);
-    Value *tile = build_constant_float(&builder, 0, tile_type(ctx, TYPE_NUMBER, 1 << 14));
+    Value *tile = build_constant_float(&builder, 0, tile_type(ctx, 1 << 14, 0));
     Value *buffers[4];
     for (int i = 0; i < 4; i++) {
         buffers[i] = buffer_of_size(&builder, 1 << 14);
@@ -295,7 +366,7 @@ static void test_limit(void **state) {
     Ctx *ctx = ctx_create();
     Program program = random_program(ctx, 1, 64);
     Builder builder = builder_before(program.func->body->last);
-    Value *tile = build_constant_float(&builder, 0, tile_type(ctx, TYPE_NUMBER, 1 << 16));
+    Value *tile = build_constant_float(&builder, 0, tile_type(ctx, 1 << 16, 0));
     Value *buffer = buffer_of_size(&builder, 1 << 16);
     build_local_store(&builder, tile, buffer);
     assert_false(pass_allocate_shared(program.func));
