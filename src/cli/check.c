@@ -32,18 +32,11 @@ static const char *const checked_name[] = {"parsed", "checked", "wrong"};
 
 enum { MAX_KERNELS = 4096 };
 
-static bool annotation_is_constexpr(const Expr *annotation) {
-    if (annotation->kind == EXPR_attribute)
-        return str_is(annotation->u.attribute.name, "constexpr");
-    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
-}
-
 /* True when every parameter has a default or an annotation that is a type. */
 static bool is_typed(const FuncDef *def) {
     for (uint32_t i = 0; i < def->param_count; i++) {
         const Param *param = &def->params[i];
-        if (!param->default_value &&
-            (!param->annotation || annotation_is_constexpr(param->annotation)))
+        if (!param->default_value && (!param->annotation || ast_is_constexpr(param->annotation)))
             return false;
     }
     return true;

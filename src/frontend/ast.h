@@ -273,6 +273,9 @@ extern const char *const ast_expr_kind_name[EXPR_COUNT];
 extern const char *const ast_stmt_kind_name[STMT_COUNT];
 extern const char *const ast_operator_text[ASTOP_COUNT];
 
+/* Is the annotation tl.constexpr? NULL, no annotation, is not. */
+bool ast_is_constexpr(const Expr *annotation);
+
 /* The tree as indented s-expressions, for `--emit ast` and tests. */
 void ast_print_file(const AstFile *file, StrBuf *out);
 void ast_print_function(const FuncDef *function, StrBuf *out);

@@ -209,13 +209,6 @@ static void exec_augassign(Elab *e, const Stmt *stmt) {
     elab_set(e, target->u.name, elab_decay(e, stmt->span, v));
 }
 
-/* Is the annotation tl.constexpr? */
-static bool is_constexpr_annotation(Elab *e, const Expr *annotation) {
-    if (annotation->kind == EXPR_attribute)
-        return str_is(annotation->u.attribute.name, "constexpr");
-    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
-}
-
 /* Run-time scalars whose constant is known may become compile-time: tl.cdiv of constants and the
  * like. */
 static Val freeze(Elab *e, Span span, Val v) {
@@ -237,7 +230,7 @@ static void exec_annassign(Elab *e, const Stmt *stmt) {
     if (!value)
         return;
     Val v = elab_eval(e, value);
-    if (!is_constexpr_annotation(e, stmt->u.annassign.annotation)) {
+    if (!ast_is_constexpr(stmt->u.annassign.annotation)) {
         elab_assign(e, target, elab_decay(e, value->span, v));
         return;
     }

@@ -71,6 +71,14 @@ void parse_params(Parser *p, TokenKind end, bool annotations, Param **params, ui
     *count = (uint32_t)list.len;
 }
 
+bool ast_is_constexpr(const Expr *annotation) {
+    if (!annotation)
+        return false;
+    if (annotation->kind == EXPR_attribute)
+        return str_is(annotation->u.attribute.name, "constexpr");
+    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
+}
+
 static Str last_component(const Expr *decorator) {
     if (decorator->kind == EXPR_call)
         decorator = decorator->u.call.callee;

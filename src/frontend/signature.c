@@ -124,19 +124,10 @@ static bool set_type(Applied *a, Str text, Specialized *out) {
     return hint.len == 0 || apply_hint(a, text, hint, out);
 }
 
-static bool is_constexpr_param(const Param *param) {
-    const Expr *annotation = param->annotation;
-    if (!annotation)
-        return false;
-    if (annotation->kind == EXPR_attribute)
-        return str_is(annotation->u.attribute.name, "constexpr");
-    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
-}
-
 /* An entry of the signature: a type, or the value of a constexpr. */
 static bool set_entry(Applied *a, Str text, Specialized *out) {
     Str type, hint;
-    bool constexpr_param = is_constexpr_param(a->param);
+    bool constexpr_param = ast_is_constexpr(a->param->annotation);
     bool is_type = is_type_text(text, &type, &hint);
     bool looks_like_type = text.len && (text.ptr[0] == '*' || hint.len);
     if (!constexpr_param && (is_type || looks_like_type))
@@ -174,7 +165,7 @@ static const NamedText *named(const NamedText *list, uint32_t count, Str name) {
 static bool missing(Applied *a) {
     Elab *e = a->e;
     elab_fail(e, a->param->span, elab_param_missing, STR_ARG(a->param->name));
-    if (is_constexpr_param(a->param))
+    if (ast_is_constexpr(a->param->annotation))
         elab_hint(e, "it is a constexpr: give its value, -D %.*s=...", STR_ARG(a->param->name));
     else
         elab_hint(

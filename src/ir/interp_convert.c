@@ -9,16 +9,6 @@ enum { CHUNK = 256 };
 
 /* Integers */
 
-#define NO_FLOATS                                                                                  \
-    case DT_F8E4M3:                                                                                \
-    case DT_F8E5M2:                                                                                \
-    case DT_F16:                                                                                   \
-    case DT_BF16:                                                                                  \
-    case DT_F32:                                                                                   \
-    case DT_F64:                                                                                   \
-    case DT_COUNT:                                                                                 \
-        break;
-
 #define WIDEN_LOOP(T)                                                                              \
     do {                                                                                           \
         const T *from_ = (const T *)bits + first;                                                  \

@@ -79,17 +79,6 @@ void interp_elementwise(Run *run, const Inst *inst) {
         }                                                                                          \
     } while (0)
 
-/* The rules admit integers only. */
-#define NO_FLOATS                                                                                  \
-    case DT_F8E4M3:                                                                                \
-    case DT_F8E5M2:                                                                                \
-    case DT_F16:                                                                                   \
-    case DT_BF16:                                                                                  \
-    case DT_F32:                                                                                   \
-    case DT_F64:                                                                                   \
-    case DT_COUNT:                                                                                 \
-        break;
-
 #define INT_SWITCH(EXPR)                                                                           \
     switch (e->dtype) {                                                                            \
     case DT_I1:                                                                                    \

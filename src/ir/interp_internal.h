@@ -213,4 +213,14 @@ uint64_t float_to_bits_rounded(DType dtype, double value, Rounding rounding);
 /* dst[i] (contiguous, row-major over shape) = src[sum of index[d] * strides[d]], in elements. */
 void copy_strided(void *dst, const void *src, size_t element_bytes, int rank, const int64_t *shape,
                   const int64_t *strides);
+/* Closes a switch over the element type where the rules admit integers only. */
+#define NO_FLOATS                                                                                  \
+    case DT_F8E4M3:                                                                                \
+    case DT_F8E5M2:                                                                                \
+    case DT_F16:                                                                                   \
+    case DT_BF16:                                                                                  \
+    case DT_F32:                                                                                   \
+    case DT_F64:                                                                                   \
+    case DT_COUNT:                                                                                 \
+        break;
 #endif
