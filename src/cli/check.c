@@ -30,8 +30,6 @@ static const char *const checked_text[] = {"parsed; give types with -s to check 
                                            "wrong"};
 static const char *const checked_name[] = {"parsed", "checked", "wrong"};
 
-enum { MAX_KERNELS = 4096 };
-
 /* True when every parameter has a default or an annotation that is a type. */
 static bool is_typed(const FuncDef *def) {
     for (uint32_t i = 0; i < def->param_count; i++) {
@@ -80,8 +78,8 @@ static void check_file(Ctx *ctx, const CheckOptions *options, const CompileReque
     const AstFile *syntax = compile_parse(ctx, request->path, (Str){0}, &file);
     if (!syntax)
         return;
-    const FuncDef **defs = ARENA_ARRAY(&ctx->arena, const FuncDef *, MAX_KERNELS);
-    uint32_t count = frontend_kernels(syntax, defs, MAX_KERNELS);
+    const FuncDef **defs;
+    uint32_t count = frontend_kernels(ctx, syntax, &defs);
     Str wanted = request->kernel.kernel;
     const FuncDef *target = NULL;
     if (has_types(&request->kernel) || wanted.len || count == 0) {

@@ -1,8 +1,6 @@
 /* Entry: find the kernel, specialise its parameters, elaborate its body, verify. */
 #include "frontend/elaborate.h"
 
-enum { MAX_KERNELS = 256 };
-
 Span elab_span(const Elab *e, Span span) {
     bool own_library = e->frame && e->frame->unit->is_std;
     return own_library && e->user_span.file ? e->user_span : span;
@@ -64,6 +62,15 @@ static bool call_mentions(const Expr *expr, Str name) {
     return false;
 }
 
+static bool comprehension_mentions(const Expr *expr, Str name) {
+    for (uint32_t i = 0; i < expr->u.comprehension.clause_count; i++) {
+        const ForClause *clause = &expr->u.comprehension.clauses[i];
+        if (expr_mentions(clause->iterable, name) || list_mentions(&clause->conditions, name))
+            return true;
+    }
+    return expr_mentions(expr->u.comprehension.element, name);
+}
+
 static bool expr_mentions(const Expr *expr, Str name) {
     if (!expr)
         return false;
@@ -98,17 +105,21 @@ static bool expr_mentions(const Expr *expr, Str name) {
     case EXPR_starred:
     case EXPR_walrus:
         return expr_mentions(expr->u.bind.value, name);
+    case EXPR_slice:
+        return expr_mentions(expr->u.slice.start, name) ||
+               expr_mentions(expr->u.slice.stop, name) || expr_mentions(expr->u.slice.step, name);
+    case EXPR_comprehension:
+        return comprehension_mentions(expr, name);
+    case EXPR_formatted:
+        return expr_mentions(expr->u.formatted.value, name);
     case EXPR_int:
     case EXPR_float:
     case EXPR_string:
     case EXPR_bool:
     case EXPR_none:
     case EXPR_ellipsis:
-    case EXPR_slice:
     case EXPR_lambda:
     case EXPR_dict:
-    case EXPR_comprehension:
-    case EXPR_formatted:
     case EXPR_unsupported:
     case EXPR_COUNT:
         return false;
@@ -161,48 +172,71 @@ static bool stmts_mention(const StmtList *list, Str name) {
     return false;
 }
 
+/* Does the function have a parameter or variable of that name? */
+static bool binds(Arena *arena, const FuncDef *def, Str name) {
+    Names names = {0};
+    names_assigned(arena, &def->body, &names);
+    for (size_t i = 0; i < names.len; i++)
+        if (str_eq(names.data[i], name))
+            return true;
+    for (uint32_t i = 0; i < def->param_count; i++)
+        if (str_eq(def->params[i].name, name))
+            return true;
+    return false;
+}
+
 /* Is `def` named in the body of another jit function of the file? */
-static bool is_helper(const AstFile *syntax, const FuncDef *def) {
+static bool is_helper(Arena *arena, const AstFile *syntax, const FuncDef *def) {
     for (uint32_t i = 0; i < syntax->body.count; i++) {
         const Stmt *stmt = syntax->body.items[i];
         if (stmt->kind == STMT_def && stmt->u.def != def &&
-            stmts_mention(&stmt->u.def->body, def->name))
+            stmts_mention(&stmt->u.def->body, def->name) && !binds(arena, stmt->u.def, def->name))
             return true;
     }
     return false;
 }
 
-uint32_t frontend_kernels(const AstFile *syntax, const FuncDef **out, uint32_t capacity) {
-    uint32_t n = 0;
-    for (int helpers = 0; helpers < 2; helpers++) {
-        for (uint32_t i = 0; i < syntax->body.count; i++) {
-            const Stmt *stmt = syntax->body.items[i];
-            if (stmt->kind != STMT_def || !stmt->u.def->is_jit ||
-                is_helper(syntax, stmt->u.def) != (helpers == 1))
-                continue;
-            if (n < capacity)
-                out[n] = stmt->u.def;
-            n++;
-        }
+/* Those at the front that are no helpers; `out` has room for every statement of the file. */
+static uint32_t sort_kernels(Arena *arena, const AstFile *syntax, const FuncDef **out,
+                             uint32_t *count) {
+    const FuncDef **helpers = ARENA_ARRAY(arena, const FuncDef *, (size_t)syntax->body.count + 1);
+    uint32_t kernel_count = 0, helper_count = 0;
+    for (uint32_t i = 0; i < syntax->body.count; i++) {
+        const Stmt *stmt = syntax->body.items[i];
+        if (stmt->kind != STMT_def || !stmt->u.def->is_jit)
+            continue;
+        if (is_helper(arena, syntax, stmt->u.def))
+            helpers[helper_count++] = stmt->u.def;
+        else
+            out[kernel_count++] = stmt->u.def;
     }
-    return n;
+    if (helper_count)
+        memcpy(out + kernel_count, helpers, helper_count * sizeof *helpers);
+    *count = kernel_count + helper_count;
+    return kernel_count;
+}
+
+uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out) {
+    uint32_t count;
+    *out = ARENA_ARRAY(&ctx->arena, const FuncDef *, (size_t)syntax->body.count + 1);
+    sort_kernels(&ctx->arena, syntax, *out, &count);
+    return count;
 }
 
 static const FuncDef *find_kernel(Elab *e, const AstFile *syntax, Str name) {
-    const FuncDef **kernels = ARENA_ARRAY(e->arena, const FuncDef *, MAX_KERNELS);
-    uint32_t n = frontend_kernels(syntax, kernels, MAX_KERNELS);
-    n = n < MAX_KERNELS ? n : MAX_KERNELS;
+    const FuncDef **kernels =
+        ARENA_ARRAY(e->arena, const FuncDef *, (size_t)syntax->body.count + 1);
+    uint32_t n, entries = sort_kernels(e->arena, syntax, kernels, &n);
     Str *names = ARENA_ARRAY(e->arena, Str, (size_t)n + 1);
     Span nowhere = {0};
     StrBuf all = strbuf(e->arena);
-    uint32_t entries = 0;
+    uint32_t listed = entries ? entries : n; /* all call each other: any may be the one */
     for (uint32_t i = 0; i < n; i++) {
         names[i] = kernels[i]->name;
         if (name.len && str_eq(names[i], name))
             return kernels[i];
-        if (is_helper(syntax, kernels[i]))
-            continue;
-        strbuf_printf(&all, "%s%.*s", entries++ ? ", " : "", STR_ARG(names[i]));
+        if (i < listed)
+            strbuf_printf(&all, "%s%.*s", i ? ", " : "", STR_ARG(names[i]));
     }
     const Source *source = source_get(&e->ctx->sources, syntax->file);
     Str path = source ? source->path : STR("the source");
@@ -214,11 +248,11 @@ static const FuncDef *find_kernel(Elab *e, const AstFile *syntax, Str name) {
         if (str_nearest(name, names, n) >= 0)
             elab_suggest(e, name, names, n);
         else
-            elab_hint(e, "the file has %s", all.ptr ? all.ptr : "helpers only");
+            elab_hint(e, "the file has %s", all.ptr);
     } else if (entries == 1 || n == 1) {
         return kernels[0];
     } else {
-        ctx_diag(e->ctx, nowhere, elab_which_kernel, STR_ARG(path), all.ptr ? all.ptr : "");
+        ctx_diag(e->ctx, nowhere, elab_which_kernel, STR_ARG(path), all.ptr);
         elab_hint(e, "choose one with -k NAME");
     }
     return NULL;
