@@ -45,7 +45,8 @@ typedef struct Elaborated {
 bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,
                         Elaborated *result);
 
-/* The jit functions of a file, in `ctx`; those that no other jit function of it calls come first. */
+/* The jit functions of a file, in `ctx`; those that no other jit function of it calls come first.
+ */
 uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out);
 
 /* The kernel of that name; with an empty name the only kernel of the file. NULL after a report. */
