@@ -64,7 +64,7 @@ static bool power(Evaluator *e, const Expr *expr, int64_t base, int64_t exponent
     for (int64_t i = 0; i < exponent; i++) {
         if (__builtin_mul_overflow(*value, base, value))
             return overflow(e, expr);
-        if (base == 0 || base == 1)
+        if (base >= -1 && base <= 1)
             break;
     }
     if (base == -1)

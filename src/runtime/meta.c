@@ -115,6 +115,19 @@ static bool read_fact(Compiled *compiled, Str name, Str value) {
     return true;
 }
 
+/* Within what any target has, so that nothing computed from the facts overflows. */
+static bool plausible(const Compiled *compiled) {
+    const int32_t counts[] = {
+#define FACT(name, field) compiled->field,
+        META_FACTS(FACT) RESOURCE_FACTS(FACT)
+#undef FACT
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] < 0 || counts[i] > 1 << 24)
+            return false;
+    return compiled->meta.threads > 0;
+}
+
 bool meta_read(Arena *arena, Str text, Compiled *compiled) {
     VEC(KernelParam) params = {0};
     while (text.len) {
@@ -135,7 +148,7 @@ bool meta_read(Arena *arena, Str text, Compiled *compiled) {
     }
     compiled->params = params.data;
     compiled->param_count = (uint32_t)params.len;
-    if (!compiled->meta.target || !compiled->meta.name.len || compiled->meta.threads <= 0)
+    if (!compiled->meta.target || !compiled->meta.name.len || !plausible(compiled))
         return false;
     if (compiled->resources.known)
         resources_occupancy(&compiled->resources, compiled->meta.target, compiled->meta.threads,
