@@ -130,6 +130,8 @@ static bool plausible(const Compiled *compiled) {
 
 bool meta_read(Arena *arena, Str text, Compiled *compiled) {
     VEC(KernelParam) params = {0};
+    if (text.len && memchr(text.ptr, 0, text.len))
+        return false;
     while (text.len) {
         Str line = take(&text, '\n');
         Str name = take(&line, ' ');
