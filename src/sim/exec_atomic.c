@@ -91,6 +91,7 @@ ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
     uint64_t addresses[LANES] = {0};
     Target target = {0};
     Word semantics = (Word)insn->field[FIELD_SEMANTICS];
+    warp->polled = true;
     if (semantics == WORD_release || semantics == WORD_acq_rel)
         race_release(warp, insn);
     FOR_LANES(lane, mask) {

@@ -143,6 +143,7 @@ ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
                          data->bits > 64 ? 64 : data->bits);
     }
     count_touched(warp, insn, &touched, size);
+    warp->polled |= is_strong(insn);
     if (insn_has(insn, WORD_acquire))
         race_acquire(warp, insn);
     return EXEC_NEXT;

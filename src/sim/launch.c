@@ -171,7 +171,8 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->threads = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
     warp->alive = warp->threads;
     warp->turn = 0;
-    warp->executed = 0;
+    warp->executed = warp->last_meeting = 0;
+    warp->polled = warp->released = false;
     warp->copies = NULL;
     warp->clock[index] = 1;
     warp->local = local;

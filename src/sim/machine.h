@@ -70,6 +70,9 @@ struct Warp {
     uint64_t local_bytes;       /* of a lane */
     uint32_t clock[MAX_WARPS]; /* vector clock: epochs of the program's warps that are before now */
     uint64_t executed;
+    uint64_t last_meeting;  /* `executed` when threads last met */
+    bool polled;            /* an atomic or strong load since then */
+    bool released;          /* threads went on without those they should have met */
     Copy *copies;           /* newest first */
     uint32_t groups[LANES]; /* committed groups of a lane */
 };

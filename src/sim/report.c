@@ -85,10 +85,12 @@ static void print_line(const SimModule *module, const LineCounts *line, StrBuf *
     strbuf_putc(out, '\n');
 }
 
+/* Of the accesses to global memory. */
 static InsnCounts total_of(const SimCounts *counts) {
     InsnCounts total = {0};
     for (uint32_t pc = 0; pc < counts->insn_count; pc++)
-        add_counts(&total, &counts->insns[pc]);
+        if (counts->insns[pc].sectors)
+            add_counts(&total, &counts->insns[pc]);
     return total;
 }
 
@@ -107,7 +109,7 @@ void sim_print_counts(const SimModule *module, const SimCounts *counts, StrBuf *
                   counts->static_shared, counts->dynamic_shared, counts->divergent_branches,
                   counts->barrier_waits);
     strbuf_printf(out, "global memory: %" PRIu64 " bytes used of %" PRIu64 " moved\n\n",
-                  total.sectors ? total.bytes_used : 0, total.sectors * SECTOR_BYTES);
+                  total.bytes_used, total.sectors * SECTOR_BYTES);
     strbuf_printf(out, "%-28s %12s %9s  %9s %9s %9s  %10s %9s\n", "line", "threads", "divergent",
                   "requests", "sectors", "ideal", "wavefronts", "ideal");
     for (size_t i = 0; i < count; i++)

@@ -5,7 +5,7 @@
  * a barrier or for other threads does not keep the others from running. */
 #include "sim/machine.h"
 
-enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16 };
+enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16, SPIN_LIMIT = 1000 };
 
 static Split *new_split(Warp *warp, Split parent) {
     for (unsigned i = 0; i < MAX_SPLITS; i++) {
@@ -20,6 +20,8 @@ static Split *new_split(Warp *warp, Split parent) {
 
 /* The split is done: its parent goes on when this was its last child. */
 void split_end(Warp *warp, Split *split) {
+    warp->last_meeting = warp->executed;
+    warp->polled = false;
     while (split) {
         Split *parent = split->parent;
         split->used = false;
@@ -188,6 +190,69 @@ static bool at_end(const Split *split) {
     return split->parent && split->pc == split->rpc && split->frame == split->rframe;
 }
 
+/* Threads that spin on what others must do, who wait to meet them: those go on alone, up to where
+ * the split around them ends. Only within the kernel itself, since a frame ends once. */
+static void release_waiting(Warp *warp) {
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        Split *split = &warp->splits[i];
+        if (!split->used || split->wait != WAIT_CHILDREN || split->frame->caller)
+            continue;
+        uint32_t arrived = split->mask;
+        for (unsigned c = 0; c < MAX_SPLITS; c++)
+            if (warp->splits[c].used && warp->splits[c].parent == split)
+                arrived &= ~warp->splits[c].mask;
+        Split alone = *split;
+        alone.mask = arrived;
+        alone.wait = WAIT_NONE;
+        alone.children = 0;
+        split->mask &= ~arrived;
+        /* Where they stand at the end of those around as well, as in a loop that they leave one by
+         * one. */
+        while (alone.parent && alone.pc == alone.rpc) {
+            alone.rpc = alone.parent->rpc;
+            alone.parent->mask &= ~arrived;
+            alone.parent = alone.parent->parent;
+        }
+        if (!arrived || !new_split(warp, alone)) {
+            for (Split *at = split; at != alone.parent; at = at->parent)
+                at->mask |= arrived;
+            continue;
+        }
+        if (alone.parent)
+            alone.parent->children++;
+        warp->released = true;
+    }
+    warp->last_meeting = warp->executed;
+    warp->polled = false;
+}
+
+static bool needs_all(const Insn *insn) {
+    return insn_has(insn, WORD_aligned) ||
+           (insn->row->class == CLASS_BARRIER && !strcmp(insn->row->name, "bar") &&
+            !insn_has(insn, WORD_warp));
+}
+
+/* After a release threads may come to an instruction that needs the whole warp one after another:
+ * they wait there, and those that come last take the others in. False: the split waits. */
+static bool meet_again(Warp *warp, Split *split) {
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        Split *other = &warp->splits[i];
+        if (!other->used || other == split || other->wait != WAIT_LANES || other->pc != split->pc ||
+            other->frame != split->frame || other->parent != split->parent)
+            continue;
+        split->mask |= other->mask;
+        other->used = false;
+        if (split->parent)
+            split->parent->children--;
+    }
+    if (split->mask == warp->alive)
+        return true;
+    split->wait = WAIT_LANES;
+    split->wait_mask = split->mask;
+    split->wait_member = warp->alive;
+    return false;
+}
+
 /* Runs a split until it must wait, ends, or its turn is over. */
 static void run_split(Warp *warp, Split *split, uint64_t turn) {
     Machine *machine = warp->machine;
@@ -202,6 +267,9 @@ static void run_split(Warp *warp, Split *split, uint64_t turn) {
         warp->executed++;
         if (insn->reads_clock)
             read_clock(warp);
+        if (warp->released && split->mask != warp->alive && needs_all(insn) &&
+            !meet_again(warp, split))
+            return;
         uint32_t mask = guarded(warp, insn, split->mask);
         if (!mask && !insn->is_branch) {
             split->pc++;
@@ -245,6 +313,8 @@ static bool run_warp(Warp *warp, uint64_t turn) {
         uint64_t used = warp->executed - before;
         left -= used < left ? (used ? used : 1) : left;
         progress = true;
+        if (warp->polled && warp->executed - warp->last_meeting > SPIN_LIMIT)
+            release_waiting(warp);
         /* Others of the warp have their turn after a long one. */
         if (used >= part)
             warp->turn = (warp->turn + 1) % MAX_SPLITS;

@@ -30,7 +30,7 @@ typedef struct Case {
            "st.global.u32 [%rd4], %r6;\n")
 #define NEIGHBOUR(barrier)                                                                         \
     KERNEL("st.shared.u32 [%r3], %r1;\n" barrier "xor.b32 %r4, %r2, 4; mov.u32 %r5, buf; add.u32 " \
-                                                 "%r5, %r5, %r4; ld.shared.u32 %r6, [%r5];\n"      \
+           "%r5, %r5, %r4; ld.shared.u32 %r6, [%r5];\n"                                            \
            "st.global.u32 [%rd4], %r6;\n")
 #define OVERWRITE(barrier)                                                                         \
     KERNEL("st.shared.u32 [%r3], %r1; bar.sync 0;\n"                                               \

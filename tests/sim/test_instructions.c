@@ -153,12 +153,13 @@ static uint32_t high_bit(uint32_t x) {
     return at;
 }
 REF(r_add, a + b)
-REF(r_sub64, la - lb) REF(r_addsat, (uint32_t)clamp32((int64_t)(int32_t)a + (int32_t)b)) REF(
-    r_mullo, a *b) REF(r_mulhi, ((uint64_t)a * b) >>
-                                    32) REF(r_mulhis,
-                                            (uint32_t)(((int64_t)(int32_t)a * (int32_t)b) >> 32))
-    REF(r_wide, (int64_t)(int32_t)a *(int32_t)b) REF(r_madwide, (uint64_t)a *b + lc) REF(
-        r_mad, a *b + c) REF(r_mulhi64, ((unsigned __int128)la * lb) >> 64)
+REF(r_sub64, la - lb)
+REF(r_addsat, (uint32_t)clamp32((int64_t)(int32_t)a + (int32_t)b)) REF(r_mullo, a *b) REF(
+    r_mulhi, ((uint64_t)a * b) >>
+                 32) REF(r_mulhis, (uint32_t)(((int64_t)(int32_t)a * (int32_t)b) >>
+                                              32)) REF(r_wide, (int64_t)(int32_t)a *(int32_t)b)
+    REF(r_madwide, (uint64_t)a *b + lc) REF(r_mad, a *b + c) REF(r_mulhi64,
+                                                                 ((unsigned __int128)la * lb) >> 64)
         REF(r_div, b ? a / b : UINT32_MAX) REF(r_rem, b ? a % b : a) REF(
             r_divs,
             b == 0 ? UINT32_MAX
