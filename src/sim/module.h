@@ -54,7 +54,7 @@ typedef enum Field {
     FIELD_ASYNC,
     FIELD_FRACTIONAL,
     FIELD_LEVEL,
-    FIELD_COUNT
+    FIELDS
 } Field;
 
 typedef enum Type {
@@ -189,7 +189,7 @@ struct Insn {
     bool reads_clock; /* some operand is a special register that changes */
     bool is_branch;   /* bra: has target, and reconverges if predicated */
     uint8_t type[MAX_TYPES];
-    uint8_t field[FIELD_COUNT]; /* a Word each */
+    uint8_t field[FIELDS]; /* a Word each */
     uint8_t operand_count;
     Operand operand[MAX_OPERANDS];
     uint32_t target, reconverge;
