@@ -106,8 +106,8 @@ static bool run(Str text, uint32_t index) {
     clock_t start = clock();
     uint32_t file = source_add(&ctx->sources, STR("input.tile"), text);
     const AstFile *syntax = parse_file(&ctx->diags, file);
-    const FuncDef *kernels[MAX_KERNELS];
-    uint32_t count = ctx->diags.errors ? 0 : frontend_kernels(syntax, kernels, MAX_KERNELS);
+    const FuncDef **kernels = NULL;
+    uint32_t count = ctx->diags.errors ? 0 : frontend_kernels(ctx, syntax, &kernels);
     if (index < count)
         check_kernel(ctx, syntax, file, kernels[index]);
     FUZZ_CHECK((clock() - start) / CLOCKS_PER_SEC < SECONDS_LIMIT);

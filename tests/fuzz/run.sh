@@ -1,21 +1,32 @@
 #!/usr/bin/env bash
-# Fuzzes every reader under ASan and UBSan, TILEC_FUZZ_SECONDS each (600 by default); new inputs that reach new
-# code join the corpus in build/fuzz, findings stop the run. `run.sh NAME...` fuzzes only those.
+# Fuzzes every reader under ASan and UBSan, TILEC_FUZZ_SECONDS each (600 by default), one after the other; new inputs
+# that reach new code join the corpus in build/fuzz, what was said is in build/fuzz/<name>.log. A finding ends the run
+# with its input in build/fuzz/<name>-*. `run.sh NAME...` fuzzes only those.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${TILEC_FUZZ_SECONDS:-600}
-cmake -G Ninja -B build/fuzz -S . -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTILEC_FUZZ=ON \
-    -DTILEC_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ >/dev/null
-cmake --build build/fuzz -j "$(nproc)"
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
     for source in tests/fuzz/fuzz_*.c; do
         names+=("$(basename "$source" .c)")
     done
 fi
+cmake -G Ninja -B build/fuzz -S . -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTILEC_FUZZ=ON \
+    -DTILEC_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+cmake --build build/fuzz -j "$(nproc)" --target "${names[@]/%/_libfuzzer}"
 for name in "${names[@]}"; do
     mkdir -p "build/fuzz/corpus/$name"
+    options=()
+    if [ -f "tests/fuzz/dict/$name.dict" ]; then
+        options+=("-dict=tests/fuzz/dict/$name.dict")
+    fi
     printf '\n== %s, %s s\n' "$name" "$seconds"
-    "build/fuzz/tests/fuzz/${name}_libfuzzer" -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=2048 \
-        -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/$name-" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+    if ! "build/fuzz/tests/fuzz/${name}_libfuzzer" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
+        -rss_limit_mb=2048 -print_final_stats=1 "${options[@]}" -artifact_prefix="build/fuzz/$name-" \
+        "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1; then
+        grep -v -e ' NEW ' -e ' REDUCE ' -e ' pulse ' "build/fuzz/$name.log" | tail -60
+        echo "run.sh: $name found something; its input: $(ls "build/fuzz/$name"-* | tail -1)" >&2
+        exit 1
+    fi
+    grep -e ' DONE ' -e number_of_executed_units "build/fuzz/$name.log"
 done
