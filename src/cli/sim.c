@@ -139,8 +139,10 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module) {
         ordered[i] = &args.data[i];
     sim_run_args(ctx, module, &launch, ordered, (uint32_t)args.len, NULL, &counts);
     int status = write_arrays(ctx, options, &args);
+    if (status == STATUS_OK)
+        status = cli_status(ctx);
     print_result(ctx, options, module, counts);
-    return status == STATUS_OK ? cli_status(ctx) : status;
+    return status;
 }
 
 int command_sim(Ctx *ctx, int argc, char **argv) {

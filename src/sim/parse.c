@@ -242,7 +242,7 @@ static bool parse_version(Parser *parser) {
 static bool parse_target(Parser *parser) {
     do {
         PtxToken token = parser->token;
-        Str name;
+        Str name = STR("");
         if (!ptx_expect_name(parser, &name))
             return false;
         if (name.len > 3 && !memcmp(name.ptr, "sm_", 3)) {

@@ -275,8 +275,10 @@ static void run_split(Warp *warp, Split *split, uint64_t turn) {
             split->pc++;
             continue;
         }
+        /* The exit of a function is not an instruction of the text: its rets are counted. */
+        if (insn->row->exec != exec_return)
+            count_insn(warp, insn, mask);
         ExecResult result = insn->row->exec(warp, insn, mask);
-        count_insn(warp, insn, mask);
         if (result == EXEC_WAIT)
             return;
         if (result == EXEC_NEXT || result == EXEC_YIELD)

@@ -6,19 +6,19 @@
 
 #define KERNEL(body)                                                                               \
     PTX_HEADER                                                                                     \
-        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"                   \
-        ".global .align 1 .b8 format[9] = {37, 100, 58, 37, 46, 49, 102, 10};\n"                   \
-        ".func (.param .b32 r) fact(.param .b32 n) { .reg .pred %p; .reg .b32 %a<5>;\n"            \
-        "ld.param.b32 %a1, [n]; mov.u32 %a2, 1; setp.lt.u32 %p, %a1, 2; @%p bra E; sub.u32 %a3, "  \
-        "%a1, 1;\n"                                                                                \
-        "{ .param .b32 in; .param .b32 out; st.param.b32 [in], %a3; call (out), fact, (in);\n"     \
-        "ld.param.b32 %a2, [out]; } mul.lo.u32 %a2, %a2, %a1; E: st.param.b32 [r], %a2; ret; }\n"  \
-        ".visible .entry k(.param .u64 y) {\n"                                                     \
-        ".reg .pred %p<10>; .reg .b32 %r<40>; .reg .b64 %rd<9>; .local .align 8 .b8 depot[32];\n"  \
-        ".shared .align 16 .b8 buf[1024];\n"                                                       \
-        "ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; mov.u32 %r9, 0;\n"                           \
-        "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;\n" body                              \
-        "st.global.u32 [%rd2], %r9; ret; }\n"
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"                       \
+    ".global .align 1 .b8 format[9] = {37, 100, 58, 37, 46, 49, 102, 10};\n"                       \
+    ".func (.param .b32 r) fact(.param .b32 n) { .reg .pred %p; .reg .b32 %a<5>;\n"                \
+    "ld.param.b32 %a1, [n]; mov.u32 %a2, 1; setp.lt.u32 %p, %a1, 2; @%p bra E; sub.u32 %a3, "      \
+    "%a1, 1;\n"                                                                                    \
+    "{ .param .b32 in; .param .b32 out; st.param.b32 [in], %a3; call (out), fact, (in);\n"         \
+    "ld.param.b32 %a2, [out]; } mul.lo.u32 %a2, %a2, %a1; E: st.param.b32 [r], %a2; ret; }\n"      \
+    ".visible .entry k(.param .u64 y) {\n"                                                         \
+    ".reg .pred %p<10>; .reg .b32 %r<40>; .reg .b64 %rd<9>; .local .align 8 .b8 depot[32];\n"      \
+    ".shared .align 16 .b8 buf[1024];\n"                                                           \
+    "ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; mov.u32 %r9, 0;\n"                               \
+    "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;\n" body                                  \
+    "st.global.u32 [%rd2], %r9; ret; }\n"
 
 typedef uint32_t Expect(uint32_t thread);
 typedef struct Case {
