@@ -22,7 +22,6 @@ struct SimCounts {
     uint64_t by_class[CLASS_COUNT]; /* threads */
     uint64_t divergent_branches, barrier_waits;
     uint64_t tensor_flops;
-    uint64_t unique_bytes; /* of global memory, each touched byte once */
     uint64_t static_shared, dynamic_shared;
 };
 

@@ -266,7 +266,6 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
     machine->cells = ARENA_ARRAY(arena, GlobalCell *, machine->memory->allocations.len + 1);
 }
 
-/* Bytes of global memory that the launch touched, each once, by the cells that note accesses. */
 static void start_counts(Machine *machine) {
     Arena *arena = &machine->ctx->arena;
     SimCounts *counts = ARENA_NEW(arena, SimCounts);

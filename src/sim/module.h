@@ -251,7 +251,7 @@ struct Func {
     VEC(Variable *) results; /* of device functions */
     VEC(FrameAddress) frame_addresses;
     VEC(RegRef) param_regs, result_regs; /* .reg parameters; NO_REG: a .param one */
-    uint64_t param_bytes, shared_bytes;  /* shared: end of the static variables it may use */
+    uint64_t param_bytes;
     uint32_t reqntid[3], maxntid[3], cluster[3]; /* 0: not given */
     uint32_t min_ctas, max_regs;
     uint32_t address; /* its number + 1, as a function pointer */
