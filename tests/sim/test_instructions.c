@@ -152,127 +152,102 @@ static uint32_t high_bit(uint32_t x) {
         at = x >> i & 1 ? i : at;
     return at;
 }
+// clang-format off
 REF(r_add, a + b)
 REF(r_sub64, la - lb)
 REF(r_addsat, (uint32_t)clamp32((int64_t)(int32_t)a + (int32_t)b))
 REF(r_mullo, a *b)
 REF(r_mulhi, ((uint64_t)a * b) >> 32)
 REF(r_mulhis, (uint32_t)(((int64_t)(int32_t)a * (int32_t)b) >> 32))
-REF(r_wide, (int64_t)(int32_t)a *(int32_t)b) REF(r_madwide, (uint64_t)a *b + lc) REF(
-    r_mad, a *b + c) REF(r_mulhi64, ((unsigned __int128)la * lb) >>
-                                        64) REF(r_div, b ? a / b : UINT32_MAX) REF(r_rem,
-                                                                                   b ? a % b : a)
-    REF(r_divs,
-        b == 0 ? UINT32_MAX
-        : b == UINT32_MAX
-            ? 0u - a
-            : (uint32_t)((int32_t)a / (int32_t)b)) REF(r_min, (int32_t)a < (int32_t)b ? a : b)
-        REF(r_maxu, la > lb ? la : lb) REF(r_abs, (int32_t)a < 0 ? 0u - a : a) REF(
-            r_sad,
-            c + (uint32_t)((int64_t)(int32_t)a < (int32_t)b
-                               ? (int64_t)(int32_t)b -
-                                     (int32_t)a
-                               : (int64_t)(int32_t)a -
-                                     (int32_t)b)) REF(r_popc, __builtin_popcountll(la))
-            REF(r_clz, a ? 31 - high_bit(a) : 32) REF(r_brev, slow_reverse(a)) REF(
-                r_bfind, high_bit(a)) REF(r_bfinds, high_bit((int32_t)a < 0 ? ~a : a))
-                REF(r_bfe, slow_bfe(a, b, c, false)) REF(r_bfes, slow_bfe(a, b, c, true)) REF(
-                    r_bfi, slow_bfi(a, b, c)) REF(r_prmt, slow_prmt(a, b, c))
-                    REF(r_lop3, slow_lop3(a, b, c, 0x6a)) REF(r_dp4a, slow_dp4a(a, b, c)) REF(
-                        r_shl,
-                        b > 31 ? 0
-                               : a << b) REF(r_shr, b > 31 ? 0 : a >> b)
-                        REF(r_sar, (uint32_t)((int32_t)a >> (b > 31 ? 31 : b))) REF(
-                            r_shfl,
-                            (
-                                uint32_t)((((uint64_t)b << 32 | a) << (c > 32 ? 32 : c)) >>
-                                          32)) REF(r_shfr,
-                                                   (
-                                                       uint32_t)(((uint64_t)b << 32 | a) >>
-                                                                 (c &
-                                                                  31))) REF(r_sub16,
-                                                                            (uint16_t)(a - b))
-                            REF(r_mul16, (uint32_t)((int16_t)a *(int16_t)b)) REF(
-                                r_sat8,
-                                (uint32_t)(uint8_t)((int32_t)a > 127 ? 127
-                                                    : (int32_t)a <
-                                                            -128
-                                                        ? -128
-                                                        : (int8_t)
-                                                              a)) REF(r_sx, (int64_t)(int8_t)la)
-                                REF(r_cvtsat, (int32_t)a < 0 ? 0 : a) REF(
-                                    r_carry,
-                                    (uint32_t)(((uint64_t)a + b) >> 32) +
-                                        c) REF(r_mul24, (uint32_t)((a & 0xffffff) * (b & 0xffffff)))
-                                    REF(r_bmsk,
-                                        (a > 31 || b == 0
-                                             ? 0u
-                                             : (b > 31 ? UINT32_MAX : (1u << b) - 1)
-                                                   << a)) REF(r_selp,
-                                                              (int32_t)a <
-                                                                      (int32_t)b
-                                                                  ? a
-                                                                  : c) REF(r_and3, a < b && a != c)
-                                        REF(r_xor2, (a < b) != (b < c)) REF(
-                                            r_vmin,
-                                            (uint32_t)((uint16_t)((int16_t)a < (int16_t)b ? a : b) |
-                                                       (uint32_t)(uint16_t)((int16_t)(a >> 16) <
-                                                                                    (int16_t)(b >>
-                                                                                              16)
-                                                                                ? a >> 16
-                                                                                : b >> 16)
-                                                           << 16))
+REF(r_wide, (int64_t)(int32_t)a *(int32_t)b)
+REF(r_madwide, (uint64_t)a *b + lc)
+REF( r_mad, a *b + c)
+REF(r_mulhi64, ((unsigned __int128)la * lb) >> 64)
+REF(r_div, b ? a / b : UINT32_MAX)
+REF(r_rem, b ? a % b : a)
+REF(r_divs, b == 0 ? UINT32_MAX : b == UINT32_MAX ? 0u - a : (uint32_t)((int32_t)a / (int32_t)b))
+REF(r_min, (int32_t)a < (int32_t)b ? a : b)
+REF(r_maxu, la > lb ? la : lb)
+REF(r_abs, (int32_t)a < 0 ? 0u - a : a)
+REF( r_sad, c + (uint32_t)((int64_t)(int32_t)a < (int32_t)b ? (int64_t)(int32_t)b - (int32_t)a : (int64_t)(int32_t)a - (int32_t)b))
+REF(r_popc, __builtin_popcountll(la))
+REF(r_clz, a ? 31 - high_bit(a) : 32)
+REF(r_brev, slow_reverse(a))
+REF( r_bfind, high_bit(a))
+REF(r_bfinds, high_bit((int32_t)a < 0 ? ~a : a))
+REF(r_bfe, slow_bfe(a, b, c, false))
+REF(r_bfes, slow_bfe(a, b, c, true))
+REF( r_bfi, slow_bfi(a, b, c))
+REF(r_prmt, slow_prmt(a, b, c))
+REF(r_lop3, slow_lop3(a, b, c, 0x6a))
+REF(r_dp4a, slow_dp4a(a, b, c))
+REF( r_shl, b > 31 ? 0 : a << b)
+REF(r_shr, b > 31 ? 0 : a >> b)
+REF(r_sar, (uint32_t)((int32_t)a >> (b > 31 ? 31 : b)))
+REF( r_shfl, ( uint32_t)((((uint64_t)b << 32 | a) << (c > 32 ? 32 : c)) >> 32))
+REF(r_shfr, ( uint32_t)(((uint64_t)b << 32 | a) >> (c & 31)))
+REF(r_sub16, (uint16_t)(a - b))
+REF(r_mul16, (uint32_t)((int16_t)a *(int16_t)b))
+REF( r_sat8, (uint32_t)(uint8_t)((int32_t)a > 127 ? 127 : (int32_t)a < -128 ? -128 : (int8_t) a))
+REF(r_sx, (int64_t)(int8_t)la)
+REF(r_cvtsat, (int32_t)a < 0 ? 0 : a)
+REF( r_carry, (uint32_t)(((uint64_t)a + b) >> 32) + c)
+REF(r_mul24, (uint32_t)((a & 0xffffff) * (b & 0xffffff)))
+REF(r_bmsk, (a > 31 || b == 0 ? 0u : (b > 31 ? UINT32_MAX : (1u << b) - 1) << a))
+REF(r_selp, (int32_t)a < (int32_t)b ? a : c)
+REF(r_and3, a < b && a != c)
+REF(r_xor2, (a < b) != (b < c))
+REF( r_vmin, (uint32_t)((uint16_t)((int16_t)a < (int16_t)b ? a : b) | (uint32_t)(uint16_t)((int16_t)(a >> 16) < (int16_t)(b >> 16) ? a >> 16 : b >> 16) << 16))
+// clang-format on
 
-                                            static const IntCase
-    int_cases[] = {
-        {"add.s32 %d, %a, %b;", 32, r_add},
-        {"sub.s64 %ld, %la, %lb;", 64, r_sub64},
-        {"add.sat.s32 %d, %a, %b;", 32, r_addsat},
-        {"mul.lo.s32 %d, %a, %b;", 32, r_mullo},
-        {"mul.hi.u32 %d, %a, %b;", 32, r_mulhi},
-        {"mul.hi.s32 %d, %a, %b;", 32, r_mulhis},
-        {"mul.wide.s32 %ld, %a, %b;", 64, r_wide},
-        {"mad.wide.u32 %ld, %a, %b, %lc;", 64, r_madwide},
-        {"mad.lo.u32 %d, %a, %b, %c;", 32, r_mad},
-        {"mul.hi.u64 %ld, %la, %lb;", 64, r_mulhi64},
-        {"div.u32 %d, %a, %b;", 32, r_div},
-        {"rem.u32 %d, %a, %b;", 32, r_rem},
-        {"div.s32 %d, %a, %b;", 32, r_divs},
-        {"min.s32 %d, %a, %b;", 32, r_min},
-        {"max.u64 %ld, %la, %lb;", 64, r_maxu},
-        {"abs.s32 %d, %a;", 32, r_abs},
-        {"sad.s32 %d, %a, %b, %c;", 32, r_sad},
-        {"popc.b64 %d, %la;", 32, r_popc},
-        {"clz.b32 %d, %a;", 32, r_clz},
-        {"brev.b32 %d, %a;", 32, r_brev},
-        {"bfind.u32 %d, %a;", 32, r_bfind},
-        {"bfind.s32 %d, %a;", 32, r_bfinds},
-        {"bfe.u32 %d, %a, %b, %c;", 32, r_bfe},
-        {"bfe.s32 %d, %a, %b, %c;", 32, r_bfes},
-        {"bfi.b32 %d, %a, %b, %c, 7;", 32, r_bfi},
-        {"prmt.b32 %d, %a, %b, %c;", 32, r_prmt},
-        {"lop3.b32 %d, %a, %b, %c, 0x6a;", 32, r_lop3},
-        {"dp4a.s32.u32 %d, %a, %b, %c;", 32, r_dp4a},
-        {"shl.b32 %d, %a, %b;", 32, r_shl},
-        {"shr.u32 %d, %a, %b;", 32, r_shr},
-        {"shr.s32 %d, %a, %b;", 32, r_sar},
-        {"shf.l.clamp.b32 %d, %a, %b, %c;", 32, r_shfl},
-        {"shf.r.wrap.b32 %d, %a, %b, %c;", 32, r_shfr},
-        {"sub.u16 %hd, %ha, %hb;", 16, r_sub16},
-        {"mul.wide.s16 %d, %ha, %hb;", 32, r_mul16},
-        {"cvt.sat.s8.s32 %d, %a; and.b32 %d, %d, 255;", 32, r_sat8},
-        {"cvt.s64.s8 %ld, %a;", 64, r_sx},
-        {"cvt.sat.u32.s32 %d, %a;", 32, r_cvtsat},
-        {"add.cc.u32 %d, %a, %b; addc.u32 %d, %c, 0;", 32, r_carry},
-        {"mul24.lo.u32 %d, %a, %b;", 32, r_mul24},
-        {"bmsk.clamp.b32 %d, %a, %b;", 32, r_bmsk},
-        {"setp.lt.s32 %p, %a, %b; selp.b32 %d, %a, %c, %p;", 32, r_selp},
-        {"setp.ne.u32 %q, %a, %c; setp.lt.and.u32 %p, %a, %b, %q; selp.u32 %d, 1, 0, %p;", 32,
-         r_and3},
-        {"setp.lt.u32 %q, %b, %c; setp.lt.u32 %p, %a, %b; xor.pred %p, %p, %q; selp.u32 %d, 1, 0, "
-         "%p;",
-         32, r_xor2},
-        {"min.s16x2 %d, %a, %b;", 32, r_vmin},
+static const IntCase int_cases[] = {
+    {"add.s32 %d, %a, %b;", 32, r_add},
+    {"sub.s64 %ld, %la, %lb;", 64, r_sub64},
+    {"add.sat.s32 %d, %a, %b;", 32, r_addsat},
+    {"mul.lo.s32 %d, %a, %b;", 32, r_mullo},
+    {"mul.hi.u32 %d, %a, %b;", 32, r_mulhi},
+    {"mul.hi.s32 %d, %a, %b;", 32, r_mulhis},
+    {"mul.wide.s32 %ld, %a, %b;", 64, r_wide},
+    {"mad.wide.u32 %ld, %a, %b, %lc;", 64, r_madwide},
+    {"mad.lo.u32 %d, %a, %b, %c;", 32, r_mad},
+    {"mul.hi.u64 %ld, %la, %lb;", 64, r_mulhi64},
+    {"div.u32 %d, %a, %b;", 32, r_div},
+    {"rem.u32 %d, %a, %b;", 32, r_rem},
+    {"div.s32 %d, %a, %b;", 32, r_divs},
+    {"min.s32 %d, %a, %b;", 32, r_min},
+    {"max.u64 %ld, %la, %lb;", 64, r_maxu},
+    {"abs.s32 %d, %a;", 32, r_abs},
+    {"sad.s32 %d, %a, %b, %c;", 32, r_sad},
+    {"popc.b64 %d, %la;", 32, r_popc},
+    {"clz.b32 %d, %a;", 32, r_clz},
+    {"brev.b32 %d, %a;", 32, r_brev},
+    {"bfind.u32 %d, %a;", 32, r_bfind},
+    {"bfind.s32 %d, %a;", 32, r_bfinds},
+    {"bfe.u32 %d, %a, %b, %c;", 32, r_bfe},
+    {"bfe.s32 %d, %a, %b, %c;", 32, r_bfes},
+    {"bfi.b32 %d, %a, %b, %c, 7;", 32, r_bfi},
+    {"prmt.b32 %d, %a, %b, %c;", 32, r_prmt},
+    {"lop3.b32 %d, %a, %b, %c, 0x6a;", 32, r_lop3},
+    {"dp4a.s32.u32 %d, %a, %b, %c;", 32, r_dp4a},
+    {"shl.b32 %d, %a, %b;", 32, r_shl},
+    {"shr.u32 %d, %a, %b;", 32, r_shr},
+    {"shr.s32 %d, %a, %b;", 32, r_sar},
+    {"shf.l.clamp.b32 %d, %a, %b, %c;", 32, r_shfl},
+    {"shf.r.wrap.b32 %d, %a, %b, %c;", 32, r_shfr},
+    {"sub.u16 %hd, %ha, %hb;", 16, r_sub16},
+    {"mul.wide.s16 %d, %ha, %hb;", 32, r_mul16},
+    {"cvt.sat.s8.s32 %d, %a; and.b32 %d, %d, 255;", 32, r_sat8},
+    {"cvt.s64.s8 %ld, %a;", 64, r_sx},
+    {"cvt.sat.u32.s32 %d, %a;", 32, r_cvtsat},
+    {"add.cc.u32 %d, %a, %b; addc.u32 %d, %c, 0;", 32, r_carry},
+    {"mul24.lo.u32 %d, %a, %b;", 32, r_mul24},
+    {"bmsk.clamp.b32 %d, %a, %b;", 32, r_bmsk},
+    {"setp.lt.s32 %p, %a, %b; selp.b32 %d, %a, %c, %p;", 32, r_selp},
+    {"setp.ne.u32 %q, %a, %c; setp.lt.and.u32 %p, %a, %b, %q; selp.u32 %d, 1, 0, %p;", 32, r_and3},
+    {"setp.lt.u32 %q, %b, %c; setp.lt.u32 %p, %a, %b; xor.pred %p, %p, %q; selp.u32 %d, 1, 0, "
+     "%p;",
+     32, r_xor2},
+    {"min.s16x2 %d, %a, %b;", 32, r_vmin},
 };
 
 static void test_integers(void **state) {
