@@ -24,9 +24,9 @@ for name in "${names[@]}"; do
     if ! "build/fuzz/tests/fuzz/${name}_libfuzzer" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 "${options[@]}" -artifact_prefix="build/fuzz/$name-" \
         "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1; then
-        grep -v -e ' NEW ' -e ' REDUCE ' -e ' pulse ' "build/fuzz/$name.log" | tail -60
+        grep -v -E $'\t(NEW|REDUCE|RELOAD|pulse) ' "build/fuzz/$name.log" | tail -60
         echo "run.sh: $name found something; its input: $(ls "build/fuzz/$name"-* | tail -1)" >&2
         exit 1
     fi
-    grep -e ' DONE ' -e number_of_executed_units "build/fuzz/$name.log"
+    grep -e $'\tDONE ' -e number_of_executed_units "build/fuzz/$name.log"
 done
