@@ -11,7 +11,7 @@ export TILEC_CACHE_DIR=none
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 
 cp "$programs/consumer.cmake.in" "$work/consumer/CMakeLists.txt"
-cmake -S "$work/consumer" -B "$work/consumer/build" -DPROGRAMS="$programs" -DCMAKE_PREFIX_PATH="$work/prefix" \
+cmake -G Ninja -S "$work/consumer" -B "$work/consumer/build" -DPROGRAMS="$programs" -DCMAKE_PREFIX_PATH="$work/prefix" \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/consumer.log"
 cmake --build "$work/consumer/build" >>"$work/consumer.log"
 "$work/consumer/build/program_c"
