@@ -281,7 +281,7 @@ Val op_broadcast_to(Elab *e, Span span, Val v, int rank, const int64_t *shape);
 Val op_splat(Elab *e, Val v, const Type *shape);
 Val op_expand_dims(Elab *e, Val v, int axis);
 Val op_reshape(Elab *e, Val v, int rank, const int64_t *shape);
-/* The one element of a tile of one element. */
+/* The one element of a tile of one element; anything else as it is. */
 Val op_unsplat(Elab *e, Val v);
 /* A number as a run-time scalar: int32 (uint32, int64, uint64 when it does not fit), fp32, int1. */
 Val op_to_tensor(Elab *e, Span span, Val v);

@@ -154,7 +154,7 @@ Val op_reshape(Elab *e, Val v, int rank, const int64_t *shape) {
 }
 
 Val op_unsplat(Elab *e, Val v) {
-    if (!val_has_shape(v))
+    if (!val_has_shape(v) || type_numel(val_ir_type(v)) != 1)
         return v;
     int64_t one = 1;
     v = op_reshape(e, v, 1, &one);
