@@ -6,7 +6,7 @@
 #include <errno.h>
 
 typedef struct SimOptions {
-    const char *kernel, *grid, *block;
+    const char *kernel, *grid, *block, *cluster;
     TextList arguments, out;
     int64_t shared, seed, max_steps, max_reports;
     int schedule; /* a SimSchedule */
@@ -24,6 +24,9 @@ static const Option sim_options[] = {
      offsetof(SimOptions, grid), 0, 0},
     {'b', "block", OPTION_TEXT, "EXPR", "threads of a program; default: what .reqntid says",
      offsetof(SimOptions, block), 0, 0},
+    {0, "cluster", OPTION_TEXT, "EXPR",
+     "programs of a cluster; default: what .reqnctapercluster says", offsetof(SimOptions, cluster),
+     0, 0},
     {0, "shared", OPTION_INT, "BYTES", "dynamic shared memory", offsetof(SimOptions, shared), 0,
      1 << 20},
     {0, "out", OPTION_LIST, "NAME=FILE", "write an array to a .npy file afterwards",
@@ -132,7 +135,8 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module) {
     if (!run_read_args(ctx, &options->arguments, &args))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
     if (!read_sizes(ctx, options->grid, launch.grid) ||
-        !read_sizes(ctx, options->block, launch.block))
+        !read_sizes(ctx, options->block, launch.block) ||
+        !read_sizes(ctx, options->cluster, launch.cluster))
         return STATUS_INPUT;
     RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, args.len + 1);
     for (size_t i = 0; i < args.len; i++)

@@ -17,11 +17,6 @@ static uint32_t threads_alive(const Cta *cta) {
     return count;
 }
 
-static void join(uint32_t *to, const uint32_t *from) {
-    for (unsigned i = 0; i < MAX_WARPS; i++)
-        to[i] = to[i] > from[i] ? to[i] : from[i];
-}
-
 /* Gives bar.red its result: how many predicates hold, or whether any or all do. */
 static void reduce(Warp *warp, const Insn *insn, uint32_t mask, const Barrier *barrier) {
     if (arrival_of(insn) != ARRIVE_REDUCE)
@@ -54,10 +49,11 @@ static void complete(Cta *cta, uint32_t id) {
             warp->current = current;
             split->wait = WAIT_NONE;
             split->pc++;
-            join(warp->clock, barrier->clock);
+            clock_join(cta->cluster, warp->clock, barrier->clock);
         }
     }
-    *barrier = (Barrier){0};
+    memset(barrier->clock, 0, cta->cluster->warp_count * sizeof *barrier->clock);
+    *barrier = (Barrier){.clock = barrier->clock};
 }
 
 static bool is_complete(const Cta *cta, const Barrier *barrier) {
@@ -140,8 +136,8 @@ ExecResult exec_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
     barrier->arrived += mask == warp->alive ? LANES : (uint32_t)__builtin_popcount(mask);
     count_predicates(warp, insn, mask, barrier);
     /* What this warp did so far is before what the others do after the barrier. */
-    join(barrier->clock, warp->clock);
-    warp->clock[warp->index]++;
+    clock_join(cta->cluster, barrier->clock, warp->clock);
+    warp->clock[warp->clock_index]++;
     cta->machine->counts->barrier_waits += arrival_of(insn) != ARRIVE_ONLY;
     if (arrival_of(insn) == ARRIVE_ONLY) {
         if (is_complete(cta, barrier))
@@ -170,7 +166,7 @@ ExecResult exec_warp_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
     }
     if (!split_gather(warp, insn, mask, member, &together))
         return EXEC_WAIT;
-    warp->clock[warp->index]++;
+    warp->clock[warp->clock_index]++;
     return EXEC_NEXT;
 }
 
@@ -200,11 +196,11 @@ static void describe_wait(Warp *warp, const Split *split) {
                   warp->index, split->wait_member & warp->alive & ~split->wait_mask);
 }
 
-void cta_deadlock(Cta *cta) {
-    Machine *machine = cta->machine;
+void cluster_deadlock(Cluster *cluster) {
+    Machine *machine = cluster->machine;
     bool reported = false, noted = false;
-    for (uint32_t w = 0; w < cta->warp_count; w++) {
-        Warp *warp = &cta->warps[w];
+    for (uint32_t w = 0; w < cluster->warp_count; w++) {
+        Warp *warp = &cluster->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS; i++) {
             Split *split = &warp->splits[i];
             if (!split->used || (split->wait != WAIT_BARRIER && split->wait != WAIT_LANES))
@@ -217,7 +213,7 @@ void cta_deadlock(Cta *cta) {
                 describe_wait(warp, split);
         }
     }
-    /* The others of this program cannot be reached any more. */
-    cta->done = true;
+    /* The others of these programs cannot be reached any more. */
+    cluster->done = true;
     machine->stop = true;
 }

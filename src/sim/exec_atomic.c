@@ -102,7 +102,7 @@ ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
             target.allocation ? target.allocation->base + target.offset : target.offset;
         found |= 1u << lane;
         if (target.space == SPACE_shared)
-            race_shared(warp, insn, lane, target.offset, size, ACCESS_ATOMIC, NULL);
+            race_shared(warp, insn, lane, target.cta, target.offset, size, ACCESS_ATOMIC, NULL);
         else if (target.space == SPACE_global)
             race_global(warp, insn, lane, &target, size, ACCESS_ATOMIC, true, NULL);
         for (unsigned i = 0; i < elements; i++)

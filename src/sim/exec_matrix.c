@@ -77,7 +77,8 @@ ExecResult exec_ldmatrix(Warp *warp, const Insn *insn, uint32_t mask) {
                 value |= (uint64_t)bits << (16 * half);
                 defined |= (uint8_t)((at->defined[2 * column] | at->defined[2 * column + 1] << 1)
                                      << (2 * half));
-                race_shared(warp, insn, lane, at->offset + 2 * column, 2, ACCESS_READ, NULL);
+                race_shared(warp, insn, lane, at->cta, at->offset + 2 * column, 2, ACCESS_READ,
+                            NULL);
             }
             dest->v[lane] = value;
             dest->def[lane] = defined;
@@ -98,7 +99,7 @@ ExecResult exec_stmatrix(Warp *warp, const Insn *insn, uint32_t mask) {
                 element_place(insn, lane, half, &row, &column);
                 const Target *at = &rows[8 * m + row];
                 uint16_t bits = (uint16_t)(source->v[lane] >> (16 * half));
-                race_shared(warp, insn, lane, at->offset + 2 * column, 2, ACCESS_WRITE,
+                race_shared(warp, insn, lane, at->cta, at->offset + 2 * column, 2, ACCESS_WRITE,
                             (const uint8_t *)&bits);
                 memcpy(at->data + 2 * column, &bits, 2);
                 at->defined[2 * column] = source->def[lane] >> (2 * half) & 1;

@@ -113,7 +113,7 @@ static void check_race(Warp *warp, const Insn *insn, uint32_t lane, const Target
     /* Strong accesses of shared memory are how threads signal each other: they race with nothing
      * that is strong. */
     if (target->space == SPACE_shared && !(is_strong(insn) && kind == ACCESS_READ))
-        race_shared(warp, insn, lane, target->offset, size, is_strong(insn) ? ACCESS_ATOMIC : kind,
+        race_shared(warp, insn, lane, target->cta, target->offset, size, is_strong(insn) ? ACCESS_ATOMIC : kind,
                     value);
     else if (target->space == SPACE_global)
         race_global(warp, insn, lane, target, size, kind, is_strong(insn), value);

@@ -33,6 +33,7 @@ static SimKernel describe(const SimModule *module, const Func *func) {
                         .static_shared = module->static_shared};
     memcpy(kernel.reqntid, func->reqntid, sizeof kernel.reqntid);
     memcpy(kernel.maxntid, func->maxntid, sizeof kernel.maxntid);
+    memcpy(kernel.cluster, func->cluster, sizeof kernel.cluster);
     return kernel;
 }
 
@@ -83,6 +84,41 @@ static bool check_block(Ctx *ctx, const Func *func, const uint32_t block[3], Spa
     return true;
 }
 
+/* The shape of clusters, which the kernel or the launch gives, and the grid in whole ones. */
+static bool check_cluster(Machine *machine, const SimLaunch *launch, Span span) {
+    Ctx *ctx = machine->ctx;
+    const Func *func = machine->kernel;
+    uint32_t *shape = machine->cluster;
+    uint64_t size = 1, most = func->max_cluster_rank ? func->max_cluster_rank : MAX_CLUSTER;
+    machine->is_explicit_cluster = launch->cluster[0] || func->cluster[0];
+    if (func->explicit_cluster && !machine->is_explicit_cluster)
+        return ctx_diag(ctx, span, sim_cluster_wanted, STR_ARG(func->name));
+    for (int i = 0; i < 3; i++) {
+        shape[i] = launch->cluster[0] ? launch->cluster[i]
+                   : func->cluster[0] ? func->cluster[i]
+                                      : 1;
+        if (func->cluster[0] && func->cluster[i] != shape[i])
+            return ctx_diag(ctx, span, sim_cluster_required, STR_ARG(func->name), func->cluster[0],
+                            func->cluster[1], func->cluster[2], launch->cluster[0],
+                            launch->cluster[1], launch->cluster[2]);
+    }
+    for (int i = 0; i < 3 && size && size <= MAX_CLUSTER; i++)
+        size *= shape[i];
+    most = most < MAX_CLUSTER ? most : MAX_CLUSTER;
+    if (!size || size > most)
+        return ctx_diag(ctx, span, sim_cluster_size, shape[0], shape[1], shape[2], (int)most);
+    if (size > 1 && machine->module->sm < 90)
+        return ctx_diag(ctx, span, sim_cluster_target, machine->module->sm);
+    for (int i = 0; i < 3; i++) {
+        uint64_t programs = (uint64_t)launch->grid[i] * (func->blocks_are_clusters ? shape[i] : 1);
+        if (programs % shape[i])
+            return ctx_diag(ctx, span, sim_cluster_grid, launch->grid[0], launch->grid[1],
+                            launch->grid[2], shape[0], shape[1], shape[2]);
+        machine->grid[i] = programs > UINT32_MAX ? UINT32_MAX : (uint32_t)programs;
+    }
+    return true;
+}
+
 static bool check_launch(Machine *machine, const SimLaunch *launch) {
     Ctx *ctx = machine->ctx;
     const SimModule *module = machine->module;
@@ -96,9 +132,8 @@ static bool check_launch(Machine *machine, const SimLaunch *launch) {
     if (launch->param_count != func->params.len)
         return ctx_diag(ctx, span, sim_param_count, STR_ARG(func->name), (unsigned)func->params.len,
                         launch->param_count);
-    memcpy(machine->grid, launch->grid, sizeof machine->grid);
     memcpy(machine->block, launch->block[0] ? launch->block : func->reqntid, sizeof machine->block);
-    if (!check_block(ctx, func, machine->block, span))
+    if (!check_block(ctx, func, machine->block, span) || !check_cluster(machine, launch, span))
         return false;
     if (machine->grid[1] > 65535 || machine->grid[2] > 65535 || machine->grid[0] > INT32_MAX)
         return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
@@ -121,7 +156,9 @@ static void set_special(Warp *warp, Special special, uint32_t lane, uint64_t val
 
 static void fill_specials(Warp *warp) {
     const Machine *machine = warp->machine;
+    const Cluster *cluster = warp->cta->cluster;
     const uint32_t *block = machine->block, *grid = machine->grid, *id = warp->cta->id;
+    const uint32_t *shape = machine->cluster;
     for (int i = 0; i < SPECIAL_COUNT; i++) {
         memset(warp->special[i].v, 0, sizeof warp->special[i].v);
         memset(warp->special[i].def, DEFINED, sizeof warp->special[i].def);
@@ -135,9 +172,10 @@ static void fill_specials(Warp *warp) {
             set_special(warp, SPECIAL_ntid_x + i, lane, block[i]);
             set_special(warp, SPECIAL_ctaid_x + i, lane, id[i]);
             set_special(warp, SPECIAL_nctaid_x + i, lane, grid[i]);
-            set_special(warp, SPECIAL_clusterid_x + i, lane, id[i]);
-            set_special(warp, SPECIAL_nclusterid_x + i, lane, grid[i]);
-            set_special(warp, SPECIAL_cluster_nctaid_x + i, lane, 1);
+            set_special(warp, SPECIAL_clusterid_x + i, lane, cluster->id[i]);
+            set_special(warp, SPECIAL_nclusterid_x + i, lane, grid[i] / shape[i]);
+            set_special(warp, SPECIAL_cluster_ctaid_x + i, lane, id[i] % shape[i]);
+            set_special(warp, SPECIAL_cluster_nctaid_x + i, lane, shape[i]);
         }
         set_special(warp, SPECIAL_laneid, lane, lane);
         set_special(warp, SPECIAL_warpid, lane, warp->index);
@@ -151,7 +189,9 @@ static void fill_specials(Warp *warp) {
         set_special(warp, SPECIAL_lanemask_gt, lane, ~(bit | (bit - 1)));
         set_special(warp, SPECIAL_dynamic_smem_size, lane, machine->shared_bytes);
         set_special(warp, SPECIAL_total_smem_size, lane, warp->cta->shared_end - SIM_SHARED_START);
-        set_special(warp, SPECIAL_cluster_nctarank, lane, 1);
+        set_special(warp, SPECIAL_cluster_ctarank, lane, warp->cta->rank);
+        set_special(warp, SPECIAL_cluster_nctarank, lane, cluster->size);
+        set_special(warp, SPECIAL_is_explicit_cluster, lane, machine->is_explicit_cluster);
     }
 }
 
@@ -160,7 +200,7 @@ static void start_warp(Cta *cta, uint32_t index) {
     uint8_t *local = warp->local, *local_def = warp->local_def;
     uint64_t local_bytes = warp->local_bytes;
     memset(warp->splits, 0, sizeof warp->splits);
-    memset(warp->clock, 0, sizeof warp->clock);
+    memset(warp->clock, 0, cta->cluster->warp_count * sizeof *warp->clock);
     memset(warp->groups, 0, sizeof warp->groups);
     if (local_bytes)
         memset(local_def, 0, local_bytes * LANES);
@@ -168,13 +208,14 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->cta = cta;
     warp->machine = cta->machine;
     warp->index = index;
+    warp->clock_index = cta->rank * cta->warp_count + index;
     warp->threads = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
     warp->alive = warp->threads;
     warp->turn = 0;
     warp->executed = warp->last_meeting = 0;
     warp->polled = warp->released = false;
     warp->copies = NULL;
-    warp->clock[index] = 1;
+    warp->clock[warp->clock_index] = 1;
     warp->local = local;
     fill_specials(warp);
     Frame *frame = frame_open(warp, cta->machine->kernel, NULL, NULL);
@@ -187,59 +228,95 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->current = &warp->splits[0];
 }
 
-static Cta *new_slot(Machine *machine) {
-    Cta *cta = ARENA_NEW(machine->arena, Cta);
+static void new_program(Cluster *cluster, uint32_t rank) {
+    Machine *machine = cluster->machine;
+    Cta *cta = &cluster->ctas[rank];
     cta->machine = machine;
+    cta->cluster = cluster;
+    cta->rank = rank;
     cta->thread_count = machine->block[0] * machine->block[1] * machine->block[2];
-    cta->warp_count = (cta->thread_count + LANES - 1) / LANES;
-    cta->warps = ARENA_ARRAY(machine->arena, Warp, cta->warp_count);
+    cta->warp_count = cluster->warp_count / cluster->size;
+    cta->warps = cluster->warps + (size_t)rank * cta->warp_count;
+    for (uint32_t w = 0; w < cta->warp_count; w++)
+        cta->warps[w].clock = ARENA_ARRAY(machine->arena, uint32_t, cluster->warp_count);
+    for (unsigned i = 0; i < BARRIERS; i++)
+        cta->barriers[i].clock = ARENA_ARRAY(machine->arena, uint32_t, cluster->warp_count);
     cta->shared_end = machine->module->dynamic_shared + machine->shared_bytes;
     cta->shared = arena_alloc(machine->arena, cta->shared_end);
     cta->shared_def = arena_alloc(machine->arena, cta->shared_end);
     cta->writes = ARENA_ARRAY(machine->arena, SharedCell, cta->shared_end);
-    cta->reads = ARENA_ARRAY(machine->arena, SharedCell *, cta->warp_count);
-    return cta;
+    cta->reads = ARENA_ARRAY(machine->arena, SharedCell *, cluster->warp_count);
 }
 
-static void start_program(Cta *cta, uint32_t number) {
+static Cluster *new_slot(Machine *machine) {
+    Cluster *cluster = ARENA_NEW(machine->arena, Cluster);
+    uint32_t threads = machine->block[0] * machine->block[1] * machine->block[2];
+    cluster->machine = machine;
+    cluster->size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
+    cluster->warp_count = cluster->size * ((threads + LANES - 1) / LANES);
+    cluster->warps = ARENA_ARRAY(machine->arena, Warp, cluster->warp_count);
+    cluster->ctas = ARENA_ARRAY(machine->arena, Cta, cluster->size);
+    for (uint32_t rank = 0; rank < cluster->size; rank++)
+        new_program(cluster, rank);
+    return cluster;
+}
+
+static void start_program(Cta *cta) {
     const Machine *machine = cta->machine;
-    cta->number = number;
-    cta->id[0] = number % machine->grid[0];
-    cta->id[1] = number / machine->grid[0] % machine->grid[1];
-    cta->id[2] = number / machine->grid[0] / machine->grid[1];
-    cta->done = false;
+    const uint32_t *grid = machine->grid, *shape = machine->cluster;
+    const uint32_t within[3] = {cta->rank % shape[0], cta->rank / shape[0] % shape[1],
+                                cta->rank / shape[0] / shape[1]};
+    for (int i = 0; i < 3; i++)
+        cta->id[i] = cta->cluster->id[i] * shape[i] + within[i];
+    cta->number = (cta->id[2] * grid[1] + cta->id[1]) * grid[0] + cta->id[0];
     cta->acquired = 0;
-    cta->next_warp = 0;
-    memset(cta->barriers, 0, sizeof cta->barriers);
+    for (unsigned i = 0; i < BARRIERS; i++) {
+        uint32_t *clock = cta->barriers[i].clock;
+        memset(clock, 0, cta->cluster->warp_count * sizeof *clock);
+        cta->barriers[i] = (Barrier){.clock = clock};
+    }
     /* What a GPU leaves there is anything; a pattern shows in results. */
     memset(cta->shared, 0xa5, cta->shared_end);
     memset(cta->shared_def, 0, cta->shared_end);
     memset(cta->writes, 0, cta->shared_end * sizeof *cta->writes);
-    for (uint32_t w = 0; w < cta->warp_count; w++)
+    for (uint32_t w = 0; w < cta->cluster->warp_count; w++)
         if (cta->reads[w])
             memset(cta->reads[w], 0, cta->shared_end * sizeof **cta->reads);
     for (uint32_t w = 0; w < cta->warp_count; w++)
         start_warp(cta, w);
 }
 
+static void start_cluster(Cluster *cluster, uint64_t number) {
+    const Machine *machine = cluster->machine;
+    uint64_t x = machine->grid[0] / machine->cluster[0], y = machine->grid[1] / machine->cluster[1];
+    cluster->id[0] = (uint32_t)(number % x);
+    cluster->id[1] = (uint32_t)(number / x % y);
+    cluster->id[2] = (uint32_t)(number / x / y);
+    cluster->done = false;
+    cluster->next_warp = 0;
+    for (uint32_t rank = 0; rank < cluster->size; rank++)
+        start_program(&cluster->ctas[rank]);
+}
+
 static void run_programs(Machine *machine) {
-    Cta *resident[MAX_RESIDENT], *free_slots[MAX_RESIDENT];
-    unsigned count = 0, free_count = 0, turn = 0;
-    uint64_t next = 0;
-    while ((next < machine->program_count || count) && !machine->stop) {
-        Cta *cta;
-        if (next < machine->program_count && count < MAX_RESIDENT) {
-            cta = free_count ? free_slots[--free_count] : new_slot(machine);
-            start_program(cta, (uint32_t)next++);
+    Cluster *resident[MAX_RESIDENT], *free_slots[MAX_RESIDENT];
+    uint32_t size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
+    unsigned count = 0, free_count = 0, turn = 0, most = MAX_RESIDENT / size;
+    uint64_t next = 0, clusters = machine->program_count / size;
+    while ((next < clusters || count) && !machine->stop) {
+        Cluster *cluster;
+        if (next < clusters && count < most) {
+            cluster = free_count ? free_slots[--free_count] : new_slot(machine);
+            start_cluster(cluster, next++);
             turn = count;
-            resident[count++] = cta;
+            resident[count++] = cluster;
         } else {
             turn = (turn + 1) % count;
-            cta = resident[turn];
+            cluster = resident[turn];
         }
-        if (!cta_run(cta, QUANTUM) && !cta->done)
+        if (!cluster_run(cluster, QUANTUM) && !cluster->done)
             continue;
-        free_slots[free_count++] = cta;
+        free_slots[free_count++] = cluster;
         resident[turn] = resident[--count];
     }
 }

@@ -5,7 +5,14 @@
 #include "sim/module.h"
 #include "sim/sim.h"
 
-enum { LANES = 32, MAX_WARPS = 32, BARRIERS = 16, MAX_SPLITS = 80, MAX_CALL_DEPTH = 256 };
+enum {
+    LANES = 32,
+    MAX_WARPS = 32,
+    MAX_CLUSTER = 16, /* programs of a cluster */
+    BARRIERS = 16,
+    MAX_SPLITS = 80,
+    MAX_CALL_DEPTH = 256
+};
 #define ALL_LANES UINT32_MAX
 
 /* A register of a warp: for each lane its bits, zero-extended, and a definedness bit for each byte.
@@ -18,6 +25,7 @@ enum { DEFINED = 0xff };
 
 typedef struct Machine Machine;
 typedef struct Cta Cta;
+typedef struct Cluster Cluster;
 
 /* A function that runs: its registers, and where it goes on. */
 typedef struct Frame {
@@ -59,16 +67,17 @@ typedef struct Copy {
 struct Warp {
     Cta *cta;
     Machine *machine;
-    uint32_t index;   /* in its program */
-    uint32_t threads; /* lanes that exist */
-    uint32_t alive;   /* lanes that have not exited */
+    uint32_t index;       /* in its program */
+    uint32_t clock_index; /* in its cluster: its component of vector clocks */
+    uint32_t threads;     /* lanes that exist */
+    uint32_t alive;       /* lanes that have not exited */
     Split splits[MAX_SPLITS];
     Split *current;
     unsigned turn;
     Reg special[SPECIAL_COUNT];
     uint8_t *local, *local_def; /* lane by lane */
     uint64_t local_bytes;       /* of a lane */
-    uint32_t clock[MAX_WARPS]; /* vector clock: epochs of the program's warps that are before now */
+    uint32_t *clock; /* vector clock: epochs of the cluster's warps that are before now */
     uint64_t executed;
     uint64_t last_meeting;  /* `executed` when threads last met */
     bool polled;            /* an atomic or strong load since then */
@@ -82,7 +91,7 @@ typedef struct Barrier {
     bool whole;        /* expects all threads of the program */
     uint32_t arrived;
     uint32_t warps; /* that arrived */
-    uint32_t clock[MAX_WARPS];
+    uint32_t *clock;
     uint32_t count; /* of predicates that hold, for bar.red */
     uint32_t arrived_threads;
     const Insn *insn;
@@ -92,9 +101,10 @@ typedef struct Barrier {
 typedef struct SharedCell {
     uint32_t epoch; /* of the warp; 0: never */
     uint32_t pc;
-    uint8_t warp, lane;
-    bool several; /* lanes of that epoch */
-    uint8_t kind; /* CellKind */
+    uint16_t warp; /* its clock_index */
+    uint8_t lane;
+    bool several : 1;  /* lanes of that epoch */
+    unsigned kind : 7; /* CellKind */
 } SharedCell;
 
 typedef enum CellKind {
@@ -106,7 +116,9 @@ typedef enum CellKind {
 /* A program. */
 struct Cta {
     Machine *machine;
-    uint32_t id[3], number;
+    Cluster *cluster;
+    uint32_t rank;          /* in its cluster */
+    uint32_t id[3], number; /* in the grid */
     uint32_t warp_count;
     uint32_t thread_count;
     Warp *warps;
@@ -114,8 +126,19 @@ struct Cta {
     uint8_t *shared, *shared_def;
     uint64_t shared_end; /* the address behind its last byte */
     SharedCell *writes;  /* by byte */
-    SharedCell **reads;  /* by warp, then byte; NULL until the warp reads */
+    SharedCell **reads;  /* by clock_index, then byte; NULL until the warp reads */
     uint64_t acquired;   /* the machine's time of the last acquire */
+};
+
+/* Programs that run at the same time and reach each other's shared memory; a launch without
+ * clusters has clusters of one program. */
+struct Cluster {
+    Machine *machine;
+    uint32_t id[3];
+    uint32_t size;       /* programs */
+    Cta *ctas;           /* by rank */
+    Warp *warps;         /* of all programs, by clock_index */
+    uint32_t warp_count; /* the length of vector clocks */
     unsigned next_warp;
     bool done;
 };
@@ -159,6 +182,8 @@ struct Machine {
     uint8_t *params;
     Reg *constants;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; /* programs of a cluster */
+    bool is_explicit_cluster;
     uint64_t shared_bytes; /* of dynamic shared memory */
     SimCounts *counts;
     uint64_t time; /* counts releases and acquires */
@@ -214,13 +239,18 @@ typedef struct Target {
     SpaceKind space; /* never generic */
     uint8_t *data, *defined;
     const Allocation *allocation; /* of global memory */
-    uint64_t offset;              /* in the allocation, or the address in shared memory */
+    Cta *cta;                     /* of shared memory: whose */
+    uint64_t offset; /* in the allocation, or the address in the shared memory of `cta` */
 } Target;
 
 /* Finds the bytes an access touches; false after a finding (out of bounds, misaligned, no write).
  */
 bool memory_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space, uint64_t address,
                  uint32_t size, AccessKind kind, Target *target);
+/* The same in the shared memory of a program of the warp's cluster, at that program's own address;
+ * alignment is the caller's. */
+bool memory_find_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t own,
+                        uint32_t size, AccessKind kind, Target *target);
 /* The space a modifier names; generic when there is none. */
 SpaceKind insn_space(const Insn *insn);
 /* Lane's address of an operand; reports an undefined one. */
@@ -228,9 +258,23 @@ uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, ui
 void memory_map_image(Machine *machine);
 bool memory_grow_local(Warp *warp, uint64_t bytes);
 
+/* Clusters (cluster.c). */
+/* The program of that rank in the warp's cluster; NULL when the cluster has fewer. Its shared
+ * memory is `shared` and `shared_def`, indexed by addresses of shared::cta, below `shared_end`. */
+Cta *cluster_peer(const Cta *cta, uint32_t rank);
+/* Splits an address of shared::cluster into the program it lies in and that program's own address;
+ * NULL when the cluster has no such program. Addresses of shared::cta are the own program's. */
+Cta *cluster_owner(Cta *cta, uint64_t address, uint64_t *own);
+/* The address in shared::cluster of an address of the program's own shared memory. */
+uint64_t cluster_address(const Cta *cta, uint64_t own);
+/* Joins vector clocks of a cluster: `to` knows what `from` knows. */
+void clock_join(const Cluster *cluster, uint32_t *to, const uint32_t *from);
+
 /* Races (races.c). */
-void race_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
-                 AccessKind kind, const uint8_t *value);
+/* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.
+ */
+void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
+                 uint32_t size, AccessKind kind, const uint8_t *value);
 void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
                        bool done);
 void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
@@ -239,7 +283,7 @@ void race_release(Warp *warp, const Insn *insn);
 void race_acquire(Warp *warp, const Insn *insn);
 
 /* Scheduling (schedule.c). */
-bool cta_run(Cta *cta, uint64_t quantum);
+bool cluster_run(Cluster *cluster, uint64_t quantum);
 void split_end(Warp *warp, Split *split);
 void warp_exit(Warp *warp, Split *split, uint32_t mask);
 void split_branch(Warp *warp, uint32_t taken, uint32_t mask, uint32_t target, uint32_t reconverge);
@@ -251,7 +295,7 @@ bool warp_converged(Warp *warp, const Insn *insn, uint32_t mask);
 Frame *frame_open(Warp *warp, const Func *func, Frame *caller, const Insn *call);
 void frame_close(Warp *warp, Frame *frame);
 void barrier_recheck(Cta *cta);
-void cta_deadlock(Cta *cta);
+void cluster_deadlock(Cluster *cluster);
 void copies_finish(Warp *warp, uint32_t lane, uint32_t keep);
 
 /* Findings (findings.c). */

@@ -102,13 +102,15 @@ static bool find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t ad
         return false;
     }
     uint64_t offset = address - allocation->base;
-    *target =
-        (Target){SPACE_global, allocation->data + offset,
-                 allocation->defined ? allocation->defined + offset : NULL, allocation, offset};
+    *target = (Target){.space = SPACE_global,
+                       .data = allocation->data + offset,
+                       .defined = allocation->defined ? allocation->defined + offset : NULL,
+                       .allocation = allocation,
+                       .offset = offset};
     return true;
 }
 
-static bool find_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+bool memory_find_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
                         uint32_t size, AccessKind kind, Target *target) {
     const Machine *machine = warp->machine;
     const SimModule *module = machine->module;
@@ -122,10 +124,30 @@ static bool find_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t ad
                module->static_shared, (int)SIM_SHARED_START, machine->shared_bytes, dynamic);
         return false;
     }
-    Cta *cta = warp->cta;
-    *target =
-        (Target){SPACE_shared, cta->shared + address, cta->shared_def + address, NULL, address};
+    *target = (Target){.space = SPACE_shared,
+                       .data = owner->shared + address,
+                       .defined = owner->shared_def + address,
+                       .cta = owner,
+                       .offset = address};
     return true;
+}
+
+/* shared::cta is a part of shared::cluster: an address of the cluster's window is one of
+ * shared::cta where it leads to the own program. */
+static bool find_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                        uint32_t size, AccessKind kind, Target *target) {
+    uint64_t own;
+    Cta *owner = cluster_owner(warp->cta, address, &own);
+    if (!owner) {
+        report(warp, insn, lane, sim_cluster_rank, access_name[kind], size, address,
+               warp->cta->cluster->size);
+        return false;
+    }
+    if (owner != warp->cta && (insn_has(insn, WORD_shared) || insn_has(insn, WORD_shared_cta))) {
+        report(warp, insn, lane, sim_not_own_shared, access_name[kind], size, address, owner->rank);
+        return false;
+    }
+    return memory_find_shared(warp, insn, lane, owner, own, size, kind, target);
 }
 
 /* Local memory grows with the frames that are open. */
@@ -155,7 +177,10 @@ static bool find_local(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
         return false;
     }
     uint64_t at = lane * warp->local_bytes + address;
-    *target = (Target){SPACE_local, warp->local + at, warp->local_def + at, NULL, address};
+    *target = (Target){.space = SPACE_local,
+                       .data = warp->local + at,
+                       .defined = warp->local_def + at,
+                       .offset = address};
     return true;
 }
 
@@ -167,7 +192,7 @@ static bool find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
         report(warp, insn, lane, sim_param_bounds, access_name[kind], size, address, end);
         return false;
     }
-    *target = (Target){SPACE_param, machine->params + address, NULL, NULL, address};
+    *target = (Target){.space = SPACE_param, .data = machine->params + address, .offset = address};
     return true;
 }
 

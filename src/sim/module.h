@@ -252,9 +252,11 @@ struct Func {
     VEC(FrameAddress) frame_addresses;
     VEC(RegRef) param_regs, result_regs; /* .reg parameters; NO_REG: a .param one */
     uint64_t param_bytes;
-    uint32_t reqntid[3], maxntid[3], cluster[3]; /* 0: not given */
-    uint32_t min_ctas, max_regs;
-    uint32_t address; /* its number + 1, as a function pointer */
+    uint32_t reqntid[3], maxntid[3], cluster[3];   /* 0: not given */
+    uint32_t min_ctas, max_regs, max_cluster_rank; /* 0: not given */
+    bool explicit_cluster;                         /* must be launched with a cluster */
+    bool blocks_are_clusters;                      /* the launch counts clusters */
+    uint32_t address;                              /* its number + 1, as a function pointer */
 };
 
 struct SimModule {
@@ -284,6 +286,9 @@ struct SimModule {
 #define SIM_WINDOW UINT64_C(0x100000000)
 /* Shared memory of a program begins here, so that address 0 is nowhere. */
 enum { SIM_SHARED_START = 1024 };
+/* In shared::cluster the program of rank r has its shared memory at (r + 1) << this; below lies the
+ * own program's. */
+enum { SIM_RANK_SHIFT = 24 };
 
 static inline uint64_t sim_image_base(const SimModule *module) {
     return SIM_IMAGE_BASE + (uint64_t)module->file * SIM_WINDOW;

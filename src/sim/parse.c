@@ -386,12 +386,16 @@ static bool parse_tuning(Parser *parser, Func *func) {
             ok = parse_count(parser, &func->max_regs);
         else if (ptx_take_word(parser, ".reqnctapercluster"))
             ok = parse_sizes(parser, func->cluster);
-        else if (ptx_take_word(parser, ".maxclusterrank") ||
-                 ptx_take_word(parser, ".maxnctapersm") || ptx_take_word(parser, ".abi_preserve") ||
+        else if (ptx_take_word(parser, ".maxclusterrank"))
+            ok = parse_count(parser, &func->max_cluster_rank);
+        else if (ptx_take_word(parser, ".maxnctapersm") || ptx_take_word(parser, ".abi_preserve") ||
                  ptx_take_word(parser, ".abi_preserve_control"))
             ok = parse_count(parser, &ignored);
-        else if (ptx_take_word(parser, ".explicitcluster") || ptx_take_word(parser, ".noreturn") ||
-                 ptx_take_word(parser, ".blocksareclusters"))
+        else if (ptx_take_word(parser, ".explicitcluster"))
+            ok = func->explicit_cluster = true;
+        else if (ptx_take_word(parser, ".blocksareclusters"))
+            ok = func->blocks_are_clusters = true;
+        else if (ptx_take_word(parser, ".noreturn"))
             ok = true;
         else if (ptx_take_word(parser, ".pragma"))
             ok = parse_pragma(parser);

@@ -6,21 +6,27 @@
 #include "sim/machine.h"
 
 static const char *thread_name(Warp *warp, const SharedCell *cell) {
-    return str_format(&warp->machine->ctx->arena, "warp %u, lane %u", cell->warp, cell->lane);
+    const Warp *other = &warp->cta->cluster->warps[cell->warp];
+    const uint32_t *id = other->cta->id;
+    Arena *arena = &warp->machine->ctx->arena;
+    if (other->cta == warp->cta)
+        return str_format(arena, "warp %u, lane %u", other->index, cell->lane);
+    return str_format(arena, "program (%u, %u, %u), warp %u, lane %u", id[0], id[1], id[2],
+                      other->index, cell->lane);
 }
 
 /* Whether an access of the cell comes before what `lane` of the warp does now. */
 static bool is_ordered(const Warp *warp, uint32_t lane, const SharedCell *cell) {
-    if (cell->warp != warp->index)
+    if (cell->warp != warp->clock_index)
         return cell->epoch <= warp->clock[cell->warp];
-    return cell->epoch < warp->clock[warp->index] || (cell->lane == lane && !cell->several);
+    return cell->epoch < warp->clock[warp->clock_index] || (cell->lane == lane && !cell->several);
 }
 
-static SharedCell *reads_of(Warp *warp) {
-    Cta *cta = warp->cta;
-    if (!cta->reads[warp->index])
-        cta->reads[warp->index] = ARENA_ARRAY(warp->machine->arena, SharedCell, cta->shared_end);
-    return cta->reads[warp->index];
+static SharedCell *reads_of(Warp *warp, Cta *owner) {
+    SharedCell **reads = &owner->reads[warp->clock_index];
+    if (!*reads)
+        *reads = ARENA_ARRAY(warp->machine->arena, SharedCell, owner->shared_end);
+    return *reads;
 }
 
 static bool report_copying(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
@@ -31,10 +37,9 @@ static bool report_copying(Warp *warp, const Insn *insn, uint32_t lane, uint64_t
 }
 
 /* Against the last write; false after a finding. */
-static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
-                          AccessKind kind, const uint8_t *value) {
-    Cta *cta = warp->cta;
-    const SharedCell *cell = &cta->writes[address];
+static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
+                          uint64_t address, AccessKind kind, const uint8_t *value) {
+    const SharedCell *cell = &owner->writes[address];
     if (!cell->epoch)
         return true;
     if (cell->kind == CELL_COPYING)
@@ -42,7 +47,7 @@ static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, uint64_t 
     if (is_ordered(warp, lane, cell) || (cell->kind == CELL_ATOMIC && kind == ACCESS_ATOMIC))
         return true;
     /* Writing what is there already changes nothing for anybody. */
-    if (kind == ACCESS_WRITE && value && *value == cta->shared[address])
+    if (kind == ACCESS_WRITE && value && *value == owner->shared[address])
         return true;
     const char *did = kind == ACCESS_READ ? "load" : "store";
     if (report(warp, insn, lane, sim_shared_race, did, address, "a store"))
@@ -51,10 +56,10 @@ static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, uint64_t 
 }
 
 /* Against the last read of each warp; false after a finding. */
-static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address) {
-    Cta *cta = warp->cta;
-    for (uint32_t w = 0; w < cta->warp_count; w++) {
-        const SharedCell *cell = cta->reads[w] ? &cta->reads[w][address] : NULL;
+static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
+                          uint64_t address) {
+    for (uint32_t w = 0; w < owner->cluster->warp_count; w++) {
+        const SharedCell *cell = owner->reads[w] ? &owner->reads[w][address] : NULL;
         if (!cell || !cell->epoch || is_ordered(warp, lane, cell))
             continue;
         if (report(warp, insn, lane, sim_shared_race, "store", address, "a load"))
@@ -66,31 +71,31 @@ static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, uint64_t 
 
 static void note_access(SharedCell *cell, Warp *warp, const Insn *insn, uint32_t lane,
                         CellKind kind) {
-    uint32_t epoch = warp->clock[warp->index];
-    bool several =
-        cell->epoch == epoch && cell->warp == warp->index && (cell->lane != lane || cell->several);
+    uint32_t epoch = warp->clock[warp->clock_index];
+    bool several = cell->epoch == epoch && cell->warp == warp->clock_index &&
+                   (cell->lane != lane || cell->several);
     *cell = (SharedCell){.epoch = epoch,
                          .pc = insn_pc(warp, insn),
-                         .warp = (uint8_t)warp->index,
+                         .warp = (uint16_t)warp->clock_index,
                          .lane = (uint8_t)lane,
                          .several = several && kind != CELL_PLAIN,
-                         .kind = (uint8_t)kind};
+                         .kind = (unsigned)kind & 0x7f};
 }
 
-void race_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
-                 AccessKind kind, const uint8_t *value) {
-    Cta *cta = warp->cta;
+void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
+                 uint32_t size, AccessKind kind, const uint8_t *value) {
     for (uint64_t at = address; at < address + size; at++) {
-        bool ok = against_write(warp, insn, lane, at, kind, value ? value + (at - address) : NULL);
+        bool ok =
+            against_write(warp, insn, lane, owner, at, kind, value ? value + (at - address) : NULL);
         if (kind == ACCESS_READ) {
-            SharedCell *cell = &reads_of(warp)[at];
-            bool several =
-                cell->epoch == warp->clock[warp->index] && (cell->lane != lane || cell->several);
+            SharedCell *cell = &reads_of(warp, owner)[at];
+            bool several = cell->epoch == warp->clock[warp->clock_index] &&
+                           (cell->lane != lane || cell->several);
             note_access(cell, warp, insn, lane, CELL_PLAIN);
             cell->several = several;
         } else {
-            ok = ok && against_reads(warp, insn, lane, at);
-            note_access(&cta->writes[at], warp, insn, lane,
+            ok = ok && against_reads(warp, insn, lane, owner, at);
+            note_access(&owner->writes[at], warp, insn, lane,
                         kind == ACCESS_ATOMIC ? CELL_ATOMIC : CELL_PLAIN);
         }
         /* One finding is enough for an access. */
@@ -103,7 +108,7 @@ void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
                        bool done) {
     Cta *cta = warp->cta;
     if (!done)
-        race_shared(warp, insn, lane, address, size, ACCESS_WRITE, NULL);
+        race_shared(warp, insn, lane, cta, address, size, ACCESS_WRITE, NULL);
     for (uint64_t at = address; at < address + size; at++)
         note_access(&cta->writes[at], warp, insn, lane, done ? CELL_PLAIN : CELL_COPYING);
 }

@@ -336,21 +336,21 @@ static bool warp_runnable(Warp *warp) {
 }
 
 /* The warp to run next, and for how long; NULL when none can. */
-static Warp *choose_warp(Cta *cta, uint64_t *turn) {
-    Machine *machine = cta->machine;
+static Warp *choose_warp(Cluster *cluster, uint64_t *turn) {
+    Machine *machine = cluster->machine;
     Warp *best = NULL;
-    unsigned start = cta->next_warp;
+    unsigned start = cluster->next_warp;
     *turn = ROUND_ROBIN_TURN;
     if (machine->launch->schedule == SIM_RANDOM) {
-        start = (unsigned)(next_random(machine) % cta->warp_count);
+        start = (unsigned)(next_random(machine) % cluster->warp_count);
         *turn = 1 + next_random(machine) % 64;
     }
-    for (unsigned i = 0; i < cta->warp_count; i++) {
-        Warp *warp = &cta->warps[(start + i) % cta->warp_count];
+    for (unsigned i = 0; i < cluster->warp_count; i++) {
+        Warp *warp = &cluster->warps[(start + i) % cluster->warp_count];
         if (!warp_runnable(warp))
             continue;
         if (machine->launch->schedule != SIM_ADVERSARIAL) {
-            cta->next_warp = (warp->index + 1) % cta->warp_count;
+            cluster->next_warp = (warp->clock_index + 1) % cluster->warp_count;
             return warp;
         }
         if (!best || warp->executed > best->executed)
@@ -361,12 +361,12 @@ static Warp *choose_warp(Cta *cta, uint64_t *turn) {
     return best;
 }
 
-bool cta_run(Cta *cta, uint64_t quantum) {
-    Machine *machine = cta->machine;
+bool cluster_run(Cluster *cluster, uint64_t quantum) {
+    Machine *machine = cluster->machine;
     uint64_t end = machine->steps + quantum, limit = machine->launch->max_steps;
     while (machine->steps < end && !machine->stop) {
         uint64_t turn;
-        Warp *warp = choose_warp(cta, &turn);
+        Warp *warp = choose_warp(cluster, &turn);
         if (!warp)
             break;
         run_warp(warp, turn);
@@ -378,13 +378,13 @@ bool cta_run(Cta *cta, uint64_t quantum) {
             machine->stop = true;
         }
     }
-    cta->done = true;
+    cluster->done = true;
     bool can_run = false;
-    for (unsigned i = 0; i < cta->warp_count; i++) {
-        cta->done &= !cta->warps[i].alive;
-        can_run |= warp_runnable(&cta->warps[i]);
+    for (unsigned i = 0; i < cluster->warp_count; i++) {
+        cluster->done &= !cluster->warps[i].alive;
+        can_run |= warp_runnable(&cluster->warps[i]);
     }
-    if (!cta->done && !can_run && !machine->stop)
-        cta_deadlock(cta);
-    return cta->done;
+    if (!cluster->done && !can_run && !machine->stop)
+        cluster_deadlock(cluster);
+    return cluster->done;
 }

@@ -21,6 +21,7 @@ typedef struct SimKernel {
     uint32_t param_count;
     uint32_t reqntid[3]; /* threads of a program; 0: not given */
     uint32_t maxntid[3];
+    uint32_t cluster[3];    /* programs of a cluster (.reqnctapercluster); 0: not given */
     uint64_t static_shared; /* bytes */
 } SimKernel;
 
@@ -48,6 +49,7 @@ typedef enum SimSchedule {
 typedef struct SimLaunch {
     Str kernel;                 /* empty: the only one */
     uint32_t grid[3], block[3]; /* block 0: what .reqntid says */
+    uint32_t cluster[3];        /* programs of a cluster; 0: what .reqnctapercluster says, or 1 */
     uint64_t dynamic_shared;    /* bytes */
     const void *const *params;  /* as many and as large as the kernel's */
     uint32_t param_count;
