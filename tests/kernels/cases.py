@@ -124,15 +124,15 @@ def gelu(rng, dtype, n, tanh):
                 {"TANH": tanh, "BLOCK": 512}, (-(-n // 512),), reference)
 
 
-def silu_mul(rng, dtype, rows, cols):
+def silu_mul(rng, dtype, rows, cols, pad=8):
     def reference(v):
         x = v["x_ptr"]
         gate, up = x[:, :cols], x[:, cols : 2 * cols]
-        return {"y_ptr": padded(gate / (1 + np.exp(-gate)) * up, cols + 8)}
+        return {"y_ptr": padded(gate / (1 + np.exp(-gate)) * up, cols + pad)}
 
-    return Case(f"silu_mul-{dtype}-{rows}x{cols}", "silu_mul.tile", "silu_mul",
-                {"x_ptr": matrix(rng, rows, 2 * cols, 2 * cols + 16, dtype, 3), "y_ptr": output((rows, cols + 8), dtype),
-                 "x_stride": 2 * cols + 16, "y_stride": cols + 8, "cols": cols},
+    return Case(f"silu_mul-{dtype}-{rows}x{cols}+{pad}", "silu_mul.tile", "silu_mul",
+                {"x_ptr": matrix(rng, rows, 2 * cols, 2 * cols + 16, dtype, 3), "y_ptr": output((rows, cols + pad), dtype),
+                 "x_stride": 2 * cols + 16, "y_stride": cols + pad, "cols": cols},
                 {"BLOCK": 128}, (rows, -(-cols // 128)), reference)
 
 

@@ -1,0 +1,90 @@
+"""A kernel of kernels/ compiled to PTX once, and run from that text on the simulator as often as wanted.
+
+Unlike `tilec run --device sim` the text may be changed in between, and the schedule chosen.
+"""
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+
+import numpy as np
+
+from cases import Array, Case
+from check import KERNELS, compare, result_of, signature
+
+
+@dataclass
+class Program:
+    """PTX text with what a launch of it needs."""
+
+    ptx: str
+    kernel: str
+    shared: int  # bytes of dynamic shared memory
+    per_cta: int  # programs of the grid's first dimension that share a CTA
+    hidden_grid: bool  # the last parameter is the first dimension of the grid
+
+
+@dataclass
+class Outcome:
+    status: int  # of `tilec sim`; 0: no findings
+    findings: list  # diagnostics, as --json gives them
+    counts: dict  # None: nothing was launched
+    results: dict  # name -> Array, what the outputs hold
+
+
+def compile_case(tilec, case: Case, target):
+    command = [tilec, "compile", os.path.join(KERNELS, case.file), "-k", case.kernel, "--target", target,
+               "--emit", "ptx", "-o", "/dev/stdout", "--cache-dir", "none"] + signature(case)
+    ptx = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command[command.index("ptx")] = "meta"
+    meta = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return Program(ptx, meta["kernel"], meta["shared_bytes"], max(1, meta["programs_per_cta"]), meta["grid_parameter"])
+
+
+def parameter(name, value, folder):
+    """What `-a` takes for it; arrays are written to the folder."""
+    if isinstance(value, float):
+        return f"{name}={value!r}:fp32"
+    if not isinstance(value, Array):
+        return f"{name}={value}"
+    path = os.path.join(folder, f"{name}.npy")
+    if not os.path.exists(path):
+        np.save(path, value.bits)
+    return f"{name}=@{'bf16:' if value.dtype == 'bf16' else ''}{path}"
+
+
+def simulate(tilec, program: Program, case: Case, folder, options=()):
+    """Runs the program's text on the arguments of the case. Files go to `folder`, where inputs stay for the
+    next run of the same case."""
+    text = os.path.join(folder, f"{program.kernel}.ptx")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write(program.ptx)
+    grid = [-(-case.grid[0] // program.per_cta), *case.grid[1:]]
+    command = [tilec, "sim", text, "-k", program.kernel, "--shared", str(program.shared), "--json", "--report",
+               "--grid", f"({', '.join(map(str, grid))},)", *options]
+    outputs = {}
+    for name, value in case.args.items():
+        command += ["-a", parameter(name, value, folder)]
+        if isinstance(value, Array) and value.is_output:
+            outputs[name] = os.path.join(folder, f"{name}.out.npy")
+            command += ["--out", f"{name}={outputs[name]}"]
+    if program.hidden_grid:
+        command += ["-a", f"programs={case.grid[0]}"]
+    process = subprocess.run(command, capture_output=True, text=True)
+    try:
+        report = json.loads(process.stdout)
+    except json.JSONDecodeError:
+        report = {"diagnostics": [{"id": "", "message": process.stderr.strip()}], "counts": None}
+    results = {name: result_of(case.args[name], path) for name, path in outputs.items()
+               if report["counts"] and os.path.exists(path)}
+    return Outcome(process.returncode, report["diagnostics"], report["counts"], results)
+
+
+def first_difference(case: Case, outcome: Outcome):
+    """None, or where a result is not what the float64 reference gives."""
+    inputs = {name: (value.values if isinstance(value, Array) else value) for name, value in case.args.items()}
+    for name, expected in case.reference(inputs).items():
+        wrong = compare(case, name, case.args[name], outcome.results[name], expected)
+        if wrong:
+            return wrong
+    return None
