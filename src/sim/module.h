@@ -54,6 +54,18 @@ typedef enum Field {
     FIELD_ASYNC,
     FIELD_FRACTIONAL,
     FIELD_LEVEL,
+    FIELD_BULK,
+    FIELD_REDUCE,
+    FIELD_TENSOR,
+    FIELD_DIM,
+    FIELD_MODE,
+    FIELD_COMPLETION,
+    FIELD_MULTICAST,
+    FIELD_READ,
+    FIELD_EXPECT,
+    FIELD_PARITY,
+    FIELD_PROXY,
+    FIELD_PROXY_KIND,
     FIELDS
 } Field;
 
@@ -133,6 +145,7 @@ typedef enum OperandKind {
     OPERAND_REG,     /* `reg`; bits: of the register */
     OPERAND_VECTOR,  /* `regs[count]` */
     OPERAND_ADDRESS, /* value of `reg` + offset */
+    OPERAND_TENSOR,  /* the address of a tensor map, and `regs[count]` coordinates */
     OPERAND_LABEL,   /* pc */
     OPERAND_NUMBER,  /* an immediate the instruction needs while decoding: `offset` */
 } OperandKind;
@@ -189,7 +202,7 @@ struct Insn {
     bool reads_clock; /* some operand is a special register that changes */
     bool is_branch;   /* bra: has target, and reconverges if predicated */
     uint8_t type[MAX_TYPES];
-    uint8_t field[FIELDS]; /* a Word each */
+    uint16_t field[FIELDS]; /* a Word each */
     uint8_t operand_count;
     Operand operand[MAX_OPERANDS];
     uint32_t target, reconverge;

@@ -238,9 +238,8 @@ static bool parse_sized(Parser *parser, Insn *insn, bool write, unsigned bits, O
     return true;
 }
 
-bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand) {
-    if (!ptx_expect(parser, '['))
-        return false;
+/* Behind the bracket: a register or a name, and offsets; or a number. */
+static bool parse_place(Parser *parser, Insn *insn, Operand *operand) {
     PtxToken token = parser->token;
     operand->kind = OPERAND_ADDRESS;
     if (token.kind == PTX_INT) {
@@ -250,7 +249,7 @@ bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand) {
         ptx_next(parser);
         operand->reg = ptx_constant(parser, value);
         operand->bits = 64;
-        return ptx_expect(parser, ']');
+        return true;
     }
     if (token.kind != PTX_NAME)
         return ptx_wanted(parser, "an address");
@@ -280,6 +279,29 @@ bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand) {
             return false;
         operand->offset += minus ? -offset : offset;
     }
+    return true;
+}
+
+bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand) {
+    return ptx_expect(parser, '[') && parse_place(parser, insn, operand) && ptx_expect(parser, ']');
+}
+
+/* [map, {x, y, ...}]: as many coordinates as the instruction has dimensions. */
+static bool parse_tensor(Parser *parser, Insn *insn, Operand *operand) {
+    Operand coordinates = {0};
+    unsigned wanted = (unsigned)(insn->field[FIELD_DIM] - WORD_dim1) + 1;
+    if (!ptx_expect(parser, '[') || !parse_place(parser, insn, operand) ||
+        !ptx_expect(parser, ','))
+        return false;
+    PtxToken open = parser->token;
+    if (!parse_vector(parser, insn, false, 32, 0, false, &coordinates))
+        return false;
+    if (coordinates.count != wanted)
+        return ptx_error(parser, open.lo, parser->last_hi, ptx_coordinate_count, coordinates.count,
+                         wanted);
+    operand->kind = OPERAND_TENSOR;
+    operand->regs = coordinates.regs;
+    operand->count = coordinates.count;
     return ptx_expect(parser, ']');
 }
 
@@ -333,6 +355,8 @@ static bool parse_operand(Parser *parser, Insn *insn, Str spec, Operand *operand
     operand->second = NO_REG;
     if (spec.len == 1 && kind == 'm')
         return ptx_parse_address(parser, insn, operand);
+    if (spec.len == 1 && kind == 't')
+        return parse_tensor(parser, insn, operand);
     if (spec.len == 1 && (kind == 'L' || kind == 'T'))
         return parse_label_use(parser, operand, kind == 'T');
     if (spec.len == 1 && kind == 'c')

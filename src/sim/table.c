@@ -2,7 +2,8 @@
  * instruction.
  *
  * Modifiers are matched as a set, because ptxas accepts them in any order (atom.global.gpu.acq_rel
- * and atom.acq_rel.gpu.global); types are matched in their order. */
+ * and atom.acq_rel.gpu.global) but where their order tells source from destination; types are matched
+ * in their order. */
 #include "sim/module.h"
 
 const TypeInfo type_info[TYPE_COUNT] = {
@@ -85,7 +86,7 @@ enum { MAX_GROUPS = 32 };
 typedef struct Match {
     const Row *row;
     Str groups[MAX_GROUPS];
-    bool required[MAX_GROUPS], used[MAX_GROUPS];
+    bool required[MAX_GROUPS], used[MAX_GROUPS], follows[MAX_GROUPS];
     unsigned group_count, type_count, types_used;
     Str types[MAX_TYPES];
 } Match;
@@ -94,9 +95,11 @@ static void match_begin(Match *match, const Row *row) {
     *match = (Match){.row = row};
     for (const char *at = row->modifiers; *at;) {
         Str group = next_part(&at, ' ');
-        bool required = group.ptr[0] == '!';
+        bool required = group.ptr[0] == '!', follows = group.ptr[required] == '>';
+        unsigned marks = (unsigned)required + follows;
         match->required[match->group_count] = required;
-        match->groups[match->group_count++] = (Str){group.ptr + required, group.len - required};
+        match->follows[match->group_count] = follows;
+        match->groups[match->group_count++] = (Str){group.ptr + marks, group.len - marks};
     }
     for (const char *at = row->types; *at;)
         match->types[match->type_count++] = next_part(&at, ' ');
@@ -110,11 +113,12 @@ static bool match_word(Match *match, Str word, Insn *insn) {
         return true;
     }
     for (unsigned i = 0; i < match->group_count; i++) {
-        if (match->used[i] || !part_of(match->groups[i], word))
+        if (match->used[i] || !part_of(match->groups[i], word) ||
+            (match->follows[i] && !match->used[i - 1]))
             continue;
         Word found = word_find(word);
         match->used[i] = true;
-        insn->field[word_field[found]] = (uint8_t)found;
+        insn->field[word_field[found]] = (uint16_t)found;
         return true;
     }
     return false;
