@@ -49,10 +49,10 @@ static void complete(Cta *cta, uint32_t id) {
             warp->current = current;
             split->wait = WAIT_NONE;
             split->pc++;
-            clock_join(cta->cluster, warp->clock, barrier->clock);
+            clock_acquire(warp, split->wait_mask, &barrier->clock);
         }
     }
-    memset(barrier->clock, 0, cta->cluster->warp_count * sizeof *barrier->clock);
+    clock_reset(cta->cluster, &barrier->clock);
     *barrier = (Barrier){.clock = barrier->clock};
 }
 
@@ -136,8 +136,9 @@ ExecResult exec_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
     barrier->arrived += mask == warp->alive ? LANES : (uint32_t)__builtin_popcount(mask);
     count_predicates(warp, insn, mask, barrier);
     /* What this warp did so far is before what the others do after the barrier. */
-    clock_join(cta->cluster, barrier->clock, warp->clock);
-    warp->clock[warp->clock_index]++;
+    if (arrival_of(insn) != ARRIVE_ONLY)
+        clock_meet(warp, mask);
+    clock_release(warp, mask, &barrier->clock);
     cta->machine->counts->barrier_waits += arrival_of(insn) != ARRIVE_ONLY;
     if (arrival_of(insn) == ARRIVE_ONLY) {
         if (is_complete(cta, barrier))
@@ -166,7 +167,7 @@ ExecResult exec_warp_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
     }
     if (!split_gather(warp, insn, mask, member, &together))
         return EXEC_WAIT;
-    warp->clock[warp->clock_index]++;
+    clock_meet(warp, together);
     return EXEC_NEXT;
 }
 

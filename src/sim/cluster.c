@@ -19,8 +19,3 @@ Cta *cluster_owner(Cta *cta, uint64_t address, uint64_t *own) {
 uint64_t cluster_address(const Cta *cta, uint64_t own) {
     return (uint64_t)(cta->rank + 1) << SIM_RANK_SHIFT | own;
 }
-
-void clock_join(const Cluster *cluster, uint32_t *to, const uint32_t *from) {
-    for (uint32_t i = 0; i < cluster->warp_count; i++)
-        to[i] = to[i] > from[i] ? to[i] : from[i];
-}

@@ -200,7 +200,7 @@ static void start_warp(Cta *cta, uint32_t index) {
     uint8_t *local = warp->local, *local_def = warp->local_def;
     uint64_t local_bytes = warp->local_bytes;
     memset(warp->splits, 0, sizeof warp->splits);
-    memset(warp->clock, 0, cta->cluster->warp_count * sizeof *warp->clock);
+    clock_reset(cta->cluster, &warp->clock);
     memset(warp->groups, 0, sizeof warp->groups);
     if (local_bytes)
         memset(local_def, 0, local_bytes * LANES);
@@ -215,7 +215,8 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->executed = warp->last_meeting = 0;
     warp->polled = warp->released = false;
     warp->copies = NULL;
-    warp->clock[warp->clock_index] = 1;
+    warp->epoch = 1;
+    warp->extra_lanes = 0;
     warp->local = local;
     fill_specials(warp);
     Frame *frame = frame_open(warp, cta->machine->kernel, NULL, NULL);
@@ -237,10 +238,12 @@ static void new_program(Cluster *cluster, uint32_t rank) {
     cta->thread_count = machine->block[0] * machine->block[1] * machine->block[2];
     cta->warp_count = cluster->warp_count / cluster->size;
     cta->warps = cluster->warps + (size_t)rank * cta->warp_count;
-    for (uint32_t w = 0; w < cta->warp_count; w++)
-        cta->warps[w].clock = ARENA_ARRAY(machine->arena, uint32_t, cluster->warp_count);
+    for (uint32_t w = 0; w < cta->warp_count; w++) {
+        cta->warps[w].clock = clock_create(machine, cluster);
+        cta->warps[w].extra = clock_create(machine, cluster);
+    }
     for (unsigned i = 0; i < BARRIERS; i++)
-        cta->barriers[i].clock = ARENA_ARRAY(machine->arena, uint32_t, cluster->warp_count);
+        cta->barriers[i].clock = clock_create(machine, cluster);
     cta->shared_end = machine->module->dynamic_shared + machine->shared_bytes;
     cta->shared = arena_alloc(machine->arena, cta->shared_end);
     cta->shared_def = arena_alloc(machine->arena, cta->shared_end);
@@ -256,6 +259,8 @@ static Cluster *new_slot(Machine *machine) {
     cluster->warp_count = cluster->size * ((threads + LANES - 1) / LANES);
     cluster->warps = ARENA_ARRAY(machine->arena, Warp, cluster->warp_count);
     cluster->ctas = ARENA_ARRAY(machine->arena, Cta, cluster->size);
+    cluster->max_actors = clock_max_actors(machine, cluster);
+    cluster->scratch = clock_create(machine, cluster);
     for (uint32_t rank = 0; rank < cluster->size; rank++)
         new_program(cluster, rank);
     return cluster;
@@ -271,8 +276,8 @@ static void start_program(Cta *cta) {
     cta->number = (cta->id[2] * grid[1] + cta->id[1]) * grid[0] + cta->id[0];
     cta->acquired = 0;
     for (unsigned i = 0; i < BARRIERS; i++) {
-        uint32_t *clock = cta->barriers[i].clock;
-        memset(clock, 0, cta->cluster->warp_count * sizeof *clock);
+        Clock clock = cta->barriers[i].clock;
+        clock_reset(cta->cluster, &clock);
         cta->barriers[i] = (Barrier){.clock = clock};
     }
     /* What a GPU leaves there is anything; a pattern shows in results. */
@@ -294,8 +299,12 @@ static void start_cluster(Cluster *cluster, uint64_t number) {
     cluster->id[2] = (uint32_t)(number / x / y);
     cluster->done = false;
     cluster->next_warp = 0;
+    /* Clocks are cleared for all actors there could be, and begin with the warps. */
+    cluster->actor_count = cluster->max_actors;
+    clock_reset(cluster, &cluster->scratch);
     for (uint32_t rank = 0; rank < cluster->size; rank++)
         start_program(&cluster->ctas[rank]);
+    cluster->actor_count = cluster->warp_count;
 }
 
 static void run_programs(Machine *machine) {

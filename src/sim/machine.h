@@ -37,6 +37,17 @@ typedef struct Frame {
     uint64_t local_base; /* of its local variables, in each thread's local memory */
 } Frame;
 
+/* What is known of an actor's accesses: all up to epoch `all`, and up to epoch `some` those of
+ * `lanes`. */
+typedef struct ClockEntry {
+    uint32_t all, some, lanes;
+} ClockEntry;
+
+/* A vector clock, by actor: see clock.c. */
+typedef struct Clock {
+    ClockEntry *seen, *fenced;
+} Clock;
+
 typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_LANES } WaitKind;
 
 /* Threads of a warp that share a program counter. */
@@ -68,7 +79,7 @@ struct Warp {
     Cta *cta;
     Machine *machine;
     uint32_t index;       /* in its program */
-    uint32_t clock_index; /* in its cluster: its component of vector clocks */
+    uint32_t clock_index; /* in its cluster: the warp as an actor of vector clocks */
     uint32_t threads;     /* lanes that exist */
     uint32_t alive;       /* lanes that have not exited */
     Split splits[MAX_SPLITS];
@@ -77,7 +88,10 @@ struct Warp {
     Reg special[SPECIAL_COUNT];
     uint8_t *local, *local_def; /* lane by lane */
     uint64_t local_bytes;       /* of a lane */
-    uint32_t *clock; /* vector clock: epochs of the cluster's warps that are before now */
+    uint32_t epoch;             /* of its accesses now; the first is 1 */
+    Clock clock;                /* what all lanes know */
+    Clock extra;                /* what `extra_lanes` know besides */
+    uint32_t extra_lanes;
     uint64_t executed;
     uint64_t last_meeting;  /* `executed` when threads last met */
     bool polled;            /* an atomic or strong load since then */
@@ -91,7 +105,7 @@ typedef struct Barrier {
     bool whole;        /* expects all threads of the program */
     uint32_t arrived;
     uint32_t warps; /* that arrived */
-    uint32_t *clock;
+    Clock clock;
     uint32_t count; /* of predicates that hold, for bar.red */
     uint32_t arrived_threads;
     const Insn *insn;
@@ -101,7 +115,7 @@ typedef struct Barrier {
 typedef struct SharedCell {
     uint32_t epoch; /* of the warp; 0: never */
     uint32_t pc;
-    uint16_t warp; /* its clock_index */
+    uint16_t actor; /* the clock_index of its warp */
     uint8_t lane;
     bool several : 1;  /* lanes of that epoch */
     unsigned kind : 7; /* CellKind */
@@ -135,10 +149,12 @@ struct Cta {
 struct Cluster {
     Machine *machine;
     uint32_t id[3];
-    uint32_t size;       /* programs */
-    Cta *ctas;           /* by rank */
-    Warp *warps;         /* of all programs, by clock_index */
-    uint32_t warp_count; /* the length of vector clocks */
+    uint32_t size; /* programs */
+    Cta *ctas;     /* by rank */
+    Warp *warps;   /* of all programs, by clock_index */
+    uint32_t warp_count;
+    uint32_t actor_count, max_actors; /* of vector clocks: warps, and mbarriers so far */
+    Clock scratch;
     unsigned next_warp;
     bool done;
 };
@@ -267,8 +283,25 @@ Cta *cluster_peer(const Cta *cta, uint32_t rank);
 Cta *cluster_owner(Cta *cta, uint64_t address, uint64_t *own);
 /* The address in shared::cluster of an address of the program's own shared memory. */
 uint64_t cluster_address(const Cta *cta, uint64_t own);
-/* Joins vector clocks of a cluster: `to` knows what `from` knows. */
-void clock_join(const Cluster *cluster, uint32_t *to, const uint32_t *from);
+/* Vector clocks (clock.c). */
+/* A clock that knows nothing, of as many actors as the cluster can have. */
+Clock clock_create(Machine *machine, const Cluster *cluster);
+uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster);
+void clock_reset(const Cluster *cluster, Clock *clock);
+/* `to` knows what `from` knows. */
+void clock_join(const Cluster *cluster, Clock *to, const Clock *from);
+/* The lanes of `mask` arrive: `to` knows what they did and know. Their later accesses are of a new
+ * epoch. */
+void clock_release(Warp *warp, uint32_t mask, Clock *to);
+/* The lanes of `mask` go on behind what `from` knows. */
+void clock_acquire(Warp *warp, uint32_t mask, const Clock *from);
+/* The lanes of `mask` meet: each knows what the others did. */
+void clock_meet(Warp *warp, uint32_t mask);
+/* fence.proxy.async: what the lanes know may be touched by the asynchronous proxy. */
+void clock_proxy_fence(Warp *warp, uint32_t mask);
+/* Whether the access is before what the lane does now; and whether such a fence lies between. */
+bool clock_has_seen(const Warp *warp, uint32_t lane, const SharedCell *cell);
+bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);
 
 /* Races (races.c). */
 /* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.

@@ -288,6 +288,7 @@ struct SimModule {
     uint64_t static_shared;          /* bytes of all static shared variables */
     uint64_t dynamic_shared;         /* the address where dynamic shared memory begins */
     uint64_t image_bytes;            /* of .global and .const variables */
+    bool has_mbarriers;              /* some instruction is of mbarriers */
 };
 
 /* Address windows of the generic address space. */

@@ -290,8 +290,7 @@ bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand) {
 static bool parse_tensor(Parser *parser, Insn *insn, Operand *operand) {
     Operand coordinates = {0};
     unsigned wanted = (unsigned)(insn->field[FIELD_DIM] - WORD_dim1) + 1;
-    if (!ptx_expect(parser, '[') || !parse_place(parser, insn, operand) ||
-        !ptx_expect(parser, ','))
+    if (!ptx_expect(parser, '[') || !parse_place(parser, insn, operand) || !ptx_expect(parser, ','))
         return false;
     PtxToken open = parser->token;
     if (!parse_vector(parser, insn, false, 32, 0, false, &coordinates))
@@ -505,6 +504,7 @@ bool ptx_parse_insn(Parser *parser) {
         insn.table = insn.operand[1].regs;
         insn.table_count = insn.operand[1].count;
     }
+    parser->module->has_mbarriers |= !strcmp(insn.row->name, "mbarrier");
     vec_push(parser->arena, &parser->module->insns, insn);
     return true;
 }

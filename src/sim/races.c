@@ -6,7 +6,7 @@
 #include "sim/machine.h"
 
 static const char *thread_name(Warp *warp, const SharedCell *cell) {
-    const Warp *other = &warp->cta->cluster->warps[cell->warp];
+    const Warp *other = &warp->cta->cluster->warps[cell->actor];
     const uint32_t *id = other->cta->id;
     Arena *arena = &warp->machine->ctx->arena;
     if (other->cta == warp->cta)
@@ -17,9 +17,14 @@ static const char *thread_name(Warp *warp, const SharedCell *cell) {
 
 /* Whether an access of the cell comes before what `lane` of the warp does now. */
 static bool is_ordered(const Warp *warp, uint32_t lane, const SharedCell *cell) {
-    if (cell->warp != warp->clock_index)
-        return cell->epoch <= warp->clock[cell->warp];
-    return cell->epoch < warp->clock[warp->clock_index] || (cell->lane == lane && !cell->several);
+    return (cell->actor == warp->clock_index && cell->lane == lane && !cell->several) ||
+           clock_has_seen(warp, lane, cell);
+}
+
+/* Whether the cell holds an access of another lane of the warp that not all its lanes know of. */
+static bool is_of_others(const Warp *warp, uint32_t lane, const SharedCell *cell) {
+    return cell->actor == warp->clock_index && (cell->lane != lane || cell->several) &&
+           cell->epoch > warp->clock.seen[warp->clock_index].all;
 }
 
 static SharedCell *reads_of(Warp *warp, Cta *owner) {
@@ -71,12 +76,10 @@ static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta
 
 static void note_access(SharedCell *cell, Warp *warp, const Insn *insn, uint32_t lane,
                         CellKind kind) {
-    uint32_t epoch = warp->clock[warp->clock_index];
-    bool several = cell->epoch == epoch && cell->warp == warp->clock_index &&
-                   (cell->lane != lane || cell->several);
-    *cell = (SharedCell){.epoch = epoch,
+    bool several = is_of_others(warp, lane, cell);
+    *cell = (SharedCell){.epoch = warp->epoch,
                          .pc = insn_pc(warp, insn),
-                         .warp = (uint16_t)warp->clock_index,
+                         .actor = (uint16_t)warp->clock_index,
                          .lane = (uint8_t)lane,
                          .several = several && kind != CELL_PLAIN,
                          .kind = (unsigned)kind & 0x7f};
@@ -89,8 +92,7 @@ void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64
             against_write(warp, insn, lane, owner, at, kind, value ? value + (at - address) : NULL);
         if (kind == ACCESS_READ) {
             SharedCell *cell = &reads_of(warp, owner)[at];
-            bool several = cell->epoch == warp->clock[warp->clock_index] &&
-                           (cell->lane != lane || cell->several);
+            bool several = is_of_others(warp, lane, cell);
             note_access(cell, warp, insn, lane, CELL_PLAIN);
             cell->several = several;
         } else {

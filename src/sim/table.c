@@ -2,8 +2,8 @@
  * instruction.
  *
  * Modifiers are matched as a set, because ptxas accepts them in any order (atom.global.gpu.acq_rel
- * and atom.acq_rel.gpu.global) but where their order tells source from destination; types are matched
- * in their order. */
+ * and atom.acq_rel.gpu.global) but where their order tells source from destination; types are
+ * matched in their order. */
 #include "sim/module.h"
 
 const TypeInfo type_info[TYPE_COUNT] = {

@@ -1,0 +1,112 @@
+/* Vector clocks: what a warp, a barrier or a copy knows of what others have done.
+ *
+ * An actor is a warp of the cluster, or an mbarrier of one of its programs, whose epochs are its
+ * phases. An entry says how far an actor is known: all accesses up to epoch `all`, and those of the
+ * lanes `lanes` up to epoch `some`, since threads that arrive somewhere speak for themselves only.
+ * What is known is kept twice: `seen`, and `fenced`, what has come before a fence.proxy.async on
+ * the way here and so may be touched by the asynchronous proxy. A warp has one clock for what all
+ * its lanes know and another for what some of them know besides. Where sets of lanes would have to
+ * be kept apart they are united: a race may be missed, none is made up. */
+#include "sim/machine.h"
+
+enum { MAX_TRACKED_MBARRIERS = 64 }; /* of a program */
+
+Clock clock_create(Machine *machine, const Cluster *cluster) {
+    ClockEntry *entries = ARENA_ARRAY(machine->arena, ClockEntry, 2 * (size_t)cluster->max_actors);
+    return (Clock){entries, entries + cluster->max_actors};
+}
+
+uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster) {
+    return cluster->warp_count +
+           (machine->module->has_mbarriers ? MAX_TRACKED_MBARRIERS * cluster->size : 0);
+}
+
+void clock_reset(const Cluster *cluster, Clock *clock) {
+    memset(clock->seen, 0, cluster->actor_count * sizeof *clock->seen);
+    memset(clock->fenced, 0, cluster->actor_count * sizeof *clock->fenced);
+}
+
+static void join_entry(ClockEntry *to, const ClockEntry *from) {
+    if (from->all > to->all)
+        to->all = from->all;
+    if (from->some > to->some)
+        to->some = from->some;
+    to->lanes |= from->lanes;
+    if (to->lanes == ALL_LANES && to->some > to->all)
+        to->all = to->some;
+    if (to->some <= to->all)
+        to->some = to->lanes = 0;
+}
+
+static void join(const Cluster *cluster, ClockEntry *to, const ClockEntry *from) {
+    for (uint32_t i = 0; i < cluster->actor_count; i++)
+        join_entry(&to[i], &from[i]);
+}
+
+void clock_join(const Cluster *cluster, Clock *to, const Clock *from) {
+    join(cluster, to->seen, from->seen);
+    join(cluster, to->fenced, from->fenced);
+}
+
+/* What the lanes know and did, without ending the epoch. */
+static void tell(const Warp *warp, uint32_t mask, Clock *to) {
+    const Cluster *cluster = warp->cta->cluster;
+    bool whole = mask == warp->alive;
+    clock_join(cluster, to, &warp->clock);
+    if (warp->extra_lanes & mask)
+        clock_join(cluster, to, &warp->extra);
+    ClockEntry own = {
+        .all = whole ? warp->epoch : 0, .some = whole ? 0 : warp->epoch, .lanes = whole ? 0 : mask};
+    join_entry(&to->seen[warp->clock_index], &own);
+}
+
+void clock_release(Warp *warp, uint32_t mask, Clock *to) {
+    tell(warp, mask, to);
+    warp->epoch++;
+}
+
+void clock_acquire(Warp *warp, uint32_t mask, const Clock *from) {
+    const Cluster *cluster = warp->cta->cluster;
+    if (mask == warp->alive) {
+        clock_join(cluster, &warp->clock, from);
+        return;
+    }
+    if (!warp->extra_lanes)
+        clock_reset(cluster, &warp->extra);
+    warp->extra_lanes |= mask;
+    clock_join(cluster, &warp->extra, from);
+}
+
+void clock_meet(Warp *warp, uint32_t mask) {
+    Clock *all = &warp->cta->cluster->scratch;
+    clock_reset(warp->cta->cluster, all);
+    clock_release(warp, mask, all);
+    if (mask == warp->alive)
+        warp->extra_lanes = 0;
+    clock_acquire(warp, mask, all);
+}
+
+void clock_proxy_fence(Warp *warp, uint32_t mask) {
+    const Cluster *cluster = warp->cta->cluster;
+    Clock *known = &warp->cta->cluster->scratch;
+    clock_reset(cluster, known);
+    clock_release(warp, mask, known);
+    join(cluster, known->fenced, known->seen);
+    memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
+    clock_acquire(warp, mask, known);
+}
+
+static bool entry_knows(const ClockEntry *entry, const SharedCell *cell) {
+    return cell->epoch <= entry->all ||
+           (cell->epoch <= entry->some && !cell->several && entry->lanes >> cell->lane & 1);
+}
+
+bool clock_has_seen(const Warp *warp, uint32_t lane, const SharedCell *cell) {
+    return entry_knows(&warp->clock.seen[cell->actor], cell) ||
+           (warp->extra_lanes >> lane & 1 && entry_knows(&warp->extra.seen[cell->actor], cell));
+}
+
+bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell) {
+    return entry_knows(&warp->clock.fenced[cell->actor], cell) ||
+           (warp->extra_lanes >> lane & 1 && entry_knows(&warp->extra.fenced[cell->actor], cell));
+}
