@@ -173,7 +173,9 @@ ExecResult exec_warp_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
 
 /* Within a program barriers order accesses; a fence orders them towards other programs. */
 ExecResult exec_fence(Warp *warp, const Insn *insn, uint32_t mask) {
-    if (insn_has(insn, WORD_cta))
+    if (!insn_has(insn, WORD_acquire))
+        clock_fence(warp, mask);
+    if (insn_has(insn, WORD_cta) || insn_has(insn, WORD_cluster))
         return EXEC_NEXT;
     race_release(warp, insn);
     race_acquire(warp, insn);
@@ -191,6 +193,8 @@ static void describe_wait(Warp *warp, const Split *split) {
         diag_note(&machine->ctx->diags, finding_span(machine, insn),
                   "warp %u waits at barrier %u, where %u of %u threads have arrived", warp->index,
                   split->barrier, barrier->arrived, expected);
+    else if (split->wait == WAIT_CLUSTER)
+        cluster_describe_wait(warp, insn);
     else
         diag_note(&machine->ctx->diags, finding_span(machine, insn),
                   "threads 0x%08x of warp %u wait for threads 0x%08x", split->wait_mask,
@@ -204,7 +208,8 @@ void cluster_deadlock(Cluster *cluster) {
         Warp *warp = &cluster->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS; i++) {
             Split *split = &warp->splits[i];
-            if (!split->used || (split->wait != WAIT_BARRIER && split->wait != WAIT_LANES))
+            if (!split->used || (split->wait != WAIT_BARRIER && split->wait != WAIT_LANES &&
+                                 split->wait != WAIT_CLUSTER))
                 continue;
             const Insn *insn = &machine->module->insns.data[split->pc];
             if (!reported)

@@ -65,6 +65,15 @@ void clock_release(Warp *warp, uint32_t mask, Clock *to) {
     warp->epoch++;
 }
 
+void clock_fence(Warp *warp, uint32_t mask) {
+    if (!warp->fence_clock.seen)
+        warp->fence_clock = clock_create(warp->machine, warp->cta->cluster);
+    if (!(warp->fence_lanes & ~mask))
+        clock_reset(warp->cta->cluster, &warp->fence_clock);
+    warp->fence_lanes |= mask;
+    clock_release(warp, mask, &warp->fence_clock);
+}
+
 void clock_acquire(Warp *warp, uint32_t mask, const Clock *from) {
     const Cluster *cluster = warp->cta->cluster;
     if (mask == warp->alive) {

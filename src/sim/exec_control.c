@@ -293,8 +293,8 @@ ExecResult exec_call(Warp *warp, const Insn *insn, uint32_t mask) {
 
 ExecResult exec_exit(Warp *warp, const Insn *insn, uint32_t mask) {
     Split *split = warp->current;
-    split->pc++;
     warp_exit(warp, split, mask);
+    split->pc++;
     return EXEC_JUMPED;
 }
 

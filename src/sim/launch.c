@@ -217,6 +217,10 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->copies = NULL;
     warp->epoch = 1;
     warp->extra_lanes = 0;
+    warp->fence_lanes = 0;
+    if (warp->fence_clock.seen)
+        clock_reset(cta->cluster, &warp->fence_clock);
+    warp->cluster_arrived = warp->cluster_passed = 0;
     warp->local = local;
     fill_specials(warp);
     Frame *frame = frame_open(warp, cta->machine->kernel, NULL, NULL);
@@ -249,6 +253,10 @@ static void new_program(Cluster *cluster, uint32_t rank) {
     cta->shared_def = arena_alloc(machine->arena, cta->shared_end);
     cta->writes = ARENA_ARRAY(machine->arena, SharedCell, cta->shared_end);
     cta->reads = ARENA_ARRAY(machine->arena, SharedCell *, cluster->warp_count);
+    if (cluster->size == 1)
+        return;
+    cta->remote = ARENA_ARRAY(machine->arena, RemoteAccess, cluster->warp_count);
+    cta->exit_clock = clock_create(machine, cluster);
 }
 
 static Cluster *new_slot(Machine *machine) {
@@ -261,6 +269,8 @@ static Cluster *new_slot(Machine *machine) {
     cluster->ctas = ARENA_ARRAY(machine->arena, Cta, cluster->size);
     cluster->max_actors = clock_max_actors(machine, cluster);
     cluster->scratch = clock_create(machine, cluster);
+    cluster->arrived_clock = clock_create(machine, cluster);
+    cluster->passed_clock = clock_create(machine, cluster);
     for (uint32_t rank = 0; rank < cluster->size; rank++)
         new_program(cluster, rank);
     return cluster;
@@ -275,6 +285,11 @@ static void start_program(Cta *cta) {
         cta->id[i] = cta->cluster->id[i] * shape[i] + within[i];
     cta->number = (cta->id[2] * grid[1] + cta->id[1]) * grid[0] + cta->id[0];
     cta->acquired = 0;
+    cta->exited = false;
+    if (cta->remote) {
+        memset(cta->remote, 0, cta->cluster->warp_count * sizeof *cta->remote);
+        clock_reset(cta->cluster, &cta->exit_clock);
+    }
     for (unsigned i = 0; i < BARRIERS; i++) {
         Clock clock = cta->barriers[i].clock;
         clock_reset(cta->cluster, &clock);
@@ -302,6 +317,9 @@ static void start_cluster(Cluster *cluster, uint64_t number) {
     /* Clocks are cleared for all actors there could be, and begin with the warps. */
     cluster->actor_count = cluster->max_actors;
     clock_reset(cluster, &cluster->scratch);
+    clock_reset(cluster, &cluster->arrived_clock);
+    clock_reset(cluster, &cluster->passed_clock);
+    cluster->barrier_used = false;
     for (uint32_t rank = 0; rank < cluster->size; rank++)
         start_program(&cluster->ctas[rank]);
     cluster->actor_count = cluster->warp_count;

@@ -48,7 +48,13 @@ typedef struct Clock {
     ClockEntry *seen, *fenced;
 } Clock;
 
-typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_LANES } WaitKind;
+typedef enum WaitKind {
+    WAIT_NONE,
+    WAIT_CHILDREN,
+    WAIT_BARRIER,
+    WAIT_CLUSTER, /* at the barrier of the cluster */
+    WAIT_LANES,
+} WaitKind;
 
 /* Threads of a warp that share a program counter. */
 typedef struct Split {
@@ -58,7 +64,7 @@ typedef struct Split {
     struct Split *parent;
     unsigned children;
     WaitKind wait;
-    uint32_t wait_mask;   /* WAIT_LANES: who is here; WAIT_BARRIER: who arrived */
+    uint32_t wait_mask;   /* WAIT_LANES: who is here; WAIT_BARRIER, WAIT_CLUSTER: who waits */
     uint32_t wait_member; /* WAIT_LANES: who must come */
     uint32_t barrier;
     bool used;
@@ -92,6 +98,10 @@ struct Warp {
     Clock clock;                /* what all lanes know */
     Clock extra;                /* what `extra_lanes` know besides */
     uint32_t extra_lanes;
+    Clock fence_clock; /* what `fence_lanes` knew at their last fence that releases */
+    uint32_t fence_lanes;
+    uint32_t cluster_arrived; /* lanes that arrived at the barrier of the cluster */
+    uint32_t cluster_passed;  /* lanes for which it is complete and that have not waited yet */
     uint64_t executed;
     uint64_t last_meeting;  /* `executed` when threads last met */
     bool polled;            /* an atomic or strong load since then */
@@ -127,6 +137,14 @@ typedef enum CellKind {
     CELL_COPYING, /* an asynchronous copy that no wait has covered yet */
 } CellKind;
 
+/* The last access of a warp to the shared memory of another program. */
+typedef struct RemoteAccess {
+    uint32_t epoch; /* 0: none */
+    uint32_t pc;
+    uint32_t lane;
+    bool several; /* lanes */
+} RemoteAccess;
+
 /* A program. */
 struct Cta {
     Machine *machine;
@@ -138,10 +156,13 @@ struct Cta {
     Warp *warps;
     Barrier barriers[BARRIERS];
     uint8_t *shared, *shared_def;
-    uint64_t shared_end; /* the address behind its last byte */
-    SharedCell *writes;  /* by byte */
-    SharedCell **reads;  /* by clock_index, then byte; NULL until the warp reads */
-    uint64_t acquired;   /* the machine's time of the last acquire */
+    uint64_t shared_end;  /* the address behind its last byte */
+    SharedCell *writes;   /* by byte */
+    SharedCell **reads;   /* by clock_index, then byte; NULL until the warp reads */
+    RemoteAccess *remote; /* to its shared memory, by clock_index; NULL in a cluster of one */
+    Clock exit_clock;     /* what its threads knew when they exited */
+    bool exited;          /* all its threads */
+    uint64_t acquired;    /* the machine's time of the last acquire */
 };
 
 /* Programs that run at the same time and reach each other's shared memory; a launch without
@@ -155,6 +176,8 @@ struct Cluster {
     uint32_t warp_count;
     uint32_t actor_count, max_actors; /* of vector clocks: warps, and mbarriers so far */
     Clock scratch;
+    Clock arrived_clock, passed_clock; /* of its barrier: of this phase and the last one */
+    bool barrier_used;                 /* somebody arrived in this phase */
     unsigned next_warp;
     bool done;
 };
@@ -283,6 +306,15 @@ Cta *cluster_peer(const Cta *cta, uint32_t rank);
 Cta *cluster_owner(Cta *cta, uint64_t address, uint64_t *own);
 /* The address in shared::cluster of an address of the program's own shared memory. */
 uint64_t cluster_address(const Cta *cta, uint64_t own);
+/* An access to the shared memory of another program of the cluster: it must have begun, and must
+ * not end before. */
+void cluster_note_access(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner);
+/* Notes what a warp that waits at the barrier of the cluster waits for. */
+void cluster_describe_wait(Warp *warp, const Insn *insn);
+/* Threads have exited. */
+void cluster_recheck(Cluster *cluster);
+void cluster_exit(Warp *warp);
+
 /* Vector clocks (clock.c). */
 /* A clock that knows nothing, of as many actors as the cluster can have. */
 Clock clock_create(Machine *machine, const Cluster *cluster);
@@ -302,6 +334,9 @@ void clock_proxy_fence(Warp *warp, uint32_t mask);
 /* Whether the access is before what the lane does now; and whether such a fence lies between. */
 bool clock_has_seen(const Warp *warp, uint32_t lane, const SharedCell *cell);
 bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);
+/* A fence of the lanes of `mask` that releases: what came before is ordered before relaxed arrivals
+ * behind it. */
+void clock_fence(Warp *warp, uint32_t mask);
 
 /* Races (races.c). */
 /* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.

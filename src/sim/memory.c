@@ -124,6 +124,8 @@ bool memory_find_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner,
                module->static_shared, (int)SIM_SHARED_START, machine->shared_bytes, dynamic);
         return false;
     }
+    if (owner != warp->cta)
+        cluster_note_access(warp, insn, lane, owner);
     *target = (Target){.space = SPACE_shared,
                        .data = owner->shared + address,
                        .defined = owner->shared_def + address,

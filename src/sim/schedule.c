@@ -43,6 +43,8 @@ void warp_exit(Warp *warp, Split *split, uint32_t mask) {
         split_end(warp, split);
     if (!warp->alive)
         barrier_recheck(warp->cta);
+    if (warp->cta->cluster->size > 1)
+        cluster_exit(warp);
 }
 
 static void add_child(Warp *warp, Split *parent, uint32_t mask, uint32_t pc, uint32_t reconverge) {

@@ -1,6 +1,8 @@
 /* Running small PTX texts on arrays. */
 #include "sim_test.h"
 
+#include <string.h>
+
 SimTest sim_test_begin(void) {
     SimTest test = {.ctx = ctx_create()};
     assert_non_null(test.ctx);
@@ -35,8 +37,45 @@ bool sim_test_run(SimTest *test, SimLaunch launch, const SimArrayArg *arrays, ui
     for (int i = 0; i < 3; i++) {
         launch.grid[i] = launch.grid[i] ? launch.grid[i] : 1;
         launch.block[i] = launch.block[i] ? launch.block[i] : i ? 1 : 32;
+        launch.cluster[i] = launch.cluster[i] ? launch.cluster[i] : launch.cluster[0] ? 1 : 0;
     }
     return sim_launch(test->module, memory, &launch, &test->counts);
+}
+
+static bool run_version(SimTest *test, const SimFault *fault, const char *text,
+                        SimSchedule schedule) {
+    uint32_t x[64], y[64];
+    for (unsigned i = 0; i < 64; i++)
+        x[i] = y[i] = i;
+    if (!sim_test_parse(test, text))
+        return false;
+    SimLaunch launch = {.grid = {fault->programs},
+                        .block = {fault->threads},
+                        .cluster = {fault->cluster},
+                        .schedule = schedule,
+                        .seed = 7,
+                        .max_steps = 1000000};
+    return sim_test_run(test, launch,
+                        (SimArrayArg[]){{"x", x, sizeof x, NULL}, {"y", y, sizeof y, NULL}}, 2);
+}
+
+void sim_test_faults(const SimFault *faults, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const SimFault *fault = &faults[i];
+        for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
+            SimTest test = sim_test_begin();
+            if (!run_version(&test, fault, fault->sound, (SimSchedule)schedule))
+                fail_msg("%s: the sound version: %s", fault->name, sim_test_messages(&test));
+            sim_test_end(&test);
+            test = sim_test_begin();
+            bool ok = run_version(&test, fault, fault->faulty, (SimSchedule)schedule);
+            const char *messages = sim_test_messages(&test);
+            if (ok || !sim_test_has(&test, fault->id) || !strstr(messages, fault->message))
+                fail_msg("%s: the faulty version (%s): %s", fault->name, diag_name(fault->id),
+                         messages);
+            sim_test_end(&test);
+        }
+    }
 }
 
 const char *sim_test_messages(SimTest *test) {

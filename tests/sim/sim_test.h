@@ -33,6 +33,16 @@ void sim_test_end(SimTest *test);
 SimModule *sim_test_parse(SimTest *test, const char *text);
 /* Runs the only kernel of the module, whose parameters are the arrays in order. */
 bool sim_test_run(SimTest *test, SimLaunch launch, const SimArrayArg *arrays, uint32_t count);
+/* A planted fault: the sound version has no findings, the faulty one this one, in every schedule.
+ * Kernels take the addresses of two arrays of 64 words, whose values are their indices. */
+typedef struct SimFault {
+    const char *name, *sound, *faulty;
+    DiagId id;
+    const char *message; /* part of what is said */
+    uint32_t threads, programs, cluster;
+} SimFault;
+void sim_test_faults(const SimFault *faults, size_t count);
+
 /* The messages so far, as printed. */
 const char *sim_test_messages(SimTest *test);
 /* Whether a message of that id was given. */
