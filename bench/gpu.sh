@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|ops|sanitize|rows|compile ...]     default: check ops rows compile
+#   bench/gpu.sh [check|ops|agree|sanitize|rows|compile ...]     default: check ops rows compile
 # Logs and JSON go to $OUT, else build/gpu.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +21,9 @@ for what in "$@"; do
         ;;
     ops)
         python3 tests/gpu/run.py --tilec "$tilec" 2>&1 | tee "$out/ops.log" || status=1
+        ;;
+    agree)
+        python3 tests/gpu/agree/agree.py --build "$root" --out "$out" 2>&1 | tee "$out/agree.log" || status=1
         ;;
     sanitize)
         for tool in memcheck racecheck synccheck; do

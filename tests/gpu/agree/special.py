@@ -1,0 +1,3 @@
+REASONS = {}
+def special_probes(rows):
+    return []
