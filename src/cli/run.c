@@ -44,7 +44,8 @@ static const Option run_options[] = {
      offsetof(RunOptions, max_steps), 1, INT64_MAX},
     {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
      offsetof(RunOptions, final_ir), 0, 0},
-    {0, "report", OPTION_FLAG, NULL, "on the simulator: print what was counted, by source lines",
+    {0, "report", OPTION_FLAG, NULL,
+     "on the simulator: print what was counted beside the source lines; with --json all counts",
      offsetof(RunOptions, report), 0, 0},
     {0, "dump-dir", OPTION_TEXT, "FOLDER", "write every stage of the compilation there",
      offsetof(RunOptions, dump_folder), 0, 0},
@@ -87,6 +88,7 @@ typedef struct Run {
     uint32_t grid[3];
     Compiled compiled;
     RunTimes times;
+    SimRun sim; /* on the simulator */
     VEC(CheckReport) reports;
 } Run;
 
@@ -179,9 +181,18 @@ static bool execute(Run *run) {
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
                              (uint32_t)run->options.repeat, &run->times);
-    if (run->options.device == DEVICE_SIM)
-        return run_on_sim(ctx, &run->compiled, ordered, count, run->grid,
-                          (uint64_t)run->options.max_steps, run->options.report, &run->times);
+    if (run->options.device == DEVICE_SIM) {
+        run->sim = (SimRun){.compiled = &run->compiled,
+                            .args = ordered,
+                            .arg_count = count,
+                            .grid = run->grid,
+                            .max_steps = (uint64_t)run->options.max_steps,
+                            .ptxas = run->options.kernel.ptxas,
+                            .report = run->options.report};
+        bool ok = run_on_sim(ctx, &run->sim);
+        run->times = run->sim.times;
+        return ok;
+    }
     return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid,
                       (uint64_t)run->options.max_steps, &run->times);
 }
@@ -242,6 +253,15 @@ static void print_text(const Run *run) {
     }
 }
 
+/* Counts are of interest when the kernel was found wrong, too. */
+static void print_counts(const Run *run) {
+    StrBuf text = strbuf(&run->ctx->arena);
+    if (!run->options.report || !run->sim.counts)
+        return;
+    sim_print_counts(run->sim.module, run->sim.counts, &text);
+    cli_write(strbuf_str(&text));
+}
+
 static void json_checks(const Run *run, StrBuf *out) {
     strbuf_puts(out, "\"checks\": [");
     for (size_t i = 0; i < run->reports.len; i++) {
@@ -274,6 +294,10 @@ static void print_json(const Run *run, bool ok) {
         strbuf_printf(&out, ", \"from_cache\": %s, ", run->compiled.from_cache ? "true" : "false");
     }
     compiled_json_times(&run->compiled, &out);
+    if (run->options.report && run->sim.counts) {
+        strbuf_puts(&out, ", \"counts\": ");
+        sim_json_counts(run->sim.module, run->sim.counts, &out);
+    }
     strbuf_puts(&out, ", \"diagnostics\": ");
     diag_json(&run->ctx->diags, &out);
     strbuf_puts(&out, "}\n");
@@ -288,6 +312,7 @@ static int report(Run *run, bool ran) {
         cli_print_diags(run->ctx);
         if (ran)
             print_text(run);
+        print_counts(run);
     }
     if (run->options.time) {
         StrBuf times = strbuf(&run->ctx->arena);

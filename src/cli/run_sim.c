@@ -1,6 +1,7 @@
 /* `tilec run` on the PTX simulator, and launching simulated kernels on arguments of the command
  * line. */
 #include "cli/run_sim.h"
+#include "runtime/ptxas.h"
 
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
                   uint32_t count, const void *hidden, SimCounts **counts) {
@@ -35,31 +36,49 @@ bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const 
     return ok;
 }
 
-bool run_on_sim(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
-                const uint32_t grid[3], uint64_t max_steps, bool report, RunTimes *times) {
-    const KernelMeta *meta = &compiled->meta;
-    Str ptx = compiled->outputs[OUTPUT_ptx];
+/* In a context of its own, whose messages nobody reads. */
+static void assemble_quietly(Ctx *quiet, const char *wanted, Str ptx, Str kernel,
+                             const Target *target, SimCounts *counts) {
+    const char *ptxas = ptxas_find(&quiet->arena, wanted);
+    AssembleRequest request = {.ptx = ptx, .kernel = kernel, .target = target};
+    Resources resources = {0};
+    Str cubin;
+    if (ptxas && ptxas_assemble(quiet, ptxas, &request, &cubin, &resources))
+        sim_set_registers(counts, (uint32_t)resources.registers);
+}
+
+void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char *ptxas, Str ptx,
+                       SimCounts *counts) {
+    SimKernel info;
+    const Target *target =
+        target_by_name(str_from(str_format(&ctx->arena, "sm_%u", sim_capability(module))));
+    Ctx *quiet = target && sim_find_kernel(module, kernel, &info) ? ctx_create() : NULL;
+    if (quiet && setjmp(quiet->oom) == 0)
+        assemble_quietly(quiet, ptxas, ptx, info.name, target, counts);
+    ctx_destroy(quiet);
+}
+
+bool run_on_sim(Ctx *ctx, SimRun *run) {
+    const KernelMeta *meta = &run->compiled->meta;
+    Str ptx = run->compiled->outputs[OUTPUT_ptx];
     uint32_t file = source_add(&ctx->sources, STR("kernel.ptx"), ptx);
-    SimModule *module = sim_parse(ctx, file);
-    if (!module)
+    run->module = sim_parse(ctx, file);
+    if (!run->module)
         return false;
     uint32_t per_cta = meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1;
+    const uint32_t *grid = run->grid;
     int32_t logical_x = (int32_t)grid[0];
     SimLaunch launch = {
         .kernel = meta->name,
         .grid = {(uint32_t)(((uint64_t)grid[0] + per_cta - 1) / per_cta), grid[1], grid[2]},
         .block = {(uint32_t)meta->threads, 1, 1},
         .dynamic_shared = (uint64_t)meta->shared_bytes,
-        .max_steps = max_steps};
-    SimCounts *counts = NULL;
+        .max_steps = run->max_steps};
     double start = clock_ms();
-    bool ok = sim_run_args(ctx, module, &launch, args, count,
-                           meta->has_grid_parameter ? &logical_x : NULL, &counts);
-    *times = (RunTimes){1, clock_ms() - start, clock_ms() - start};
-    if (report && counts) {
-        StrBuf text = strbuf(&ctx->arena);
-        sim_print_counts(module, counts, &text);
-        cli_write(strbuf_str(&text));
-    }
+    bool ok = sim_run_args(ctx, run->module, &launch, run->args, run->arg_count,
+                           meta->has_grid_parameter ? &logical_x : NULL, &run->counts);
+    run->times = (RunTimes){1, clock_ms() - start, clock_ms() - start};
+    if (run->report && run->counts)
+        sim_ask_registers(ctx, run->module, meta->name, run->ptxas, ptx, run->counts);
     return ok;
 }

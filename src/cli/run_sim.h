@@ -9,7 +9,27 @@
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
                   uint32_t count, const void *hidden, SimCounts **counts);
 
-/* Runs the PTX of a compiled kernel; with `report` prints what it counted. False after findings. */
-bool run_on_sim(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
-                const uint32_t grid[3], uint64_t max_steps, bool report, RunTimes *times);
+/* Asks an assembler how many registers a thread of the kernel takes, for the report. What goes
+ * wrong there is no matter of the run: the report has an estimate then. `ptxas` as in ptxas_find;
+ * `kernel` empty: the only one. */
+void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char *ptxas, Str ptx,
+                       SimCounts *counts);
+
+/* A compiled kernel on the simulator. */
+typedef struct SimRun {
+    const Compiled *compiled;
+    RunArg *const *args;
+    uint32_t arg_count;
+    const uint32_t *grid;
+    uint64_t max_steps;
+    const char *ptxas;
+    bool report; /* assemble the kernel for its registers */
+    /* What the run leaves. */
+    RunTimes times;
+    SimModule *module; /* NULL: the PTX could not be read */
+    SimCounts *counts; /* NULL: nothing was launched */
+} SimRun;
+
+/* Runs the PTX of a compiled kernel. False after findings. */
+bool run_on_sim(Ctx *ctx, SimRun *run);
 #endif

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 typedef struct SimOptions {
-    const char *kernel, *grid, *block, *cluster;
+    const char *kernel, *grid, *block, *cluster, *ptxas;
     TextList arguments, out;
     int64_t shared, seed, max_steps, max_reports;
     int schedule; /* a SimSchedule */
@@ -42,8 +42,13 @@ static const Option sim_options[] = {
      offsetof(SimOptions, max_steps), 1, INT64_MAX},
     {0, "max-reports", OPTION_INT, "N", "stop after N findings; default: 10",
      offsetof(SimOptions, max_reports), 1, 1000},
-    {0, "report", OPTION_FLAG, NULL, "print what was counted, by lines of the source",
+    {0, "report", OPTION_FLAG, NULL, "print what was counted beside the lines of the source",
      offsetof(SimOptions, report), 0, 0},
+    {0, "ptxas", OPTION_TEXT, "PATH",
+     "the assembler that says how many registers the kernel takes; default: TILEC_PTXAS, "
+     "CUDA_HOME, "
+     "PATH; 'none': an estimate",
+     offsetof(SimOptions, ptxas), 0, 0},
     {0, "json", OPTION_FLAG, NULL, "report as JSON on standard output", offsetof(SimOptions, json),
      0, 0},
     {0, "check-only", OPTION_FLAG, NULL, "read the file and list its kernels",
@@ -66,14 +71,13 @@ static const CommandSpec sim_spec = {
 
 enum { MAX_PTX = 1 << 28 };
 
-static SimModule *read_module(Ctx *ctx, const char *path) {
-    Str text;
-    int error = file_read(&ctx->arena, path, MAX_PTX, &text);
+static SimModule *read_module(Ctx *ctx, const char *path, Str *text) {
+    int error = file_read(&ctx->arena, path, MAX_PTX, text);
     if (error) {
         ctx_diag(ctx, (Span){0}, file_unreadable, path, file_error_text(&ctx->arena, error));
         return NULL;
     }
-    return sim_parse(ctx, source_add(&ctx->sources, str_from(path), text));
+    return sim_parse(ctx, source_add(&ctx->sources, str_from(path), *text));
 }
 
 static void list_kernels(const SimModule *module) {
@@ -122,7 +126,7 @@ static void print_result(Ctx *ctx, const SimOptions *options, const SimModule *m
     cli_write(strbuf_str(&out));
 }
 
-static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module) {
+static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, Str text) {
     RunArgs args = {0};
     SimLaunch launch = {.kernel = options->kernel ? str_from(options->kernel) : (Str){0},
                         .dynamic_shared = (uint64_t)options->shared,
@@ -142,6 +146,8 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module) {
     for (size_t i = 0; i < args.len; i++)
         ordered[i] = &args.data[i];
     sim_run_args(ctx, module, &launch, ordered, (uint32_t)args.len, NULL, &counts);
+    if (counts && (options->report || options->json))
+        sim_ask_registers(ctx, module, launch.kernel, options->ptxas, text, counts);
     int status = write_arrays(ctx, options, &args);
     if (status == STATUS_OK)
         status = cli_status(ctx);
@@ -157,13 +163,14 @@ int command_sim(Ctx *ctx, int argc, char **argv) {
         return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
     if (!options.check && !options.grid)
         return cli_usage_error("no grid: add --grid, as in --grid 8");
-    SimModule *module = read_module(ctx, arguments.data[0]);
+    Str text;
+    SimModule *module = read_module(ctx, arguments.data[0], &text);
     int status = STATUS_INPUT;
     if (module && options.check) {
         list_kernels(module);
         status = STATUS_OK;
     } else if (module) {
-        status = run_module(ctx, &options, module);
+        status = run_module(ctx, &options, module, text);
     }
     cli_print_diags(ctx);
     return status;

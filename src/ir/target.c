@@ -1,4 +1,4 @@
-/* The table of compilation targets and its two look-ups. */
+/* The table of compilation targets, its two look-ups, and what an SM holds at once. */
 #include "ir/target.h"
 
 const Target target_table[] = {
@@ -36,4 +36,51 @@ const Target *target_by_capability(int capability) {
             best = target;
     }
     return best;
+}
+
+enum {
+    REGISTER_UNIT = 256,    /* registers are given to a warp in this many */
+    SHARED_UNIT = 128,      /* shared memory in this many bytes */
+    SHARED_RESERVED = 1024, /* taken by the system for each CTA, from compute capability 8.0 */
+    SUBPARTITIONS = 4,      /* of an SM; a warp's registers come from one of them */
+};
+
+static int32_t round_up(int32_t value, int32_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static void limit_ctas(Occupancy *occupancy, int32_t ctas, OccupancyLimit limit) {
+    if (ctas >= occupancy->ctas)
+        return;
+    occupancy->ctas = ctas;
+    occupancy->limit = limit;
+}
+
+Occupancy target_occupancy(const Target *target, int32_t registers, int32_t threads,
+                           int32_t shared_bytes) {
+    int32_t warps = (threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE;
+    Occupancy occupancy = {.max_warps = target->threads_per_sm / TARGET_WARP_SIZE};
+    if (warps <= 0)
+        return occupancy;
+    occupancy.ctas = target->blocks_per_sm;
+    limit_ctas(&occupancy, occupancy.max_warps / warps, OCCUPANCY_THREADS);
+    if (registers > 0) {
+        int32_t per_warp = round_up(registers * TARGET_WARP_SIZE, REGISTER_UNIT);
+        int32_t resident = TARGET_REGISTERS_PER_SM / SUBPARTITIONS / per_warp * SUBPARTITIONS;
+        limit_ctas(&occupancy, resident / warps, OCCUPANCY_REGISTERS);
+    }
+    int32_t shared = round_up(shared_bytes, SHARED_UNIT) + SHARED_RESERVED;
+    limit_ctas(&occupancy, target->shared_per_sm / shared, OCCUPANCY_SHARED);
+    occupancy.warps = occupancy.ctas * warps;
+    return occupancy;
+}
+
+const char *occupancy_limit_name(OccupancyLimit limit) {
+    static const char *const names[] = {
+        [OCCUPANCY_CTAS] = "CTAs of an SM",
+        [OCCUPANCY_THREADS] = "threads of an SM",
+        [OCCUPANCY_REGISTERS] = "registers",
+        [OCCUPANCY_SHARED] = "shared memory",
+    };
+    return names[limit];
 }

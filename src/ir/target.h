@@ -18,6 +18,20 @@ enum {
     TARGET_MAX_WARPS = 32
 };
 
+/* What keeps an SM from holding more CTAs. */
+typedef enum OccupancyLimit {
+    OCCUPANCY_CTAS,
+    OCCUPANCY_THREADS,
+    OCCUPANCY_REGISTERS,
+    OCCUPANCY_SHARED,
+} OccupancyLimit;
+
+typedef struct Occupancy {
+    int32_t ctas, warps;  /* resident at once on an SM; 0: not even one fits */
+    int32_t max_warps;    /* that an SM holds */
+    OccupancyLimit limit; /* the first of those that allow the fewest CTAs */
+} Occupancy;
+
 extern const Target target_table[];
 extern const int target_count;
 
@@ -25,4 +39,12 @@ extern const int target_count;
 const Target *target_by_name(Str name);
 /* The row whose code runs on a device of this capability (for example 90); NULL: none. */
 const Target *target_by_capability(int capability);
+
+/* How many CTAs of `threads` threads with `registers` a thread (0: not known, no limit) and
+ * `shared_bytes` an SM of the target holds: CUDA C++ programming guide, allocation units of
+ * registers and of shared memory. */
+Occupancy target_occupancy(const Target *target, int32_t registers, int32_t threads,
+                           int32_t shared_bytes);
+/* "registers", "shared memory", ... */
+const char *occupancy_limit_name(OccupancyLimit limit);
 #endif

@@ -5,40 +5,15 @@
  *     ptxas info    : Used 32 registers, used 1 barriers, 64 bytes smem */
 #include "runtime/resources.h"
 
-enum {
-    REGISTER_UNIT = 256,    /* registers are given to a warp in this many */
-    SHARED_UNIT = 128,      /* shared memory in this many bytes */
-    SHARED_RESERVED = 1024, /* taken by the system for each block, from compute capability 8.0 */
-    SUBPARTITIONS = 4,      /* of an SM; a warp's registers come from one of them */
-};
-
-static int32_t round_up(int32_t value, int32_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-static int32_t smaller(int32_t a, int32_t b) {
-    return a < b ? a : b;
-}
-
 void resources_occupancy(Resources *resources, const Target *target, int32_t threads,
                          int32_t dynamic_shared) {
-    int32_t warps = (threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE;
-    if (warps == 0)
+    if (threads <= 0)
         return;
-    int32_t blocks =
-        smaller(target->blocks_per_sm, target->threads_per_sm / (warps * TARGET_WARP_SIZE));
-    if (resources->registers > 0) {
-        int32_t per_warp = round_up(resources->registers * TARGET_WARP_SIZE, REGISTER_UNIT);
-        int32_t resident = TARGET_REGISTERS_PER_SM / SUBPARTITIONS / per_warp * SUBPARTITIONS;
-        blocks = smaller(blocks, resident / warps);
-    }
-    int32_t shared =
-        round_up(dynamic_shared + resources->static_shared, SHARED_UNIT) + SHARED_RESERVED;
-    blocks = smaller(blocks, target->shared_per_sm / shared);
-    resources->blocks_per_sm = blocks;
-    resources->warps_per_sm = blocks * warps;
-    resources->occupancy =
-        (double)resources->warps_per_sm * TARGET_WARP_SIZE / target->threads_per_sm;
+    Occupancy occupancy = target_occupancy(target, resources->registers, threads,
+                                           dynamic_shared + resources->static_shared);
+    resources->blocks_per_sm = occupancy.ctas;
+    resources->warps_per_sm = occupancy.warps;
+    resources->occupancy = (double)occupancy.warps / occupancy.max_warps;
 }
 
 static Str next_line(Str *rest) {

@@ -4,27 +4,7 @@
  * post-dominators with the iterative algorithm of Cooper, Harvey and Kennedy on the reversed graph,
  * rooted at the exit that every function ends with. Code that reaches no exit meets nowhere: the
  * exit stands for that. */
-#include "sim/module.h"
-
-typedef struct Block {
-    uint32_t begin, end;
-    uint32_t *next; /* blocks that may follow */
-    uint32_t next_count;
-    uint32_t order; /* in the reverse post-order from the exit; UINT32_MAX: not reached */
-    uint32_t meet;  /* immediate post-dominator */
-    VEC(uint32_t) before;
-} Block;
-
-typedef struct Graph {
-    SimModule *module;
-    Func *func;
-    Arena *arena;
-    Block *blocks;
-    uint32_t count;
-    uint32_t *block_of; /* by instruction, from the function's first */
-    uint32_t *sequence; /* blocks in reverse post-order */
-    uint32_t reached;
-} Graph;
+#include "sim/cfg.h"
 
 static const Insn *insn_at(const Graph *graph, uint32_t pc) {
     return &graph->module->insns.data[pc];
@@ -151,11 +131,16 @@ static void find_meets(Graph *graph) {
     }
 }
 
-void cfg_build(SimModule *module, Func *func) {
-    ArenaMark mark = arena_mark(&module->ctx->scratch);
-    Graph graph = {.module = module, .func = func, .arena = &module->ctx->scratch};
+Graph cfg_graph(const SimModule *module, const Func *func, Arena *arena) {
+    Graph graph = {.module = module, .func = func, .arena = arena};
     find_blocks(&graph);
     find_edges(&graph);
+    return graph;
+}
+
+void cfg_build(SimModule *module, Func *func) {
+    ArenaMark mark = arena_mark(&module->ctx->scratch);
+    Graph graph = cfg_graph(module, func, &module->ctx->scratch);
     number_blocks(&graph);
     find_meets(&graph);
     for (uint32_t pc = func->begin; pc < func->end; pc++) {

@@ -1,7 +1,106 @@
-/* What accesses cost: sectors of global memory, wavefronts of shared memory. */
+/* What accesses cost: sectors of global memory, wavefronts of shared memory, and which bytes of
+ * global memory they touch. */
 #include "sim/counters.h"
 
 enum { MAX_PIECES = 64 };
+
+SimCounts *counts_create(Arena *arena, Arena *scratch, uint32_t insn_count,
+                         uint32_t allocation_count) {
+    SimCounts *counts = ARENA_NEW(arena, SimCounts);
+    *counts = (SimCounts){.insn_count = insn_count,
+                          .insns = ARENA_ARRAY(arena, InsnCounts, insn_count + 1),
+                          .arena = scratch,
+                          .touched = ARENA_ARRAY(scratch, TouchedBytes, allocation_count + 1),
+                          .touched_count = allocation_count};
+    return counts;
+}
+
+static size_t bitmap_words(uint64_t bytes) {
+    return (size_t)((bytes + 63) / 64);
+}
+
+static uint64_t *bitmap_of(SimCounts *counts, uint64_t **bitmap, uint64_t bytes) {
+    if (!*bitmap)
+        *bitmap = ARENA_ARRAY(counts->arena, uint64_t, bitmap_words(bytes) + 1);
+    return *bitmap;
+}
+
+static void mark_bytes(uint64_t *bitmap, uint64_t offset, uint64_t size) {
+    while (size) {
+        unsigned at = offset % 64, count = size < 64u - at ? (unsigned)size : 64 - at;
+        uint64_t ones = count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+        bitmap[offset / 64] |= ones << at;
+        offset += count;
+        size -= count;
+    }
+}
+
+void count_bytes(SimCounts *counts, uint32_t pc, uint32_t index, uint64_t bytes, uint64_t offset,
+                 uint64_t size, bool reads, bool writes) {
+    TouchedBytes *touched = &counts->touched[index];
+    touched->bytes = bytes;
+    counts->insns[pc].reads |= reads;
+    counts->insns[pc].writes |= writes;
+    if (reads)
+        mark_bytes(bitmap_of(counts, &touched->read, bytes), offset, size);
+    if (writes)
+        mark_bytes(bitmap_of(counts, &touched->written, bytes), offset, size);
+}
+
+static void add_bitmap(SimCounts *to, uint64_t **bitmap, const uint64_t *from, uint64_t bytes) {
+    if (!from)
+        return;
+    uint64_t *sum = bitmap_of(to, bitmap, bytes);
+    for (size_t i = 0; i < bitmap_words(bytes); i++)
+        sum[i] |= from[i];
+}
+
+void counts_add(SimCounts *to, const SimCounts *from) {
+    for (uint32_t pc = 0; pc < from->insn_count; pc++)
+        insn_counts_add(&to->insns[pc], &from->insns[pc]);
+    to->divergent_branches += from->divergent_branches;
+    to->barrier_waits += from->barrier_waits;
+    for (int type = 0; type < TYPE_COUNT; type++)
+        to->multiply_adds[type] += from->multiply_adds[type];
+    for (uint32_t i = 0; i < from->touched_count; i++) {
+        const TouchedBytes *touched = &from->touched[i];
+        to->touched[i].bytes = touched->bytes ? touched->bytes : to->touched[i].bytes;
+        add_bitmap(to, &to->touched[i].read, touched->read, touched->bytes);
+        add_bitmap(to, &to->touched[i].written, touched->written, touched->bytes);
+    }
+}
+
+static uint64_t count_marked(const uint64_t *bitmap, uint64_t bytes) {
+    uint64_t sum = 0;
+    for (size_t i = 0; bitmap && i < bitmap_words(bytes); i++)
+        sum += (uint64_t)__builtin_popcountll(bitmap[i]);
+    return sum;
+}
+
+void counts_finish(SimCounts *counts) {
+    for (uint32_t i = 0; i < counts->touched_count; i++) {
+        const TouchedBytes *touched = &counts->touched[i];
+        counts->distinct_read += count_marked(touched->read, touched->bytes);
+        counts->distinct_written += count_marked(touched->written, touched->bytes);
+    }
+    counts->arena = NULL;
+    counts->touched = NULL;
+    counts->touched_count = 0;
+}
+
+void insn_counts_add(InsnCounts *to, const InsnCounts *from) {
+    to->warps += from->warps;
+    to->threads += from->threads;
+    to->divergent += from->divergent;
+    to->requests += from->requests;
+    to->sectors += from->sectors;
+    to->ideal_sectors += from->ideal_sectors;
+    to->bytes_used += from->bytes_used;
+    to->reads |= from->reads;
+    to->writes |= from->writes;
+    to->wavefronts += from->wavefronts;
+    to->ideal_wavefronts += from->ideal_wavefronts;
+}
 
 /* Adds `value` to the sorted set; true when it was not there. */
 static bool add_to_set(uint64_t *set, unsigned *count, uint64_t value) {

@@ -63,6 +63,6 @@ ExecResult exec_mma(Warp *warp, const Insn *insn, uint32_t mask) {
     fragment_read_c(warp, &insn->operand[3], &block);
     matrix_multiply(&block);
     fragment_write_d(warp, &insn->operand[0], &block);
-    warp->machine->counts->tensor_flops += 2ull * shape.m * shape.n * shape.k;
+    count_tensor(warp->machine->counts, (Type)insn->type[1], 1ull * shape.m * shape.n * shape.k);
     return EXEC_NEXT;
 }

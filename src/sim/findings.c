@@ -5,6 +5,8 @@
 
 #include "support/file.h"
 
+enum { MAX_SOURCE = 1 << 24 };
+
 bool finding_new(Machine *machine, const Insn *insn, DiagId id) {
     uint64_t key = (uint64_t)(insn - machine->module->insns.data) << 16 | (uint64_t)id;
     if (machine->stop)
@@ -32,30 +34,27 @@ Span finding_span(const Machine *machine, const Insn *insn) {
     return (Span){machine->module->file, insn->lo, insn->hi};
 }
 
-/* The number of a source that .file names: one of the context, or read now; 0 when it cannot be. */
-static uint32_t source_of(Machine *machine, Str path) {
-    Ctx *ctx = machine->ctx;
+uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path) {
+    Ctx *ctx = module->ctx;
+    *path = file < module->file_names.len ? module->file_names.data[file] : (Str){"", 0};
+    if (!path->len)
+        return 0;
     for (uint32_t i = 1; i <= ctx->sources.sources.len; i++)
-        if (str_eq(source_get(&ctx->sources, i)->path, path))
+        if (str_eq(source_get(&ctx->sources, i)->path, *path))
             return i;
     Str text;
-    if (file_read(&ctx->arena, str_dup(&ctx->arena, path), 1 << 24, &text) != 0)
+    if (file_read(&ctx->arena, str_dup(&ctx->arena, *path), MAX_SOURCE, &text) != 0)
         return 0;
-    return source_add(&ctx->sources, path, text);
-}
-
-static Str place_file(const SimModule *module, const Place *place) {
-    return place->file < module->file_names.len ? module->file_names.data[place->file]
-                                                : (Str){"", 0};
+    return source_add(&ctx->sources, *path, text);
 }
 
 static void note_place(Machine *machine, const Insn *insn, const char *text) {
     const SimModule *module = machine->module;
     const Place *place = &module->places.data[insn->loc];
-    Str path = place_file(module, place);
+    Str path;
+    uint32_t file = insn->loc ? sim_source_of(module, place->file, &path) : 0;
     if (!insn->loc || !path.len)
         return;
-    uint32_t file = source_of(machine, path);
     const Source *source = source_get(&machine->ctx->sources, file);
     if (source && place->line <= source->line_starts.len) {
         uint32_t lo =

@@ -372,9 +372,8 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
 
 static void start_counts(Machine *machine) {
     Arena *arena = &machine->ctx->arena;
-    SimCounts *counts = ARENA_NEW(arena, SimCounts);
-    counts->insn_count = (uint32_t)machine->module->insns.len;
-    counts->insns = ARENA_ARRAY(arena, InsnCounts, counts->insn_count + 1);
+    SimCounts *counts = counts_create(arena, machine->arena, (uint32_t)machine->module->insns.len,
+                                      (uint32_t)machine->memory->allocations.len);
     counts->kernel = str_dup(arena, machine->kernel->name);
     counts->programs = (uint32_t)machine->program_count;
     counts->threads = machine->block[0] * machine->block[1] * machine->block[2];
@@ -394,6 +393,7 @@ bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, S
         prepare(machine, launch);
         start_counts(machine);
         run_programs(machine);
+        counts_finish(machine->counts);
         if (counts)
             *counts = machine->counts;
         ok = machine->findings == 0;

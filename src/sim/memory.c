@@ -102,6 +102,9 @@ static bool find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t ad
         return false;
     }
     uint64_t offset = address - allocation->base;
+    count_bytes(warp->machine->counts, insn_pc(warp, insn),
+                (uint32_t)(allocation - warp->machine->memory->allocations.data), allocation->size,
+                offset, size, kind != ACCESS_WRITE, kind != ACCESS_READ);
     *target = (Target){.space = SPACE_global,
                        .data = allocation->data + offset,
                        .defined = allocation->defined ? allocation->defined + offset : NULL,

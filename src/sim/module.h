@@ -339,6 +339,10 @@ int insn_match(Arena *arena, Str name, const Str *words, unsigned count, Insn *i
 /* Numbers the targets of branches and finds where threads that part meet again. */
 void cfg_build(SimModule *module, Func *func);
 
+/* The number of a source that .file names, and its path: one of the context, or read now; 0 when it
+ * cannot be. */
+uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path);
+
 static inline bool insn_has(const Insn *insn, Word word) {
     return insn->field[word_field[word]] == word;
 }

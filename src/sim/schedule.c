@@ -177,15 +177,10 @@ static void read_clock(Warp *warp) {
 }
 
 static void count_insn(Warp *warp, const Insn *insn, uint32_t mask) {
-    SimCounts *counts = warp->machine->counts;
-    InsnCounts *own = &counts->insns[insn_pc(warp, insn)];
-    unsigned threads = (unsigned)__builtin_popcount(mask);
+    InsnCounts *own = &warp->machine->counts->insns[insn_pc(warp, insn)];
     own->warps++;
-    own->threads += threads;
+    own->threads += (unsigned)__builtin_popcount(mask);
     own->divergent += mask != warp->alive;
-    counts->by_class[insn->row->class] += threads;
-    counts->thread_instructions += threads;
-    counts->warp_instructions++;
 }
 
 static bool at_end(const Split *split) {

@@ -30,6 +30,8 @@ uint32_t sim_kernel_count(const SimModule *module);
 SimKernel sim_kernel(const SimModule *module, uint32_t index);
 /* False when there is none of that name; an empty name finds the only kernel. */
 bool sim_find_kernel(const SimModule *module, Str name, SimKernel *kernel);
+/* The compute capability that .target names: 90 for sm_90 and sm_90a. */
+unsigned sim_capability(const SimModule *module);
 /* The size of a parameter in bytes. */
 uint64_t sim_param_bytes(const SimModule *module, Str kernel, uint32_t index);
 
@@ -65,7 +67,9 @@ typedef struct SimLaunch {
  */
 bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, SimCounts **counts);
 
-/* What a launch counted: as a table by lines of the source, and as JSON. */
+/* Registers of a thread as an assembler says; without it reports have an estimate. */
+void sim_set_registers(SimCounts *counts, uint32_t registers);
+/* What a launch counted: as a table by lines of the source, and as a JSON object. */
 void sim_print_counts(const SimModule *module, const SimCounts *counts, StrBuf *out);
 void sim_json_counts(const SimModule *module, const SimCounts *counts, StrBuf *out);
 /* Thread instructions executed. */
