@@ -11,8 +11,8 @@
  *
  * Floats follow ops.def: every result is rounded once to its type. f32 approximate functions are
  * computed in double and rounded, so they differ from a GPU in the last bits; dot products are
- * summed in double and rounded once, whatever `precision` allows. Sums of a reduction are paired by
- * halves, which is one of the orders a GPU may take. */
+ * summed in double and rounded once, their f32 operands reduced as `precision` says. Sums of a
+ * reduction are paired by halves, which is one of the orders a GPU may take. */
 #ifndef TILEC_IR_INTERP_H
 #define TILEC_IR_INTERP_H
 #include "ir/ir.h"

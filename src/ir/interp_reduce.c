@@ -1,4 +1,4 @@
-/* Reductions, scans and dot products.
+/* Reductions and scans.
  *
  * A reduction combines halves: for each bit of the axis from the highest down, the elements with
  * the bit clear and those with it set become two arrays, and the region runs once over all pairs. A
@@ -218,89 +218,4 @@ void interp_scan(Run *run, const Inst *inst) {
         reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));
     results_from(run, inst, work.x);
     work_end(run, &work);
-}
-
-/* Dot products */
-
-typedef struct DotShape {
-    uint32_t batches, m, n, k;
-} DotShape;
-
-static DotShape dot_shape(const Op *op) {
-    const Type *a = op_in(op, 0)->type, *b = op_in(op, 1)->type;
-    DotShape shape = {1, (uint32_t)a->shape[a->rank - 2], (uint32_t)b->shape[b->rank - 1],
-                      (uint32_t)a->shape[a->rank - 1]};
-    for (int d = 0; d + 2 < a->rank; d++)
-        shape.batches *= (uint32_t)a->shape[d];
-    return shape;
-}
-
-/* Products of narrow floats are exact in double and their sums nearly so: the one rounding that
- * matters is the last, whatever order or precision the hardware uses. */
-static void dot_floats(Run *run, const Op *op, DotShape s, Slot *out) {
-    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
-    DType dtype = op_in(op, 0)->type->dtype, acc_dtype = op_out(op)->type->dtype;
-    Buf *a_buf = buf_new(run, a->n * sizeof(double)), *b_buf = buf_new(run, b->n * sizeof(double));
-    Buf *sums_buf = buf_new(run, out->n * sizeof(double));
-    double *da = (double *)a_buf->bytes, *db = (double *)b_buf->bytes;
-    double *sums = (double *)sums_buf->bytes;
-    floats_load_double(dtype, a->data, da, a->n);
-    floats_load_double(op_in(op, 1)->type->dtype, b->data, db, b->n);
-    floats_load_double(acc_dtype, acc->data, sums, out->n);
-    for (uint32_t row = 0; row < s.batches * s.m; row++)
-        for (uint32_t k = 0; k < s.k; k++) {
-            const double x = da[row * s.k + k], *y = db + (row / s.m * s.k + k) * s.n;
-            double *sum = sums + row * s.n;
-            for (uint32_t n = 0; n < s.n; n++)
-                sum[n] += x * y[n];
-        }
-    floats_store_double(acc_dtype, sums, out->data, out->n);
-    buf_release(run, a_buf);
-    buf_release(run, b_buf);
-    buf_release(run, sums_buf);
-}
-
-static void dot_ints(Run *run, const Op *op, DotShape s, Slot *out) {
-    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
-    const Type *type = op_out(op)->type;
-    size_t bytes = (size_t)type_element_bytes(type);
-    for (uint32_t row = 0; row < s.batches * s.m; row++)
-        for (uint32_t n = 0; n < s.n; n++) {
-            uint64_t sum = (uint64_t)slot_int(acc, type, row * s.n + n);
-            for (uint32_t k = 0; k < s.k; k++) {
-                int64_t x = slot_int(a, op_in(op, 0)->type, row * s.k + k);
-                int64_t y = slot_int(b, op_in(op, 1)->type, (row / s.m * s.k + k) * s.n + n);
-                sum += (uint64_t)x * (uint64_t)y;
-            }
-            memcpy(out->data + (row * s.n + n) * bytes, &sum, bytes);
-        }
-}
-
-/* An element is undefined when anything in its row of a, its column of b, or its acc is. */
-static void dot_undef(Run *run, const Op *op, DotShape s, Slot *out) {
-    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
-    if (!a->undef && !b->undef && !acc->undef)
-        return;
-    slot_new_undef(run, out);
-    for (uint32_t row = 0; row < s.batches * s.m; row++)
-        for (uint32_t n = 0; n < s.n; n++) {
-            uint8_t undef = acc->undef ? acc->undef[row * s.n + n] : 0;
-            for (uint32_t k = 0; k < s.k && !undef; k++) {
-                undef = a->undef ? a->undef[row * s.k + k] : 0;
-                if (!undef && b->undef)
-                    undef = b->undef[(row / s.m * s.k + k) * s.n + n];
-            }
-            out->undef[row * s.n + n] = undef;
-        }
-    slot_settle(run, out);
-}
-
-void interp_dot(Run *run, const Inst *inst) {
-    DotShape shape = dot_shape(inst->op);
-    Slot *out = new_result(run, inst->op, 0);
-    if (type_is_float(op_out(inst->op)->type))
-        dot_floats(run, inst->op, shape, out);
-    else
-        dot_ints(run, inst->op, shape, out);
-    dot_undef(run, inst->op, shape, out);
 }

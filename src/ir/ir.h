@@ -329,5 +329,11 @@ Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, b
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 
 /* Bits of attribute `flags` of `for`: what the source asked of the loop. */
-enum { LOOP_FLATTEN = 1, LOOP_WARP_SPECIALIZE = 2, LOOP_SINGLE_BUFFER_ACC = 4, LOOP_NO_LICM = 8 };
+enum {
+    LOOP_FLATTEN = 1,
+    LOOP_WARP_SPECIALIZE = 2,
+    LOOP_SINGLE_BUFFER_ACC = 4,
+    LOOP_NO_LICM = 8,
+    LOOP_FLAGS = 15
+};
 #endif

@@ -312,6 +312,8 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     for (int i = 0; i < 2; i++)
         if (op->attrs[i].i < 0 || op->attrs[i].i > INT32_MAX)
             return rule_bad_attr(ctx, op, i, "0 or more");
+    if (op->attrs[2].i < 0 || op->attrs[2].i > LOOP_FLAGS)
+        return rule_bad_attr(ctx, op, 2, "a sum of 1, 2, 4 and 8");
     /* Carried values start one place after the step: that place is the index's. */
     const Type **types = operand_types(ctx, op, FOR_FIXED_OPERANDS - 1);
     types[0] = index;

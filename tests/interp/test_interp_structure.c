@@ -457,6 +457,51 @@ static void test_dot_of_every_type(void **state) {
     }
 }
 
+/* What each precision keeps of a * 1, or of a * b. */
+static void test_dot_precisions(void **state) {
+    static const struct {
+        const char *precision, *a, *b;
+        double expected;
+    } cases[] = {
+        {"ieee", "0x1.00002p0", "1.0", 0x1.00002p0},
+        {"ieee", "0x1.002p0", "0x1.002p0", 0x1.004004p0},
+        {"tf32", "0x1.002p0", "1.0", 0x1.004p0}, /* a tie goes away from zero */
+        {"tf32", "-0x1.002p0", "1.0", -0x1.004p0},
+        {"tf32", "0x1.001ffep0", "1.0", 1},
+        {"tf32", "1.0", "0x1.003p0", 0x1.004p0},
+        {"tf32x3", "0x1.002004p0", "1.0", 0x1.002004p0},
+        {"tf32x3", "0x1.002p0", "0x1.002p0", 0x1.004p0}, /* without the product of the tails */
+        {"bf16x3", "0x1.00808p0", "1.0", 0x1.008p0},        /* without the third part */
+        {"bf16x6", "0x1.00808p0", "1.0", 0x1.00808p0},
+        {"tf32x3", "inf", "1.0", INFINITY}, /* inf - inf does not spoil it */
+        {"bf16x3", "inf", "-1.0", -INFINITY},
+        {"bf16x6", "nan", "1.0", NAN},
+        {"tf32", "inf", "0.0", NAN},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        float out = 7;
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "func @k(%%y: ptr<f32>) {\n"
+                 "  %%a = constant_float {value = %s} : tile<1x1xf32>\n"
+                 "  %%b = constant_float {value = %s} : tile<1x1xf32>\n"
+                 "  %%acc = constant_float {value = 0.0} : tile<1x1xf32>\n"
+                 "  %%d = dot %%a, %%b, %%acc {precision = %s} : tile<1x1xf32>\n"
+                 "  %%ys = splat %%y : tile<1x1xptr<f32>>\n"
+                 "  store %%ys, %%d\n"
+                 "  return\n"
+                 "}\n",
+                 cases[c].a, cases[c].b, cases[c].precision);
+        TextRun t = text_begin(text);
+        text_array(&t, &out, sizeof out);
+        text_run_clean(&t);
+        bool same = isnan(cases[c].expected) ? isnan(out) != 0 : (double)out == cases[c].expected;
+        if (!same)
+            fail_msg("%s of %s * %s: %a", cases[c].precision, cases[c].a, cases[c].b, (double)out);
+        text_end(&t);
+    }
+}
+
 /* Atomics */
 
 static void test_atomics_on_one_element(void **state) {
@@ -612,6 +657,7 @@ int main(void) {
         cmocka_unit_test(test_regions_with_control_flow),
         cmocka_unit_test(test_scans_in_both_directions),
         cmocka_unit_test(test_dot_of_every_type),
+        cmocka_unit_test(test_dot_precisions),
         cmocka_unit_test(test_atomics_on_one_element),
         cmocka_unit_test(test_float_atomics_and_old_values),
         cmocka_unit_test(test_compare_and_swap),

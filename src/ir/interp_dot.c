@@ -1,0 +1,168 @@
+/* Matrix products.
+ *
+ * Products of narrow floats are exact in double and their sums nearly so: the one rounding that
+ * matters is the last, whatever order the hardware takes. f32 operands are multiplied as
+ * `precision` says. tf32 keeps 10 bits of the fraction, rounded to nearest with ties away from zero
+ * as cvt.rna.tf32 does (hardware fed with plain f32 drops the other bits instead). The others write
+ * an operand as a sum of narrow parts, each the rounding of what the parts before left over, and
+ * add products of parts. A small product may be NaN where the large one is infinite or an operand
+ * is: the sum of the small ones counts as 0 then. */
+#include "ir/interp_internal.h"
+
+#include <math.h>
+
+typedef struct DotShape {
+    uint32_t batches, m, n, k;
+} DotShape;
+
+static DotShape dot_shape(const Op *op) {
+    const Type *a = op_in(op, 0)->type, *b = op_in(op, 1)->type;
+    DotShape shape = {1, (uint32_t)a->shape[a->rank - 2], (uint32_t)b->shape[b->rank - 1],
+                      (uint32_t)a->shape[a->rank - 1]};
+    for (int d = 0; d + 2 < a->rank; d++)
+        shape.batches *= (uint32_t)a->shape[d];
+    return shape;
+}
+
+/* How f32 operands are taken apart: fraction bits of a part, and which parts of a and b are
+ * multiplied besides the first of each, in the order of summation. */
+enum { MAX_PARTS = 3, MAX_SMALL = 5 };
+
+typedef struct Split {
+    int bits, parts, nsmall;
+    struct {
+        uint8_t a, b;
+    } small[MAX_SMALL];
+} Split;
+
+static const Split splits[PRECISION_COUNT] = {
+    [PRECISION_TF32] = {.bits = 10, .parts = 1},
+    [PRECISION_TF32X3] = {.bits = 10, .parts = 2, .nsmall = 2, .small = {{1, 0}, {0, 1}}},
+    [PRECISION_IEEE] = {.bits = 23, .parts = 1},
+    [PRECISION_BF16X3] = {.bits = 7, .parts = 3, .nsmall = 2, .small = {{1, 0}, {0, 1}}},
+    [PRECISION_BF16X6] = {.bits = 7,
+                          .parts = 3,
+                          .nsmall = 5,
+                          .small = {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}}},
+};
+
+/* `x`, an f32, with `bits` bits of fraction: bf16 to even, tf32 away from zero. */
+static double round_fraction(float x, int bits) {
+    if (!isfinite(x) || bits == 23)
+        return x;
+    uint32_t u, unit = 1u << (23 - bits);
+    memcpy(&u, &x, sizeof u);
+    u += bits == 7 ? unit / 2 - 1 + (u / unit & 1) : unit / 2;
+    u &= ~(unit - 1);
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* Operand `index` as its parts, one array after another. */
+static Buf *load_parts(Run *run, const Op *op, uint32_t index, const Split *split) {
+    const Slot *slot = in_slot(run, op, index);
+    DType dtype = op_in(op, index)->type->dtype;
+    uint32_t n = slot->n;
+    Buf *buf = buf_new(run, (size_t)split->parts * n * sizeof(double));
+    double *values = (double *)buf->bytes;
+    floats_load_double(dtype, slot->data, values, n);
+    if (dtype != DT_F32)
+        return buf;
+    for (uint32_t i = 0; i < n; i++) {
+        float rest = (float)values[i];
+        for (int part = 0; part < split->parts; part++) {
+            double rounded = round_fraction(rest, split->bits);
+            values[(size_t)part * n + i] = rounded;
+            rest -= (float)rounded;
+        }
+    }
+    return buf;
+}
+
+/* sums += a * b */
+static void add_products(DotShape s, const double *a, const double *b, double *sums) {
+    for (uint32_t row = 0; row < s.batches * s.m; row++)
+        for (uint32_t k = 0; k < s.k; k++) {
+            const double x = a[row * s.k + k], *y = b + (size_t)(row / s.m * s.k + k) * s.n;
+            double *sum = sums + (size_t)row * s.n;
+            for (uint32_t n = 0; n < s.n; n++)
+                sum[n] += x * y[n];
+        }
+}
+
+static void add_small_products(Run *run, const Split *split, DotShape s, const double *a,
+                               const double *b, double *sums) {
+    uint32_t an = s.batches * s.m * s.k, bn = s.batches * s.k * s.n, n = s.batches * s.m * s.n;
+    Buf *buf = buf_new(run, n * sizeof(double));
+    double *small = (double *)buf->bytes;
+    memset(small, 0, n * sizeof *small);
+    for (int i = 0; i < split->nsmall; i++)
+        add_products(s, a + (size_t)split->small[i].a * an, b + (size_t)split->small[i].b * bn,
+                     small);
+    for (uint32_t i = 0; i < n; i++)
+        sums[i] += isnan(small[i]) ? 0 : small[i];
+    buf_release(run, buf);
+}
+
+static void dot_floats(Run *run, const Op *op, DotShape s, Slot *out) {
+    DType acc_dtype = op_out(op)->type->dtype;
+    bool is_f32 = op_in(op, 0)->type->dtype == DT_F32;
+    const Split *split = &splits[is_f32 ? op->attrs[0].i : PRECISION_IEEE];
+    Buf *a_buf = load_parts(run, op, 0, split), *b_buf = load_parts(run, op, 1, split);
+    Buf *sums_buf = buf_new(run, out->n * sizeof(double));
+    double *a = (double *)a_buf->bytes, *b = (double *)b_buf->bytes;
+    double *sums = (double *)sums_buf->bytes;
+    floats_load_double(acc_dtype, in_slot(run, op, 2)->data, sums, out->n);
+    if (split->nsmall)
+        add_small_products(run, split, s, a, b, sums);
+    add_products(s, a, b, sums);
+    floats_store_double(acc_dtype, sums, out->data, out->n);
+    buf_release(run, a_buf);
+    buf_release(run, b_buf);
+    buf_release(run, sums_buf);
+}
+
+static void dot_ints(Run *run, const Op *op, DotShape s, Slot *out) {
+    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+    const Type *type = op_out(op)->type;
+    size_t bytes = (size_t)type_element_bytes(type);
+    for (uint32_t row = 0; row < s.batches * s.m; row++)
+        for (uint32_t n = 0; n < s.n; n++) {
+            uint64_t sum = (uint64_t)slot_int(acc, type, row * s.n + n);
+            for (uint32_t k = 0; k < s.k; k++) {
+                int64_t x = slot_int(a, op_in(op, 0)->type, row * s.k + k);
+                int64_t y = slot_int(b, op_in(op, 1)->type, (row / s.m * s.k + k) * s.n + n);
+                sum += (uint64_t)x * (uint64_t)y;
+            }
+            memcpy(out->data + (row * s.n + n) * bytes, &sum, bytes);
+        }
+}
+
+/* An element is undefined when anything in its row of a, its column of b, or its acc is. */
+static void dot_undef(Run *run, const Op *op, DotShape s, Slot *out) {
+    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+    if (!a->undef && !b->undef && !acc->undef)
+        return;
+    slot_new_undef(run, out);
+    for (uint32_t row = 0; row < s.batches * s.m; row++)
+        for (uint32_t n = 0; n < s.n; n++) {
+            uint8_t undef = acc->undef ? acc->undef[row * s.n + n] : 0;
+            for (uint32_t k = 0; k < s.k && !undef; k++) {
+                undef = a->undef ? a->undef[row * s.k + k] : 0;
+                if (!undef && b->undef)
+                    undef = b->undef[(row / s.m * s.k + k) * s.n + n];
+            }
+            out->undef[row * s.n + n] = undef;
+        }
+    slot_settle(run, out);
+}
+
+void interp_dot(Run *run, const Inst *inst) {
+    DotShape shape = dot_shape(inst->op);
+    Slot *out = new_result(run, inst->op, 0);
+    if (type_is_float(op_out(inst->op)->type))
+        dot_floats(run, inst->op, shape, out);
+    else
+        dot_ints(run, inst->op, shape, out);
+    dot_undef(run, inst->op, shape, out);
+}
