@@ -11,9 +11,10 @@ from typing import Callable
 import numpy as np
 
 FLOATS = ("fp32", "fp16", "bf16")
+FP8 = {"fp8e4nv": (4, 3, 7), "fp8e5": (5, 2, 15)}  # bits of exponent and fraction, bias
 # Relative and absolute tolerance of an element by the type it was stored in.
 TOLERANCE = {"fp32": (2e-5, 2e-5), "fp16": (2e-3, 1e-3), "bf16": (1.6e-2, 8e-3), "i32": (0, 0)}
-NUMPY = {"fp32": np.float32, "fp16": np.float16, "i32": np.int32, "i64": np.int64}
+NUMPY = {"fp32": np.float32, "fp16": np.float16, "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64}
 POISON = {"fp32": np.nan, "fp16": np.nan, "bf16": np.nan, "i32": -(2**31) + 77, "i64": -(2**63) + 77}
 
 
@@ -28,9 +29,30 @@ def from_bf16_bits(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def fp8_values(dtype):
+    """What each of the 256 bytes means; infinities and NaN are NaN."""
+    exponent_bits, fraction_bits, bias = FP8[dtype]
+    byte = np.arange(256)
+    exponent = byte >> fraction_bits & ((1 << exponent_bits) - 1)
+    fraction = (byte & ((1 << fraction_bits) - 1)) / (1 << fraction_bits)
+    values = np.where(exponent == 0, fraction * 2.0 ** (1 - bias), (1 + fraction) * 2.0 ** (exponent - bias))
+    special = (byte & 0x7F) == 0x7F if dtype == "fp8e4nv" else (byte & 0x7F) >= 0x7C
+    return np.where(special, np.nan, np.where(byte & 0x80, -values, values))
+
+
+def to_fp8_bits(values, dtype):
+    """The nearest finite value of the format."""
+    table = fp8_values(dtype)
+    order = [i for i in np.argsort(table) if not np.isnan(table[i])]
+    ascending = table[order]
+    at = np.clip(np.searchsorted(ascending, values), 1, len(order) - 1)
+    nearer = np.abs(values - ascending[at - 1]) <= np.abs(ascending[at] - values)
+    return np.array(order, dtype=np.uint8)[np.where(nearer, at - 1, at)]
+
+
 @dataclass
 class Array:
-    """An argument in memory: `bits` is what the file holds (uint16 for bf16)."""
+    """An argument in memory: `bits` is what the file holds (uint16 for bf16, uint8 for fp8)."""
 
     dtype: str
     bits: np.ndarray
@@ -38,12 +60,17 @@ class Array:
 
     @property
     def values(self):
+        if self.dtype in FP8:
+            return fp8_values(self.dtype)[self.bits]
         raw = from_bf16_bits(self.bits) if self.dtype == "bf16" else self.bits
         return raw.astype(np.float64) if self.dtype in FLOATS else raw
 
 
 def array(values, dtype, is_output=False):
-    bits = to_bf16_bits(values) if dtype == "bf16" else np.asarray(values).astype(NUMPY[dtype])
+    if dtype in FP8:
+        bits = to_fp8_bits(np.asarray(values, dtype=np.float64), dtype)
+    else:
+        bits = to_bf16_bits(values) if dtype == "bf16" else np.asarray(values).astype(NUMPY[dtype])
     return Array(dtype, np.ascontiguousarray(bits), is_output)
 
 
@@ -62,6 +89,7 @@ class Case:
     reference: Callable  # (inputs: name -> float64 array or scalar) -> name -> expected array
     exact_outside: bool = True  # elements the reference gives as NaN keep their poison
     tolerance: dict = field(default_factory=dict)  # by output, overrides TOLERANCE
+    may_spill: bool = False  # deep products: made of FMAs, they hold whole rows of both operands in registers
 
 
 def next_power_of_2(n):
@@ -308,6 +336,12 @@ def transpose(rng, dtype, rows, cols, block=(64, 64), pad=8):
 
 def all_cases(large):
     """Small shapes everywhere; `large` adds those that want a GPU."""
+    import dot_cases
+
+    return row_cases(large) + dot_cases.all_cases(large)
+
+
+def row_cases(large):
     rng = np.random.default_rng(20)
     cases = []
     for dtype in FLOATS:
