@@ -195,6 +195,8 @@ static void describe_wait(Warp *warp, const Split *split) {
                   split->barrier, barrier->arrived, expected);
     else if (split->wait == WAIT_CLUSTER)
         cluster_describe_wait(warp, insn);
+    else if (split->wait == WAIT_REGISTERS)
+        registers_describe_wait(warp, insn);
     else
         diag_note(&machine->ctx->diags, finding_span(machine, insn),
                   "threads 0x%08x of warp %u wait for threads 0x%08x", split->wait_mask,
@@ -208,8 +210,7 @@ void cluster_deadlock(Cluster *cluster) {
         Warp *warp = &cluster->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS; i++) {
             Split *split = &warp->splits[i];
-            if (!split->used || (split->wait != WAIT_BARRIER && split->wait != WAIT_LANES &&
-                                 split->wait != WAIT_CLUSTER))
+            if (!split->used || split->wait == WAIT_NONE || split->wait == WAIT_CHILDREN)
                 continue;
             const Insn *insn = &machine->module->insns.data[split->pc];
             if (!reported)

@@ -82,6 +82,34 @@ static void count(Warp *warp, const Insn *insn, const Target *target, uint64_t *
         count_shared(counts, addresses, mask, size);
 }
 
+/* Finds what a thread changes, and checks what it races with. */
+static bool find_changed(Warp *warp, const Insn *insn, const Operand *address, uint32_t lane,
+                         uint32_t size, Target *target) {
+    uint64_t at = memory_address(warp, insn, address, lane);
+    if (!memory_find(warp, insn, lane, insn_space(insn), at, size, ACCESS_ATOMIC, target))
+        return false;
+    if (target->space == SPACE_shared)
+        race_shared(warp, insn, lane, target->cta, target->offset, size, ACCESS_ATOMIC, NULL);
+    else if (target->space == SPACE_global)
+        race_global(warp, insn, lane, target, size, ACCESS_ATOMIC, true, NULL);
+    return true;
+}
+
+static uint64_t counted_address(const Target *target) {
+    return target->allocation ? target->allocation->base + target->offset : target->offset;
+}
+
+static void begin_order(Warp *warp, const Insn *insn) {
+    warp->polled = true;
+    if (insn_has(insn, WORD_release) || insn_has(insn, WORD_acq_rel))
+        race_release(warp, insn);
+}
+
+static void end_order(Warp *warp, const Insn *insn) {
+    if (insn_has(insn, WORD_acquire) || insn_has(insn, WORD_acq_rel))
+        race_acquire(warp, insn);
+}
+
 ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
     unsigned first = has_result(insn) ? 1 : 0;
     const Operand *address = &insn->operand[first], *value = &insn->operand[first + 1];
@@ -90,28 +118,81 @@ ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
     uint32_t size = type_bytes((Type)insn->type[0]) * elements, found = 0;
     uint64_t addresses[LANES] = {0};
     Target target = {0};
-    Word semantics = (Word)insn->field[FIELD_SEMANTICS];
-    warp->polled = true;
-    if (semantics == WORD_release || semantics == WORD_acq_rel)
-        race_release(warp, insn);
+    begin_order(warp, insn);
     FOR_LANES(lane, mask) {
-        uint64_t at = memory_address(warp, insn, address, lane);
-        if (!memory_find(warp, insn, lane, insn_space(insn), at, size, ACCESS_ATOMIC, &target))
+        if (!find_changed(warp, insn, address, lane, size, &target))
             continue;
-        addresses[lane] =
-            target.allocation ? target.allocation->base + target.offset : target.offset;
+        addresses[lane] = counted_address(&target);
         found |= 1u << lane;
-        if (target.space == SPACE_shared)
-            race_shared(warp, insn, lane, target.cta, target.offset, size, ACCESS_ATOMIC, NULL);
-        else if (target.space == SPACE_global)
-            race_global(warp, insn, lane, &target, size, ACCESS_ATOMIC, true, NULL);
         for (unsigned i = 0; i < elements; i++)
             update(warp, insn, lane, &target, i, reg_of(warp, piece(value, i)),
                    swap ? reg_of(warp, swap->reg) : NULL,
                    first ? reg_of(warp, piece(&insn->operand[0], i)) : NULL);
     }
     count(warp, insn, &target, addresses, found, size);
-    if (semantics == WORD_acquire || semantics == WORD_acq_rel)
-        race_acquire(warp, insn);
+    end_order(warp, insn);
+    return EXEC_NEXT;
+}
+
+const char *check_atom_wide(const Insn *insn) {
+    for (unsigned i = 0; i < insn->operand_count; i++)
+        if (i != 1 && insn->operand[i].bits != 128)
+            return "an atomic operation of .b128 takes registers of 128 bits";
+    return NULL;
+}
+
+/* The two registers that hold 128 bits of a lane. */
+static bool read_wide(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane,
+                      uint64_t value[2]) {
+    bool defined = true;
+    for (unsigned i = 0; i < 2; i++) {
+        const Reg *reg = reg_of(warp, operand->reg + i);
+        value[i] = reg->v[lane];
+        defined &= reg->def[lane] == DEFINED;
+    }
+    if (!defined)
+        report(warp, insn, lane, sim_undefined, "an operand of the atomic operation");
+    return defined;
+}
+
+static void update_wide(Warp *warp, const Insn *insn, uint32_t lane, const Target *target) {
+    uint64_t old[2], value[2], swap[2];
+    uint8_t known[2] = {DEFINED, DEFINED};
+    bool compares = insn_has(insn, WORD_cas);
+    memcpy(old, target->data, sizeof old);
+    for (unsigned b = 0; b < sizeof old && target->defined; b++)
+        if (!target->defined[b])
+            known[b / 8] &= (uint8_t) ~(1u << b % 8);
+    if (compares && (known[0] & known[1]) != DEFINED)
+        report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
+    read_wide(warp, insn, &insn->operand[2], lane, value);
+    if (compares && !memcmp(old, value, sizeof old))
+        read_wide(warp, insn, &insn->operand[3], lane, swap);
+    else
+        memcpy(swap, compares ? old : value, sizeof swap);
+    memcpy(target->data, swap, sizeof swap);
+    if (target->defined)
+        memset(target->defined, 1, sizeof swap);
+    for (unsigned i = 0; i < 2; i++) {
+        Reg *dest = reg_of(warp, insn->operand[0].reg + i);
+        dest->v[lane] = old[i];
+        dest->def[lane] = known[i];
+    }
+}
+
+ExecResult exec_atom_wide(Warp *warp, const Insn *insn, uint32_t mask) {
+    uint32_t size = type_bytes(TYPE_b128), found = 0;
+    uint64_t addresses[LANES] = {0};
+    Target target = {0};
+    begin_order(warp, insn);
+    FOR_LANES(lane, mask) {
+        if (!find_changed(warp, insn, &insn->operand[1], lane, size, &target))
+            continue;
+        addresses[lane] = counted_address(&target);
+        found |= 1u << lane;
+        update_wide(warp, insn, lane, &target);
+    }
+    count(warp, insn, &target, addresses, found, size);
+    end_order(warp, insn);
     return EXEC_NEXT;
 }

@@ -305,5 +305,6 @@ ExecResult exec_trap(Warp *warp, const Insn *insn, uint32_t mask) {
 }
 
 ExecResult exec_sleep(Warp *warp, const Insn *insn, uint32_t mask) {
+    reg_require(warp, insn, reg_of(warp, insn->operand[0].reg), mask, "the time to sleep");
     return EXEC_YIELD;
 }

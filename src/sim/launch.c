@@ -189,6 +189,9 @@ static void fill_specials(Warp *warp) {
         set_special(warp, SPECIAL_lanemask_gt, lane, ~(bit | (bit - 1)));
         set_special(warp, SPECIAL_dynamic_smem_size, lane, machine->shared_bytes);
         set_special(warp, SPECIAL_total_smem_size, lane, warp->cta->shared_end - SIM_SHARED_START);
+        set_special(warp, SPECIAL_aggr_smem_size, lane, warp->cta->shared_end);
+        set_special(warp, SPECIAL_reserved_smem_offset_end, lane, SIM_SHARED_START);
+        set_special(warp, SPECIAL_reserved_smem_offset_cap, lane, SIM_SHARED_START);
         set_special(warp, SPECIAL_cluster_ctarank, lane, warp->cta->rank);
         set_special(warp, SPECIAL_cluster_nctarank, lane, cluster->size);
         set_special(warp, SPECIAL_is_explicit_cluster, lane, machine->is_explicit_cluster);
@@ -221,6 +224,8 @@ static void start_warp(Cta *cta, uint32_t index) {
     if (warp->fence_clock.seen)
         clock_reset(cta->cluster, &warp->fence_clock);
     warp->cluster_arrived = warp->cluster_passed = 0;
+    warp->registers = registers_at_entry(cta->machine);
+    warp->register_changes = 0;
     warp->local = local;
     fill_specials(warp);
     Frame *frame = frame_open(warp, cta->machine->kernel, NULL, NULL);
@@ -286,6 +291,7 @@ static void start_program(Cta *cta) {
     cta->number = (cta->id[2] * grid[1] + cta->id[1]) * grid[0] + cta->id[0];
     cta->acquired = 0;
     cta->exited = false;
+    cta->register_pool = 0;
     if (cta->remote) {
         memset(cta->remote, 0, cta->cluster->warp_count * sizeof *cta->remote);
         clock_reset(cta->cluster, &cta->exit_clock);

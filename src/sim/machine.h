@@ -52,7 +52,8 @@ typedef enum WaitKind {
     WAIT_NONE,
     WAIT_CHILDREN,
     WAIT_BARRIER,
-    WAIT_CLUSTER, /* at the barrier of the cluster */
+    WAIT_CLUSTER,   /* at the barrier of the cluster */
+    WAIT_REGISTERS, /* setmaxnreg.inc, for the program's pool */
     WAIT_LANES,
 } WaitKind;
 
@@ -102,6 +103,10 @@ struct Warp {
     uint32_t fence_lanes;
     uint32_t cluster_arrived; /* lanes that arrived at the barrier of the cluster */
     uint32_t cluster_passed;  /* lanes for which it is complete and that have not waited yet */
+    uint32_t registers, registers_wanted; /* of a thread (setmaxnreg); 0: not known */
+    uint32_t register_changes;            /* setmaxnreg instructions executed */
+    uint32_t register_epoch;              /* of the last one */
+    const Insn *register_insn;
     uint64_t executed;
     uint64_t last_meeting;  /* `executed` when threads last met */
     bool polled;            /* an atomic or strong load since then */
@@ -156,13 +161,14 @@ struct Cta {
     Warp *warps;
     Barrier barriers[BARRIERS];
     uint8_t *shared, *shared_def;
-    uint64_t shared_end;  /* the address behind its last byte */
-    SharedCell *writes;   /* by byte */
-    SharedCell **reads;   /* by clock_index, then byte; NULL until the warp reads */
-    RemoteAccess *remote; /* to its shared memory, by clock_index; NULL in a cluster of one */
-    Clock exit_clock;     /* what its threads knew when they exited */
-    bool exited;          /* all its threads */
-    uint64_t acquired;    /* the machine's time of the last acquire */
+    uint64_t shared_end;    /* the address behind its last byte */
+    SharedCell *writes;     /* by byte */
+    SharedCell **reads;     /* by clock_index, then byte; NULL until the warp reads */
+    uint32_t register_pool; /* free registers, as so many of each thread of one warp */
+    RemoteAccess *remote;   /* to its shared memory, by clock_index; NULL in a cluster of one */
+    Clock exit_clock;       /* what its threads knew when they exited */
+    bool exited;            /* all its threads */
+    uint64_t acquired;      /* the machine's time of the last acquire */
 };
 
 /* Programs that run at the same time and reach each other's shared memory; a launch without
@@ -337,6 +343,13 @@ bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);
 /* A fence of the lanes of `mask` that releases: what came before is ordered before relaxed arrivals
  * behind it. */
 void clock_fence(Warp *warp, uint32_t mask);
+
+/* Registers (registers.c). */
+/* Registers of a thread when a kernel begins, as its directives make known; 0: they do not. */
+uint32_t registers_at_entry(const Machine *machine);
+/* All threads of the warp have exited. */
+void registers_exit(Warp *warp);
+void registers_describe_wait(Warp *warp, const Insn *insn);
 
 /* Races (races.c). */
 /* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.

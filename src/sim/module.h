@@ -277,6 +277,7 @@ struct SimModule {
     uint32_t file;
     Str text;
     unsigned version, sm; /* 83 for 8.3; 90 for sm_90a */
+    char sm_suffix;       /* 'a' or 'f'; 0: none */
     VEC(Insn) insns;
     VEC(Func *) funcs;
     VEC(Variable *)

@@ -250,7 +250,9 @@ static bool parse_target(Parser *parser) {
             for (size_t i = 3;
                  i < name.len && name.ptr[i] >= '0' && name.ptr[i] <= '9' && sm < 1000; i++)
                 sm = sm * 10 + (unsigned)(name.ptr[i] - '0');
+            char last = name.ptr[name.len - 1];
             parser->module->sm = sm;
+            parser->module->sm_suffix = last == 'a' || last == 'f' ? last : 0;
         } else if (!str_is(name, "debug") && !str_is(name, "texmode_independent") &&
                    !str_is(name, "texmode_unified")) {
             return ptx_error(parser, token.lo, token.hi, ptx_target, STR_ARG(name));

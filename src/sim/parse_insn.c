@@ -499,6 +499,8 @@ bool ptx_parse_insn(Parser *parser) {
     const char *problem = insn.row->check ? insn.row->check(&insn) : NULL;
     if (problem)
         return ptx_error(parser, insn.lo, insn.hi, ptx_operands, problem);
+    if (!ptx_check_target(parser, &insn))
+        return false;
     insn.is_branch = !strcmp(insn.row->name, "bra") || !strcmp(insn.row->name, "ret");
     if (insn.operand_count == 2 && insn.operand[1].kind == OPERAND_LABEL) {
         insn.table = insn.operand[1].regs;

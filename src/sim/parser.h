@@ -103,6 +103,8 @@ bool ptx_parse_param(Parser *parser, Func *func, bool is_result);
 bool ptx_parse_float(Parser *parser, unsigned bits, bool negative, uint64_t *value);
 /* One instruction with its guard, up to and with the semicolon. */
 bool ptx_parse_insn(Parser *parser);
+/* Whether the module's target has the instruction; reports if not. */
+bool ptx_check_target(Parser *parser, const Insn *insn);
 /* The operands of call, behind its modifiers. */
 bool ptx_parse_call(Parser *parser, Insn *insn);
 bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand);

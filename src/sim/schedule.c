@@ -41,8 +41,10 @@ void warp_exit(Warp *warp, Split *split, uint32_t mask) {
         at->mask &= ~mask;
     if (!split->mask)
         split_end(warp, split);
-    if (!warp->alive)
+    if (!warp->alive) {
         barrier_recheck(warp->cta);
+        registers_exit(warp);
+    }
     if (warp->cta->cluster->size > 1)
         cluster_exit(warp);
 }

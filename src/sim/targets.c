@@ -1,0 +1,67 @@
+/* Which instructions need which target: what ptxas would refuse is refused here. */
+#include "sim/parser.h"
+
+/* An instruction of this name with this modifier and first type, if given. */
+typedef struct Need {
+    const char *name;
+    Word word;
+    int type;
+    unsigned sm;
+    bool specific; /* sm_90a or sm_100f, not sm_90 */
+    bool only;     /* and none that is newer */
+} Need;
+
+enum { ANY_TYPE = -1 };
+
+static const Need needs[] = {
+    {"atom", WORD_none, TYPE_b128, 90, false, false},
+    {"atom", WORD_v2, ANY_TYPE, 90, false, false},
+    {"atom", WORD_v4, ANY_TYPE, 90, false, false},
+    {"atom", WORD_v8, ANY_TYPE, 90, false, false},
+    {"barrier", WORD_cluster, ANY_TYPE, 90, false, false},
+    {"cp", WORD_async, ANY_TYPE, 80, false, false},
+    {"elect", WORD_none, ANY_TYPE, 90, false, false},
+    {"getctarank", WORD_none, ANY_TYPE, 90, false, false},
+    {"griddepcontrol", WORD_none, ANY_TYPE, 90, false, false},
+    {"ldmatrix", WORD_none, ANY_TYPE, 75, false, false},
+    {"ld", WORD_v8, ANY_TYPE, 100, false, false},
+    {"mapa", WORD_none, ANY_TYPE, 90, false, false},
+    {"match", WORD_none, ANY_TYPE, 70, false, false},
+    {"mbarrier", WORD_none, ANY_TYPE, 80, false, false},
+    {"movmatrix", WORD_none, ANY_TYPE, 75, false, false},
+    {"nanosleep", WORD_none, ANY_TYPE, 70, false, false},
+    {"red", WORD_async, ANY_TYPE, 90, false, false},
+    {"red", WORD_v2, ANY_TYPE, 90, false, false},
+    {"red", WORD_v4, ANY_TYPE, 90, false, false},
+    {"red", WORD_v8, ANY_TYPE, 90, false, false},
+    {"redux", WORD_none, TYPE_f32, 100, true, false},
+    {"redux", WORD_none, ANY_TYPE, 80, false, false},
+    {"setmaxnreg", WORD_none, ANY_TYPE, 90, true, false},
+    {"st", WORD_async, ANY_TYPE, 90, false, false},
+    {"st", WORD_v8, ANY_TYPE, 100, false, false},
+    {"stmatrix", WORD_none, ANY_TYPE, 90, false, false},
+    {"wgmma", WORD_none, ANY_TYPE, 90, true, true},
+};
+
+static bool concerns(const Need *need, const Insn *insn) {
+    return !strcmp(need->name, insn->row->name) &&
+           (need->word == WORD_none || insn_has(insn, need->word)) &&
+           (need->type == ANY_TYPE || need->type == insn->type[0]);
+}
+
+bool ptx_check_target(Parser *parser, const Insn *insn) {
+    const SimModule *module = parser->module;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs && module->sm; i++) {
+        const Need *need = &needs[i];
+        if (!concerns(need, insn))
+            continue;
+        bool fits = need->only ? module->sm == need->sm : module->sm >= need->sm;
+        if (!fits || (need->specific && !module->sm_suffix))
+            return ptx_error(parser, insn->lo, insn->hi, ptx_needs_target, need->name, need->sm,
+                             need->specific ? "a" : "", need->only ? "" : " or newer", module->sm,
+                             module->sm_suffix == 'a'   ? "a"
+                             : module->sm_suffix == 'f' ? "f"
+                                                        : "");
+    }
+    return true;
+}
