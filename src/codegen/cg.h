@@ -155,9 +155,22 @@ typedef struct Access {
 } Access;
 void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
 void cg_store(Cg *cg, const Access *access, const Lv *values);
+/* An L2 cache policy for operand `cache-policy`; `evict` is not EVICT_NORMAL. */
+Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
 /* A static shared array of this program's own, for an exchange between its threads. */
 Lv cg_scratch(Cg *cg, int64_t bytes);
 void cg_barrier(Cg *cg);
+/* The element of register `reg` in a buffer at `base`, where `plan` is of the map to offsets. */
+Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t reg);
+
+/* matrix.c */
+
+/* Lowers a local_load by ldmatrix; false, and nothing emitted, if the layouts do not allow it. */
+bool cg_load_matrices(Cg *cg, const Op *op);
+/* Lowers a dot by mma.sync. */
+void cg_dot_mma(Cg *cg, const Op *op);
+/* `count` elements of up to 32 bits together as one i32. */
+Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
 
 /* shuffle.c */
 

@@ -1,9 +1,9 @@
-/* dot without tensor cores: fused multiply-adds from registers.
+/* dot: by tensor cores in matrix.c, without them by fused multiply-adds from registers.
  *
- * Contract with the layouts: where a thread holds acc[.., m, n] it holds a[.., m, k] and b[.., k,
- * n] for every k in its registers. That is, the lane and warp bases of a are those of acc without
- * the bits of n and with zero bits for k, those of b likewise without the bits of m, and all bits
- * of k are register bits.
+ * Contract with the layouts without tensor cores: where a thread holds acc[.., m, n] it holds a[..,
+ * m, k] and b[.., k, n] for every k in its registers. That is, the lane and warp bases of a are
+ * those of acc without the bits of n and with zero bits for k, those of b likewise without the bits
+ * of m, and all bits of k are register bits.
  *
  * f16, bf16 and f8 operands are widened and summed in f32, i8 in i32; the sum is rounded once to
  * the accumulator. */
@@ -74,7 +74,7 @@ static Lv multiply_add(Cg *cg, Lv a, Lv b, Lv sum) {
     return cg_intrinsic(cg, "llvm.fma", &type, 1, (Lv[]){a, b, sum}, 3);
 }
 
-void lower_dot(Cg *cg, const Op *op) {
+static void lower_multiply_adds(Cg *cg, const Op *op) {
     const Type *a = op_in(op, 0)->type, *b = op_in(op, 1)->type, *acc = op_in(op, 2)->type;
     const Layout *la = a->layout, *lb = b->layout, *lacc = acc->layout;
     int rank = acc->rank;
@@ -114,4 +114,16 @@ void lower_dot(Cg *cg, const Op *op) {
         else if (narrow)
             out[reg] = cg_from_f32(cg, DT_F16, out[reg]);
     }
+}
+
+void lower_dot(Cg *cg, const Op *op) {
+    switch ((DotUnit)op->attrs[2].i) {
+    case UNIT_MMA:
+        cg_dot_mma(cg, op);
+        return;
+    case UNIT_FMA:
+    case UNIT_COUNT:
+        break;
+    }
+    lower_multiply_adds(cg, op);
 }

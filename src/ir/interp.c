@@ -398,6 +398,7 @@ static void run_program(Run *run, const InstBlock *body, const InterpArg *args) 
     for (uint32_t i = 0; i < block->nargs; i++)
         set_argument(run, &block->args[i], &args[i]);
     run->returned = false;
+    interp_async_reset(run);
     run_block(run, body);
 }
 

@@ -59,6 +59,7 @@ struct Inst {
     UNDEF(MASKED_ATOMIC, "the mask of this atomic was off")                                        \
     UNDEF(UNWRITTEN, "this load read memory that was never written")                               \
     UNDEF(UNWRITTEN_SHARED, "this shared memory was never written")                                \
+    UNDEF(UNDER_WAY, "this copy to shared memory was not waited for")                               \
     UNDEF(DIVISION, "this divided by zero, or the minimum by -1")                                  \
     UNDEF(SHIFT, "this shifted by the width of the type or more")                                  \
     UNDEF(CONVERSION, "this converted a float that the integer type cannot hold")
@@ -78,6 +79,13 @@ typedef struct Origin {
 /* COMBINE_SLOTS: for each operand of a reduce or scan its working copy, the two sides and the
  * outcome of a combination, and the same three for one pair. */
 enum { MAX_ORIGINS = 255, SIZE_CLASSES = 32, COMBINE_SLOTS = 7 };
+
+/* An asynchronous copy under way: what it brings, and where. */
+typedef struct AsyncCopy {
+    Slot from, to;
+    uint32_t group; /* number of its group: async_commits before it */
+    uint32_t element_bytes;
+} AsyncCopy;
 
 typedef struct Finding {
     const Op *op;
@@ -99,6 +107,8 @@ struct Run {
     Origin origins[MAX_ORIGINS +
                    1]; /* number 0 is none; the last one stands for all that did not fit */
     uint32_t norigins;
+    VEC(AsyncCopy) copies;
+    uint32_t committed; /* groups */
     VEC(Finding) findings;
     bool failed;   /* something was reported */
     bool stopped;  /* enough findings, or the step limit: unwind */
@@ -207,6 +217,14 @@ void floats_load_double(DType dtype, const void *bits, double *out, uint32_t n);
 void floats_store(DType dtype, const float *values, void *bits, uint32_t n);
 void floats_store_double(DType dtype, const double *values, void *bits, uint32_t n);
 uint64_t float_to_bits_rounded(DType dtype, double value, Rounding rounding);
+
+/* Loads what operand 0 of `op` points at into `out`, which has its storage. Where the mask (NULL: on
+ * everywhere) is off, the element is that of `other`, or undefined without it (interp_memory.c). */
+void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
+                   Slot *out);
+
+/* Forgets the asynchronous copies of the program before (interp_async.c). */
+void interp_async_reset(Run *run);
 
 /* Helpers shared by shape ops and reductions (interp_shape.c) */
 

@@ -162,7 +162,7 @@ static void mark_undef(Run *run, Slot *out, uint32_t i, uint8_t origin) {
 static void load_lanes(Access *access, Slot *out, const Slot *other) {
     Run *run = access->run;
     uint8_t masked = 0, unwritten = 0;
-    bool is_bool = type_is_bool(op_out(access->op)->type);
+    bool is_bool = access->pointer->dtype == DT_I1;
     for (uint32_t i = 0; i < out->n && !run->stopped; i++) {
         if (!lane_on(access, i)) {
             if (!other) {
@@ -191,7 +191,7 @@ static void load_lanes(Access *access, Slot *out, const Slot *other) {
 
 /* Whole tiles of consecutive elements in bounds are the common case: one check, one copy. */
 static bool load_contiguous(Access *access, Slot *out) {
-    if (access->address_undef || access->mask_undef || type_is_bool(op_out(access->op)->type))
+    if (access->address_undef || access->mask_undef || access->pointer->dtype == DT_I1)
         return false;
     uint64_t first = access->addresses[0], wrong = 0;
     uint8_t on = 1;
@@ -250,17 +250,21 @@ static void check_width(Access *access, int64_t claimed) {
     }
 }
 
-void interp_load(Run *run, const Inst *inst) {
-    const Op *op = inst->op;
-    const Slot *mask = has_operand(op, 1) ? in_slot(run, op, 1) : NULL;
-    const Slot *other = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
-    Slot *out = new_result(run, op, 0);
+void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
+                   Slot *out) {
     Access access = access_begin(run, op, "load", false, mask);
-    check_width(&access, op->attrs[3].i);
+    check_width(&access, width);
     if (load_contiguous(&access, out))
         return;
     fill_lanes(out, other, access.size);
     load_lanes(&access, out, other);
+}
+
+void interp_load(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Slot *mask = has_operand(op, 1) ? in_slot(run, op, 1) : NULL;
+    const Slot *other = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
+    interp_gather(run, op, mask, other, op->attrs[3].i, new_result(run, op, 0));
 }
 
 static void set_defined(const Access *access, int64_t offset) {

@@ -292,12 +292,33 @@ void interp_hint_constant(Run *run, const Inst *inst) {
     check_hint(run, inst, HINT_CONSTANT);
 }
 
-/* Shared memory: an array per buffer, whatever offset it was given. */
+/* Shared memory: an array per buffer with all its copies, whatever offset it was given. */
 
 void interp_local_alloc(Run *run, const Inst *inst) {
-    Slot *out = new_result(run, inst->op, 0);
-    memset(out->data, 0, out->n * (size_t)type_element_bytes(op_out(inst->op)->type));
-    memset(slot_new_undef(run, out), origin_of(run, inst->op, UNDEF_UNWRITTEN_SHARED), out->n);
+    const Value *buffer = op_out(inst->op);
+    size_t bytes = (size_t)type_element_bytes(buffer->type);
+    uint32_t n = (uint32_t)(type_numel(buffer->type) * local_copies(buffer));
+    Slot *out = value_slot(run, buffer);
+    memset(slot_new(run, out, n, bytes), 0, n * bytes);
+    memset(slot_new_undef(run, out), origin_of(run, inst->op, UNDEF_UNWRITTEN_SHARED), n);
+}
+
+void interp_local_view(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Type *type = op_out(op)->type;
+    uint32_t n = (uint32_t)type_numel(type);
+    int64_t copies = local_copies(op_in(op, 0)),
+            index = slot_int(in_slot(run, op, 1), op_in(op, 1)->type, 0);
+    if (!require_defined(run, op, 1, 0, "the number of a buffer's copy"))
+        index = 0;
+    if (index < 0 || index >= copies) {
+        finding(run, op, interp_view, (long long)index, (long long)copies,
+                finding_place(run, op_in(op, 1)->type, 0));
+        index = 0;
+    }
+    uint32_t copy = (uint32_t)((index + op->attrs[0].i) % copies);
+    slot_view(run, value_slot(run, op_out(op)), in_slot(run, op, 0), copy * n, n,
+              (size_t)type_element_bytes(type));
 }
 
 void interp_local_store(Run *run, const Inst *inst) {

@@ -326,6 +326,11 @@ Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *
 Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep);
 Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse);
 
+/* Copies of a buffer: those of the local_alloc that `buffer` is, or is a view of. */
+enum { MAX_BUFFER_COPIES = 64 };
+const Op *local_alloc_of(const Value *buffer);
+int64_t local_copies(const Value *buffer);
+
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 
 /* Bits of attribute `flags` of `for`: what the source asked of the loop. */

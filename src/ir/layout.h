@@ -161,8 +161,34 @@ LayoutAccess layout_shared_access(Ctx *ctx, const Layout *dist, const Layout *sh
                                   int element_bytes);
 /* Elements per access when a thread reads or writes its registers of `dist` in `shared`. */
 int layout_shared_vector(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes);
+/* Issue slots and wavefronts of moving all registers of `dist` once. */
+int layout_shared_cost(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes);
 /* Wavefronts one warp-wide access of that width needs over the minimum: 1 is conflict-free. */
 int layout_bank_conflicts(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes);
+
+/* Matrix loads (ldmatrix): a warp reads up to four matrices of 8 rows of 16 bytes, whose addresses
+ * the lanes give; lane l receives word l % 4 of row l / 4 of each, or with `transposed`, for
+ * elements of 2 bytes, elements l / 4 of rows 2 (l % 4) and 2 (l % 4) + 1. */
+typedef struct LayoutMatrices {
+    /* Where the lanes point, in elements: lanes 0 to 2 choose the row, lanes 3 and 4 the matrix;
+     * its registers are those of LayoutAccess `rows`, whose element_bits are a row. */
+    const Layout *offsets;
+    bool transposed;
+    uint8_t word_bits;   /* elements of a 32-bit word: registers reg[0 .. word_bits) */
+    uint8_t matrix_bits; /* matrices of one load: the next matrix_bits registers */
+    uint8_t load_bits;   /* loads: the registers after them */
+} LayoutMatrices;
+/* Can a tile in `dist` be read from `shared` so? Registers of `dist` are then used in their order.
+ */
+bool layout_matrices(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes,
+                     LayoutMatrices *out);
+/* The shared layout through which a tile goes from `src` to `dst` at least cost, by plain accesses
+ * or matrix loads. */
+const Layout *layout_shared_exchange(Ctx *ctx, const Layout *src, const Layout *dst,
+                                     int element_bytes);
+/* The largest number of elements, at most `width`, that one asynchronous copy may move from `width`
+ * consecutive addresses, held by the lowest registers of `dist`, to consecutive offsets. */
+int layout_async_width(Ctx *ctx, const Layout *dist, const Layout *shared, int width);
 
 /* {reg = [1, 2], lane = [4, 8, 16, 32, 64], warp = [128, 256]}: parsed back by the IR parser. */
 void layout_print(const Layout *layout, StrBuf *out);

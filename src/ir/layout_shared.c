@@ -107,8 +107,7 @@ int layout_bank_conflicts(Ctx *ctx, const Layout *dist, const Layout *shared, in
     return conflicts_of(&access, element_bytes);
 }
 
-/* Issue slots and wavefronts of moving all registers of `dist` once. */
-static int cost_of(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes) {
+int layout_shared_cost(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes) {
     LayoutAccess access = layout_shared_access(ctx, dist, shared, element_bytes);
     int phases = 1 << (LAYOUT_LANE_BITS - phase_bits(element_bytes << access.element_bits));
     return (1 + phases * conflicts_of(&access, element_bytes)) << access.access_bits;
@@ -284,8 +283,8 @@ const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, 
                                               side ? vector.count : shared_bits);
             if (!found)
                 continue;
-            int cost =
-                cost_of(ctx, src, found, element_bytes) + cost_of(ctx, dst, found, element_bytes);
+            int cost = layout_shared_cost(ctx, src, found, element_bytes) +
+                       layout_shared_cost(ctx, dst, found, element_bytes);
             if (!best || cost < best_cost) {
                 best = found;
                 best_cost = cost;

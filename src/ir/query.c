@@ -70,3 +70,13 @@ static bool walk_block(Block *block, OpVisitor *visit, void *user) {
 bool func_walk(Func *func, OpVisitor *visit, void *user) {
     return walk_block(func->body, visit, user);
 }
+
+const Op *local_alloc_of(const Value *buffer) {
+    const Op *op = buffer->def;
+    return op->code == OP_local_view ? op_in(op, 0)->def : op;
+}
+
+int64_t local_copies(const Value *buffer) {
+    int64_t copies = local_alloc_of(buffer)->attrs[1].i;
+    return copies > 1 ? copies : 1;
+}

@@ -384,8 +384,21 @@ bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type **result
     *result = stated;
     if (!stated || stated->kind != TYPE_BUFFER || stated->rank == 0)
         return rule_bad_result(ctx, op, stated, "a buffer of rank 1 or more");
-    return (op->attrs[0].i >= -1 && op->attrs[0].i <= INT32_MAX) ||
-           rule_bad_attr(ctx, op, 0, "-1 or an offset in bytes");
+    if (op->attrs[0].i < -1 || op->attrs[0].i > INT32_MAX)
+        return rule_bad_attr(ctx, op, 0, "-1 or an offset in bytes");
+    return (op->attrs[1].i >= 0 && op->attrs[1].i <= MAX_BUFFER_COPIES) ||
+           rule_bad_attr(ctx, op, 1, "0 to 64");
+}
+
+bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Value *buffer = op_in(op, 0);
+    *result = buffer->type;
+    if (buffer->type->kind != TYPE_BUFFER || !buffer->def || buffer->def->code != OP_local_alloc)
+        return rule_bad_operand(ctx, op, 0, "the result of a local_alloc");
+    if (rule_in(op, 1) != type_scalar(ctx, DT_I32))
+        return rule_bad_operand(ctx, op, 1, "i32");
+    return (op->attrs[0].i >= 0 && op->attrs[0].i < local_copies(buffer)) ||
+           rule_bad_attr(ctx, op, 0, "less than the buffer's copies");
 }
 
 /* A tile and a buffer that hold the same elements, each in its layout. */
@@ -408,4 +421,27 @@ bool rule_local_load(Ctx *ctx, const Op *op, const Type *stated, const Type **re
         return rule_bad_operand(ctx, op, 0, "a buffer");
     return (stated && holds_same(stated, rule_in(op, 0))) ||
            rule_bad_result(ctx, op, stated, "a tile of the buffer's shape and numbers");
+}
+
+bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *ptr = rule_in(op, 0), *buffer = rule_in(op, 1);
+    *result = NULL;
+    if (ptr->kind != TYPE_POINTER || ptr->rank == 0)
+        return rule_bad_operand(ctx, op, 0, "a tile of pointers");
+    if (buffer->kind != TYPE_BUFFER)
+        return rule_bad_operand(ctx, op, 1, "a buffer");
+    if (!holds_same(rule_pointee(ctx, ptr), buffer))
+        return rule_bad_pair(ctx, op, 0, 1, "pointers to what a buffer of their shape holds");
+    if (op->nin > 2 && !rule_want_mask(ctx, op, 2, 0))
+        return false;
+    int64_t width = op->attrs[2].i > 1 ? op->attrs[2].i : 1;
+    int64_t bytes = width * type_element_bytes(buffer);
+    return bytes == 4 || bytes == 8 || bytes == 16 ||
+           rule_bad_attr(ctx, op, 2, "elements of 4, 8 or 16 bytes together");
+}
+
+bool rule_async_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    return (op->attrs[0].i >= 0 && op->attrs[0].i < MAX_BUFFER_COPIES) ||
+           rule_bad_attr(ctx, op, 0, "0 to 63");
 }

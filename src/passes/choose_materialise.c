@@ -116,9 +116,8 @@ static void rewrite_operands(Rewrite *rewrite, Op *op) {
             continue;
         const Layout *layout = working;
         if (op->code == OP_dot) {
-            const Type *acc = op_out(op)->type;
-            layout = i == 2 ? acc->layout
-                            : layout_dot_operand(ctx, acc->layout, acc, value->type, (int)i);
+            const Layout *acc = op_out(op)->type->layout;
+            layout = i == 2 ? acc : layout_of_dot_operand(ctx, op, acc, (int)i);
         } else if (op_passes_layouts(op)) {
             layout = layout_of_operand(ctx, op, i, result_layout(ctx, op, choice->num_warps));
         } else if (!same) {

@@ -7,9 +7,9 @@
  *     %b = local_load %s : tile<64x64xf32, D>
  *
  * S is the swizzled layout in which both accesses are widest and free of bank conflicts
- * (layout_shared_for). Conversions that stand next to each other are stored before any is loaded,
- * so that one barrier orders them all. Pointers travel as integers. Conversions within warps stay:
- * they become moves between registers and shuffles.
+ * (layout_shared_exchange). Conversions that stand next to each other are stored before any is
+ * loaded, so that one barrier orders them all. Pointers travel as integers. Conversions within
+ * warps stay: they become moves between registers and shuffles.
  *
  * Needs layouts. Leaves no convert_layout that crosses warps; barriers are place-barriers' matter.
  */
@@ -30,9 +30,9 @@ static Value *stage_store(Builder *builder, Op *convert) {
         value = build_ptrtoint(builder, value,
                                type_with_element(ctx, value->type, TYPE_NUMBER, DT_I64));
     const Type *type = value->type;
-    const Layout *shared = layout_shared_for(ctx, type->layout, dst, type_element_bytes(type));
+    const Layout *shared = layout_shared_exchange(ctx, type->layout, dst, type_element_bytes(type));
     Value *buffer = build_local_alloc(
-        builder, -1, type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
+        builder, -1, 0, type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
     build_local_store(builder, value, buffer);
     return buffer;
 }

@@ -317,7 +317,7 @@ static void step_dot(Random *r) {
     const Type *acc = type_get(r->ctx, TYPE_NUMBER, DT_I32, 2, square, NULL);
     Value *a = build_trunci(&r->b, pick_of(r, acc), type_with_dtype(r->ctx, acc, DT_I8));
     Value *c = build_trunci(&r->b, pick_of(r, acc), type_with_dtype(r->ctx, acc, DT_I8));
-    add(r, build_dot(&r->b, a, c, pick_of(r, acc), PRECISION_TF32, 0));
+    add(r, build_dot(&r->b, a, c, pick_of(r, acc), PRECISION_TF32, 0, UNIT_FMA));
 }
 
 /* Memory */

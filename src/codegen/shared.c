@@ -1,0 +1,200 @@
+/* Shared memory: barriers, buffers, plain accesses to them. Matrix loads and asynchronous copies
+ * are in async.c and matrix.c. */
+#include "codegen/cg.h"
+#include <stdio.h>
+
+/* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
+ * sixteen barriers. */
+static void named_barrier(Cg *cg) {
+    int programs = cg->meta.programs_per_cta;
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv *is_slot = ARENA_ARRAY(cg->arena, Lv, (size_t)programs);
+    for (int i = 0; i < programs; i++) {
+        is_slot[i] = LLVMBuildICmp(cg->b, LLVMIntEQ, cg->slot, cg_i32(cg, i), "");
+        strbuf_printf(&text, "%s@$%d bar.sync %d, %d;", i ? "\n\t" : "", i, i + 1,
+                      32 * cg->meta.num_warps);
+        strbuf_puts(&constraints, "b,");
+    }
+    strbuf_puts(&constraints, "~{memory}");
+    cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, is_slot, (unsigned)programs, ASM_CONVERGENT);
+}
+
+void cg_barrier(Cg *cg) {
+    if (cg->meta.num_warps == 1) {
+        Lv all = cg_i32(cg, -1);
+        cg_asm(cg, cg->t_void, "bar.warp.sync $0;", "r,~{memory}", &all, 1, ASM_CONVERGENT);
+    } else if (cg->meta.programs_per_cta == 1) {
+        cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
+    } else {
+        named_barrier(cg);
+    }
+}
+
+void lower_barrier(Cg *cg, const Op *op) {
+    cg_barrier(cg);
+}
+
+/* Static, so that the passes' allocation of dynamic shared memory need not know of it. */
+Lv cg_scratch(Cg *cg, int64_t bytes) {
+    int64_t stride = (bytes + 15) & -16;
+    char name[32];
+    snprintf(name, sizeof name, "tilec$scratch%u", cg->globals++);
+    LLVMTypeRef type = LLVMArrayType2(cg->t_i8, (uint64_t)(stride * cg->meta.programs_per_cta));
+    Lv array = LLVMAddGlobalInAddressSpace(cg->module, type, name, SPACE_SHARED);
+    LLVMSetLinkage(array, LLVMInternalLinkage);
+    LLVMSetInitializer(array, LLVMGetPoison(type));
+    LLVMSetAlignment(array, 16);
+    if (!cg->slot)
+        return array;
+    Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, stride), "");
+    return LLVMBuildGEP2(cg->entry, cg->t_i8, array, &offset, 1, "");
+}
+
+static Lv shared_base(Cg *cg) {
+    if (cg->shared)
+        return cg->shared;
+    Lv array = LLVMAddGlobalInAddressSpace(cg->module, LLVMArrayType2(cg->t_i8, 0), "tilec$shared",
+                                           SPACE_SHARED);
+    LLVMSetAlignment(array, 16);
+    LLVMSetLinkage(array, LLVMExternalLinkage);
+    cg->shared = array;
+    if (cg->slot) {
+        int64_t stride = cg->meta.shared_bytes / cg->meta.programs_per_cta;
+        Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, stride), "");
+        cg->shared = LLVMBuildGEP2(cg->entry, cg->t_i8, array, &offset, 1, "");
+    }
+    return cg->shared;
+}
+
+void lower_local_alloc(Cg *cg, const Op *op) {
+    Lv offset = cg_i32(cg, op->attrs[0].i);
+    cg_new(cg, &op->out[0])[0] = LLVMBuildGEP2(cg->b, cg->t_i8, shared_base(cg), &offset, 1, "");
+}
+
+/* Copy (index + ahead) mod copies, without a division: both are below the number of copies. */
+void lower_local_view(Cg *cg, const Op *op) {
+    const Value *buffer = op_in(op, 0);
+    int64_t copies = local_copies(buffer), ahead = op->attrs[0].i;
+    Lv copy = cg_scalar(cg, op_in(op, 1));
+    if (ahead) {
+        Lv on = LLVMBuildNUWAdd(cg->b, copy, cg_i32(cg, ahead), "");
+        Lv around = LLVMBuildSub(cg->b, copy, cg_i32(cg, copies - ahead), "");
+        Lv past = LLVMBuildICmp(cg->b, LLVMIntUGE, copy, cg_i32(cg, copies - ahead), "");
+        copy = LLVMBuildSelect(cg->b, past, around, on, "");
+    }
+    int64_t bytes = type_numel(buffer->type) * type_element_bytes(buffer->type);
+    Lv offset = LLVMBuildNUWMul(cg->b, copy, cg_i32(cg, bytes), "");
+    cg_new(cg, &op->out[0])[0] =
+        LLVMBuildGEP2(cg->b, cg->t_i8, cg_scalar(cg, buffer), &offset, 1, "");
+}
+
+/* How the registers of a distributed tile meet a buffer: per register the offset of its element, in
+ * elements, and which registers form one access. */
+typedef struct SharedAccess {
+    const Plan *plan; /* of the map from (register, thread) to offsets */
+    uint32_t width;
+    const uint32_t
+        *order;     /* registers by groups of `width` with consecutive offsets; one per element */
+    uint32_t count; /* entries of `order` */
+} SharedAccess;
+
+static uint32_t registers_for(const Layout *map, uint32_t offset, bool *found) {
+    for (uint32_t reg = 0; reg < 1u << map->bits[LAYOUT_REG]; reg++)
+        if (layout_reg_image(map, reg) == offset) {
+            *found = true;
+            return reg;
+        }
+    return 0;
+}
+
+/* The width is as many low offset bits as registers alone decide, up to 16 bytes. */
+static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buffer, int bytes) {
+    const Layout *offsets = layout_compose(cg->ctx, layout_invert(cg->ctx, buffer), dist);
+    SharedAccess access = {.plan = cg_plan(cg, offsets), .width = 1};
+    uint32_t lead[5] = {0};
+    int bits = 0;
+    while ((2 << bits) * bytes <= 16 && bits < 4) {
+        bool found = false;
+        lead[bits] = registers_for(offsets, 1u << bits, &found);
+        if (!found || (access.plan->thread_bits >> bits & 1))
+            break;
+        bits++;
+    }
+    access.width = 1u << bits;
+    uint32_t *order = ARENA_ARRAY(cg->arena, uint32_t, access.plan->count);
+    for (uint32_t reg = 0; reg < access.plan->count; reg++) {
+        uint32_t low = layout_reg_image(offsets, reg) & (access.width - 1);
+        if (access.plan->rep[reg] != reg || low)
+            continue;
+        for (uint32_t i = 0; i < access.width; i++) {
+            uint32_t member = reg;
+            for (int bit = 0; bit < bits; bit++)
+                member ^= i >> bit & 1 ? lead[bit] : 0;
+            order[access.count++] = access.plan->rep[member];
+        }
+    }
+    access.order = order;
+    return access;
+}
+
+Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t reg) {
+    Lv offset = cg_plan_at(cg, plan, reg);
+    if (bytes > 1) {
+        offset = LLVMBuildNUWMul(cg->b, offset, cg_i32(cg, bytes), "");
+        if (LLVMIsAInstruction(offset))
+            LLVMSetNSW(offset, true);
+    }
+    return LLVMBuildGEP2(cg->b, cg->t_i8, base, &offset, 1, "");
+}
+
+/* Pointers travel as integers. */
+static DType shared_dtype(const Type *type) {
+    return type->kind == TYPE_POINTER ? DT_I64 : type->dtype;
+}
+
+void lower_local_store(Cg *cg, const Op *op) {
+    const Type *type = op_in(op, 0)->type, *buffer = op_in(op, 1)->type;
+    int bytes = type_element_bytes(type);
+    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
+    Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1)), group[16];
+    Lv owner = cg_owner(cg, type->layout);
+    for (uint32_t i = 0; i < access.count; i += access.width) {
+        for (uint32_t k = 0; k < access.width; k++) {
+            group[k] = values[access.order[i + k]];
+            if (type->kind == TYPE_POINTER)
+                group[k] = LLVMBuildPtrToInt(cg->b, group[k], cg->t_i64, "");
+        }
+        cg_store(
+            cg,
+            &(Access){.space = SPACE_SHARED,
+                      .dtype = shared_dtype(type),
+                      .width = access.width,
+                      .pointer = cg_shared_pointer(cg, access.plan, base, bytes, access.order[i]),
+                      .predicate = owner},
+            group);
+    }
+}
+
+void lower_local_load(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type, *buffer = op_in(op, 0)->type;
+    int bytes = type_element_bytes(type);
+    if (cg_load_matrices(cg, op))
+        return;
+    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
+    Lv base = cg_scalar(cg, op_in(op, 0)), group[16], *out = cg_new(cg, &op->out[0]);
+    for (uint32_t i = 0; i < access.count; i += access.width) {
+        cg_load(
+            cg,
+            &(Access){.space = SPACE_SHARED,
+                      .dtype = shared_dtype(type),
+                      .width = access.width,
+                      .pointer = cg_shared_pointer(cg, access.plan, base, bytes, access.order[i])},
+            NULL, group);
+        for (uint32_t k = 0; k < access.width; k++)
+            out[access.order[i + k]] = type->kind == TYPE_POINTER
+                                           ? LLVMBuildIntToPtr(cg->b, group[k], cg->t_global, "")
+                                           : group[k];
+    }
+    for (uint32_t reg = 0; reg < access.plan->count; reg++)
+        out[reg] = out[access.plan->rep[reg]];
+}

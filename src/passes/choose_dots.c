@@ -1,0 +1,122 @@
+/* choose-dots: what computes each dot.
+ *
+ * Tensor cores take pairs of f16, bf16, f32 rounded to tf32, f64, i8, and from capability 89 on f8
+ * (ir/mma.def). Other dots are first brought into that form: f8 operands become f16 where the
+ * device has no f8 products, and f32 products of higher precision become three of lower,
+ *
+ *     %r = dot %a, %b, %acc {precision = tf32x3}
+ * ->
+ *     %ah = bitcast (andi (bitcast %a), -8192)      the bits that tf32 keeps
+ *     %al = subf %a, %ah                            and the rest; likewise for %b
+ *     %s = dot %al, %bh, 0 {unit = mma}
+ *     %t = dot %ah, %bl, %s {unit = mma}
+ *     %u = dot %ah, %bh, (%t where it is no NaN, else 0) {unit = mma}
+ *     %r = addf %acc, %u
+ *
+ * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 is the same with parts
+ * in bf16. Everything else is left to multiply-adds, and a remark says why.
+ *
+ * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
+ */
+#include "ir/mma.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+enum { TF32_KEPT_BITS = -8192 }; /* sign, exponent and 10 bits of the fraction */
+
+static bool is_f8(const Value *value) {
+    return value->type->dtype == DT_F8E4M3 || value->type->dtype == DT_F8E5M2;
+}
+
+static Value *cast(Builder *b, Value *x, DType dtype, bool widen) {
+    const Type *type = type_with_dtype(b->ctx, x->type, dtype);
+    return widen ? build_extf(b, x, type) : build_truncf(b, x, ROUND_RTNE, type);
+}
+
+/* An operand as a sum of two that the tensor core takes. */
+typedef struct Parts {
+    Value *high, *low;
+} Parts;
+
+static Parts split_tf32(Builder *b, Value *x) {
+    const Type *bits = type_with_dtype(b->ctx, x->type, DT_I32);
+    Value *kept = build_andi(b, build_bitcast(b, x, bits), rewrite_int(b, bits, TF32_KEPT_BITS));
+    Value *high = build_bitcast(b, kept, x->type);
+    return (Parts){high, build_subf(b, x, high)};
+}
+
+static Parts split_bf16(Builder *b, Value *x) {
+    Value *high = cast(b, x, DT_BF16, false);
+    Value *rest = build_subf(b, x, cast(b, high, DT_F32, true));
+    return (Parts){high, cast(b, rest, DT_BF16, false)};
+}
+
+static Value *product(Builder *b, Value *x, Value *y, Value *sum) {
+    return build_dot(b, x, y, sum, PRECISION_TF32, 0, UNIT_MMA);
+}
+
+static void expand_three(Op *dot, bool bf16) {
+    Builder b = builder_before(dot);
+    Parts (*split)(Builder *, Value *) = bf16 ? split_bf16 : split_tf32;
+    Parts x = split(&b, op_in(dot, 0)), y = split(&b, op_in(dot, 1));
+    Value *acc = op_in(dot, 2), *zero = rewrite_float(&b, acc->type, 0);
+    Value *rest = product(&b, x.high, y.low, product(&b, x.low, y.high, zero));
+    Value *defined = build_select(&b, build_cmpf(&b, rest, rest, FPRED_OEQ), rest, zero);
+    rewrite_replace(dot, build_addf(&b, acc, product(&b, x.high, y.high, defined)));
+}
+
+/* Why the tensor cores cannot compute it; NULL: they can. */
+static const char *obstacle(const Op *dot, const Mma *mma) {
+    const Type *a = op_in(dot, 0)->type;
+    if (a->dtype == DT_F32 && dot->attrs[0].i == PRECISION_IEEE)
+        return "input_precision is ieee, and tensor cores round fp32 to tf32";
+    if (!mma)
+        return "no tensor-core instruction takes these types";
+    return a->shape[a->rank - 1] < mma_least_k(mma)
+               ? "K is less than the tensor-core instruction takes"
+               : NULL;
+}
+
+static bool visit_dot(Func *func, Op *dot) {
+    Value *a = op_in(dot, 0), *b = op_in(dot, 1);
+    DType acc = op_out(dot)->type->dtype;
+    if (dot->attrs[2].i != UNIT_FMA)
+        return false;
+    const Mma *mma = mma_find(a->type->dtype, b->type->dtype, acc, func->capability);
+    bool changed = false;
+    if (!mma && is_f8(a) && is_f8(b)) {
+        Builder builder = builder_before(dot);
+        op_set_operand(dot, 0, cast(&builder, a, DT_F16, true));
+        op_set_operand(dot, 1, cast(&builder, b, DT_F16, true));
+        mma = mma_find(DT_F16, DT_F16, acc, func->capability);
+        changed = true;
+    }
+    const char *why_not = obstacle(dot, mma);
+    if (why_not) {
+        ctx_diag(func_ctx(func), dot->span, dot_without_tensor_cores, why_not);
+        return changed;
+    }
+    bool three = dot->attrs[0].i == PRECISION_TF32X3 || dot->attrs[0].i == PRECISION_BF16X3;
+    if (a->type->dtype == DT_F32 && three)
+        expand_three(dot, dot->attrs[0].i == PRECISION_BF16X3);
+    else
+        dot->attrs[2].i = UNIT_MMA;
+    return true;
+}
+
+static bool visit_block(Func *func, Block *block) {
+    bool changed = false;
+    block_for_each_safe (op, block) {
+        if (op->code == OP_dot)
+            changed |= visit_dot(func, op);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= visit_block(func, op->regions[i]);
+    }
+    return changed;
+}
+
+bool pass_choose_dots(Func *func) {
+    if (!target_by_capability(func->capability))
+        return ctx_diag(func_ctx(func), func->span, pass_target, "choose-dots", func->capability);
+    return visit_block(func, func->body);
+}
