@@ -188,8 +188,8 @@ Val builtin_dot(Call *call) {
     a = flatten_batches(e, a);
     b = flatten_batches(e, b);
     acc = flatten_batches(e, acc);
-    Value *ir = build_dot(&e->builder, a.tile.ir, b.tile.ir, acc.tile.ir, precision, imprecise,
-                          UNIT_FMA);
+    Value *ir =
+        build_dot(&e->builder, a.tile.ir, b.tile.ir, acc.tile.ir, precision, imprecise, UNIT_FMA);
     Val product = op_like(ir, acc);
     return result->rank > 3 ? op_reshape(e, product, result->rank, result->shape) : product;
 }

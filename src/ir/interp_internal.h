@@ -59,7 +59,7 @@ struct Inst {
     UNDEF(MASKED_ATOMIC, "the mask of this atomic was off")                                        \
     UNDEF(UNWRITTEN, "this load read memory that was never written")                               \
     UNDEF(UNWRITTEN_SHARED, "this shared memory was never written")                                \
-    UNDEF(UNDER_WAY, "this copy to shared memory was not waited for")                               \
+    UNDEF(UNDER_WAY, "this copy to shared memory was not waited for")                              \
     UNDEF(DIVISION, "this divided by zero, or the minimum by -1")                                  \
     UNDEF(SHIFT, "this shifted by the width of the type or more")                                  \
     UNDEF(CONVERSION, "this converted a float that the integer type cannot hold")
@@ -218,8 +218,9 @@ void floats_store(DType dtype, const float *values, void *bits, uint32_t n);
 void floats_store_double(DType dtype, const double *values, void *bits, uint32_t n);
 uint64_t float_to_bits_rounded(DType dtype, double value, Rounding rounding);
 
-/* Loads what operand 0 of `op` points at into `out`, which has its storage. Where the mask (NULL: on
- * everywhere) is off, the element is that of `other`, or undefined without it (interp_memory.c). */
+/* Loads what operand 0 of `op` points at into `out`, which has its storage. Where the mask (NULL:
+ * on everywhere) is off, the element is that of `other`, or undefined without it (interp_memory.c).
+ */
 void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
                    Slot *out);
 

@@ -13,8 +13,8 @@
  *     %u = dot %ah, %bh, (%t where it is no NaN, else 0) {unit = mma}
  *     %r = addf %acc, %u
  *
- * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 is the same with parts
- * in bf16. Everything else is left to multiply-adds, and a remark says why.
+ * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 and bf16x6 are
+ * the same with parts in bf16. Everything else is left to multiply-adds, and a remark says why.
  *
  * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
  */
@@ -33,36 +33,54 @@ static Value *cast(Builder *b, Value *x, DType dtype, bool widen) {
     return widen ? build_extf(b, x, type) : build_truncf(b, x, ROUND_RTNE, type);
 }
 
-/* An operand as a sum of two that the tensor core takes. */
-typedef struct Parts {
-    Value *high, *low;
-} Parts;
+/* f32 operands as sums of narrower parts, each of what the parts before left over, and the products
+ * of parts that are added besides that of the first two, smallest first (ir/interp_dot.c). */
+enum { MAX_PARTS = 3, MAX_SMALL = 5 };
 
-static Parts split_tf32(Builder *b, Value *x) {
+typedef struct Split {
+    int parts, nsmall;
+    DType dtype;
+    struct {
+        uint8_t a, b;
+    } small[MAX_SMALL];
+} Split;
+
+static const Split splits[PRECISION_COUNT] = {
+    [PRECISION_TF32X3] = {2, 2, DT_F32, {{1, 0}, {0, 1}}},
+    [PRECISION_BF16X3] = {2, 2, DT_BF16, {{1, 0}, {0, 1}}},
+    [PRECISION_BF16X6] = {3, 5, DT_BF16, {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}}},
+};
+
+static Value *keep_tf32(Builder *b, Value *x) {
     const Type *bits = type_with_dtype(b->ctx, x->type, DT_I32);
     Value *kept = build_andi(b, build_bitcast(b, x, bits), rewrite_int(b, bits, TF32_KEPT_BITS));
-    Value *high = build_bitcast(b, kept, x->type);
-    return (Parts){high, build_subf(b, x, high)};
+    return build_bitcast(b, kept, x->type);
 }
 
-static Parts split_bf16(Builder *b, Value *x) {
-    Value *high = cast(b, x, DT_BF16, false);
-    Value *rest = build_subf(b, x, cast(b, high, DT_F32, true));
-    return (Parts){high, cast(b, rest, DT_BF16, false)};
+static void split_operand(Builder *b, const Split *split, Value *x, Value *parts[MAX_PARTS]) {
+    for (int i = 0; i < split->parts; i++) {
+        bool bf16 = split->dtype == DT_BF16, last = i + 1 == split->parts;
+        /* The instruction itself drops the bits that tf32 does not keep. */
+        parts[i] = bf16 ? cast(b, x, DT_BF16, false) : last ? x : keep_tf32(b, x);
+        if (!last)
+            x = build_subf(b, x, bf16 ? cast(b, parts[i], DT_F32, true) : parts[i]);
+    }
 }
 
 static Value *product(Builder *b, Value *x, Value *y, Value *sum) {
     return build_dot(b, x, y, sum, PRECISION_TF32, 0, UNIT_MMA);
 }
 
-static void expand_three(Op *dot, bool bf16) {
+static void expand(Op *dot, const Split *split) {
     Builder b = builder_before(dot);
-    Parts (*split)(Builder *, Value *) = bf16 ? split_bf16 : split_tf32;
-    Parts x = split(&b, op_in(dot, 0)), y = split(&b, op_in(dot, 1));
-    Value *acc = op_in(dot, 2), *zero = rewrite_float(&b, acc->type, 0);
-    Value *rest = product(&b, x.high, y.low, product(&b, x.low, y.high, zero));
-    Value *defined = build_select(&b, build_cmpf(&b, rest, rest, FPRED_OEQ), rest, zero);
-    rewrite_replace(dot, build_addf(&b, acc, product(&b, x.high, y.high, defined)));
+    Value *x[MAX_PARTS], *y[MAX_PARTS];
+    split_operand(&b, split, op_in(dot, 0), x);
+    split_operand(&b, split, op_in(dot, 1), y);
+    Value *acc = op_in(dot, 2), *zero = rewrite_float(&b, acc->type, 0), *small = zero;
+    for (int i = 0; i < split->nsmall; i++)
+        small = product(&b, x[split->small[i].a], y[split->small[i].b], small);
+    Value *defined = build_select(&b, build_cmpf(&b, small, small, FPRED_OEQ), small, zero);
+    rewrite_replace(dot, build_addf(&b, acc, product(&b, x[0], y[0], defined)));
 }
 
 /* Why the tensor cores cannot compute it; NULL: they can. */
@@ -96,9 +114,9 @@ static bool visit_dot(Func *func, Op *dot) {
         ctx_diag(func_ctx(func), dot->span, dot_without_tensor_cores, why_not);
         return changed;
     }
-    bool three = dot->attrs[0].i == PRECISION_TF32X3 || dot->attrs[0].i == PRECISION_BF16X3;
-    if (a->type->dtype == DT_F32 && three)
-        expand_three(dot, dot->attrs[0].i == PRECISION_BF16X3);
+    const Split *split = &splits[dot->attrs[0].i];
+    if (a->type->dtype == DT_F32 && split->parts)
+        expand(dot, split);
     else
         dot->attrs[2].i = UNIT_MMA;
     return true;
