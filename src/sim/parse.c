@@ -1,13 +1,11 @@
-/* The PTX parser: tokens, names, directives and functions. Variables are read in parse_variable.c,
- * instructions in parse_insn.c.
+/* The PTX parser: tokens, functions and their bodies. Names are kept in parse_name.c; directives
+ * are read in parse_directive.c, variables in parse_variable.c, instructions in parse_insn.c.
  *
  * Errors are located at the token that does not fit; reading goes on behind the next semicolon, so
  * that one run reports several. */
 #include "sim/parser.h"
 
 #include "sim/sim.h"
-
-#include <stdlib.h>
 
 void ptx_next(Parser *parser) {
     parser->last_hi = parser->token.hi;
@@ -102,115 +100,6 @@ bool ptx_expect_name(Parser *parser, Str *name) {
     return true;
 }
 
-/* Names. */
-
-static uint32_t bucket_of(Str name) {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ (unsigned char)name.ptr[i]) * 16777619u;
-    return hash % NAME_BUCKETS;
-}
-
-static Name *find_exact(const Parser *parser, Str name) {
-    for (Name *at = parser->buckets[bucket_of(name)]; at; at = at->next)
-        if (str_eq(at->text, name))
-            return at;
-    return NULL;
-}
-
-Name *ptx_find(const Parser *parser, Str name) {
-    return find_exact(parser, name);
-}
-
-Name *ptx_declare(Parser *parser, Str name, uint32_t lo, uint32_t hi) {
-    Name *old = find_exact(parser, name);
-    if (old && old->depth == parser->depth) {
-        ptx_error(parser, lo, hi, ptx_redefined, STR_ARG(name));
-        return NULL;
-    }
-    Name *entry = ARENA_NEW(parser->arena, Name);
-    uint32_t bucket = bucket_of(name);
-    *entry = (Name){.text = name,
-                    .depth = parser->depth,
-                    .pc = NO_PC,
-                    .next = parser->buckets[bucket],
-                    .older = parser->scopes[parser->depth]};
-    parser->buckets[bucket] = entry;
-    parser->scopes[parser->depth] = entry;
-    return entry;
-}
-
-bool ptx_open_scope(Parser *parser) {
-    if (parser->depth + 1 == MAX_SCOPES)
-        return ptx_error(parser, parser->token.lo, parser->token.hi, ptx_too_deep, MAX_SCOPES);
-    parser->depth++;
-    parser->scopes[parser->depth] = NULL;
-    parser->first_use[parser->depth] = parser->uses.len;
-    return true;
-}
-
-/* Branches of this scope to labels of this scope; others wait for the scope around it. */
-static void resolve_labels(Parser *parser) {
-    size_t kept = parser->first_use[parser->depth];
-    for (size_t i = kept; i < parser->uses.len; i++) {
-        LabelUse use = parser->uses.data[i];
-        Name *name = find_exact(parser, use.name);
-        if (!name || name->kind != NAME_LABEL || name->depth != parser->depth)
-            parser->uses.data[kept++] = use;
-        else if (use.where)
-            *use.where = name->pc;
-        else
-            parser->module->insns.data[use.insn].target = name->pc;
-    }
-    parser->uses.len = kept;
-}
-
-void ptx_close_scope(Parser *parser) {
-    resolve_labels(parser);
-    for (Name *name = parser->scopes[parser->depth]; name; name = name->older)
-        parser->buckets[bucket_of(name->text)] = name->next;
-    parser->depth--;
-}
-
-RegRef ptx_constant(Parser *parser, uint64_t value) {
-    uint32_t bucket = (uint32_t)((value * UINT64_C(0x9E3779B97F4A7C15)) >> 40) % NAME_BUCKETS;
-    for (uint32_t i = parser->constant_heads[bucket]; i; i = parser->constant_next.data[i - 1])
-        if (parser->module->constants.data[i - 1] == value)
-            return REG_IN(BANK_CONST, i - 1);
-    vec_push(parser->arena, &parser->module->constants, value);
-    vec_push(parser->arena, &parser->constant_next, parser->constant_heads[bucket]);
-    parser->constant_heads[bucket] = (uint32_t)parser->module->constants.len;
-    return REG_IN(BANK_CONST, parser->module->constants.len - 1);
-}
-
-RegRef ptx_new_reg(Parser *parser) {
-    return REG_IN(BANK_FRAME, parser->func->regs++);
-}
-
-RegRef ptx_address_of(Parser *parser, const Variable *variable, int64_t offset) {
-    uint64_t address = variable->address + (uint64_t)offset;
-    if (variable->in_frame) {
-        vec_for_each (at, &parser->func->frame_addresses)
-            if (at->offset == address)
-                return REG_IN(BANK_FRAME, at->reg);
-        uint32_t reg = ptx_new_reg(parser);
-        vec_push(parser->arena, &parser->func->frame_addresses, (FrameAddress){reg, address});
-        return reg;
-    }
-    if (variable->space == SPACE_global || variable->space == SPACE_const)
-        return ptx_constant(parser, sim_image_base(parser->module) + address);
-    if (!variable->is_extern)
-        return ptx_constant(parser, address);
-    /* Where dynamic shared memory begins is known at the end of the module. */
-    vec_push(parser->arena, &parser->module->constants, address);
-    vec_push(parser->arena, &parser->constant_next, 0);
-    uint32_t index = (uint32_t)parser->module->constants.len - 1;
-    vec_push(parser->arena, &parser->module->dynamic_constants, index);
-    return REG_IN(BANK_CONST, index);
-}
-
-/* Directives. */
-
 /* Behind the next semicolon, or in front of a brace that closes a scope; vectors are followed by a
  * comma or a semicolon. */
 static void skip_statement(Parser *parser) {
@@ -225,189 +114,6 @@ static void skip_statement(Parser *parser) {
         if (done)
             return;
     }
-}
-
-static bool parse_version(Parser *parser) {
-    Str text = ptx_text(parser, parser->token);
-    if (parser->token.kind != PTX_FLOAT)
-        return ptx_wanted(parser, "a version such as 8.3");
-    double version = strtod(str_dup(parser->arena, text), NULL);
-    if (!(version >= 6 && version < 10))
-        return ptx_error(parser, parser->token.lo, parser->token.hi, ptx_version, STR_ARG(text));
-    parser->module->version = (unsigned)(version * 10 + 0.5);
-    ptx_next(parser);
-    return true;
-}
-
-static bool parse_target(Parser *parser) {
-    do {
-        PtxToken token = parser->token;
-        Str name = STR("");
-        if (!ptx_expect_name(parser, &name))
-            return false;
-        if (name.len > 3 && !memcmp(name.ptr, "sm_", 3)) {
-            unsigned sm = 0;
-            for (size_t i = 3;
-                 i < name.len && name.ptr[i] >= '0' && name.ptr[i] <= '9' && sm < 1000; i++)
-                sm = sm * 10 + (unsigned)(name.ptr[i] - '0');
-            char last = name.ptr[name.len - 1];
-            parser->module->sm = sm;
-            parser->module->sm_suffix = last == 'a' || last == 'f' ? last : 0;
-        } else if (!str_is(name, "debug") && !str_is(name, "texmode_independent") &&
-                   !str_is(name, "texmode_unified")) {
-            return ptx_error(parser, token.lo, token.hi, ptx_target, STR_ARG(name));
-        }
-    } while (ptx_take(parser, ','));
-    return true;
-}
-
-static bool parse_address_size(Parser *parser) {
-    int64_t bits;
-    PtxToken token = parser->token;
-    if (!ptx_expect_int(parser, &bits))
-        return false;
-    return bits == 64 || ptx_error(parser, token.lo, token.hi, ptx_address_size);
-}
-
-/* .file NUMBER "path" [, time, size] */
-static bool parse_file(Parser *parser) {
-    int64_t number, ignored;
-    PtxToken token = parser->token;
-    if (!ptx_expect_int(parser, &number))
-        return false;
-    if (number < 0 || number > 65535)
-        return ptx_error(parser, token.lo, token.hi, ptx_int_range);
-    if (parser->token.kind != PTX_STRING)
-        return ptx_wanted(parser, "a path");
-    Str path = ptx_text(parser, parser->token);
-    while (parser->module->file_names.len <= (size_t)number)
-        vec_push(parser->arena, &parser->module->file_names, (Str){"", 0});
-    parser->module->file_names.data[number] = (Str){path.ptr + 1, path.len - 2};
-    ptx_next(parser);
-    while (ptx_take(parser, ','))
-        if (!ptx_expect_int(parser, &ignored))
-            return false;
-    return true;
-}
-
-static bool parse_place(Parser *parser, Place *place) {
-    int64_t file, line, column;
-    if (!ptx_expect_int(parser, &file) || !ptx_expect_int(parser, &line) ||
-        !ptx_expect_int(parser, &column))
-        return false;
-    *place = (Place){(uint32_t)file, (uint32_t)line, (uint32_t)column};
-    return true;
-}
-
-/* .loc FILE LINE COLUMN [, function_name NAME[+N], inlined_at FILE LINE COLUMN] */
-static bool parse_loc(Parser *parser) {
-    Place place, outer;
-    Str name;
-    int64_t offset;
-    if (!parse_place(parser, &place))
-        return false;
-    if (ptx_take(parser, ',')) {
-        if (!ptx_expect_name(parser, &name) || !ptx_expect_name(parser, &name))
-            return false;
-        if (ptx_take(parser, '+') && !ptx_expect_int(parser, &offset))
-            return false;
-        if (!ptx_expect(parser, ',') || !ptx_expect_name(parser, &name) ||
-            !parse_place(parser, &outer))
-            return false;
-    }
-    /* Line 0 means code of no line of its own: it stays with the line before. */
-    if (place.line == 0)
-        return true;
-    vec_push(parser->arena, &parser->module->places, place);
-    parser->place = (uint32_t)parser->module->places.len - 1;
-    return true;
-}
-
-/* .section NAME { data of any kind } */
-static bool skip_section(Parser *parser) {
-    if (parser->token.kind != PTX_NAME && parser->token.kind != PTX_WORD)
-        return ptx_wanted(parser, "the name of a section");
-    ptx_next(parser);
-    if (!ptx_expect(parser, '{'))
-        return false;
-    while (!ptx_at(parser, '}')) {
-        if (parser->token.kind == PTX_END)
-            return ptx_wanted(parser, "`}`");
-        ptx_next(parser);
-    }
-    ptx_next(parser);
-    return true;
-}
-
-static bool parse_pragma(Parser *parser) {
-    do {
-        if (parser->token.kind != PTX_STRING)
-            return ptx_wanted(parser, "a text");
-        ptx_next(parser);
-    } while (ptx_take(parser, ','));
-    return ptx_expect(parser, ';');
-}
-
-/* Up to three numbers into `sizes`, those not given 1. */
-static bool parse_sizes(Parser *parser, uint32_t sizes[3]) {
-    for (int i = 0; i < 3; i++)
-        sizes[i] = 1;
-    for (int i = 0; i < 3; i++) {
-        int64_t value = 0;
-        PtxToken token = parser->token;
-        if (!ptx_expect_int(parser, &value))
-            return false;
-        if (value < 1 || value > INT32_MAX)
-            return ptx_error(parser, token.lo, token.hi, ptx_int_range);
-        sizes[i] = (uint32_t)value;
-        if (!ptx_take(parser, ','))
-            break;
-    }
-    return true;
-}
-
-static bool parse_count(Parser *parser, uint32_t *count) {
-    uint32_t sizes[3];
-    bool ok = parse_sizes(parser, sizes);
-    *count = sizes[0];
-    return ok;
-}
-
-/* Performance directives between the parameters and the body. */
-static bool parse_tuning(Parser *parser, Func *func) {
-    uint32_t ignored;
-    while (parser->token.kind == PTX_WORD) {
-        bool ok;
-        if (ptx_take_word(parser, ".reqntid"))
-            ok = parse_sizes(parser, func->reqntid);
-        else if (ptx_take_word(parser, ".maxntid"))
-            ok = parse_sizes(parser, func->maxntid);
-        else if (ptx_take_word(parser, ".minnctapersm"))
-            ok = parse_count(parser, &func->min_ctas);
-        else if (ptx_take_word(parser, ".maxnreg"))
-            ok = parse_count(parser, &func->max_regs);
-        else if (ptx_take_word(parser, ".reqnctapercluster"))
-            ok = parse_sizes(parser, func->cluster);
-        else if (ptx_take_word(parser, ".maxclusterrank"))
-            ok = parse_count(parser, &func->max_cluster_rank);
-        else if (ptx_take_word(parser, ".maxnctapersm") || ptx_take_word(parser, ".abi_preserve") ||
-                 ptx_take_word(parser, ".abi_preserve_control"))
-            ok = parse_count(parser, &ignored);
-        else if (ptx_take_word(parser, ".explicitcluster"))
-            ok = func->explicit_cluster = true;
-        else if (ptx_take_word(parser, ".blocksareclusters"))
-            ok = func->blocks_are_clusters = true;
-        else if (ptx_take_word(parser, ".noreturn"))
-            ok = true;
-        else if (ptx_take_word(parser, ".pragma"))
-            ok = parse_pragma(parser);
-        else
-            return ptx_error(parser, parser->token.lo, parser->token.hi, ptx_directive,
-                             STR_ARG(ptx_text(parser, parser->token)));
-        if (!ok)
-            return false;
-    }
-    return true;
 }
 
 static bool parse_params(Parser *parser, Func *func, bool results) {
@@ -469,8 +175,9 @@ static bool at_label(const Parser *parser) {
 }
 
 static bool parse_body_directive(Parser *parser) {
-    if (ptx_take_word(parser, ".loc"))
-        return parse_loc(parser);
+    bool ok;
+    if (ptx_parse_directive(parser, true, &ok))
+        return ok;
     if (ptx_take_word(parser, ".reg"))
         return ptx_parse_regs(parser);
     if (ptx_take_word(parser, ".param"))
@@ -483,8 +190,6 @@ static bool parse_body_directive(Parser *parser) {
         return ptx_parse_variable(parser, SPACE_global, false);
     if (ptx_take_word(parser, ".const"))
         return ptx_parse_variable(parser, SPACE_const, false);
-    if (ptx_take_word(parser, ".pragma"))
-        return parse_pragma(parser);
     if (ptx_take_word(parser, ".extern") && ptx_take_word(parser, ".shared"))
         return ptx_parse_variable(parser, SPACE_shared, true);
     return ptx_error(parser, parser->token.lo, parser->token.hi, ptx_directive,
@@ -542,7 +247,7 @@ static bool parse_body(Parser *parser, Func *func) {
         }
     }
     add_exit(parser, func);
-    resolve_labels(parser);
+    ptx_resolve_labels(parser);
     vec_for_each (use, &parser->uses)
         ptx_error(parser, use->lo, use->hi, ptx_unknown_label, STR_ARG(use->name));
     parser->uses.len = 0;
@@ -580,6 +285,8 @@ static bool parse_function(Parser *parser, bool is_entry) {
     if (!ptx_open_scope(parser))
         return false;
     parser->func = &results;
+    if (ptx_take_word(parser, ".attribute") && !ptx_skip_attribute(parser))
+        return false;
     if (!is_entry && ptx_take(parser, '(') && !parse_params(parser, &results, true))
         return false;
     PtxToken token = parser->token;
@@ -601,7 +308,7 @@ static bool parse_function(Parser *parser, bool is_entry) {
     parser->func = func;
     if (ptx_take(parser, '(') && !parse_params(parser, func, false))
         return false;
-    if (!parse_tuning(parser, func))
+    if (!ptx_parse_tuning(parser, func))
         return false;
     if (ptx_take(parser, ';'))
         return true;
@@ -619,7 +326,9 @@ static void leave_function(Parser *parser) {
 }
 
 static bool parse_module_directive(Parser *parser) {
-    bool is_extern = false;
+    bool is_extern = false, ok;
+    if (ptx_parse_directive(parser, false, &ok))
+        return ok;
     for (;;) {
         if (ptx_take_word(parser, ".extern"))
             is_extern = true;
@@ -630,7 +339,7 @@ static bool parse_module_directive(Parser *parser) {
     bool is_entry = ptx_at_word(parser, ".entry");
     if (is_entry || ptx_at_word(parser, ".func")) {
         ptx_next(parser);
-        bool ok = parse_function(parser, is_entry);
+        ok = parse_function(parser, is_entry);
         leave_function(parser);
         return ok;
     }
@@ -640,18 +349,6 @@ static bool parse_module_directive(Parser *parser) {
         return ptx_parse_variable(parser, SPACE_const, is_extern);
     if (ptx_take_word(parser, ".shared"))
         return ptx_parse_variable(parser, SPACE_shared, is_extern);
-    if (ptx_take_word(parser, ".version"))
-        return parse_version(parser);
-    if (ptx_take_word(parser, ".target"))
-        return parse_target(parser);
-    if (ptx_take_word(parser, ".address_size"))
-        return parse_address_size(parser);
-    if (ptx_take_word(parser, ".file"))
-        return parse_file(parser);
-    if (ptx_take_word(parser, ".section"))
-        return skip_section(parser);
-    if (ptx_take_word(parser, ".pragma"))
-        return parse_pragma(parser);
     if (parser->token.kind == PTX_WORD)
         return ptx_error(parser, parser->token.lo, parser->token.hi, ptx_directive,
                          STR_ARG(ptx_text(parser, parser->token)));
@@ -703,7 +400,7 @@ SimModule *sim_parse(Ctx *ctx, uint32_t file) {
                 ptx_next(parser);
         }
     }
-    if (ctx->diags.errors == errors)
+    if (ctx->diags.errors == errors && ptx_resolve_aliases(parser))
         check_callees(parser);
     if (ctx->diags.errors == errors && !module->version)
         ptx_error(parser, 0, 0, ptx_no_version);

@@ -23,19 +23,6 @@ static bool parse_align(Parser *parser, uint64_t *align) {
     return true;
 }
 
-/* .attribute(.managed), .attribute(.unified(1, 2)) */
-static bool skip_attribute(Parser *parser) {
-    unsigned depth = 0;
-    do {
-        if (parser->token.kind == PTX_END)
-            return ptx_wanted(parser, "`)`");
-        depth += ptx_at(parser, '(');
-        depth -= ptx_at(parser, ')') && depth;
-        ptx_next(parser);
-    } while (depth);
-    return true;
-}
-
 /* [.align N] [.v2|.v4] .type, in any order of the first two */
 static bool parse_decl(Parser *parser, Decl *decl) {
     *decl = (Decl){.vector = 1};
@@ -44,7 +31,7 @@ static bool parse_decl(Parser *parser, Decl *decl) {
             if (!parse_align(parser, &decl->align))
                 return false;
         } else if (ptx_take_word(parser, ".attribute")) {
-            if (!skip_attribute(parser))
+            if (!ptx_skip_attribute(parser))
                 return false;
         } else if (ptx_take_word(parser, ".v2")) {
             decl->vector = 2;

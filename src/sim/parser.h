@@ -39,6 +39,11 @@ typedef struct LabelUse {
     uint32_t *where; /* an entry of a table instead; NULL: the target */
 } LabelUse;
 
+/* .alias, resolved at the end of the module. */
+typedef struct Alias {
+    PtxToken token, target;
+} Alias;
+
 struct Parser {
     Ctx *ctx;
     Arena *arena;
@@ -55,6 +60,7 @@ struct Parser {
     Name *scopes[MAX_SCOPES]; /* names added in each open scope */
     unsigned depth;
     VEC(LabelUse) uses;
+    VEC(Alias) aliases;
     size_t first_use[MAX_SCOPES];
     uint32_t constant_heads[NAME_BUCKETS]; /* index + 1 */
     VEC(uint32_t) constant_next;
@@ -86,6 +92,8 @@ Name *ptx_find(const Parser *parser, Str name);
 Name *ptx_declare(Parser *parser, Str name, uint32_t lo, uint32_t hi);
 bool ptx_open_scope(Parser *parser);
 void ptx_close_scope(Parser *parser);
+/* Branches of this scope to labels of this scope; others wait for the scope around it. */
+void ptx_resolve_labels(Parser *parser);
 
 /* The register of a value that does not change. */
 RegRef ptx_constant(Parser *parser, uint64_t value);
@@ -93,6 +101,17 @@ RegRef ptx_constant(Parser *parser, uint64_t value);
 RegRef ptx_new_reg(Parser *parser);
 /* The address of a variable plus an offset, as a register. */
 RegRef ptx_address_of(Parser *parser, const Variable *variable, int64_t offset);
+
+/* A directive of the module, or of a function's body, that declares nothing: .version, .loc, ...
+ * False when the token is none of them; else `ok` says whether it could be read. */
+bool ptx_parse_directive(Parser *parser, bool in_function, bool *ok);
+/* Performance directives between the parameters and the body: .reqntid, .maxnreg, ... */
+bool ptx_parse_tuning(Parser *parser, Func *func);
+/* What is between the parentheses behind .attribute says where a variable lies: nothing that a
+ * simulated program could tell. */
+bool ptx_skip_attribute(Parser *parser);
+/* Gives the names of .alias what they stand for. */
+bool ptx_resolve_aliases(Parser *parser);
 
 /* .reg, .local, .shared, .global, .const, .param within functions, module variables. */
 bool ptx_parse_variable(Parser *parser, SpaceKind space, bool is_extern);

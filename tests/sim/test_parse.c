@@ -119,11 +119,79 @@ static void test_accepted(void **state) {
     sim_test_end(&test);
 }
 
+/* Names of a function's results and its own name may share a bucket of the table of names: leaving
+ * the function must not lose either. */
+static void test_many_functions(void **state) {
+    SimTest test = sim_test_begin();
+    StrBuf text = strbuf(&test.ctx->arena);
+    strbuf_puts(&text, PTX_HEADER);
+    for (int i = 0; i < 3000; i++)
+        strbuf_printf(&text, ".func (.param .b32 result) f%d(.param .b32 argument) { ret; }\n", i);
+    strbuf_puts(&text, ".visible .entry k() {.reg .b32 %r<2>; mov.u32 %r1, 0;\n");
+    for (int i = 0; i < 3000; i++)
+        strbuf_printf(&text,
+                      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %%r1; call (b), f%d, (a); "
+                      "}\n",
+                      i);
+    strbuf_puts(&text, "ret; }\n");
+    if (!sim_test_parse(&test, text.ptr))
+        fail_msg("%s", sim_test_messages(&test));
+    sim_test_end(&test);
+}
+
+#define TRIPLE                                                                                     \
+    ".func (.param .b32 r) triple(.param .b32 v) { .reg .b32 %r<3>; ld.param.b32 %r1, [v];\n"      \
+    "mul.lo.u32 %r2, %r1, 3; st.param.b32 [r], %r2; ret; }\n"
+
+/* An alias is called, and its address taken, as the function it stands for. */
+static void test_alias(void **state) {
+    uint32_t y[2] = {0};
+    SimTest test = sim_test_begin();
+    if (!sim_test_parse(
+            &test, PTX_HEADER
+            ".func (.param .b32 r) other(.param .b32 v);\n"
+            ".global .align 8 .u64 pointer = other;\n" TRIPLE ".alias other, triple;\n"
+            ".visible .entry k(.param .u64 y) { .reg .b32 %r<5>; .reg .b64 %rd<5>;\n"
+            "ld.param.u64 %rd1, [y]; { .param .b32 a; .param .b32 b; st.param.b32 [a], 5;\n"
+            "call (b), other, (a); ld.param.b32 %r1, [b]; } st.global.u32 [%rd1], %r1;\n"
+            "ld.global.u64 %rd2, [pointer]; { .param .b32 a; .param .b32 b; st.param.b32 [a], 7;\n"
+            "p: .callprototype (.param .b32 _) _ (.param .b32 _); call (b), %rd2, (a), p;\n"
+            "ld.param.b32 %r2, [b]; } st.global.u32 [%rd1+4], %r2; ret; }\n"))
+        fail_msg("%s", sim_test_messages(&test));
+    if (!sim_test_run(&test, (SimLaunch){.block = {32}}, (SimArrayArg[]){{"y", y, sizeof y, NULL}},
+                      1))
+        fail_msg("%s", sim_test_messages(&test));
+    assert_int_equal(y[0], 15);
+    assert_int_equal(y[1], 21);
+    sim_test_end(&test);
+}
+
+static void test_alias_errors(void **state) {
+    static const char *const aliases[][2] = {
+        {TRIPLE ".alias other, triple;\n", "6:8: error: `other` is no device function"},
+        {TRIPLE ".func (.param .b32 r) other(.param .b32 v);\n.alias other, k;\n",
+         "error: `k` is no device function"},
+        {TRIPLE ".alias triple, triple;\n", "error: `triple` cannot be an alias of `triple`"},
+        {".func a(); .func b();\n.alias a, b; .alias b, a;\n",
+         "5:8: error: `a` cannot be an alias of `b`"},
+        {TRIPLE ".alias triple;\n", "6:14: error: expected `,`, found `;`"},
+    };
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        SimTest test = sim_test_begin();
+        const char *text =
+            str_format(&test.ctx->arena, PTX_HEADER "%s.entry k() { ret; }\n", aliases[i][0]);
+        assert_null(sim_test_parse(&test, text));
+        if (!strstr(sim_test_messages(&test), aliases[i][1]))
+            fail_msg("case %zu: wanted %s\n%s", i, aliases[i][1], sim_test_messages(&test));
+        sim_test_end(&test);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_several_errors),
-        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_several_errors),
+        cmocka_unit_test(test_accepted), cmocka_unit_test(test_many_functions),
+        cmocka_unit_test(test_alias),    cmocka_unit_test(test_alias_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
