@@ -64,3 +64,23 @@ def read_rows(path=DEFINITIONS):
         fields = split_arguments(line)
         rows.append(Row(len(rows), [fields[0]] + [literal(f, macros) for f in fields[1:4]] + fields[4:]))
     return rows
+
+
+def fits(row, words):
+    """Whether the row takes the words behind its name: modifiers in any order, types in theirs."""
+    used, types = set(), 0
+    for word in words:
+        if types < len(row.types) and word in row.types[types]:
+            types += 1
+            continue
+        place = next((i for i, (_, group) in enumerate(row.groups) if i not in used and word in group), None)
+        if place is None:
+            return False
+        used.add(place)
+    return types == len(row.types) and all(i in used for i, (required, _) in enumerate(row.groups) if required)
+
+
+def row_of(rows, form):
+    """The number of the row of an instruction's dotted name; None when there is none."""
+    name, *words = form.split(".")
+    return next((row.number for row in rows if row.name == name and fits(row, words)), None)
