@@ -13,7 +13,7 @@ class Row:
     def __init__(self, number, fields):
         self.number = number
         self.name, modifiers, types, operands, self.kind, self.function = fields[:6]
-        self.groups = [(g.startswith("!"), g.lstrip("!").split("|")) for g in modifiers.split()]
+        self.groups = [(g.startswith("!"), g.lstrip("!>").split("|")) for g in modifiers.split()]
         self.types = [t.split("|") for t in types.split()]
         self.operands = operands.split()
         self.text = f"{self.name}({modifiers}; {types}; {operands})".replace("; ; ", "; ")

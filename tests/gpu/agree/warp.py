@@ -68,7 +68,7 @@ def shuffles(rows):
     lane = np.where(RNG.integers(0, 3, COUNT) == 0, RNG.integers(0, 64, COUNT, np.uint64), RNG.integers(0, 32, COUNT, np.uint64))
     segment = np.array([0, 0x1c00, 0x1800, 0x1000, 0x1f00, 0x1e00], np.uint64)[RNG.integers(0, 6, COUNT)]
     clamp = np.where(RNG.integers(0, 2, COUNT) == 0, RNG.integers(0, 32, COUNT, np.uint64), np.uint64(31))
-    narrowing = [".reg .b32 %a, %b, %c;", ".reg .pred %p;"]
+    narrowing = [".reg .b32 %a, %b, %c;"]
     prepare = ["cvt.u32.u64 %a, %x0;", "cvt.u32.u64 %b, %x1;", "cvt.u32.u64 %c, %x2;"]
     for mode in ("up", "down", "bfly", "idx"):
         form = f"shfl.sync.{mode}.b32"
@@ -90,7 +90,7 @@ def votes(rows):
     for bits in (32, 64):
         values = np.where(RNG.integers(0, 4, COUNT) == 0, few(1, bits), few(5, bits))
         values[COUNT // 2:] = few(1, bits)[COUNT // 2:]
-        declarations = [f".reg .b{bits} %a;", ".reg .pred %p;"]
+        declarations = [f".reg .b{bits} %a;"]
         lines = ["mov.b64 %a, %x0;" if bits == 64 else "cvt.u32.u64 %a, %x0;"]
         yield together(rows, f"match.sync.any.b{bits}", lines + [f"match.any.sync.b{bits} %y, %a, %mask;"], [values, PARTIAL], declarations)
         yield together(rows, f"match.sync.all.b{bits}", lines + [f"match.all.sync.b{bits} %y, %a, %mask;"], [values, PARTIAL], declarations)
@@ -110,19 +110,19 @@ def reductions(rows):
                 column = numbers if types[0] == "f32" else values
                 yield together(rows, form, ["cvt.u32.u64 %a, %x0;", f"{form} %y, %a, %mask;"], [column, PARTIAL], [".reg .b32 %a;"])
     yield together(rows, "activemask.b32", ["activemask.b32 %y;"], [PARTIAL])
-    yield together(rows, "elect.sync", ["elect.sync %y|%p, %mask;"], [PARTIAL], [".reg .pred %p;"], (("%y", 32), ("%p", 1)))
+    yield together(rows, "elect.sync", ["elect.sync %y|%p, %mask;"], [PARTIAL], (), (("%y", 32), ("%p", 1)))
     yield together(rows, "bar.warp.sync", ["bar.warp.sync %mask;", "mov.u32 %y, 1;"], [PARTIAL])
 
 
 def block_kernel(rows, form, lines, declarations=(), outputs=(("%y", 32),), group="barriers", note="", prefix=""):
-    """All threads of blocks of 128 execute `lines`: %x0 of 64 random bits, %pred its lowest bit, %tid, %wid."""
+    """All threads of blocks of 128 execute `lines`: %x0 of 64 random bits, %pred its lowest bit, %me, %wid."""
     column = draw(("b64",), ("",), 16384)[0][:COUNT].copy()
     column[:BLOCK] |= np.uint64(1)
     column[BLOCK:2 * BLOCK] &= ~np.uint64(1)
-    declared = THREAD + [".reg .b64 %x0;", ".reg .b32 %tid, %wid, %a;", ".reg .pred %pred;"]
+    declared = THREAD + [".reg .b64 %x0;", ".reg .b32 %me, %wid, %a;", ".reg .pred %pred;"]
     declared += [declare(r, bits) for r, bits in outputs] + list(declarations)
     body = thread_number() + load_word("in0") + ["mov.b64 %x0, %word;", "and.b64 %word, %word, 1;", "setp.ne.u64 %pred, %word, 0;",
-                                                 "mov.u32 %tid, %tid.x;", "shr.u32 %wid, %tid, 5;", "cvt.u32.u64 %a, %x0;"] + lines
+                                                 "mov.u32 %me, %tid.x;", "shr.u32 %wid, %me, 5;", "cvt.u32.u64 %a, %x0;"] + lines
     for slot, (register, bits) in enumerate(outputs):
         body += widen(register, bits) + store_word(slot, COUNT)
     return Probe(group, form + note, kernel(["in0", "out"], declared, body),
@@ -136,8 +136,8 @@ EXCHANGE = ".shared .align 8 .b8 NAME_buffer[1024];\n"
 
 def barriers(rows):
     """Each makes what other threads wrote to shared memory visible."""
-    address = ["mov.u32 %s, NAME_buffer;", "shl.b32 %t, %tid, 3;", "add.u32 %t, %s, %t;", "st.shared.u64 [%t], %x0;"]
-    other = ["xor.b32 %u, %tid, 127;", "shl.b32 %u, %u, 3;", "add.u32 %u, %s, %u;", "ld.shared.u64 %z, [%u];"]
+    address = ["mov.u32 %s, NAME_buffer;", "shl.b32 %t, %me, 3;", "add.u32 %t, %s, %t;", "st.shared.u64 [%t], %x0;"]
+    other = ["xor.b32 %u, %me, 127;", "shl.b32 %u, %u, 3;", "add.u32 %u, %s, %u;", "ld.shared.u64 %z, [%u];"]
     registers = [".reg .b32 %s, %t, %u;", ".reg .pred %p;"]
     both = (("%z", 64),)
     for form, text in (("bar.sync", "bar.sync 1;"), ("bar.sync", "bar.sync 3, 128;"), ("bar.cta.sync", "bar.cta.sync 0;"),
@@ -190,7 +190,7 @@ def control(rows):
     yield block_kernel(rows, "nanosleep.u32", ["and.b32 %t, %a, 255;", "nanosleep.u32 %t;", "mov.u32 %y, %a;"], registers, group="control")
     yield block_kernel(rows, "pmevent", ["pmevent 3;", "mov.u32 %y, %a;"], registers, group="control")
     # A lock that the threads of a warp take one after another.
-    lock = ["mov.u32 %s, NAME_buffer;", "mov.u32 %t, 0;", "setp.ne.u32 %p, %tid, 0;", "@!%p st.shared.u32 [%s], %t;", "@!%p st.shared.u32 [%s+4], %t;",
+    lock = ["mov.u32 %s, NAME_buffer;", "mov.u32 %t, 0;", "setp.ne.u32 %p, %me, 0;", "@!%p st.shared.u32 [%s], %t;", "@!%p st.shared.u32 [%s+4], %t;",
             "bar.sync 0;", "AGAIN:", "atom.shared.acquire.cta.cas.b32 %t, [%s], 0, 1;", "setp.ne.u32 %p, %t, 0;", "@%p bra AGAIN;",
             "ld.volatile.shared.u32 %u, [%s+4];", "add.u32 %u, %u, 1;", "st.volatile.shared.u32 [%s+4], %u;",
             "atom.shared.release.cta.exch.b32 %t, [%s], 0;", "bar.sync 0;", "ld.shared.u32 %y, [%s+4];"]
