@@ -5,8 +5,9 @@ the simulator with the same inputs and compares what they store.
     agree.py --build build/release --out FOLDER       on a machine with a GPU: FOLDER/agreement.md, agreement.json
     agree.py --build build/release --simulator-only   no GPU: that the simulator runs every probe
     agree.py --against build/old/tests/gpu/sim_batch  instead of the GPU another build of the simulator
-    agree.py --refused                                asks ptxas which probes it accepts; updates refused.txt
     agree.py ... --filter TEXT                        only probes whose group or form contains the text
+
+ptxas tells which forms there are on the hardware; without one the driver's assembler does.
 
 Exit status: 0 they agree, 1 they do not, 2 wrong usage, 3 there is no GPU.
 """
@@ -16,6 +17,7 @@ import concurrent.futures
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -139,7 +141,7 @@ class Outcome:
     def __init__(self, probe, gpu, simulator):
         self.probe, self.status, self.message, self.failures = probe, "equal", "", []
         self.tuples = self.equal = self.within = self.nans = 0
-        self.largest = 0.0
+        self.largest, self.gpu = 0.0, gpu if getattr(probe, "matrices", False) else None
         if gpu and gpu[0] != "ok":
             self.status = "refused" if "cuModuleLoadData" in gpu[0] or "GetFunction" in gpu[0] else "gpu"
             self.message = gpu[0]
@@ -187,7 +189,7 @@ def run_all(probes, commands, workers, limit):
     return [Outcome(probe, *pair) for probe, pair in zip(probes, results)]
 
 
-def coverage(rows, probes, refused):
+def coverage(rows, probes, refused, reasons):
     """[(row, accepted, refused, reason)] of each row of the table."""
     accepted = collections.Counter(p.row for p in probes)
     turned_down = collections.Counter(p.row for p in refused)
@@ -195,7 +197,7 @@ def coverage(rows, probes, refused):
     for row in rows:
         reason = special.REASONS.get(row.name, "") if not accepted[row.number] else ""
         if not accepted[row.number] and turned_down[row.number]:
-            reason = reason or "ptxas: " + assemble.read_refused().get(next(p.form for p in refused if p.row == row.number), "")
+            reason = reason or "ptxas: " + reasons[next(p.form for p in refused if p.row == row.number)]
         lines.append((row, accepted[row.number], turned_down[row.number], reason))
     return lines
 
@@ -227,13 +229,13 @@ def deviation_table(outcomes):
     return text
 
 
-def report(outcomes, rows, refused, machine, seconds):
+def report(outcomes, rows, refused, reasons, machine, seconds):
     bad = [o for o in outcomes if o.status != "equal" and o.status != "refused"]
     lines = ["# Agreement of the simulator with hardware", "",
              f"{machine}. {len(outcomes)} forms and kernels, {sum(o.tuples for o in outcomes)} results compared, "
              f"{len(bad)} disagree. Made by `bench/gpu.sh agree`.", "", "## By group", ""] + group_table(outcomes)
     lines += ["", "## Within a bound", ""] + deviation_table(outcomes)
-    cover = coverage(rows, [o.probe for o in outcomes], refused)
+    cover = coverage(rows, [o.probe for o in outcomes], refused, reasons)
     lines += ["", "## Rows of the instruction table", "",
               f"{len(rows)} rows; {sum(1 for c in cover if c[1])} have probes. ptxas takes {sum(c[1] for c in cover)} of the "
               f"{sum(c[1] + c[2] for c in cover)} forms tried.", ""]
@@ -254,6 +256,19 @@ def report(outcomes, rows, refused, machine, seconds):
     return "\n".join(lines) + "\n", bad
 
 
+def save_products(path, outcomes):
+    """Operands and the GPU's results of the first warps of every mma: what a model of its sums is checked against."""
+    arrays = {}
+    for o in outcomes:
+        if getattr(o.probe, "matrices", False) and o.gpu and o.gpu[1]:
+            for name, arg in zip("abc", o.probe.args):
+                arrays[f"{o.probe.form}/{name}"] = arg.data[:len(arg.data) // 8]
+            d = np.frombuffer(o.gpu[1][0], o.probe.checks[0].stored)
+            arrays[f"{o.probe.form}/d"] = d[:len(d) // 8]
+    if arrays:
+        np.savez_compressed(path, **arrays)
+
+
 def gpu_name():
     """The name of the first GPU and the driver's version; None without one."""
     try:
@@ -268,8 +283,7 @@ def gpu_name():
 
 def gather(rows, options, folder):
     probes = list(scalar.scalar_probes(rows)) + list(scalar.carry_probes(rows)) + list(special.special_probes(rows))
-    if not options.refused:
-        probes += list(kernels.kernel_probes(options, folder))
+    probes += list(kernels.kernel_probes(options, folder))
     return [p for p in probes if options.filter in p.group or options.filter in p.form]
 
 
@@ -285,36 +299,31 @@ def main():
     parser.add_argument("--triton", default=sys.executable, help="a Python that has Triton")
     parser.add_argument("--simulator-only", action="store_true")
     parser.add_argument("--against", help="a sim_batch of another build, instead of the GPU")
-    parser.add_argument("--refused", action="store_true")
     options = parser.parse_args()
     os.environ["PATH"] += ":/usr/local/cuda/bin"
     started = time.time()
     rows = table.read_rows()
     with tempfile.TemporaryDirectory(prefix="tilec-kernels-") as folder:
         probes = gather(rows, options, folder)
-    if options.refused:
-        refused = assemble.refuse_all(options.ptxas, probes, options.workers)
-        assemble.write_refused(refused)
-        print(f"{len(probes)} probes, {len(refused)} refused")
-        return 0
     machine = None if options.simulator_only else options.against or gpu_name()
     if not machine and not options.simulator_only:
         print("agree.py: there is no GPU", file=sys.stderr)
         return 3
-    known = assemble.read_refused()
-    refused, probes = [p for p in probes if p.form in known], [p for p in probes if p.form not in known]
+    reasons = assemble.refuse_all(options.ptxas, probes, options.workers) if shutil.which(options.ptxas) else {}
+    refused, probes = [p for p in probes if p.form in reasons], [p for p in probes if p.form not in reasons]
     commands = {"simulator": [os.path.join(options.build, "tests/gpu/sim_batch")]}
     if options.against:
         commands["gpu"] = [options.against]
     elif machine:
         commands["gpu"] = [sys.executable, os.path.join(HERE, "gpu_batch.py")]
     outcomes = run_all(probes, commands, options.workers, options.limit)
-    text, bad = report(outcomes, rows, refused, machine or "Simulator only", time.time() - started)
+    text, bad = report(outcomes, rows, refused, reasons, machine or "Simulator only", time.time() - started)
     os.makedirs(options.out, exist_ok=True)
     with open(os.path.join(options.out, "agreement.md"), "w") as file:
         file.write(text)
     with open(os.path.join(options.out, "agreement.json"), "w") as file:
-        json.dump({"machine": machine, "outcomes": [o.json() for o in outcomes]}, file, indent=0)
+        json.dump({"machine": machine, "refused": reasons, "outcomes": [o.json() for o in outcomes]}, file, indent=0)
+    save_products(os.path.join(options.out, "products.npz"), outcomes)
     print(text if len(text) < 20000 else text[:10000] + "\n...\n" + text[-2000:])
     return 1 if bad else 0
 

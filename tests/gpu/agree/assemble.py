@@ -1,28 +1,12 @@
-"""Which probes ptxas accepts, and why not the others. The answers are kept in refused.txt: a form that no assembler
-takes needs no GPU to find that out."""
+"""Which probes ptxas accepts, and why not the others."""
 import concurrent.futures
-import os
 import re
 import subprocess
 import tempfile
 
 from probe import HEADER, VERSION
 
-REFUSED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "refused.txt")
 AT_ONCE = 100
-
-
-def read_refused():
-    if not os.path.exists(REFUSED):
-        return {}
-    with open(REFUSED) as file:
-        return dict(line.rstrip("\n").split("\t", 1) for line in file if "\t" in line)
-
-
-def write_refused(refused):
-    with open(REFUSED, "w") as file:
-        for form in sorted(refused):
-            file.write(f"{form}\t{refused[form]}\n")
 
 
 def complaints(ptxas, probes):

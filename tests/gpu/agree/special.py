@@ -1,4 +1,6 @@
 """Probes that need more than a thread's own operands."""
+import matrix
+import memory
 import warp
 
 REASONS = {"trap": "ends the launch with an error", "brkpt": "ends the launch with an error"}
@@ -6,3 +8,5 @@ REASONS = {"trap": "ends the launch with an error", "brkpt": "ends the launch wi
 
 def special_probes(rows):
     yield from warp.warp_probes(rows)
+    yield from memory.memory_probes(rows)
+    yield from matrix.matrix_probes(rows)
