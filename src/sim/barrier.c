@@ -182,6 +182,11 @@ ExecResult exec_fence(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
+ExecResult exec_proxy_fence(Warp *warp, const Insn *insn, uint32_t mask) {
+    clock_proxy_fence(warp, mask);
+    return EXEC_NEXT;
+}
+
 /* Deadlock. */
 
 static void describe_wait(Warp *warp, const Split *split) {
@@ -197,6 +202,9 @@ static void describe_wait(Warp *warp, const Split *split) {
         cluster_describe_wait(warp, insn);
     else if (split->wait == WAIT_REGISTERS)
         registers_describe_wait(warp, insn);
+    else if (split->wait == WAIT_WARPGROUP)
+        diag_note(&machine->ctx->diags, finding_span(machine, insn),
+                  "warp %u waits at a wgmma for the other warps of its warpgroup", warp->index);
     else
         diag_note(&machine->ctx->diags, finding_span(machine, insn),
                   "threads 0x%08x of warp %u wait for threads 0x%08x", split->wait_mask,

@@ -17,7 +17,7 @@ Clock clock_create(Machine *machine, const Cluster *cluster) {
 }
 
 uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster) {
-    return cluster->warp_count +
+    return cluster->reader_count +
            (machine->module->has_mbarriers ? MAX_TRACKED_MBARRIERS * cluster->size : 0);
 }
 

@@ -109,6 +109,7 @@ ExecResult exec_return(Warp *warp, const Insn *insn, uint32_t mask) {
     }
     split->frame = caller;
     split->pc = frame->return_pc;
+    wgmma_leave(warp, insn, frame);
     frame_close(warp, frame);
     return EXEC_JUMPED;
 }

@@ -226,6 +226,7 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->cluster_arrived = warp->cluster_passed = 0;
     warp->registers = registers_at_entry(cta->machine);
     warp->register_changes = 0;
+    wgmma_start_warp(warp);
     warp->local = local;
     fill_specials(warp);
     Frame *frame = frame_open(warp, cta->machine->kernel, NULL, NULL);
@@ -257,7 +258,7 @@ static void new_program(Cluster *cluster, uint32_t rank) {
     cta->shared = arena_alloc(machine->arena, cta->shared_end);
     cta->shared_def = arena_alloc(machine->arena, cta->shared_end);
     cta->writes = ARENA_ARRAY(machine->arena, SharedCell, cta->shared_end);
-    cta->reads = ARENA_ARRAY(machine->arena, SharedCell *, cluster->warp_count);
+    cta->reads = ARENA_ARRAY(machine->arena, SharedCell *, cluster->reader_count);
     if (cluster->size == 1)
         return;
     cta->remote = ARENA_ARRAY(machine->arena, RemoteAccess, cluster->warp_count);
@@ -272,6 +273,7 @@ static Cluster *new_slot(Machine *machine) {
     cluster->warp_count = cluster->size * ((threads + LANES - 1) / LANES);
     cluster->warps = ARENA_ARRAY(machine->arena, Warp, cluster->warp_count);
     cluster->ctas = ARENA_ARRAY(machine->arena, Cta, cluster->size);
+    cluster->reader_count = cluster->warp_count + wgmma_groups(machine, cluster);
     cluster->max_actors = clock_max_actors(machine, cluster);
     cluster->scratch = clock_create(machine, cluster);
     cluster->arrived_clock = clock_create(machine, cluster);
@@ -305,9 +307,10 @@ static void start_program(Cta *cta) {
     memset(cta->shared, 0xa5, cta->shared_end);
     memset(cta->shared_def, 0, cta->shared_end);
     memset(cta->writes, 0, cta->shared_end * sizeof *cta->writes);
-    for (uint32_t w = 0; w < cta->cluster->warp_count; w++)
+    for (uint32_t w = 0; w < cta->cluster->reader_count; w++)
         if (cta->reads[w])
             memset(cta->reads[w], 0, cta->shared_end * sizeof **cta->reads);
+    wgmma_start_program(cta);
     for (uint32_t w = 0; w < cta->warp_count; w++)
         start_warp(cta, w);
 }
@@ -328,7 +331,7 @@ static void start_cluster(Cluster *cluster, uint64_t number) {
     cluster->barrier_used = false;
     for (uint32_t rank = 0; rank < cluster->size; rank++)
         start_program(&cluster->ctas[rank]);
-    cluster->actor_count = cluster->warp_count;
+    cluster->actor_count = cluster->reader_count;
 }
 
 static void run_programs(Machine *machine) {

@@ -34,7 +34,8 @@ typedef struct Frame {
     struct Frame *caller;
     const Insn *call;
     uint32_t return_pc, depth;
-    uint64_t local_base; /* of its local variables, in each thread's local memory */
+    uint64_t local_base;      /* of its local variables, in each thread's local memory */
+    struct MatrixReg *matrix; /* by register, when the function has wgmma */
 } Frame;
 
 /* What is known of an actor's accesses: all up to epoch `all`, and up to epoch `some` those of
@@ -55,6 +56,7 @@ typedef enum WaitKind {
     WAIT_CLUSTER,   /* at the barrier of the cluster */
     WAIT_REGISTERS, /* setmaxnreg.inc, for the program's pool */
     WAIT_LANES,
+    WAIT_WARPGROUP, /* for the other warps that execute a wgmma */
 } WaitKind;
 
 /* Threads of a warp that share a program counter. */
@@ -108,11 +110,12 @@ struct Warp {
     uint32_t register_epoch;              /* of the last one */
     const Insn *register_insn;
     uint64_t executed;
-    uint64_t last_meeting;  /* `executed` when threads last met */
-    bool polled;            /* an atomic or strong load since then */
-    bool released;          /* threads went on without those they should have met */
-    Copy *copies;           /* newest first */
-    uint32_t groups[LANES]; /* committed groups of a lane */
+    uint64_t last_meeting;    /* `executed` when threads last met */
+    bool polled;              /* an atomic or strong load since then */
+    bool released;            /* threads went on without those they should have met */
+    Copy *copies;             /* newest first */
+    uint32_t groups[LANES];   /* committed groups of a lane */
+    struct WgmmaState *wgmma; /* NULL until it executes a wgmma instruction */
 };
 
 typedef struct Barrier {
@@ -130,7 +133,8 @@ typedef struct Barrier {
 typedef struct SharedCell {
     uint32_t epoch; /* of the warp; 0: never */
     uint32_t pc;
-    uint16_t actor; /* the clock_index of its warp */
+    uint16_t
+        actor; /* the clock_index of its warp; of a wgmma its reader, the epoch is its number */
     uint8_t lane;
     bool several : 1;  /* lanes of that epoch */
     unsigned kind : 7; /* CellKind */
@@ -169,6 +173,7 @@ struct Cta {
     Clock exit_clock;       /* what its threads knew when they exited */
     bool exited;            /* all its threads */
     uint64_t acquired;      /* the machine's time of the last acquire */
+    struct Warpgroup *warpgroups[MAX_WARPS / 4]; /* NULL until one executes wgmma */
 };
 
 /* Programs that run at the same time and reach each other's shared memory; a launch without
@@ -180,6 +185,7 @@ struct Cluster {
     Cta *ctas;     /* by rank */
     Warp *warps;   /* of all programs, by clock_index */
     uint32_t warp_count;
+    uint32_t reader_count; /* actors that read shared memory: warps, and the wgmma of warpgroups */
     uint32_t actor_count, max_actors; /* of vector clocks: warps, and mbarriers so far */
     Clock scratch;
     Clock arrived_clock, passed_clock; /* of its barrier: of this phase and the last one */
@@ -358,6 +364,13 @@ void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64
                  uint32_t size, AccessKind kind, const uint8_t *value);
 void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
                        bool done);
+/* wgmma of the warp is about to read bytes of its program's shared memory through the asynchronous
+ * proxy. */
+void race_matrix_read(Warp *warp, const Insn *insn, uint64_t address, uint32_t size);
+/* Notes that a reader, the warpgroup as an actor of vector clocks, reads bytes with its operation
+ * `op`. */
+void race_matrix_note(Cta *cta, const Insn *insn, uint32_t reader, uint64_t address, uint32_t size,
+                      uint32_t op);
 void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
                  AccessKind kind, bool strong, const uint8_t *value);
 void race_release(Warp *warp, const Insn *insn);
@@ -378,6 +391,21 @@ void frame_close(Warp *warp, Frame *frame);
 void barrier_recheck(Cta *cta);
 void cluster_deadlock(Cluster *cluster);
 void copies_finish(Warp *warp, uint32_t lane, uint32_t keep);
+
+/* wgmma (exec_wgmma.c, warpgroup.c, wgmma_registers.c). */
+/* How many warpgroups of a cluster may execute wgmma. */
+uint32_t wgmma_groups(const Machine *machine, const Cluster *cluster);
+/* Forget what an earlier program left in the slot. */
+void wgmma_start_program(Cta *cta);
+void wgmma_start_warp(Warp *warp);
+/* All threads of the warp have exited: nobody waits for it. */
+void wgmma_warp_exits(Warp *warp);
+/* Whether the cell is a read of a wgmma that no warp has waited for. */
+bool wgmma_in_flight(const Cta *cta, const SharedCell *cell);
+/* Another instruction than wgmma accesses registers that wgmma uses. */
+void wgmma_touch(Warp *warp, const Insn *insn);
+/* The function returns: its registers are gone. */
+void wgmma_leave(Warp *warp, const Insn *insn, const Frame *frame);
 
 /* Findings (findings.c). */
 bool finding_new(Machine *machine, const Insn *insn, DiagId id);

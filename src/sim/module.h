@@ -199,8 +199,10 @@ struct Insn {
     uint32_t loc;    /* index into the module's places; 0: none */
     RegRef guard;    /* NO_REG: none */
     bool guard_negated;
-    bool reads_clock; /* some operand is a special register that changes */
-    bool is_branch;   /* bra: has target, and reconverges if predicated */
+    bool reads_clock;    /* some operand is a special register that changes */
+    bool is_branch;      /* bra: has target, and reconverges if predicated */
+    bool touches_matrix; /* names a register that some wgmma of its function uses */
+    uint16_t number;     /* what # stood for in a word of its name */
     uint8_t type[MAX_TYPES];
     uint16_t field[FIELDS]; /* a Word each */
     uint8_t operand_count;
@@ -270,6 +272,7 @@ struct Func {
     bool explicit_cluster;                         /* must be launched with a cluster */
     bool blocks_are_clusters;                      /* the launch counts clusters */
     uint32_t address;                              /* its number + 1, as a function pointer */
+    bool *matrix_regs; /* by register: some wgmma names it; NULL: there is no wgmma */
 };
 
 struct SimModule {
@@ -288,6 +291,7 @@ struct SimModule {
     VEC(uint32_t) dynamic_constants; /* those that hold addresses of .extern .shared variables */
     uint64_t static_shared;          /* bytes of all static shared variables */
     uint64_t dynamic_shared;         /* the address where dynamic shared memory begins */
+    bool has_wgmma;
     uint64_t image_bytes;            /* of .global and .const variables */
     bool has_mbarriers;              /* some instruction is of mbarriers */
 };
@@ -326,9 +330,10 @@ extern const Field word_field[WORD_COUNT];
 extern const Row insn_rows[];
 extern const unsigned insn_row_count;
 
-/* The type, modifier or special register of a text; -1 or WORD_none when there is none. */
+/* The type, modifier or special register of a text; -1 or WORD_none when there is none. A modifier
+ * with a number gives it. */
 int type_find(Str name);
-Word word_find(Str text);
+Word word_find(Str text, uint16_t *number);
 int special_find(Str text);
 
 /* Finds the row of a name and its words (each without its dot) and fills in row, types and fields.
@@ -337,6 +342,8 @@ int special_find(Str text);
 int insn_match(Arena *arena, Str name, const Str *words, unsigned count, Insn *insn,
                const char **problem);
 
+/* Finds the registers that wgmma of the function use, and the instructions that name them. */
+void wgmma_find_registers(SimModule *module, Func *func);
 /* Numbers the targets of branches and finds where threads that part meet again. */
 void cfg_build(SimModule *module, Func *func);
 

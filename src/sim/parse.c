@@ -252,8 +252,10 @@ static bool parse_body(Parser *parser, Func *func) {
         ptx_error(parser, use->lo, use->hi, ptx_unknown_label, STR_ARG(use->name));
     parser->uses.len = 0;
     ptx_next(parser);
-    if (parser->ctx->diags.errors == errors)
+    if (parser->ctx->diags.errors == errors) {
         cfg_build(parser->module, func);
+        wgmma_find_registers(parser->module, func);
+    }
     return true;
 }
 

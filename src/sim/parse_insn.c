@@ -368,6 +368,9 @@ static bool parse_operand(Parser *parser, Insn *insn, Str spec, Operand *operand
         return parse_vector(parser, insn, write, 0, 0, false, operand);
     if (typed && kind == 'v')
         return parse_sized(parser, insn, write, bits, operand);
+    if (spec.len == 1 && kind == 'd')
+        return ptx_at(parser, '{') ? parse_vector(parser, insn, write, 0, 0, false, operand)
+                                   : parse_source(parser, insn, 64, false, operand);
     if (typed && kind == 'y' && ptx_at(parser, '{'))
         return parse_vector(parser, insn, write, 0, bits, false, operand);
     if (kind == 'w' && spec.len == 1)

@@ -6,6 +6,10 @@
 #include "sim/machine.h"
 
 static const char *thread_name(Warp *warp, const SharedCell *cell) {
+    const Cluster *cluster = warp->cta->cluster;
+    if (cell->actor >= cluster->warp_count && cell->actor < cluster->reader_count)
+        return str_format(&warp->machine->ctx->arena, "warpgroup %u",
+                          (cell->actor - cluster->warp_count) % (warp->cta->warp_count / 4));
     const Warp *other = &warp->cta->cluster->warps[cell->actor];
     const uint32_t *id = other->cta->id;
     Arena *arena = &warp->machine->ctx->arena;
@@ -63,10 +67,15 @@ static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, const Cta
 /* Against the last read of each warp; false after a finding. */
 static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
                           uint64_t address) {
-    for (uint32_t w = 0; w < owner->cluster->warp_count; w++) {
+    for (uint32_t w = 0; w < owner->cluster->reader_count; w++) {
         const SharedCell *cell = owner->reads[w] ? &owner->reads[w][address] : NULL;
         if (!cell || !cell->epoch || is_ordered(warp, lane, cell))
             continue;
+        if (wgmma_in_flight(owner, cell)) {
+            if (report(warp, insn, lane, sim_matrix_race, address))
+                finding_other(warp, cell->pc, thread_name(warp, cell), "started the wgmma");
+            return false;
+        }
         if (report(warp, insn, lane, sim_shared_race, "store", address, "a load"))
             finding_other(warp, cell->pc, thread_name(warp, cell), "loaded");
         return false;
@@ -113,6 +122,47 @@ void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
         race_shared(warp, insn, lane, cta, address, size, ACCESS_WRITE, NULL);
     for (uint64_t at = address; at < address + size; at++)
         note_access(&cta->writes[at], warp, insn, lane, done ? CELL_PLAIN : CELL_COPYING);
+}
+
+static bool same_access(const SharedCell *a, const SharedCell *b) {
+    return a->epoch == b->epoch && a->pc == b->pc && a->actor == b->actor && a->lane == b->lane &&
+           a->several == b->several && a->kind == b->kind;
+}
+
+/* Threads write through the generic proxy; what has another actor came through the asynchronous
+ * one. */
+static bool is_generic(const Warp *warp, const SharedCell *cell) {
+    return cell->actor < warp->cta->cluster->warp_count;
+}
+
+void race_matrix_read(Warp *warp, const Insn *insn, uint64_t address, uint32_t size) {
+    const SharedCell *cells = warp->cta->writes;
+    for (uint64_t at = address; at < address + size; at++) {
+        const SharedCell *cell = &cells[at];
+        /* Neighbours mostly have the same history. */
+        if (!cell->epoch || (at > address && same_access(cell, cell - 1)))
+            continue;
+        bool own = cell->actor == warp->clock_index && cell->kind != CELL_COPYING;
+        if (!own && !against_write(warp, insn, 0, warp->cta, at, ACCESS_READ, NULL))
+            return;
+        if (!is_generic(warp, cell) || clock_has_fenced(warp, 0, cell))
+            continue;
+        if (report(warp, insn, 0, sim_matrix_proxy, at))
+            finding_other(warp, cell->pc, thread_name(warp, cell), "stored");
+        return;
+    }
+}
+
+void race_matrix_note(Cta *cta, const Insn *insn, uint32_t reader, uint64_t address, uint32_t size,
+                      uint32_t op) {
+    Machine *machine = cta->machine;
+    if (!cta->reads[reader])
+        cta->reads[reader] = ARENA_ARRAY(machine->arena, SharedCell, cta->shared_end);
+    const SharedCell cell = {.epoch = op,
+                             .pc = (uint32_t)(insn - machine->module->insns.data),
+                             .actor = (uint16_t)reader};
+    for (uint64_t at = address; at < address + size; at++)
+        cta->reads[reader][at] = cell;
 }
 
 /* Global memory. */

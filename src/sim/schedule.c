@@ -3,7 +3,7 @@
  * The splits of a warp are the leaves and inner nodes of a tree: a branch whose threads disagree
  * makes its split wait and gives it children that end where the threads meet. A split that waits at
  * a barrier or for other threads does not keep the others from running. */
-#include "sim/machine.h"
+#include "sim/wgmma.h"
 
 enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16, SPIN_LIMIT = 1000 };
 
@@ -42,6 +42,7 @@ void warp_exit(Warp *warp, Split *split, uint32_t mask) {
     if (!split->mask)
         split_end(warp, split);
     if (!warp->alive) {
+        wgmma_warp_exits(warp);
         barrier_recheck(warp->cta);
         registers_exit(warp);
     }
@@ -90,6 +91,11 @@ Frame *frame_open(Warp *warp, const Func *func, Frame *caller, const Insn *call)
     }
     for (uint32_t i = 0; i < func->regs; i++)
         memset(frame->regs[i].def, 0, sizeof frame->regs[i].def);
+    if (func->matrix_regs) {
+        if (!frame->matrix)
+            frame->matrix = ARENA_ARRAY(machine->arena, MatrixReg, func->regs);
+        memset(frame->matrix, 0, func->regs * sizeof *frame->matrix);
+    }
     frame->func = func;
     frame->caller = caller;
     frame->call = call;
@@ -277,6 +283,8 @@ static void run_split(Warp *warp, Split *split, uint64_t turn) {
         /* The exit of a function is not an instruction of the text: its rets are counted. */
         if (insn->row->exec != exec_return)
             count_insn(warp, insn, mask);
+        if (insn->touches_matrix)
+            wgmma_touch(warp, insn);
         ExecResult result = insn->row->exec(warp, insn, mask);
         if (result == EXEC_WAIT)
             return;

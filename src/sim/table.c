@@ -44,9 +44,25 @@ int type_find(Str name) {
     return -1;
 }
 
-Word word_find(Str text) {
+/* Whether a text is the pattern with a number in the place of its #, if it has one. */
+static bool word_fits(Str pattern, Str text, uint16_t *number) {
+    const char *hash = memchr(pattern.ptr, '#', pattern.len);
+    if (!hash)
+        return str_eq(pattern, text);
+    size_t before = (size_t)(hash - pattern.ptr), after = pattern.len - before - 1, at = before;
+    unsigned value = 0;
+    if (text.len <= before + after || text.ptr[before] == '0' ||
+        memcmp(text.ptr, pattern.ptr, before) != 0)
+        return false;
+    for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9' && value < 1000; at++)
+        value = value * 10 + (unsigned)(text.ptr[at] - '0');
+    *number = (uint16_t)value;
+    return at > before && text.len - at == after && !memcmp(text.ptr + at, hash + 1, after);
+}
+
+Word word_find(Str text, uint16_t *number) {
     for (int i = 1; i < WORD_COUNT; i++)
-        if (str_is(text, word_text[i]))
+        if (word_fits(str_from(word_text[i]), text, number))
             return (Word)i;
     return WORD_none;
 }
@@ -73,7 +89,8 @@ static bool part_of(Str alternatives, Str word) {
         const char *stop = memchr(at, '|', (size_t)(end - at));
         if (!stop)
             stop = end;
-        if (str_eq((Str){at, (size_t)(stop - at)}, word))
+        uint16_t number;
+        if (word_fits((Str){at, (size_t)(stop - at)}, word, &number))
             return true;
         at = stop + 1;
     }
@@ -116,7 +133,7 @@ static bool match_word(Match *match, Str word, Insn *insn) {
         if (match->used[i] || !part_of(match->groups[i], word) ||
             (match->follows[i] && !match->used[i - 1]))
             continue;
-        Word found = word_find(word);
+        Word found = word_find(word, &insn->number);
         match->used[i] = true;
         insn->field[word_field[found]] = (uint16_t)found;
         return true;
@@ -185,6 +202,9 @@ int insn_match(Arena *arena, Str name, const Str *words, unsigned count, Insn *i
     }
     if (!known)
         *problem = str_format(arena, "unknown instruction `%.*s`", STR_ARG(name));
+    else if (best < count && str_is(words[best], "sp"))
+        *problem =
+            str_format(arena, "sparse forms (`.sp`) of `%.*s` are not simulated", STR_ARG(name));
     else if (best < count)
         *problem = str_format(arena, "`.%.*s` does not fit here in an instruction `%.*s`",
                               STR_ARG(words[best]), STR_ARG(name));
