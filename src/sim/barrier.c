@@ -52,6 +52,7 @@ static void complete(Cta *cta, uint32_t id) {
             clock_acquire(warp, split->wait_mask, &barrier->clock);
         }
     }
+    cta->cluster->events++;
     clock_reset(cta->cluster, &barrier->clock);
     *barrier = (Barrier){.clock = barrier->clock};
 }
@@ -205,6 +206,8 @@ static void describe_wait(Warp *warp, const Split *split) {
     else if (split->wait == WAIT_WARPGROUP)
         diag_note(&machine->ctx->diags, finding_span(machine, insn),
                   "warp %u waits at a wgmma for the other warps of its warpgroup", warp->index);
+    else if (split->wait == WAIT_MBARRIER)
+        mbarrier_describe_wait(warp, split);
     else
         diag_note(&machine->ctx->diags, finding_span(machine, insn),
                   "threads 0x%08x of warp %u wait for threads 0x%08x", split->wait_mask,

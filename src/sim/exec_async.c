@@ -74,7 +74,11 @@ ExecResult exec_cp_async(Warp *warp, const Insn *insn, uint32_t mask) {
     if (!valid_size(warp, insn, (uint32_t)__builtin_ctz(mask), size))
         return EXEC_NEXT;
     FOR_LANES(lane, mask) {
-        Copy copy = {.insn = insn, .lane = lane, .group = UINT32_MAX, .size = (uint32_t)size};
+        Copy copy = {.insn = insn,
+                     .lane = lane,
+                     .group = UINT32_MAX,
+                     .number = warp->copy_count,
+                     .size = (uint32_t)size};
         bool reads;
         copy.dst = memory_address(warp, insn, &insn->operand[0], lane);
         copy.src = memory_address(warp, insn, &insn->operand[1], lane);
@@ -92,6 +96,7 @@ ExecResult exec_cp_async(Warp *warp, const Insn *insn, uint32_t mask) {
         kept->next = warp->copies;
         warp->copies = kept;
     }
+    warp->copy_count++;
     if (read)
         count_global(counts, sources, read, (uint32_t)size);
     if (written)
@@ -115,17 +120,13 @@ static void finish(Warp *warp, Copy *copy) {
     race_shared_async(warp, copy->insn, copy->lane, copy->dst, copy->size, true);
 }
 
-/* Carries out the lane's copies but those of its last `keep` groups; keep UINT32_MAX: also those
- * not committed. */
-void copies_finish(Warp *warp, uint32_t lane, uint32_t keep) {
+/* Carries out those of the lane's copies that `covered` chooses, oldest first. */
+static void finish_covered(Warp *warp, uint32_t lane,
+                           bool (*covered)(const Warp *, const Copy *, uint32_t), uint32_t limit) {
     Copy *pending = NULL, **at = &warp->copies;
     while (*at) {
         Copy *copy = *at;
-        bool all = keep == UINT32_MAX;
-        bool covered =
-            copy->lane == lane &&
-            (all || (copy->group != UINT32_MAX && warp->groups[lane] - copy->group > keep));
-        if (!covered) {
+        if (copy->lane != lane || !covered(warp, copy, limit)) {
             at = &copy->next;
             continue;
         }
@@ -140,6 +141,25 @@ void copies_finish(Warp *warp, uint32_t lane, uint32_t keep) {
         warp->machine->free_copies = pending;
         pending = next;
     }
+}
+
+static bool is_beyond_groups(const Warp *warp, const Copy *copy, uint32_t keep) {
+    return keep == UINT32_MAX ||
+           (copy->group != UINT32_MAX && warp->groups[copy->lane] - copy->group > keep);
+}
+
+static bool is_older(const Warp *warp, const Copy *copy, uint32_t number) {
+    return copy->number < number;
+}
+
+/* Carries out the lane's copies but those of its last `keep` groups; keep UINT32_MAX: also those
+ * not committed. */
+void copies_finish(Warp *warp, uint32_t lane, uint32_t keep) {
+    finish_covered(warp, lane, is_beyond_groups, keep);
+}
+
+void copies_finish_before(Warp *warp, uint32_t lane, uint32_t number) {
+    finish_covered(warp, lane, is_older, number);
 }
 
 ExecResult exec_cp_wait(Warp *warp, const Insn *insn, uint32_t mask) {

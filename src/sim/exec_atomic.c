@@ -101,6 +101,7 @@ static uint64_t counted_address(const Target *target) {
 
 static void begin_order(Warp *warp, const Insn *insn) {
     warp->polled = true;
+    warp->cta->cluster->events++;
     if (insn_has(insn, WORD_release) || insn_has(insn, WORD_acq_rel))
         race_release(warp, insn);
 }

@@ -113,8 +113,8 @@ static void check_race(Warp *warp, const Insn *insn, uint32_t lane, const Target
     /* Strong accesses of shared memory are how threads signal each other: they race with nothing
      * that is strong. */
     if (target->space == SPACE_shared && !(is_strong(insn) && kind == ACCESS_READ))
-        race_shared(warp, insn, lane, target->cta, target->offset, size, is_strong(insn) ? ACCESS_ATOMIC : kind,
-                    value);
+        race_shared(warp, insn, lane, target->cta, target->offset, size,
+                    is_strong(insn) ? ACCESS_ATOMIC : kind, value);
     else if (target->space == SPACE_global)
         race_global(warp, insn, lane, target, size, kind, is_strong(insn), value);
 }
@@ -170,6 +170,7 @@ ExecResult exec_st(Warp *warp, const Insn *insn, uint32_t mask) {
     uint32_t size = type_bytes((Type)insn->type[0]) * vector_length(insn);
     SpaceKind space = access_space(insn);
     Touched touched = {.global = 0};
+    warp->cta->cluster->events++;
     if (insn_has(insn, WORD_release))
         race_release(warp, insn);
     FOR_LANES(lane, mask) {

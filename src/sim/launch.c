@@ -218,6 +218,8 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->executed = warp->last_meeting = 0;
     warp->polled = warp->released = false;
     warp->copies = NULL;
+    warp->copy_count = 0;
+    warp->poll_pc = NO_PC;
     warp->epoch = 1;
     warp->extra_lanes = 0;
     warp->fence_lanes = 0;
@@ -311,6 +313,7 @@ static void start_program(Cta *cta) {
         if (cta->reads[w])
             memset(cta->reads[w], 0, cta->shared_end * sizeof **cta->reads);
     wgmma_start_program(cta);
+    mbarrier_reset(cta);
     for (uint32_t w = 0; w < cta->warp_count; w++)
         start_warp(cta, w);
 }
@@ -323,6 +326,8 @@ static void start_cluster(Cluster *cluster, uint64_t number) {
     cluster->id[2] = (uint32_t)(number / x / y);
     cluster->done = false;
     cluster->next_warp = 0;
+    cluster->events = cluster->timeout_events = 0;
+    cluster->timeouts = 0;
     /* Clocks are cleared for all actors there could be, and begin with the warps. */
     cluster->actor_count = cluster->max_actors;
     clock_reset(cluster, &cluster->scratch);

@@ -11,7 +11,8 @@ enum {
     MAX_CLUSTER = 16, /* programs of a cluster */
     BARRIERS = 16,
     MAX_SPLITS = 80,
-    MAX_CALL_DEPTH = 256
+    MAX_CALL_DEPTH = 256,
+    SPIN_LIMIT = 1000 /* instructions of a warp that polls before threads go on alone */
 };
 #define ALL_LANES UINT32_MAX
 
@@ -57,7 +58,10 @@ typedef enum WaitKind {
     WAIT_REGISTERS, /* setmaxnreg.inc, for the program's pool */
     WAIT_LANES,
     WAIT_WARPGROUP, /* for the other warps that execute a wgmma */
+    WAIT_MBARRIER,
 } WaitKind;
+
+typedef struct Mbarrier Mbarrier;
 
 /* Threads of a warp that share a program counter. */
 typedef struct Split {
@@ -67,9 +71,12 @@ typedef struct Split {
     struct Split *parent;
     unsigned children;
     WaitKind wait;
-    uint32_t wait_mask;   /* WAIT_LANES: who is here; WAIT_BARRIER, WAIT_CLUSTER: who waits */
+    uint32_t wait_mask;   /* WAIT_LANES: who is here; otherwise who waits */
     uint32_t wait_member; /* WAIT_LANES: who must come */
     uint32_t barrier;
+    Mbarrier *mbarrier;      /* waited at, until the wait has run again */
+    uint32_t mbarrier_phase; /* that is to end */
+    bool timed_out;          /* its wait gives false now */
     bool used;
 } Split;
 
@@ -78,9 +85,10 @@ typedef struct Copy {
     struct Copy *next;
     const Insn *insn;
     uint32_t lane;
-    uint32_t group; /* UINT32_MAX: not committed */
-    uint64_t dst;   /* address in shared memory */
-    uint64_t src;   /* generic address */
+    uint32_t group;  /* UINT32_MAX: not committed */
+    uint32_t number; /* of the warp's copies */
+    uint64_t dst;    /* address in shared memory */
+    uint64_t src;    /* generic address */
     uint32_t size, source_size;
 } Copy;
 
@@ -114,8 +122,11 @@ struct Warp {
     bool polled;              /* an atomic or strong load since then */
     bool released;            /* threads went on without those they should have met */
     Copy *copies;             /* newest first */
+    uint32_t copy_count;      /* issued so far */
     uint32_t groups[LANES];   /* committed groups of a lane */
     struct WgmmaState *wgmma; /* NULL until it executes a wgmma instruction */
+    uint32_t poll_pc;         /* of the last mbarrier.test_wait that gave false */
+    uint64_t poll_events;     /* the cluster's events then */
 };
 
 typedef struct Barrier {
@@ -174,6 +185,9 @@ struct Cta {
     bool exited;            /* all its threads */
     uint64_t acquired;      /* the machine's time of the last acquire */
     struct Warpgroup *warpgroups[MAX_WARPS / 4]; /* NULL until one executes wgmma */
+    VEC(Mbarrier *) mbarriers; /* those initialised so far, and behind them ones to use again */
+    uint32_t mbarrier_count;
+    uint16_t *mbarrier_at; /* by address / 8: number + 1; NULL until the first one */
 };
 
 /* Programs that run at the same time and reach each other's shared memory; a launch without
@@ -191,6 +205,9 @@ struct Cluster {
     Clock arrived_clock, passed_clock; /* of its barrier: of this phase and the last one */
     bool barrier_used;                 /* somebody arrived in this phase */
     unsigned next_warp;
+    uint64_t events; /* what may end a wait: arrivals, stores, barriers */
+    uint64_t timeout_events;
+    unsigned timeouts; /* rounds of time-outs since then */
     bool done;
 };
 
@@ -357,6 +374,52 @@ uint32_t registers_at_entry(const Machine *machine);
 void registers_exit(Warp *warp);
 void registers_describe_wait(Warp *warp, const Insn *insn);
 
+/* Mbarriers (mbarrier.c). */
+/* What ends later and then counts at an mbarrier. */
+typedef struct Completion {
+    struct Completion *next;
+    Warp *warp;
+    const Insn *insn;
+    uint32_t lane;
+    uint32_t number;       /* of an arrival: copies of the lane below it are to end first */
+    struct BulkCopy *bulk; /* NULL: an arrival */
+} Completion;
+
+/* An mbarrier object: the memory holds an image of it, which must not change. */
+struct Mbarrier {
+    Cta *cta;
+    uint64_t address;
+    bool live;
+    uint32_t phase, expected, pending; /* arrivals */
+    int64_t tx;                        /* bytes */
+    uint32_t actor;                    /* of vector clocks; NO_ACTOR: not followed */
+    Clock arriving, done;              /* of the phase now; of those that have ended */
+    SharedCell init;                   /* who initialised it */
+    bool init_fenced;                  /* for the asynchronous proxy */
+    uint32_t last_pc;                  /* of the last arrival or copy */
+    Completion *first, **end;          /* oldest first */
+    uint32_t late_arrivals;            /* among them */
+    uint32_t waiting;                  /* warps, by index, that wait or have not gone on yet */
+};
+#define NO_ACTOR UINT32_MAX
+
+/* Finds the mbarrier at an address for an operation of the lane; NULL after a finding. */
+Mbarrier *mbarrier_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space,
+                        uint64_t address);
+/* The same at an own address of a program of the cluster. */
+Mbarrier *mbarrier_in(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t own);
+/* Bytes have come, or fewer are expected. */
+void mbarrier_complete_tx(Mbarrier *mbarrier, Warp *warp, const Insn *insn, uint32_t lane,
+                          int64_t bytes);
+/* Something to be carried out when the mbarrier is waited at; owned by the launch's arena. */
+void mbarrier_queue(Mbarrier *mbarrier, Completion completion);
+/* Nothing can run: waits that may time out do. False when they have done so for long enough. */
+bool mbarrier_time_out(Cluster *cluster);
+/* fence.mbarrier_init by the lanes of `mask`. */
+void mbarrier_fence_init(Warp *warp, uint32_t mask);
+void mbarrier_describe_wait(Warp *warp, const Split *split);
+void mbarrier_reset(Cta *cta);
+
 /* Races (races.c). */
 /* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.
  */
@@ -391,6 +454,8 @@ void frame_close(Warp *warp, Frame *frame);
 void barrier_recheck(Cta *cta);
 void cluster_deadlock(Cluster *cluster);
 void copies_finish(Warp *warp, uint32_t lane, uint32_t keep);
+/* Carries out the lane's copies with numbers below `number`. */
+void copies_finish_before(Warp *warp, uint32_t lane, uint32_t number);
 
 /* wgmma (exec_wgmma.c, warpgroup.c, wgmma_registers.c). */
 /* How many warpgroups of a cluster may execute wgmma. */

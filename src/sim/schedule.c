@@ -5,7 +5,7 @@
  * a barrier or for other threads does not keep the others from running. */
 #include "sim/wgmma.h"
 
-enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16, SPIN_LIMIT = 1000 };
+enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16 };
 
 static Split *new_split(Warp *warp, Split parent) {
     for (unsigned i = 0; i < MAX_SPLITS; i++) {
@@ -374,6 +374,8 @@ bool cluster_run(Cluster *cluster, uint64_t quantum) {
     while (machine->steps < end && !machine->stop) {
         uint64_t turn;
         Warp *warp = choose_warp(cluster, &turn);
+        if (!warp && mbarrier_time_out(cluster))
+            continue;
         if (!warp)
             break;
         run_warp(warp, turn);
