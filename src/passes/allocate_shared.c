@@ -4,12 +4,12 @@
  *     ...                                   ...
  *     %t = local_alloc {offset = -1}        %t = local_alloc {offset = 16384}
  *
- * A buffer lives from its first to its last access, and through every loop that has an access but
- * not its local_alloc. Buffers that never live at once may share bytes, but sharing orders their
- * accesses by barriers: so every buffer has bytes of its own as long as they all fit in the
- * program's share of an SM that is full of threads, or as long as overlap would not let more
- * programs run. Beyond, the largest buffers are placed first, each at the lowest offset that no
- * buffer living at the same time has.
+ * A buffer lives from its first to its last access, through every loop that has an access but not
+ * its local_alloc, and until its asynchronous copies are waited for. Buffers that never live at
+ * once may share bytes, but sharing orders their accesses by barriers: so every buffer has bytes of
+ * its own as long as they all fit in the program's share of an SM that is full of threads, or as
+ * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
+ * each at the lowest offset that no buffer living at the same time has.
  *
  * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
@@ -56,24 +56,51 @@ static int64_t alignment_of(const Buffer *buffer) {
     return buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
 }
 
+/* The outermost loop that the access stands in and the buffer does not; else the access itself. */
+static const Op *extent_of(const Op *alloc, Op *access) {
+    const Op *around = op_ancestor_in(access, alloc->block);
+    for (const Op *op = access; op != around; op = op->block->parent)
+        if (op->block->parent->code == OP_for || op->block->parent->code == OP_while)
+            return around;
+    return access;
+}
+
+/* Copies that are under way touch the buffer until they are waited for. */
+static const Op *wait_after(const Op *alloc, Op *copy) {
+    const Op *op = op_ancestor_in(copy, alloc->block);
+    while (op && (op->code != OP_async_wait || op->attrs[0].i))
+        op = op->next;
+    return op ? op : alloc->block->last;
+}
+
+static void extend(const Allocation *allocation, Buffer *buffer, const Op *extent) {
+    uint32_t first = position_of(&allocation->start, extent);
+    uint32_t last = position_of(&allocation->end, extent);
+    bool used = buffer->last > 0;
+    buffer->first = !used || first < buffer->first ? first : buffer->first;
+    buffer->last = !used || last > buffer->last ? last : buffer->last;
+}
+
+static void collect_uses(const Allocation *allocation, Buffer *buffer, const Value *value) {
+    value_for_each_use (use, value) {
+        if (use->user->code == OP_local_view) {
+            collect_uses(allocation, buffer, op_out(use->user));
+            continue;
+        }
+        extend(allocation, buffer, extent_of(buffer->alloc, use->user));
+        if (use->user->code == OP_async_copy)
+            extend(allocation, buffer, wait_after(buffer->alloc, use->user));
+    }
+}
+
 static void collect_buffer(Allocation *allocation, Op *alloc) {
     const Type *type = op_out(alloc)->type;
-    Buffer buffer = {.alloc = alloc, .bytes = type_numel(type) * type_element_bytes(type)};
-    buffer.first = buffer.last = position_of(&allocation->start, alloc);
-    bool used = false;
-    value_for_each_use (use, op_out(alloc)) {
-        /* The outermost loop or branch around the access that the buffer is older than. */
-        const Op *around = op_ancestor_in(use->user, alloc->block);
-        bool loop = false;
-        for (const Op *op = use->user; op != around; op = op->block->parent)
-            loop |= op->block->parent->code == OP_for || op->block->parent->code == OP_while;
-        const Op *extent = loop ? around : use->user;
-        uint32_t first = position_of(&allocation->start, extent);
-        uint32_t last = position_of(&allocation->end, extent);
-        buffer.first = !used || first < buffer.first ? first : buffer.first;
-        buffer.last = !used || last > buffer.last ? last : buffer.last;
-        used = true;
-    }
+    Buffer buffer = {.alloc = alloc,
+                     .bytes =
+                         type_numel(type) * type_element_bytes(type) * local_copies(op_out(alloc))};
+    collect_uses(allocation, &buffer, op_out(alloc));
+    if (!buffer.last)
+        buffer.first = buffer.last = position_of(&allocation->start, alloc);
     vec_push(allocation->arena, &allocation->buffers, buffer);
 }
 

@@ -12,8 +12,12 @@
  * conflicts with an access in it is ordered by a barrier before the loop, not by one in every
  * iteration. Last, each barrier without which nothing conflicts is taken away again.
  *
+ * An asynchronous copy writes when it starts, for those who read before it, and once more where it
+ * is waited for, for those who read after it. Copies of a ring at a known distance are apart.
+ *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "support/vec.h"
 
 typedef struct Pending {
@@ -21,6 +25,10 @@ typedef struct Pending {
     int64_t first, end; /* bytes */
     bool writes;
     const Layout *own; /* where each thread has elements of its own, these; else NULL */
+    /* One copy of a ring, index + ahead; NULL: any. Of two with one index their distance is known
+     * as long as it has one value: within an iteration. */
+    const Value *index;
+    int64_t ahead;
 } Pending;
 
 typedef VEC(Pending) PendingSet;
@@ -28,6 +36,7 @@ typedef VEC(Pending) PendingSet;
 typedef struct Placement {
     Arena *arena;
     VEC(Op *) placed;
+    VEC(const Op *) copied; /* local_allocs with asynchronous copies */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
     bool conflict;
@@ -35,6 +44,8 @@ typedef struct Placement {
 
 static bool overlap(const Pending *a, const Pending *b) {
     if (a->alloc == b->alloc && a->own && a->own == b->own)
+        return false;
+    if (a->alloc == b->alloc && a->index && a->index == b->index && a->ahead != b->ahead)
         return false;
     if (a->first < 0 || b->first < 0)
         return a->alloc == b->alloc;
@@ -52,7 +63,8 @@ static bool conflicts(const PendingSet *set, const Pending *access) {
 static bool add(Placement *placement, PendingSet *set, Pending access) {
     for (size_t i = 0; i < set->len; i++)
         if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
-            set->data[i].own == access.own)
+            set->data[i].own == access.own && set->data[i].index == access.index &&
+            set->data[i].ahead == access.ahead)
             return false;
     vec_push(placement->arena, set, access);
     return true;
@@ -82,6 +94,14 @@ static const Layout *own_elements(const Op *op) {
     return repeated ? NULL : type->layout;
 }
 
+static Pending whole_buffer(const Op *alloc, bool writes) {
+    const Value *buffer = &alloc->out[0];
+    int64_t offset = alloc->attrs[0].i;
+    int64_t bytes =
+        type_numel(buffer->type) * type_element_bytes(buffer->type) * local_copies(buffer);
+    return (Pending){.alloc = alloc, .first = offset, .end = offset + bytes, .writes = writes};
+}
+
 /* The buffer an op touches; false if none. */
 static bool access_of(const Op *op, Pending *access) {
     if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
@@ -90,10 +110,12 @@ static bool access_of(const Op *op, Pending *access) {
         const Value *buffer = op_in(op, i);
         if (buffer->type->kind != TYPE_BUFFER)
             continue;
-        const Op *alloc = buffer->def;
-        int64_t offset = alloc->attrs[0].i;
-        int64_t bytes = type_numel(buffer->type) * type_element_bytes(buffer->type);
-        *access = (Pending){alloc, offset, offset + bytes, op_has(op, LWRITES), own_elements(op)};
+        *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
+        access->own = own_elements(op);
+        if (buffer->def->code == OP_local_view) {
+            access->index = op_in(buffer->def, 1);
+            access->ahead = buffer->def->attrs[0].i;
+        }
         return true;
     }
     return false;
@@ -137,6 +159,13 @@ static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
 
 static void place_in_block(Placement *placement, Block *block, PendingSet *pending);
 
+/* What a copy number defined in the loop meant is over with the iteration. */
+static void forget_indices(PendingSet *set, const Op *loop) {
+    for (size_t i = 0; i < set->len; i++)
+        if (set->data[i].index && !value_is_outside(set->data[i].index, loop))
+            set->data[i].index = NULL;
+}
+
 /* One way around the loop: what is pending where it starts again, and where it is left. */
 typedef struct Round {
     PendingSet again, exit;
@@ -148,6 +177,8 @@ static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) 
     round.exit = copy_of(placement, &round.again);
     if (loop->code == OP_while)
         place_in_block(placement, loop->regions[1], &round.again);
+    forget_indices(&round.again, loop);
+    forget_indices(&round.exit, loop);
     return round;
 }
 
@@ -181,6 +212,10 @@ static void place_in_block(Placement *placement, Block *block, PendingSet *pendi
         Pending access;
         if (op_has(op, SYNC)) {
             pending->len = op == placement->judged ? pending->len : 0;
+        } else if (op->code == OP_async_wait) {
+            /* What landed is now for others to see. */
+            vec_for_each (ring, &placement->copied)
+                add(placement, pending, whole_buffer(*ring, true));
         } else if (access_of(op, &access)) {
             if (conflicts(pending, &access))
                 barrier_before(placement, op, pending);
@@ -208,11 +243,24 @@ static void remove_superfluous(Placement *placement, Func *func) {
     }
 }
 
+static bool note_copied(Op *op, void *user) {
+    Placement *placement = user;
+    if (op->code != OP_async_copy)
+        return true;
+    const Op *alloc = local_alloc_of(op_in(op, 1));
+    vec_for_each (known, &placement->copied)
+        if (*known == alloc)
+            return true;
+    vec_push(placement->arena, &placement->copied, alloc);
+    return true;
+}
+
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
     Placement placement = {.arena = &ctx->scratch};
     PendingSet pending = {0};
+    func_walk(func, note_copied, &placement);
     place_in_block(&placement, func->body, &pending);
     remove_superfluous(&placement, func);
     bool changed = placement.placed.len > 0;

@@ -1,0 +1,500 @@
+/* pipeline-loads: loads that feed dots in a loop are started iterations ahead.
+ *
+ * Of S stages, iteration i multiplies what was started in iteration i - S + 1. Each load gets a
+ * ring of S buffers. What computes its addresses and mask, the slice, is run S - 1 iterations ahead
+ * of the rest: before the loop for the first ones, then in the loop on carried values of its own.
+ *
+ *     for %i = %lo, %hi, %s (%acc = %z) {
+ *         %p, %m = f(%i)
+ *         %x = load %p, %m
+ *         %y = convert_layout %x
+ *         %r = dot %y, ..
+ * -> (S = 3)
+ *     %ring = local_alloc {copies = 3}
+ *     async_copy f(%lo) to view 0, where %lo < %hi;           async_commit
+ *     async_copy f(%lo + %s) to view 1, where that is < %hi;  async_commit
+ *     for %i = %lo, %hi, %s (%acc = %z, %slot = 0) {
+ *         async_wait {pending = 1}
+ *         async_copy f(%i + 2 %s), local_view %ring, %slot {ahead = 2}, where that is < %hi
+ *         async_commit
+ *         %y = local_load (local_view %ring, %slot)
+ *         %r = dot %y, ..
+ *         yield %r, (%slot + 1) mod 3
+ *     }
+ *     async_wait {pending = 0}
+ *
+ * The barrier that place-barriers puts behind the first wait shows other threads what landed, and
+ * lets what was read one iteration before be overwritten: there is no second one. Past the end of
+ * the loop copies bring zeros, which nobody reads, so that a loop of any length is right, one that
+ * does not run included; the last wait lets the buffers be used again.
+ *
+ * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
+ * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
+ * stored at its end, which hides the latency of memory behind one iteration.
+ *
+ * Needs layouts. A loop is left alone where it has an inner loop, writes memory or meets at
+ * barriers, has no constant positive step, or where addresses depend on what it computes. Sets the
+ * loop's num_stages to 1. */
+#include "ir/ptrmap.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/simplify.h"
+#include "support/vec.h"
+#include <math.h>
+
+enum { LEAST_STAGES = 2, MOST_STAGES = 16, MAX_STEP = 1 << 20, REACH_BUDGET = 256 };
+
+typedef struct Staged {
+    Op *load;
+    int width;            /* elements of an asynchronous copy; 0: through registers */
+    const Layout *shared; /* of the ring */
+    Value *ring;
+    Value *early; /* through registers: what this iteration loads */
+} Staged;
+
+typedef struct Pipelined {
+    Ctx *ctx;
+    Arena *arena;
+    Op *loop;
+    Block *body;
+    VEC(Staged) loads;
+    PtrSet slice;          /* ops of the body that addresses and masks need */
+    VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
+    int stages;
+    int64_t step;
+    bool async; /* some load is an asynchronous copy */
+} Pipelined;
+
+/* Candidates */
+
+static bool reaches_dot(const Value *value, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user->code == OP_dot && use != &user->in[2])
+            return true;
+        if (*budget == 0 || !op_is_pure(user) || user->nregions)
+            continue;
+        --*budget;
+        for (uint32_t i = 0; i < user->nout; i++)
+            if (reaches_dot(&user->out[i], budget))
+                return true;
+    }
+    return false;
+}
+
+/* The first layout to which a use converts the load; NULL: none does. */
+static const Layout *wanted_layout(const Op *load) {
+    const Layout *wanted = NULL;
+    value_for_each_use (use, &load->out[0])
+        if (use->user->code == OP_convert_layout &&
+            layout_classify(op_out(use->user)->type->layout, op_out(load)->type->layout) >=
+                CONVERT_SHUFFLES)
+            wanted = op_out(use->user)->type->layout;
+    return wanted;
+}
+
+static bool is_candidate(const Op *op) {
+    unsigned budget = REACH_BUDGET;
+    return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
+           op_out(op)->type->kind == TYPE_NUMBER && wanted_layout(op) &&
+           reaches_dot(&op->out[0], &budget);
+}
+
+static bool is_positive_zero(const Value *value) {
+    double f;
+    int64_t i;
+    return (value_float_constant(value, &f) && f == 0 && !signbit(f)) ||
+           (value_int_constant(value, &i) && i == 0);
+}
+
+/* Elements that one asynchronous copy takes; 0 and why there can be none. */
+static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
+    const Op *load = staged->load;
+    int bytes = type_element_bytes(op_out(load)->type);
+    int width = load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
+    if (load->nin > 2 && !is_positive_zero(op_in(load, 2))) {
+        *why = "its `other` is not zero";
+        return 0;
+    }
+    if (load->attrs[0].i != CACHE_NONE && load->attrs[0].i != CACHE_CA &&
+        load->attrs[0].i != CACHE_CG) {
+        *why = "it has a cache modifier";
+        return 0;
+    }
+    width = layout_async_width(ctx, op_in(load, 0)->type->layout, staged->shared, width);
+    *why = "fewer than 4 bytes are known to be consecutive and aligned";
+    return width * bytes >= 4 ? width : 0;
+}
+
+/* The slice */
+
+static bool may_trap(const Op *op) {
+    int64_t divisor;
+    bool divides = op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
+                   op->code == OP_remui;
+    return divides &&
+           (!value_int_constant(op_in(op, 1), &divisor) || divisor == 0 || divisor == -1);
+}
+
+static bool add_to_slice(Pipelined *p, Value *value);
+
+static bool add_operands(Pipelined *p, Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (!add_to_slice(p, op_in(op, i)))
+            return false;
+    return true;
+}
+
+/* False where the value cannot be computed ahead of its iteration. */
+static bool add_to_slice(Pipelined *p, Value *value) {
+    if (value->owner == p->body) {
+        if (value->index == 0)
+            return true;
+        vec_for_each (known, &p->carried)
+            if (*known == value->index)
+                return true;
+        vec_push(p->arena, &p->carried, value->index);
+        return add_to_slice(p, op_in(p->body->last, value->index - 1));
+    }
+    Op *op = value->def;
+    if (!op || op->block != p->body || !ptr_set_add(&p->slice, op))
+        return true;
+    bool movable = op_is_pure(op) ? op->code != OP_dot && !op->nregions && !may_trap(op)
+                                  : op->code == OP_load && !op->attrs[2].i;
+    return movable && add_operands(p, op);
+}
+
+/* Values */
+
+static Value *int_constant(Builder *b, const Type *type, int64_t value) {
+    return build_constant_int(b, value, type);
+}
+
+/* `mask` where `on`, with the conjunction as far inside broadcasts as it goes. */
+static Value *mask_while(Builder *b, Value *mask, Value *on) {
+    Op *op = mask->def;
+    if (op && op->code == OP_broadcast)
+        return build_broadcast(b, mask_while(b, op_in(op, 0), on), mask->type);
+    if (op && op->code == OP_andi) {
+        Op *second = op_in(op, 1)->def;
+        uint32_t inner = second && second->code == OP_broadcast;
+        return build_andi(b, op_in(op, 1 - inner), mask_while(b, op_in(op, inner), on));
+    }
+    return build_andi(b, mask, build_splat(b, on, mask->type));
+}
+
+static Value *guarded_mask(Builder *b, Value *mask, Value *on, const Type *pointers) {
+    if (mask)
+        return mask_while(b, mask, on);
+    return build_splat(b, on, type_with_element(b->ctx, pointers, TYPE_NUMBER, DT_I1));
+}
+
+static Value *mapped(const ValueMap *map, Value *value) {
+    Value *to = value_map_get(map, value);
+    return to ? to : value;
+}
+
+/* Carried value `i` of the slice as the body knows it, and one iteration later. */
+static Value *carried_arg(const Pipelined *p, size_t i) {
+    return &p->body->args[p->carried.data[i]];
+}
+
+static Value *next_of(const Pipelined *p, const ValueMap *map, size_t i) {
+    return mapped(map, op_in(p->body->last, p->carried.data[i] - 1));
+}
+
+/* One stage: the slice for one iteration, then the loads' copies of it. */
+typedef struct Stage {
+    Value *index; /* of the iteration */
+    Value *on;    /* i1: there is such an iteration */
+    Value *slot;
+    int ahead;
+    bool in_loop;
+} Stage;
+
+static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *on) {
+    Value *ptr = mapped(map, op_in(load, 0));
+    Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
+    Value *other = load->nin > 2 ? mapped(map, op_in(load, 2)) : NULL;
+    if (type_is_tile(ptr->type))
+        mask = guarded_mask(b, mask, on, ptr->type);
+    else
+        mask = mask ? build_andi(b, mask, on) : on;
+    return build_load(b, ptr, mask, other, (CTYPE_OPT_CACHE)load->attrs[0].i,
+                      (CTYPE_OPT_EVICT)load->attrs[1].i, false, load->attrs[3].i);
+}
+
+static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {
+    block_for_each (op, p->body) {
+        if (!ptr_set_has(&p->slice, op))
+            continue;
+        b->span = op->span;
+        if (op->code == OP_load)
+            value_map_set(map, op_out(op), load_like(b, op, map, on));
+        else
+            op_clone(b, op, map);
+    }
+}
+
+static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Stage *stage,
+                  Staged *staged) {
+    const Op *load = staged->load;
+    b->span = load->span;
+    if (!staged->width) {
+        staged->early = load_like(b, load, map, stage->on);
+        if (!stage->in_loop)
+            build_local_store(b, staged->early,
+                              build_local_view(b, staged->ring, stage->slot, stage->ahead));
+        return;
+    }
+    Value *ptr = mapped(map, op_in(load, 0));
+    Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
+    build_async_copy(b, ptr, build_local_view(b, staged->ring, stage->slot, stage->ahead),
+                     guarded_mask(b, mask, stage->on, ptr->type), (CTYPE_OPT_CACHE)load->attrs[0].i,
+                     (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);
+}
+
+static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
+    value_map_set(map, &p->body->args[0], stage->index);
+    clone_slice(p, b, map, stage->on);
+    vec_for_each (staged, &p->loads)
+        fetch(p, b, map, stage, staged);
+    b->span = p->loop->span;
+    if (p->async)
+        build_async_commit(b);
+}
+
+/* Rewriting */
+
+static void make_rings(Pipelined *p, Builder *b) {
+    vec_for_each (staged, &p->loads) {
+        const Type *type = op_out(staged->load)->type;
+        b->span = staged->load->span;
+        staged->ring = build_local_alloc(
+            b, -1, p->stages,
+            type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared));
+    }
+}
+
+/* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
+static void emit_prologue(Pipelined *p, Builder *b, Value **at) {
+    Value *lo = op_in(p->loop, 0), *hi = op_in(p->loop, 1);
+    Value *slot = int_constant(b, type_scalar(p->ctx, DT_I32), 0);
+    Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
+    for (size_t i = 0; i < p->carried.len; i++)
+        at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
+    for (int j = 0; j < p->stages - 1; j++) {
+        ValueMap *map = value_map_create(p->arena);
+        for (size_t i = 0; i < p->carried.len; i++)
+            value_map_set(map, carried_arg(p, i), at[i]);
+        Stage stage = {.index = lo, .on = runs, .slot = slot, .ahead = j};
+        if (j > 0) {
+            Value *passed = int_constant(b, lo->type, j * p->step);
+            stage.index = build_addi(b, lo, passed);
+            stage.on = build_andi(b, runs, build_cmpi(b, distance, passed, IPRED_UGT));
+        }
+        emit_stage(p, b, map, &stage);
+        for (size_t i = 0; i < p->carried.len; i++)
+            at[i] = next_of(p, map, i);
+    }
+}
+
+/* Arguments move when one is added. */
+static void carry(Op *loop, Value *init) {
+    op_add_operand(loop, init);
+    op_add_result(loop, init->type);
+    block_add_arg(loop->regions[0], init->type);
+}
+
+/* What was loaded in this iteration is read from the ring. */
+static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
+    Op *load = staged->load;
+    Builder b = builder_before(load);
+    Value *view = build_local_view(&b, staged->ring, slot, 0);
+    for (Use *use = load->out[0].uses, *next; use; use = next) {
+        next = use->next;
+        Op *convert = use->user;
+        if (convert->code != OP_convert_layout)
+            continue;
+        Builder at = builder_before(convert);
+        rewrite_replace(convert, build_local_load(&at, view, op_out(convert)->type));
+    }
+    if (!value_unused(op_out(load)))
+        value_replace(op_out(load), build_local_load(&b, view, op_out(load)->type));
+    op_remove(load);
+}
+
+static void emit_steady_state(Pipelined *p, Value *const *at) {
+    Op *loop = p->loop;
+    const Type *i32 = type_scalar(p->ctx, DT_I32);
+    Builder before = builder_before(loop), top = builder_before(p->body->first);
+    before.span = top.span = loop->span;
+    uint32_t first_arg = p->body->nargs;
+    carry(loop, int_constant(&before, i32, 0));
+    for (size_t i = 0; i < p->carried.len; i++)
+        carry(loop, at[i]);
+    Value *slot = &p->body->args[first_arg];
+    ValueMap *map = value_map_create(p->arena);
+    for (size_t i = 0; i < p->carried.len; i++)
+        value_map_set(map, carried_arg(p, i), &p->body->args[first_arg + 1 + i]);
+
+    Value *index = &p->body->args[0], *hi = op_in(loop, 1);
+    if (p->async)
+        build_async_wait(&top, p->stages - 2);
+    Value *passed = int_constant(&top, index->type, (p->stages - 1) * p->step);
+    Stage stage = {.index = build_addi(&top, index, passed),
+                   .on = build_cmpi(&top, build_subi(&top, hi, index), passed, IPRED_UGT),
+                   .slot = slot,
+                   .ahead = p->stages - 1,
+                   .in_loop = true};
+    emit_stage(p, &top, map, &stage);
+
+    Op *end = p->body->last;
+    Builder b = builder_before(end);
+    b.span = loop->span;
+    vec_for_each (staged, &p->loads)
+        if (!staged->width)
+            build_local_store(&b, staged->early,
+                              build_local_view(&b, staged->ring, slot, p->stages - 1));
+    Value *last = int_constant(&b, i32, p->stages - 1);
+    Value *around = build_cmpi(&b, slot, last, IPRED_EQ);
+    Value *next = build_addi(&b, slot, int_constant(&b, i32, 1));
+    Value *first = int_constant(&b, i32, 0);
+    op_add_operand(end, build_select(&b, around, first, next));
+    for (size_t i = 0; i < p->carried.len; i++)
+        op_add_operand(end, next_of(p, map, i));
+    vec_for_each (staged, &p->loads)
+        read_ring(p, staged, slot);
+    loop->attrs[0].i = 1;
+}
+
+static void rewrite_loop(Pipelined *p) {
+    Builder b = builder_before(p->loop), after = builder_after(p->loop);
+    b.span = after.span = p->loop->span;
+    Value **at = ARENA_ARRAY(p->arena, Value *, p->carried.len);
+    make_rings(p, &b);
+    emit_prologue(p, &b, at);
+    if (p->async)
+        build_async_wait(&after, 0);
+    emit_steady_state(p, at);
+}
+
+/* Choice */
+
+static bool writes_memory(Op *loop) {
+    bool writes = false;
+    block_for_each (op, loop->regions[0]) {
+        bool says = op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
+        writes |= !says && (op_effects(op) & (WRITES | SYNC));
+    }
+    return writes;
+}
+
+static bool has_inner_loop(const Block *block) {
+    block_for_each (op, block) {
+        if (op->code == OP_for || op->code == OP_while)
+            return true;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (has_inner_loop(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+static bool refuse(Ctx *ctx, Op *loop, const char *why) {
+    ctx_diag(ctx, loop->span, loop_not_pipelined, why);
+    loop->attrs[0].i = 1;
+    return true;
+}
+
+static void add_load(Pipelined *p, Op *load) {
+    const Type *type = op_out(load)->type;
+    Staged staged = {.load = load};
+    staged.shared =
+        layout_shared_exchange(p->ctx, type->layout, wanted_layout(load), type_element_bytes(type));
+    const char *why = NULL;
+    staged.width = copy_width(p->ctx, &staged, &why);
+    if (!staged.width)
+        ctx_diag(p->ctx, load->span, load_through_registers, why);
+    p->async |= staged.width > 0;
+    vec_push(p->arena, &p->loads, staged);
+}
+
+/* As many stages as were asked for and shared memory has room for. */
+static bool fit_stages(Pipelined *p, const Func *func) {
+    int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
+    vec_for_each (staged, &p->loads) {
+        const Type *type = op_out(staged->load)->type;
+        bytes += type_numel(type) * type_element_bytes(type);
+    }
+    int asked = p->stages;
+    if (!p->async)
+        p->stages =
+            LEAST_STAGES; /* a load in registers is one iteration ahead, however many there are */
+    while (p->stages >= LEAST_STAGES && p->stages * bytes > room)
+        p->stages--;
+    if (p->stages < asked && p->async)
+        ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
+                 (long long)room, p->stages < LEAST_STAGES ? 1 : p->stages);
+    return p->stages >= LEAST_STAGES;
+}
+
+static bool pipeline_loop(Func *func, Op *loop) {
+    Ctx *ctx = func_ctx(func);
+    Pipelined p = {.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
+    p.stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
+    p.stages = p.stages < MOST_STAGES ? p.stages : MOST_STAGES;
+    p.slice.arena = p.arena;
+    bool any = false;
+    block_for_each (op, p.body)
+        any |= is_candidate(op);
+    if (!any || p.stages < LEAST_STAGES || has_inner_loop(p.body))
+        return false;
+    if (!value_int_constant(op_in(loop, 2), &p.step) || p.step <= 0 || p.step > MAX_STEP)
+        return refuse(ctx, loop, "its step is not a positive constant");
+    if (writes_memory(loop))
+        return refuse(ctx, loop, "it writes memory that the loads may read");
+    block_for_each (op, p.body) {
+        if (!is_candidate(op))
+            continue;
+        if (!add_operands(&p, op))
+            return refuse(ctx, loop, "an address depends on what the loop computes");
+        add_load(&p, op);
+    }
+    /* A load that others need for their addresses stays one of them. */
+    vec_for_each (staged, &p.loads)
+        if (ptr_set_has(&p.slice, staged->load))
+            return refuse(ctx, loop, "an operand of a dot is also used for addresses");
+    if (!fit_stages(&p, func)) {
+        loop->attrs[0].i = 1;
+        return true;
+    }
+    rewrite_loop(&p);
+    return true;
+}
+
+static bool visit_block(Func *func, Block *block) {
+    bool changed = false;
+    block_for_each_safe (op, block) {
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= visit_block(func, op->regions[i]);
+        if (op->code == OP_for) {
+            ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+            changed |= pipeline_loop(func, op);
+            arena_rewind(&func_ctx(func)->scratch, mark);
+        }
+    }
+    return changed;
+}
+
+bool pass_pipeline_loads(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func->has_layouts)
+        return ctx_diag(ctx, func->span, pass_needs, "pipeline-loads", "layouts", "choose-layouts");
+    if (!target_by_capability(func->capability))
+        return ctx_diag(ctx, func->span, pass_target, "pipeline-loads", func->capability);
+    bool changed = visit_block(func, func->body);
+    if (changed)
+        eliminate_dead(func);
+    return changed;
+}
