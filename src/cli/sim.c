@@ -8,7 +8,7 @@
 typedef struct SimOptions {
     const char *kernel, *grid, *block, *cluster, *ptxas;
     TextList arguments, out;
-    int64_t shared, seed, max_steps, max_reports;
+    int64_t shared, seed, max_steps, max_reports, threads;
     int schedule; /* a SimSchedule */
     bool early, report, json, check;
 } SimOptions;
@@ -40,6 +40,9 @@ static const Option sim_options[] = {
      offsetof(SimOptions, early), 0, 0},
     {0, "max-steps", OPTION_INT, "N", "give up after N warp instructions",
      offsetof(SimOptions, max_steps), 1, INT64_MAX},
+    {0, "threads", OPTION_INT, "N",
+     "threads that run programs; default: one for each core where it pays",
+     offsetof(SimOptions, threads), 1, 64},
     {0, "max-reports", OPTION_INT, "N", "stop after N findings; default: 10",
      offsetof(SimOptions, max_reports), 1, 1000},
     {0, "report", OPTION_FLAG, NULL, "print what was counted beside the lines of the source",
@@ -134,7 +137,8 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, St
                         .seed = (uint64_t)options->seed,
                         .early = options->early,
                         .max_reports = (unsigned)options->max_reports,
-                        .max_steps = (uint64_t)options->max_steps};
+                        .max_steps = (uint64_t)options->max_steps,
+                        .threads = (unsigned)options->threads};
     SimCounts *counts = NULL;
     if (!run_read_args(ctx, &options->arguments, &args))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;

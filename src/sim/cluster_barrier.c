@@ -29,6 +29,7 @@ static void complete(Cluster *cluster) {
     cluster->arrived_clock = clock;
     clock_reset(cluster, &cluster->arrived_clock);
     cluster->barrier_used = false;
+    cluster->events++;
     for (uint32_t w = 0; w < cluster->warp_count; w++) {
         Warp *warp = &cluster->warps[w];
         warp->cluster_passed |= warp->cluster_arrived & warp->alive;

@@ -12,9 +12,9 @@ static void carry_out(Warp *warp, const Copy *copy) {
     memset(defined, 1, sizeof defined);
     if (copy->source_size && memory_find(warp, copy->insn, copy->lane, SPACE_generic, copy->src,
                                          copy->size, ACCESS_READ, &from)) {
-        memcpy(bytes, from.data, copy->source_size);
+        host_load(warp->machine, from.data, bytes, copy->source_size);
         if (from.defined)
-            memcpy(defined, from.defined, copy->source_size);
+            host_load(warp->machine, from.defined, defined, copy->source_size);
     }
     if (!memory_find(warp, copy->insn, copy->lane, SPACE_shared, copy->dst, copy->size,
                      ACCESS_WRITE, &to))

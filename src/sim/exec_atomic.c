@@ -39,6 +39,16 @@ static uint64_t combine(const Insn *insn, const Target *target, uint64_t old, ui
     return f32_bits(flush(f32_from(sum)));
 }
 
+/* A bit for each byte that is defined, and for those behind. */
+static uint8_t known_bytes(const Machine *machine, const uint8_t *defined, uint32_t size) {
+    uint8_t flags[8], known = DEFINED;
+    host_load(machine, defined, flags, size);
+    for (unsigned b = 0; b < size; b++)
+        if (!flags[b])
+            known &= (uint8_t) ~(1u << b);
+    return known;
+}
+
 /* One element of one thread. */
 static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
                    unsigned index, const Reg *value, const Reg *swap, Reg *dest) {
@@ -46,21 +56,21 @@ static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *ta
     uint8_t *bytes = target->data + index * size;
     uint64_t old = 0, result;
     uint8_t known = DEFINED;
-    memcpy(&old, bytes, size);
+    host_load(warp->machine, bytes, &old, size);
     if (value->def[lane] != DEFINED || (swap && swap->def[lane] != DEFINED))
         report(warp, insn, lane, sim_undefined, "an operand of the atomic operation");
-    for (unsigned b = 0; b < size && target->defined; b++)
-        if (!target->defined[index * size + b])
-            known &= (uint8_t) ~(1u << b);
+    if (target->defined)
+        known = known_bytes(warp->machine, target->defined + index * size, size);
     if (known != DEFINED && !insn_has(insn, WORD_exch))
         report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
-    if (swap)
-        result = old == value->v[lane] ? swap->v[lane] : old;
-    else
-        result = combine(insn, target, old, value->v[lane]);
-    memcpy(bytes, &result, size);
+    do {
+        if (swap)
+            result = old == value->v[lane] ? swap->v[lane] : old;
+        else
+            result = combine(insn, target, old, value->v[lane]);
+    } while (!host_swap(warp->machine, bytes, &old, result, size));
     if (target->defined)
-        memset(target->defined + index * size, 1, size);
+        host_fill(warp->machine, target->defined + index * size, 1, size);
     if (dest) {
         dest->v[lane] = old;
         dest->def[lane] = known;
@@ -160,10 +170,9 @@ static void update_wide(Warp *warp, const Insn *insn, uint32_t lane, const Targe
     uint64_t old[2], value[2], swap[2];
     uint8_t known[2] = {DEFINED, DEFINED};
     bool compares = insn_has(insn, WORD_cas);
-    memcpy(old, target->data, sizeof old);
-    for (unsigned b = 0; b < sizeof old && target->defined; b++)
-        if (!target->defined[b])
-            known[b / 8] &= (uint8_t) ~(1u << b % 8);
+    host_load(warp->machine, target->data, old, sizeof old);
+    for (unsigned i = 0; i < 2 && target->defined; i++)
+        known[i] = known_bytes(warp->machine, target->defined + 8 * i, 8);
     if (compares && (known[0] & known[1]) != DEFINED)
         report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
     read_wide(warp, insn, &insn->operand[2], lane, value);
@@ -171,9 +180,9 @@ static void update_wide(Warp *warp, const Insn *insn, uint32_t lane, const Targe
         read_wide(warp, insn, &insn->operand[3], lane, swap);
     else
         memcpy(swap, compares ? old : value, sizeof swap);
-    memcpy(target->data, swap, sizeof swap);
+    host_store(warp->machine, target->data, swap, sizeof swap);
     if (target->defined)
-        memset(target->defined, 1, sizeof swap);
+        host_fill(warp->machine, target->defined, 1, sizeof swap);
     for (unsigned i = 0; i < 2; i++) {
         Reg *dest = reg_of(warp, insn->operand[0].reg + i);
         dest->v[lane] = old[i];
@@ -191,7 +200,12 @@ ExecResult exec_atom_wide(Warp *warp, const Insn *insn, uint32_t mask) {
             continue;
         addresses[lane] = counted_address(&target);
         found |= 1u << lane;
+        /* No host has this: those of 128 bits exclude each other. */
+        if (warp->machine->team)
+            team_lock_order(warp->machine);
         update_wide(warp, insn, lane, &target);
+        if (warp->machine->team)
+            team_unlock_order(warp->machine);
     }
     count(warp, insn, &target, addresses, found, size);
     end_order(warp, insn);

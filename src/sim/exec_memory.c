@@ -131,9 +131,18 @@ ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
         uint64_t at = memory_address(warp, insn, address, lane);
         static const uint8_t zeros[32];
         const uint8_t *bytes = zeros, *defined = NULL;
+        uint8_t own_bytes[32], own_defined[32];
         if (memory_find(warp, insn, lane, space, at, size, ACCESS_READ, &target)) {
             bytes = target.data;
             defined = target.defined;
+            if (warp->machine->team && target.space == SPACE_global) {
+                host_load(warp->machine, target.data, own_bytes, size);
+                bytes = own_bytes;
+            }
+            if (bytes == own_bytes && target.defined) {
+                host_load(warp->machine, target.defined, own_defined, size);
+                defined = own_defined;
+            }
             touch(&touched, &target, lane);
             check_race(warp, insn, lane, &target, size, ACCESS_READ, NULL);
         }
@@ -184,9 +193,9 @@ ExecResult exec_st(Warp *warp, const Insn *insn, uint32_t mask) {
             report(warp, insn, lane, sim_undefined, "the stored value");
         touch(&touched, &target, lane);
         check_race(warp, insn, lane, &target, size, ACCESS_WRITE, bytes);
-        memcpy(target.data, bytes, size);
+        host_store(warp->machine, target.data, bytes, size);
         if (target.defined)
-            memcpy(target.defined, defined, size);
+            host_store(warp->machine, target.defined, defined, size);
     }
     count_touched(warp, insn, &touched, size);
     return EXEC_NEXT;

@@ -11,6 +11,10 @@ bool finding_new(Machine *machine, const Insn *insn, DiagId id) {
     uint64_t key = (uint64_t)(insn - machine->module->insns.data) << 16 | (uint64_t)id;
     if (machine->stop)
         return false;
+    if (machine->team) {
+        team_abandon(machine);
+        return false;
+    }
     vec_for_each (at, &machine->reported)
         if (*at == key)
             return false;

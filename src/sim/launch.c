@@ -1,17 +1,7 @@
-/* A launch: checks it, prepares the machine, and runs its programs.
- *
- * Programs run one after another in slots that are used again; one that does not end within its
- * quantum (it may wait for another program) stays resident, and takes turns with those started
- * after it. */
+/* A launch: checks it, prepares the machine, and starts its programs. */
 #include "sim/machine.h"
 
-enum {
-    QUANTUM = 200000,
-    MAX_RESIDENT = 64,
-    MAX_SHARED = 232448,
-    MAX_THREADS = 1024,
-    DEFAULT_REPORTS = 10
-};
+enum { MAX_SHARED = 232448, MAX_THREADS = 1024, DEFAULT_REPORTS = 10 };
 
 static const Func *find_entry(const SimModule *module, Str name) {
     const Func *only = NULL;
@@ -267,7 +257,7 @@ static void new_program(Cluster *cluster, uint32_t rank) {
     cta->exit_clock = clock_create(machine, cluster);
 }
 
-static Cluster *new_slot(Machine *machine) {
+Cluster *cluster_create(Machine *machine) {
     Cluster *cluster = ARENA_NEW(machine->arena, Cluster);
     uint32_t threads = machine->block[0] * machine->block[1] * machine->block[2];
     cluster->machine = machine;
@@ -318,13 +308,16 @@ static void start_program(Cta *cta) {
         start_warp(cta, w);
 }
 
-static void start_cluster(Cluster *cluster, uint64_t number) {
+void cluster_start(Cluster *cluster, uint64_t number) {
     const Machine *machine = cluster->machine;
     uint64_t x = machine->grid[0] / machine->cluster[0], y = machine->grid[1] / machine->cluster[1];
     cluster->id[0] = (uint32_t)(number % x);
     cluster->id[1] = (uint32_t)(number / x % y);
     cluster->id[2] = (uint32_t)(number / x / y);
     cluster->done = false;
+    /* The same whatever ran before, and on which thread. */
+    cluster->random = machine->launch->seed + number * UINT64_C(0x9E3779B97F4A7C15);
+    cluster->steps = 0;
     cluster->next_warp = 0;
     cluster->events = cluster->timeout_events = 0;
     cluster->timeouts = 0;
@@ -339,34 +332,10 @@ static void start_cluster(Cluster *cluster, uint64_t number) {
     cluster->actor_count = cluster->reader_count;
 }
 
-static void run_programs(Machine *machine) {
-    Cluster *resident[MAX_RESIDENT], *free_slots[MAX_RESIDENT];
-    uint32_t size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
-    unsigned count = 0, free_count = 0, turn = 0, most = MAX_RESIDENT / size;
-    uint64_t next = 0, clusters = machine->program_count / size;
-    while ((next < clusters || count) && !machine->stop) {
-        Cluster *cluster;
-        if (next < clusters && count < most) {
-            cluster = free_count ? free_slots[--free_count] : new_slot(machine);
-            start_cluster(cluster, next++);
-            turn = count;
-            resident[count++] = cluster;
-        } else {
-            turn = (turn + 1) % count;
-            cluster = resident[turn];
-        }
-        if (!cluster_run(cluster, QUANTUM) && !cluster->done)
-            continue;
-        free_slots[free_count++] = cluster;
-        resident[turn] = resident[--count];
-    }
-}
-
 static void prepare(Machine *machine, const SimLaunch *launch) {
     const SimModule *module = machine->module;
     Arena *arena = machine->arena;
     machine->shared_bytes = launch->dynamic_shared;
-    machine->random = launch->seed;
     machine->max_findings = launch->max_reports ? launch->max_reports : DEFAULT_REPORTS;
     machine->params = arena_alloc(arena, machine->kernel->param_bytes + 16);
     for (uint32_t i = 0; i < launch->param_count; i++) {
@@ -381,7 +350,7 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
     }
     machine->free_frames = ARENA_ARRAY(arena, Frame *, module->funcs.len + 1);
     memory_map_image(machine);
-    machine->cells = ARENA_ARRAY(arena, GlobalCell *, machine->memory->allocations.len + 1);
+    machine->order = ARENA_NEW(arena, GlobalOrder);
 }
 
 static void start_counts(Machine *machine) {
@@ -406,7 +375,7 @@ bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, S
     if (ok) {
         prepare(machine, launch);
         start_counts(machine);
-        run_programs(machine);
+        programs_run(machine);
         counts_finish(machine->counts);
         if (counts)
             *counts = machine->counts;

@@ -205,6 +205,8 @@ struct Cluster {
     Clock arrived_clock, passed_clock; /* of its barrier: of this phase and the last one */
     bool barrier_used;                 /* somebody arrived in this phase */
     unsigned next_warp;
+    uint64_t random; /* of the random schedule */
+    uint64_t steps;  /* warp instructions so far */
     uint64_t events; /* what may end a wait: arrivals, stores, barriers */
     uint64_t timeout_events;
     unsigned timeouts; /* rounds of time-outs since then */
@@ -240,6 +242,15 @@ typedef struct ReleaseTimes {
     size_t len, cap;
 } ReleaseTimes;
 
+/* Who accessed global memory last, and what orders it: machines of a launch share it. */
+typedef struct GlobalOrder {
+    GlobalCell **cells;     /* by allocation; made when it is first touched */
+    ReleaseTimes *releases; /* by program; NULL until the first release */
+    uint64_t time;          /* counts releases and acquires */
+} GlobalOrder;
+
+typedef struct Team Team;
+
 struct Machine {
     Ctx *ctx;
     Arena *arena; /* of this launch */
@@ -254,9 +265,7 @@ struct Machine {
     bool is_explicit_cluster;
     uint64_t shared_bytes; /* of dynamic shared memory */
     SimCounts *counts;
-    uint64_t time; /* counts releases and acquires */
     uint64_t steps;
-    uint64_t random;
     unsigned findings, max_findings;
     bool stop;
     VEC(uint64_t) reported; /* pc and id of findings so far */
@@ -264,9 +273,10 @@ struct Machine {
     const Allocation *last; /* the last one found */
     Copy *free_copies;
     uint64_t program_count;
-    GlobalCell **cells; /* by allocation; made when it is first touched */
-    size_t cell_count;
-    ReleaseTimes *releases; /* by program; NULL until the first release */
+    GlobalOrder *order;
+    Team *team;       /* machines that run the launch with it; NULL: none */
+    bool holds_order; /* has locked `order` */
+    void *held_cells; /* the lock of a part of its cells; NULL: none */
 };
 
 /* Registers. */
@@ -366,6 +376,32 @@ bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);
 /* A fence of the lanes of `mask` that releases: what came before is ordered before relaxed arrivals
  * behind it. */
 void clock_fence(Warp *warp, uint32_t mask);
+
+/* Programs (launch.c, run.c). */
+Cluster *cluster_create(Machine *machine);
+void cluster_start(Cluster *cluster, uint64_t number);
+/* Runs all programs of the launch. */
+void programs_run(Machine *machine);
+
+/* Machines that run programs of one launch on several threads (run.c). They report nothing: at the
+ * first finding they stop, and the launch runs again on one thread. */
+void team_abandon(Machine *machine);
+bool team_abandoned(const Machine *machine);
+void team_lock_order(Machine *machine);
+void team_unlock_order(Machine *machine);
+/* Locks the part the cell belongs to, instead of the one held so far. */
+void team_hold_cell(Machine *machine, const GlobalCell *cell);
+void team_release_cell(Machine *machine);
+
+/* Global memory that the machines of a team access at the same time (host_memory.c). Addresses are
+ * of the host, multiples of the size or of 8. */
+void host_load(const Machine *machine, const uint8_t *from, void *to, uint64_t size);
+void host_store(const Machine *machine, uint8_t *to, const void *from, uint64_t size);
+void host_fill(const Machine *machine, uint8_t *to, uint8_t value, uint64_t size);
+bool host_equal(const Machine *machine, const uint8_t *at, const void *value, uint64_t size);
+/* Puts `desired` there if `*expected` still is, else that is what is there now. */
+bool host_swap(const Machine *machine, uint8_t *at, uint64_t *expected, uint64_t desired,
+               uint32_t size);
 
 /* Registers (registers.c). */
 /* Registers of a thread when a kernel begins, as its directives make known; 0: they do not. */

@@ -167,21 +167,48 @@ void race_matrix_note(Cta *cta, const Insn *insn, uint32_t reader, uint64_t addr
 
 /* Global memory. */
 
+static void lock_order(Machine *machine) {
+    if (machine->team)
+        team_lock_order(machine);
+}
+
+static void unlock_order(Machine *machine) {
+    if (machine->team)
+        team_unlock_order(machine);
+}
+
 static GlobalCell *cells_of(Machine *machine, const Allocation *allocation) {
     size_t index = (size_t)(allocation - machine->memory->allocations.data);
-    if (!machine->cells[index])
-        machine->cells[index] = ARENA_ARRAY(machine->arena, GlobalCell, allocation->size / 4 + 1);
-    return machine->cells[index];
+    GlobalCell **at = &machine->order->cells[index], *cells = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    if (cells)
+        return cells;
+    lock_order(machine);
+    if (!*at)
+        __atomic_store_n(at, ARENA_ARRAY(machine->arena, GlobalCell, allocation->size / 4 + 1),
+                         __ATOMIC_RELEASE);
+    cells = *at;
+    unlock_order(machine);
+    return cells;
+}
+
+static ReleaseTimes *all_releases(const Machine *machine) {
+    return __atomic_load_n(&machine->order->releases, __ATOMIC_ACQUIRE);
 }
 
 static ReleaseTimes *releases_of(const Machine *machine, uint32_t program) {
-    return machine->releases ? &machine->releases[program] : NULL;
+    ReleaseTimes *all = all_releases(machine);
+    return all ? &all[program] : NULL;
 }
 
 /* The other program has released after its epoch, and this one acquired after that. */
 static bool is_behind(const Cta *cta, uint32_t other, uint32_t epoch) {
     const ReleaseTimes *times = releases_of(cta->machine, other - 1);
-    return times && epoch < times->len && times->data[epoch] < cta->acquired;
+    if (!times)
+        return false;
+    lock_order(cta->machine);
+    bool behind = epoch < times->len && times->data[epoch] < cta->acquired;
+    unlock_order(cta->machine);
+    return behind;
 }
 
 static uint32_t epoch_of(const Cta *cta) {
@@ -222,7 +249,7 @@ static bool word_races(Warp *warp, const Insn *insn, uint32_t lane, const Target
         return false;
     /* Of several readers the epochs are not known: once anybody has released they are taken to be
      * ordered. */
-    bool ordered = cell->reader == UINT32_MAX ? warp->machine->releases != NULL
+    bool ordered = cell->reader == UINT32_MAX ? all_releases(warp->machine) != NULL
                                               : is_behind(cta, cell->reader, cell->read_epoch);
     if (ordered)
         return false;
@@ -261,26 +288,37 @@ void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *targ
         return;
     GlobalCell *cells = cells_of(machine, target->allocation);
     uint64_t begin = target->offset, end = begin + size;
-    bool same = value && !memcmp(value, target->data, size), raced = false;
+    bool same = value && host_equal(machine, target->data, value, size), raced = false;
     for (uint64_t word = begin / 4; word <= (end - 1) / 4; word++) {
         unsigned lo = begin > word * 4 ? (unsigned)(begin - word * 4) : 0;
         unsigned hi = end < word * 4 + 4 ? (unsigned)(end - word * 4) : 4;
         uint8_t bytes = (uint8_t)((1u << hi) - (1u << lo));
+        if (machine->team)
+            team_hold_cell(machine, &cells[word]);
         if (!raced)
             raced = word_races(warp, insn, lane, target, &cells[word], bytes, kind, strong, same);
         note_word(warp, insn, lane, &cells[word], bytes, kind, strong);
     }
+    if (machine->team)
+        team_release_cell(machine);
 }
 
 void race_release(Warp *warp, const Insn *insn) {
     Machine *machine = warp->machine;
-    if (!machine->releases)
-        machine->releases = ARENA_ARRAY(machine->arena, ReleaseTimes, machine->program_count);
-    ReleaseTimes *times = &machine->releases[warp->cta->number];
-    machine->time++;
-    vec_push(machine->arena, times, machine->time);
+    GlobalOrder *order = machine->order;
+    lock_order(machine);
+    if (!order->releases)
+        __atomic_store_n(&order->releases,
+                         ARENA_ARRAY(machine->arena, ReleaseTimes, machine->program_count),
+                         __ATOMIC_RELEASE);
+    ReleaseTimes *times = &order->releases[warp->cta->number];
+    order->time++;
+    vec_push(machine->arena, times, order->time);
+    unlock_order(machine);
 }
 
 void race_acquire(Warp *warp, const Insn *insn) {
-    warp->cta->acquired = ++warp->machine->time;
+    lock_order(warp->machine);
+    warp->cta->acquired = ++warp->machine->order->time;
+    unlock_order(warp->machine);
 }

@@ -45,6 +45,7 @@ static void grant_waiting(Cta *cta) {
                 continue;
             split->wait = WAIT_NONE;
             split->pc++;
+            cta->cluster->events++;
         }
     }
 }

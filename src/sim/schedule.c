@@ -172,7 +172,7 @@ static uint32_t guarded(Warp *warp, const Insn *insn, uint32_t mask) {
 }
 
 static void read_clock(Warp *warp) {
-    uint64_t now = warp->machine->steps;
+    uint64_t now = warp->cta->cluster->steps;
     static const Special low[] = {SPECIAL_clock, SPECIAL_clock64, SPECIAL_globaltimer,
                                   SPECIAL_globaltimer_lo};
     static const Special high[] = {SPECIAL_clock_hi, SPECIAL_globaltimer_hi};
@@ -269,6 +269,7 @@ static void run_split(Warp *warp, Split *split, uint64_t turn) {
         }
         const Insn *insn = &machine->module->insns.data[split->pc];
         machine->steps++;
+        warp->cta->cluster->steps++;
         warp->executed++;
         if (insn->reads_clock)
             read_clock(warp);
@@ -331,8 +332,8 @@ static bool run_warp(Warp *warp, uint64_t turn) {
     return progress;
 }
 
-static uint64_t next_random(Machine *machine) {
-    uint64_t x = machine->random += UINT64_C(0x9E3779B97F4A7C15);
+static uint64_t next_random(Cluster *cluster) {
+    uint64_t x = cluster->random += UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
     return x ^ x >> 31;
@@ -349,8 +350,8 @@ static Warp *choose_warp(Cluster *cluster, uint64_t *turn) {
     unsigned start = cluster->next_warp;
     *turn = ROUND_ROBIN_TURN;
     if (machine->launch->schedule == SIM_RANDOM) {
-        start = (unsigned)(next_random(machine) % cluster->warp_count);
-        *turn = 1 + next_random(machine) % 64;
+        start = (unsigned)(next_random(cluster) % cluster->warp_count);
+        *turn = 1 + next_random(cluster) % 64;
     }
     for (unsigned i = 0; i < cluster->warp_count; i++) {
         Warp *warp = &cluster->warps[(start + i) % cluster->warp_count];
@@ -373,6 +374,7 @@ bool cluster_run(Cluster *cluster, uint64_t quantum) {
     uint64_t end = machine->steps + quantum, limit = machine->launch->max_steps;
     while (machine->steps < end && !machine->stop) {
         uint64_t turn;
+        machine->stop = machine->team && team_abandoned(machine);
         Warp *warp = choose_warp(cluster, &turn);
         if (!warp && mbarrier_time_out(cluster))
             continue;

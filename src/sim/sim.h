@@ -57,6 +57,7 @@ typedef struct SimLaunch {
     uint32_t param_count;
     SimSchedule schedule;
     uint64_t seed;
+    unsigned threads; /* to run programs on; 0: the machine's cores, where it pays */
     bool early; /* asynchronous copies take effect at once, not at the wait that covers them */
     unsigned max_reports; /* findings before the launch stops; 0: 10 */
     uint64_t max_steps;   /* warp instructions before giving up; 0: no limit */
