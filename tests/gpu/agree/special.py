@@ -2,6 +2,7 @@
 import matrix
 import memory
 import warp
+import wgmma
 
 REASONS = {"trap": "ends the launch with an error", "brkpt": "ends the launch with an error"}
 
@@ -10,3 +11,4 @@ def special_probes(rows):
     yield from warp.warp_probes(rows)
     yield from memory.memory_probes(rows)
     yield from matrix.matrix_probes(rows)
+    yield from wgmma.wgmma_probes(rows)
