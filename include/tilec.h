@@ -198,8 +198,9 @@ typedef struct tile_param_info {
     tile_text name;
     tile_text type;    /* "*fp32", "i32"; of a constexpr its value as a Python literal */
     bool is_constexpr; /* not passed at launch */
-    bool equal_to_one; /* compiled for the value 1; still passed */
+    bool is_fixed;     /* compiled for the value `fixed`, which the launch must pass */
     int64_t divisible; /* the launch promises a multiple of this */
+    int64_t fixed;
 } tile_param_info;
 
 /* `info->size` must be set. */
@@ -372,9 +373,11 @@ TILE_API tile_status tile_function_create(tile_context *context,
 TILE_API void tile_function_destroy(tile_function *function);
 
 /* Calls the function: one argument for each parameter that the options did not set, in order. The
- * instance for these types and values, specialised as Triton does (pointers and integers that are
- * multiples of 16, integers equal to 1), is looked up without a lock; when it is missing it is
- * taken from the cache or compiled, and other threads that need the same one meanwhile wait. */
+ * instance for these types and values is looked up without a lock; when it is missing it is taken
+ * from the cache or compiled, and other threads that need the same one meanwhile wait. It is
+ * specialised as Triton does, on pointers and integers that are multiples of 16 and integers equal
+ * to 1, and on integers equal to an integer constexpr of the call that is at least 16: where a
+ * row's length is BLOCK, its masks go away. */
 TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
                                           const uint32_t grid[3], tile_stream stream,
                                           const tile_argument *arguments, size_t argument_count,

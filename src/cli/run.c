@@ -151,7 +151,7 @@ static int prepare(Run *run, const char *path) {
     int status = cli_kernel_request(ctx, &kernel, path, capability, &run->cache, &run->request);
     if (status != STATUS_OK)
         return status;
-    run->request.kernel.types = run_types(ctx, &run->args);
+    run->request.kernel.types = run_types(ctx, &run->args, &run->request.kernel);
     run->request.kernel.type_count = (uint32_t)run->args.len;
     run->request.dump_folder = run->options.dump_folder;
     if (run->on_device) {

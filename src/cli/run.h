@@ -27,7 +27,7 @@ typedef struct RunArgs {
 bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
 RunArg *run_find_arg(const RunArgs *args, Str name);
 /* The types of the arguments as the elaborator takes them, specialised as a launch would. */
-const NamedText *run_types(Ctx *ctx, const RunArgs *args);
+const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel);
 /* Names for grid expressions: integer arguments, and defines that are integers. */
 const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel,
                                uint32_t *count);

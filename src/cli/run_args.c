@@ -2,6 +2,7 @@
 #include "cli/run.h"
 #include "runtime/generate.h"
 #include "runtime/npy.h"
+#include "runtime/specialise.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -169,7 +170,7 @@ RunArg *run_find_arg(const RunArgs *args, Str name) {
 }
 
 /* Arrays are aligned to more than 16 bytes wherever they are put. */
-static Str type_of(Ctx *ctx, const RunArg *arg) {
+static Str type_of(Ctx *ctx, const RunArg *arg, const int64_t *constexprs, size_t count) {
     if (arg->is_none)
         return STR("None");
     Elem elem = arg->is_array ? arg->array.elem : arg->elem;
@@ -178,14 +179,18 @@ static Str type_of(Ctx *ctx, const RunArg *arg) {
         return str_from(str_format(&ctx->arena, "*%s:16", text));
     if (elem_is_float(elem) || elem == ELEM_I1)
         return str_from(text);
-    const char *special = arg->integer == 1 ? ":1" : arg->integer % 16 == 0 ? ":16" : "";
-    return str_from(str_format(&ctx->arena, "%s%s", text, special));
+    Special special = special_of_integer(arg->integer, constexprs, count);
+    return str_from(str_format(&ctx->arena, "%s%s", text, special_hint(&ctx->arena, special)));
 }
 
-const NamedText *run_types(Ctx *ctx, const RunArgs *args) {
+const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel) {
+    int64_t *constexprs = ARENA_ARRAY(&ctx->arena, int64_t, kernel->define_count + 1);
+    size_t count = 0;
+    for (uint32_t i = 0; i < kernel->define_count; i++)
+        count += special_constexpr(kernel->defines[i].text, &constexprs[count]);
     NamedText *types = ARENA_ARRAY(&ctx->arena, NamedText, args->len + 1);
     for (size_t i = 0; i < args->len; i++)
-        types[i] = (NamedText){args->data[i].name, type_of(ctx, &args->data[i])};
+        types[i] = (NamedText){args->data[i].name, type_of(ctx, &args->data[i], constexprs, count)};
     return types;
 }
 

@@ -285,6 +285,15 @@ static Func *create_func(Elab *e, const FuncDef *def, const Specialized *params)
     return func;
 }
 
+/* A 1 is a number of Python's, as in Triton. Other values keep the type: arithmetic must not change
+ * with the value that a launch happens to pass. */
+static Val param_value(Elab *e, const Specialized *param, Value *arg) {
+    if (!param->is_fixed)
+        return val_tile(arg, param->type);
+    Val number = val_int(param->fixed);
+    return param->fixed == 1 ? number : op_constant(e, number, param->type.elem);
+}
+
 static void bind_params(Elab *e, const FuncDef *def, const Specialized *params) {
     uint32_t next = 0;
     for (uint32_t i = 0; i < def->param_count; i++) {
@@ -295,8 +304,7 @@ static void bind_params(Elab *e, const FuncDef *def, const Specialized *params) 
         }
         Value *arg = &e->func->body->args[next++];
         arg->name = name;
-        Val v = params[i].equal_to_one ? val_int(1) : val_tile(arg, params[i].type);
-        vars_set(e, &e->frame->vars, name, v);
+        vars_set(e, &e->frame->vars, name, param_value(e, &params[i], arg));
     }
 }
 
@@ -307,7 +315,8 @@ static KernelParam *describe_params(Elab *e, const FuncDef *def, const Specializ
                                                   : scalar_text(e->arena, params[i].type);
         out[i] = (KernelParam){.name = def->params[i].name,
                                .is_constexpr = params[i].is_constexpr,
-                               .equal_to_one = params[i].equal_to_one,
+                               .is_fixed = params[i].is_fixed,
+                               .fixed = params[i].fixed,
                                .text = str_from(text),
                                .divisible = params[i].divisible};
     }

@@ -28,9 +28,10 @@ typedef struct ElaborateRequest {
 typedef struct KernelParam {
     Str name;
     bool is_constexpr; /* not passed at launch; `text` is its value as a Python literal */
-    bool equal_to_one; /* specialised to 1; still passed */
+    bool is_fixed;     /* compiled for the value `fixed`; still passed */
     Str text;          /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
     int64_t divisible; /* 1 or 16 */
+    int64_t fixed;
 } KernelParam;
 
 typedef struct Elaborated {

@@ -5,6 +5,10 @@
  */
 #include "frontend/elaborate.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
 typedef struct Entries {
     Str *data;
     size_t len, cap;
@@ -77,22 +81,43 @@ static bool set_value(Applied *a, Val v, Specialized *out) {
     return true;
 }
 
-/* The hint after a type, `:16` or `:1`. */
+/* The value after `:=`: a decimal integer of the type. */
+static bool parse_fixed(Str text, ScalarType type, int64_t *value) {
+    char digits[24], *end;
+    if (!text.len || text.len >= sizeof digits ||
+        (!isdigit((unsigned char)text.ptr[0]) && text.ptr[0] != '-'))
+        return false;
+    memcpy(digits, text.ptr, text.len);
+    digits[text.len] = 0;
+    errno = 0;
+    *value = strtoll(digits, &end, 10);
+    bool is_signed = elem_info[type.elem].is_signed;
+    int bits = elem_bits(type.elem) - is_signed;
+    int64_t most = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+    int64_t least = is_signed ? -most - 1 : 0;
+    return !*end && !errno && end[-1] != '-' && *value >= least && *value <= most;
+}
+
+/* The hint after a type: `:16`, `:1` or `:=VALUE`. */
 static bool apply_hint(Applied *a, Str text, Str hint, Specialized *out) {
-    bool one = str_is(hint, "1"), sixteen = str_is(hint, "16");
-    if ((!one && !sixteen) || (one && !scalar_is_int(out->type)) ||
+    bool sixteen = str_is(hint, "16"), fixed = str_is(hint, "1");
+    int64_t value = 1;
+    if (hint.ptr[0] == '=')
+        fixed = parse_fixed((Str){hint.ptr + 1, hint.len - 1}, out->type, &value);
+    if ((!fixed && !sixteen) || (fixed && !scalar_is_int(out->type)) ||
         (sixteen && scalar_is_float(out->type))) {
         elab_fail(a->e, a->param->span, elab_signature_hint, STR_ARG(text),
                   STR_ARG(a->param->name));
         elab_hint(a->e,
-                  ":16 (divisible by 16) goes with pointers and integers, :1 (equal to 1) with "
-                  "integers");
+                  ":16 (divisible by 16) goes with pointers and integers, :1 (equal to 1) and :=N "
+                  "(equal to N, which the type must hold) with integers");
         return false;
     }
     if (a->no_hints)
         return true;
     out->divisible = sixteen ? 16 : 1;
-    out->equal_to_one = one;
+    out->is_fixed = fixed;
+    out->fixed = fixed ? value : 0;
     return true;
 }
 

@@ -175,7 +175,8 @@ tile_status tile_kernel_get_param(const tile_kernel *kernel, size_t index, tile_
     const tile_param_info known = {.name = text_of(param->name),
                                    .type = text_of(param->text),
                                    .is_constexpr = param->is_constexpr,
-                                   .equal_to_one = param->equal_to_one,
+                                   .is_fixed = param->is_fixed,
+                                   .fixed = param->fixed,
                                    .divisible = param->divisible};
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }

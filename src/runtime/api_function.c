@@ -6,6 +6,7 @@
  * free slot or publishes a table of twice the size. Old tables stay until the function goes, since
  * a reader may still probe them. */
 #include "runtime/api.h"
+#include "runtime/specialise.h"
 
 #include <inttypes.h>
 #define XXH_INLINE_ALL
@@ -55,8 +56,11 @@ static const char *const dtype_names[] = {[TILE_DTYPE_AUTO] = "",
 
 enum { DTYPE_COUNT = sizeof dtype_names / sizeof *dtype_names };
 
-/* What Triton specialises on. */
-typedef enum Special { SPECIAL_NONE, SPECIAL_16, SPECIAL_1 } Special;
+/* The integer constexprs of a call, by which its integers are specialised. */
+typedef struct Constexprs {
+    int64_t values[TILE_MAX_ARGUMENTS];
+    size_t count;
+} Constexprs;
 
 static bool dtype_is_number(tile_dtype type) {
     return type == TILE_FP8E4NV || type == TILE_FP8E5 || type == TILE_FP16 || type == TILE_BF16 ||
@@ -70,10 +74,25 @@ static tile_dtype integer_type(const tile_argument *argument) {
     return v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64;
 }
 
-static Special special_of(uint64_t value, bool is_pointer) {
-    if (!is_pointer && value == 1)
-        return SPECIAL_1;
-    return value % 16 == 0 ? SPECIAL_16 : SPECIAL_NONE;
+static void find_constexprs(const tile_argument *arguments, size_t count, Constexprs *found) {
+    found->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t *value = &found->values[found->count];
+        if (arguments[i].kind == TILE_ARGUMENT_CONSTEXPR_INT)
+            *value = arguments[i].value.integer;
+        else if (arguments[i].kind != TILE_ARGUMENT_CONSTEXPR ||
+                 !special_constexpr(text_str(arguments[i].value.text), value))
+            continue;
+        found->count++;
+    }
+}
+
+static Special special_of(const tile_argument *argument, const Constexprs *constexprs) {
+    if (argument->kind == TILE_ARGUMENT_POINTER)
+        return special_of_pointer(argument->value.address);
+    if (argument->kind != TILE_ARGUMENT_INT || integer_type(argument) == TILE_I1)
+        return (Special){0};
+    return special_of_integer(argument->value.integer, constexprs->values, constexprs->count);
 }
 
 static bool key_add(Packed *packed, const void *data, size_t size) {
@@ -84,10 +103,11 @@ static bool key_add(Packed *packed, const void *data, size_t size) {
     return true;
 }
 
-static bool key_head(Packed *packed, unsigned kind, unsigned type, unsigned special) {
+static bool key_head(Packed *packed, unsigned kind, unsigned type, Special special) {
     const unsigned char head[3] = {(unsigned char)kind, (unsigned char)type,
-                                   (unsigned char)special};
-    return key_add(packed, head, sizeof head);
+                                   (unsigned char)special.kind};
+    return key_add(packed, head, sizeof head) &&
+           (special.kind != SPECIAL_FIXED || key_add(packed, &special.value, sizeof special.value));
 }
 
 static void pass_value(Packed *packed, const void *value, size_t size) {
@@ -110,39 +130,38 @@ static bool pass_float(Packed *packed, double number, tile_dtype type) {
     return true;
 }
 
-static bool pack_argument(Packed *packed, const tile_argument *argument) {
+static bool pack_argument(Packed *packed, const tile_argument *argument, Special special) {
     if ((unsigned)argument->type >= DTYPE_COUNT)
         return false;
     switch (argument->kind) {
     case TILE_ARGUMENT_POINTER:
         if (argument->type == TILE_DTYPE_AUTO ||
-            !key_head(packed, argument->kind, argument->type,
-                      special_of(argument->value.address, true)))
+            !key_head(packed, argument->kind, argument->type, special))
             return false;
         pass_value(packed, &argument->value.address, sizeof argument->value.address);
         return true;
     case TILE_ARGUMENT_INT: {
         tile_dtype type = integer_type(argument);
         uint64_t bits = (uint64_t)argument->value.integer;
-        if (dtype_is_number(type) ||
-            !key_head(packed, argument->kind, type, type == TILE_I1 ? 0 : special_of(bits, false)))
+        if (dtype_is_number(type) || !key_head(packed, argument->kind, type, special))
             return false;
         pass_value(packed, &bits, sizeof bits);
         return true;
     }
     case TILE_ARGUMENT_FLOAT: {
         tile_dtype type = argument->type == TILE_DTYPE_AUTO ? TILE_FP32 : argument->type;
-        return key_head(packed, argument->kind, type, 0) &&
+        return key_head(packed, argument->kind, type, special) &&
                pass_float(packed, argument->value.number, type);
     }
     case TILE_ARGUMENT_CONSTEXPR: {
         uint32_t size = (uint32_t)argument->value.text.size;
-        return argument->value.text.size <= KEY_SIZE && key_head(packed, argument->kind, 0, 0) &&
+        return argument->value.text.size <= KEY_SIZE &&
+               key_head(packed, argument->kind, 0, special) &&
                key_add(packed, &size, sizeof size) &&
                key_add(packed, argument->value.text.data, size);
     }
     case TILE_ARGUMENT_CONSTEXPR_INT:
-        return key_head(packed, argument->kind, 0, 0) &&
+        return key_head(packed, argument->kind, 0, special) &&
                key_add(packed, &argument->value.integer, sizeof argument->value.integer);
     }
     return false;
@@ -154,8 +173,10 @@ static bool pack(Packed *packed, const tile_device *device, const tile_argument 
     packed->count = 0;
     if (!key_add(packed, &device, sizeof device))
         return false;
+    Constexprs constexprs;
+    find_constexprs(arguments, count, &constexprs);
     for (size_t i = 0; i < count; i++)
-        if (!pack_argument(packed, &arguments[i]))
+        if (!pack_argument(packed, &arguments[i], special_of(&arguments[i], &constexprs)))
             return false;
     return true;
 }
@@ -212,18 +233,14 @@ static Table *table_reserve(tile_function *function, jmp_buf *oom) {
 
 /* Making an instance */
 
-static Str argument_type(Arena *arena, const tile_argument *argument) {
-    static const char *const suffix[] = {"", ":16", ":1"};
+static Str argument_type(Arena *arena, const tile_argument *argument, Special special) {
     switch (argument->kind) {
     case TILE_ARGUMENT_POINTER:
-        return str_from(str_format(arena, "*%s%s", dtype_names[argument->type],
-                                   suffix[special_of(argument->value.address, true)]));
-    case TILE_ARGUMENT_INT: {
-        tile_dtype type = integer_type(argument);
-        Special special =
-            type == TILE_I1 ? SPECIAL_NONE : special_of((uint64_t)argument->value.integer, false);
-        return str_from(str_format(arena, "%s%s", dtype_names[type], suffix[special]));
-    }
+        return str_from(
+            str_format(arena, "*%s%s", dtype_names[argument->type], special_hint(arena, special)));
+    case TILE_ARGUMENT_INT:
+        return str_from(str_format(arena, "%s%s", dtype_names[integer_type(argument)],
+                                   special_hint(arena, special)));
     case TILE_ARGUMENT_FLOAT:
         return argument->type == TILE_FP64 ? STR("fp64") : STR("fp32");
     case TILE_ARGUMENT_CONSTEXPR:
@@ -253,8 +270,11 @@ static bool instance_request(Call *call, tile_function *function, tile_device *d
         ARENA_ARRAY(arena, NamedText, kernel->define_count + function->param_count + 1);
     if (kernel->define_count)
         memcpy(defines, kernel->defines, kernel->define_count * sizeof *defines);
+    Constexprs constexprs;
+    find_constexprs(arguments, function->param_count, &constexprs);
     for (uint32_t i = 0; i < function->param_count; i++) {
-        NamedText named = {function->params[i], argument_type(arena, &arguments[i])};
+        Special special = special_of(&arguments[i], &constexprs);
+        NamedText named = {function->params[i], argument_type(arena, &arguments[i], special)};
         if (is_constexpr(&arguments[i]))
             defines[kernel->define_count++] = named;
         else

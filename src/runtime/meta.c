@@ -52,8 +52,8 @@ void meta_write(const Compiled *compiled, StrBuf *out) {
     strbuf_printf(out, "assembled %d\n", compiled->resources.known);
     for (uint32_t i = 0; i < compiled->param_count; i++) {
         const KernelParam *param = &compiled->params[i];
-        strbuf_printf(out, "param %" PRId64 " %d %d %.*s ", param->divisible, param->is_constexpr,
-                      param->equal_to_one, STR_ARG(param->name));
+        strbuf_printf(out, "param %" PRId64 " %d %d %" PRId64 " %.*s ", param->divisible,
+                      param->is_constexpr, param->is_fixed, param->fixed, STR_ARG(param->name));
         add_escaped(out, param->text);
         strbuf_putc(out, '\n');
     }
@@ -81,15 +81,16 @@ static bool read_int(Str text, int64_t *value) {
 }
 
 static bool read_param(Arena *arena, Str line, KernelParam *param) {
-    int64_t divisible, is_constexpr, equal_to_one;
+    int64_t divisible, is_constexpr, is_fixed, fixed;
     if (!read_int(take(&line, ' '), &divisible) || !read_int(take(&line, ' '), &is_constexpr) ||
-        !read_int(take(&line, ' '), &equal_to_one))
+        !read_int(take(&line, ' '), &is_fixed) || !read_int(take(&line, ' '), &fixed))
         return false;
     Str name = take(&line, ' ');
     *param = (KernelParam){.name = {str_dup(arena, name), name.len},
                            .divisible = divisible,
                            .is_constexpr = is_constexpr != 0,
-                           .equal_to_one = equal_to_one != 0,
+                           .is_fixed = is_fixed != 0,
+                           .fixed = fixed,
                            .text = unescape(arena, line)};
     return name.len != 0;
 }
@@ -168,8 +169,9 @@ static void json_params(const Compiled *compiled, StrBuf *out) {
                       param->is_constexpr ? "value" : "type");
         strbuf_json(out, param->text);
         if (!param->is_constexpr)
-            strbuf_printf(out, ", \"divisible\": %" PRId64 ", \"equal_to_one\": %s",
-                          param->divisible, param->equal_to_one ? "true" : "false");
+            strbuf_printf(out, ", \"divisible\": %" PRId64, param->divisible);
+        if (param->is_fixed)
+            strbuf_printf(out, ", \"equal_to\": %" PRId64, param->fixed);
         strbuf_putc(out, '}');
     }
     strbuf_putc(out, ']');

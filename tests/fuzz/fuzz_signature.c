@@ -104,7 +104,9 @@ static void check_messages(Ctx *ctx) {
 static void describe(Ctx *ctx, const Elaborated *kernel, Texts *again) {
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *param = &kernel->params[i];
-        const char *hint = param->equal_to_one ? ":1" : param->divisible > 1 ? ":16" : "";
+        const char *hint = param->divisible > 1 ? ":16" : "";
+        if (param->is_fixed)
+            hint = str_format(&ctx->arena, ":=%lld", (long long)param->fixed);
         const char *text = str_format(&ctx->arena, "%.*s%s", STR_ARG(param->text), hint);
         NamedText named = {param->name, str_from(text)};
         if (param->is_constexpr)
@@ -140,7 +142,8 @@ static void check_again(Ctx *ctx, const AstFile *syntax, const Texts *texts,
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *a = &kernel->params[i], *b = &second.params[i];
         FUZZ_CHECK(str_eq(a->text, b->text) && a->is_constexpr == b->is_constexpr &&
-                   a->equal_to_one == b->equal_to_one && a->divisible == b->divisible);
+                   a->is_fixed == b->is_fixed && a->fixed == b->fixed &&
+                   a->divisible == b->divisible);
     }
     FUZZ_CHECK(str_eq(print(kernel->module), print(second.module)));
 }

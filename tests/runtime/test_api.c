@@ -393,7 +393,8 @@ static const tile_executable *instance(tile_function *function, tile_device *dev
     return executable;
 }
 
-/* The instances are Triton's: multiples of 16, ones, widths of integers, types, constexprs. */
+/* The instances are Triton's: multiples of 16, ones, widths of integers, types, constexprs; and
+ * integers equal to a constexpr. */
 static void function_specialises(void **state) {
     Fixture *f = *state;
     tile_device *device = open_device(f);
@@ -408,6 +409,14 @@ static void function_specialises(void **state) {
     assert_int_equal(f->cuda->loads, 6);
     assert_ptr_equal(base, instance(function, device, 1 << 12, 1000, 1024));
     assert_int_equal(f->cuda->loads, 6);
+    /* An integer equal to a constexpr is one of its own, and of that value only. */
+    const tile_executable *multiple = instance(function, device, 1 << 12, 1008, 1024);
+    const tile_executable *equal = instance(function, device, 1 << 12, 1024, 1024);
+    assert_ptr_not_equal(equal, multiple);
+    assert_ptr_equal(multiple, instance(function, device, 1 << 12, 512, 1024));
+    assert_ptr_not_equal(equal, instance(function, device, 1 << 12, 512, 512));
+    assert_ptr_equal(equal, instance(function, device, 1 << 16, 1024, 1024));
+    assert_int_equal(f->cuda->loads, 8);
     tile_function_destroy(function);
     tile_device_close(device);
     assert_int_equal(f->cuda->loads, f->cuda->unloads);

@@ -25,7 +25,14 @@ static const Case cases[] = {
      {},
      {},
      "*fp32:16 *kbf16 i32:16 =64"},
-    {"p, n, m", "", "*fp32, i32:1, i64:1", {}, {}, "*fp32 i32:1 i64:1"},
+    {"p, n, m", "", "*fp32, i32:1, i64:1", {}, {}, "*fp32 i32:=1 i64:=1"},
+    {"p, n, m, k",
+     "",
+     "*fp32, i32:=4096, u64:=9223372036854775807, i64:=-9223372036854775808",
+     {},
+     {},
+     "*fp32 i32:=4096 u64:=9223372036854775807 i64:=-9223372036854775808"},
+    {"n", "(do_not_specialize=['n'])", "i32:=64", {}, {}, "i32"},
     {"p, n", "(do_not_specialize=['n'])", "*fp32, i32:1", {}, {}, "*fp32 i32"},
     {"p, n", "(do_not_specialize=[1])", "*fp32:16, i32:16", {}, {}, "*fp32:16 i32"},
     {"p, n, B: tl.constexpr",
@@ -68,6 +75,14 @@ static const Case cases[] = {
     {"p", "", "*float33", {}, {}, "elab_signature_type"},
     {"p", "", "*fp32:1", {}, {}, "elab_signature_hint"},
     {"n", "", "i32:4", {}, {}, "elab_signature_hint"},
+    {"p", "", "*fp32:=16", {}, {}, "elab_signature_hint"},
+    {"x", "", "fp32:=16", {}, {}, "elab_signature_hint"},
+    {"n", "", "i32:=", {}, {}, "elab_signature_hint"},
+    {"n", "", "i32:=-", {}, {}, "elab_signature_hint"},
+    {"n", "", "i32:=4k", {}, {}, "elab_signature_hint"},
+    {"n", "", "i8:=128", {}, {}, "elab_signature_hint"},
+    {"n", "", "u8:=-1", {}, {}, "elab_signature_hint"},
+    {"n", "", "i64:=9223372036854775808", {}, {}, "elab_signature_hint"},
     {"B: tl.constexpr", "", "i32", {}, {}, "elab_signature_constexpr"},
     {"B: tl.constexpr", "", "", {}, {NAMED("B", "1 +")}, "parse_expected"},
     {"B: tl.constexpr", "", "", {}, {NAMED("B", "nothing")}, "elab_unknown_name"},
@@ -81,9 +96,10 @@ static uint32_t count_named(const NamedText *list) {
 static void describe(const Elaborated *kernel, StrBuf *out) {
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *p = &kernel->params[i];
-        strbuf_printf(out, "%s%s%.*s%s%s", i ? " " : "", p->is_constexpr ? "=" : "",
-                      STR_ARG(p->text), p->divisible == 16 ? ":16" : "",
-                      p->equal_to_one ? ":1" : "");
+        strbuf_printf(out, "%s%s%.*s%s", i ? " " : "", p->is_constexpr ? "=" : "", STR_ARG(p->text),
+                      p->divisible == 16 ? ":16" : "");
+        if (p->is_fixed)
+            strbuf_printf(out, ":=%lld", (long long)p->fixed);
     }
 }
 

@@ -71,7 +71,9 @@ static void print_params(const Elaborated *result, StrBuf *out) {
                       STR_ARG(p->text));
         if (p->divisible > 1)
             strbuf_printf(out, ", multiple of %lld", (long long)p->divisible);
-        strbuf_puts(out, p->equal_to_one ? ", is 1\n" : "\n");
+        if (p->is_fixed)
+            strbuf_printf(out, ", is %lld", (long long)p->fixed);
+        strbuf_putc(out, '\n');
     }
 }
 
