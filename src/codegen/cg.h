@@ -7,6 +7,7 @@
 #ifndef TILEC_CODEGEN_CG_H
 #define TILEC_CODEGEN_CG_H
 #include "codegen/codegen.h"
+#include "ir/ptrmap.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>
@@ -61,6 +62,9 @@ typedef struct Cg {
     Lv shared; /* the program's dynamic shared memory; NULL before it is asked for */
     struct Reciprocal *reciprocals; /* of the divisors of `reciprocals_of`; see math.c */
     const Op *reciprocals_of;
+    PtrMap depends;    /* op to what its results depend on; see schedule.c */
+    bool stores_known; /* ... and whether all stores depend on the program */
+    bool stores_apart;
     uint32_t globals; /* numbers the names of strings and scratch arrays */
     bool failed;      /* an error was reported */
     Span span;        /* of the op being lowered */
@@ -152,6 +156,7 @@ typedef struct Access {
     CTYPE_CACHE cache;
     CTYPE_EVICT evict;
     bool is_volatile;
+    bool may_delay; /* of a load: see schedule.c */
 } Access;
 void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
 void cg_store(Cg *cg, const Access *access, const Lv *values);
@@ -192,6 +197,14 @@ void cg_debug_end(Cg *cg);
 /* machine.c */
 bool machine_create(Cg *cg);
 bool machine_optimise(Cg *cg);
+
+/* schedule.c */
+/* True if the tile that `load` loads may be loaded after stores that follow it. */
+bool schedule_may_delay(Cg *cg, const Op *load);
+/* Marks a load or store of global memory. */
+void schedule_mark(Cg *cg, Lv access, bool may_delay);
+/* Puts marked loads to where they are needed. */
+void schedule_function(Cg *cg);
 bool machine_emit(Cg *cg, Str *ptx);
 Str machine_text(Cg *cg); /* the module as LLVM IR */
 /* Runs `body` and releases LLVM's objects; what LLVM would abort the process for becomes a

@@ -184,8 +184,10 @@ bool machine_optimise(Cg *cg) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(cg->module, passes, cg->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!error)
+    if (!error) {
+        schedule_function(cg);
         return true;
+    }
     char *message = LLVMGetErrorMessage(error), copy[512];
     snprintf(copy, sizeof copy, "%s", message);
     LLVMDisposeErrorMessage(message);

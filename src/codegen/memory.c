@@ -124,6 +124,8 @@ static void load_plain(Cg *cg, const Access *access, Lv *out) {
     Lv load = LLVMBuildLoad2(cg->b, vector_of(element, access->width), access->pointer, "");
     LLVMSetAlignment(load, access->width * (unsigned)dtype_bytes(access->dtype));
     LLVMSetVolatile(load, access->is_volatile);
+    if (access->space == SPACE_GLOBAL && !access->is_volatile)
+        schedule_mark(cg, load, access->may_delay);
     for (uint32_t i = 0; i < access->width; i++) {
         Lv x = access->width == 1 ? load : LLVMBuildExtractElement(cg->b, load, cg_i32(cg, i), "");
         out[i] = from_memory(cg, access->dtype, x);
@@ -167,6 +169,8 @@ static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
         p.words == 1 ? p.word : LLVMStructTypeInContext(cg->llvm, words, p.words, false);
     Lv loaded = cg_asm(cg, result, text.ptr, constraints.ptr, args, nargs,
                        access->is_volatile ? ASM_EFFECTS : ASM_READS);
+    if (access->space == SPACE_GLOBAL && !access->is_volatile)
+        schedule_mark(cg, loaded, access->may_delay);
     for (unsigned i = 0; i < p.words; i++) {
         Lv word = p.words == 1 ? loaded : LLVMBuildExtractValue(cg->b, loaded, i, "");
         unpack(cg, &p, access->dtype, word, out + i * p.per_word);
@@ -199,6 +203,8 @@ static void store_plain(Cg *cg, const Access *access, const Lv *values) {
     }
     Lv store = LLVMBuildStore(cg->b, stored, access->pointer);
     LLVMSetAlignment(store, access->width * (unsigned)dtype_bytes(access->dtype));
+    if (access->space == SPACE_GLOBAL)
+        schedule_mark(cg, store, false);
 }
 
 static void store_asm(Cg *cg, const Access *access, const Lv *values) {
@@ -232,7 +238,9 @@ static void store_asm(Cg *cg, const Access *access, const Lv *values) {
     }
     strbuf_puts(&text, ";");
     strbuf_puts(&constraints, "~{memory}");
-    cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
+    Lv store = cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
+    if (access->space == SPACE_GLOBAL)
+        schedule_mark(cg, store, false);
 }
 
 void cg_store(Cg *cg, const Access *access, const Lv *values) {
@@ -257,6 +265,7 @@ void lower_load(Cg *cg, const Op *op) {
     Lv *out = cg_new(cg, &op->out[0]);
     /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
     Lv zero = cg_zero(cg_type(cg, type)), other[16];
+    bool may_delay = schedule_may_delay(cg, op);
     for (uint32_t reg = 0; reg < count; reg += width) {
         if (plan && plan->rep[reg] != reg) {
             for (uint32_t i = 0; i < width; i++)
@@ -273,7 +282,8 @@ void lower_load(Cg *cg, const Op *op) {
                           .predicate = mask ? mask[reg] : NULL,
                           .cache = (CTYPE_CACHE)op->attrs[0].i,
                           .evict = (CTYPE_EVICT)op->attrs[1].i,
-                          .is_volatile = op->attrs[2].i},
+                          .is_volatile = op->attrs[2].i,
+                          .may_delay = may_delay},
                 other, out + reg);
     }
 }
