@@ -100,13 +100,18 @@ bool ptx_expect_name(Parser *parser, Str *name) {
     return true;
 }
 
-/* Behind the next semicolon, or in front of a brace that closes a scope; vectors are followed by a
- * comma or a semicolon. */
+/* Behind the next semicolon, or in front of a brace that closes a scope. A brace that closes a
+ * vector, which may have been opened before the error, is followed by what goes on with a
+ * statement. */
 static void skip_statement(Parser *parser) {
+    unsigned open = 0;
     while (parser->token.kind != PTX_END) {
-        if (ptx_at(parser, '}')) {
+        open += ptx_at(parser, '{');
+        if (ptx_at(parser, '}') && open) {
+            open--;
+        } else if (ptx_at(parser, '}')) {
             PtxToken next = ptx_lex(parser->text, parser->length, parser->token.hi);
-            if (next.kind != PTX_PUNCT || (next.punct != ',' && next.punct != ';'))
+            if (next.kind != PTX_PUNCT || !strchr(",;])", next.punct))
                 return;
         }
         bool done = ptx_at(parser, ';');

@@ -1,67 +1,60 @@
-/* Any bytes as PTX. Beyond not crashing: what is refused has a message inside the text; what is
- * accepted runs, with an array for every parameter, until it ends, is found wrong, or has had its
- * steps. The bytes also damage a small kernel that uses most kinds of statement, which gets further
- * than random bytes do. */
+/* Any bytes as PTX, and PTX made from the bytes with the table of instructions. Beyond not
+ * crashing: what is refused has a message inside the text; what is accepted runs, with an array for
+ * every parameter, in several schedules, until it ends, is found wrong, or has had its steps; and
+ * what was counted can be reported. */
 #include "fuzz.h"
+#include "random_ptx.h"
 #include "sim/sim.h"
 
 #include <string.h>
 
-static const char kernel[] =
-    ".version 8.6\n.target sm_90a\n.address_size 64\n.file 1 \"k.tile\"\n"
-    ".extern .shared .align 16 .b8 dyn[];\n.global .align 4 .u32 table[4] = {1, 2, 3, 4};\n"
-    ".func (.param .b32 r) twice(.param .b32 v) { .reg .b32 %r<3>; ld.param.b32 %r1, [v]; shl.b32 "
-    "%r2, %r1, 1;\n"
-    "st.param.b32 [r], %r2; ret; }\n"
-    ".visible .entry k(.param .u64 x, .param .u64 y) .reqntid 64, 1, 1 {\n"
-    ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<20>; .reg .b64 %rd<9>; .local .align 8 .b8 "
-    "depot[16];\n"
-    ".loc 1 1 1\nld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; mov.u32 %r1, %tid.x;\n"
-    "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3; mov.u32 %r7, "
-    "dyn;\n"
-    "setp.lt.u32 %p1, %r1, 40; @%p1 bra L; ld.global.v2.u32 {%r2, %r3}, [%rd1+8]; mov.b32 {%h1, "
-    "%h2}, %r2; bra M;\n"
-    "L: ld.global.u32 %r2, [%rd4]; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r2;\n"
-    "call.uni (b), twice, (a); ld.param.b32 %r3, [b]; }\nM: shl.b32 %r8, %r1, 2; add.s32 %r8, %r8, "
-    "%r7;\n"
-    "st.shared.u32 [%r8], %r2; bar.sync 0; cp.async.ca.shared.global [%r8], [%rd4], 4; "
-    "cp.async.commit_group;\n"
-    "cp.async.wait_group 0; ld.shared.u32 %r4, [%r8]; shfl.sync.bfly.b32 %r5|%p2, %r4, 1, 31, -1;\n"
-    "fma.rn.f32 %r6, %r4, %r5, 0f3F800000; cvt.rn.bf16x2.f32 %r6, %r6, %r5; mov.u64 %rd6, depot;\n"
-    "st.local.u32 [%rd6+4], %r6; ld.local.u32 %r9, [%rd6+4]; atom.global.add.u32 %r10, [table+4], "
-    "1;\n"
-    "mov.u32 %r11, 0; N: add.u32 %r11, %r11, 1; setp.lt.u32 %p3, %r11, %r1; @%p3 bra N;\n"
-    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r12,%r13,%r14,%r15}, {%r1,%r2,%r3,%r4}, "
-    "{%r5,%r6},\n"
-    "{%r1,%r2,%r3,%r4}; st.global.u32 [%rd5], %r9; ret; }\n";
+enum { MAX_PARAMS = 64, STEPS = 4000, LARGE = 65536, KERNELS = 3 };
 
-static void run(Ctx *ctx, SimModule *module, uint32_t index) {
-    static uint32_t data[2][256];
-    SimKernel info = sim_kernel(module, index);
-    SimMemory *memory = sim_memory_create(ctx);
+/* Small arrays; a parameter that is no address gets a structure. */
+typedef struct Arguments {
+    uint32_t data[2][256];
     uint64_t addresses[2];
-    for (int i = 0; i < 2; i++)
-        addresses[i] = sim_map(memory, STR("array"), data[i], sizeof data[i], NULL, false);
-    uint8_t *large = arena_alloc(&ctx->arena, 65536);
-    const void *params[64];
-    for (uint32_t i = 0; i < info.param_count && i < 64; i++)
-        params[i] =
-            sim_param_bytes(module, info.name, i) <= 8 ? (const void *)&addresses[i & 1] : large;
+    const void *params[MAX_PARAMS];
+} Arguments;
+
+static void fill(Ctx *ctx, const SimModule *module, const SimKernel *kernel, SimMemory *memory,
+                 Arguments *arguments) {
+    uint8_t *large = arena_alloc(&ctx->arena, LARGE);
+    for (int i = 0; i < 2; i++) {
+        for (unsigned at = 0; at < 256; at++)
+            arguments->data[i][at] = at * (i ? 0x3f9e3779u : 1u);
+        arguments->addresses[i] = sim_map(memory, STR("array"), arguments->data[i],
+                                          sizeof arguments->data[i], NULL, false);
+    }
+    for (uint32_t i = 0; i < kernel->param_count && i < MAX_PARAMS; i++)
+        arguments->params[i] = sim_param_bytes(module, kernel->name, i) <= 8
+                                   ? (const void *)&arguments->addresses[i & 1]
+                                   : large;
+}
+
+/* `variant` chooses schedule, seed, when copies take effect, and the grid. */
+static void run(Ctx *ctx, SimModule *module, uint32_t index, uint32_t variant) {
+    SimKernel kernel = sim_kernel(module, index);
+    SimMemory *memory = sim_memory_create(ctx);
+    Arguments *arguments = ARENA_NEW(&ctx->arena, Arguments);
+    fill(ctx, module, &kernel, memory, arguments);
     StrBuf output = strbuf(&ctx->arena);
-    SimLaunch launch = {.kernel = info.name,
-                        .grid = {2, 1, 1},
-                        .block = {64, 1, 1},
-                        .dynamic_shared = 1024,
-                        .params = params,
-                        .param_count = info.param_count,
-                        .max_steps = 20000,
-                        .output = &output};
-    if (info.reqntid[0])
-        memset(launch.block, 0, sizeof launch.block);
+    SimLaunch launch = {
+        .kernel = kernel.name,
+        .grid = {1 + variant / 8 % 4, 1 + variant / 32 % 2, 1},
+        .block = {kernel.reqntid[0] ? 0 : 64, kernel.reqntid[0] ? 0 : 1, kernel.reqntid[0] ? 0 : 1},
+        .dynamic_shared = 2048,
+        .params = arguments->params,
+        .param_count = kernel.param_count,
+        .schedule = (SimSchedule)(variant % 3),
+        .seed = variant,
+        .early = variant / 4 % 2,
+        .max_steps = STEPS,
+        .output = &output};
     SimCounts *counts = NULL;
     unsigned errors = ctx->diags.errors;
-    bool ok = info.param_count <= 64 && sim_launch(module, memory, &launch, &counts);
-    FUZZ_CHECK(ok || info.param_count > 64 || ctx->diags.errors > errors);
+    bool ok = kernel.param_count <= MAX_PARAMS && sim_launch(module, memory, &launch, &counts);
+    FUZZ_CHECK(ok || kernel.param_count > MAX_PARAMS || ctx->diags.errors > errors);
     StrBuf text = strbuf(&ctx->arena);
     if (counts) {
         sim_print_counts(module, counts, &text);
@@ -70,15 +63,17 @@ static void run(Ctx *ctx, SimModule *module, uint32_t index) {
 }
 
 static void check(Ctx *ctx, Str text) {
-    uint32_t file = source_add(&ctx->sources, STR("fuzz.ptx"), text);
+    uint32_t file = source_add(&ctx->sources, STR("fuzz.ptx"), text), variant = 0;
     SimModule *module = sim_parse(ctx, file);
-    if (!module) {
-        FUZZ_CHECK(ctx->diags.errors > 0);
-        for (const Diagnostic *d = ctx->diags.first; d; d = d->next)
-            FUZZ_CHECK(d->span.file == file && d->span.lo <= d->span.hi && d->span.hi <= text.len);
+    FUZZ_CHECK(module ? ctx->diags.errors == 0 : ctx->diags.errors > 0);
+    for (const Diagnostic *d = ctx->diags.first; d; d = d->next)
+        FUZZ_CHECK(d->span.file == file && d->span.lo <= d->span.hi && d->span.hi <= text.len);
+    for (size_t i = 0; i < text.len; i++)
+        variant = variant * 31 + (unsigned char)text.ptr[i];
+    for (uint32_t i = 0; module && i < sim_kernel_count(module) && i < KERNELS; i++) {
+        run(ctx, module, i, variant >> 8);
+        run(ctx, module, i, variant >> 20);
     }
-    for (uint32_t i = 0; module && i < sim_kernel_count(module) && i < 4; i++)
-        run(ctx, module, i);
     StrBuf messages = strbuf(&ctx->arena);
     diag_print_all(&ctx->diags, &messages);
 }
@@ -87,12 +82,11 @@ static void check_text(Ctx *ctx, const uint8_t *data, size_t size) {
     check(ctx, (Str){(const char *)data, size});
 }
 
-/* Each three bytes replace one of the kernel by another. */
-static void check_damaged(Ctx *ctx, const uint8_t *data, size_t size) {
-    char *changed = str_dup(&ctx->arena, (Str){kernel, sizeof kernel - 1});
-    for (size_t i = 0; i + 2 < size && i < 30; i += 3)
-        changed[(size_t)(data[i] << 8 | data[i + 1]) % (sizeof kernel - 1)] = (char)data[i + 2];
-    check(ctx, (Str){changed, sizeof kernel - 1});
+static void check_made(Ctx *ctx, const uint8_t *data, size_t size) {
+    Choices choices = {.data = data, .size = size};
+    StrBuf text = strbuf(&ctx->arena);
+    random_ptx_module(&choices, 4 + (unsigned)(size < 256 ? size : 256) / 8, &text);
+    check(ctx, strbuf_str(&text));
 }
 
 /* In a context of its own, with a limit on what the input may take. */
@@ -109,6 +103,6 @@ static void check_in_context(void (*check_input)(Ctx *, const uint8_t *, size_t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_in_context(check_text, data, size);
-    check_in_context(check_damaged, data, size);
+    check_in_context(check_made, data, size);
     return 0;
 }
