@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 import numpy as np
 
@@ -282,9 +283,19 @@ def gpu_name():
 
 
 def gather(rows, options, folder):
-    probes = list(scalar.scalar_probes(rows)) + list(scalar.carry_probes(rows)) + list(special.special_probes(rows))
-    probes += list(kernels.kernel_probes(options, folder))
-    return [p for p in probes if options.filter in p.group or options.filter in p.form]
+    """The probes, and what is wrong with families that cannot be made: a row may have changed under them."""
+    families = [lambda: scalar.scalar_probes(rows), lambda: scalar.carry_probes(rows)]
+    families += [lambda f=f: f(rows) for f in special.FAMILIES] + [lambda f=f: f(options, folder) for f in kernels.FAMILIES]
+    probes, broken = [], []
+    for family in families:
+        try:
+            for probe in family():
+                if options.filter in probe.group or options.filter in probe.form:
+                    probes.append(probe)
+        except Exception:
+            broken.append(traceback.format_exc(limit=-4))
+            print(broken[-1], file=sys.stderr)
+    return probes, broken
 
 
 def main():
@@ -304,7 +315,7 @@ def main():
     started = time.time()
     rows = table.read_rows()
     with tempfile.TemporaryDirectory(prefix="tilec-kernels-") as folder:
-        probes = gather(rows, options, folder)
+        probes, broken = gather(rows, options, folder)
     machine = None if options.simulator_only else options.against or gpu_name()
     if not machine and not options.simulator_only:
         print("agree.py: there is no GPU", file=sys.stderr)
@@ -317,15 +328,17 @@ def main():
     elif machine:
         commands["gpu"] = [sys.executable, os.path.join(HERE, "gpu_batch.py")]
     outcomes = run_all(probes, commands, options.workers, options.limit)
+    if machine and not options.against:
+        outcomes += [Outcome(*result) for result in kernels.tilec_results(options)]
     text, bad = report(outcomes, rows, refused, reasons, machine or "Simulator only", time.time() - started)
     os.makedirs(options.out, exist_ok=True)
     with open(os.path.join(options.out, "agreement.md"), "w") as file:
         file.write(text)
     with open(os.path.join(options.out, "agreement.json"), "w") as file:
-        json.dump({"machine": machine, "refused": reasons, "outcomes": [o.json() for o in outcomes]}, file, indent=0)
+        json.dump({"machine": machine, "refused": reasons, "broken": broken, "outcomes": [o.json() for o in outcomes]}, file, indent=0)
     save_products(os.path.join(options.out, "products.npz"), outcomes)
     print(text if len(text) < 20000 else text[:10000] + "\n...\n" + text[-2000:])
-    return 1 if bad else 0
+    return 1 if bad or broken else 0
 
 
 if __name__ == "__main__":

@@ -66,6 +66,10 @@ BOUNDS = {
     # Sums of n products in f32 or f16 by tensor cores: the caller's check carries the terms' magnitudes as input 0.
     ("sum", "f32"): (lambda got, want, dtype, inputs: inputs[0], "accumulation"),
     ("sum", "f16"): (lambda got, want, dtype, inputs: inputs[0] + 2.0 ** -11 * np.abs(want), "accumulation, then rounding"),
+    # Whole kernels that multiply matrices on tensor cores: sums of a hundred products of numbers of size 1.
+    ("products", "f32"): (lambda got, want, dtype, inputs: 2e-5 * np.abs(want) + 1e-4, "1e-4"),
+    ("products", "f16"): (lambda got, want, dtype, inputs: 2.0 ** -10 * np.abs(want) + 1e-4, "1 ulp, 1e-4"),
+    ("products", "bf16"): (lambda got, want, dtype, inputs: 2.0 ** -7 * np.abs(want) + 1e-4, "1 ulp, 1e-4"),
     # Whole kernels in which approximate functions or sums by tensor cores enter.
     ("kernel", "f32"): (lambda got, want, dtype, inputs: 2e-6 * np.abs(want) + 2e-6, "2e-6 absolute and relative"),
     ("kernel", "f16"): (lambda got, want, dtype, inputs: 2.0 ** -10 * np.abs(want) + 2e-6, "1 ulp"),

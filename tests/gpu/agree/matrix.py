@@ -142,6 +142,4 @@ def products(rows):
                         continue
 
 
-def matrix_probes(rows):
-    yield from shared_matrices(rows)
-    yield from products(rows)
+FAMILIES = (shared_matrices, products)

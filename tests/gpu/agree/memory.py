@@ -143,15 +143,16 @@ def parameters(rows):
 
 
 def atomic_columns(dtype, length):
-    drawn = draw((dtype,) * 3, ("",) * 3, 8192)
-    old, b, c = (np.concatenate([v] * length)[:COUNT * length].copy() if length > 1 else v[:COUNT].copy() for v in
-                 ([x[i::3] for i, x in enumerate(drawn)] if False else drawn))
-    same = np.arange(len(old)) % 3 == 0
+    """Columns of what is in memory and of two operands; of b128 each element is two words."""
+    words = 2 * length if dtype == "b128" else length
+    drawn = draw(("b64" if dtype == "b128" else dtype,) * 3, ("",) * 3, 8192)
+    old, b, c = (v[:COUNT * words].copy() for v in drawn)
+    same = np.arange(len(old)) // words % 3 == 0
     b[same] = old[same]  # cas that succeeds, inc and dec at their limit
     return old, b, c
 
 
-STORED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+STORED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64, 128: np.uint64}
 
 
 def atomic_probe(rows, form, dtype, space, operation, length, hint, returns):
@@ -189,9 +190,8 @@ def atomics(rows):
     operations = {"and", "or", "xor", "add", "inc", "dec", "min", "max", "exch", "cas"}
     for row in (r for r in rows if r.name in ("atom", "red")):
         hint = "u64" in row.operands
-        where = {i: name for i, (_, words) in enumerate(row.groups) for name in ("semantics", "scope", "space", "operation", "noftz", "vector")
-                 if {"semantics": "relaxed", "scope": "gpu", "space": "global", "operation": "add", "noftz": "noftz", "vector": "v2"}[name] in words
-                 or (name == "operation" and "cas" in words)}
+        samples = {"semantics": "relaxed", "scope": "gpu", "space": "global", "noftz": "noftz", "vector": "v2"}
+        where = {i: next((n for n, sample in samples.items() if sample in words), "operation") for i, (_, words) in enumerate(row.groups)}
         choices = []
 
         def choose(**given):
@@ -203,11 +203,11 @@ def atomics(rows):
             if noftz and "noftz" not in words_of:
                 continue
             choices += [(choose(operation=operation, space=space, noftz=noftz, vector=vector), t) for t in row.all_types()]
-        operation = "cas" if words_of["operation"] == ["cas"] else "add"
+        operation = "add" if "add" in words_of["operation"] else words_of["operation"][0]
         for semantics, scope, space in itertools.product([None] + words_of["semantics"], [None] + words_of["scope"], [None] + words_of["space"]):
             vector = words_of.get("vector", [None])[0]
             choices += [(choose(operation=operation, semantics=semantics, scope=scope, space=space, vector=vector), (t,))
-                        for t in ("u32", "f32") if t in row.types[0]]
+                        for t in ("u32", "f32", "b128") if t in row.types[0]]
         for words, types in dict.fromkeys(choices):
             space = next((w for w in words if w in SPACES), None)
             vector = next((w for w in words if w in LENGTH and w), None)
@@ -353,6 +353,4 @@ def moves(rows):
                     grid=4096 // BLOCK, block=BLOCK, row=row_of(rows, form))
 
 
-def memory_probes(rows):
-    for family in (accesses, parameters, atomics, contended, copies, addresses, moves):
-        yield from family(rows)
+FAMILIES = (accesses, parameters, atomics, contended, copies, addresses, moves)

@@ -4,11 +4,6 @@ import memory
 import warp
 import wgmma
 
+# Why a row has no probe.
 REASONS = {"trap": "ends the launch with an error", "brkpt": "ends the launch with an error"}
-
-
-def special_probes(rows):
-    yield from warp.warp_probes(rows)
-    yield from memory.memory_probes(rows)
-    yield from matrix.matrix_probes(rows)
-    yield from wgmma.wgmma_probes(rows)
+FAMILIES = warp.FAMILIES + memory.FAMILIES + matrix.FAMILIES + (wgmma.wgmma_probes,)

@@ -204,6 +204,4 @@ def control(rows):
         yield block_kernel(rows, form, [f"{form} %y, {register};"], group="special registers", note=f" {register}", outputs=(("%y", bits),))
 
 
-def warp_probes(rows):
-    for family in (shuffles, votes, reductions, barriers, control):
-        yield from family(rows)
+FAMILIES = (shuffles, votes, reductions, barriers, control)
