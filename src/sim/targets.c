@@ -43,10 +43,12 @@ static const Need needs[] = {
     {"wgmma", WORD_none, ANY_TYPE, 90, true, true},
 };
 
+/* Eight elements are new only where they are more than 128 bits. */
 static bool concerns(const Need *need, const Insn *insn) {
     return !strcmp(need->name, insn->row->name) &&
            (need->word == WORD_none || insn_has(insn, need->word)) &&
-           (need->type == ANY_TYPE || need->type == insn->type[0]);
+           (need->type == ANY_TYPE || need->type == insn->type[0]) &&
+           !(need->word == WORD_v8 && type_info[insn->type[0]].bits <= 16 && need->sm == 100);
 }
 
 bool ptx_check_target(Parser *parser, const Insn *insn) {

@@ -191,7 +191,8 @@ def atomics(rows):
     for row in (r for r in rows if r.name in ("atom", "red")):
         hint = "u64" in row.operands
         samples = {"semantics": "relaxed", "scope": "gpu", "space": "global", "noftz": "noftz", "vector": "v2"}
-        where = {i: next((n for n, sample in samples.items() if sample in words), "operation") for i, (_, words) in enumerate(row.groups)}
+        where = {i: "operation" if operations.issuperset(words) else next((n for n, sample in samples.items() if sample in words), "")
+                 for i, (_, words) in enumerate(row.groups)}
         choices = []
 
         def choose(**given):
