@@ -308,3 +308,22 @@ void lower_store(Cg *cg, const Op *op) {
                  values + reg);
     }
 }
+
+/* Blocks were lowered to pointers. */
+
+static void block_is_left(Cg *cg, const Op *op) {
+    cg->failed = true;
+    ctx_diag(cg->ctx, op->span, codegen_block, op_info[op->code].name);
+}
+
+void lower_load_block(Cg *cg, const Op *op) {
+    block_is_left(cg, op);
+}
+
+void lower_store_block(Cg *cg, const Op *op) {
+    block_is_left(cg, op);
+}
+
+void lower_atomic_block(Cg *cg, const Op *op) {
+    block_is_left(cg, op);
+}

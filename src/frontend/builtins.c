@@ -17,6 +17,13 @@ const Builtin *builtin_find(Str name, uint32_t modules) {
     return NULL;
 }
 
+const Builtin *builtin_find_method(Str name, BuiltinFlags of) {
+    for (int i = 0; i < BUILTIN_COUNT; i++)
+        if ((builtins[i].flags & (uint32_t)of) && str_is(name, builtins[i].name))
+            return &builtins[i];
+    return NULL;
+}
+
 uint32_t builtin_names(uint32_t modules, Str *out, uint32_t capacity) {
     uint32_t n = 0;
     for (int i = 0; i < BUILTIN_COUNT && n < capacity; i++)

@@ -14,12 +14,19 @@ BuiltinHandler builtin_program_id, builtin_arange, builtin_full, builtin_broadca
     builtin_broadcast_to, builtin_expand_dims, builtin_reshape, builtin_item, builtin_permute,
     builtin_join, builtin_split, builtin_cat;
 BuiltinHandler builtin_load, builtin_store, builtin_atomic, builtin_atomic_cas;
+BuiltinHandler builtin_make_block_ptr, builtin_advance, builtin_make_tensor_descriptor,
+    builtin_descriptor_load, builtin_descriptor_store, builtin_descriptor_atomic,
+    builtin_descriptor_gather, builtin_descriptor_scatter;
 BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max, builtin_clamp,
     builtin_unary, builtin_abs, builtin_fma, builtin_fdiv, builtin_div_rn, builtin_fmod,
     builtin_umulhi;
 BuiltinHandler builtin_reduce, builtin_scan, builtin_dot;
 BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_device_print,
     builtin_device_assert, builtin_not_covered;
+
+/* tl.load and tl.store of a block pointer (builtins_block.c), with cache hints already read. */
+Val block_load(Call *call, CacheModifier cache, EvictionPolicy evict, bool is_volatile);
+Val block_store(Call *call, CacheModifier cache, EvictionPolicy evict);
 
 /* The row's number, for handlers that serve several. */
 static inline BuiltinId call_id(const Call *call) {

@@ -128,9 +128,13 @@ Val builtin_load(Call *call) {
     CacheModifier cache;
     int64_t evict;
     bool is_volatile;
+    if (!load_cache(call, 5, &cache) || !call_enum(call, 6, ATTR_EVICT, "", &evict) ||
+        !call_flag(call, 7, &is_volatile))
+        return val_error();
+    if (call->args[0].kind == VAL_BLOCK)
+        return block_load(call, cache, (EvictionPolicy)evict, is_volatile);
     if (!call_pointer(call, &pointer) || !call_mask(call, 1, &pointer, &mask, true) ||
-        !no_boundary_check(call, 3, 4) || !load_cache(call, 5, &cache) ||
-        !call_enum(call, 6, ATTR_EVICT, "", &evict) || !call_flag(call, 7, &is_volatile))
+        !no_boundary_check(call, 3, 4))
         return val_error();
     bool is_bool = pointer.tile.scalar.elem == ELEM_I1;
     pointer = as_bytes(e, call->span, pointer);
@@ -166,9 +170,12 @@ Val builtin_store(Call *call) {
     Val pointer, mask, value;
     CacheModifier cache;
     int64_t evict;
+    if (!store_cache(call, 4, &cache) || !call_enum(call, 5, ATTR_EVICT, "", &evict))
+        return val_error();
+    if (call->args[0].kind == VAL_BLOCK)
+        return block_store(call, cache, (EvictionPolicy)evict);
     if (!call_pointer(call, &pointer) || !writable(call, pointer) ||
-        !call_mask(call, 2, &pointer, &mask, false) || !no_boundary_check(call, 3, -1) ||
-        !store_cache(call, 4, &cache) || !call_enum(call, 5, ATTR_EVICT, "", &evict))
+        !call_mask(call, 2, &pointer, &mask, false) || !no_boundary_check(call, 3, -1))
         return val_error();
     pointer = as_bytes(e, call->span, pointer);
     if (!call_value(call, 1, pointer, scalar_number(pointer.tile.scalar.elem), &value))

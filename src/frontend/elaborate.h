@@ -203,6 +203,8 @@ typedef enum BuiltinFlags {
     BUILTIN_STATIC = 2,  /* may be called where nothing can be built */
     BUILTIN_SPECIAL = 4, /* a marker the elaborator treats itself (range, constexpr, ..) */
     BUILTIN_STD = 8,     /* defined in std.tile */
+    BUILTIN_OF_BLOCK_POINTER = 16, /* p.name(...) */
+    BUILTIN_OF_DESCRIPTOR = 32,    /* desc.name(...) */
 } BuiltinFlags;
 
 typedef enum ModuleSet {
@@ -236,6 +238,8 @@ static inline bool builtin_is(Val v, BuiltinId id) {
 }
 /* The row named so in one of the modules; NULL: none. */
 const Builtin *builtin_find(Str name, uint32_t modules);
+/* The method of block pointers or descriptors named so; NULL: none. */
+const Builtin *builtin_find_method(Str name, BuiltinFlags of);
 uint32_t builtin_names(uint32_t modules, Str *out, uint32_t capacity);
 
 /* Arguments of builtins: each reports what it wanted and is false. */

@@ -75,8 +75,8 @@ static Val parse_fallback(Str text) {
         return val_none();
     if (str_is(text, "True") || str_is(text, "False"))
         return val_bool(text.ptr[0] == 'T');
-    if (str_is(text, "''"))
-        return val_string(STR(""));
+    if (text.ptr[0] == '\'')
+        return val_string((Str){text.ptr + 1, text.len - 2});
     if (str_is(text, "()"))
         return val_tuple(NULL, 0);
     int value = 0;

@@ -310,6 +310,13 @@ static Val shape_tuple(Elab *e, const Type *type) {
     return val_tuple(dims, (uint32_t)rank);
 }
 
+static Val method_of(Elab *e, Val base, Val callee) {
+    Val *parts = ARENA_ARRAY(e->arena, Val, 2);
+    parts[0] = base;
+    parts[1] = callee;
+    return (Val){.kind = VAL_METHOD, .method = {&parts[0], &parts[1]}};
+}
+
 static Val tile_attribute(Elab *e, Span span, Val base, Str name) {
     const Type *type = val_ir_type(base);
     if (str_is(name, "dtype"))
@@ -338,10 +345,35 @@ static Val tile_attribute(Elab *e, Span span, Val base, Str name) {
             elab_hint(e, "call it as tl.%s(x, ...)", row->name);
         return val_error();
     }
-    Val *parts = ARENA_ARRAY(e->arena, Val, 2);
-    parts[0] = base;
-    parts[1] = callee;
-    return (Val){.kind = VAL_METHOD, .method = {&parts[0], &parts[1]}};
+    return method_of(e, base, callee);
+}
+
+/* Block pointers have the type of their pointer, descriptors that of their elements. */
+static Val block_attribute(Elab *e, Span span, Val base, Str name) {
+    const BlockInfo *info = base.block.info;
+    uint32_t rank = (uint32_t)info->tile->rank;
+    ScalarType pointer = info->scalar;
+    pointer.pointer = true;
+    if (str_is(name, "dtype") || (str_is(name, "type") && !info->is_descriptor))
+        return val_type(info->is_descriptor ? info->scalar : pointer, NULL);
+    if (info->is_descriptor) {
+        if (str_is(name, "shape"))
+            return val_tuple(base.block.parts + 1, rank);
+        if (str_is(name, "strides"))
+            return val_tuple(base.block.parts + 1 + rank, rank);
+        if (str_is(name, "block_shape"))
+            return shape_tuple(e, info->tile);
+        if (str_is(name, "block_type"))
+            return val_type(info->scalar, info->tile);
+    }
+    const Builtin *row = builtin_find_method(name, info->is_descriptor ? BUILTIN_OF_DESCRIPTOR
+                                                                       : BUILTIN_OF_BLOCK_POINTER);
+    if (row)
+        return method_of(e, base, (Val){.kind = VAL_BUILTIN, .builtin = row});
+    elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));
+    if (str_is(name, "load") && !info->is_descriptor)
+        elab_hint(e, "block pointers are read by tl.load");
+    return val_error();
 }
 
 Val elab_attribute(Elab *e, Span span, Val base, Str name) {
@@ -350,6 +382,8 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
         return base;
     case VAL_TILE:
         return tile_attribute(e, span, base, name);
+    case VAL_BLOCK:
+        return block_attribute(e, span, base, name);
     case VAL_TYPE:
         return elab_type_attribute(e, span, base, name);
     case VAL_MODULE:

@@ -103,6 +103,11 @@ Val val_tuple(const Val *items, uint32_t count) {
         .tuple = {items, count, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, depth + 1}};
 }
 
+static bool block_info_equal(const BlockInfo *a, const BlockInfo *b) {
+    return a->is_descriptor == b->is_descriptor && a->padding == b->padding && a->tile == b->tile &&
+           scalar_equal(a->scalar, b->scalar);
+}
+
 bool val_equal(Val a, Val b) {
     if (val_is_number(a) && val_is_number(b)) {
         if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
@@ -149,6 +154,13 @@ bool val_equal(Val a, Val b) {
     case VAL_SLICE:
         return val_equal(a.slice[0], b.slice[0]) && val_equal(a.slice[1], b.slice[1]) &&
                val_equal(a.slice[2], b.slice[2]);
+    case VAL_BLOCK:
+        if (!block_info_equal(a.block.info, b.block.info))
+            return false;
+        for (uint32_t i = 0; i < val_block_parts(a); i++)
+            if (!val_equal(a.block.parts[i], b.block.parts[i]))
+                return false;
+        return true;
     case VAL_TILE:
         return a.tile.ir == b.tile.ir && scalar_equal(a.tile.scalar, b.tile.scalar);
     }
@@ -177,6 +189,7 @@ bool val_truth(Val v) {
     case VAL_METHOD:
     case VAL_MODULE:
     case VAL_SLICE:
+    case VAL_BLOCK:
     case VAL_TILE:
         return true;
     }
@@ -223,6 +236,10 @@ const char *val_type_text(Arena *arena, Val v) {
         return "a module";
     case VAL_SLICE:
         return "a slice";
+    case VAL_BLOCK:
+        return str_format(arena, "a %s of %s",
+                          v.block.info->is_descriptor ? "tensor descriptor" : "block pointer",
+                          shaped_text(arena, v.block.info->scalar, v.block.info->tile));
     case VAL_TILE:
         return shaped_text(arena, v.tile.scalar, val_ir_type(v));
     }
@@ -340,6 +357,7 @@ void val_print(Val v, bool repr, StrBuf *out) {
     case VAL_METHOD:
     case VAL_MODULE:
     case VAL_SLICE:
+    case VAL_BLOCK:
     case VAL_TILE:
         strbuf_printf(out, "<%s>", val_type_text(out->arena, v));
         return;
@@ -352,29 +370,43 @@ const char *val_text(Arena *arena, Val v) {
     return out.ptr ? out.ptr : "";
 }
 
+/* The values that make up a tuple or a block; none for others. */
+static uint32_t val_parts(Val v, const Val **parts) {
+    if (v.kind == VAL_BLOCK) {
+        *parts = v.block.parts;
+        return val_block_parts(v);
+    }
+    *parts = v.kind == VAL_TUPLE ? v.tuple.items : NULL;
+    return v.kind == VAL_TUPLE ? v.tuple.count : 0;
+}
+
 uint32_t val_flatten(Val v, Value **out, uint32_t capacity) {
     if (v.kind == VAL_TILE) {
         if (capacity)
             out[0] = v.tile.ir;
         return 1;
     }
-    uint32_t n = 0;
-    if (v.kind == VAL_TUPLE)
-        for (uint32_t i = 0; i < v.tuple.count; i++)
-            n += val_flatten(v.tuple.items[i], capacity > n ? out + n : NULL,
-                             capacity > n ? capacity - n : 0);
+    const Val *parts;
+    uint32_t n = 0, count = val_parts(v, &parts);
+    for (uint32_t i = 0; i < count; i++)
+        n += val_flatten(parts[i], capacity > n ? out + n : NULL, capacity > n ? capacity - n : 0);
     return n;
 }
 
 Val val_rebuild(Arena *arena, Val v, Value *const **next) {
     if (v.kind == VAL_TILE)
         v.tile.ir = *(*next)++;
-    if (v.kind != VAL_TUPLE)
+    const Val *parts;
+    uint32_t count = val_parts(v, &parts);
+    if (!parts)
         return v;
-    Val *items = ARENA_ARRAY(arena, Val, v.tuple.count);
-    for (uint32_t i = 0; i < v.tuple.count; i++)
-        items[i] = val_rebuild(arena, v.tuple.items[i], next);
-    return val_tuple(items, v.tuple.count);
+    Val *items = ARENA_ARRAY(arena, Val, count);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = val_rebuild(arena, parts[i], next);
+    if (v.kind == VAL_TUPLE)
+        return val_tuple(items, count);
+    v.block.parts = items;
+    return v;
 }
 
 bool val_same_shape(Val a, Val b) {
@@ -382,12 +414,16 @@ bool val_same_shape(Val a, Val b) {
         return false;
     if (a.kind == VAL_TILE)
         return a.tile.ir->type == b.tile.ir->type && scalar_equal(a.tile.scalar, b.tile.scalar);
-    if (a.kind != VAL_TUPLE)
-        return val_equal(a, b);
-    if (a.tuple.count != b.tuple.count)
+    if (a.kind == VAL_BLOCK && !block_info_equal(a.block.info, b.block.info))
         return false;
-    for (uint32_t i = 0; i < a.tuple.count; i++)
-        if (!val_same_shape(a.tuple.items[i], b.tuple.items[i]))
+    if (a.kind != VAL_TUPLE && a.kind != VAL_BLOCK)
+        return val_equal(a, b);
+    const Val *x, *y;
+    uint32_t count = val_parts(a, &x);
+    if (val_parts(b, &y) != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!val_same_shape(x[i], y[i]))
             return false;
     return true;
 }

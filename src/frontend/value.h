@@ -57,12 +57,23 @@ typedef enum ValKind {
     VAL_METHOD,
     VAL_MODULE,
     VAL_SLICE,
+    VAL_BLOCK, /* a block pointer or a tensor descriptor */
     VAL_TILE
 } ValKind;
 
 typedef struct Val Val;
 typedef struct Builtin Builtin;
 typedef struct Unit Unit;
+
+/* What is fixed of a block pointer or descriptor: the type of the block, without a layout, and what
+ * pads it. A descriptor checks every dimension and has no place; a block pointer is told by each
+ * access what to check. */
+typedef struct BlockInfo {
+    bool is_descriptor;
+    Padding padding; /* descriptors */
+    ScalarType scalar;
+    const Type *tile;
+} BlockInfo;
 
 typedef struct Undefined {
     const char *why;
@@ -99,6 +110,11 @@ struct Val {
             Unit *unit;
         } module;
         const Val *slice; /* start, stop, step */
+        struct { /* parts: the pointer to element 0, then extents (i32 of descriptors, else i64),
+                    strides (i64) and, of block pointers, offsets (i64): run-time values */
+            const BlockInfo *info;
+            const Val *parts;
+        } block;
         struct {
             Value *ir;
             ScalarType scalar;
@@ -203,6 +219,11 @@ static inline bool val_has_shape(Val v) {
 /* What walking over a value costs: elements of nested tuples, characters of strings; at least 1.
  * UINT32_MAX stands for all that is more. */
 uint32_t val_size(Val v);
+
+/* Parts of a block. */
+static inline uint32_t val_block_parts(Val v) {
+    return 1 + (v.block.info->is_descriptor ? 2 : 3) * (uint32_t)v.block.info->tile->rank;
+}
 
 /* Same value: what `is` and `==` mean for everything but run-time values, which are the same only
  * as the same IR value. 1 == 1.0 == True. */

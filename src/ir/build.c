@@ -215,6 +215,8 @@ static uint32_t present(uint32_t count, Value *const *operands) {
 #define SET_AT2(k, n, k2, n2) SET(0, n) SET(1, n2)
 #define SET_AT3(k, n, k2, n2, k3, n3) SET(0, n) SET(1, n2) SET(2, n3)
 #define SET_AT4(k, n, k2, n2, k3, n3, k4, n4) SET(0, n) SET(1, n2) SET(2, n3) SET(3, n4)
+#define SET_AT5(k, n, k2, n2, k3, n3, k4, n4, k5, n5)                                              \
+    SET_AT4(k, n, k2, n2, k3, n3, k4, n4) SET(4, n5)
 #define NOUT_OUT0(r) 0, NULL
 #define NOUT_OUT1(r) 1, NULL
 #define NOUT_OUTT(r) 1, NULL

@@ -4,6 +4,8 @@
  * array met. */
 #include "ir/interp_internal.h"
 
+#include <math.h>
+
 /* One op's accesses. */
 typedef struct Access {
     Run *run;
@@ -272,21 +274,114 @@ static void set_defined(const Access *access, int64_t offset) {
         memset(access->defined + offset, 1, access->size);
 }
 
+static void store_lanes(Access *access, const Slot *value) {
+    Run *run = access->run;
+    for (uint32_t i = 0; i < value->n && !run->stopped; i++) {
+        if (!lane_on(access, i))
+            continue;
+        int64_t offset = lane_offset(access, i);
+        if (offset < 0 ||
+            (value->undef && !require_defined(run, access->op, 1, i, "the stored value")))
+            continue;
+        copy_element(access->data + offset, value->data + (size_t)i * access->size, access->size);
+        set_defined(access, offset);
+    }
+}
+
 void interp_store(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    const Slot *value = in_slot(run, op, 1);
     const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     Access access = access_begin(run, op, "store", true, mask);
     check_width(&access, op->attrs[2].i);
-    for (uint32_t i = 0; i < value->n && !run->stopped; i++) {
-        if (!lane_on(&access, i))
-            continue;
-        int64_t offset = lane_offset(&access, i);
-        if (offset < 0 || (value->undef && !require_defined(run, op, 1, i, "the stored value")))
-            continue;
-        copy_element(access.data + offset, value->data + (size_t)i * access.size, access.size);
-        set_defined(&access, offset);
+    store_lanes(&access, in_slot(run, op, 1));
+}
+
+/* Blocks of tensors: the addresses and the mask that the coordinates stand for. */
+
+typedef struct BlockLanes {
+    Buf *addresses, *mask;
+    bool defined; /* extents, strides and offsets are */
+} BlockLanes;
+
+static bool block_defined(Run *run, const Op *op, const BlockAccess *access) {
+    static const char *const uses[] = {"the extent", "the stride", "the offset"};
+    bool ok = require_defined(run, op, 0, 0, "the address");
+    for (uint32_t i = access->shape; i < op->nin; i++)
+        ok &= require_defined(run, op, i, 0, uses[(i - access->shape) / (uint32_t)access->rank]);
+    return ok;
+}
+
+static BlockLanes block_lanes(Run *run, const Op *op, const BlockAccess *access) {
+    uint32_t n = (uint32_t)type_numel(access->tile),
+             size = (uint32_t)dtype_bytes(access->tile->dtype);
+    BlockLanes lanes = {buf_new(run, n * sizeof(uint64_t)), buf_new(run, n),
+                        block_defined(run, op, access)};
+    uint64_t *addresses = (uint64_t *)lanes.addresses->bytes;
+    memset(lanes.mask->bytes, lanes.defined, n);
+    uint64_t base = (uint64_t)slot_int(in_slot(run, op, 0), type_scalar(run->ctx, DT_I64), 0);
+    for (uint32_t i = 0; i < n; i++)
+        addresses[i] = base;
+    uint32_t inner = n;
+    for (uint32_t d = 0; d < (uint32_t)access->rank && lanes.defined; d++) {
+        const Type *type = op_in(op, access->offsets + d)->type,
+                   *wide = type_scalar(run->ctx, DT_I64);
+        int64_t extent = slot_int(in_slot(run, op, access->shape + d), wide, 0);
+        int64_t stride = slot_int(in_slot(run, op, access->strides + d), wide, 0);
+        int64_t begin = slot_int(in_slot(run, op, access->offsets + d), type, 0);
+        uint32_t length = (uint32_t)access->tile->shape[d];
+        inner /= length;
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t at = (uint64_t)begin + i / inner % length;
+            addresses[i] += at * (uint64_t)stride * size;
+            if (block_checks(access, (int)d) && ((int64_t)at < 0 || (int64_t)at >= extent))
+                lanes.mask->bytes[i] = 0;
+        }
     }
+    return lanes;
+}
+
+static Access block_begin(Run *run, const Op *op, const char *verb, bool writes,
+                          const BlockAccess *access, const BlockLanes *lanes) {
+    return (Access){.run = run,
+                    .op = op,
+                    .verb = verb,
+                    .pointer = access->tile,
+                    .size = (uint32_t)dtype_bytes(access->tile->dtype),
+                    .writes = writes,
+                    .addresses = (const uint64_t *)lanes->addresses->bytes,
+                    .mask = lanes->mask->bytes,
+                    .lo = UINT64_MAX};
+}
+
+static void block_end(Run *run, BlockLanes *lanes) {
+    buf_release(run, lanes->addresses);
+    buf_release(run, lanes->mask);
+}
+
+void interp_load_block(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    BlockAccess block = block_access(op);
+    BlockLanes lanes = block_lanes(run, op, &block);
+    Slot *out = new_result(run, op, 0), other = {0};
+    Access access = block_begin(run, op, "load", false, &block, &lanes);
+    bool is_nan = op->attrs[1].i == PADDING_NAN;
+    uint64_t padding = is_nan ? float_to_bits(block.tile->dtype, NAN) : 0;
+    uint8_t *filled = slot_new(run, &other, out->n, access.size);
+    for (uint32_t i = 0; i < out->n; i++)
+        copy_element(filled + (size_t)i * access.size, &padding, access.size);
+    fill_lanes(out, &other, access.size);
+    load_lanes(&access, out, &other);
+    slot_clear(run, &other);
+    block_end(run, &lanes);
+}
+
+void interp_store_block(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    BlockAccess block = block_access(op);
+    BlockLanes lanes = block_lanes(run, op, &block);
+    Access access = block_begin(run, op, "store", true, &block, &lanes);
+    store_lanes(&access, in_slot(run, op, 1));
+    block_end(run, &lanes);
 }
 
 /* Atomics: programs run one after another, so that only the old values have to be right. */
@@ -350,32 +445,48 @@ static bool atomic_fetch(Access *access, Slot *out, uint32_t i, int64_t *offset)
     return true;
 }
 
-void interp_atomic_rmw(Run *run, const Inst *inst) {
-    const Op *op = inst->op;
+static void rmw_lanes(Access *access, AtomicOp kind, Slot *out) {
+    Run *run = access->run;
+    const Op *op = access->op;
     const Slot *value = in_slot(run, op, 1);
-    const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     DType dtype = op_in(op, 1)->type->dtype;
-    AtomicOp kind = (AtomicOp)op->attrs[0].i;
-    Slot *out = new_result(run, op, 0);
-    Access access = access_begin(run, op, "atomic", true, mask);
-    fill_lanes(out, NULL, access.size);
+    fill_lanes(out, NULL, access->size);
     for (uint32_t i = 0; i < out->n && !run->stopped; i++) {
         int64_t offset;
-        if (!lane_on(&access, i)) {
+        if (!lane_on(access, i)) {
             mark_undef(run, out, i, origin_of(run, op, UNDEF_MASKED_ATOMIC));
             continue;
         }
-        if (!atomic_fetch(&access, out, i, &offset) ||
+        if (!atomic_fetch(access, out, i, &offset) ||
             !require_defined(run, op, 1, i, "the atomic's value"))
             continue;
-        uint64_t old = element_bits(access.data + offset, access.size);
-        uint64_t operand = element_bits(value->data + (size_t)i * access.size, access.size);
-        uint64_t result = atomic_result(kind, dtype, old, operand, access.size);
-        copy_element(access.data + offset, &result, access.size);
+        uint64_t old = element_bits(access->data + offset, access->size);
+        uint64_t operand = element_bits(value->data + (size_t)i * access->size, access->size);
+        uint64_t result = atomic_result(kind, dtype, old, operand, access->size);
+        copy_element(access->data + offset, &result, access->size);
         /* A value made from unwritten memory stays unwritten. */
         if (kind == RMW_XCHG)
-            set_defined(&access, offset);
+            set_defined(access, offset);
     }
+}
+
+void interp_atomic_rmw(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
+    Access access = access_begin(run, op, "atomic", true, mask);
+    rmw_lanes(&access, (AtomicOp)op->attrs[0].i, new_result(run, op, 0));
+}
+
+void interp_atomic_block(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    BlockAccess block = block_access(op);
+    BlockLanes lanes = block_lanes(run, op, &block);
+    Access access = block_begin(run, op, "atomic", true, &block, &lanes);
+    Slot old = {0};
+    slot_new(run, &old, (uint32_t)type_numel(block.tile), access.size);
+    rmw_lanes(&access, (AtomicOp)op->attrs[1].i, &old);
+    slot_clear(run, &old);
+    block_end(run, &lanes);
 }
 
 void interp_atomic_cas(Run *run, const Inst *inst) {

@@ -87,7 +87,7 @@ typedef bool CTYPE_BOOL, CTYPE_OPT_BOOL;
 typedef Str CTYPE_STR;
 typedef Ints CTYPE_INTS;
 
-enum { OP_MAX_ATTRS = 4, OP_MAX_FIXED = 4 };
+enum { OP_MAX_ATTRS = 5, OP_MAX_FIXED = 4 };
 
 typedef enum ResultKind { RESULT_NONE, RESULT_INFERRED, RESULT_STATED, RESULT_VARIADIC } ResultKind;
 
@@ -302,6 +302,8 @@ bool module_verify(Module *module);
 #define PAR_AT3(k, n, k2, n2, k3, n3) , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3
 #define PAR_AT4(k, n, k2, n2, k3, n3, k4, n4)                                                      \
     , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3, CTYPE_##k4 n4
+#define PAR_AT5(k, n, k2, n2, k3, n3, k4, n4, k5, n5)                                              \
+    , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3, CTYPE_##k4 n4, CTYPE_##k5 n5
 #define PAR_OUT0(rule)
 #define PAR_OUT1(rule)
 #define PAR_OUTT(rule) , const Type *type
@@ -330,6 +332,25 @@ Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, b
 enum { MAX_BUFFER_COPIES = 64 };
 const Op *local_alloc_of(const Value *buffer);
 int64_t local_copies(const Value *buffer);
+
+/* Operands and attributes of load_block, store_block and atomic_block; see ops.def. */
+typedef struct BlockAccess {
+    const Type *tile; /* of what is moved; no pointers */
+    uint32_t shape;   /* index of the first extent among the operands */
+    uint32_t strides, offsets;
+    int rank;
+    int64_t checked;
+} BlockAccess;
+bool op_is_block_access(const Op *op);
+BlockAccess block_access(const Op *op); /* of a verified op */
+static inline bool block_checks(const BlockAccess *access, int dim) {
+    return (access->checked >> dim & 1) != 0;
+}
+/* Builds one of them: extents, strides and offsets have `tile->rank` elements each. `value` is NULL
+ * for loads; attributes beside `checked` are set by the caller. Gives the op. */
+Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, Value *const *shape,
+                       Value *const *strides, Value *const *offsets, int64_t checked,
+                       const Type *tile);
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 

@@ -129,8 +129,7 @@ bool rule_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
     return want_width(ctx, op, 2, rule_in(op, 1));
 }
 
-/* Element types that PTX red and atom take for an operation. */
-static bool atomic_takes(AtomicOp kind, DType dtype) {
+bool rule_atomic_takes(AtomicOp kind, DType dtype) {
     int bits = dtype_info[dtype].bits;
     switch (kind) {
     case RMW_FADD:
@@ -159,7 +158,7 @@ bool rule_atomic_rmw(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     *result = rule_pointee(ctx, ptr);
     if (rule_in(op, 1) != *result)
         return rule_bad_pair(ctx, op, 0, 1, "pointers and what they point at");
-    if (!atomic_takes((AtomicOp)op->attrs[0].i, ptr->dtype))
+    if (!rule_atomic_takes((AtomicOp)op->attrs[0].i, ptr->dtype))
         return rule_bad_operand(ctx, op, 1,
                                 "i32 or i64 (fadd: f16, bf16, f32 or f64; xchg: 32 or 64 bits)");
     return op->nin <= 2 || rule_want_mask(ctx, op, 2, 0);

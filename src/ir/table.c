@@ -69,6 +69,12 @@ const char *attr_enum_text(AttrKind kind, int64_t value) {
                    (AttrKind)KIND_##k4},                                                           \
     .attr_optional = {MAY_OMIT_##k, MAY_OMIT_##k2, MAY_OMIT_##k3, MAY_OMIT_##k4},                  \
     .attr_names = {#n, #n2, #n3, #n4}
+#define NAT_AT5(k, n, k2, n2, k3, n3, k4, n4, k5, n5)                                              \
+    .attr_count = 5,                                                                               \
+    .attr_kinds = {(AttrKind)KIND_##k, (AttrKind)KIND_##k2, (AttrKind)KIND_##k3,                   \
+                   (AttrKind)KIND_##k4, (AttrKind)KIND_##k5},                                      \
+    .attr_optional = {MAY_OMIT_##k, MAY_OMIT_##k2, MAY_OMIT_##k3, MAY_OMIT_##k4, MAY_OMIT_##k5},   \
+    .attr_names = {#n, #n2, #n3, #n4, #n5}
 #define RES_OUT0(r) RESULT_NONE
 #define RES_OUT1(r) RESULT_INFERRED
 #define RES_OUTT(r) RESULT_STATED

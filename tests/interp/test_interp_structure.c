@@ -471,7 +471,7 @@ static void test_dot_precisions(void **state) {
         {"tf32", "1.0", "0x1.003p0", 0x1.004p0},
         {"tf32x3", "0x1.002004p0", "1.0", 0x1.002004p0},
         {"tf32x3", "0x1.002p0", "0x1.002p0", 0x1.004p0}, /* without the product of the tails */
-        {"bf16x3", "0x1.00808p0", "1.0", 0x1.008p0},        /* without the third part */
+        {"bf16x3", "0x1.00808p0", "1.0", 0x1.008p0},     /* without the third part */
         {"bf16x6", "0x1.00808p0", "1.0", 0x1.00808p0},
         {"tf32x3", "inf", "1.0", INFINITY}, /* inf - inf does not spoil it */
         {"bf16x3", "inf", "-1.0", -INFINITY},
@@ -500,6 +500,70 @@ static void test_dot_precisions(void **state) {
             fail_msg("%s of %s * %s: %a", cases[c].precision, cases[c].a, cases[c].b, (double)out);
         text_end(&t);
     }
+}
+
+/* Blocks of tensors */
+
+/* A 4 x 4 block of a 3 x 5 tensor of rows of 6, which begins at (-1, 3). */
+static void test_blocks(void **state) {
+    float x[18], y[18], sums[18], copy[16];
+    for (int i = 0; i < 18; i++) {
+        x[i] = (float)i + 1;
+        y[i] = -1;
+        sums[i] = 100;
+    }
+    TextRun t = text_begin(
+        "func @k(%x: ptr<f32>, %y: ptr<f32>, %sums: ptr<f32>, %copy: ptr<f32>) {\n"
+        "  %m = constant_int {value = 3} : i64\n"
+        "  %n = constant_int {value = 5} : i64\n"
+        "  %row = constant_int {value = 6} : i64\n"
+        "  %one = constant_int {value = 1} : i64\n"
+        "  %four = constant_int {value = 4} : i64\n"
+        "  %none = constant_int {value = 0} : i64\n"
+        "  %i = constant_int {value = -1} : i32\n"
+        "  %j = constant_int {value = 3} : i32\n"
+        "  %t = load_block %x, %m, %n, %row, %one, %i, %j {checked = 3, padding = nan}"
+        " : tile<4x4xf32>\n"
+        "  store_block %copy, %t, %four, %four, %four, %one, %none, %none {checked = 0}\n"
+        "  %u = load_block %x, %m, %n, %row, %one, %i, %j {checked = 3} : tile<4x4xf32>\n"
+        "  store_block %y, %u, %m, %n, %row, %one, %i, %j {checked = 3}\n"
+        "  atomic_block %sums, %u, %m, %n, %row, %one, %i, %j {checked = 3, kind = fadd}\n"
+        "  return\n"
+        "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_array(&t, sums, sizeof sums);
+    text_array(&t, copy, sizeof copy);
+    text_run_clean(&t);
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            bool inside = i >= 1 && i <= 3 && j <= 1;
+            float got = copy[4 * i + j];
+            assert_true(inside ? got == x[(i - 1) * 6 + j + 3] : isnan(got));
+        }
+    for (int i = 0; i < 18; i++) {
+        bool inside = i % 6 == 3 || i % 6 == 4;
+        assert_true(y[i] == (inside ? x[i] : -1));
+        assert_true(sums[i] == (inside ? 100 + x[i] : 100));
+    }
+    text_end(&t);
+}
+
+/* A dimension that is not checked is read as the source says. */
+static void test_block_outside(void **state) {
+    float x[8] = {0};
+    TextRun t = text_begin("func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"
+                           "  %n = constant_int {value = 8} : i64\n"
+                           "  %one = constant_int {value = 1} : i64\n"
+                           "  %i = constant_int {value = 6} : i64\n"
+                           "  %t = load_block %x, %n, %one, %i {checked = 0} : tile<4xf32>\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, x, sizeof x);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "element 8"));
+    text_end(&t);
 }
 
 /* Atomics */
@@ -658,6 +722,8 @@ int main(void) {
         cmocka_unit_test(test_scans_in_both_directions),
         cmocka_unit_test(test_dot_of_every_type),
         cmocka_unit_test(test_dot_precisions),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_block_outside),
         cmocka_unit_test(test_atomics_on_one_element),
         cmocka_unit_test(test_float_atomics_and_old_values),
         cmocka_unit_test(test_compare_and_swap),

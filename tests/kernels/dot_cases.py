@@ -107,6 +107,23 @@ def matmul(rng, dtype, m, n, k, order="rrr", out=None, b_dtype=None, precision="
                 tolerance={"c_ptr": (2 * ROUNDING[out], 1.2 * error + 1e-6 * (out != "i32"))})
 
 
+def matmul_blocks(rng, kernel, dtype, m, n, k, order="rrr", block=(32, 32, 32), pad=8):
+    by_columns = [o == "c" for o in order]
+    a, (am, ak) = stored(rng, numbers(rng, (m, k), dtype), dtype, by_columns[0], pad)
+    b, (bk, bn) = stored(rng, numbers(rng, (k, n), dtype), dtype, by_columns[1], pad)
+    c, (cm, cn) = empty((m, n), dtype, by_columns[2], pad)
+    av, bv = logical(a.values, (m, k), by_columns[0]), logical(b.values, (k, n), by_columns[1])
+    inner = {"stride_ak": ak, "stride_bn": bn, "stride_cn": cn}
+    strides = {"stride_am": am, "stride_ak": ak, "stride_bk": bk, "stride_bn": bn, "stride_cm": cm, "stride_cn": cn}
+    if kernel == "matmul_descriptors":
+        strides = {name: stride for name, stride in strides.items() if name not in inner}
+    return Case(f"{kernel}-{dtype}-{m}x{n}x{k}-{order}+{pad}", "matmul_blocks.tile", kernel,
+                {"a_ptr": a, "b_ptr": b, "c_ptr": c, "M": m, "N": n, "K": k} | strides,
+                {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_K": block[2]}, (-(-m // block[0]), -(-n // block[1])),
+                lambda v: {"c_ptr": placed(av @ bv, c, by_columns[2])},
+                tolerance={"c_ptr": (2 * ROUNDING[dtype], 1.2 * product_error(dtype, "tf32", av, bv) + 1e-6)})
+
+
 def attention_scores(q, k, scale, causal=False, window=0, slopes=None, bias=None):
     """Scaled and masked scores of [.., queries, dim] against [.., keys, dim]."""
     queries, keys = q.shape[-2], k.shape[-2]
@@ -201,6 +218,9 @@ def all_cases(large):
     found += [matmul(rng, "fp8e4nv", 45, 50, 70, "rcr"), matmul(rng, "fp8e5", 64, 32, 64, b_dtype="fp8e4nv", out="fp32", pad=0)]
     found += [matmul(rng, "fp16", 33, 31, 1, pad=0, activation="relu"), matmul(rng, "fp16", 1, 40, 65, activation="silu"),
               matmul(rng, "bf16", 50, 1, 40, activation="gelu"), matmul(rng, "fp16", 100, 70, 40, group=2, block=(16, 32, 16))]
+    found += [matmul_blocks(rng, "matmul_block_pointers", "fp16", 45, 50, 70, order, pad=3) for order in ("rrr", "crc", "rcr")]
+    found += [matmul_blocks(rng, "matmul_block_pointers", "bf16", 64, 64, 64, pad=0),
+              matmul_blocks(rng, "matmul_descriptors", "fp16", 48, 56, 72), matmul_blocks(rng, "matmul_descriptors", "fp32", 45, 44, 20, pad=4)]
     found += [attention(rng, "fp16", 2, 2, 50, 70, 32), attention(rng, "fp16", 1, 2, 64, 64, 16, causal=True, pad=0),
               attention(rng, "bf16", 1, 4, 33, 65, 64, group=2, causal=True),
               attention(rng, "fp32", 1, 2, 40, 40, 32, causal=True, alibi=True),

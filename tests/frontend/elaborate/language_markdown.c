@@ -72,6 +72,10 @@ static void print_builtin(const Library *library, const Builtin *builtin, StrBuf
     }
     if (builtin->flags & BUILTIN_METHOD)
         strbuf_printf(out, "%smethod", separator);
+    if (builtin->flags & BUILTIN_OF_BLOCK_POINTER)
+        strbuf_printf(out, "%smethod of block pointers", separator);
+    if (builtin->flags & BUILTIN_OF_DESCRIPTOR)
+        strbuf_printf(out, "%smethod of descriptors", separator);
     strbuf_puts(out, " |\n");
 }
 

@@ -1,0 +1,106 @@
+/* load_block, store_block, atomic_block: where their operands are, and their rules. */
+#include "ir/rules.h"
+
+bool op_is_block_access(const Op *op) {
+    return op->code == OP_load_block || op->code == OP_store_block || op->code == OP_atomic_block;
+}
+
+static BlockAccess access_of(const Op *op, const Type *tile) {
+    uint32_t shape = op->code == OP_load_block ? 1 : 2, rank = (uint32_t)tile->rank;
+    return (BlockAccess){.tile = tile,
+                         .shape = shape,
+                         .strides = shape + rank,
+                         .offsets = shape + 2 * rank,
+                         .rank = tile->rank,
+                         .checked = op->attrs[0].i};
+}
+
+BlockAccess block_access(const Op *op) {
+    return access_of(op, op->code == OP_load_block ? op_out(op)->type : op_in(op, 1)->type);
+}
+
+static bool want_indices(Ctx *ctx, const Op *op, const BlockAccess *access) {
+    const Type *wide = type_scalar(ctx, DT_I64), *narrow = type_scalar(ctx, DT_I32);
+    for (uint32_t i = access->shape; i < access->offsets; i++)
+        if (rule_in(op, i) != wide)
+            return rule_bad_operand(ctx, op, i, "i64: an extent or a stride");
+    for (uint32_t i = access->offsets; i < op->nin; i++) {
+        if (rule_in(op, i) != wide && rule_in(op, i) != narrow)
+            return rule_bad_operand(ctx, op, i, "i32 or i64: where the block begins");
+        if (!rule_want_equal(ctx, op, access->offsets, i))
+            return false;
+    }
+    return true;
+}
+
+/* What the three have in common; `tile` is what is moved. */
+static bool want_block(Ctx *ctx, const Op *op, const Type *tile) {
+    const Type *ptr = rule_in(op, 0);
+    if (ptr->kind != TYPE_POINTER || ptr->rank != 0)
+        return rule_bad_operand(ctx, op, 0, "a scalar pointer");
+    BlockAccess access = access_of(op, tile);
+    if (op->nin != access.offsets + (uint32_t)access.rank)
+        return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, op->nin,
+                        "three for each dimension of the tile after the pointer and the value");
+    if (access.checked < 0 || access.checked >> access.rank)
+        return rule_bad_attr(ctx, op, 0, "a mask of the tile's dimensions");
+    return want_indices(ctx, op, &access);
+}
+
+static bool is_element_tile(const Type *type, const Type *ptr) {
+    return type->kind == TYPE_NUMBER && type->rank > 0 && type->dtype == ptr->dtype;
+}
+
+bool rule_load_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = stated;
+    if (op->nin == 0)
+        return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, 0u, "a pointer");
+    if (!stated || !is_element_tile(stated, rule_in(op, 0)))
+        return rule_bad_result(ctx, op, stated, "a tile of what the pointer points at");
+    if (!want_block(ctx, op, stated))
+        return false;
+    bool is_nan = op->attrs[1].i == PADDING_NAN;
+    return !is_nan || type_is_float(stated) ||
+           rule_bad_attr(ctx, op, 1, "zero: integers have no NaN");
+}
+
+static bool want_written_block(Ctx *ctx, const Op *op) {
+    if (op->nin < 2)
+        return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, op->nin,
+                        "a pointer and a value");
+    if (!is_element_tile(rule_in(op, 1), rule_in(op, 0)))
+        return rule_bad_operand(ctx, op, 1, "a tile of what the pointer points at");
+    return want_block(ctx, op, rule_in(op, 1));
+}
+
+bool rule_store_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return want_written_block(ctx, op);
+}
+
+bool rule_atomic_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!want_written_block(ctx, op))
+        return false;
+    AtomicOp kind = (AtomicOp)op->attrs[1].i;
+    if (kind == RMW_XCHG)
+        return rule_bad_attr(ctx, op, 1, "an operation that combines");
+    return rule_atomic_takes(kind, rule_in(op, 1)->dtype) ||
+           rule_bad_operand(ctx, op, 1, "i32 or i64 (fadd: f16, bf16, f32 or f64)");
+}
+
+Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, Value *const *shape,
+                       Value *const *strides, Value *const *offsets, int64_t checked,
+                       const Type *tile) {
+    Value *operands[2 + 3 * MAX_RANK];
+    uint32_t n = 0;
+    operands[n++] = ptr;
+    if (value)
+        operands[n++] = value;
+    Value *const *groups[] = {shape, strides, offsets};
+    for (int g = 0; g < 3; g++)
+        for (int d = 0; d < tile->rank; d++)
+            operands[n++] = groups[g][d];
+    bool loads = code == OP_load_block;
+    Op *op = op_create(builder, code, n, operands, loads, loads ? &tile : NULL);
+    op->attrs[0].i = checked;
+    return op;
+}
