@@ -1,7 +1,8 @@
 /* Which instructions need which target: what ptxas would refuse is refused here. */
 #include "sim/parser.h"
 
-/* An instruction of this name with this modifier and first type, if given. */
+/* An instruction of this name with this modifier, and this type as one of the first two, if given.
+ */
 typedef struct Need {
     const char *name;
     Word word;
@@ -20,6 +21,12 @@ static const Need needs[] = {
     {"atom", WORD_v8, ANY_TYPE, 90, false, false},
     {"barrier", WORD_cluster, ANY_TYPE, 90, false, false},
     {"cp", WORD_async, ANY_TYPE, 80, false, false},
+    {"cvt", WORD_none, TYPE_bf16x2, 80, false, false},
+    {"cvt", WORD_none, TYPE_e4m3x2, 89, false, false},
+    {"cvt", WORD_none, TYPE_e5m2x2, 89, false, false},
+    {"cvt", WORD_none, TYPE_tf32, 80, false, false},
+    {"cvt", WORD_rn, TYPE_tf32, 90, false, false},
+    {"cvt", WORD_rz, TYPE_tf32, 90, false, false},
     {"elect", WORD_none, ANY_TYPE, 90, false, false},
     {"getctarank", WORD_none, ANY_TYPE, 90, false, false},
     {"griddepcontrol", WORD_none, ANY_TYPE, 90, false, false},
@@ -28,6 +35,17 @@ static const Need needs[] = {
     {"mapa", WORD_none, ANY_TYPE, 90, false, false},
     {"match", WORD_none, ANY_TYPE, 70, false, false},
     {"mbarrier", WORD_none, ANY_TYPE, 80, false, false},
+    {"mma", WORD_m16n8k16, ANY_TYPE, 80, false, false},
+    {"mma", WORD_m16n8k32, ANY_TYPE, 80, false, false},
+    {"mma", WORD_m16n8k4, TYPE_f64, 90, false, false},
+    {"mma", WORD_m16n8k8, TYPE_f64, 90, false, false},
+    {"mma", WORD_m16n8k16, TYPE_f64, 90, false, false},
+    {"mma", WORD_none, TYPE_bf16, 80, false, false},
+    {"mma", WORD_none, TYPE_e4m3, 89, false, false},
+    {"mma", WORD_none, TYPE_e5m2, 89, false, false},
+    {"mma", WORD_none, TYPE_f64, 80, false, false},
+    {"mma", WORD_none, TYPE_tf32, 80, false, false},
+    {"mma", WORD_none, ANY_TYPE, 75, false, false},
     {"movmatrix", WORD_none, ANY_TYPE, 75, false, false},
     {"nanosleep", WORD_none, ANY_TYPE, 70, false, false},
     {"red", WORD_async, ANY_TYPE, 90, false, false},
@@ -47,7 +65,7 @@ static const Need needs[] = {
 static bool concerns(const Need *need, const Insn *insn) {
     return !strcmp(need->name, insn->row->name) &&
            (need->word == WORD_none || insn_has(insn, need->word)) &&
-           (need->type == ANY_TYPE || need->type == insn->type[0]) &&
+           (need->type == ANY_TYPE || need->type == insn->type[0] || need->type == insn->type[1]) &&
            !(need->word == WORD_v8 && type_info[insn->type[0]].bits <= 16 && need->sm == 100);
 }
 

@@ -374,9 +374,58 @@ static void test_any_bits(void **state) {
             check(&cases[i], ANY_BITS, cases[i].d == &s32_ && times % 2);
 }
 
+/* Targets that lack a form; ptxas refuses the same ones. */
+static void test_targets(void **state) {
+    static const struct {
+        unsigned sm;
+        bool fits;
+        const char *insn;
+    } all[] = {
+        {75, true,
+         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
+         "{%r6}, {%r0,%r1,%r2,%r3}"},
+        {75, false,
+         "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%r0,%r1,%r2,%r3}, "
+         "{%r4,%r5}, {%r6}, {%r0,%r1,%r2,%r3}"},
+        {75, false,
+         "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
+         "{%r6}, {%r0,%r1,%r2,%r3}"},
+        {80, false,
+         "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32 {%r0,%r1,%r2,%r3}, "
+         "{%r4,%r5}, {%r6}, {%r0,%r1,%r2,%r3}"},
+        {89, true,
+         "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32 {%r0,%r1,%r2,%r3}, "
+         "{%r4,%r5}, {%r6}, {%r0,%r1,%r2,%r3}"},
+        {89, false,
+         "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%d0,%d1,%d2,%d3}, "
+         "{%d4,%d5}, {%d6}, {%d0,%d1,%d2,%d3}"},
+        {90, true,
+         "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%d0,%d1,%d2,%d3}, {%d4,%d5}, "
+         "{%d6}, {%d0,%d1,%d2,%d3}"},
+        {90, false,
+         "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32 {%r0,%r1}, "
+         "{%r2,%r3,%r4,%r5}, {%r6,%r7}, {%r0,%r1,%r2,%r3}"},
+        {90, false, "wgmma.fence.sync.aligned"},
+        {80, true, "cvt.rna.tf32.f32 %r0, %r1"},
+        {80, false, "cvt.rn.tf32.f32 %r0, %r1"},
+        {80, false, "cvt.rn.satfinite.e4m3x2.f32 %h, %r0, %r1"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        SimTest test = sim_test_begin();
+        const char *text =
+            str_format(&test.ctx->arena,
+                       ".version 8.6\n.target sm_%u\n.address_size 64\n.visible .entry k() {\n"
+                       ".reg .b16 %%h; .reg .b32 %%r<9>; .reg .b64 %%d<9>;\n%s;\nret;\n}\n",
+                       all[i].sm, all[i].insn);
+        if ((sim_test_parse(&test, text) != NULL) != all[i].fits)
+            fail_msg("sm_%u: %s: %s", all[i].sm, all[i].insn, sim_test_messages(&test));
+        sim_test_end(&test);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_spread),
-                                       cmocka_unit_test(test_tiny),
-                                       cmocka_unit_test(test_any_bits)};
+                                       cmocka_unit_test(test_tiny), cmocka_unit_test(test_any_bits),
+                                       cmocka_unit_test(test_targets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
