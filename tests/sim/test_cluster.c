@@ -33,7 +33,33 @@
     KERNEL("st.shared.u32 [%r3], 0;\n" PEER first write last                                       \
            "ld.shared.u32 %r6, [%r3]; st.global.u32 [%rd4], %r6;\n")
 
+/* Each thread stores into the other program, whose mbarrier counts 4 bytes of each of 32. */
+#define SEND(store, wait)                                                                          \
+    KERNEL(".shared .align 8 .b64 bar; setp.ne.u32 %p1, %r1, 0; @%p1 bra I; "                      \
+           "mbarrier.init.shared::cta.b64 [bar], 1; \n"                                            \
+           "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128; I: st.shared.u32 [%r3], "     \
+           "5;\n" SYNC PEER                                                                        \
+           "mapa.shared::cluster.u32 %r12, bar, %r9; mov.u32 %r13, bar;\n" store wait              \
+           "ld.shared.u32 %r6, [%r3]; st.global.u32 [%rd4], %r6;\n" SYNC)
+#define STORE(to, mbarrier)                                                                        \
+    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [" to "], %r1, [" mbarrier     \
+    "];\n"
+#define WAIT "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n"
+
 static const SimFault faults[] = {
+    {"no wait for an asynchronous store", SEND(STORE("%r4", "%r12"), WAIT),
+     SEND(STORE("%r4", "%r12"), ""), DIAG_sim_shared_race, "races with a", 32, 2, 2},
+    {"counted in another program", SEND(STORE("%r4", "%r12"), WAIT), SEND(STORE("%r4", "%r13"), ""),
+     DIAG_sim_store_mbarrier, "that counts it lies in", 32, 2, 2},
+    {"an asynchronous reduction too few",
+     SEND("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r4], "
+          "%r1, [%r12];\n",
+          WAIT),
+     SEND("setp.eq.u32 %p3, %r1, 9; @%p3 bra S; "
+          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r4], "
+          "%r1, [%r12]; S:\n",
+          WAIT),
+     DIAG_sim_deadlock, "", 32, 2, 2},
     {"barrier of the cluster removed", EXCHANGE(SYNC, LOAD, SYNC),
      EXCHANGE(SYNC "add.u32 %r5, %r5, 1; st.shared.u32 [%r3], %r5;\n", LOAD, SYNC),
      DIAG_sim_shared_race, "races with a", 32, 2, 2},
@@ -119,6 +145,10 @@ static uint32_t ranks(uint32_t x, uint32_t y, uint32_t t) {
     return 3 + 10 * rank_of(x, y) + 100 + 1000 + 20000;
 }
 
+static uint32_t sent(uint32_t x, uint32_t y, uint32_t t) {
+    return 100 * ((rank_of(x, y) + 3) % 4) + (t & ~3u) / 4 + 10 * (t % 4) + 7 * (t % 4 < 2);
+}
+
 #define RESULT(body)                                                                               \
     PTX_HEADER                                                                                     \
     ".visible .entry k(.param .u64 y) .explicitcluster {\n"                                        \
@@ -164,6 +194,25 @@ static const Case cases[] = {
      {4, 2, 1},
      {2, 2, 1},
      summed},
+    {"asynchronous vectors and reductions",
+     /* Eight threads send four words each to the next program, then two of them add 7. */
+     RESULT(".shared .align 8 .b64 bar; setp.ne.u32 %p1, %r1, 0; @%p1 bra I; "
+            "mbarrier.init.shared::cta.b64 [bar], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, "
+            "[bar], 192; I:\n" SYNC NEXT
+            "setp.gt.u32 %p2, %r1, 7; @%p2 bra W; shl.b32 %r12, %r1, 4; mov.u32 %r13, buf; add.u32 "
+            "%r12, %r12, %r13; mapa.shared::cluster.u32 %r14, %r12, %r5; mapa.shared::cluster.u32 "
+            "%r15, bar, %r5;\n"
+            "mad.lo.u32 %r16, %r8, 100, %r1; add.u32 %r17, %r16, 10; add.u32 %r18, %r16, 20; "
+            "add.u32 %r19, %r16, 30;\n"
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r14], {%r16, %r17, "
+            "%r18, %r19}, [%r15];\n"
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 "
+            "[%r14], 0x700000007, [%r15];\n"
+            "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W; ld.shared.u32 "
+            "%r9, [%r3];\n" SYNC),
+     {4, 2, 1},
+     {2, 2, 1},
+     sent},
     {"ranks and spaces of addresses",
      RESULT("mapa.shared::cluster.u32 %r4, buf, 3; getctarank.shared::cluster.u32 %r9, %r4;\n"
             "getctarank.shared::cluster.u32 %r5, buf; mad.lo.u32 %r9, %r5, 10, %r9;\n"
