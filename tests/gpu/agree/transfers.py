@@ -49,16 +49,19 @@ def arrivals(rows, row, words):
     result = "_" if remote else "%state"
     wait = BY_PARITY if remote else BY_STATE
     begin = SELF if remote or generic else []
+    # What is relaxed orders no data: a barrier does.
+    wait = wait + ["bar.sync 0;"] if "relaxed" in words else wait
+    by_parity = BY_PARITY + ["bar.sync 0;"] if "relaxed" in words else BY_PARITY
     if "expect_tx" in words:  # the bytes are accounted for by hand
         lines = WRITE + ["@%first bra EXPECT;", "mbarrier.arrive.shared.b64 %state, [%bar];", "bra GO;", "EXPECT:", f"{form} {result}, [{address}], 48;",
-                         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%bar], 48;", "GO:"] + BY_PARITY + READ
+                         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%bar], 48;", "GO:"] + by_parity + READ
         return [exchange(rows, row, form, lines, begin=begin)]
     if "noComplete" in words:
         lines = WRITE + ["@%first bra LAST;", f"{form} %state, [{address}], 1;", "LAST:", "bar.sync 0;", "@%first mbarrier.arrive.shared.b64 %state, [%bar];"]
-        return [exchange(rows, row, form, lines + BY_PARITY + READ, begin=begin)]
+        return [exchange(rows, row, form, lines + by_parity + READ, begin=begin)]
     if "arrive_drop" in words:  # the threads of the upper half leave; the next phase is the lower half's
         lines = WRITE + ["setp.lt.u32 %p, %me, 64;", "@%p bra STAY;", f"{form} {result}, [{address}];", "bra GO;", "STAY:",
-                         "mbarrier.arrive.shared.b64 %state, [%bar];", "GO:"] + BY_PARITY + READ
+                         "mbarrier.arrive.shared.b64 %state, [%bar];", "GO:"] + by_parity + READ
         lines += ["bar.sync 0;", "setp.ge.u32 %p, %me, 64;", "@%p bra DONE;", "mbarrier.arrive.shared.b64 %state, [%bar];", "DONE:", "AGAIN:",
                   "mbarrier.try_wait.parity.shared.b64 %p, [%bar], 1;", "@!%p bra AGAIN;", "mov.b64 %z, 1;"]
         return [exchange(rows, row, form, lines, begin=begin)]
@@ -75,7 +78,7 @@ def waits(rows, row, words):
     hints = ("", ", 100") if "try_wait" in words else ("",)
     for hint in hints:
         early = ["mbarrier.try_wait.parity.shared.b64 %p, [%bar], 1;", "selp.u64 %z, 1, 0, %p;"]  # the phase before the first is over
-        lines = early + WRITE + ["mbarrier.arrive.shared.b64 %state, [%bar];", "WAIT:", f"{form} %p, [{address}], {phase}{hint};", "@!%p bra WAIT;"] + READ
+        lines = early + WRITE + ["mbarrier.arrive.shared.b64 %state, [%bar];", "WAIT:", f"{form} %p, [{address}], {phase}{hint};", "@!%p bra WAIT;"] + (["bar.sync 0;"] if "relaxed" in words else []) + READ
         yield exchange(rows, row, form, lines, note=hint, begin=begin)
     if "test_wait" in words and "parity" in words:
         early = [f"{form} %p, [{address}], 0;", "selp.u64 %z, 5, 6, %p;", "bar.sync 0;"]
@@ -122,10 +125,10 @@ def fences(rows):
         form = f"setmaxnreg.{way}.sync.aligned.u32"
         # Of the two warpgroups one gives registers up, then the other takes them.
         lines = ["setp.ge.u32 %p, %me, 128;"] + WRITE + ["@%p bra UPPER;", "setmaxnreg.dec.sync.aligned.u32 40;", "bra JOIN;", "UPPER:",
-                                                         "setmaxnreg.inc.sync.aligned.u32 160;", "JOIN:", "bar.sync 0;"]
+                                                         "setmaxnreg.inc.sync.aligned.u32 144;", "JOIN:", "bar.sync 0;"]
         lines += ["xor.b32 %other, %me, 255;", "mad.lo.u32 %other, %other, 8, %data;"] + READ
         probe = exchange(rows, row_of(rows, form), form, lines, group="control")
-        probe.text = probe.text.replace("NAME_out)", "NAME_out)\n.maxntid 256, 1, 1\n.minnctapersm 1\n.maxnreg 96", 1).replace(".maxnreg 96", "")
+        probe.text = probe.text.replace("NAME_out)", "NAME_out)\n.maxntid 256, 1, 1\n.maxnreg 96", 1)
         probe.block, probe.grid = (256, 1, 1), (COUNT // 256, 1, 1)
         yield probe
 
