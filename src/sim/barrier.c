@@ -183,11 +183,6 @@ ExecResult exec_fence(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
-ExecResult exec_proxy_fence(Warp *warp, const Insn *insn, uint32_t mask) {
-    clock_proxy_fence(warp, mask);
-    return EXEC_NEXT;
-}
-
 /* Deadlock. */
 
 static void describe_wait(Warp *warp, const Split *split) {

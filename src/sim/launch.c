@@ -209,6 +209,8 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->polled = warp->released = false;
     warp->copies = NULL;
     warp->copy_count = 0;
+    warp->bulks = NULL;
+    memset(warp->bulk_groups, 0, sizeof warp->bulk_groups);
     warp->poll_pc = NO_PC;
     warp->epoch = 1;
     warp->extra_lanes = 0;

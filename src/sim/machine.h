@@ -118,15 +118,17 @@ struct Warp {
     uint32_t register_epoch;              /* of the last one */
     const Insn *register_insn;
     uint64_t executed;
-    uint64_t last_meeting;    /* `executed` when threads last met */
-    bool polled;              /* an atomic or strong load since then */
-    bool released;            /* threads went on without those they should have met */
-    Copy *copies;             /* newest first */
-    uint32_t copy_count;      /* issued so far */
-    uint32_t groups[LANES];   /* committed groups of a lane */
-    struct WgmmaState *wgmma; /* NULL until it executes a wgmma instruction */
-    uint32_t poll_pc;         /* of the last mbarrier.test_wait that gave false */
-    uint64_t poll_events;     /* the cluster's events then */
+    uint64_t last_meeting;       /* `executed` when threads last met */
+    bool polled;                 /* an atomic or strong load since then */
+    bool released;               /* threads went on without those they should have met */
+    Copy *copies;                /* newest first */
+    uint32_t copy_count;         /* issued so far */
+    uint32_t groups[LANES];      /* committed groups of a lane */
+    struct WgmmaState *wgmma;    /* NULL until it executes a wgmma instruction */
+    struct BulkCopy *bulks;      /* stores, newest first */
+    uint32_t bulk_groups[LANES]; /* committed groups of a lane */
+    uint32_t poll_pc;            /* of the last mbarrier.test_wait that gave false */
+    uint64_t poll_events;        /* the cluster's events then */
 };
 
 typedef struct Barrier {
@@ -155,6 +157,7 @@ typedef enum CellKind {
     CELL_PLAIN,
     CELL_ATOMIC,
     CELL_COPYING, /* an asynchronous copy that no wait has covered yet */
+    CELL_READING, /* read by a bulk copy, the number in `epoch`, that no wait has covered yet */
 } CellKind;
 
 /* The last access of a warp to the shared memory of another program. */
@@ -188,6 +191,7 @@ struct Cta {
     VEC(Mbarrier *) mbarriers; /* those initialised so far, and behind them ones to use again */
     uint32_t mbarrier_count;
     uint16_t *mbarrier_at; /* by address / 8: number + 1; NULL until the first one */
+    uint32_t proxy_fences; /* of global memory, so far */
 };
 
 /* Programs that run at the same time and reach each other's shared memory; a launch without
@@ -220,6 +224,9 @@ typedef struct GlobalCell {
     uint32_t write_pc, read_pc;
     uint8_t write_bytes, read_bytes; /* which of the four */
     bool write_strong, read_strong;
+    bool is_pending;       /* a bulk copy writes it that no wait has covered yet */
+    bool write_async;      /* written by the asynchronous proxy */
+    uint32_t write_fences; /* the program's proxy fences when a thread wrote it */
     uint16_t write_thread, read_thread;
 } GlobalCell;
 
@@ -272,6 +279,8 @@ struct Machine {
     Frame **free_frames;    /* by function */
     const Allocation *last; /* the last one found */
     Copy *free_copies;
+    uint32_t bulk_count;
+    VEC(const struct TensorMap *) tensor_maps; /* that copies have used */
     uint64_t program_count;
     GlobalOrder *order;
     Team *team;       /* machines that run the launch with it; NULL: none */
@@ -329,6 +338,14 @@ bool memory_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space, u
  * alignment is the caller's. */
 bool memory_find_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t own,
                         uint32_t size, AccessKind kind, Target *target);
+/* The same in global memory, for any size and alignment. */
+bool memory_find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                        uint32_t size, AccessKind kind, Target *target);
+/* The same among the kernel's parameters. */
+bool memory_find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       AccessKind kind, Target *target);
+/* Turns a generic address into one of the space that it gives. */
+SpaceKind memory_resolve(uint64_t *address);
 /* The space a modifier names; generic when there is none. */
 SpaceKind insn_space(const Insn *insn);
 /* Lane's address of an operand; reports an undefined one. */
@@ -456,7 +473,31 @@ void mbarrier_fence_init(Warp *warp, uint32_t mask);
 void mbarrier_describe_wait(Warp *warp, const Split *split);
 void mbarrier_reset(Cta *cta);
 
+/* The asynchronous proxy (proxy.c). */
+/* A copy that the lane starts is about to write to, or to read, shared memory of the owner, at its
+ * own address; false after a finding. `number` tells the reads of one copy from those of others. */
+bool proxy_write_begin(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
+                       uint32_t size);
+bool proxy_read_begin(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
+                      uint32_t size, uint32_t number);
+/* It has: to be known with the phase of an mbarrier; without one to the lane. */
+void proxy_write_end(Warp *warp, const Insn *insn, Cta *owner, uint64_t address, uint32_t size,
+                     const Mbarrier *mbarrier);
+void proxy_read_end(Warp *warp, uint32_t lane, Cta *owner, uint64_t address, uint32_t size,
+                    uint32_t number, const Mbarrier *mbarrier);
+
+/* Bulk copies (exec_bulk.c). */
+/* A queued copy is carried out and counted at its mbarrier. */
+void bulk_complete(struct BulkCopy *bulk);
+/* All threads of the warp have exited: nothing may be under way. */
+void bulk_warp_exit(Warp *warp);
+
 /* Races (races.c). */
+/* Accesses to global memory by the asynchronous proxy, for a lane: at their start, and at the wait
+ * that covers a write. */
+void race_global_async(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
+                       uint32_t size, AccessKind kind);
+void race_global_written(Warp *warp, const Target *target, uint32_t size);
 /* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.
  */
 void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,

@@ -200,7 +200,10 @@ static void advance(Mbarrier *mbarrier) {
            mbarrier->pending <= mbarrier->late_arrivals) {
         Completion *one = mbarrier->first;
         mbarrier->first = one->next;
-        arrive_late(mbarrier, one);
+        if (one->bulk)
+            bulk_complete(one->bulk);
+        else
+            arrive_late(mbarrier, one);
     }
 }
 

@@ -90,7 +90,7 @@ static bool out_of_bounds(Warp *warp, const Insn *insn, uint32_t lane, uint64_t 
     return false;
 }
 
-static bool find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+bool memory_find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
                         uint32_t size, AccessKind kind, Target *target) {
     const Allocation *allocation = find_allocation(warp->machine, address);
     if (!allocation || address - allocation->base >= allocation->size ||
@@ -189,7 +189,7 @@ static bool find_local(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
     return true;
 }
 
-static bool find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+bool memory_find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
                        AccessKind kind, Target *target) {
     Machine *machine = warp->machine;
     uint64_t end = machine->kernel->param_bytes;
@@ -202,7 +202,7 @@ static bool find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
 }
 
 /* The space of a generic address; the address becomes one of that space. */
-static SpaceKind resolve(uint64_t *address) {
+SpaceKind memory_resolve(uint64_t *address) {
     static const struct {
         uint64_t base;
         SpaceKind space;
@@ -225,20 +225,20 @@ bool memory_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space, u
         return false;
     }
     if (space == SPACE_generic)
-        space = resolve(&address);
+        space = memory_resolve(&address);
     switch (space) {
     case SPACE_shared:
         return find_shared(warp, insn, lane, address, size, kind, target);
     case SPACE_local:
         return find_local(warp, insn, lane, address, size, kind, target);
     case SPACE_param:
-        return find_param(warp, insn, lane, address, size, kind, target);
+        return memory_find_param(warp, insn, lane, address, size, kind, target);
     case SPACE_generic:
     case SPACE_global:
     case SPACE_const:
         break;
     }
-    return find_global(warp, insn, lane, address, size, kind, target);
+    return memory_find_global(warp, insn, lane, address, size, kind, target);
 }
 
 SpaceKind insn_space(const Insn *insn) {

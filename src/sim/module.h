@@ -292,8 +292,9 @@ struct SimModule {
     uint64_t static_shared;          /* bytes of all static shared variables */
     uint64_t dynamic_shared;         /* the address where dynamic shared memory begins */
     bool has_wgmma;
-    uint64_t image_bytes;            /* of .global and .const variables */
-    bool has_mbarriers;              /* some instruction is of mbarriers */
+    uint64_t image_bytes; /* of .global and .const variables */
+    bool has_mbarriers;   /* some instruction is of mbarriers */
+    bool has_bulk;        /* some instruction is of the asynchronous proxy */
 };
 
 /* Address windows of the generic address space. */

@@ -510,6 +510,7 @@ bool ptx_parse_insn(Parser *parser) {
         insn.table_count = insn.operand[1].count;
     }
     parser->module->has_mbarriers |= !strcmp(insn.row->name, "mbarrier");
+    parser->module->has_bulk |= insn.field[FIELD_BULK] != WORD_none;
     vec_push(parser->arena, &parser->module->insns, insn);
     return true;
 }

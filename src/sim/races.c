@@ -3,13 +3,15 @@
  * Shared memory: warps have vector clocks that barriers join. An access lies in its warp's epoch;
  * another warp is behind it once its clock has reached that epoch. Lanes of one warp are ordered by
  * the end of an epoch (a barrier, bar.warp.sync). Global memory: see docs/simulator.md. */
-#include "sim/machine.h"
+#include "sim/races.h"
 
-static const char *thread_name(Warp *warp, const SharedCell *cell) {
+const char *race_thread_name(Warp *warp, const SharedCell *cell) {
     const Cluster *cluster = warp->cta->cluster;
     if (cell->actor >= cluster->warp_count && cell->actor < cluster->reader_count)
         return str_format(&warp->machine->ctx->arena, "warpgroup %u",
                           (cell->actor - cluster->warp_count) % (warp->cta->warp_count / 4));
+    if (cell->actor >= cluster->reader_count)
+        return "an asynchronous copy";
     const Warp *other = &warp->cta->cluster->warps[cell->actor];
     const uint32_t *id = other->cta->id;
     Arena *arena = &warp->machine->ctx->arena;
@@ -31,7 +33,7 @@ static bool is_of_others(const Warp *warp, uint32_t lane, const SharedCell *cell
            cell->epoch > warp->clock.seen[warp->clock_index].all;
 }
 
-static SharedCell *reads_of(Warp *warp, Cta *owner) {
+SharedCell *race_reads_of(Warp *warp, Cta *owner) {
     SharedCell **reads = &owner->reads[warp->clock_index];
     if (!*reads)
         *reads = ARENA_ARRAY(warp->machine->arena, SharedCell, owner->shared_end);
@@ -41,13 +43,13 @@ static SharedCell *reads_of(Warp *warp, Cta *owner) {
 static bool report_copying(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
                            const SharedCell *cell) {
     if (report(warp, insn, lane, sim_copy_race, address))
-        finding_other(warp, cell->pc, thread_name(warp, cell), "started the copy");
+        finding_other(warp, cell->pc, race_thread_name(warp, cell), "started the copy");
     return false;
 }
 
 /* Against the last write; false after a finding. */
-static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
-                          uint64_t address, AccessKind kind, const uint8_t *value) {
+bool race_against_write(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
+                        uint64_t address, AccessKind kind, const uint8_t *value) {
     const SharedCell *cell = &owner->writes[address];
     if (!cell->epoch)
         return true;
@@ -60,24 +62,31 @@ static bool against_write(Warp *warp, const Insn *insn, uint32_t lane, const Cta
         return true;
     const char *did = kind == ACCESS_READ ? "load" : "store";
     if (report(warp, insn, lane, sim_shared_race, did, address, "a store"))
-        finding_other(warp, cell->pc, thread_name(warp, cell), "stored");
+        finding_other(warp, cell->pc, race_thread_name(warp, cell), "stored");
     return false;
 }
 
 /* Against the last read of each warp; false after a finding. */
-static bool against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
-                          uint64_t address) {
+bool race_against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
+                        uint64_t address) {
     for (uint32_t w = 0; w < owner->cluster->reader_count; w++) {
         const SharedCell *cell = owner->reads[w] ? &owner->reads[w][address] : NULL;
-        if (!cell || !cell->epoch || is_ordered(warp, lane, cell))
+        if (!cell || !cell->epoch)
+            continue;
+        if (cell->kind == CELL_READING) {
+            if (report(warp, insn, lane, sim_bulk_source, address))
+                finding_other(warp, cell->pc, race_thread_name(warp, cell), "started the copy");
+            return false;
+        }
+        if (is_ordered(warp, lane, cell))
             continue;
         if (wgmma_in_flight(owner, cell)) {
             if (report(warp, insn, lane, sim_matrix_race, address))
-                finding_other(warp, cell->pc, thread_name(warp, cell), "started the wgmma");
+                finding_other(warp, cell->pc, race_thread_name(warp, cell), "started the wgmma");
             return false;
         }
         if (report(warp, insn, lane, sim_shared_race, "store", address, "a load"))
-            finding_other(warp, cell->pc, thread_name(warp, cell), "loaded");
+            finding_other(warp, cell->pc, race_thread_name(warp, cell), "loaded");
         return false;
     }
     return true;
@@ -97,15 +106,17 @@ static void note_access(SharedCell *cell, Warp *warp, const Insn *insn, uint32_t
 void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
                  uint32_t size, AccessKind kind, const uint8_t *value) {
     for (uint64_t at = address; at < address + size; at++) {
-        bool ok =
-            against_write(warp, insn, lane, owner, at, kind, value ? value + (at - address) : NULL);
+        bool ok = race_against_write(warp, insn, lane, owner, at, kind,
+                                     value ? value + (at - address) : NULL);
         if (kind == ACCESS_READ) {
-            SharedCell *cell = &reads_of(warp, owner)[at];
+            SharedCell *cell = &race_reads_of(warp, owner)[at];
+            if (cell->kind == CELL_READING)
+                continue;
             bool several = is_of_others(warp, lane, cell);
             note_access(cell, warp, insn, lane, CELL_PLAIN);
             cell->several = several;
         } else {
-            ok = ok && against_reads(warp, insn, lane, owner, at);
+            ok = ok && race_against_reads(warp, insn, lane, owner, at);
             note_access(&owner->writes[at], warp, insn, lane,
                         kind == ACCESS_ATOMIC ? CELL_ATOMIC : CELL_PLAIN);
         }
@@ -129,12 +140,6 @@ static bool same_access(const SharedCell *a, const SharedCell *b) {
            a->several == b->several && a->kind == b->kind;
 }
 
-/* Threads write through the generic proxy; what has another actor came through the asynchronous
- * one. */
-static bool is_generic(const Warp *warp, const SharedCell *cell) {
-    return cell->actor < warp->cta->cluster->warp_count;
-}
-
 void race_matrix_read(Warp *warp, const Insn *insn, uint64_t address, uint32_t size) {
     const SharedCell *cells = warp->cta->writes;
     for (uint64_t at = address; at < address + size; at++) {
@@ -143,12 +148,12 @@ void race_matrix_read(Warp *warp, const Insn *insn, uint64_t address, uint32_t s
         if (!cell->epoch || (at > address && same_access(cell, cell - 1)))
             continue;
         bool own = cell->actor == warp->clock_index && cell->kind != CELL_COPYING;
-        if (!own && !against_write(warp, insn, 0, warp->cta, at, ACCESS_READ, NULL))
+        if (!own && !race_against_write(warp, insn, 0, warp->cta, at, ACCESS_READ, NULL))
             return;
-        if (!is_generic(warp, cell) || clock_has_fenced(warp, 0, cell))
+        if (!race_is_generic(warp, cell) || clock_has_fenced(warp, 0, cell))
             continue;
         if (report(warp, insn, 0, sim_matrix_proxy, at))
-            finding_other(warp, cell->pc, thread_name(warp, cell), "stored");
+            finding_other(warp, cell->pc, race_thread_name(warp, cell), "stored");
         return;
     }
 }
@@ -281,23 +286,86 @@ static void note_word(Warp *warp, const Insn *insn, uint32_t lane, GlobalCell *c
     cell->write_thread = thread;
 }
 
-void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
-                 AccessKind kind, bool strong, const uint8_t *value) {
+/* Who accesses global memory, and how. */
+typedef struct GlobalAccess {
+    Warp *warp;
+    const Insn *insn;
+    uint32_t lane;
+    const Target *target;
+    AccessKind kind;
+    bool strong, same, by_proxy;
+} GlobalAccess;
+
+/* Against what the asynchronous proxy, or for it the program's threads, did to the word. */
+static bool proxy_races(const GlobalAccess *access, const GlobalCell *cell) {
+    Warp *warp = access->warp;
+    const Target *target = access->target;
+    if (cell->writer != warp->cta->number + 1)
+        return false;
+    uint64_t address = target->allocation->base + target->offset;
+    if (cell->is_pending && !(access->by_proxy && access->kind != ACCESS_READ)) {
+        if (report(warp, access->insn, access->lane, sim_bulk_global, address,
+                   STR_ARG(target->allocation->name), target->offset))
+            finding_other(warp, cell->write_pc, "a thread", "started the copy");
+        return true;
+    }
+    if (!access->by_proxy || cell->write_async || cell->write_fences != warp->cta->proxy_fences + 1)
+        return false;
+    if (report(warp, access->insn, access->lane, sim_proxy_global, address,
+               STR_ARG(target->allocation->name), target->offset))
+        finding_other(warp, cell->write_pc, "a thread", "stored");
+    return true;
+}
+
+static void access_global(const GlobalAccess *access, uint32_t size) {
+    Warp *warp = access->warp;
     Machine *machine = warp->machine;
-    if (machine->program_count == 1 || !size)
+    if ((machine->program_count == 1 && !machine->module->has_bulk) || !size)
         return;
+    const Target *target = access->target;
     GlobalCell *cells = cells_of(machine, target->allocation);
     uint64_t begin = target->offset, end = begin + size;
-    bool same = value && host_equal(machine, target->data, value, size), raced = false;
+    bool raced = false;
     for (uint64_t word = begin / 4; word <= (end - 1) / 4; word++) {
         unsigned lo = begin > word * 4 ? (unsigned)(begin - word * 4) : 0;
         unsigned hi = end < word * 4 + 4 ? (unsigned)(end - word * 4) : 4;
         uint8_t bytes = (uint8_t)((1u << hi) - (1u << lo));
+        GlobalCell *cell = &cells[word];
+        if (machine->team)
+            team_hold_cell(machine, cell);
+        if (!raced)
+            raced = word_races(warp, access->insn, access->lane, target, cell, bytes, access->kind,
+                               access->strong, access->same) ||
+                    proxy_races(access, cell);
+        note_word(warp, access->insn, access->lane, cell, bytes, access->kind, access->strong);
+        if (access->kind == ACCESS_READ)
+            continue;
+        cell->write_async = cell->is_pending = access->by_proxy;
+        cell->write_fences = warp->cta->proxy_fences + 1;
+    }
+    if (machine->team)
+        team_release_cell(machine);
+}
+
+void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
+                 AccessKind kind, bool strong, const uint8_t *value) {
+    bool same = value && host_equal(warp->machine, target->data, value, size);
+    access_global(&(GlobalAccess){warp, insn, lane, target, kind, strong, same, false}, size);
+}
+
+void race_global_async(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
+                       uint32_t size, AccessKind kind) {
+    bool strong = kind == ACCESS_ATOMIC;
+    access_global(&(GlobalAccess){warp, insn, lane, target, kind, strong, false, true}, size);
+}
+
+void race_global_written(Warp *warp, const Target *target, uint32_t size) {
+    Machine *machine = warp->machine;
+    GlobalCell *cells = cells_of(machine, target->allocation);
+    for (uint64_t word = target->offset / 4; word <= (target->offset + size - 1) / 4; word++) {
         if (machine->team)
             team_hold_cell(machine, &cells[word]);
-        if (!raced)
-            raced = word_races(warp, insn, lane, target, &cells[word], bytes, kind, strong, same);
-        note_word(warp, insn, lane, &cells[word], bytes, kind, strong);
+        cells[word].is_pending = false;
     }
     if (machine->team)
         team_release_cell(machine);

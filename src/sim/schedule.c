@@ -43,6 +43,7 @@ void warp_exit(Warp *warp, Split *split, uint32_t mask) {
         split_end(warp, split);
     if (!warp->alive) {
         wgmma_warp_exits(warp);
+        bulk_warp_exit(warp);
         barrier_recheck(warp->cta);
         registers_exit(warp);
     }

@@ -42,6 +42,61 @@ SimMemory *sim_memory_create(Ctx *ctx);
 uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
                  bool read_only);
 
+/* Tensor maps, as cuTensorMapEncodeTiled makes them: the same arguments with the same numbers. */
+typedef enum SimTensorType {
+    SIM_TENSOR_U8,
+    SIM_TENSOR_U16,
+    SIM_TENSOR_U32,
+    SIM_TENSOR_S32,
+    SIM_TENSOR_U64,
+    SIM_TENSOR_S64,
+    SIM_TENSOR_F16,
+    SIM_TENSOR_F32,
+    SIM_TENSOR_F64,
+    SIM_TENSOR_BF16,
+    SIM_TENSOR_F32_FTZ,
+    SIM_TENSOR_TF32,
+    SIM_TENSOR_TF32_FTZ,
+    SIM_TENSOR_TYPES
+} SimTensorType;
+
+typedef enum SimTensorInterleave {
+    SIM_INTERLEAVE_NONE,
+    SIM_INTERLEAVE_16B,
+    SIM_INTERLEAVE_32B
+} SimTensorInterleave;
+
+typedef enum SimTensorSwizzle {
+    SIM_SWIZZLE_NONE,
+    SIM_SWIZZLE_32B,
+    SIM_SWIZZLE_64B,
+    SIM_SWIZZLE_128B
+} SimTensorSwizzle;
+
+typedef enum SimTensorPromotion {
+    SIM_PROMOTION_NONE,
+    SIM_PROMOTION_64B,
+    SIM_PROMOTION_128B,
+    SIM_PROMOTION_256B
+} SimTensorPromotion;
+
+typedef enum SimTensorFill { SIM_FILL_ZERO, SIM_FILL_NAN } SimTensorFill;
+
+/* What a kernel takes as a parameter, or finds in global or constant memory at a multiple of 64.
+ * The encoding is the simulator's own. */
+typedef struct SimTensorMap {
+    _Alignas(64) uint8_t bytes[128];
+} SimTensorMap;
+
+/* A tensor of `rank` dimensions, innermost first, at a device address: `dims` elements, `strides`
+ * bytes between elements of dimensions 1 and up, boxes of `box` elements. False after a report:
+ * what the driver documents as not allowed. */
+bool sim_tensor_map_encode(Ctx *ctx, SimTensorMap *map, SimTensorType type, uint32_t rank,
+                           uint64_t address, const uint64_t *dims, const uint64_t *strides,
+                           const uint32_t *box, const uint32_t *element_strides,
+                           SimTensorInterleave interleave, SimTensorSwizzle swizzle,
+                           SimTensorPromotion promotion, SimTensorFill fill);
+
 typedef enum SimSchedule {
     SIM_ROUND_ROBIN, /* warps take turns of a few instructions */
     SIM_RANDOM,      /* turns and their lengths from the seed */
