@@ -15,12 +15,13 @@
 
 #include <math.h>
 
-enum { LANES_AT_ONCE = 8, TERMS_AT_ONCE = 8, NO_EXPONENT = -8000, LEAST_EXPONENT = -400 };
+enum { LANES_AT_ONCE = 8, TERMS_AT_ONCE = 8, NO_EXPONENT = -8000 };
 
 /* How a target adds. */
 typedef struct Model {
     unsigned step;                 /* products of one sum */
     int fraction;                  /* bits behind the point of the largest exponent */
+    int floor;                     /* the least that the largest exponent can be */
     int kept;                      /* fraction bits of an f32 result */
     int a_least, b_least, c_least; /* exponents of subnormal numbers */
 } Model;
@@ -34,26 +35,30 @@ static bool is_fp8(Type type) {
     return type == TYPE_e4m3 || type == TYPE_e5m2;
 }
 
+/* mma.sync of fp8 is done in f16 where the tensor cores have no such instruction of a warp. */
+static bool is_done_in_f16(const MatrixKind *kind) {
+    return is_fp8(kind->a) && !kind->is_wgmma && kind->sm >= 90 && kind->sm < 120;
+}
+
 /* Turing and Ampere keep one bit fewer than Hopper; Ampere and Ada do half of the largest depth at
- * a time. The tensor cores for fp8 of Ada, and of Hopper's wgmma, keep 13 bits; mma.sync of fp8 on
- * Hopper is done in f16. */
+ * a time. The tensor cores for fp8 of Ada and of Hopper's wgmma keep 13 bits. */
 static Model model_of(const MatrixKind *kind) {
-    unsigned bits = matrix_element_bits(kind->a);
+    int fraction = kind->sm >= 90 ? 25 : 24;
     Model model = {.step = kind->depth,
-                   .fraction = kind->sm >= 90 ? 25 : 24,
+                   .fraction = fraction,
+                   .floor = -108 - fraction,
                    .kept = 23,
                    .a_least = least_exponent(kind->a),
                    .b_least = least_exponent(kind->b),
                    .c_least = least_exponent(kind->d)};
-    bool narrow = is_fp8(kind->a) && (kind->is_wgmma || kind->sm < 90);
-    if (narrow) {
-        model.fraction = 13;
-        model.kept = 13;
+    if (is_done_in_f16(kind)) {
+        model.a_least = model.b_least = least_exponent(TYPE_f16);
+        model.step = kind->depth / 2;
+    } else if (is_fp8(kind->a) && (kind->is_wgmma || kind->sm < 90)) {
+        model.fraction = model.kept = 13;
     }
-    if (kind->is_wgmma)
-        return model;
-    unsigned most = kind->sm < 90 ? 128 / bits : kind->sm < 100 && is_fp8(kind->a) ? 16 : 32;
-    if (model.step > most)
+    unsigned most = 128 / matrix_element_bits(kind->a);
+    if (kind->sm < 90 && model.step > most)
         model.step = most;
     return model;
 }
@@ -126,10 +131,7 @@ static void sum_carefully(MatrixBlock *block, const Model *model, unsigned row, 
                        exponent_of(block->b[k * kind->columns + column], model->b_least);
         top = exponent > top ? exponent : top;
     }
-    if (top < LEAST_EXPONENT) {
-        *c = 0;
-        return;
-    }
+    top = top < model->floor ? model->floor : top;
     double unit = power_of_two(top - model->fraction);
     double sum = trunc(*c / unit);
     for (unsigned k = from; k < to; k++)
@@ -159,7 +161,7 @@ static void sum_together(MatrixBlock *block, const Exponents *exponents, const M
             top[j] = exponent > top[j] ? exponent : top[j];
         }
     for (unsigned j = 0; j < LANES_AT_ONCE; j++) {
-        int largest = top[j] < LEAST_EXPONENT ? LEAST_EXPONENT : top[j];
+        int largest = top[j] < model->floor ? model->floor : top[j];
         scale[j] = power_of_two(model->fraction - largest);
         sum[j] = (double)(int32_t)(c[j] * scale[j]);
     }
@@ -213,6 +215,33 @@ static void multiply_floats(MatrixBlock *block) {
     }
 }
 
+/* Of each register the lower two elements come first, in all of k, then the upper two. */
+static unsigned place_in_f16(unsigned k, unsigned depth) {
+    return k / 4 * 2 + k % 2 + (k % 4 >= 2 ? depth / 2 : 0);
+}
+
+/* Two products of f16 whose sums start from zero, one behind the other; c is added last, to
+ * nearest. */
+static void multiply_in_f16(MatrixBlock *block) {
+    const MatrixKind *kind = &block->kind;
+    const unsigned rows = kind->rows, columns = kind->columns, depth = kind->depth;
+    double a[MATRIX_ROWS * MATRIX_DEPTH], b[MATRIX_DEPTH * 8], c[MATRIX_ROWS * 8];
+    memcpy(a, block->a, rows * depth * sizeof *a);
+    memcpy(b, block->b, depth * columns * sizeof *b);
+    memcpy(c, block->c, rows * columns * sizeof *c);
+    for (unsigned k = 0; k < depth; k++) {
+        unsigned to = place_in_f16(k, depth);
+        for (unsigned row = 0; row < rows; row++)
+            block->a[row * depth + to] = a[row * depth + k];
+        memcpy(&block->b[to * columns], &b[k * columns], columns * sizeof *b);
+    }
+    memset(block->c, 0, rows * columns * sizeof *block->c);
+    multiply_floats(block);
+    for (unsigned i = 0; i < rows * columns; i++)
+        block->c[i] = kind->d == TYPE_f16 ? round_f16(c[i] + block->c[i])
+                                          : (double)((float)c[i] + (float)block->c[i]);
+}
+
 /* The products and sums of 8-bit integers are exact in double. */
 static void multiply_integers(MatrixBlock *block) {
     const MatrixKind *kind = &block->kind;
@@ -250,6 +279,8 @@ void matrix_multiply(MatrixBlock *block) {
         multiply_integers(block);
     else if (kind->d == TYPE_f64)
         multiply_doubles(block);
+    else if (is_done_in_f16(kind))
+        multiply_in_f16(block);
     else
         multiply_floats(block);
     for (unsigned row = 0; row < kind->rows; row++)

@@ -17,33 +17,38 @@ typedef struct Case {
     unsigned sm;
     int fraction, kept; /* of the sums; kept: fraction bits of an f32 result */
     unsigned step;
+    bool in_f16; /* fp8 as two products of f16, to which c is added */
 } Case;
 
 static const Case cases[] = {
-    {16, 8, 8, &f16_, &f16_, &f32_, 80, 24, 23, 8},
-    {16, 8, 8, &f16_, &f16_, &f16_, 90, 25, 23, 8},
-    {16, 8, 16, &f16_, &f16_, &f32_, 80, 24, 23, 8},
-    {16, 8, 16, &f16_, &f16_, &f32_, 90, 25, 23, 16},
-    {16, 8, 16, &f16_, &f16_, &f16_, 86, 24, 23, 8},
-    {16, 8, 16, &f16_, &f16_, &f16_, 90, 25, 23, 16},
-    {16, 8, 8, &bf16_, &bf16_, &f32_, 80, 24, 23, 8},
-    {16, 8, 16, &bf16_, &bf16_, &f32_, 80, 24, 23, 8},
-    {16, 8, 16, &bf16_, &bf16_, &f32_, 90, 25, 23, 16},
-    {16, 8, 4, &tf32_, &tf32_, &f32_, 80, 24, 23, 4},
-    {16, 8, 8, &tf32_, &tf32_, &f32_, 80, 24, 23, 4},
-    {16, 8, 8, &tf32_, &tf32_, &f32_, 90, 25, 23, 8},
-    {16, 8, 16, &e4m3_, &e5m2_, &f32_, 89, 13, 13, 16},
-    {16, 8, 32, &e4m3_, &e4m3_, &f32_, 89, 13, 13, 16},
-    {16, 8, 32, &e5m2_, &e4m3_, &f16_, 89, 13, 13, 16},
-    {16, 8, 32, &e5m2_, &e5m2_, &f32_, 90, 25, 23, 16},
-    {8, 8, 16, &s8_, &s8_, &s32_, 80, 0, 0, 0},
-    {16, 8, 16, &u8_, &s8_, &s32_, 80, 0, 0, 0},
-    {16, 8, 32, &s8_, &u8_, &s32_, 90, 0, 0, 0},
-    {16, 8, 32, &u8_, &u8_, &s32_, 90, 0, 0, 0},
-    {8, 8, 4, &f64_, &f64_, &f64_, 80, 0, 0, 0},
-    {16, 8, 4, &f64_, &f64_, &f64_, 90, 0, 0, 0},
-    {16, 8, 8, &f64_, &f64_, &f64_, 90, 0, 0, 0},
-    {16, 8, 16, &f64_, &f64_, &f64_, 90, 0, 0, 0},
+    {16, 8, 8, &f16_, &f16_, &f32_, 80, 24, 23, 8, false},
+    {16, 8, 8, &f16_, &f16_, &f16_, 90, 25, 23, 8, false},
+    {16, 8, 16, &f16_, &f16_, &f32_, 80, 24, 23, 8, false},
+    {16, 8, 16, &f16_, &f16_, &f32_, 90, 25, 23, 16, false},
+    {16, 8, 16, &f16_, &f16_, &f16_, 86, 24, 23, 8, false},
+    {16, 8, 16, &f16_, &f16_, &f16_, 90, 25, 23, 16, false},
+    {16, 8, 8, &bf16_, &bf16_, &f32_, 80, 24, 23, 8, false},
+    {16, 8, 16, &bf16_, &bf16_, &f32_, 80, 24, 23, 8, false},
+    {16, 8, 16, &bf16_, &bf16_, &f32_, 90, 25, 23, 16, false},
+    {16, 8, 4, &tf32_, &tf32_, &f32_, 80, 24, 23, 4, false},
+    {16, 8, 8, &tf32_, &tf32_, &f32_, 80, 24, 23, 4, false},
+    {16, 8, 8, &tf32_, &tf32_, &f32_, 90, 25, 23, 8, false},
+    {16, 8, 16, &e4m3_, &e5m2_, &f32_, 89, 13, 13, 16, false},
+    {16, 8, 32, &e4m3_, &e4m3_, &f32_, 89, 13, 13, 16, false},
+    {16, 8, 32, &e5m2_, &e4m3_, &f16_, 89, 13, 13, 16, false},
+    {16, 8, 32, &e5m2_, &e5m2_, &f32_, 90, 25, 23, 16, true},
+    {16, 8, 32, &e4m3_, &e4m3_, &f32_, 100, 25, 23, 16, true},
+    {16, 8, 16, &e4m3_, &e5m2_, &f32_, 90, 25, 23, 8, true},
+    {16, 8, 32, &e4m3_, &e5m2_, &f16_, 90, 25, 23, 16, true},
+    {16, 8, 32, &e4m3_, &e5m2_, &f32_, 120, 25, 23, 32, false},
+    {8, 8, 16, &s8_, &s8_, &s32_, 80, 0, 0, 0, false},
+    {16, 8, 16, &u8_, &s8_, &s32_, 80, 0, 0, 0, false},
+    {16, 8, 32, &s8_, &u8_, &s32_, 90, 0, 0, 0, false},
+    {16, 8, 32, &u8_, &u8_, &s32_, 90, 0, 0, 0, false},
+    {8, 8, 4, &f64_, &f64_, &f64_, 80, 0, 0, 0, false},
+    {16, 8, 4, &f64_, &f64_, &f64_, 90, 0, 0, 0, false},
+    {16, 8, 8, &f64_, &f64_, &f64_, 90, 0, 0, 0, false},
+    {16, 8, 16, &f64_, &f64_, &f64_, 90, 0, 0, 0, false},
 };
 
 /* Bits of every element, [row][k], [k][column], [row][column]. */
@@ -244,13 +249,27 @@ static uint64_t round_sum(const Case *c, int64_t sum, int weight) {
     return sign << (half ? 15 : 31) | (bits > infinity ? infinity : bits);
 }
 
+/* An element as f16, which has smaller normal numbers than e4m3. */
+static Parts factor(const Case *c, const Number *type, uint64_t bits) {
+    Parts parts = parts_of(type, bits);
+    while (c->in_f16 && parts.significand && parts.exponent > -14 &&
+           !(parts.significand >> type->mantissa)) {
+        parts.significand *= 2;
+        parts.weight--;
+        parts.exponent--;
+    }
+    return parts;
+}
+
 static uint64_t sum_step(const Case *c, uint64_t acc, unsigned row, unsigned column,
-                         unsigned from) {
+                         unsigned number) {
     Parts terms[33] = {parts_of(c->d, acc)};
     unsigned count = 1, plus = 0, minus = 0, nans = 0;
-    for (unsigned k = from; k < from + c->step; k++)
-        terms[count++] = product(parts_of(c->a, A[row][k]), parts_of(c->b, B[k][column]));
-    int top = -10000;
+    for (unsigned k = 0; k < c->k; k++)
+        if (number == (c->in_f16 ? k % 4 / 2 : k / c->step))
+            terms[count++] = product(factor(c, c->a, A[row][k]), factor(c, c->b, B[k][column]));
+    /* The least that the largest exponent can be. */
+    int top = -108 - c->fraction;
     for (unsigned i = 0; i < count; i++) {
         nans += terms[i].nan;
         plus += terms[i].infinite && !terms[i].negative;
@@ -275,6 +294,28 @@ static uint64_t sum_step(const Case *c, uint64_t acc, unsigned row, unsigned col
     return round_sum(c, sum, top - c->fraction);
 }
 
+static uint64_t add_nearest(const Case *c, uint64_t x, uint64_t y) {
+    if (c->d == &f16_) {
+        Parts a = parts_of(c->d, x), b = parts_of(c->d, y);
+        if (a.nan || b.nan || (a.infinite && b.infinite && a.negative != b.negative))
+            return 0x7fff;
+        if (a.infinite || b.infinite)
+            return a.infinite ? x : y;
+        /* Both are multiples of 2^-24. */
+        int64_t sum = 0, one = (int64_t)(a.significand << (a.weight + 24)),
+                two = (int64_t)(b.significand << (b.weight + 24));
+        sum = (a.negative ? -one : one) + (b.negative ? -two : two);
+        return round_sum(c, sum, -24);
+    }
+    uint32_t bits[2] = {(uint32_t)x, (uint32_t)y}, result;
+    float a, b;
+    memcpy(&a, &bits[0], 4);
+    memcpy(&b, &bits[1], 4);
+    float sum = a + b;
+    memcpy(&result, &sum, 4);
+    return sum == sum ? result : 0x7fffffff;
+}
+
 static uint64_t wanted(const Case *c, unsigned row, unsigned column, bool saturates) {
     if (c->d == &f64_) {
         double sum, a, b;
@@ -297,10 +338,10 @@ static uint64_t wanted(const Case *c, unsigned row, unsigned column, bool satura
             sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
         return (uint32_t)sum;
     }
-    uint64_t acc = C[row][column];
-    for (unsigned k = 0; k < c->k; k += c->step)
-        acc = sum_step(c, acc, row, column, k);
-    return acc;
+    uint64_t acc = c->in_f16 ? 0 : C[row][column];
+    for (unsigned i = 0; i < c->k / c->step; i++)
+        acc = sum_step(c, acc, row, column, i);
+    return c->in_f16 ? add_nearest(c, C[row][column], acc) : acc;
 }
 
 typedef enum Numbers { WHOLE, SPREAD, TINY, ANY_BITS } Numbers;
