@@ -415,6 +415,24 @@ static void test_any_bits(void **state) {
             check(&cases[i], ANY_BITS, cases[i].d == &s32_ && times % 2);
 }
 
+/* 2^-150, 2^-151 and so on to 2^-159, and that once more, are 2^-149, the least number of f32; but
+ * bits below 2^-158 do not count. */
+static void test_floor(void **state) {
+    const Case bf16 = {16, 8, 16, &bf16_, &bf16_, &f32_, 90, 25, 23, 16, false};
+    for (unsigned last = 158; last <= 159; last++) {
+        memset(A, 0, sizeof A);
+        memset(B, 0, sizeof B);
+        memset(C, 0, sizeof C);
+        for (unsigned k = 0; k <= last - 150 + 1; k++) {
+            unsigned power = 150 + k < last ? 150 + k : last;
+            A[0][k] = number_bits(&bf16_, ldexp(1, -75));
+            B[k][0] = number_bits(&bf16_, ldexp(1, 75 - (int)power));
+        }
+        run(&bf16, false);
+        assert_int_equal(D[0][0], last == 158);
+    }
+}
+
 /* Targets that lack a form; ptxas refuses the same ones. */
 static void test_targets(void **state) {
     static const struct {
@@ -465,8 +483,9 @@ static void test_targets(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_spread),
-                                       cmocka_unit_test(test_tiny), cmocka_unit_test(test_any_bits),
-                                       cmocka_unit_test(test_targets)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole), cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_tiny),  cmocka_unit_test(test_any_bits),
+        cmocka_unit_test(test_floor), cmocka_unit_test(test_targets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
