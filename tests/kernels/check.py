@@ -86,13 +86,15 @@ def check(tilec, case: Case, device, extra=(), under=()):
 def signature(case):
     """-a NAME=TYPE arguments as a launch of the case would specialise them."""
     arguments = []
+    constants = [value for value in case.defines.values() if type(value) is int]
     for name, value in case.args.items():
         if isinstance(value, Array):
             text = f"*{value.dtype}:16"
         elif isinstance(value, float):
             text = "fp32"
         else:
-            text = ("i64" if abs(value) >= 2**31 else "i32") + (":16" if value % 16 == 0 else ":1" if value == 1 else "")
+            special = f":={value}" if value >= 16 and value in constants else ":16" if value % 16 == 0 else ":1" if value == 1 else ""
+            text = ("i64" if abs(value) >= 2**31 else "i32") + special
         arguments += ["-a", f"{name}={text}"]
     for name, value in case.defines.items():
         arguments += ["-D", f"{name}={python_literal(value)}"]
