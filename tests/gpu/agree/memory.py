@@ -102,9 +102,13 @@ def store_probe(rows, form, dtype, space, length, hint):
                  row=row_of(rows, form), prefix=prefix)
 
 
+def is_async(row):
+    return any("async" in words for _, words in row.groups)
+
+
 def accesses(rows):
     """Every type, vector and space without other modifiers; every pair of modifiers with 32 bits."""
-    for row in (r for r in rows if r.name in ("ld", "ldu", "st")):
+    for row in (r for r in rows if r.name in ("ld", "ldu", "st") and not is_async(r)):
         make = store_probe if row.name == "st" else load_probe
         hint = "u64" in row.operands
         choices = [(words, types) for words in row.pairs_of_words() for types in (("u32",), ("b64",))]
@@ -188,7 +192,7 @@ def atomic_probe(rows, form, dtype, space, operation, length, hint, returns):
 
 def atomics(rows):
     operations = {"and", "or", "xor", "add", "inc", "dec", "min", "max", "exch", "cas"}
-    for row in (r for r in rows if r.name in ("atom", "red")):
+    for row in (r for r in rows if r.name in ("atom", "red") and not is_async(r)):
         hint = "u64" in row.operands
         samples = {"semantics": "relaxed", "scope": "gpu", "space": "global", "noftz": "noftz", "vector": "v2"}
         where = {i: "operation" if operations.issuperset(words) else next((n for n, sample in samples.items() if sample in words), "")
