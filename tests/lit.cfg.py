@@ -6,7 +6,7 @@ import lit.formats
 config.name = "tilec"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".tir", ".tile", ".test", ".ptx"]
-config.excludes = ["Inputs", "corpus", "kernels"]
+config.excludes = ["Inputs", "corpus", "kernels", "ptx"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = lit_config.params["exec_root"]
 

@@ -300,7 +300,9 @@ uint64_t alu_set(const Insn *insn, const uint64_t *x) {
     bool ftz = insn_has(insn, WORD_ftz);
     Type to = (Type)insn->type[0], from = (Type)insn->type[1];
     if (type_info[from].kind == KIND_PACKED) {
-        uint64_t one = from == TYPE_f16x2 ? 0x3c00 : 0x3f80;
+        uint64_t one = type_info[to].kind != KIND_PACKED ? 0xffff
+                       : from == TYPE_f16x2              ? 0x3c00
+                                                         : 0x3f80;
         return (alu_compare(compare, from, ftz, x[0] & 0xffff, x[1] & 0xffff) ? one : 0) |
                (alu_compare(compare, from, ftz, x[0] >> 16, x[1] >> 16) ? one << 16 : 0);
     }

@@ -94,6 +94,26 @@ uint64_t alu_sad(const Insn *insn, const uint64_t *x) {
     return cut(insn, x[2] + (less ? x[1] - x[0] : x[0] - x[1]));
 }
 
+/* The distances of the halves or bytes of a and b, cut or saturated to the result's; or their sum
+ * and c. */
+uint64_t alu_vabsdiff(const Insn *insn, const uint64_t *x) {
+    unsigned bits = insn->row->name[8] == '2' ? 16 : 8;
+    uint64_t sum = x[2], packed = 0, most = low_bits(UINT64_MAX, bits);
+    if (insn_has(insn, WORD_sat) && insn->type[0] == TYPE_s32)
+        most >>= 1;
+    for (unsigned at = 0; at < 32; at += bits) {
+        int64_t a = (int64_t)low_bits(x[0] >> at, bits), b = (int64_t)low_bits(x[1] >> at, bits);
+        a = insn->type[1] == TYPE_s32 ? sign_extend((uint64_t)a, bits) : a;
+        b = insn->type[2] == TYPE_s32 ? sign_extend((uint64_t)b, bits) : b;
+        uint64_t distance = (uint64_t)(a < b ? b - a : a - b);
+        sum += distance;
+        if (insn_has(insn, WORD_sat) && distance > most)
+            distance = most;
+        packed |= low_bits(distance, bits) << at;
+    }
+    return insn_has(insn, WORD_add) ? low_bits(sum, 32) : packed;
+}
+
 /* A division by zero gives all ones, as the hardware's sequence does. */
 uint64_t alu_div(const Insn *insn, const uint64_t *x) {
     if (x[1] == 0)

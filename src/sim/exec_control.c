@@ -109,6 +109,7 @@ ExecResult exec_return(Warp *warp, const Insn *insn, uint32_t mask) {
     }
     split->frame = caller;
     split->pc = frame->return_pc;
+    stack_leave(warp, frame, mask);
     wgmma_leave(warp, insn, frame);
     frame_close(warp, frame);
     return EXEC_JUMPED;
@@ -234,6 +235,16 @@ static void call_assert(Warp *warp, const Insn *insn, uint32_t mask) {
     warp->machine->stop = true;
 }
 
+/* The threads whose pointer is that of the first one. */
+static uint32_t same_target(Warp *warp, const Insn *insn, uint32_t mask) {
+    const Reg *pointer = reg_of(warp, insn->call->pointer.reg);
+    uint64_t address = pointer->v[__builtin_ctz(mask)];
+    uint32_t same = 0;
+    FOR_LANES(lane, mask)
+    same |= (uint32_t)(pointer->v[lane] == address) << lane;
+    return same;
+}
+
 static const Func *callee_of(Warp *warp, const Insn *insn, uint32_t mask) {
     const Call *call = insn->call;
     if (call->kind != CALL_INDIRECT)
@@ -244,15 +255,19 @@ static const Func *callee_of(Warp *warp, const Insn *insn, uint32_t mask) {
     if (!reg_require(warp, insn, pointer, mask, "the function called"))
         return NULL;
     uint64_t address = pointer->v[first];
-    bool same = true;
-    FOR_LANES(lane, mask)
-    same &= pointer->v[lane] == address;
-    if (!same || address == 0 || address > module->funcs.len ||
-        !module->funcs.data[address - 1]->has_body || module->funcs.data[address - 1]->is_entry) {
+    const Func *callee =
+        address && address <= module->funcs.len ? module->funcs.data[address - 1] : NULL;
+    if (!callee || !callee->has_body || callee->is_entry) {
         report(warp, insn, first, sim_call_target, address);
         return NULL;
     }
-    return module->funcs.data[address - 1];
+    if (callee->params.len != call->arg_count || callee->results.len != call->result_count) {
+        report(warp, insn, first, sim_call_shape, STR_ARG(callee->name),
+               (unsigned)callee->params.len, (unsigned)callee->results.len, call->arg_count,
+               call->result_count);
+        return NULL;
+    }
+    return callee;
 }
 
 ExecResult exec_call(Warp *warp, const Insn *insn, uint32_t mask) {
@@ -265,6 +280,14 @@ ExecResult exec_call(Warp *warp, const Insn *insn, uint32_t mask) {
     if (call->kind == CALL_ASSERT) {
         call_assert(warp, insn, mask);
         return EXEC_NEXT;
+    }
+    /* Threads that call different functions part; each part comes here again, and they meet behind
+     * the call. */
+    uint32_t same = call->kind == CALL_INDIRECT ? same_target(warp, insn, mask) : mask;
+    if (same != mask) {
+        uint32_t here = split->pc--;
+        split_branch(warp, same, split->mask, here, here + 1);
+        return EXEC_JUMPED;
     }
     const Func *callee = callee_of(warp, insn, mask);
     if (!callee)

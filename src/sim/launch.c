@@ -177,6 +177,8 @@ static void fill_specials(Warp *warp) {
         set_special(warp, SPECIAL_lanemask_lt, lane, bit - 1);
         set_special(warp, SPECIAL_lanemask_ge, lane, ~(bit - 1));
         set_special(warp, SPECIAL_lanemask_gt, lane, ~(bit | (bit - 1)));
+        set_special(warp, SPECIAL_reserved_end, lane, SIM_SHARED_START);
+        set_special(warp, SPECIAL_reserved_cap, lane, SIM_SHARED_START);
         set_special(warp, SPECIAL_dynamic_smem_size, lane, machine->shared_bytes);
         set_special(warp, SPECIAL_total_smem_size, lane, warp->cta->shared_end - SIM_SHARED_START);
         set_special(warp, SPECIAL_aggr_smem_size, lane, warp->cta->shared_end);
@@ -193,6 +195,7 @@ static void start_warp(Cta *cta, uint32_t index) {
     uint8_t *local = warp->local, *local_def = warp->local_def;
     uint64_t local_bytes = warp->local_bytes;
     memset(warp->splits, 0, sizeof warp->splits);
+    memset(warp->stack.used, 0, sizeof warp->stack.used);
     clock_reset(cta->cluster, &warp->clock);
     memset(warp->groups, 0, sizeof warp->groups);
     if (local_bytes)

@@ -37,7 +37,15 @@ typedef struct Frame {
     uint32_t return_pc, depth;
     uint64_t local_base;      /* of its local variables, in each thread's local memory */
     struct MatrixReg *matrix; /* by register, when the function has wgmma */
+    uint32_t *stack_begin;    /* by lane: of what alloca gave it; NULL: nothing */
 } Frame;
+
+/* What alloca gives the threads of a warp, lane by lane. */
+typedef struct Stack {
+    uint8_t *data, *defined;
+    uint64_t size; /* of a lane's part */
+    uint32_t used[LANES];
+} Stack;
 
 /* What is known of an actor's accesses: all up to epoch `all`, and up to epoch `some` those of
  * `lanes`. */
@@ -105,6 +113,7 @@ struct Warp {
     Reg special[SPECIAL_COUNT];
     uint8_t *local, *local_def; /* lane by lane */
     uint64_t local_bytes;       /* of a lane */
+    Stack stack;
     uint32_t epoch;             /* of its accesses now; the first is 1 */
     Clock clock;                /* what all lanes know */
     Clock extra;                /* what `extra_lanes` know besides */
@@ -351,6 +360,8 @@ SpaceKind insn_space(const Insn *insn);
 /* Lane's address of an operand; reports an undefined one. */
 uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane);
 void memory_map_image(Machine *machine);
+/* The threads of `mask` leave the function: what it allocated is gone (exec_stack.c). */
+void stack_leave(Warp *warp, const Frame *frame, uint32_t mask);
 bool memory_grow_local(Warp *warp, uint64_t bytes);
 
 /* Clusters (cluster.c). */

@@ -173,10 +173,30 @@ bool memory_grow_local(Warp *warp, uint64_t bytes) {
     return true;
 }
 
+/* What alloca gave the lane. */
+static bool find_stack(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       AccessKind kind, Target *target) {
+    const Stack *stack = &warp->stack;
+    uint64_t offset = address - SIM_STACK_START, end = stack->used[lane];
+    if (offset >= end || size > end - offset) {
+        report(warp, insn, lane, sim_local_bounds, access_name[kind], size, address,
+               SIM_STACK_START + end);
+        return false;
+    }
+    uint64_t at = lane * stack->size + offset;
+    *target = (Target){.space = SPACE_local,
+                       .data = stack->data + at,
+                       .defined = stack->defined + at,
+                       .offset = address};
+    return true;
+}
+
 static bool find_local(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
                        AccessKind kind, Target *target) {
     const Frame *frame = warp->current->frame;
     uint64_t end = frame->local_base + frame->func->frame_bytes;
+    if (address >= SIM_STACK_START)
+        return find_stack(warp, insn, lane, address, size, kind, target);
     if (address >= end || size > end - address) {
         report(warp, insn, lane, sim_local_bounds, access_name[kind], size, address, end);
         return false;

@@ -306,6 +306,8 @@ struct SimModule {
 #define SIM_WINDOW UINT64_C(0x100000000)
 /* Shared memory of a program begins here, so that address 0 is nowhere. */
 enum { SIM_SHARED_START = 1024 };
+/* In local memory: above all frames. */
+#define SIM_STACK_START UINT64_C(0xc0000000)
 /* In shared::cluster the program of rank r has its shared memory at (r + 1) << this; below lies the
  * own program's. */
 enum { SIM_RANK_SHIFT = 24 };

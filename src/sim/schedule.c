@@ -97,6 +97,8 @@ Frame *frame_open(Warp *warp, const Func *func, Frame *caller, const Insn *call)
             frame->matrix = ARENA_ARRAY(machine->arena, MatrixReg, func->regs);
         memset(frame->matrix, 0, func->regs * sizeof *frame->matrix);
     }
+    if (frame->stack_begin)
+        memset(frame->stack_begin, 0xff, LANES * sizeof *frame->stack_begin);
     frame->func = func;
     frame->caller = caller;
     frame->call = call;
