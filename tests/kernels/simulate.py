@@ -53,10 +53,10 @@ def parameter(name, value, folder):
     return f"{name}=@{'bf16:' if value.dtype == 'bf16' else ''}{path}"
 
 
-def simulate(tilec, program: Program, case: Case, folder, options=()):
-    """Runs the program's text on the arguments of the case. Files go to `folder`, where inputs stay for the
-    next run of the same case."""
-    text = os.path.join(folder, f"{program.kernel}.ptx")
+def simulate(tilec, program: Program, case: Case, folder, options=(), run="run"):
+    """Runs the program's text on the arguments of the case. Inputs are written to `folder` once, the text and
+    outputs of this run under its name, so that runs may go on side by side."""
+    text = os.path.join(folder, f"{run}.ptx")
     with open(text, "w", encoding="utf-8") as file:
         file.write(program.ptx)
     grid = [-(-case.grid[0] // program.per_cta), *case.grid[1:]]
@@ -66,7 +66,7 @@ def simulate(tilec, program: Program, case: Case, folder, options=()):
     for name, value in case.args.items():
         command += ["-a", parameter(name, value, folder)]
         if isinstance(value, Array) and value.is_output:
-            outputs[name] = os.path.join(folder, f"{name}.out.npy")
+            outputs[name] = os.path.join(folder, f"{run}.{name}.npy")
             command += ["--out", f"{name}={outputs[name]}"]
     if program.hidden_grid:
         command += ["-a", f"programs={case.grid[0]}"]
