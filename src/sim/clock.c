@@ -13,7 +13,7 @@ enum { MAX_TRACKED_MBARRIERS = 64 }; /* of a program */
 
 Clock clock_create(Machine *machine, const Cluster *cluster) {
     ClockEntry *entries = ARENA_ARRAY(machine->arena, ClockEntry, 2 * (size_t)cluster->max_actors);
-    return (Clock){entries, entries + cluster->max_actors};
+    return (Clock){entries, entries + cluster->max_actors, 0};
 }
 
 uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster) {
@@ -24,6 +24,7 @@ uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster) {
 void clock_reset(const Cluster *cluster, Clock *clock) {
     memset(clock->seen, 0, cluster->actor_count * sizeof *clock->seen);
     memset(clock->fenced, 0, cluster->actor_count * sizeof *clock->fenced);
+    clock->acquired = 0;
 }
 
 static void join_entry(ClockEntry *to, const ClockEntry *from) {
@@ -46,6 +47,8 @@ static void join(const Cluster *cluster, ClockEntry *to, const ClockEntry *from)
 void clock_join(const Cluster *cluster, Clock *to, const Clock *from) {
     join(cluster, to->seen, from->seen);
     join(cluster, to->fenced, from->fenced);
+    if (from->acquired > to->acquired)
+        to->acquired = from->acquired;
 }
 
 /* What the lanes know and did, without ending the epoch. */
@@ -65,13 +68,17 @@ void clock_release(Warp *warp, uint32_t mask, Clock *to) {
     warp->epoch++;
 }
 
+void clock_fence_into(Warp *warp, uint32_t mask, Clock *clock, uint32_t *lanes) {
+    if (!clock->seen)
+        *clock = clock_create(warp->machine, warp->cta->cluster);
+    if (!(*lanes & ~mask))
+        clock_reset(warp->cta->cluster, clock);
+    *lanes |= mask;
+    clock_release(warp, mask, clock);
+}
+
 void clock_fence(Warp *warp, uint32_t mask) {
-    if (!warp->fence_clock.seen)
-        warp->fence_clock = clock_create(warp->machine, warp->cta->cluster);
-    if (!(warp->fence_lanes & ~mask))
-        clock_reset(warp->cta->cluster, &warp->fence_clock);
-    warp->fence_lanes |= mask;
-    clock_release(warp, mask, &warp->fence_clock);
+    clock_fence_into(warp, mask, &warp->fence_clock, &warp->fence_lanes);
 }
 
 void clock_acquire(Warp *warp, uint32_t mask, const Clock *from) {
@@ -108,6 +115,10 @@ void clock_proxy_fence(Warp *warp, uint32_t mask) {
 static bool entry_knows(const ClockEntry *entry, const SharedCell *cell) {
     return cell->epoch <= entry->all ||
            (cell->epoch <= entry->some && !cell->several && entry->lanes >> cell->lane & 1);
+}
+
+bool clock_entry_knows(const ClockEntry *entry, uint32_t lane, uint32_t epoch) {
+    return entry_knows(entry, &(SharedCell){.epoch = epoch, .lane = (uint8_t)lane});
 }
 
 bool clock_has_seen(const Warp *warp, uint32_t lane, const SharedCell *cell) {

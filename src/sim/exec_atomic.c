@@ -101,7 +101,8 @@ static bool find_changed(Warp *warp, const Insn *insn, const Operand *address, u
     if (target->space == SPACE_shared)
         race_shared(warp, insn, lane, target->cta, target->offset, size, ACCESS_ATOMIC, NULL);
     else if (target->space == SPACE_global)
-        race_global(warp, insn, lane, target, size, ACCESS_ATOMIC, true, NULL);
+        race_global(warp, insn, lane, target, size, ACCESS_ATOMIC,
+                    race_reaches_programs(warp, insn), NULL);
     return true;
 }
 
@@ -109,16 +110,16 @@ static uint64_t counted_address(const Target *target) {
     return target->allocation ? target->allocation->base + target->offset : target->offset;
 }
 
-static void begin_order(Warp *warp, const Insn *insn) {
+static void begin_order(Warp *warp, const Insn *insn, uint32_t mask) {
     warp->polled = true;
     warp->cta->cluster->events++;
     if (insn_has(insn, WORD_release) || insn_has(insn, WORD_acq_rel))
-        race_release(warp, insn);
+        race_release(warp, insn, mask);
 }
 
-static void end_order(Warp *warp, const Insn *insn) {
+static void end_order(Warp *warp, const Insn *insn, uint32_t mask) {
     if (insn_has(insn, WORD_acquire) || insn_has(insn, WORD_acq_rel))
-        race_acquire(warp, insn);
+        race_acquire(warp, insn, mask);
 }
 
 ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
@@ -129,7 +130,7 @@ ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
     uint32_t size = type_bytes((Type)insn->type[0]) * elements, found = 0;
     uint64_t addresses[LANES] = {0};
     Target target = {0};
-    begin_order(warp, insn);
+    begin_order(warp, insn, mask);
     FOR_LANES(lane, mask) {
         if (!find_changed(warp, insn, address, lane, size, &target))
             continue;
@@ -141,7 +142,7 @@ ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
                    first ? reg_of(warp, piece(&insn->operand[0], i)) : NULL);
     }
     count(warp, insn, &target, addresses, found, size);
-    end_order(warp, insn);
+    end_order(warp, insn, mask);
     return EXEC_NEXT;
 }
 
@@ -194,7 +195,7 @@ ExecResult exec_atom_wide(Warp *warp, const Insn *insn, uint32_t mask) {
     uint32_t size = type_bytes(TYPE_b128), found = 0;
     uint64_t addresses[LANES] = {0};
     Target target = {0};
-    begin_order(warp, insn);
+    begin_order(warp, insn, mask);
     FOR_LANES(lane, mask) {
         if (!find_changed(warp, insn, &insn->operand[1], lane, size, &target))
             continue;
@@ -208,6 +209,6 @@ ExecResult exec_atom_wide(Warp *warp, const Insn *insn, uint32_t mask) {
             team_unlock_order(warp->machine);
     }
     count(warp, insn, &target, addresses, found, size);
-    end_order(warp, insn);
+    end_order(warp, insn, mask);
     return EXEC_NEXT;
 }

@@ -116,7 +116,8 @@ static void check_race(Warp *warp, const Insn *insn, uint32_t lane, const Target
         race_shared(warp, insn, lane, target->cta, target->offset, size,
                     is_strong(insn) ? ACCESS_ATOMIC : kind, value);
     else if (target->space == SPACE_global)
-        race_global(warp, insn, lane, target, size, kind, is_strong(insn), value);
+        race_global(warp, insn, lane, target, size, kind,
+                    is_strong(insn) && race_reaches_programs(warp, insn), value);
 }
 
 ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
@@ -154,7 +155,7 @@ ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
     count_touched(warp, insn, &touched, size);
     warp->polled |= is_strong(insn);
     if (insn_has(insn, WORD_acquire))
-        race_acquire(warp, insn);
+        race_acquire(warp, insn, mask);
     return EXEC_NEXT;
 }
 
@@ -181,7 +182,7 @@ ExecResult exec_st(Warp *warp, const Insn *insn, uint32_t mask) {
     Touched touched = {.global = 0};
     warp->cta->cluster->events++;
     if (insn_has(insn, WORD_release))
-        race_release(warp, insn);
+        race_release(warp, insn, mask);
     FOR_LANES(lane, mask) {
         Target target;
         uint8_t bytes[32], defined[32];

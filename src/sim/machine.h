@@ -56,6 +56,7 @@ typedef struct ClockEntry {
 /* A vector clock, by actor: see clock.c. */
 typedef struct Clock {
     ClockEntry *seen, *fenced;
+    uint64_t acquired; /* the latest time of what was acquired: see races_global.c */
 } Clock;
 
 typedef enum WaitKind {
@@ -120,6 +121,12 @@ struct Warp {
     uint32_t extra_lanes;
     Clock fence_clock; /* what `fence_lanes` knew at their last fence that releases */
     uint32_t fence_lanes;
+    /* The same of fences that other programs see; and what strong reads of `read_lanes` found to be
+     * published, which their next fence acquires: see races_global.c. */
+    Clock program_fence;
+    uint32_t program_fence_lanes;
+    uint64_t read_time;
+    uint32_t read_lanes;
     uint32_t cluster_arrived; /* lanes that arrived at the barrier of the cluster */
     uint32_t cluster_passed;  /* lanes for which it is complete and that have not waited yet */
     uint32_t registers, registers_wanted; /* of a thread (setmaxnreg); 0: not known */
@@ -195,7 +202,7 @@ struct Cta {
     RemoteAccess *remote;   /* to its shared memory, by clock_index; NULL in a cluster of one */
     Clock exit_clock;       /* what its threads knew when they exited */
     bool exited;            /* all its threads */
-    uint64_t acquired;      /* the machine's time of the last acquire */
+    Clock published;        /* what it has made known to other programs */
     struct Warpgroup *warpgroups[MAX_WARPS / 4]; /* NULL until one executes wgmma */
     VEC(Mbarrier *) mbarriers; /* those initialised so far, and behind them ones to use again */
     uint32_t mbarrier_count;
@@ -228,8 +235,8 @@ struct Cluster {
 
 /* The last accesses of programs to a word of global memory. */
 typedef struct GlobalCell {
-    uint32_t writer, reader; /* program number + 1; reader UINT32_MAX: several */
-    uint32_t write_epoch, read_epoch;
+    uint32_t writer, reader;          /* program number + 1; reader UINT32_MAX: several */
+    uint32_t write_epoch, read_epoch; /* of the thread's warp */
     uint32_t write_pc, read_pc;
     uint8_t write_bytes, read_bytes; /* which of the four */
     bool write_strong, read_strong;
@@ -252,17 +259,29 @@ struct SimMemory {
     uint64_t next;
 };
 
-/* When a program has released: the machine's times. */
-typedef struct ReleaseTimes {
-    uint64_t *data;
+/* What a program has made known of one of its warps, and since when. */
+typedef struct Publication {
+    uint64_t time;
+    ClockEntry known;
+} Publication;
+typedef struct Publications {
+    Publication *data; /* ascending by time and by what is known */
     size_t len, cap;
-} ReleaseTimes;
+} Publications;
+
+/* When something was last published at a word of global memory. */
+typedef struct SyncWord {
+    uint64_t address; /* 0: a free place of the hash table */
+    uint64_t time;
+} SyncWord;
 
 /* Who accessed global memory last, and what orders it: machines of a launch share it. */
 typedef struct GlobalOrder {
-    GlobalCell **cells;     /* by allocation; made when it is first touched */
-    ReleaseTimes *releases; /* by program; NULL until the first release */
-    uint64_t time;          /* counts releases and acquires */
+    GlobalCell **cells;       /* by allocation; made when it is first touched */
+    Publications **published; /* by program, then warp; NULL until the first one */
+    SyncWord *sync_words;     /* a hash table of `sync_cap`, a power of two */
+    size_t sync_count, sync_cap;
+    uint64_t time; /* counts publications */
 } GlobalOrder;
 
 typedef struct Team Team;
@@ -394,6 +413,8 @@ void clock_join(const Cluster *cluster, Clock *to, const Clock *from);
 void clock_release(Warp *warp, uint32_t mask, Clock *to);
 /* The lanes of `mask` go on behind what `from` knows. */
 void clock_acquire(Warp *warp, uint32_t mask, const Clock *from);
+/* Whether what is known has the access of a lane in that epoch. */
+bool clock_entry_knows(const ClockEntry *entry, uint32_t lane, uint32_t epoch);
 /* The lanes of `mask` meet: each knows what the others did. */
 void clock_meet(Warp *warp, uint32_t mask);
 /* fence.proxy.async: what the lanes know may be touched by the asynchronous proxy. */
@@ -404,6 +425,8 @@ bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);
 /* A fence of the lanes of `mask` that releases: what came before is ordered before relaxed arrivals
  * behind it. */
 void clock_fence(Warp *warp, uint32_t mask);
+/* Notes in `clock`, which is made when it is first needed, what `lanes` knew at their fences. */
+void clock_fence_into(Warp *warp, uint32_t mask, Clock *clock, uint32_t *lanes);
 
 /* Programs (launch.c, run.c). */
 Cluster *cluster_create(Machine *machine);
@@ -524,8 +547,12 @@ void race_matrix_note(Cta *cta, const Insn *insn, uint32_t reader, uint64_t addr
                       uint32_t op);
 void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
                  AccessKind kind, bool strong, const uint8_t *value);
-void race_release(Warp *warp, const Insn *insn);
-void race_acquire(Warp *warp, const Insn *insn);
+/* Whether an access of that instruction, where strong, or its release or acquire is one for other
+ * programs as well: by its scope. */
+bool race_reaches_programs(const Warp *warp, const Insn *insn);
+/* A fence of the threads: of releases before their access, of acquires behind it. */
+void race_release(Warp *warp, const Insn *insn, uint32_t mask);
+void race_acquire(Warp *warp, const Insn *insn, uint32_t mask);
 
 /* Scheduling (schedule.c). */
 bool cluster_run(Cluster *cluster, uint64_t quantum);

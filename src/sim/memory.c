@@ -1,7 +1,7 @@
 /* Memory: what is mapped where, and what an address leads to. */
 #include "sim/machine.h"
 
-enum { MAP_ALIGN = 256, MAP_GAP = 4096 };
+enum { MAP_ALIGN = 256, MAP_MIN_GAP = 4096, MAP_GAPS = 4096 };
 
 SimMemory *sim_memory_create(Ctx *ctx) {
     SimMemory *memory = ARENA_NEW(&ctx->arena, SimMemory);
@@ -21,8 +21,12 @@ static void add_allocation(SimMemory *memory, Allocation allocation) {
 
 uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
                  bool read_only) {
-    uint64_t base = memory->next;
-    memory->next = (base + bytes + MAP_GAP + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN;
+    uint64_t base = memory->next, end = base + bytes;
+    /* So wide that a wrong index seldom leads to another array: 4 GiB at first, then a part of what
+     * is left of the window. */
+    uint64_t gap = end < SIM_PARAM_BASE ? (SIM_PARAM_BASE - end) / MAP_GAPS : 0;
+    gap = gap < MAP_MIN_GAP ? MAP_MIN_GAP : gap;
+    memory->next = (end + gap + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN;
     add_allocation(memory, (Allocation){.base = base,
                                         .size = bytes,
                                         .data = data,
@@ -72,21 +76,27 @@ static const Allocation *find_allocation(Machine *machine, uint64_t address) {
 
 static const char *const access_name[] = {"load", "store", "atomic access"};
 
+/* Names the array that is nearest: `below` is the last one that begins at or before the address,
+ * NULL when all begin behind it. */
 static bool out_of_bounds(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
-                          uint32_t size, AccessKind kind, const Allocation *near) {
-    if (!near) {
-        report(warp, insn, lane, sim_no_memory, access_name[kind], size, address);
-        return false;
-    }
-    uint64_t offset = address - near->base;
-    if (offset >= near->size + MAP_GAP)
-        report(warp, insn, lane, sim_no_memory, access_name[kind], size, address);
-    else if (offset >= near->size)
-        report(warp, insn, lane, sim_out_of_bounds, access_name[kind], size, address,
-               offset - near->size, STR_ARG(near->name), near->size, near->base);
-    else
+                          uint32_t size, AccessKind kind, const Allocation *below) {
+    const SimMemory *memory = warp->machine->memory;
+    const Allocation *above = below ? below + 1 : memory->allocations.data;
+    if (above == memory->allocations.data + memory->allocations.len)
+        above = NULL;
+    uint64_t behind = below ? address - below->base : 0, reach = SIM_WINDOW;
+    uint64_t before = above ? above->base - address : UINT64_MAX;
+    if (below && behind < below->size)
         report(warp, insn, lane, sim_past_end, access_name[kind], size, address,
-               offset + size - near->size, STR_ARG(near->name), near->size, near->base);
+               behind + size - below->size, STR_ARG(below->name), below->size, below->base);
+    else if (below && behind - below->size < reach && behind - below->size <= before)
+        report(warp, insn, lane, sim_out_of_bounds, access_name[kind], size, address,
+               behind - below->size, STR_ARG(below->name), below->size, below->base);
+    else if (before < reach)
+        report(warp, insn, lane, sim_before_begin, access_name[kind], size, address, before,
+               STR_ARG(above->name), above->size, above->base);
+    else
+        report(warp, insn, lane, sim_no_memory, access_name[kind], size, address);
     return false;
 }
 

@@ -24,13 +24,14 @@ from subjects import all_subjects  # noqa: E402
 
 SCHEDULES = {
     "round robin": (),
-    "round robin, early": ("--early",),
-    "random 1": ("--schedule", "random", "--seed", "1"),
-    "random 2, early": ("--schedule", "random", "--seed", "2", "--early"),
-    "random 3": ("--schedule", "random", "--seed", "3"),
+    "random 1, early": ("--schedule", "random", "--seed", "1", "--early"),
     "adversarial": ("--schedule", "adversarial"),
     "adversarial, early": ("--schedule", "adversarial", "--early"),
+    "round robin, early": ("--early",),
+    "random 2": ("--schedule", "random", "--seed", "2"),
+    "random 3": ("--schedule", "random", "--seed", "3"),
 }
+FAULT_SCHEDULES = list(SCHEDULES)[:4]
 MAX_STEPS = ("--max-steps", "300000")
 
 
@@ -69,7 +70,7 @@ def judge_result(runs, program):
 def judge_check(runs, program, fault):
     """A fault that a check must find: under every schedule, or under one where the row says so."""
     missed, found = [], 0
-    for schedule in SCHEDULES:
+    for schedule in FAULT_SCHEDULES:
         outcome = runs.run(program, schedule)
         if outcome.counts is None:
             return f"does not run: {outcome.findings[0]['message']}", ""
@@ -79,13 +80,16 @@ def judge_check(runs, program, fault):
             missed.append(f"{schedule}: {', '.join(sorted(findings_of(outcome))) or 'nothing'}")
     if not found or (missed and not fault.some_schedule):
         return f"wanted {' or '.join(fault.finds)}; {'; '.join(missed)}", ""
-    where = f" under {found} of {len(SCHEDULES)} schedules" if missed else ""
+    where = f" under {found} of {len(FAULT_SCHEDULES)} schedules" if missed else ""
     return None, " or ".join(fault.finds) + where
 
 
 def judge_row(runs, program, row):
     """(what is wrong or None, how it was found)."""
-    changed = row.edit(program)
+    try:
+        changed = row.edit(program)
+    except ValueError as error:
+        return f"cannot be planted: {error}", ""
     if isinstance(row, Equivalent):
         wrong = judge_sound(runs, changed)
         return (f"is not equivalent: {wrong}" if wrong else None), "equivalent"

@@ -65,6 +65,9 @@ static const Case cases[] = {
      KERNEL("st.global.v2.u32 [%rd2+248], {1, 1};\n"
             "st.global.u64 [%rd2+248], 1; st.global.v4.u32 [%rd2+256], {1, 1, 1, 1};\n"),
      DIAG_sim_out_of_bounds, "0 bytes behind the end", 1, 1},
+    {"before the beginning", KERNEL("st.global.u32 [%rd2], 1;\n"),
+     KERNEL("st.global.u32 [%rd2+-4], 1;\n"), DIAG_sim_before_begin,
+     "4 bytes before the beginning of 'y' (256 bytes", 1, 1},
     {"misaligned", KERNEL("st.global.u64 [%rd2+8], 1;\n"), KERNEL("st.global.u64 [%rd2+4], 1;\n"),
      DIAG_sim_misaligned, "not a multiple of 8", 1, 1},
     {"no memory", KERNEL("ld.global.u32 %r9, [%rd1];\n"),
