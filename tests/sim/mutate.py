@@ -22,16 +22,18 @@ from mutations import RESULT, TABLE, Equivalent, Fault  # noqa: E402
 from simulate import first_difference, simulate  # noqa: E402
 from subjects import all_subjects  # noqa: E402
 
+ONE = ("--threads", "1")
 SCHEDULES = {
-    "round robin": (),
-    "random 1, early": ("--schedule", "random", "--seed", "1", "--early"),
-    "adversarial": ("--schedule", "adversarial"),
-    "adversarial, early": ("--schedule", "adversarial", "--early"),
-    "round robin, early": ("--early",),
-    "random 2": ("--schedule", "random", "--seed", "2"),
-    "random 3": ("--schedule", "random", "--seed", "3"),
+    "round robin": ONE,
+    "random 1, early": (*ONE, "--schedule", "random", "--seed", "1", "--early"),
+    "adversarial": (*ONE, "--schedule", "adversarial"),
+    "adversarial, early": (*ONE, "--schedule", "adversarial", "--early"),
+    "several threads": ("--threads", "2"),
+    "round robin, early": (*ONE, "--early"),
+    "random 2": (*ONE, "--schedule", "random", "--seed", "2"),
+    "random 3": (*ONE, "--schedule", "random", "--seed", "3"),
 }
-FAULT_SCHEDULES = list(SCHEDULES)[:4]
+FAULT_SCHEDULES = list(SCHEDULES)[:5]
 MAX_STEPS = ("--max-steps", "300000")
 
 
