@@ -130,7 +130,7 @@ static void take(Warp *warp, const WgmmaOp *op, RegRef ref, MatrixRole role, uns
     uint32_t lane = (uint32_t)__builtin_ctz(warp->alive);
     if (reg->op && !may_share(op, op_of(warp, reg->op), reg, role, index)) {
         report_owned(warp, op->insn, reg, role == ROLE_A ? "reads as A" : "accumulates in");
-    } else if (!reg->op && reg->touched > warp->wgmma->fences && warp->wgmma->fences) {
+    } else if (!reg->op && reg->touched > warp->wgmma->fences) {
         if (report(warp, op->insn, lane, sim_wgmma_fence, role_name(role)))
             finding_other(warp, reg->pc, "the warp", reg->written ? "wrote it" : "read it");
     }
@@ -141,8 +141,11 @@ static void take(Warp *warp, const WgmmaOp *op, RegRef ref, MatrixRole role, uns
 
 void wgmma_take_registers(Warp *warp, const WgmmaOp *op) {
     const Operand *d = &op->insn->operand[0], *a = &op->insn->operand[1];
-    if (!warp->wgmma->fences)
+    if (!warp->wgmma->fences) {
         report(warp, op->insn, (uint32_t)__builtin_ctz(warp->alive), sim_wgmma_first_fence);
+        /* Said once. */
+        warp->wgmma->fences = 1;
+    }
     if (a->kind == OPERAND_VECTOR)
         for (unsigned i = 0; i < a->count; i++)
             take(warp, op, a->regs[i], ROLE_A, i);
