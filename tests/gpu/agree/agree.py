@@ -32,7 +32,7 @@ import kernels
 import scalar
 import special
 import table
-from probe import HEADER, VERSION, Struct
+from probe import Array, Struct, TensorMap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODULE_SIZE = 64
@@ -72,6 +72,8 @@ class Corpus:
             return f"i{arg}"
         if isinstance(arg, Struct):
             return "s" + self.place(arg.data)
+        if isinstance(arg, TensorMap):
+            return "t" + ":".join(map(str, arg.words))
         if arg.kind == "out":
             return f"w{arg.bytes}"
         return {"in": "r", "inout": "u"}[arg.kind] + self.place(arg.data)
@@ -86,7 +88,7 @@ class Corpus:
 
 
 def written(probe):
-    return [arg for arg in probe.args if not isinstance(arg, (int, Struct)) and arg.kind != "in"]
+    return [arg for arg in probe.args if isinstance(arg, Array) and arg.kind != "in"]
 
 
 class Side:

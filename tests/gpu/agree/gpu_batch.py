@@ -62,6 +62,28 @@ class Driver:
         return module
 
 
+class TensorMap:
+    """What cuTensorMapEncodeTiled takes: array, type, rank, interleave, swizzle, promotion, fill, extents, strides, box
+    and element strides."""
+
+    def __init__(self, words):
+        self.array, self.dtype, self.rank = words[:3]
+        self.modes, rest, rank = words[3:7], words[7:], words[2]
+        self.dims, self.strides = rest[:rank], rest[rank:2 * rank - 1]
+        self.box, self.steps = rest[2 * rank - 1:3 * rank - 1], rest[3 * rank - 1:]
+
+    def encode(self, driver, buffers):
+        room = (c.c_uint8 * 192)()
+        place = c.addressof(room) + -c.addressof(room) % 64
+        longs, ints = (lambda v: (c.c_uint64 * max(1, len(v)))(*v)), (lambda v: (c.c_uint32 * len(v))(*v))
+        driver.call("cuTensorMapEncodeTiled", c.c_void_p(place), c.c_int(self.dtype), c.c_uint32(self.rank),
+                    c.c_void_p(buffers[self.array][0].value), longs(self.dims), longs(self.strides), ints(self.box), ints(self.steps),
+                    *[c.c_int(mode) for mode in self.modes])
+        encoded = (c.c_uint8 * 128).from_address(place)
+        encoded.room = room  # keeps what it lies in
+        return encoded
+
+
 class Batch:
     def __init__(self, folder, result):
         self.folder = folder
@@ -96,6 +118,8 @@ class Batch:
             kind, value = word[0], word[1:]
             if kind == "i":
                 params.append(c.c_uint64(int(value, 0) & (1 << 64) - 1))
+            elif kind == "t":
+                params.append(TensorMap([int(w) for w in value.split(":")]))
             elif kind == "s":
                 data = self.slice(value)
                 params.append((c.c_uint8 * len(data) ).from_buffer_copy(data.tobytes()))
@@ -133,6 +157,9 @@ class Batch:
         for pointer, array, _ in buffers:
             call("cuMemAlloc_v2", c.byref(pointer), c.c_size_t(len(array)))
             call("cuMemcpyHtoD_v2", pointer, array.ctypes.data_as(c.c_void_p), c.c_size_t(len(array)))
+        for i, param in enumerate(params):
+            if isinstance(param, TensorMap):
+                params[i] = param.encode(self.driver, buffers)
         addresses = (c.c_void_p * (len(params) + 1))(*[c.addressof(p) for p in params], 0)
         call("cuLaunchKernel", function, *sizes, None, addresses, None)
         call("cuCtxSynchronize")

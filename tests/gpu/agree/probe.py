@@ -20,6 +20,13 @@ class Struct:
         self.data = np.frombuffer(bytes(data), np.uint8)
 
 
+class TensorMap:
+    """An argument: the encoding of a tensor in the memory of the probe's `array`-th array."""
+
+    def __init__(self, array, dtype, dims, strides, box, steps, interleave, swizzle, promotion, fill):
+        self.words = [array, dtype, len(dims), interleave, swizzle, promotion, fill, *dims, *strides, *box, *steps]
+
+
 class Check:
     """How one output array is compared: elements of `stored` (a NumPy type), which are numbers of `dtype`.
 

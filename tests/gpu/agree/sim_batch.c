@@ -5,8 +5,11 @@
  *     PTX KERNEL GX GY GZ BX BY BZ SHARED ARGUMENT...
  *
  * where an argument is i<integer>, w<bytes> (an array to be written, filled with 0xcd before),
- * r<file>:<offset>:<bytes> (an array that is read), u<file>:<offset>:<bytes> (read and written) or
- * s<file>:<offset>:<bytes> (a structure passed by value). Files are named from FOLDER. Of the
+ * r<file>:<offset>:<bytes> (an array that is read), u<file>:<offset>:<bytes> (read and written),
+ * s<file>:<offset>:<bytes> (a structure passed by value) or
+ * t<array>:<type>:<rank>:<interleave>:<swizzle>:<promotion>:<fill>:<extents>:<strides>:<box>:<element
+ * strides> (the map of a tensor in the memory of one of the arrays before it; numbers as
+ * cuTensorMapEncodeTiled takes them). Files are named from FOLDER. Of the
  * launches FIRST to FIRST + COUNT - 1, RESULT.bin gets the arrays w and u as they are afterwards,
  * one after another, and RESULT.txt a line each: `ok`, or what the simulator said. A launch that
  * follows one of the same file shares its module. Exit status 2 when FOLDER cannot be used; what
@@ -32,6 +35,8 @@ typedef struct Batch {
     Str ptx;
     SimModule *module;
 } Batch;
+
+enum { MAX_RANK = 5, MAP_WORDS = 7 + 4 * MAX_RANK };
 
 typedef struct Array {
     uint8_t *data;
@@ -117,6 +122,30 @@ static void use_module(Batch *b, Str ptx) {
     b->module = sim_parse(b->ctx, source_add(&b->ctx->sources, ptx, file_or_exit(b, ptx)));
 }
 
+/* False after a report. */
+static bool encode_map(Batch *b, char *words, const uint64_t *addresses, uint32_t array_count,
+                       SimTensorMap *map) {
+    uint64_t word[MAP_WORDS] = {0};
+    unsigned count = 0;
+    for (const char *part; count < MAP_WORDS && (part = strtok_r(words, ":", &words));)
+        word[count++] = strtoull(part, NULL, 10);
+    uint64_t rank = word[2], *dims = &word[7];
+    if (rank < 1 || rank > MAX_RANK || count != 7 + 4 * rank - 1 || word[0] >= array_count) {
+        fprintf(stderr, "sim_batch: launches.txt: not a tensor map\n");
+        exit(2);
+    }
+    uint64_t *strides = dims + rank, *box = strides + rank - 1, *steps = box + rank;
+    uint32_t box32[MAX_RANK], steps32[MAX_RANK];
+    for (unsigned i = 0; i < rank; i++) {
+        box32[i] = (uint32_t)box[i];
+        steps32[i] = (uint32_t)steps[i];
+    }
+    return sim_tensor_map_encode(b->ctx, map, (SimTensorType)word[1], (uint32_t)rank,
+                                 addresses[word[0]], dims, strides, box32, steps32,
+                                 (SimTensorInterleave)word[3], (SimTensorSwizzle)word[4],
+                                 (SimTensorPromotion)word[5], (SimTensorFill)word[6]);
+}
+
 static void run_launch(Batch *b, char *line) {
     char *rest = line;
     const char *ptx = strtok_r(rest, " ", &rest), *kernel = strtok_r(rest, " ", &rest);
@@ -132,11 +161,18 @@ static void run_launch(Batch *b, char *line) {
     use_module(b, str_from(ptx));
     SimMemory *memory = sim_memory_create(b->ctx);
     Array arrays[MAX_ARGS];
-    uint64_t values[MAX_ARGS];
+    uint64_t values[MAX_ARGS], addresses[MAX_ARGS];
+    SimTensorMap maps[MAX_ARGS];
+    bool ok = true;
     const void *params[MAX_ARGS];
     uint32_t count = 0, array_count = 0;
-    for (const char *word; count < MAX_ARGS && (word = strtok_r(rest, " ", &rest)); count++) {
+    for (char *word; count < MAX_ARGS && (word = strtok_r(rest, " ", &rest)); count++) {
         params[count] = &values[count];
+        if (word[0] == 't') {
+            ok = ok && encode_map(b, word + 1, addresses, array_count, &maps[count]);
+            params[count] = &maps[count];
+            continue;
+        }
         if (word[0] == 'i') {
             values[count] = strtoull(word + 1, NULL, 0);
             continue;
@@ -150,6 +186,7 @@ static void run_launch(Batch *b, char *line) {
         Array *array = &arrays[array_count++];
         *array = (Array){copy_or_exit(data.ptr, data.len), data.len, word[0] != 'r'};
         values[count] = sim_map(memory, STR("array"), array->data, array->bytes, NULL, false);
+        addresses[array_count - 1] = values[count];
     }
     SimLaunch launch = {.kernel = str_from(kernel),
                         .grid = {(uint32_t)sizes[0], (uint32_t)sizes[1], (uint32_t)sizes[2]},
@@ -160,7 +197,7 @@ static void run_launch(Batch *b, char *line) {
                         .max_reports = 1,
                         .max_steps = STEP_LIMIT};
     SimCounts *counts = NULL;
-    bool ok = b->module && sim_launch(b->module, memory, &launch, &counts);
+    ok = ok && b->module && sim_launch(b->module, memory, &launch, &counts);
     for (uint32_t i = 0; i < array_count; i++) {
         if (arrays[i].written)
             fwrite(arrays[i].data, 1, arrays[i].bytes, b->arrays);
