@@ -1,4 +1,4 @@
-"""Probes of tensor copies: every rank, type, swizzle and interleave, boxes that lie partly or wholly outside."""
+"""Probes of tensor copies: every rank, type and swizzle, boxes that lie partly or wholly outside."""
 import itertools
 
 import numpy as np
@@ -28,13 +28,10 @@ def numbers(dtype, count, seed):
 class Layout:
     """A tensor with room between its lines, and the box that is copied."""
 
-    def __init__(self, dtype, dims, box, interleave=0, swizzle=0, fill=0, steps=None):
+    def __init__(self, dtype, dims, box, swizzle=0, fill=0, steps=None):
         self.dtype, self.size, self.dims, self.box = dtype, TYPES[dtype][1], dims, box
-        self.interleave, self.swizzle, self.fill, self.steps = interleave, swizzle, fill, steps or [1] * len(dims)
+        self.swizzle, self.fill, self.steps = swizzle, fill, steps or [1] * len(dims)
         self.strides, bytes_ = [], -(-dims[0] * self.size // 16) * 16 + 16
-        if interleave:
-            bytes_ = 16 * interleave
-            dims[0] = bytes_ // self.size
         for extent in dims[1:]:
             bytes_ = -(-bytes_ // 32) * 32
             self.strides.append(bytes_)
@@ -51,9 +48,7 @@ class Layout:
                 at[-1] = (program - 1) * self.box[-1] + 1
             elif disjoint:
                 at[0] = (program - 1) * self.box[0] + 1
-            if self.interleave:
-                at[0] = 0
-            if not disjoint and program == 0 and not self.interleave:
+            if not disjoint and program == 0:
                 at = [0] * len(at)
             rows.append(at + [0] * (5 - len(at)))
         if self.dims[0] * self.size % 16 == 0 and self.swizzle == 3:
@@ -61,12 +56,11 @@ class Layout:
         return np.array(rows, np.int32)
 
     def tensor_map(self, array):
-        return TensorMap(array, TYPES[self.dtype][0], self.dims, self.strides, self.box, self.steps, self.interleave, self.swizzle, 0, self.fill)
+        return TensorMap(array, TYPES[self.dtype][0], self.dims, self.strides, self.box, self.steps, 0, self.swizzle, 0, self.fill)
 
     def text(self):
         words = [self.dtype, "x".join(map(str, self.dims)), "box " + "x".join(map(str, self.box))]
         words += [f"swizzle {SWIZZLE_BYTES[self.swizzle]}"] if self.swizzle else []
-        words += [f"interleave {16 * self.interleave}"] if self.interleave else []
         words += ["NaN outside"] if self.fill else []
         words += ["steps " + "x".join(map(str, self.steps))] if max(self.steps) > 1 else []
         return " (" + ", ".join(words) + ")"
@@ -160,10 +154,6 @@ def loads(rows):
     for rank in SHAPES:
         for space, hint, tile in itertools.product(("shared::cluster", "shared::cta"), (False, True), (False, True)):
             yield load_probe(rows, fitted("u32", rank), space, hint, tile)
-    for rank, interleave, dtype in itertools.product((3, 4, 5), (1, 2), ("u8", "u16", "f16")):
-        dims, box = (list(v) for v in SHAPES[rank])
-        box[0] = 16 * interleave // TYPES[dtype][1]
-        yield load_probe(rows, Layout(dtype, dims, box, interleave=interleave, swizzle=1 if interleave == 2 else 0))
     for steps in ([1, 2], [1, 3], [2, 1], [2, 2]):
         yield load_probe(rows, Layout("u32", [50, 20], [16, 8], steps=steps))
     for swizzle in range(1, 4):  # more lines than the swizzle's pattern has
