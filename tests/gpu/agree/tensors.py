@@ -37,7 +37,8 @@ class Layout:
             self.strides.append(bytes_)
             bytes_ *= extent
         self.elements = bytes_ // self.size
-        self.bytes = int(np.prod([-(-b // s) for b, s in zip(box, self.steps)])) * self.size
+        # Without interleaving the innermost element stride counts for nothing.
+        self.bytes = int(np.prod([box[0]] + [-(-b // s) for b, s in zip(box[1:], self.steps[1:])])) * self.size
 
     def coordinates(self, rng, disjoint):
         """For each program the box's place: within, across each border, outside. `disjoint`: boxes that do not meet."""
