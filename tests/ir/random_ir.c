@@ -339,6 +339,27 @@ static void step_load(Random *r) {
     add(r, build_load(&r->b, ptr, mask, other, CACHE_NONE, EVICT_NORMAL, false, 0));
 }
 
+/* A block of a small tensor, which it may overlap in part or not at all. */
+static void step_load_block(Random *r) {
+    const Type *shape = random_shape(r, DT_I32), *wide = type_scalar(r->ctx, DT_I64);
+    const Type *narrow = type_scalar(r->ctx, DT_I32);
+    Value *base = &r->func->body->args[below(r, 2)];
+    if (shape->rank == 0)
+        return;
+    Value *extents[2], *strides[2], *begins[2];
+    for (int d = 0; d < shape->rank; d++) {
+        extents[d] = int_constant(r, wide, below(r, 40));
+        strides[d] = int_constant(r, wide, below(r, 3) ? 1 : below(r, 100));
+        Value *at = build_andi(&r->b, pick_of(r, narrow), int_constant(r, narrow, 31));
+        begins[d] = build_subi(&r->b, at, int_constant(r, narrow, 10));
+    }
+    const Type *tile = type_with_dtype(r->ctx, shape, base->type->dtype);
+    int64_t all = (1 << shape->rank) - 1;
+    Op *op =
+        build_block_access(&r->b, OP_load_block, base, NULL, extents, strides, begins, all, tile);
+    add(r, op_out(op));
+}
+
 /* Control flow */
 
 static void steps(Random *r, unsigned count);
@@ -429,7 +450,7 @@ static void steps(Random *r, unsigned count) {
         else if (kind < 18)
             below(r, 2) ? step_argmax(r) : step_dot(r);
         else if (kind < 20)
-            step_load(r);
+            below(r, 3) ? step_load(r) : step_load_block(r);
         else if (kind < 22)
             step_for(r);
         else if (kind < 23)
@@ -458,6 +479,15 @@ static void store_result(Random *r, Value *x, int64_t offsets[2]) {
                           type_with_element(r->ctx, index, TYPE_POINTER, ptr->type->dtype));
     }
     Value *mask = below(r, 3) ? NULL : pick_of(r, type_with_dtype(r->ctx, index, DT_I1));
+    if (x->type->rank && below(r, 4) == 0) {
+        const Type *wide = type_scalar(r->ctx, DT_I64);
+        Value *extent = int_constant(r, wide, *offset + numel - below(r, 5));
+        Value *one = int_constant(r, wide, 1), *begin = int_constant(r, wide, *offset);
+        build_block_access(&r->b, OP_store_block, &r->func->body->args[2 + is_float], x, &extent,
+                           &one, &begin, 1, x->type);
+        *offset += numel;
+        return;
+    }
     build_store(&r->b, build_addptr(&r->b, ptr, at), x, mask, CACHE_NONE, EVICT_NORMAL, 0);
     *offset += numel;
 }

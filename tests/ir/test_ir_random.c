@@ -128,6 +128,7 @@ static void test_variety(void **state) {
         count += seen[i];
     assert_true(seen[OP_for] && seen[OP_while] && seen[OP_if] && seen[OP_reduce] && seen[OP_scan]);
     assert_true(seen[OP_dot] && seen[OP_load] && seen[OP_store] && seen[OP_join]);
+    assert_true(seen[OP_load_block] && seen[OP_store_block]);
     assert_true(count > 55);
     ctx_destroy(ctx);
 }

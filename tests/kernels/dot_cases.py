@@ -543,6 +543,20 @@ def large_cases(rng):
             found += [matmul(rng, dtype, 512, 512, 512, order, pad=0, **tile), matmul(rng, dtype, 500, 300, 211, order, **tile)]
         for dim in (16, 32, 64, 128, 256):
             found.append(attention(rng, dtype, 2, 4, 300, 517, dim, group=2, causal=True, block=(64, 64)))
+        found += [linear_gelu(rng, dtype, 500, 384, 300, **tile), linear_gelu(rng, dtype, 512, 512, 512, tanh=True, pad=0, **tile),
+                  matmul_batched(rng, dtype, 7, 200, 130, 100, "rcr", (64, 64, 32)), matmul_batched(rng, dtype, 33, 60, 30, 20, "rrr", (64, 32, 32), small=4),
+                  matmul_grouped(rng, dtype, (300, 0, 1, 129, 511), 256, 192, 40, (64, 64, 32)),
+                  matmul_split_k(rng, dtype, 64, 100, 3000, 13, True, block=(64, 64, 64)), matmul_split_k(rng, dtype, 16, 512, 4096, 16, False, "rc", (16, 128, 64), pad=0),
+                  matmul_dequant(rng, dtype, 100, 520, 1024, 4, 128, (64, 64, 64)), matmul_dequant(rng, dtype, 16, 512, 1000, 8, 64, (16, 64, 64)),
+                  matmul_blocks(rng, "matmul_block_pointers", dtype, 300, 500, 200, "rcr", (128, 128, 64)),
+                  matmul_blocks(rng, "matmul_descriptors", dtype, 512, 512, 512, pad=0, block=(128, 128, 64)),
+                  attention_relative(rng, dtype, 2, 3, 300, 400, 64, 128, block=(64, 64)),
+                  attention_paged(rng, dtype, (1000, 3, 517), 2, 8, 128, 64, 4, 64),
+                  linear_attention(rng, dtype, 2, 4, 1000, 64, 128, 64, 64, pad=0)]
+        for part in ("delta", "dkdv", "dq"):
+            for dim in (64, 128):
+                found.append(attention_backward(rng, part, dtype, 2, 4, 300, 333, dim, group=2, causal=True, block=(64, 64)))
+    found += [matmul_mxfp(rng, a, b, 512, 300, 512, (128, 128, 64)) for a, b in (("e4m3", "e4m3"), ("e2m1", "e5m2"), ("e2m1", "e2m1"))]
     found += [matmul(rng, "fp32", 512, 512, 512, precision=p, pad=0, block=(64, 64, 32)) for p in ("tf32", "tf32x3", "ieee")]
     found += [matmul(rng, "i8", 512, 512, 512, "rcr", pad=0, **tile), matmul(rng, "fp8e4nv", 512, 512, 512, "rcr", pad=0, **tile)]
     return found
