@@ -8,17 +8,29 @@
 
 #include <string.h>
 
-enum { MAX_PARAMS = 64, STEPS = 4000, LARGE = 65536, KERNELS = 3 };
+enum { MAX_PARAMS = 64, STEPS = 3000, LARGE = 65536, KERNELS = 3 };
 
 /* Small arrays; a parameter that is no address gets a structure. */
 typedef struct Arguments {
+    SimTensorMap map;
     uint32_t data[2][256];
     uint64_t addresses[2];
     const void *params[MAX_PARAMS];
 } Arguments;
 
+/* Of the first array: up to five dimensions of two or more elements, boxes as large. */
+static void make_map(Ctx *ctx, Arguments *arguments, uint32_t variant) {
+    static const uint64_t dims[5] = {8, 4, 2, 2, 2}, strides[4] = {32, 128, 256, 512};
+    static const uint32_t box[5] = {8, 2, 2, 2, 2}, steps[5] = {1, 1, 1, 1, 1};
+    uint32_t rank = variant % 16 < 11 ? 2 : variant % 5 + 1;
+    FUZZ_CHECK(sim_tensor_map_encode(
+        ctx, &arguments->map, variant / 16 % 2 ? SIM_TENSOR_U32 : SIM_TENSOR_F32, rank,
+        arguments->addresses[0], dims, strides, box, steps, SIM_INTERLEAVE_NONE,
+        variant / 32 % 2 ? SIM_SWIZZLE_32B : SIM_SWIZZLE_NONE, SIM_PROMOTION_NONE, SIM_FILL_ZERO));
+}
+
 static void fill(Ctx *ctx, const SimModule *module, const SimKernel *kernel, SimMemory *memory,
-                 Arguments *arguments) {
+                 Arguments *arguments, uint32_t variant) {
     uint8_t *large = arena_alloc(&ctx->arena, LARGE);
     for (int i = 0; i < 2; i++) {
         for (unsigned at = 0; at < 256; at++)
@@ -26,10 +38,13 @@ static void fill(Ctx *ctx, const SimModule *module, const SimKernel *kernel, Sim
         arguments->addresses[i] = sim_map(memory, STR("array"), arguments->data[i],
                                           sizeof arguments->data[i], NULL, false);
     }
-    for (uint32_t i = 0; i < kernel->param_count && i < MAX_PARAMS; i++)
-        arguments->params[i] = sim_param_bytes(module, kernel->name, i) <= 8
-                                   ? (const void *)&arguments->addresses[i & 1]
-                                   : large;
+    make_map(ctx, arguments, variant);
+    for (uint32_t i = 0; i < kernel->param_count && i < MAX_PARAMS; i++) {
+        uint64_t bytes = sim_param_bytes(module, kernel->name, i);
+        arguments->params[i] = bytes <= 8                       ? &arguments->addresses[i & 1]
+                               : bytes == sizeof arguments->map ? (const void *)&arguments->map
+                                                                : large;
+    }
 }
 
 /* `variant` chooses schedule, seed, when copies take effect, and the grid. */
@@ -37,11 +52,13 @@ static void run(Ctx *ctx, SimModule *module, uint32_t index, uint32_t variant) {
     SimKernel kernel = sim_kernel(module, index);
     SimMemory *memory = sim_memory_create(ctx);
     Arguments *arguments = ARENA_NEW(&ctx->arena, Arguments);
-    fill(ctx, module, &kernel, memory, arguments);
+    fill(ctx, module, &kernel, memory, arguments, variant);
     StrBuf output = strbuf(&ctx->arena);
+    bool clustered = variant / 64 % 2;
     SimLaunch launch = {
         .kernel = kernel.name,
-        .grid = {1 + variant / 8 % 4, 1 + variant / 32 % 2, 1},
+        .grid = {2 + variant / 8 % 2 * 2, 1 + variant / 32 % 2, 1},
+        .cluster = {clustered ? 2 : 0, clustered ? 1 : 0, clustered ? 1 : 0},
         .block = {kernel.reqntid[0] ? 0 : 64, kernel.reqntid[0] ? 0 : 1, kernel.reqntid[0] ? 0 : 1},
         .dynamic_shared = 2048,
         .params = arguments->params,

@@ -20,10 +20,14 @@ for name in "${names[@]}"; do
     if [ -f "tests/fuzz/dict/$name.dict" ]; then
         options+=("-dict=tests/fuzz/dict/$name.dict")
     fi
+    seeds=("tests/fuzz/corpus/$name")
+    if [ "$name" = fuzz_ptx ]; then
+        seeds+=(tests/sim/ptx tests/sim/text)
+    fi
     printf '\n== %s, %s s\n' "$name" "$seconds"
     if ! "build/fuzz/tests/fuzz/${name}_libfuzzer" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 "${options[@]}" -artifact_prefix="build/fuzz/$name-" \
-        "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1; then
+        "build/fuzz/corpus/$name" "${seeds[@]}" >"build/fuzz/$name.log" 2>&1; then
         grep -v -E $'\t(NEW|REDUCE|RELOAD|pulse) ' "build/fuzz/$name.log" | tail -60
         echo "run.sh: $name found something; its input: $(ls "build/fuzz/$name"-* | tail -1)" >&2
         exit 1

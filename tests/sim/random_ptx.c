@@ -17,14 +17,25 @@ unsigned choose(Choices *choices, unsigned count) {
     return value % count;
 }
 
+const char random_ptx_module_head[] =
+    ".extern .shared .align 1024 .b8 dyn[];\n.shared .align 1024 .b8 buf[4096];\n"
+    ".shared .align 8 .b64 bar;\n.global .align 4 .u32 table[4] = {1, 2, 3, 4};\n"
+    ".func (.reg .b32 r) twice(.reg .b32 v) { shl.b32 r, v, 1; ret; }\n";
+
+const char random_ptx_parameters[] = ".param .b64 x, .param .b64 y, .param .align 64 .b8 map[128]";
+
 const char random_ptx_prologue[] =
+    ".local .align 16 .b8 depot[64];\n"
     ".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .b128 "
     "%q<16>;\n"
     "ld.param.b64 %rd1, [x]; ld.param.b64 %rd2, [y]; mov.u32 %r1, %tid.x;\n"
     "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd3, %rd1, %rd3; shl.b32 %r2, %r1, 2; mov.u32 %r3, dyn;\n"
     "add.u32 %r2, %r2, %r3; setp.lt.u32 %p1, %r1, 20; mov.b32 %r4, 0x3f800000; mov.b16 %h1, "
     "0x3c00;\n"
-    "mov.b64 %rd4, 7; setp.ge.u32 %p2, %r1, 0;\n";
+    "mov.b64 %rd4, 7; setp.ge.u32 %p2, %r1, 0; mov.b64 %rd6, map; cvta.param.u64 %rd6, %rd6;\n"
+    "mov.u32 %r9, buf; shr.u32 %r9, %r9, 4; cvt.u64.u32 %rd9, %r9; or.b64 %rd9, %rd9, "
+    "0x800080000;\n"
+    "setp.eq.u32 %p4, %r1, 0; @%p4 mbarrier.init.shared.b64 [bar], 64; bar.sync 0;\n";
 
 /* The part of `*list` up to a space; moves the list behind it. */
 static Str next_part(const char **list, char separator) {
@@ -131,7 +142,7 @@ static void put_operand(Choices *choices, const Made *made, Str spec, StrBuf *ou
     } else if (spec.len == 1 && kind == 't') {
         static const char *const coordinates[] = {"0", "0, 0", "0, 0, 0", "0, 0, 0, 0",
                                                   "0, 0, 0, 0, 0"};
-        strbuf_printf(out, "[%%rd1, {%s}]",
+        strbuf_printf(out, "[%%rd6, {%s}]",
                       coordinates[made->rank ? made->rank - 1 : choose(choices, 5)]);
     } else if (spec.len == 1 && kind == 'L') {
         strbuf_printf(out, "$L%u", choose(choices, LABELS));
@@ -244,6 +255,29 @@ void random_ptx_statement(Choices *choices, StrBuf *out) {
         "{ .reg .b32 t; mov.u32 t, 1; add.u32 %r7, t, %r5; }\n",
         "atom.global.add.u32 %r8, [%rd1], 1;\n",
         "@!%p1 ret;\n",
+        "mbarrier.arrive.shared.b64 %rd7, [bar]; mbarrier.test_wait.shared.b64 %p3, [bar], %rd7;\n",
+        "mbarrier.arrive.shared.b64 %rd7, [bar];\n",
+        "@%p4 mbarrier.arrive.expect_tx.shared.b64 %rd8, [bar], 256;\n",
+        "mbarrier.try_wait.parity.shared.b64 %p5, [bar], 0;\n",
+        "fence.proxy.async;\n",
+        "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [buf], [%rd1], "
+        "256, "
+        "[bar];\n",
+        "@%p4 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[buf], "
+        "[%rd6, {0, 0}], [bar];\n",
+        "@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [buf], 128;\n",
+        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n",
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n",
+        "wgmma.fence.sync.aligned;\n",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r10, %r11, %r12, %r13}, %rd9, %rd9, "
+        "%p2, "
+        "1, 1, 0, 0;\n",
+        "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n",
+        "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n",
+        "mapa.shared::cluster.u32 %r14, %r2, 1; ld.shared::cluster.u32 %r15, [%r14];\n",
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r14], %r1, [bar];\n",
+        "setmaxnreg.dec.sync.aligned.u32 40;\n",
     };
     unsigned kind = choose(choices, 8);
     if (kind < 2) {
@@ -257,16 +291,13 @@ void random_ptx_statement(Choices *choices, StrBuf *out) {
 
 void random_ptx_module(Choices *choices, unsigned statements, StrBuf *out) {
     static const char *const targets[] = {"sm_90a", "sm_80", "sm_100a", "sm_120a"};
+    static const char *const blocks[] = {" .reqntid 64, 1, 1", " .reqntid 128, 1, 1", "",
+                                         " .reqntid 32, 2, 1"};
     strbuf_printf(out,
-                  ".version 8.8\n.target %s\n.address_size 64\n.file 1 \"k.tile\"\n"
-                  ".extern .shared .align 1024 .b8 dyn[];\n.shared .align 128 .b8 buf[512];\n"
-                  ".shared .align 8 .b64 bar;\n"
-                  ".global .align 4 .u32 table[4] = {1, 2, 3, 4};\n"
-                  ".func (.reg .b32 r) twice(.reg .b32 v) { shl.b32 r, v, 1; ret; }\n"
-                  ".visible .entry k(.param .align 64 .b8 x[8], .param .b64 y)%s {\n"
-                  ".local .align 16 .b8 depot[64];\n%s.loc 1 1 1\n",
-                  targets[choose(choices, 8) < 5 ? 0 : choose(choices, 4)],
-                  choose(choices, 4) ? " .reqntid 64, 1, 1" : "", random_ptx_prologue);
+                  ".version 8.8\n.target %s\n.address_size 64\n.file 1 \"k.tile\"\n%s"
+                  ".visible .entry k(%s)%s {\n%s.loc 1 1 1\n",
+                  targets[choose(choices, 8) < 5 ? 0 : choose(choices, 4)], random_ptx_module_head,
+                  random_ptx_parameters, blocks[choose(choices, 4)], random_ptx_prologue);
     strbuf_puts(out, "ts: .branchtargets $L2, $L5, $L7;\n");
     for (unsigned i = 0, label = 0; i < statements; i++) {
         for (; label < LABELS && i >= statements * label / LABELS; label++)

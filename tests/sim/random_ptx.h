@@ -14,15 +14,19 @@ typedef struct Choices {
 /* Below `count`, which is at most 65536. */
 unsigned choose(Choices *choices, unsigned count);
 
-/* Declares the registers that random instructions use, and %rd1, %rd2 (x, y), %rd3 (&x[tid]),
- * %r1 (tid), %r2 (an address in shared memory). Belongs behind the brace of a kernel with the
- * parameters x and y, in a module with `.extern .shared .b8 dyn[]`. */
+/* Variables and a function of the module, which random instructions name. */
+extern const char random_ptx_module_head[];
+/* The parameters of a kernel whose body begins with the prologue: x and y are addresses, map is a
+ * tensor map. */
+extern const char random_ptx_parameters[];
+/* Declares the registers that random instructions use, and fills %rd1, %rd2 (x, y), %rd3 (&x[tid]),
+ * %rd6 (map), %rd9 (a matrix descriptor), %r1 (tid), %r2 (an address in shared memory). */
 extern const char random_ptx_prologue[];
 
 /* An instruction of that row with its semicolon; branches go to $L0 to $L7. */
 void random_ptx_insn(Choices *choices, const Row *row, StrBuf *out);
 /* A statement: an instruction of any row, guarded or not, or one that is likely to do something. */
 void random_ptx_statement(Choices *choices, StrBuf *out);
-/* A whole module with the kernel k(x, y) of about `statements` statements. */
+/* A whole module with the kernel k of about `statements` statements. */
 void random_ptx_module(Choices *choices, unsigned statements, StrBuf *out);
 #endif

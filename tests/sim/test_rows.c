@@ -20,13 +20,9 @@ static bool only_checks(const SimTest *test) {
 static const char *module_of(Arena *arena, Choices *choices, const Row *row, const char *target) {
     StrBuf text = strbuf(arena);
     strbuf_printf(&text,
-                  ".version 8.8\n.target %s\n.address_size 64\n"
-                  ".extern .shared .align 16 .b8 dyn[];\n.shared .align 8 .b8 buf[512];\n"
-                  ".shared .align 8 .b64 bar;\n.global .align 4 .u32 table[4];\n"
-                  ".func (.reg .b32 r) twice(.reg .b32 v) { ret; }\n"
-                  ".entry k(.param .b64 x, .param .b64 y) {\n.local .align 16 .b8 depot[64];\n%s"
+                  ".version 8.8\n.target %s\n.address_size 64\n%s.entry k(%s) {\n%s"
                   "$L0: $L1: $L2: $L3: $L4: $L5: $L6: $L7: ts: .branchtargets $L0, $L1;\n",
-                  target, random_ptx_prologue);
+                  target, random_ptx_module_head, random_ptx_parameters, random_ptx_prologue);
     random_ptx_insn(choices, row, &text);
     strbuf_puts(&text, "ret; }\n");
     return text.ptr;
