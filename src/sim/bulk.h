@@ -59,6 +59,7 @@ typedef struct BulkCopy {
     bool has_read;   /* a store: `bytes` were read */
     bool invalid;    /* a finding: nothing is copied */
     uint8_t *bytes;
+    StreamCount counted;
 } BulkCopy;
 
 /* At most 16 bytes of a copy, which lie together in shared memory: the bytes from `lo` to `hi` of

@@ -134,6 +134,17 @@ void count_global(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, 
     counts->bytes_used += used;
 }
 
+void count_stream(InsnCounts *counts, StreamCount *stream, uint64_t address, uint64_t size) {
+    uint64_t first = address / SECTOR_BYTES + 1, last = (address + size - 1) / SECTOR_BYTES + 1;
+    uint64_t before = (stream->used + SECTOR_BYTES - 1) / SECTOR_BYTES;
+    counts->requests += stream->sector == 0;
+    counts->sectors += last - first + (first != stream->sector);
+    stream->sector = last;
+    stream->used += size;
+    counts->ideal_sectors += (stream->used + SECTOR_BYTES - 1) / SECTOR_BYTES - before;
+    counts->bytes_used += size;
+}
+
 /* Wavefronts of the lanes of one part: the most words that one bank must give. */
 static unsigned part_wavefronts(const uint64_t *addresses, uint32_t mask, uint32_t size,
                                 unsigned *words) {

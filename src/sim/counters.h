@@ -54,6 +54,14 @@ void counts_finish(SimCounts *counts);
 void count_global(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size);
 /* The same for shared memory. */
 void count_shared(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size);
+/* What a copy that comes in pieces has touched so far; begins as zeros. */
+typedef struct StreamCount {
+    uint64_t sector; /* the last one, + 1 */
+    uint64_t used;
+} StreamCount;
+
+/* The next piece of a bulk copy from or to global memory: one request whatever its size. */
+void count_stream(InsnCounts *counts, StreamCount *stream, uint64_t address, uint64_t size);
 /* `size` bytes at `offset` of allocation `index`, which has `bytes`, are read or written (or both)
  * by the instruction at `pc`. */
 void count_bytes(SimCounts *counts, uint32_t pc, uint32_t index, uint64_t bytes, uint64_t offset,

@@ -92,10 +92,10 @@ static bool find_inside(const BulkCopy *bulk, const BulkChunk *chunk, AccessKind
                               chunk->hi - chunk->lo, kind, target);
 }
 
-static void count_chunk(const BulkCopy *bulk, const BulkChunk *chunk) {
+static void count_chunk(BulkCopy *bulk, const BulkChunk *chunk) {
     InsnCounts *counts = &bulk->warp->machine->counts->insns[insn_pc(bulk->warp, bulk->insn)];
     if (chunk->hi > chunk->lo)
-        count_global(counts, &chunk->global, 1, chunk->hi - chunk->lo);
+        count_stream(counts, &bulk->counted, chunk->global, chunk->hi - chunk->lo);
 }
 
 /* Loads: into shared memory, counted by an mbarrier. */

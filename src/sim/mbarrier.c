@@ -507,6 +507,7 @@ static void sleep_at(Warp *warp, uint32_t mask, Mbarrier *mbarrier, uint32_t pha
     split->mbarrier_phase = phase;
     mbarrier->waiting |= 1u << warp->index;
     warp->polled = true;
+    warp->machine->counts->barrier_waits++;
 }
 
 /* The split has looked at what it waited for. */

@@ -131,6 +131,25 @@ static void test_totals(void **state) {
     sim_test_end(&test);
 }
 
+/* A bulk copy is one request, and moves a sector once though it comes in pieces. */
+static void test_stream(void **state) {
+    InsnCounts counts = {0};
+    StreamCount stream = {0};
+    for (unsigned i = 0; i < 64; i++)
+        count_stream(&counts, &stream, 0x1000 + 16 * i, 16);
+    assert_int_equal(counts.requests, 1);
+    assert_int_equal(counts.sectors, 32);
+    assert_int_equal(counts.ideal_sectors, 32);
+    assert_int_equal(counts.bytes_used, 1024);
+    /* Rows of 16 bytes, 128 apart, from the middle of a sector: each has a sector of its own. */
+    stream = (StreamCount){0};
+    for (unsigned i = 0; i < 8; i++)
+        count_stream(&counts, &stream, 0x2010 + 128 * i, 16);
+    assert_int_equal(counts.requests, 2);
+    assert_int_equal(counts.sectors, 32 + 8);
+    assert_int_equal(counts.ideal_sectors, 32 + 4);
+}
+
 /* What limits the CTAs of an SM, by the tables of the CUDA C++ programming guide. */
 static void test_occupancy(void **state) {
     static const struct {
@@ -163,9 +182,8 @@ static void test_occupancy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_live),
-        cmocka_unit_test(test_counts_add),
-        cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_live),      cmocka_unit_test(test_counts_add),
+        cmocka_unit_test(test_totals),    cmocka_unit_test(test_stream),
         cmocka_unit_test(test_occupancy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
