@@ -132,7 +132,7 @@ static bool check_launch(Machine *machine, const SimLaunch *launch) {
     if (machine->program_count > UINT32_MAX - 2)
         return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
                         machine->grid[2]);
-    uint64_t shared = module->dynamic_shared - SIM_SHARED_START + launch->dynamic_shared;
+    uint64_t shared = module->static_shared + module->shared_padding + launch->dynamic_shared;
     if (shared > MAX_SHARED)
         return ctx_diag(ctx, span, sim_shared_size, STR_ARG(func->name), shared, (int)MAX_SHARED);
     return true;
@@ -149,6 +149,8 @@ static void fill_specials(Warp *warp) {
     const Cluster *cluster = warp->cta->cluster;
     const uint32_t *block = machine->block, *grid = machine->grid, *id = warp->cta->id;
     const uint32_t *shape = machine->cluster;
+    uint64_t shared =
+        machine->module->static_shared + machine->module->shared_padding + machine->shared_bytes;
     for (int i = 0; i < SPECIAL_COUNT; i++) {
         memset(warp->special[i].v, 0, sizeof warp->special[i].v);
         memset(warp->special[i].def, DEFINED, sizeof warp->special[i].def);
@@ -180,8 +182,8 @@ static void fill_specials(Warp *warp) {
         set_special(warp, SPECIAL_reserved_end, lane, SIM_SHARED_START);
         set_special(warp, SPECIAL_reserved_cap, lane, SIM_SHARED_START);
         set_special(warp, SPECIAL_dynamic_smem_size, lane, machine->shared_bytes);
-        set_special(warp, SPECIAL_total_smem_size, lane, warp->cta->shared_end - SIM_SHARED_START);
-        set_special(warp, SPECIAL_aggr_smem_size, lane, warp->cta->shared_end);
+        set_special(warp, SPECIAL_total_smem_size, lane, shared);
+        set_special(warp, SPECIAL_aggr_smem_size, lane, shared + SIM_SHARED_START);
         set_special(warp, SPECIAL_reserved_smem_offset_end, lane, SIM_SHARED_START);
         set_special(warp, SPECIAL_reserved_smem_offset_cap, lane, SIM_SHARED_START);
         set_special(warp, SPECIAL_cluster_ctarank, lane, warp->cta->rank);
@@ -359,6 +361,7 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
     }
     machine->free_frames = ARENA_ARRAY(arena, Frame *, module->funcs.len + 1);
     memory_map_image(machine);
+    memory_map_shared(machine);
     machine->order = ARENA_NEW(arena, GlobalOrder);
 }
 

@@ -299,6 +299,7 @@ struct Machine {
     uint32_t cluster[3]; /* programs of a cluster */
     bool is_explicit_cluster;
     uint64_t shared_bytes; /* of dynamic shared memory */
+    uint16_t *shared_map;  /* by address: the variable it belongs to + 1; 0: none */
     SimCounts *counts;
     uint64_t steps;
     unsigned findings, max_findings;
@@ -381,6 +382,8 @@ uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, ui
 void memory_map_image(Machine *machine);
 /* The threads of `mask` leave the function: what it allocated is gone (exec_stack.c). */
 void stack_leave(Warp *warp, const Frame *frame, uint32_t mask);
+/* Which variable each byte of shared memory belongs to. */
+void memory_map_shared(Machine *machine);
 bool memory_grow_local(Warp *warp, uint64_t bytes);
 
 /* Clusters (cluster.c). */

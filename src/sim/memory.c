@@ -123,18 +123,56 @@ bool memory_find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t ad
     return true;
 }
 
-bool memory_find_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
-                        uint32_t size, AccessKind kind, Target *target) {
+/* Dynamic shared memory, which all .extern variables name, is one variable. */
+enum { DYNAMIC_VARIABLE = UINT16_MAX };
+
+void memory_map_shared(Machine *machine) {
+    const SimModule *module = machine->module;
+    uint64_t end = module->dynamic_shared + machine->shared_bytes;
+    uint16_t *map = ARENA_ARRAY(machine->arena, uint16_t, end);
+    for (size_t i = 0; i < module->variables.len; i++) {
+        const Variable *variable = module->variables.data[i];
+        /* Of more variables than numbers some share one. */
+        uint16_t number = (uint16_t)(i % (DYNAMIC_VARIABLE - 1) + 1);
+        if (variable->space != SPACE_shared || variable->is_extern)
+            continue;
+        for (uint64_t at = 0; at < variable->size; at++)
+            map[variable->address + at] = number;
+    }
+    for (uint64_t at = module->dynamic_shared; at < end; at++)
+        map[at] = DYNAMIC_VARIABLE;
+    machine->shared_map = map;
+}
+
+/* Says which variable ends before the access, or that there is none. */
+static void out_of_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address,
+                          uint32_t size, AccessKind kind) {
     const Machine *machine = warp->machine;
     const SimModule *module = machine->module;
-    uint64_t fixed_end = SIM_SHARED_START + module->static_shared;
-    uint64_t dynamic = module->dynamic_shared, end = dynamic + machine->shared_bytes;
-    bool in_static =
-        address >= SIM_SHARED_START && address < fixed_end && size <= fixed_end - address;
-    bool in_dynamic = address >= dynamic && address < end && size <= end - address;
-    if (!in_static && !in_dynamic) {
+    Variable near = {.name = STR("")};
+    vec_for_each (at, &module->variables)
+        if ((*at)->space == SPACE_shared && !(*at)->is_extern && (*at)->address <= address &&
+            (!near.name.len || (*at)->address > near.address))
+            near = **at;
+    if (machine->shared_bytes && address >= module->dynamic_shared)
+        near = (Variable){.name = STR("dynamic shared memory"),
+                          .address = module->dynamic_shared,
+                          .size = machine->shared_bytes};
+    if (near.name.len)
         report(warp, insn, lane, sim_shared_bounds, access_name[kind], size, address,
-               module->static_shared, (int)SIM_SHARED_START, machine->shared_bytes, dynamic);
+               address + size - near.address - near.size, STR_ARG(near.name), near.size,
+               near.address);
+    else
+        report(warp, insn, lane, sim_shared_nowhere, access_name[kind], size, address);
+}
+
+bool memory_find_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
+                        uint32_t size, AccessKind kind, Target *target) {
+    const uint16_t *map = warp->machine->shared_map;
+    uint64_t end = owner->shared_end;
+    if (address >= end || size > end - address || !map[address] ||
+        map[address] != map[address + size - 1]) {
+        out_of_shared(warp, insn, lane, address, size, kind);
         return false;
     }
     if (owner != warp->cta)

@@ -289,7 +289,9 @@ struct SimModule {
     VEC(Place) places;               /* the first one is none */
     VEC(Str) file_names;             /* by number of .file */
     VEC(uint32_t) dynamic_constants; /* those that hold addresses of .extern .shared variables */
-    uint64_t static_shared;          /* bytes of all static shared variables */
+    uint64_t static_shared;          /* bytes of all static shared variables, without gaps */
+    uint64_t shared_next;            /* the address behind them and their gaps; 0: none yet */
+    uint64_t shared_padding;         /* bytes that align dynamic shared memory behind them */
     uint64_t dynamic_shared;         /* the address where dynamic shared memory begins */
     bool has_wgmma;
     uint64_t image_bytes; /* of .global and .const variables */

@@ -369,8 +369,11 @@ static void place_dynamic_shared(SimModule *module) {
     vec_for_each (variable, &module->variables)
         if ((*variable)->is_extern && (*variable)->align > align)
             align = (*variable)->align;
-    uint64_t base = (SIM_SHARED_START + module->static_shared + align - 1) / align * align;
+    uint64_t end = SIM_SHARED_START + module->static_shared;
+    uint64_t base = module->shared_next ? module->shared_next : SIM_SHARED_START;
+    base = (base + align - 1) / align * align;
     module->dynamic_shared = base;
+    module->shared_padding = (end + align - 1) / align * align - end;
     vec_for_each (index, &module->dynamic_constants)
         module->constants.data[*index] += base;
     vec_for_each (at, &module->variables)

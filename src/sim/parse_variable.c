@@ -10,7 +10,7 @@ typedef struct Decl {
     Type type;
 } Decl;
 
-enum { MAX_VARIABLE_BYTES = 1 << 30 };
+enum { MAX_VARIABLE_BYTES = 1 << 30, SHARED_GAP = 256, MAX_SHARED_GAPS = 20480 };
 
 static bool parse_align(Parser *parser, uint64_t *align) {
     int64_t value;
@@ -221,25 +221,34 @@ static uint64_t align_up(uint64_t value, uint64_t align) {
     return (value + align - 1) / align * align;
 }
 
+/* Shared variables lie apart, so that an access past one does not hit the next. Gaps are multiples
+ * of all banks, so that conflicts stay what they are, and few enough that shared memory stays
+ * below the 256 KiB that matrix descriptors reach. */
+static void place_with_gap(SimModule *module, Variable *variable) {
+    uint64_t next = module->shared_next ? module->shared_next : SIM_SHARED_START;
+    variable->address = align_up(next, variable->align);
+    next = variable->address + variable->size;
+    uint64_t grown = next - (SIM_SHARED_START + module->static_shared);
+    module->shared_next = next + (grown + SHARED_GAP <= MAX_SHARED_GAPS ? SHARED_GAP : 0);
+}
+
 /* Gives the variable its offset at the end of what its space holds so far. */
 static bool place_variable(Parser *parser, Variable *variable, PtxToken token) {
     SimModule *module = parser->module;
-    uint64_t *end, start = 0;
-    if (variable->in_frame) {
-        end = &parser->func->frame_bytes;
-    } else if (variable->space == SPACE_shared) {
-        end = &module->static_shared;
-        start = SIM_SHARED_START;
-    } else {
-        end = &module->image_bytes;
-    }
     if (variable->is_extern && variable->space == SPACE_shared)
         return true;
+    bool shared = variable->space == SPACE_shared && !variable->in_frame;
+    uint64_t *end = variable->in_frame ? &parser->func->frame_bytes
+                    : shared           ? &module->static_shared
+                                       : &module->image_bytes;
+    uint64_t start = shared ? SIM_SHARED_START : 0;
     uint64_t offset = align_up(start + *end, variable->align);
     if (offset + variable->size - start > MAX_VARIABLE_BYTES)
         return ptx_error(parser, token.lo, token.hi, ptx_large_variable, STR_ARG(variable->name));
     variable->address = offset;
     *end = offset + variable->size - start;
+    if (shared)
+        place_with_gap(module, variable);
     return true;
 }
 

@@ -90,7 +90,7 @@ static const SimFault faults[] = {
      "the cluster has no such program", 32, 2, 2},
     {"behind the other's shared memory", EXCHANGE(SYNC, LOAD, SYNC),
      EXCHANGE(SYNC, "ld.shared::cluster.u32 %r6, [%r4+256];\n", SYNC), DIAG_sim_shared_bounds,
-     "of shared memory, which has 256 bytes", 32, 2, 2},
+     "bytes behind 'buf' (256 bytes at 0x400)", 32, 2, 2},
     {"mapa of global memory",
      KERNEL("mov.u64 %rd6, buf; cvta.shared.u64 %rd6, %rd6;\n"
             "mapa.u64 %rd7, %rd6, 1;\n"),
