@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Products on tensor cores against float64, on the interpreter or the simulator.
+
+    run.py --tilec build/release/src/cli/tilec [--device sim] [--target sm_80] [--filter TEXT]
+
+On the simulator also: no finding, and no more shared-memory wavefronts than the words moved need, except in the
+cases that say how many more."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kernels"))
+from cases import from_bf16_bits, to_bf16_bits  # noqa: E402
+
+INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
+NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "i8": np.int8, "i32": np.int32}
+# Relative to the largest element of the result; products of the narrow types are exact, sums in fp32.
+BOUND = {"fp16": 2e-6, "bf16": 2e-6, "fp32": 2e-3, "fp64": 1e-13, "i8": 0, "fp8e4nv": 2e-6, "fp8e5": 2e-6}
+
+
+def fp8_table(exponent_bits, mantissa_bits, bias, finite):
+    values = []
+    for code in range(256):
+        exponent, mantissa = code >> mantissa_bits & (1 << exponent_bits) - 1, code & (1 << mantissa_bits) - 1
+        scale = 2.0 ** (max(exponent, 1) - bias - mantissa_bits)
+        value = (mantissa + (exponent > 0) * (1 << mantissa_bits)) * scale
+        special = exponent == (1 << exponent_bits) - 1 and (mantissa == (1 << mantissa_bits) - 1 if finite else True)
+        values.append(np.nan if special else -value if code >> 7 else value)
+    return np.array(values)
+
+
+FP8 = {"fp8e4nv": fp8_table(4, 3, 7, True), "fp8e5": fp8_table(5, 2, 15, False)}
+
+
+def random(rng, shape, dtype):
+    """What the file holds, and its values as float64."""
+    if dtype == "i8":
+        bits = rng.integers(-128, 128, shape).astype(np.int8)
+        return bits, bits.astype(np.float64)
+    if dtype in FP8:
+        codes = np.flatnonzero(np.abs(FP8[dtype]) <= 8).astype(np.uint8)
+        bits = rng.choice(codes, shape)
+        return bits, FP8[dtype][bits]
+    if dtype == "bf16":
+        bits = to_bf16_bits(rng.standard_normal(shape))
+        return bits, from_bf16_bits(bits).astype(np.float64)
+    bits = rng.standard_normal(shape).astype(NUMPY[dtype])
+    return bits, bits.astype(np.float64)
+
+
+class Case:
+    def __init__(self, name, file, kernel, bound, **rest):
+        self.name, self.file, self.kernel, self.bound = name, file, kernel, bound
+        self.arrays, self.scalars, self.defines = {}, {}, {}  # arrays: name -> (dtype, bits)
+        self.output, self.expected, self.grid, self.conflicts, self.options = None, None, "(1,)", 0, []
+        self.__dict__.update(rest)
+
+
+def matmul(rng, dtype, m, n, k, tile, a_turned=False, b_turned=False, pad=0, out="fp32", precision="tf32", **rest):
+    """c = a b, each operand row-major or column-major with `pad` unused elements behind each line."""
+    name = f"matmul-{dtype}-{m}x{n}x{k}-{'x'.join(map(str, tile))}-{'nt'[a_turned]}{'nt'[b_turned]}-{pad}-{precision}"
+    bound = {"ieee": 2e-6, "tf32x3": 2e-6, "bf16x6": 2e-6, "bf16x3": 5e-5}.get(precision, BOUND[dtype])
+    case = Case(name, "matmul.tile", "matmul", bound, **rest)
+    values = {}
+    for operand, rows, columns, turned in (("a", m, k, a_turned), ("b", k, n, b_turned)):
+        shape = (columns, rows + pad) if turned else (rows, columns + pad)
+        bits, x = random(rng, shape, dtype)
+        case.arrays[operand + "_ptr"] = (dtype, bits)
+        values[operand] = x[:, :rows].T if turned else x[:, :columns]
+        line = shape[1]
+        names = ("stride_am", "stride_ak") if operand == "a" else ("stride_bk", "stride_bn")
+        case.scalars.update(zip(names, (1, line) if turned else (line, 1)))
+    case.arrays["c_ptr"] = (out, np.full((m, n), np.nan if out != "i32" else -7).astype(NUMPY[out]))
+    case.scalars.update(M=m, N=n, K=k, stride_cm=n, stride_cn=1)
+    case.defines = dict(BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], PRECISION=precision)
+    case.output, case.expected = "c_ptr", values["a"] @ values["b"]
+    case.grid = f"({-(-m // tile[0])}, {-(-n // tile[1])})"
+    return case
+
+
+def one(rng, dtypes, acc, m, n, k, precision="tf32", **rest):
+    a_dtype, b_dtype = dtypes
+    case = Case(f"one-{a_dtype}-{b_dtype}-{acc}-{m}x{n}x{k}-{precision}", "dots.tile", "one",
+                1e-2 if acc == "fp16" else BOUND[a_dtype], **rest)
+    (a, va), (b, vb) = random(rng, (m, k), a_dtype), random(rng, (k, n), b_dtype)
+    c = (rng.integers(-9, 9, (m, n)) if acc == "i32" else rng.standard_normal((m, n))).astype(NUMPY[acc])
+    case.arrays = {"a_ptr": (a_dtype, a), "b_ptr": (b_dtype, b), "c_ptr": (acc, c)}
+    case.defines = dict(M=m, N=n, K=k, PRECISION=precision)
+    case.types = {"OUT": {"fp16": "float16", "fp32": "float32", "fp64": "float64", "i32": "int32"}[acc]}
+    case.output, case.expected = "c_ptr", c.astype(np.float64) + va @ vb
+    return case
+
+
+def turned(rng, dtype, m, n, k, **rest):
+    case = Case(f"turned-{dtype}-{m}x{n}x{k}", "dots.tile", "turned", BOUND[dtype], **rest)
+    (a, va), (b, vb) = random(rng, (k, m), dtype), random(rng, (n, k), dtype)
+    case.arrays = {"a_ptr": (dtype, a), "b_ptr": (dtype, b), "c_ptr": ("fp32", np.full((m, n), np.nan, np.float32))}
+    case.defines = dict(M=m, N=n, K=k)
+    case.output, case.expected = "c_ptr", va.T @ vb.T
+    return case
+
+
+def batched(rng, dtype, batch, m, n, k, **rest):
+    case = Case(f"batched-{dtype}-{batch}x{m}x{n}x{k}", "dots.tile", "batched", BOUND[dtype], **rest)
+    (a, va), (b, vb) = random(rng, (batch, m, k), dtype), random(rng, (batch, k, n), dtype)
+    case.arrays = {"a_ptr": (dtype, a), "b_ptr": (dtype, b),
+                   "c_ptr": ("fp32", np.full((batch, m, n), np.nan, np.float32))}
+    case.defines = dict(B=batch, M=m, N=n, K=k)
+    case.output, case.expected = "c_ptr", va @ vb
+    return case
+
+
+def attention(rng, dtype, t, m, n, d, **rest):
+    case = Case(f"attention-{dtype}-{t}-{m}x{n}x{d}", "dots.tile", "attention", 1e-2, **rest)
+    (q, vq), (k, vk), (v, vv) = random(rng, (m, d), dtype), random(rng, (t, d), dtype), random(rng, (t, d), dtype)
+    case.arrays = {"q_ptr": (dtype, q), "k_ptr": (dtype, k), "v_ptr": (dtype, v),
+                   "o_ptr": ("fp32", np.full((m, d), np.nan, np.float32))}
+    scale = 0.125
+    case.scalars, case.defines = dict(T=t, scale=scale), dict(M=m, N=n, D=d)
+    p = np.exp2(vq @ vk.T * scale)
+    case.output, case.expected = "o_ptr", p / p.sum(1, keepdims=True) @ vv
+    return case
+
+
+def dequantised(rng, m, n, k, block, **rest):
+    case = Case(f"dequantised-{m}x{n}x{k}", "dots.tile", "dequantised", 2e-6, **rest)
+    (a, va), (b, vb), (s, vs) = random(rng, (m, k), "fp16"), random(rng, (k, n), "i8"), random(rng, (n,), "fp32")
+    case.arrays = {"a_ptr": ("fp16", a), "b_ptr": ("i8", b), "s_ptr": ("fp32", s),
+                   "c_ptr": ("fp32", np.full((m, n), np.nan, np.float32))}
+    case.scalars, case.defines = dict(K=k), dict(M=m, N=n, BLOCK_K=block)
+    case.output, case.expected = "c_ptr", va @ vb * vs
+    return case
+
+
+def gathered(rng, m, n, k, block, **rest):
+    case = Case(f"gathered-{m}x{n}x{k}", "dots.tile", "gathered", 2e-6, **rest)
+    (a, va), (b, vb) = random(rng, (m, k), "fp16"), random(rng, (3 * k, n), "fp16")
+    index = rng.integers(0, 3 * k, k).astype(np.int32)
+    case.arrays = {"a_ptr": ("fp16", a), "i_ptr": ("i32", index), "b_ptr": ("fp16", b),
+                   "c_ptr": ("fp32", np.full((m, n), np.nan, np.float32))}
+    case.scalars, case.defines = dict(K=k), dict(M=m, N=n, BLOCK_K=block)
+    case.output, case.expected = "c_ptr", va @ vb[index]
+    return case
+
+
+def all_cases():
+    rng = np.random.default_rng(7)
+    for dtype in ("fp16", "bf16", "fp32"):
+        for a_turned in (False, True):
+            for b_turned in (False, True):
+                yield matmul(rng, dtype, 64, 128, 96, (64, 64, 32), a_turned, b_turned)
+    yield matmul(rng, "fp16", 128, 128, 128, (128, 128, 32))
+    yield matmul(rng, "fp16", 128, 256, 128, (128, 256, 64), False, True)
+    for k in (0, 16, 32, 48, 200):  # none, one, two, fewer iterations than stages, a partial one
+        yield matmul(rng, "fp16", 32, 32, k, (32, 32, 16))
+    yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16))  # no two elements are known to be aligned
+    yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16), True, True, pad=3)
+    yield matmul(rng, "bf16", 17, 33, 65, (16, 16, 16), pad=1)
+    for precision in ("tf32x3", "bf16x3", "bf16x6", "ieee"):
+        yield matmul(rng, "fp32", 64, 64, 64, (64, 64, 32), precision=precision)
+    for warps in (1, 2, 8, 16):
+        yield matmul(rng, "fp16", 64, 64, 64, (64, 64, 32), options=["--num-warps", str(warps)])
+    for stages in (1, 2, 4, 5):
+        yield matmul(rng, "fp16", 64, 64, 160, (64, 64, 32), options=["--num-stages", str(stages)])
+    for m, n, k in ((16, 16, 16), (1, 16, 16), (16, 1, 16), (2, 4, 32), (8, 8, 16), (128, 16, 16), (16, 128, 64)):
+        yield one(rng, ("fp16", "fp16"), "fp32", m, n, k)
+        yield one(rng, ("fp32", "fp32"), "fp32", m, n, k)
+    yield one(rng, ("fp16", "fp16"), "fp16", 32, 32, 32)
+    yield one(rng, ("fp64", "fp64"), "fp64", 16, 32, 16)
+    yield one(rng, ("i8", "i8"), "i32", 32, 64, 64)
+    for a in FP8:
+        for b in FP8:
+            yield one(rng, (a, b), "fp32", 32, 32, 64)
+    yield one(rng, ("fp8e5", "fp8e5"), "fp16", 32, 32, 32)
+    for dtype in ("fp16", "fp32", "i8", "fp64"):
+        if dtype in ("fp16", "fp32"):
+            yield turned(rng, dtype, 64, 32, 64)
+    yield batched(rng, "fp16", 4, 32, 16, 32)
+    yield batched(rng, "fp32", 8, 16, 16, 16)
+    yield attention(rng, "fp16", 200, 64, 64, 64)
+    yield attention(rng, "bf16", 96, 128, 32, 32)
+    yield dequantised(rng, 32, 64, 128, 32)
+    yield gathered(rng, 32, 32, 80, 32)
+
+
+def run(options, case):
+    with tempfile.TemporaryDirectory(prefix="tilec-tensor-") as folder:
+        command = [options.tilec, "run", os.path.join(INPUTS, case.file), "-k", case.kernel, "--device", options.device,
+                   "--grid", case.grid, "--cache-dir", "none", "--json", "--check-passes"] + case.options
+        if options.device == "sim":
+            command += ["--report"]
+        if options.target:
+            command += ["--target", options.target]
+        for name, (dtype, bits) in case.arrays.items():
+            path = os.path.join(folder, f"{name}.npy")
+            np.save(path, bits)
+            prefix = f"{dtype}:" if dtype == "bf16" or dtype in FP8 else ""
+            command += ["-a", f"{name}=@{prefix}{path}"]
+        result = os.path.join(folder, "result.npy")
+        command += ["--out", f"{case.output}={result}"]
+        for name, value in case.scalars.items():
+            command += ["-a", f"{name}={value!r}"]
+        for name, value in case.defines.items():
+            command += ["-D", f"{name}={value!r}"]
+        for name, value in getattr(case, "types", {}).items():
+            command += ["-D", f"{name}=tl.{value}"]
+        process = subprocess.run(command, capture_output=True, text=True)
+        if process.returncode:
+            return f"exit status {process.returncode}\n{process.stdout[-1500:]}{process.stderr.strip()[-3000:]}"
+        got = np.load(result).astype(np.float64).reshape(case.expected.shape)
+    wrong = np.abs(got - case.expected).max() / max(1, np.abs(case.expected).max())
+    if not wrong <= case.bound:
+        return f"off by {wrong:.2e} of the largest element, allowed are {case.bound:.0e}"
+    return conflicts_of(case, process.stdout) if options.device == "sim" else None
+
+
+def conflicts_of(case, text):
+    """Objects follow each other on standard output."""
+    at, decoder = text.index("{"), json.JSONDecoder()
+    while at < len(text.rstrip()):
+        found, end = decoder.raw_decode(text, at)
+        at = text.find("{", end) if text.find("{", end) >= 0 else len(text)
+        counts = found.get("counts")
+        if counts and counts["wavefronts"] > counts["ideal_wavefronts"] * (1 + case.conflicts):
+            return f"{counts['wavefronts']} wavefronts of shared memory, {counts['ideal_wavefronts']} would do"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tilec", required=True)
+    parser.add_argument("--device", default="sim")
+    parser.add_argument("--target")
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    failures = count = 0
+    for case in all_cases():
+        if options.filter not in case.name:
+            continue
+        count += 1
+        wrong = run(options, case)
+        if wrong:
+            failures += 1
+            print(f"{case.name} {' '.join(case.options)}: {wrong}", flush=True)
+    print(f"{count} cases on {options.device}, {failures} failed")
+    return 1 if failures or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
