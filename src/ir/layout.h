@@ -145,8 +145,12 @@ static inline int layout_vector(const Layout *layout, int limit) {
 /* Shared memory. `shared` maps element offsets to indices (bijective), `element_bytes` in 1..16. */
 
 /* The shared layout with the fewest bank conflicts for storing in `src` and loading in `dst` with
- * the widest vectors both allow. */
-const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes);
+ * the widest vectors both allow. `width` elements of the lowest registers of `src` are to be stored
+ * by one access at any price, if that is possible at all; 1: there is no such wish. */
+const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes,
+                                int width);
+/* More than any cost: of a layout that lacks the wanted width. */
+enum { LAYOUT_TOO_NARROW = 1 << 24 };
 /* How a thread with registers `dist` walks `shared`: 2^access_bits vectors of 2^element_bits
  * elements. Element e of vector a is register XOR(reg[i] : bit i of (e | a << element_bits) set),
  * at offset offsets(register, lane, warp); offsets of a vector's element 0 are multiples of its
@@ -171,21 +175,21 @@ int layout_bank_conflicts(Ctx *ctx, const Layout *dist, const Layout *shared, in
  * elements of 2 bytes, elements l / 4 of rows 2 (l % 4) and 2 (l % 4) + 1. */
 typedef struct LayoutMatrices {
     /* Where the lanes point, in elements: lanes 0 to 2 choose the row, lanes 3 and 4 the matrix;
-     * its registers are those of LayoutAccess `rows`, whose element_bits are a row. */
+     * registers are the elements of a row, then the loads. */
     const Layout *offsets;
     bool transposed;
-    uint8_t word_bits;   /* elements of a 32-bit word: registers reg[0 .. word_bits) */
-    uint8_t matrix_bits; /* matrices of one load: the next matrix_bits registers */
-    uint8_t load_bits;   /* loads: the registers after them */
+    /* Register bits of the tile, from the lowest: elements of a 32-bit word, matrices of one load,
+     * loads. */
+    uint8_t word_bits, matrix_bits, load_bits;
 } LayoutMatrices;
 /* Can a tile in `dist` be read from `shared` so? Registers of `dist` are then used in their order.
  */
 bool layout_matrices(Ctx *ctx, const Layout *dist, const Layout *shared, int element_bytes,
                      LayoutMatrices *out);
 /* The shared layout through which a tile goes from `src` to `dst` at least cost, by plain accesses
- * or matrix loads. */
+ * or matrix loads; `width` as in layout_shared_for. */
 const Layout *layout_shared_exchange(Ctx *ctx, const Layout *src, const Layout *dst,
-                                     int element_bytes);
+                                     int element_bytes, int width);
 /* The largest number of elements, at most `width`, that one asynchronous copy may move from `width`
  * consecutive addresses, held by the lowest registers of `dist`, to consecutive offsets. */
 int layout_async_width(Ctx *ctx, const Layout *dist, const Layout *shared, int width);

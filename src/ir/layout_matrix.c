@@ -96,21 +96,28 @@ bool layout_matrices(Ctx *ctx, const Layout *dist, const Layout *shared, int ele
     return false;
 }
 
+/* Of storing in `src`, by accesses of `width` elements if that is asked for, and reading as `dst`.
+ */
+static int cost_of(Ctx *ctx, const Layout *src, const Layout *dst, const Layout *shared,
+                   int element_bytes, int width) {
+    return layout_shared_cost(ctx, src, shared, element_bytes) +
+           layout_shared_cost(ctx, dst, shared, element_bytes) +
+           (layout_async_width(ctx, src, shared, width) < width ? LAYOUT_TOO_NARROW : 0);
+}
+
 const Layout *layout_shared_exchange(Ctx *ctx, const Layout *src, const Layout *dst,
-                                     int element_bytes) {
-    const Layout *best = layout_shared_for(ctx, src, dst, element_bytes);
-    int best_cost = layout_shared_cost(ctx, src, best, element_bytes) +
-                    layout_shared_cost(ctx, dst, best, element_bytes);
+                                     int element_bytes, int width) {
+    const Layout *best = layout_shared_for(ctx, src, dst, element_bytes, width);
+    int best_cost = cost_of(ctx, src, dst, best, element_bytes, width);
     for (int transposed = 0; transposed < 2; transposed++) {
         const Layout *rows = rows_of(ctx, dst, element_bytes, transposed);
         if (!rows)
             continue;
-        const Layout *shared = layout_shared_for(ctx, src, rows, element_bytes);
+        const Layout *shared = layout_shared_for(ctx, src, rows, element_bytes, width);
         LayoutMatrices matrices;
         if (!layout_matrices(ctx, dst, shared, element_bytes, &matrices))
             continue;
-        int cost = layout_shared_cost(ctx, src, shared, element_bytes) +
-                   layout_shared_cost(ctx, rows, shared, element_bytes);
+        int cost = cost_of(ctx, src, rows, shared, element_bytes, width);
         if (cost < best_cost) {
             best = shared;
             best_cost = cost;

@@ -261,15 +261,53 @@ static const Layout *swizzle_for(Ctx *ctx, const SwizzleInput *in, const Basis *
     return layout_get(ctx, &out);
 }
 
-const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes) {
+/* The best layout so far. */
+typedef struct Search {
+    SwizzleInput in;
+    int width; /* of stores, as asked for */
+    const Layout *best;
+    int cost;
+} Search;
+
+static void try_vector(Ctx *ctx, Search *search, const Basis *vector, int store_bits,
+                       int load_bits) {
+    const SwizzleInput *in = &search->in;
+    const Layout *found = swizzle_for(ctx, in, vector, store_bits, load_bits);
+    if (!found)
+        return;
+    int cost = layout_shared_cost(ctx, in->src, found, in->element_bytes) +
+               layout_shared_cost(ctx, in->dst, found, in->element_bytes);
+    if (layout_async_width(ctx, in->src, found, search->width) < search->width)
+        cost += LAYOUT_TOO_NARROW;
+    if (search->best && cost >= search->cost)
+        return;
+    search->best = found;
+    search->cost = cost;
+}
+
+/* The lowest registers of `src` lowest, whatever `dst` makes of them. */
+static void try_asked_width(Ctx *ctx, Search *search) {
+    const Layout *src = search->in.src, *dst = search->in.dst;
+    Gf2 held = span_of(dst->basis, dst->bits[LAYOUT_REG]);
+    Basis vector = {0};
+    int bits = log2_of(search->width), load_bits = 0;
+    take_all(&vector, src->basis, src->bits[LAYOUT_REG] < bits ? src->bits[LAYOUT_REG] : bits,
+             bits);
+    while (load_bits < vector.count && gf2_contains(&held, vector.vector[load_bits]))
+        load_bits++;
+    try_vector(ctx, search, &vector, vector.count, load_bits);
+}
+
+const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes,
+                                int width) {
     assert(src->out_bits == dst->out_bits);
     assert(element_bytes >= 1 && element_bytes <= MAX_ACCESS_BYTES);
-    SwizzleInput in = {src, dst, element_bytes};
+    Search search = {.in = {src, dst, element_bytes}, .width = width};
     int limit = log2_of(MAX_ACCESS_BYTES) - log2_of(element_bytes);
     uint32_t common[32];
     int ncommon = common_registers(src, dst, limit, common);
-    const Layout *best = NULL;
-    int best_cost = 0;
+    if (width > 1)
+        try_asked_width(ctx, &search);
     /* What both can move at once comes lowest; beyond, either side may go on alone. Shorter vectors
      * are tried too, for lanes that move within a vector make the long ones impossible. */
     for (int side = 0; side < 2; side++)
@@ -279,17 +317,9 @@ const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, 
             take_all(&vector, common, ncommon, bits);
             int shared_bits = vector.count;
             take_all(&vector, wide->basis, wide->bits[LAYOUT_REG], bits);
-            const Layout *found = swizzle_for(ctx, &in, &vector, side ? shared_bits : vector.count,
-                                              side ? vector.count : shared_bits);
-            if (!found)
-                continue;
-            int cost = layout_shared_cost(ctx, src, found, element_bytes) +
-                       layout_shared_cost(ctx, dst, found, element_bytes);
-            if (!best || cost < best_cost) {
-                best = found;
-                best_cost = cost;
-            }
+            try_vector(ctx, &search, &vector, side ? shared_bits : vector.count,
+                       side ? vector.count : shared_bits);
         }
-    assert(best);
-    return best;
+    assert(search.best);
+    return search.best;
 }

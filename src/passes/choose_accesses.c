@@ -157,6 +157,11 @@ bool choose_prefers(const Choice *choice, const Access *access, const Layout *ot
     if (!other || other == access->coalesced)
         return false;
     bool loads = access->op->code == OP_load;
+    const Target *target = target_by_capability(choice->func->capability);
+    int64_t bytes = type_numel(access->type) * dtype_bytes(access->type->dtype);
+    if (target && bytes > target->shared_per_block &&
+        layout_classify(access->coalesced, other) >= CONVERT_SHARED)
+        return true; /* there is no way from one to the other */
     int64_t conversion = loads ? conversion_cost(other, access->coalesced)
                                : conversion_cost(access->coalesced, other);
     return access_cost(access, other) <= access_cost(access, access->coalesced) + conversion;

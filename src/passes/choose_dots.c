@@ -6,23 +6,30 @@
  *
  *     %r = dot %a, %b, %acc {precision = tf32x3}
  * ->
- *     %ah = bitcast (andi (bitcast %a), -8192)      the bits that tf32 keeps
- *     %al = subf %a, %ah                            and the rest; likewise for %b
+ *     %ah = bitcast (andi (addi (bitcast %a), 4096), -8192)     rounded to tf32, where finite
+ *     %al = subf %a, %ah                                        and the rest; likewise for %b
  *     %s = dot %al, %bh, 0 {unit = mma}
  *     %t = dot %ah, %bl, %s {unit = mma}
  *     %u = dot %ah, %bh, (%t where it is no NaN, else 0) {unit = mma}
  *     %r = addf %acc, %u
  *
- * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 and bf16x6 are
- * the same with parts in bf16. Everything else is left to multiply-adds, and a remark says why.
+ * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 and bf16x6 are the same
+ * with parts in bf16. f8 products are summed by tensor cores with less precision than f32: where
+ * fewer than K may be (max_imprecise) they become f16 too, and where K may be they are summed apart
+ * from acc. Everything else is left to multiply-adds, and a remark says why.
  *
  * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
  */
 #include "ir/mma.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include <math.h>
 
-enum { TF32_KEPT_BITS = -8192 }; /* sign, exponent and 10 bits of the fraction */
+enum {
+    TF32_KEPT_BITS = -8192, /* sign, exponent and 10 bits of the fraction */
+    TF32_HALF_UNIT = 4096,
+    IMPRECISE_ALL = 1 << 30 /* of max_imprecise: the accumulator too */
+};
 
 static bool is_f8(const Value *value) {
     return value->type->dtype == DT_F8E4M3 || value->type->dtype == DT_F8E5M2;
@@ -51,17 +58,20 @@ static const Split splits[PRECISION_COUNT] = {
     [PRECISION_BF16X6] = {3, 5, DT_BF16, {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}}},
 };
 
-static Value *keep_tf32(Builder *b, Value *x) {
+/* As cvt.rna.tf32.f32: to nearest, ties away from zero. */
+static Value *round_tf32(Builder *b, Value *x) {
     const Type *bits = type_with_dtype(b->ctx, x->type, DT_I32);
-    Value *kept = build_andi(b, build_bitcast(b, x, bits), rewrite_int(b, bits, TF32_KEPT_BITS));
-    return build_bitcast(b, kept, x->type);
+    Value *up = build_addi(b, build_bitcast(b, x, bits), rewrite_int(b, bits, TF32_HALF_UNIT));
+    Value *kept = build_andi(b, up, rewrite_int(b, bits, TF32_KEPT_BITS));
+    Value *finite = build_cmpf(b, build_absf(b, x), rewrite_float(b, x->type, INFINITY), FPRED_OLT);
+    return build_select(b, finite, build_bitcast(b, kept, x->type), x);
 }
 
 static void split_operand(Builder *b, const Split *split, Value *x, Value *parts[MAX_PARTS]) {
     for (int i = 0; i < split->parts; i++) {
         bool bf16 = split->dtype == DT_BF16, last = i + 1 == split->parts;
         /* The instruction itself drops the bits that tf32 does not keep. */
-        parts[i] = bf16 ? cast(b, x, DT_BF16, false) : last ? x : keep_tf32(b, x);
+        parts[i] = bf16 ? cast(b, x, DT_BF16, false) : last ? x : round_tf32(b, x);
         if (!last)
             x = build_subf(b, x, bf16 ? cast(b, parts[i], DT_F32, true) : parts[i]);
     }
@@ -83,16 +93,28 @@ static void expand(Op *dot, const Split *split) {
     rewrite_replace(dot, build_addf(&b, acc, product(&b, x[0], y[0], defined)));
 }
 
+static int64_t depth_of(const Op *dot) {
+    const Type *a = op_in(dot, 0)->type;
+    return a->shape[a->rank - 1];
+}
+
+/* The products of this dot may be summed imprecisely, those of others in acc may not. */
+static void sum_apart(Op *dot) {
+    Builder b = builder_before(dot);
+    Value *acc = op_in(dot, 2);
+    Value *sum = product(&b, op_in(dot, 0), op_in(dot, 1), rewrite_float(&b, acc->type, 0));
+    sum->def->attrs[1].i = IMPRECISE_ALL;
+    rewrite_replace(dot, build_addf(&b, acc, sum));
+}
+
 /* Why the tensor cores cannot compute it; NULL: they can. */
 static const char *obstacle(const Op *dot, const Mma *mma) {
-    const Type *a = op_in(dot, 0)->type;
-    if (a->dtype == DT_F32 && dot->attrs[0].i == PRECISION_IEEE)
+    if (op_in(dot, 0)->type->dtype == DT_F32 && dot->attrs[0].i == PRECISION_IEEE)
         return "input_precision is ieee, and tensor cores round fp32 to tf32";
     if (!mma)
         return "no tensor-core instruction takes these types";
-    return a->shape[a->rank - 1] < mma_least_k(mma)
-               ? "K is less than the tensor-core instruction takes"
-               : NULL;
+    return depth_of(dot) < mma_least_k(mma) ? "K is less than the tensor-core instruction takes"
+                                            : NULL;
 }
 
 static bool visit_dot(Func *func, Op *dot) {
@@ -101,8 +123,8 @@ static bool visit_dot(Func *func, Op *dot) {
     if (dot->attrs[2].i != UNIT_FMA)
         return false;
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, acc, func->capability);
-    bool changed = false;
-    if (!mma && is_f8(a) && is_f8(b)) {
+    bool changed = false, f8 = is_f8(a) && is_f8(b);
+    if (f8 && (!mma || dot->attrs[1].i < depth_of(dot))) {
         Builder builder = builder_before(dot);
         op_set_operand(dot, 0, cast(&builder, a, DT_F16, true));
         op_set_operand(dot, 1, cast(&builder, b, DT_F16, true));
@@ -117,6 +139,8 @@ static bool visit_dot(Func *func, Op *dot) {
     const Split *split = &splits[dot->attrs[0].i];
     if (a->type->dtype == DT_F32 && split->parts)
         expand(dot, split);
+    else if (f8 && !changed && dot->attrs[1].i < IMPRECISE_ALL)
+        sum_apart(dot);
     else
         dot->attrs[2].i = UNIT_MMA;
     return true;

@@ -39,7 +39,8 @@ const Layout *layout_dot_accumulator(Ctx *ctx, const Type *acc, int num_warps);
 /* Operand 0 or 1 of such a dot: what a thread needs for its part of the accumulator, all of K. */
 const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type *acc,
                                  const Type *operand, int index);
-/* The accumulator of a dot, and operand 0 or 1 for it, as the dot's unit wants them (dot_layouts.c). */
+/* The accumulator of a dot, and operand 0 or 1 for it, as the dot's unit wants them
+ * (dot_layouts.c). */
 const Layout *layout_of_accumulator(Ctx *ctx, const Op *dot, int num_warps);
 const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index);
 /* A layout in which a scan along `axis` stays within warps and meets its elements in the order

@@ -312,7 +312,7 @@ static void store_roots(Park *park) {
         Value *value = op_out(root->load);
         const Type *type = value->type;
         const Layout *shared =
-            layout_shared_for(park->ctx, type->layout, type->layout, type_element_bytes(type));
+            layout_shared_for(park->ctx, type->layout, type->layout, type_element_bytes(type), 1);
         Builder builder = builder_after(root->load);
         builder.span = root->load->span;
         root->buffer = build_local_alloc(

@@ -107,11 +107,15 @@ static bool is_positive_zero(const Value *value) {
            (value_int_constant(value, &i) && i == 0);
 }
 
+/* Elements that the load takes at once. */
+static int load_width(const Op *load) {
+    return load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
+}
+
 /* Elements that one asynchronous copy takes; 0 and why there can be none. */
 static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
     const Op *load = staged->load;
     int bytes = type_element_bytes(op_out(load)->type);
-    int width = load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
     if (load->nin > 2 && !is_positive_zero(op_in(load, 2))) {
         *why = "its `other` is not zero";
         return 0;
@@ -121,7 +125,8 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
         *why = "it has a cache modifier";
         return 0;
     }
-    width = layout_async_width(ctx, op_in(load, 0)->type->layout, staged->shared, width);
+    int width =
+        layout_async_width(ctx, op_in(load, 0)->type->layout, staged->shared, load_width(load));
     *why = "fewer than 4 bytes are known to be consecutive and aligned";
     return width * bytes >= 4 ? width : 0;
 }
@@ -410,8 +415,8 @@ static bool refuse(Ctx *ctx, Op *loop, const char *why) {
 static void add_load(Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
     Staged staged = {.load = load};
-    staged.shared =
-        layout_shared_exchange(p->ctx, type->layout, wanted_layout(load), type_element_bytes(type));
+    staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted_layout(load),
+                                           type_element_bytes(type), load_width(load));
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     if (!staged.width)

@@ -30,7 +30,8 @@ static Value *stage_store(Builder *builder, Op *convert) {
         value = build_ptrtoint(builder, value,
                                type_with_element(ctx, value->type, TYPE_NUMBER, DT_I64));
     const Type *type = value->type;
-    const Layout *shared = layout_shared_exchange(ctx, type->layout, dst, type_element_bytes(type));
+    const Layout *shared =
+        layout_shared_exchange(ctx, type->layout, dst, type_element_bytes(type), 1);
     Value *buffer = build_local_alloc(
         builder, -1, 0, type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
     build_local_store(builder, value, buffer);

@@ -126,7 +126,7 @@ static void test_access(void **state) {
 }
 
 static void check_swizzle(Ctx *ctx, const Layout *src, const Layout *dst, int element_bytes) {
-    const Layout *shared = layout_shared_for(ctx, src, dst, element_bytes);
+    const Layout *shared = layout_shared_for(ctx, src, dst, element_bytes, 1);
     assert_true(layout_is_injective(shared) && layout_is_surjective(shared));
     assert_int_equal(shared->bits[LAYOUT_REG], src->out_bits);
     check_access(ctx, src, shared, element_bytes);
@@ -163,7 +163,7 @@ static void test_swizzle_any(void **state) {
         int element_bytes = 1 << rng_below(&rng, 5), out_bits = 5 + (int)rng_below(&rng, 4);
         const Layout *src = random_surjective(ctx, &rng, warp_shape, out_bits);
         const Layout *dst = random_surjective(ctx, &rng, warp_shape, out_bits);
-        const Layout *shared = layout_shared_for(ctx, src, dst, element_bytes);
+        const Layout *shared = layout_shared_for(ctx, src, dst, element_bytes, 1);
         check_access(ctx, src, shared, element_bytes);
         check_access(ctx, dst, shared, element_bytes);
         int phases = element_bytes >= 16 ? 4 : element_bytes == 8 ? 2 : 1;
@@ -181,14 +181,14 @@ static void test_swizzle_transpose(void **state) {
     static const int rows[] = {1, 0}, columns[] = {0, 1};
     const Layout *load = layout_blocked(ctx, 2, shape, spt, tpw, warps, rows);
     const Layout *store = layout_blocked(ctx, 2, shape, spt_t, tpw_t, warps_t, columns);
-    const Layout *shared = layout_shared_for(ctx, load, store, 4);
+    const Layout *shared = layout_shared_for(ctx, load, store, 4, 1);
     int widest = layout_shared_vector(ctx, load, shared, 4);
     int other = layout_shared_vector(ctx, store, shared, 4);
     assert_int_equal(widest > other ? widest : other, 4);
     assert_int_equal(layout_bank_conflicts(ctx, load, shared, 4), 1);
     assert_int_equal(layout_bank_conflicts(ctx, store, shared, 4), 1);
     /* The same layout on both sides needs no swizzle and moves 16 bytes at a time. */
-    shared = layout_shared_for(ctx, load, load, 4);
+    shared = layout_shared_for(ctx, load, load, 4, 1);
     assert_int_equal(layout_shared_vector(ctx, load, shared, 4), 4);
 }
 

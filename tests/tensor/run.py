@@ -19,8 +19,9 @@ from cases import from_bf16_bits, to_bf16_bits  # noqa: E402
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
 NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "i8": np.int8, "i32": np.int32}
-# Relative to the largest element of the result; products of the narrow types are exact, sums in fp32.
-BOUND = {"fp16": 2e-6, "bf16": 2e-6, "fp32": 2e-3, "fp64": 1e-13, "i8": 0, "fp8e4nv": 2e-6, "fp8e5": 2e-6}
+# Relative to the largest element of the result; products of the narrow types are exact, sums in fp32, those of
+# fp8 on sm_89 and up with about half of its fraction.
+BOUND = {"fp16": 2e-6, "bf16": 2e-6, "fp32": 2e-3, "fp64": 1e-13, "i8": 0, "fp8e4nv": 1e-3, "fp8e5": 1e-3}
 
 
 def fp8_table(exponent_bits, mantissa_bits, bias, finite):
@@ -161,15 +162,17 @@ def all_cases():
     yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16))  # no two elements are known to be aligned
     yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16), True, True, pad=3)
     yield matmul(rng, "bf16", 17, 33, 65, (16, 16, 16), pad=1)
-    for precision in ("tf32x3", "bf16x3", "bf16x6", "ieee"):
+    for precision in ("tf32x3", "bf16x3", "bf16x6"):
         yield matmul(rng, "fp32", 64, 64, 64, (64, 64, 32), precision=precision)
+    yield matmul(rng, "fp32", 64, 64, 64, (64, 64, 32), precision="ieee", conflicts=0.5)  # multiply-adds
     for warps in (1, 2, 8, 16):
         yield matmul(rng, "fp16", 64, 64, 64, (64, 64, 32), options=["--num-warps", str(warps)])
     for stages in (1, 2, 4, 5):
         yield matmul(rng, "fp16", 64, 64, 160, (64, 64, 32), options=["--num-stages", str(stages)])
     for m, n, k in ((16, 16, 16), (1, 16, 16), (16, 1, 16), (2, 4, 32), (8, 8, 16), (128, 16, 16), (16, 128, 64)):
-        yield one(rng, ("fp16", "fp16"), "fp32", m, n, k)
-        yield one(rng, ("fp32", "fp32"), "fp32", m, n, k)
+        conflicts = 0.3 if m * n < 16 else 0  # lanes that repeat others
+        yield one(rng, ("fp16", "fp16"), "fp32", m, n, k, conflicts=conflicts)
+        yield one(rng, ("fp32", "fp32"), "fp32", m, n, k, conflicts=conflicts)
     yield one(rng, ("fp16", "fp16"), "fp16", 32, 32, 32)
     yield one(rng, ("fp64", "fp64"), "fp64", 16, 32, 16)
     yield one(rng, ("i8", "i8"), "i32", 32, 64, 64)
@@ -177,12 +180,11 @@ def all_cases():
         for b in FP8:
             yield one(rng, (a, b), "fp32", 32, 32, 64)
     yield one(rng, ("fp8e5", "fp8e5"), "fp16", 32, 32, 32)
-    for dtype in ("fp16", "fp32", "i8", "fp64"):
-        if dtype in ("fp16", "fp32"):
-            yield turned(rng, dtype, 64, 32, 64)
+    for dtype in ("fp16", "fp32"):
+        yield turned(rng, dtype, 64, 32, 64)
     yield batched(rng, "fp16", 4, 32, 16, 32)
     yield batched(rng, "fp32", 8, 16, 16, 16)
-    yield attention(rng, "fp16", 200, 64, 64, 64)
+    yield attention(rng, "fp16", 200, 64, 64, 64, conflicts=0.1)  # rows that cross warps
     yield attention(rng, "bf16", 96, 128, 32, 32)
     yield dequantised(rng, 32, 64, 128, 32)
     yield gathered(rng, 32, 32, 80, 32)
