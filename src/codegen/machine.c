@@ -109,20 +109,6 @@ bool machine_guard(Cg *cg, bool (*body)(Cg *cg)) {
 
 static const char triple[] = "nvptx64-nvidia-cuda";
 
-static bool is_no_f8_product(Op *op, void *user) {
-    DType dtype = op->code == OP_dot ? op_in(op, 0)->type->dtype : DT_F32;
-    return op->code != OP_dot || op->attrs[2].i != UNIT_MMA ||
-           (dtype != DT_F8E4M3 && dtype != DT_F8E5M2);
-}
-
-/* The PTX version is the least that the kernel needs, for older drivers: mma of f8 came with 8.4.
- */
-static const char *features_for(Cg *cg) {
-    const Target *target = cg->meta.target;
-    bool newer = target->capability < 100 && !func_walk(cg->func, is_no_f8_product, NULL);
-    return newer ? "+ptx84" : target->llvm_features;
-}
-
 static bool create_target_machine(Cg *cg, LLVMCodeGenOptLevel level) {
     const Target *target = cg->meta.target;
     LLVMTargetRef nvptx = NULL;
@@ -131,8 +117,8 @@ static bool create_target_machine(Cg *cg, LLVMCodeGenOptLevel level) {
         return report(cg, error);
     if (cg->machine)
         LLVMDisposeTargetMachine(cg->machine);
-    cg->machine = LLVMCreateTargetMachine(nvptx, triple, target->llvm_cpu, features_for(cg), level,
-                                          LLVMRelocDefault, LLVMCodeModelDefault);
+    cg->machine = LLVMCreateTargetMachine(nvptx, triple, target->llvm_cpu, target->llvm_features,
+                                          level, LLVMRelocDefault, LLVMCodeModelDefault);
     return cg->machine || ctx_diag(cg->ctx, cg->func->span, llvm_error, "no target machine");
 }
 
