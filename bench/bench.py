@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tilec beside Triton on the GPU of this machine, one run: correctness, then time, then compile times.
 
-    bench.py --build build/release [--json FILE] [--quick] [--only rows|compile]
+    bench.py --build build/release [--json FILE] [--quick] [--only rows|matmul|compile]
 
 The same .tile file is loaded into Triton and into libtilec; every result is compared with float64; samples
 are taken in turn with the L2 flushed before each (timing.py). Triton runs with its best number of warps of
@@ -15,6 +15,7 @@ import sys
 import torch
 
 import compile_times
+import matmul
 from row_cases import KERNELS, ROW_KERNELS
 from timing import Timer, geometric_mean
 from tilec_side import Tilec
@@ -116,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--json")
-    parser.add_argument("--only", choices=("rows", "compile"))
+    parser.add_argument("--only", choices=("rows", "matmul", "compile"))
     parser.add_argument("--filter", default="", help="only row cases whose name holds this")
     parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per row case")
     options = parser.parse_args()
@@ -124,8 +125,11 @@ def main():
     if options.only != "compile":
         timer = Timer()
         tilec = Tilec(os.path.join(options.build, "src", "runtime", "libtilec.so"))
-        report |= run_rows(timer, tilec, options)
-    if options.only != "rows":
+        if options.only != "matmul":
+            report |= run_rows(timer, tilec, options)
+        if options.only != "rows":
+            report |= matmul.run(timer, tilec, options)
+    if options.only in (None, "compile"):
         report["compile"] = compile_times.run(options.build)
     if options.json:
         with open(options.json, "w") as file:

@@ -33,7 +33,7 @@ class CompileOptions(c.Structure):
                 ("constexpr_count", c.c_size_t), ("search_paths", c.POINTER(Text)), ("search_path_count", c.c_size_t),
                 ("target", Text), ("device", c.c_void_p), ("num_warps", c.c_int32), ("num_stages", c.c_int32),
                 ("num_ctas", c.c_int32), ("max_registers", c.c_int32), ("want", c.c_uint32), ("dump_folder", Text),
-                ("no_line_info", c.c_bool), ("no_cache", c.c_bool)]
+                ("no_line_info", c.c_bool), ("no_cache", c.c_bool), ("debug", c.c_bool)]
 
 
 class Value(c.Union):
@@ -67,13 +67,16 @@ class Tilec:
         if messages:
             self.lib.tile_diagnostics_destroy(messages)
 
-    def compile_options(self, path, kernel, num_warps=0, no_cache=False):
+    def compile_options(self, path, kernel, num_warps=0, no_cache=False, num_stages=0, constexprs=()):
+        named = (Named * max(1, len(constexprs)))(*[Named(text(name), text(value)) for name, value in dict(constexprs).items()])
         return CompileOptions(size=c.sizeof(CompileOptions), path=text(path), kernel=text(kernel), num_warps=num_warps,
-                              device=self.device, no_cache=no_cache)
+                              num_stages=num_stages, constexprs=named, constexpr_count=len(constexprs), device=self.device,
+                              no_cache=no_cache)
 
-    def function(self, path, kernel, num_warps=0):
+    def function(self, path, kernel, num_warps=0, num_stages=0, constexprs=()):
+        """`constexprs`: names to values as Python literals, for every call."""
         handle = c.c_void_p()
-        options = self.compile_options(os.path.realpath(path), kernel, num_warps)
+        options = self.compile_options(os.path.realpath(path), kernel, num_warps, num_stages=num_stages, constexprs=constexprs)
         self.call("tile_function_create", self.context, c.byref(options), c.byref(handle), diagnostics=True)
         return handle
 
@@ -100,9 +103,13 @@ class Tilec:
 
     def launcher(self, case, num_warps=0):
         """A function that launches the case once on torch's current stream."""
-        function = self.function(case.path, case.kernel, num_warps)
-        arguments = self.pack(case.arguments + [("constexpr", case.block)])
-        grid = (c.c_uint32 * 3)(*case.grid)
+        return self.launch_function(self.function(case.path, case.kernel, num_warps), case.grid,
+                                    case.arguments + [("constexpr", case.block)])
+
+    def launch_function(self, function, grid, arguments):
+        """A function that launches the compiled one once on torch's current stream."""
+        arguments = self.pack(arguments)
+        grid = (c.c_uint32 * 3)(*grid)
         stream = c.c_void_p(torch.cuda.current_stream().cuda_stream)
         launch, device, count = self.lib.tile_function_launch, self.device, c.c_size_t(len(arguments))
         self.call("tile_function_launch", function, device, grid, stream, arguments, count, diagnostics=True)

@@ -376,8 +376,8 @@ TILE_API void tile_function_destroy(tile_function *function);
  * instance for these types and values is looked up without a lock; when it is missing it is taken
  * from the cache or compiled, and other threads that need the same one meanwhile wait. It is
  * specialised as Triton does, on pointers and integers that are multiples of 16 and integers equal
- * to 1, and on integers equal to an integer constexpr of the call that is at least 16: where a
- * row's length is BLOCK, its masks go away. */
+ * to 1, and on integers equal to an integer constexpr, of the call or of the options, that is at
+ * least 16: where a row's length is BLOCK, its masks go away. */
 TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
                                           const uint32_t grid[3], tile_stream stream,
                                           const tile_argument *arguments, size_t argument_count,

@@ -35,6 +35,8 @@ struct tile_function {
     tile_compile_options options; /* texts in the arena */
     Str *params;                  /* names of the arguments a call takes, in order */
     uint32_t param_count;
+    int64_t *constants; /* integers among the options' constexprs */
+    size_t constant_count;
     pthread_mutex_t lock; /* of writers */
     _Atomic(Table *) table;
 };
@@ -87,12 +89,17 @@ static void find_constexprs(const tile_argument *arguments, size_t count, Conste
     }
 }
 
-static Special special_of(const tile_argument *argument, const Constexprs *constexprs) {
+static Special special_of(const tile_function *function, const tile_argument *argument,
+                          const Constexprs *constexprs) {
     if (argument->kind == TILE_ARGUMENT_POINTER)
         return special_of_pointer(argument->value.address);
     if (argument->kind != TILE_ARGUMENT_INT || integer_type(argument) == TILE_I1)
         return (Special){0};
-    return special_of_integer(argument->value.integer, constexprs->values, constexprs->count);
+    int64_t value = argument->value.integer;
+    Special special = special_of_integer(value, constexprs->values, constexprs->count);
+    return special.kind == SPECIAL_FIXED
+               ? special
+               : special_of_integer(value, function->constants, function->constant_count);
 }
 
 static bool key_add(Packed *packed, const void *data, size_t size) {
@@ -167,8 +174,8 @@ static bool pack_argument(Packed *packed, const tile_argument *argument, Special
     return false;
 }
 
-static bool pack(Packed *packed, const tile_device *device, const tile_argument *arguments,
-                 size_t count) {
+static bool pack(Packed *packed, const tile_function *function, const tile_device *device,
+                 const tile_argument *arguments, size_t count) {
     packed->key_len = 0;
     packed->count = 0;
     if (!key_add(packed, &device, sizeof device))
@@ -176,7 +183,7 @@ static bool pack(Packed *packed, const tile_device *device, const tile_argument 
     Constexprs constexprs;
     find_constexprs(arguments, count, &constexprs);
     for (size_t i = 0; i < count; i++)
-        if (!pack_argument(packed, &arguments[i], special_of(&arguments[i], &constexprs)))
+        if (!pack_argument(packed, &arguments[i], special_of(function, &arguments[i], &constexprs)))
             return false;
     return true;
 }
@@ -273,7 +280,7 @@ static bool instance_request(Call *call, tile_function *function, tile_device *d
     Constexprs constexprs;
     find_constexprs(arguments, function->param_count, &constexprs);
     for (uint32_t i = 0; i < function->param_count; i++) {
-        Special special = special_of(&arguments[i], &constexprs);
+        Special special = special_of(function, &arguments[i], &constexprs);
         NamedText named = {function->params[i], argument_type(arena, &arguments[i], special)};
         if (is_constexpr(&arguments[i]))
             defines[kernel->define_count++] = named;
@@ -338,7 +345,7 @@ static tile_status find_instance(tile_function *function, tile_device *device,
                                  const tile_argument *arguments, size_t count, Packed *packed,
                                  tile_diagnostics **diagnostics, Instance **instance) {
     if (!function || !device || count != function->param_count || (count && !arguments) ||
-        !pack(packed, device, arguments, count))
+        !pack(packed, function, device, arguments, count))
         return TILE_ERROR_INVALID_ARGUMENT;
     uint64_t hash = XXH3_64bits(packed->key, packed->key_len);
     *instance =
@@ -410,6 +417,10 @@ static void keep_options(Arena *arena, tile_function *function, const CompileReq
         constexprs[i].value = keep_text(arena, text_str(options->constexprs[i].value));
     }
     function->options.constexprs = constexprs;
+    function->constants = ARENA_ARRAY(arena, int64_t, options->constexpr_count + 1);
+    for (size_t i = 0; i < options->constexpr_count; i++)
+        function->constant_count += special_constexpr(
+            text_str(constexprs[i].value), &function->constants[function->constant_count]);
 }
 
 static bool is_set(const tile_compile_options *options, Str name) {

@@ -422,6 +422,31 @@ static void function_specialises(void **state) {
     assert_int_equal(f->cuda->loads, f->cuda->unloads);
 }
 
+/* Constexprs of the options count as those of the call do. */
+static void function_specialises_on_options(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    tile_compile_options options = scale_options();
+    const tile_named block = {text("BLOCK"), text("1024")};
+    options.signature = (tile_text){0};
+    options.constexprs = &block;
+    options.constexpr_count = 1;
+    tile_function *function = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    const tile_executable *made[3];
+    static const int64_t sizes[] = {1008, 1024, 2048};
+    for (int i = 0; i < 3; i++) {
+        const tile_argument arguments[] = {tile_pointer(1 << 12, TILE_FP32), tile_int(sizes[i]),
+                                           tile_float(2.0)};
+        assert_int_equal(tile_function_instance(function, device, arguments, 3, &made[i], NULL),
+                         TILE_OK);
+    }
+    assert_ptr_equal(made[0], made[2]);
+    assert_ptr_not_equal(made[0], made[1]);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 static void function_launches(void **state) {
     Fixture *f = *state;
     tile_device *device = open_device(f);
@@ -559,6 +584,7 @@ int main(void) {
         TEST(kernel_for_another_gpu_is_refused),
         TEST(device_errors),
         TEST(function_specialises),
+        TEST(function_specialises_on_options),
         TEST(function_launches),
         TEST(function_reports_what_the_call_makes_wrong),
         TEST(function_without_a_name),
