@@ -4,16 +4,19 @@
  * phases. An entry says how far an actor is known: all accesses up to epoch `all`, and those of the
  * lanes `lanes` up to epoch `some`, since threads that arrive somewhere speak for themselves only.
  * What is known is kept twice: `seen`, and `fenced`, what has come before a fence.proxy.async on
- * the way here and so may be touched by the asynchronous proxy. A warp has one clock for what all
- * its lanes know and another for what some of them know besides. Where sets of lanes would have to
- * be kept apart they are united: a race may be missed, none is made up. */
+ * the way here and so may be touched by the asynchronous proxy. A third time as `exported`: what
+ * has come before a fence that other programs see. A warp has one clock for what all its lanes know
+ * and another for what some of them know besides. Where sets of lanes would have to be kept apart
+ * they are united: a race may be missed, none is made up. */
 #include "sim/machine.h"
 
 enum { MAX_TRACKED_MBARRIERS = 64 }; /* of a program */
 
 Clock clock_create(Machine *machine, const Cluster *cluster) {
-    ClockEntry *entries = ARENA_ARRAY(machine->arena, ClockEntry, 2 * (size_t)cluster->max_actors);
-    return (Clock){entries, entries + cluster->max_actors, 0};
+    ClockEntry *entries = ARENA_ARRAY(machine->arena, ClockEntry, 3 * (size_t)cluster->max_actors);
+    return (Clock){.seen = entries,
+                   .fenced = entries + cluster->max_actors,
+                   .exported = entries + 2 * (size_t)cluster->max_actors};
 }
 
 uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster) {
@@ -24,7 +27,8 @@ uint32_t clock_max_actors(const Machine *machine, const Cluster *cluster) {
 void clock_reset(const Cluster *cluster, Clock *clock) {
     memset(clock->seen, 0, cluster->actor_count * sizeof *clock->seen);
     memset(clock->fenced, 0, cluster->actor_count * sizeof *clock->fenced);
-    clock->acquired = 0;
+    memset(clock->exported, 0, cluster->actor_count * sizeof *clock->exported);
+    clock->found = clock->acquired = 0;
 }
 
 static void join_entry(ClockEntry *to, const ClockEntry *from) {
@@ -47,8 +51,9 @@ static void join(const Cluster *cluster, ClockEntry *to, const ClockEntry *from)
 void clock_join(const Cluster *cluster, Clock *to, const Clock *from) {
     join(cluster, to->seen, from->seen);
     join(cluster, to->fenced, from->fenced);
-    if (from->acquired > to->acquired)
-        to->acquired = from->acquired;
+    join(cluster, to->exported, from->exported);
+    to->found = from->found > to->found ? from->found : to->found;
+    to->acquired = from->acquired > to->acquired ? from->acquired : to->acquired;
 }
 
 /* What the lanes know and did, without ending the epoch. */
@@ -68,17 +73,13 @@ void clock_release(Warp *warp, uint32_t mask, Clock *to) {
     warp->epoch++;
 }
 
-void clock_fence_into(Warp *warp, uint32_t mask, Clock *clock, uint32_t *lanes) {
-    if (!clock->seen)
-        *clock = clock_create(warp->machine, warp->cta->cluster);
-    if (!(*lanes & ~mask))
-        clock_reset(warp->cta->cluster, clock);
-    *lanes |= mask;
-    clock_release(warp, mask, clock);
-}
-
 void clock_fence(Warp *warp, uint32_t mask) {
-    clock_fence_into(warp, mask, &warp->fence_clock, &warp->fence_lanes);
+    if (!warp->fence_clock.seen)
+        warp->fence_clock = clock_create(warp->machine, warp->cta->cluster);
+    if (!(warp->fence_lanes & ~mask))
+        clock_reset(warp->cta->cluster, &warp->fence_clock);
+    warp->fence_lanes |= mask;
+    clock_release(warp, mask, &warp->fence_clock);
 }
 
 void clock_acquire(Warp *warp, uint32_t mask, const Clock *from) {
@@ -110,6 +111,34 @@ void clock_proxy_fence(Warp *warp, uint32_t mask) {
     join(cluster, known->fenced, known->seen);
     memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
     clock_acquire(warp, mask, known);
+}
+
+void clock_program_fence(Warp *warp, uint32_t mask) {
+    const Cluster *cluster = warp->cta->cluster;
+    Clock *known = &warp->cta->cluster->scratch;
+    clock_reset(cluster, known);
+    clock_release(warp, mask, known);
+    join(cluster, known->exported, known->seen);
+    memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
+    clock_acquire(warp, mask, known);
+}
+
+void clock_export(const Warp *warp, uint32_t lane, ClockEntry *to) {
+    uint32_t count = warp->cta->warp_count, first = warp->cta->rank * count;
+    for (uint32_t w = 0; w < count; w++) {
+        join_entry(&to[w], &warp->clock.exported[first + w]);
+        if (warp->extra_lanes >> lane & 1)
+            join_entry(&to[w], &warp->extra.exported[first + w]);
+    }
+}
+
+void clock_find(Warp *warp, uint32_t lane, uint64_t time) {
+    if (time <= warp->clock.found)
+        return;
+    if (!warp->extra_lanes)
+        clock_reset(warp->cta->cluster, &warp->extra);
+    warp->extra_lanes |= 1u << lane;
+    warp->extra.found = time > warp->extra.found ? time : warp->extra.found;
 }
 
 static bool entry_knows(const ClockEntry *entry, const SharedCell *cell) {

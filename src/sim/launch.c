@@ -222,9 +222,6 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->fence_lanes = 0;
     if (warp->fence_clock.seen)
         clock_reset(cta->cluster, &warp->fence_clock);
-    warp->program_fence_lanes = warp->read_lanes = 0;
-    if (warp->program_fence.seen)
-        clock_reset(cta->cluster, &warp->program_fence);
     warp->cluster_arrived = warp->cluster_passed = 0;
     warp->registers = registers_at_entry(cta->machine);
     warp->register_changes = 0;
@@ -256,7 +253,7 @@ static void new_program(Cluster *cluster, uint32_t rank) {
     }
     for (unsigned i = 0; i < BARRIERS; i++)
         cta->barriers[i].clock = clock_create(machine, cluster);
-    cta->published = clock_create(machine, cluster);
+    cta->published = ARENA_ARRAY(machine->arena, ClockEntry, cta->warp_count);
     cta->shared_end = machine->module->dynamic_shared + machine->shared_bytes;
     cta->shared = arena_alloc(machine->arena, cta->shared_end);
     cta->shared_def = arena_alloc(machine->arena, cta->shared_end);
@@ -294,7 +291,7 @@ static void start_program(Cta *cta) {
     for (int i = 0; i < 3; i++)
         cta->id[i] = cta->cluster->id[i] * shape[i] + within[i];
     cta->number = (cta->id[2] * grid[1] + cta->id[1]) * grid[0] + cta->id[0];
-    clock_reset(cta->cluster, &cta->published);
+    memset(cta->published, 0, cta->warp_count * sizeof *cta->published);
     cta->exited = false;
     cta->register_pool = 0;
     if (cta->remote) {

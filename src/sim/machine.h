@@ -53,10 +53,10 @@ typedef struct ClockEntry {
     uint32_t all, some, lanes;
 } ClockEntry;
 
-/* A vector clock, by actor: see clock.c. */
+/* A vector clock, by actor: see clock.c; for other programs see races_global.c. */
 typedef struct Clock {
-    ClockEntry *seen, *fenced;
-    uint64_t acquired; /* the latest time of what was acquired: see races_global.c */
+    ClockEntry *seen, *fenced, *exported;
+    uint64_t found, acquired; /* the latest times of what strong reads found and fences acquired */
 } Clock;
 
 typedef enum WaitKind {
@@ -115,18 +115,12 @@ struct Warp {
     uint8_t *local, *local_def; /* lane by lane */
     uint64_t local_bytes;       /* of a lane */
     Stack stack;
-    uint32_t epoch;             /* of its accesses now; the first is 1 */
-    Clock clock;                /* what all lanes know */
-    Clock extra;                /* what `extra_lanes` know besides */
+    uint32_t epoch; /* of its accesses now; the first is 1 */
+    Clock clock;    /* what all lanes know */
+    Clock extra;    /* what `extra_lanes` know besides */
     uint32_t extra_lanes;
     Clock fence_clock; /* what `fence_lanes` knew at their last fence that releases */
     uint32_t fence_lanes;
-    /* The same of fences that other programs see; and what strong reads of `read_lanes` found to be
-     * published, which their next fence acquires: see races_global.c. */
-    Clock program_fence;
-    uint32_t program_fence_lanes;
-    uint64_t read_time;
-    uint32_t read_lanes;
     uint32_t cluster_arrived; /* lanes that arrived at the barrier of the cluster */
     uint32_t cluster_passed;  /* lanes for which it is complete and that have not waited yet */
     uint32_t registers, registers_wanted; /* of a thread (setmaxnreg); 0: not known */
@@ -202,7 +196,7 @@ struct Cta {
     RemoteAccess *remote;   /* to its shared memory, by clock_index; NULL in a cluster of one */
     Clock exit_clock;       /* what its threads knew when they exited */
     bool exited;            /* all its threads */
-    Clock published;        /* what it has made known to other programs */
+    ClockEntry *published;  /* what it has made known to other programs, by warp */
     struct Warpgroup *warpgroups[MAX_WARPS / 4]; /* NULL until one executes wgmma */
     VEC(Mbarrier *) mbarriers; /* those initialised so far, and behind them ones to use again */
     uint32_t mbarrier_count;
@@ -428,8 +422,12 @@ bool clock_has_fenced(const Warp *warp, uint32_t lane, const SharedCell *cell);
 /* A fence of the lanes of `mask` that releases: what came before is ordered before relaxed arrivals
  * behind it. */
 void clock_fence(Warp *warp, uint32_t mask);
-/* Notes in `clock`, which is made when it is first needed, what `lanes` knew at their fences. */
-void clock_fence_into(Warp *warp, uint32_t mask, Clock *clock, uint32_t *lanes);
+/* A fence that other programs see. */
+void clock_program_fence(Warp *warp, uint32_t mask);
+/* Adds what the lane may export of the warps of its program, by number. */
+void clock_export(const Warp *warp, uint32_t lane, ClockEntry *to);
+/* The lane has found that time at a word. */
+void clock_find(Warp *warp, uint32_t lane, uint64_t time);
 
 /* Programs (launch.c, run.c). */
 Cluster *cluster_create(Machine *machine);

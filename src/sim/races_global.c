@@ -3,14 +3,14 @@
  *
  * Each word remembers its last write and read: program, thread, and the epoch of the thread's warp.
  *
- * A release fence notes what its threads know: by the vector clock of their warp what they did
- * themselves, and others of the program before a barrier. A strong write of a thread with such a
- * fence publishes that: it is known from the machine's time on, and the written word has that time.
- * A strong read finds the time of its word, and an acquire fence behind it puts that into the
- * clock of its threads, from where barriers hand it on. An access is ordered after another one
- * when what was published until the time that its thread has acquired has it. Releases and
- * acquires are fences before and behind an access. By such times more may seem known than is, what
- * others published elsewhere at that time: a race may be missed, none is made up. */
+ * Releases and acquires are fences before and behind an access. A fence exports what its threads
+ * know: by the vector clock of their warp what they did themselves, and others of the program
+ * before a barrier. A strong write publishes what its thread has exported: it is known from the
+ * machine's time on, and the written word has that time. A strong read finds the time of its word,
+ * and a fence behind it acquires that. What is exported, found and acquired lies in the vector
+ * clocks, so that barriers hand it on. An access is ordered after another one when what was
+ * published until the time that its thread has acquired has it. By such times more may seem known
+ * than is, what others published elsewhere at that time: a race may be missed, none is made up. */
 #include "sim/machine.h"
 
 static void lock_order(Machine *machine) {
@@ -195,15 +195,21 @@ static Publications *publications_of(Machine *machine, const Cta *cta) {
     return *all;
 }
 
-/* What the warp's fence knew is there for those who find the time that is returned. */
-static uint64_t publish(Warp *warp) {
+/* What the lane has exported is there for those who find the time that is returned; 0: it has
+ * nothing. */
+static uint64_t publish(Warp *warp, uint32_t lane) {
     Machine *machine = warp->machine;
     Cta *cta = warp->cta;
+    bool any = false;
+    clock_export(warp, lane, cta->published);
+    for (uint32_t w = 0; w < cta->warp_count; w++)
+        any |= cta->published[w].all || cta->published[w].some;
+    if (!any)
+        return 0;
     Publications *all = publications_of(machine, cta);
     uint64_t time = ++machine->order->time;
-    clock_join(cta->cluster, &cta->published, &warp->program_fence);
     for (uint32_t w = 0; w < cta->warp_count; w++) {
-        const ClockEntry *known = &cta->published.seen[cta->rank * cta->warp_count + w];
+        const ClockEntry *known = &cta->published[w];
         Publications *own = &all[w];
         if (own->len && !memcmp(&own->data[own->len - 1].known, known, sizeof *known))
             continue;
@@ -217,25 +223,20 @@ static void synchronise(Warp *warp, uint32_t lane, uint64_t address, uint32_t si
                         AccessKind kind) {
     Machine *machine = warp->machine;
     uint64_t first = address / 4, last = (address + size - 1) / 4, time = 0;
-    bool reads = kind != ACCESS_WRITE;
-    bool publishes = kind != ACCESS_READ && warp->program_fence_lanes >> lane & 1;
-    if (!publishes && !all_published(machine))
+    bool reads = kind != ACCESS_WRITE, writes = kind != ACCESS_READ;
+    if (!writes && !all_published(machine))
         return;
     lock_order(machine);
     for (uint64_t word = first; word <= last && reads; word++) {
         uint64_t found = sync_time(machine->order, word);
         time = found > time ? found : time;
     }
-    if (publishes) {
-        uint64_t now = publish(warp);
-        for (uint64_t word = first; word <= last; word++)
-            sync_note(machine, word, now);
-    }
+    uint64_t now = writes ? publish(warp, lane) : 0;
+    for (uint64_t word = first; word <= last && now; word++)
+        sync_note(machine, word, now);
     unlock_order(machine);
-    if (!reads)
-        return;
-    warp->read_time = warp->read_lanes && warp->read_time > time ? warp->read_time : time;
-    warp->read_lanes |= 1u << lane;
+    if (time)
+        clock_find(warp, lane, time);
 }
 
 /* Who accesses global memory, and how. */
@@ -332,14 +333,17 @@ bool race_reaches_programs(const Warp *warp, const Insn *insn) {
 
 void race_release(Warp *warp, const Insn *insn, uint32_t mask) {
     if (warp->machine->program_count > 1 && race_reaches_programs(warp, insn))
-        clock_fence_into(warp, mask, &warp->program_fence, &warp->program_fence_lanes);
+        clock_program_fence(warp, mask);
 }
 
 void race_acquire(Warp *warp, const Insn *insn, uint32_t mask) {
     Clock *now = &warp->cta->cluster->scratch;
-    if (!(warp->read_lanes & mask) || !race_reaches_programs(warp, insn))
+    uint64_t found = warp->clock.found;
+    if (warp->extra_lanes & mask && warp->extra.found > found)
+        found = warp->extra.found;
+    if (found <= warp->clock.acquired || !race_reaches_programs(warp, insn))
         return;
     clock_reset(warp->cta->cluster, now);
-    now->acquired = warp->read_time;
+    now->acquired = found;
     clock_acquire(warp, mask, now);
 }

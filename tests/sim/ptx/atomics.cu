@@ -12,7 +12,7 @@ extern "C" __global__ void atomics(unsigned *u, int *s, unsigned long long *l, f
     atomicOr(u + 5, 1u << (t & 31)); atomicXor(u + 6, t); atomicExch(u + 7, 77u);
     atomicMin(s, -t); atomicMax(s + 1, t); atomicCAS(s + 2, 0, 5);
     atomicAdd(l, 1ull << 33); atomicMax(l + 1, (unsigned long long)t << 30); atomicCAS(l + 2, 0ull, 9ull);
-    atomicAdd(f, 0.5f); atomicAdd(d, 0.25); atomicAdd(h, __float2half2_rn(1.0f)); atomicAdd_block(u + 12, 1u); atomicAdd_system(u + 13, 1u);
+    atomicAdd(f, 0.5f); atomicAdd(d, 0.25); atomicAdd(h, __float2half2_rn(1.0f)); atomicAdd_block(u + 16 + blockIdx.x, 1u); atomicAdd_system(u + 13, 1u);
     cuda::atomic_ref<unsigned, cuda::thread_scope_device> r(u[14]);
     r.fetch_add(3, cuda::memory_order_relaxed); r.fetch_add(1, cuda::memory_order_acq_rel);
     cuda::atomic_ref<unsigned, cuda::thread_scope_device> q(u[15]);

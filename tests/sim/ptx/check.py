@@ -97,7 +97,7 @@ def add_half():
 def add_atomics():
     n = 128
     t = np.arange(n)
-    u = np.zeros(16, np.uint32)
+    u = np.zeros(18, np.uint32)
     u[4] = 0xFFFFFFFF
     want = u.copy()
     want[0], want[1] = n, (-2 * n) & 0xFFFFFFFF
@@ -110,7 +110,7 @@ def add_atomics():
         for slot in range(4):
             value = sum(cta[cta % 4 == slot])
             want[8 + slot] += value if slot != 1 else 0
-    want[12] = want[13] = n
+    want[13], want[16], want[17] = n, 64, 64
     want[14] = 4 * n
     want[15] = 0
     for _ in range(n):
@@ -118,7 +118,7 @@ def add_atomics():
     case("atomics", "atomics", 2, 64,
          [u, np.array([0, 0, 0], np.int32), zeros(3, dtype=np.uint64), zeros(2, dtype=np.float32),
           zeros(1, dtype=np.float64), zeros(1, dtype=np.uint32)],
-         {0: (want, [i for i in range(16) if i not in (9, 15)]), 1: np.array([-127, 127, 5], np.int32),
+         {0: (want, [i for i in range(18) if i not in (9, 15)]), 1: np.array([-127, 127, 5], np.int32),
           2: np.array([n << 33, 127 << 30, 9], np.uint64), 3: np.array([64, 0], np.float32),
           4: np.array([32.0]), 5: np.array([128, 128], np.float16)})
     case("atomics", "flag", 2, 64, [zeros(1), zeros(64), zeros(64)], {2: np.arange(64, dtype=np.int32) * 3})
