@@ -66,6 +66,11 @@ const char *check_wgmma(const Insn *insn) {
     return problem ? problem : check_transposes(insn);
 }
 
+const char *check_wgmma_wait(const Insn *insn) {
+    return insn->operand[0].offset < 0 ? "the number of groups that may be pending is 0 or more"
+                                       : NULL;
+}
+
 /* Executing. */
 
 /* The value of an operand that all threads of the warp must agree on. */

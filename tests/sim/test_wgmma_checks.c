@@ -248,6 +248,7 @@ static void test_refused(void **state) {
          "A in registers has 4 registers"},
         {REFUSED("sync.aligned.m64n16k16.f32.bf16.bf16", REGS("%d") ", %r1, %db, %yes, 1, 1, 0, 0"),
          "has 32 bits"},
+        {FILLED "wgmma.wait_group.sync.aligned -1;\n" END, "is 0 or more"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         SimTest test = sim_test_begin();

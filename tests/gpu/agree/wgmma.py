@@ -5,7 +5,7 @@ from matrix import elements, packed
 from operands import BITS, decode
 from probe import Array, Check, Probe, kernel
 
-GROUPS = 16  # programs of one warpgroup
+GROUPS = 8  # programs of one warpgroup
 ROWS = 64
 
 
