@@ -12,7 +12,7 @@ enum { MAX_PARAMS = 64, STEPS = 3000, LARGE = 65536, KERNELS = 3 };
 
 /* Small arrays; a parameter that is no address gets a structure. */
 typedef struct Arguments {
-    SimTensorMap map;
+    SimTensorMap *map; /* at a multiple of 64 */
     uint32_t data[2][256];
     uint64_t addresses[2];
     const void *params[MAX_PARAMS];
@@ -22,9 +22,11 @@ typedef struct Arguments {
 static void make_map(Ctx *ctx, Arguments *arguments, uint32_t variant) {
     static const uint64_t dims[5] = {8, 4, 2, 2, 2}, strides[4] = {32, 128, 256, 512};
     static const uint32_t box[5] = {8, 2, 2, 2, 2}, steps[5] = {1, 1, 1, 1, 1};
+    uintptr_t room = (uintptr_t)arena_alloc(&ctx->arena, sizeof *arguments->map + 64);
+    arguments->map = (SimTensorMap *)((room + 63) / 64 * 64);
     uint32_t rank = variant % 16 < 11 ? 2 : variant % 5 + 1;
     FUZZ_CHECK(sim_tensor_map_encode(
-        ctx, &arguments->map, variant / 16 % 2 ? SIM_TENSOR_U32 : SIM_TENSOR_F32, rank,
+        ctx, arguments->map, variant / 16 % 2 ? SIM_TENSOR_U32 : SIM_TENSOR_F32, rank,
         arguments->addresses[0], dims, strides, box, steps, SIM_INTERLEAVE_NONE,
         variant / 32 % 2 ? SIM_SWIZZLE_32B : SIM_SWIZZLE_NONE, SIM_PROMOTION_NONE, SIM_FILL_ZERO));
 }
@@ -41,9 +43,9 @@ static void fill(Ctx *ctx, const SimModule *module, const SimKernel *kernel, Sim
     make_map(ctx, arguments, variant);
     for (uint32_t i = 0; i < kernel->param_count && i < MAX_PARAMS; i++) {
         uint64_t bytes = sim_param_bytes(module, kernel->name, i);
-        arguments->params[i] = bytes <= 8                       ? &arguments->addresses[i & 1]
-                               : bytes == sizeof arguments->map ? (const void *)&arguments->map
-                                                                : large;
+        arguments->params[i] = bytes <= 8                        ? &arguments->addresses[i & 1]
+                               : bytes == sizeof *arguments->map ? (const void *)arguments->map
+                                                                 : large;
     }
 }
 
