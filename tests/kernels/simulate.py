@@ -60,7 +60,7 @@ def simulate(tilec, program: Program, case: Case, folder, options=(), run="run")
     with open(text, "w", encoding="utf-8") as file:
         file.write(program.ptx)
     grid = [-(-case.grid[0] // program.per_cta), *case.grid[1:]]
-    command = [tilec, "sim", text, "-k", program.kernel, "--shared", str(program.shared), "--json", "--report",
+    command = [tilec, "sim", text, "-k", program.kernel, "--shared", str(program.shared), "--json", "--report", "--ptxas", "none",
                "--grid", f"({', '.join(map(str, grid))},)", *options]
     outputs = {}
     for name, value in case.args.items():
