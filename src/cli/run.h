@@ -14,7 +14,8 @@ typedef struct RunArg {
     Elem elem;       /* of a scalar */
     int64_t integer; /* u64: its bits */
     double number;
-    CUdeviceptr device; /* of the array, once copied there */
+    CUdeviceptr device;    /* of the array, once copied there */
+    struct SimMapArg *map; /* NULL, or of the simulator: a tensor map of another argument */
 } RunArg;
 
 typedef struct RunArgs {

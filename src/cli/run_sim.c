@@ -3,26 +3,42 @@
 #include "cli/run_sim.h"
 #include "runtime/ptxas.h"
 
+/* An array given for two parameters is one array. */
+static uint64_t map_array(SimMemory *memory, RunArg *arg) {
+    if (!arg->device)
+        arg->device = sim_map(memory, arg->name, arg->array.data, arg->array.bytes, NULL, false);
+    return arg->device;
+}
+
+/* The bytes of a parameter of that size; NULL after a report. A structure is given as an array of
+ * as many bytes. */
+static const void *parameter(Ctx *ctx, SimMemory *memory, RunArg *arg, uint32_t index,
+                             uint64_t size, uint64_t *value) {
+    if (arg->map) {
+        if (!sim_encode_map(ctx, arg->map, map_array(memory, arg->map->array)))
+            return NULL;
+        if (size == sizeof arg->map->encoded.bytes)
+            return arg->map->encoded.bytes;
+        return ctx_diag(ctx, (Span){0}, sim_param_size, index, STR_ARG(arg->name), size), NULL;
+    }
+    *value = arg->is_array ? map_array(memory, arg) : run_scalar_bits(arg);
+    if (size <= sizeof *value)
+        return value;
+    if (!arg->is_array || arg->array.bytes != size)
+        return ctx_diag(ctx, (Span){0}, sim_param_size, index, STR_ARG(arg->name), size), NULL;
+    return arg->array.data;
+}
+
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
                   uint32_t count, const void *hidden, SimCounts **counts) {
     SimMemory *memory = sim_memory_create(ctx);
     uint64_t *values = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
     const void **params = ARENA_ARRAY(&ctx->arena, const void *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        RunArg *arg = args[i];
-        params[i] = &values[i];
-        /* An array given for two parameters is one array. */
-        if (arg->is_array && !arg->device)
-            arg->device =
-                sim_map(memory, arg->name, arg->array.data, arg->array.bytes, NULL, false);
-        values[i] = arg->is_array ? arg->device : run_scalar_bits(arg);
-        /* A structure is given as an array of as many bytes. */
         uint64_t size = sim_param_bytes(module, launch->kernel, i);
-        if (size <= sizeof values[i])
-            continue;
-        if (!arg->is_array || arg->array.bytes != size)
-            return ctx_diag(ctx, (Span){0}, sim_param_size, i, STR_ARG(arg->name), size);
-        params[i] = arg->array.data;
+        params[i] = parameter(ctx, memory, args[i], i, size, &values[i]);
+        if (!params[i])
+            return false;
     }
     params[count] = hidden;
     launch->params = params;
@@ -30,8 +46,11 @@ bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const 
     StrBuf output = strbuf(&ctx->arena);
     launch->output = &output;
     bool ok = sim_launch(module, memory, launch, counts);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         args[i]->device = 0;
+        if (args[i]->map)
+            args[i]->map->array->device = 0;
+    }
     cli_write(strbuf_str(&output));
     return ok;
 }

@@ -4,6 +4,25 @@
 #include "cli/run.h"
 #include "sim/sim.h"
 
+enum { SIM_TENSOR_DIMS = 5 };
+
+/* A tensor map given as an argument: boxes of an array. */
+typedef struct SimMapArg {
+    RunArg *array;
+    uint32_t rank, box[SIM_TENSOR_DIMS]; /* in the array's order */
+    SimTensorSwizzle swizzle;
+    SimTensorFill fill;
+    SimTensorPromotion promotion;
+    SimTensorMap encoded; /* once the array has an address */
+} SimMapArg;
+
+/* Whether the text behind NAME= is a tensor map. */
+bool sim_is_map(Str text);
+/* Reads map:ARRAY[BOX]:OPTION...; NULL after a report. */
+SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text);
+/* Encodes the map of its array at an address; false after a report. */
+bool sim_encode_map(Ctx *ctx, SimMapArg *map, uint64_t address);
+
 /* Launches a kernel on arguments; `hidden` is the value of one more parameter, or NULL. Fills in
  * the launch's parameters and prints what the kernel prints. False after findings. */
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,

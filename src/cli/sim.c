@@ -7,7 +7,7 @@
 
 typedef struct SimOptions {
     const char *kernel, *grid, *block, *cluster, *ptxas;
-    TextList arguments, out;
+    TextList arguments, arrays, out;
     int64_t shared, seed, max_steps, max_reports, threads;
     int schedule; /* a SimSchedule */
     bool early, report, json, check;
@@ -17,9 +17,11 @@ static const Option sim_options[] = {
     {'k', "kernel", OPTION_TEXT, "NAME", "the kernel to run; default: the only one",
      offsetof(SimOptions, kernel), 0, 0},
     {'a', "arg", OPTION_LIST, "NAME=DATA",
-     "the next parameter: a number (1000, 1e-5:fp32), an array made here (randn:fp32[64,1000]), or "
-     "a file",
+     "the next parameter: a number (1000, 1e-5:fp32), an array made here (randn:fp32[64,1000]), a "
+     "file, or a tensor map of an array (map:x[64,32]:swizzle=128B)",
      offsetof(SimOptions, arguments), 0, 0},
+    {0, "array", OPTION_LIST, "NAME=DATA", "an array that is no parameter, for tensor maps",
+     offsetof(SimOptions, arrays), 0, 0},
     {'g', "grid", OPTION_TEXT, "EXPR", "programs (CTAs) to launch, as in '(8, 4)'",
      offsetof(SimOptions, grid), 0, 0},
     {'b', "block", OPTION_TEXT, "EXPR", "threads of a program; default: what .reqntid says",
@@ -129,6 +131,32 @@ static void print_result(Ctx *ctx, const SimOptions *options, const SimModule *m
     cli_write(strbuf_str(&out));
 }
 
+/* Arguments in their order, then arrays that are none. Tensor maps are read when all arrays are. */
+static bool read_args(Ctx *ctx, const SimOptions *options, RunArgs *args) {
+    TextList texts = {0};
+    for (size_t i = 0; i < options->arguments.len; i++) {
+        NamedText named;
+        const char *text = options->arguments.data[i];
+        if (!cli_split_named(text, "--arg", &named))
+            return false;
+        bool is_map = sim_is_map(named.text);
+        vec_push(&ctx->arena, &texts,
+                 is_map ? str_format(&ctx->arena, "%.*s=None", STR_ARG(named.name)) : text);
+    }
+    for (size_t i = 0; i < options->arrays.len; i++)
+        vec_push(&ctx->arena, &texts, options->arrays.data[i]);
+    if (!run_read_args(ctx, &texts, args))
+        return false;
+    for (size_t i = 0; i < options->arguments.len; i++) {
+        NamedText named;
+        cli_split_named(options->arguments.data[i], "--arg", &named);
+        if (sim_is_map(named.text) &&
+            !(args->data[i].map = sim_read_map(ctx, args, named.name, named.text)))
+            return false;
+    }
+    return true;
+}
+
 static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, Str text) {
     RunArgs args = {0};
     SimLaunch launch = {.kernel = options->kernel ? str_from(options->kernel) : (Str){0},
@@ -140,16 +168,17 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, St
                         .max_steps = (uint64_t)options->max_steps,
                         .threads = (unsigned)options->threads};
     SimCounts *counts = NULL;
-    if (!run_read_args(ctx, &options->arguments, &args))
+    if (!read_args(ctx, options, &args))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
     if (!read_sizes(ctx, options->grid, launch.grid) ||
         !read_sizes(ctx, options->block, launch.block) ||
         !read_sizes(ctx, options->cluster, launch.cluster))
         return STATUS_INPUT;
-    RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, args.len + 1);
-    for (size_t i = 0; i < args.len; i++)
+    uint32_t count = (uint32_t)options->arguments.len;
+    RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, count + 1);
+    for (uint32_t i = 0; i < count; i++)
         ordered[i] = &args.data[i];
-    sim_run_args(ctx, module, &launch, ordered, (uint32_t)args.len, NULL, &counts);
+    sim_run_args(ctx, module, &launch, ordered, count, NULL, &counts);
     if (counts && (options->report || options->json))
         sim_ask_registers(ctx, module, launch.kernel, options->ptxas, text, counts);
     int status = write_arrays(ctx, options, &args);
