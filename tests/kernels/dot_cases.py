@@ -98,7 +98,7 @@ def matmul(rng, dtype, m, n, k, order="rrr", out=None, b_dtype=None, precision="
     defines = {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_K": block[2], "GROUP_M": group, "PRECISION": precision,
                "ACTIVATION": activation, "ACC": Text("tl.int32" if dtype == "i8" else "tl.float32")}
     return Case(f"matmul-{dtype}{'' if b_dtype == dtype else '.' + b_dtype}-{out}-{m}x{n}x{k}-{order}"
-                f"{'-' + precision if dtype == 'fp32' else ''}{'' if activation == 'none' else '-' + activation}+{pad}",
+                f"{'-' + precision if dtype == 'fp32' else ''}{'' if activation == 'none' else '-' + activation}-{block[0]}.{block[1]}.{block[2]}+{pad}",
                 "matmul.tile", "matmul",
                 {"a_ptr": a, "b_ptr": b, "c_ptr": c, "M": m, "N": n, "K": k, "stride_am": am, "stride_ak": ak,
                  "stride_bk": bk, "stride_bn": bn, "stride_cm": cm, "stride_cn": cn},
@@ -498,6 +498,7 @@ def all_cases(large):
     found += [matmul(rng, "fp8e4nv", 45, 50, 70, "rcr"), matmul(rng, "fp8e5", 64, 32, 64, b_dtype="fp8e4nv", out="fp32", pad=0)]
     found += [matmul(rng, "fp16", 33, 31, 1, pad=0, activation="relu"), matmul(rng, "fp16", 1, 40, 65, activation="silu"),
               matmul(rng, "bf16", 50, 1, 40, activation="gelu"), matmul(rng, "fp16", 100, 70, 40, group=2, block=(16, 32, 16))]
+    found += [matmul(rng, dtype, 9, 13, 70, "rcr", block=block) for dtype in ("fp16", "i8") for block in ((1, 16, 32), (4, 8, 32), (64, 4, 32))]
     found += [matmul_blocks(rng, "matmul_block_pointers", "fp16", 45, 50, 70, order, pad=3) for order in ("rrr", "crc", "rcr")]
     found += [matmul_blocks(rng, "matmul_block_pointers", "bf16", 64, 64, 64, pad=0),
               matmul_blocks(rng, "matmul_descriptors", "fp16", 48, 56, 72), matmul_blocks(rng, "matmul_descriptors", "fp32", 45, 44, 20, pad=4)]
