@@ -114,7 +114,7 @@ static void check_in_context(void (*check_input)(Ctx *, const uint8_t *, size_t)
     Ctx *ctx = ctx_create();
     FUZZ_CHECK(ctx);
     if (setjmp(ctx->oom) == 0) {
-        ctx->arena.limit = ctx->scratch.limit = (size_t)1 << 29;
+        ctx->arena.limit = ctx->scratch.limit = (size_t)1 << 27;
         check_input(ctx, data, size);
     }
     ctx_destroy(ctx);
