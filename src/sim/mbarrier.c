@@ -472,6 +472,15 @@ static bool wanted_phase(Warp *warp, const Insn *insn, uint32_t lane, const Mbar
     return false;
 }
 
+/* Whether the warp polls there again, and nothing has happened since. */
+static bool polls_again(const Warp *warp, const Insn *insn) {
+    return warp->poll_pc == insn_pc(warp, insn) && warp->poll_events == warp->cta->cluster->events;
+}
+
+static bool is_adversarial(const Warp *warp) {
+    return warp->machine->launch->schedule == SIM_ADVERSARIAL;
+}
+
 /* Whether the lane's phase has ended; with `mbarrier` NULL after a finding. */
 static bool has_ended(Warp *warp, const Insn *insn, uint32_t lane, Mbarrier **mbarrier,
                       uint32_t *phase) {
@@ -481,21 +490,21 @@ static bool has_ended(Warp *warp, const Insn *insn, uint32_t lane, Mbarrier **mb
         *mbarrier = NULL;
         return true;
     }
-    if (*phase == (*mbarrier)->phase)
+    /* To an adversary the time of try_wait is over before what it waits for is done. */
+    if (*phase == (*mbarrier)->phase && (!is_adversarial(warp) || polls_again(warp, insn)))
         advance(*mbarrier);
     return *phase != (*mbarrier)->phase;
 }
 
 /* A second poll that finds nothing new need not be repeated until there is. */
 static bool must_sleep(Warp *warp, const Insn *insn) {
-    const Cluster *cluster = warp->cta->cluster;
     if (warp->current->timed_out)
         return false;
-    if (insn_has(insn, WORD_try_wait))
+    if (insn_has(insn, WORD_try_wait) && !is_adversarial(warp))
         return true;
-    bool again = warp->poll_pc == insn_pc(warp, insn) && warp->poll_events == cluster->events;
+    bool again = polls_again(warp, insn);
     warp->poll_pc = insn_pc(warp, insn);
-    warp->poll_events = cluster->events;
+    warp->poll_events = warp->cta->cluster->events;
     return again;
 }
 

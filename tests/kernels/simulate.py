@@ -25,6 +25,15 @@ class Program:
 
 
 @dataclass
+class TensorMap:
+    """An argument that is a tensor map of an array, which then is no argument itself."""
+
+    array: str
+    box: tuple
+    swizzle: str = "none"
+
+
+@dataclass
 class Outcome:
     status: int  # of `tilec sim`; 0: no findings
     findings: list  # diagnostics, as --json gives them
@@ -45,6 +54,8 @@ def parameter(name, value, folder):
     """What `-a` takes for it; arrays are written to the folder."""
     if isinstance(value, float):
         return f"{name}={value!r}:fp32"
+    if isinstance(value, TensorMap):
+        return f"{name}=map:{value.array}[{','.join(map(str, value.box))}]:swizzle={value.swizzle}"
     if not isinstance(value, Array):
         return f"{name}={value}"
     path = os.path.join(folder, f"{name}.npy")
@@ -63,8 +74,9 @@ def simulate(tilec, program: Program, case: Case, folder, options=(), run="run")
     command = [tilec, "sim", text, "-k", program.kernel, "--shared", str(program.shared), "--json", "--report", "--ptxas", "none",
                "--grid", f"({', '.join(map(str, grid))},)", *options]
     outputs = {}
+    mapped = {value.array for value in case.args.values() if isinstance(value, TensorMap)}
     for name, value in case.args.items():
-        command += ["-a", parameter(name, value, folder)]
+        command += ["--array" if name in mapped else "-a", parameter(name, value, folder)]
         if isinstance(value, Array) and value.is_output:
             outputs[name] = os.path.join(folder, f"{run}.{name}.npy")
             command += ["--out", f"{name}={outputs[name]}"]

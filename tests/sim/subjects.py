@@ -9,7 +9,7 @@ import numpy as np
 
 import cases
 from cases import Case, array, output
-from simulate import Program, compile_case
+from simulate import Program, TensorMap, compile_case
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
 TARGETS = ("sm_80", "sm_90a")
@@ -38,6 +38,13 @@ def gemm_cp_async(rng, m=60, n=64, k=128):
     return written("gemm_cp_async.ptx",
                    {"a": integers(rng, (m, k), "fp16"), "b": integers(rng, (k, n), "fp16"), "c": output((m, n), "fp32"),
                     "m": m, "n": n, "k": k}, (1, n // 32), lambda v: {"c": v["a"] @ v["b"]})
+
+
+def gemm_tma_wgmma(rng, n=64, k=832):
+    return written("gemm_tma_wgmma.ptx",
+                   {"a": integers(rng, (64, k), "fp16", 4), "b": integers(rng, (n, k), "fp16", 4), "c": output((64, n), "fp32"),
+                    "map_a": TensorMap("a", (64, 64), "128B"), "map_b": TensorMap("b", (32, 64), "128B"),
+                    "map_c": TensorMap("c", (64, 32)), "k": k}, (n // 32,), lambda v: {"c": v["a"] @ v["b"].T})
 
 
 def named_barriers(rng, tiles=7):
@@ -71,6 +78,7 @@ def all_subjects():
         "reduce_sum": compiled(cases.reduce_all(rng, "fp16", 10000, 9)),
         "transpose": compiled(cases.transpose(rng, "fp16", 80, 144, pad=16)),
         "gemm_cp_async": gemm_cp_async(rng),
+        "gemm_tma_wgmma": gemm_tma_wgmma(rng),
         "named_barriers": named_barriers(rng),
         "chained_sums": chained_sums(rng),
         "last_program": last_program(rng),
