@@ -278,6 +278,12 @@ ExecResult exec_bulk_peer(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
+/* The bytes of shared memory that a box may touch: a swizzle moves chunks within whole spans. */
+static uint32_t tensor_span(const BulkCopy *bulk) {
+    uint32_t span = (uint32_t)BULK_UNIT << bulk->map->swizzle;
+    return (bulk->size + span - 1) / span * span;
+}
+
 ExecResult exec_tensor_load(Warp *warp, const Insn *insn, uint32_t mask) {
     FOR_LANES(lane, mask) {
         BulkCopy bulk = new_copy(warp, insn, lane, BULK_LOAD);
@@ -285,8 +291,8 @@ ExecResult exec_tensor_load(Warp *warp, const Insn *insn, uint32_t mask) {
         uint64_t mbarrier;
         uint32_t ranks;
         if (tensor_operand(&bulk, &insn->operand[1]) &&
-            bulk_shared(warp, insn, lane, &insn->operand[0], bulk.size, TENSOR_ALIGN, ACCESS_WRITE,
-                        &bulk.owner, &bulk.shared) &&
+            bulk_shared(warp, insn, lane, &insn->operand[0], tensor_span(&bulk), TENSOR_ALIGN,
+                        ACCESS_WRITE, &bulk.owner, &bulk.shared) &&
             bulk_mbarrier(warp, insn, lane, &insn->operand[2], &at, &mbarrier) &&
             bulk_multicast(warp, insn, lane, 3, &ranks))
             start_multicast(&bulk, ranks, at, mbarrier);
@@ -395,8 +401,8 @@ ExecResult exec_tensor_store(Warp *warp, const Insn *insn, uint32_t mask) {
     FOR_LANES(lane, mask) {
         BulkCopy bulk = new_copy(warp, insn, lane, BULK_STORE);
         if (!tensor_operand(&bulk, &insn->operand[0]) ||
-            !bulk_shared(warp, insn, lane, &insn->operand[1], bulk.size, TENSOR_ALIGN, ACCESS_READ,
-                         &bulk.owner, &bulk.shared))
+            !bulk_shared(warp, insn, lane, &insn->operand[1], tensor_span(&bulk), TENSOR_ALIGN,
+                         ACCESS_READ, &bulk.owner, &bulk.shared))
             continue;
         bulk.type = tensor_type_number(bulk.map->type);
         const char *problem = bulk.reduction ? bulk_reduction(bulk.reduction, bulk.type) : NULL;

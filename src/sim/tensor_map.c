@@ -47,10 +47,11 @@ Type tensor_type_number(SimTensorType type) {
 }
 
 uint32_t tensor_box_bytes(const TensorMap *map) {
-    uint32_t bytes = tensor_type_bytes(map->type);
+    enum { MAX_BOX = 1 << 30 }; /* more than any shared memory */
+    uint64_t bytes = tensor_type_bytes(map->type);
     for (uint32_t i = 0; i < map->rank; i++)
         bytes *= tensor_box_elements(map, i);
-    return bytes;
+    return bytes < MAX_BOX ? (uint32_t)bytes : MAX_BOX;
 }
 
 /* Encoding. */
