@@ -89,7 +89,6 @@ class Case:
     reference: Callable  # (inputs: name -> float64 array or scalar) -> name -> expected array
     exact_outside: bool = True  # elements the reference gives as NaN keep their poison
     tolerance: dict = field(default_factory=dict)  # by output, overrides TOLERANCE
-    may_spill: bool = False  # deep products: made of FMAs, they hold whole rows of both operands in registers
 
 
 def next_power_of_2(n):

@@ -250,7 +250,7 @@ def matmul_mxfp(rng, a_format, b_format, m, n, k, block=(32, 32, 64)):
                  "stride_a": a.shape[1], "stride_b": b.shape[1]},
                 {"A_FORMAT": a_format, "B_FORMAT": b_format, "BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_K": block[2]},
                 (-(-m // block[0]), -(-n // block[1])), lambda v: {"c_ptr": av @ bv.T},
-                tolerance={"c_ptr": (1e-6, 1.2 * product_error("bf16", "tf32", av, bv.T) + 1e-6)}, may_spill=block[2] >= 64)
+                tolerance={"c_ptr": (1e-6, 1.2 * product_error("bf16", "tf32", av, bv.T) + 1e-6)})
 
 
 def attention_scores(q, k, scale, causal=False, window=0, slopes=None, bias=None):
@@ -334,7 +334,7 @@ def attention(rng, dtype, batch, heads, queries, keys, dim, group=1, causal=Fals
                 {"HEAD_DIM": dim, "BLOCK_M": block[0], "BLOCK_N": block[1], "GROUP": group, "CAUSAL": causal,
                  "WINDOW": window, "VARLEN": varlen, "ALIBI": alibi},
                 (-(-queries // block[0]), heads, batch), reference,
-                tolerance={"o_ptr": (2 * ROUNDING[dtype], o_error), "lse_ptr": (1e-6, lse_error + 1e-6)}, may_spill=dim >= 64)
+                tolerance={"o_ptr": (2 * ROUNDING[dtype], o_error), "lse_ptr": (1e-6, lse_error + 1e-6)})
 
 
 def heads_strides(shape, pad):
@@ -364,7 +364,7 @@ def attention_relative(rng, dtype, batch, heads, queries, keys, dim, reach, caus
                  "queries": queries, "keys": keys, "reach": reach, "scale": scale},
                 {"HEAD_DIM": dim, "BLOCK_M": block[0], "BLOCK_N": block[1], "CAUSAL": causal},
                 (-(-queries // block[0]), heads, batch), reference,
-                tolerance={"o_ptr": (2 * ROUNDING[dtype], attention_error(dtype, qv, kv, vv, scale)[0])}, may_spill=dim >= 64)
+                tolerance={"o_ptr": (2 * ROUNDING[dtype], attention_error(dtype, qv, kv, vv, scale)[0])})
 
 
 def attention_backward(rng, part, dtype, batch, heads, queries, keys, dim, group=1, causal=False, block=(32, 32), pad=8):
@@ -412,7 +412,7 @@ def attention_backward(rng, part, dtype, batch, heads, queries, keys, dim, group
                      "dv_ptr": (relative, 1.2 * group * bound(transposed(p_error), transposed(p), dov) + 1e-6)}
     return Case(f"attention_backward_{part}-{dtype}-{batch}x{heads}x{queries}x{keys}x{dim}{f'-gqa{group}' * (group > 1)}"
                 f"{'-causal' * causal}", "attention_backward.tile", f"attention_backward_{part}", args, defines, grid, reference,
-                tolerance=tolerance, may_spill=dim >= 32)
+                tolerance=tolerance)
 
 
 def attention_paged(rng, dtype, lengths, heads_k, group, dim, page, splits, block_n=32):
@@ -442,7 +442,7 @@ def attention_paged(rng, dtype, lengths, heads_k, group, dim, page, splits, bloc
                  "scale": scale},
                 {"HEAD_DIM": dim, "PAGE": page, "GROUP": group, "BLOCK_H": max(16, cases.next_power_of_2(group)), "BLOCK_N": block_n},
                 (sequences, heads_k, splits), lambda v: {"part_ptr": part, "part_lse_ptr": lse},
-                tolerance={"part_ptr": (1e-6, o_error), "part_lse_ptr": (1e-6, 2 * lse_error + 1e-6)}, may_spill=dim >= 64)
+                tolerance={"part_ptr": (1e-6, o_error), "part_lse_ptr": (1e-6, 2 * lse_error + 1e-6)})
 
 
 def attention_paged_sum(rng, dtype, sequences, heads, splits, dim):
@@ -485,7 +485,7 @@ def linear_attention(rng, dtype, batch, heads, length, dim, dim_v, chunk=32, blo
                  "stride_vb": vb, "stride_vh": vh, "stride_vt": vt, "length": length, "dim_v": dim_v, "scale": scale},
                 {"KEY_DIM": dim, "BLOCK_V": block_v, "CHUNK": chunk}, (-(-dim_v // block_v), heads, batch),
                 lambda v: {"o_ptr": placed(scale * (s @ vv), o), "state_ptr": state},
-                tolerance={"o_ptr": (2 * ROUNDING[dtype], o_error), "state_ptr": (1e-6, state_error)}, may_spill=dim >= 64)
+                tolerance={"o_ptr": (2 * ROUNDING[dtype], o_error), "state_ptr": (1e-6, state_error)})
 
 
 def all_cases(large):
