@@ -16,7 +16,8 @@
 typedef struct ValueFacts {
     int64_t contiguous[MAX_RANK], divisible[MAX_RANK], constant[MAX_RANK];
     bool has_range;   /* integers */
-    bool nonnegative; /* lo >= 0, or would be if no sum or product wrapped */
+    bool nonnegative; /* lo >= 0, or would be if no sum or product wrapped and nothing were divided
+                         by a negative number */
     int64_t lo, hi;   /* signed bounds of every element, inclusive, when has_range; i1 is 0 or 1 */
 } ValueFacts;
 

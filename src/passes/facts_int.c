@@ -212,7 +212,8 @@ static void quotient_runs(In a, In b, int64_t divisor, bool floors, ValueFacts *
 static void facts_divsi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     quotient_runs(a, b, divisible_each(b), is_nonnegative(a), out);
-    out->nonnegative = is_nonnegative(a) && is_nonnegative(b);
+    /* Sizes and strides divide, and whether they are negative is not known. */
+    out->nonnegative = is_nonnegative(a);
     if (b.facts->lo <= 0)
         return;
     Wide lo = a.facts->lo >= 0 ? a.facts->lo / b.facts->hi : a.facts->lo / b.facts->lo;

@@ -362,6 +362,10 @@ static const Expected expected[] = {
      2, 1, 1, 0},
     {"%v = remsi %at, %ns : tile<1024xi32>\n", 0, 16, 16, 1, 1, 0},
     {"%v = remsi %at, %ks : tile<1024xi32>\n", 0, 1, 1, 1, 1, 0},
+    /* pid // k is taken to be no less than zero, whatever k is. */
+    {"%q = divsi %pid, %k : i32\n%b = muli %q, %c1024 : i32\n%bs = splat %b : tile<1024xi32>\n"
+     "%a = addi %bs, %r : tile<1024xi32>\n%v = remsi %a, %ns : tile<1024xi32>\n",
+     0, 16, 16, 1, 1, 0},
     {"%v = divsi %at, %c16 : tile<1024xi32>\n", 0, 1, 1, 16, 1, 0},
     {"%v = divsi %r, %c16 : tile<1024xi32>\n", 0, 1, 1, 16, 0, 63},
     {"%c15 = constant_int {value = 15} : tile<1024xi32>\n%v = andi %at, %c15 : tile<1024xi32>\n", 0,
