@@ -119,10 +119,10 @@ static void print_resources(const SimModule *module, const SimCounts *counts, co
 static void print_kernel(const SimModule *module, const SimCounts *counts, const Totals *totals,
                          StrBuf *out) {
     const InsnCounts *sum = &totals->sum;
-    strbuf_printf(out, "kernel %s for %s: %u CTAs of %u threads\n", counts->kernel,
+    strbuf_printf(out, "kernel %s for %s: %u CTA%s of %u threads\n", counts->kernel,
                   totals->target ? totals->target->name
                                  : str_format(out->arena, "sm_%u", module->sm),
-                  counts->programs, counts->threads);
+                  counts->programs, counts->programs == 1 ? "" : "s", counts->threads);
     print_label(out, "instructions");
     strbuf_printf(
         out, "%" PRIu64 " of threads, %" PRIu64 " of warps: %.1f of 32 threads a warp active\n",
