@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -35,37 +36,50 @@ import table
 from probe import Array, Struct, TensorMap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODULE_SIZE = 64
 SHOWN = 3
+NOT_RUN = "not run"
+# What may hang or end a context comes last.
+LAST = ("barriers", "control", "mbarriers", "clusters", "bulk copies", "tensor copies", "warpgroup products")
+
+
+def order_of(group):
+    return LAST.index(group) + 1 if group in LAST else 0
 
 
 class Corpus:
-    """A folder with modules, inputs and launches of probes."""
+    """A folder with modules, inputs and launches of probes. Modules come from the prepared folder; a probe that it does
+    not have, or any when `alone`, gets a module of its own."""
 
-    def __init__(self, folder, probes, module_size):
-        self.folder, self.probes = folder, probes
+    def __init__(self, folder, probes, prepared, alone=False):
+        self.folder = folder
         self.data, self.places, self.size = [], {}, 0
-        lines, self.starts = [], []
-        module, count, previous = None, 0, None
-        for i, probe in enumerate(probes):
-            name = probe.entry or f"k{i}"
-            alone = probe.module or previous is None or previous.module
-            if alone or count >= module_size:
-                self.starts.append(i)
-                module, count = f"m{len(self.starts)}.ptx", 0
-                with open(os.path.join(folder, module), "w") as file:
-                    file.write(probe.standalone(name))
-            else:
-                with open(os.path.join(folder, module), "a") as file:
-                    file.write((probe.prefix + probe.text).replace("NAME", name))
-            count, previous = count + 1, probe
-            sizes = [*probe.grid, *probe.block, probe.shared]
-            lines.append(" ".join([module, name, *map(str, sizes), *map(self.argument, probe.args)]))
+        known = {} if alone else prepared.kernels
+        found = [known.get(assemble.key_of(p)) for p in probes]
+        # Launches of one module follow each other; `number` is the place of each among the probes.
+        self.number = sorted(range(len(probes)), key=lambda i: (order_of(probes[i].group), found[i][0] if found[i] else f"~{i:06}"))
+        self.probes = [probes[i] for i in self.number]
+        lines, self.starts, previous = [], [], None
+        for at, i in enumerate(self.number):
+            module, name = found[i] or (f"own{i}.ptx", probes[i].entry or f"k{i}")
+            if module != previous:
+                self.starts.append(at)
+                previous = module
+                self.module(module, probes[i], name, prepared.folder if found[i] else None)
+            sizes = [*probes[i].grid, *probes[i].block, probes[i].shared]
+            lines.append(" ".join([module, name, *map(str, sizes), *map(self.argument, probes[i].args)]))
         with open(os.path.join(folder, "inputs.bin"), "wb") as file:
             for array in self.data:
                 file.write(array)
         with open(os.path.join(folder, "launches.txt"), "w") as file:
             file.write("\n".join(lines) + "\n")
+
+    def module(self, module, probe, name, folder):
+        if folder:
+            for file in (module, module[:-4] + ".cubin"):
+                os.symlink(os.path.join(os.path.abspath(folder), file), os.path.join(self.folder, file))
+        else:
+            with open(os.path.join(self.folder, module), "w") as file:
+                file.write(probe.standalone(name))
 
     def argument(self, arg):
         if isinstance(arg, int):
@@ -92,26 +106,27 @@ def written(probe):
 
 
 class Side:
-    """Runs all launches of a corpus on one side. results[i] = (verdict, [bytes])."""
+    """Runs all launches of a corpus on one side. `results` gets (verdict, [bytes]) at the probes' places."""
 
-    def __init__(self, name, command, corpus, workers, limit):
-        self.name, self.command, self.corpus, self.limit = name, command, corpus, limit
-        self.results = [("not run", None)] * len(corpus.probes)
+    def __init__(self, name, command, corpus, workers, limit, results, deadline):
+        self.name, self.command, self.corpus, self.limit, self.results, self.deadline = name, command, corpus, limit, results, deadline
         starts = corpus.starts + [len(corpus.probes)]
-        pieces = min(4 * workers, len(starts) - 1) if name == "simulator" else min(workers, len(starts) - 1)
+        pieces = min(4 * workers, len(starts) - 1)
         edges = sorted({starts[round(k * (len(starts) - 1) / pieces)] for k in range(pieces + 1)}) if pieces else []
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             list(pool.map(lambda span: self.run(*span), zip(edges, edges[1:])))
 
     def run(self, first, end):
-        while first < end:
+        while first < end and time.time() < self.deadline:
             result = os.path.join(self.corpus.folder, f"{self.name}.{first}")
+            limit = max(1, min(self.limit, self.deadline - time.time() + 5))
             try:
                 process = subprocess.run(self.command + [self.corpus.folder, str(first), str(end - first), result],
-                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=self.limit)
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=limit,
+                                         env=os.environ | {"AGREE_DEADLINE": str(self.deadline)})
                 why = f"process ended with status {process.returncode}: {process.stderr.strip()[-300:]}"
             except subprocess.TimeoutExpired:
-                why = f"no end after {self.limit} s"
+                why = f"no end after {limit:.0f} s"
             first = self.collect(result, first, end, why)
 
     def collect(self, result, first, end, why):
@@ -130,10 +145,10 @@ class Side:
             for arg in written(self.corpus.probes[i]):
                 arrays.append(data[at:at + arg.bytes])
                 at += arg.bytes
-            self.results[i] = (verdict, arrays)
+            self.results[self.corpus.number[i]] = (verdict, arrays)
         done = first + len(verdicts)
-        if done < end and (not verdicts or "status 4" not in why):
-            self.results[done] = (why, None)
+        if done < end and time.time() < self.deadline and (not verdicts or "status 4" not in why):
+            self.results[self.corpus.number[done]] = (why, None)
             done += 1
         return done
 
@@ -145,6 +160,9 @@ class Outcome:
         self.probe, self.status, self.message, self.failures = probe, "equal", "", []
         self.tuples = self.equal = self.within = self.nans = 0
         self.largest, self.gpu = 0.0, gpu if getattr(probe, "matrices", False) else None
+        if gpu and gpu[0] == NOT_RUN or simulator[0] == NOT_RUN:
+            self.status = "not run"
+            return
         if gpu and gpu[0] != "ok":
             self.status = "refused" if "cuModuleLoadData" in gpu[0] or "GetFunction" in gpu[0] else "gpu"
             self.message = gpu[0]
@@ -173,23 +191,89 @@ class Outcome:
                 "largest_ulp": self.largest, "nans": self.nans, "failures": self.failures}
 
 
-def run_round(probes, module_size, commands, workers, limit):
-    """[(gpu result or None, simulator result)] of probes."""
-    with tempfile.TemporaryDirectory(prefix="tilec-agree-") as folder:
-        corpus = Corpus(folder, probes, module_size)
-        simulator = Side("simulator", commands["simulator"], corpus, workers, limit).results
-        gpu = Side("gpu", commands["gpu"], corpus, min(workers, 8), limit).results if commands.get("gpu") else [None] * len(probes)
-        return list(zip(gpu, simulator))
+class Session:
+    """All probes, what both sides said of them, and the report, which is written again as results come in."""
+
+    def __init__(self, options, rows, probes, refused, prepared, machine, broken):
+        self.options, self.rows, self.probes, self.refused, self.prepared = options, rows, probes, refused, prepared
+        self.machine, self.broken = machine, broken
+        self.simulator, self.gpu = [(NOT_RUN, None)] * len(probes), [(NOT_RUN, None)] * len(probes) if machine else [None] * len(probes)
+        self.extra = []
+        self.started, self.deadline = time.time(), time.time() + options.deadline
+
+    def say(self, text):
+        print(f"{time.time() - self.started:6.1f} s: {text}", flush=True)
+
+    def pass_over(self, name, command, chosen, results, alone, workers):
+        """Runs the chosen probes on one side."""
+        if not chosen:
+            return
+        with tempfile.TemporaryDirectory(prefix="tilec-agree-") as folder:
+            corpus = Corpus(folder, [self.probes[i] for i in chosen], self.prepared, alone)
+            Side(name, command, corpus, workers, self.options.limit, Shared(results, chosen), self.deadline)
+        self.say(f"{name}: {sum(results[i][0] == 'ok' for i in chosen)} of {len(chosen)} ran{' on their own' if alone else ''}")
+
+    def simulate(self):
+        """What the simulator does not read spoils its module for the others: those run again on their own."""
+        command, workers, everything = [os.path.join(self.options.build, "tests/gpu/sim_batch")], self.options.workers, range(len(self.probes))
+        self.pass_over("simulator", command, everything, self.simulator, False, workers)
+        again = [i for i in everything if self.simulator[i][0] != "ok" and not self.probes[i].module]
+        self.pass_over("simulator", command, again, self.simulator, True, workers)
+
+    def run_gpu(self, command):
+        workers = min(self.options.workers, 8)
+        stop = threading.Event()
+        writer = threading.Thread(target=lambda: [self.write() for _ in iter(lambda: stop.wait(30), True)], daemon=True)
+        writer.start()
+        everything = range(len(self.probes))
+        self.pass_over("gpu", command, everything, self.gpu, False, workers)
+        again = [i for i in everything if self.gpu[i][0].startswith(("cuModuleLoad", "process"))]
+        self.pass_over("gpu", command, again, self.gpu, True, workers)
+        stop.set()
+        writer.join()
+
+    def outcomes(self):
+        return [Outcome(*triple) for triple in zip(self.probes, list(self.gpu), list(self.simulator))] + [Outcome(*r) for r in self.extra]
+
+    def write(self):
+        outcomes = self.outcomes()
+        text, bad = report(outcomes, self.rows, self.refused, self.prepared.refused, self.machine or "Simulator only", time.time() - self.started)
+        with open(os.path.join(self.options.out, "agreement.md"), "w") as file:
+            file.write(text)
+        with open(os.path.join(self.options.out, "agreement.json"), "w") as file:
+            json.dump({"machine": self.machine, "broken": self.broken, "outcomes": [o.json() for o in outcomes]}, file, indent=0)
+        save_products(os.path.join(self.options.out, "products.npz"), outcomes)
+        return text, bad
 
 
-def run_all(probes, commands, workers, limit):
-    results = run_round(probes, MODULE_SIZE, commands, workers, limit)
-    # A form that one side does not read spoils its module for the others: those run again on their own.
-    again = [i for i, pair in enumerate(results) if any(side and side[0] != "ok" for side in pair) and not probes[i].module]
-    if again:
-        for i, pair in zip(again, run_round([probes[i] for i in again], 1, commands, workers, limit)):
-            results[i] = pair
-    return [Outcome(probe, *pair) for probe, pair in zip(probes, results)]
+class Shared:
+    """A part of a list of results, by its own numbers."""
+
+    def __init__(self, results, chosen):
+        self.results, self.chosen = results, chosen
+
+    def __setitem__(self, i, value):
+        self.results[self.chosen[i]] = value
+
+
+class Prepared:
+    """The folder of assemble.py, made anew when it does not have these probes and ptxas is there."""
+
+    def __init__(self, options, probes, say):
+        self.folder, self.kernels, self.refused = options.prepared or os.path.join(options.build, "agree"), {}, {}
+        self.read()
+        missing = [p for p in probes if assemble.key_of(p) not in self.kernels and p.form not in self.refused]
+        if missing and shutil.which(options.ptxas):
+            say(f"assembling {len(probes)} probes: {len(missing)} are not in {self.folder}")
+            shutil.rmtree(self.folder, ignore_errors=True) if os.path.exists(os.path.join(self.folder, "prepared.json")) else None
+            assemble.prepare(options.ptxas, probes, self.folder, options.workers, say)
+            self.read()
+        elif missing:
+            say(f"{len(missing)} of {len(probes)} probes are not assembled: the driver's assembler takes them")
+
+    def read(self):
+        content = assemble.read_prepared(self.folder) or {"kernels": {}, "refused": {}}
+        self.kernels, self.refused = content["kernels"], content["refused"]
 
 
 def coverage(rows, probes, refused, reasons):
@@ -233,7 +317,7 @@ def deviation_table(outcomes):
 
 
 def report(outcomes, rows, refused, reasons, machine, seconds):
-    bad = [o for o in outcomes if o.status != "equal" and o.status != "refused"]
+    bad = [o for o in outcomes if o.status not in ("equal", "refused", NOT_RUN)]
     lines = ["# Agreement of the simulator with hardware", "",
              f"{machine}. {len(outcomes)} forms and kernels, {sum(o.tuples for o in outcomes)} results compared, "
              f"{len(bad)} disagree. Made by `bench/gpu.sh agree`.", "", "## By group", ""] + group_table(outcomes)
@@ -306,6 +390,10 @@ def main():
     parser.add_argument("--out", default=".", help="folder for agreement.md and agreement.json")
     parser.add_argument("--filter", default="")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--deadline", type=float, default=240, help="seconds after which nothing more is started")
+    parser.add_argument("--prepare", action="store_true", help="only assemble, for a machine without the compilers")
+    parser.add_argument("--prepared", help="folder of assembled probes; default: agree in --build")
+    parser.add_argument("--sources", help="folder of what nvcc and Triton compiled; default: agree-sources in --build")
     parser.add_argument("--limit", type=int, default=120, help="seconds for one process")
     parser.add_argument("--ptxas", default=os.environ.get("TILEC_PTXAS", "ptxas"))
     parser.add_argument("--nvcc", default="nvcc", help="compiles the CUDA C kernels")
@@ -314,31 +402,31 @@ def main():
     parser.add_argument("--against", help="a sim_batch of another build, instead of the GPU")
     options = parser.parse_args()
     os.environ["PATH"] += ":/usr/local/cuda/bin"
-    started = time.time()
-    rows = table.read_rows()
-    with tempfile.TemporaryDirectory(prefix="tilec-kernels-") as folder:
-        probes, broken = gather(rows, options, folder)
-    machine = None if options.simulator_only else options.against or gpu_name()
-    if not machine and not options.simulator_only:
+    os.makedirs(options.out, exist_ok=True)
+    machine = None if options.simulator_only or options.prepare else options.against or gpu_name()
+    if not machine and not options.simulator_only and not options.prepare:
         print("agree.py: there is no GPU", file=sys.stderr)
         return 3
-    reasons = assemble.refuse_all(options.ptxas, probes, options.workers) if shutil.which(options.ptxas) else {}
-    refused, probes = [p for p in probes if p.form in reasons], [p for p in probes if p.form not in reasons]
-    commands = {"simulator": [os.path.join(options.build, "tests/gpu/sim_batch")]}
-    if options.against:
-        commands["gpu"] = [options.against]
-    elif machine:
-        commands["gpu"] = [sys.executable, os.path.join(HERE, "gpu_batch.py")]
-    outcomes = run_all(probes, commands, options.workers, options.limit)
-    if machine and not options.against:
-        outcomes += [Outcome(*result) for result in kernels.tilec_results(options)]
-    text, bad = report(outcomes, rows, refused, reasons, machine or "Simulator only", time.time() - started)
-    os.makedirs(options.out, exist_ok=True)
-    with open(os.path.join(options.out, "agreement.md"), "w") as file:
-        file.write(text)
-    with open(os.path.join(options.out, "agreement.json"), "w") as file:
-        json.dump({"machine": machine, "refused": reasons, "broken": broken, "outcomes": [o.json() for o in outcomes]}, file, indent=0)
-    save_products(os.path.join(options.out, "products.npz"), outcomes)
+    started, rows = time.time(), table.read_rows()
+    sources = options.sources or os.path.join(options.build, "agree-sources")
+    os.makedirs(sources, exist_ok=True)
+    probes, broken = gather(rows, options, sources)
+    say = lambda text: print(f"{time.time() - started:6.1f} s: {text}", flush=True)
+    say(f"{len(probes)} probes")
+    prepared = Prepared(options, probes, say)
+    if options.prepare:
+        return 1 if broken else 0
+    refused, probes = [p for p in probes if p.form in prepared.refused], [p for p in probes if p.form not in prepared.refused]
+    session = Session(options, rows, probes, refused, prepared, machine, broken)
+    session.say(f"{len(probes)} that ptxas takes")
+    session.simulate()
+    if machine:
+        session.run_gpu([options.against] if options.against else [sys.executable, os.path.join(HERE, "gpu_batch.py")])
+        session.write()
+    if machine and not options.against and time.time() < session.deadline:
+        session.extra = kernels.tilec_results(options, session.deadline)
+        session.say(f"{len(session.extra)} kernels of tilec")
+    text, bad = session.write()
     print(text if len(text) < 20000 else text[:10000] + "\n...\n" + text[-2000:])
     return 1 if bad or broken else 0
 

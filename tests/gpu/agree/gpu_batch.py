@@ -8,16 +8,22 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
 STICKY = 4
+NOT_READY, LAUNCH_LIMIT = 600, 4  # seconds
 JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
 FUNCTION_DYNAMIC_SHARED = 8
 PTXAS = os.environ.get("TILEC_PTXAS") or "ptxas"
 
 
 class DriverError(Exception):
+    pass
+
+
+class Hangs(DriverError):
     pass
 
 
@@ -58,8 +64,23 @@ class Driver:
                 raise DriverError(said + "; ptxas: " + process.stderr.strip()[:300])
             with open(cubin, "rb") as file:
                 image = file.read()
+        return self.load_cubin(image)
+
+    def load_cubin(self, image):
+        module = c.c_void_p()
         self.call("cuModuleLoadData", c.byref(module), c.c_char_p(image))
         return module
+
+    def finish(self):
+        """Waits for what was launched, but not for ever."""
+        end = time.monotonic() + LAUNCH_LIMIT
+        while (code := self.cuda.cuStreamQuery(None)) == NOT_READY:
+            if time.monotonic() > end:
+                raise Hangs(f"no end after {LAUNCH_LIMIT} s")
+            time.sleep(0.0002)
+        if code:
+            self.call("cuCtxSynchronize")
+            raise DriverError(f"cuStreamQuery: {code}")
 
 
 class TensorMap:
@@ -102,10 +123,11 @@ class Batch:
             if self.module:
                 self.driver.call("cuModuleUnload", self.module)
             self.ptx, self.module, self.failure = ptx, None, None
-            with open(os.path.join(self.folder, ptx), "rb") as file:
-                text = file.read()
+            cubin = os.path.join(self.folder, ptx[:-4] + ".cubin")
+            with open(cubin if os.path.exists(cubin) else os.path.join(self.folder, ptx), "rb") as file:
+                image = file.read()
             try:
-                self.module = self.driver.load(text)
+                self.module = self.driver.load_cubin(image) if os.path.exists(cubin) else self.driver.load(image)
             except DriverError as error:
                 self.failure = str(error)
 
@@ -135,11 +157,12 @@ class Batch:
             self.run(name.encode(), sizes, params, buffers)
             verdict = "ok"
         except DriverError as error:
-            verdict = str(error)
-            try:
-                self.driver.call("cuCtxSynchronize")
-            except DriverError:
-                sticky = True
+            verdict, sticky = str(error), isinstance(error, Hangs)
+            if not sticky:
+                try:
+                    self.driver.call("cuCtxSynchronize")
+                except DriverError:
+                    sticky = True
         for kind, array in host:
             if kind != "r":
                 self.arrays.write(array.tobytes())
@@ -162,7 +185,7 @@ class Batch:
                 params[i] = param.encode(self.driver, buffers)
         addresses = (c.c_void_p * (len(params) + 1))(*[c.addressof(p) for p in params], 0)
         call("cuLaunchKernel", function, *sizes, None, addresses, None)
-        call("cuCtxSynchronize")
+        self.driver.finish()
         for pointer, array, kind in buffers:
             if kind != "r":
                 call("cuMemcpyDtoH_v2", array.ctypes.data_as(c.c_void_p), pointer, c.c_size_t(len(array)))
@@ -173,8 +196,10 @@ def main():
     folder, first, count, result = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     with open(os.path.join(folder, "launches.txt")) as file:
         lines = file.read().splitlines()
-    batch = Batch(folder, result)
+    batch, end = Batch(folder, result), float(os.environ.get("AGREE_DEADLINE", "inf"))
     for line in lines[first:first + count]:
+        if time.time() > end:
+            sys.exit("the time is up")
         batch.launch(line.split())
 
 

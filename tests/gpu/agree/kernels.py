@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -91,7 +92,7 @@ def whole(group, name, entry, text, per_block, threads, shared, extra=0):
 def cuda_kernels(options, folder):
     path = os.path.join(folder, "cuda.ptx")
     try:
-        subprocess.run([options.nvcc, "-ptx", "-arch=sm_90a", "-std=c++17", "-o", path, os.path.join(HERE, "cuda_kernels.cu")], check=True,
+        os.path.exists(path) or subprocess.run([options.nvcc, "-ptx", "-arch=sm_90a", "-std=c++17", "-o", path, os.path.join(HERE, "cuda_kernels.cu")], check=True,
                        capture_output=True, text=True, timeout=PTX_LIMIT)
     except (OSError, subprocess.SubprocessError) as error:
         print(f"agree.py: nvcc's kernels are left out: {error}: {getattr(error, 'stderr', '')}", file=sys.stderr)
@@ -107,7 +108,7 @@ def triton_kernels(options, folder):
     """Where cp.async fills what wgmma reads, Triton 3.6 leaves the fence between the proxies out: the simulator reports
     that. It is put in here (3.7 does), so that the sums are compared."""
     try:
-        subprocess.run([options.triton, os.path.join(HERE, "triton_kernels.py"), folder], check=True, capture_output=True, text=True,
+        os.path.exists(os.path.join(folder, "triton.json")) or subprocess.run([options.triton, os.path.join(HERE, "triton_kernels.py"), folder], check=True, capture_output=True, text=True,
                        timeout=PTX_LIMIT)
     except (OSError, subprocess.SubprocessError) as error:
         print(f"agree.py: Triton's kernels are left out: {error}: {getattr(error, 'stderr', '')[-500:]}", file=sys.stderr)
@@ -160,7 +161,7 @@ def run_case(check, tilec, case, device):
         return "ok", [np.load(os.path.join(folder, f"{name}.out.npy")).tobytes() for name in outputs]
 
 
-def tilec_results(options):
+def tilec_results(options, deadline):
     """[(probe, GPU's result, simulator's result)] of kernels/."""
     sys.path.insert(0, os.path.join(HERE, "../../kernels"))
     import check
@@ -171,6 +172,8 @@ def tilec_results(options):
         outputs = [(n, v) for n, v in case.args.items() if isinstance(v, check.Array) and v.is_output]
         checks = [Check(*STORED[v.dtype], rule_of(case, v.dtype)) for _, v in outputs]
         probe = Probe("tilec", f"tilec {case.name}", "", [], checks)
+        if time.time() > deadline:
+            return probe, ("not run", None), ("not run", None)
         return probe, run_case(check, tilec, case, "cuda"), run_case(check, tilec, case, "sim")
 
     cases = [c for c in check.all_cases(False) if options.filter in "tilec " + c.name]

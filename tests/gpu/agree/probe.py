@@ -41,7 +41,10 @@ class Probe:
     def __init__(self, group, form, text, args, checks, grid=1, block=32, shared=0, row=None, note="", prefix="",
                  entry=None, module=None):
         self.group, self.form, self.row, self.note = group, form, row, note
-        self.text, self.prefix = text, prefix  # of the kernel, with NAME for its name; what comes before it
+        # The kernel with NAME for its name, and what comes before it; its shared variables are its own.
+        shared_lines = [line for line in prefix.splitlines() if line.startswith(".shared")]
+        self.text = text.replace("\n{\n", "\n{\n" + "".join(f"  {line}\n" for line in shared_lines), 1)
+        self.prefix = "".join(line + "\n" for line in prefix.splitlines() if not line.startswith(".shared"))
         self.args, self.checks = args, checks
         self.grid = (grid, 1, 1) if isinstance(grid, int) else grid
         self.block = (block, 1, 1) if isinstance(block, int) else block

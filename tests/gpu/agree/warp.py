@@ -189,11 +189,11 @@ def control(rows):
     yield block_kernel(rows, "bra.uni", ["mov.u32 %y, 5;", "bra.uni OVER;", "mov.u32 %y, 6;", "OVER:"], registers, group="control")
     yield block_kernel(rows, "nanosleep.u32", ["and.b32 %t, %a, 255;", "nanosleep.u32 %t;", "mov.u32 %y, %a;"], registers, group="control")
     yield block_kernel(rows, "pmevent", ["pmevent 3;", "mov.u32 %y, %a;"], registers, group="control")
-    # A lock that the threads of a warp take one after another.
+    # A lock that the threads of a warp take one after another: taken, used and released within one turn of the loop.
     lock = ["mov.u32 %s, NAME_buffer;", "mov.u32 %t, 0;", "setp.ne.u32 %p, %me, 0;", "@!%p st.shared.u32 [%s], %t;", "@!%p st.shared.u32 [%s+4], %t;",
-            "bar.sync 0;", "AGAIN:", "atom.shared.acquire.cta.cas.b32 %t, [%s], 0, 1;", "setp.ne.u32 %p, %t, 0;", "@%p bra AGAIN;",
+            "bar.sync 0;", "AGAIN:", "atom.shared.acquire.cta.cas.b32 %t, [%s], 0, 1;", "setp.ne.u32 %p, %t, 0;", "@%p bra TAKEN;",
             "ld.volatile.shared.u32 %u, [%s+4];", "add.u32 %u, %u, 1;", "st.volatile.shared.u32 [%s+4], %u;",
-            "atom.shared.release.cta.exch.b32 %t, [%s], 0;", "bar.sync 0;", "ld.shared.u32 %y, [%s+4];"]
+            "atom.shared.release.cta.exch.b32 %t, [%s], 0;", "TAKEN:", "@%p bra AGAIN;", "bar.sync 0;", "ld.shared.u32 %y, [%s+4];"]
     yield block_kernel(rows, "bra", lock, registers + [".reg .b32 %s;"], group="control", prefix=EXCHANGE, note=" (a lock within a warp)")
     for register, bits in (("%tid.x", 32), ("%tid.y", 32), ("%ntid.x", 32), ("%ntid.z", 32), ("%ctaid.x", 32), ("%ctaid.y", 32),
                            ("%nctaid.x", 32), ("%nctaid.z", 32), ("%laneid", 32), ("%lanemask_eq", 32), ("%lanemask_le", 32),
