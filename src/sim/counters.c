@@ -160,16 +160,19 @@ static unsigned part_wavefronts(const uint64_t *addresses, uint32_t mask, uint32
     return most;
 }
 
-void count_shared(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size) {
+void count_wavefronts(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size) {
     unsigned parts = size <= 4 ? 1 : size / 4, words = 0, wavefronts = 0;
     unsigned lanes = 32 / parts;
     for (unsigned part = 0; part < parts; part++) {
         uint32_t in_part = (uint32_t)(((UINT64_C(1) << lanes) - 1) << (part * lanes));
         wavefronts += part_wavefronts(addresses, mask & in_part, size, &words);
     }
-    unsigned ideal = (words + BANKS - 1) / BANKS;
+    counts->wavefronts += wavefronts;
+    counts->ideal_wavefronts += (words + BANKS - 1) / BANKS;
+}
+
+void count_shared(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size) {
     counts->requests++;
     counts->bytes_used += (uint64_t)__builtin_popcount(mask) * size;
-    counts->wavefronts += wavefronts;
-    counts->ideal_wavefronts += ideal;
+    count_wavefronts(counts, addresses, mask, size);
 }

@@ -54,6 +54,10 @@ void counts_finish(SimCounts *counts);
 void count_global(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size);
 /* The same for shared memory. */
 void count_shared(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size);
+/* What the shared memory's side of an access costs that is counted already, as one of global
+ * memory.
+ */
+void count_wavefronts(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size);
 /* What a copy that comes in pieces has touched so far; begins as zeros. */
 typedef struct StreamCount {
     uint64_t sector; /* the last one, + 1 */

@@ -100,7 +100,7 @@ ExecResult exec_cp_async(Warp *warp, const Insn *insn, uint32_t mask) {
     if (read)
         count_global(counts, sources, read, (uint32_t)size);
     if (written)
-        count_shared(counts, dests, written, (uint32_t)size);
+        (read ? count_wavefronts : count_shared)(counts, dests, written, (uint32_t)size);
     return EXEC_NEXT;
 }
 

@@ -18,6 +18,7 @@ import tempfile
 import numpy as np
 
 import cases
+import dot_cases
 from check import KERNELS
 from simulate import compile_case, first_difference, simulate
 
@@ -28,7 +29,26 @@ HEADER = f"{'line':>4} {'requests':>9} {'sectors':>8} {'ideal':>6} {'used':>8} {
 SECTOR_BYTES = 32
 
 
+# Launches of dot_cases.all_cases: of each kernel one whose rows begin at a sector, where there is one.
+PRODUCTS = (
+    "matmul-fp16-fp16-64x32x64-rcr-32.32.32+0", "matmul_block_pointers-bf16-64x64x64-rrr+0",
+    "matmul_descriptors-fp16-48x56x72-rrr+8", "linear_gelu-tanh-bf16-64x32x64+0",
+    "matmul_batched-bf16-2x64x64x32-rrr-shared+0", "matmul_batched_small-fp32-4x16x16x16-rrr+0",
+    "matmul_grouped-bf16-5.33x32x64-8+0", "matmul_split_k-bf16-16x32x256-rr-4-atomic+0", "matmul_split_k_sum-fp16-33x40-3",
+    "matmul_dequant-int8-bf16-1x50x64+3", "matmul_mxfp-e4m3.e2m1-32x32x128", "attention-fp16-1x2x64x64x16-causal",
+    "attention_relative-bf16-1x2x64x64x16-100-causal", "attention_backward_delta-fp32-1x1x64x64x32-causal",
+    "attention_backward_dkdv-fp32-1x1x64x64x32-causal", "attention_backward_dq-fp32-1x1x64x64x32-causal",
+    "attention_paged-fp16-70.1.33-2x4x32-page16-2", "attention_paged_sum-fp16-3x8x2x32",
+    "linear_attention-bf16-1x2x64x16x32",
+)
+
+
 def golden_cases():
+    products = {case.name: case for case in dot_cases.all_cases(False)}
+    return row_cases() + [products[name] for name in PRODUCTS]
+
+
+def row_cases():
     """One launch of each kernel: rows begin at a sector, no size fills its tile."""
     rng = np.random.default_rng(20)
     return [
@@ -154,6 +174,10 @@ def main():
         for where in unexplained:
             failed += 1
             print(f"{name}: {where} is above its ideal, and no comment says why")
+    reported = {(case.file, case.kernel) for case in golden_cases()}
+    for file, kernel in sorted({(case.file, case.kernel) for case in cases.all_cases(False)} - reported):
+        failed += 1
+        print(f"{file}: kernel {kernel} has no report: add a launch of it to golden_cases")
     for name in sorted(set(os.listdir(GOLDEN)) - names):
         failed += 1
         print(f"{name}: no kernel has this report")
