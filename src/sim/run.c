@@ -2,7 +2,8 @@
  *
  * On one thread clusters run in their order, in slots that are used again; one that does not end
  * within its quantum (it may wait for another) stays resident, and takes turns with those started
- * after it.
+ * after it. Other schedules start some before any runs, and mix their turns: random ones, or the
+ * latest first.
  *
  * On several threads each has a machine of its own, which takes the next cluster whenever it has
  * room. What machines share are the arrays of global memory, which they access atomically, and who
@@ -18,6 +19,8 @@
 enum {
     QUANTUM = 200000,
     MAX_RESIDENT = 64,
+    MIXED = 8, /* clusters that schedules other than round robin start before any runs */
+    MIXED_QUANTUM = 500,
     MAX_THREADS_USED = 64,
     WORD_LOCKS = 64,
     LOOP_WEIGHT = 32,    /* how often a loop is taken to run */
@@ -92,11 +95,28 @@ static uint64_t take_cluster(Machine *machine, uint64_t *next) {
     return (*next)++;
 }
 
+/* Whose turn it is after the one at `turn`: to an adversary that of the one started before it. */
+static unsigned next_turn(Machine *machine, unsigned turn, unsigned count, uint64_t *random) {
+    switch (machine->launch->schedule) {
+    case SIM_RANDOM:
+        *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        return (unsigned)((*random >> 33) % count);
+    case SIM_ADVERSARIAL:
+        return (turn + count - 1) % count;
+    case SIM_ROUND_ROBIN:
+        break;
+    }
+    return (turn + 1) % count;
+}
+
 static void run_clusters(Machine *machine) {
     Cluster *resident[MAX_RESIDENT], *free_slots[MAX_RESIDENT];
     uint32_t size = machine->cluster[0] * machine->cluster[1] * machine->cluster[2];
-    unsigned count = 0, free_count = 0, turn = 0, most = MAX_RESIDENT / size;
+    bool mixed = machine->launch->schedule != SIM_ROUND_ROBIN;
+    unsigned count = 0, free_count = 0, turn = 0, waiting = 0, room = MAX_RESIDENT / size;
+    unsigned most = mixed && room > MIXED ? MIXED : room;
     uint64_t next = 0, clusters = machine->program_count / size, number = 0;
+    uint64_t random = machine->launch->seed;
     while ((number < clusters || count) && !machine->stop) {
         Cluster *cluster;
         if (count < most && number < clusters &&
@@ -105,16 +125,24 @@ static void run_clusters(Machine *machine) {
             cluster_start(cluster, number);
             turn = count;
             resident[count++] = cluster;
+            if (mixed) {
+                turn = 0;
+                continue;
+            }
         } else if (count) {
-            turn = (turn + 1) % count;
+            turn = next_turn(machine, turn, count, &random);
             cluster = resident[turn];
         } else {
             break;
         }
-        if (!cluster_run(cluster, QUANTUM) && !cluster->done)
+        if (!cluster_run(cluster, mixed ? MIXED_QUANTUM : QUANTUM) && !cluster->done) {
+            /* They may wait for one that has not begun. */
+            most += ++waiting % (8 * most) == 0 && most < room;
             continue;
+        }
+        waiting = 0;
         free_slots[free_count++] = cluster;
-        resident[turn] = resident[--count];
+        memmove(&resident[turn], &resident[turn + 1], (--count - turn) * sizeof *resident);
     }
 }
 

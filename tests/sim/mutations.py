@@ -324,6 +324,7 @@ TABLE = {
         finds("barrier", "barrier after the flag is read removed", remove(BAR, 0), "global_race"),
         finds("barrier", "barrier before the flag is published removed", remove(BAR, 1), "global_race"),
         finds("order", "flag published before the sums", move(STORE, r"st\.release"), "global_race"),
+        finds("wait", "flag not waited for", remove(r"@%p3 bra WAIT"), "global_race", some_schedule=True),
         finds("wait", "own flag waited for", change(r"%rd8\+-4", "%rd8"), "step_limit", "deadlock"),
         finds("offset", "flag of the next program", change(r"(st\.release.*\[%rd8)\]", r"\1+4]"), "step_limit"),
         finds("mask", "first program reads what is before it", remove(r"@%p2 bra ADD"), "before_begin"),
