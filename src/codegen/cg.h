@@ -65,6 +65,8 @@ typedef struct Cg {
     PtrMap depends;    /* op to what its results depend on; see schedule.c */
     bool stores_known; /* ... and whether all stores depend on the program */
     bool stores_apart;
+    Str dot_said;     /* the last remark about a dot, */
+    Span dot_said_at; /* and where */
     uint32_t globals; /* numbers the names of strings and scratch arrays */
     bool failed;      /* an error was reported */
     Span span;        /* of the op being lowered */
@@ -188,6 +190,10 @@ Lv cg_parity(Cg *cg, Lv x, uint32_t mask);
 
 Lv cg_to_f32(Cg *cg, DType from, Lv x); /* exact for narrower types */
 Lv cg_from_f32(Cg *cg, DType to, Lv x); /* rounds to nearest even; f8 saturates */
+
+/* dot_remark.c: says what became of a dot that `mma` computes. */
+struct Mma;
+void cg_dot_remark(Cg *cg, const Op *op, const struct Mma *mma);
 
 /* debug_info.c */
 void cg_debug_begin(Cg *cg);

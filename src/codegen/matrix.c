@@ -39,11 +39,6 @@ Lv cg_word(Cg *cg, const Lv *elements, uint32_t count) {
 
 /* ldmatrix */
 
-/* Register of the tile whose bits from `first` on are those of `number`. */
-static uint32_t register_at(uint32_t number, int first) {
-    return number << first;
-}
-
 bool cg_load_matrices(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type, *buffer = op_in(op, 0)->type;
     int bytes = type_element_bytes(type);
@@ -68,7 +63,7 @@ bool cg_load_matrices(Cg *cg, const Op *op) {
         Lv words = cg_intrinsic(cg, name, &cg->t_shared, 1, &at, 1);
         for (uint32_t i = 0; i < matrices; i++) {
             Lv word = matrices > 1 ? LLVMBuildExtractValue(cg->b, words, i, "") : words;
-            uint32_t first = register_at(i | load << m.matrix_bits, m.word_bits);
+            uint32_t first = (i | load << m.matrix_bits) << m.word_bits;
             if (per_word == 1) {
                 out[first] = LLVMBuildBitCast(cg->b, word, element, "");
                 continue;
@@ -235,6 +230,7 @@ void cg_dot_mma(Cg *cg, const Op *op) {
                  .m = log2_of(acc->shape[acc->rank - 2]),
                  .n = log2_of(acc->shape[acc->rank - 1]),
                  .k = log2_of(a->shape[a->rank - 1])};
+    cg_dot_remark(cg, op, mma);
     const Plan *plan = cg_plan(cg, acc->layout);
     Lv *out = cg_new(cg, &op->out[0]);
     memcpy(out, p.acc.regs, plan->count * sizeof *out);

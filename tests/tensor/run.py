@@ -163,12 +163,12 @@ def all_cases():
     yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16), True, True, pad=3)
     yield matmul(rng, "bf16", 17, 33, 65, (16, 16, 16), pad=1)
     for precision in ("tf32x3", "bf16x3", "bf16x6"):
-        yield matmul(rng, "fp32", 64, 64, 64, (64, 64, 32), precision=precision)
-    yield matmul(rng, "fp32", 64, 64, 64, (64, 64, 32), precision="ieee", conflicts=0.6)  # multiply-adds
+        yield matmul(rng, "fp32", 72, 80, 96, (64, 64, 32), precision=precision)
+    yield matmul(rng, "fp32", 72, 80, 96, (64, 64, 32), precision="ieee", conflicts=1)  # multiply-adds
     for warps in (1, 2, 8, 16):
-        yield matmul(rng, "fp16", 64, 64, 64, (64, 64, 32), options=["--num-warps", str(warps)])
+        yield matmul(rng, "fp16", 80, 72, 96, (64, 64, 32), options=["--num-warps", str(warps)])
     for stages in (1, 2, 4, 5):
-        yield matmul(rng, "fp16", 64, 64, 160, (64, 64, 32), options=["--num-stages", str(stages)])
+        yield matmul(rng, "fp16", 72, 80, 160, (64, 64, 32), options=["--num-stages", str(stages)])
     for m, n, k in ((16, 16, 16), (1, 16, 16), (16, 1, 16), (2, 4, 32), (8, 8, 16), (128, 16, 16), (16, 128, 64)):
         conflicts = 0.3 if m * n < 16 else 0  # lanes that repeat others
         yield one(rng, ("fp16", "fp16"), "fp32", m, n, k, conflicts=conflicts)

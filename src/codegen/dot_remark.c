@@ -1,0 +1,91 @@
+/* What became of a dot, said at its source line: the instruction, how warps share the tile, and how
+ * each operand reaches the registers it is multiplied from. */
+#include "codegen/cg.h"
+#include "ir/mma.h"
+
+/* The op that fills a buffer; NULL: none. */
+static const Op *filler_of(const Value *buffer) {
+    const Op *found = NULL;
+    value_for_each_use (use, buffer) {
+        const Op *user = use->user;
+        if (user->code == OP_local_view)
+            user = filler_of(&user->out[0]);
+        if (user && (user->code == OP_async_copy || user->code == OP_local_store))
+            found = user;
+    }
+    return found;
+}
+
+static void say_load(Cg *cg, StrBuf *text, const Op *load) {
+    const Type *type = load->out[0].type, *buffer = op_in(load, 0)->type;
+    int bytes = type_element_bytes(type);
+    LayoutMatrices matrices;
+    if (layout_matrices(cg->ctx, type->layout, buffer->layout, bytes, &matrices))
+        strbuf_printf(text, "ldmatrix.x%d%s", 1 << matrices.matrix_bits,
+                      matrices.transposed ? ".trans" : "");
+    else
+        strbuf_printf(text, "loads of %d bytes",
+                      bytes * layout_shared_vector(cg->ctx, type->layout, buffer->layout, bytes));
+    const Op *alloc = local_alloc_of(op_in(load, 0));
+    const Op *filler = filler_of(&alloc->out[0]);
+    int64_t copies = local_copies(&alloc->out[0]);
+    strbuf_puts(text, " from shared memory");
+    if (filler && filler->code == OP_async_copy)
+        strbuf_printf(text, ", filled by cp.async of %lld bytes in %lld stages",
+                      (long long)(bytes * (filler->attrs[2].i > 1 ? filler->attrs[2].i : 1)),
+                      (long long)copies);
+    else if (copies > 1)
+        strbuf_printf(text, ", filled through registers one iteration ahead");
+    else
+        strbuf_puts(text, ", filled through registers");
+}
+
+/* Past what only renames or rounds registers. */
+static const Op *source_of(const Value *value) {
+    const Op *op = value->def;
+    while (op && op->nin == 1 && !op->nregions &&
+           (op_has(op, ELEMENTWISE) || op->code == OP_transpose || op->code == OP_reshape))
+        op = op_in(op, 0)->def;
+    return op;
+}
+
+static void say_operand(Cg *cg, StrBuf *text, const Op *dot, uint32_t index) {
+    const Op *source = source_of(op_in(dot, index));
+    strbuf_printf(text, "; %c: ", "ab"[index]);
+    if (source && source->code == OP_local_load)
+        say_load(cg, text, source);
+    else
+        strbuf_puts(text, "in registers already");
+}
+
+/* Rows and columns of warps, 1 where warps repeat each other. */
+static void say_warps(StrBuf *text, const Type *acc) {
+    uint32_t rows = layout_dim_mask(acc->rank, acc->shape, acc->rank - 2);
+    uint32_t columns = layout_dim_mask(acc->rank, acc->shape, acc->rank - 1);
+    const uint32_t *warps = layout_bases(acc->layout, LAYOUT_WARP);
+    int m = 1, n = 1, batch = 1, idle = 1;
+    for (int i = 0; i < acc->layout->bits[LAYOUT_WARP]; i++)
+        *(warps[i] & rows ? &m : warps[i] & columns ? &n : warps[i] ? &batch : &idle) *= 2;
+    strbuf_printf(text, ", warps %d x %d", m, n);
+    if (batch > 1)
+        strbuf_printf(text, " of %d batches", batch);
+    if (idle > 1)
+        strbuf_printf(text, ", each %d times over", idle);
+}
+
+void cg_dot_remark(Cg *cg, const Op *op, const Mma *mma) {
+    static const char prefix[] = "llvm.nvvm.";
+    StrBuf text = strbuf(cg->arena);
+    strbuf_puts(&text, mma->intrinsic + sizeof prefix - 1);
+    say_warps(&text, op->out[0].type);
+    say_operand(cg, &text, op, 0);
+    say_operand(cg, &text, op, 1);
+    /* Products of one source line that are made alike are said once. */
+    Str said = strbuf_str(&text);
+    if (str_eq(cg->dot_said, said) && cg->dot_said_at.file == op->span.file &&
+        cg->dot_said_at.lo == op->span.lo)
+        return;
+    cg->dot_said = said;
+    cg->dot_said_at = op->span;
+    ctx_diag(cg->ctx, op->span, dot_on_tensor_cores, STR_ARG(said));
+}
