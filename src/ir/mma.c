@@ -105,7 +105,7 @@ const Layout *layout_mma_operand(Ctx *ctx, const Mma *mma, const Type *acc,
     for (int at = 1; at < word; at *= 2)
         append_register(&bases, base_of(k, at));
     append_register(&bases, fragment > 8 ? base_of(other, 8) : 0);
-    for (int64_t at = 4 * word; at < k.size; at *= 2)
+    for (int64_t at = 4 * word; at < mma->k; at *= 2)
         append_register(&bases, base_of(k, at));
     int64_t held = other.size < fragment ? other.size : fragment;
     uint32_t within = (uint32_t)(held - 1) << other.first; /* index bits inside a fragment */
@@ -113,6 +113,9 @@ const Layout *layout_mma_operand(Ctx *ctx, const Mma *mma, const Type *acc,
         uint32_t base = project(acc, operand, index, acc_layout->basis[i]);
         append_register(&bases, base & ~within);
     }
+    /* Steps along k last: what is read first is multiplied first. */
+    for (int64_t at = mma->k; at < k.size; at *= 2)
+        append_register(&bases, base_of(k, at));
     append(&bases, LAYOUT_LANE, base_of(k, word));
     append(&bases, LAYOUT_LANE, base_of(k, 2 * word));
     for (int at = 1; at < 8; at *= 2)

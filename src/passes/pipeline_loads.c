@@ -15,9 +15,9 @@
  *     async_copy f(%lo + %s) to view 1, where that is < %hi;  async_commit
  *     for %i = %lo, %hi, %s (%acc = %z, %slot = 0) {
  *         async_wait {pending = 1}
+ *         %y = local_load (local_view %ring, %slot)
  *         async_copy f(%i + 2 %s), local_view %ring, %slot {ahead = 2}, where that is < %hi
  *         async_commit
- *         %y = local_load (local_view %ring, %slot)
  *         %r = dot %y, ..
  *         yield %r, (%slot + 1) mod 3
  *     }
@@ -329,6 +329,15 @@ static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
     op_remove(load);
 }
 
+/* Where copies are started: behind the reads of the first operands, so that their addresses need no
+ * registers while fragments arrive, and before the products, which hide them. */
+static Op *first_product(const Block *body) {
+    Op *op = body->first;
+    while (op->next && op->code != OP_dot)
+        op = op->next;
+    return op;
+}
+
 static void emit_steady_state(Pipelined *p, Value *const *at) {
     Op *loop = p->loop;
     const Type *i32 = type_scalar(p->ctx, DT_I32);
@@ -346,16 +355,18 @@ static void emit_steady_state(Pipelined *p, Value *const *at) {
     Value *index = &p->body->args[0], *hi = op_in(loop, 1);
     if (p->async)
         build_async_wait(&top, p->stages - 2);
-    Value *passed = int_constant(&top, index->type, (p->stages - 1) * p->step);
-    Stage stage = {.index = build_addi(&top, index, passed),
-                   .on = build_cmpi(&top, build_subi(&top, hi, index), passed, IPRED_UGT),
+    Builder b = builder_before(first_product(p->body));
+    b.span = loop->span;
+    Value *passed = int_constant(&b, index->type, (p->stages - 1) * p->step);
+    Stage stage = {.index = build_addi(&b, index, passed),
+                   .on = build_cmpi(&b, build_subi(&b, hi, index), passed, IPRED_UGT),
                    .slot = slot,
                    .ahead = p->stages - 1,
                    .in_loop = true};
-    emit_stage(p, &top, map, &stage);
+    emit_stage(p, &b, map, &stage);
 
     Op *end = p->body->last;
-    Builder b = builder_before(end);
+    b = builder_before(end);
     b.span = loop->span;
     vec_for_each (staged, &p->loads)
         if (!staged->width)
