@@ -682,6 +682,58 @@ static void test_shared_memory_copies(void **state) {
     text_end(&t);
 }
 
+/* Two groups into a ring of two: %m elements are copied, the rest is zero; copy 1 of the ring is
+ * stored once at most `pending` groups are under way. */
+static TextRun async_begin(const char *pending) {
+    static char text[2048];
+    snprintf(
+        text, sizeof text,
+        "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+        "func @k(%%x: ptr<i32>, %%y: ptr<i32>, %%m: i32) {num_warps = 1, has_layouts = true} {\n"
+        "  %%s = local_alloc {offset = -1, copies = 2} : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  %%one = constant_int {value = 1} : i32\n"
+        "  %%r = range {start = 0} : tile<4xi32, #A>\n"
+        "  %%xs = splat %%x : tile<4xptr<i32>, #A>\n"
+        "  %%px = addptr %%xs, %%r : tile<4xptr<i32>, #A>\n"
+        "  %%ms = splat %%m : tile<4xi32, #A>\n"
+        "  %%mask = cmpi %%r, %%ms {pred = slt} : tile<4xi1, #A>\n"
+        "  %%a = local_view %%s, %%one {ahead = 1} : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  %%b = local_view %%s, %%one : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  async_copy %%px, %%a\n"
+        "  async_commit\n"
+        "  async_copy %%px, %%b, %%mask\n"
+        "  async_commit\n"
+        "  async_wait {pending = %s}\n"
+        "  barrier\n"
+        "  %%l = local_load %%b : tile<4xi32, #A>\n"
+        "  %%ys = splat %%y : tile<4xptr<i32>, #A>\n"
+        "  %%p = addptr %%ys, %%r : tile<4xptr<i32>, #A>\n"
+        "  store %%p, %%l\n"
+        "  return\n"
+        "}\n",
+        pending);
+    return text_begin(text);
+}
+
+static void test_asynchronous_copies(void **state) {
+    int32_t in[4] = {7, 8, 9, 10}, out[4] = {1, 1, 1, 1}, expected[4] = {7, 8, 9, 0};
+    TextRun t = async_begin("0");
+    text_array(&t, in, sizeof in);
+    text_array(&t, out, sizeof out);
+    text_int(&t, 3);
+    text_run_clean(&t);
+    assert_memory_equal(out, expected, sizeof out);
+    text_end(&t);
+    /* The wait leaves the group under way that is read. */
+    t = async_begin("1");
+    text_array(&t, in, sizeof in);
+    text_array(&t, out, sizeof out);
+    text_int(&t, 3);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "was not waited for"));
+    text_end(&t);
+}
+
 /* Arguments of every type arrive, an array's offset included. */
 static void test_arguments(void **state) {
     double out[3];
@@ -728,6 +780,7 @@ int main(void) {
         cmocka_unit_test(test_float_atomics_and_old_values),
         cmocka_unit_test(test_compare_and_swap),
         cmocka_unit_test(test_shared_memory_copies),
+        cmocka_unit_test(test_asynchronous_copies),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
