@@ -6,11 +6,12 @@
  *     convert(chain of cheap ops)                      ->  the chain in the other layout
  *     convert(f(convert(x), cheap)) back to x's layout ->  f(x, cheap)
  *     convert(extf(x))                                 ->  extf(convert(x)): fewer bytes move
+ *     dot(convert(transpose(x)))                       ->  dot(transpose(convert(x)))
  *     truncf(convert(x))                               ->  convert(truncf(x))
  *     for .. (c = x) { f(convert(c)); yield convert(y) }  ->  the loop carries the converted layout
  *
- * Each rule removes a conversion or makes one narrower, so that repeating them ends. Needs and
- * leaves layouts; unused pure ops that the rules leave behind are removed. */
+ * Each rule removes a conversion, makes one narrower or moves it up, so that repeating them ends.
+ * Needs and leaves layouts; unused pure ops that the rules leave behind are removed. */
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -159,6 +160,29 @@ static bool convert_after_narrowing(Op *convert) {
     return true;
 }
 
+static bool only_feeds_dots(const Value *value) {
+    value_for_each_use (use, value)
+        if (use->user->code != OP_dot)
+            return false;
+    return true;
+}
+
+/* The operand of a dot is converted where it was loaded, so that the buffer between can be filled
+ * ahead; turning it costs nothing on either side. */
+static bool convert_before_turning(Op *convert) {
+    Op *turn = op_in(convert, 0)->def;
+    if (!turn || (turn->code != OP_transpose && turn->code != OP_reshape) ||
+        !single_use(op_out(turn)) || !only_feeds_dots(op_out(convert)))
+        return false;
+    const Type *type = op_out(convert)->type;
+    Builder builder = builder_before(convert);
+    Value *x = op_in(turn, 0);
+    const Layout *layout = layout_of_operand(builder.ctx, turn, 0, type->layout);
+    Value *moved =
+        build_convert_layout(&builder, x, type_with_layout(builder.ctx, x->type, layout));
+    return replace(convert, rewrite_like(&builder, turn, 1, &moved, type));
+}
+
 static bool fold_conversion(Op *convert) {
     if (value_unused(op_out(convert))) {
         remove_dead(convert);
@@ -168,7 +192,7 @@ static bool fold_conversion(Op *convert) {
         return replace(convert, op_in(convert, 0));
     return merge_chain(convert) || share_earlier(convert) || recompute(convert) ||
            cancel_through(convert) || convert_before_widening(convert) ||
-           convert_after_narrowing(convert);
+           convert_before_turning(convert) || convert_after_narrowing(convert);
 }
 
 /* The one type to which every use of the argument converts it; NULL: there are other uses. */
