@@ -71,7 +71,8 @@ static Value *some_tile(Program *program) {
 /* The buffer is stored before it is loaded, so that every load is of something. */
 static void use_buffer(Program *program, Builder *builder) {
     if (program->nbuffers < MAX_BUFFERS && below(&program->rng, 3) == 0) {
-        Value *buffer = build_local_alloc(builder, -1, 0, buffer_type(program->ctx, program->numel));
+        Value *buffer =
+            build_local_alloc(builder, -1, 0, buffer_type(program->ctx, program->numel));
         build_local_store(builder, some_tile(program), buffer);
         program->buffers[program->nbuffers++] = buffer;
         return;

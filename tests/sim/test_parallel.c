@@ -94,7 +94,8 @@ static void test_same_as_one_thread(void **state) {
                KERNEL("shl.b32 %r4, %r1, 2; cvt.u64.u32 %rd6, %r4; add.s64 %rd6, %rd2, %rd6; "
                       "st.global.u32 [%rd6], %r2;\n"),
                (SimLaunch){.grid = {0}}, false);
-    check_same("a limit of steps", KERNEL("L: add.u32 %r4, %r3, 1; st.global.u32 [%rd4], %r4; bra L;\n"),
+    check_same("a limit of steps",
+               KERNEL("L: add.u32 %r4, %r3, 1; st.global.u32 [%rd4], %r4; bra L;\n"),
                (SimLaunch){.max_steps = 500}, false);
     check_same("clusters",
                KERNEL_OF(".reqnctapercluster 4",
