@@ -28,6 +28,8 @@ const char *check_memory(const Insn *insn) {
     const Operand *data = data_operand(insn);
     if (bytes > 32)
         return "an access has at most 32 bytes";
+    if (vector_length(insn) == 8 && type_bytes((Type)insn->type[0]) != 4)
+        return ".v8 takes a type of 32 bits";
     if (insn->type[0] == TYPE_b128 && (data->kind == OPERAND_VECTOR || data->bits != 128))
         return "an access of .b128 takes one register of 128 bits";
     bool writes = insn->operand[0].kind == OPERAND_ADDRESS;

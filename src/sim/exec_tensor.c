@@ -66,6 +66,11 @@ bool tensor_operand(BulkCopy *bulk, const Operand *operand) {
             report(warp, insn, bulk->lane, sim_undefined, "a coordinate");
         bulk->coordinates[i] = (int32_t)(uint32_t)reg->v[bulk->lane];
     }
+    int64_t first = (int64_t)bulk->coordinates[0] * tensor_type_bytes(map.type);
+    if (first % BULK_UNIT) {
+        report(warp, insn, bulk->lane, sim_tensor_coordinate, bulk->coordinates[0], first);
+        return false;
+    }
     bulk->size = tensor_box_bytes(&map);
     bulk->map = keep_map(warp->machine, &map);
     return true;

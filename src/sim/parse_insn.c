@@ -190,7 +190,7 @@ static bool parse_vector(Parser *parser, Insn *insn, bool write, unsigned bits, 
     if (total)
         bits = total / count;
     RegRef *regs = ARENA_ARRAY(parser->arena, RegRef, count);
-    uint8_t width = 0;
+    uint8_t width = 0, filled = 0;
     for (unsigned i = 0; i < count; i++) {
         Operand element = {0};
         PtxToken token = parser->token;
@@ -205,6 +205,13 @@ static bool parse_vector(Parser *parser, Insn *insn, bool write, unsigned bits, 
         if (i && !bits && wanted != width)
             return ptx_error(parser, token.lo, token.hi, ptx_register_width,
                              STR_ARG(ptx_text(parser, token)), wanted, width);
+        /* A load fills its registers, which may be wider than its type and are all alike. */
+        bool fills = write && wider && element.reg != REG_SINK;
+        if (fills && filled && element.bits != filled)
+            return ptx_error(parser, token.lo, token.hi, ptx_register_width,
+                             STR_ARG(ptx_text(parser, token)), element.bits, filled);
+        if (fills)
+            filled = element.bits;
         width = (uint8_t)wanted;
         regs[i] = element.reg;
         if (i + 1 < count && !ptx_expect(parser, ','))
@@ -216,7 +223,7 @@ static bool parse_vector(Parser *parser, Insn *insn, bool write, unsigned bits, 
         (total % count || !(bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64)))
         return ptx_error(parser, open.lo, parser->last_hi, ptx_vector_length, count);
     operand->kind = OPERAND_VECTOR;
-    operand->bits = width;
+    operand->bits = filled ? filled : width;
     operand->regs = regs;
     operand->count = count;
     return true;

@@ -481,6 +481,9 @@ static const Special specials[] = {
     {"fns.b32 %d, %a, 0, %b;", 32, 0xf0, 3, 6},
     {"mov.b64 {%d, %e}, %la; add.s32 %d, %d, %e;", 32, UINT64_C(0x0000000500000007), 0, 12},
     {"mov.b64 %ld, {%a, %b};", 64, 1, 2, UINT64_C(0x0000000200000001)},
+    {"ld.global.v2.s16 {%lb, %ld}, [%rd1];", 64, 0x8001fff0, 0, UINT64_C(0xffffffffffff8001)},
+    {"ld.global.v4.s8 {%e, %e, %d, %e}, [%rd1];", 32, 0x00850000, 0, 0xffffff85},
+    {"ld.global.v2.u16 {%lb, %ld}, [%rd1];", 64, 0x8001fff0, 0, 0x8001},
 };
 
 static void test_special_cases(void **state) {

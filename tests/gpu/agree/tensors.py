@@ -42,18 +42,18 @@ class Layout:
 
     def coordinates(self, rng, disjoint):
         """For each program the box's place: within, across each border, outside. `disjoint`: boxes that do not meet."""
-        rows = []
+        rows, unit = [], 16 // self.size
         for program in range(PROGRAMS):
             at = [int(rng.integers(-b, d + 2)) if program else int(rng.integers(0, max(1, d - b))) for b, d in zip(self.box, self.dims)]
             if disjoint and len(self.dims) > 1:
                 at[-1] = (program - 1) * self.box[-1] + 1
             elif disjoint:
-                at[0] = (program - 1) * self.box[0] + 1
+                at[0] = (program - 1) * self.box[0] + unit
             if not disjoint and program == 0:
                 at = [0] * len(at)
+            # The innermost coordinate is at a multiple of 16 bytes: the hardware ends the launch for any other.
+            at[0] -= at[0] % unit
             rows.append(at + [0] * (5 - len(at)))
-        if self.dims[0] * self.size % 16 == 0 and self.swizzle == 3:
-            rows[1][0] = 0
         return np.array(rows, np.int32)
 
     def tensor_map(self, array):

@@ -257,8 +257,13 @@ def clusters(rows):
             form = f"{name}.relaxed.cluster.shared::cluster.{operation}.{dtype}"
             wide = dtype.endswith("64")
             value, old = ("%x", "%z") if wide else ("%b", "%rank")
-            lines = ["cvt.u32.u64 %b, %x;", "and.b32 %b, %b, 3;" if dtype != "f32" else "mov.b32 %b, 0f3f800000;", "st.shared.u64 [%mine], 0;"] + meet
-            lines += ["mov.u32 %rank, %cluster_ctarank;", "xor.b32 %rank, %rank, 2;", "and.b32 %a, %me, 7;", "mad.lo.u32 %a, %a, 8, %data;",
+            # inc wraps at its operand: its total is independent of the order only where all have the same one.
+            operand = {"f32": "mov.b32 %b, 0f3f800000;"}.get(dtype, "mov.b32 %b, 5;" if operation == "inc" else "and.b32 %b, %b, 3;")
+            # Of 64-bit minima and maxima in another program's memory ptxas 13.0 makes a load, a comparison and a store that
+            # others may come between, so each thread has its own address there; it holds that program's word before.
+            place = ["mov.b32 %a, %me;", "mov.b64 %y, %x;"] if wide else ["and.b32 %a, %me, 7;"]
+            lines = ["cvt.u32.u64 %b, %x;", operand] + place + ["st.shared.u64 [%mine], %y;"] + meet
+            lines += ["mov.u32 %rank, %cluster_ctarank;", "xor.b32 %rank, %rank, 2;", "mad.lo.u32 %a, %a, 8, %data;",
                       "mapa.shared::cluster.u32 %a, %a, %rank;", f"{form} {old + ', ' if name == 'atom' else ''}[%a], {value};"] + meet
             lines += ["ld.shared.u64 %y, [%mine];", "mov.b64 %z, 0;"] + meet
             yield exchange(rows, row_of(rows, form), form, lines, cluster=True, group=group, note=" (of another program)")
