@@ -2,6 +2,8 @@
  * Instructions; Logic and Shift Instructions). */
 #include "sim/alu.h"
 
+#include <math.h>
+
 static unsigned width(const Insn *insn) {
     return type_info[insn->type[0]].bits;
 }
@@ -361,6 +363,9 @@ uint64_t alu_atomic(Word operation, Type type, uint64_t old, uint64_t value) {
         low = atomic_float(operation, type, old & 0xffff, value & 0xffff);
         return low | atomic_float(operation, type, old >> 16, value >> 16) << 16;
     }
+    /* The adders of memory pass a NaN on as it is. */
+    if (type == TYPE_f64 && (isnan(f64_from(old)) || isnan(f64_from(value))))
+        return isnan(f64_from(value)) ? value : old;
     if (type_info[type].kind == KIND_FLOAT)
         return atomic_float(operation, type, old, value);
     bool less = with_sign ? sign_extend(old, bits) < sign_extend(value, bits) : old < value;

@@ -2,6 +2,8 @@
 #include "sim/alu.h"
 #include "sim/machine.h"
 
+#include <math.h>
+
 static bool has_result(const Insn *insn) {
     return insn->row->name[0] == 'a';
 }
@@ -32,8 +34,14 @@ static uint64_t combine(const Insn *insn, const Target *target, uint64_t old, ui
     Type type = (Type)insn->type[0];
     Word operation = (Word)insn->field[FIELD_OPERATION];
     bool flushes = type == TYPE_f32 && operation == WORD_add && target->space == SPACE_global;
-    if (!flushes)
-        return alu_atomic(operation, type, old, value);
+    if (!flushes) {
+        uint64_t result = alu_atomic(operation, type, old, value);
+        /* Shared memory has no adder for f64: the add of threads makes a NaN quiet. */
+        bool by_threads =
+            type == TYPE_f64 && operation == WORD_add && target->space == SPACE_shared;
+        bool nan = by_threads && isnan(f64_from(result));
+        return nan ? result | UINT64_C(0x0008000000000000) : result;
+    }
     uint64_t sum = alu_atomic(operation, type, f32_bits(flush(f32_from(old))),
                               f32_bits(flush(f32_from(value))));
     return f32_bits(flush(f32_from(sum)));

@@ -484,6 +484,11 @@ static const Special specials[] = {
     {"ld.global.v2.s16 {%lb, %ld}, [%rd1];", 64, 0x8001fff0, 0, UINT64_C(0xffffffffffff8001)},
     {"ld.global.v4.s8 {%e, %e, %d, %e}, [%rd1];", 32, 0x00850000, 0, 0xffffff85},
     {"ld.global.v2.u16 {%lb, %ld}, [%rd1];", 64, 0x8001fff0, 0, 0x8001},
+    {".shared .b64 s; st.shared.u64 [s], %la; bar.sync 0; setp.eq.u32 %p, %i, 0;\n"
+     "@%p atom.shared.add.f64 %lc, [s], %lb; @%p ld.shared.u64 %ld, [s];",
+     64, UINT64_C(0xfff0000000000001), UINT64_C(0xbfd0000000000000), UINT64_C(0xfff8000000000001)},
+    {"atom.global.add.f64 %lc, [%rd2], %la; ld.global.u64 %ld, [%rd2];", 64,
+     UINT64_C(0xfff0000000000001), UINT64_C(0xbfd0000000000000), UINT64_C(0xfff0000000000001)},
 };
 
 static void test_special_cases(void **state) {
