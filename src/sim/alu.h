@@ -21,6 +21,9 @@ double float_decode(FloatFormat format, uint64_t bits);
  * rounded to odd. */
 uint64_t float_encode(FloatFormat format, double value, Rounding rounding, bool saturate);
 uint64_t float_canonical_nan(FloatFormat format);
+/* Whether `exact` is below the normal numbers once it is rounded as if exponents had no end: what
+ * .ftz flushes. */
+bool float_is_tiny(FloatFormat format, double exact, Rounding rounding);
 
 /* a + b and a * b + c so that rounding the result to at most 51 bits rounds once. */
 double add_to_odd(double a, double b);
@@ -57,6 +60,10 @@ static inline uint64_t f32_result(float value) {
 static inline uint64_t f64_result(double value) {
     return value != value ? UINT64_C(0xfff8000000000000) : f64_bits(value);
 }
+/* What f64 instructions make of operands of which one is NaN: that one, made quiet, its sign kept;
+ * of several the last. */
+uint64_t f64_propagate(const uint64_t *x, unsigned count, double value);
+#define F64_QUIET UINT64_C(0x0008000000000000)
 static inline float flush(float value) {
     uint32_t bits = (uint32_t)f32_bits(value);
     return (bits & 0x7f800000) == 0 ? f32_from(bits & 0x80000000u) : value;

@@ -12,8 +12,9 @@ static double input(const Insn *insn, uint64_t bits) {
 }
 
 static uint64_t output(const Insn *insn, double value) {
-    float result = (float)value;
-    return f32_result(insn_has(insn, WORD_ftz) ? flush(result) : result);
+    if (insn_has(insn, WORD_ftz) && float_is_tiny(float_format(TYPE_f32), value, ROUND_NEAREST))
+        value = copysign(0, value);
+    return f32_result((float)value);
 }
 
 /* div.approx gives 0 for divisors of more than 2^126 (infinite over them: NaN). */
@@ -50,8 +51,9 @@ uint64_t alu_tanh_approx(const Insn *insn, const uint64_t *x) {
     return output(insn, tanh((double)f32_from(x[0])));
 }
 
-/* rcp.approx.ftz.f64 and rsqrt.approx.f64 work on the upper half: 20 bits of mantissa are right,
- * the rest is 0. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read the upper half (a NaN whose payload is in the
+ * lower half is an infinity to them), and the lower half of the result is 0; so is that of
+ * rsqrt.approx.f64. 20 bits of mantissa are right. */
 static uint64_t upper(const Insn *insn, double value) {
     uint64_t bits = f64_result(value);
     if (!isfinite(value))
@@ -61,11 +63,13 @@ static uint64_t upper(const Insn *insn, double value) {
     return bits & UINT64_C(0xffffffff00000000);
 }
 static double upper_input(const Insn *insn, uint64_t bits) {
+    if (insn_has(insn, WORD_ftz))
+        bits &= UINT64_C(0xffffffff00000000);
     bool tiny = (bits >> 52 & 0x7ff) == 0;
     return f64_from(insn_has(insn, WORD_ftz) && tiny ? bits & UINT64_C(0x8000000000000000) : bits);
 }
 uint64_t alu_rcp_approx64(const Insn *insn, const uint64_t *x) {
-    return upper(insn, 1 / upper_input(insn, x[0] & UINT64_C(0xffffffff00000000)));
+    return upper(insn, 1 / upper_input(insn, x[0]));
 }
 uint64_t alu_rsqrt_approx64(const Insn *insn, const uint64_t *x) {
     return upper(insn, 1 / sqrt(upper_input(insn, x[0])));

@@ -25,21 +25,23 @@ static double to_whole(const Insn *insn, double value) {
     }
 }
 
-/* Out-of-range values become the nearest limit; NaN becomes 0 for 32 bits and less, else the top
- * bit alone (PTX ISA, cvt: "f64 NaN to 64 bits: 0x8000000000000000"). */
-static uint64_t float_to_int(Type to, double value) {
+/* Out-of-range values become the nearest limit; NaN becomes the top bit alone when either side has
+ * 64 bits, else 0 (PTX ISA, cvt). A result in a wider register has its sign there too. */
+static uint64_t float_to_int(const Insn *insn, Type to, Type from, double value) {
     unsigned bits = type_info[to].bits;
+    unsigned dest_bits = insn->operand[0].bits ? insn->operand[0].bits : bits;
     bool with_sign = type_info[to].kind == KIND_SINT;
-    if (isnan(value))
-        return bits == 64 ? UINT64_C(1) << 63 : 0;
+    uint64_t least = UINT64_C(1) << (bits - 1), result;
     double limit = ldexp(1, (int)bits - with_sign);
-    if (with_sign) {
-        if (value >= limit)
-            return low_bits(UINT64_MAX, bits - 1);
-        return low_bits(value < -limit ? UINT64_C(1) << (bits - 1) : (uint64_t)(int64_t)value,
-                        bits);
-    }
-    return value >= limit ? low_bits(UINT64_MAX, bits) : value <= 0 ? 0 : (uint64_t)value;
+    if (isnan(value))
+        result = bits == 64 || from == TYPE_f64 ? least : 0;
+    else if (value >= limit)
+        result = low_bits(UINT64_MAX, bits - with_sign);
+    else if (with_sign)
+        result = value < -limit ? least : (uint64_t)(int64_t)value;
+    else
+        result = value <= 0 ? 0 : (uint64_t)value;
+    return with_sign ? low_bits((uint64_t)sign_extend(result, bits), dest_bits) : result;
 }
 
 /* A 64-bit integer has more bits than a double: narrower formats take it rounded to odd. */
@@ -72,11 +74,13 @@ static uint64_t int_to_float(const Insn *insn, Type to, Type from, uint64_t x) {
     bool negative = type_info[from].kind == KIND_SINT && sign_extend(x, bits) < 0;
     uint64_t magnitude = negative ? -(uint64_t)sign_extend(x, bits) : low_bits(x, bits);
     Rounding rounding = insn_rounding(insn);
+    if (insn_has(insn, WORD_sat)) {
+        magnitude = !negative && magnitude > 0;
+        negative = false;
+    }
     if (to == TYPE_f64)
         return f64_bits(int_to_double(magnitude, negative, rounding));
     double value = int_to_odd(magnitude);
-    if (insn_has(insn, WORD_sat))
-        value = negative ? 0 : value > 1 ? 1 : value;
     return float_encode(float_format(to), negative ? -value : value, rounding, false);
 }
 
@@ -98,18 +102,49 @@ static uint64_t encode(const Insn *insn, Type to, double value) {
     return to == TYPE_tf32 ? bits << 13 : bits;
 }
 
+/* What becomes of NaN. To and from f64 its sign and the upper bits of its mantissa stay, made
+ * quiet; .ftz makes an f32 operand the canonical NaN before. bf16 in f32 and the two roundings of
+ * tf32 are the hardware's sequences: a shift; a mask, from whose result .satfinite subtracts a unit
+ * when its exponent is the largest. All others give the canonical NaN of the format. */
+static uint64_t convert_nan(const Insn *insn, Type to, Type from, uint64_t x) {
+    FloatFormat in = float_format(from), out = float_format(to);
+    bool ftz = insn_has(insn, WORD_ftz);
+    if (to == TYPE_tf32) {
+        if (insn->field[FIELD_ROUND] != WORD_rna)
+            return 0x7fffe000;
+        return (x & 0xffffe000) - (insn_has(insn, WORD_satfinite) ? 0x2000 : 0);
+    }
+    if (from == TYPE_bf16 && to == TYPE_f32 && !ftz)
+        return x << 16;
+    if (from != TYPE_f64 && to != TYPE_f64)
+        return float_canonical_nan(out);
+    if (from != TYPE_f64 && ftz) {
+        in = float_format(TYPE_f32);
+        x = F32_NAN;
+    }
+    uint64_t sign = x >> (in.bits - 1) & 1, mantissa = low_bits(x, in.mantissa)
+                                                       << (52 - in.mantissa);
+    mantissa = (mantissa | F64_QUIET) >> (52 - out.mantissa);
+    uint64_t exponent = ((UINT64_C(1) << out.exponent) - 1) << out.mantissa;
+    return sign << (out.bits - 1) | exponent | mantissa;
+}
+
+/* .ftz means f32 results, and operands unless the result is f16 (the hardware's conversion to f16
+ * does not flush: directed roundings tell). Without any modifier f32 and f64 are moved. */
 static uint64_t float_to_float(const Insn *insn, Type to, Type from, uint64_t x) {
-    double value = float_decode(float_format(from), flush_bits(insn, from, x));
     bool whole = insn->field[FIELD_ROUND] >= WORD_rni && insn->field[FIELD_ROUND] <= WORD_rpi;
+    bool sat = insn_has(insn, WORD_sat), ftz = insn_has(insn, WORD_ftz);
+    if (to == from && (to == TYPE_f32 || to == TYPE_f64) && !whole && !sat && !ftz)
+        return x;
+    double value = float_decode(float_format(from), to == TYPE_f16 ? x : flush_bits(insn, from, x));
+    if (isnan(value) && !sat)
+        return convert_nan(insn, to, from, x);
     if (whole)
         value = copysign(to_whole(insn, value), value);
-    if (insn_has(insn, WORD_sat))
+    if (sat)
         value = isnan(value) || value <= 0 ? 0 : value > 1 ? 1 : value;
     if (insn_has(insn, WORD_relu) && value <= 0)
         value = 0;
-    if (isnan(value) && to == TYPE_tf32)
-        return F32_NAN;
-    /* A NaN becomes infinity or a number for no format; .satfinite keeps it as well. */
     return flush_bits(insn, to, encode(insn, to, value));
 }
 
@@ -121,7 +156,7 @@ uint64_t alu_cvt(const Insn *insn, const uint64_t *x) {
     if (is_float(to))
         return int_to_float(insn, to, from, value);
     double number = float_decode(float_format(from), flush_bits(insn, from, value));
-    return float_to_int(to, to_whole(insn, number));
+    return float_to_int(insn, to, from, to_whole(insn, number));
 }
 
 static Type element_of(Type packed) {

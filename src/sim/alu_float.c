@@ -29,9 +29,11 @@ static float input(const Insn *insn, uint64_t bits) {
     return insn_has(insn, WORD_ftz) ? flush(value) : value;
 }
 
-static uint64_t output(const Insn *insn, float value) {
-    if (insn_has(insn, WORD_ftz))
-        value = flush(value);
+/* `exact` is the result before its rounding, so near that comparisons with 25 bits are right. */
+static uint64_t output(const Insn *insn, float value, double exact) {
+    if (insn_has(insn, WORD_ftz) && value != 0 &&
+        float_is_tiny(float_format(TYPE_f32), exact, insn_rounding(insn)))
+        value = copysignf(0, value);
     if (insn_has(insn, WORD_sat))
         value = value > 1 ? 1.0f : value > 0 ? value : 0.0f; /* NaN becomes +0 */
     return f32_result(value);
@@ -52,13 +54,14 @@ static uint64_t single(const Insn *insn, Operation operation, uint64_t x, uint64
     volatile float a = input(insn, x), b = input(insn, y), c = input(insn, z);
     switch (operation) {
     case ADD:
-        return output(insn, ROUNDED(insn, float, a + b));
+        return output(insn, ROUNDED(insn, float, a + b), add_to_odd((double)a, (double)b));
     case SUB:
-        return output(insn, ROUNDED(insn, float, a - b));
+        return output(insn, ROUNDED(insn, float, a - b), add_to_odd((double)a, -(double)b));
     case MUL:
-        return output(insn, ROUNDED(insn, float, a *b));
+        return output(insn, ROUNDED(insn, float, a *b), (double)a * (double)b);
     case FMA:
-        return output(insn, ROUNDED(insn, float, fmaf(a, b, c)));
+        return output(insn, ROUNDED(insn, float, fmaf(a, b, c)),
+                      fma_to_odd((double)a, (double)b, (double)c));
     }
     return 0;
 }
@@ -93,73 +96,81 @@ uint64_t alu_ffma(const Insn *insn, const uint64_t *x) {
 
 uint64_t alu_fdiv(const Insn *insn, const uint64_t *x) {
     volatile float a = input(insn, x[0]), b = input(insn, x[1]);
-    return output(insn, ROUNDED(insn, float, a / b));
+    return output(insn, ROUNDED(insn, float, a / b), (double)a / (double)b);
 }
 uint64_t alu_frcp(const Insn *insn, const uint64_t *x) {
     volatile float a = input(insn, x[0]);
-    return output(insn, ROUNDED(insn, float, 1.0f / a));
+    return output(insn, ROUNDED(insn, float, 1.0f / a), 1 / (double)a);
 }
 uint64_t alu_fsqrt(const Insn *insn, const uint64_t *x) {
     volatile float a = input(insn, x[0]);
-    return output(insn, ROUNDED(insn, float, sqrtf(a)));
+    return output(insn, ROUNDED(insn, float, sqrtf(a)), sqrt((double)a));
+}
+
+uint64_t f64_propagate(const uint64_t *x, unsigned count, double value) {
+    while (count-- > 0)
+        if (isnan(f64_from(x[count])))
+            return x[count] | F64_QUIET;
+    return f64_result(value);
 }
 
 uint64_t alu_dadd(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_result(ROUNDED(insn, double, a + b));
+    return f64_propagate(x, 2, ROUNDED(insn, double, a + b));
 }
 uint64_t alu_dsub(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_result(ROUNDED(insn, double, a - b));
+    return f64_propagate(x, 2, ROUNDED(insn, double, a - b));
 }
 uint64_t alu_dmul(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_result(ROUNDED(insn, double, a *b));
+    return f64_propagate(x, 2, ROUNDED(insn, double, a *b));
 }
 uint64_t alu_dfma(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]), c = f64_from(x[2]);
-    return f64_result(ROUNDED(insn, double, fma(a, b, c)));
+    return f64_propagate(x, 3, ROUNDED(insn, double, fma(a, b, c)));
 }
 uint64_t alu_ddiv(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_result(ROUNDED(insn, double, a / b));
+    return f64_propagate(x, 2, ROUNDED(insn, double, a / b));
 }
 uint64_t alu_drcp(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]);
-    return f64_result(ROUNDED(insn, double, 1.0 / a));
+    return f64_propagate(x, 1, ROUNDED(insn, double, 1.0 / a));
 }
 uint64_t alu_dsqrt(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]);
-    return f64_result(ROUNDED(insn, double, sqrt(a)));
+    return f64_propagate(x, 1, ROUNDED(insn, double, sqrt(a)));
 }
 
-/* abs and neg change the sign bit; with .ftz subnormal numbers become zero. */
-static uint64_t with_sign(const Insn *insn, uint64_t x, bool negate) {
-    Type type = (Type)insn->type[0];
-    unsigned bits = type_info[type].bits;
-    bool pair = type_info[type].kind == KIND_PACKED;
-    uint64_t sign = UINT64_C(1) << (bits - 1);
-    if (pair)
-        sign |= UINT64_C(1) << 15;
+/* abs and neg of one number change the sign bit. NaN becomes the GPU's one; of f64 it keeps its
+ * sign and becomes quiet. With .ftz subnormal numbers become zero. */
+static uint64_t with_sign(const Insn *insn, FloatFormat format, uint64_t x, bool negate) {
+    uint64_t sign = UINT64_C(1) << (format.bits - 1);
+    uint64_t exponent = ((UINT64_C(1) << format.exponent) - 1) << format.mantissa;
+    if ((x & ~sign) > exponent)
+        return format.bits == 64 ? x | F64_QUIET : float_canonical_nan(format);
     uint64_t result = negate ? x ^ sign : x & ~sign;
-    if (!insn_has(insn, WORD_ftz))
-        return result;
-    if (type == TYPE_f32)
-        return f32_bits(flush(f32_from(result)));
-    for (unsigned at = 0; at < bits; at += 16)
-        if ((result >> at & 0x7c00) == 0)
-            result &= ~(UINT64_C(0x3ff) << at);
-    return result;
+    return insn_has(insn, WORD_ftz) && !(x & exponent) ? result & sign : result;
+}
+
+static uint64_t each_sign(const Insn *insn, uint64_t x, bool negate) {
+    FloatFormat format = float_format((Type)insn->type[0]);
+    if (type_info[insn->type[0]].kind != KIND_PACKED)
+        return with_sign(insn, format, low_bits(x, format.bits), negate);
+    return with_sign(insn, format, x & 0xffff, negate) |
+           with_sign(insn, format, x >> 16 & 0xffff, negate) << 16;
 }
 
 uint64_t alu_fabs(const Insn *insn, const uint64_t *x) {
-    return with_sign(insn, x[0], false);
+    return each_sign(insn, x[0], false);
 }
 uint64_t alu_fneg(const Insn *insn, const uint64_t *x) {
-    return with_sign(insn, x[0], true);
+    return each_sign(insn, x[0], true);
 }
 
-/* min and max of one number of a format: NaN loses, or wins with .NaN; -0 is less than +0. */
+/* min and max of one number of a format: NaN loses, or wins with .NaN; -0 is less than +0. Of two
+ * NaNs f64 takes the second, made quiet. */
 static uint64_t extreme(const Insn *insn, FloatFormat format, uint64_t x, uint64_t y) {
     uint64_t sign = UINT64_C(1) << (format.bits - 1);
     uint64_t exponent = ((UINT64_C(1) << format.exponent) - 1) << format.mantissa;
@@ -176,7 +187,7 @@ static uint64_t extreme(const Insn *insn, FloatFormat format, uint64_t x, uint64
     uint64_t result;
     if (isnan(a) || isnan(b)) {
         if ((isnan(a) && isnan(b)) || insn_has(insn, WORD_NaN))
-            return float_canonical_nan(format);
+            return format.bits == 64 ? y | F64_QUIET : float_canonical_nan(format);
         result = isnan(a) ? y : x;
     } else {
         bool less = a < b || (a == b && (x & sign));
@@ -212,8 +223,8 @@ uint64_t alu_testp(const Insn *insn, const uint64_t *x) {
         return !isnan(value);
     case WORD_notanumber:
         return isnan(value) != 0;
-    case WORD_normal:
-        return isfinite(value) && !tiny;
+    case WORD_normal: /* zeros too */
+        return isfinite(value) && (!tiny || value == 0);
     default:
         return tiny && value != 0;
     }

@@ -9,15 +9,13 @@
 typedef double Element(const Insn *insn, double a, double b, double c);
 
 static uint64_t finish(const Insn *insn, FloatFormat format, double value) {
-    if (insn_has(insn, WORD_relu) && value < 0)
+    if (insn_has(insn, WORD_relu) && value <= 0)
         value = 0;
     if (insn_has(insn, WORD_sat))
         value = value > 1 ? 1 : value > 0 ? value : 0;
-    uint64_t bits = float_encode(format, value, ROUND_NEAREST, false);
-    bool tiny = (bits >> format.mantissa & ((1u << format.exponent) - 1)) == 0;
-    if (insn_has(insn, WORD_ftz) && tiny)
-        bits &= UINT64_C(1) << (format.bits - 1);
-    return bits;
+    if (insn_has(insn, WORD_ftz) && float_is_tiny(format, value, ROUND_NEAREST))
+        value = copysign(0, value);
+    return float_encode(format, value, ROUND_NEAREST, false);
 }
 
 static double start(const Insn *insn, FloatFormat format, uint64_t bits) {

@@ -116,7 +116,7 @@ uint64_t alu_vabsdiff(const Insn *insn, const uint64_t *x) {
     return insn_has(insn, WORD_add) ? low_bits(sum, 32) : packed;
 }
 
-/* A division by zero gives all ones, as the hardware's sequence does. */
+/* A division by zero gives all ones, quotient and remainder, as the hardware's sequence does. */
 uint64_t alu_div(const Insn *insn, const uint64_t *x) {
     if (x[1] == 0)
         return cut(insn, UINT64_MAX);
@@ -128,7 +128,7 @@ uint64_t alu_div(const Insn *insn, const uint64_t *x) {
 
 uint64_t alu_rem(const Insn *insn, const uint64_t *x) {
     if (x[1] == 0)
-        return x[0];
+        return cut(insn, UINT64_MAX);
     if (!is_signed(insn))
         return x[0] % x[1];
     int64_t a = sx(insn, x[0]), b = sx(insn, x[1]);
@@ -327,16 +327,6 @@ uint64_t alu_cvta(const Insn *insn, const uint64_t *x) {
     if (!windowed(named_space(insn), &base))
         return x[0];
     return cut(insn, insn_has(insn, WORD_to) ? x[0] - base : x[0] + base);
-}
-
-uint64_t alu_isspacep(const Insn *insn, const uint64_t *x) {
-    uint64_t base;
-    SpaceKind space = named_space(insn);
-    if (windowed(space, &base))
-        return x[0] >= base && x[0] < base + SIM_WINDOW;
-    bool image = x[0] >= SIM_IMAGE_BASE && x[0] < SIM_GLOBAL_BASE;
-    return space == SPACE_const ? image
-                                : !(x[0] >= SIM_PARAM_BASE && x[0] < SIM_SHARED_BASE + SIM_WINDOW);
 }
 
 static uint64_t atomic_float(Word operation, Type type, uint64_t old, uint64_t value) {

@@ -203,3 +203,34 @@ ExecResult exec_st(Warp *warp, const Insn *insn, uint32_t mask) {
     count_touched(warp, insn, &touched, size);
     return EXEC_NEXT;
 }
+
+static bool in_window(uint64_t address, uint64_t base) {
+    return address >= base && address - base < SIM_WINDOW;
+}
+
+/* PTX ISA, isspacep: the window of a kernel's parameters lies in that of global memory; a .const
+ * variable's does not. */
+static bool in_space(Machine *machine, Word space, uint64_t address) {
+    switch (space) {
+    case WORD_local:
+        return in_window(address, SIM_LOCAL_BASE);
+    case WORD_param:
+    case WORD_param_entry:
+        return in_window(address, SIM_PARAM_BASE);
+    case WORD_const:
+        return memory_is_const(machine, address);
+    default:
+        return !in_window(address, SIM_LOCAL_BASE) && !in_window(address, SIM_SHARED_BASE) &&
+               !memory_is_const(machine, address);
+    }
+}
+
+ExecResult exec_isspacep(Warp *warp, const Insn *insn, uint32_t mask) {
+    const Reg *source = reg_of(warp, insn->operand[1].reg);
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    FOR_LANES(lane, mask) {
+        dest->v[lane] = in_space(warp->machine, (Word)insn->field[FIELD_SPACE], source->v[lane]);
+        dest->def[lane] = source->def[lane] == DEFINED ? DEFINED : 0;
+    }
+    return EXEC_NEXT;
+}

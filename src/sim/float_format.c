@@ -60,6 +60,14 @@ uint64_t float_canonical_nan(FloatFormat format) {
     return (UINT64_C(1) << (format.bits - 1)) - 1;
 }
 
+bool float_is_tiny(FloatFormat format, double exact, Rounding rounding) {
+    double least = ldexp(1, 1 - bias_of(format)), unit = ldexp(least, -1 - format.mantissa);
+    bool away = (rounding == ROUND_UP && exact > 0) || (rounding == ROUND_DOWN && exact < 0);
+    if (rounding == ROUND_NEAREST || rounding == ROUND_AWAY)
+        return fabs(exact) < least - unit / 2;
+    return away ? fabs(exact) <= least - unit : fabs(exact) < least;
+}
+
 /* The largest finite value's bits, without a sign. */
 static uint64_t largest(FloatFormat format) {
     uint64_t all = (UINT64_C(1) << (format.exponent + format.mantissa)) - 1;

@@ -374,6 +374,8 @@ SpaceKind insn_space(const Insn *insn);
 /* Lane's address of an operand; reports an undefined one. */
 uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane);
 void memory_map_image(Machine *machine);
+/* Whether a generic address is that of a .const variable. */
+bool memory_is_const(Machine *machine, uint64_t address);
 /* The threads of `mask` leave the function: what it allocated is gone (exec_stack.c). */
 void stack_leave(Warp *warp, const Frame *frame, uint32_t mask);
 /* Which variable each byte of shared memory belongs to. */

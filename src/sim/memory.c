@@ -74,6 +74,13 @@ static const Allocation *find_allocation(Machine *machine, uint64_t address) {
     return lo ? machine->last = &memory->allocations.data[lo - 1] : NULL;
 }
 
+bool memory_is_const(Machine *machine, uint64_t address) {
+    if (address < SIM_IMAGE_BASE || address >= SIM_GLOBAL_BASE)
+        return false;
+    const Allocation *found = find_allocation(machine, address);
+    return found && found->read_only && address - found->base < found->size;
+}
+
 static const char *const access_name[] = {"load", "store", "atomic access"};
 
 /* Names the array that is nearest: `below` is the last one that begins at or before the address,

@@ -100,6 +100,10 @@ def draw_one(rng, dtype, n, role):
     if role == "count":
         chosen = COUNTS[rng.integers(0, len(COUNTS), n)]
         return np.where(rng.integers(0, 3, n) == 0, rng.integers(0, 33, n, np.uint64), chosen)
+    if role == "byte":
+        return draw_one(rng, dtype, n, "count") & np.uint64(255)
+    if role == "base":  # fns: a bit's number; the PTX ISA says nothing of others
+        return rng.integers(0, 32, n, np.uint64)
     if role == "selector":
         return np.where(rng.integers(0, 4, n) == 0, rng.integers(0, 1 << 32, n, np.uint64), rng.integers(0, 1 << 16, n, np.uint64))
     if role == "position":

@@ -30,7 +30,13 @@ def operand_type(token, types):
 def role_of(name, token, place):
     if token == "u32":
         return {"prmt": "selector"}.get(name, "count" if name in COUNTED else "")
-    return "position" if name == "fns" and place else ""
+    return {1: "base", 2: "position"}.get(place, "") if name == "fns" else ""
+
+
+def specified(name, types, role):
+    """The role of operands whose values the PTX ISA restricts. bfe and bfi: 0 to 255; the instructions of 32 bits
+    read 8 bits of others too, the sequences that ptxas makes for 64 bits do not."""
+    return "byte" if name in ("bfe", "bfi") and BITS[types[0]] == 64 and role == "count" else role
 
 
 def group_of(row, form, result):
@@ -70,7 +76,7 @@ def scalar_probe(row, form, types, wide=False, second=False, immediate=None):
             result = (dtype, bits)
             declarations.append(declare("%y", bits))
         else:
-            sources.append((dtype, bits, role_of(row.name, token, len(sources))))
+            sources.append((dtype, bits, specified(row.name, types, role_of(row.name, token, len(sources)))))
     if immediate is not None:
         sources.pop()
     drawn = tuple(("b64" if wide else s[0]) for s in sources)

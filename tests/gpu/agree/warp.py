@@ -197,11 +197,16 @@ def control(rows):
     yield block_kernel(rows, "bra", lock, registers + [".reg .b32 %s;"], group="control", prefix=EXCHANGE, note=" (a lock within a warp)")
     for register, bits in (("%tid.x", 32), ("%tid.y", 32), ("%ntid.x", 32), ("%ntid.z", 32), ("%ctaid.x", 32), ("%ctaid.y", 32),
                            ("%nctaid.x", 32), ("%nctaid.z", 32), ("%laneid", 32), ("%lanemask_eq", 32), ("%lanemask_le", 32),
-                           ("%lanemask_lt", 32), ("%lanemask_ge", 32), ("%lanemask_gt", 32), ("%warpid", 32), ("%clusterid.x", 32),
+                           ("%lanemask_lt", 32), ("%lanemask_ge", 32), ("%lanemask_gt", 32), ("%clusterid.x", 32),
                            ("%nclusterid.x", 32), ("%cluster_ctaid.x", 32), ("%cluster_nctaid.x", 32), ("%cluster_ctarank", 32),
                            ("%cluster_nctarank", 32), ("%dynamic_smem_size", 32), ("%total_smem_size", 32)):
         form = f"mov.u{bits}"
         yield block_kernel(rows, form, [f"{form} %y, {register};"], group="special registers", note=f" {register}", outputs=(("%y", bits),))
+    # The PTX ISA promises of %warpid only that the threads of a warp have the same one, below %nwarpid: which of them a warp
+    # has depends on where it runs.
+    number = ["mov.u32 %y, %warpid;", "mov.u32 %n, %nwarpid;", "setp.lt.u32 %p, %y, %n;", "shfl.sync.idx.b32 %n, %y, 0, 31, 0xffffffff;",
+              "setp.eq.and.u32 %p, %y, %n, %p;", "selp.u32 %y, 1, 0, %p;"]
+    yield block_kernel(rows, "mov.u32", number, [".reg .b32 %n;"], group="special registers", note=" %warpid")
 
 
 FAMILIES = (shuffles, votes, reductions, barriers, control)
