@@ -20,7 +20,7 @@ static const Func *find_entry(const SimModule *module, Str name) {
 static SimKernel describe(const SimModule *module, const Func *func) {
     SimKernel kernel = {.name = func->name,
                         .param_count = (uint32_t)func->params.len,
-                        .static_shared = module->static_shared};
+                        .static_shared = sim_static_shared(module, func)};
     memcpy(kernel.reqntid, func->reqntid, sizeof kernel.reqntid);
     memcpy(kernel.maxntid, func->maxntid, sizeof kernel.maxntid);
     memcpy(kernel.cluster, func->cluster, sizeof kernel.cluster);
@@ -132,7 +132,7 @@ static bool check_launch(Machine *machine, const SimLaunch *launch) {
     if (machine->program_count > UINT32_MAX - 2)
         return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
                         machine->grid[2]);
-    uint64_t shared = module->static_shared + module->shared_padding + launch->dynamic_shared;
+    uint64_t shared = sim_aligned_shared(module, func) + launch->dynamic_shared;
     if (shared > MAX_SHARED)
         return ctx_diag(ctx, span, sim_shared_size, STR_ARG(func->name), shared, (int)MAX_SHARED);
     return true;
@@ -149,8 +149,7 @@ static void fill_specials(Warp *warp) {
     const Cluster *cluster = warp->cta->cluster;
     const uint32_t *block = machine->block, *grid = machine->grid, *id = warp->cta->id;
     const uint32_t *shape = machine->cluster;
-    uint64_t shared =
-        machine->module->static_shared + machine->module->shared_padding + machine->shared_bytes;
+    uint64_t shared = sim_aligned_shared(machine->module, machine->kernel) + machine->shared_bytes;
     for (int i = 0; i < SPECIAL_COUNT; i++) {
         memset(warp->special[i].v, 0, sizeof warp->special[i].v);
         memset(warp->special[i].def, DEFINED, sizeof warp->special[i].def);
@@ -369,7 +368,7 @@ static void start_counts(Machine *machine) {
     counts->kernel = str_dup(arena, machine->kernel->name);
     counts->programs = (uint32_t)machine->program_count;
     counts->threads = machine->block[0] * machine->block[1] * machine->block[2];
-    counts->static_shared = machine->module->static_shared;
+    counts->static_shared = sim_static_shared(machine->module, machine->kernel);
     counts->dynamic_shared = machine->launch->dynamic_shared;
     machine->counts = counts;
 }

@@ -141,7 +141,8 @@ void memory_map_shared(Machine *machine) {
         const Variable *variable = module->variables.data[i];
         /* Of more variables than numbers some share one. */
         uint16_t number = (uint16_t)(i % (DYNAMIC_VARIABLE - 1) + 1);
-        if (variable->space != SPACE_shared || variable->is_extern)
+        bool others = variable->owner && variable->owner != machine->kernel;
+        if (variable->space != SPACE_shared || variable->is_extern || others)
             continue;
         for (uint64_t at = 0; at < variable->size; at++)
             map[variable->address + at] = number;
@@ -159,6 +160,7 @@ static void out_of_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t 
     Variable near = {.name = STR("")};
     vec_for_each (at, &module->variables)
         if ((*at)->space == SPACE_shared && !(*at)->is_extern && (*at)->address <= address &&
+            (!(*at)->owner || (*at)->owner == machine->kernel) &&
             (!near.name.len || (*at)->address > near.address))
             near = **at;
     if (machine->shared_bytes && address >= module->dynamic_shared)

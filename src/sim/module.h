@@ -231,9 +231,10 @@ typedef struct Variable {
     Str name;
     SpaceKind space;
     uint64_t size, align;
-    uint64_t address;    /* offset in its space; of global and const ones in the module's image */
-    bool is_extern;      /* .extern .shared: its size is given at the launch */
-    bool in_frame;       /* .local, and .param of calls and device functions */
+    uint64_t address; /* offset in its space; of global and const ones in the module's image */
+    bool is_extern;   /* .extern .shared: its size is given at the launch */
+    bool in_frame;    /* .local, and .param of calls and device functions */
+    const struct Func *owner; /* .shared of a kernel's body: that kernel; NULL: of all */
     const uint8_t *init; /* `size` bytes; NULL: zero for .global and .const, undefined elsewhere */
 } Variable;
 
@@ -267,6 +268,7 @@ struct Func {
     VEC(FrameAddress) frame_addresses;
     VEC(RegRef) param_regs, result_regs; /* .reg parameters; NO_REG: a .param one */
     uint64_t param_bytes;
+    uint64_t shared_end; /* of entries: bytes of shared variables up to its own ones */
     uint32_t reqntid[3], maxntid[3], cluster[3];   /* 0: not given */
     uint32_t min_ctas, max_regs, max_cluster_rank; /* 0: not given */
     bool explicit_cluster;                         /* must be launched with a cluster */
@@ -289,10 +291,12 @@ struct SimModule {
     VEC(Place) places;               /* the first one is none */
     VEC(Str) file_names;             /* by number of .file */
     VEC(uint32_t) dynamic_constants; /* those that hold addresses of .extern .shared variables */
-    uint64_t static_shared;          /* bytes of all static shared variables, without gaps */
-    uint64_t shared_next;            /* the address behind them and their gaps; 0: none yet */
-    uint64_t shared_padding;         /* bytes that align dynamic shared memory behind them */
-    uint64_t dynamic_shared;         /* the address where dynamic shared memory begins */
+    /* Shared variables that kernels have in common, and those of the kernel being read: their
+     * bytes without gaps, and the address behind them and their gaps (0: none yet). */
+    uint64_t static_shared, shared_next;
+    uint64_t shared_end, shared_end_next; /* the same behind the variables of all kernels read */
+    uint64_t dynamic_align;               /* of dynamic shared memory */
+    uint64_t dynamic_shared;              /* the address where dynamic shared memory begins */
     bool has_wgmma;
     uint64_t image_bytes; /* of .global and .const variables */
     bool has_mbarriers;   /* some instruction is of mbarriers */
@@ -310,6 +314,12 @@ struct SimModule {
 enum { SIM_SHARED_START = 1024 };
 /* In local memory: above all frames. */
 #define SIM_STACK_START UINT64_C(0xc0000000)
+/* Bytes of the static shared variables of a kernel: those of the module and of device functions,
+ * and its own. */
+uint64_t sim_static_shared(const SimModule *module, const Func *kernel);
+/* The same with what aligns dynamic shared memory behind them. */
+uint64_t sim_aligned_shared(const SimModule *module, const Func *kernel);
+
 /* In shared::cluster the program of rank r has its shared memory at (r + 1) << this; below lies the
  * own program's. */
 enum { SIM_RANK_SHIFT = 24 };

@@ -237,10 +237,23 @@ static void add_exit(Parser *parser, Func *func) {
     }
 }
 
+/* The shared variables of a kernel's body are its own: those of the next kernel lie in the same
+ * place. */
+static void end_shared(SimModule *module, Func *func, uint64_t common, uint64_t next) {
+    func->shared_end = module->static_shared;
+    if (module->static_shared > module->shared_end)
+        module->shared_end = module->static_shared;
+    if (module->shared_next > module->shared_end_next)
+        module->shared_end_next = module->shared_next;
+    module->static_shared = common;
+    module->shared_next = next;
+}
+
 static bool parse_body(Parser *parser, Func *func) {
     unsigned outer = parser->depth, errors = parser->ctx->diags.errors;
     parser->place = 0;
     func->begin = (uint32_t)parser->module->insns.len;
+    uint64_t common = parser->module->static_shared, next = parser->module->shared_next;
     while (!(ptx_at(parser, '}') && parser->depth == outer)) {
         if (parser->token.kind == PTX_END || diag_full(&parser->ctx->diags))
             return ptx_wanted(parser, "`}`");
@@ -251,6 +264,8 @@ static bool parse_body(Parser *parser, Func *func) {
             skip_statement(parser);
         }
     }
+    if (func->is_entry)
+        end_shared(parser->module, func, common, next);
     add_exit(parser, func);
     ptx_resolve_labels(parser);
     vec_for_each (use, &parser->uses)
@@ -369,11 +384,13 @@ static void place_dynamic_shared(SimModule *module) {
     vec_for_each (variable, &module->variables)
         if ((*variable)->is_extern && (*variable)->align > align)
             align = (*variable)->align;
-    uint64_t end = SIM_SHARED_START + module->static_shared;
-    uint64_t base = module->shared_next ? module->shared_next : SIM_SHARED_START;
+    uint64_t base = module->shared_next > module->shared_end_next ? module->shared_next
+                                                                  : module->shared_end_next;
+    if (!base)
+        base = SIM_SHARED_START;
     base = (base + align - 1) / align * align;
     module->dynamic_shared = base;
-    module->shared_padding = (end + align - 1) / align * align - end;
+    module->dynamic_align = align;
     vec_for_each (index, &module->dynamic_constants)
         module->constants.data[*index] += base;
     vec_for_each (at, &module->variables)
@@ -386,6 +403,16 @@ static void check_callees(Parser *parser) {
     vec_for_each (insn, &parser->module->insns)
         if (insn->call && insn->call->kind == CALL_FUNC && !insn->call->callee->has_body)
             ptx_error(parser, insn->lo, insn->hi, ptx_no_body, STR_ARG(insn->call->name));
+}
+
+uint64_t sim_static_shared(const SimModule *module, const Func *kernel) {
+    return kernel->shared_end > module->static_shared ? kernel->shared_end : module->static_shared;
+}
+
+uint64_t sim_aligned_shared(const SimModule *module, const Func *kernel) {
+    uint64_t end = SIM_SHARED_START + sim_static_shared(module, kernel);
+    return (end + module->dynamic_align - 1) / module->dynamic_align * module->dynamic_align -
+           SIM_SHARED_START;
 }
 
 SimModule *sim_parse(Ctx *ctx, uint32_t file) {

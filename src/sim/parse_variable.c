@@ -238,6 +238,13 @@ static bool place_variable(Parser *parser, Variable *variable, PtxToken token) {
     if (variable->is_extern && variable->space == SPACE_shared)
         return true;
     bool shared = variable->space == SPACE_shared && !variable->in_frame;
+    if (shared && parser->func && parser->func->is_entry)
+        variable->owner = parser->func;
+    else if (shared && module->static_shared < module->shared_end) {
+        /* What several kernels may use lies behind the variables of those that were read. */
+        module->static_shared = module->shared_end;
+        module->shared_next = module->shared_end_next;
+    }
     uint64_t *end = variable->in_frame ? &parser->func->frame_bytes
                     : shared           ? &module->static_shared
                                        : &module->image_bytes;

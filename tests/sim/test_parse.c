@@ -144,6 +144,28 @@ static void test_many_functions(void **state) {
     "mul.lo.u32 %r2, %r1, 3; st.param.b32 [r], %r2; ret; }\n"
 
 /* An alias is called, and its address taken, as the function it stands for. */
+/* Shared variables of a kernel's body count for that kernel; those of the module for all. */
+static void test_shared_of_kernels(void **state) {
+    SimTest test = sim_test_begin();
+    const char *text = PTX_HEADER
+        ".shared .align 16 .b8 all[64];\n"
+        ".visible .entry a() { .shared .align 16 .b8 own[200000];\n"
+        "st.shared.u32 [own+199996], 1; ret; }\n"
+        ".visible .entry b() { .shared .align 16 .b8 first[16]; .shared .b8 own[160000];\n"
+        "st.shared.u32 [first+12], 1; st.shared.u32 [all+60], 2; ret; }\n";
+    static const uint64_t wanted[] = {64 + 200000, 64 + 16 + 160000};
+    if (!sim_test_parse(&test, text))
+        fail_msg("%s", sim_test_messages(&test));
+    for (uint32_t i = 0; i < 2; i++) {
+        SimKernel kernel = sim_kernel(test.module, i);
+        assert_int_equal(kernel.static_shared, wanted[i]);
+        SimLaunch launch = {.kernel = kernel.name, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+        if (!sim_launch(test.module, sim_memory_create(test.ctx), &launch, &test.counts))
+            fail_msg("%s", sim_test_messages(&test));
+    }
+    sim_test_end(&test);
+}
+
 static void test_alias(void **state) {
     uint32_t y[2] = {0};
     SimTest test = sim_test_begin();
@@ -189,9 +211,10 @@ static void test_alias_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_several_errors),
-        cmocka_unit_test(test_accepted), cmocka_unit_test(test_many_functions),
-        cmocka_unit_test(test_alias),    cmocka_unit_test(test_alias_errors),
+        cmocka_unit_test(test_messages),          cmocka_unit_test(test_several_errors),
+        cmocka_unit_test(test_accepted),          cmocka_unit_test(test_many_functions),
+        cmocka_unit_test(test_shared_of_kernels), cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_alias_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
