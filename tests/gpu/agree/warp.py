@@ -206,7 +206,7 @@ def control(rows):
     # has depends on where it runs.
     number = ["mov.u32 %y, %warpid;", "mov.u32 %n, %nwarpid;", "setp.lt.u32 %p, %y, %n;", "shfl.sync.idx.b32 %n, %y, 0, 31, 0xffffffff;",
               "setp.eq.and.u32 %p, %y, %n, %p;", "selp.u32 %y, 1, 0, %p;"]
-    yield block_kernel(rows, "mov.u32", number, [".reg .b32 %n;"], group="special registers", note=" %warpid")
+    yield block_kernel(rows, "mov.u32", number, [".reg .b32 %n;", ".reg .pred %p;"], group="special registers", note=" %warpid")
 
 
 FAMILIES = (shuffles, votes, reductions, barriers, control)
