@@ -64,7 +64,11 @@ static bool read_option(Str option, SimMapArg *map) {
 }
 
 SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text) {
-    SimMapArg *map = ARENA_NEW(&ctx->arena, SimMapArg);
+    /* Arenas do not align to the 64 bytes of a tensor map. */
+    uintptr_t room =
+        (uintptr_t)arena_alloc(&ctx->arena, sizeof(SimMapArg) + _Alignof(SimMapArg) - 1);
+    SimMapArg *map = (SimMapArg *)((room + _Alignof(SimMapArg) - 1) & -_Alignof(SimMapArg));
+    *map = (SimMapArg){0};
     Str label = str_from(str_format(&ctx->arena, "<argument %.*s>", STR_ARG(name)));
     uint32_t file = source_add(&ctx->sources, label, text);
     Span span = {file, 0, (uint32_t)text.len};

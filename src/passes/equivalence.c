@@ -15,6 +15,7 @@ enum {
     WILD_GUESS = 1,
     ARRAY_ELEMENTS = 1 << 15,
     MAX_STEPS = 20000,
+    MORE_STEPS = 16, /* times as many for what a pass made: it may take more ops for the same */
     MAX_ELEMENTS = 1 << 21 /* of all tiles of the function, each counted once */
 };
 
@@ -89,8 +90,8 @@ static void make_setup(Setup *setup, const Func *func, int guess, uint64_t seed)
     }
 }
 
-static bool run(Func *func, const Setup *setup) {
-    InterpOptions options = {.grid = {2, 2, 1}, .max_steps = MAX_STEPS};
+static bool run(Func *func, const Setup *setup, uint64_t max_steps) {
+    InterpOptions options = {.grid = {2, 2, 1}, .max_steps = max_steps};
     return interp_run(func, setup->args, setup->arrays, setup->narrays, &options);
 }
 
@@ -155,9 +156,9 @@ Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf
         Setup first = {.arena = arena}, second = {.arena = arena};
         make_setup(&first, before, guess, seed);
         make_setup(&second, before, guess, seed);
-        if (run(before, &first)) {
+        if (run(before, &first, MAX_STEPS)) {
             result = EQUIVALENT;
-            if (!run(after, &second)) {
+            if (!run(after, &second, MORE_STEPS * MAX_STEPS)) {
                 strbuf_puts(why, "only the function after it fails in the interpreter");
                 result = DIFFERENT;
             } else if (!same_arrays(&first, &second, why)) {

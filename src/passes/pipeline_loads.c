@@ -254,8 +254,9 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
     }
     Value *ptr = mapped(map, op_in(load, 0));
     Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
-    build_async_copy(b, ptr, build_local_view(b, staged->ring, stage->slot, stage->ahead),
-                     guarded_mask(b, mask, stage->on, ptr->type), (CTYPE_OPT_CACHE)load->attrs[0].i,
+    Value *guarded = guarded_mask(b, mask, stage->on, ptr->type);
+    Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
+    build_async_copy(b, ptr, view, guarded, (CTYPE_OPT_CACHE)load->attrs[0].i,
                      (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);
 }
 

@@ -284,7 +284,10 @@ static bool parse_place(Parser *parser, Insn *insn, Operand *operand) {
         int64_t offset;
         if (!ptx_expect_int(parser, &offset))
             return false;
-        operand->offset += minus ? -offset : offset;
+        /* Addresses wrap. */
+        uint64_t moved = (uint64_t)operand->offset;
+        moved += minus ? 0 - (uint64_t)offset : (uint64_t)offset;
+        operand->offset = (int64_t)moved;
     }
     return true;
 }
