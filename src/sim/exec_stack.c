@@ -50,7 +50,8 @@ ExecResult exec_alloca(Warp *warp, const Insn *insn, uint32_t mask) {
         }
         note_begin(warp, warp->current->frame, lane);
         grow(warp, begin + bytes);
-        memset(warp->stack.defined + lane * warp->stack.size + begin, 0, bytes);
+        if (bytes)
+            memset(warp->stack.defined + lane * warp->stack.size + begin, 0, bytes);
         warp->stack.used[lane] = (uint32_t)(begin + bytes);
         dest->v[lane] = SIM_STACK_START + begin;
         dest->def[lane] = DEFINED;
