@@ -67,6 +67,15 @@ static void add_string(Printer *printer, Str string) {
     strbuf_json(printer->out, string);
 }
 
+static void add_operator(Printer *printer, AstOperator op) {
+    strbuf_printf(printer->out, " %s", ast_operator_text[op]);
+}
+
+static void add_form(Printer *printer, ComprehensionForm form) {
+    static const char *const forms[] = {"generator", "list", "set", "dict"};
+    strbuf_printf(printer->out, " %s", forms[form]);
+}
+
 /* (name child), or nothing for a NULL child. */
 static void print_part(Printer *printer, const char *name, const Expr *expr) {
     if (!expr)
@@ -79,6 +88,11 @@ static void print_part(Printer *printer, const char *name, const Expr *expr) {
 static void print_list(Printer *printer, ExprList list) {
     for (uint32_t i = 0; i < list.count; i++)
         print_expr(printer, list.items[i]);
+}
+
+static void print_two(Printer *printer, const Expr *first, const Expr *second) {
+    print_expr(printer, first);
+    print_expr(printer, second);
 }
 
 static void print_body(Printer *printer, const char *name, StmtList body) {
@@ -133,6 +147,12 @@ static void print_call(Printer *printer, const Expr *expr) {
     }
 }
 
+static void print_slice(Printer *printer, const Expr *expr) {
+    print_part(printer, "start", expr->u.slice.start);
+    print_part(printer, "stop", expr->u.slice.stop);
+    print_part(printer, "step", expr->u.slice.step);
+}
+
 static void print_dict(Printer *printer, const Expr *expr) {
     for (uint32_t i = 0; i < expr->u.dict.count; i++) {
         open_node(printer, "item");
@@ -146,8 +166,6 @@ static void print_dict(Printer *printer, const Expr *expr) {
 }
 
 static void print_comprehension(Printer *printer, const Expr *expr) {
-    static const char *const forms[] = {"generator", "list", "set", "dict"};
-    strbuf_printf(printer->out, " %s", forms[expr->u.comprehension.form]);
     print_expr(printer, expr->u.comprehension.element);
     if (expr->u.comprehension.value)
         print_expr(printer, expr->u.comprehension.value);
@@ -162,8 +180,8 @@ static void print_comprehension(Printer *printer, const Expr *expr) {
     }
 }
 
-static void print_expr(Printer *printer, const Expr *expr) {
-    open_node(printer, ast_expr_kind_name[expr->kind]);
+/* What stands on the line of the node behind its name. */
+static void add_words(Printer *printer, const Expr *expr) {
     switch (expr->kind) {
     case EXPR_name:
         add_name(printer, expr->u.name);
@@ -180,10 +198,56 @@ static void print_expr(Printer *printer, const Expr *expr) {
     case EXPR_bool:
         strbuf_puts(printer->out, expr->u.boolean ? " True" : " False");
         break;
+    case EXPR_unary:
+        add_operator(printer, expr->u.unary.op);
+        break;
+    case EXPR_binary:
+        add_operator(printer, expr->u.binary.op);
+        break;
+    case EXPR_boolop:
+        add_operator(printer, expr->u.boolop.op);
+        break;
+    case EXPR_compare:
+        for (uint32_t i = 0; i + 1 < expr->u.compare.operands.count; i++)
+            add_operator(printer, expr->u.compare.ops[i]);
+        break;
+    case EXPR_attribute:
+        add_name(printer, expr->u.attribute.name);
+        break;
+    case EXPR_walrus:
+        add_name(printer, expr->u.bind.name);
+        break;
+    case EXPR_comprehension:
+        add_form(printer, expr->u.comprehension.form);
+        break;
+    case EXPR_formatted:
+        if (expr->u.formatted.conversion)
+            strbuf_printf(printer->out, " !%c", expr->u.formatted.conversion);
+        break;
+    case EXPR_unsupported:
+        strbuf_printf(printer->out, " %s", construct_name[expr->u.construct]);
+        break;
     case EXPR_none:
     case EXPR_ellipsis:
+    case EXPR_tuple:
+    case EXPR_list:
+    case EXPR_set:
+    case EXPR_fstring:
+    case EXPR_ternary:
+    case EXPR_call:
+    case EXPR_subscript:
+    case EXPR_slice:
+    case EXPR_lambda:
+    case EXPR_starred:
+    case EXPR_dict:
     case EXPR_COUNT:
         break;
+    }
+}
+
+/* The nodes below it, a line each. */
+static void print_children(Printer *printer, const Expr *expr) {
+    switch (expr->kind) {
     case EXPR_tuple:
     case EXPR_list:
     case EXPR_set:
@@ -191,42 +255,31 @@ static void print_expr(Printer *printer, const Expr *expr) {
         print_list(printer, expr->u.list);
         break;
     case EXPR_unary:
-        strbuf_printf(printer->out, " %s", ast_operator_text[expr->u.unary.op]);
         print_expr(printer, expr->u.unary.operand);
         break;
     case EXPR_binary:
-        strbuf_printf(printer->out, " %s", ast_operator_text[expr->u.binary.op]);
-        print_expr(printer, expr->u.binary.left);
-        print_expr(printer, expr->u.binary.right);
+        print_two(printer, expr->u.binary.left, expr->u.binary.right);
         break;
     case EXPR_boolop:
-        strbuf_printf(printer->out, " %s", ast_operator_text[expr->u.boolop.op]);
         print_list(printer, expr->u.boolop.operands);
         break;
     case EXPR_compare:
-        for (uint32_t i = 0; i + 1 < expr->u.compare.operands.count; i++)
-            strbuf_printf(printer->out, " %s", ast_operator_text[expr->u.compare.ops[i]]);
         print_list(printer, expr->u.compare.operands);
         break;
     case EXPR_ternary:
         print_part(printer, "condition", expr->u.ternary.condition);
-        print_expr(printer, expr->u.ternary.then_value);
-        print_expr(printer, expr->u.ternary.else_value);
+        print_two(printer, expr->u.ternary.then_value, expr->u.ternary.else_value);
         break;
     case EXPR_call:
         print_call(printer, expr);
         break;
     case EXPR_subscript:
-        print_expr(printer, expr->u.subscript.base);
-        print_expr(printer, expr->u.subscript.index);
+        print_two(printer, expr->u.subscript.base, expr->u.subscript.index);
         break;
     case EXPR_slice:
-        print_part(printer, "start", expr->u.slice.start);
-        print_part(printer, "stop", expr->u.slice.stop);
-        print_part(printer, "step", expr->u.slice.step);
+        print_slice(printer, expr);
         break;
     case EXPR_attribute:
-        add_name(printer, expr->u.attribute.name);
         print_expr(printer, expr->u.attribute.base);
         break;
     case EXPR_lambda:
@@ -234,9 +287,6 @@ static void print_expr(Printer *printer, const Expr *expr) {
         print_expr(printer, expr->u.lambda.body);
         break;
     case EXPR_walrus:
-        add_name(printer, expr->u.bind.name);
-        print_expr(printer, expr->u.bind.value);
-        break;
     case EXPR_starred:
         print_expr(printer, expr->u.bind.value);
         break;
@@ -247,15 +297,26 @@ static void print_expr(Printer *printer, const Expr *expr) {
         print_comprehension(printer, expr);
         break;
     case EXPR_formatted:
-        if (expr->u.formatted.conversion)
-            strbuf_printf(printer->out, " !%c", expr->u.formatted.conversion);
         print_expr(printer, expr->u.formatted.value);
         print_part(printer, "format", expr->u.formatted.spec);
         break;
+    case EXPR_name:
+    case EXPR_int:
+    case EXPR_float:
+    case EXPR_string:
+    case EXPR_bool:
+    case EXPR_none:
+    case EXPR_ellipsis:
     case EXPR_unsupported:
-        strbuf_printf(printer->out, " %s", construct_name[expr->u.construct]);
+    case EXPR_COUNT:
         break;
     }
+}
+
+static void print_expr(Printer *printer, const Expr *expr) {
+    open_node(printer, ast_expr_kind_name[expr->kind]);
+    add_words(printer, expr);
+    print_children(printer, expr);
     close_node(printer);
 }
 
@@ -306,7 +367,7 @@ static void print_stmt(Printer *printer, const Stmt *stmt) {
         print_assign(printer, stmt);
         break;
     case STMT_augassign:
-        strbuf_printf(printer->out, " %s", ast_operator_text[stmt->u.augassign.op]);
+        add_operator(printer, stmt->u.augassign.op);
         print_part(printer, "target", stmt->u.augassign.target);
         print_expr(printer, stmt->u.augassign.value);
         break;

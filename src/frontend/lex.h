@@ -70,6 +70,9 @@ typedef enum LexError {
 #undef X
 } LexError;
 
+/* Strings that may be open at once within an f-string, itself counted. */
+enum { LEX_MAX_STRINGS = 16 };
+
 typedef struct Token {
     uint8_t kind;     /* TokenKind */
     uint8_t error;    /* LexError, of a TOK_error */

@@ -1,0 +1,248 @@
+/* What reads and writes memory beside plain loads and stores: blocks of tensors, atomics, shared
+ * memory and asynchronous copies, against plain loops. */
+#include "interp_text_testing.h"
+
+/* Blocks of tensors */
+
+/* A 4 x 4 block of a 3 x 5 tensor of rows of 6, which begins at (-1, 3). */
+static void test_blocks(void **state) {
+    float x[18], y[18], sums[18], copy[16];
+    for (int i = 0; i < 18; i++) {
+        x[i] = (float)i + 1;
+        y[i] = -1;
+        sums[i] = 100;
+    }
+    TextRun t = text_begin(
+        "func @k(%x: ptr<f32>, %y: ptr<f32>, %sums: ptr<f32>, %copy: ptr<f32>) {\n"
+        "  %m = constant_int {value = 3} : i64\n"
+        "  %n = constant_int {value = 5} : i64\n"
+        "  %row = constant_int {value = 6} : i64\n"
+        "  %one = constant_int {value = 1} : i64\n"
+        "  %four = constant_int {value = 4} : i64\n"
+        "  %none = constant_int {value = 0} : i64\n"
+        "  %i = constant_int {value = -1} : i32\n"
+        "  %j = constant_int {value = 3} : i32\n"
+        "  %t = load_block %x, %m, %n, %row, %one, %i, %j {checked = 3, padding = nan}"
+        " : tile<4x4xf32>\n"
+        "  store_block %copy, %t, %four, %four, %four, %one, %none, %none {checked = 0}\n"
+        "  %u = load_block %x, %m, %n, %row, %one, %i, %j {checked = 3} : tile<4x4xf32>\n"
+        "  store_block %y, %u, %m, %n, %row, %one, %i, %j {checked = 3}\n"
+        "  atomic_block %sums, %u, %m, %n, %row, %one, %i, %j {checked = 3, kind = fadd}\n"
+        "  return\n"
+        "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_array(&t, sums, sizeof sums);
+    text_array(&t, copy, sizeof copy);
+    text_run_clean(&t);
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            bool inside = i >= 1 && i <= 3 && j <= 1;
+            float got = copy[4 * i + j];
+            assert_true(inside ? got == x[(i - 1) * 6 + j + 3] : isnan(got));
+        }
+    for (int i = 0; i < 18; i++) {
+        bool inside = i % 6 == 3 || i % 6 == 4;
+        assert_true(y[i] == (inside ? x[i] : -1));
+        assert_true(sums[i] == (inside ? 100 + x[i] : 100));
+    }
+    text_end(&t);
+}
+
+/* A dimension that is not checked is read as the source says. */
+static void test_block_outside(void **state) {
+    float x[8] = {0};
+    TextRun t = text_begin("func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"
+                           "  %n = constant_int {value = 8} : i64\n"
+                           "  %one = constant_int {value = 1} : i64\n"
+                           "  %i = constant_int {value = 6} : i64\n"
+                           "  %t = load_block %x, %n, %one, %i {checked = 0} : tile<4xf32>\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, x, sizeof x);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "element 8"));
+    text_end(&t);
+}
+
+/* Atomics */
+
+static void test_atomics_on_one_element(void **state) {
+    static const struct {
+        const char *kind, *type;
+        int64_t before, operand, after;
+    } cases[] = {
+        {"add", "i32", 5, 7, 33},
+        {"smax", "i32", -5, -7, -5},
+        {"smin", "i32", -5, -7, -7},
+        {"umax", "i32", -5, 7, -5},
+        {"umin", "i32", -5, 7, 7},
+        {"and", "i32", 0xff, 0x3c, 0x3c},
+        {"or", "i32", 1, 6, 7},
+        {"xor", "i32", 0xf0, 0xff, 0xf0},
+        {"xchg", "i32", 1, 2, 2},
+        {"smax", "i64", -5000000000, 4, 4},
+        {"add", "i64", 5000000000, 1, 5000000004},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[1024];
+        snprintf(
+            text, sizeof text,
+            "func @k(%%x: ptr<%s>, %%n: %s) {\n"
+            "  %%xs = splat %%x : tile<4xptr<%s>>\n"
+            "  %%v = splat %%n : tile<4x%s>\n"
+            "  %%o = atomic_rmw %%xs, %%v {kind = %s, sem = relaxed, scope = gpu} : tile<4x%s>\n"
+            "  return\n"
+            "}\n",
+            cases[c].type, cases[c].type, cases[c].type, cases[c].type, cases[c].kind,
+            cases[c].type);
+        int64_t x = cases[c].before;
+        TextRun t = text_begin(text);
+        text_array(&t, &x, sizeof x);
+        text_int(&t, cases[c].operand);
+        text_run_clean(&t);
+        bool narrow = strcmp(cases[c].type, "i32") == 0;
+        assert_true((narrow ? (int64_t)(int32_t)x : x) == cases[c].after);
+        text_end(&t);
+    }
+}
+
+static void test_float_atomics_and_old_values(void **state) {
+    float x = 0.5f, old[4];
+    TextRun t = text_begin(
+        "func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"
+        "  %xs = splat %x : tile<4xptr<f32>>\n"
+        "  %v = constant_float {value = 0x1p+0} : tile<4xf32>\n"
+        "  %i = range {start = 0} : tile<4xi32>\n"
+        "  %two = constant_int {value = 2} : tile<4xi32>\n"
+        "  %m = cmpi %i, %two {pred = ne} : tile<4xi1>\n"
+        "  %o = atomic_rmw %xs, %v, %m {kind = fadd, sem = relaxed, scope = gpu} : tile<4xf32>\n"
+        "  %ys = splat %y : tile<4xptr<f32>>\n"
+        "  %yp = addptr %ys, %i : tile<4xptr<f32>>\n"
+        "  store %yp, %o, %m\n"
+        "  return\n"
+        "}\n");
+    text_array(&t, &x, sizeof x);
+    text_array(&t, old, sizeof old);
+    text_run_clean(&t);
+    assert_true(x == 3.5f && old[0] == 0.5f && old[1] == 1.5f && old[3] == 2.5f);
+    text_end(&t);
+}
+
+static void test_compare_and_swap(void **state) {
+    int32_t x = 3, old[4];
+    TextRun t =
+        text_begin("func @k(%x: ptr<i32>, %y: ptr<i32>) {\n"
+                   "  %xs = splat %x : tile<4xptr<i32>>\n"
+                   "  %i = range {start = 2} : tile<4xi32>\n"
+                   "  %j = range {start = 3} : tile<4xi32>\n"
+                   "  %o = atomic_cas %xs, %i, %j {sem = acq_rel, scope = gpu} : tile<4xi32>\n"
+                   "  %k = range {start = 0} : tile<4xi32>\n"
+                   "  %ys = splat %y : tile<4xptr<i32>>\n"
+                   "  %yp = addptr %ys, %k : tile<4xptr<i32>>\n"
+                   "  store %yp, %o\n"
+                   "  return\n"
+                   "}\n");
+    text_array(&t, &x, sizeof x);
+    text_array(&t, old, sizeof old);
+    text_run_clean(&t);
+    /* 2 -> 3 fails, then 3 -> 4, 4 -> 5, 5 -> 6 succeed. */
+    static const int32_t expected[4] = {3, 3, 4, 5};
+    assert_int_equal(x, 6);
+    assert_memory_equal(old, expected, sizeof old);
+    text_end(&t);
+}
+
+/* Layouts and shared memory change no values */
+
+static void test_shared_memory_copies(void **state) {
+    int32_t out[4];
+    TextRun t = text_begin("layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+                           "layout #B = {reg = [], lane = [1, 2, 0, 0, 0]}\n"
+                           "func @k(%y: ptr<i32>) {num_warps = 1, has_layouts = true} {\n"
+                           "  %s = local_alloc {offset = -1} : buffer<4xi32, {reg = [2, 1]}>\n"
+                           "  %i = range {start = 5} : tile<4xi32, #A>\n"
+                           "  local_store %i, %s\n"
+                           "  barrier\n"
+                           "  %l = local_load %s : tile<4xi32, #B>\n"
+                           "  %c = convert_layout %l : tile<4xi32, #A>\n"
+                           "  %z = range {start = 9} : tile<4xi32, #A>\n"
+                           "  local_store %z, %s\n"
+                           "  %r = range {start = 0} : tile<4xi32, #A>\n"
+                           "  %ys = splat %y : tile<4xptr<i32>, #A>\n"
+                           "  %p = addptr %ys, %r : tile<4xptr<i32>, #A>\n"
+                           "  store %p, %c\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, out, sizeof out);
+    text_run_clean(&t);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(out[i], 5 + i);
+    text_end(&t);
+}
+
+/* Two groups into a ring of two: %m elements are copied, the rest is zero; copy 1 of the ring is
+ * stored once at most `pending` groups are under way. */
+static TextRun async_begin(const char *pending) {
+    static char text[2048];
+    snprintf(
+        text, sizeof text,
+        "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+        "func @k(%%x: ptr<i32>, %%y: ptr<i32>, %%m: i32) {num_warps = 1, has_layouts = true} {\n"
+        "  %%s = local_alloc {offset = -1, copies = 2} : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  %%one = constant_int {value = 1} : i32\n"
+        "  %%r = range {start = 0} : tile<4xi32, #A>\n"
+        "  %%xs = splat %%x : tile<4xptr<i32>, #A>\n"
+        "  %%px = addptr %%xs, %%r : tile<4xptr<i32>, #A>\n"
+        "  %%ms = splat %%m : tile<4xi32, #A>\n"
+        "  %%mask = cmpi %%r, %%ms {pred = slt} : tile<4xi1, #A>\n"
+        "  %%a = local_view %%s, %%one {ahead = 1} : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  %%b = local_view %%s, %%one : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  async_copy %%px, %%a\n"
+        "  async_commit\n"
+        "  async_copy %%px, %%b, %%mask\n"
+        "  async_commit\n"
+        "  async_wait {pending = %s}\n"
+        "  barrier\n"
+        "  %%l = local_load %%b : tile<4xi32, #A>\n"
+        "  %%ys = splat %%y : tile<4xptr<i32>, #A>\n"
+        "  %%p = addptr %%ys, %%r : tile<4xptr<i32>, #A>\n"
+        "  store %%p, %%l\n"
+        "  return\n"
+        "}\n",
+        pending);
+    return text_begin(text);
+}
+
+static void test_asynchronous_copies(void **state) {
+    int32_t in[4] = {7, 8, 9, 10}, out[4] = {1, 1, 1, 1}, expected[4] = {7, 8, 9, 0};
+    TextRun t = async_begin("0");
+    text_array(&t, in, sizeof in);
+    text_array(&t, out, sizeof out);
+    text_int(&t, 3);
+    text_run_clean(&t);
+    assert_memory_equal(out, expected, sizeof out);
+    text_end(&t);
+    /* The wait leaves the group under way that is read. */
+    t = async_begin("1");
+    text_array(&t, in, sizeof in);
+    text_array(&t, out, sizeof out);
+    text_int(&t, 3);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "was not waited for"));
+    text_end(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_block_outside),
+        cmocka_unit_test(test_atomics_on_one_element),
+        cmocka_unit_test(test_float_atomics_and_old_values),
+        cmocka_unit_test(test_compare_and_swap),
+        cmocka_unit_test(test_shared_memory_copies),
+        cmocka_unit_test(test_asynchronous_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
