@@ -103,24 +103,24 @@ void clock_meet(Warp *warp, uint32_t mask) {
     clock_acquire(warp, mask, all);
 }
 
-void clock_proxy_fence(Warp *warp, uint32_t mask) {
+/* What the lanes have seen joins `part`, the fenced or the exported entries of the cluster's
+ * scratch clock, and with these the lanes' own. */
+static void fence_into(Warp *warp, uint32_t mask, ClockEntry *part) {
     const Cluster *cluster = warp->cta->cluster;
     Clock *known = &warp->cta->cluster->scratch;
     clock_reset(cluster, known);
     clock_release(warp, mask, known);
-    join(cluster, known->fenced, known->seen);
+    join(cluster, part, known->seen);
     memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
     clock_acquire(warp, mask, known);
 }
 
+void clock_proxy_fence(Warp *warp, uint32_t mask) {
+    fence_into(warp, mask, warp->cta->cluster->scratch.fenced);
+}
+
 void clock_program_fence(Warp *warp, uint32_t mask) {
-    const Cluster *cluster = warp->cta->cluster;
-    Clock *known = &warp->cta->cluster->scratch;
-    clock_reset(cluster, known);
-    clock_release(warp, mask, known);
-    join(cluster, known->exported, known->seen);
-    memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
-    clock_acquire(warp, mask, known);
+    fence_into(warp, mask, warp->cta->cluster->scratch.exported);
 }
 
 void clock_export(const Warp *warp, uint32_t lane, ClockEntry *to) {

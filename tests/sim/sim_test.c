@@ -42,8 +42,8 @@ bool sim_test_run(SimTest *test, SimLaunch launch, const SimArrayArg *arrays, ui
     return sim_launch(test->module, memory, &launch, &test->counts);
 }
 
-static bool run_version(SimTest *test, const SimFault *fault, const char *text,
-                        SimSchedule schedule) {
+bool sim_test_version(SimTest *test, const SimFault *fault, const char *text,
+                      SimSchedule schedule) {
     uint32_t x[64], y[64];
     for (unsigned i = 0; i < 64; i++)
         x[i] = y[i] = i;
@@ -64,17 +64,48 @@ void sim_test_faults(const SimFault *faults, size_t count) {
         const SimFault *fault = &faults[i];
         for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
             SimTest test = sim_test_begin();
-            if (!run_version(&test, fault, fault->sound, (SimSchedule)schedule))
+            if (!sim_test_version(&test, fault, fault->sound, (SimSchedule)schedule))
                 fail_msg("%s: the sound version: %s", fault->name, sim_test_messages(&test));
             sim_test_end(&test);
             test = sim_test_begin();
-            bool ok = run_version(&test, fault, fault->faulty, (SimSchedule)schedule);
+            bool ok = sim_test_version(&test, fault, fault->faulty, (SimSchedule)schedule);
             const char *messages = sim_test_messages(&test);
             if (ok || !sim_test_has(&test, fault->id) || !strstr(messages, fault->message))
                 fail_msg("%s: the faulty version (%s): %s", fault->name, diag_name(fault->id),
                          messages);
             sim_test_end(&test);
         }
+    }
+}
+
+void sim_test_threads(const SimCase *one, SimLaunch launch) {
+    launch.block[0] = CASE_THREADS;
+    launch.seed = 3;
+    launch.max_steps = 1000000;
+    for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
+        uint32_t y[2 * CASE_THREADS] = {0};
+        SimTest test = sim_test_begin();
+        launch.schedule = (SimSchedule)schedule;
+        if (!sim_test_parse(&test, one->text) ||
+            !sim_test_run(&test, launch, (SimArrayArg[]){{"y", y, sizeof y, NULL}}, 1))
+            fail_msg("%s: %s", one->name, sim_test_messages(&test));
+        for (uint32_t t = 0; t < CASE_THREADS; t++)
+            if (y[t] != one->expect(t))
+                fail_msg("%s: thread %u has %#x, wanted %#x", one->name, t, y[t], one->expect(t));
+        sim_test_end(&test);
+    }
+}
+
+void sim_test_refusals(const char *declarations, const SimRefusal *refusals, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        SimTest test = sim_test_begin();
+        StrBuf text = strbuf(&test.ctx->arena);
+        strbuf_printf(&text, PTX_HEADER ".visible .entry k() { %s %s ret; }\n", declarations,
+                      refusals[i].text);
+        assert_null(sim_test_parse(&test, text.ptr));
+        if (!strstr(sim_test_messages(&test), refusals[i].message))
+            fail_msg("%s: %s", refusals[i].text, sim_test_messages(&test));
+        sim_test_end(&test);
     }
 }
 

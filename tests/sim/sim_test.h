@@ -42,6 +42,24 @@ typedef struct SimFault {
     uint32_t threads, programs, cluster;
 } SimFault;
 void sim_test_faults(const SimFault *faults, size_t count);
+/* Runs one text of a planted fault in one schedule; true without findings. */
+bool sim_test_version(SimTest *test, const SimFault *fault, const char *text, SimSchedule schedule);
+
+/* A kernel of CASE_THREADS threads that takes the address of two words for each, 0 in the
+ * beginning: what each thread leaves in its word of the first half, in every schedule. The launch
+ * says what else the kernel needs; its block, seed and limit of steps are set here. */
+enum { CASE_THREADS = 64 };
+typedef struct SimCase {
+    const char *name, *text;
+    uint32_t (*expect)(uint32_t thread);
+} SimCase;
+void sim_test_threads(const SimCase *one, SimLaunch launch);
+
+/* An instruction, in a kernel of the declarations, that the reader refuses with a message. */
+typedef struct SimRefusal {
+    const char *text, *message; /* message: part of what is said */
+} SimRefusal;
+void sim_test_refusals(const char *declarations, const SimRefusal *refusals, size_t count);
 
 /* The messages so far, as printed. */
 const char *sim_test_messages(SimTest *test);

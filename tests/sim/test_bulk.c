@@ -193,9 +193,7 @@ static void test_cluster(void **state) {
 }
 
 static void test_unknown_forms(void **state) {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
+    static const SimRefusal refusals[] = {
         {"cp.async.bulk.global.shared::cluster.mbarrier::complete_tx::bytes [%rd1], [%r1], 16, "
          "[%r2];",
          "does not fit"},
@@ -210,18 +208,8 @@ static void test_unknown_forms(void **state) {
         {"cp.reduce.async.bulk.global.shared::cta.bulk_group.inc.s32 [%rd1], [%r1], 16;",
          "inc and dec take .u32"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        SimTest test = sim_test_begin();
-        StrBuf text = strbuf(&test.ctx->arena);
-        strbuf_printf(&text,
-                      PTX_HEADER ".visible .entry k() { .reg .b32 %%r<9>; .reg .b64 %%rd<20>; %s "
-                                 "ret; }\n",
-                      cases[i].text);
-        assert_null(sim_test_parse(&test, text.ptr));
-        if (!strstr(sim_test_messages(&test), cases[i].message))
-            fail_msg("%s: %s", cases[i].text, sim_test_messages(&test));
-        sim_test_end(&test);
-    }
+    sim_test_refusals(".reg .b32 %r<9>; .reg .b64 %rd<20>;", refusals,
+                      sizeof refusals / sizeof *refusals);
 }
 
 int main(void) {

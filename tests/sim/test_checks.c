@@ -16,13 +16,6 @@
                "add.s64 %rd3, %rd1, %rd5; add.s64 %rd4, %rd2, %rd5;\n"                             \
                "mov.u32 %r3, buf; add.u32 %r3, %r3, %r2;\n" body "ret;\n}\n"
 
-typedef struct Case {
-    const char *name, *sound, *faulty;
-    DiagId id;
-    const char *message; /* part of what is said */
-    uint32_t threads, programs;
-} Case;
-
 #define EXCHANGE(barrier)                                                                          \
     KERNEL("st.shared.u32 [%r3], %r1;\n" barrier                                                   \
            "xor.b32 %r4, %r2, 128; mov.u32 %r5, buf; add.u32 %r5, %r5, %r4; ld.shared.u32 %r6, "   \
@@ -45,131 +38,104 @@ typedef struct Case {
            "add.s64 %rd7, %rd4, %rd6; st.global.u32 [%rd7], %r4;\n")
 #define GUARDED(guard) KERNEL("setp.lt.u32 %p1, %r1, 64;\n" guard "st.global.u32 [%rd4], %r1;\n")
 
-static const Case cases[] = {
+static const SimFault faults[] = {
     {"barrier removed", EXCHANGE("bar.sync 0;\n"), EXCHANGE(""), DIAG_sim_shared_race,
-     "races with a store", 64, 1},
+     "races with a store", 64, 1, 0},
     {"barrier of a warp removed", NEIGHBOUR("bar.warp.sync -1;\n"), NEIGHBOUR(""),
-     DIAG_sim_shared_race, "no barrier lies between", 32, 1},
+     DIAG_sim_shared_race, "no barrier lies between", 32, 1, 0},
     {"write after read", OVERWRITE("bar.sync 0;\n"), OVERWRITE(""), DIAG_sim_shared_race,
-     "races with a load", 64, 1},
+     "races with a load", 64, 1, 0},
     {"barrier of other threads", EXCHANGE("bar.sync 1, 64;\n"),
      EXCHANGE("shr.u32 %r20, %r1, 5; add.u32 %r20, %r20, 1; bar.sync %r20, 32;\n"),
-     DIAG_sim_shared_race, "races with a store", 64, 1},
+     DIAG_sim_shared_race, "races with a store", 64, 1, 0},
     {"wait removed", COPY("cp.async.wait_group 0;\n"), COPY(""), DIAG_sim_copy_race,
-     "no wait has covered", 64, 1},
+     "no wait has covered", 64, 1, 0},
     {"wait too low", COPY("cp.async.wait_group 0;\n"), COPY("cp.async.wait_group 1;\n"),
-     DIAG_sim_copy_race, "no wait has covered", 64, 1},
+     DIAG_sim_copy_race, "no wait has covered", 64, 1, 0},
     {"guard removed", GUARDED("@%p1 "), GUARDED(""), DIAG_sim_out_of_bounds,
-     "behind the end of 'y' (256 bytes", 96, 1},
+     "behind the end of 'y' (256 bytes", 96, 1, 0},
     {"past the end", KERNEL("st.global.u32 [%rd2+252], 1;\n"),
      KERNEL("st.global.v2.u32 [%rd2+248], {1, 1};\n"
             "st.global.u64 [%rd2+248], 1; st.global.v4.u32 [%rd2+256], {1, 1, 1, 1};\n"),
-     DIAG_sim_out_of_bounds, "0 bytes behind the end", 1, 1},
+     DIAG_sim_out_of_bounds, "0 bytes behind the end", 1, 1, 0},
     {"before the beginning", KERNEL("st.global.u32 [%rd2], 1;\n"),
      KERNEL("st.global.u32 [%rd2+-4], 1;\n"), DIAG_sim_before_begin,
-     "4 bytes before the beginning of 'y' (256 bytes", 1, 1},
+     "4 bytes before the beginning of 'y' (256 bytes", 1, 1, 0},
     {"misaligned", KERNEL("st.global.u64 [%rd2+8], 1;\n"), KERNEL("st.global.u64 [%rd2+4], 1;\n"),
-     DIAG_sim_misaligned, "not a multiple of 8", 1, 1},
+     DIAG_sim_misaligned, "not a multiple of 8", 1, 1, 0},
     {"no memory", KERNEL("ld.global.u32 %r9, [%rd1];\n"),
      KERNEL("mov.u64 %rd9, 16; ld.global.u32 %r9, [%rd9];\n"), DIAG_sim_no_memory,
-     "where no memory is", 1, 1},
+     "where no memory is", 1, 1, 0},
     {"shared bounds", KERNEL("ld.shared.u32 %r9, [buf+252];\n"),
-     KERNEL("ld.shared.u32 %r9, [buf+256];\n"), DIAG_sim_shared_bounds, "256 bytes at 0x400", 1, 1},
+     KERNEL("ld.shared.u32 %r9, [buf+256];\n"), DIAG_sim_shared_bounds, "256 bytes at 0x400", 1, 1,
+     0},
     {"past a variable into the next",
      KERNEL(".shared .b32 next[64]; st.shared.u32 [next], 1; st.shared.u32 [buf+252], 1;\n"),
      KERNEL(".shared .b32 next[64]; st.shared.u32 [next], 1; st.shared.u32 [buf+256], 1;\n"),
-     DIAG_sim_shared_bounds, "ends 4 bytes behind 'buf' (256 bytes at 0x400)", 1, 1},
+     DIAG_sim_shared_bounds, "ends 4 bytes behind 'buf' (256 bytes at 0x400)", 1, 1, 0},
     {"across the end of a variable",
      KERNEL(".shared .align 16 .b32 a[6]; .shared .align 16 .b32 b[6]; st.shared.v2.u32 [a+16], "
             "{%r1, %r1}; st.shared.u32 [b], 1;\n"),
      KERNEL(".shared .align 16 .b32 a[6]; .shared .align 16 .b32 b[6]; st.shared.v4.u32 [a+16], "
             "{%r1, %r1, %r1, %r1}; st.shared.u32 [b], 1;\n"),
-     DIAG_sim_shared_bounds, "ends 8 bytes behind 'a' (24 bytes", 1, 1},
+     DIAG_sim_shared_bounds, "ends 8 bytes behind 'a' (24 bytes", 1, 1, 0},
     {"in front of shared memory", KERNEL("ld.shared.u32 %r9, [buf];\n"),
      KERNEL("ld.shared.u32 %r9, [buf+-4];\n"), DIAG_sim_shared_nowhere, "where no variable is", 1,
-     1},
+     1, 0},
     {"undefined register", KERNEL("mov.u32 %r9, 1; st.global.u32 [%rd4], %r9;\n"),
      KERNEL("st.global.u32 [%rd4], %r9;\n"), DIAG_sim_undefined, "the stored value is undefined", 1,
-     1},
+     1, 0},
     {"undefined shared memory",
      KERNEL("st.shared.u32 [%r3], 1; ld.shared.u32 %r9, [%r3]; st.global.u32 [%rd4], %r9;\n"),
      KERNEL("ld.shared.u32 %r9, [%r3]; add.u32 %r9, %r9, 1; st.global.u32 [%rd4], %r9;\n"),
-     DIAG_sim_undefined, "the stored value is undefined", 1, 1},
+     DIAG_sim_undefined, "the stored value is undefined", 1, 1, 0},
     {"undefined half",
      KERNEL("mov.u16 %h1, 1; mov.b32 %r9, {%h1, %h2}; mov.b32 {%h3, %h4}, %r9;\n"
             "st.global.u16 [%rd4], %h3;\n"),
      KERNEL("mov.u16 %h1, 1; mov.b32 %r9, {%h1, %h2}; mov.b32 {%h3, %h4}, %r9;\n"
             "st.global.u16 [%rd4], %h4;\n"),
-     DIAG_sim_undefined, "the stored value is undefined", 1, 1},
+     DIAG_sim_undefined, "the stored value is undefined", 1, 1, 0},
     {"undefined branch", KERNEL("setp.eq.u32 %p1, %r1, 0; @%p1 bra L; add.u32 %r9, %r1, 1; L:\n"),
      KERNEL("@%p1 bra L; add.u32 %r9, %r1, 1; L:\n"), DIAG_sim_undefined,
-     "the condition of a branch", 1, 1},
+     "the condition of a branch", 1, 1, 0},
     {"undefined address", KERNEL("ld.global.u32 %r9, [%rd1];\n"),
-     KERNEL("ld.global.u32 %r9, [%rd15];\n"), DIAG_sim_undefined, "the address is undefined", 1, 1},
+     KERNEL("ld.global.u32 %r9, [%rd15];\n"), DIAG_sim_undefined, "the address is undefined", 1, 1,
+     0},
     {"programs overlap", PROGRAMS("6"), PROGRAMS("5"), DIAG_sim_global_race,
-     "races with a store of another program", 16, 2},
+     "races with a store of another program", 16, 2, 0},
     {"atomic made plain", KERNEL("red.global.add.u32 [%rd2], 1;\n"),
      KERNEL("ld.global.u32 %r9, [%rd2]; add.u32 %r9, %r9, 1; st.global.u32 [%rd2], %r9;\n"),
-     DIAG_sim_global_race, "of another program", 1, 2},
+     DIAG_sim_global_race, "of another program", 1, 2, 0},
     {"barrier in a branch", KERNEL("bar.sync 0;\n"),
      KERNEL("setp.lt.u32 %p1, %r1, 16; @%p1 bra L; bar.sync 0; L:\n"), DIAG_sim_diverged,
-     "needs all threads", 32, 1},
+     "needs all threads", 32, 1, 0},
     {"barrier count", KERNEL("bar.sync 1, 64;\n"), KERNEL("bar.sync 1, 48;\n"),
-     DIAG_sim_barrier_count, "multiple of 32", 64, 1},
+     DIAG_sim_barrier_count, "multiple of 32", 64, 1, 0},
     {"barrier mismatch", KERNEL("bar.sync 1, 96;\n"),
      KERNEL("shr.u32 %r9, %r1, 5; shl.b32 %r9, %r9, 5; add.u32 %r9, %r9, 32; setp.lt.u32 %p1, %r1, "
             "32;\n"
             "@%p1 bra A; bar.sync 1, 96; bra B; A: bar.sync 1, 64; B:\n"),
-     DIAG_sim_barrier_mismatch, "where others arrived for", 96, 1},
+     DIAG_sim_barrier_mismatch, "where others arrived for", 96, 1, 0},
     {"deadlock", KERNEL("bar.sync 1, 64;\n"),
      KERNEL("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1, 64; A:\n"), DIAG_sim_deadlock,
-     "32 of 64 threads have arrived", 64, 1},
+     "32 of 64 threads have arrived", 64, 1, 0},
     {"not a member", KERNEL("shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;\n"),
      KERNEL("shfl.sync.idx.b32 %r9, %r1, 0, 31, 1;\n"), DIAG_sim_not_member,
-     "member mask 0x00000001", 32, 1},
+     "member mask 0x00000001", 32, 1, 0},
     {"missing member", KERNEL("shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;\n"),
      KERNEL("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; shfl.sync.idx.b32 %r9, %r1, 0, 31, -1; A:\n"),
-     DIAG_sim_deadlock, "wait for threads 0x0000ffff", 32, 1},
-    {"trap", KERNEL("mov.u32 %r9, 1;\n"), KERNEL("trap;\n"), DIAG_sim_trap, "'trap' executed", 1,
-     1},
+     DIAG_sim_deadlock, "wait for threads 0x0000ffff", 32, 1, 0},
+    {"trap", KERNEL("mov.u32 %r9, 1;\n"), KERNEL("trap;\n"), DIAG_sim_trap, "'trap' executed", 1, 1,
+     0},
 };
 
-/* Runs a version; true without findings. */
-static bool run_version(SimTest *test, const Case *one, const char *text, SimSchedule schedule) {
-    uint32_t x[64], y[64];
-    for (unsigned i = 0; i < 64; i++)
-        x[i] = y[i] = i;
-    if (!sim_test_parse(test, text)) {
-        print_error("%s", sim_test_messages(test));
-        return false;
-    }
-    SimLaunch launch = {
-        .grid = {one->programs}, .block = {one->threads}, .schedule = schedule, .seed = 7};
-    return sim_test_run(test, launch, (SimArrayArg[]){{"x", x, 256, NULL}, {"y", y, 256, NULL}}, 2);
-}
-
 static void test_planted_faults(void **state) {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
-            SimTest test = sim_test_begin();
-            bool ok = run_version(&test, &cases[i], cases[i].sound, (SimSchedule)schedule);
-            if (!ok)
-                fail_msg("%s: the sound version: %s", cases[i].name, sim_test_messages(&test));
-            sim_test_end(&test);
-            test = sim_test_begin();
-            ok = run_version(&test, &cases[i], cases[i].faulty, (SimSchedule)schedule);
-            const char *messages = sim_test_messages(&test);
-            if (ok || !sim_test_has(&test, cases[i].id) || !strstr(messages, cases[i].message))
-                fail_msg("%s: the faulty version (%s): %s", cases[i].name, diag_name(cases[i].id),
-                         messages);
-            sim_test_end(&test);
-        }
-    }
+    sim_test_faults(faults, sizeof faults / sizeof *faults);
 }
 
 static void test_both_sides_and_places(void **state) {
     SimTest test = sim_test_begin();
-    assert_false(run_version(&test, &cases[0], cases[0].faulty, SIM_ROUND_ROBIN));
+    assert_false(sim_test_version(&test, &faults[0], faults[0].faulty, SIM_ROUND_ROBIN));
     const char *messages = sim_test_messages(&test);
     assert_non_null(strstr(messages, "kernel k, program (0, 0, 0), thread ("));
     assert_non_null(strstr(messages, "ld.shared.u32 %r6, [%r5];"));

@@ -167,6 +167,14 @@ static Result run(SimTest *test, const char *text, SimSchedule schedule, bool ea
     return result;
 }
 
+/* Likewise, of a text that must run without findings. */
+static Result run_clean(SimTest *test, const char *text, SimSchedule schedule, bool early) {
+    Result result = run(test, text, schedule, early);
+    if (!result.ok)
+        fail_msg("%s", sim_test_messages(test));
+    return result;
+}
+
 /* Two warps hand a buffer to each other ten times: full and empty barriers, phases by parity. */
 static const char ping_pong[] = KERNEL(
     "@%p1 mbarrier.init.shared::cta.b64 [bar], 32; @%p1 mbarrier.init.shared::cta.b64 [bar2], 32; "
@@ -190,9 +198,7 @@ static const char ping_pong[] = KERNEL(
 static void test_phases(void **state) {
     for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
         SimTest test = sim_test_begin();
-        Result result = run(&test, ping_pong, (SimSchedule)schedule, false);
-        if (!result.ok)
-            fail_msg("%s", sim_test_messages(&test));
+        Result result = run_clean(&test, ping_pong, (SimSchedule)schedule, false);
         for (uint32_t i = 0; i < 32; i++) {
             assert_int_equal(result.y[i], 32 - i);
             assert_int_equal(result.y[32 + i], 45 + 10 * i);
@@ -212,9 +218,7 @@ static const char dropping[] = KERNEL(
 
 static void test_drop(void **state) {
     SimTest test = sim_test_begin();
-    Result result = run(&test, dropping, SIM_ROUND_ROBIN, false);
-    if (!result.ok)
-        fail_msg("%s", sim_test_messages(&test));
+    Result result = run_clean(&test, dropping, SIM_ROUND_ROBIN, false);
     assert_int_equal(result.y[40], 5);
     sim_test_end(&test);
 }
@@ -245,9 +249,7 @@ static const char impatient[] = KERNEL(
 
 static void test_time_out(void **state) {
     SimTest test = sim_test_begin();
-    Result result = run(&test, impatient, SIM_ROUND_ROBIN, false);
-    if (!result.ok)
-        fail_msg("%s", sim_test_messages(&test));
+    Result result = run_clean(&test, impatient, SIM_ROUND_ROBIN, false);
     assert_int_equal(result.y[0] + result.y[63], 18);
     sim_test_end(&test);
 }
@@ -288,27 +290,15 @@ static void test_overrun(void **state) {
 }
 
 static void test_unknown_forms(void **state) {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
+    static const SimRefusal refusals[] = {
         {"mbarrier.arrive.shared::cluster.b64 %rd9, [%r3];", "gives no state: wanted _"},
         {"mbarrier.wait.shared.b64 %p1, [bar], 0;", "`.wait` does not fit"},
         {"mbarrier.try_wait.parity.shared::cluster.b64 %p1, [bar], 0;", "`.shared::cluster`"},
         {"mbarrier.init.shared.b32 [bar], 1;", "`.b32` does not fit"},
         {"mbarrier.arrive.expect_tx.shared.b64 _, [bar];", "operands"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        SimTest test = sim_test_begin();
-        StrBuf text = strbuf(&test.ctx->arena);
-        strbuf_printf(&text,
-                      PTX_HEADER ".visible .entry k() { .reg .pred %%p<2>; .reg .b32 %%r<9>; .reg "
-                                 ".b64 %%rd<20>; .shared .b64 bar; %s ret; }\n",
-                      cases[i].text);
-        assert_null(sim_test_parse(&test, text.ptr));
-        if (!strstr(sim_test_messages(&test), cases[i].message))
-            fail_msg("%s: %s", cases[i].text, sim_test_messages(&test));
-        sim_test_end(&test);
-    }
+    sim_test_refusals(".reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<20>; .shared .b64 bar;",
+                      refusals, sizeof refusals / sizeof *refusals);
 }
 
 int main(void) {

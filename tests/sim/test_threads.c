@@ -20,12 +20,6 @@
     "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;\n" body                                  \
     "st.global.u32 [%rd2], %r9; ret; }\n"
 
-typedef uint32_t Expect(uint32_t thread);
-typedef struct Case {
-    const char *name, *text;
-    Expect *expect;
-} Case;
-
 static uint32_t collatz(uint32_t t) {
     uint32_t steps = 0;
     for (uint32_t n = t + 1; n != 1; steps++)
@@ -70,7 +64,7 @@ static uint32_t guarded_call(uint32_t t) {
     return t & 1 ? 24 : 1;
 }
 
-static const Case cases[] = {
+static const SimCase cases[] = {
     {"a loop of different lengths",
      KERNEL("add.u32 %r2, %r1, 1; L: setp.eq.u32 %p1, %r2, 1; @%p1 bra E; and.b32 %r3, %r2, 1; "
             "setp.eq.u32 %p2, %r3, 1;\n"
@@ -137,22 +131,8 @@ static const Case cases[] = {
 };
 
 static void test_results(void **state) {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
-            uint32_t y[64] = {0};
-            SimTest test = sim_test_begin();
-            SimLaunch launch = {
-                .block = {64}, .schedule = (SimSchedule)schedule, .seed = 3, .max_steps = 1000000};
-            if (!sim_test_parse(&test, cases[i].text) ||
-                !sim_test_run(&test, launch, (SimArrayArg[]){{"y", y, sizeof y, NULL}}, 1))
-                fail_msg("%s: %s", cases[i].name, sim_test_messages(&test));
-            for (uint32_t t = 0; t < 64; t++)
-                if (y[t] != cases[i].expect(t))
-                    fail_msg("%s: thread %u has %#x, wanted %#x", cases[i].name, t, y[t],
-                             cases[i].expect(t));
-            sim_test_end(&test);
-        }
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        sim_test_threads(&cases[i], (SimLaunch){0});
 }
 
 static void test_printf(void **state) {

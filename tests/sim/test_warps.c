@@ -18,11 +18,6 @@
 #define KERNEL(body) KERNEL_FOR(PTX_HEADER, body)
 #define KERNEL_100(body) KERNEL_FOR(".version 8.6\n.target sm_100a\n.address_size 64\n", body)
 
-typedef struct Case {
-    const char *name, *text;
-    uint32_t (*expect)(uint32_t t);
-} Case;
-
 #define VALUE(name, expression)                                                                    \
     static uint32_t name(uint32_t t) {                                                             \
         uint32_t warp = t / 32, lane = t % 32;                                                     \
@@ -53,7 +48,7 @@ VALUE(wide_swap, 64)
 VALUE(wide_exchange, 1)
 VALUE(shared_pairs, 0x54005000)
 
-static const Case cases[] = {
+static const SimCase cases[] = {
     {"redux.add", KERNEL("redux.sync.add.u32 %r9, %r1, -1;\n"), sum_of_lanes},
     {"redux.min of signed numbers",
      KERNEL("sub.s32 %r3, 15, %r2; redux.sync.min.s32 %r9, %r3, -1;\n"), least_signed},
@@ -182,25 +177,8 @@ static const Case cases[] = {
 
 static void test_results(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
-            uint32_t y[128] = {0};
-            SimTest test = sim_test_begin();
-            SimLaunch launch = {.block = {64},
-                                .schedule = (SimSchedule)schedule,
-                                .seed = 3,
-                                .dynamic_shared = 512,
-                                .max_steps = 1000000};
-            if (!strstr(cases[i].text, "dynamic"))
-                launch.dynamic_shared = 0;
-            if (!sim_test_parse(&test, cases[i].text) ||
-                !sim_test_run(&test, launch, (SimArrayArg[]){{"y", y, sizeof y, NULL}}, 1))
-                fail_msg("%s: %s", cases[i].name, sim_test_messages(&test));
-            for (uint32_t t = 0; t < 64; t++)
-                if (y[t] != cases[i].expect(t))
-                    fail_msg("%s: thread %u has %#x, wanted %#x", cases[i].name, t, y[t],
-                             cases[i].expect(t));
-            sim_test_end(&test);
-        }
+        bool dynamic = strstr(cases[i].text, "dynamic") != NULL;
+        sim_test_threads(&cases[i], (SimLaunch){.dynamic_shared = dynamic ? 512 : 0});
     }
 }
 
