@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tilec beside Triton on the GPU of this machine, one run: correctness, then time, then compile times.
 
-    bench.py --build build/release [--json FILE] [--quick] [--only rows|matmul|compile]
+    bench.py --build build/release [--json FILE] [--quick] [--only rows|matmul|attention|compile]
 
 The same .tile file is loaded into Triton and into libtilec; every result is compared with float64; samples
 are taken in turn with the L2 flushed before each (timing.py). Triton runs with its best number of warps of
@@ -10,10 +10,12 @@ those tried, tilec as it chooses itself. "of copy" is the time of torch's copy o
 import argparse
 import json
 import os
+import re
 import sys
 
 import torch
 
+import attention
 import compile_times
 import matmul
 from row_cases import KERNELS, ROW_KERNELS
@@ -76,7 +78,7 @@ def run_rows(timer, tilec, options):
     results = []
     shapes = [(k, d, r, n) for k in ROW_KERNELS for d in DTYPES for r in ROWS for n in COLUMNS]
     if options.filter:
-        shapes = [s for s in shapes if options.filter in f"{s[0]} {s[1]} {s[2]}x{s[3]}"]
+        shapes = [s for s in shapes if re.search(options.filter, f"{s[0]} {s[1]} {s[2]}x{s[3]}")]
     for kernel, dtype, rows, columns in shapes:
         case = ROW_KERNELS[kernel](dtype, rows, columns)
         ours = tilec.launcher(case)
@@ -117,18 +119,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--json")
-    parser.add_argument("--only", choices=("rows", "matmul", "compile"))
-    parser.add_argument("--filter", default="", help="only row cases whose name holds this")
-    parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per row case")
+    parser.add_argument("--only", choices=("rows", "matmul", "attention", "compile"))
+    parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
+    parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per case")
     options = parser.parse_args()
     report = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     if options.only != "compile":
         timer = Timer()
         tilec = Tilec(os.path.join(options.build, "src", "runtime", "libtilec.so"))
-        if options.only != "matmul":
-            report |= run_rows(timer, tilec, options)
-        if options.only != "rows":
-            report |= matmul.run(timer, tilec, options)
+        for what, run in (("rows", run_rows), ("matmul", matmul.run), ("attention", attention.run)):
+            if options.only in (None, what):
+                report |= run(timer, tilec, options)
     if options.only in (None, "compile"):
         report["compile"] = compile_times.run(options.build)
     if options.json:

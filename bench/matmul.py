@@ -1,15 +1,22 @@
-"""kernels/matmul.tile beside the same file under Triton and beside cuBLAS (torch.matmul).
+"""kernels/matmul.tile beside the same file under Triton, Triton kernels with descriptors (triton_peers.py) and cuBLAS (torch.matmul).
 
-Both compilers get the same few configurations; each contender is checked against float64 on some rows, the best one by a short
+All get the same few configurations; each contender is checked against float64 on some rows, the best one by a short
 run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by columns (nt).
 """
+import math
+import re
+
 import torch
 
+import triton_peers
 import triton_side
+from contest import best
 from timing import geometric_mean
 
 PATH = "kernels/matmul.tile"
-SIZES = (1024, 2048, 4096, 8192)
+SQUARES = (1024, 1280, 1536, 2048, 2176, 2944, 3072, 4096, 8192, 16384)
+SHAPES = tuple((n, n, n) for n in SQUARES) + tuple((m, n, k) for m in (16, 64, 512, 4096)
+                                                   for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
 TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2}
 # BLOCK_M, BLOCK_N, BLOCK_K, warps, stages
@@ -44,7 +51,7 @@ class Matmul:
         self.c.fill_(float("nan"))
         launch()
         m = self.shape[0]
-        part = sorted({*range(64), *range(m // 2, m // 2 + 64), *range(m - 64, m)})
+        part = [row for row in range(m) if row < 64 or 0 <= row - m // 2 < 64 or row >= m - 64]
         expected = self.a[part].double() @ self.b.double()
         error = ((self.c[part].double() - expected).norm() / expected.norm()).item()
         return error <= TOLERANCE[self.dtype] and bool(torch.isfinite(self.c).all())
@@ -67,41 +74,36 @@ def triton_launcher(case, config):
     return lambda: function[case.grid(config)](*arguments, **options)
 
 
-def best(timer, case, make, who):
-    """The fastest configuration that compiles and agrees with float64; a wrong result ends the run."""
-    launchers = {}
-    for config in CONFIGS:
-        try:
-            launch = make(config)
-            launch()
-            torch.cuda.synchronize()
-        except Exception as error:  # out of shared memory or registers: not a candidate
-            print(f"  {who} {config}: {str(error).splitlines()[0][:150]}", flush=True)
-            continue
-        if not case.passes(launch):
-            raise SystemExit(f"{case.name}: {who} {config} disagrees with float64")
-        launchers[config] = launch
-    quick = timer.medians(launchers, seconds=0.01, least=5)
-    config = min(quick, key=quick.get)
-    return config, launchers[config]
+def contenders_of(tilec, case):
+    return {"tilec": lambda config: tilec_launcher(tilec, case, config),
+            "triton": lambda config: triton_launcher(case, config),
+            "persistent": lambda config: triton_peers.matmul_launcher(case, config, False),
+            "specialised": lambda config: triton_peers.matmul_launcher(case, config, True)}
 
 
 def run(timer, tilec, options):
-    print(f"{'case':32} {'tilec us':>9} {'TFLOPS':>7} {'Triton us':>10} {'ratio':>6} {'cuBLAS us':>10} {'ratio':>6}  configurations")
+    peers = ("triton", "persistent", "specialised", "cublas")
+    print(f"{'case':34} {'tilec us':>9} {'TFLOPS':>7}  " + "  ".join(f"times {who}" for who in peers) + "  configurations")
     results = []
     for dtype in TYPES:
         for layout in ("nn", "nt"):
-            for n in SIZES:
-                case = Matmul(dtype, layout, n, n, n)
-                if options.filter not in case.name:
+            for m, n, k in SHAPES:
+                case = Matmul(dtype, layout, m, n, k)
+                if not re.search(options.filter, case.name):
                     continue
-                ours, launch = best(timer, case, lambda config: tilec_launcher(tilec, case, config), "tilec")
-                theirs, peer = best(timer, case, lambda config: triton_launcher(case, config), "Triton")
-                timed = timer.medians({"tilec": launch, "triton": peer, "cublas": case.torch}, seconds=options.seconds)
-                ratios = {who: timed[who] / timed["tilec"] for who in ("triton", "cublas")}
-                print(f"{case.name:32} {timed['tilec']:9.1f} {2 * n ** 3 / timed['tilec'] / 1e6:7.0f} {timed['triton']:10.1f} "
-                      f"{ratios['triton']:6.3f} {timed['cublas']:10.1f} {ratios['cublas']:6.3f}  {ours} {theirs}", flush=True)
-                results.append({"case": case.name, "us": timed, "ratios": ratios, "configurations": {"tilec": ours, "triton": theirs}})
-    summary = {f"geometric mean of ratios to {who}": geometric_mean([r["ratios"][who] for r in results]) for who in ("triton", "cublas")}
+                chosen, launches = {}, {"cublas": case.torch}
+                for who, make in contenders_of(tilec, case).items():
+                    found = best(timer, case, CONFIGS, make, who)
+                    if found:
+                        chosen[who], launches[who] = found
+                timed = timer.medians(launches, seconds=options.seconds)
+                ratios = {who: timed[who] / timed["tilec"] for who in peers if who in timed}
+                print(f"{case.name:34} {timed['tilec']:9.1f} {2 * m * n * k / timed['tilec'] / 1e6:7.0f}  "
+                      + "  ".join(f"{ratios.get(who, math.nan):{6 + len(who)}.3f}" for who in peers) + f"  {chosen}", flush=True)
+                results.append({"case": case.name, "us": timed, "ratios": ratios, "configurations": chosen})
+    summary = {}
+    for who in peers:
+        known = [r["ratios"][who] for r in results if who in r["ratios"]]
+        summary |= {f"geometric mean of ratios to {who}": geometric_mean(known), f"least ratio to {who}": min(known)} if known else {}
     print("\n" + "\n".join(f"{name}: {value:.3f}" for name, value in summary.items()))
     return {"matmul": results, "matmul_summary": summary}
