@@ -212,8 +212,15 @@ static Lv read_register(Cg *cg, const char *name) {
     return cg_intrinsic(cg, name, NULL, 0, NULL, 0);
 }
 
+static bool note_wgmma(Op *op, void *user) {
+    Cg *cg = user;
+    cg->has_wgmma |= op->code == OP_wgmma;
+    return true;
+}
+
 /* Thread numbers, the program's place in the CTA, and the end of programs past the grid. */
 static void lower_prologue(Cg *cg, LLVMBasicBlockRef body) {
+    func_walk(cg->func, note_wgmma, cg);
     const KernelMeta *meta = &cg->meta;
     int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
     Lv tid = read_register(cg, "llvm.nvvm.read.ptx.sreg.tid.x");

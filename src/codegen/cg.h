@@ -67,6 +67,7 @@ typedef struct Cg {
     bool stores_apart;
     Str dot_said;     /* the last remark about a dot, */
     Span dot_said_at; /* and where */
+    bool has_wgmma;   /* shared memory is read through the async proxy, and swizzled by address */
     uint32_t globals; /* numbers the names of strings and scratch arrays */
     bool failed;      /* an error was reported */
     Span span;        /* of the op being lowered */
@@ -179,6 +180,14 @@ void cg_dot_mma(Cg *cg, const Op *op);
 /* `count` elements of up to 32 bits together as one i32. */
 Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
 
+/* wgmma.c */
+
+struct WgmmaBuffer;
+/* The instruction that computes `op`, as in PTX; for remarks. */
+const char *cg_wgmma_name(Cg *cg, const Op *op);
+/* How operand 0 or 1 of a wgmma lies in its buffer. */
+bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, struct WgmmaBuffer *out);
+
 /* shuffle.c */
 
 Lv cg_shuffle(Cg *cg, const char *mode, Lv value, Lv lane_or_mask);
@@ -194,6 +203,7 @@ Lv cg_from_f32(Cg *cg, DType to, Lv x); /* rounds to nearest even; f8 saturates 
 /* dot_remark.c: says what became of a dot that `mma` computes. */
 struct Mma;
 void cg_dot_remark(Cg *cg, const Op *op, const struct Mma *mma);
+void cg_wgmma_remark(Cg *cg, const Op *op);
 
 /* debug_info.c */
 void cg_debug_begin(Cg *cg);

@@ -121,6 +121,9 @@ void lower_dot(Cg *cg, const Op *op) {
     case UNIT_MMA:
         cg_dot_mma(cg, op);
         return;
+    case UNIT_WGMMA: /* feed-wgmma leaves none */
+        cg_unsupported_layout(cg, op);
+        return;
     case UNIT_FMA:
     case UNIT_COUNT:
         break;

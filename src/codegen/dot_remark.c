@@ -2,6 +2,7 @@
  * each operand reaches the registers it is multiplied from. */
 #include "codegen/cg.h"
 #include "ir/mma.h"
+#include "ir/wgmma.h"
 
 /* The op that fills a buffer; NULL: none. */
 static const Op *filler_of(const Value *buffer) {
@@ -16,17 +17,9 @@ static const Op *filler_of(const Value *buffer) {
     return found;
 }
 
-static void say_load(Cg *cg, StrBuf *text, const Op *load) {
-    const Type *type = load->out[0].type, *buffer = op_in(load, 0)->type;
-    int bytes = type_element_bytes(type);
-    LayoutMatrices matrices;
-    if (layout_matrices(cg->ctx, type->layout, buffer->layout, bytes, &matrices))
-        strbuf_printf(text, "ldmatrix.x%d%s", 1 << matrices.matrix_bits,
-                      matrices.transposed ? ".trans" : "");
-    else
-        strbuf_printf(text, "loads of %d bytes",
-                      bytes * layout_shared_vector(cg->ctx, type->layout, buffer->layout, bytes));
-    const Op *alloc = local_alloc_of(op_in(load, 0));
+static void say_filler(StrBuf *text, const Value *buffer) {
+    int bytes = type_element_bytes(buffer->type);
+    const Op *alloc = local_alloc_of(buffer);
     const Op *filler = filler_of(&alloc->out[0]);
     int64_t copies = local_copies(&alloc->out[0]);
     strbuf_puts(text, " from shared memory");
@@ -38,6 +31,19 @@ static void say_load(Cg *cg, StrBuf *text, const Op *load) {
         strbuf_printf(text, ", filled through registers one iteration ahead");
     else
         strbuf_puts(text, ", filled through registers");
+}
+
+static void say_load(Cg *cg, StrBuf *text, const Op *load) {
+    const Type *type = load->out[0].type, *buffer = op_in(load, 0)->type;
+    int bytes = type_element_bytes(type);
+    LayoutMatrices matrices;
+    if (layout_matrices(cg->ctx, type->layout, buffer->layout, bytes, &matrices))
+        strbuf_printf(text, "ldmatrix.x%d%s", 1 << matrices.matrix_bits,
+                      matrices.transposed ? ".trans" : "");
+    else
+        strbuf_printf(text, "loads of %d bytes",
+                      bytes * layout_shared_vector(cg->ctx, type->layout, buffer->layout, bytes));
+    say_filler(text, op_in(load, 0));
 }
 
 /* Past what only renames or rounds registers. */
@@ -73,6 +79,16 @@ static void say_warps(StrBuf *text, const Type *acc) {
         strbuf_printf(text, ", each %d times over", idle);
 }
 
+/* Products of one source line that are made alike are said once. */
+static void say_once(Cg *cg, const Op *op, Str said) {
+    if (str_eq(cg->dot_said, said) && cg->dot_said_at.file == op->span.file &&
+        cg->dot_said_at.lo == op->span.lo)
+        return;
+    cg->dot_said = said;
+    cg->dot_said_at = op->span;
+    ctx_diag(cg->ctx, op->span, dot_on_tensor_cores, STR_ARG(said));
+}
+
 void cg_dot_remark(Cg *cg, const Op *op, const Mma *mma) {
     static const char prefix[] = "llvm.nvvm.";
     StrBuf text = strbuf(cg->arena);
@@ -80,12 +96,23 @@ void cg_dot_remark(Cg *cg, const Op *op, const Mma *mma) {
     say_warps(&text, op->out[0].type);
     say_operand(cg, &text, op, 0);
     say_operand(cg, &text, op, 1);
-    /* Products of one source line that are made alike are said once. */
-    Str said = strbuf_str(&text);
-    if (str_eq(cg->dot_said, said) && cg->dot_said_at.file == op->span.file &&
-        cg->dot_said_at.lo == op->span.lo)
-        return;
-    cg->dot_said = said;
-    cg->dot_said_at = op->span;
-    ctx_diag(cg->ctx, op->span, dot_on_tensor_cores, STR_ARG(said));
+    say_once(cg, op, strbuf_str(&text));
+}
+
+void cg_wgmma_remark(Cg *cg, const Op *op) {
+    StrBuf text = strbuf(cg->arena);
+    strbuf_puts(&text, cg_wgmma_name(cg, op));
+    say_warps(&text, op->out[0].type);
+    for (uint32_t i = 0; i < 2; i++) {
+        WgmmaBuffer lies;
+        if (!cg_wgmma_operand(cg, op, i, &lies))
+            return;
+        int k = (i == 0) ^ (int)(op->attrs[0].i >> i & 1);
+        strbuf_printf(&text, "; %c: %s, %d-byte swizzle,", "ab"[i],
+                      lies.line == k ? "K-major" : i == 0 ? "M-major" : "N-major", lies.span);
+        say_filler(&text, op_in(op, i));
+    }
+    if (op->attrs[1].i)
+        strbuf_puts(&text, "; in flight while the next iteration begins");
+    say_once(cg, op, strbuf_str(&text));
 }

@@ -1,6 +1,7 @@
 /* Shared memory: barriers, buffers, plain accesses to them. Matrix loads and asynchronous copies
  * are in async.c and matrix.c. */
 #include "codegen/cg.h"
+#include "ir/wgmma.h"
 #include <stdio.h>
 
 /* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
@@ -30,7 +31,11 @@ void cg_barrier(Cg *cg) {
     }
 }
 
+/* What threads wrote, asynchronous copies that landed included, reaches wgmma through another proxy:
+ * each writer orders that before others go on. */
 void lower_barrier(Cg *cg, const Op *op) {
+    if (cg->has_wgmma)
+        cg_asm(cg, cg->t_void, "fence.proxy.async.shared::cta;", "~{memory}", NULL, 0, ASM_EFFECTS);
     cg_barrier(cg);
 }
 
@@ -55,7 +60,7 @@ static Lv shared_base(Cg *cg) {
         return cg->shared;
     Lv array = LLVMAddGlobalInAddressSpace(cg->module, LLVMArrayType2(cg->t_i8, 0), "tilec$shared",
                                            SPACE_SHARED);
-    LLVMSetAlignment(array, 16);
+    LLVMSetAlignment(array, cg->has_wgmma ? WGMMA_ALIGNMENT : 16);
     LLVMSetLinkage(array, LLVMExternalLinkage);
     cg->shared = array;
     if (cg->slot) {

@@ -11,6 +11,13 @@
 
 #include <math.h>
 
+/* What is multiplied, and the op that says so; f32 as `precision` says. */
+typedef struct Dot {
+    const Op *op;
+    const Slot *in[3];
+    DotPrecision precision;
+} Dot;
+
 typedef struct DotShape {
     uint32_t batches, m, n, k;
 } DotShape;
@@ -59,9 +66,9 @@ static double round_fraction(float x, int bits) {
 }
 
 /* Operand `index` as its parts, one array after another. */
-static Buf *load_parts(Run *run, const Op *op, uint32_t index, const Split *split) {
-    const Slot *slot = in_slot(run, op, index);
-    DType dtype = op_in(op, index)->type->dtype;
+static Buf *load_parts(Run *run, const Dot *dot, uint32_t index, const Split *split) {
+    const Slot *slot = dot->in[index];
+    DType dtype = op_in(dot->op, index)->type->dtype;
     uint32_t n = slot->n;
     Buf *buf = buf_new(run, (size_t)split->parts * n * sizeof(double));
     double *values = (double *)buf->bytes;
@@ -104,15 +111,16 @@ static void add_small_products(Run *run, const Split *split, DotShape s, const d
     buf_release(run, buf);
 }
 
-static void dot_floats(Run *run, const Op *op, DotShape s, Slot *out) {
+static void dot_floats(Run *run, const Dot *dot, DotShape s, Slot *out) {
+    const Op *op = dot->op;
     DType acc_dtype = op_out(op)->type->dtype;
     bool is_f32 = op_in(op, 0)->type->dtype == DT_F32;
-    const Split *split = &splits[is_f32 ? op->attrs[0].i : PRECISION_IEEE];
-    Buf *a_buf = load_parts(run, op, 0, split), *b_buf = load_parts(run, op, 1, split);
+    const Split *split = &splits[is_f32 ? dot->precision : PRECISION_IEEE];
+    Buf *a_buf = load_parts(run, dot, 0, split), *b_buf = load_parts(run, dot, 1, split);
     Buf *sums_buf = buf_new(run, out->n * sizeof(double));
     double *a = (double *)a_buf->bytes, *b = (double *)b_buf->bytes;
     double *sums = (double *)sums_buf->bytes;
-    floats_load_double(acc_dtype, in_slot(run, op, 2)->data, sums, out->n);
+    floats_load_double(acc_dtype, dot->in[2]->data, sums, out->n);
     if (split->nsmall)
         add_small_products(run, split, s, a, b, sums);
     add_products(s, a, b, sums);
@@ -122,8 +130,9 @@ static void dot_floats(Run *run, const Op *op, DotShape s, Slot *out) {
     buf_release(run, sums_buf);
 }
 
-static void dot_ints(Run *run, const Op *op, DotShape s, Slot *out) {
-    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+static void dot_ints(const Dot *dot, DotShape s, Slot *out) {
+    const Op *op = dot->op;
+    const Slot *a = dot->in[0], *b = dot->in[1], *acc = dot->in[2];
     const Type *type = op_out(op)->type;
     size_t bytes = (size_t)type_element_bytes(type);
     for (uint32_t row = 0; row < s.batches * s.m; row++)
@@ -139,8 +148,8 @@ static void dot_ints(Run *run, const Op *op, DotShape s, Slot *out) {
 }
 
 /* An element is undefined when anything in its row of a, its column of b, or its acc is. */
-static void dot_undef(Run *run, const Op *op, DotShape s, Slot *out) {
-    const Slot *a = in_slot(run, op, 0), *b = in_slot(run, op, 1), *acc = in_slot(run, op, 2);
+static void dot_undef(Run *run, const Dot *dot, DotShape s, Slot *out) {
+    const Slot *a = dot->in[0], *b = dot->in[1], *acc = dot->in[2];
     if (!a->undef && !b->undef && !acc->undef)
         return;
     slot_new_undef(run, out);
@@ -157,12 +166,58 @@ static void dot_undef(Run *run, const Op *op, DotShape s, Slot *out) {
     slot_settle(run, out);
 }
 
-void interp_dot(Run *run, const Inst *inst) {
-    DotShape shape = dot_shape(inst->op);
-    Slot *out = new_result(run, inst->op, 0);
-    if (type_is_float(op_out(inst->op)->type))
-        dot_floats(run, inst->op, shape, out);
+static void compute(Run *run, const Dot *dot, DotShape shape) {
+    Slot *out = new_result(run, dot->op, 0);
+    if (type_is_float(op_out(dot->op)->type))
+        dot_floats(run, dot, shape, out);
     else
-        dot_ints(run, inst->op, shape, out);
-    dot_undef(run, inst->op, shape, out);
+        dot_ints(dot, shape, out);
+    dot_undef(run, dot, shape, out);
+}
+
+void interp_dot(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    Dot dot = {.op = op, .precision = (DotPrecision)op->attrs[0].i};
+    for (uint32_t i = 0; i < 3; i++)
+        dot.in[i] = in_slot(run, op, i);
+    compute(run, &dot, dot_shape(op));
+}
+
+/* out[j, i] = in[i, j] of a buffer of this type. */
+static void turn(Run *run, const Slot *in, const Type *type, Slot *out) {
+    uint32_t rows = (uint32_t)type->shape[0], columns = (uint32_t)type->shape[1];
+    size_t bytes = (size_t)type_element_bytes(type);
+    uint8_t *data = slot_new(run, out, rows * columns, bytes);
+    uint8_t *undef = slot_new_undef(run, out);
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t j = 0; j < columns; j++) {
+            memcpy(data + (j * rows + i) * bytes, (const uint8_t *)in->data + (i * columns + j) * bytes,
+                   bytes);
+            undef[j * rows + i] = in->undef ? in->undef[i * columns + j] : 0;
+        }
+    slot_settle(run, out);
+}
+
+/* What is in flight is computed at once. */
+void interp_wgmma(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    Dot dot = {.op = op, .precision = PRECISION_TF32, .in = {[2] = in_slot(run, op, 2)}};
+    Slot turned[2] = {{0}};
+    for (uint32_t i = 0; i < 2; i++) {
+        dot.in[i] = in_slot(run, op, i);
+        if (op->attrs[0].i >> i & 1) {
+            turn(run, dot.in[i], op_in(op, i)->type, &turned[i]);
+            dot.in[i] = &turned[i];
+        }
+    }
+    const Type *a = op_in(op, 0)->type, *acc = op_out(op)->type;
+    DotShape shape = {1, (uint32_t)acc->shape[0], (uint32_t)acc->shape[1],
+                      (uint32_t)a->shape[op->attrs[0].i & 1 ? 0 : 1]};
+    compute(run, &dot, shape);
+    for (int i = 0; i < 2; i++)
+        slot_clear(run, &turned[i]);
+}
+
+void interp_wgmma_wait(Run *run, const Inst *inst) {
+    slot_share(run, value_slot(run, op_out(inst->op)), in_slot(run, inst->op, 0));
 }

@@ -297,6 +297,37 @@ bool rule_dot(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     return op->attrs[1].i >= 0 || rule_bad_attr(ctx, op, 1, "0 or more");
 }
 
+static bool want_buffer_of_rank_2(Ctx *ctx, const Op *op, uint32_t index) {
+    const Type *type = rule_in(op, index);
+    return (type->kind == TYPE_BUFFER && type->rank == 2) ||
+           rule_bad_operand(ctx, op, index, "a buffer of rank 2");
+}
+
+bool rule_wgmma(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *a = rule_in(op, 0), *b = rule_in(op, 1), *acc = rule_in(op, 2);
+    int64_t turned = op->attrs[0].i;
+    *result = acc;
+    if (!want_buffer_of_rank_2(ctx, op, 0) || !want_buffer_of_rank_2(ctx, op, 1))
+        return false;
+    if (acc->kind != TYPE_NUMBER || acc->rank != 2 || !acc->layout)
+        return rule_bad_operand(ctx, op, 2, "a tile of numbers of rank 2 with a layout");
+    if (turned < 0 || turned > 3)
+        return rule_bad_attr(ctx, op, 0, "0 to 3");
+    int ak = turned & 1 ? 0 : 1, bk = turned & 2 ? 1 : 0;
+    if (a->shape[ak] != b->shape[bk])
+        return rule_bad_pair(ctx, op, 0, 1, "shapes [M, K] and [K, N]");
+    if (acc->shape[0] != a->shape[1 - ak] || acc->shape[1] != b->shape[1 - bk])
+        return rule_bad_pair(ctx, op, 1, 2, "shapes [K, N] and [M, N]");
+    return dot_takes(a->dtype, b->dtype, acc->dtype) ||
+           rule_bad_pair(ctx, op, 0, 2, "numbers that a dot takes");
+}
+
+bool rule_wgmma_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *acc = *result = rule_in(op, 0);
+    return (acc->kind == TYPE_NUMBER && acc->rank == 2) ||
+           rule_bad_operand(ctx, op, 0, "a tile of numbers of rank 2");
+}
+
 /* Control flow */
 
 bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

@@ -16,6 +16,7 @@
  * looks at offsets. */
 #include "ir/ptrmap.h"
 #include "ir/target.h"
+#include "ir/wgmma.h"
 #include "passes/passes.h"
 #include "support/vec.h"
 #include <stdlib.h>
@@ -26,6 +27,7 @@ typedef struct Buffer {
     Op *alloc;
     int64_t bytes, offset;
     uint32_t first, last; /* positions of the accesses, inclusive */
+    bool swizzled;        /* by address: wgmma reads it */
 } Buffer;
 
 typedef struct Allocation {
@@ -53,7 +55,8 @@ static int64_t align_up(int64_t bytes, int64_t alignment) {
 }
 
 static int64_t alignment_of(const Buffer *buffer) {
-    return buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
+    return buffer->swizzled                ? WGMMA_ALIGNMENT
+           : buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
 }
 
 /* The outermost loop that the access stands in and the buffer does not; else the access itself. */
@@ -88,6 +91,7 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
             continue;
         }
         extend(allocation, buffer, extent_of(buffer->alloc, use->user));
+        buffer->swizzled |= use->user->code == OP_wgmma;
         if (use->user->code == OP_async_copy)
             extend(allocation, buffer, wait_after(buffer->alloc, use->user));
     }

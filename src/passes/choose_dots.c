@@ -21,6 +21,8 @@
  * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
  */
 #include "ir/mma.h"
+#include "ir/wgmma.h"
+#include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include <math.h>
@@ -117,6 +119,44 @@ static const char *obstacle(const Op *dot, const Mma *mma) {
                                             : NULL;
 }
 
+/* Loaded as it is, turned perhaps: it need not pass registers that a product would want. */
+static bool is_loaded(const Value *value) {
+    const Op *op = value->def;
+    while (op && op->code == OP_transpose)
+        op = op_in(op, 0)->def;
+    return op && op->code == OP_load;
+}
+
+/* Why warpgroups cannot compute it; NULL: they can. */
+static const char *wgmma_obstacle(const Func *func, const Op *dot) {
+    const Type *acc = dot->out[0].type;
+    if (func->num_warps && func->num_warps < WGMMA_WARPS)
+        return "the program has fewer than four warps";
+    if (acc->rank != 2)
+        return "it is batched";
+    if (acc->shape[0] < WGMMA_M)
+        return "M is less than 64";
+    if (acc->shape[1] < WGMMA_LEAST_N)
+        return "N is less than 16";
+    if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
+        return "K is less than the instruction takes";
+    if (!is_loaded(op_in(dot, 0)) || !is_loaded(op_in(dot, 1)))
+        return "an operand is computed";
+    if (dot_is_chained(dot))
+        return "its rows are those of another dot";
+    return NULL;
+}
+
+static DotUnit tensor_unit(Func *func, const Op *dot) {
+    if (!wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
+                     dot->out[0].type->dtype, func->capability))
+        return UNIT_MMA;
+    const char *why_not = wgmma_obstacle(func, dot);
+    if (why_not)
+        ctx_diag(func_ctx(func), dot->span, dot_without_wgmma, why_not);
+    return why_not ? UNIT_MMA : UNIT_WGMMA;
+}
+
 static bool visit_dot(Func *func, Op *dot) {
     Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     DType acc = op_out(dot)->type->dtype;
@@ -142,7 +182,7 @@ static bool visit_dot(Func *func, Op *dot) {
     else if (f8 && !changed && dot->attrs[1].i < IMPRECISE_ALL)
         sum_apart(dot);
     else
-        dot->attrs[2].i = UNIT_MMA;
+        dot->attrs[2].i = tensor_unit(func, dot);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Layouts of dots by the unit that computes them; see layout_rules.h. */
 #include "ir/mma.h"
+#include "ir/wgmma.h"
 #include "passes/layout_rules.h"
 
 enum { CHAIN_BUDGET = 256 /* ops looked at */, ANY_CAPABILITY = 1 << 20 };
@@ -35,7 +36,7 @@ static bool comes_from_dot(const Value *value, unsigned *budget) {
     return false;
 }
 
-static bool is_chained(const Op *dot) {
+bool dot_is_chained(const Op *dot) {
     unsigned forward = CHAIN_BUDGET, backward = CHAIN_BUDGET;
     return reaches_dot(&dot->out[0], &forward) || comes_from_dot(op_in(dot, 0), &backward);
 }
@@ -53,7 +54,7 @@ static int64_t fragments(int64_t size, int64_t fragment, int64_t warps) {
 static void arrange_warps(const Op *dot, const Mma *mma, int num_warps, int64_t warps[MAX_RANK]) {
     const Type *acc = dot->out[0].type;
     int m = acc->rank - 2, n = acc->rank - 1;
-    bool rows_alone = is_chained(dot);
+    bool rows_alone = dot_is_chained(dot);
     for (int d = 0; d < acc->rank; d++)
         warps[d] = 1;
     for (int left = num_warps; left > 1; left /= 2) {
@@ -72,10 +73,24 @@ static void arrange_warps(const Op *dot, const Mma *mma, int num_warps, int64_t 
     }
 }
 
+/* Warpgroups go along M while each has 64 rows left, then along N; the others repeat the tile. */
+static const Layout *warpgroup_accumulator(Ctx *ctx, const Type *acc, int num_warps) {
+    int64_t groups[2] = {1, 1};
+    for (int left = num_warps / WGMMA_WARPS; left > 1; left /= 2) {
+        if (acc->shape[0] / groups[0] > WGMMA_M)
+            groups[0] *= 2;
+        else if (acc->shape[1] / groups[1] > WGMMA_LEAST_N)
+            groups[1] *= 2;
+    }
+    return layout_wgmma_accumulator(ctx, acc, groups, __builtin_ctz((unsigned)num_warps));
+}
+
 const Layout *layout_of_accumulator(Ctx *ctx, const Op *dot, int num_warps) {
     const Type *acc = dot->out[0].type;
     if (dot->attrs[2].i == UNIT_FMA)
         return layout_dot_accumulator(ctx, acc, num_warps);
+    if (dot->attrs[2].i == UNIT_WGMMA)
+        return warpgroup_accumulator(ctx, acc, num_warps);
     const Mma *mma = mma_of(dot);
     int64_t warps[MAX_RANK];
     arrange_warps(dot, mma, num_warps, warps);
@@ -87,4 +102,59 @@ const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_l
     if (dot->attrs[2].i == UNIT_FMA)
         return layout_dot_operand(ctx, acc_layout, acc, operand, index);
     return layout_mma_operand(ctx, mma_of(dot), acc, acc_layout, operand, index);
+}
+
+/* Operands of warpgroups */
+
+bool dot_operand_use(const Use *use, DotOperand *out) {
+    const Op *user = use->user;
+    if (user->code == OP_transpose) {
+        value_for_each_use (inner, &user->out[0])
+            if (!dot_operand_use(inner, out))
+                return false;
+        out->transposed = !out->transposed;
+        return !value_unused(&user->out[0]);
+    }
+    if (user->code != OP_dot || user->attrs[2].i != UNIT_WGMMA || use == &user->in[2])
+        return false;
+    *out = (DotOperand){user, use == &user->in[1], false};
+    return true;
+}
+
+/* Elements along M or N that one instruction takes. */
+static int64_t instruction_extent(Ctx *ctx, const DotOperand *operand) {
+    const Type *acc = operand->dot->out[0].type;
+    int64_t groups[2];
+    if (!wgmma_grouping(ctx, acc, groups))
+        return 0;
+    int64_t columns = acc->shape[1] / groups[1];
+    return operand->index == 0 ? WGMMA_M : columns < WGMMA_MAX_N ? columns : WGMMA_MAX_N;
+}
+
+static int k_dim(const DotOperand *operand) {
+    return operand->index == 0 ? !operand->transposed : operand->transposed;
+}
+
+const Layout *layout_of_operand_buffer(Ctx *ctx, const DotOperand *operand, const Type *tile,
+                                       int width) {
+    int64_t extent = instruction_extent(ctx, operand);
+    return extent ? layout_wgmma_operand(ctx, tile, tile->layout, k_dim(operand), extent, width)
+                  : NULL;
+}
+
+bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer) {
+    WgmmaBuffer lies;
+    return wgmma_buffer(ctx, buffer, buffer->layout, &lies) &&
+           (lies.line == k_dim(operand) ||
+            (type_element_bytes(buffer) == 2 &&
+             lies.span <= instruction_extent(ctx, operand) * type_element_bytes(buffer)));
+}
+
+bool dot_carries_sum(const Op *dot) {
+    const Value *acc = op_in(dot, 2), *result = &dot->out[0];
+    const Block *body = dot->block;
+    const Op *end = body->last;
+    return body->parent && body->parent->code == OP_for && acc->owner == body && acc->index > 0 &&
+           !acc->uses->next && result->uses && !result->uses->next &&
+           result->uses->user == end && result->uses == &end->in[acc->index - 1];
 }

@@ -43,6 +43,25 @@ const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type 
  * (dot_layouts.c). */
 const Layout *layout_of_accumulator(Ctx *ctx, const Op *dot, int num_warps);
 const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index);
+/* Does the product of this dot become operand a of another, or its own a come from one? */
+bool dot_is_chained(const Op *dot);
+/* An operand, 0 or 1, of a dot that warpgroups are to compute; transposed: the dot takes the
+ * transpose of the value in question. */
+typedef struct DotOperand {
+    const Op *dot;
+    int index;
+    bool transposed;
+} DotOperand;
+/* Is that all that becomes of this use, through transpositions? */
+bool dot_operand_use(const Use *use, DotOperand *out);
+/* The layout of a buffer that such an operand is written to from `tile`, by accesses of `width`
+ * elements if possible; NULL: the instruction takes none. */
+const Layout *layout_of_operand_buffer(Ctx *ctx, const DotOperand *operand, const Type *tile,
+                                       int width);
+/* Can the instruction read the operand from a buffer of this type? */
+bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer);
+/* Is acc carried by a loop that does nothing but add to it? */
+bool dot_carries_sum(const Op *dot);
 /* A layout in which a scan along `axis` stays within warps and meets its elements in the order
  * registers, lanes, registers (from the lowest index bit): `layout` itself if it is one. */
 const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, int axis,

@@ -28,6 +28,9 @@
  * the loop copies bring zeros, which nobody reads, so that a loop of any length is right, one that
  * does not run included; the last wait lets the buffers be used again.
  *
+ * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What it
+ * reads is then overwritten one iteration later: rings have a buffer more, if there is room.
+ *
  * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
  * stored at its end, which hides the latency of memory behind one iteration.
@@ -36,6 +39,7 @@
  * barriers, has no constant positive step, or where addresses depend on what it computes. Sets the
  * loop's num_stages to 1. */
 #include "ir/ptrmap.h"
+#include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
@@ -61,8 +65,10 @@ typedef struct Pipelined {
     PtrSet slice;          /* ops of the body that addresses and masks need */
     VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
     int stages;
+    int copies; /* of each ring: as many as stages, one more where products stay in flight */
     int64_t step;
-    bool async; /* some load is an asynchronous copy */
+    bool async;     /* some load is an asynchronous copy */
+    bool in_flight; /* the product of an iteration may be under way in the next */
 } Pipelined;
 
 /* Candidates */
@@ -277,7 +283,7 @@ static void make_rings(Pipelined *p, Builder *b) {
         const Type *type = op_out(staged->load)->type;
         b->span = staged->load->span;
         staged->ring = build_local_alloc(
-            b, -1, p->stages,
+            b, -1, p->copies,
             type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared));
     }
 }
@@ -373,7 +379,7 @@ static void emit_steady_state(Pipelined *p, Value *const *at) {
         if (!staged->width)
             build_local_store(&b, staged->early,
                               build_local_view(&b, staged->ring, slot, p->stages - 1));
-    Value *last = int_constant(&b, i32, p->stages - 1);
+    Value *last = int_constant(&b, i32, p->copies - 1);
     Value *around = build_cmpi(&b, slot, last, IPRED_EQ);
     Value *next = build_addi(&b, slot, int_constant(&b, i32, 1));
     Value *first = int_constant(&b, i32, 0);
@@ -424,11 +430,32 @@ static bool refuse(Ctx *ctx, Op *loop, const char *why) {
     return true;
 }
 
+/* Is all that becomes of the load an operand of warpgroups? The last one, of several. */
+static bool only_multiplied(const Op *load, DotOperand *operand) {
+    value_for_each_use (use, &load->out[0]) {
+        const Op *convert = use->user;
+        if (convert->code != OP_convert_layout || value_unused(&convert->out[0]))
+            return false;
+        value_for_each_use (inner, &convert->out[0])
+            if (!dot_operand_use(inner, operand))
+                return false;
+    }
+    return !value_unused(&load->out[0]);
+}
+
 static void add_load(Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
     Staged staged = {.load = load};
-    staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted_layout(load),
-                                           type_element_bytes(type), load_width(load));
+    DotOperand operand;
+    bool carried = false;
+    if (only_multiplied(load, &operand)) {
+        staged.shared = layout_of_operand_buffer(p->ctx, &operand, type, load_width(load));
+        carried = dot_carries_sum(operand.dot);
+    }
+    p->in_flight |= staged.shared && carried;
+    if (!staged.shared)
+        staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted_layout(load),
+                                               type_element_bytes(type), load_width(load));
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     if (!staged.width)
@@ -450,6 +477,7 @@ static bool fit_stages(Pipelined *p, const Func *func) {
             LEAST_STAGES; /* a load in registers is one iteration ahead, however many there are */
     while (p->stages >= LEAST_STAGES && p->stages * bytes > room)
         p->stages--;
+    p->copies = p->stages + (p->in_flight && (p->stages + 1) * bytes <= room);
     if (p->stages < asked && p->async)
         ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
                  (long long)room, p->stages < LEAST_STAGES ? 1 : p->stages);

@@ -1,0 +1,124 @@
+/* See wgmma.h. */
+#include "ir/wgmma.h"
+#include <assert.h>
+
+enum { CHUNK_BYTES = 16, LINES = 8, LEAST_SPAN = 32, MOST_SPAN = 128, ATOM_BYTES_LOG2 = 7 };
+
+bool wgmma_takes(DType a, DType b, DType acc, int capability) {
+    return capability == 90 && a == b && (a == DT_F16 || a == DT_BF16) && acc == DT_F32;
+}
+
+/* The index bits of a dimension begin here. */
+static int first_bit(const Type *type, int dim) {
+    int first = 0;
+    for (int d = type->rank - 1; d > dim; d--)
+        first += __builtin_ctzll((unsigned long long)type->shape[d]);
+    return first;
+}
+
+static void append(Layout *layout, int *count, LayoutDim dim, uint32_t basis) {
+    assert(*count < LAYOUT_MAX_BASES);
+    layout->basis[(*count)++] = basis;
+    layout->bits[dim]++;
+}
+
+const Layout *layout_wgmma_accumulator(Ctx *ctx, const Type *acc, const int64_t groups[2],
+                                       int warp_bits) {
+    int row = first_bit(acc, 0), n = 0;
+    int64_t rows = acc->shape[0] / groups[0], columns = acc->shape[1] / groups[1];
+    Layout layout = {.out_bits = (uint8_t)acc->log2_numel};
+    append(&layout, &n, LAYOUT_REG, 1);
+    append(&layout, &n, LAYOUT_REG, 8u << row);
+    for (int64_t at = 8; at < columns; at *= 2)
+        append(&layout, &n, LAYOUT_REG, (uint32_t)at);
+    for (int64_t at = WGMMA_M; at < rows; at *= 2)
+        append(&layout, &n, LAYOUT_REG, (uint32_t)at << row);
+    append(&layout, &n, LAYOUT_LANE, 2);
+    append(&layout, &n, LAYOUT_LANE, 4);
+    for (uint32_t at = 1; at < 8; at *= 2)
+        append(&layout, &n, LAYOUT_LANE, at << row);
+    append(&layout, &n, LAYOUT_WARP, 16u << row);
+    append(&layout, &n, LAYOUT_WARP, 32u << row);
+    for (int64_t at = rows; at < acc->shape[0]; at *= 2)
+        append(&layout, &n, LAYOUT_WARP, (uint32_t)at << row);
+    for (int64_t at = columns; at < acc->shape[1]; at *= 2)
+        append(&layout, &n, LAYOUT_WARP, (uint32_t)at);
+    while (layout.bits[LAYOUT_WARP] < warp_bits)
+        append(&layout, &n, LAYOUT_WARP, 0);
+    return layout_get(ctx, &layout);
+}
+
+bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]) {
+    if (acc->rank != 2 || acc->shape[0] < WGMMA_M || acc->shape[1] < 8 ||
+        acc->layout->bits[LAYOUT_WARP] < 2)
+        return false;
+    int64_t all = 1ll << (acc->layout->bits[LAYOUT_WARP] - 2);
+    for (int64_t m = 1; m <= all && acc->shape[0] / m >= WGMMA_M; m *= 2)
+        for (int64_t n = 1; m * n <= all && acc->shape[1] / n >= 8; n *= 2) {
+            groups[0] = m, groups[1] = n;
+            if (layout_wgmma_accumulator(ctx, acc, groups, acc->layout->bits[LAYOUT_WARP]) ==
+                acc->layout)
+                return true;
+        }
+    return false;
+}
+
+const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer) {
+    int bytes = type_element_bytes(type), other = 1 - buffer.line, n = 0;
+    int along = first_bit(type, buffer.line), across = first_bit(type, other);
+    int64_t span = buffer.span / bytes, chunk = CHUNK_BYTES / bytes;
+    int line_bytes_log2 = __builtin_ctz((unsigned)buffer.span);
+    Layout layout = {.out_bits = (uint8_t)type->log2_numel};
+    for (int64_t at = 1; at < span; at *= 2)
+        append(&layout, &n, LAYOUT_REG, (uint32_t)at << along);
+    /* Address bits 7 and up within 8 lines move the chunks. */
+    for (int64_t at = 1, bit = line_bytes_log2; at < type->shape[other]; at *= 2, bit++) {
+        int64_t moved = bit >= ATOM_BYTES_LOG2 ? chunk << (bit - ATOM_BYTES_LOG2) : span;
+        append(&layout, &n, LAYOUT_REG,
+               (uint32_t)at << across | (moved < span ? (uint32_t)moved << along : 0));
+    }
+    for (int64_t at = span; at < type->shape[buffer.line]; at *= 2)
+        append(&layout, &n, LAYOUT_REG, (uint32_t)at << along);
+    return layout_get(ctx, &layout);
+}
+
+static bool fits(const Type *type, WgmmaBuffer buffer) {
+    return type->rank == 2 &&
+           type->shape[buffer.line] * type_element_bytes(type) >= buffer.span &&
+           type->shape[1 - buffer.line] >= LINES;
+}
+
+bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer *out) {
+    for (int line = 0; line < 2; line++)
+        for (int span = MOST_SPAN; span >= LEAST_SPAN; span /= 2) {
+            *out = (WgmmaBuffer){line, span};
+            if (fits(type, *out) && layout_wgmma_buffer(ctx, type, *out) == layout)
+                return true;
+        }
+    return false;
+}
+
+const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src, int k,
+                                   int64_t extent, int width) {
+    const Layout *best = NULL;
+    int bytes = type_element_bytes(type), best_cost = 0;
+    for (int line = 0; line < 2; line++) {
+        int64_t length = line == k ? type->shape[k] : extent;
+        if (line != k && bytes != 2)
+            continue;
+        WgmmaBuffer buffer = {line, MOST_SPAN};
+        while (buffer.span > length * bytes)
+            buffer.span /= 2;
+        if (buffer.span < LEAST_SPAN || !fits(type, buffer))
+            continue;
+        const Layout *shared = layout_wgmma_buffer(ctx, type, buffer);
+        int cost = layout_shared_cost(ctx, src, shared, bytes);
+        if (layout_async_width(ctx, src, shared, width) < width)
+            cost += LAYOUT_TOO_NARROW;
+        if (best && cost >= best_cost)
+            continue;
+        best = shared;
+        best_cost = cost;
+    }
+    return best;
+}

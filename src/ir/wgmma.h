@@ -1,0 +1,55 @@
+/* The wgmma instructions of sm_90a, and the layouts of what they take and give.
+ *
+ * A warpgroup, four warps from a multiple of four on, computes D[64 x n] = A[64 x k] * B[k x n] + D
+ * from shared memory; k is 32 bytes. Each warp has 16 rows of D, held as by mma.sync (ir/mma.h):
+ *
+ *     D   reg column 1, row 8, columns 8, 16 ..   lane column 2, column 4, row 1, 2, 4
+ *         warp row 16, row 32, then warpgroups
+ *
+ * An operand lies in panels: as wide as the swizzle's span W of 128, 64 or 32 bytes along one
+ * dimension, all of the other, a line of W bytes for each of its elements. Chunks of 16 bytes are
+ * XORed with bits 7 and up of the address, so that 8 lines of one chunk lie in all banks:
+ *
+ *     offset  bytes of a chunk | chunk of the line ^ line | line | panel
+ *
+ * K-major means that lines run along K, MN-major that they run along M or N, which types of 16 bits
+ * may. Buffers begin at multiples of 8 W. */
+#ifndef TILEC_IR_WGMMA_H
+#define TILEC_IR_WGMMA_H
+#include "ir/type.h"
+
+enum {
+    WGMMA_WARPS = 4,
+    WGMMA_M = 64,
+    WGMMA_LEAST_N = 16, /* of a warpgroup: a line of 32 bytes of 16-bit elements */
+    WGMMA_MAX_N = 256,
+    WGMMA_K_BYTES = 32,
+    WGMMA_MAX_REGISTERS = 128, /* of the accumulator, in each thread */
+    WGMMA_ALIGNMENT = 1024     /* of buffers: 8 lines of the widest panel */
+};
+
+/* Instructions of this capability exist and take these elements. */
+bool wgmma_takes(DType a, DType b, DType acc, int capability);
+
+/* The accumulator with groups[0] x groups[1] warpgroups along M and N, each with a contiguous part;
+ * of the `warp_bits`, at least 2, those beyond repeat the tile. */
+const Layout *layout_wgmma_accumulator(Ctx *ctx, const Type *acc, const int64_t groups[2],
+                                       int warp_bits);
+/* Warpgroups along M and N that such a layout has; false if it is none. */
+bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]);
+
+/* How an operand lies in its buffer. */
+typedef struct WgmmaBuffer {
+    int line; /* the dimension of the buffer along which lines run */
+    int span; /* bytes of a line: 128, 64 or 32 */
+} WgmmaBuffer;
+/* The layout of a buffer of this shape and dtype; its sides hold the span, and 8 lines. */
+const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer);
+/* Is `layout` one of those for a buffer of this shape and dtype? */
+bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer *out);
+/* The layout for an operand of rank 2 that is written in layout `src`, by accesses of `width`
+ * elements if possible: the one that costs the writer least. Dimension `k` of the buffer is K, the
+ * other has `extent` elements that one instruction may take at once. NULL: none fits. */
+const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src, int k,
+                                   int64_t extent, int width);
+#endif

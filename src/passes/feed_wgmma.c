@@ -1,0 +1,146 @@
+/* feed-wgmma: dots of warpgroups take their operands from shared buffers.
+ *
+ *     %a = local_load %va                          %r = wgmma %va, %vb, %acc
+ *     %b = transpose (local_load %vb)        ->        {transposed = 2}
+ *     %r = dot %a, %b, %acc {unit = wgmma}
+ *
+ * A converted operand is stored to a buffer of its own where it was converted. The sum that a loop
+ * does nothing but add to may stay in flight from one iteration to the next, where what is copied to
+ * the rings meanwhile is not what the product before reads:
+ *
+ *     for .. (%acc = %z) {                         %s = for .. (%acc = %z) {
+ *         %r = dot .., %acc                            %r = wgmma .., %acc {in_flight = true}
+ *         yield %r                           ->        yield %r
+ *     }                                            }
+ *                                                  %f = wgmma_wait %s
+ *
+ * A dot whose operands come otherwise is left to mma.sync, which takes the same accumulator. Needs
+ * layouts; leaves no dot with the unit wgmma. */
+#include "ir/wgmma.h"
+#include "passes/layout_rules.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/simplify.h"
+
+/* Where an operand comes from: a local_load or convert_layout, turned perhaps. */
+typedef struct Fed {
+    DotOperand operand;
+    Op *op;
+    const Layout *shared; /* to store the converted tile in; NULL: it is in a buffer */
+} Fed;
+
+static bool find_source(Ctx *ctx, const Op *dot, int index, Fed *out) {
+    Op *op = op_in(dot, (uint32_t)index)->def;
+    *out = (Fed){.operand = {dot, index, false}};
+    for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
+        out->operand.transposed = !out->operand.transposed;
+    out->op = op;
+    if (op && op->code == OP_local_load)
+        return dot_takes_buffer(ctx, &out->operand, op_in(op, 0)->type);
+    if (!op || op->code != OP_convert_layout)
+        return false;
+    const Type *tile = op_in(op, 0)->type;
+    out->shared = layout_of_operand_buffer(ctx, &out->operand, tile, 1);
+    return out->shared != NULL;
+}
+
+/* The buffer that holds the operand. */
+static Value *buffer_of(Ctx *ctx, const Fed *source) {
+    if (!source->shared)
+        return op_in(source->op, 0);
+    Value *tile = op_in(source->op, 0);
+    const Type *type = tile->type;
+    Builder b = builder_before(source->op);
+    b.span = source->op->span;
+    Value *buffer = build_local_alloc(
+        &b, -1, 0,
+        type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, source->shared));
+    build_local_store(&b, tile, buffer);
+    return buffer;
+}
+
+/* Is the copy before the one that is read never written while it is read? */
+static bool has_spare_copy(const Value *buffer) {
+    if (buffer->def->code != OP_local_view)
+        return false;
+    int64_t ahead = -1, copies = local_copies(buffer);
+    value_for_each_use (view, op_in(buffer->def, 0)) {
+        if (view->user->code != OP_local_view)
+            return false;
+        bool in_loop = op_in(view->user, 1) == op_in(buffer->def, 1);
+        value_for_each_use (use, &view->user->out[0])
+            if (in_loop && (use->user->code == OP_async_copy || use->user->code == OP_local_store))
+                ahead = view->user->attrs[0].i > ahead ? view->user->attrs[0].i : ahead;
+    }
+    return ahead >= 0 && ahead + 2 <= copies;
+}
+
+/* Others have the sum once it is there. */
+static void wait_behind(Op *loop, uint32_t index) {
+    Builder b = builder_after(loop);
+    b.span = loop->span;
+    Value *sum = &loop->out[index];
+    if (value_unused(sum))
+        return;
+    Value *waited = build_wgmma_wait(&b, sum);
+    for (Use *use = sum->uses, *next; use; use = next) {
+        next = use->next;
+        if (use->user != waited->def)
+            op_set_operand(use->user, (uint32_t)(use - use->user->in), waited);
+    }
+}
+
+static const char *form(Ctx *ctx, Op *dot) {
+    const Type *acc = op_out(dot)->type;
+    int64_t groups[2];
+    if (!wgmma_grouping(ctx, acc, groups))
+        return "the accumulator is not laid out for it";
+    if (1 << acc->layout->bits[LAYOUT_REG] > WGMMA_MAX_REGISTERS)
+        return "the accumulator takes more than 128 registers of a thread";
+    Fed sources[2];
+    for (int i = 0; i < 2; i++)
+        if (!find_source(ctx, dot, i, &sources[i]))
+            return "an operand is not in shared memory as it asks";
+    Value *a = buffer_of(ctx, &sources[0]);
+    Value *b = sources[1].op == sources[0].op && sources[1].shared == sources[0].shared
+                   ? a
+                   : buffer_of(ctx, &sources[1]);
+    bool in_flight = dot_carries_sum(dot) && has_spare_copy(a) && has_spare_copy(b);
+    Op *loop = dot->block->parent;
+    uint32_t index = in_flight ? op_in(dot, 2)->index - 1 : 0;
+    Builder builder = builder_before(dot);
+    builder.span = dot->span;
+    int64_t transposed = sources[0].operand.transposed | sources[1].operand.transposed << 1;
+    rewrite_replace(dot, build_wgmma(&builder, a, b, op_in(dot, 2), transposed, in_flight));
+    if (in_flight)
+        wait_behind(loop, index);
+    return NULL;
+}
+
+static bool visit_block(Func *func, Block *block) {
+    bool changed = false;
+    for (Op *op = block->first, *next; op; op = next) {
+        next = op->next;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= visit_block(func, op->regions[i]);
+        if (op->code != OP_dot || op->attrs[2].i != UNIT_WGMMA)
+            continue;
+        const char *why_not = form(func_ctx(func), op);
+        if (why_not) {
+            ctx_diag(func_ctx(func), op->span, dot_without_wgmma, why_not);
+            op->attrs[2].i = UNIT_MMA;
+        }
+        changed = true;
+    }
+    return changed;
+}
+
+bool pass_feed_wgmma(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func->has_layouts)
+        return ctx_diag(ctx, func->span, pass_needs, "feed-wgmma", "layouts", "choose-layouts");
+    bool changed = visit_block(func, func->body);
+    if (changed)
+        eliminate_dead(func);
+    return changed;
+}
