@@ -109,7 +109,10 @@ void cg_wgmma_remark(Cg *cg, const Op *op) {
             return;
         int k = (i == 0) ^ (int)(op->attrs[0].i >> i & 1);
         strbuf_printf(&text, "; %c: %s, %d-byte swizzle,", "ab"[i],
-                      lies.line == k ? "K-major" : i == 0 ? "M-major" : "N-major", lies.span);
+                      lies.line == k ? "K-major"
+                      : i == 0       ? "M-major"
+                                     : "N-major",
+                      lies.span);
         say_filler(&text, op_in(op, i));
     }
     if (op->attrs[1].i)

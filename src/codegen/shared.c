@@ -31,8 +31,8 @@ void cg_barrier(Cg *cg) {
     }
 }
 
-/* What threads wrote, asynchronous copies that landed included, reaches wgmma through another proxy:
- * each writer orders that before others go on. */
+/* What threads wrote, asynchronous copies that landed included, reaches wgmma through another
+ * proxy: each writer orders that before others go on. */
 void lower_barrier(Cg *cg, const Op *op) {
     if (cg->has_wgmma)
         cg_asm(cg, cg->t_void, "fence.proxy.async.shared::cta;", "~{memory}", NULL, 0, ASM_EFFECTS);

@@ -1,9 +1,9 @@
 /* Tensor cores of four warps: wgmma with both operands in shared memory.
  *
  * An op becomes one piece of PTX: fence, the products of all steps along K for each 64 rows and up
- * to 256 columns of a warpgroup, commit, wait. The accumulators go through it in place. Operands are
- * given by descriptors (PTX ISA, "Matrix Descriptor Format"); only their address differs between
- * steps and parts, so that each operand has one, to which constants are added.
+ * to 256 columns of a warpgroup, commit, wait. The accumulators go through it in place. Operands
+ * are given by descriptors (PTX ISA, "Matrix Descriptor Format"); only their address differs
+ * between steps and parts, so that each operand has one, to which constants are added.
  *
  * Contract with the layouts: accumulator and buffers are those of ir/wgmma.h. */
 #include "ir/wgmma.h"
@@ -58,8 +58,8 @@ static bool product_of(Cg *cg, const Op *op, Product *out) {
     out->depth = a->shape[out->in[0].k];
     out->n = out->columns < WGMMA_MAX_N ? out->columns : WGMMA_MAX_N;
     out->k = WGMMA_K_BYTES / type_element_bytes(a);
-    return out->depth >= out->k && wgmma_takes(a->dtype, out->in[1].type->dtype, out->acc->dtype,
-                                               cg->func->capability);
+    return out->depth >= out->k &&
+           wgmma_takes(a->dtype, out->in[1].type->dtype, out->acc->dtype, cg->func->capability);
 }
 
 static const char *type_text(DType dtype) {
@@ -109,8 +109,8 @@ static uint64_t descriptor_constant(const Operand *operand) {
     return (swizzle << SWIZZLE_SHIFT | stride) << 32 | leading << LEADING_SHIFT;
 }
 
-/* Units from the buffer's start to the part of the thread's warpgroup. One value in a warp, and seen
- * to be: descriptors live in uniform registers. */
+/* Units from the buffer's start to the part of the thread's warpgroup. One value in a warp, and
+ * seen to be: descriptors live in uniform registers. */
 static Lv warpgroup_units(Cg *cg, const Product *p, int index) {
     const Operand *operand = &p->in[index];
     const Layout *acc = p->acc->layout;

@@ -191,8 +191,8 @@ static void turn(Run *run, const Slot *in, const Type *type, Slot *out) {
     uint8_t *undef = slot_new_undef(run, out);
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t j = 0; j < columns; j++) {
-            memcpy(data + (j * rows + i) * bytes, (const uint8_t *)in->data + (i * columns + j) * bytes,
-                   bytes);
+            memcpy(data + (j * rows + i) * bytes,
+                   (const uint8_t *)in->data + (i * columns + j) * bytes, bytes);
             undef[j * rows + i] = in->undef ? in->undef[i * columns + j] : 0;
         }
     slot_settle(run, out);

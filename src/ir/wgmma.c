@@ -48,6 +48,11 @@ const Layout *layout_wgmma_accumulator(Ctx *ctx, const Type *acc, const int64_t 
     return layout_get(ctx, &layout);
 }
 
+int64_t wgmma_most_groups(const Type *acc) {
+    int64_t rows = acc->shape[0] / WGMMA_M, columns = acc->shape[1] / WGMMA_GROUP_N;
+    return (rows > 1 ? rows : 1) * (columns > 1 ? columns : 1);
+}
+
 bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]) {
     if (acc->rank != 2 || acc->shape[0] < WGMMA_M || acc->shape[1] < 8 ||
         acc->layout->bits[LAYOUT_WARP] < 2)
@@ -83,8 +88,7 @@ const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer
 }
 
 static bool fits(const Type *type, WgmmaBuffer buffer) {
-    return type->rank == 2 &&
-           type->shape[buffer.line] * type_element_bytes(type) >= buffer.span &&
+    return type->rank == 2 && type->shape[buffer.line] * type_element_bytes(type) >= buffer.span &&
            type->shape[1 - buffer.line] >= LINES;
 }
 

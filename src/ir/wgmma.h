@@ -21,7 +21,9 @@
 enum {
     WGMMA_WARPS = 4,
     WGMMA_M = 64,
-    WGMMA_LEAST_N = 16, /* of a warpgroup: a line of 32 bytes of 16-bit elements */
+    WGMMA_LEAST_N = 16, /* a line of 32 bytes of 16-bit elements */
+    WGMMA_GROUP_N =
+        64, /* that a warpgroup has at least where several share N: a line of 128 bytes */
     WGMMA_MAX_N = 256,
     WGMMA_K_BYTES = 32,
     WGMMA_MAX_REGISTERS = 128, /* of the accumulator, in each thread */
@@ -37,6 +39,9 @@ const Layout *layout_wgmma_accumulator(Ctx *ctx, const Type *acc, const int64_t 
                                        int warp_bits);
 /* Warpgroups along M and N that such a layout has; false if it is none. */
 bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]);
+
+/* The most warpgroups that share an accumulator of this shape. */
+int64_t wgmma_most_groups(const Type *acc);
 
 /* How an operand lies in its buffer. */
 typedef struct WgmmaBuffer {

@@ -55,8 +55,9 @@ static int64_t align_up(int64_t bytes, int64_t alignment) {
 }
 
 static int64_t alignment_of(const Buffer *buffer) {
-    return buffer->swizzled                ? WGMMA_ALIGNMENT
-           : buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT : SMALL_ALIGNMENT;
+    return buffer->swizzled                   ? WGMMA_ALIGNMENT
+           : buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT
+                                              : SMALL_ALIGNMENT;
 }
 
 /* The outermost loop that the access stands in and the buffer does not; else the access itself. */

@@ -138,6 +138,8 @@ static const char *wgmma_obstacle(const Func *func, const Op *dot) {
         return "M is less than 64";
     if (acc->shape[1] < WGMMA_LEAST_N)
         return "N is less than 16";
+    if (func->num_warps / WGMMA_WARPS > wgmma_most_groups(acc))
+        return "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
         return "K is less than the instruction takes";
     if (!is_loaded(op_in(dot, 0)) || !is_loaded(op_in(dot, 1)))

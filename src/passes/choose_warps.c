@@ -15,6 +15,7 @@
  *         %x = load .. : tile<256xf32>      =>             programs_per_cta = 4, ..} {
  *                                                      %x = load .. : tile<256xf32>
  */
+#include "ir/wgmma.h"
 #include "passes/passes.h"
 #include "passes/pressure.h"
 
@@ -42,6 +43,7 @@ typedef struct Work {
     uint64_t bytes;  /* of the largest tile loaded or stored */
     uint64_t live;   /* of all tiles alive at once */
     uint64_t dot;    /* of the largest accumulator */
+    int32_t most;    /* warps that a dot by wgmma has work for; 0: there is none */
 } Work;
 
 static bool add_work(Op *op, void *user) {
@@ -58,6 +60,10 @@ static bool add_work(Op *op, void *user) {
     }
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot)
         work->dot = pressure_of(op->out[0].type);
+    if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA) {
+        int32_t most = (int32_t)wgmma_most_groups(op->out[0].type) * WGMMA_WARPS;
+        work->most = work->most && work->most < most ? work->most : most;
+    }
     return true;
 }
 
@@ -96,6 +102,8 @@ static int32_t choose_num_warps(Func *func) {
     if (!work.dot)
         return warps;
     warps = larger(larger(warps, DOT_WARPS_MIN), warps_for(work.dot, DOT_REGISTERS));
+    if (work.most && warps > work.most)
+        warps = work.most;
     return warps < DOT_WARPS_MAX ? warps : DOT_WARPS_MAX;
 }
 

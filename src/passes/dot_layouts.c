@@ -79,7 +79,7 @@ static const Layout *warpgroup_accumulator(Ctx *ctx, const Type *acc, int num_wa
     for (int left = num_warps / WGMMA_WARPS; left > 1; left /= 2) {
         if (acc->shape[0] / groups[0] > WGMMA_M)
             groups[0] *= 2;
-        else if (acc->shape[1] / groups[1] > WGMMA_LEAST_N)
+        else if (acc->shape[1] / groups[1] > WGMMA_GROUP_N)
             groups[1] *= 2;
     }
     return layout_wgmma_accumulator(ctx, acc, groups, __builtin_ctz((unsigned)num_warps));
@@ -155,6 +155,6 @@ bool dot_carries_sum(const Op *dot) {
     const Block *body = dot->block;
     const Op *end = body->last;
     return body->parent && body->parent->code == OP_for && acc->owner == body && acc->index > 0 &&
-           !acc->uses->next && result->uses && !result->uses->next &&
-           result->uses->user == end && result->uses == &end->in[acc->index - 1];
+           !acc->uses->next && result->uses && !result->uses->next && result->uses->user == end &&
+           result->uses == &end->in[acc->index - 1];
 }

@@ -5,8 +5,8 @@
  *     %r = dot %a, %b, %acc {unit = wgmma}
  *
  * A converted operand is stored to a buffer of its own where it was converted. The sum that a loop
- * does nothing but add to may stay in flight from one iteration to the next, where what is copied to
- * the rings meanwhile is not what the product before reads:
+ * does nothing but add to may stay in flight from one iteration to the next, where what is copied
+ * to the rings meanwhile is not what the product before reads:
  *
  *     for .. (%acc = %z) {                         %s = for .. (%acc = %z) {
  *         %r = dot .., %acc                            %r = wgmma .., %acc {in_flight = true}

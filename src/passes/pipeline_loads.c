@@ -28,8 +28,8 @@
  * the loop copies bring zeros, which nobody reads, so that a loop of any length is right, one that
  * does not run included; the last wait lets the buffers be used again.
  *
- * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What it
- * reads is then overwritten one iteration later: rings have a buffer more, if there is room.
+ * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What
+ * it reads is then overwritten one iteration later: rings have a buffer more, if there is room.
  *
  * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
