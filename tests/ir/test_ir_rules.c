@@ -287,6 +287,9 @@ static const BadOp bad_ops[] = {
     {OP_async_copy, "async_copy %ap, %sb, %tf", DIAG_ir_operand_type},
     {OP_async_copy, "async_copy %ap, %sb {width = 8}", DIAG_ir_attribute},
     {OP_async_wait, "async_wait {pending = -1}", DIAG_ir_attribute},
+    {OP_wgmma, "%r = wgmma %mf, %mf, %mf : tile<8x8xf32>", DIAG_ir_operand_type},
+    {OP_wgmma, "%r = wgmma %sb, %sb, %mf : tile<8x8xf32>", DIAG_ir_operand_type},
+    {OP_wgmma_wait, "%r = wgmma_wait %tf : tile<8xf32>", DIAG_ir_operand_type},
     {OP_local_load, "%r = local_load %sb : buffer<8xf32, {reg = [1, 2, 4]}>", DIAG_ir_result_from},
 };
 
