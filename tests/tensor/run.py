@@ -162,6 +162,17 @@ def all_cases():
     yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16))  # no two elements are known to be aligned
     yield matmul(rng, "fp16", 50, 70, 45, (32, 32, 16), True, True, pad=3)
     yield matmul(rng, "bf16", 17, 33, 65, (16, 16, 16), pad=1)
+    for a_turned in (False, True):  # warpgroups, on sm_90a
+        for b_turned in (False, True):
+            yield matmul(rng, "fp16", 192, 160, 208, (128, 64, 64), a_turned, b_turned, options=["--num-warps", "8"])
+    yield matmul(rng, "bf16", 64, 256, 96, (64, 256, 32), options=["--num-warps", "8"])  # side by side
+    yield matmul(rng, "bf16", 256, 96, 64, (256, 32, 32), options=["--num-warps", "8"])  # several times 64 rows
+    yield matmul(rng, "fp16", 100, 75, 45, (64, 64, 16), True, False, pad=1, conflicts=9)  # elements one by one
+    for k in (0, 16, 32, 48, 200):
+        yield matmul(rng, "fp16", 64, 64, k, (64, 64, 16))
+    yield one(rng, ("fp16", "fp16"), "fp32", 128, 64, 64)
+    yield one(rng, ("bf16", "bf16"), "fp32", 64, 16, 16)
+    yield turned(rng, "bf16", 128, 128, 32)
     for precision in ("tf32x3", "bf16x3", "bf16x6"):
         yield matmul(rng, "fp32", 72, 80, 96, (64, 64, 32), precision=precision)
     yield matmul(rng, "fp32", 72, 80, 96, (64, 64, 32), precision="ieee", conflicts=1)  # multiply-adds
