@@ -59,7 +59,8 @@ static Value *buffer_of(Ctx *ctx, const Fed *source) {
     return buffer;
 }
 
-/* Is the copy before the one that is read never written while it is read? */
+/* Filled by asynchronous copies, is the copy before the one that is read not written meanwhile?
+ * What goes through registers leaves too few to keep a product in flight. */
 static bool has_spare_copy(const Value *buffer) {
     if (buffer->def->code != OP_local_view)
         return false;
@@ -68,9 +69,12 @@ static bool has_spare_copy(const Value *buffer) {
         if (view->user->code != OP_local_view)
             return false;
         bool in_loop = op_in(view->user, 1) == op_in(buffer->def, 1);
-        value_for_each_use (use, &view->user->out[0])
-            if (in_loop && (use->user->code == OP_async_copy || use->user->code == OP_local_store))
+        value_for_each_use (use, &view->user->out[0]) {
+            if (use->user->code == OP_local_store)
+                return false;
+            if (in_loop && use->user->code == OP_async_copy)
                 ahead = view->user->attrs[0].i > ahead ? view->user->attrs[0].i : ahead;
+        }
     }
     return ahead >= 0 && ahead + 2 <= copies;
 }

@@ -450,9 +450,8 @@ static void add_load(Pipelined *p, Op *load) {
     bool carried = false;
     if (only_multiplied(load, &operand)) {
         staged.shared = layout_of_operand_buffer(p->ctx, &operand, type, load_width(load));
-        carried = dot_carries_sum(operand.dot);
+        carried = staged.shared && dot_carries_sum(operand.dot);
     }
-    p->in_flight |= staged.shared && carried;
     if (!staged.shared)
         staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted_layout(load),
                                                type_element_bytes(type), load_width(load));
@@ -461,6 +460,7 @@ static void add_load(Pipelined *p, Op *load) {
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
     p->async |= staged.width > 0;
+    p->in_flight |= carried && staged.width > 0;
     vec_push(p->arena, &p->loads, staged);
 }
 

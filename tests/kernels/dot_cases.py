@@ -531,9 +531,24 @@ def all_cases(large):
               attention_paged_sum(rng, "fp16", 3, 8, 2, 32), attention_paged_sum(rng, "bf16", 2, 1, 5, 64)]
     found += [linear_attention(rng, "fp16", 2, 2, 70, 32, 40), linear_attention(rng, "bf16", 1, 2, 64, 16, 32, pad=0),
               linear_attention(rng, "fp32", 1, 1, 45, 32, 16, block_v=16)]
+    found += warpgroup_cases(rng)
     if large:
         found += large_cases(rng)
     return found
+
+
+def warpgroup_cases(rng):
+    """Tiles that sm_90a gives to warpgroups."""
+    tile = {"block": (64, 64, 32)}
+    return [matmul(rng, "fp16", 100, 90, 70, "ccr", activation="relu", **tile),
+            matmul(rng, "bf16", 128, 128, 128, pad=0, group=2, block=(128, 128, 64)),
+            matmul_blocks(rng, "matmul_block_pointers", "fp16", 90, 70, 50, "rcr", pad=3, **tile),
+            matmul_blocks(rng, "matmul_descriptors", "bf16", 80, 72, 64, **tile),
+            linear_gelu(rng, "fp16", 90, 70, 50, **tile),
+            matmul_batched(rng, "fp16", 2, 70, 90, 50, "crc", **tile),
+            matmul_grouped(rng, "fp16", (70, 0, 1, 64), 80, 70, 3, **tile),
+            matmul_split_k(rng, "bf16", 70, 64, 256, 3, True, **tile),
+            matmul_dequant(rng, "fp16", 70, 64, 128, 8, **tile)]
 
 
 def large_cases(rng):
