@@ -149,6 +149,15 @@ def gathered(rng, m, n, k, block, **rest):
     return case
 
 
+def gram(rng, dtype, m, k, block, **rest):
+    case = Case(f"gram-{dtype}-{m}x{k}", "dots.tile", "gram", BOUND[dtype], **rest)
+    (a, va), (b, vb) = random(rng, (m, k), dtype), random(rng, (k, m), dtype)
+    case.arrays = {"a_ptr": (dtype, a), "b_ptr": (dtype, b), "c_ptr": ("fp32", np.full((m, m), np.nan, np.float32))}
+    case.scalars, case.defines = dict(K=k), dict(M=m, BLOCK_K=block)
+    case.output, case.expected = "c_ptr", va @ vb + va @ va.T
+    return case
+
+
 def all_cases():
     rng = np.random.default_rng(7)
     for dtype in ("fp16", "bf16", "fp32"):
@@ -199,6 +208,7 @@ def all_cases():
     yield attention(rng, "bf16", 96, 128, 32, 32)
     yield dequantised(rng, 32, 64, 128, 32)
     yield gathered(rng, 32, 32, 80, 32)
+    yield gram(rng, "fp16", 64, 112, 32)
 
 
 def run(options, case):
