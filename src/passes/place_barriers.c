@@ -102,23 +102,20 @@ static Pending whole_buffer(const Op *alloc, bool writes) {
     return (Pending){.alloc = alloc, .first = offset, .end = offset + bytes, .writes = writes};
 }
 
-/* The buffer an op touches; false if none. */
-static bool access_of(const Op *op, Pending *access) {
+/* The buffer that operand `i` of an op is and the op touches; false if none. */
+static bool access_of(const Op *op, uint32_t i, Pending *access) {
     if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
         return false;
-    for (uint32_t i = 0; i < op->nin; i++) {
-        const Value *buffer = op_in(op, i);
-        if (buffer->type->kind != TYPE_BUFFER)
-            continue;
-        *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
-        access->own = own_elements(op);
-        if (buffer->def->code == OP_local_view) {
-            access->index = op_in(buffer->def, 1);
-            access->ahead = buffer->def->attrs[0].i;
-        }
-        return true;
+    const Value *buffer = op_in(op, i);
+    if (buffer->type->kind != TYPE_BUFFER)
+        return false;
+    *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
+    access->own = own_elements(op);
+    if (buffer->def->code == OP_local_view) {
+        access->index = op_in(buffer->def, 1);
+        access->ahead = buffer->def->attrs[0].i;
     }
-    return false;
+    return true;
 }
 
 /* Accesses that may run before any barrier when the block is entered; true if one may leave it so.
@@ -128,8 +125,9 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
         Pending access;
         if (op_has(op, SYNC) && op != placement->judged)
             return false;
-        if (access_of(op, &access))
-            add(placement, set, access);
+        for (uint32_t i = 0; i < op->nin; i++)
+            if (access_of(op, i, &access))
+                add(placement, set, access);
         if (op->code == OP_if) {
             bool first = exposed(placement, op->regions[0], set);
             bool second = exposed(placement, op->regions[1], set);
@@ -207,19 +205,27 @@ static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
     add_all(placement, pending, &round.exit);
 }
 
+/* All buffers of one op are behind the barrier, if it needs one. */
+static void place_at(Placement *placement, Op *op, PendingSet *pending) {
+    Pending access;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (access_of(op, i, &access) && conflicts(pending, &access)) {
+            barrier_before(placement, op, pending);
+            break;
+        }
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (access_of(op, i, &access))
+            add(placement, pending, access);
+}
+
 static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
     block_for_each (op, block) {
-        Pending access;
         if (op_has(op, SYNC)) {
             pending->len = op == placement->judged ? pending->len : 0;
         } else if (op->code == OP_async_wait) {
             /* What landed is now for others to see. */
             vec_for_each (ring, &placement->copied)
                 add(placement, pending, whole_buffer(*ring, true));
-        } else if (access_of(op, &access)) {
-            if (conflicts(pending, &access))
-                barrier_before(placement, op, pending);
-            add(placement, pending, access);
         } else if (op->code == OP_if) {
             PendingSet other = copy_of(placement, pending);
             place_in_block(placement, op->regions[0], pending);
@@ -227,6 +233,8 @@ static void place_in_block(Placement *placement, Block *block, PendingSet *pendi
             add_all(placement, pending, &other);
         } else if (op->code == OP_for || op->code == OP_while) {
             place_in_loop(placement, op, pending);
+        } else {
+            place_at(placement, op, pending);
         }
     }
 }
