@@ -42,28 +42,28 @@ def run_ptxas(ptxas, source):
 
 def assemble(ptxas, path, probes):
     """(accepted probes, {form: message})."""
-    refused, todo = {}, list(probes)
-    while todo:
-        text, starts = module_text(todo)
+    refused, waiting = {}, list(probes)
+    while waiting:
+        text, starts = module_text(waiting)
         with open(path, "w") as file:
             file.write(text)
         said = run_ptxas(ptxas, path)
         if said is None:
-            return todo, refused
+            return waiting, refused
         found = {}
         for number, message in re.findall(r"line (\d+); (?:error|fatal)\s*: (.*)", said):
             found.setdefault(max((i for i, start in enumerate(starts) if start < int(number)), default=0), message.strip())
         if not found:  # a message without a line concerns one of them: the first half goes on alone
-            if len(todo) == 1:
+            if len(waiting) == 1:
                 found = {0: said.splitlines()[0]}
             else:
-                kept, first = assemble(ptxas, path, todo[:len(todo) // 2])
-                others, second = assemble(ptxas, path, todo[len(todo) // 2:])
+                kept, first = assemble(ptxas, path, waiting[:len(waiting) // 2])
+                others, second = assemble(ptxas, path, waiting[len(waiting) // 2:])
                 refused.update(first | second)
-                todo = kept + others
+                waiting = kept + others
                 continue
-        refused.update({todo[i].form: message for i, message in found.items()})
-        todo = [p for i, p in enumerate(todo) if i not in found]
+        refused.update({waiting[i].form: message for i, message in found.items()})
+        waiting = [p for i, p in enumerate(waiting) if i not in found]
     if os.path.exists(path):
         os.remove(path)
     return [], refused
