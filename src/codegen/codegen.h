@@ -8,6 +8,7 @@
 #define TILEC_CODEGEN_CODEGEN_H
 #include "ir/ir.h"
 #include "ir/target.h"
+#include "ir/tensor_map.h"
 
 /* What a launcher must know; see docs/runtime.md. */
 typedef struct KernelMeta {
@@ -21,6 +22,9 @@ typedef struct KernelMeta {
     /* With programs_per_cta > 1 the launch grid's x is ceil(grid_x / programs_per_cta) and one i32
      * parameter, the logical grid_x, follows the kernel's own. */
     bool has_grid_parameter;
+    /* Tensor maps: each is a parameter of 128 bytes, aligned to 64, by value, in this order after
+     * all others. */
+    VEC(TensorMapRecipe) tensor_maps;
 } KernelMeta;
 
 typedef struct CodegenOptions {
