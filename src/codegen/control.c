@@ -103,6 +103,21 @@ static Lv enters(Cg *cg, Lv lo, Lv hi, Lv step) {
     return LLVMBuildSelect(b, positive, up, down, "");
 }
 
+/* Where the source wants it LLVM moves nothing out of the loop either, whose node must refer to
+ * itself. */
+static void keep_in_loop(Cg *cg, const Op *op, Lv latch) {
+    static const char word[] = "llvm.licm.disable", kind[] = "llvm.loop";
+    if (!(loop_flags(op) & LOOP_NO_LICM))
+        return;
+    LLVMMetadataRef text = LLVMMDStringInContext2(cg->llvm, word, sizeof word - 1);
+    LLVMMetadataRef self = LLVMTemporaryMDNode(cg->llvm, NULL, 0);
+    LLVMMetadataRef node[] = {self, LLVMMDNodeInContext2(cg->llvm, &text, 1)};
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(cg->llvm, node, 2);
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(cg->llvm, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(cg->llvm, loop));
+}
+
 /* Rotated: the condition is tested before the loop and at the end of each iteration. */
 void lower_for(Cg *cg, const Op *op) {
     const Block *body = op->regions[0];
@@ -127,7 +142,7 @@ void lower_for(Cg *cg, const Op *op) {
     Lv next = LLVMBuildAdd(cg->b, index, step, "");
     Lv more = continues(cg, index, next, hi, step);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
-    LLVMBuildCondBr(cg->b, more, loop, after);
+    keep_in_loop(cg, op, LLVMBuildCondBr(cg->b, more, loop, after));
     LLVMAddIncoming(index, &next, &latch, 1);
     add_incoming(&carried, &yielded, latch);
     LLVMAppendExistingBasicBlock(cg->fn, after);
@@ -159,7 +174,7 @@ void lower_while(Cg *cg, const Op *op) {
     const Op *end = cg_lower_block(cg, body);
     Pack yielded = pack_operands(cg, end, 0);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
-    LLVMBuildBr(cg->b, head);
+    keep_in_loop(cg, op, LLVMBuildBr(cg->b, head));
     add_incoming(&carried, &yielded, latch);
     LLVMAppendExistingBasicBlock(cg->fn, after);
     cg_position(cg, after);

@@ -14,6 +14,17 @@ Val builtin_identity(Call *call) {
     return call->args[0];
 }
 
+/* elab_while takes the condition of a run-time loop apart itself. */
+Val builtin_condition(Call *call) {
+    bool on;
+    if (!call_flag(call, 1, &on))
+        return val_error();
+    if (on)
+        elab_no_effect(call->e, call->spans[1], "disable_licm",
+                       "it is an option of the whole condition of a run-time `while`");
+    return call->args[0];
+}
+
 Val builtin_type_predicate(Call *call) {
     return call->args[0];
 }

@@ -263,6 +263,16 @@ const FuncDef *frontend_find_kernel(Ctx *ctx, const AstFile *syntax, Str name) {
     return find_kernel(&e, syntax, name);
 }
 
+void elab_no_effect(Elab *e, Span span, const char *option, const char *why) {
+    const char *text = str_format(e->arena, "`%s` has no effect here: %s", option, why);
+    Span at = elab_span(e, span);
+    for (const Diagnostic *d = e->ctx->diags.first; d; d = d->next)
+        if (d->id == DIAG_elab_no_effect && d->span.file == at.file && d->span.lo == at.lo &&
+            strcmp(d->text, text) == 0)
+            return;
+    ctx_diag(e->ctx, at, elab_no_effect, text);
+}
+
 /* The function: parameters in, body elaborated, terminator. */
 
 static Func *create_func(Elab *e, const FuncDef *def, const Specialized *params) {

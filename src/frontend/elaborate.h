@@ -167,6 +167,9 @@ Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr);
 Val elab_std(Elab *e, Str name);
 Unit *unit_create(Elab *e, Str path, const AstFile *syntax);
 
+/* Remarks once for a place that `option` has no effect there. */
+void elab_no_effect(Elab *e, Span span, const char *option, const char *why);
+
 /* Calls (elaborate_call.c) */
 typedef struct Call Call;
 typedef struct Arg {

@@ -277,14 +277,17 @@ static bool range_bounds(Elab *e, Call *call, Bounds *bounds) {
     return true;
 }
 
+/* Options of tl.range. An accumulator never has several buffers here, so that
+ * disallow_acc_multi_buffer holds of every loop. */
 static bool loop_options(Call *call, Bounds *bounds) {
     static const struct {
         int param;
         int64_t flag;
-    } flags[] = {{5, LOOP_SINGLE_BUFFER_ACC},
-                 {6, LOOP_FLATTEN},
-                 {7, LOOP_WARP_SPECIALIZE},
-                 {8, LOOP_NO_LICM}};
+        const char *unused; /* why it has no effect; NULL: it has */
+    } flags[] = {{5, LOOP_SINGLE_BUFFER_ACC, NULL},
+                 {6, LOOP_FLATTEN, "nested loops stay nested"},
+                 {7, LOOP_WARP_SPECIALIZE, "all warps of a program run the same code"},
+                 {8, LOOP_NO_LICM, NULL}};
     if (!val_missing(call->args[3]) && !call_int(call, 3, &bounds->num_stages))
         return false;
     if (!val_missing(call->args[4]) && !call_int(call, 4, &bounds->unroll))
@@ -299,6 +302,9 @@ static bool loop_options(Call *call, Bounds *bounds) {
         if (!call_flag(call, flags[i].param, &on))
             return false;
         bounds->flags |= on ? flags[i].flag : 0;
+        if (on && flags[i].unused)
+            elab_no_effect(call->e, call->spans[flags[i].param],
+                           call_param_name(call, flags[i].param), flags[i].unused);
     }
     return true;
 }
@@ -364,6 +370,13 @@ static bool is_range(Val callee) {
            builtin_is(callee, BUILTIN_static_range);
 }
 
+static void refuse_options(Call *call) {
+    for (int i = 3; i <= 8; i++)
+        if (call->spans[i].lo != call->span.lo)
+            elab_no_effect(call->e, call->spans[i], call_param_name(call, i),
+                           "the loop is evaluated at compile time");
+}
+
 static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
     const Expr *iterable = stmt->u.loop.iterable;
     Call call;
@@ -372,7 +385,10 @@ static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
         elab_spoil(e, stmt);
         return FLOW_NEXT;
     }
+    bool has_options = builtin_is(callee, BUILTIN_tl_range);
     if (builtin_is(callee, BUILTIN_static_range) || e->frame->host) {
+        if (has_options)
+            refuse_options(&call);
         const Val *items;
         uint32_t count;
         if (!static_range(e, iterable->span, &bounds, &items, &count)) {
@@ -381,9 +397,8 @@ static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
         }
         return elab_unrolled(e, stmt, items, count, 0, rest);
     }
-    bool options = !builtin_is(callee, BUILTIN_tl_range) || loop_options(&call, &bounds);
-    if (!options || elab_no_builder(e, stmt->span, "a loop") ||
-        !bounds_common(e, iterable->span, &bounds)) {
+    if ((has_options && !loop_options(&call, &bounds)) ||
+        elab_no_builder(e, stmt->span, "a loop") || !bounds_common(e, iterable->span, &bounds)) {
         elab_spoil(e, stmt);
         return FLOW_NEXT;
     }
@@ -437,6 +452,28 @@ static Value *const *prune_while(Elab *e, Op *op) {
     return results;
 }
 
+static bool is_dotted_name(const Expr *expr) {
+    while (expr->kind == EXPR_attribute)
+        expr = expr->u.attribute.base;
+    return expr->kind == EXPR_name;
+}
+
+/* The condition of a loop; what tl.condition says of the loop becomes the op's flags. */
+static Val eval_test(Elab *e, const Expr *expr, Op *op) {
+    bool named = expr->kind == EXPR_call && is_dotted_name(expr->u.call.callee);
+    Val callee = named ? elab_eval(e, expr->u.call.callee) : val_none();
+    if (val_failed(callee))
+        return callee;
+    if (!builtin_is(callee, BUILTIN_condition))
+        return elab_eval(e, expr);
+    Call call;
+    bool stays;
+    if (!elab_bind_call(e, expr, callee, &call) || !call_flag(&call, 1, &stays))
+        return val_error();
+    op->attrs[0].i = stays ? LOOP_NO_LICM : 0;
+    return call.args[0];
+}
+
 /* Fills the first region; the condition is run-time (true) or what it was (false). */
 static bool while_test(Elab *e, Loop *loop, Op *op, Val *condition) {
     Block *test = op->regions[0];
@@ -444,7 +481,7 @@ static bool while_test(Elab *e, Loop *loop, Op *op, Val *condition) {
     bind_args(e, loop, test, 0);
     e->builder = builder_at_end(test);
     e->builder.span = expr->span;
-    *condition = elab_condition(e, expr->span, elab_eval(e, expr), "a `while`");
+    *condition = elab_condition(e, expr->span, eval_test(e, expr, op), "a `while`");
     if (!val_is_tile(*condition))
         return false;
     Value **passed = ARENA_ARRAY(e->arena, Value *, (size_t)test->nargs + 1);

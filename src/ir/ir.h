@@ -354,7 +354,8 @@ Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, 
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 
-/* Bits of attribute `flags` of `for`: what the source asked of the loop. */
+/* Bits of attribute `flags` of `for` and (LOOP_NO_LICM alone) of `while`: what the source asked of
+ * the loop. */
 enum {
     LOOP_FLATTEN = 1,
     LOOP_WARP_SPECIALIZE = 2,
@@ -362,4 +363,9 @@ enum {
     LOOP_NO_LICM = 8,
     LOOP_FLAGS = 15
 };
+
+/* The flags of a `for` or a `while`. */
+static inline int64_t loop_flags(const Op *op) {
+    return op->attrs[op->code == OP_for ? 2 : 0].i;
+}
 #endif

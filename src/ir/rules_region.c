@@ -355,6 +355,8 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
 bool rule_while(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!rule_any(ctx, op, NULL, result))
         return false;
+    if (loop_flags(op) & ~(int64_t)LOOP_NO_LICM)
+        return rule_bad_attr(ctx, op, 0, "0 or 8");
     const Type **types = operand_types(ctx, op, 0);
     return want_results(ctx, op, op->nin, types) && want_region_args(ctx, op, 0, op->nin, types) &&
            want_region_args(ctx, op, 1, op->nin, types);

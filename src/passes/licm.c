@@ -3,9 +3,10 @@
  * Loops from the inside out, so that an op leaves as many as it can. A pure op with operands from
  * outside moves always, except a division whose divisor may be zero: that one moves only from a
  * loop that surely runs. A load moves if the loop surely runs, nothing in the loop writes, and no
- * branch guards it.
+ * branch guards it. A loop with LOOP_NO_LICM (tl.range and tl.condition with disable_licm) keeps
+ * what it has.
  *
- * Needs nothing; leaves no pure op with invariant operands directly in a loop.
+ * Needs nothing; leaves no pure op with invariant operands directly in another loop.
  *
  *     for %i = %lo, %hi, %one {                         %s = splat %n : tile<64xi32>
  *         %s = splat %n : tile<64xi32>           =>     for %i = %lo, %hi, %one {
@@ -74,7 +75,8 @@ static void visit_block(Licm *licm, Block *block) {
     block_for_each (op, block) {
         for (uint32_t r = 0; r < op->nregions; r++)
             visit_block(licm, op->regions[r]);
-        if (op->code == OP_for || op->code == OP_while)
+        bool is_loop = op->code == OP_for || op->code == OP_while;
+        if (is_loop && !(loop_flags(op) & LOOP_NO_LICM))
             hoist(licm, op);
     }
 }

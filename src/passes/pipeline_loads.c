@@ -36,8 +36,9 @@
  * stored at its end, which hides the latency of memory behind one iteration.
  *
  * Needs layouts. A loop is left alone where it has an inner loop, writes memory or meets at
- * barriers, has no constant positive step, or where addresses depend on what it computes. Sets the
- * loop's num_stages to 1. */
+ * barriers, has no constant positive step, or where addresses depend on what it computes; a remark
+ * says so, for a loop with an inner one or without such loads if it has num_stages of its own. Sets
+ * the loop's num_stages to 1. */
 #include "ir/ptrmap.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
@@ -490,11 +491,14 @@ static bool pipeline_loop(Func *func, Op *loop) {
     p.stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
     p.stages = p.stages < MOST_STAGES ? p.stages : MOST_STAGES;
     p.slice.arena = p.arena;
-    bool any = false;
+    bool any = false, inner = has_inner_loop(p.body);
     block_for_each (op, p.body)
         any |= is_candidate(op);
-    if (!any || p.stages < LEAST_STAGES || has_inner_loop(p.body))
+    if (p.stages < LEAST_STAGES)
         return false;
+    if (!any || inner)
+        return loop->attrs[0].i &&
+               refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot");
     if (!value_int_constant(op_in(loop, 2), &p.step) || p.step <= 0 || p.step > MAX_STEP)
         return refuse(ctx, loop, "its step is not a positive constant");
     if (writes_memory(loop))

@@ -241,6 +241,7 @@ static const BadOp bad_ops[] = {
     {OP_while, "while %n {\ncondition %c\n} {\nyield\n}", DIAG_ir_result_count},
     {OP_while, "while {\ncondition %c\n} (%a: i32) {\nyield\n}", DIAG_ir_region_args},
     {OP_while, "%r = while %sb : i32 {\ncondition %c, %n\n} {\nyield %n\n}", DIAG_ir_operand_type},
+    {OP_while, "while {flags = 1} {\ncondition %c\n} {\nyield\n}", DIAG_ir_attribute},
     {OP_if, "if %n {\nyield\n} {\nyield\n}", DIAG_ir_operand_type},
     {OP_if, "if %tc {\nyield\n} {\nyield\n}", DIAG_ir_operand_type},
     {OP_if, "if %c (%a: i32) {\nyield\n} {\nyield\n}", DIAG_ir_region_args},
