@@ -1,6 +1,6 @@
 """kernels/matmul.tile beside the same file under Triton, Triton kernels with descriptors (triton_peers.py) and cuBLAS (torch.matmul).
 
-All get the same few configurations; each contender is checked against float64 on some rows, the best one by a short
+All get the same few configurations, both compilers matmul_split_k.tile too where tiles are few; each contender is checked against float64 on some rows, the best one by a short
 run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by columns (nt).
 """
 import math
@@ -14,13 +14,29 @@ from contest import best
 from timing import geometric_mean
 
 PATH = "kernels/matmul.tile"
+SPLIT_PATH = "kernels/matmul_split_k.tile"
 SQUARES = (1024, 1280, 1536, 2048, 2176, 2944, 3072, 4096, 8192, 16384)
 SHAPES = tuple((n, n, n) for n in SQUARES) + tuple((m, n, k) for m in (16, 64, 512, 4096)
                                                    for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
 TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2}
 # BLOCK_M, BLOCK_N, BLOCK_K, warps, stages
-CONFIGS = ((128, 128, 32, 4, 4), (128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (64, 128, 64, 4, 4), (256, 128, 64, 8, 3))
+CONFIGS = ((128, 128, 32, 4, 4), (128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (64, 128, 64, 4, 4), (256, 128, 64, 8, 3),
+           (128, 64, 64, 4, 4), (64, 64, 64, 4, 4), (64, 256, 64, 4, 3))
+FEW_ROWS = ((16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (16, 32, 256, 4, 3), (64, 64, 128, 4, 4), (64, 128, 64, 4, 4), (64, 32, 128, 4, 4))
+PROCESSORS = 132
+
+
+def configs_of(case):
+    """With the number of programs that share the depth of a tile as the last figure: 1, or what fills the GPU once or twice."""
+    m, n, k = case.shape
+    chosen = []
+    for config in CONFIGS if m > 64 else FEW_ROWS:
+        tiles = -(-m // config[0]) * -(-n // config[1])
+        chosen.append((*config, 1))
+        chosen += [(*config, splits) for splits in (2, 4, 8, 16) if tiles * splits <= 2 * PROCESSORS and k >= 4 * splits * config[2]
+                   and tiles * splits * 2 > PROCESSORS]
+    return chosen
 
 
 class Matmul:
@@ -61,7 +77,22 @@ def constexprs(config):
     return dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), config))
 
 
+def split_launches(case, config):
+    """What matmul_split_k.tile is called with: (kernel, grid, arguments, constexprs, warps, stages) of both launches."""
+    m, n, k = case.shape
+    parts = torch.empty(config[5], m, n, device="cuda")
+    tiles = case.grid(config)[0]
+    yield ("matmul_split_k", (tiles, config[5], 1), [case.a, case.b, parts, m, n, k, *case.a.stride(), *case.b.stride()], constexprs(config),
+           *config[3:5])
+    yield ("matmul_split_k_sum", (-(-m * n // 1024), 1, 1), [parts, case.c, m * n, config[5]], {"BLOCK": 1024}, 4, 3)
+
+
 def tilec_launcher(tilec, case, config):
+    if config[5] > 1:
+        launches = [tilec.launch_function(tilec.function(SPLIT_PATH, kernel, warps, stages, {name: str(value) for name, value in fixed.items()}),
+                                          grid, arguments)
+                    for kernel, grid, arguments, fixed, warps, stages in split_launches(case, config)]
+        return lambda: [launch() for launch in launches]
     named = {name: str(value) for name, value in constexprs(config).items()}
     named |= {"GROUP_M": "8", "ACC": "tl.float32", "PRECISION": "'tf32'", "ACTIVATION": "'none'"}
     function = tilec.function(PATH, "matmul", config[3], config[4], named)
@@ -69,16 +100,24 @@ def tilec_launcher(tilec, case, config):
 
 
 def triton_launcher(case, config):
+    if config[5] > 1:
+        launches = list(split_launches(case, config))
+        module = triton_side.load(SPLIT_PATH)
+        return lambda: [getattr(module, kernel)[grid](*arguments, **fixed, num_warps=warps, num_stages=stages)
+                        for kernel, grid, arguments, fixed, warps, stages in launches]
     function = triton_side.load(PATH).matmul
     arguments, options = case.arguments, constexprs(config) | {"num_warps": config[3], "num_stages": config[4]}
     return lambda: function[case.grid(config)](*arguments, **options)
 
 
 def contenders_of(tilec, case):
-    return {"tilec": lambda config: tilec_launcher(tilec, case, config),
-            "triton": lambda config: triton_launcher(case, config),
-            "persistent": lambda config: triton_peers.matmul_launcher(case, config, False),
-            "specialised": lambda config: triton_peers.matmul_launcher(case, config, True)}
+    """Name to configurations and what makes a launch of one."""
+    with_splits = configs_of(case)
+    whole = [config[:5] for config in with_splits if config[5] == 1]
+    return {"tilec": (with_splits, lambda config: tilec_launcher(tilec, case, config)),
+            "triton": (with_splits, lambda config: triton_launcher(case, config)),
+            "persistent": (whole, lambda config: triton_peers.matmul_launcher(case, config, False)),
+            "specialised": (whole, lambda config: triton_peers.matmul_launcher(case, config, True))}
 
 
 def run(timer, tilec, options):
@@ -92,8 +131,8 @@ def run(timer, tilec, options):
                 if not re.search(options.filter, case.name):
                     continue
                 chosen, launches = {}, {"cublas": case.torch}
-                for who, make in contenders_of(tilec, case).items():
-                    found = best(timer, case, CONFIGS, make, who)
+                for who, (configs, make) in contenders_of(tilec, case).items():
+                    found = best(timer, case, configs, make, who)
                     if found:
                         chosen[who], launches[who] = found
                 timed = timer.medians(launches, seconds=options.seconds)
