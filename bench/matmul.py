@@ -1,7 +1,7 @@
 """kernels/matmul.tile beside the same file under Triton, Triton kernels with descriptors (triton_peers.py) and cuBLAS (torch.matmul).
 
-All get the same few configurations, both compilers matmul_split_k.tile too where tiles are few; each contender is checked against float64 on some rows, the best one by a short
-run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by columns (nt).
+All get the same few configurations, both compilers matmul_split_k.tile too where tiles are few; each contender is checked
+against float64 on some rows, the best one by a short run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by columns (nt).
 """
 import math
 import re
@@ -20,9 +20,10 @@ SHAPES = tuple((n, n, n) for n in SQUARES) + tuple((m, n, k) for m in (16, 64, 5
                                                    for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
 TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2}
-# BLOCK_M, BLOCK_N, BLOCK_K, warps, stages
+# BLOCK_M, BLOCK_N, BLOCK_K, warps, stages; BLOCK_N may be two widths beside each other (matmul_wide)
 CONFIGS = ((128, 128, 32, 4, 4), (128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (64, 128, 64, 4, 4), (256, 128, 64, 8, 3),
            (128, 64, 64, 4, 4), (64, 64, 64, 4, 4), (64, 256, 64, 4, 3))
+WIDE = ((128, (128, 64), 64, 8, 3), (128, (64, 32), 64, 8, 4), (128, (128, 32), 64, 8, 3), (64, (128, 64), 64, 4, 4))
 FEW_ROWS = ((16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (16, 32, 256, 4, 3), (64, 64, 128, 4, 4), (64, 128, 64, 4, 4), (64, 32, 128, 4, 4))
 PROCESSORS = 132
 
@@ -30,13 +31,22 @@ PROCESSORS = 132
 def configs_of(case):
     """With the number of programs that share the depth of a tile as the last figure: 1, or what fills the GPU once or twice."""
     m, n, k = case.shape
-    chosen = []
+    chosen = [(*config, 1) for config in WIDE if m > 64]
     for config in CONFIGS if m > 64 else FEW_ROWS:
         tiles = -(-m // config[0]) * -(-n // config[1])
         chosen.append((*config, 1))
         chosen += [(*config, splits) for splits in (2, 4, 8, 16) if tiles * splits <= 2 * PROCESSORS and k >= 4 * splits * config[2]
                    and tiles * splits * 2 > PROCESSORS]
     return chosen
+
+
+def width(config):
+    """Columns of a tile."""
+    return sum(config[1]) if is_wide(config) else config[1]
+
+
+def is_wide(config):
+    return isinstance(config[1], tuple)
 
 
 class Matmul:
@@ -57,7 +67,7 @@ class Matmul:
 
     def grid(self, config):
         m, n, _ = self.shape
-        return (-(-m // config[0]) * -(-n // config[1]), 1, 1)
+        return (-(-m // config[0]) * -(-n // width(config)), 1, 1)
 
     def torch(self):
         torch.matmul(self.a, self.b, out=self.c)
@@ -74,6 +84,8 @@ class Matmul:
 
 
 def constexprs(config):
+    if is_wide(config):
+        return {"BLOCK_M": config[0], "BLOCK_N": config[1][0], "BLOCK_N2": config[1][1], "BLOCK_K": config[2]}
     return dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), config))
 
 
@@ -94,8 +106,8 @@ def tilec_launcher(tilec, case, config):
                     for kernel, grid, arguments, fixed, warps, stages in split_launches(case, config)]
         return lambda: [launch() for launch in launches]
     named = {name: str(value) for name, value in constexprs(config).items()}
-    named |= {"GROUP_M": "8", "ACC": "tl.float32", "PRECISION": "'tf32'", "ACTIVATION": "'none'"}
-    function = tilec.function(PATH, "matmul", config[3], config[4], named)
+    named |= {"GROUP_M": "8", "ACC": "tl.float32", "PRECISION": "'tf32'"} | ({} if is_wide(config) else {"ACTIVATION": "'none'"})
+    function = tilec.function(PATH, "matmul_wide" if is_wide(config) else "matmul", config[3], config[4], named)
     return tilec.launch_function(function, case.grid(config), case.arguments)
 
 
@@ -105,7 +117,8 @@ def triton_launcher(case, config):
         module = triton_side.load(SPLIT_PATH)
         return lambda: [getattr(module, kernel)[grid](*arguments, **fixed, num_warps=warps, num_stages=stages)
                         for kernel, grid, arguments, fixed, warps, stages in launches]
-    function = triton_side.load(PATH).matmul
+    module = triton_side.load(PATH)
+    function = module.matmul_wide if is_wide(config) else module.matmul
     arguments, options = case.arguments, constexprs(config) | {"num_warps": config[3], "num_stages": config[4]}
     return lambda: function[case.grid(config)](*arguments, **options)
 
@@ -113,7 +126,7 @@ def triton_launcher(case, config):
 def contenders_of(tilec, case):
     """Name to configurations and what makes a launch of one."""
     with_splits = configs_of(case)
-    whole = [config[:5] for config in with_splits if config[5] == 1]
+    whole = [config[:5] for config in with_splits if config[5] == 1 and not is_wide(config)]
     return {"tilec": (with_splits, lambda config: tilec_launcher(tilec, case, config)),
             "triton": (with_splits, lambda config: triton_launcher(case, config)),
             "persistent": (whole, lambda config: triton_peers.matmul_launcher(case, config, False)),

@@ -83,8 +83,8 @@ ACTIVATIONS = {
 
 
 def matmul(rng, dtype, m, n, k, order="rrr", out=None, b_dtype=None, precision="tf32", activation="none", block=(32, 32, 32),
-           pad=3, group=8):
-    """`order`: how A, B and C lie, r by rows, c by columns."""
+           pad=3, group=8, second=0):
+    """`order`: how A, B and C lie, r by rows, c by columns. `second`: columns beside those of the block, by matmul_wide."""
     b_dtype = b_dtype or dtype
     out = out or ("i32" if dtype == "i8" else "fp16" if dtype in cases.FP8 else dtype)
     by_columns = [o == "c" for o in order]
@@ -94,12 +94,13 @@ def matmul(rng, dtype, m, n, k, order="rrr", out=None, b_dtype=None, precision="
     av, bv = (logical(x.values, shape, c).astype(np.float64)
               for x, shape, c in ((a, (m, k), by_columns[0]), (b, (k, n), by_columns[1])))
     error = product_error(dtype, precision, av, bv)
-    tiles = -(-m // block[0]) * -(-n // block[1])
+    tiles = -(-m // block[0]) * -(-n // (block[1] + second))
     defines = {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_K": block[2], "GROUP_M": group, "PRECISION": precision,
-               "ACTIVATION": activation, "ACC": Text("tl.int32" if dtype == "i8" else "tl.float32")}
-    return Case(f"matmul-{dtype}{'' if b_dtype == dtype else '.' + b_dtype}-{out}-{m}x{n}x{k}-{order}"
-                f"{'-' + precision if dtype == 'fp32' else ''}{'' if activation == 'none' else '-' + activation}-{block[0]}.{block[1]}.{block[2]}+{pad}",
-                "matmul.tile", "matmul",
+               "ACC": Text("tl.int32" if dtype == "i8" else "tl.float32")} | ({"BLOCK_N2": second} if second else {"ACTIVATION": activation})
+    kernel = "matmul_wide" if second else "matmul"
+    return Case(f"{kernel}-{dtype}{'' if b_dtype == dtype else '.' + b_dtype}-{out}-{m}x{n}x{k}-{order}"
+                f"{'-' + precision if dtype == 'fp32' else ''}{'' if activation == 'none' else '-' + activation}-{block[0]}.{block[1]}{f'+{second}' * (second > 0)}.{block[2]}+{pad}",
+                "matmul.tile", kernel,
                 {"a_ptr": a, "b_ptr": b, "c_ptr": c, "M": m, "N": n, "K": k, "stride_am": am, "stride_ak": ak,
                  "stride_bk": bk, "stride_bn": bn, "stride_cm": cm, "stride_cn": cn},
                 defines, (tiles,),
@@ -499,6 +500,7 @@ def all_cases(large):
     found += [matmul(rng, "fp16", 33, 31, 1, pad=0, activation="relu"), matmul(rng, "fp16", 1, 40, 65, activation="silu"),
               matmul(rng, "bf16", 50, 1, 40, activation="gelu"), matmul(rng, "fp16", 100, 70, 40, group=2, block=(16, 32, 16))]
     found += [matmul(rng, dtype, 9, 13, 70, "rcr", block=block) for dtype in ("fp16", "i8") for block in ((1, 16, 32), (4, 8, 32), (64, 4, 32))]
+    found += [matmul(rng, "fp16", 70, 100, 70, "rcr", second=16), matmul(rng, "fp16", 64, 48, 64, pad=0, second=16)]
     found += [matmul_blocks(rng, "matmul_block_pointers", "fp16", 45, 50, 70, order, pad=3) for order in ("rrr", "crc", "rcr")]
     found += [matmul_blocks(rng, "matmul_block_pointers", "bf16", 64, 64, 64, pad=0),
               matmul_blocks(rng, "matmul_descriptors", "fp16", 48, 56, 72), matmul_blocks(rng, "matmul_descriptors", "fp32", 45, 44, 20, pad=4)]
@@ -542,6 +544,7 @@ def warpgroup_cases(rng):
     tile = {"block": (64, 64, 32)}
     return [matmul(rng, "fp16", 100, 90, 70, "ccr", activation="relu", **tile),
             matmul(rng, "bf16", 128, 128, 128, pad=0, group=2, block=(128, 128, 64)),
+            matmul(rng, "fp16", 128, 192, 128, pad=0, block=(128, 128, 64), second=64),
             matmul_blocks(rng, "matmul_block_pointers", "fp16", 90, 70, 50, "rcr", pad=3, **tile),
             matmul_blocks(rng, "matmul_descriptors", "bf16", 80, 72, 64, **tile),
             linear_gelu(rng, "fp16", 90, 70, 50, **tile),
