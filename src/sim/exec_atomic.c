@@ -24,8 +24,11 @@ const char *check_atomic(const Insn *insn) {
         return "arithmetic takes a type of numbers";
     if ((operation == WORD_inc || operation == WORD_dec) && type != TYPE_u32)
         return "inc and dec take .u32";
-    if (fraction && operation != WORD_add && !insn->field[FIELD_VECTOR])
+    Word vector = (Word)insn->field[FIELD_VECTOR];
+    if (fraction && operation != WORD_add && !vector)
         return "floating-point atomics add";
+    if (vector == WORD_v8 && type_info[type].bits != 16)
+        return ".v8 takes .f16 or .bf16";
     return NULL;
 }
 

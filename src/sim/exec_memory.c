@@ -34,6 +34,8 @@ const char *check_memory(const Insn *insn) {
         return "an access of .b128 takes one register of 128 bits";
     bool writes = insn->operand[0].kind == OPERAND_ADDRESS;
     SpaceKind space = insn_space(insn);
+    if (bytes > 16 && space != SPACE_global && space != SPACE_generic)
+        return "an access of 256 bits is to .global memory";
     if (writes &&
         (space == SPACE_const || (space == SPACE_param && !address_operand(insn)->in_frame)))
         return "this state space cannot be written";

@@ -31,6 +31,7 @@ static const Need needs[] = {
     {"getctarank", WORD_none, ANY_TYPE, 90, false, false},
     {"griddepcontrol", WORD_none, ANY_TYPE, 90, false, false},
     {"ldmatrix", WORD_none, ANY_TYPE, 75, false, false},
+    {"ld", WORD_v4, ANY_TYPE, 100, false, false},
     {"ld", WORD_v8, ANY_TYPE, 100, false, false},
     {"mapa", WORD_none, ANY_TYPE, 90, false, false},
     {"match", WORD_none, ANY_TYPE, 70, false, false},
@@ -56,17 +57,24 @@ static const Need needs[] = {
     {"redux", WORD_none, ANY_TYPE, 80, false, false},
     {"setmaxnreg", WORD_none, ANY_TYPE, 90, true, false},
     {"st", WORD_async, ANY_TYPE, 90, false, false},
+    {"st", WORD_v4, ANY_TYPE, 100, false, false},
     {"st", WORD_v8, ANY_TYPE, 100, false, false},
     {"stmatrix", WORD_none, ANY_TYPE, 90, false, false},
     {"wgmma", WORD_none, ANY_TYPE, 90, true, true},
 };
 
-/* Eight elements are new only where they are more than 128 bits. */
+/* Vectors of loads and stores are new only where they are more than 128 bits. */
+static bool is_wide(Word vector, const Insn *insn) {
+    unsigned elements = vector == WORD_v8 ? 8 : 4;
+    return elements * type_info[insn->type[0]].bits > 128;
+}
+
 static bool concerns(const Need *need, const Insn *insn) {
     return !strcmp(need->name, insn->row->name) &&
            (need->word == WORD_none || insn_has(insn, need->word)) &&
            (need->type == ANY_TYPE || need->type == insn->type[0] || need->type == insn->type[1]) &&
-           !(need->word == WORD_v8 && type_info[insn->type[0]].bits <= 16 && need->sm == 100);
+           (need->sm != 100 || (need->word != WORD_v4 && need->word != WORD_v8) ||
+            is_wide(need->word, insn));
 }
 
 bool ptx_check_target(Parser *parser, const Insn *insn) {

@@ -127,16 +127,20 @@ static void check_sections(Ctx *ctx, Str text) {
     cache_remove(&cache, &ctx->arena, key);
 }
 
+static void check_input(Ctx *ctx, const uint8_t *data, size_t size) {
+    Str text = {(const char *)data, size};
+    if (size >= 2 && data[0] == 'F')
+        check_file(ctx, str_dup(&ctx->arena, (Str){text.ptr + 2, size - 2}), size - 2);
+    else
+        check_sections(ctx, text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Ctx *ctx = ctx_create();
     FUZZ_CHECK(ctx);
     if (setjmp(ctx->oom) == 0) {
         ctx->arena.limit = (size_t)1 << 30;
-        if (size >= 2 && data[0] == 'F')
-            check_file(ctx, str_dup(&ctx->arena, (Str){(const char *)data + 2, size - 2}),
-                       size - 2);
-        else
-            check_sections(ctx, (Str){(const char *)data, size});
+        check_input(ctx, data, size);
     }
     ctx_destroy(ctx);
     return 0;

@@ -418,6 +418,12 @@ static void test_faults(void **state) {
         {"cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], "
          "[%rd1, {-4, 0}], [%r2];\n",
          DIAG_sim_tensor_coordinate, "coordinate -4 is -8 bytes into the row"},
+        {"cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], "
+         "[%rd1, {12, 0}], [%r2];\n",
+         DIAG_sim_tensor_coordinate, "coordinate 12 is 24 bytes into the row"},
+        {"st.shared.u32 [%r1], 1; cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
+         "[%rd1, {4, 0}], [%r1];\n",
+         DIAG_sim_tensor_coordinate, "coordinate 4 is 8 bytes into the row"},
         {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd2, {0, 0}];\n", DIAG_sim_tensor_none,
          "no tensor map at"},
         {"prefetch.tensormap [%rd1+8];\n", DIAG_sim_tensor_address, "multiple of 64"},

@@ -260,6 +260,22 @@ static void test_targets(void **state) {
         {"sm_80", "red.global.add.v2.f32 [%rd1], {%f1, %f2};", false},
         {"sm_90", "red.global.add.v2.f32 [%rd1], {%f1, %f2};", true},
         {"sm_90", "ld.global.v8.f32 {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}, [%rd1];", false},
+        {"sm_100", "ld.global.v8.f32 {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}, [%rd1];", true},
+        {"sm_100", "ld.v8.f32 {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}, [%rd1];", true},
+        {"sm_100", "ld.shared.v8.f32 {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}, [%r1];", false},
+        {"sm_100", "st.global.v8.b32 [%rd1], {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1};", true},
+        {"sm_90", "st.global.v8.b32 [%rd1], {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1};", false},
+        {"sm_100", "ld.global.v8.b64 {%rd1, %rd1, %rd1, %rd1, %rd1, %rd1, %rd1, %rd1}, [%rd1];",
+         false},
+        {"sm_100", "ld.global.v8.b16 {%h1, %h1, %h1, %h1, %h1, %h1, %h1, %h1}, [%rd1];", false},
+        {"sm_90", "ld.global.v4.b64 {%rd1, %rd1, %rd1, %rd1}, [%rd1];", false},
+        {"sm_100", "ld.global.v4.b64 {%rd1, %rd1, %rd1, %rd1}, [%rd1];", true},
+        {"sm_100", "st.shared.v4.b64 [%r1], {%rd1, %rd1, %rd1, %rd1};", false},
+        {"sm_80", "ld.global.v4.f32 {%f1, %f1, %f1, %f1}, [%rd1];", true},
+        {"sm_90", "red.global.add.noftz.v8.f16 [%rd1], {%h1, %h1, %h1, %h1, %h1, %h1, %h1, %h1};",
+         true},
+        {"sm_90", "red.global.add.v8.f32 [%rd1], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};", false},
+        {"sm_90", "red.global.add.v4.f32 [%rd1], {%f1, %f1, %f1, %f1};", true},
         {"sm_90", "atom.global.add.b128 %q1, [%rd1], %q2;", false},
         {"sm_90", "atom.global.exch.b128 %q1, [%rd1], 1;", false},
         {"sm_80", "atom.global.exch.b128 %q1, [%rd1], %q2;", false},
@@ -268,11 +284,56 @@ static void test_targets(void **state) {
         char text[1000];
         snprintf(text, sizeof text,
                  ".version 8.6\n.target %s\n.address_size 64\n.entry k() { .reg .pred %%p<3>; .reg "
-                 ".b32 %%r<4>; .reg .f32 %%f<4>; .reg .b64 %%rd<4>; .reg .b128 %%q<4>; %s ret; }\n",
+                 ".b32 %%r<4>; .reg .f32 %%f<4>; .reg .b16 %%h<4>; .reg .b64 %%rd<4>; .reg .b128 "
+                 "%%q<4>; %s ret; }\n",
                  rows[i].target, rows[i].insn);
         SimTest test = sim_test_begin();
         if ((sim_test_parse(&test, text) != NULL) != rows[i].fits)
             fail_msg("%s on %s: %s", rows[i].insn, rows[i].target, sim_test_messages(&test));
+        sim_test_end(&test);
+    }
+}
+
+/* isspacep of an address in each space: where shared memory, the own program's or the cluster's, is
+ * global, local, constant and parameter memory. A parameter lies in global memory too, a .const
+ * variable does not. */
+static void test_spaces(void **state) {
+    enum { SHARED = 1, CTA = 2, CLUSTER = 4, GLOBAL = 8, LOCAL = 16, CONST = 32, PARAM = 64 };
+    static const char *const spaces[] = {
+        "shared", "shared::cta", "shared::cluster", "global", "local", "const", "param"};
+    static const struct {
+        const char *address;
+        uint32_t spaces;
+    } rows[] = {
+        {"mov.u64 %rd2, %rd1;", GLOBAL},
+        {"mov.u64 %rd2, word; cvta.global.u64 %rd2, %rd2;", GLOBAL},
+        {"mov.u64 %rd2, fixed; cvta.const.u64 %rd2, %rd2;", CONST},
+        {"mov.u64 %rd2, depot; cvta.local.u64 %rd2, %rd2;", LOCAL},
+        {"mov.u64 %rd2, buf; cvta.shared.u64 %rd2, %rd2;", SHARED | CTA | CLUSTER},
+        {"mov.b64 %rd2, s; cvta.param.u64 %rd2, %rd2;", GLOBAL | PARAM},
+        {"mov.u64 %rd2, 0;", GLOBAL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        SimTest test = sim_test_begin();
+        StrBuf text = strbuf(&test.ctx->arena);
+        strbuf_printf(&text,
+                      PTX_HEADER ".global .u32 word; .const .align 4 .u32 fixed = 7;\n"
+                                 ".visible .entry k(.param .u64 y, .param .align 8 .b8 s[8]) {\n"
+                                 ".reg .pred %%p<2>; .reg .b32 %%r<4>; .reg .b64 %%rd<4>;\n"
+                                 ".local .align 8 .b8 depot[8]; .shared .align 8 .b8 buf[8];\n"
+                                 "ld.param.u64 %%rd1, [y]; mov.u32 %%r1, 0; %s\n",
+                      rows[i].address);
+        for (size_t s = 0; s < sizeof spaces / sizeof *spaces; s++)
+            strbuf_printf(&text, "isspacep.%s %%p1, %%rd2; @%%p1 or.b32 %%r1, %%r1, %u;\n",
+                          spaces[s], 1u << s);
+        strbuf_puts(&text, "st.global.u32 [%rd1], %r1; ret; }\n");
+        uint32_t y = 0, unused[2] = {0};
+        SimArrayArg arrays[] = {{"y", &y, sizeof y, NULL}, {"s", unused, sizeof unused, NULL}};
+        if (!sim_test_parse(&test, text.ptr) ||
+            !sim_test_run(&test, (SimLaunch){.block = {1}}, arrays, 2))
+            fail_msg("%s: %s", rows[i].address, sim_test_messages(&test));
+        if (y != rows[i].spaces)
+            fail_msg("%s: it is in %#x, wanted %#x", rows[i].address, y, rows[i].spaces);
         sim_test_end(&test);
     }
 }
@@ -282,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_results),
         cmocka_unit_test(test_planted_faults),
         cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,16 +70,11 @@ static const Row rows[] = {
      DIAG_COUNT},
 };
 
-static void run_row(const Row *row) {
+static void elaborate_row(Ctx *ctx, const Row *row) {
     char source[4096];
     snprintf(source, sizeof source,
              "import triton\nimport triton.language as tl\n%s" JIT "def k(p, n):\n%s", row->helpers,
              row->body);
-    Ctx *ctx = ctx_create();
-    assert_non_null(ctx);
-    if (setjmp(ctx->oom))
-        fail_msg("%s: more than %d bytes", row->what, MEMORY_LIMIT);
-    ctx->arena.limit = MEMORY_LIMIT;
     uint32_t file = source_add(&ctx->sources, STR("k.tile"), str_from(source));
     AstFile *syntax = parse_file(&ctx->diags, file);
     ElaborateRequest request = {
@@ -91,6 +86,15 @@ static void run_row(const Row *row) {
         fail_msg("%s: %s", row->what, first ? first->text : "no error");
     if (!ok)
         assert_int_equal(first->span.file, file);
+}
+
+static void run_row(const Row *row) {
+    Ctx *ctx = ctx_create();
+    assert_non_null(ctx);
+    if (setjmp(ctx->oom))
+        fail_msg("%s: more than %d bytes", row->what, MEMORY_LIMIT);
+    ctx->arena.limit = MEMORY_LIMIT;
+    elaborate_row(ctx, row);
     ctx_destroy(ctx);
 }
 

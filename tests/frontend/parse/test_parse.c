@@ -402,6 +402,13 @@ static void test_error_limit(void **state) {
     arena_free(&run.arena);
 }
 
+static void parse_many(Arena *arena, Str text) {
+    SourceMap sources = {.arena = arena};
+    Diags diags = {.arena = arena, .sources = &sources};
+    uint32_t file = source_add(&sources, STR("t.py"), text);
+    assert_int_equal(parse_file(&diags, file)->body.items[0]->u.def->body.count, 200);
+}
+
 /* A compilation that runs out of memory comes back to whoever set the jump buffer. */
 static void test_out_of_memory(void **state) {
     Arena source_arena = {0};
@@ -413,10 +420,7 @@ static void test_out_of_memory(void **state) {
         jmp_buf oom;
         Arena arena = {.oom = &oom, .limit = limit};
         if (setjmp(oom) == 0) {
-            SourceMap sources = {.arena = &arena};
-            Diags diags = {.arena = &arena, .sources = &sources};
-            uint32_t file = source_add(&sources, STR("t.py"), strbuf_str(&text));
-            assert_int_equal(parse_file(&diags, file)->body.items[0]->u.def->body.count, 200);
+            parse_many(&arena, strbuf_str(&text));
             finished = true;
         }
         arena_free(&arena);
