@@ -166,6 +166,7 @@ typedef struct tile_compile_options {
     bool no_line_info;     /* leave source lines out of PTX and cubin */
     bool no_cache;         /* neither read nor write the cache */
     bool debug;            /* keep tl.device_assert and assert: a false one stops the kernel */
+    bool no_tensor_copies; /* use no tensor maps; see tile_launch */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache. */
@@ -189,8 +190,9 @@ typedef struct tile_kernel_info {
     int32_t blocks_per_sm;
     double occupancy; /* resident warps by what an SM holds */
     bool from_cache;
-    double compile_ms;  /* what tile_compile took */
-    size_t param_count; /* of the source, constexprs included */
+    double compile_ms;       /* what tile_compile took */
+    size_t param_count;      /* of the source, constexprs included */
+    size_t tensor_map_count; /* of 128 bytes each, after all other parameters; docs/runtime.md */
 } tile_kernel_info;
 
 typedef struct tile_param_info {

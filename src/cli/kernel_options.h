@@ -10,7 +10,7 @@ typedef struct KernelOptions {
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include;
     int64_t num_warps, num_stages, num_ctas, max_registers, llvm_level;
-    bool no_line_info, debug, check_passes;
+    bool no_line_info, no_tensor_copies, debug, check_passes;
 } KernelOptions;
 
 /* Rows for a command whose struct has a member `kernel` of this type; `types` describes -a. */
@@ -98,6 +98,14 @@ typedef struct KernelOptions {
          NULL,                                                                                     \
          "leave source lines out of PTX and cubin",                                                \
          offsetof(Struct, kernel.no_line_info),                                                    \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "no-tensor-copies",                                                                       \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "use no tensor maps: the form of the kernel for arguments that they cannot hold",         \
+         offsetof(Struct, kernel.no_tensor_copies),                                                \
          0,                                                                                        \
          0},                                                                                       \
         {0,                                                                                        \

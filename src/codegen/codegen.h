@@ -24,7 +24,7 @@ typedef struct KernelMeta {
     bool has_grid_parameter;
     /* Tensor maps: each is a parameter of 128 bytes, aligned to 64, by value, in this order after
      * all others. */
-    VEC(TensorMapRecipe) tensor_maps;
+    TensorMapRecipes tensor_maps;
 } KernelMeta;
 
 typedef struct CodegenOptions {

@@ -175,6 +175,9 @@ struct Func {
     int32_t shared_bytes;     /* per program, once allocated */
     int32_t capability;       /* 80, 86, 89, 90, 100, 120; 0: no target chosen */
     bool has_layouts;         /* every tile type has a layout */
+    /* No access may become a tensor copy: the form that a kernel has beside its own, for arguments
+     * that no tensor map can hold (docs/tma.md). */
+    bool no_tensor_copies;
 };
 
 struct Module {

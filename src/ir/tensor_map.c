@@ -143,6 +143,13 @@ TensorMapRecipe recipe_copy(Arena *arena, const TensorMapRecipe *recipe) {
     return copy;
 }
 
+TensorMapRecipes recipes_copy(Arena *arena, const TensorMapRecipes *recipes) {
+    TensorMapRecipes copy = {0};
+    vec_for_each (recipe, recipes)
+        vec_push(arena, &copy, recipe_copy(arena, recipe));
+    return copy;
+}
+
 /* Validity */
 
 bool recipe_dtype(DType dtype) {
@@ -233,6 +240,24 @@ bool recipe_valid(const TensorMapRecipe *recipe) {
         if (!expr_valid(&recipe->extents[i]) || (i && !expr_valid(&recipe->strides[i])))
             return false;
     return true;
+}
+
+static bool expr_fits(const RecipeExpr *expr, const DType *params, uint32_t count) {
+    for (uint32_t i = 0; i < expr->count; i++) {
+        const RecipeStep *step = &expr->steps[i];
+        if (step->op == RECIPE_param &&
+            ((uint64_t)step->value >= count || params[step->value] != step->type))
+            return false;
+    }
+    return true;
+}
+
+bool recipe_fits(const TensorMapRecipe *recipe, const DType *params, uint32_t count) {
+    bool fits = expr_fits(&recipe->base, params, count);
+    for (int32_t i = 0; i < recipe->rank; i++)
+        fits = fits && expr_fits(&recipe->extents[i], params, count) &&
+               (i == 0 || expr_fits(&recipe->strides[i], params, count));
+    return fits;
 }
 
 /* At launch */

@@ -60,7 +60,12 @@ typedef enum RecipeOp {
         RECIPE_OP_COUNT
 } RecipeOp;
 
-enum { RECIPE_MAX_STEPS = 64, RECIPE_MAX_RANK = 5, RECIPE_MAX_BOX = 256 };
+enum {
+    RECIPE_MAX_STEPS = 64,
+    RECIPE_MAX_RANK = 5,
+    RECIPE_MAX_BOX = 256,
+    RECIPE_MAX_MAPS = 16, /* of a kernel: half of the 4 KiB that parameters may take everywhere */
+};
 
 typedef struct RecipeStep {
     RecipeOp op;
@@ -83,6 +88,8 @@ typedef struct TensorMapRecipe {
     RecipeExpr strides[RECIPE_MAX_RANK]; /* from 1 on */
 } TensorMapRecipe;
 
+typedef VEC(TensorMapRecipe) TensorMapRecipes;
+
 /* Making */
 
 /* The value, a scalar integer or pointer, as an expression in the arena. False: it depends on more
@@ -94,14 +101,19 @@ RecipeExpr recipe_expr_constant(Arena *arena, int64_t value);
 bool recipe_equal(const TensorMapRecipe *a, const TensorMapRecipe *b);
 /* A copy that shares nothing with the original. */
 TensorMapRecipe recipe_copy(Arena *arena, const TensorMapRecipe *recipe);
+TensorMapRecipes recipes_copy(Arena *arena, const TensorMapRecipes *recipes);
 /* True when tensor maps have elements of this type; all but i1. */
 bool recipe_dtype(DType dtype);
 /* Rank, box, swizzle and element are what the hardware takes, and the expressions are whole: each
  * leaves one i64. Recipes that were made elsewhere are checked by it. */
 bool recipe_valid(const TensorMapRecipe *recipe);
+/* Every parameter that is read is one of these, and as wide. */
+bool recipe_fits(const TensorMapRecipe *recipe, const DType *params, uint32_t count);
 
 /* Text, on one line; the head of this file has an example. */
 void recipe_print(const TensorMapRecipe *recipe, StrBuf *out);
+/* For people: "a_ptr + 2 * (row * k)". Sign extension is not shown; names[i] is parameter i. */
+void recipe_expr_print(const RecipeExpr *expr, const Str *names, StrBuf *out);
 /* False when the text is not that of a valid recipe. */
 bool recipe_parse(Arena *arena, Str text, TensorMapRecipe *recipe);
 

@@ -45,6 +45,82 @@ void recipe_print(const TensorMapRecipe *recipe, StrBuf *out) {
         print_expr("stride", &recipe->strides[i], out);
 }
 
+/* For people */
+
+/* A part of the expression; one that is not `whole` takes parentheses as an operand. */
+typedef struct Part {
+    const char *text;
+    bool whole;
+} Part;
+
+static const char *symbol_of(RecipeOp op) {
+    static const struct {
+        RecipeOp op;
+        const char *symbol;
+    } symbols[] = {{RECIPE_addi, "+"},  {RECIPE_subi, "-"},  {RECIPE_muli, "*"},
+                   {RECIPE_divsi, "/"}, {RECIPE_remsi, "%"}, {RECIPE_andi, "&"},
+                   {RECIPE_ori, "|"},   {RECIPE_xori, "^"},  {RECIPE_shli, "<<"},
+                   {RECIPE_shrsi, ">>"}};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (symbols[i].op == op)
+            return symbols[i].symbol;
+    return NULL;
+}
+
+static const char *operand_text(Arena *arena, const Part *part) {
+    return part->whole ? part->text : str_format(arena, "(%s)", part->text);
+}
+
+static Part join_parts(Arena *arena, const RecipeStep *step, const Part *a, const Part *b) {
+    const char *x = operand_text(arena, a), *y = operand_text(arena, b);
+    if (step->op == RECIPE_addptr)
+        return (Part){str_format(arena, "%s + %" PRId64 " * %s", x, step->value, y), false};
+    const char *symbol = symbol_of(step->op);
+    if (symbol)
+        return (Part){str_format(arena, "%s %s %s", x, symbol, y), false};
+    return (Part){str_format(arena, "%s(%s, %s)", step_text[step->op].name, a->text, b->text),
+                  true};
+}
+
+void recipe_expr_print(const RecipeExpr *expr, const Str *names, StrBuf *out) {
+    Part stack[RECIPE_MAX_STEPS] = {{"", true}};
+    Part *top = stack;
+    for (uint32_t i = 0; i < expr->count; i++) {
+        const RecipeStep *step = &expr->steps[i];
+        switch (step->op) {
+        case RECIPE_param:
+            *top++ = (Part){str_dup(out->arena, names[step->value]), true};
+            break;
+        case RECIPE_constant_int:
+            *top++ = (Part){str_format(out->arena, "%" PRId64, step->value), step->value >= 0};
+            break;
+#define NONE(op)
+#define RESIZE(op, ...) case RECIPE_##op:
+#define BINARY(op, ...)
+            RECIPE_OPS(NONE, BINARY, RESIZE, NONE)
+            if (step->op != RECIPE_extsi)
+                top[-1] = (Part){str_format(out->arena, "%s(%s, %s)", step_text[step->op].name,
+                                            top[-1].text, dtype_info[step->type].text),
+                                 true};
+            break;
+#undef BINARY
+#undef RESIZE
+#define RESIZE(op, ...)
+#define POINTER(op, ...) case RECIPE_##op:
+            RECIPE_OPS(NONE, POINTER, RESIZE, POINTER)
+            top--;
+            top[-1] = join_parts(out->arena, step, &top[-1], top);
+            break;
+#undef POINTER
+#undef RESIZE
+#undef NONE
+        case RECIPE_OP_COUNT:
+            break;
+        }
+    }
+    strbuf_puts(out, stack[0].text);
+}
+
 /* Parsing */
 
 typedef struct RecipeParser {

@@ -70,6 +70,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                 (options->want ? options->want & ((1u << OUTPUT_COUNT) - 1) : OUTPUT_BIT(cubin)),
         .dump_folder = text_dup(arena, options->dump_folder),
         .line_info = !options->no_line_info,
+        .no_tensor_copies = options->no_tensor_copies,
         .ptxas = context->ptxas,
         .cuda_library = context->cuda_library,
         .device = options->device ? &options->device->device : NULL,
@@ -100,6 +101,7 @@ tile_status kernel_create(const Compiled *compiled, tile_kernel **kernel) {
                                 .from_cache = compiled->from_cache,
                                 .total_ms = compiled->total_ms};
     made->compiled.meta.name = str_copy(&arena, compiled->meta.name);
+    made->compiled.meta.tensor_maps = recipes_copy(&arena, &compiled->meta.tensor_maps);
     for (int i = 0; i < OUTPUT_COUNT; i++)
         made->compiled.outputs[i] = str_copy(&arena, compiled->outputs[i]);
     made->compiled.params = ARENA_ARRAY(&arena, KernelParam, compiled->param_count + 1);
@@ -164,6 +166,7 @@ tile_status tile_kernel_get_info(const tile_kernel *kernel, tile_kernel_info *in
         .from_cache = c->from_cache,
         .compile_ms = c->total_ms,
         .param_count = c->param_count,
+        .tensor_map_count = c->meta.tensor_maps.len,
     };
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }

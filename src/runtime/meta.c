@@ -50,6 +50,11 @@ void meta_write(const Compiled *compiled, StrBuf *out) {
 #undef FACT
     strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
     strbuf_printf(out, "assembled %d\n", compiled->resources.known);
+    vec_for_each (recipe, &compiled->meta.tensor_maps) {
+        strbuf_puts(out, "tensor_map ");
+        recipe_print(recipe, out);
+        strbuf_putc(out, '\n');
+    }
     for (uint32_t i = 0; i < compiled->param_count; i++) {
         const KernelParam *param = &compiled->params[i];
         strbuf_printf(out, "param %" PRId64 " %d %d %" PRId64 " %.*s ", param->divisible,
@@ -93,6 +98,37 @@ static bool read_param(Arena *arena, Str line, KernelParam *param) {
                            .fixed = fixed,
                            .text = unescape(arena, line)};
     return name.len != 0;
+}
+
+/* What a parameter is to a recipe; false for one that recipes do not read. */
+static bool recipe_type(Str text, DType *type) {
+    static const struct {
+        char digits[3];
+        DType type;
+    } widths[] = {{"1", DT_I1}, {"8", DT_I8}, {"16", DT_I16}, {"32", DT_I32}, {"64", DT_I64}};
+    *type = DT_I64;
+    if (text.len && text.ptr[0] == '*')
+        return true;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        *type = widths[i].type;
+        if (text.len > 1 && (text.ptr[0] == 'i' || text.ptr[0] == 'u') &&
+            str_is((Str){text.ptr + 1, text.len - 1}, widths[i].digits))
+            return true;
+    }
+    return false;
+}
+
+static bool recipes_fit(Arena *arena, const Compiled *compiled) {
+    DType *types = ARENA_ARRAY(arena, DType, compiled->param_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < compiled->param_count; i++)
+        if (!compiled->params[i].is_constexpr &&
+            !recipe_type(compiled->params[i].text, &types[count++]))
+            types[count - 1] = DT_COUNT;
+    vec_for_each (recipe, &compiled->meta.tensor_maps)
+        if (!recipe_fits(recipe, types, count))
+            return false;
+    return compiled->meta.tensor_maps.len <= RECIPE_MAX_MAPS;
 }
 
 static bool read_fact(Compiled *compiled, Str name, Str value) {
@@ -145,13 +181,19 @@ bool meta_read(Arena *arena, Str text, Compiled *compiled) {
             if (!read_param(arena, line, &param))
                 return false;
             vec_push(arena, &params, param);
+        } else if (str_is(name, "tensor_map")) {
+            TensorMapRecipe recipe;
+            if (!recipe_parse(arena, line, &recipe))
+                return false;
+            vec_push(arena, &compiled->meta.tensor_maps, recipe);
         } else if (!read_fact(compiled, name, line)) {
             return false;
         }
     }
     compiled->params = params.data;
     compiled->param_count = (uint32_t)params.len;
-    if (!compiled->meta.target || !compiled->meta.name.len || !plausible(compiled))
+    if (!compiled->meta.target || !compiled->meta.name.len || !plausible(compiled) ||
+        !recipes_fit(arena, compiled))
         return false;
     if (compiled->resources.known)
         resources_occupancy(&compiled->resources, compiled->meta.target, compiled->meta.threads,
@@ -173,6 +215,49 @@ static void json_params(const Compiled *compiled, StrBuf *out) {
         if (param->is_fixed)
             strbuf_printf(out, ", \"equal_to\": %" PRId64, param->fixed);
         strbuf_putc(out, '}');
+    }
+    strbuf_putc(out, ']');
+}
+
+static void json_expr(const char *separator, const RecipeExpr *expr, const Str *names,
+                      StrBuf *out) {
+    StrBuf text = strbuf(out->arena);
+    recipe_expr_print(expr, names, &text);
+    strbuf_puts(out, separator);
+    strbuf_json(out, strbuf_str(&text));
+}
+
+/* Extents and strides are in elements, the adjacent dimension first, which has no stride. */
+static void json_recipe(const TensorMapRecipe *recipe, const Str *names, StrBuf *out) {
+    strbuf_printf(out, "{\"dtype\": \"%s\", \"swizzle\": %d, \"box\": [",
+                  dtype_info[recipe->dtype].text, recipe->swizzle);
+    for (int32_t i = 0; i < recipe->rank; i++)
+        strbuf_printf(out, "%s%d", i ? ", " : "", recipe->box[i]);
+    json_expr("], \"base\": ", &recipe->base, names, out);
+    for (int32_t i = 0; i < recipe->rank; i++)
+        json_expr(i ? ", " : ", \"extents\": [", &recipe->extents[i], names, out);
+    strbuf_puts(out, "], \"strides\": [");
+    for (int32_t i = 1; i < recipe->rank; i++)
+        json_expr(i > 1 ? ", " : "", &recipe->strides[i], names, out);
+    strbuf_puts(out, "], \"recipe\": ");
+    StrBuf text = strbuf(out->arena);
+    recipe_print(recipe, &text);
+    strbuf_json(out, strbuf_str(&text));
+    strbuf_putc(out, '}');
+}
+
+static void json_tensor_maps(const Compiled *compiled, StrBuf *out) {
+    Str *names = ARENA_ARRAY(out->arena, Str, compiled->param_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < compiled->param_count; i++)
+        if (!compiled->params[i].is_constexpr)
+            names[count++] = compiled->params[i].name;
+    const char *separator = "";
+    strbuf_puts(out, "\"tensor_maps\": [");
+    vec_for_each (recipe, &compiled->meta.tensor_maps) {
+        strbuf_puts(out, separator);
+        json_recipe(recipe, names, out);
+        separator = ", ";
     }
     strbuf_putc(out, ']');
 }
@@ -204,4 +289,6 @@ void meta_json(const Compiled *compiled, StrBuf *out) {
     json_resources(compiled, out);
     strbuf_puts(out, ", ");
     json_params(compiled, out);
+    strbuf_puts(out, ", ");
+    json_tensor_maps(compiled, out);
 }

@@ -4,11 +4,12 @@
 #define TILEC_RUNTIME_META_H
 #include "runtime/compile.h"
 
-/* One fact a line: "num_warps 4", "param 16 0 0 x_ptr *fp32", ... */
+/* One fact a line: "num_warps 4", "param 16 0 0 x_ptr *fp32", "tensor_map f16 swizzle 128 ..". */
 void meta_write(const Compiled *compiled, StrBuf *out);
 /* Reads what meta_write wrote; false when the text is not that. */
 bool meta_read(Arena *arena, Str text, Compiled *compiled);
-/* Members of a JSON object: kernel, target, num_warps, .., resources: {..} or null, params: [..].
+/* Members of a JSON object: kernel, target, num_warps, .., resources: {..} or null, params: [..],
+ * tensor_maps: [..].
  */
 void meta_json(const Compiled *compiled, StrBuf *out);
 #endif

@@ -293,6 +293,43 @@ static void test_text(void **state) {
     ctx_destroy(ctx);
 }
 
+static void test_infix(void **state) {
+    static const struct {
+        const char *steps, *text;
+    } cases[] = {
+        {"param=0:i64 param=1:i32 addptr=2", "a + 2 * n"},
+        {"param=0:i64 param=1:i32 param=1:i32 muli:i32 addptr=2", "a + 2 * (n * n)"},
+        {"param=1:i32 constant_int=-1:i32 addi:i32 extsi:i64", "n + (-1)"},
+        {"param=1:i32 extui:i64 param=2:i64 minsi:i64", "minsi(extui(n, i64), k)"},
+        {"param=2:i64 trunci:i32 constant_int=64:i32 divsi:i32 extsi:i64", "trunci(k, i32) / 64"},
+        {"param=2:i64 param=2:i64 shrui:i64 constant_int=3:i64 subi:i64", "shrui(k, k) - 3"},
+    };
+    const Str names[] = {STR("a"), STR("n"), STR("k")};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Ctx *ctx = testing_ctx();
+        TensorMapRecipe recipe;
+        const char *text = str_format(&ctx->arena, "f32 swizzle 0 box 4 base %s extent param=2:i64",
+                                      cases[i].steps);
+        assert_true(recipe_parse(&ctx->arena, str_from(text), &recipe));
+        StrBuf out = strbuf(&ctx->arena);
+        recipe_expr_print(&recipe.base, names, &out);
+        assert_string_equal(out.ptr, cases[i].text);
+        ctx_destroy(ctx);
+    }
+}
+
+static void test_fits(void **state) {
+    Ctx *ctx = testing_ctx();
+    TensorMapRecipe recipe;
+    assert_true(recipe_parse(&ctx->arena, str_from(good_text), &recipe));
+    DType types[] = {DT_I64, DT_F32, DT_I32, DT_I32, DT_F32, DT_I32, DT_I64};
+    assert_true(recipe_fits(&recipe, types, 7));
+    assert_false(recipe_fits(&recipe, types, 6));
+    types[3] = DT_I64;
+    assert_false(recipe_fits(&recipe, types, 7));
+    ctx_destroy(ctx);
+}
+
 static void test_bad_text(void **state) {
     static const char *const texts[] = {
         "",
@@ -407,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_length),
         cmocka_unit_test(test_text),        cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_resolve),     cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_infix),       cmocka_unit_test(test_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,102 @@
+/* Facts of a kernel as text and JSON: tensor maps there and back, damage found out. */
+#include "ir/ctx.h"
+#include "runtime/meta.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const char head[] = "name matmul\n"
+                           "target sm_90a\n"
+                           "num_warps 4\n"
+                           "programs_per_cta 1\n"
+                           "num_ctas 1\n"
+                           "threads 128\n"
+                           "shared_bytes 1024\n"
+                           "registers 0\n"
+                           "stack_bytes 0\n"
+                           "spill_stores 0\n"
+                           "spill_loads 0\n"
+                           "static_shared 0\n"
+                           "grid_parameter 0\n"
+                           "assembled 0\n";
+static const char params[] = "param 16 0 0 0 a *fp16\n"
+                             "param 1 1 0 0 BLOCK 64\n"
+                             "param 1 0 0 0 scale fp32\n"
+                             "param 16 0 0 0 m i32\n"
+                             "param 16 0 0 0 k u32\n";
+static const char map[] =
+    "tensor_map f16 swizzle 128 box 64 128 base param=0:i64 extent param=3:i32 "
+    "extsi:i64 extent param=2:i32 extsi:i64 stride param=3:i32 extsi:i64\n";
+
+static bool read_text(Ctx *ctx, const char *facts, const char *maps, Compiled *compiled) {
+    *compiled = (Compiled){0};
+    return meta_read(&ctx->arena, str_from(str_format(&ctx->arena, "%s%s%s", head, facts, maps)),
+                     compiled);
+}
+
+static void tensor_maps_come_back(void **state) {
+    Ctx *ctx = ctx_create();
+    Compiled compiled;
+    assert_true(read_text(ctx, params, map, &compiled));
+    assert_int_equal(compiled.meta.tensor_maps.len, 1);
+    assert_int_equal(compiled.meta.tensor_maps.data[0].box[1], 128);
+    StrBuf out = strbuf(&ctx->arena);
+    meta_write(&compiled, &out);
+    assert_non_null(strstr(out.ptr, map));
+    Compiled again = {0};
+    assert_true(meta_read(&ctx->arena, strbuf_str(&out), &again));
+    assert_true(recipe_equal(compiled.meta.tensor_maps.data, again.meta.tensor_maps.data));
+    ctx_destroy(ctx);
+}
+
+static void tensor_maps_in_json(void **state) {
+    Ctx *ctx = ctx_create();
+    Compiled compiled;
+    assert_true(read_text(ctx, params, map, &compiled));
+    StrBuf out = strbuf(&ctx->arena);
+    meta_json(&compiled, &out);
+    assert_non_null(strstr(out.ptr,
+                           "\"tensor_maps\": [{\"dtype\": \"f16\", \"swizzle\": 128, "
+                           "\"box\": [64, 128], \"base\": \"a\", \"extents\": [\"k\", \"m\"], "
+                           "\"strides\": [\"k\"], \"recipe\": \"f16 swizzle 128 box 64 128 "));
+    assert_true(read_text(ctx, params, "", &compiled));
+    out.len = 0;
+    meta_json(&compiled, &out);
+    assert_non_null(strstr(out.ptr, "\"tensor_maps\": []"));
+    ctx_destroy(ctx);
+}
+
+static void damage_is_found(void **state) {
+    static const char *const maps[] = {
+        "tensor_map\n",
+        "tensor_map f16 swizzle 128 box 64 base param=0:i64\n",
+        /* no such parameter; a constexpr has no number */
+        "tensor_map f16 swizzle 128 box 64 base param=4:i64 extent param=0:i64\n",
+        /* of another width, or a float */
+        "tensor_map f16 swizzle 128 box 64 base param=0:i64 extent param=2:i64\n",
+        "tensor_map f16 swizzle 128 box 64 base param=0:i64 extent param=1:i32 extsi:i64\n",
+    };
+    Ctx *ctx = ctx_create();
+    Compiled compiled;
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        if (read_text(ctx, params, maps[i], &compiled))
+            fail_msg("taken: %s", maps[i]);
+    StrBuf many = strbuf(&ctx->arena);
+    for (int i = 0; i < RECIPE_MAX_MAPS; i++)
+        strbuf_puts(&many, map);
+    assert_true(read_text(ctx, params, many.ptr, &compiled));
+    strbuf_puts(&many, map);
+    assert_false(read_text(ctx, params, many.ptr, &compiled));
+    ctx_destroy(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensor_maps_come_back),
+        cmocka_unit_test(tensor_maps_in_json),
+        cmocka_unit_test(damage_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
