@@ -108,27 +108,36 @@ uint64_t alu_fsqrt(const Insn *insn, const uint64_t *x) {
 }
 
 uint64_t f64_propagate(const uint64_t *x, unsigned count, double value) {
-    while (count-- > 0)
-        if (isnan(f64_from(x[count])))
-            return x[count] | F64_QUIET;
+    for (unsigned i = 0; i < count; i++)
+        if (isnan(f64_from(x[i])))
+            return x[i] | F64_QUIET;
     return f64_result(value);
+}
+
+/* Of two operands the second comes first, but of a division. */
+static uint64_t propagate_second(const uint64_t *x, double value) {
+    return f64_propagate((const uint64_t[]){x[1], x[0]}, 2, value);
+}
+
+uint64_t f64_fma(uint64_t a, uint64_t b, uint64_t c) {
+    volatile double result = fma(f64_from(a), f64_from(b), f64_from(c));
+    return f64_propagate((const uint64_t[]){b, c, a}, 3, result);
 }
 
 uint64_t alu_dadd(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_propagate(x, 2, ROUNDED(insn, double, a + b));
+    return propagate_second(x, ROUNDED(insn, double, a + b));
 }
 uint64_t alu_dsub(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_propagate(x, 2, ROUNDED(insn, double, a - b));
+    return propagate_second(x, ROUNDED(insn, double, a - b));
 }
 uint64_t alu_dmul(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);
-    return f64_propagate(x, 2, ROUNDED(insn, double, a *b));
+    return propagate_second(x, ROUNDED(insn, double, a *b));
 }
 uint64_t alu_dfma(const Insn *insn, const uint64_t *x) {
-    volatile double a = f64_from(x[0]), b = f64_from(x[1]), c = f64_from(x[2]);
-    return f64_propagate(x, 3, ROUNDED(insn, double, fma(a, b, c)));
+    return ROUNDED(insn, uint64_t, f64_fma(x[0], x[1], x[2]));
 }
 uint64_t alu_ddiv(const Insn *insn, const uint64_t *x) {
     volatile double a = f64_from(x[0]), b = f64_from(x[1]);

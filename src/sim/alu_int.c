@@ -178,6 +178,8 @@ uint64_t alu_bfind(const Insn *insn, const uint64_t *x) {
 uint64_t alu_fns(const Insn *insn, const uint64_t *x) {
     uint32_t mask = (uint32_t)x[0], base = (uint32_t)x[1];
     int32_t offset = (int32_t)x[2];
+    if (offset == INT32_MIN) /* cannot be negated: the hardware's search ends at bit 0 */
+        return 0;
     if (base > 31)
         return UINT32_MAX;
     if (offset == 0)

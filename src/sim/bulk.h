@@ -33,6 +33,9 @@ static inline uint32_t tensor_box_elements(const TensorMap *map, uint32_t dim) {
     return (map->box[dim] + step - 1) / step;
 }
 uint32_t tensor_box_bytes(const TensorMap *map);
+/* Bytes from one row of a box to the next in shared memory: a box narrower than its swizzle has
+ * gaps. */
+uint32_t tensor_row_pitch(const TensorMap *map);
 
 typedef enum BulkKind { BULK_LOAD, BULK_STORE, BULK_PEER } BulkKind;
 
@@ -90,5 +93,6 @@ bool bulk_mbarrier(Warp *warp, const Insn *insn, uint32_t lane, const Operand *o
                    uint64_t *own);
 /* Converts what a load brings, by the map's type. */
 void tensor_convert(const TensorMap *map, uint8_t *bytes, uint32_t size);
+/* What the map says that lies outside the tensor, over zeros. */
 void tensor_fill(const TensorMap *map, uint8_t *bytes, uint32_t size);
 #endif

@@ -133,13 +133,13 @@ static void read_chunk(const BulkCopy *bulk, const BulkChunk *chunk, uint8_t *by
     if (bulk->map && chunk->hi - chunk->lo < chunk->size)
         tensor_fill(bulk->map, bytes, chunk->size);
     if (!find_inside(bulk, chunk, ACCESS_READ, &from))
-        return;
+        return; /* fill is not converted */
     const Machine *machine = bulk->warp->machine;
     host_load(machine, from.data, bytes + chunk->lo, chunk->hi - chunk->lo);
     if (from.defined)
         host_load(machine, from.defined, defined + chunk->lo, chunk->hi - chunk->lo);
     if (bulk->map)
-        tensor_convert(bulk->map, bytes, chunk->size);
+        tensor_convert(bulk->map, bytes + chunk->lo, chunk->hi - chunk->lo);
 }
 
 static bool all_defined(const Machine *machine, const uint8_t *defined, uint32_t size) {
@@ -278,10 +278,13 @@ ExecResult exec_bulk_peer(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
-/* The bytes of shared memory that a box may touch: a swizzle moves chunks within whole spans. */
+/* The bytes of shared memory that a box may touch: a swizzle moves chunks within its spans, each
+ * a row of the box. */
 static uint32_t tensor_span(const BulkCopy *bulk) {
-    uint32_t span = (uint32_t)BULK_UNIT << bulk->map->swizzle;
-    return (bulk->size + span - 1) / span * span;
+    const TensorMap *map = bulk->map;
+    uint32_t width = map->box[0] * tensor_type_bytes(map->type);
+    uint64_t span = (uint64_t)bulk->size / width * tensor_row_pitch(map);
+    return span < UINT32_MAX ? (uint32_t)span : UINT32_MAX;
 }
 
 ExecResult exec_tensor_load(Warp *warp, const Insn *insn, uint32_t mask) {

@@ -71,6 +71,11 @@ bool tensor_operand(BulkCopy *bulk, const Operand *operand) {
         report(warp, insn, bulk->lane, sim_tensor_coordinate, bulk->coordinates[0], first);
         return false;
     }
+    for (uint32_t i = 0; i < map.rank && bulk->kind == BULK_STORE; i++)
+        if (bulk->coordinates[i] < 0) {
+            report(warp, insn, bulk->lane, sim_tensor_negative, i, bulk->coordinates[i]);
+            return false;
+        }
     bulk->size = tensor_box_bytes(&map);
     bulk->map = keep_map(warp->machine, &map);
     return true;
@@ -83,8 +88,14 @@ static uint64_t swizzled(SimTensorSwizzle swizzle, uint64_t address) {
     return address ^ (address >> 3 & bits[swizzle]);
 }
 
+uint32_t tensor_row_pitch(const TensorMap *map) {
+    return map->swizzle == SIM_SWIZZLE_NONE ? map->box[0] * tensor_type_bytes(map->type)
+                                            : (uint32_t)BULK_UNIT << map->swizzle;
+}
+
 /* The bytes of a row of the box that lie inside the tensor: from *lo to *hi, and where its first
- * byte would lie. */
+ * byte would lie. A store ends at units of 16 bytes: it writes the whole of that in which the
+ * tensor's row ends. */
 static uint64_t row_place(const BulkCopy *bulk, const uint32_t *at, uint32_t *lo, uint32_t *hi) {
     const TensorMap *map = bulk->map;
     uint32_t element = tensor_type_bytes(map->type), width = map->box[0] * element;
@@ -93,6 +104,8 @@ static uint64_t row_place(const BulkCopy *bulk, const uint32_t *at, uint32_t *lo
     uint64_t address = map->address + (uint64_t)first * element;
     *lo = begin * element > width ? width : (uint32_t)(begin * element);
     *hi = end <= 0 ? 0 : end * element > width ? width : (uint32_t)(end * element);
+    if (bulk->kind == BULK_STORE)
+        *hi = (*hi + BULK_UNIT - 1) / BULK_UNIT * BULK_UNIT;
     for (uint32_t i = 1; i < map->rank; i++) {
         int64_t index = (int64_t)bulk->coordinates[i] + (int64_t)at[i] * map->element_strides[i];
         if (index < 0 || index >= (int64_t)map->dims[i])
@@ -111,14 +124,14 @@ static uint32_t within(uint32_t value, uint32_t begin) {
 void tensor_walk(BulkCopy *bulk, ChunkVisitor *visit) {
     const TensorMap *map = bulk->map;
     uint32_t at[MAX_DIMS] = {0}, row = 0;
-    uint32_t width = map->box[0] * tensor_type_bytes(map->type);
+    uint32_t width = map->box[0] * tensor_type_bytes(map->type), pitch = tensor_row_pitch(map);
     uint32_t rows = bulk->size / width;
     for (; row < rows; row++) {
         uint32_t lo, hi;
         uint64_t address = row_place(bulk, at, &lo, &hi);
         for (uint32_t x = 0; x < width; x += BULK_UNIT) {
             BulkChunk chunk = {.shared =
-                                   swizzled(map->swizzle, bulk->shared + (uint64_t)row * width + x),
+                                   swizzled(map->swizzle, bulk->shared + (uint64_t)row * pitch + x),
                                .size = BULK_UNIT,
                                .lo = within(lo, x),
                                .hi = within(hi, x),
@@ -134,27 +147,24 @@ void tensor_walk(BulkCopy *bulk, ChunkVisitor *visit) {
 /* Values. */
 
 void tensor_fill(const TensorMap *map, uint8_t *bytes, uint32_t size) {
-    uint32_t element = tensor_type_bytes(map->type);
-    if (map->fill == SIM_FILL_ZERO)
-        return;
-    /* A quiet NaN with all bits of its fraction. */
-    memset(bytes, 0xff, size);
-    for (uint32_t at = element - 1; at < size; at += element)
-        bytes[at] = 0x7f;
+    /* Every 16 bits, of wider types too. */
+    const uint16_t nan = 0x7ff7;
+    for (uint32_t at = 0; at < size && map->fill == SIM_FILL_NAN; at += 2)
+        memcpy(bytes + at, &nan, 2);
 }
 
+/* tf32 is rounded to 10 bits of fraction, ties to even. The types with .ftz load subnormal
+ * numbers as they are. */
 void tensor_convert(const TensorMap *map, uint8_t *bytes, uint32_t size) {
-    bool flushes = map->type == SIM_TENSOR_F32_FTZ || map->type == SIM_TENSOR_TF32_FTZ;
-    bool rounds = map->type == SIM_TENSOR_TF32 || map->type == SIM_TENSOR_TF32_FTZ;
-    for (uint32_t at = 0; at < size && (flushes || rounds); at += 4) {
+    if (map->type != SIM_TENSOR_TF32 && map->type != SIM_TENSOR_TF32_FTZ)
+        return;
+    for (uint32_t at = 0; at < size; at += 4) {
         uint32_t value;
         memcpy(&value, bytes + at, 4);
-        bool finite = (value & 0x7f800000) != 0x7f800000;
-        if (flushes && !(value & 0x7f800000))
-            value &= 0x80000000;
-        /* To 10 bits of fraction, ties away from zero. */
-        if (rounds && finite)
-            value = (value + 0x1000) & ~UINT32_C(0x1fff);
+        if ((value & 0x7fffffff) > 0x7f800000)
+            value = 0x7fffe000;
+        else if ((value & 0x7f800000) != 0x7f800000)
+            value = (value + 0xfff + (value >> 13 & 1)) & ~UINT32_C(0x1fff);
         memcpy(bytes + at, &value, 4);
     }
 }

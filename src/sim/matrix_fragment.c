@@ -87,7 +87,7 @@ void fragment_read_c(Warp *warp, const Operand *operand, MatrixBlock *block) {
 static uint64_t encode(Type type, double value) {
     switch (type) {
     case TYPE_f64:
-        return f64_result(value);
+        return f64_bits(value); /* its NaNs have payloads */
     case TYPE_s32:
         return (uint32_t)(int32_t)value;
     case TYPE_f16:

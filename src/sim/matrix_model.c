@@ -265,11 +265,11 @@ static void multiply_doubles(MatrixBlock *block) {
     const MatrixKind *kind = &block->kind;
     for (unsigned row = 0; row < kind->rows; row++)
         for (unsigned column = 0; column < kind->columns; column++) {
-            double sum = block->c[row * kind->columns + column];
+            uint64_t sum = f64_bits(block->c[row * kind->columns + column]);
             for (unsigned k = 0; k < kind->depth; k++)
-                sum =
-                    fma(block->a[row * kind->depth + k], block->b[k * kind->columns + column], sum);
-            block->c[row * kind->columns + column] = sum;
+                sum = f64_fma(f64_bits(block->a[row * kind->depth + k]),
+                              f64_bits(block->b[k * kind->columns + column]), sum);
+            block->c[row * kind->columns + column] = f64_from(sum);
         }
 }
 

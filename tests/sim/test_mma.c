@@ -316,19 +316,33 @@ static uint64_t add_nearest(const Case *c, uint64_t x, uint64_t y) {
     return sum == sum ? result : 0x7fffffff;
 }
 
-static uint64_t wanted(const Case *c, unsigned row, unsigned column, bool saturates) {
-    if (c->d == &f64_) {
-        double sum, a, b;
-        memcpy(&sum, &C[row][column], 8);
-        for (unsigned k = 0; k < c->k; k++) {
-            memcpy(&a, &A[row][k], 8);
-            memcpy(&b, &B[k][column], 8);
-            sum = fma(a, b, sum);
-        }
-        uint64_t bits;
-        memcpy(&bits, &sum, 8);
-        return sum == sum ? bits : UINT64_C(0xfff8000000000000);
+static bool is_nan(uint64_t bits) {
+    return (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+}
+
+/* A chain over k. Of its NaNs a step takes that of b, else the sum's, else that of a. */
+static uint64_t wanted_f64(const Case *c, unsigned row, unsigned column) {
+    uint64_t sum = C[row][column];
+    for (unsigned k = 0; k < c->k; k++) {
+        uint64_t chosen[] = {B[k][column], sum, A[row][k]};
+        double a, b, s;
+        memcpy(&a, &A[row][k], 8);
+        memcpy(&b, &B[k][column], 8);
+        memcpy(&s, &sum, 8);
+        s = fma(a, b, s);
+        memcpy(&sum, &s, 8);
+        if (s != s)
+            sum = UINT64_C(0xfff8000000000000);
+        for (unsigned i = 3; i-- > 0;)
+            if (is_nan(chosen[i]))
+                sum = chosen[i] | UINT64_C(1) << 51;
     }
+    return sum;
+}
+
+static uint64_t wanted(const Case *c, unsigned row, unsigned column, bool saturates) {
+    if (c->d == &f64_)
+        return wanted_f64(c, row, column);
     if (c->d == &s32_) {
         int64_t sum = (int32_t)C[row][column];
         for (unsigned k = 0; k < c->k; k++)
@@ -350,6 +364,9 @@ typedef enum Numbers { WHOLE, SPREAD, TINY, ANY_BITS } Numbers;
 static uint64_t draw(const Number *type, Numbers numbers, uint32_t *state) {
     uint64_t bits = random_word(state) | (uint64_t)random_word(state) << 32;
     uint64_t keep = type->bits == 64 ? UINT64_MAX : (UINT64_C(1) << type->bits) - 1;
+    /* Random bits of f64 are hardly ever NaN: some are made so. */
+    if (numbers == ANY_BITS && type == &f64_ && random_word(state) % 16 == 0)
+        bits |= UINT64_C(0x7ff0000000000000);
     if (numbers == ANY_BITS || (numbers != WHOLE && !type->exponent))
         return bits & keep;
     if (numbers == WHOLE) {

@@ -121,6 +121,50 @@ static const Box boxes[] = {
      {4, 11},
      SIM_SWIZZLE_NONE,
      SIM_FILL_ZERO},
+    {"a row that ends within 16 bytes",
+     SIM_TENSOR_U32,
+     4,
+     2,
+     {50, 20},
+     16,
+     {16, 8},
+     {1, 1},
+     {44, 15},
+     SIM_SWIZZLE_NONE,
+     SIM_FILL_ZERO},
+    {"rows narrower than the swizzle of 32",
+     SIM_TENSOR_F16,
+     2,
+     2,
+     {150, 80},
+     0,
+     {8, 64},
+     {1, 1},
+     {144, 40},
+     SIM_SWIZZLE_32B,
+     SIM_FILL_NAN},
+    {"rows narrower than the swizzle of 64",
+     SIM_TENSOR_F32,
+     4,
+     3,
+     {24, 20, 3},
+     0,
+     {12, 6, 2},
+     {1, 1, 1},
+     {4, 11, 1},
+     SIM_SWIZZLE_64B,
+     SIM_FILL_ZERO},
+    {"rows narrower than the swizzle of 128",
+     SIM_TENSOR_S32,
+     4,
+     2,
+     {24, 20},
+     0,
+     {8, 8},
+     {1, 1},
+     {8, 2},
+     SIM_SWIZZLE_128B,
+     SIM_FILL_ZERO},
     {"three dimensions",
      SIM_TENSOR_U16,
      2,
@@ -167,6 +211,20 @@ static uint32_t box_bytes(const Box *box) {
     return bytes;
 }
 
+static uint32_t row_bytes(const Box *box) {
+    return box->box[0] * box->bytes;
+}
+
+/* From row to row of the box: the swizzle's width, if there is one. */
+static uint32_t row_pitch(const Box *box) {
+    static const uint32_t widths[] = {0, 32, 64, 128};
+    return box->swizzle ? widths[box->swizzle] : row_bytes(box);
+}
+
+static uint32_t room_bytes(const Box *box) {
+    return box_bytes(box) / row_bytes(box) * row_pitch(box);
+}
+
 static void strides_of(const Box *box, uint64_t *strides) {
     uint64_t stride = box->dims[0] * box->bytes;
     for (uint32_t i = 1; i < box->rank; i++) {
@@ -178,15 +236,18 @@ static void strides_of(const Box *box, uint64_t *strides) {
 
 /* Where a byte of the box lies: chunks of a row of the swizzle change places by the row's number.
  */
-static uint32_t swizzle(SimTensorSwizzle mode, uint32_t at) {
+static uint32_t swizzle(const Box *box, uint32_t byte) {
     static const uint32_t widths[] = {16, 32, 64, 128}, periods[] = {1, 4, 2, 1};
+    SimTensorSwizzle mode = box->swizzle;
+    uint32_t at = byte / row_bytes(box) * row_pitch(box) + byte % row_bytes(box);
     uint32_t width = widths[mode], row = at / width, chunk = at % width / 16;
     chunk ^= row / periods[mode] % (width / 16);
     return row * width + chunk * 16 + at % 16;
 }
 
-/* The place of an element of the box in the tensor; -1 outside. */
-static int64_t place_of(const Box *box, uint32_t element) {
+/* The place of an element of the box in the tensor; -1 outside. Stores reach to the end of the 16
+ * bytes in which a row of the tensor ends. */
+static int64_t place_of(const Box *box, uint32_t element, bool stores) {
     uint64_t strides[MAX_RANK];
     int64_t place = 0;
     strides_of(box, strides);
@@ -194,7 +255,10 @@ static int64_t place_of(const Box *box, uint32_t element) {
         int64_t index =
             (int64_t)(element % box_elements(box, i)) * (i ? box->steps[i] : 1) + box->at[i];
         element /= box_elements(box, i);
-        if (index < 0 || index >= (int64_t)box->dims[i])
+        uint64_t end = box->dims[i], unit = 16 / box->bytes;
+        if (stores && !i)
+            end = (end + unit - 1) / unit * unit;
+        if (index < 0 || index >= (int64_t)end)
             return -1;
         place += index * (int64_t)(i ? strides[i - 1] : box->bytes);
     }
@@ -202,7 +266,7 @@ static int64_t place_of(const Box *box, uint32_t element) {
 }
 
 static void fill_byte(const Box *box, uint32_t b, uint8_t *to) {
-    *to = box->fill == SIM_FILL_ZERO ? 0 : b == box->bytes - 1 ? 0x7f : 0xff;
+    *to = box->fill == SIM_FILL_ZERO ? 0 : b % 2 ? 0x7f : 0xf7;
 }
 
 /* A kernel that copies a box into shared memory and that to y, or the other way. */
@@ -218,7 +282,7 @@ static const char *kernel_text(Arena *arena, const Box *box, const char *body) {
                   ".shared .align 1024 .b8 buf[%u]; .shared .b64 bar;\n"
                   "mov.b64 %%rd1, map; cvta.param.u64 %%rd1, %%rd1; ld.param.u64 %%rd2, [y];\n"
                   "mov.u32 %%r1, buf; mov.u32 %%r2, bar; mov.u32 %%r3, 0;\n",
-                  box_bytes(box));
+                  room_bytes(box));
     for (const char *c = body; *c; c++) {
         if (*c == '#')
             strbuf_puts(&out, at.ptr);
@@ -226,6 +290,8 @@ static const char *kernel_text(Arena *arena, const Box *box, const char *body) {
             strbuf_printf(&out, "%u", box->rank);
         else if (*c == '~')
             strbuf_printf(&out, "%u", box_bytes(box));
+        else if (*c == '^')
+            strbuf_printf(&out, "%u", room_bytes(box));
         else
             strbuf_putc(&out, *c);
     }
@@ -233,14 +299,18 @@ static const char *kernel_text(Arena *arena, const Box *box, const char *body) {
     return out.ptr;
 }
 
+/* Gaps keep what was there before. */
 static const char load_body[] =
+    "F: st.shared.u32 [%r1], 0xcdcdcdcd; add.u32 %r1, %r1, 4; add.u32 %r3, %r3, 4;\n"
+    "setp.lt.u32 %p2, %r3, ^; @%p2 bra F;\n"
+    "mov.u32 %r1, buf; mov.u32 %r3, 0; fence.proxy.async.shared::cta;\n"
     "mbarrier.init.shared.b64 [%r2], 1; fence.mbarrier_init.release.cluster;\n"
     "mbarrier.arrive.expect_tx.shared.b64 _, [%r2], ~;\n"
     "cp.async.bulk.tensor.$d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {#}], "
     "[%r2];\n"
     "W: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra W;\n"
     "L: ld.shared.u32 %r4, [%r1]; st.global.u32 [%rd2], %r4; add.u32 %r1, %r1, 4;\n"
-    "add.u64 %rd2, %rd2, 4; add.u32 %r3, %r3, 4; setp.lt.u32 %p2, %r3, ~; @%p2 bra L;\n";
+    "add.u64 %rd2, %rd2, 4; add.u32 %r3, %r3, 4; setp.lt.u32 %p2, %r3, ^; @%p2 bra L;\n";
 
 static bool run(SimTest *test, const Box *box, const char *text, uint8_t *tensor, uint8_t *y) {
     uint64_t strides[MAX_RANK] = {0};
@@ -273,23 +343,48 @@ static void fill_random(uint8_t *bytes, size_t count) {
 }
 
 static void test_loads(void **state) {
-    static uint8_t tensor[TENSOR_BYTES], y[MAX_BYTES];
+    static uint8_t tensor[TENSOR_BYTES], y[MAX_BYTES], want[MAX_BYTES];
     for (size_t b = 0; b < sizeof boxes / sizeof *boxes; b++) {
         const Box *box = &boxes[b];
         SimTest test = sim_test_begin();
         fill_random(tensor, sizeof tensor);
         if (!run(&test, box, kernel_text(&test.ctx->arena, box, load_body), tensor, y))
             fail_msg("%s: %s", box->name, sim_test_messages(&test));
+        memset(want, 0xcd, sizeof want);
         for (uint32_t i = 0; i < box_bytes(box); i++) {
-            int64_t place = place_of(box, i / box->bytes);
-            uint8_t wanted;
-            fill_byte(box, i % box->bytes, &wanted);
+            int64_t place = place_of(box, i / box->bytes, false);
+            uint8_t *to = &want[swizzle(box, i)];
+            fill_byte(box, i, to);
             if (place >= 0)
-                wanted = tensor[place + i % box->bytes];
-            if (y[swizzle(box->swizzle, i)] != wanted)
-                fail_msg("%s: byte %u is %u, not %u", box->name, i, y[swizzle(box->swizzle, i)],
-                         wanted);
+                *to = tensor[place + i % box->bytes];
         }
+        for (uint32_t i = 0; i < room_bytes(box); i++)
+            if (y[i] != want[i])
+                fail_msg("%s: byte %u is %u, not %u", box->name, i, y[i], want[i]);
+        sim_test_end(&test);
+    }
+}
+
+/* tf32 is rounded, ties to even, its NaNs are one; the types with .ftz keep subnormal numbers. */
+static void test_conversions(void **state) {
+    static const uint32_t stored[] = {0xc011d000, 0x4b997000, 0x3f801001, 0x3f800fff, 0xffc00000,
+                                      0x7f800001, 0x7f800000, 0x007fffff, 0x80400000, 0x80000001};
+    static const uint32_t rounded[] = {0xc011c000, 0x4b998000, 0x3f802000, 0x3f800000, 0x7fffe000,
+                                       0x7fffe000, 0x7f800000, 0x00800000, 0x80400000, 0x80000000};
+    static const SimTensorType types[] = {SIM_TENSOR_F32, SIM_TENSOR_F32_FTZ, SIM_TENSOR_TF32,
+                                          SIM_TENSOR_TF32_FTZ};
+    static uint8_t tensor[TENSOR_BYTES], y[MAX_BYTES];
+    for (size_t t = 0; t < 4; t++) {
+        Box box = {"conversions", types[t],         4,           1, {6}, 0, {16}, {1},
+                   {0},           SIM_SWIZZLE_NONE, SIM_FILL_NAN};
+        box.dims[0] = sizeof stored / 4;
+        memcpy(tensor, stored, sizeof stored);
+        SimTest test = sim_test_begin();
+        if (!run(&test, &box, kernel_text(&test.ctx->arena, &box, load_body), tensor, y))
+            fail_msg("type %zu: %s", t, sim_test_messages(&test));
+        assert_memory_equal(y, t < 2 ? stored : rounded, sizeof stored);
+        for (uint32_t i = sizeof stored; i < 64; i++)
+            assert_int_equal(y[i], i % 2 ? 0x7f : 0xf7);
         sim_test_end(&test);
     }
 }
@@ -297,7 +392,7 @@ static void test_loads(void **state) {
 /* Shared memory gets what y holds; the box goes to the tensor. */
 #define STORE(instruction, operation)                                                              \
     "L: ld.global.u32 %r4, [%rd2]; st.shared.u32 [%r1], %r4; add.u32 %r1, %r1, 4;\n"               \
-    "add.u64 %rd2, %rd2, 4; add.u32 %r3, %r3, 4; setp.lt.u32 %p2, %r3, ~; @%p2 bra L;\n"           \
+    "add.u64 %rd2, %rd2, 4; add.u32 %r3, %r3, 4; setp.lt.u32 %p2, %r3, ^; @%p2 bra L;\n"           \
     "fence.proxy.async.shared::cta; mov.u32 %r1, buf;\n" instruction                               \
     ".bulk.tensor.$d.global.shared::cta" operation ".tile.bulk_group [%rd1, {#}], [%r1];\n"        \
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n"
@@ -309,10 +404,10 @@ static void check_store(const Box *box, const char *text, bool adds) {
     fill_random(y, sizeof y);
     memcpy(wanted, tensor, sizeof tensor);
     for (uint32_t e = 0; e < box_bytes(box) / box->bytes; e++) {
-        int64_t place = place_of(box, e);
+        int64_t place = place_of(box, e, true);
         if (place < 0)
             continue;
-        uint32_t from = swizzle(box->swizzle, e * box->bytes), old, value;
+        uint32_t from = swizzle(box, e * box->bytes), old, value;
         if (adds) {
             memcpy(&old, wanted + place, 4);
             memcpy(&value, y + from, 4);
@@ -322,9 +417,14 @@ static void check_store(const Box *box, const char *text, bool adds) {
             memcpy(wanted + place, y + from, box->bytes);
         }
     }
-    if (!run(&test, box, text, tensor, y))
+    /* The hardware takes no store that begins before the tensor. */
+    bool negative = false;
+    for (uint32_t i = 0; i < box->rank; i++)
+        negative |= box->at[i] < 0;
+    if (run(&test, box, text, tensor, y) == negative ||
+        sim_test_has(&test, DIAG_sim_tensor_negative) != negative)
         fail_msg("%s: %s", box->name, sim_test_messages(&test));
-    if (memcmp(tensor, wanted, sizeof tensor))
+    if (!negative && memcmp(tensor, wanted, sizeof tensor))
         fail_msg("%s: the tensor differs", box->name);
     sim_test_end(&test);
 }
@@ -448,9 +548,8 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_stores),
-        cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_loads),  cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_stores), cmocka_unit_test(test_encoding),
         cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,18 +38,21 @@ class Layout:
             bytes_ *= extent
         self.elements = bytes_ // self.size
         # Without interleaving the innermost element stride counts for nothing.
-        self.bytes = int(np.prod([box[0]] + [-(-b // s) for b, s in zip(box[1:], self.steps[1:])])) * self.size
+        rows = int(np.prod([-(-b // s) for b, s in zip(box[1:], self.steps[1:])]))
+        self.bytes = rows * box[0] * self.size
+        # In shared memory, with gaps behind rows that are narrower than the swizzle.
+        self.room = rows * (SWIZZLE_BYTES[swizzle] if swizzle else -(-box[0] * self.size // 8) * 8)
 
-    def coordinates(self, rng, disjoint):
-        """For each program the box's place: within, across each border, outside. `disjoint`: boxes that do not meet."""
+    def coordinates(self, rng, stores):
+        """For each program the box's place: within, across each border, outside. `stores`: boxes that do not meet, and do
+        not begin before the tensor, where the hardware ends the launch."""
         rows, unit = [], 16 // self.size
         for program in range(PROGRAMS):
-            at = [int(rng.integers(-b, d + 2)) if program else int(rng.integers(0, max(1, d - b))) for b, d in zip(self.box, self.dims)]
-            if disjoint and len(self.dims) > 1:
-                at[-1] = (program - 1) * self.box[-1] + 1
-            elif disjoint:
-                at[0] = (program - 1) * self.box[0] + unit
-            if not disjoint and program == 0:
+            at = [int(rng.integers(0 if stores else -b, d + 2)) if program else int(rng.integers(0, max(1, d - b))) for b, d in zip(self.box, self.dims)]
+            if stores:
+                at[-1] = program * self.box[-1] + (1 if len(self.dims) > 1 else unit)
+                at[:-1] = [0 if program < 2 else x for x in at[:-1]]
+            elif program == 0:
                 at = [0] * len(at)
             # The innermost coordinate is at a multiple of 16 bytes: the hardware ends the launch for any other.
             at[0] -= at[0] % unit
@@ -94,7 +97,7 @@ def finished(text, body):
 
 
 def load_probe(rows, layout, space="shared::cluster", hint=False, tile=True, seed=0):
-    rank, room = len(layout.dims), -(-layout.bytes // 8) * 8
+    rank, room = len(layout.dims), layout.room
     form = (f"cp.async.bulk.tensor.{rank}d.{space}.global{'.tile' if tile else ''}.mbarrier::complete_tx::bytes" +
             (".L2::cache_hint" if hint else ""))
     rng = np.random.default_rng(seed + sum(map(ord, layout.text())))
@@ -111,7 +114,7 @@ def load_probe(rows, layout, space="shared::cluster", hint=False, tile=True, see
 
 
 def store_probe(rows, layout, reduction=None, hint=False, tile=True, seed=0):
-    rank, room = len(layout.dims), -(-layout.bytes // 8) * 8
+    rank, room = len(layout.dims), layout.room
     form = (f"cp{'.reduce' if reduction else ''}.async.bulk.tensor.{rank}d.global.shared::cta{'.' + reduction if reduction else ''}"
             f"{'.tile' if tile else ''}.bulk_group{'.L2::cache_hint' if hint else ''}")
     rng = np.random.default_rng(seed + sum(map(ord, layout.text())))
@@ -170,7 +173,12 @@ def stores(rows):
             yield store_probe(rows, fitted(dtype, rank, swizzle), seed=rank)
     for rank, hint, tile in itertools.product(SHAPES, (False, True), (False, True)):
         yield store_probe(rows, fitted("u32", rank), hint=hint, tile=tile)
-    taken = {"add": ("u32", "s32", "u64", "f16", "bf16", "f32"), "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    for steps in ([1, 2], [1, 3]):
+        yield store_probe(rows, Layout("u32", [50, 20], [16, 8], steps=steps))
+    for swizzle in range(1, 4):
+        yield store_probe(rows, Layout("f16", [150, 80], [SWIZZLE_BYTES[swizzle] // 2, 16], swizzle=swizzle))
+        yield store_probe(rows, Layout("f16", [150, 80], [8, 16], swizzle=swizzle), seed=3)
+    taken = {"add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f32.ftz"), "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
              "max": ("u32", "s32", "u64", "s64", "f16", "bf16"), "inc": ("u32",), "dec": ("u32",), "and": ("u32", "u64", "s32"),
              "or": ("u32", "u64", "s64"), "xor": ("u32", "u64")}
     for reduction, dtypes in taken.items():
