@@ -374,12 +374,13 @@ TILE_API tile_status tile_function_create(tile_context *context,
                                           tile_function **function, tile_diagnostics **diagnostics);
 TILE_API void tile_function_destroy(tile_function *function);
 
-/* Calls the function: one argument for each parameter that the options did not set, in order. The
- * instance for these types and values is looked up without a lock; when it is missing it is taken
- * from the cache or compiled, and other threads that need the same one meanwhile wait. It is
- * specialised as Triton does, on pointers and integers that are multiples of 16 and integers equal
- * to 1, and on integers equal to an integer constexpr, of the call or of the options, that is at
- * least 16: where a row's length is BLOCK, its masks go away. */
+/* Calls the function: one argument for each parameter that the options did not set, in order; those
+ * behind the last one without a default may be left out. The instance for these types and values is
+ * looked up without a lock; when it is missing it is taken from the cache or compiled, and other
+ * threads that need the same one meanwhile wait. It is specialised as Triton does, on pointers and
+ * integers that are multiples of 16 and integers equal to 1, and on integers equal to an integer
+ * constexpr, of the call or of the options, that is at least 16: where a row's length is BLOCK, its
+ * masks go away. */
 TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
                                           const uint32_t grid[3], tile_stream stream,
                                           const tile_argument *arguments, size_t argument_count,

@@ -35,7 +35,8 @@ struct tile_function {
     tile_compile_options options; /* texts in the arena */
     Str *params;                  /* names of the arguments a call takes, in order */
     uint32_t param_count;
-    int64_t *constants; /* integers among the options' constexprs */
+    uint32_t required_count; /* of them: those behind have defaults */
+    int64_t *constants;      /* integers among the options' constexprs */
     size_t constant_count;
     pthread_mutex_t lock; /* of writers */
     _Atomic(Table *) table;
@@ -48,6 +49,7 @@ typedef struct Packed {
     uint64_t values[TILE_MAX_ARGUMENTS];
     void *params[TILE_MAX_ARGUMENTS];
     uint32_t count; /* of values */
+    uint32_t given; /* arguments of the call */
 } Packed;
 
 static const char *const dtype_names[] = {[TILE_DTYPE_AUTO] = "",
@@ -178,6 +180,7 @@ static bool pack(Packed *packed, const tile_function *function, const tile_devic
                  const tile_argument *arguments, size_t count) {
     packed->key_len = 0;
     packed->count = 0;
+    packed->given = (uint32_t)count;
     if (!key_add(packed, &device, sizeof device))
         return false;
     Constexprs constexprs;
@@ -265,21 +268,21 @@ static bool is_constexpr(const tile_argument *argument) {
 
 /* The function's request with this call's types and constexprs added by name. */
 static bool instance_request(Call *call, tile_function *function, tile_device *device,
-                             const tile_argument *arguments, CompileRequest *request) {
+                             const tile_argument *arguments, uint32_t count,
+                             CompileRequest *request) {
     Arena *arena = &call->ctx->arena;
     tile_compile_options options = function->options;
     options.device = device;
     if (!request_from_options(call, function->context, &options, request))
         return false;
     ElaborateRequest *kernel = &request->kernel;
-    NamedText *types = ARENA_ARRAY(arena, NamedText, function->param_count + 1);
-    NamedText *defines =
-        ARENA_ARRAY(arena, NamedText, kernel->define_count + function->param_count + 1);
+    NamedText *types = ARENA_ARRAY(arena, NamedText, count + 1);
+    NamedText *defines = ARENA_ARRAY(arena, NamedText, kernel->define_count + count + 1);
     if (kernel->define_count)
         memcpy(defines, kernel->defines, kernel->define_count * sizeof *defines);
     Constexprs constexprs;
-    find_constexprs(arguments, function->param_count, &constexprs);
-    for (uint32_t i = 0; i < function->param_count; i++) {
+    find_constexprs(arguments, count, &constexprs);
+    for (uint32_t i = 0; i < count; i++) {
         Special special = special_of(function, &arguments[i], &constexprs);
         NamedText named = {function->params[i], argument_type(arena, &arguments[i], special)};
         if (is_constexpr(&arguments[i]))
@@ -298,7 +301,7 @@ static Instance *instance_create(Call *call, tile_function *function, tile_devic
                                  uint64_t hash) {
     CompileRequest request;
     Compiled compiled;
-    if (!instance_request(call, function, device, arguments, &request) ||
+    if (!instance_request(call, function, device, arguments, packed->given, &request) ||
         !compile_kernel(call->ctx, &request, &compiled))
         return NULL;
     Instance *instance = ARENA_NEW(&call->object, Instance);
@@ -344,8 +347,8 @@ static tile_status make_instance(tile_function *function, tile_device *device,
 static tile_status find_instance(tile_function *function, tile_device *device,
                                  const tile_argument *arguments, size_t count, Packed *packed,
                                  tile_diagnostics **diagnostics, Instance **instance) {
-    if (!function || !device || count != function->param_count || (count && !arguments) ||
-        !pack(packed, function, device, arguments, count))
+    if (!function || !device || count < function->required_count || count > function->param_count ||
+        (count && !arguments) || !pack(packed, function, device, arguments, count))
         return TILE_ERROR_INVALID_ARGUMENT;
     uint64_t hash = XXH3_64bits(packed->key, packed->key_len);
     *instance =
@@ -435,8 +438,11 @@ static void keep_params(Arena *arena, tile_function *function, const FuncDef *de
     function->params = ARENA_ARRAY(arena, Str, def->param_count + 1);
     for (uint32_t i = 0; i < def->param_count; i++) {
         Str name = def->params[i].name;
-        if (!is_set(options, name))
-            function->params[function->param_count++] = (Str){str_dup(arena, name), name.len};
+        if (is_set(options, name))
+            continue;
+        function->params[function->param_count++] = (Str){str_dup(arena, name), name.len};
+        if (!def->params[i].default_value)
+            function->required_count = function->param_count;
     }
 }
 

@@ -468,6 +468,38 @@ static void function_launches(void **state) {
     tile_device_close(device);
 }
 
+/* The instance is that of a call which gives the default itself; parameters without one are owed.
+ */
+static void function_takes_defaults(void **state) {
+    Fixture *f = *state;
+    static const char with_defaults[] =
+        "import triton\nimport triton.language as tl\n"
+        "@triton.jit\ndef shift(x, n, BLOCK: tl.constexpr = 64, BY: tl.constexpr = 1):\n"
+        "    i = tl.arange(0, BLOCK)\n    tl.store(x + i, i + BY, mask=i < n)\n";
+    tile_compile_options options = scale_options();
+    options.source = text(with_defaults);
+    options.kernel = text("shift");
+    options.signature = (tile_text){0};
+    options.want = 0;
+    tile_function *function = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    tile_device *device = open_device(f);
+    const tile_argument arguments[] = {tile_pointer(0x1000, TILE_I32), tile_int(50),
+                                       tile_constexpr_int(64), tile_constexpr_int(3)};
+    const uint32_t grid[3] = {1, 1, 1};
+    memcpy(f->cuda->param_bytes, (unsigned char[]){8, 4}, 2);
+    for (size_t count = 2; count <= 4; count++)
+        assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, count, NULL),
+                         TILE_OK);
+    assert_int_equal(f->cuda->launches, 3);
+    assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, 1, NULL),
+                     TILE_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, 5, NULL),
+                     TILE_ERROR_INVALID_ARGUMENT);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 static void function_reports_what_the_call_makes_wrong(void **state) {
     Fixture *f = *state;
     tile_device *device = open_device(f);
@@ -586,6 +618,7 @@ int main(void) {
         TEST(function_specialises),
         TEST(function_specialises_on_options),
         TEST(function_launches),
+        TEST(function_takes_defaults),
         TEST(function_reports_what_the_call_makes_wrong),
         TEST(function_without_a_name),
         TEST(threads_share_instances),
