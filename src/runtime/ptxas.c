@@ -51,6 +51,10 @@ static bool has(Str line, const char *part) {
     return line.len && memmem(line.ptr, line.len, part, strlen(part));
 }
 
+/* What ptxas says of products of warpgroups that it makes wait for each other, and of register
+ * counts of warpgroups that it does not set, as information: C7508, C7510 to C7519. */
+static const char pipeline_message[] = "(C75";
+
 unsigned assembler_report(Ctx *ctx, Str log) {
     unsigned errors = 0;
     while (log.len) {
@@ -64,6 +68,8 @@ unsigned assembler_report(Ctx *ctx, Str log) {
             ctx_diag(ctx, (Span){0}, ptxas_error, STR_ARG(line));
         else if (has(line, "warning :") || has(line, "warning:"))
             ctx_diag(ctx, (Span){0}, ptxas_warning, STR_ARG(line));
+        else if (has(line, pipeline_message))
+            ctx_diag(ctx, (Span){0}, ptxas_serialises, STR_ARG(line));
         errors += error;
     }
     return errors;

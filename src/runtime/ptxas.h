@@ -27,7 +27,7 @@ typedef struct AssembleRequest {
 bool ptxas_assemble(Ctx *ctx, const char *path, const AssembleRequest *request, Str *cubin,
                     Resources *resources);
 
-/* Reports every line of an assembler's log that is a warning or an error; returns the number of
- * errors. */
+/* Reports every line of an assembler's log that is a warning or an error, or says that products of
+ * warpgroups lost their overlap; returns the number of errors. */
 unsigned assembler_report(Ctx *ctx, Str log);
 #endif

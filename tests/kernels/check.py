@@ -2,7 +2,7 @@
 """Runs every kernel of kernels/ through tilec and compares with float64 references.
 
     check.py --tilec build/release/tilec [--device cpu|cuda|sim] [--large] [--filter TEXT]
-    check.py --tilec ... --compile       every case for every target: ptxas accepts it, nothing spills
+    check.py --tilec ... --compile       every case for every target: ptxas accepts it, nothing spills or is serialised
     check.py --tilec ... --demo          softmax, with every stage shown (./dev run)
 """
 import argparse
@@ -107,9 +107,14 @@ def compile_only(tilec, case, target):
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
         return f"exit status {process.returncode}\n{process.stderr.strip()}"
-    report = json.loads(process.stdout)
+    return slowed(json.loads(process.stdout))
+
+
+def slowed(report):
+    """What ptxas reports that costs time: spills, products that it serialises; None: nothing."""
     spills = report["resources"]["spill_stores"] + report["resources"]["spill_loads"]
-    return f"{spills} bytes spilled" if spills else None
+    said = [d["message"] for d in report["diagnostics"] if d["id"].startswith("ptxas_")]
+    return "\n".join([f"{spills} bytes spilled"] * (spills > 0) + said) or None
 
 
 def demo(options):

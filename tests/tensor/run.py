@@ -2,6 +2,7 @@
 """Products on tensor cores against float64, on the interpreter or the simulator.
 
     run.py --tilec build/release/src/cli/tilec [--device sim] [--target sm_80] [--filter TEXT]
+    run.py --tilec ... --compile --target sm_90a     ptxas takes every case, nothing spills or is serialised
 
 On the simulator also: no finding, and no more shared-memory wavefronts than the words moved need, except in the
 cases that say how many more."""
@@ -16,6 +17,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kernels"))
 from cases import from_bf16_bits, to_bf16_bits  # noqa: E402
+from check import slowed  # noqa: E402
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
 NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "i8": np.int8, "i32": np.int32}
@@ -242,6 +244,25 @@ def run(options, case):
     return conflicts_of(case, process.stdout) if options.device == "sim" else None
 
 
+def compiled(options, case):
+    """What ptxas makes of the case as a launch would specialise it: None, or what is wrong."""
+    command = [options.tilec, "compile", os.path.join(INPUTS, case.file), "-k", case.kernel, "--target", options.target,
+               "--emit", "cubin", "-o", os.devnull, "--cache-dir", "none", "--json"] + case.options
+    for name, (dtype, _) in case.arrays.items():
+        command += ["-a", f"{name}=*{dtype}:16"]
+    for name, value in case.scalars.items():
+        special = ":16" if value % 16 == 0 else ":1" if value == 1 else ""
+        command += ["-a", f"{name}=fp32" if isinstance(value, float) else f"{name}=i32{special}"]
+    for name, value in case.defines.items():
+        command += ["-D", f"{name}={value!r}"]
+    for name, value in getattr(case, "types", {}).items():
+        command += ["-D", f"{name}=tl.{value}"]
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode:
+        return f"exit status {process.returncode}\n{process.stderr.strip()[-3000:]}"
+    return slowed(json.loads(process.stdout))
+
+
 def conflicts_of(case, text):
     """Objects follow each other on standard output."""
     at, decoder = text.index("{"), json.JSONDecoder()
@@ -260,17 +281,18 @@ def main():
     parser.add_argument("--device", default="sim")
     parser.add_argument("--target")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
     failures = count = 0
     for case in all_cases():
         if options.filter not in case.name:
             continue
         count += 1
-        wrong = run(options, case)
+        wrong = compiled(options, case) if options.compile else run(options, case)
         if wrong:
             failures += 1
             print(f"{case.name} {' '.join(case.options)}: {wrong}", flush=True)
-    print(f"{count} cases on {options.device}, {failures} failed")
+    print(f"{count} cases {'compiled' if options.compile else 'on ' + options.device}, {failures} failed")
     return 1 if failures or not count else 0
 
 
