@@ -105,8 +105,10 @@ void cg_wgmma_remark(Cg *cg, const Op *op) {
     say_warps(&text, op->out[0].type);
     for (uint32_t i = 0; i < 2; i++) {
         WgmmaBuffer lies;
-        if (!cg_wgmma_operand(cg, op, i, &lies))
-            return;
+        if (!cg_wgmma_operand(cg, op, i, &lies)) {
+            say_operand(cg, &text, op, i);
+            continue;
+        }
         int k = (i == 0) ^ (int)(op->attrs[0].i >> i & 1);
         strbuf_printf(&text, "; %c: %s, %d-byte swizzle,", "ab"[i],
                       lies.line == k ? "K-major"

@@ -1,24 +1,28 @@
-/* Tensor cores of four warps: wgmma with both operands in shared memory.
+/* Tensor cores of four warps: wgmma with operands in shared memory, the first one in registers too.
  *
  * An op becomes one piece of PTX: fence, the products of all steps along K for each 64 rows and up
- * to 256 columns of a warpgroup, commit, wait. The accumulators go through it in place. Operands
- * are given by descriptors (PTX ISA, "Matrix Descriptor Format"); only their address differs
- * between steps and parts, so that each operand has one, to which constants are added.
+ * to 256 columns of a warpgroup, commit, wait. The accumulators go through it in place. Operands in
+ * shared memory are given by descriptors (PTX ISA, "Matrix Descriptor Format"); only their address
+ * differs between steps and parts, so that each operand has one, to which constants are added.
  *
- * Contract with the layouts: accumulator and buffers are those of ir/wgmma.h. */
+ * Contract with the layouts: accumulator and buffers are those of ir/wgmma.h, operand a in
+ * registers is that of mma.sync (ir/mma.h). */
 #include "ir/wgmma.h"
 #include "codegen/cg.h"
+#include "ir/mma.h"
 
 enum {
     UNIT_LOG2 = 4, /* addresses and strides count 16 bytes */
     ADDRESS_MASK = 0x3FFF,
     LEADING_SHIFT = 16,
     LINES = 8,
-    SWIZZLE_SHIFT = 30 /* in the high half */
+    SWIZZLE_SHIFT = 30, /* in the high half */
+    A_WORDS = 4         /* of an instruction's operand a in each thread */
 };
 
 typedef struct Operand {
-    const Type *type; /* of the buffer */
+    const Type *type; /* of the buffer or tile */
+    bool in_registers;
     const Layout *offsets;
     WgmmaBuffer lies;
     int k; /* dimension of the buffer that is K */
@@ -35,13 +39,16 @@ static bool operand_of(Cg *cg, const Op *op, uint32_t index, Operand *out) {
     bool turned = op->attrs[0].i >> index & 1;
     out->type = op_in(op, index)->type;
     out->k = (index == 0) ^ turned;
+    out->in_registers = out->type->kind != TYPE_BUFFER;
+    if (out->in_registers)
+        return out->type->layout == wgmma_operand_in_registers(cg->ctx, op->out[0].type, out->type);
     out->offsets = layout_invert(cg->ctx, out->type->layout);
     return wgmma_buffer(cg->ctx, out->type, out->type->layout, &out->lies);
 }
 
 bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, WgmmaBuffer *out) {
-    Operand operand;
-    bool found = operand_of(cg, op, index, &operand);
+    Operand operand = {0};
+    bool found = operand_of(cg, op, index, &operand) && !operand.in_registers;
     *out = operand.lies;
     return found;
 }
@@ -160,29 +167,66 @@ static uint32_t *ordered_registers(Cg *cg, const Product *p) {
     return order;
 }
 
-/* One instruction, of accumulators from operand `first` of the PTX on. */
-static void put_instruction(StrBuf *text, const Product *p, uint32_t first, bool adds) {
+/* Operand a in registers: the words of each part of 64 rows, in them those of each step along K. */
+static Lv *ordered_words(Cg *cg, const Op *op, const Product *p, uint32_t *count) {
+    const Type *type = p->in[0].type;
+    const Layout *layout = type->layout;
+    uint32_t regs = 1u << layout->bits[LAYOUT_REG], n = 0;
+    uint32_t *by_image = ARENA_ARRAY(cg->arena, uint32_t, (size_t)1 << layout->out_bits);
+    for (uint32_t reg = 0; reg < regs; reg++)
+        by_image[layout_reg_image(layout, reg)] = reg;
+    int per_word = WGMMA_WORD_BYTES / type_element_bytes(type), row_shift = log2_of(p->depth);
+    Lv *in = cg_in(cg, op, 0), *words = ARENA_ARRAY(cg->arena, Lv, regs);
+    for (int64_t row = 0; row < p->rows; row += WGMMA_M)
+        for (int64_t k = 0; k < p->depth; k += p->k)
+            for (int i = 0; i < A_WORDS; i++) {
+                int64_t m = row + 8 * (i & 1), at = k + 4ll * per_word * (i >> 1);
+                Lv elements[WGMMA_WORD_BYTES];
+                for (int e = 0; e < per_word; e++)
+                    elements[e] = in[by_image[m << row_shift | (at + e)]];
+                words[n++] = cg_word(cg, elements, (uint32_t)per_word);
+            }
+    *count = n;
+    return words;
+}
+
+/* Operands of the piece of PTX: results and their inputs, then operand a, then operand b. */
+typedef struct Places {
+    uint32_t results, a, b;
+} Places;
+
+/* One instruction: rows from `row` on, columns from `column` on, K from `k` on. */
+static void put_instruction(StrBuf *text, const Product *p, const Places *at, int64_t row,
+                            int64_t column, int64_t k, bool adds) {
+    const Operand *a = &p->in[0], *b = &p->in[1];
+    uint32_t steps = (uint32_t)(p->depth / p->k), part = (uint32_t)(row / WGMMA_M);
+    uint32_t first =
+        (part * (uint32_t)(p->columns / p->n) + (uint32_t)(column / p->n)) * (uint32_t)p->n / 2;
+    if (!a->in_registers)
+        strbuf_printf(text, "add.s64 %%wa, $%u, %lld;\n\t", at->a, (long long)unit_of(a, row, k));
+    strbuf_printf(text, "add.s64 %%wb, $%u, %lld;\n\t", at->b, (long long)unit_of(b, column, k));
     strbuf_puts(text, "wgmma.mma_async.sync.aligned.");
     instruction_name(text, p);
     strbuf_puts(text, " {");
-    for (int64_t i = 0; i < p->n / 2; i++)
-        strbuf_printf(text, "%s$%u", i ? ", " : "", first + (uint32_t)i);
-    strbuf_printf(text, "}, %%wa, %%wb, %s, 1, 1, %d, %d;\n\t", adds ? "1" : "0",
-                  p->in[0].lies.line != p->in[0].k, p->in[1].lies.line != p->in[1].k);
+    for (uint32_t i = 0; i < (uint32_t)p->n / 2; i++)
+        strbuf_printf(text, "%s$%u", i ? ", " : "", first + i);
+    strbuf_puts(text, "}, ");
+    uint32_t word = at->a + (part * steps + (uint32_t)(k / p->k)) * A_WORDS;
+    if (a->in_registers)
+        strbuf_printf(text, "{$%u, $%u, $%u, $%u}", word, word + 1, word + 2, word + 3);
+    else
+        strbuf_puts(text, "%wa");
+    strbuf_printf(text, ", %%wb, %s, 1, 1", adds ? "1" : "0");
+    if (!a->in_registers)
+        strbuf_printf(text, ", %d", a->lies.line != a->k);
+    strbuf_printf(text, ", %d;\n\t", b->lies.line != b->k);
 }
 
-static void put_products(StrBuf *text, const Product *p, uint32_t count, bool from_zero) {
-    for (int64_t k = 0; k < p->depth; k += p->k) {
-        uint32_t first = 0;
+static void put_products(StrBuf *text, const Product *p, const Places *at, bool from_zero) {
+    for (int64_t k = 0; k < p->depth; k += p->k)
         for (int64_t row = 0; row < p->rows; row += WGMMA_M)
-            for (int64_t column = 0; column < p->columns; column += p->n) {
-                strbuf_printf(text, "add.s64 %%wa, $%u, %lld;\n\tadd.s64 %%wb, $%u, %lld;\n\t",
-                              2 * count, (long long)unit_of(&p->in[0], row, k), 2 * count + 1,
-                              (long long)unit_of(&p->in[1], column, k));
-                put_instruction(text, p, first, k > 0 || !from_zero);
-                first += (uint32_t)p->n / 2;
-            }
-    }
+            for (int64_t column = 0; column < p->columns; column += p->n)
+                put_instruction(text, p, at, row, column, k, k > 0 || !from_zero);
 }
 
 static void put_constraints(StrBuf *text, uint32_t count) {
@@ -215,24 +259,30 @@ void lower_wgmma(Cg *cg, const Op *op) {
     cg_wgmma_remark(cg, op);
     uint32_t count = 1u << p.acc->layout->bits[LAYOUT_REG];
     const uint32_t *order = ordered_registers(cg, &p);
+    uint32_t words = 1;
+    Lv first = p.in[0].in_registers ? NULL : descriptor(cg, op, &p, 0);
+    const Lv *a = first ? &first : ordered_words(cg, op, &p, &words);
     Lv *acc = cg_in(cg, op, 2), *out = cg_new(cg, &op->out[0]);
-    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + 2);
+    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + words + 1);
     bool from_zero = all_zero(acc, count);
     for (uint32_t i = 0; i < count; i++)
         args[i] = from_zero ? LLVMGetUndef(cg->t_f32) : acc[order[i]];
-    args[count] = descriptor(cg, op, &p, 0);
-    args[count + 1] = descriptor(cg, op, &p, 1);
+    memcpy(args + count, a, words * sizeof *a);
+    args[count + words] = descriptor(cg, op, &p, 1);
 
     StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    const Places at = {count, 2 * count, 2 * count + words};
     strbuf_puts(&text, "{\n\t.reg .b64 %wa, %wb;\n\twgmma.fence.sync.aligned;\n\t");
-    put_products(&text, &p, count, from_zero);
+    put_products(&text, &p, &at, from_zero);
     strbuf_printf(&text,
                   "wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned %d;\n\t}",
                   op->attrs[1].i ? 1 : 0);
     put_constraints(&constraints, count);
-    strbuf_puts(&constraints, ",l,l,~{memory}");
+    for (uint32_t i = 0; i < words; i++)
+        strbuf_puts(&constraints, first ? ",l" : ",r");
+    strbuf_puts(&constraints, ",l,~{memory}");
     Lv result = cg_asm(cg, struct_of(cg, cg->t_f32, count), strbuf_str(&text).ptr,
-                       strbuf_str(&constraints).ptr, args, count + 2, ASM_CONVERGENT);
+                       strbuf_str(&constraints).ptr, args, count + words + 1, ASM_CONVERGENT);
     for (uint32_t i = 0; i < count; i++)
         out[order[i]] = LLVMBuildExtractValue(cg->b, result, i, "");
 }

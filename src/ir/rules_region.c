@@ -297,17 +297,22 @@ bool rule_dot(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     return op->attrs[1].i >= 0 || rule_bad_attr(ctx, op, 1, "0 or more");
 }
 
-static bool want_buffer_of_rank_2(Ctx *ctx, const Op *op, uint32_t index) {
+static bool want_wgmma_operand(Ctx *ctx, const Op *op, uint32_t index) {
     const Type *type = rule_in(op, index);
-    return (type->kind == TYPE_BUFFER && type->rank == 2) ||
-           rule_bad_operand(ctx, op, index, "a buffer of rank 2");
+    bool turned = op->attrs[0].i >> index & 1;
+    if (type->kind == TYPE_BUFFER && type->rank == 2)
+        return true;
+    if (index > 0)
+        return rule_bad_operand(ctx, op, index, "a buffer of rank 2");
+    return (type->kind == TYPE_NUMBER && type->rank == 2 && type->layout && !turned) ||
+           rule_bad_operand(ctx, op, index, "a buffer of rank 2, or such a tile, not transposed");
 }
 
 bool rule_wgmma(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     const Type *a = rule_in(op, 0), *b = rule_in(op, 1), *acc = rule_in(op, 2);
     int64_t turned = op->attrs[0].i;
     *result = acc;
-    if (!want_buffer_of_rank_2(ctx, op, 0) || !want_buffer_of_rank_2(ctx, op, 1))
+    if (!want_wgmma_operand(ctx, op, 0) || !want_wgmma_operand(ctx, op, 1))
         return false;
     if (acc->kind != TYPE_NUMBER || acc->rank != 2 || !acc->layout)
         return rule_bad_operand(ctx, op, 2, "a tile of numbers of rank 2 with a layout");

@@ -1,11 +1,13 @@
 /* See wgmma.h. */
 #include "ir/wgmma.h"
+#include "ir/mma.h"
 #include <assert.h>
 
 enum { CHUNK_BYTES = 16, LINES = 8, LEAST_SPAN = 32, MOST_SPAN = 128, ATOM_BYTES_LOG2 = 7 };
 
 bool wgmma_takes(DType a, DType b, DType acc, int capability) {
-    return capability == 90 && a == b && (a == DT_F16 || a == DT_BF16) && acc == DT_F32;
+    return capability == WGMMA_CAPABILITY && a == b && (a == DT_F16 || a == DT_BF16) &&
+           acc == DT_F32;
 }
 
 /* The index bits of a dimension begin here. */
@@ -66,6 +68,11 @@ bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]) {
                 return true;
         }
     return false;
+}
+
+const Layout *wgmma_operand_in_registers(Ctx *ctx, const Type *acc, const Type *operand) {
+    const Mma *mma = mma_find(operand->dtype, operand->dtype, acc->dtype, WGMMA_CAPABILITY);
+    return mma ? layout_mma_operand(ctx, mma, acc, acc->layout, operand, 0) : NULL;
 }
 
 const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer) {

@@ -19,6 +19,7 @@
 #include "ir/type.h"
 
 enum {
+    WGMMA_CAPABILITY = 90,
     WGMMA_WARPS = 4,
     WGMMA_M = 64,
     WGMMA_LEAST_N = 16, /* a line of 32 bytes of 16-bit elements */
@@ -26,6 +27,7 @@ enum {
         64, /* that a warpgroup has at least where several share N: a line of 128 bytes */
     WGMMA_MAX_N = 256,
     WGMMA_K_BYTES = 32,
+    WGMMA_WORD_BYTES = 4,
     WGMMA_MAX_REGISTERS = 128, /* of the accumulator, in each thread */
     WGMMA_ALIGNMENT = 1024     /* of buffers: 8 lines of the widest panel */
 };
@@ -42,6 +44,8 @@ bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]);
 
 /* The most warpgroups that share an accumulator of this shape. */
 int64_t wgmma_most_groups(const Type *acc);
+/* Operand a held in registers for this accumulator: as by mma.sync. NULL: there is no such. */
+const Layout *wgmma_operand_in_registers(Ctx *ctx, const Type *acc, const Type *operand);
 
 /* How an operand lies in its buffer. */
 typedef struct WgmmaBuffer {

@@ -138,15 +138,13 @@ static const char *wgmma_obstacle(const Func *func, const Op *dot) {
         return "M is less than 64";
     if (acc->shape[1] < WGMMA_LEAST_N)
         return "N is less than 16";
-    if (func->num_warps / WGMMA_WARPS > wgmma_most_groups(acc))
-        return "four warps have less than 64 x 64 elements of it";
+    if (func->num_warps / WGMMA_WARPS > dot_most_warpgroups(dot))
+        return dot_is_chained(dot) ? "its rows are those of another dot, and four warps have "
+                                     "fewer than 64"
+                                   : "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
         return "K is less than the instruction takes";
-    if (!is_loaded(op_in(dot, 0)) || !is_loaded(op_in(dot, 1)))
-        return "an operand is computed";
-    if (dot_is_chained(dot))
-        return "its rows are those of another dot";
-    return NULL;
+    return is_loaded(op_in(dot, 1)) ? NULL : "operand b is computed";
 }
 
 static DotUnit tensor_unit(Func *func, const Op *dot) {
@@ -199,8 +197,36 @@ static bool visit_block(Func *func, Block *block) {
     return changed;
 }
 
+/* Dots whose rows are each other's have their rows in the same warps, so that all of them are
+ * computed by warpgroups, or none. */
+
+static bool is_chained_otherwise(Op *op, void *user) {
+    bool *found = user;
+    *found |= op->code == OP_dot && op->attrs[2].i != UNIT_WGMMA && dot_is_chained(op);
+    return !*found;
+}
+
+static bool leave_to_warps(Op *op, void *user) {
+    Func *func = user;
+    if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA && dot_is_chained(op)) {
+        op->attrs[2].i = UNIT_MMA;
+        ctx_diag(func_ctx(func), op->span, dot_without_wgmma,
+                 "its rows are those of another dot that is not");
+    }
+    return true;
+}
+
+static void settle_chains(Func *func) {
+    bool found = false;
+    func_walk(func, is_chained_otherwise, &found);
+    if (found)
+        func_walk(func, leave_to_warps, func);
+}
+
 bool pass_choose_dots(Func *func) {
     if (!target_by_capability(func->capability))
         return ctx_diag(func_ctx(func), func->span, pass_target, "choose-dots", func->capability);
-    return visit_block(func, func->body);
+    bool changed = visit_block(func, func->body);
+    settle_chains(func);
+    return changed;
 }

@@ -16,6 +16,7 @@
  *                                                      %x = load .. : tile<256xf32>
  */
 #include "ir/wgmma.h"
+#include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/pressure.h"
 
@@ -39,11 +40,12 @@ enum {
 enum { PROGRAMS_OF_ONE_WARP = 4 };
 
 typedef struct Work {
-    uint64_t access; /* registers of the largest tile loaded or stored, of all threads together */
-    uint64_t bytes;  /* of the largest tile loaded or stored */
-    uint64_t live;   /* of all tiles alive at once */
-    uint64_t dot;    /* of the largest accumulator */
-    int32_t most;    /* warps that a dot by wgmma has work for; 0: there is none */
+    uint64_t access;  /* registers of the largest tile loaded or stored, of all threads together */
+    uint64_t bytes;   /* of the largest tile loaded or stored */
+    uint64_t live;    /* of all tiles alive at once */
+    uint64_t dot;     /* of the largest accumulator */
+    uint64_t chained; /* of all accumulators of dots by wgmma that share rows */
+    int32_t most;     /* warps that a dot by wgmma has work for; 0: there is none */
 } Work;
 
 static bool add_work(Op *op, void *user) {
@@ -61,8 +63,10 @@ static bool add_work(Op *op, void *user) {
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot)
         work->dot = pressure_of(op->out[0].type);
     if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA) {
-        int32_t most = (int32_t)wgmma_most_groups(op->out[0].type) * WGMMA_WARPS;
+        int32_t most = (int32_t)dot_most_warpgroups(op) * WGMMA_WARPS;
         work->most = work->most && work->most < most ? work->most : most;
+        if (dot_is_chained(op))
+            work->chained += pressure_of(op->out[0].type);
     }
     return true;
 }
@@ -101,6 +105,7 @@ static int32_t choose_num_warps(Func *func) {
         warps *= 2;
     if (!work.dot)
         return warps;
+    work.dot = work.chained > work.dot ? work.chained : work.dot;
     warps = larger(larger(warps, DOT_WARPS_MIN), warps_for(work.dot, DOT_REGISTERS));
     if (work.most && warps > work.most)
         warps = work.most;

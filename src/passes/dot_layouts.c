@@ -150,11 +150,29 @@ bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer) {
              lies.span <= instruction_extent(ctx, operand) * type_element_bytes(buffer)));
 }
 
-bool dot_carries_sum(const Op *dot) {
+/* Is acc carried by a loop that does nothing but add to it? */
+static bool dot_carries_sum(const Op *dot) {
     const Value *acc = op_in(dot, 2), *result = &dot->out[0];
     const Block *body = dot->block;
     const Op *end = body->last;
     return body->parent && body->parent->code == OP_for && acc->owner == body && acc->index > 0 &&
            !acc->uses->next && result->uses && !result->uses->next && result->uses->user == end &&
            result->uses == &end->in[acc->index - 1];
+}
+
+/* Read from memory, and moved or turned at most. */
+static bool is_fetched(const Value *value) {
+    const Op *op = value->def;
+    while (op && (op->code == OP_transpose || op->code == OP_convert_layout))
+        op = op_in(op, 0)->def;
+    return op && (op->code == OP_load || op->code == OP_local_load);
+}
+
+bool dot_may_stay_in_flight(const Op *dot) {
+    return dot_carries_sum(dot) && is_fetched(op_in(dot, 0)) && is_fetched(op_in(dot, 1));
+}
+
+int64_t dot_most_warpgroups(const Op *dot) {
+    const Type *acc = dot->out[0].type;
+    return dot_is_chained(dot) ? acc->shape[0] / WGMMA_M : wgmma_most_groups(acc);
 }

@@ -4,7 +4,8 @@
  *     %b = transpose (local_load %vb)        ->        {transposed = 2}
  *     %r = dot %a, %b, %acc {unit = wgmma}
  *
- * A converted operand is stored to a buffer of its own where it was converted. The sum that a loop
+ * A converted operand is stored to a buffer of its own where it was converted. Operand a may also
+ * stay in registers, as it was computed. The sum that a loop
  * does nothing but add to may stay in flight from one iteration to the next, where what is copied
  * to the rings meanwhile is not what the product before reads:
  *
@@ -22,6 +23,8 @@
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 
+enum { ADDRESS_REGISTERS = 28 /* of a kernel besides operands and sums, at least */ };
+
 /* Where an operand comes from: a local_load or convert_layout, turned perhaps. */
 typedef struct Fed {
     DotOperand operand;
@@ -37,7 +40,8 @@ static bool find_source(Ctx *ctx, const Op *dot, int index, Fed *out) {
     out->op = op;
     if (op && op->code == OP_local_load)
         return dot_takes_buffer(ctx, &out->operand, op_in(op, 0)->type);
-    if (!op || op->code != OP_convert_layout)
+    if (!op || op->code != OP_convert_layout ||
+        layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) < CONVERT_SHUFFLES)
         return false;
     const Type *tile = op_in(op, 0)->type;
     out->shared = layout_of_operand_buffer(ctx, &out->operand, tile, 1);
@@ -94,31 +98,67 @@ static void wait_behind(Op *loop, uint32_t index) {
     }
 }
 
-static const char *form(Ctx *ctx, Op *dot) {
+/* Registers of a thread that are left for the operands and sums of one product. */
+static int64_t room_of(const Func *func) {
+    int64_t room = TARGET_MAX_REGISTERS, threads = (int64_t)func->num_warps * TARGET_WARP_SIZE;
+    if (TARGET_REGISTERS_PER_SM / threads < room)
+        room = TARGET_REGISTERS_PER_SM / threads;
+    if (func->max_registers && func->max_registers < room)
+        room = func->max_registers;
+    return room - ADDRESS_REGISTERS;
+}
+
+static int64_t registers_of(const Value *tile) {
+    int64_t elements = 1ll << tile->type->layout->bits[LAYOUT_REG];
+    return elements * type_element_bytes(tile->type) / WGMMA_WORD_BYTES;
+}
+
+/* What a dot becomes a wgmma of. */
+typedef struct Plan {
+    Fed sources[2];
+    bool a_in_registers;
+} Plan;
+
+static const char *plan_for(Ctx *ctx, const Func *func, const Op *dot, Plan *plan) {
     const Type *acc = op_out(dot)->type;
     int64_t groups[2];
     if (!wgmma_grouping(ctx, acc, groups))
         return "the accumulator is not laid out for it";
-    if (1 << acc->layout->bits[LAYOUT_REG] > WGMMA_MAX_REGISTERS)
+    int64_t registers = registers_of(op_out(dot));
+    if (registers > WGMMA_MAX_REGISTERS)
         return "the accumulator takes more than 128 registers of a thread";
-    Fed sources[2];
-    for (int i = 0; i < 2; i++)
-        if (!find_source(ctx, dot, i, &sources[i]))
-            return "an operand is not in shared memory as it asks";
-    Value *a = buffer_of(ctx, &sources[0]);
-    Value *b = sources[1].op == sources[0].op && sources[1].shared == sources[0].shared
-                   ? a
-                   : buffer_of(ctx, &sources[1]);
-    bool in_flight = dot_carries_sum(dot) && has_spare_copy(a) && has_spare_copy(b);
+    if (!find_source(ctx, dot, 1, &plan->sources[1]))
+        return "operand b is not in shared memory as it asks";
+    if (!find_source(ctx, dot, 0, &plan->sources[0])) {
+        const Value *a = op_in(dot, 0);
+        plan->a_in_registers = true;
+        registers += registers_of(a);
+        if (a->type->layout != wgmma_operand_in_registers(ctx, acc, a->type))
+            return "operand a is neither in shared memory nor in registers as it asks";
+    }
+    if (registers > room_of(func))
+        return "a thread has too few registers for it";
+    return NULL;
+}
+
+static void form(Func *func, Op *dot, const Plan *plan) {
+    const Fed *sources = plan->sources;
+    Value *a = plan->a_in_registers ? op_in(dot, 0) : buffer_of(func_ctx(func), &sources[0]);
+    bool shared = !plan->a_in_registers && sources[1].op == sources[0].op &&
+                  sources[1].shared == sources[0].shared;
+    Value *b = shared ? a : buffer_of(func_ctx(func), &sources[1]);
+    bool in_flight = dot_may_stay_in_flight(dot) && !plan->a_in_registers && has_spare_copy(a) &&
+                     has_spare_copy(b);
     Op *loop = dot->block->parent;
     uint32_t index = in_flight ? op_in(dot, 2)->index - 1 : 0;
     Builder builder = builder_before(dot);
     builder.span = dot->span;
-    int64_t transposed = sources[0].operand.transposed | sources[1].operand.transposed << 1;
+    int64_t transposed = sources[1].operand.transposed << 1;
+    if (!plan->a_in_registers)
+        transposed |= sources[0].operand.transposed;
     rewrite_replace(dot, build_wgmma(&builder, a, b, op_in(dot, 2), transposed, in_flight));
     if (in_flight)
         wait_behind(loop, index);
-    return NULL;
 }
 
 static bool visit_block(Func *func, Block *block) {
@@ -129,10 +169,13 @@ static bool visit_block(Func *func, Block *block) {
             changed |= visit_block(func, op->regions[i]);
         if (op->code != OP_dot || op->attrs[2].i != UNIT_WGMMA)
             continue;
-        const char *why_not = form(func_ctx(func), op);
+        Plan plan = {0};
+        const char *why_not = plan_for(func_ctx(func), func, op, &plan);
         if (why_not) {
             ctx_diag(func_ctx(func), op->span, dot_without_wgmma, why_not);
             op->attrs[2].i = UNIT_MMA;
+        } else {
+            form(func, op, &plan);
         }
         changed = true;
     }

@@ -60,8 +60,11 @@ const Layout *layout_of_operand_buffer(Ctx *ctx, const DotOperand *operand, cons
                                        int width);
 /* Can the instruction read the operand from a buffer of this type? */
 bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer);
-/* Is acc carried by a loop that does nothing but add to it? */
-bool dot_carries_sum(const Op *dot);
+/* Is acc carried by a loop that does nothing but add to it products of what was loaded? The
+ * product of one iteration may then be computed while the next one begins. */
+bool dot_may_stay_in_flight(const Op *dot);
+/* The most warpgroups that have rows or columns of the dot: rows alone, where it is chained. */
+int64_t dot_most_warpgroups(const Op *dot);
 /* A layout in which a scan along `axis` stays within warps and meets its elements in the order
  * registers, lanes, registers (from the lowest index bit): `layout` itself if it is one. */
 const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, int axis,

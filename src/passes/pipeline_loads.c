@@ -451,7 +451,7 @@ static void add_load(Pipelined *p, Op *load) {
     bool carried = false;
     if (only_multiplied(load, &operand)) {
         staged.shared = layout_of_operand_buffer(p->ctx, &operand, type, load_width(load));
-        carried = staged.shared && dot_carries_sum(operand.dot);
+        carried = staged.shared && dot_may_stay_in_flight(operand.dot);
     }
     if (!staged.shared)
         staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted_layout(load),
@@ -465,13 +465,43 @@ static void add_load(Pipelined *p, Op *load) {
     vec_push(p->arena, &p->loads, staged);
 }
 
+static int64_t bytes_of(const Type *tile) {
+    return type_numel(tile) * type_element_bytes(tile);
+}
+
+static bool has_ring(const Pipelined *p, const Op *op) {
+    vec_for_each (staged, &p->loads)
+        if (op == staged->load)
+            return true;
+    return false;
+}
+
+/* What warpgroups read in the loop from buffers other than the rings: operands that are converted
+ * before it, or in it from what is computed. */
+static int64_t bytes_beside_rings(const Pipelined *p) {
+    int64_t bytes = 0;
+    block_for_each (dot, p->body) {
+        if (dot->code != OP_dot || dot->attrs[2].i != UNIT_WGMMA)
+            continue;
+        for (uint32_t i = 0; i < 2; i++) {
+            const Op *op = op_in(dot, i)->def;
+            while (op && op->code == OP_transpose)
+                op = op_in(op, 0)->def;
+            if (op && op->code == OP_convert_layout && !has_ring(p, op_in(op, 0)->def) &&
+                layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) >=
+                    CONVERT_SHUFFLES)
+                bytes += bytes_of(op_out(op)->type);
+        }
+    }
+    return bytes;
+}
+
 /* As many stages as were asked for and shared memory has room for. */
 static bool fit_stages(Pipelined *p, const Func *func) {
     int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
-    vec_for_each (staged, &p->loads) {
-        const Type *type = op_out(staged->load)->type;
-        bytes += type_numel(type) * type_element_bytes(type);
-    }
+    room -= bytes_beside_rings(p);
+    vec_for_each (staged, &p->loads)
+        bytes += bytes_of(op_out(staged->load)->type);
     int asked = p->stages;
     if (!p->async)
         p->stages =

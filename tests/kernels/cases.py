@@ -89,6 +89,7 @@ class Case:
     reference: Callable  # (inputs: name -> float64 array or scalar) -> name -> expected array
     exact_outside: bool = True  # elements the reference gives as NaN keep their poison
     tolerance: dict = field(default_factory=dict)  # by output, overrides TOLERANCE
+    targets: tuple = ()  # for which the tile fits the registers; (): all
 
 
 def next_power_of_2(n):

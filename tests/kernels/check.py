@@ -157,7 +157,7 @@ def main():
     selected = [case for case in all_cases(options.large) if options.filter in case.name]
     if options.compile:
         work = [(f"{case.name} for {target}", lambda c=case, t=target: compile_only(options.tilec, c, t))
-                for case in selected for target in TARGETS]
+                for case in selected for target in case.targets or TARGETS]
     else:
         extra = ["--target", options.target] if options.device == "sim" else []
         work = [(case.name, lambda c=case: check(options.tilec, c, options.device, extra, under=options.under.split())[0]) for case in selected]

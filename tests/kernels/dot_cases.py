@@ -542,7 +542,20 @@ def all_cases(large):
 def warpgroup_cases(rng):
     """Tiles that sm_90a gives to warpgroups."""
     tile = {"block": (64, 64, 32)}
-    return [matmul(rng, "fp16", 100, 90, 70, "ccr", activation="relu", **tile),
+    rows = {"block": (64, 64), "pad": 16}
+    backward = [attention_backward(rng, part, dtype, 1, 2, 100, 90, dim, group=2, causal=True, **rows)
+                for part in ("dkdv", "dq") for dtype, dim in (("fp16", 64), ("bf16", 32))]
+    wide = attention(rng, "fp16", 1, 1, 70, 100, 128, block=(64, 128), pad=16)
+    for case in backward + [wide]:
+        case.targets = ("sm_90a",)
+    return backward + [
+            wide,
+            attention(rng, "fp16", 1, 2, 100, 150, 64, causal=True, **rows),
+            attention(rng, "bf16", 2, 2, 150, 130, 32, group=2, block=(128, 64), pad=16),
+            attention(rng, "fp16", 1, 1, 70, 200, 16, window=20, alibi=True, **rows),
+            attention_relative(rng, "fp16", 1, 2, 80, 90, 64, 20, **rows),
+            linear_attention(rng, "fp16", 1, 2, 100, 64, 64, chunk=64, block_v=64, pad=16),
+            matmul(rng, "fp16", 100, 90, 70, "ccr", activation="relu", **tile),
             matmul(rng, "bf16", 128, 128, 128, pad=0, group=2, block=(128, 128, 64)),
             matmul(rng, "fp16", 128, 192, 128, pad=0, block=(128, 128, 64), second=64),
             matmul_blocks(rng, "matmul_block_pointers", "fp16", 90, 70, 50, "rcr", pad=3, **tile),

@@ -208,6 +208,10 @@ def all_cases():
     yield batched(rng, "fp32", 8, 16, 16, 16)
     yield attention(rng, "fp16", 200, 64, 64, 64, conflicts=0.1)  # rows that cross warps
     yield attention(rng, "bf16", 96, 128, 32, 32)
+    yield attention(rng, "fp16", 150, 64, 64, 64, conflicts=0.1)  # warpgroups, on sm_90a, with P in registers
+    yield attention(rng, "bf16", 200, 128, 64, 128, options=["--num-warps", "8", "--num-stages", "2"])
+    yield attention(rng, "fp16", 64, 128, 32, 16, options=["--num-warps", "4"])  # several times 64 rows
+    yield attention(rng, "fp16", 96, 64, 32, 64, options=["--num-warps", "8"], conflicts=0.15)  # too few rows
     yield dequantised(rng, 32, 64, 128, 32)
     yield gathered(rng, 32, 32, 80, 32)
     yield gram(rng, "fp16", 64, 112, 32)
