@@ -1,6 +1,7 @@
 #include "support/diag.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *name;
@@ -24,6 +25,15 @@ bool diag_full(const Diags *diags) {
     return diags->errors >= error_limit(diags);
 }
 
+/* Copies of one op give the same remarks. */
+static bool was_remarked(const Diags *diags, Span span, DiagId id, const char *text) {
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        if (d->id == id && d->span.file == span.file && d->span.lo == span.lo &&
+            d->span.hi == span.hi && strcmp(d->text, text) == 0)
+            return true;
+    return false;
+}
+
 bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
     Severity severity = diag_table[id].severity;
     bool full = severity == SEV_ERROR && diag_full(diags);
@@ -37,6 +47,9 @@ bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
     va_start(args, format);
     strbuf_vprintf(&text, format, args);
     va_end(args);
+    diags->dropped = severity == SEV_REMARK && span.file && was_remarked(diags, span, id, text.ptr);
+    if (diags->dropped)
+        return false;
     Diagnostic *diagnostic = ARENA_NEW(diags->arena, Diagnostic);
     *diagnostic = (Diagnostic){.id = id, .severity = severity, .span = span, .text = text.ptr};
     if (diags->last)

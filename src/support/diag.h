@@ -2,8 +2,8 @@
  *
  * Every message has an id and a format in diags.def. `diag(diags, span, id, ...)` checks the
  * arguments against the format at compile time, records the message and returns false, so that
- * `return diag(...)` reads as "fails with". A hint says what to write instead; a note points at a
- * second place. */
+ * `return diag(...)` reads as "fails with". A remark that was made already is not kept again. A
+ * hint says what to write instead; a note points at a second place. */
 #ifndef TILEC_SUPPORT_DIAG_H
 #define TILEC_SUPPORT_DIAG_H
 #include "support/source.h"
@@ -43,7 +43,7 @@ typedef struct Diags {
     Diagnostic *first, *last;
     unsigned errors, warnings;
     unsigned max_errors; /* errors kept; further ones are counted only. 0: 20 */
-    bool dropped;        /* the last error was only counted: its notes and hints are dropped too */
+    bool dropped;        /* the last message was not kept: its notes and hints are dropped too */
 } Diags;
 
 /* The name of an id as written in diags.def, for JSON and for tests. */

@@ -512,6 +512,10 @@ def all_cases(large):
               attention(rng, "bf16", 1, 1, 16, 33, 256, block=(16, 16)),
               attention(rng, "fp16", 3, 2, 50, 60, 32, group=2, causal=True, lengths=[(50, 60), (1, 33), (0, 5)]),
               attention(rng, "fp16", 2, 1, 40, 60, 16, lengths=[(40, 17), (7, 60)])]
+    # Enough blocks for some without masks between those with.
+    found += [attention(rng, "fp16", 1, 1, 100, 230, 32, causal=True, window=130, pad=0),
+              attention(rng, "bf16", 1, 1, 130, 200, 16, window=90, pad=0), attention(rng, "fp16", 1, 1, 200, 90, 32, causal=True, pad=0)]
+    found += [attention_backward(rng, part, "fp16", 1, 1, 130, 170, 32, causal=True, pad=0) for part in ("dkdv", "dq")]
     found += [linear_gelu(rng, "fp16", 45, 50, 70), linear_gelu(rng, "bf16", 64, 32, 64, tanh=True, pad=0), linear_gelu(rng, "fp32", 20, 33, 17)]
     found += [matmul_batched(rng, "fp16", 3, 45, 50, 70, order) for order in ("rrr", "crc")]
     found += [matmul_batched(rng, "bf16", 2, 64, 64, 32, share_b=True, pad=0), matmul_batched(rng, "fp32", 2, 33, 20, 40, "rcr"),
