@@ -57,7 +57,8 @@ extern "C" {
     X(TILE_ERROR_DEVICE_MEMORY, 8, "out of device memory")                                         \
     X(TILE_ERROR_DRIVER, 9, "a call of the CUDA driver failed")                                    \
     X(TILE_ERROR_DISK_FULL, 10, "the disk is full")                                                \
-    X(TILE_ERROR_INTERNAL, 11, "an error of the compiler")
+    X(TILE_ERROR_INTERNAL, 11, "an error of the compiler")                                         \
+    X(TILE_ERROR_TENSOR_MAP, 12, "the kernel's tensor maps cannot hold the arguments")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,
@@ -279,9 +280,18 @@ TILE_API tile_status tile_executable_get_info(const tile_executable *executable,
  * constexpr, as for cuLaunchKernel; the values are read before the call returns. A grid with a zero
  * launches nothing. The device's context need not be current in the calling thread; when it is, the
  * call costs what the driver's costs: nothing is allocated and no lock is taken. The promises of
- * the signature (multiples of 16, values of 1) are the caller's to keep. */
+ * the signature (multiples of 16, values of 1) are the caller's to keep.
+ *
+ * A kernel with tensor copies (tile_kernel_info.tensor_map_count) has tensor maps made of its
+ * arguments; those of the last launches are kept. TILE_ERROR_TENSOR_MAP: they hold no such base,
+ * extent or stride, and nothing was launched; tile_executable_check says more, and a kernel
+ * compiled with no_tensor_copies takes any. */
 TILE_API tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                                  tile_stream stream, void *const *params, size_t param_count);
+/* Whether tile_launch takes these values: TILE_OK, or TILE_ERROR_TENSOR_MAP with a diagnostic that
+ * names what was found, what was wanted, and the parameters it comes from. */
+TILE_API tile_status tile_executable_check(const tile_executable *executable, void *const *params,
+                                           size_t param_count, tile_diagnostics **diagnostics);
 
 /* Functions: compiled when called */
 
@@ -380,12 +390,17 @@ TILE_API void tile_function_destroy(tile_function *function);
  * threads that need the same one meanwhile wait. It is specialised as Triton does, on pointers and
  * integers that are multiples of 16 and integers equal to 1, and on integers equal to an integer
  * constexpr, of the call or of the options, that is at least 16: where a row's length is BLOCK, its
- * masks go away. */
+ * masks go away.
+ *
+ * Arguments that the tensor maps of an instance cannot hold, such as a stride of 0, are launched by
+ * its other form, without tensor copies, which is made when it is first needed (a remark says why)
+ * and kept. */
 TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
                                           const uint32_t grid[3], tile_stream stream,
                                           const tile_argument *arguments, size_t argument_count,
                                           tile_diagnostics **diagnostics);
-/* The instance that such a call would use, compiled if needed; it belongs to the function. */
+/* The instance that such a call would use, compiled if needed; it belongs to the function. It is
+ * the form with tensor copies, if there are two. */
 TILE_API tile_status tile_function_instance(tile_function *function, tile_device *device,
                                             const tile_argument *arguments, size_t argument_count,
                                             const tile_executable **executable,

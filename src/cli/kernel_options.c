@@ -94,6 +94,7 @@ int cli_status(const Ctx *ctx) {
     case TILE_ERROR_SOURCE:
     case TILE_ERROR_FILE:
     case TILE_ERROR_INTERNAL:
+    case TILE_ERROR_TENSOR_MAP:
         return STATUS_INPUT;
     case TILE_ERROR_DISK_FULL:
     case TILE_ERROR_OUT_OF_MEMORY:

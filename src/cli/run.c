@@ -171,16 +171,18 @@ static int prepare(Run *run, const char *path) {
                                                                                     : STATUS_INPUT;
 }
 
-static bool execute(Run *run) {
+/* `other_form`: see run_on_device. */
+static bool execute_form(Run *run, bool *other_form) {
     Ctx *ctx = run->ctx;
     RunArg **ordered;
     uint32_t count;
+    *other_form = false;
     if (!compile_kernel(ctx, &run->request, &run->compiled) ||
         !run_order_args(ctx, &run->args, &run->compiled, &ordered, &count))
         return false;
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
-                             (uint32_t)run->options.repeat, &run->times);
+                             (uint32_t)run->options.repeat, &run->times, other_form);
     if (run->options.device == DEVICE_SIM) {
         run->sim = (SimRun){.compiled = &run->compiled,
                             .args = ordered,
@@ -191,10 +193,23 @@ static bool execute(Run *run) {
                             .report = run->options.report};
         bool ok = run_on_sim(ctx, &run->sim);
         run->times = run->sim.times;
+        *other_form = run->sim.other_form;
         return ok;
     }
     return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid,
                       (uint64_t)run->options.max_steps, &run->times);
+}
+
+static bool execute(Run *run) {
+    bool other_form, ok = execute_form(run, &other_form);
+    if (!other_form)
+        return ok;
+    run->request.no_tensor_copies = true;
+    ok = execute_form(run, &other_form);
+    if (other_form)
+        ctx_diag(run->ctx, (Span){0}, tensor_map_refused, STR_ARG(run->compiled.meta.name),
+                 "the form without tensor copies has tensor maps, too");
+    return ok;
 }
 
 static void write_outputs(Run *run) {

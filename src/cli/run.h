@@ -50,7 +50,10 @@ typedef struct RunTimes {
  * standard output. False after a report. */
 bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
                 const uint32_t grid[3], uint64_t max_steps, RunTimes *times);
-/* Runs it on the device and copies the arrays back; then `repeat` more launches are timed. */
+/* Runs it on the device and copies the arrays back; then `repeat` more launches are timed. False
+ * with `other_form` set: its tensor maps cannot hold the arguments, which a remark says, and the
+ * form without tensor copies is to run. */
 bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, RunArg **args,
-                   uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times);
+                   uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times,
+                   bool *other_form);
 #endif

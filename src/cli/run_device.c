@@ -44,6 +44,7 @@ typedef struct DeviceRun {
     Executable executable;
     void **params;
     uint64_t *scalars;
+    bool other_form;
 } DeviceRun;
 
 static bool copy_in(DeviceRun *run) {
@@ -69,8 +70,15 @@ static bool copy_in(DeviceRun *run) {
 }
 
 static bool launch(DeviceRun *run, const uint32_t grid[3]) {
-    return driver_check(run->device->driver, &run->ctx->diags, DRIVER_launch,
-                        executable_launch(&run->executable, grid, NULL, run->params));
+    Ctx *ctx = run->ctx;
+    TensorMapProblem problem;
+    CUresult result = executable_launch(&run->executable, grid, NULL, run->params, &problem);
+    if (result != LAUNCH_NO_TENSOR_MAP)
+        return driver_check(run->device->driver, &ctx->diags, DRIVER_launch, result);
+    run->other_form = true;
+    ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(run->executable.name),
+             executable_explain(&run->executable, &ctx->arena, run->params, &problem));
+    return false;
 }
 
 static bool copy_out(DeviceRun *run) {
@@ -133,22 +141,23 @@ static bool run_loaded(DeviceRun *run, const uint32_t grid[3], uint32_t repeat, 
 }
 
 bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, RunArg **args,
-                   uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times) {
+                   uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times,
+                   bool *other_form) {
     DeviceRun run = {.ctx = ctx, .device = device, .args = args, .count = count};
     run.params = ARENA_ARRAY(&ctx->arena, void *, count + 1);
     run.scalars = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
-    Str cubin = compiled->outputs[OUTPUT_cubin];
-    Str image = cubin.len ? cubin : compiled->outputs[OUTPUT_ptx];
+    const KernelImage image = kernel_image(&ctx->arena, compiled);
     bool pushed;
     *times = (RunTimes){0};
     if (!driver_check(device->driver, &ctx->diags, DRIVER_context_push,
                       device_enter(device, &pushed)))
         return false;
-    bool ok = executable_load(&run.executable, &ctx->diags, device, image, &compiled->meta, count);
+    bool ok = executable_load(&run.executable, &ctx->arena, &ctx->diags, device, &image);
     if (ok) {
         ok = run_loaded(&run, grid, repeat, times);
         executable_unload(&run.executable);
     }
+    *other_form = run.other_form;
     device_leave(device, pushed);
     return ok;
 }

@@ -29,28 +29,54 @@ static const void *parameter(Ctx *ctx, SimMemory *memory, RunArg *arg, uint32_t 
     return arg->array.data;
 }
 
+/* Appends what the launcher adds; the values of the kernel's own parameters are known by now. */
+static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_t *count) {
+    const KernelMeta *meta = &hidden->compiled->meta;
+    const KernelImage image = kernel_image(&ctx->arena, hidden->compiled);
+    if (meta->has_grid_parameter)
+        params[(*count)++] = &hidden->logical_x;
+    for (uint32_t i = 0; i < meta->tensor_maps.len; i++) {
+        const TensorMapRecipe *recipe = &meta->tensor_maps.data[i];
+        RecipeProblem problem;
+        if (!sim_encode_recipe(ctx, recipe, params, &hidden->maps[i], &problem)) {
+            hidden->other_form = problem.fault != RECIPE_FINE;
+            if (hidden->other_form)
+                ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(meta->name),
+                         recipe_explain(&ctx->arena, recipe, &problem, image.param_names, params));
+            return false;
+        }
+        params[(*count)++] = hidden->maps[i].bytes;
+    }
+    return true;
+}
+
+/* The next run has a memory of its own. */
+static void forget_addresses(RunArg *const *args, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        args[i]->device = 0;
+        if (args[i]->map)
+            args[i]->map->array->device = 0;
+    }
+}
+
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
-                  uint32_t count, const void *hidden, SimCounts **counts) {
+                  uint32_t count, SimHidden *hidden, SimCounts **counts) {
     SimMemory *memory = sim_memory_create(ctx);
     uint64_t *values = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
-    const void **params = ARENA_ARRAY(&ctx->arena, const void *, count + 1);
+    const void **params = ARENA_ARRAY(&ctx->arena, const void *, count + 1 + RECIPE_MAX_MAPS);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t size = sim_param_bytes(module, launch->kernel, i);
         params[i] = parameter(ctx, memory, args[i], i, size, &values[i]);
         if (!params[i])
             return false;
     }
-    params[count] = hidden;
     launch->params = params;
-    launch->param_count = count + (hidden ? 1 : 0);
+    launch->param_count = count;
     StrBuf output = strbuf(&ctx->arena);
     launch->output = &output;
-    bool ok = sim_launch(module, memory, launch, counts);
-    for (uint32_t i = 0; i < count; i++) {
-        args[i]->device = 0;
-        if (args[i]->map)
-            args[i]->map->array->device = 0;
-    }
+    bool ok = (!hidden || add_hidden(ctx, hidden, params, &launch->param_count)) &&
+              sim_launch(module, memory, launch, counts);
+    forget_addresses(args, count);
     cli_write(strbuf_str(&output));
     return ok;
 }
@@ -86,7 +112,7 @@ bool run_on_sim(Ctx *ctx, SimRun *run) {
         return false;
     uint32_t per_cta = meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1;
     const uint32_t *grid = run->grid;
-    int32_t logical_x = (int32_t)grid[0];
+    SimHidden hidden = {.compiled = run->compiled, .logical_x = (int32_t)grid[0]};
     SimLaunch launch = {
         .kernel = meta->name,
         .grid = {(uint32_t)(((uint64_t)grid[0] + per_cta - 1) / per_cta), grid[1], grid[2]},
@@ -94,8 +120,9 @@ bool run_on_sim(Ctx *ctx, SimRun *run) {
         .dynamic_shared = (uint64_t)meta->shared_bytes,
         .max_steps = run->max_steps};
     double start = clock_ms();
-    bool ok = sim_run_args(ctx, run->module, &launch, run->args, run->arg_count,
-                           meta->has_grid_parameter ? &logical_x : NULL, &run->counts);
+    bool ok =
+        sim_run_args(ctx, run->module, &launch, run->args, run->arg_count, &hidden, &run->counts);
+    run->other_form = hidden.other_form;
     run->times = (RunTimes){1, clock_ms() - start, clock_ms() - start};
     if (run->report && run->counts)
         sim_ask_registers(ctx, run->module, meta->name, run->ptxas, ptx, run->counts);

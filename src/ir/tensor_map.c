@@ -152,8 +152,22 @@ TensorMapRecipes recipes_copy(Arena *arena, const TensorMapRecipes *recipes) {
 
 /* Validity */
 
+/* Plus one, so that what is not listed has none. */
+static const int8_t element_numbers[DT_COUNT] = {
+    [DT_I8] = 1,     [DT_I16] = 2, [DT_I32] = 3, [DT_I64] = 5, [DT_F8E4M3] = 1,
+    [DT_F8E5M2] = 1, [DT_F16] = 7, [DT_F32] = 8, [DT_F64] = 9, [DT_BF16] = 10,
+};
+
 bool recipe_dtype(DType dtype) {
-    return dtype != DT_I1;
+    return element_numbers[dtype] != 0;
+}
+
+int recipe_element(DType dtype) {
+    return element_numbers[dtype] - 1;
+}
+
+int recipe_swizzle(const TensorMapRecipe *recipe) {
+    return recipe->swizzle == 0 ? 0 : recipe->swizzle == 32 ? 1 : recipe->swizzle == 64 ? 2 : 3;
 }
 
 typedef struct TypeStack {
@@ -461,4 +475,35 @@ const char *recipe_problem_text(Arena *arena, const RecipeProblem *problem) {
         break;
     }
     return refused_text(arena, problem, part);
+}
+
+static bool read_before(const RecipeExpr *expr, uint32_t at) {
+    for (uint32_t i = 0; i < at; i++)
+        if (expr->steps[i].op == RECIPE_param && expr->steps[i].value == expr->steps[at].value)
+            return true;
+    return false;
+}
+
+const char *recipe_explain(Arena *arena, const TensorMapRecipe *recipe,
+                           const RecipeProblem *problem, const Str *names,
+                           const void *const *params) {
+    const RecipeExpr *expr = recipe_part(recipe, problem);
+    StrBuf out = strbuf(arena);
+    strbuf_puts(&out, recipe_problem_text(arena, problem));
+    const char *separator = " (";
+    for (uint32_t i = 0; i < expr->count; i++) {
+        const RecipeStep *step = &expr->steps[i];
+        if (step->op != RECIPE_param || read_before(expr, i))
+            continue;
+        uint64_t value = load_param(params[step->value], step->type);
+        strbuf_printf(&out, "%s%.*s = ", separator, STR_ARG(names[step->value]));
+        if (problem->part == RECIPE_BASE && step->type == DT_I64)
+            strbuf_printf(&out, "0x%" PRIx64, value);
+        else
+            strbuf_printf(&out, "%" PRId64, sign_extend(step->type, value));
+        separator = ", ";
+    }
+    if (*separator == ',')
+        strbuf_putc(&out, ')');
+    return out.ptr;
 }

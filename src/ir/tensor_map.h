@@ -102,7 +102,7 @@ bool recipe_equal(const TensorMapRecipe *a, const TensorMapRecipe *b);
 /* A copy that shares nothing with the original. */
 TensorMapRecipe recipe_copy(Arena *arena, const TensorMapRecipe *recipe);
 TensorMapRecipes recipes_copy(Arena *arena, const TensorMapRecipes *recipes);
-/* True when tensor maps have elements of this type; all but i1. */
+/* True when tensor maps have elements of this type: all but i1. */
 bool recipe_dtype(DType dtype);
 /* Rank, box, swizzle and element are what the hardware takes, and the expressions are whole: each
  * leaves one i64. Recipes that were made elsewhere are checked by it. */
@@ -143,6 +143,10 @@ typedef struct RecipeProblem {
     int64_t value; /* with RECIPE_REFUSED: address, elements or bytes */
 } RecipeProblem;
 
+/* Numbers of cuTensorMapEncodeTiled: of the element type (8-bit floats are bytes), and the swizzle.
+ */
+int recipe_element(DType dtype);
+int recipe_swizzle(const TensorMapRecipe *recipe);
 /* params[i] points at argument i, in its own size, as for cuLaunchKernel. */
 RecipeFault recipe_expr_value(const RecipeExpr *expr, const void *const *params, uint64_t *value);
 /* Evaluates a valid recipe and checks what the hardware wants: an address and strides that are
@@ -151,6 +155,10 @@ RecipeFault recipe_expr_value(const RecipeExpr *expr, const void *const *params,
 bool recipe_resolve(const TensorMapRecipe *recipe, const void *const *params, TensorMapShape *shape,
                     RecipeProblem *problem);
 const RecipeExpr *recipe_part(const TensorMapRecipe *recipe, const RecipeProblem *problem);
-/* "the stride of dimension 1 is 1026 bytes: wanted a multiple of 16, below 2^40" */
+/* "the stride of dimension 1 is 1026 bytes: wanted a multiple of 16 from 16 to 2^40 - 16" */
 const char *recipe_problem_text(Arena *arena, const RecipeProblem *problem);
+/* The same with the parameters that led to it: ".. (stride_am = 513)". */
+const char *recipe_explain(Arena *arena, const TensorMapRecipe *recipe,
+                           const RecipeProblem *problem, const Str *names,
+                           const void *const *params);
 #endif

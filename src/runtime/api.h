@@ -33,6 +33,7 @@ struct tile_device {
 
 struct tile_executable {
     Arena arena;
+    tile_context *context;
     Executable executable;
 };
 
@@ -79,10 +80,6 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                           CompileRequest *request);
 /* A kernel holding copies of what `compiled` points at. TILE_OK or TILE_ERROR_OUT_OF_MEMORY. */
 tile_status kernel_create(const Compiled *compiled, tile_kernel **kernel);
-/* The image to load: the cubin, else the PTX. */
-Str kernel_image(const Compiled *compiled);
-/* Parameters that are passed at launch. */
-uint32_t kernel_runtime_params(const Compiled *compiled);
 /* The number of the kernel's device differs from what it was compiled for. */
 bool check_target(Diags *diags, const Compiled *compiled, const Device *device);
 #endif

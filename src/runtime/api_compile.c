@@ -190,18 +190,6 @@ tile_text tile_kernel_get_output(const tile_kernel *kernel, tile_output output) 
     return text_of(kernel->compiled.outputs[output]);
 }
 
-Str kernel_image(const Compiled *compiled) {
-    Str cubin = compiled->outputs[OUTPUT_cubin];
-    return cubin.len ? cubin : compiled->outputs[OUTPUT_ptx];
-}
-
-uint32_t kernel_runtime_params(const Compiled *compiled) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < compiled->param_count; i++)
-        count += !compiled->params[i].is_constexpr;
-    return count;
-}
-
 bool check_target(Diags *diags, const Compiled *compiled, const Device *device) {
     if (device->target == compiled->meta.target)
         return true;

@@ -240,6 +240,8 @@ tile_status status_of_result(CUresult result) {
     case CUDA_NO_DEVICE:
     case CUDA_INVALID_DEVICE:
         return TILE_ERROR_NO_DEVICE;
+    case LAUNCH_NO_TENSOR_MAP:
+        return TILE_ERROR_TENSOR_MAP;
     }
     return TILE_ERROR_DRIVER;
 }

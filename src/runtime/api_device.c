@@ -172,10 +172,11 @@ tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_execu
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     const Compiled *compiled = &kernel->compiled;
     tile_executable *made = ARENA_NEW(&call->object, tile_executable);
+    made->context = device->context;
     Diags *diags = &call->ctx->diags;
+    const KernelImage image = kernel_image(&call->ctx->arena, compiled);
     if (check_target(diags, compiled, &device->device) &&
-        executable_load(&made->executable, diags, &device->device, kernel_image(compiled),
-                        &compiled->meta, kernel_runtime_params(compiled))) {
+        executable_load(&made->executable, &call->object, diags, &device->device, &image)) {
         call_keep(call, &made->arena);
         *executable = made;
     }
@@ -205,6 +206,30 @@ tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3
     if (!executable || !grid || param_count != executable->executable.param_count ||
         (param_count && !params))
         return TILE_ERROR_INVALID_ARGUMENT;
+    TensorMapProblem problem;
     return status_of_result(
-        executable_launch(&executable->executable, grid, (CUstream)stream, params));
+        executable_launch(&executable->executable, grid, (CUstream)stream, params, &problem));
+}
+
+static void check_maps(Call *call, const Executable *executable, void *const *params) {
+    CudaTensorMap maps[RECIPE_MAX_MAPS];
+    TensorMapProblem problem;
+    if (!executable->maps || tensor_maps_encode(executable->maps, executable->device->driver,
+                                                (const void *const *)params, maps, &problem))
+        return;
+    ctx_diag(call->ctx, (Span){0}, tensor_map_refused, STR_ARG(executable->name),
+             executable_explain(executable, &call->ctx->arena, params, &problem));
+    diag_hint(&call->ctx->diags, "compile with no_tensor_copies for a form that takes them");
+}
+
+tile_status tile_executable_check(const tile_executable *executable, void *const *params,
+                                  size_t param_count, tile_diagnostics **diagnostics) {
+    if (!executable || param_count != executable->executable.param_count ||
+        (param_count && !params))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    Call *call = call_begin(executable->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    check_maps(call, &executable->executable, params);
+    return call_end(call, TILE_OK);
 }

@@ -4,7 +4,10 @@
  * constexprs their value. Instances hang in a hash table that only grows: readers follow one atomic
  * pointer and probe without a lock; a writer, under the function's lock, puts a new entry into a
  * free slot or publishes a table of twice the size. Old tables stay until the function goes, since
- * a reader may still probe them. */
+ * a reader may still probe them.
+ *
+ * An instance with tensor copies gets another form beside it, without, when arguments come that no
+ * tensor map can hold. */
 #include "runtime/api.h"
 #include "runtime/specialise.h"
 
@@ -20,6 +23,7 @@ typedef struct Instance {
     const unsigned char *key;
     size_t key_len;
     tile_executable executable;
+    _Atomic(struct Instance *) plain; /* NULL: not needed so far, or this is it */
 } Instance;
 
 typedef struct Table {
@@ -298,11 +302,13 @@ static bool instance_request(Call *call, tile_function *function, tile_device *d
 /* Compiles and loads; NULL after a report. */
 static Instance *instance_create(Call *call, tile_function *function, tile_device *device,
                                  const tile_argument *arguments, const Packed *packed,
-                                 uint64_t hash) {
+                                 uint64_t hash, bool no_tensor_copies) {
     CompileRequest request;
     Compiled compiled;
-    if (!instance_request(call, function, device, arguments, packed->given, &request) ||
-        !compile_kernel(call->ctx, &request, &compiled))
+    if (!instance_request(call, function, device, arguments, packed->given, &request))
+        return NULL;
+    request.no_tensor_copies |= no_tensor_copies;
+    if (!compile_kernel(call->ctx, &request, &compiled))
         return NULL;
     Instance *instance = ARENA_NEW(&call->object, Instance);
     unsigned char *key = arena_alloc(&call->object, packed->key_len);
@@ -310,8 +316,11 @@ static Instance *instance_create(Call *call, tile_function *function, tile_devic
     instance->hash = hash;
     instance->key = key;
     instance->key_len = packed->key_len;
-    if (!executable_load(&instance->executable.executable, &call->ctx->diags, &device->device,
-                         kernel_image(&compiled), &compiled.meta, kernel_runtime_params(&compiled)))
+    instance->executable.context = function->context;
+    atomic_init(&instance->plain, NULL);
+    const KernelImage image = kernel_image(&call->ctx->arena, &compiled);
+    if (!executable_load(&instance->executable.executable, &call->object, &call->ctx->diags,
+                         &device->device, &image))
         return NULL;
     call_keep(call, &instance->arena);
     return instance;
@@ -334,7 +343,7 @@ static tile_status make_instance(tile_function *function, tile_device *device,
     Instance *found = table_find(atomic_load(&function->table), hash, packed);
     if (!found) {
         Table *table = table_reserve(function, &call->ctx->oom);
-        found = instance_create(call, function, device, arguments, packed, hash);
+        found = instance_create(call, function, device, arguments, packed, hash, false);
         if (found)
             table_place(table, found);
     }
@@ -342,6 +351,54 @@ static tile_status make_instance(tile_function *function, tile_device *device,
     if (found)
         *instance = found;
     return call_end(call, TILE_OK);
+}
+
+/* What a call asks for, and with what. */
+typedef struct Asked {
+    tile_function *function;
+    tile_device *device;
+    const tile_argument *arguments;
+    const Packed *packed;
+} Asked;
+
+/* The form without tensor copies, made by the first thread that needs it; the remark comes with it.
+ */
+static tile_status make_plain(const Asked *asked, Instance *instance,
+                              const TensorMapProblem *problem, tile_diagnostics **diagnostics,
+                              Instance **plain) {
+    tile_function *function = asked->function;
+    Call *call = call_begin(function->context, diagnostics);
+    if (!call)
+        return TILE_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&function->lock);
+    if (setjmp(call->ctx->oom)) {
+        pthread_mutex_unlock(&function->lock);
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    }
+    *plain = atomic_load_explicit(&instance->plain, memory_order_relaxed);
+    if (!*plain) {
+        const Executable *executable = &instance->executable.executable;
+        ctx_diag(call->ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name),
+                 executable_explain(executable, &call->ctx->arena, asked->packed->params, problem));
+        *plain = instance_create(call, function, asked->device, asked->arguments, asked->packed,
+                                 instance->hash, true);
+        atomic_store_explicit(&instance->plain, *plain, memory_order_release);
+    }
+    pthread_mutex_unlock(&function->lock);
+    return call_end(call, TILE_OK);
+}
+
+static tile_status launch_plain(const Asked *asked, Instance *instance, const uint32_t grid[3],
+                                tile_stream stream, TensorMapProblem *problem,
+                                tile_diagnostics **diagnostics) {
+    Instance *plain = atomic_load_explicit(&instance->plain, memory_order_acquire);
+    if (!plain) {
+        tile_status status = make_plain(asked, instance, problem, diagnostics, &plain);
+        if (status != TILE_OK)
+            return status;
+    }
+    return status_of_result(executable_launch(&plain->executable.executable, grid, (CUstream)stream,
+                                              asked->packed->params, problem));
 }
 
 static tile_status find_instance(tile_function *function, tile_device *device,
@@ -376,8 +433,13 @@ tile_status tile_function_launch(tile_function *function, tile_device *device,
         find_instance(function, device, arguments, argument_count, &packed, diagnostics, &instance);
     if (status != TILE_OK)
         return status;
-    return status_of_result(
-        executable_launch(&instance->executable.executable, grid, (CUstream)stream, packed.params));
+    TensorMapProblem problem;
+    CUresult result = executable_launch(&instance->executable.executable, grid, (CUstream)stream,
+                                        packed.params, &problem);
+    if (result != LAUNCH_NO_TENSOR_MAP)
+        return status_of_result(result);
+    const Asked asked = {function, device, arguments, &packed};
+    return launch_plain(&asked, instance, grid, stream, &problem, diagnostics);
 }
 
 tile_status tile_function_instance(tile_function *function, tile_device *device,
@@ -487,6 +549,14 @@ tile_status tile_function_create(tile_context *context, const tile_compile_optio
     return call_end(call, build_function(call, context, &options, function));
 }
 
+static void instance_destroy(Instance *instance) {
+    if (!instance)
+        return;
+    executable_unload(&instance->executable.executable);
+    Arena arena = instance->arena;
+    arena_free(&arena);
+}
+
 void tile_function_destroy(tile_function *function) {
     if (!function)
         return;
@@ -495,9 +565,8 @@ void tile_function_destroy(tile_function *function) {
         Instance *instance = atomic_load(&table->entries[i]);
         if (!instance)
             continue;
-        executable_unload(&instance->executable.executable);
-        Arena arena = instance->arena;
-        arena_free(&arena);
+        instance_destroy(atomic_load(&instance->plain));
+        instance_destroy(instance);
     }
     while (table) {
         Arena arena = table->arena;

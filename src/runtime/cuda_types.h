@@ -43,13 +43,33 @@ typedef unsigned long long CUdeviceptr;
     X(CUDA_JIT_INPUT_PTX, CU_JIT_INPUT_PTX, 1)                                                     \
     X(CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                         \
     X(CUDA_EVENT_DEFAULT, CU_EVENT_DEFAULT, 0)                                                     \
-    X(CUDA_LAUNCH_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)
+    X(CUDA_LAUNCH_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                               \
+    X(CUDA_TENSOR_U8, CU_TENSOR_MAP_DATA_TYPE_UINT8, 0)                                            \
+    X(CUDA_TENSOR_U16, CU_TENSOR_MAP_DATA_TYPE_UINT16, 1)                                          \
+    X(CUDA_TENSOR_U32, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2)                                          \
+    X(CUDA_TENSOR_U64, CU_TENSOR_MAP_DATA_TYPE_UINT64, 4)                                          \
+    X(CUDA_TENSOR_F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 6)                                         \
+    X(CUDA_TENSOR_F32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 7)                                         \
+    X(CUDA_TENSOR_F64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8)                                         \
+    X(CUDA_TENSOR_BF16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 9)                                       \
+    X(CUDA_TENSOR_INTERLEAVE_NONE, CU_TENSOR_MAP_INTERLEAVE_NONE, 0)                               \
+    X(CUDA_TENSOR_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, 0)                                     \
+    X(CUDA_TENSOR_SWIZZLE_32B, CU_TENSOR_MAP_SWIZZLE_32B, 1)                                       \
+    X(CUDA_TENSOR_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_64B, 2)                                       \
+    X(CUDA_TENSOR_SWIZZLE_128B, CU_TENSOR_MAP_SWIZZLE_128B, 3)                                     \
+    X(CUDA_TENSOR_L2_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, 2)                                  \
+    X(CUDA_TENSOR_FILL_ZERO, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, 0)
 
 enum {
 #define X(ours, theirs, value) ours = value,
     CUDA_CONSTANTS(X)
 #undef X
 };
+
+/* CUtensorMap, aligned as from CUDA 13 on; before, 64 was enough. */
+typedef struct CudaTensorMap {
+    _Alignas(128) uint64_t words[16];
+} CudaTensorMap;
 
 /* CUlaunchAttribute and CUlaunchConfig. */
 typedef struct CudaLaunchAttribute {

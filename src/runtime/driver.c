@@ -17,10 +17,16 @@ static const size_t driver_offsets[DRIVER_COUNT] = {
 #include "runtime/driver.def"
 };
 
+static const bool driver_optional[DRIVER_COUNT] = {
+#define DRIVER(field, symbol, parameters) false,
+#define DRIVER_OPTIONAL(field, symbol, parameters) true,
+#include "runtime/driver.def"
+};
+
 static bool find_symbols(Driver *driver, Diags *diags, const char *library) {
     for (int i = 0; i < DRIVER_COUNT; i++) {
         void *symbol = dlsym(driver->library, driver_symbols[i]);
-        if (!symbol)
+        if (!symbol && !driver_optional[i])
             return diag(diags, (Span){0}, driver_symbol, library, driver_symbols[i]);
         memcpy((char *)driver + driver_offsets[i], &symbol, sizeof symbol);
     }

@@ -1,8 +1,20 @@
-/* What a launch needs is worked out when the kernel is loaded; the launch itself only fills in the
- * grid. */
+/* What a launch needs is worked out when the kernel is loaded; the launch itself fills in the grid
+ * and the tensor maps. */
 #include "runtime/launch.h"
 
 enum { SHARED_WITHOUT_OPT_IN = 48 * 1024 };
+
+KernelImage kernel_image(Arena *arena, const Compiled *compiled) {
+    Str cubin = compiled->outputs[OUTPUT_cubin];
+    KernelImage image = {.code = cubin.len ? cubin : compiled->outputs[OUTPUT_ptx],
+                         .meta = &compiled->meta};
+    Str *names = ARENA_ARRAY(arena, Str, compiled->param_count + 1);
+    for (uint32_t i = 0; i < compiled->param_count; i++)
+        if (!compiled->params[i].is_constexpr)
+            names[image.param_count++] = compiled->params[i].name;
+    image.param_names = names;
+    return image;
+}
 
 static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
     const Driver *driver = e->device->driver;
@@ -17,25 +29,32 @@ static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
                       meta->shared_bytes);
 }
 
-bool executable_load(Executable *executable, Diags *diags, const Device *device, Str image,
-                     const KernelMeta *meta, uint32_t param_count) {
+bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
+                     const KernelImage *image) {
+    const KernelMeta *meta = image->meta;
     *executable = (Executable){
         .device = device,
         .threads = (uint32_t)meta->threads,
         .shared_bytes = (uint32_t)meta->shared_bytes,
         .programs_per_cta = meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1,
         .num_ctas = meta->num_ctas > 1 ? (uint32_t)meta->num_ctas : 1,
-        .param_count = param_count,
+        .param_count = image->param_count,
+        .name = {str_dup(arena, meta->name), meta->name.len},
         .has_grid_parameter = meta->has_grid_parameter,
+        .maps =
+            tensor_maps_create(arena, &meta->tensor_maps, image->param_names, image->param_count),
     };
-    if (param_count > LAUNCH_MAX_PARAMS)
-        return diag(diags, (Span){0}, too_many_params, STR_ARG(meta->name), param_count,
+    if (image->param_count > LAUNCH_MAX_PARAMS)
+        return diag(diags, (Span){0}, too_many_params, STR_ARG(meta->name), image->param_count,
                     LAUNCH_MAX_PARAMS);
+    if (meta->tensor_maps.len > RECIPE_MAX_MAPS)
+        return diag(diags, (Span){0}, too_many_tensor_maps, STR_ARG(meta->name),
+                    meta->tensor_maps.len, RECIPE_MAX_MAPS);
     const Driver *driver = device->driver;
     bool pushed;
     if (!driver_check(driver, diags, DRIVER_context_push, device_enter(device, &pushed)))
         return false;
-    CUresult loaded = driver->module_load(&executable->module, image.ptr, 0, NULL, NULL);
+    CUresult loaded = driver->module_load(&executable->module, image->code.ptr, 0, NULL, NULL);
     bool ok = loaded == CUDA_OUT_OF_MEMORY
                   ? diag(diags, (Span){0}, device_memory_code, STR_ARG(meta->name))
                   : driver_check(driver, diags, DRIVER_module_load, loaded);
@@ -78,30 +97,59 @@ static CUresult launch_clusters(const Executable *e, uint32_t grid_x, const uint
     return e->device->driver->launch_ex(&config, e->function, params, NULL);
 }
 
+static CUresult launch_grid(const Executable *e, const uint32_t grid[3], uint32_t grid_x,
+                            CUstream stream, void **params) {
+    return e->num_ctas > 1
+               ? launch_clusters(e, grid_x, grid, stream, params)
+               : e->device->driver->launch(e->function, grid_x, grid[1], grid[2], e->threads, 1, 1,
+                                           e->shared_bytes, stream, params, NULL);
+}
+
+typedef struct HiddenParams {
+    void *all[LAUNCH_MAX_PARAMS + 1 + RECIPE_MAX_MAPS];
+    CudaTensorMap maps[RECIPE_MAX_MAPS];
+    int32_t logical_x;
+} HiddenParams;
+
+/* The kernel's own parameters, then those that only the launcher knows of. */
+static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3], uint32_t grid_x,
+                                   CUstream stream, void *const *params,
+                                   TensorMapProblem *problem) {
+    HiddenParams hidden;
+    uint32_t count = e->param_count;
+    if (count)
+        memcpy(hidden.all, params, count * sizeof *hidden.all);
+    hidden.logical_x = (int32_t)grid[0];
+    if (e->has_grid_parameter)
+        hidden.all[count++] = &hidden.logical_x;
+    if (e->maps && !tensor_maps_encode(e->maps, e->device->driver, (const void *const *)params,
+                                       hidden.maps, problem))
+        return LAUNCH_NO_TENSOR_MAP;
+    for (uint32_t i = 0; i < tensor_maps_count(e->maps); i++)
+        hidden.all[count++] = &hidden.maps[i];
+    return launch_grid(e, grid, grid_x, stream, hidden.all);
+}
+
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
-                           void *const *params) {
+                           void *const *params, TensorMapProblem *problem) {
     const Executable *e = executable;
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
         return CUDA_OK;
-    void *all[LAUNCH_MAX_PARAMS + 1];
-    void **passed = (void **)(uintptr_t)params;
-    int32_t logical_x = (int32_t)grid[0];
-    if (e->has_grid_parameter) {
-        if (e->param_count)
-            memcpy(all, params, e->param_count * sizeof *all);
-        all[e->param_count] = &logical_x;
-        passed = all;
-    }
     uint32_t grid_x =
         (uint32_t)(((uint64_t)grid[0] + e->programs_per_cta - 1) / e->programs_per_cta);
     bool pushed;
     CUresult result = device_enter(e->device, &pushed);
     if (result != CUDA_OK)
         return result;
-    result = e->num_ctas > 1
-                 ? launch_clusters(e, grid_x, grid, stream, passed)
-                 : e->device->driver->launch(e->function, grid_x, grid[1], grid[2], e->threads, 1,
-                                             1, e->shared_bytes, stream, passed, NULL);
+    result = e->has_grid_parameter || e->maps
+                 ? launch_with_hidden(e, grid, grid_x, stream, params, problem)
+                 : launch_grid(e, grid, grid_x, stream, (void **)(uintptr_t)params);
     device_leave(e->device, pushed);
     return result;
+}
+
+const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
+                               const TensorMapProblem *problem) {
+    return tensor_maps_explain(executable->maps, executable->device->driver, arena,
+                               (const void *const *)params, problem);
 }

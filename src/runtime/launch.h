@@ -1,28 +1,49 @@
 /* A kernel on a device: loading and launching. */
 #ifndef TILEC_RUNTIME_LAUNCH_H
 #define TILEC_RUNTIME_LAUNCH_H
-#include "codegen/codegen.h"
-#include "runtime/driver.h"
+#include "runtime/compile.h"
+#include "runtime/tensor_maps.h"
 
 enum { LAUNCH_MAX_PARAMS = 512 };
+
+/* What executable_launch returns, besides what the driver does, when a tensor map cannot hold the
+ * arguments. */
+enum { LAUNCH_NO_TENSOR_MAP = -1 };
+
+/* What is loaded. */
+typedef struct KernelImage {
+    Str code; /* cubin, or PTX terminated by a zero */
+    const KernelMeta *meta;
+    const Str *param_names; /* of those passed at launch */
+    uint32_t param_count;
+} KernelImage;
 
 typedef struct Executable {
     const Device *device;
     CUmodule module;
     CUfunction function;
     uint32_t threads, shared_bytes, programs_per_cta, num_ctas;
-    uint32_t param_count; /* without the hidden one */
+    uint32_t param_count; /* without the hidden ones */
     bool has_grid_parameter;
+    TensorMaps *maps;           /* NULL: none */
+    Str name;                   /* in the arena */
     int registers, local_bytes; /* of a thread, as loaded */
 } Executable;
 
-/* Loads `image` (cubin, or PTX terminated by a zero) and readies the kernel for launches. False
- * after an error was reported; nothing stays loaded then. */
-bool executable_load(Executable *executable, Diags *diags, const Device *device, Str image,
-                     const KernelMeta *meta, uint32_t param_count);
+/* Of a compiled kernel: its cubin, else its PTX. */
+KernelImage kernel_image(Arena *arena, const Compiled *compiled);
+
+/* Loads the image and readies the kernel for launches; the arena lives as long as the executable.
+ * False after an error was reported; nothing stays loaded then. */
+bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
+                     const KernelImage *image);
 void executable_unload(Executable *executable);
 
-/* Launches `grid` programs; see tile_launch. No allocation, no lock. */
+/* Launches `grid` programs; see tile_launch. No allocation, no lock. `problem` is filled in with
+ * LAUNCH_NO_TENSOR_MAP. */
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
-                           void *const *params);
+                           void *const *params, TensorMapProblem *problem);
+/* Why a launch gave LAUNCH_NO_TENSOR_MAP; see tensor_maps_explain. */
+const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
+                               const TensorMapProblem *problem);
 #endif

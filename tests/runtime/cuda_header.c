@@ -16,6 +16,7 @@
 
 extern const int cuda_header_constants[];
 extern const size_t cuda_header_layout[];
+extern const size_t cuda_header_tensor_map_alignment;
 
 const int cuda_header_constants[] = {
 #define X(name, theirs, value) theirs,
@@ -35,4 +36,7 @@ const size_t cuda_header_layout[] = {
     offsetof(CUlaunchAttribute, value),
     sizeof(CUdeviceptr),
     sizeof(CUdevice),
+    sizeof(CUtensorMap),
 };
+
+const size_t cuda_header_tensor_map_alignment = _Alignof(CUtensorMap);

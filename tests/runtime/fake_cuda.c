@@ -1,5 +1,7 @@
 #include "fake_cuda.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,15 @@ static FakeCuda state = {.device_count = 1, .major = 9, .memory_limit = 1 << 30}
 FakeCuda *fake_cuda_state(void);
 EXPORT FakeCuda *fake_cuda_state(void) {
     return &state;
+}
+
+/* Of what several threads change at once. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void count(unsigned *counter) {
+    pthread_mutex_lock(&lock);
+    ++*counter;
+    pthread_mutex_unlock(&lock);
 }
 
 static CUresult result_of(const char *symbol) {
@@ -106,22 +117,25 @@ FAKE(primary_release, CUdevice device) {
     return CUDA_OK;
 }
 
+/* The stack of contexts, which each thread has, is one deep here, above what a test says. */
+static _Thread_local CUcontext pushed;
+
 FAKE(context_current, CUcontext *context) {
-    *context = state.current;
+    *context = pushed ? pushed : state.current;
     return CUDA_OK;
 }
 
 FAKE(context_push, CUcontext context) {
     RETURN_IF_FAILING("cuCtxPushCurrent_v2");
-    state.pushes++;
-    state.current = context;
+    count(&state.pushes);
+    pushed = context;
     return CUDA_OK;
 }
 
 FAKE(context_pop, CUcontext *context) {
-    state.pops++;
-    *context = state.current;
-    state.current = NULL;
+    count(&state.pops);
+    *context = pushed;
+    pushed = NULL;
     return CUDA_OK;
 }
 
@@ -162,16 +176,22 @@ FAKE(function_set, CUfunction function, int attribute, int value) {
 }
 
 static CUresult record(CUfunction function, const CudaLaunchConfig *config, void **params) {
-    if (!state.current)
+    if (!pushed && !state.current)
         return 201; /* CUDA_ERROR_INVALID_CONTEXT */
+    pthread_mutex_lock(&lock);
     state.launches++;
     memcpy(state.grid, &config->grid_x, sizeof state.grid);
     memcpy(state.block, &config->block_x, sizeof state.block);
     state.shared_bytes = config->shared_bytes;
     state.stream = config->stream;
     state.cluster_x = config->attribute_count ? config->attributes[0].value.cluster.x : 0;
-    for (unsigned i = 0; i < FAKE_MAX_VALUES && state.param_bytes[i]; i++)
-        memcpy(&state.values[i], params[i], state.param_bytes[i]);
+    for (unsigned i = 0, maps = 0; i < FAKE_MAX_VALUES && state.param_bytes[i]; i++) {
+        if (state.param_bytes[i] == sizeof(CudaTensorMap))
+            memcpy(&state.maps[maps++], params[i], sizeof(CudaTensorMap));
+        else
+            memcpy(&state.values[i], params[i], state.param_bytes[i]);
+    }
+    pthread_mutex_unlock(&lock);
     return CUDA_OK;
 }
 
@@ -308,6 +328,49 @@ FAKE(link_complete, CUlinkState link, void **cubin, size_t *size) {
     *size = sizeof image;
     if (state.log)
         strcpy(info_log, state.log);
+    return CUDA_OK;
+}
+
+/* What the real one refuses, as far as callers of this project can ask for it. */
+static bool encodable(int type, unsigned rank, uintptr_t address, const uint64_t *extents,
+                      const uint64_t *strides, const uint32_t *box, int swizzle) {
+    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    static const unsigned spans[] = {UINT32_MAX, 32, 64, 128};
+    if (type < 0 || type > 12 || rank < 1 || rank > FAKE_MAX_RANK || address % 16 || swizzle < 0 ||
+        swizzle > 3)
+        return false;
+    for (unsigned i = 0; i < rank; i++)
+        if (!extents[i] || extents[i] > (uint64_t)1 << 32 || !box[i] || box[i] > 256 ||
+            (i && (strides[i - 1] % 16 || strides[i - 1] >= (uint64_t)1 << 40)))
+            return false;
+    return box[0] * bytes[type] % 16 == 0 && box[0] * bytes[type] <= spans[swizzle];
+}
+
+/* The map's first words tell it apart; its second has all bits set. */
+FAKE(tensor_map_encode, CudaTensorMap *map, int type, unsigned rank, void *address,
+     const uint64_t *extents, const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
+     int interleave, int swizzle, int l2_promotion, int fill) {
+    RETURN_IF_FAILING("cuTensorMapEncodeTiled");
+    if ((uintptr_t)map % 64 || interleave || fill ||
+        !encodable(type, rank, (uintptr_t)address, extents, strides, box, swizzle))
+        return CUDA_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    FakeEncoding *encoding = &state.encoding;
+    *encoding = (FakeEncoding){.type = type,
+                               .rank = rank,
+                               .address = (uintptr_t)address,
+                               .swizzle = swizzle,
+                               .l2_promotion = l2_promotion};
+    for (unsigned i = 0; i < rank; i++) {
+        encoding->extents[i] = extents[i];
+        encoding->strides[i] = i ? strides[i - 1] : 0;
+        encoding->box[i] = box[i];
+        encoding->steps[i] = steps[i];
+    }
+    state.encodings++;
+    pthread_mutex_unlock(&lock);
+    *map = (CudaTensorMap){
+        .words = {(uintptr_t)address, UINT64_MAX, extents[0], rank > 1 ? strides[0] : 0}};
     return CUDA_OK;
 }
 

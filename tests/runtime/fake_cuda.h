@@ -4,7 +4,15 @@
 #define TILEC_TESTS_FAKE_CUDA_H
 #include "runtime/cuda_types.h"
 
-enum { FAKE_MAX_VALUES = 16 };
+enum { FAKE_MAX_VALUES = 32, FAKE_MAX_RANK = 5 };
+
+/* Arguments of cuTensorMapEncodeTiled. */
+typedef struct FakeEncoding {
+    int type, swizzle, l2_promotion;
+    unsigned rank;
+    uint64_t address, extents[FAKE_MAX_RANK], strides[FAKE_MAX_RANK];
+    uint32_t box[FAKE_MAX_RANK], steps[FAKE_MAX_RANK];
+} FakeEncoding;
 
 typedef struct FakeCuda {
     /* What the driver is to be. */
@@ -22,6 +30,9 @@ typedef struct FakeCuda {
     int max_dynamic_shared; /* as set by cuFuncSetAttribute */
     CUstream stream;
     uint64_t values[FAKE_MAX_VALUES];
+    CudaTensorMap maps[FAKE_MAX_VALUES]; /* parameters of 128 bytes, in order */
+    FakeEncoding encoding;               /* the latest */
+    unsigned encodings;
     char function[64];
     CUcontext current;
     size_t allocated;

@@ -9,6 +9,7 @@
 /* cuda.h declares the same names: values are taken from it in a second file. */
 extern const int cuda_header_constants[];
 extern const size_t cuda_header_layout[];
+extern const size_t cuda_header_tensor_map_alignment;
 
 static void constants(void **state) {
     static const int ours[] = {
@@ -39,9 +40,11 @@ static void layout(void **state) {
         offsetof(CudaLaunchAttribute, value),
         sizeof(CUdeviceptr),
         sizeof(CUdevice),
+        sizeof(CudaTensorMap),
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         assert_int_equal(ours[i], cuda_header_layout[i]);
+    assert_true(_Alignof(CudaTensorMap) >= cuda_header_tensor_map_alignment);
 }
 
 int main(void) {

@@ -153,6 +153,19 @@ static KernelMeta meta_of(int programs_per_cta, int shared_bytes) {
                         .has_grid_parameter = programs_per_cta > 1};
 }
 
+static bool load(Ctx *ctx, Executable *executable, const Device *device, const KernelMeta *meta,
+                 uint32_t param_count) {
+    static const Str names[] = {STR("first"), STR("second")};
+    const KernelImage image = {STR("image"), meta, names, param_count};
+    return executable_load(executable, &ctx->arena, &ctx->diags, device, &image);
+}
+
+static CUresult launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
+                       void *const *params) {
+    TensorMapProblem problem;
+    return executable_launch(executable, grid, stream, params, &problem);
+}
+
 static void launch_passes_grid_and_parameters(void **state) {
     Ctx *ctx = *state;
     Driver driver;
@@ -160,7 +173,7 @@ static void launch_passes_grid_and_parameters(void **state) {
     Executable executable;
     open_fake(ctx, &driver, &device);
     KernelMeta meta = meta_of(1, 1024);
-    assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 2));
+    assert_true(load(ctx, &executable, &device, &meta, 2));
     assert_string_equal(fake()->function, "kernel_name");
     assert_int_equal(executable.registers, 40);
     assert_int_equal(fake()->max_dynamic_shared, 0);
@@ -170,7 +183,7 @@ static void launch_passes_grid_and_parameters(void **state) {
     void *params[] = {&pointer, &n};
     memcpy(fake()->param_bytes, (unsigned char[]){8, 4}, 2);
     CUstream stream = (CUstream)(uintptr_t)0x77;
-    assert_int_equal(executable_launch(&executable, (uint32_t[]){7, 5, 3}, stream, params), 0);
+    assert_int_equal(launch(&executable, (uint32_t[]){7, 5, 3}, stream, params), 0);
     assert_memory_equal(fake()->grid, ((unsigned[]){7, 5, 3}), sizeof fake()->grid);
     assert_memory_equal(fake()->block, ((unsigned[]){64, 1, 1}), sizeof fake()->block);
     assert_int_equal(fake()->shared_bytes, 1024);
@@ -193,17 +206,16 @@ static void launch_shares_blocks(void **state) {
     Executable executable;
     open_fake(ctx, &driver, &device);
     KernelMeta meta = meta_of(4, 0);
-    assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 1));
+    assert_true(load(ctx, &executable, &device, &meta, 1));
     uint64_t pointer = 42;
     void *params[] = {&pointer};
     memcpy(fake()->param_bytes, (unsigned char[]){8, 4}, 2);
-    assert_int_equal(executable_launch(&executable, (uint32_t[]){9, 2, 1}, NULL, params), 0);
+    assert_int_equal(launch(&executable, (uint32_t[]){9, 2, 1}, NULL, params), 0);
     assert_memory_equal(fake()->grid, ((unsigned[]){3, 2, 1}), sizeof fake()->grid);
     assert_int_equal(fake()->block[0], 256);
     assert_true(fake()->values[0] == 42);
     assert_int_equal((uint32_t)fake()->values[1], 9);
-    assert_int_equal(executable_launch(&executable, (uint32_t[]){UINT32_MAX, 1, 1}, NULL, params),
-                     0);
+    assert_int_equal(launch(&executable, (uint32_t[]){UINT32_MAX, 1, 1}, NULL, params), 0);
     assert_int_equal(fake()->grid[0], 1u << 30);
     executable_unload(&executable);
     device_close(&device);
@@ -218,8 +230,8 @@ static void launch_of_clusters(void **state) {
     open_fake(ctx, &driver, &device);
     KernelMeta meta = meta_of(1, 0);
     meta.num_ctas = 2;
-    assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 0));
-    assert_int_equal(executable_launch(&executable, (uint32_t[]){6, 1, 1}, NULL, NULL), 0);
+    assert_true(load(ctx, &executable, &device, &meta, 0));
+    assert_int_equal(launch(&executable, (uint32_t[]){6, 1, 1}, NULL, NULL), 0);
     assert_int_equal(fake()->cluster_x, 2);
     assert_int_equal(fake()->grid[0], 12);
     executable_unload(&executable);
@@ -234,8 +246,8 @@ static void empty_grid_launches_nothing(void **state) {
     Executable executable;
     open_fake(ctx, &driver, &device);
     KernelMeta meta = meta_of(1, 0);
-    assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 0));
-    assert_int_equal(executable_launch(&executable, (uint32_t[]){4, 0, 1}, NULL, NULL), 0);
+    assert_true(load(ctx, &executable, &device, &meta, 0));
+    assert_int_equal(launch(&executable, (uint32_t[]){4, 0, 1}, NULL, NULL), 0);
     assert_int_equal(fake()->launches, 0);
     executable_unload(&executable);
     device_close(&device);
@@ -250,8 +262,8 @@ static void launch_with_current_context_pushes_nothing(void **state) {
     open_fake(ctx, &driver, &device);
     KernelMeta meta = meta_of(1, 0);
     fake()->current = device.context;
-    assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 0));
-    assert_int_equal(executable_launch(&executable, (uint32_t[]){4, 1, 1}, NULL, NULL), 0);
+    assert_true(load(ctx, &executable, &device, &meta, 0));
+    assert_int_equal(launch(&executable, (uint32_t[]){4, 1, 1}, NULL, NULL), 0);
     assert_int_equal(fake()->pushes, 0);
     assert_int_equal(fake()->launches, 1);
     executable_unload(&executable);
@@ -266,13 +278,13 @@ static void large_shared_memory_is_opted_into(void **state) {
     Executable executable;
     open_fake(ctx, &driver, &device);
     KernelMeta meta = meta_of(1, 100 * 1024);
-    assert_true(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 0));
+    assert_true(load(ctx, &executable, &device, &meta, 0));
     assert_int_equal(fake()->max_dynamic_shared, 100 * 1024);
     executable_unload(&executable);
     fake()->fail = "cuFuncSetAttribute";
     fake()->fail_result = CUDA_INVALID_VALUE;
     unsigned unloads = fake()->unloads;
-    assert_false(executable_load(&executable, &ctx->diags, &device, STR("image"), &meta, 0));
+    assert_false(load(ctx, &executable, &device, &meta, 0));
     assert_only_error(ctx, DIAG_driver_call, "cuFuncSetAttribute");
     assert_int_equal(fake()->unloads, unloads + 1);
     device_close(&device);
