@@ -425,8 +425,13 @@ static bool has_inner_loop(const Block *block) {
     return false;
 }
 
+/* The two loops that unroll made of one stand behind each other and say it once. */
 static bool refuse(Ctx *ctx, Op *loop, const char *why) {
-    ctx_diag(ctx, loop->span, loop_not_pipelined, why);
+    const Diagnostic *last = ctx->diags.last;
+    bool said = last && last->id == DIAG_loop_not_pipelined && last->span.file == loop->span.file &&
+                last->span.lo == loop->span.lo;
+    if (!said)
+        ctx_diag(ctx, loop->span, loop_not_pipelined, why);
     loop->attrs[0].i = 1;
     return true;
 }
@@ -529,6 +534,8 @@ static bool pipeline_loop(Func *func, Op *loop) {
     if (!any || inner)
         return loop->attrs[0].i &&
                refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot");
+    if (loop->attrs[0].i > MOST_STAGES)
+        ctx_diag(ctx, loop->span, too_many_stages, (long long)loop->attrs[0].i, MOST_STAGES);
     if (!value_int_constant(op_in(loop, 2), &p.step) || p.step <= 0 || p.step > MAX_STEP)
         return refuse(ctx, loop, "its step is not a positive constant");
     if (writes_memory(loop))
