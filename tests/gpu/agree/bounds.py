@@ -81,6 +81,10 @@ BOUNDS = {
     ("products", "f32"): (lambda got, want, dtype, inputs: 2e-5 * np.abs(want) + 1e-4, "1e-4"),
     ("products", "f16"): (lambda got, want, dtype, inputs: 2.0 ** -10 * np.abs(want) + 1e-4, "1 ulp, 1e-4"),
     ("products", "bf16"): (lambda got, want, dtype, inputs: 2.0 ** -7 * np.abs(want) + 1e-4, "1 ulp, 1e-4"),
+    # Whole kernels that round what approximate functions gave to tf32, f16 or bf16 and multiply it: a unit of an exponential
+    # may round it the other way. The bound is an eighth of the kernel's own against float64, inputs 0 (relative) and 1 (absolute).
+    **{("rounded", dtype): (lambda got, want, dtype, inputs: (inputs[0] * np.abs(want) + inputs[1]) / 8, "1/8 of its error bound")
+       for dtype in ("f32", "f16", "bf16")},
     # Whole kernels in which approximate functions or sums by tensor cores enter.
     ("kernel", "f32"): (lambda got, want, dtype, inputs: 2e-6 * np.abs(want) + 2e-6, "2e-6 absolute and relative"),
     ("kernel", "f16"): (lambda got, want, dtype, inputs: 2.0 ** -10 * np.abs(want) + 2e-6, "1 ulp"),
