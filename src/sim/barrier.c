@@ -176,6 +176,8 @@ ExecResult exec_warp_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
 ExecResult exec_fence(Warp *warp, const Insn *insn, uint32_t mask) {
     if (!insn_has(insn, WORD_acquire))
         clock_fence(warp, mask);
+    if (!insn_has(insn, WORD_release))
+        flags_acquire(warp, mask);
     race_release(warp, insn, mask);
     race_acquire(warp, insn, mask);
     return EXEC_NEXT;

@@ -109,9 +109,11 @@ static bool find_changed(Warp *warp, const Insn *insn, const Operand *address, u
     uint64_t at = memory_address(warp, insn, address, lane);
     if (!memory_find(warp, insn, lane, insn_space(insn), at, size, ACCESS_ATOMIC, target))
         return false;
-    if (target->space == SPACE_shared)
+    if (target->space == SPACE_shared) {
         race_shared(warp, insn, lane, target->cta, target->offset, size, ACCESS_ATOMIC, NULL);
-    else if (target->space == SPACE_global)
+        flag_read(warp, insn, lane, target);
+        flag_write(warp, insn, lane, target);
+    } else if (target->space == SPACE_global)
         race_global(warp, insn, lane, target, size, ACCESS_ATOMIC,
                     race_reaches_programs(warp, insn), NULL);
     return true;
@@ -122,7 +124,7 @@ static uint64_t counted_address(const Target *target) {
 }
 
 static void begin_order(Warp *warp, const Insn *insn, uint32_t mask) {
-    warp->polled = true;
+    warp_polls(warp, insn);
     warp->cta->cluster->events++;
     if (insn_has(insn, WORD_release) || insn_has(insn, WORD_acq_rel))
         race_release(warp, insn, mask);

@@ -119,6 +119,8 @@ static void check_race(Warp *warp, const Insn *insn, uint32_t lane, const Target
     if (target->space == SPACE_shared && !(is_strong(insn) && kind == ACCESS_READ))
         race_shared(warp, insn, lane, target->cta, target->offset, size,
                     is_strong(insn) ? ACCESS_ATOMIC : kind, value);
+    if (target->space == SPACE_shared && is_strong(insn))
+        (kind == ACCESS_READ ? flag_read : flag_write)(warp, insn, lane, target);
     else if (target->space == SPACE_global)
         race_global(warp, insn, lane, target, size, kind,
                     is_strong(insn) && race_reaches_programs(warp, insn), value);
@@ -157,7 +159,8 @@ ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
                          data->bits > 64 ? 64 : data->bits);
     }
     count_touched(warp, insn, &touched, size);
-    warp->polled |= is_strong(insn);
+    if (is_strong(insn))
+        warp_polls(warp, insn);
     if (insn_has(insn, WORD_acquire))
         race_acquire(warp, insn, mask);
     return EXEC_NEXT;

@@ -211,6 +211,8 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->turn = 0;
     warp->executed = warp->last_meeting = 0;
     warp->polled = warp->released = false;
+    warp->spins = 0;
+    warp->spin_pc = NO_PC;
     warp->copies = NULL;
     warp->copy_count = 0;
     warp->bulks = NULL;
@@ -218,7 +220,9 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->poll_pc = NO_PC;
     warp->epoch = 1;
     warp->extra_lanes = 0;
-    warp->fence_lanes = 0;
+    warp->fence_lanes = warp->flag_lanes = 0;
+    if (warp->flag_clock.seen)
+        clock_reset(cta->cluster, &warp->flag_clock);
     if (warp->fence_clock.seen)
         clock_reset(cta->cluster, &warp->fence_clock);
     warp->cluster_arrived = warp->cluster_passed = 0;
@@ -331,6 +335,7 @@ void cluster_start(Cluster *cluster, uint64_t number) {
     /* Clocks are cleared for all actors there could be, and begin with the warps. */
     cluster->actor_count = cluster->max_actors;
     clock_reset(cluster, &cluster->scratch);
+    flags_reset(cluster);
     clock_reset(cluster, &cluster->arrived_clock);
     clock_reset(cluster, &cluster->passed_clock);
     cluster->barrier_used = false;

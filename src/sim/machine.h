@@ -27,6 +27,7 @@ enum { DEFINED = 0xff };
 typedef struct Machine Machine;
 typedef struct Cta Cta;
 typedef struct Cluster Cluster;
+typedef struct Flag Flag;
 
 /* A function that runs: its registers, and where it goes on. */
 typedef struct Frame {
@@ -121,6 +122,8 @@ struct Warp {
     uint32_t extra_lanes;
     Clock fence_clock; /* what `fence_lanes` knew at their last fence that releases */
     uint32_t fence_lanes;
+    Clock flag_clock; /* what `flag_lanes` found at flags since their last fence */
+    uint32_t flag_lanes;
     uint32_t cluster_arrived; /* lanes that arrived at the barrier of the cluster */
     uint32_t cluster_passed;  /* lanes for which it is complete and that have not waited yet */
     uint32_t registers, registers_wanted; /* of a thread (setmaxnreg); 0: not known */
@@ -128,14 +131,15 @@ struct Warp {
     uint32_t register_epoch;              /* of the last one */
     const Insn *register_insn;
     uint64_t executed;
-    uint64_t last_meeting;       /* `executed` when threads last met */
-    bool polled;                 /* an atomic or strong load since then */
-    bool released;               /* threads went on without those they should have met */
-    Copy *copies;                /* newest first */
-    uint32_t copy_count;         /* issued so far */
-    uint32_t groups[LANES];      /* committed groups of a lane */
-    struct WgmmaState *wgmma;    /* NULL until it executes a wgmma instruction */
-    struct BulkCopy *bulks;      /* stores, newest first */
+    uint64_t last_meeting;    /* `executed` when threads last met */
+    bool polled;              /* an atomic or strong load since then */
+    bool released;            /* threads went on without those they should have met */
+    uint32_t spin_pc, spins;  /* the last atomic or strong load; how often in a row it was that */
+    Copy *copies;             /* newest first */
+    uint32_t copy_count;      /* issued so far */
+    uint32_t groups[LANES];   /* committed groups of a lane */
+    struct WgmmaState *wgmma; /* NULL until it executes a wgmma instruction */
+    struct BulkCopy *bulks;   /* stores, newest first */
     uint32_t bulk_groups[LANES]; /* committed groups of a lane */
     uint32_t poll_pc;            /* of the last mbarrier.test_wait that gave false */
     uint64_t poll_events;        /* the cluster's events then */
@@ -218,6 +222,8 @@ struct Cluster {
     Clock scratch;
     Clock arrived_clock, passed_clock; /* of its barrier: of this phase and the last one */
     bool barrier_used;                 /* somebody arrived in this phase */
+    Flag *flags;                       /* of shared memory; NULL until the first one */
+    uint32_t flag_count;
     unsigned next_warp;
     uint64_t random; /* of the random schedule */
     uint64_t steps;  /* warp instructions so far */
@@ -340,6 +346,13 @@ static inline bool predicate(const Operand *operand, const Reg *reg, uint32_t la
 static inline uint32_t insn_pc(const Warp *warp, const Insn *insn) {
     return (uint32_t)(insn - warp->machine->module->insns.data);
 }
+/* The warp executes an atomic or strong load: it may wait for others. */
+static inline void warp_polls(Warp *warp, const Insn *insn) {
+    uint32_t pc = insn_pc(warp, insn);
+    warp->spins = warp->spin_pc == pc ? warp->spins + 1 : 0;
+    warp->spin_pc = pc;
+    warp->polled = true;
+}
 
 /* Memory (memory.c). */
 typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } AccessKind;
@@ -456,6 +469,15 @@ bool host_equal(const Machine *machine, const uint8_t *at, const void *value, ui
 /* Puts `desired` there if `*expected` still is, else that is what is there now. */
 bool host_swap(const Machine *machine, uint8_t *at, uint64_t *expected, uint64_t desired,
                uint32_t size);
+
+/* Flags in shared memory (flags.c). */
+/* A strong access of the lane writes or reads what may be a flag. */
+void flag_write(Warp *warp, const Insn *insn, uint32_t lane, const Target *target);
+void flag_read(Warp *warp, const Insn *insn, uint32_t lane, const Target *target);
+/* A fence of the lanes of `mask` that acquires. */
+void flags_acquire(Warp *warp, uint32_t mask);
+/* The cluster begins. */
+void flags_reset(Cluster *cluster);
 
 /* Registers (registers.c). */
 /* Registers of a thread when a kernel begins, as its directives make known; 0: they do not. */

@@ -346,12 +346,31 @@ static bool warp_runnable(Warp *warp) {
     return warp->alive && next_split(warp) != NULL;
 }
 
+/* To an adversary the furthest warp that can run; those that only spin stand back until the others
+ * spin as well or must wait, since these may be what they spin for. */
+static Warp *furthest_warp(Cluster *cluster) {
+    enum { SPINS = 64 };
+    Warp *best = NULL, *spinning = NULL;
+    for (unsigned i = 0; i < cluster->warp_count; i++) {
+        Warp *warp = &cluster->warps[(cluster->next_warp + i) % cluster->warp_count];
+        Warp **kind = warp->spins > SPINS ? &spinning : &best;
+        if (warp_runnable(warp) && (!*kind || warp->executed > (*kind)->executed))
+            *kind = warp;
+    }
+    for (unsigned i = 0; i < cluster->warp_count && !best; i++)
+        cluster->warps[i].spins = 0;
+    return best ? best : spinning;
+}
+
 /* The warp to run next, and for how long; NULL when none can. */
 static Warp *choose_warp(Cluster *cluster, uint64_t *turn) {
     Machine *machine = cluster->machine;
-    Warp *best = NULL;
     unsigned start = cluster->next_warp;
     *turn = ROUND_ROBIN_TURN;
+    if (machine->launch->schedule == SIM_ADVERSARIAL) {
+        *turn = SPLIT_TURN;
+        return furthest_warp(cluster);
+    }
     if (machine->launch->schedule == SIM_RANDOM) {
         start = (unsigned)(next_random(cluster) % cluster->warp_count);
         *turn = 1 + next_random(cluster) % 64;
@@ -360,16 +379,10 @@ static Warp *choose_warp(Cluster *cluster, uint64_t *turn) {
         Warp *warp = &cluster->warps[(start + i) % cluster->warp_count];
         if (!warp_runnable(warp))
             continue;
-        if (machine->launch->schedule != SIM_ADVERSARIAL) {
-            cluster->next_warp = (warp->clock_index + 1) % cluster->warp_count;
-            return warp;
-        }
-        if (!best || warp->executed > best->executed)
-            best = warp;
+        cluster->next_warp = (warp->clock_index + 1) % cluster->warp_count;
+        return warp;
     }
-    if (best)
-        *turn = SPLIT_TURN;
-    return best;
+    return NULL;
 }
 
 bool cluster_run(Cluster *cluster, uint64_t quantum) {

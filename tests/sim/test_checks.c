@@ -38,6 +38,15 @@
            "add.s64 %rd7, %rd4, %rd6; st.global.u32 [%rd7], %r4;\n")
 #define GUARDED(guard) KERNEL("setp.lt.u32 %p1, %r1, 64;\n" guard "st.global.u32 [%rd4], %r1;\n")
 
+/* Warp 0 writes and sets a flag, warp 1 polls it and reads. */
+#define FLAG(store, load)                                                                          \
+    KERNEL(".shared .b32 flag; .shared .b32 other; setp.ne.u32 %p2, %r1, 0; @%p2 bra N; "          \
+           "st.shared.u32 [flag], 0; st.shared.u32 [other], 0; N: bar.sync 0; setp.gt.u32 %p1, "   \
+           "%r1, 31; @%p1 bra C; @%p2 bra E; st.shared.u32 [buf], 7;\n" store "bra E; C:\n" load   \
+           "setp.eq.u32 %p2, %r7, 0; @%p2 bra C; ld.shared.u32 %r6, [buf]; "                       \
+           "st.global.u32 [%rd4], %r6; E:\n")
+#define ACQUIRE "ld.acquire.cta.shared.u32 %r7, [flag];\n"
+
 static const SimFault faults[] = {
     {"barrier removed", EXCHANGE("bar.sync 0;\n"), EXCHANGE(""), DIAG_sim_shared_race,
      "races with a store", 64, 1, 0},
@@ -127,6 +136,22 @@ static const SimFault faults[] = {
      DIAG_sim_deadlock, "wait for threads 0x0000ffff", 32, 1, 0},
     {"trap", KERNEL("mov.u32 %r9, 1;\n"), KERNEL("trap;\n"), DIAG_sim_trap, "'trap' executed", 1, 1,
      0},
+    {"a flag that does not release", FLAG("st.release.cta.shared.u32 [flag], 1;\n", ACQUIRE),
+     FLAG("st.relaxed.cta.shared.u32 [flag], 1;\n", ACQUIRE), DIAG_sim_shared_race,
+     "races with a store", 64, 1, 0},
+    {"a flag that is not acquired",
+     FLAG("fence.acq_rel.cta; st.relaxed.cta.shared.u32 [flag], 1;\n",
+          "ld.relaxed.cta.shared.u32 %r7, [flag]; fence.acq_rel.cta;\n"),
+     FLAG("fence.acq_rel.cta; st.relaxed.cta.shared.u32 [flag], 1;\n",
+          "ld.relaxed.cta.shared.u32 %r7, [flag];\n"),
+     DIAG_sim_shared_race, "races with a store", 64, 1, 0},
+    {"another flag",
+     FLAG("membar.cta; atom.shared.exch.b32 %r8, [flag], 1;\n",
+          "atom.acquire.cta.shared.or.b32 %r7, [flag], 0;\n"),
+     FLAG("atom.release.cta.shared.exch.b32 %r8, [other], 1; st.relaxed.cta.shared.u32 [flag], "
+          "1;\n",
+          ACQUIRE),
+     DIAG_sim_shared_race, "races with a store", 64, 1, 0},
 };
 
 static void test_planted_faults(void **state) {
