@@ -3,11 +3,11 @@
  * An actor is a warp of the cluster, or an mbarrier of one of its programs, whose epochs are its
  * phases. An entry says how far an actor is known: all accesses up to epoch `all`, and those of the
  * lanes `lanes` up to epoch `some`, since threads that arrive somewhere speak for themselves only.
- * What is known is kept twice: `seen`, and `fenced`, what has come before a fence.proxy.async on
- * the way here and so may be touched by the asynchronous proxy. A third time as `exported`: what
- * has come before a fence that other programs see. A warp has one clock for what all its lanes know
- * and another for what some of them know besides. Where sets of lanes would have to be kept apart
- * they are united: a race may be missed, none is made up. */
+ * What is known is kept twice: `seen`, and `fenced`, what its threads have fenced with a
+ * fence.proxy.async on the way here and so may be touched by the asynchronous proxy. A third time
+ * as `exported`: what has come before a fence that other programs see. A warp has one clock for
+ * what all its lanes know and another for what some of them know besides. Where sets of lanes would
+ * have to be kept apart they are united: a race may be missed, none is made up. */
 #include "sim/machine.h"
 
 enum { MAX_TRACKED_MBARRIERS = 64 }; /* of a program */
@@ -103,24 +103,26 @@ void clock_meet(Warp *warp, uint32_t mask) {
     clock_acquire(warp, mask, all);
 }
 
-/* What the lanes have seen joins `part`, the fenced or the exported entries of the cluster's
- * scratch clock, and with these the lanes' own. */
-static void fence_into(Warp *warp, uint32_t mask, ClockEntry *part) {
+/* The fence is for the accesses of its own threads, and of those of the warp that they know of:
+ * what other warps wrote they must have fenced themselves. */
+void clock_proxy_fence(Warp *warp, uint32_t mask) {
     const Cluster *cluster = warp->cta->cluster;
     Clock *known = &warp->cta->cluster->scratch;
     clock_reset(cluster, known);
     clock_release(warp, mask, known);
-    join(cluster, part, known->seen);
+    join_entry(&known->fenced[warp->clock_index], &known->seen[warp->clock_index]);
     memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
     clock_acquire(warp, mask, known);
 }
 
-void clock_proxy_fence(Warp *warp, uint32_t mask) {
-    fence_into(warp, mask, warp->cta->cluster->scratch.fenced);
-}
-
 void clock_program_fence(Warp *warp, uint32_t mask) {
-    fence_into(warp, mask, warp->cta->cluster->scratch.exported);
+    const Cluster *cluster = warp->cta->cluster;
+    Clock *known = &warp->cta->cluster->scratch;
+    clock_reset(cluster, known);
+    clock_release(warp, mask, known);
+    join(cluster, known->exported, known->seen);
+    memset(known->seen, 0, cluster->actor_count * sizeof *known->seen);
+    clock_acquire(warp, mask, known);
 }
 
 void clock_export(const Warp *warp, uint32_t lane, ClockEntry *to) {
