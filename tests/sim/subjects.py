@@ -47,6 +47,11 @@ def gemm_tma_wgmma(rng, n=64, k=832):
                     "map_c": TensorMap("c", (64, 32)), "k": k}, (n // 32,), lambda v: {"c": v["a"] @ v["b"].T})
 
 
+def multicast(rng, tiles=5):
+    return written("multicast.ptx", {"x": integers(rng, (tiles, 64)), "y": output((2, 64), "fp32"), "tiles": tiles}, (2,),
+                   lambda v: {"y": np.tile(v["x"].sum(axis=0), (2, 1))})
+
+
 def named_barriers(rng, tiles=7):
     return written("named_barriers.ptx", {"x": integers(rng, (tiles, 64)), "y": output(64, "fp32"), "tiles": tiles}, (1,),
                    lambda v: {"y": v["x"].sum(axis=0)[::-1].reshape(2, 32)[:, ::-1].reshape(64)})
@@ -79,6 +84,7 @@ def all_subjects():
         "transpose": compiled(cases.transpose(rng, "fp16", 80, 144, pad=16)),
         "gemm_cp_async": gemm_cp_async(rng),
         "gemm_tma_wgmma": gemm_tma_wgmma(rng),
+        "multicast": multicast(rng),
         "named_barriers": named_barriers(rng),
         "chained_sums": chained_sums(rng),
         "last_program": last_program(rng),
