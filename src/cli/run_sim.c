@@ -10,23 +10,60 @@ static uint64_t map_array(SimMemory *memory, RunArg *arg) {
     return arg->device;
 }
 
-/* The bytes of a parameter of that size; NULL after a report. A structure is given as an array of
- * as many bytes. */
-static const void *parameter(Ctx *ctx, SimMemory *memory, RunArg *arg, uint32_t index,
-                             uint64_t size, uint64_t *value) {
-    if (arg->map) {
-        if (!sim_encode_map(ctx, arg->map, map_array(memory, arg->map->array)))
+/* The parameters of a launch, so far. */
+typedef struct SimParams {
+    Ctx *ctx;
+    SimMemory *memory;
+    const void **values;
+    const Str *names;
+    DType *types; /* what recipes may read them as; DT_COUNT: nothing */
+    uint32_t count;
+} SimParams;
+
+static DType type_of_size(uint64_t size) {
+    return size == 1   ? DT_I8
+           : size == 2 ? DT_I16
+           : size == 4 ? DT_I32
+           : size == 8 ? DT_I64
+                       : DT_COUNT;
+}
+
+static bool encode_by_recipe(const SimParams *params, SimMapArg *map) {
+    Ctx *ctx = params->ctx;
+    RecipeProblem problem;
+    if (!recipe_fits(map->recipe, params->types, params->count))
+        return ctx_diag(ctx, (Span){0}, sim_tensor_map,
+                        "its recipe reads what is no parameter before it, or one of another size");
+    if (sim_encode_recipe(ctx, map->recipe, params->values, &map->encoded, &problem))
+        return true;
+    return problem.fault != RECIPE_FINE &&
+           ctx_diag(
+               ctx, (Span){0}, sim_tensor_map,
+               recipe_explain(&ctx->arena, map->recipe, &problem, params->names, params->values));
+}
+
+/* The bytes of the next parameter, of that size; NULL after a report. A structure is given as an
+ * array of as many bytes. */
+static const void *parameter(const SimParams *params, RunArg *arg, uint64_t size, uint64_t *value) {
+    Ctx *ctx = params->ctx;
+    SimMapArg *map = arg->map;
+    if (map) {
+        bool encoded = map->recipe
+                           ? encode_by_recipe(params, map)
+                           : sim_encode_map(ctx, map, map_array(params->memory, map->array));
+        if (!encoded)
             return NULL;
-        if (size == sizeof arg->map->encoded.bytes)
-            return arg->map->encoded.bytes;
-        return ctx_diag(ctx, (Span){0}, sim_param_size, index, STR_ARG(arg->name), size), NULL;
+        if (size == sizeof map->encoded.bytes)
+            return map->encoded.bytes;
+    } else {
+        *value = arg->is_array ? map_array(params->memory, arg) : run_scalar_bits(arg);
+        if (size <= sizeof *value)
+            return value;
+        if (arg->is_array && arg->array.bytes == size)
+            return arg->array.data;
     }
-    *value = arg->is_array ? map_array(memory, arg) : run_scalar_bits(arg);
-    if (size <= sizeof *value)
-        return value;
-    if (!arg->is_array || arg->array.bytes != size)
-        return ctx_diag(ctx, (Span){0}, sim_param_size, index, STR_ARG(arg->name), size), NULL;
-    return arg->array.data;
+    ctx_diag(ctx, (Span){0}, sim_param_size, params->count, STR_ARG(arg->name), size);
+    return NULL;
 }
 
 /* Appends what the launcher adds; the values of the kernel's own parameters are known by now. */
@@ -54,7 +91,7 @@ static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_
 static void forget_addresses(RunArg *const *args, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         args[i]->device = 0;
-        if (args[i]->map)
+        if (args[i]->map && args[i]->map->array)
             args[i]->map->array->device = 0;
     }
 }
@@ -63,18 +100,26 @@ bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const 
                   uint32_t count, SimHidden *hidden, SimCounts **counts) {
     SimMemory *memory = sim_memory_create(ctx);
     uint64_t *values = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
-    const void **params = ARENA_ARRAY(&ctx->arena, const void *, count + 1 + RECIPE_MAX_MAPS);
-    for (uint32_t i = 0; i < count; i++) {
+    Str *names = ARENA_ARRAY(&ctx->arena, Str, count + 1);
+    SimParams params = {.ctx = ctx,
+                        .memory = memory,
+                        .values =
+                            ARENA_ARRAY(&ctx->arena, const void *, count + 1 + RECIPE_MAX_MAPS),
+                        .names = names,
+                        .types = ARENA_ARRAY(&ctx->arena, DType, count + 1)};
+    for (uint32_t i = 0; i < count; i++, params.count++) {
         uint64_t size = sim_param_bytes(module, launch->kernel, i);
-        params[i] = parameter(ctx, memory, args[i], i, size, &values[i]);
-        if (!params[i])
+        names[i] = args[i]->name;
+        params.types[i] = type_of_size(size);
+        params.values[i] = parameter(&params, args[i], size, &values[i]);
+        if (!params.values[i])
             return false;
     }
-    launch->params = params;
+    launch->params = params.values;
     launch->param_count = count;
     StrBuf output = strbuf(&ctx->arena);
     launch->output = &output;
-    bool ok = (!hidden || add_hidden(ctx, hidden, params, &launch->param_count)) &&
+    bool ok = (!hidden || add_hidden(ctx, hidden, params.values, &launch->param_count)) &&
               sim_launch(module, memory, launch, counts);
     forget_addresses(args, count);
     cli_write(strbuf_str(&output));

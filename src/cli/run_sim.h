@@ -6,19 +6,21 @@
 
 enum { SIM_TENSOR_DIMS = 5 };
 
-/* A tensor map given as an argument: boxes of an array. */
+/* A tensor map given as an argument: boxes of an array, or what a recipe makes of the arguments
+ * before it. */
 typedef struct SimMapArg {
+    const TensorMapRecipe *recipe; /* NULL: of an array */
     RunArg *array;
     uint32_t rank, box[SIM_TENSOR_DIMS]; /* in the array's order */
     SimTensorSwizzle swizzle;
     SimTensorFill fill;
     SimTensorPromotion promotion;
-    SimTensorMap encoded; /* once the array has an address */
+    SimTensorMap encoded; /* once arrays have addresses */
 } SimMapArg;
 
 /* Whether the text behind NAME= is a tensor map. */
 bool sim_is_map(Str text);
-/* Reads map:ARRAY[BOX]:OPTION...; NULL after a report. */
+/* Reads map:ARRAY[BOX]:OPTION.. or recipe:RECIPE; NULL after a report. */
 SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text);
 /* Encodes the map of its array at an address; false after a report. */
 bool sim_encode_map(Ctx *ctx, SimMapArg *map, uint64_t address);

@@ -18,7 +18,8 @@ static const Option sim_options[] = {
      offsetof(SimOptions, kernel), 0, 0},
     {'a', "arg", OPTION_LIST, "NAME=DATA",
      "the next parameter: a number (1000, 1e-5:fp32), an array made here (randn:fp32[64,1000]), a "
-     "file, or a tensor map of an array (map:x[64,32]:swizzle=128B)",
+     "file, a tensor map of an array (map:x[64,32]:swizzle=128B), or one by a recipe of a kernel's "
+     "facts (recipe:f16 swizzle 128 ..)",
      offsetof(SimOptions, arguments), 0, 0},
     {0, "array", OPTION_LIST, "NAME=DATA", "an array that is no parameter, for tensor maps",
      offsetof(SimOptions, arrays), 0, 0},

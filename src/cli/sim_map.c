@@ -1,5 +1,5 @@
-/* Tensor maps on the simulator: of arrays, for `tilec sim -a NAME=map:ARRAY[BOX]...`, and of the
- * recipes of a compiled kernel. */
+/* Tensor maps on the simulator: of arrays, for `tilec sim -a NAME=map:ARRAY[BOX]...`, and by
+ * recipes, those of a compiled kernel and `-a NAME=recipe:..`. */
 #include "cli/run_sim.h"
 
 #include <stdlib.h>
@@ -11,8 +11,13 @@ static bool wrong(Ctx *ctx, Span span, const char *problem) {
     return false;
 }
 
+static bool has_prefix(Str text, const char *prefix) {
+    size_t len = strlen(prefix);
+    return text.len >= len && !memcmp(text.ptr, prefix, len);
+}
+
 bool sim_is_map(Str text) {
-    return text.len > 4 && !memcmp(text.ptr, "map:", 4);
+    return has_prefix(text, "map:") || has_prefix(text, "recipe:");
 }
 
 static Str take_until(Str *text, char end) {
@@ -64,6 +69,16 @@ static bool read_option(Str option, SimMapArg *map) {
     return false;
 }
 
+static SimMapArg *read_recipe(Ctx *ctx, SimMapArg *map, Span span, Str text) {
+    TensorMapRecipe *recipe = ARENA_NEW(&ctx->arena, TensorMapRecipe);
+    map->recipe = recipe;
+    if (recipe_parse(&ctx->arena, text, recipe))
+        return map;
+    ctx_diag(ctx, span, sim_map_argument, "its recipe is not valid");
+    diag_hint(&ctx->diags, "`tilec compile --emit meta` shows the recipes of a kernel");
+    return NULL;
+}
+
 SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text) {
     /* Arenas do not align to the 64 bytes of a tensor map. */
     uintptr_t room =
@@ -73,6 +88,8 @@ SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text) {
     Str label = str_from(str_format(&ctx->arena, "<argument %.*s>", STR_ARG(name)));
     uint32_t file = source_add(&ctx->sources, label, text);
     Span span = {file, 0, (uint32_t)text.len};
+    if (has_prefix(text, "recipe:"))
+        return read_recipe(ctx, map, span, (Str){text.ptr + 7, text.len - 7});
     Str rest = {text.ptr + 4, text.len - 4};
     Str array = take_until(&rest, '['), box = take_until(&rest, ']');
     map->array = run_find_arg(args, array);

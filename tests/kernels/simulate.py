@@ -21,7 +21,8 @@ class Program:
     kernel: str
     shared: int  # bytes of dynamic shared memory
     per_cta: int  # programs of the grid's first dimension that share a CTA
-    hidden_grid: bool  # the last parameter is the first dimension of the grid
+    hidden_grid: bool  # a parameter after the kernel's own is the first dimension of the grid
+    tensor_maps: tuple = ()  # recipes of the parameters after that
 
 
 @dataclass
@@ -47,7 +48,8 @@ def compile_case(tilec, case: Case, target):
     ptx = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     command[command.index("ptx")] = "meta"
     meta = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return Program(ptx, meta["kernel"], meta["shared_bytes"], max(1, meta["programs_per_cta"]), meta["grid_parameter"])
+    return Program(ptx, meta["kernel"], meta["shared_bytes"], max(1, meta["programs_per_cta"]), meta["grid_parameter"],
+                   tuple(recipe["recipe"] for recipe in meta["tensor_maps"]))
 
 
 def parameter(name, value, folder):
@@ -82,6 +84,8 @@ def simulate(tilec, program: Program, case: Case, folder, options=(), run="run")
             command += ["--out", f"{name}={outputs[name]}"]
     if program.hidden_grid:
         command += ["-a", f"programs={case.grid[0]}"]
+    for i, recipe in enumerate(program.tensor_maps):
+        command += ["-a", f"tensor_map_{i}=recipe:{recipe}"]
     process = subprocess.run(command, capture_output=True, text=True)
     try:
         report = json.loads(process.stdout)
