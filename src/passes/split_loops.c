@@ -3,8 +3,9 @@
  * A loop with a dot that chooses, element by element of what the dot gave, between a result and a
  * constant (attention: scores of keys that do not exist or may not be seen) is split where the
  * masks become and cease to be all true: at most one loop before, the long one, one after. In the
- * long one the masks are constants, and with them those of loads that hold over the same range. The
- * other loops are as before, so results are the same bits; ranges may be empty, and are, where the
+ * long one the masks are constants, and with them those of loads that hold over the same range, and
+ * a factor of the scores leaves their maximum (scaled_maxima.h). The other loops are as before but
+ * for fewer stages, so results are the same bits; ranges may be empty, and the long one is where the
  * arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone.
  *
  * Needs no layouts, and invariants outside of loops. The copies are for simplify to fold.
@@ -19,10 +20,14 @@
 #include "passes/loop_bounds.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/scaled_maxima.h"
+#include "support/vec.h"
 
 #include <math.h>
 
 enum {
+    STAGES_ATTR = 0,
+    MASKED_STAGES = 2,      /* of the few masked iterations, at most */
     MAX_BODY_OPS = 400,     /* of a body that is worth a copy or two */
     ASYNC_BYTES = 4,        /* the least that an asynchronous copy takes */
     MAX_PIECEMEAL = 1 << 12 /* elements that an iteration may load otherwise */
@@ -128,20 +133,50 @@ static bool loads_piecemeal(const LoopBounds *bounds) {
     return elements > MAX_PIECEMEAL;
 }
 
+/* What is known of a loop that is to be split. */
+typedef struct Plan {
+    LoopBounds bounds;
+    VEC(Op *) idle;      /* choices that are none where the bounds hold .. */
+    VEC(Value *) chosen; /* .. and what they then are */
+    VEC(ScaledMaximum) maxima;
+} Plan;
+
 /* Fills in the bounds; false: there is nothing to split for. */
-static bool collect_bounds(LoopBounds *bounds, Arena *arena) {
+static bool collect_bounds(Plan *plan, Arena *arena) {
+    LoopBounds *bounds = &plan->bounds;
     const Block *body = bounds->loop->regions[0];
     PtrSet products = results_of_dots(body, arena);
     bool truth;
-    block_for_each (op, body)
-        if (op->code == OP_select && masks_a_product(op, &products) && idle_condition(op, &truth))
-            loop_bounds_add(bounds, op_in(op, 0), truth);
+    block_for_each (op, body) {
+        if (op->code != OP_select || !masks_a_product(op, &products) ||
+            !idle_condition(op, &truth) || !loop_bounds_add(bounds, op_in(op, 0), truth))
+            continue;
+        vec_push(arena, &plan->idle, op);
+        vec_push(arena, &plan->chosen, op_in(op, truth ? 1 : 2));
+    }
     if (bounds->impossible || (!loop_bounds_above(bounds) && !loop_bounds_below(bounds)))
         return false;
     block_for_each (op, body)
         if (mask_of_access(op))
             loop_bounds_add_free(bounds, mask_of_access(op), true);
     return true;
+}
+
+static Value *past_idle_choices(const Plan *plan, Value *value) {
+    for (size_t i = plan->idle.len; i-- > 0;)
+        if (value == op_out(plan->idle.data[i]))
+            value = plan->chosen.data[i];
+    return value;
+}
+
+/* Maxima over scores that need no choice any more. */
+static void collect_maxima(Plan *plan, Arena *arena) {
+    Op *loop = plan->bounds.loop;
+    ScaledMaximum maximum;
+    block_for_each (op, loop->regions[0])
+        if (op->code == OP_reduce &&
+            scaled_maximum_match(loop, op, past_idle_choices(plan, op_in(op, 0)), &maximum))
+            vec_push(arena, &plan->maxima, maximum);
 }
 
 /* Where to split: scalars of 64 bits in front of the loop */
@@ -178,12 +213,14 @@ static Value *slack(Emitter *e, const LoopBound *bound) {
 /* slack / |factor of the index|, rounded down. */
 static Value *slack_in_index(Emitter *e, const LoopBound *bound) {
     int64_t index = bound->sum.index < 0 ? -bound->sum.index : bound->sum.index;
-    return build_shrsi(&e->b, slack(e, bound), constant(e, __builtin_ctzll((uint64_t)index)));
+    Value *left = slack(e, bound);
+    return build_shrsi(&e->b, left, constant(e, __builtin_ctzll((uint64_t)index)));
 }
 
 /* The first index of the loop that is `at` or more, counted on past its end. */
 static Value *first_from(Emitter *e, Value *at) {
-    Value *distance = build_maxsi(&e->b, build_subi(&e->b, at, e->lo), constant(e, 0));
+    Value *ahead = build_subi(&e->b, at, e->lo);
+    Value *distance = build_maxsi(&e->b, ahead, constant(e, 0));
     Value *up = build_addi(&e->b, distance, constant(e, e->step - 1));
     Value *steps = build_divui(&e->b, up, constant(e, e->step));
     return build_addi(&e->b, e->lo, build_muli(&e->b, steps, constant(e, e->step)));
@@ -196,7 +233,8 @@ static Value *begin_of_range(Emitter *e) {
         const LoopBound *bound = &e->bounds->bounds[i];
         if (bound->sum.index >= 0)
             continue;
-        Value *least = build_subi(&e->b, constant(e, 0), slack_in_index(e, bound));
+        Value *most = slack_in_index(e, bound);
+        Value *least = build_subi(&e->b, constant(e, 0), most);
         from = from ? build_maxsi(&e->b, from, least) : least;
     }
     return build_minsi(&e->b, first_from(e, from), e->hi);
@@ -216,6 +254,10 @@ static Value *end_of_range(Emitter *e) {
     return build_minsi(&e->b, first_from(e, beyond), e->hi);
 }
 
+static Value *both(Emitter *e, Value *a, Value *b) {
+    return !a ? b : !b ? a : build_andi(&e->b, a, b);
+}
+
 /* Bounds that do not split: they hold over the whole range if they do where they are tightest.
  * NULL: there are none. */
 static Value *remaining_bounds(Emitter *e, bool above, bool below, Value *begin, Value *end) {
@@ -227,8 +269,7 @@ static Value *remaining_bounds(Emitter *e, bool above, bool below, Value *begin,
             continue;
         Value *at = index < 0 ? begin : build_subi(&e->b, end, constant(e, 1));
         Value *part = build_muli(&e->b, at, constant(e, index));
-        Value *holds = build_cmpi(&e->b, part, slack(e, bound), IPRED_SLE);
-        all = all ? build_andi(&e->b, all, holds) : holds;
+        all = both(e, all, build_cmpi(&e->b, part, slack(e, bound), IPRED_SLE));
     }
     return all;
 }
@@ -296,7 +337,24 @@ static Value *narrow(Emitter *e, Value *index) {
     return type == e->type ? index : build_trunci(&e->b, index, type);
 }
 
-static void split(const LoopBounds *bounds) {
+/* Few iterations keep masks. Loads further ahead would cost them more to begin than they gain. */
+static void lower_stages(Op *masked) {
+    int64_t stages = masked->attrs[STAGES_ATTR].i;
+    if (stages == 0)
+        stages = masked->block->func->num_stages;
+    if (stages == 0 || stages > MASKED_STAGES)
+        masked->attrs[STAGES_ATTR].i = MASKED_STAGES;
+}
+
+/* The loop, copied or itself where map is NULL, as it is where the bounds hold. */
+static void unmask(const Plan *plan, Op *loop, const ValueMap *map) {
+    fix_masks(&plan->bounds, loop, map);
+    vec_for_each (maximum, &plan->maxima)
+        scaled_maximum_rewrite(maximum, map);
+}
+
+static void split(const Plan *plan) {
+    const LoopBounds *bounds = &plan->bounds;
     Op *loop = bounds->loop;
     bool above = loop_bounds_above(bounds), below = loop_bounds_below(bounds);
     Emitter e = {.b = builder_before(loop), .bounds = bounds};
@@ -308,6 +366,8 @@ static void split(const LoopBounds *bounds) {
     Value *begin = below ? begin_of_range(&e) : e.lo;
     Value *end = above ? build_maxsi(&e.b, begin, end_of_range(&e)) : e.hi;
     Value *holds = remaining_bounds(&e, above, below, begin, end);
+    vec_for_each (maximum, &plan->maxima)
+        holds = both(&e, holds, scaled_maximum_condition(&e.b, maximum));
     if (holds && above)
         end = build_select(&e.b, holds, end, begin);
     else if (holds)
@@ -316,14 +376,15 @@ static void split(const LoopBounds *bounds) {
     end = narrow(&e, end);
     Arena *arena = &func_ctx(loop->block->func)->arena;
     if (below)
-        run_before(loop, op_in(loop, 0), begin, value_map_create(arena));
+        lower_stages(run_before(loop, op_in(loop, 0), begin, value_map_create(arena)));
     if (above) {
         ValueMap *map = value_map_create(arena);
         Op *unmasked = run_before(loop, begin, end, map);
-        fix_masks(bounds, unmasked, map);
+        unmask(plan, unmasked, map);
         sink_past(unmasked, loop, arena);
+        lower_stages(loop);
     } else {
-        fix_masks(bounds, loop, NULL);
+        unmask(plan, loop, NULL);
     }
 }
 
@@ -332,7 +393,7 @@ static void split(const LoopBounds *bounds) {
 typedef struct Splitter {
     Facts *facts;
     Arena *arena;
-    VEC(LoopBounds *) found;
+    VEC(Plan *) found;
 } Splitter;
 
 static bool is_candidate(const Op *op) {
@@ -349,10 +410,12 @@ static bool visit(Op *op, void *user) {
     Splitter *s = user;
     if (!is_candidate(op))
         return true;
-    LoopBounds *bounds = ARENA_NEW(s->arena, LoopBounds);
-    *bounds = (LoopBounds){.facts = s->facts, .loop = op};
-    if (!loads_piecemeal(bounds) && collect_bounds(bounds, s->arena))
-        vec_push(s->arena, &s->found, bounds);
+    Plan *plan = ARENA_NEW(s->arena, Plan);
+    *plan = (Plan){.bounds = {.facts = s->facts, .loop = op}};
+    if (loads_piecemeal(&plan->bounds) || !collect_bounds(plan, s->arena))
+        return true;
+    collect_maxima(plan, s->arena);
+    vec_push(s->arena, &s->found, plan);
     return true;
 }
 
@@ -363,8 +426,8 @@ bool pass_split_loops(Func *func) {
     ArenaMark mark = arena_mark(arena);
     Splitter s = {.facts = facts_compute(func, arena), .arena = arena};
     func_walk(func, visit, &s);
-    vec_for_each (bounds, &s.found)
-        split(*bounds);
+    vec_for_each (plan, &s.found)
+        split(*plan);
     bool changed = s.found.len > 0;
     arena_rewind(arena, mark);
     return changed;
