@@ -329,7 +329,7 @@ TABLE = {
         finds("fence", "fence of the mbarriers removed", remove(r"fence\.mbarrier_init"), "mbarrier_unfenced"),
         finds("barrier", "programs do not meet before the first copy",
               both(remove(r"cluster\.arrive", 0), remove(r"cluster\.wait", 0)), "mbarrier_none", "mbarrier_unordered", "cluster_start",
-"undefined"),
+              "undefined"),
         finds("barrier", "programs do not meet behind a tile", both(remove(r"cluster\.arrive", 1), remove(r"cluster\.wait", 1)),
               "shared_race", "copy_race", "cluster_exit"),
         finds("order", "arrival before the tile is read", move(r"cluster\.arrive", r"ld\.shared", 1, 0, before=True), "shared_race",
