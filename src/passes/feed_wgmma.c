@@ -48,11 +48,25 @@ static bool find_source(Ctx *ctx, const Op *dot, int index, Fed *out) {
     return out->shared != NULL;
 }
 
+/* The buffer to which the operand was stored for another dot; NULL: it was not. */
+static Value *stored_before(const Fed *source) {
+    value_for_each_use (use, op_in(source->op, 0)) {
+        const Op *store = use->user;
+        if (store->code == OP_local_store && store->block == source->op->block &&
+            op_in(store, 1)->def->code == OP_local_alloc &&
+            op_in(store, 1)->type->layout == source->shared)
+            return op_in(store, 1);
+    }
+    return NULL;
+}
+
 /* The buffer that holds the operand. */
 static Value *buffer_of(Ctx *ctx, const Fed *source) {
     if (!source->shared)
         return op_in(source->op, 0);
-    Value *tile = op_in(source->op, 0);
+    Value *tile = op_in(source->op, 0), *known = stored_before(source);
+    if (known)
+        return known;
     const Type *type = tile->type;
     Builder b = builder_before(source->op);
     b.span = source->op->span;
@@ -144,9 +158,7 @@ static const char *plan_for(Ctx *ctx, const Func *func, const Op *dot, Plan *pla
 static void form(Func *func, Op *dot, const Plan *plan) {
     const Fed *sources = plan->sources;
     Value *a = plan->a_in_registers ? op_in(dot, 0) : buffer_of(func_ctx(func), &sources[0]);
-    bool shared = !plan->a_in_registers && sources[1].op == sources[0].op &&
-                  sources[1].shared == sources[0].shared;
-    Value *b = shared ? a : buffer_of(func_ctx(func), &sources[1]);
+    Value *b = buffer_of(func_ctx(func), &sources[1]);
     bool in_flight = dot_may_stay_in_flight(dot) && !plan->a_in_registers && has_spare_copy(a) &&
                      has_spare_copy(b);
     Op *loop = dot->block->parent;
