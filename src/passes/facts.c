@@ -76,7 +76,22 @@ static ValueFacts *slot(Flow *flow, const Value *value) {
     return &flow->facts->values[value->id];
 }
 
+/* Assumptions hold from the value's definition on: they stand in its block, so that it is not made
+ * without them, and a program that breaks them has no meaning at all. */
+static void apply_assumed(const Facts *all, const Value *value, ValueFacts *facts) {
+    if (!all->assumed || !facts->has_range)
+        return;
+    int64_t lo = max_i64(facts->lo, all->assumed[value->id].lo);
+    int64_t hi = min_i64(facts->hi, all->assumed[value->id].hi);
+    if (lo > hi)
+        return;
+    facts->lo = lo;
+    facts->hi = hi;
+    facts->nonnegative |= lo >= 0;
+}
+
 static void set(Flow *flow, const Value *value, ValueFacts facts) {
+    apply_assumed(flow->facts, value, &facts);
     *slot(flow, value) = facts;
     flow->facts->visited[value->id] = true;
 }
@@ -99,8 +114,11 @@ static void flow_into(Flow *flow, const Value *arg, const ValueFacts *from, bool
         if (joined.hi > old->hi)
             joined.hi = int_highest(arg->type->dtype);
     }
-    *old = flow->sweep < MAX_SWEEPS ? joined : facts_unknown(arg->type);
-    flow->changed = true;
+    if (flow->sweep >= MAX_SWEEPS)
+        joined = facts_unknown(arg->type);
+    apply_assumed(flow->facts, arg, &joined);
+    flow->changed |= !facts_equal(arg->type, old, &joined);
+    *old = joined;
 }
 
 static void flow_value(Flow *flow, const Value *arg, const Value *from) {
@@ -208,11 +226,97 @@ static ValueFacts parameter_facts(const FuncParam *param, const Type *type) {
     return facts;
 }
 
+/* Assumptions */
+
+typedef struct Assumptions {
+    Facts *facts;
+    Arena *arena;
+    uint32_t count; /* of values */
+} Assumptions;
+
+static void assume_range(Assumptions *a, const Op *assume, const Value *value, int64_t lo,
+                         int64_t hi) {
+    if (value_block(value) != assume->block || !type_is_int(value->type) ||
+        value->type->dtype == DT_I1)
+        return;
+    if (!a->facts->assumed) {
+        a->facts->assumed = ARENA_ARRAY(a->arena, AssumedRange, a->count);
+        for (uint32_t i = 0; i < a->count; i++)
+            a->facts->assumed[i] = (AssumedRange){INT64_MIN, INT64_MAX};
+    }
+    AssumedRange *range = &a->facts->assumed[value->id];
+    range->lo = max_i64(range->lo, lo);
+    range->hi = min_i64(range->hi, hi);
+}
+
+/* value <pred> constant */
+static void assume_compared(Assumptions *a, const Op *assume, const Value *value, IntPredicate pred,
+                            int64_t bound) {
+    switch (pred) {
+    case IPRED_SGE:
+        assume_range(a, assume, value, bound, INT64_MAX);
+        break;
+    case IPRED_SGT:
+        if (bound < INT64_MAX)
+            assume_range(a, assume, value, bound + 1, INT64_MAX);
+        break;
+    case IPRED_SLE:
+        assume_range(a, assume, value, INT64_MIN, bound);
+        break;
+    case IPRED_SLT:
+        if (bound > INT64_MIN)
+            assume_range(a, assume, value, INT64_MIN, bound - 1);
+        break;
+    case IPRED_EQ:
+        assume_range(a, assume, value, bound, bound);
+        break;
+    case IPRED_NE:
+    case IPRED_ULT:
+    case IPRED_ULE:
+    case IPRED_UGT:
+    case IPRED_UGE:
+    case IPRED_COUNT:
+        break;
+    }
+}
+
+static IntPredicate mirrored(IntPredicate pred) {
+    return pred == IPRED_SLT   ? IPRED_SGT
+           : pred == IPRED_SLE ? IPRED_SGE
+           : pred == IPRED_SGT ? IPRED_SLT
+           : pred == IPRED_SGE ? IPRED_SLE
+                               : pred;
+}
+
+static void assume_condition(Assumptions *a, const Op *assume, const Value *condition) {
+    const Op *op = condition->def;
+    int64_t bound;
+    if (op && op->code == OP_andi) {
+        assume_condition(a, assume, op_in(op, 0));
+        assume_condition(a, assume, op_in(op, 1));
+    }
+    if (!op || op->code != OP_cmpi || !type_is_int(op_in(op, 0)->type))
+        return;
+    IntPredicate pred = (IntPredicate)op->attrs[0].i;
+    DType dtype = op_in(op, 0)->type->dtype;
+    if (value_int_constant(op_in(op, 1), &bound))
+        assume_compared(a, assume, op_in(op, 0), pred, int_wrap(dtype, bound));
+    else if (value_int_constant(op_in(op, 0), &bound))
+        assume_compared(a, assume, op_in(op, 1), mirrored(pred), int_wrap(dtype, bound));
+}
+
+static bool collect_assumption(Op *op, void *user) {
+    if (op->code == OP_assume)
+        assume_condition(user, op, op_in(op, 0));
+    return true;
+}
+
 Facts *facts_compute(Func *func, Arena *arena) {
     Facts *facts = ARENA_NEW(arena, Facts);
     uint32_t count = func_number(func);
     facts->values = ARENA_ARRAY(arena, ValueFacts, count);
     facts->visited = ARENA_ARRAY(arena, bool, count);
+    func_walk(func, collect_assumption, &(Assumptions){facts, arena, count});
     Flow flow = {.facts = facts};
     for (uint32_t i = 0; i < func->body->nargs; i++) {
         const Value *arg = &func->body->args[i];

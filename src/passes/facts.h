@@ -3,7 +3,8 @@
  * Per dimension of a tile: `contiguous` c: the elements form aligned runs of c consecutive values
  * (for pointers consecutive elements); `constant` k: aligned runs of k equal values; `divisible` d:
  * the first element of each contiguous run is a multiple of d (pointers: in bytes). All are powers
- * of two. Scalars have one dimension of size 1. Computed once for a function by forward data flow
+ * of two. Scalars have one dimension of size 1. What an assume in the block of a scalar says of it,
+ * compared with a constant, is a fact of it. Computed once for a function by forward data flow
  * to a fixed point.
  *
  * Divisibility, constancy and ranges hold in wrapping arithmetic. Contiguity, and what is derived

@@ -3,9 +3,15 @@
 #define TILEC_PASSES_FACTS_INTERNAL_H
 #include "passes/facts.h"
 
+/* What the source says of a value (tl.assume). */
+typedef struct AssumedRange {
+    int64_t lo, hi;
+} AssumedRange;
+
 struct Facts {
-    ValueFacts *values; /* by Value.id */
-    bool *visited;      /* false: no facts yet, to be taken as the best possible */
+    ValueFacts *values;    /* by Value.id */
+    bool *visited;         /* false: no facts yet, to be taken as the best possible */
+    AssumedRange *assumed; /* by Value.id; NULL: nothing is assumed */
 };
 
 /* The facts of the op's result from those of its operands; `out` starts as facts_unknown. */

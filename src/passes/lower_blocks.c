@@ -5,7 +5,8 @@
  * where the tile's own index lies between the places at which the tensor begins and ends within the
  * block, which are scalars clamped to the block's length.
  *
- * Needs: nothing. Leaves no block access.
+ * Needs: nothing. Leaves no block access but those that tensor copies take, on targets that have
+ * them; a load that a dot takes and a store get a remark that says what they lack for that.
  *
  *     %t = load_block %p, %n, %s, %o {checked = 1} : tile<64xf32>
  *  =>
@@ -18,6 +19,8 @@
  */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/tensor_maps.h"
+#include "support/vec.h"
 
 #include <math.h>
 
@@ -133,19 +136,48 @@ static void lower_access(Op *op) {
     op_remove(op);
 }
 
-static bool lower_block(Block *block) {
-    bool changed = false;
-    block_for_each_safe (op, block) {
-        for (uint32_t r = 0; r < op->nregions; r++)
-            changed |= lower_block(op->regions[r]);
-        if (op_is_block_access(op)) {
-            lower_access(op);
-            changed = true;
-        }
+typedef struct Blocks {
+    Func *func;
+    Arena *arena;
+    VEC(Op *) all, lowered;
+} Blocks;
+
+static bool collect(Op *op, void *user) {
+    Blocks *blocks = user;
+    if (op_is_block_access(op))
+        vec_push(blocks->arena, &blocks->all, op);
+    return true;
+}
+
+/* All questions are asked of the function as it is. Nobody expects a copy of what no dot takes. */
+static void choose(Blocks *blocks) {
+    Ctx *ctx = func_ctx(blocks->func);
+    const Facts *facts = facts_compute(blocks->func, blocks->arena);
+    vec_for_each (op, &blocks->all) {
+        const char *why_not;
+        if (tma_takes_by(blocks->func, facts, *op, &why_not))
+            continue;
+        vec_push(blocks->arena, &blocks->lowered, *op);
+        if ((*op)->code == OP_load_block && value_reaches_dot(op_out(*op)))
+            ctx_diag(ctx, (*op)->span, access_not_raised, "load", why_not);
+        if ((*op)->code == OP_store_block)
+            ctx_diag(ctx, (*op)->span, access_not_raised, "store", why_not);
     }
-    return changed;
 }
 
 bool pass_lower_blocks(Func *func) {
-    return lower_block(func->body);
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Blocks blocks = {.func = func, .arena = arena};
+    func_walk(func, collect, &blocks);
+    if (blocks.all.len && target_has_tensor_copies(func->capability))
+        choose(&blocks);
+    else
+        vec_for_each (op, &blocks.all)
+            vec_push(arena, &blocks.lowered, *op);
+    vec_for_each (op, &blocks.lowered)
+        lower_access(*op);
+    bool changed = blocks.lowered.len > 0;
+    arena_rewind(arena, mark);
+    return changed;
 }

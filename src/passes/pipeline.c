@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "passes/check.h"
 #include "passes/passes.h"
+#include "passes/tensor_maps.h"
 
 #include <time.h>
 
@@ -10,6 +11,10 @@ const PassInfo pass_info[PASS_COUNT] = {
 #define PASS(id, text, summary) {text, summary, pass_##id},
 #include "passes/passes.def"
 };
+
+/* Where block accesses may stay, what can be one becomes one. Equal scalars are to be one value by
+ * then. */
+static const PassId raising_order[] = {PASS_simplify, PASS_raise_pointers};
 
 /* simplify comes again after what leaves constants, copies or dead ops behind. Layouts are chosen
  * once, and what follows them works on shared memory. */
@@ -77,15 +82,25 @@ static bool run_pass(Func *func, PassId pass, unsigned position, const PipelineO
     return ok;
 }
 
-bool pipeline_run_passes(Func *func, const PassId *passes, unsigned count,
-                         const PipelineOptions *options) {
+static bool run_passes(Func *func, const PassId *passes, unsigned count, unsigned *position,
+                       const PipelineOptions *options) {
     for (unsigned i = 0; i < count; i++)
-        if (!run_pass(func, passes[i], i, options))
+        if (!run_pass(func, passes[i], (*position)++, options))
             return false;
     return true;
 }
 
+bool pipeline_run_passes(Func *func, const PassId *passes, unsigned count,
+                         const PipelineOptions *options) {
+    return run_passes(func, passes, count, &(unsigned){0}, options);
+}
+
 bool pipeline_run(Func *func, const PipelineOptions *options) {
-    return pipeline_run_passes(func, pipeline_order, sizeof pipeline_order / sizeof *pipeline_order,
-                               options);
+    unsigned position = 0;
+    if (target_has_tensor_copies(func->capability) &&
+        !run_passes(func, raising_order, sizeof raising_order / sizeof *raising_order, &position,
+                    options))
+        return false;
+    return run_passes(func, pipeline_order, sizeof pipeline_order / sizeof *pipeline_order,
+                      &position, options);
 }

@@ -399,6 +399,18 @@ static const Expected expected[] = {
      "%w = addptr %a, %r : tile<1024xptr<f32>>\n%x = load %w : tile<1024xf32>\n"
      "%b = addptr %a, %step : tile<1024xptr<f32>>\nyield %b\n}\n",
      0, 1, 16, 1024, 1, 0},
+    /* What is assumed of a value is known of it from where it is made, of others nothing. */
+    {"%z = constant_int {value = 0} : i32\n%v = addi %k, %n : i32\n"
+     "%c = cmpi %v, %z {pred = sge} : i1\nassume %c\n",
+     0, 1, 1, 1, 0, INT32_MAX},
+    {"%z = constant_int {value = 8} : i32\n%c = cmpi %z, %k {pred = sgt} : i1\n"
+     "%d = cmpi %n, %z {pred = eq} : i1\n%e = andi %c, %d : i1\nassume %e\n"
+     "%v = maxsi %k, %n : i32\n",
+     0, 1, 1, 1, 8, 8},
+    {"%z = constant_int {value = 0} : i32\n%b = cmpi %n, %z {pred = sgt} : i1\nif %b {\n"
+     "%c = cmpi %k, %z {pred = sge} : i1\nassume %c\nyield\n} {\nyield\n}\n"
+     "%v = addi %k, %z : i32\n",
+     0, 1, 1, 1, INT32_MIN, INT32_MAX},
 };
 
 static const Value *find_value(Func *func, const char *name) {

@@ -1,0 +1,333 @@
+/* The conditions of tensor copies, one function each: see tensor_maps.h and docs/tma.md.
+ *
+ * Encoding wants a base, extents and strides that the launcher can compute, the copy an aligned
+ * base and strides. A copy runs ahead of the program and past the caches, through the asynchronous
+ * proxy: what it reads nobody may write meanwhile, what it writes nobody may read later. Different
+ * parameters are taken to point at different memory, as pipelined loads take them. */
+#include "passes/tensor_maps.h"
+#include "ir/tensor_map.h"
+#include "passes/rewrite.h"
+
+enum { REACH_BUDGET = 256 };
+
+bool target_has_tensor_copies(int capability) {
+    return false;
+}
+
+/* Where pointers come from */
+
+typedef struct Origin {
+    Value *parameter; /* the one found; NULL: none yet */
+    PtrSet seen;
+} Origin;
+
+static bool find_origin(Origin *origin, const Value *pointer);
+
+static bool origin_of_argument(Origin *origin, const Value *arg) {
+    Op *parent = arg->owner->parent;
+    if (!parent) {
+        bool same = !origin->parameter || origin->parameter == arg;
+        origin->parameter = &arg->owner->args[arg->index];
+        return same;
+    }
+    if (parent->code == OP_for)
+        return arg->index > 0 &&
+               find_origin(origin, op_in(parent, FOR_FIXED_OPERANDS + arg->index - 1)) &&
+               find_origin(origin, op_in(arg->owner->last, arg->index - 1));
+    if (parent->code != OP_while)
+        return false;
+    if (arg->owner == parent->regions[1])
+        return find_origin(origin, op_in(parent->regions[0]->last, arg->index + 1));
+    return find_origin(origin, op_in(parent, arg->index)) &&
+           find_origin(origin, op_in(parent->regions[1]->last, arg->index));
+}
+
+static bool origin_of_result(Origin *origin, const Value *result) {
+    const Op *op = result->def;
+    switch (op->code) {
+    case OP_addptr:
+    case OP_splat:
+    case OP_expand_dims:
+    case OP_broadcast:
+    case OP_reshape:
+    case OP_transpose:
+    case OP_convert_layout:
+    case OP_hint_divisible:
+    case OP_hint_contiguous:
+    case OP_hint_constant:
+    case OP_split:
+    case OP_bitcast:
+        return find_origin(origin, op_in(op, 0));
+    case OP_join:
+        return find_origin(origin, op_in(op, 0)) && find_origin(origin, op_in(op, 1));
+    case OP_select:
+        return find_origin(origin, op_in(op, 1)) && find_origin(origin, op_in(op, 2));
+    case OP_if:
+        return find_origin(origin, op_in(op->regions[0]->last, result->index)) &&
+               find_origin(origin, op_in(op->regions[1]->last, result->index));
+    case OP_for:
+        return find_origin(origin, op_in(op, FOR_FIXED_OPERANDS + result->index)) &&
+               find_origin(origin, op_in(op->regions[0]->last, result->index));
+    case OP_while:
+        return find_origin(origin, op_in(op->regions[0]->last, result->index + 1));
+    default:
+        return false;
+    }
+}
+
+static bool find_origin(Origin *origin, const Value *pointer) {
+    if (!type_is_pointer(pointer->type))
+        return false;
+    if (!ptr_set_add(&origin->seen, pointer))
+        return true;
+    return pointer->def ? origin_of_result(origin, pointer) : origin_of_argument(origin, pointer);
+}
+
+Value *pointer_parameter(const Value *pointer) {
+    const Block *block = value_block(pointer);
+    Arena *arena = &func_ctx(block->func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Origin origin = {.seen.arena = arena};
+    bool known = find_origin(&origin, pointer);
+    arena_rewind(arena, mark);
+    return known ? origin.parameter : NULL;
+}
+
+static bool reaches_dot(const Value *value, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user->code == OP_dot && use != &user->in[2])
+            return true;
+        if (*budget == 0 || !op_is_pure(user) || user->nregions)
+            continue;
+        --*budget;
+        for (uint32_t i = 0; i < user->nout; i++)
+            if (reaches_dot(&user->out[i], budget))
+                return true;
+    }
+    return false;
+}
+
+bool value_reaches_dot(const Value *value) {
+    unsigned budget = REACH_BUDGET;
+    return reaches_dot(value, &budget);
+}
+
+/* Conditions */
+
+typedef struct Question {
+    Func *func;
+    const Facts *facts;
+    Op *op;
+    BlockAccess access;
+    Value *parameter;
+    const char *why_not;
+    bool passed; /* memory: the op itself was met on the walk */
+} Question;
+
+static Arena *arena_of(const Question *q) {
+    return &func_ctx(q->func)->arena;
+}
+
+static bool refuse(Question *q, const char *why_not) {
+    q->why_not = why_not;
+    return false;
+}
+
+/* For messages: the source's name, behind conversions and sums of a pointer. */
+static const char *value_name(Arena *arena, const Value *value) {
+    while (!value->name.len && value->def &&
+           (value->def->code == OP_extsi || value->def->code == OP_extui ||
+            value->def->code == OP_addptr || value->def->code == OP_muli))
+        value = op_in(value->def, 0);
+    if (value->name.len)
+        return str_dup(arena, value->name);
+    return value->def ? op_info[value->def->code].name : "carried by a loop";
+}
+
+static bool refuse_operand(Question *q, const char *what, int dim, const Value *value,
+                           const char *wanted) {
+    const char *name = value_name(arena_of(q), value), *space = *wanted ? " " : "";
+    q->why_not = dim < 0 ? str_format(arena_of(q), "%s (%s)%s%s", what, name, space, wanted)
+                         : str_format(arena_of(q), "%s of dimension %d (%s)%s%s", what, dim, name,
+                                      space, wanted);
+    return false;
+}
+
+static bool ordinary(Question *q) {
+    const Op *op = q->op;
+    bool loads = op->code == OP_load_block;
+    if (op->code != OP_load_block && op->code != OP_store_block)
+        return refuse(q, "it is neither a load nor a store");
+    if (!recipe_dtype(q->access.tile->dtype))
+        return refuse(q, "tensor maps have no elements of its type");
+    if (op->attrs[loads ? 2 : 1].i != CACHE_NONE)
+        return refuse(q, "it has a cache modifier");
+    if (loads && op->attrs[4].i)
+        return refuse(q, "it is volatile");
+    if (loads && op->attrs[1].i != PADDING_ZERO)
+        return refuse(q, "its padding is not zero");
+    if (q->access.rank > RECIPE_MAX_RANK)
+        return refuse(q, "it has more than five dimensions");
+    return true;
+}
+
+static bool can_be_encoded(Question *q) {
+    static const char wanted[] = "is not made of kernel parameters and constants";
+    if (!launch_invariant(op_in(q->op, 0)))
+        return refuse_operand(q, "the base", -1, op_in(q->op, 0), wanted);
+    for (int d = 0; d < q->access.rank; d++) {
+        Value *extent = op_in(q->op, q->access.shape + (uint32_t)d);
+        Value *stride = op_in(q->op, q->access.strides + (uint32_t)d);
+        int64_t constant;
+        if (!launch_invariant(extent))
+            return refuse_operand(q, "the extent", d, extent, wanted);
+        if (!launch_invariant(stride))
+            return refuse_operand(q, "the stride", d, stride, wanted);
+        if (value_int_constant(extent, &constant) && constant <= 0)
+            return refuse_operand(q, "the extent", d, extent, "is not positive");
+        if (value_int_constant(stride, &constant) && constant <= 0)
+            return refuse_operand(q, "the stride", d, stride, "is not positive");
+    }
+    return true;
+}
+
+int tensor_copy_inner_dim(const Op *op) {
+    BlockAccess access = block_access(op);
+    int inner = -1;
+    for (int d = 0; d < access.rank; d++)
+        if (value_is_int(op_in(op, access.strides + (uint32_t)d), 1) &&
+            (inner < 0 || access.tile->shape[d] >= access.tile->shape[inner]))
+            inner = d;
+    return inner;
+}
+
+static bool is_aligned(Question *q) {
+    int bytes = dtype_bytes(q->access.tile->dtype), inner = tensor_copy_inner_dim(q->op);
+    if (inner < 0)
+        return refuse(q, "no stride is known to be 1");
+    if (q->access.tile->shape[inner] * bytes < TENSOR_COPY_LEAST_BYTES)
+        return refuse(q, "less than 32 bytes are adjacent");
+    if (facts_divisible(q->facts, op_in(q->op, 0)) < TENSOR_COPY_ALIGNMENT)
+        return refuse_operand(q, "the base", -1, op_in(q->op, 0),
+                              "is not known to be a multiple of 16 bytes");
+    for (int d = 0; d < q->access.rank; d++) {
+        Value *stride = op_in(q->op, q->access.strides + (uint32_t)d);
+        if (d != inner && facts_divisible(q->facts, stride) < TENSOR_COPY_ALIGNMENT / bytes)
+            return refuse_operand(q, "the stride", d, stride,
+                                  "is not known to be a multiple of 16 bytes");
+    }
+    return true;
+}
+
+/* The hardware brings zeros for negative coordinates, where a dimension that is not checked means
+ * the memory in front of the base. */
+static bool begins_inside(Question *q) {
+    for (int d = 0; d < q->access.rank; d++) {
+        Value *begin = op_in(q->op, q->access.offsets + (uint32_t)d);
+        const ValueFacts *facts = facts_of(q->facts, begin);
+        if (!block_checks(&q->access, d) && !facts->nonnegative && facts->lo < 0)
+            return refuse_operand(q, "the offset", d, begin, "may be negative and is not checked");
+    }
+    return true;
+}
+
+/* Memory */
+
+static bool is_loop(const Op *op) {
+    return op->code == OP_for || op->code == OP_while;
+}
+
+static Op *loop_of(const Op *op) {
+    Op *parent = op->block->parent;
+    while (parent && !is_loop(parent))
+        parent = parent->block->parent;
+    return parent;
+}
+
+static bool only_says(const Op *op) {
+    return op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
+}
+
+static bool writes_memory(const Block *block) {
+    block_for_each (op, block) {
+        if (!op->nregions && op_has(op, WRITES | SYNC) && !only_says(op))
+            return true;
+        for (uint32_t r = 0; r < op->nregions; r++)
+            if (writes_memory(op->regions[r]))
+                return true;
+    }
+    return false;
+}
+
+static bool share_a_loop(const Op *a, const Op *b) {
+    for (const Op *loop = loop_of(a); loop; loop = loop_of(loop))
+        for (uint32_t r = 0; r < loop->nregions; r++)
+            if (op_ancestor_in((Op *)(uintptr_t)b, loop->regions[r]))
+                return true;
+    return false;
+}
+
+/* Of an op with effects on global memory. */
+static bool touches_parameter(const Question *q, const Op *op) {
+    if (op->nin == 0 || !type_is_pointer(op_in(op, 0)->type))
+        return false;
+    Value *parameter = pointer_parameter(op_in(op, 0));
+    return !parameter || parameter == q->parameter;
+}
+
+static bool load_allows(Op *op, void *user) {
+    Question *q = user;
+    if (op->nregions || !op_has(op, WRITES) || !touches_parameter(q, op))
+        return true;
+    return refuse_operand(q, "the kernel also writes through its pointer", -1, q->parameter, "");
+}
+
+static bool store_allows(Op *op, void *user) {
+    Question *q = user;
+    q->passed |= op == q->op;
+    if (op == q->op || op->nregions || !op_has(op, READS | WRITES) || !touches_parameter(q, op))
+        return true;
+    if (op_has(op, WRITES))
+        return op->code == OP_store_block ||
+               refuse_operand(q, "the kernel writes through its pointer in another way too", -1,
+                              q->parameter, "");
+    bool later = q->passed || share_a_loop(op, q->op);
+    return !later || refuse_operand(q, "the kernel may read what it writes, through its pointer",
+                                    -1, q->parameter, "");
+}
+
+static bool memory_allows(Question *q) {
+    q->parameter = pointer_parameter(op_in(q->op, 0));
+    if (!q->parameter)
+        return refuse(q, "its pointer comes from several parameters");
+    if (q->op->code == OP_store_block)
+        return func_walk(q->func, store_allows, q), q->why_not == NULL;
+    if (!value_reaches_dot(op_out(q->op)))
+        return refuse(q, "no dot takes what it loads");
+    func_walk(q->func, load_allows, q);
+    if (q->why_not)
+        return false;
+    const Op *loop = loop_of(q->op);
+    for (uint32_t r = 0; loop && r < loop->nregions; r++)
+        if (writes_memory(loop->regions[r]))
+            return refuse(q, "its loop writes memory");
+    return true;
+}
+
+bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not) {
+    Question q = {.func = func, .facts = facts, .op = op, .access = block_access(op)};
+    bool takes = ordinary(&q) && can_be_encoded(&q) && is_aligned(&q) && begins_inside(&q) &&
+                 memory_allows(&q);
+    if (why_not)
+        *why_not = q.why_not;
+    return takes;
+}
+
+bool tma_takes(Func *func, Op *op, const char **why_not) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    bool takes = tma_takes_by(func, facts_compute(func, arena), op, why_not);
+    arena_rewind(arena, mark);
+    return takes;
+}
