@@ -270,7 +270,7 @@ bool pass_raise_pointers(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
     Raise r = {.func = func, .arena = arena};
-    if (func->capability >= FIRST_CAPABILITY)
+    if (func->capability >= FIRST_CAPABILITY && !func->no_tensor_copies)
         func_walk(func, collect, &r);
     bool changed = r.accesses.len > 0 && raise_all(&r);
     if (changed)

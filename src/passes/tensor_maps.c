@@ -157,6 +157,8 @@ static bool refuse_operand(Question *q, const char *what, int dim, const Value *
 static bool ordinary(Question *q) {
     const Op *op = q->op;
     bool loads = op->code == OP_load_block;
+    if (q->func->no_tensor_copies)
+        return refuse(q, "this form of the kernel has none");
     if (op->code != OP_load_block && op->code != OP_store_block)
         return refuse(q, "it is neither a load nor a store");
     if (!recipe_dtype(q->access.tile->dtype))
