@@ -69,14 +69,10 @@ static bool product_of(Cg *cg, const Op *op, Product *out) {
            wgmma_takes(a->dtype, out->in[1].type->dtype, out->acc->dtype, cg->func->capability);
 }
 
-static const char *type_text(DType dtype) {
-    return dtype == DT_F16 ? "f16" : dtype == DT_BF16 ? "bf16" : "f32";
-}
-
 static void instruction_name(StrBuf *text, const Product *p) {
     strbuf_printf(text, "m64n%lldk%lld.%s.%s.%s", (long long)p->n, (long long)p->k,
-                  type_text(p->acc->dtype), type_text(p->in[0].type->dtype),
-                  type_text(p->in[1].type->dtype));
+                  type_is_int(p->acc) ? "s32" : "f32", wgmma_type_name(p->in[0].type->dtype),
+                  wgmma_type_name(p->in[1].type->dtype));
 }
 
 const char *cg_wgmma_name(Cg *cg, const Op *op) {
@@ -216,10 +212,14 @@ static void put_instruction(StrBuf *text, const Product *p, const Places *at, in
         strbuf_printf(text, "{$%u, $%u, $%u, $%u}", word, word + 1, word + 2, word + 3);
     else
         strbuf_puts(text, "%wa");
-    strbuf_printf(text, ", %%wb, %s, 1, 1", adds ? "1" : "0");
-    if (!a->in_registers)
+    strbuf_printf(text, ", %%wb, %s", adds ? "1" : "0");
+    if (!type_is_int(p->acc))
+        strbuf_puts(text, ", 1, 1"); /* not negated */
+    if (!a->in_registers && wgmma_takes_mn_major(a->type))
         strbuf_printf(text, ", %d", a->lies.line != a->k);
-    strbuf_printf(text, ", %d;\n\t", b->lies.line != b->k);
+    if (wgmma_takes_mn_major(b->type))
+        strbuf_printf(text, ", %d", b->lies.line != b->k);
+    strbuf_puts(text, ";\n\t");
 }
 
 static void put_products(StrBuf *text, const Product *p, const Places *at, bool from_zero) {
@@ -229,9 +229,9 @@ static void put_products(StrBuf *text, const Product *p, const Places *at, bool 
                 put_instruction(text, p, at, row, column, k, k > 0 || !from_zero);
 }
 
-static void put_constraints(StrBuf *text, uint32_t count) {
+static void put_constraints(StrBuf *text, const Type *acc, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        strbuf_printf(text, "%s=f", i ? "," : "");
+        strbuf_printf(text, "%s=%c", i ? "," : "", type_is_int(acc) ? 'r' : 'f');
     for (uint32_t i = 0; i < count; i++)
         strbuf_printf(text, ",%u", i);
 }
@@ -266,7 +266,7 @@ void lower_wgmma(Cg *cg, const Op *op) {
     Lv *args = ARENA_ARRAY(cg->arena, Lv, count + words + 1);
     bool from_zero = all_zero(acc, count);
     for (uint32_t i = 0; i < count; i++)
-        args[i] = from_zero ? LLVMGetUndef(cg->t_f32) : acc[order[i]];
+        args[i] = from_zero ? LLVMGetUndef(LLVMTypeOf(acc[i])) : acc[order[i]];
     memcpy(args + count, a, words * sizeof *a);
     args[count + words] = descriptor(cg, op, &p, 1);
 
@@ -277,11 +277,11 @@ void lower_wgmma(Cg *cg, const Op *op) {
     strbuf_printf(&text,
                   "wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned %d;\n\t}",
                   op->attrs[1].i ? 1 : 0);
-    put_constraints(&constraints, count);
+    put_constraints(&constraints, op->out[0].type, count);
     for (uint32_t i = 0; i < words; i++)
         strbuf_puts(&constraints, first ? ",l" : ",r");
     strbuf_puts(&constraints, ",l,~{memory}");
-    Lv result = cg_asm(cg, struct_of(cg, cg->t_f32, count), strbuf_str(&text).ptr,
+    Lv result = cg_asm(cg, struct_of(cg, LLVMTypeOf(acc[0]), count), strbuf_str(&text).ptr,
                        strbuf_str(&constraints).ptr, args, count + words + 1, ASM_CONVERGENT);
     for (uint32_t i = 0; i < count; i++)
         out[order[i]] = LLVMBuildExtractValue(cg->b, result, i, "");
@@ -292,7 +292,7 @@ void lower_wgmma_wait(Cg *cg, const Op *op) {
     uint32_t count = 1u << op->out[0].type->layout->bits[LAYOUT_REG];
     Lv *in = cg_in(cg, op, 0), *out = cg_new(cg, &op->out[0]);
     StrBuf constraints = strbuf(cg->arena);
-    put_constraints(&constraints, count);
+    put_constraints(&constraints, op->out[0].type, count);
     strbuf_puts(&constraints, ",~{memory}");
     Lv result =
         cg_asm(cg, struct_of(cg, LLVMTypeOf(in[0]), count), "wgmma.wait_group.sync.aligned 0;",

@@ -5,9 +5,35 @@
 
 enum { CHUNK_BYTES = 16, LINES = 8, LEAST_SPAN = 32, MOST_SPAN = 128, ATOM_BYTES_LOG2 = 7 };
 
+/* Operands as instructions name them, and what they are summed in; f32 is taken as tf32. */
+static const struct {
+    DType dtype, acc;
+    const char *name;
+} wgmma_types[] = {{DT_F16, DT_F32, "f16"},     {DT_BF16, DT_F32, "bf16"},
+                   {DT_F32, DT_F32, "tf32"},    {DT_F8E4M3, DT_F32, "e4m3"},
+                   {DT_F8E5M2, DT_F32, "e5m2"}, {DT_I8, DT_I32, "s8"}};
+
+const char *wgmma_type_name(DType operand) {
+    for (size_t i = 0; i < sizeof wgmma_types / sizeof *wgmma_types; i++)
+        if (wgmma_types[i].dtype == operand)
+            return wgmma_types[i].name;
+    return NULL;
+}
+
+static bool sums_in(DType operand, DType acc) {
+    for (size_t i = 0; i < sizeof wgmma_types / sizeof *wgmma_types; i++)
+        if (wgmma_types[i].dtype == operand)
+            return wgmma_types[i].acc == acc;
+    return false;
+}
+
 bool wgmma_takes(DType a, DType b, DType acc, int capability) {
-    return capability == WGMMA_CAPABILITY && a == b && (a == DT_F16 || a == DT_BF16) &&
-           acc == DT_F32;
+    bool alike = a == b || (dtype_bytes(a) == 1 && dtype_bytes(b) == 1);
+    return capability == WGMMA_CAPABILITY && alike && sums_in(a, acc) && sums_in(b, acc);
+}
+
+bool wgmma_takes_mn_major(const Type *operand) {
+    return type_element_bytes(operand) == 2;
 }
 
 /* The index bits of a dimension begin here. */
@@ -115,7 +141,7 @@ const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src
     int bytes = type_element_bytes(type), best_cost = 0;
     for (int line = 0; line < 2; line++) {
         int64_t length = line == k ? type->shape[k] : extent;
-        if (line != k && bytes != 2)
+        if (line != k && !wgmma_takes_mn_major(type))
             continue;
         WgmmaBuffer buffer = {line, MOST_SPAN};
         while (buffer.span > length * bytes)
@@ -124,8 +150,10 @@ const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src
             continue;
         const Layout *shared = layout_wgmma_buffer(ctx, type, buffer);
         int cost = layout_shared_cost(ctx, src, shared, bytes);
-        if (layout_async_width(ctx, src, shared, width) < width)
-            cost += LAYOUT_TOO_NARROW;
+        bool narrow = layout_async_width(ctx, src, shared, width) < width;
+        if (narrow && !wgmma_takes_mn_major(type))
+            continue;
+        cost += narrow ? LAYOUT_TOO_NARROW : 0;
         if (best && cost >= best_cost)
             continue;
         best = shared;

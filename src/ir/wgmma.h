@@ -12,8 +12,8 @@
  *
  *     offset  bytes of a chunk | chunk of the line ^ line | line | panel
  *
- * K-major means that lines run along K, MN-major that they run along M or N, which types of 16 bits
- * may. Buffers begin at multiples of 8 W. */
+ * K-major means that lines run along K, MN-major that they run along M or N, which those of types
+ * of 16 bits may. Buffers begin at multiples of 8 W. */
 #ifndef TILEC_IR_WGMMA_H
 #define TILEC_IR_WGMMA_H
 #include "ir/type.h"
@@ -34,6 +34,10 @@ enum {
 
 /* Instructions of this capability exist and take these elements. */
 bool wgmma_takes(DType a, DType b, DType acc, int capability);
+/* The element type of an operand as instructions name it; NULL: none takes it. */
+const char *wgmma_type_name(DType operand);
+/* May lines of this operand's buffer run along M or N? */
+bool wgmma_takes_mn_major(const Type *operand);
 
 /* The accumulator with groups[0] x groups[1] warpgroups along M and N, each with a contiguous part;
  * of the `warp_bits`, at least 2, those beyond repeat the tile. */
@@ -58,7 +62,8 @@ const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer
 bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer *out);
 /* The layout for an operand of rank 2 that is written in layout `src`, by accesses of `width`
  * elements if possible: the one that costs the writer least. Dimension `k` of the buffer is K, the
- * other has `extent` elements that one instruction may take at once. NULL: none fits. */
+ * other has `extent` elements that one instruction may take at once. NULL: none fits, or the writer
+ * has its vectors along M or N where lines run along K. */
 const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src, int k,
                                    int64_t extent, int width);
 #endif

@@ -22,6 +22,7 @@
  */
 #include "ir/mma.h"
 #include "ir/wgmma.h"
+#include "passes/facts.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -30,7 +31,8 @@
 enum {
     TF32_KEPT_BITS = -8192, /* sign, exponent and 10 bits of the fraction */
     TF32_HALF_UNIT = 4096,
-    IMPRECISE_ALL = 1 << 30 /* of max_imprecise: the accumulator too */
+    IMPRECISE_ALL = 1 << 30, /* of max_imprecise: the accumulator too */
+    LEAST_COPY_BYTES = 4     /* of an asynchronous copy */
 };
 
 static bool is_f8(const Value *value) {
@@ -101,11 +103,12 @@ static int64_t depth_of(const Op *dot) {
 }
 
 /* The products of this dot may be summed imprecisely, those of others in acc may not. */
-static void sum_apart(Op *dot) {
+static void sum_apart(Op *dot, DotUnit unit) {
     Builder b = builder_before(dot);
     Value *acc = op_in(dot, 2);
     Value *sum = product(&b, op_in(dot, 0), op_in(dot, 1), rewrite_float(&b, acc->type, 0));
     sum->def->attrs[1].i = IMPRECISE_ALL;
+    sum->def->attrs[2].i = unit;
     rewrite_replace(dot, build_addf(&b, acc, sum));
 }
 
@@ -119,16 +122,28 @@ static const char *obstacle(const Op *dot, const Mma *mma) {
                                             : NULL;
 }
 
-/* Loaded as it is, turned perhaps: it need not pass registers that a product would want. */
-static bool is_loaded(const Value *value) {
-    const Op *op = value->def;
-    while (op && op->code == OP_transpose)
-        op = op_in(op, 0)->def;
-    return op && op->code == OP_load;
+/* Operand b comes from memory as it is, turned perhaps, and lies there as warpgroups read it. */
+static const char *b_obstacle(const Facts *facts, const Op *dot) {
+    const Value *b = op_in(dot, 1);
+    const Op *op = b->def;
+    int k = 0;
+    for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
+        k = 1 - k;
+    if (!op || op->code != OP_load)
+        return "operand b is computed";
+    if (wgmma_takes_mn_major(b->type))
+        return NULL;
+    const Value *ptr = op_in(op, 0), *mask = op->nin > 1 ? op_in(op, 1) : NULL;
+    int bytes = type_element_bytes(b->type);
+    if (facts_fastest_dim(facts, ptr) == k &&
+        facts_access_width(facts, ptr, mask, k) * bytes >= LEAST_COPY_BYTES)
+        return NULL;
+    return "operand b is not known to be contiguous along K, as types other than of 16 bits must "
+           "be";
 }
 
 /* Why warpgroups cannot compute it; NULL: they can. */
-static const char *wgmma_obstacle(const Func *func, const Op *dot) {
+static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op *dot) {
     const Type *acc = dot->out[0].type;
     if (func->num_warps && func->num_warps < WGMMA_WARPS)
         return "the program has fewer than four warps";
@@ -144,20 +159,20 @@ static const char *wgmma_obstacle(const Func *func, const Op *dot) {
                                    : "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
         return "K is less than the instruction takes";
-    return is_loaded(op_in(dot, 1)) ? NULL : "operand b is computed";
+    return b_obstacle(facts, dot);
 }
 
-static DotUnit tensor_unit(Func *func, const Op *dot) {
+static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
     if (!wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
                      dot->out[0].type->dtype, func->capability))
         return UNIT_MMA;
-    const char *why_not = wgmma_obstacle(func, dot);
+    const char *why_not = wgmma_obstacle(func, facts, dot);
     if (why_not)
         ctx_diag(func_ctx(func), dot->span, dot_without_wgmma, why_not);
     return why_not ? UNIT_MMA : UNIT_WGMMA;
 }
 
-static bool visit_dot(Func *func, Op *dot) {
+static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
     Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     DType acc = op_out(dot)->type->dtype;
     if (dot->attrs[2].i != UNIT_FMA)
@@ -180,19 +195,19 @@ static bool visit_dot(Func *func, Op *dot) {
     if (a->type->dtype == DT_F32 && split->parts)
         expand(dot, split);
     else if (f8 && !changed && dot->attrs[1].i < IMPRECISE_ALL)
-        sum_apart(dot);
+        sum_apart(dot, tensor_unit(func, facts, dot));
     else
-        dot->attrs[2].i = tensor_unit(func, dot);
+        dot->attrs[2].i = tensor_unit(func, facts, dot);
     return true;
 }
 
-static bool visit_block(Func *func, Block *block) {
+static bool visit_block(Func *func, const Facts *facts, Block *block) {
     bool changed = false;
     block_for_each_safe (op, block) {
         if (op->code == OP_dot)
-            changed |= visit_dot(func, op);
+            changed |= visit_dot(func, facts, op);
         for (uint32_t i = 0; i < op->nregions; i++)
-            changed |= visit_block(func, op->regions[i]);
+            changed |= visit_block(func, facts, op->regions[i]);
     }
     return changed;
 }
@@ -226,7 +241,11 @@ static void settle_chains(Func *func) {
 bool pass_choose_dots(Func *func) {
     if (!target_by_capability(func->capability))
         return ctx_diag(func_ctx(func), func->span, pass_target, "choose-dots", func->capability);
-    bool changed = visit_block(func, func->body);
+    Arena *scratch = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(scratch);
+    const Facts *facts = func->capability == WGMMA_CAPABILITY ? facts_compute(func, scratch) : NULL;
+    bool changed = visit_block(func, facts, func->body);
+    arena_rewind(scratch, mark);
     settle_chains(func);
     return changed;
 }

@@ -146,7 +146,7 @@ bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer) {
     WgmmaBuffer lies;
     return wgmma_buffer(ctx, buffer, buffer->layout, &lies) &&
            (lies.line == k_dim(operand) ||
-            (type_element_bytes(buffer) == 2 &&
+            (wgmma_takes_mn_major(buffer) &&
              lies.span <= instruction_extent(ctx, operand) * type_element_bytes(buffer)));
 }
 

@@ -23,7 +23,10 @@
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 
-enum { ADDRESS_REGISTERS = 28 /* of a kernel besides operands and sums, at least */ };
+enum {
+    ADDRESS_REGISTERS = 28, /* of a kernel besides operands and sums, at least */
+    VECTOR_BYTES = 16
+};
 
 /* Where an operand comes from: a local_load or convert_layout, turned perhaps. */
 typedef struct Fed {
@@ -31,6 +34,17 @@ typedef struct Fed {
     Op *op;
     const Layout *shared; /* to store the converted tile in; NULL: it is in a buffer */
 } Fed;
+
+/* Elements that its threads store at once: those next to each other in the lowest registers. */
+static int width_of(const Type *tile) {
+    int bytes = type_element_bytes(tile), width = 1;
+    for (int d = 0; d < tile->rank; d++) {
+        uint32_t mask = layout_dim_mask(tile->rank, tile->shape, d);
+        int run = mask ? layout_run(tile->layout, __builtin_ctz(mask), VECTOR_BYTES / bytes) : 1;
+        width = run > width ? run : width;
+    }
+    return width;
+}
 
 static bool find_source(Ctx *ctx, const Op *dot, int index, Fed *out) {
     Op *op = op_in(dot, (uint32_t)index)->def;
@@ -44,7 +58,7 @@ static bool find_source(Ctx *ctx, const Op *dot, int index, Fed *out) {
         layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) < CONVERT_SHUFFLES)
         return false;
     const Type *tile = op_in(op, 0)->type;
-    out->shared = layout_of_operand_buffer(ctx, &out->operand, tile, 1);
+    out->shared = layout_of_operand_buffer(ctx, &out->operand, tile, width_of(tile));
     return out->shared != NULL;
 }
 

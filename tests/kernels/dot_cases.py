@@ -550,7 +550,8 @@ def warpgroup_cases(rng):
     backward = [attention_backward(rng, part, dtype, 1, 2, 100, 90, dim, group=2, causal=True, **rows)
                 for part in ("dkdv", "dq") for dtype, dim in (("fp16", 64), ("bf16", 32))]
     wide = attention(rng, "fp16", 1, 1, 70, 100, 128, block=(64, 128), pad=16)
-    for case in backward + [wide]:
+    mixed = matmul(rng, "fp8e4nv", 128, 128, 160, "rcr", b_dtype="fp8e5", pad=0, block=(128, 128, 128))
+    for case in backward + [wide, mixed]:
         case.targets = ("sm_90a",)
     return backward + [
             wide,
@@ -561,6 +562,10 @@ def warpgroup_cases(rng):
             linear_attention(rng, "fp16", 1, 2, 100, 64, 64, chunk=64, block_v=64, pad=16),
             matmul(rng, "fp16", 100, 90, 70, "ccr", activation="relu", **tile),
             matmul(rng, "bf16", 128, 128, 128, pad=0, group=2, block=(128, 128, 64)),
+            matmul(rng, "i8", 100, 90, 160, "rcr", pad=16, block=(64, 64, 64)),
+            matmul(rng, "i8", 100, 90, 70, "rcr", block=(64, 64, 32)),
+            mixed,
+            matmul(rng, "fp32", 100, 90, 80, "rcr", pad=16, block=(64, 64, 32)),
             matmul(rng, "fp16", 128, 192, 128, pad=0, block=(128, 128, 64), second=64),
             matmul_blocks(rng, "matmul_block_pointers", "fp16", 90, 70, 50, "rcr", pad=3, **tile),
             matmul_blocks(rng, "matmul_descriptors", "bf16", 80, 72, 64, **tile),
