@@ -5,8 +5,8 @@
  * masks become and cease to be all true: at most one loop before, the long one, one after. In the
  * long one the masks are constants, and with them those of loads that hold over the same range, and
  * a factor of the scores leaves their maximum (scaled_maxima.h). The other loops are as before but
- * for fewer stages, so results are the same bits; ranges may be empty, and the long one is where the
- * arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone.
+ * for fewer stages, so results are the same bits; ranges may be empty, and the long one is where
+ * the arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone.
  *
  * Needs no layouts, and invariants outside of loops. The copies are for simplify to fold.
  *

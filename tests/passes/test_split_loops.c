@@ -180,58 +180,58 @@ static const Kind kinds[] = {
 };
 
 /* acc = acc / 2 + (what of (i + column) * 4 is seen): the order of iterations is in the bits. */
-static const char *const program_text =
-    "func @f(%%out: ptr<f32>, %%parts: ptr<i32>, %%lo32: i32, %%hi32: i32, %%x: i32, %%y: i32,"
-    " %%z: i32, %%r: i32, %%c: f32) {\n"
-    "%%eight = constant_int {value = 8} : i32\n"
-    "%%r0 = range {start = 0} : tile<4xi32>\n"
-    "%%column = expand_dims %%r0 {axis = 0} : tile<1x4xi32>\n"
-    "%%row = expand_dims %%r0 {axis = 1} : tile<4x1xi32>\n"
-    "%%one = constant_float {value = 1.0} : tile<4x4xf32>\n"
-    "%%half = constant_float {value = 0.5} : tile<4x4xf32>\n"
-    "%%zero = constant_float {value = 0.0} : tile<4x4xf32>\n"
-    "%%step = constant_int {value = %s} : %s\n"
-    "%s"
-    "%%sum, %%end = for %%lo, %%hi, %%step, %%zero, %%y : tile<4x4xf32>, i32"
-    " (%%i: %s, %%acc: tile<4x4xf32>, %%count: i32) {\n"
-    "%%fi = sitof %%i : f32\n"
-    "%%fis = splat %%fi : tile<1x4xf32>\n"
-    "%%fc = sitof %%column : tile<1x4xf32>\n"
-    "%%fic = addf %%fis, %%fc : tile<1x4xf32>\n"
-    "%%b = broadcast %%fic : tile<4x4xf32>\n"
-    "%%dots = dot %%one, %%b, %%one : tile<4x4xf32>\n"
-    "%%cs = splat %%c : tile<4x4xf32>\n"
-    "%%s = mulf %%dots, %%cs : tile<4x4xf32>\n"
-    "%s"
-    "%%t = select %%seen, %s : tile<4x4xf32>\n"
-    "%%old = mulf %%acc, %%half : tile<4x4xf32>\n"
-    "%%sum1 = addf %%old, %%t : tile<4x4xf32>\n"
-    "%%top = reduce %%t {axis = 1} : tile<4xf32> (%%p: f32, %%q: f32) {\n"
-    "%%pq = maxf %%p, %%q : f32\n"
-    "yield %%pq\n"
+#define PROGRAM                                                                                    \
+    "func @f(%%out: ptr<f32>, %%parts: ptr<i32>, %%lo32: i32, %%hi32: i32, %%x: i32, %%y: i32,"    \
+    " %%z: i32, %%r: i32, %%c: f32) {\n"                                                           \
+    "%%eight = constant_int {value = 8} : i32\n"                                                   \
+    "%%r0 = range {start = 0} : tile<4xi32>\n"                                                     \
+    "%%column = expand_dims %%r0 {axis = 0} : tile<1x4xi32>\n"                                     \
+    "%%row = expand_dims %%r0 {axis = 1} : tile<4x1xi32>\n"                                        \
+    "%%one = constant_float {value = 1.0} : tile<4x4xf32>\n"                                       \
+    "%%half = constant_float {value = 0.5} : tile<4x4xf32>\n"                                      \
+    "%%zero = constant_float {value = 0.0} : tile<4x4xf32>\n"                                      \
+    "%%step = constant_int {value = %s} : %s\n"                                                    \
+    "%s"                                                                                           \
+    "%%sum, %%end = for %%lo, %%hi, %%step, %%zero, %%y : tile<4x4xf32>, i32"                      \
+    " (%%i: %s, %%acc: tile<4x4xf32>, %%count: i32) {\n"                                           \
+    "%%fi = sitof %%i : f32\n"                                                                     \
+    "%%fis = splat %%fi : tile<1x4xf32>\n"                                                         \
+    "%%fc = sitof %%column : tile<1x4xf32>\n"                                                      \
+    "%%fic = addf %%fis, %%fc : tile<1x4xf32>\n"                                                   \
+    "%%b = broadcast %%fic : tile<4x4xf32>\n"                                                      \
+    "%%dots = dot %%one, %%b, %%one : tile<4x4xf32>\n"                                             \
+    "%%cs = splat %%c : tile<4x4xf32>\n"                                                           \
+    "%%s = mulf %%dots, %%cs : tile<4x4xf32>\n"                                                    \
+    "%s"                                                                                           \
+    "%%t = select %%seen, %s : tile<4x4xf32>\n"                                                    \
+    "%%old = mulf %%acc, %%half : tile<4x4xf32>\n"                                                 \
+    "%%sum1 = addf %%old, %%t : tile<4x4xf32>\n"                                                   \
+    "%%top = reduce %%t {axis = 1} : tile<4xf32> (%%p: f32, %%q: f32) {\n"                         \
+    "%%pq = maxf %%p, %%q : f32\n"                                                                 \
+    "yield %%pq\n"                                                                                 \
+    "}\n"                                                                                          \
+    "%%top1 = expand_dims %%top {axis = 1} : tile<4x1xf32>\n"                                      \
+    "%%top2 = broadcast %%top1 : tile<4x4xf32>\n"                                                  \
+    "%%new = addf %%sum1, %%top2 : tile<4x4xf32>\n"                                                \
+    "%%next = addi %%count, %%eight : i32\n"                                                       \
+    "yield %%new, %%next\n"                                                                        \
+    "}\n"                                                                                          \
+    "%%cols = constant_int {value = 4} : tile<4x1xi32>\n"                                          \
+    "%%base = muli %%row, %%cols : tile<4x1xi32>\n"                                                \
+    "%%b1 = broadcast %%base : tile<4x4xi32>\n"                                                    \
+    "%%b2 = broadcast %%column : tile<4x4xi32>\n"                                                  \
+    "%%place = addi %%b1, %%b2 : tile<4x4xi32>\n"                                                  \
+    "%%ptrs = splat %%out : tile<4x4xptr<f32>>\n"                                                  \
+    "%%to = addptr %%ptrs, %%place : tile<4x4xptr<f32>>\n"                                         \
+    "store %%to, %%sum\n"                                                                          \
+    "return\n"                                                                                     \
     "}\n"
-    "%%top1 = expand_dims %%top {axis = 1} : tile<4x1xf32>\n"
-    "%%top2 = broadcast %%top1 : tile<4x4xf32>\n"
-    "%%new = addf %%sum1, %%top2 : tile<4x4xf32>\n"
-    "%%next = addi %%count, %%eight : i32\n"
-    "yield %%new, %%next\n"
-    "}\n"
-    "%%cols = constant_int {value = 4} : tile<4x1xi32>\n"
-    "%%base = muli %%row, %%cols : tile<4x1xi32>\n"
-    "%%b1 = broadcast %%base : tile<4x4xi32>\n"
-    "%%b2 = broadcast %%column : tile<4x4xi32>\n"
-    "%%place = addi %%b1, %%b2 : tile<4x4xi32>\n"
-    "%%ptrs = splat %%out : tile<4x4xptr<f32>>\n"
-    "%%to = addptr %%ptrs, %%place : tile<4x4xptr<f32>>\n"
-    "store %%to, %%sum\n"
-    "return\n"
-    "}\n";
 
 static Func *parse_kind(Ctx *ctx, const Kind *kind) {
     bool is_wide = strcmp(kind->index, "i64") == 0;
     const char *bounds = is_wide ? "%lo = extsi %lo32 : i64\n%hi = extsi %hi32 : i64\n" : "";
     StrBuf text = strbuf(&ctx->arena);
-    strbuf_printf(&text, program_text, kind->step, kind->index, bounds, kind->index, kind->text,
+    strbuf_printf(&text, PROGRAM, kind->step, kind->index, bounds, kind->index, kind->text,
                   kind->masked_if_seen ? "%zero, %s" : "%s, %zero");
     if (is_wide)
         return testing_parse_good(ctx, text.ptr)->funcs;
