@@ -113,6 +113,24 @@ static void matmul_i8(Trial *t) {
     matmul(t, 2, DT_I8, DT_I32);
 }
 
+static void matmul_wide(Trial *t) {
+    matmul(t, 2, DT_F16, DT_F16);
+    int64_t m = t->args[3].i, n = t->args[4].i;
+    t->grid[0] = (uint32_t)(cdiv(m, 32) * cdiv(n, 48));
+}
+
+static void microscaled(Trial *t) {
+    int64_t m = size(t, 70), n = 16 * size(t, 5), k = 64 * below(t, 4);
+    array(t, DT_I8, extent(m, k, stride(k)));
+    array(t, DT_I8, m * (k / 32));
+    array(t, DT_I8, extent(n, k / 2, stride(k / 2)));
+    array(t, DT_I8, n * (k / 32));
+    array(t, DT_F32, m * n);
+    number(t, m), number(t, n), number(t, k), number(t, stride(k)), number(t, stride(k / 2));
+    t->grid[0] = (uint32_t)cdiv(m, 32);
+    t->grid[1] = (uint32_t)cdiv(n, 32);
+}
+
 static void linear_gelu(Trial *t) {
     int64_t m = size(t, 70), n = size(t, 70), k = size(t, 70);
     array(t, DT_F16, extent(m, k, stride(k)));
@@ -283,6 +301,26 @@ static void backward_queries(Trial *t) {
     backward(t, false);
 }
 
+static void paged(Trial *t) {
+    enum { DIM = 32, GROUP = 4, PAGE = 16, PAGES = 5, WIDTH = 4 };
+    int64_t sequences = size(t, 3), heads = size(t, 3), splits = size(t, 3);
+    array(t, DT_F16, sequences * heads * GROUP * DIM);
+    array(t, DT_F16, PAGES * PAGE * heads * DIM);
+    array(t, DT_F16, PAGES * PAGE * heads * DIM);
+    int32_t *table = array(t, DT_I32, sequences * WIDTH);
+    for (int64_t i = 0; i < sequences * WIDTH; i++)
+        table[i] = (int32_t)below(t, PAGES);
+    int32_t *lengths = array(t, DT_I32, sequences);
+    for (int64_t i = 0; i < sequences; i++)
+        lengths[i] = (int32_t)size(t, WIDTH * PAGE);
+    array(t, DT_F32, sequences * heads * GROUP * splits * DIM);
+    array(t, DT_F32, sequences * heads * GROUP * splits);
+    number(t, WIDTH), scale(t, 0.25);
+    t->grid[0] = (uint32_t)sequences;
+    t->grid[1] = (uint32_t)heads;
+    t->grid[2] = (uint32_t)splits;
+}
+
 static void linear_attention(Trial *t) {
     enum { DIM = 32 };
     int64_t batches = size(t, 2), heads = size(t, 2), length = size(t, 70);
@@ -362,6 +400,31 @@ static const Subject subjects[] = {
      matmul_i8,
      2,
      1},
+    {"matmul",
+     "matmul_wide",
+     F16_3 "i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1, 32, 32, 16, 32",
+     {{0}},
+     matmul_wide,
+     3,
+     2},
+    {"matmul_mxfp",
+     "matmul_mxfp",
+     "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16, i32, i32:16, i32:16, i32:16, i32:16",
+     {{"A_FORMAT", "\"e4m3\""},
+      {"B_FORMAT", "\"e2m1\""},
+      {"BLOCK_M", "32"},
+      {"BLOCK_N", "32"},
+      {"BLOCK_K", "64"}},
+     microscaled,
+     2,
+     1},
+    {"attention_paged",
+     "attention_paged",
+     F16_3 "*i32:16, *i32:16, *fp32:16, *fp32:16, i32, fp32, 32, 16, 4, 16, 32",
+     {{0}},
+     paged,
+     1,
+     0},
     {"linear_gelu",
      "linear_gelu",
      "*fp16:16, " F16_3 "i32, i32, i32, i32:16, i32:16, i32:16" TILE32,
@@ -520,13 +583,13 @@ static bool count_blocks(Op *op, void *user) {
 /* Results of all rounds from the function as it comes from the source, then those of the raised
  * one.
  */
-static void check_subject(const Subject *subject) {
+static void check_subject(const Subject *subject, uint64_t seed) {
     Ctx *ctx = testing_ctx();
     Trial t = {.ctx = ctx, .func = elaborate(ctx, subject)};
     InterpArray(*before)[MAX_ARGS] =
         arena_alloc(&ctx->arena, sizeof(InterpArray[ROUNDS][MAX_ARGS]));
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        prepare(&t, subject, round);
+        prepare(&t, subject, seed + round);
         copy_arrays(&t, before[round]);
         run(&t, before[round], subject, "fails before it is raised");
     }
@@ -538,7 +601,7 @@ static void check_subject(const Subject *subject) {
         fail_msg("%s: %d loads and %d stores were raised\n%s", subject->kernel, count.loads,
                  count.stores, testing_messages(ctx));
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        prepare(&t, subject, round);
+        prepare(&t, subject, seed + round);
         run(&t, t.arrays, subject, "fails once it is raised");
         for (uint32_t i = 0; i < t.narrays; i++)
             if (t.arrays[i].bytes &&
@@ -550,7 +613,7 @@ static void check_subject(const Subject *subject) {
 
 static void test_kernels(void **state) {
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        check_subject(&subjects[i]);
+        check_subject(&subjects[i], 1000 * i);
 }
 
 int main(void) {

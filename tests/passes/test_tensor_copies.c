@@ -1,0 +1,105 @@
+/* tma_takes: a block that meets all conditions, and one for each condition that fails it alone. */
+#include "../ir/ir_testing.h"
+
+#include "passes/tensor_maps.h"
+
+/* The function begins with HEAD; `block` makes %t or stores it, `rest` follows. */
+#define HEAD                                                                                       \
+    "func @f(%a: ptr<f16> {divisible = 16}, %b: ptr<f16> {divisible = 16}, %n: i64, "              \
+    "%s: i64 {divisible = 8}, %i: i32, %odd: i64, %near: ptr<f16>) {\n"                            \
+    "%one = constant_int {value = 1} : i64\n%zero = constant_int {value = 0} : i32\n"              \
+    "%none = constant_int {value = 0} : i64\n%pid = program_id {axis = 0} : i32\n"                 \
+    "%pid64 = extsi %pid : i64\n%z = constant_float {value = 0.0} : tile<32x32xf32>\n"             \
+    "%h = constant_float {value = 0.0} : tile<32x32xf16>\n"
+#define DOT "%d = dot %t, %t, %z : tile<32x32xf32>\n"
+#define LOAD(operands, attributes)                                                                 \
+    "%t = load_block " operands " {" attributes "} : tile<32x32xf16>\n"
+#define GOOD LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 3")
+#define STORE "store_block %a, %h, %n, %n, %s, %one, %pid, %zero {checked = 3}\n"
+
+typedef struct Asked {
+    const char *text, *why_not; /* NULL: taken */
+} Asked;
+
+static const Asked asked[] = {
+    {GOOD DOT, NULL},
+    {"%u = addptr %a, %s : ptr<f16>\n" LOAD("%u, %n, %n, %s, %one, %i, %pid", "checked = 3") DOT,
+     NULL},
+    {LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 0") DOT, NULL},
+    {LOAD("%a, %n, %n, %one, %s, %pid, %zero", "checked = 3") DOT, NULL},
+    {STORE, NULL},
+    {"%x = load_block %b, %n, %n, %s, %one, %pid, %zero {checked = 3} : tile<32x32xf16>\n"
+     "%t = load_block %a, %n, %n, %s, %one, %pid, %zero {checked = 3} : tile<32x32xf16>\n" DOT,
+     NULL},
+    {LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 3, padding = nan") DOT, "padding"},
+    {LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 3, cache = cg") DOT, "cache modifier"},
+    {LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 3, is_volatile = true") DOT, "volatile"},
+    {LOAD("%a, %pid64, %n, %s, %one, %pid, %zero", "checked = 3") DOT,
+     "the extent of dimension 0 (pid64) is not made of kernel parameters"},
+    {LOAD("%a, %n, %n, %pid64, %one, %pid, %zero", "checked = 3") DOT,
+     "the stride of dimension 0 (pid64) is not made of kernel parameters"},
+    {"%u = addptr %a, %pid : ptr<f16>\n" LOAD("%u, %n, %n, %s, %one, %pid, %zero", "checked = 3")
+         DOT,
+     "the base (u) is not made of kernel parameters"},
+    {LOAD("%a, %none, %n, %s, %one, %pid, %zero", "checked = 3") DOT, "is not positive"},
+    {LOAD("%a, %n, %n, %none, %one, %pid, %zero", "checked = 3") DOT, "is not positive"},
+    {LOAD("%a, %n, %n, %s, %s, %pid, %zero", "checked = 3") DOT, "no stride is known to be 1"},
+    {LOAD("%a, %n, %n, %odd, %one, %pid, %zero", "checked = 3") DOT,
+     "the stride of dimension 0 (odd) is not known to be a multiple of 16 bytes"},
+    {LOAD("%near, %n, %n, %s, %one, %pid, %zero", "checked = 3") DOT,
+     "the base (near) is not known to be a multiple of 16 bytes"},
+    {LOAD("%a, %n, %n, %s, %one, %i, %zero", "checked = 2") DOT,
+     "the offset of dimension 0 (i) may be negative"},
+    {GOOD, "no dot takes what it loads"},
+    {GOOD DOT "store_block %a, %h, %n, %n, %s, %one, %zero, %zero {checked = 3}\n",
+     "the kernel also writes through its pointer (a)"},
+    {"%w = inttoptr %n : ptr<f16>\n" GOOD DOT "%v = constant_float {value = 0.0} : f16\n"
+     "store %w, %v\n",
+     "the kernel also writes through its pointer (a)"},
+    {"for %zero, %pid, %pid (%k: i32) {\n" GOOD DOT "%v = constant_float {value = 0.0} : f16\n"
+     "store %b, %v\nyield\n}\n",
+     "its loop writes memory"},
+    {"%c = cmpi %i, %zero {pred = eq} : i1\n%u = select %c, %a, %b : ptr<f16>\n" LOAD(
+         "%u, %n, %n, %s, %one, %pid, %zero", "checked = 3") DOT,
+     "is not made of kernel parameters"},
+    {STORE "%v = constant_float {value = 0.0} : f16\nstore %a, %v\n",
+     "writes through its pointer in another way"},
+    {STORE "%v = load %a : f16\nstore %b, %v\n", "may read what it writes"},
+    {"%v = load %a : f16\n" STORE, NULL},
+};
+
+/* The load of %t; where there is none the first store. */
+static bool find_block(Op *op, void *user) {
+    Op **found = user;
+    if (op->code == OP_load_block && str_is(op_out(op)->name, "t"))
+        *found = op;
+    if (op->code == OP_store_block && !*found)
+        *found = op;
+    return true;
+}
+
+static void check(const Asked *a, bool forbids) {
+    Ctx *ctx = testing_ctx();
+    Func *func =
+        testing_parse_good(ctx, str_format(&ctx->arena, "%s%sreturn\n}\n", HEAD, a->text))->funcs;
+    Op *block = NULL;
+    const char *why_not = NULL, *wanted = forbids ? "this form of the kernel has none" : a->why_not;
+    func_walk(func, find_block, &block);
+    func->no_tensor_copies = forbids;
+    bool takes = tma_takes(func, block, &why_not);
+    if (takes != !wanted || (wanted && !strstr(why_not, wanted)))
+        fail_msg("%s: %s", a->text, takes ? "taken" : why_not);
+    ctx_destroy(ctx);
+}
+
+static void test_conditions(void **state) {
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        check(&asked[i], false);
+        check(&asked[i], true);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conditions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
