@@ -186,14 +186,20 @@ static void launch_attributes(Cg *cg) {
 
 static void create_kernel(Cg *cg) {
     const Func *func = cg->func;
-    uint32_t nparams = func->body->nargs, count = nparams + cg->meta.has_grid_parameter;
+    uint32_t nparams = func->body->nargs, maps = (uint32_t)cg->meta.tensor_maps.len;
+    cg->first_map = nparams + cg->meta.has_grid_parameter;
+    uint32_t count = cg->first_map + maps;
     LLVMTypeRef *types = ARENA_ARRAY(cg->arena, LLVMTypeRef, count + 1);
     for (uint32_t i = 0; i < nparams; i++)
         types[i] = param_type(cg, func->body->args[i].type);
     types[nparams] = cg->t_i32;
+    for (uint32_t i = cg->first_map; i < count; i++)
+        types[i] = cg->t_generic;
     cg->fn = LLVMAddFunction(cg->module, cg->meta.name.ptr,
                              LLVMFunctionType(cg->t_void, types, count, false));
     launch_attributes(cg);
+    for (uint32_t i = cg->first_map; i < count; i++)
+        cg_declare_tensor_map(cg, i);
     unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
     for (uint32_t i = 0; i < nparams; i++) {
         LLVMSetValueName2(LLVMGetParam(cg->fn, i), func->params[i].name.ptr,
@@ -212,15 +218,16 @@ static Lv read_register(Cg *cg, const char *name) {
     return cg_intrinsic(cg, name, NULL, 0, NULL, 0);
 }
 
-static bool note_wgmma(Op *op, void *user) {
+static bool note_swizzle(Op *op, void *user) {
     Cg *cg = user;
-    cg->has_wgmma |= op->code == OP_wgmma;
+    cg->is_swizzled |=
+        op->code == OP_wgmma || op->code == OP_copy_block || op->code == OP_store_block_from;
     return true;
 }
 
 /* Thread numbers, the program's place in the CTA, and the end of programs past the grid. */
 static void lower_prologue(Cg *cg, LLVMBasicBlockRef body) {
-    func_walk(cg->func, note_wgmma, cg);
+    func_walk(cg->func, note_swizzle, cg);
     const KernelMeta *meta = &cg->meta;
     int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
     Lv tid = read_register(cg, "llvm.nvvm.read.ptx.sreg.tid.x");
@@ -281,6 +288,8 @@ bool build_kernel(Cg *cg) {
     cg->b = LLVMCreateBuilderInContext(cg->llvm);
     cg->entry = LLVMCreateBuilderInContext(cg->llvm);
     cg->regs = ARENA_ARRAY(cg->arena, Lv *, func_number(cg->func));
+    if (!cg_collect_tensor_maps(cg))
+        return false;
     create_kernel(cg);
     cg_debug_begin(cg);
     LLVMBasicBlockRef entry = cg_block(cg, "entry"), body = cg_block(cg, "body");
@@ -289,6 +298,7 @@ bool build_kernel(Cg *cg) {
     lower_params(cg);
     LLVMPositionBuilderAtEnd(cg->entry, entry);
     cg_position(cg, body);
+    cg_begin_tensor_copies(cg);
     cg_lower_block(cg, cg->func->body);
     LLVMBuildRetVoid(cg->b);
     close_entry(cg, body);

@@ -67,10 +67,14 @@ typedef struct Cg {
     bool stores_apart;
     Str dot_said;     /* the last remark about a dot, */
     Span dot_said_at; /* and where */
-    bool has_wgmma;   /* shared memory is read through the async proxy, and swizzled by address */
-    uint32_t globals; /* numbers the names of strings and scratch arrays */
-    bool failed;      /* an error was reported */
-    Span span;        /* of the op being lowered */
+    bool is_swizzled; /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
+    bool has_mbarriers;
+    Lv elected;         /* i1: the thread that issues tensor copies; NULL before it is asked for */
+    PtrMap map_numbers; /* op to the number of its tensor map, from 1 on */
+    unsigned first_map; /* parameter */
+    uint32_t globals;   /* numbers the names of strings and scratch arrays */
+    bool failed;        /* an error was reported */
+    Span span;          /* of the op being lowered */
 } Cg;
 
 /* values.c */
@@ -170,6 +174,24 @@ Lv cg_scratch(Cg *cg, int64_t bytes);
 void cg_barrier(Cg *cg);
 /* The element of register `reg` in a buffer at `base`, where `plan` is of the map to offsets. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t reg);
+
+/* Byte `offset` of the program's dynamic shared memory. */
+Lv cg_shared_at(Cg *cg, int64_t offset);
+
+/* tensor_maps.c */
+
+/* Recipes for all tensor copies of the function, in cg->meta. False after a report. */
+bool cg_collect_tensor_maps(Cg *cg);
+/* Makes parameter `param` one that is passed by value and never copied. */
+void cg_declare_tensor_map(Cg *cg, unsigned param);
+Lv cg_tensor_map(Cg *cg, const Op *op);
+
+/* tma.c */
+
+/* At the kernel's entry: initialises mbarriers, prefetches maps. */
+void cg_begin_tensor_copies(Cg *cg);
+/* The predicate of the thread that issues tensor copies for the program. */
+Lv cg_elected(Cg *cg);
 
 /* matrix.c */
 

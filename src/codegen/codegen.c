@@ -99,6 +99,7 @@ static bool generate(Cg *cg) {
         result->llvm_after = machine_text(cg);
     double printed = now_ms();
     bool emitted = machine_emit(cg, &result->ptx);
+    result->meta = cg->meta;
     result->build_ms = built - start;
     result->optimise_ms = optimised - built;
     result->emit_ms = now_ms() - printed;

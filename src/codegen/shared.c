@@ -1,7 +1,7 @@
 /* Shared memory: barriers, buffers, plain accesses to them. Matrix loads and asynchronous copies
  * are in async.c and matrix.c. */
 #include "codegen/cg.h"
-#include "ir/wgmma.h"
+#include "ir/panels.h"
 #include <stdio.h>
 
 /* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
@@ -31,10 +31,10 @@ void cg_barrier(Cg *cg) {
     }
 }
 
-/* What threads wrote, asynchronous copies that landed included, reaches wgmma through another
- * proxy: each writer orders that before others go on. */
+/* What threads did to shared memory, asynchronous copies that landed included, reaches wgmma and
+ * tensor copies through another proxy: each thread orders that before others go on. */
 void lower_barrier(Cg *cg, const Op *op) {
-    if (cg->has_wgmma)
+    if (op->attrs[0].i)
         cg_asm(cg, cg->t_void, "fence.proxy.async.shared::cta;", "~{memory}", NULL, 0, ASM_EFFECTS);
     cg_barrier(cg);
 }
@@ -60,7 +60,7 @@ static Lv shared_base(Cg *cg) {
         return cg->shared;
     Lv array = LLVMAddGlobalInAddressSpace(cg->module, LLVMArrayType2(cg->t_i8, 0), "tilec$shared",
                                            SPACE_SHARED);
-    LLVMSetAlignment(array, cg->has_wgmma ? WGMMA_ALIGNMENT : 16);
+    LLVMSetAlignment(array, cg->is_swizzled ? PANEL_ALIGNMENT : 16);
     LLVMSetLinkage(array, LLVMExternalLinkage);
     cg->shared = array;
     if (cg->slot) {
@@ -71,9 +71,13 @@ static Lv shared_base(Cg *cg) {
     return cg->shared;
 }
 
+Lv cg_shared_at(Cg *cg, int64_t offset) {
+    Lv bytes = cg_i32(cg, offset);
+    return LLVMBuildGEP2(cg->b, cg->t_i8, shared_base(cg), &bytes, 1, "");
+}
+
 void lower_local_alloc(Cg *cg, const Op *op) {
-    Lv offset = cg_i32(cg, op->attrs[0].i);
-    cg_new(cg, &op->out[0])[0] = LLVMBuildGEP2(cg->b, cg->t_i8, shared_base(cg), &offset, 1, "");
+    cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, op->attrs[0].i);
 }
 
 /* Copy (index + ahead) mod copies, without a division: both are below the number of copies. */

@@ -1,12 +1,22 @@
-/* load_block, store_block, atomic_block: where their operands are, and their rules. */
+/* load_block, store_block, atomic_block, and the copies that become of the first two: where their
+ * operands are, and their rules. */
 #include "ir/rules.h"
 
 bool op_is_block_access(const Op *op) {
     return op->code == OP_load_block || op->code == OP_store_block || op->code == OP_atomic_block;
 }
 
+enum { COPY_FIXED_OPERANDS = 4, STORE_FIXED_OPERANDS = 2 };
+
+/* Operands before the extents. */
+static uint32_t fixed_operands(OpCode code) {
+    return code == OP_load_block   ? 1
+           : code == OP_copy_block ? COPY_FIXED_OPERANDS
+                                   : STORE_FIXED_OPERANDS;
+}
+
 static BlockAccess access_of(const Op *op, const Type *tile) {
-    uint32_t shape = op->code == OP_load_block ? 1 : 2, rank = (uint32_t)tile->rank;
+    uint32_t shape = fixed_operands(op->code), rank = (uint32_t)tile->rank;
     return (BlockAccess){.tile = tile,
                          .shape = shape,
                          .strides = shape + rank,
@@ -77,6 +87,29 @@ bool rule_store_block(Ctx *ctx, const Op *op, const Type *stated, const Type **r
     return want_written_block(ctx, op);
 }
 
+/* The buffer, operand 1, is of what the pointer points at. */
+static bool want_copied_block(Ctx *ctx, const Op *op) {
+    if (op->nin < fixed_operands(op->code))
+        return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, op->nin,
+                        op->code == OP_copy_block ? "a pointer, a buffer, an mbarrier and an i1"
+                                                  : "a pointer and a buffer");
+    const Type *buffer = rule_in(op, 1);
+    if (buffer->kind != TYPE_BUFFER || buffer->dtype != rule_in(op, 0)->dtype)
+        return rule_bad_operand(ctx, op, 1, "a buffer of what the pointer points at");
+    return want_block(ctx, op, buffer);
+}
+
+bool rule_copy_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!want_copied_block(ctx, op))
+        return false;
+    return rule_want_mbarrier(ctx, op, 2) && (rule_in(op, 3) == type_scalar(ctx, DT_I1) ||
+                                              rule_bad_operand(ctx, op, 3, "a scalar i1"));
+}
+
+bool rule_store_block_from(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return want_copied_block(ctx, op);
+}
+
 bool rule_atomic_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!want_written_block(ctx, op))
         return false;
@@ -103,4 +136,18 @@ Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, 
     Op *op = op_create(builder, code, n, operands, loads, loads ? &tile : NULL);
     op->attrs[0].i = checked;
     return op;
+}
+
+Op *build_block_copy(Builder *builder, const Op *access, Value *buffer, Value *barrier, Value *on,
+                     Value *const *offsets) {
+    BlockAccess block = block_access(access);
+    Value *operands[COPY_FIXED_OPERANDS + 3 * MAX_RANK] = {op_in(access, 0), buffer, barrier, on};
+    uint32_t n = barrier ? COPY_FIXED_OPERANDS : STORE_FIXED_OPERANDS;
+    for (uint32_t i = block.shape; i < block.offsets; i++)
+        operands[n++] = op_in(access, i);
+    for (uint32_t d = 0; d < (uint32_t)block.rank; d++)
+        operands[n++] = offsets ? offsets[d] : op_in(access, block.offsets + d);
+    EvictionPolicy evict = (EvictionPolicy)access->attrs[barrier ? 3 : 2].i;
+    return barrier ? build_copy_block(builder, n, operands, block.checked, evict)
+                   : build_store_block_from(builder, n, operands, block.checked, evict);
 }

@@ -400,6 +400,7 @@ static void run_program(Run *run, const InstBlock *body, const InterpArg *args) 
     run->returned = false;
     interp_async_reset(run);
     run_block(run, body);
+    interp_tensor_end(run);
 }
 
 static void run_grid(Run *run, const InstBlock *body, const InterpArg *args) {

@@ -87,6 +87,26 @@ typedef struct AsyncCopy {
     uint32_t element_bytes;
 } AsyncCopy;
 
+/* The elements of a block of a tensor: where they are, and which of them lie in the tensor. */
+typedef struct BlockLanes {
+    const Type *tile;
+    Buf *addresses, *mask;
+    bool defined; /* base, extents, strides and offsets are; otherwise the mask is off */
+} BlockLanes;
+
+/* A copy of a block to a buffer that the phase of an mbarrier awaits, and one from a buffer. */
+typedef struct BlockFetch {
+    const Op *op;
+    Slot from, to, barrier;
+} BlockFetch;
+
+typedef struct BlockStore {
+    const Op *op;
+    BlockLanes lanes;
+    Slot from; /* the buffer; once `was_read`, what it held */
+    bool was_read;
+} BlockStore;
+
 typedef struct Finding {
     const Op *op;
     DiagId id;
@@ -109,6 +129,8 @@ struct Run {
     uint32_t norigins;
     VEC(AsyncCopy) copies;
     uint32_t committed; /* groups */
+    VEC(BlockFetch) fetches;
+    VEC(BlockStore) stores;
     VEC(Finding) findings;
     bool failed;   /* something was reported */
     bool stopped;  /* enough findings, or the step limit: unwind */
@@ -224,8 +246,18 @@ uint64_t float_to_bits_rounded(DType dtype, double value, Rounding rounding);
 void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
                    Slot *out);
 
+/* Blocks of tensors (interp_memory.c). Operands that are not defined are reported. */
+BlockLanes block_lanes(Run *run, const Op *op);
+void block_lanes_release(Run *run, BlockLanes *lanes);
+/* `out` has its storage; `padding` is what elements outside the tensor are. */
+void interp_read_block(Run *run, const Op *op, const BlockLanes *lanes, uint64_t padding,
+                       Slot *out);
+void interp_write_block(Run *run, const Op *op, const BlockLanes *lanes, const Slot *value);
+
 /* Forgets the asynchronous copies of the program before (interp_async.c). */
 void interp_async_reset(Run *run);
+/* Reports tensor copies that the program did not wait for, and forgets them (interp_tensor.c). */
+void interp_tensor_end(Run *run);
 
 /* Helpers shared by shape ops and reductions (interp_shape.c) */
 

@@ -280,9 +280,13 @@ static void store_lanes(Access *access, const Slot *value) {
         if (!lane_on(access, i))
             continue;
         int64_t offset = lane_offset(access, i);
-        if (offset < 0 ||
-            (value->undef && !require_defined(run, access->op, 1, i, "the stored value")))
+        if (offset < 0)
             continue;
+        if (value->undef && value->undef[i]) {
+            finding_undefined(run, access->op, "the stored value", value->undef[i], access->pointer,
+                              i);
+            continue;
+        }
         copy_element(access->data + offset, value->data + (size_t)i * access->size, access->size);
         set_defined(access, offset);
     }
@@ -298,11 +302,6 @@ void interp_store(Run *run, const Inst *inst) {
 
 /* Blocks of tensors: the addresses and the mask that the coordinates stand for. */
 
-typedef struct BlockLanes {
-    Buf *addresses, *mask;
-    bool defined; /* extents, strides and offsets are */
-} BlockLanes;
-
 static bool block_defined(Run *run, const Op *op, const BlockAccess *access) {
     static const char *const uses[] = {"the extent", "the stride", "the offset"};
     bool ok = require_defined(run, op, 0, 0, "the address");
@@ -311,10 +310,11 @@ static bool block_defined(Run *run, const Op *op, const BlockAccess *access) {
     return ok;
 }
 
-static BlockLanes block_lanes(Run *run, const Op *op, const BlockAccess *access) {
+BlockLanes block_lanes(Run *run, const Op *op) {
+    BlockAccess block = block_access(op), *access = &block;
     uint32_t n = (uint32_t)type_numel(access->tile),
              size = (uint32_t)dtype_bytes(access->tile->dtype);
-    BlockLanes lanes = {buf_new(run, n * sizeof(uint64_t)), buf_new(run, n),
+    BlockLanes lanes = {access->tile, buf_new(run, n * sizeof(uint64_t)), buf_new(run, n),
                         block_defined(run, op, access)};
     uint64_t *addresses = (uint64_t *)lanes.addresses->bytes;
     memset(lanes.mask->bytes, lanes.defined, n);
@@ -340,48 +340,54 @@ static BlockLanes block_lanes(Run *run, const Op *op, const BlockAccess *access)
     return lanes;
 }
 
+void block_lanes_release(Run *run, BlockLanes *lanes) {
+    buf_release(run, lanes->addresses);
+    buf_release(run, lanes->mask);
+}
+
 static Access block_begin(Run *run, const Op *op, const char *verb, bool writes,
-                          const BlockAccess *access, const BlockLanes *lanes) {
+                          const BlockLanes *lanes) {
     return (Access){.run = run,
                     .op = op,
                     .verb = verb,
-                    .pointer = access->tile,
-                    .size = (uint32_t)dtype_bytes(access->tile->dtype),
+                    .pointer = lanes->tile,
+                    .size = (uint32_t)dtype_bytes(lanes->tile->dtype),
                     .writes = writes,
                     .addresses = (const uint64_t *)lanes->addresses->bytes,
                     .mask = lanes->mask->bytes,
                     .lo = UINT64_MAX};
 }
 
-static void block_end(Run *run, BlockLanes *lanes) {
-    buf_release(run, lanes->addresses);
-    buf_release(run, lanes->mask);
-}
-
-void interp_load_block(Run *run, const Inst *inst) {
-    const Op *op = inst->op;
-    BlockAccess block = block_access(op);
-    BlockLanes lanes = block_lanes(run, op, &block);
-    Slot *out = new_result(run, op, 0), other = {0};
-    Access access = block_begin(run, op, "load", false, &block, &lanes);
-    bool is_nan = op->attrs[1].i == PADDING_NAN;
-    uint64_t padding = is_nan ? float_to_bits(block.tile->dtype, NAN) : 0;
+void interp_read_block(Run *run, const Op *op, const BlockLanes *lanes, uint64_t padding,
+                       Slot *out) {
+    Slot other = {0};
+    Access access = block_begin(run, op, "load", false, lanes);
     uint8_t *filled = slot_new(run, &other, out->n, access.size);
     for (uint32_t i = 0; i < out->n; i++)
         copy_element(filled + (size_t)i * access.size, &padding, access.size);
     fill_lanes(out, &other, access.size);
     load_lanes(&access, out, &other);
     slot_clear(run, &other);
-    block_end(run, &lanes);
+}
+
+void interp_write_block(Run *run, const Op *op, const BlockLanes *lanes, const Slot *value) {
+    Access access = block_begin(run, op, "store", true, lanes);
+    store_lanes(&access, value);
+}
+
+void interp_load_block(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    BlockLanes lanes = block_lanes(run, op);
+    bool is_nan = op->attrs[1].i == PADDING_NAN;
+    uint64_t padding = is_nan ? float_to_bits(lanes.tile->dtype, NAN) : 0;
+    interp_read_block(run, op, &lanes, padding, new_result(run, op, 0));
+    block_lanes_release(run, &lanes);
 }
 
 void interp_store_block(Run *run, const Inst *inst) {
-    const Op *op = inst->op;
-    BlockAccess block = block_access(op);
-    BlockLanes lanes = block_lanes(run, op, &block);
-    Access access = block_begin(run, op, "store", true, &block, &lanes);
-    store_lanes(&access, in_slot(run, op, 1));
-    block_end(run, &lanes);
+    BlockLanes lanes = block_lanes(run, inst->op);
+    interp_write_block(run, inst->op, &lanes, in_slot(run, inst->op, 1));
+    block_lanes_release(run, &lanes);
 }
 
 /* Atomics: programs run one after another, so that only the old values have to be right. */
@@ -479,14 +485,13 @@ void interp_atomic_rmw(Run *run, const Inst *inst) {
 
 void interp_atomic_block(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    BlockAccess block = block_access(op);
-    BlockLanes lanes = block_lanes(run, op, &block);
-    Access access = block_begin(run, op, "atomic", true, &block, &lanes);
+    BlockLanes lanes = block_lanes(run, op);
+    Access access = block_begin(run, op, "atomic", true, &lanes);
     Slot old = {0};
-    slot_new(run, &old, (uint32_t)type_numel(block.tile), access.size);
+    slot_new(run, &old, (uint32_t)type_numel(lanes.tile), access.size);
     rmw_lanes(&access, (AtomicOp)op->attrs[1].i, &old);
     slot_clear(run, &old);
-    block_end(run, &lanes);
+    block_lanes_release(run, &lanes);
 }
 
 void interp_atomic_cas(Run *run, const Inst *inst) {

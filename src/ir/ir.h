@@ -331,20 +331,22 @@ Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *
 Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep);
 Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse);
 
-/* Copies of a buffer: those of the local_alloc that `buffer` is, or is a view of. */
-enum { MAX_BUFFER_COPIES = 64 };
+/* Copies of a buffer: those of the local_alloc or mbarrier_alloc that `buffer` is, or is a view of.
+ */
+enum { MAX_BUFFER_COPIES = 64, MAX_EXPECTED_BYTES = (1 << 20) - 1 /* of a phase */ };
 const Op *local_alloc_of(const Value *buffer);
 int64_t local_copies(const Value *buffer);
 
-/* Operands and attributes of load_block, store_block and atomic_block; see ops.def. */
+/* Operands and attributes of load_block, store_block and atomic_block, and of copy_block and
+ * store_block_from; see ops.def. */
 typedef struct BlockAccess {
-    const Type *tile; /* of what is moved; no pointers */
+    const Type *tile; /* of what is moved: a tile, of the latter two a buffer; no pointers */
     uint32_t shape;   /* index of the first extent among the operands */
     uint32_t strides, offsets;
     int rank;
     int64_t checked;
 } BlockAccess;
-bool op_is_block_access(const Op *op);
+bool op_is_block_access(const Op *op);  /* of a tile: one of the first three */
 BlockAccess block_access(const Op *op); /* of a verified op */
 static inline bool block_checks(const BlockAccess *access, int dim) {
     return (access->checked >> dim & 1) != 0;
@@ -354,6 +356,11 @@ static inline bool block_checks(const BlockAccess *access, int dim) {
 Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, Value *const *shape,
                        Value *const *strides, Value *const *offsets, int64_t checked,
                        const Type *tile);
+/* A copy_block (barrier and on given) or store_block_from (both NULL) of the block that a
+ * load_block or store_block `access` says, with offsets (NULL: those of the access), to or from
+ * `buffer`. */
+Op *build_block_copy(Builder *builder, const Op *access, Value *buffer, Value *barrier, Value *on,
+                     Value *const *offsets);
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 

@@ -33,6 +33,8 @@ bool rule_want_equal(Ctx *ctx, const Op *op, uint32_t a, uint32_t b);
 bool rule_want_same_shape(Ctx *ctx, const Op *op, uint32_t a, uint32_t b);
 /* Operand `index` is an i1 of the shape and layout of operand `like`. */
 bool rule_want_mask(Ctx *ctx, const Op *op, uint32_t index, uint32_t like);
+/* Operand `index` is an mbarrier, or a view of one. */
+bool rule_want_mbarrier(Ctx *ctx, const Op *op, uint32_t index);
 /* PTX red and atom have the operation for this element type. */
 bool rule_atomic_takes(AtomicOp kind, DType dtype);
 /* The type of what a (tile of) pointer points at. */

@@ -430,12 +430,43 @@ bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type **result
 bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     const Value *buffer = op_in(op, 0);
     *result = buffer->type;
-    if (buffer->type->kind != TYPE_BUFFER || !buffer->def || buffer->def->code != OP_local_alloc)
-        return rule_bad_operand(ctx, op, 0, "the result of a local_alloc");
+    if (buffer->type->kind != TYPE_BUFFER || !buffer->def ||
+        (buffer->def->code != OP_local_alloc && buffer->def->code != OP_mbarrier_alloc))
+        return rule_bad_operand(ctx, op, 0, "the result of a local_alloc or mbarrier_alloc");
     if (rule_in(op, 1) != type_scalar(ctx, DT_I32))
         return rule_bad_operand(ctx, op, 1, "i32");
     return (op->attrs[0].i >= 0 && op->attrs[0].i < local_copies(buffer)) ||
            rule_bad_attr(ctx, op, 0, "less than the buffer's copies");
+}
+
+bool rule_mbarrier(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!rule_buffer(ctx, op, stated, result))
+        return false;
+    return (stated->dtype == DT_I64 && type_numel(stated) == 1) ||
+           rule_bad_result(ctx, op, stated, "a buffer of one i64");
+}
+
+bool rule_want_mbarrier(Ctx *ctx, const Op *op, uint32_t index) {
+    const Value *barrier = op_in(op, index);
+    return (barrier->type->kind == TYPE_BUFFER && barrier->def &&
+            local_alloc_of(barrier)->code == OP_mbarrier_alloc) ||
+           rule_bad_operand(ctx, op, index, "an mbarrier, or a view of one");
+}
+
+bool rule_mbarrier_expect(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    if (!rule_want_mbarrier(ctx, op, 0))
+        return false;
+    if (rule_in(op, 1) != type_scalar(ctx, DT_I1))
+        return rule_bad_operand(ctx, op, 1, "a scalar i1");
+    return (op->attrs[0].i > 0 && op->attrs[0].i <= MAX_EXPECTED_BYTES) ||
+           rule_bad_attr(ctx, op, 0, "1 to 1048575");
+}
+
+bool rule_mbarrier_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    return rule_want_mbarrier(ctx, op, 0) &&
+           (rule_in(op, 1) == type_scalar(ctx, DT_I32) || rule_bad_operand(ctx, op, 1, "i32"));
 }
 
 /* A tile and a buffer that hold the same elements, each in its layout. */
@@ -445,8 +476,14 @@ static bool holds_same(const Type *tile, const Type *buffer) {
            memcmp(tile->shape, buffer->shape, sizeof tile->shape) == 0;
 }
 
+/* An mbarrier is none. */
+static bool is_buffer(const Value *value) {
+    return value->type->kind == TYPE_BUFFER &&
+           !(value->def && local_alloc_of(value)->code == OP_mbarrier_alloc);
+}
+
 bool rule_local_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    if (rule_in(op, 1)->kind != TYPE_BUFFER)
+    if (!is_buffer(op_in(op, 1)))
         return rule_bad_operand(ctx, op, 1, "a buffer");
     return holds_same(rule_in(op, 0), rule_in(op, 1)) ||
            rule_bad_pair(ctx, op, 0, 1, "a tile of numbers and a buffer of its shape");
@@ -454,7 +491,7 @@ bool rule_local_store(Ctx *ctx, const Op *op, const Type *stated, const Type **r
 
 bool rule_local_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = stated;
-    if (rule_in(op, 0)->kind != TYPE_BUFFER)
+    if (!is_buffer(op_in(op, 0)))
         return rule_bad_operand(ctx, op, 0, "a buffer");
     return (stated && holds_same(stated, rule_in(op, 0))) ||
            rule_bad_result(ctx, op, stated, "a tile of the buffer's shape and numbers");
@@ -465,7 +502,7 @@ bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     *result = NULL;
     if (ptr->kind != TYPE_POINTER || ptr->rank == 0)
         return rule_bad_operand(ctx, op, 0, "a tile of pointers");
-    if (buffer->kind != TYPE_BUFFER)
+    if (!is_buffer(op_in(op, 1)))
         return rule_bad_operand(ctx, op, 1, "a buffer");
     if (!holds_same(rule_pointee(ctx, ptr), buffer))
         return rule_bad_pair(ctx, op, 0, 1, "pointers to what a buffer of their shape holds");
@@ -475,6 +512,10 @@ bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     int64_t bytes = width * type_element_bytes(buffer);
     return bytes == 4 || bytes == 8 || bytes == 16 ||
            rule_bad_attr(ctx, op, 2, "elements of 4, 8 or 16 bytes together");
+}
+
+bool rule_store_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    return rule_async_wait(ctx, op, stated, result);
 }
 
 bool rule_async_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

@@ -1,9 +1,10 @@
 /* See wgmma.h. */
 #include "ir/wgmma.h"
 #include "ir/mma.h"
+#include "ir/panels.h"
 #include <assert.h>
 
-enum { CHUNK_BYTES = 16, LINES = 8, LEAST_SPAN = 32, MOST_SPAN = 128, ATOM_BYTES_LOG2 = 7 };
+enum { LINES = PANEL_LINES, LEAST_SPAN = PANEL_LEAST_SPAN, MOST_SPAN = PANEL_MOST_SPAN };
 
 /* Operands as instructions name them, and what they are summed in; f32 is taken as tf32. */
 static const struct {
@@ -102,22 +103,7 @@ const Layout *wgmma_operand_in_registers(Ctx *ctx, const Type *acc, const Type *
 }
 
 const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer) {
-    int bytes = type_element_bytes(type), other = 1 - buffer.line, n = 0;
-    int along = first_bit(type, buffer.line), across = first_bit(type, other);
-    int64_t span = buffer.span / bytes, chunk = CHUNK_BYTES / bytes;
-    int line_bytes_log2 = __builtin_ctz((unsigned)buffer.span);
-    Layout layout = {.out_bits = (uint8_t)type->log2_numel};
-    for (int64_t at = 1; at < span; at *= 2)
-        append(&layout, &n, LAYOUT_REG, (uint32_t)at << along);
-    /* Address bits 7 and up within 8 lines move the chunks. */
-    for (int64_t at = 1, bit = line_bytes_log2; at < type->shape[other]; at *= 2, bit++) {
-        int64_t moved = bit >= ATOM_BYTES_LOG2 ? chunk << (bit - ATOM_BYTES_LOG2) : span;
-        append(&layout, &n, LAYOUT_REG,
-               (uint32_t)at << across | (moved < span ? (uint32_t)moved << along : 0));
-    }
-    for (int64_t at = span; at < type->shape[buffer.line]; at *= 2)
-        append(&layout, &n, LAYOUT_REG, (uint32_t)at << along);
-    return layout_get(ctx, &layout);
+    return layout_panels(ctx, type, (Panels){buffer.line, buffer.span});
 }
 
 static bool fits(const Type *type, WgmmaBuffer buffer) {

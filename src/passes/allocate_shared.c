@@ -5,7 +5,8 @@
  *     %t = local_alloc {offset = -1}        %t = local_alloc {offset = 16384}
  *
  * A buffer lives from its first to its last access, through every loop that has an access but not
- * its local_alloc, and until its asynchronous copies are waited for. Buffers that never live at
+ * its local_alloc, and until its asynchronous copies and tensor copies from it are waited for;
+ * mbarriers live through the whole function. Buffers that never live at
  * once may share bytes, but sharing orders their accesses by barriers: so every buffer has bytes of
  * its own as long as they all fit in the program's share of an SM that is full of threads, or as
  * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
@@ -16,7 +17,7 @@
  * looks at offsets. */
 #include "ir/ptrmap.h"
 #include "ir/target.h"
-#include "ir/wgmma.h"
+#include "ir/panels.h"
 #include "passes/passes.h"
 #include "support/vec.h"
 #include <stdlib.h>
@@ -27,7 +28,7 @@ typedef struct Buffer {
     Op *alloc;
     int64_t bytes, offset;
     uint32_t first, last; /* positions of the accesses, inclusive */
-    bool swizzled;        /* by address: wgmma reads it */
+    bool swizzled;        /* by address: wgmma or tensor copies access it */
 } Buffer;
 
 typedef struct Allocation {
@@ -55,7 +56,7 @@ static int64_t align_up(int64_t bytes, int64_t alignment) {
 }
 
 static int64_t alignment_of(const Buffer *buffer) {
-    return buffer->swizzled                   ? WGMMA_ALIGNMENT
+    return buffer->swizzled                   ? PANEL_ALIGNMENT
            : buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT
                                               : SMALL_ALIGNMENT;
 }
@@ -70,9 +71,9 @@ static const Op *extent_of(const Op *alloc, Op *access) {
 }
 
 /* Copies that are under way touch the buffer until they are waited for. */
-static const Op *wait_after(const Op *alloc, Op *copy) {
+static const Op *wait_after(const Op *alloc, Op *copy, OpCode wait) {
     const Op *op = op_ancestor_in(copy, alloc->block);
-    while (op && (op->code != OP_async_wait || op->attrs[0].i))
+    while (op && (op->code != wait || op->attrs[0].i))
         op = op->next;
     return op ? op : alloc->block->last;
 }
@@ -92,9 +93,13 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
             continue;
         }
         extend(allocation, buffer, extent_of(buffer->alloc, use->user));
-        buffer->swizzled |= use->user->code == OP_wgmma;
-        if (use->user->code == OP_async_copy)
-            extend(allocation, buffer, wait_after(buffer->alloc, use->user));
+        OpCode code = use->user->code;
+        buffer->swizzled |=
+            code == OP_wgmma || code == OP_copy_block || code == OP_store_block_from;
+        if (code == OP_async_copy)
+            extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_async_wait));
+        if (code == OP_store_block_from)
+            extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_store_wait));
     }
 }
 
@@ -104,6 +109,8 @@ static void collect_buffer(Allocation *allocation, Op *alloc) {
                      .bytes =
                          type_numel(type) * type_element_bytes(type) * local_copies(op_out(alloc))};
     collect_uses(allocation, &buffer, op_out(alloc));
+    if (alloc->code == OP_mbarrier_alloc)
+        buffer.first = 0, buffer.last = UINT32_MAX;
     if (!buffer.last)
         buffer.first = buffer.last = position_of(&allocation->start, alloc);
     vec_push(allocation->arena, &allocation->buffers, buffer);
@@ -111,19 +118,23 @@ static void collect_buffer(Allocation *allocation, Op *alloc) {
 
 static void collect_buffers(Allocation *allocation, Block *block) {
     block_for_each (op, block) {
-        if (op->code == OP_local_alloc)
+        if (op->code == OP_local_alloc || op->code == OP_mbarrier_alloc)
             collect_buffer(allocation, op);
         for (uint32_t i = 0; i < op->nregions; i++)
             collect_buffers(allocation, op->regions[i]);
     }
 }
 
+/* Those of the greatest alignment first, so that little is left between them. */
 static int64_t place_apart(Allocation *allocation) {
     int64_t end = 0;
-    vec_for_each (buffer, &allocation->buffers) {
-        buffer->offset = align_up(end, alignment_of(buffer));
-        end = buffer->offset + buffer->bytes;
-    }
+    for (int swizzled = 1; swizzled >= 0; swizzled--)
+        vec_for_each (buffer, &allocation->buffers) {
+            if (buffer->swizzled != swizzled)
+                continue;
+            buffer->offset = align_up(end, alignment_of(buffer));
+            end = buffer->offset + buffer->bytes;
+        }
     return end;
 }
 
@@ -170,6 +181,14 @@ static int64_t programs_held(const Target *target, int64_t bytes) {
     return target->shared_per_sm / (bytes + target->shared_per_sm - target->shared_per_block);
 }
 
+/* Each program's part of a CTA's memory begins as its buffers ask. */
+static int64_t program_bytes(const Allocation *allocation, int64_t bytes) {
+    vec_for_each (buffer, &allocation->buffers)
+        if (buffer->swizzled)
+            return align_up(bytes, PANEL_ALIGNMENT);
+    return bytes;
+}
+
 /* Apart, unless more programs run at once if buffers overlap. */
 static int64_t place(Allocation *allocation, const Func *func, const Target *target) {
     int64_t apart = place_apart(allocation);
@@ -212,6 +231,8 @@ bool pass_allocate_shared(Func *func) {
     number_ops(&allocation, func->body, 0);
     collect_buffers(&allocation, func->body);
     int64_t bytes = place(&allocation, func, target);
+    if (func->programs_per_cta > 1)
+        bytes = program_bytes(&allocation, bytes);
     bool changed = false;
     if (check_limit(func, &allocation, target, bytes)) {
         changed = func->shared_bytes != bytes;

@@ -15,15 +15,25 @@
  * An asynchronous copy writes when it starts, for those who read before it, and once more where it
  * is waited for, for those who read after it. Copies of a ring at a known distance are apart.
  *
+ * A tensor copy to a buffer leaves nothing to order: whoever waits for its mbarrier sees what it
+ * brought, and nothing touches the buffer before. It must come after what others did there. One
+ * from a buffer reads until a store_wait, after which a barrier shows others that it has. Threads on
+ * one side, wgmma and tensor copies on the other, reach shared memory through two proxies: a barrier
+ * between them has `proxy` set.
+ *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
 
+/* By what: instructions of threads, wgmma, or tensor copies, which one thread issues in order. */
+typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
+
 typedef struct Pending {
     const Op *alloc;
     int64_t first, end; /* bytes */
     bool writes;
+    Actor actor;
     const Layout *own; /* where each thread has elements of its own, these; else NULL */
     /* One copy of a ring, index + ahead; NULL: any. Of two with one index their distance is known
      * as long as it has one value: within an iteration. */
@@ -33,13 +43,18 @@ typedef struct Pending {
 
 typedef VEC(Pending) PendingSet;
 
+typedef VEC(const Op *) OpList;
+
 typedef struct Placement {
     Arena *arena;
     VEC(Op *) placed;
-    VEC(const Op *) copied; /* local_allocs with asynchronous copies */
+    OpList copied; /* local_allocs with asynchronous copies */
+    OpList stored; /* ... that tensor copies read */
+    VEC(Pending) proxied;   /* what wgmma and tensor copies access */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
     bool conflict;
+    bool marking; /* all are placed: `proxy` of those that need it is being set */
 } Placement;
 
 static bool overlap(const Pending *a, const Pending *b) {
@@ -53,9 +68,12 @@ static bool overlap(const Pending *a, const Pending *b) {
 }
 
 static bool conflicts(const PendingSet *set, const Pending *access) {
-    for (size_t i = 0; i < set->len; i++)
-        if ((set->data[i].writes || access->writes) && overlap(&set->data[i], access))
+    for (size_t i = 0; i < set->len; i++) {
+        const Pending *other = &set->data[i];
+        if ((other->writes || access->writes) && overlap(other, access) &&
+            !(other->actor == BY_COPIES && access->actor == BY_COPIES))
             return true;
+    }
     return false;
 }
 
@@ -63,7 +81,7 @@ static bool conflicts(const PendingSet *set, const Pending *access) {
 static bool add(Placement *placement, PendingSet *set, Pending access) {
     for (size_t i = 0; i < set->len; i++)
         if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
-            set->data[i].own == access.own && set->data[i].index == access.index &&
+            set->data[i].actor == access.actor && set->data[i].own == access.own && set->data[i].index == access.index &&
             set->data[i].ahead == access.ahead)
             return false;
     vec_push(placement->arena, set, access);
@@ -102,14 +120,26 @@ static Pending whole_buffer(const Op *alloc, bool writes) {
     return (Pending){.alloc = alloc, .first = offset, .end = offset + bytes, .writes = writes};
 }
 
+static Actor actor_of(const Op *op) {
+    if (op->code == OP_wgmma)
+        return BY_WGMMA;
+    return op->code == OP_copy_block || op->code == OP_store_block_from ? BY_COPIES : BY_THREADS;
+}
+
+/* Is the access over, as far as barriers go, as soon as it begins? */
+static bool leaves_nothing(const Op *op) {
+    return actor_of(op) == BY_COPIES;
+}
+
 /* The buffer that operand `i` of an op is and the op touches; false if none. */
 static bool access_of(const Op *op, uint32_t i, Pending *access) {
     if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
         return false;
     const Value *buffer = op_in(op, i);
-    if (buffer->type->kind != TYPE_BUFFER)
+    if (buffer->type->kind != TYPE_BUFFER || local_alloc_of(buffer)->code == OP_mbarrier_alloc)
         return false;
     *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
+    access->actor = actor_of(op);
     access->own = own_elements(op);
     if (buffer->def->code == OP_local_view) {
         access->index = op_in(buffer->def, 1);
@@ -150,8 +180,10 @@ static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
         placement->conflict = true;
         return;
     }
+    if (placement->marking)
+        return;
     Builder builder = builder_before(op);
-    vec_push(placement->arena, &placement->placed, build_barrier(&builder));
+    vec_push(placement->arena, &placement->placed, build_barrier(&builder, false));
     pending->len = 0;
 }
 
@@ -213,15 +245,42 @@ static void place_at(Placement *placement, Op *op, PendingSet *pending) {
             barrier_before(placement, op, pending);
             break;
         }
-    for (uint32_t i = 0; i < op->nin; i++)
+    for (uint32_t i = 0; i < op->nin && !leaves_nothing(op); i++)
         if (access_of(op, i, &access))
             add(placement, pending, access);
+}
+
+/* Does another proxy access what threads did, some time? */
+static bool crosses_proxies(const Placement *placement, const PendingSet *pending) {
+    for (size_t i = 0; i < pending->len; i++)
+        for (size_t k = 0; k < placement->proxied.len; k++) {
+            const Pending *done = &pending->data[i], *other = &placement->proxied.data[k];
+            bool same = done->alloc == other->alloc ||
+                        (done->first >= 0 && done->first < other->end && other->first < done->end);
+            if (done->actor == BY_THREADS && same && (done->writes || other->writes))
+                return true;
+        }
+    return false;
+}
+
+static void meet(Placement *placement, Op *op, PendingSet *pending) {
+    if (op == placement->judged)
+        return;
+    if (placement->marking && crosses_proxies(placement, pending))
+        op->attrs[0].i = true;
+    pending->len = 0;
 }
 
 static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
     block_for_each (op, block) {
         if (op_has(op, SYNC)) {
-            pending->len = op == placement->judged ? pending->len : 0;
+            meet(placement, op, pending);
+        } else if (op->code == OP_store_wait) {
+            vec_for_each (buffer, &placement->stored) {
+                Pending read = whole_buffer(*buffer, false);
+                read.actor = BY_COPIES;
+                add(placement, pending, read);
+            }
         } else if (op->code == OP_async_wait) {
             /* What landed is now for others to see. */
             vec_for_each (ring, &placement->copied)
@@ -251,15 +310,38 @@ static void remove_superfluous(Placement *placement, Func *func) {
     }
 }
 
+static void add_once(Placement *placement, OpList *list, const Op *op) {
+    vec_for_each (known, list)
+        if (*known == op)
+            return;
+    vec_push(placement->arena, list, op);
+}
+
 static bool note_copied(Op *op, void *user) {
     Placement *placement = user;
-    if (op->code != OP_async_copy)
-        return true;
-    const Op *alloc = local_alloc_of(op_in(op, 1));
-    vec_for_each (known, &placement->copied)
-        if (*known == alloc)
-            return true;
-    vec_push(placement->arena, &placement->copied, alloc);
+    if (op->code == OP_async_copy)
+        add_once(placement, &placement->copied, local_alloc_of(op_in(op, 1)));
+    if (op->code == OP_store_block_from)
+        add_once(placement, &placement->stored, local_alloc_of(op_in(op, 1)));
+    for (uint32_t i = 0; i < op->nin && actor_of(op) != BY_THREADS; i++) {
+        Pending access;
+        if (access_of(op, i, &access))
+            vec_push(placement->arena, &placement->proxied, access);
+    }
+    return true;
+}
+
+static void mark_proxies(Placement *placement, Func *func) {
+    PendingSet pending = {0};
+    if (!placement->proxied.len)
+        return;
+    placement->judged = NULL;
+    placement->marking = true;
+    place_in_block(placement, func->body, &pending);
+}
+
+static bool count_proxies(Op *op, void *user) {
+    *(unsigned *)user += op->code == OP_barrier && op->attrs[0].i;
     return true;
 }
 
@@ -268,10 +350,14 @@ bool pass_place_barriers(Func *func) {
     ArenaMark mark = arena_mark(&ctx->scratch);
     Placement placement = {.arena = &ctx->scratch};
     PendingSet pending = {0};
+    unsigned before = 0, after = 0;
     func_walk(func, note_copied, &placement);
+    func_walk(func, count_proxies, &before);
     place_in_block(&placement, func->body, &pending);
     remove_superfluous(&placement, func);
-    bool changed = placement.placed.len > 0;
+    mark_proxies(&placement, func);
+    func_walk(func, count_proxies, &after);
+    bool changed = placement.placed.len > 0 || before != after;
     arena_rewind(&ctx->scratch, mark);
     return changed;
 }

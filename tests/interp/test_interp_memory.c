@@ -234,8 +234,87 @@ static void test_asynchronous_copies(void **state) {
     text_end(&t);
 }
 
+/* A block of 4 of the %m elements from %o on comes to a buffer, and goes from there to where %y is;
+ * `before` and `after` stand around the wait for the copy. */
+static TextRun tensor_begin(const char *before, const char *wait, const char *after) {
+    static char text[2048];
+    snprintf(
+        text, sizeof text,
+        "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+        "func @k(%%x: ptr<i32>, %%y: ptr<i32>, %%m: i32, %%o: i32) "
+        "{num_warps = 1, has_layouts = true} {\n"
+        "  %%s = local_alloc {offset = -1} : buffer<4xi32, {reg = [2, 1]}>\n"
+        "  %%b = mbarrier_alloc {offset = -1} : buffer<1xi64, {}>\n"
+        "  %%on = constant_int {value = 1} : i1\n"
+        "  %%zero = constant_int {value = 0} : i32\n"
+        "  %%one = constant_int {value = 1} : i32\n"
+        "  %%first = constant_int {value = 0} : i64\n"
+        "  %%stride = constant_int {value = 1} : i64\n"
+        "  %%n = extsi %%m : i64\n"
+        "  mbarrier_expect %%b, %%on {bytes = 16}\n"
+        "  copy_block %%x, %%s, %%b, %%on, %%n, %%stride, %%o {checked = 1}\n"
+        "%s%s"
+        "  barrier\n"
+        "  store_block_from %%y, %%s, %%n, %%stride, %%first {checked = 1}\n"
+        "%s"
+        "  return\n"
+        "}\n",
+        before, wait, after);
+    return text_begin(text);
+}
+
+#define WAIT "  mbarrier_wait %b, %zero\n"
+#define WAIT_STORE "  store_wait {pending = 0, read = true}\n"
+
+static void test_tensor_copies(void **state) {
+    int32_t in[3] = {7, 8, 9}, out[4] = {1, 1, 1, 1}, expected[4] = {8, 9, 0, 1};
+    TextRun t = tensor_begin("", WAIT, WAIT_STORE);
+    text_array(&t, in, sizeof in);
+    text_array(&t, out, sizeof out);
+    text_int(&t, 3);
+    text_int(&t, 1);
+    text_run_clean(&t);
+    assert_memory_equal(out, expected, sizeof out);
+    text_end(&t);
+}
+
+static void test_tensor_copies_misused(void **state) {
+    static const struct {
+        const char *before, *wait, *after, *message;
+    } cases[] = {
+        {"", "", WAIT_STORE, "was not waited for"},
+        {"", WAIT, "", "was not waited for when the program ended"},
+        {"", WAIT WAIT, WAIT_STORE, "parity 1"},
+        {"", "  mbarrier_wait %b, %one\n", WAIT_STORE, "parity 0"},
+        {"", WAIT "  mbarrier_wait %b, %one\n", WAIT_STORE, "no thread arrived"},
+        {"  mbarrier_expect %b, %on {bytes = 16}\n", WAIT, WAIT_STORE, "already"},
+        {"  copy_block %x, %s, %b, %on, %n, %stride, %o {checked = 1}\n", WAIT, WAIT_STORE,
+         "expects 16 bytes and its copies bring 32"},
+        /* The copy brings %s what it does not hold yet, while it is stored. */
+        {"", WAIT,
+         "  mbarrier_expect %b, %on {bytes = 16}\n"
+         "  copy_block %x, %s, %b, %on, %n, %stride, %o {checked = 1}\n" WAIT_STORE
+         "  store_wait {pending = 0}\n  mbarrier_wait %b, %one\n",
+         "the stored value is undefined"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t in[4] = {7, 8, 9, 10}, out[4] = {1, 1, 1, 1};
+        TextRun t = tensor_begin(cases[i].before, cases[i].wait, cases[i].after);
+        text_array(&t, in, sizeof in);
+        text_array(&t, out, sizeof out);
+        text_int(&t, 4);
+        text_int(&t, 0);
+        assert_false(text_run(&t));
+        if (!strstr(text_messages(&t), cases[i].message))
+            fail_msg("case %zu: no '%s' in: %s", i, cases[i].message, text_messages(&t));
+        text_end(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tensor_copies),
+        cmocka_unit_test(test_tensor_copies_misused),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_block_outside),
         cmocka_unit_test(test_atomics_on_one_element),

@@ -31,6 +31,7 @@ static const char prelude[] =
     "    %a2 = splat %x : tile<8x2xf32, {reg = [2, 1, 4, 8]}>\n"
     "    %a1 = splat %x : tile<8x1xf32, {reg = [4, 2, 1]}>\n"
     "    %sb = local_alloc {offset = -1} : buffer<8xf32, {reg = [1, 2, 4]}>\n"
+    "    %mb = mbarrier_alloc {offset = -1, copies = 2} : buffer<1xi64, {}>\n"
     "    %one = constant_int {value = 1} : i32\n";
 
 /* `code` is the op that is wrong in `body`. */
@@ -288,6 +289,28 @@ static const BadOp bad_ops[] = {
     {OP_async_copy, "async_copy %ap, %sb, %tf", DIAG_ir_operand_type},
     {OP_async_copy, "async_copy %ap, %sb {width = 8}", DIAG_ir_attribute},
     {OP_async_wait, "async_wait {pending = -1}", DIAG_ir_attribute},
+    {OP_mbarrier_alloc, "%r = mbarrier_alloc {offset = 0} : buffer<1xi32, {}>",
+     DIAG_ir_result_type},
+    {OP_mbarrier_alloc, "%r = mbarrier_alloc {offset = 0} : buffer<2xi64, {reg = [1]}>",
+     DIAG_ir_result_type},
+    {OP_local_load, "%r = local_load %mb : tile<1xi64>", DIAG_ir_operand_type},
+    {OP_mbarrier_expect, "mbarrier_expect %sb, %c {bytes = 32}", DIAG_ir_operand_type},
+    {OP_mbarrier_expect, "mbarrier_expect %mb, %n {bytes = 32}", DIAG_ir_operand_type},
+    {OP_mbarrier_expect, "mbarrier_expect %mb, %c {bytes = 0}", DIAG_ir_attribute},
+    {OP_mbarrier_expect, "mbarrier_expect %mb, %c {bytes = 1048576}", DIAG_ir_attribute},
+    {OP_mbarrier_wait, "mbarrier_wait %sb, %one", DIAG_ir_operand_type},
+    {OP_mbarrier_wait, "mbarrier_wait %mb, %c", DIAG_ir_operand_type},
+    {OP_copy_block, "copy_block %p, %sb, %mb {checked = 0}", DIAG_ir_operand_count},
+    {OP_copy_block, "copy_block %q, %sb, %mb, %c, %l, %l, %n {checked = 0}", DIAG_ir_operand_type},
+    {OP_copy_block, "copy_block %p, %tf, %mb, %c, %l, %l, %n {checked = 0}", DIAG_ir_operand_type},
+    {OP_copy_block, "copy_block %p, %sb, %sb, %c, %l, %l, %n {checked = 0}", DIAG_ir_operand_type},
+    {OP_copy_block, "copy_block %p, %sb, %mb, %n, %l, %l, %n {checked = 0}", DIAG_ir_operand_type},
+    {OP_copy_block, "copy_block %p, %sb, %mb, %c, %l, %l {checked = 0}", DIAG_ir_operand_count},
+    {OP_copy_block, "copy_block %p, %sb, %mb, %c, %l, %l, %n {checked = 2}", DIAG_ir_attribute},
+    {OP_store_block_from, "store_block_from %p, %mb, %l, %l, %n {checked = 0}",
+     DIAG_ir_operand_type},
+    {OP_store_block_from, "store_block_from %p {checked = 0}", DIAG_ir_operand_count},
+    {OP_store_wait, "store_wait {pending = 64}", DIAG_ir_attribute},
     {OP_wgmma, "%r = wgmma %mf, %mf, %mf : tile<8x8xf32>", DIAG_ir_operand_type},
     {OP_wgmma, "%r = wgmma %sb, %sb, %mf : tile<8x8xf32>", DIAG_ir_operand_type},
     {OP_wgmma_wait, "%r = wgmma_wait %tf : tile<8xf32>", DIAG_ir_operand_type},

@@ -1,0 +1,83 @@
+/* Tensor maps of a kernel: a recipe for each that its copies need, made of the operands of the
+ * copies, and a parameter of 128 bytes by value. Copies with one base, shape, strides, box and
+ * swizzle share a map. */
+#include "codegen/cg.h"
+#include "ir/panels.h"
+
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
+/* Of a dimension that is not checked: coordinates are within. */
+#define UNBOUNDED (INT64_C(1) << 31)
+
+static bool not_at_launch(Cg *cg, const Op *op) {
+    cg->failed = true;
+    return ctx_diag(cg->ctx, op->span, codegen_tensor_map, op_info[op->code].name);
+}
+
+static bool recipe_of(Cg *cg, const Op *op, TensorMapRecipe *out) {
+    BlockAccess access = block_access(op);
+    Panels panels;
+    Boxes boxes;
+    if (!layout_find_panels(cg->ctx, access.tile, access.tile->layout, &panels) ||
+        !boxes_of(access.tile, panels, &boxes)) {
+        cg_unsupported_layout(cg, op);
+        return false;
+    }
+    *out =
+        (TensorMapRecipe){.dtype = access.tile->dtype, .rank = boxes.rank, .swizzle = panels.span};
+    bool ok = recipe_expr_build(cg->arena, op_in(op, 0), &out->base);
+    for (int i = 0; i < boxes.rank && ok; i++) {
+        uint32_t dim = (uint32_t)boxes.dims[i];
+        out->box[i] = boxes.sides[i];
+        if (block_checks(&access, (int)dim))
+            ok = recipe_expr_build(cg->arena, op_in(op, access.shape + dim), &out->extents[i]);
+        else
+            out->extents[i] = recipe_expr_constant(cg->arena, UNBOUNDED);
+        if (ok && i > 0)
+            ok = recipe_expr_build(cg->arena, op_in(op, access.strides + dim), &out->strides[i]);
+    }
+    return ok || not_at_launch(cg, op);
+}
+
+static uint32_t number_of(Cg *cg, const TensorMapRecipe *recipe) {
+    uint32_t number = 0;
+    vec_for_each (known, &cg->meta.tensor_maps) {
+        if (recipe_equal(known, recipe))
+            return number;
+        number++;
+    }
+    vec_push(cg->arena, &cg->meta.tensor_maps, *recipe);
+    return number;
+}
+
+static bool collect(Op *op, void *user) {
+    Cg *cg = user;
+    TensorMapRecipe recipe;
+    if (op->code != OP_copy_block && op->code != OP_store_block_from)
+        return true;
+    if (!recipe_of(cg, op, &recipe))
+        return false;
+    ptrmap_set(&cg->map_numbers, op, (void *)(uintptr_t)(number_of(cg, &recipe) + 1));
+    return true;
+}
+
+bool cg_collect_tensor_maps(Cg *cg) {
+    cg->map_numbers.arena = cg->arena;
+    return func_walk(cg->func, collect, cg);
+}
+
+void cg_declare_tensor_map(Cg *cg, unsigned param) {
+    static const char constant[] = "nvvm.grid_constant";
+    LLVMAttributeIndex index = (LLVMAttributeIndex)param + 1;
+    unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+    unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
+    LLVMTypeRef bytes = LLVMArrayType2(cg->t_i8, MAP_BYTES);
+    LLVMAddAttributeAtIndex(cg->fn, index, LLVMCreateTypeAttribute(cg->llvm, byval, bytes));
+    LLVMAddAttributeAtIndex(cg->fn, index, LLVMCreateEnumAttribute(cg->llvm, align, MAP_ALIGNMENT));
+    LLVMAddAttributeAtIndex(
+        cg->fn, index, LLVMCreateStringAttribute(cg->llvm, constant, sizeof constant - 1, "", 0));
+}
+
+Lv cg_tensor_map(Cg *cg, const Op *op) {
+    uintptr_t number = (uintptr_t)ptrmap_get(&cg->map_numbers, op);
+    return LLVMGetParam(cg->fn, cg->first_map + (unsigned)number - 1);
+}

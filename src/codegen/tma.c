@@ -1,0 +1,215 @@
+/* Tensor copies (TMA) and the mbarriers that await them.
+ *
+ * One thread of the program issues everything: predicates instead of a branch keep control flow
+ * flat around wgmma. A block takes a copy for each of its boxes (ir/panels.h). Coordinates are
+ * signed elements: what lies outside the tensor comes as zeros, and counts; stores leave it out. */
+#include "codegen/cg.h"
+#include "ir/panels.h"
+
+Lv cg_elected(Cg *cg) {
+    if (!cg->elected)
+        cg->elected = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread, cg_i32(cg, 0), "");
+    return cg->elected;
+}
+
+/* Kernel entry */
+
+static void init_mbarrier(Cg *cg, const Op *alloc) {
+    for (int64_t i = 0; i < local_copies(&alloc->out[0]); i++) {
+        Lv args[] = {cg_elected(cg), cg_shared_at(cg, alloc->attrs[0].i + 8 * i)};
+        cg_asm(cg, cg->t_void, "@$0 mbarrier.init.shared::cta.b64 [$1], 1;", "b,r,~{memory}", args,
+               2, ASM_EFFECTS);
+    }
+}
+
+static bool visit_mbarrier(Op *op, void *user) {
+    Cg *cg = user;
+    if (op->code == OP_mbarrier_alloc) {
+        init_mbarrier(cg, op);
+        cg->has_mbarriers = true;
+    }
+    return true;
+}
+
+void cg_begin_tensor_copies(Cg *cg) {
+    for (size_t i = 0; i < cg->meta.tensor_maps.len; i++) {
+        Lv args[] = {cg_elected(cg), LLVMGetParam(cg->fn, cg->first_map + (unsigned)i)};
+        cg_asm(cg, cg->t_void, "@$0 prefetch.tensormap [$1];", "b,l,~{memory}", args, 2,
+               ASM_EFFECTS);
+    }
+    func_walk(cg->func, visit_mbarrier, cg);
+    if (!cg->has_mbarriers)
+        return;
+    Lv elected = cg_elected(cg);
+    cg_asm(cg, cg->t_void, "@$0 fence.mbarrier_init.release.cluster;", "b,~{memory}", &elected, 1,
+           ASM_EFFECTS);
+    cg_barrier(cg);
+}
+
+/* mbarriers */
+
+void lower_mbarrier_alloc(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, op->attrs[0].i);
+}
+
+/* The thread that issues, where the i1 `on` is. */
+static Lv issuer(Cg *cg, const Value *on) {
+    Lv is_on = cg_scalar(cg, on);
+    return lv_is_true(is_on) ? cg_elected(cg) : LLVMBuildAnd(cg->b, cg_elected(cg), is_on, "");
+}
+
+void lower_mbarrier_expect(Cg *cg, const Op *op) {
+    Lv args[] = {issuer(cg, op_in(op, 1)), cg_scalar(cg, op_in(op, 0)), cg_i32(cg, op->attrs[0].i)};
+    cg_asm(cg, cg->t_void, "@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], $2;",
+           "b,r,r,~{memory}", args, 3, ASM_EFFECTS);
+}
+
+void lower_mbarrier_wait(Cg *cg, const Op *op) {
+    Lv args[] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1))};
+    cg_asm(cg, cg->t_void,
+           "{\n\t.reg .pred done;\nWAIT:\n\t"
+           "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
+           "@!done bra WAIT;\n\t}",
+           "r,r,~{memory}", args, 2, ASM_CONVERGENT);
+}
+
+/* Copies */
+
+typedef struct TensorCopy {
+    Cg *cg;
+    BlockAccess access;
+    Boxes boxes;
+    const Layout *offsets;                   /* from the element to where it lies in the buffer */
+    Lv begin[BOX_MAX_RANK];                  /* i32, in the order of the map */
+    Lv issuer, map, buffer, barrier, policy; /* policy: NULL for none */
+} TensorCopy;
+
+/* An offset as a coordinate. What does not fit in 32 bits lies outside any tensor, and so does what
+ * it becomes. */
+static Lv coordinate(Cg *cg, Lv offset) {
+    if (LLVMTypeOf(offset) == cg->t_i32)
+        return offset;
+    Lv most = cg_i64(cg, INT32_MAX - BOX_MAX_SIDE * BOX_MAX_SIDE), least = cg_i64(cg, INT32_MIN);
+    offset = cg_intrinsic2(cg, "llvm.smin", offset, most);
+    offset = cg_intrinsic2(cg, "llvm.smax", offset, least);
+    return LLVMBuildTrunc(cg->b, offset, cg->t_i32, "");
+}
+
+static bool copy_of(Cg *cg, const Op *op, TensorCopy *copy) {
+    Panels panels;
+    *copy = (TensorCopy){.cg = cg, .access = block_access(op), .map = cg_tensor_map(cg, op)};
+    const Type *type = copy->access.tile;
+    if (!layout_find_panels(cg->ctx, type, type->layout, &panels) ||
+        !boxes_of(type, panels, &copy->boxes)) {
+        cg_unsupported_layout(cg, op);
+        return false;
+    }
+    copy->offsets = layout_invert(cg->ctx, type->layout);
+    copy->buffer = cg_scalar(cg, op_in(op, 1));
+    for (int i = 0; i < copy->boxes.rank; i++) {
+        uint32_t dim = (uint32_t)copy->boxes.dims[i];
+        copy->begin[i] = coordinate(cg, cg_scalar(cg, op_in(op, copy->access.offsets + dim)));
+    }
+    EvictionPolicy evict = (EvictionPolicy)op->attrs[1].i;
+    copy->policy = evict == EVICT_NORMAL ? NULL : cg_l2_policy(cg, evict);
+    return true;
+}
+
+/* Operands of a piece of PTX. */
+typedef struct Operands {
+    Lv values[BOX_MAX_RANK + 5];
+    unsigned count;
+    StrBuf constraints;
+} Operands;
+
+static unsigned add_operand(Operands *operands, Lv value, const char *constraint) {
+    strbuf_printf(&operands->constraints, "%s,", constraint);
+    operands->values[operands->count] = value;
+    return operands->count++;
+}
+
+static Lv box_address(const TensorCopy *copy, const int64_t origin[MAX_RANK]) {
+    Cg *cg = copy->cg;
+    const Type *type = copy->access.tile;
+    uint32_t index = 0;
+    for (int d = 0; d < type->rank; d++)
+        index = index * (uint32_t)type->shape[d] + (uint32_t)origin[d];
+    Lv offset =
+        cg_i32(cg, (int64_t)layout_apply(copy->offsets, index, 0, 0, 0) * type_element_bytes(type));
+    return LLVMBuildGEP2(cg->b, cg->t_i8, copy->buffer, &offset, 1, "");
+}
+
+/* `[map, {c0, c1, ..}]` of the box. */
+static void put_place(const TensorCopy *copy, const int64_t origin[MAX_RANK], StrBuf *text,
+                      Operands *operands) {
+    Cg *cg = copy->cg;
+    strbuf_printf(text, "[$%u, {", add_operand(operands, copy->map, "l"));
+    for (int i = 0; i < copy->boxes.rank; i++) {
+        Lv step = cg_i32(cg, origin[copy->boxes.dims[i]]);
+        Lv at = LLVMBuildAdd(cg->b, copy->begin[i], step, "");
+        strbuf_printf(text, "%s$%u", i ? ", " : "", add_operand(operands, at, "r"));
+    }
+    strbuf_puts(text, "}]");
+}
+
+static void emit_box(const TensorCopy *copy, uint32_t number) {
+    Cg *cg = copy->cg;
+    int64_t origin[MAX_RANK];
+    box_origin(&copy->boxes, copy->access.tile, number, origin);
+    StrBuf text = strbuf(cg->arena);
+    Operands operands = {.constraints = strbuf(cg->arena)};
+    const char *hint = copy->policy ? ".L2::cache_hint" : "";
+    add_operand(&operands, copy->issuer, "b");
+    unsigned shared = add_operand(&operands, box_address(copy, origin), "r");
+    if (copy->barrier) {
+        strbuf_printf(&text,
+                      "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.tile"
+                      ".mbarrier::complete_tx::bytes%s [$%u], ",
+                      copy->boxes.rank, hint, shared);
+        put_place(copy, origin, &text, &operands);
+        strbuf_printf(&text, ", [$%u]", add_operand(&operands, copy->barrier, "r"));
+    } else {
+        strbuf_printf(&text, "@$0 cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group%s ",
+                      copy->boxes.rank, hint);
+        put_place(copy, origin, &text, &operands);
+        strbuf_printf(&text, ", [$%u]", shared);
+    }
+    if (copy->policy)
+        strbuf_printf(&text, ", $%u", add_operand(&operands, copy->policy, "l"));
+    strbuf_puts(&text, ";");
+    strbuf_puts(&operands.constraints, "~{memory}");
+    cg_asm(cg, cg->t_void, strbuf_str(&text).ptr, strbuf_str(&operands.constraints).ptr,
+           operands.values, operands.count, ASM_EFFECTS);
+}
+
+static void emit_boxes(const TensorCopy *copy) {
+    for (uint32_t i = 0; i < copy->boxes.count; i++)
+        emit_box(copy, i);
+}
+
+void lower_copy_block(Cg *cg, const Op *op) {
+    TensorCopy copy;
+    if (!copy_of(cg, op, &copy))
+        return;
+    copy.barrier = cg_scalar(cg, op_in(op, 2));
+    copy.issuer = issuer(cg, op_in(op, 3));
+    emit_boxes(&copy);
+}
+
+/* The boxes of a block are one group. */
+void lower_store_block_from(Cg *cg, const Op *op) {
+    TensorCopy copy;
+    if (!copy_of(cg, op, &copy))
+        return;
+    copy.issuer = cg_elected(cg);
+    emit_boxes(&copy);
+    cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &copy.issuer, 1,
+           ASM_EFFECTS);
+}
+
+/* Threads that issued nothing have nothing to wait for. */
+void lower_store_wait(Cg *cg, const Op *op) {
+    const char *text = str_format(cg->arena, "cp.async.bulk.wait_group%s %lld;",
+                                  op->attrs[1].i ? ".read" : "", (long long)op->attrs[0].i);
+    cg_asm(cg, cg->t_void, text, "~{memory}", NULL, 0, ASM_EFFECTS);
+}
