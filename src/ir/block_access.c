@@ -15,6 +15,23 @@ static uint32_t fixed_operands(OpCode code) {
                                    : STORE_FIXED_OPERANDS;
 }
 
+static bool copies(const Op *op) {
+    return op->code == OP_copy_block || op->code == OP_store_block_from;
+}
+
+/* The block that a buffer holds: as many dimensions as the operands have, the leading ones of one
+ * element. NULL: they do not fit. */
+static const Type *block_in(const Op *op, const Type *buffer) {
+    uint32_t dims = (op->nin - fixed_operands(op->code)) / 3;
+    int extra = (int)dims - buffer->rank;
+    int64_t shape[MAX_RANK];
+    if (dims > MAX_RANK || extra < 0)
+        return NULL;
+    for (int d = 0; d < (int)dims; d++)
+        shape[d] = d < extra ? 1 : buffer->shape[d - extra];
+    return type_with_shape(func_ctx(op->block->func), buffer, (int)dims, shape);
+}
+
 static BlockAccess access_of(const Op *op, const Type *tile) {
     uint32_t shape = fixed_operands(op->code), rank = (uint32_t)tile->rank;
     return (BlockAccess){.tile = tile,
@@ -26,7 +43,8 @@ static BlockAccess access_of(const Op *op, const Type *tile) {
 }
 
 BlockAccess block_access(const Op *op) {
-    return access_of(op, op->code == OP_load_block ? op_out(op)->type : op_in(op, 1)->type);
+    const Type *type = op->code == OP_load_block ? op_out(op)->type : op_in(op, 1)->type;
+    return access_of(op, copies(op) ? block_in(op, type) : type);
 }
 
 static bool want_indices(Ctx *ctx, const Op *op, const BlockAccess *access) {
@@ -96,7 +114,8 @@ static bool want_copied_block(Ctx *ctx, const Op *op) {
     const Type *buffer = rule_in(op, 1);
     if (buffer->kind != TYPE_BUFFER || buffer->dtype != rule_in(op, 0)->dtype)
         return rule_bad_operand(ctx, op, 1, "a buffer of what the pointer points at");
-    return want_block(ctx, op, buffer);
+    const Type *block = block_in(op, buffer);
+    return want_block(ctx, op, block ? block : buffer);
 }
 
 bool rule_copy_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -138,15 +157,15 @@ Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, 
     return op;
 }
 
-Op *build_block_copy(Builder *builder, const Op *access, Value *buffer, Value *barrier, Value *on,
-                     Value *const *offsets) {
+Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Value *buffer,
+                     Value *barrier, Value *on) {
     BlockAccess block = block_access(access);
     Value *operands[COPY_FIXED_OPERANDS + 3 * MAX_RANK] = {op_in(access, 0), buffer, barrier, on};
     uint32_t n = barrier ? COPY_FIXED_OPERANDS : STORE_FIXED_OPERANDS;
-    for (uint32_t i = block.shape; i < block.offsets; i++)
-        operands[n++] = op_in(access, i);
-    for (uint32_t d = 0; d < (uint32_t)block.rank; d++)
-        operands[n++] = offsets ? offsets[d] : op_in(access, block.offsets + d);
+    for (uint32_t i = block.shape; i < access->nin; i++) {
+        Value *mapped = map ? value_map_get(map, op_in(access, i)) : NULL;
+        operands[n++] = mapped ? mapped : op_in(access, i);
+    }
     EvictionPolicy evict = (EvictionPolicy)access->attrs[barrier ? 3 : 2].i;
     return barrier ? build_copy_block(builder, n, operands, block.checked, evict)
                    : build_store_block_from(builder, n, operands, block.checked, evict);

@@ -333,14 +333,19 @@ Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, b
 
 /* Copies of a buffer: those of the local_alloc or mbarrier_alloc that `buffer` is, or is a view of.
  */
-enum { MAX_BUFFER_COPIES = 64, MAX_EXPECTED_BYTES = (1 << 20) - 1 /* of a phase */ };
+enum {
+    MAX_BUFFER_COPIES = 64,
+    MBARRIER_BYTES = 8,
+    MAX_EXPECTED_BYTES = (1 << 20) - 1 /* of a phase */
+};
 const Op *local_alloc_of(const Value *buffer);
 int64_t local_copies(const Value *buffer);
 
 /* Operands and attributes of load_block, store_block and atomic_block, and of copy_block and
  * store_block_from; see ops.def. */
 typedef struct BlockAccess {
-    const Type *tile; /* of what is moved: a tile, of the latter two a buffer; no pointers */
+    const Type *tile; /* what is moved, no pointers: a tile, or of the latter two a buffer, with the
+                         leading dimensions of one element that it lacks */
     uint32_t shape;   /* index of the first extent among the operands */
     uint32_t strides, offsets;
     int rank;
@@ -356,11 +361,11 @@ static inline bool block_checks(const BlockAccess *access, int dim) {
 Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, Value *const *shape,
                        Value *const *strides, Value *const *offsets, int64_t checked,
                        const Type *tile);
-/* A copy_block (barrier and on given) or store_block_from (both NULL) of the block that a
- * load_block or store_block `access` says, with offsets (NULL: those of the access), to or from
- * `buffer`. */
-Op *build_block_copy(Builder *builder, const Op *access, Value *buffer, Value *barrier, Value *on,
-                     Value *const *offsets);
+/* A copy_block (barrier and on given) or store_block_from (both NULL) of the block that `access`, a
+ * load_block or store_block, says, its operands looked up by `map` (NULL, and those absent from it:
+ * as they are). The buffer may lack leading dimensions of one element. */
+Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Value *buffer,
+                     Value *barrier, Value *on);
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 

@@ -26,6 +26,7 @@
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/tensor_maps.h"
 #include <math.h>
 
 enum {
@@ -122,20 +123,27 @@ static const char *obstacle(const Op *dot, const Mma *mma) {
                                             : NULL;
 }
 
+/* The adjacent dimension of a block with two dimensions of more than one element. */
+static int inner_of_two(const Op *load) {
+    return tensor_copy_inner_dim(load) - (op_out(load)->type->rank - 2);
+}
+
 /* Operand b comes from memory as it is, turned perhaps, and lies there as warpgroups read it. */
 static const char *b_obstacle(const Facts *facts, const Op *dot) {
     const Value *b = op_in(dot, 1);
     const Op *op = b->def;
     int k = 0;
-    for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
-        k = 1 - k;
-    if (!op || op->code != OP_load)
+    for (; op && (op->code == OP_transpose || op_adds_or_drops_ones(op)); op = op_in(op, 0)->def)
+        k = op->code == OP_transpose ? 1 - k : k;
+    if (!op || (op->code != OP_load && op->code != OP_load_block))
         return "operand b is computed";
     if (wgmma_takes_mn_major(b->type))
         return NULL;
+    if (op->code == OP_load_block && k == inner_of_two(op))
+        return NULL;
     const Value *ptr = op_in(op, 0), *mask = op->nin > 1 ? op_in(op, 1) : NULL;
     int bytes = type_element_bytes(b->type);
-    if (facts_fastest_dim(facts, ptr) == k &&
+    if (op->code == OP_load && facts_fastest_dim(facts, ptr) == k &&
         facts_access_width(facts, ptr, mask, k) * bytes >= LEAST_COPY_BYTES)
         return NULL;
     return "operand b is not known to be contiguous along K, as types other than of 16 bits must "

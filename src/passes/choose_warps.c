@@ -51,9 +51,10 @@ typedef struct Work {
 static bool add_work(Op *op, void *user) {
     Work *work = user;
     const Type *accessed = NULL;
-    if (op->code == OP_load || op->code == OP_atomic_rmw || op->code == OP_atomic_cas)
+    if (op->code == OP_load || op->code == OP_load_block || op->code == OP_atomic_rmw ||
+        op->code == OP_atomic_cas)
         accessed = op->out[0].type;
-    if (op->code == OP_store)
+    if (op->code == OP_store || op->code == OP_store_block)
         accessed = op_in(op, 1)->type;
     if (accessed && type_is_tile(accessed)) {
         uint64_t bytes = (uint64_t)(type_numel(accessed) * type_element_bytes(accessed));

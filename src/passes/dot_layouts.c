@@ -106,13 +106,29 @@ const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_l
 
 /* Operands of warpgroups */
 
+bool op_adds_or_drops_ones(const Op *op) {
+    if (op->code != OP_reshape)
+        return false;
+    const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
+    int i = 0, k = 0;
+    while (i < from->rank || k < to->rank) {
+        if (i < from->rank && from->shape[i] == 1)
+            i++;
+        else if (k < to->rank && to->shape[k] == 1)
+            k++;
+        else if (i == from->rank || k == to->rank || from->shape[i++] != to->shape[k++])
+            return false;
+    }
+    return true;
+}
+
 bool dot_operand_use(const Use *use, DotOperand *out) {
     const Op *user = use->user;
-    if (user->code == OP_transpose) {
+    if (user->code == OP_transpose || op_adds_or_drops_ones(user)) {
         value_for_each_use (inner, &user->out[0])
             if (!dot_operand_use(inner, out))
                 return false;
-        out->transposed = !out->transposed;
+        out->transposed ^= user->code == OP_transpose;
         return !value_unused(&user->out[0]);
     }
     if (user->code != OP_dot || user->attrs[2].i != UNIT_WGMMA || use == &user->in[2])

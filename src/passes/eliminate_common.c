@@ -35,8 +35,8 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 static bool is_candidate(const Op *op) {
-    if (op->code == OP_load)
-        return !op->attrs[2].i;
+    if (op->code == OP_load || op->code == OP_load_block)
+        return !op->attrs[op->code == OP_load ? 2 : 4].i;
     return op_is_pure(op) && !op_has(op, TERMINATOR);
 }
 

@@ -104,7 +104,7 @@ static bool has_spare_copy(const Value *buffer) {
         value_for_each_use (use, &view->user->out[0]) {
             if (use->user->code == OP_local_store)
                 return false;
-            if (in_loop && use->user->code == OP_async_copy)
+            if (in_loop && (use->user->code == OP_async_copy || use->user->code == OP_copy_block))
                 ahead = view->user->attrs[0].i > ahead ? view->user->attrs[0].i : ahead;
         }
     }

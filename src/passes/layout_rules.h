@@ -52,6 +52,8 @@ typedef struct DotOperand {
     int index;
     bool transposed;
 } DotOperand;
+/* A reshape that only adds or drops dimensions of one element. */
+bool op_adds_or_drops_ones(const Op *op);
 /* Is that all that becomes of this use, through transpositions? */
 bool dot_operand_use(const Use *use, DotOperand *out);
 /* The layout of a buffer that such an operand is written to from `tile`, by accesses of `width`

@@ -50,8 +50,8 @@ static bool surely_runs(const Licm *licm, const Op *loop) {
 static bool can_move(const Licm *licm, const Op *op, const Op *loop, bool runs, bool writes) {
     if (!operands_outside(op, loop))
         return false;
-    if (op->code == OP_load)
-        return runs && !writes && !op->attrs[2].i;
+    if (op->code == OP_load || op->code == OP_load_block)
+        return runs && !writes && !op->attrs[op->code == OP_load ? 2 : 4].i;
     return op_is_pure(op) && !op_has(op, TERMINATOR) && (runs || !may_be_undefined(licm, op));
 }
 

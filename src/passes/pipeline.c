@@ -19,11 +19,13 @@ static const PassId raising_order[] = {PASS_simplify, PASS_raise_pointers};
 /* simplify comes again after what leaves constants, copies or dead ops behind. Layouts are chosen
  * once, and what follows them works on shared memory. */
 static const PassId pipeline_order[] = {
-    PASS_lower_blocks,   PASS_simplify,      PASS_unroll,       PASS_simplify,
-    PASS_licm,           PASS_simplify,      PASS_split_loops,  PASS_licm,
-    PASS_simplify,       PASS_choose_dots,   PASS_choose_warps, PASS_sink,
-    PASS_choose_layouts, PASS_fold_converts, PASS_park,         PASS_pipeline_loads,
-    PASS_feed_wgmma,     PASS_split_reduces, PASS_stage_shared, PASS_allocate_shared,
+    PASS_lower_blocks,   PASS_simplify,      PASS_unroll,
+    PASS_simplify,       PASS_licm,          PASS_simplify,
+    PASS_split_loops,    PASS_licm,          PASS_simplify,
+    PASS_choose_dots,    PASS_choose_warps,  PASS_sink,
+    PASS_choose_layouts, PASS_fold_converts, PASS_park,
+    PASS_pipeline_loads, PASS_stage_blocks,  PASS_feed_wgmma,
+    PASS_split_reduces,  PASS_stage_shared,  PASS_allocate_shared,
     PASS_place_barriers,
 };
 

@@ -28,6 +28,21 @@
  * the loop copies bring zeros, which nobody reads, so that a loop of any length is right, one that
  * does not run included; the last wait lets the buffers be used again.
  *
+ * Blocks of tensors (load_block) come by tensor copies, into rings that lie as the hardware writes
+ * them, for mbarriers instead of groups. Past the end nothing is copied and nothing waited for, so
+ * that the next slot and the parity of its phase go on where the loop left them when it runs again:
+ *
+ *     for %i .. (%acc, %slot, %parity) {
+ *         mbarrier_wait (local_view %full, %slot), %parity
+ *         mbarrier_expect (local_view %full, %slot {ahead = 2}), %on {bytes = ..}
+ *         copy_block .. (local_view %ring, %slot {ahead = 2}), (local_view %full, ..), %on
+ *         ..
+ *         yield .., (%slot + 1) mod 3, %parity ^ (%slot + 1 == 3)
+ *     }
+ *
+ * Each thread that waits sees what landed, and the barrier that place-barriers puts in front of the
+ * copies is for the slot that they take. Loops with both kinds of copies wait for both.
+ *
  * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What
  * it reads is then overwritten one iteration later: rings have a buffer more, if there is room.
  *
@@ -40,6 +55,7 @@
  * says so, for a loop with an inner one or without such loads if it has num_stages of its own. Sets
  * the loop's num_stages to 1. */
 #include "ir/ptrmap.h"
+#include "passes/block_buffers.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -49,9 +65,14 @@
 
 enum { LEAST_STAGES = 2, MOST_STAGES = 16, MAX_STEP = 1 << 20, REACH_BUDGET = 256 };
 
+/* How a load's data come. */
+typedef enum Means { BY_REGISTERS, BY_ASYNC_COPY, BY_TENSOR_COPY } Means;
+
 typedef struct Staged {
     Op *load;
-    int width;            /* elements of an asynchronous copy; 0: through registers */
+    Means means;
+    int width;            /* elements of an asynchronous copy */
+    const Type *buffer;   /* of a tensor copy */
     const Layout *shared; /* of the ring */
     Value *ring;
     Value *early; /* through registers: what this iteration loads */
@@ -69,6 +90,8 @@ typedef struct Pipelined {
     int copies; /* of each ring: as many as stages, one more where products stay in flight */
     int64_t step;
     bool async;     /* some load is an asynchronous copy */
+    Value *full;    /* mbarriers of the tensor copies; NULL: there are none */
+    int64_t bytes;  /* that tensor copies bring in an iteration */
     bool in_flight; /* the product of an iteration may be under way in the next */
 } Pipelined;
 
@@ -102,6 +125,8 @@ static const Layout *wanted_layout(const Op *load) {
 
 static bool is_candidate(const Op *op) {
     unsigned budget = REACH_BUDGET;
+    if (op->code == OP_load_block)
+        return !op->attrs[4].i && reaches_dot(&op->out[0], &budget);
     return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
            op_out(op)->type->kind == TYPE_NUMBER && wanted_layout(op) &&
            reaches_dot(&op->out[0], &budget);
@@ -252,7 +277,13 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
                   Staged *staged) {
     const Op *load = staged->load;
     b->span = load->span;
-    if (!staged->width) {
+    if (staged->means == BY_TENSOR_COPY) {
+        Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
+        Value *barrier = build_local_view(b, p->full, stage->slot, stage->ahead);
+        build_block_copy(b, load, map, view, barrier, stage->on);
+        return;
+    }
+    if (staged->means == BY_REGISTERS) {
         staged->early = load_like(b, load, map, stage->on);
         if (!stage->in_loop)
             build_local_store(b, staged->early,
@@ -270,6 +301,10 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
 static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
     value_map_set(map, &p->body->args[0], stage->index);
     clone_slice(p, b, map, stage->on);
+    b->span = p->loop->span;
+    if (p->full)
+        build_mbarrier_expect(b, build_local_view(b, p->full, stage->slot, stage->ahead), stage->on,
+                              p->bytes);
     vec_for_each (staged, &p->loads)
         fetch(p, b, map, stage, staged);
     b->span = p->loop->span;
@@ -281,18 +316,52 @@ static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *sta
 
 static void make_rings(Pipelined *p, Builder *b) {
     vec_for_each (staged, &p->loads) {
-        const Type *type = op_out(staged->load)->type;
+        const Type *type = op_out(staged->load)->type, *buffer = staged->buffer;
+        if (!buffer)
+            buffer =
+                type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared);
         b->span = staged->load->span;
-        staged->ring = build_local_alloc(
-            b, -1, p->copies,
-            type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared));
+        staged->ring = build_local_alloc(b, -1, p->copies, buffer);
     }
 }
 
+/* Where a ring with mbarriers stands when the loop begins: a number below twice its copies, which
+ * tells the slot and the parity of its phase. */
+typedef struct Position {
+    Value *slot, *parity;
+} Position;
+
+static Position enter_ring(Pipelined *p) {
+    const Type *i32 = type_scalar(p->ctx, DT_I32);
+    if (!p->full || !p->loop->block->parent) {
+        Builder b = builder_before(p->loop);
+        b.span = p->loop->span;
+        Value *zero = int_constant(&b, i32, 0);
+        return (Position){zero, zero};
+    }
+    Value *at = carry_in(p->loop, i32, 0);
+    Builder b = builder_before(p->loop);
+    b.span = p->loop->span;
+    Value *copies = int_constant(&b, i32, p->copies);
+    Value *second = build_cmpi(&b, at, copies, IPRED_SGE);
+    Value *slot = build_select(&b, second, build_subi(&b, at, copies), at);
+    return (Position){slot, build_extui(&b, second, i32)};
+}
+
+/* The last two results of the loop are where the next one begins. */
+static void leave_ring(Pipelined *p, uint32_t slot_result) {
+    if (!p->full || !p->loop->block->parent)
+        return;
+    Builder b = builder_after(p->loop);
+    b.span = p->loop->span;
+    Value *copies = int_constant(&b, type_scalar(p->ctx, DT_I32), p->copies);
+    Value *parity = build_muli(&b, &p->loop->out[slot_result + 1], copies);
+    carry_out(p->loop, build_addi(&b, parity, &p->loop->out[slot_result]));
+}
+
 /* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
-static void emit_prologue(Pipelined *p, Builder *b, Value **at) {
+static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
     Value *lo = op_in(p->loop, 0), *hi = op_in(p->loop, 1);
-    Value *slot = int_constant(b, type_scalar(p->ctx, DT_I32), 0);
     Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
     for (size_t i = 0; i < p->carried.len; i++)
         at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
@@ -324,6 +393,10 @@ static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
     Op *load = staged->load;
     Builder b = builder_before(load);
     Value *view = build_local_view(&b, staged->ring, slot, 0);
+    if (staged->means == BY_TENSOR_COPY) {
+        block_read_from(load, view);
+        return;
+    }
     for (Use *use = load->out[0].uses, *next; use; use = next) {
         next = use->next;
         Op *convert = use->user;
@@ -338,33 +411,49 @@ static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
 }
 
 /* Where copies are started: behind the reads of the first operands, so that their addresses need no
- * registers while fragments arrive, and before the products, which hide them. */
-static Op *first_product(const Block *body) {
-    Op *op = body->first;
-    while (op->next && op->code != OP_dot)
+ * registers while fragments arrive, and before the products, which hide them. Tensor copies have no
+ * addresses to speak of. */
+static Op *first_product(const Pipelined *p) {
+    Op *op = p->body->first;
+    while (op->next && op->code != OP_dot && (p->async || !p->full))
         op = op->next;
     return op;
 }
 
-static void emit_steady_state(Pipelined *p, Value *const *at) {
+/* The slot of the next iteration, and the parity of its phase. */
+static void pass_on(Pipelined *p, Builder *b, Value *slot, Value *parity) {
+    const Type *i32 = slot->type;
+    Op *end = p->body->last;
+    Value *last = int_constant(b, i32, p->copies - 1);
+    Value *around = build_cmpi(b, slot, last, IPRED_EQ);
+    Value *next = build_addi(b, slot, int_constant(b, i32, 1));
+    op_add_operand(end, build_select(b, around, int_constant(b, i32, 0), next));
+    if (p->full)
+        op_add_operand(end, build_xori(b, parity, build_extui(b, around, i32)));
+}
+
+static void emit_steady_state(Pipelined *p, const Position *first, Value *const *at) {
     Op *loop = p->loop;
-    const Type *i32 = type_scalar(p->ctx, DT_I32);
-    Builder before = builder_before(loop), top = builder_before(p->body->first);
-    before.span = top.span = loop->span;
+    Op *body_first = p->body->first;
     uint32_t first_arg = p->body->nargs;
-    carry(loop, int_constant(&before, i32, 0));
+    carry(loop, first->slot);
+    if (p->full)
+        carry(loop, first->parity);
     for (size_t i = 0; i < p->carried.len; i++)
         carry(loop, at[i]);
     Value *slot = &p->body->args[first_arg];
+    Value *parity = p->full ? slot + 1 : NULL, *ahead = slot + 1 + (p->full != NULL);
     ValueMap *map = value_map_create(p->arena);
     for (size_t i = 0; i < p->carried.len; i++)
-        value_map_set(map, carried_arg(p, i), &p->body->args[first_arg + 1 + i]);
+        value_map_set(map, carried_arg(p, i), &ahead[i]);
 
     Value *index = &p->body->args[0], *hi = op_in(loop, 1);
+    Builder b = builder_before(first_product(p)), top = builder_before(body_first);
+    b.span = top.span = loop->span;
+    if (p->full)
+        build_mbarrier_wait(&top, build_local_view(&top, p->full, slot, 0), parity);
     if (p->async)
         build_async_wait(&top, p->stages - 2);
-    Builder b = builder_before(first_product(p->body));
-    b.span = loop->span;
     Value *passed = int_constant(&b, index->type, (p->stages - 1) * p->step);
     Stage stage = {.index = build_addi(&b, index, passed),
                    .on = build_cmpi(&b, build_subi(&b, hi, index), passed, IPRED_UGT),
@@ -377,30 +466,30 @@ static void emit_steady_state(Pipelined *p, Value *const *at) {
     b = builder_before(end);
     b.span = loop->span;
     vec_for_each (staged, &p->loads)
-        if (!staged->width)
+        if (staged->means == BY_REGISTERS)
             build_local_store(&b, staged->early,
                               build_local_view(&b, staged->ring, slot, p->stages - 1));
-    Value *last = int_constant(&b, i32, p->copies - 1);
-    Value *around = build_cmpi(&b, slot, last, IPRED_EQ);
-    Value *next = build_addi(&b, slot, int_constant(&b, i32, 1));
-    Value *first = int_constant(&b, i32, 0);
-    op_add_operand(end, build_select(&b, around, first, next));
+    pass_on(p, &b, slot, parity);
     for (size_t i = 0; i < p->carried.len; i++)
         op_add_operand(end, next_of(p, map, i));
     vec_for_each (staged, &p->loads)
         read_ring(p, staged, slot);
     loop->attrs[0].i = 1;
+    leave_ring(p, first_arg - 1);
 }
 
 static void rewrite_loop(Pipelined *p) {
     Builder b = builder_before(p->loop), after = builder_after(p->loop);
     b.span = after.span = p->loop->span;
     Value **at = ARENA_ARRAY(p->arena, Value *, p->carried.len);
+    if (p->bytes)
+        p->full = block_mbarrier(p->loop->block->func, p->loop->span, p->copies);
+    Position first = enter_ring(p);
     make_rings(p, &b);
-    emit_prologue(p, &b, at);
+    emit_prologue(p, &b, first.slot, at);
     if (p->async)
         build_async_wait(&after, 0);
-    emit_steady_state(p, at);
+    emit_steady_state(p, &first, at);
 }
 
 /* Choice */
@@ -449,6 +538,15 @@ static bool only_multiplied(const Op *load, DotOperand *operand) {
     return !value_unused(&load->out[0]);
 }
 
+static void add_block(Pipelined *p, Op *load) {
+    Staged staged = {
+        .load = load, .means = BY_TENSOR_COPY, .buffer = block_buffer_type(p->ctx, load)};
+    DotOperand operand;
+    p->bytes += block_buffer_bytes(staged.buffer);
+    p->in_flight |= only_multiplied(load, &operand) && dot_carries_sum(operand.dot);
+    vec_push(p->arena, &p->loads, staged);
+}
+
 static void add_load(Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
     Staged staged = {.load = load};
@@ -463,6 +561,7 @@ static void add_load(Pipelined *p, Op *load) {
                                                type_element_bytes(type), load_width(load));
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
+    staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
     p->async |= staged.width > 0;
@@ -474,11 +573,14 @@ static int64_t bytes_of(const Type *tile) {
     return type_numel(tile) * type_element_bytes(tile);
 }
 
-static bool has_ring(const Pipelined *p, const Op *op) {
+/* Its bytes are counted elsewhere. */
+static bool has_buffer(const Pipelined *p, const Op *op) {
+    while (op && op_adds_or_drops_ones(op))
+        op = op_in(op, 0)->def;
     vec_for_each (staged, &p->loads)
         if (op == staged->load)
             return true;
-    return false;
+    return op && op->code == OP_load_block;
 }
 
 /* What warpgroups read in the loop from buffers other than the rings: operands that are converted
@@ -492,7 +594,7 @@ static int64_t bytes_beside_rings(const Pipelined *p) {
             const Op *op = op_in(dot, i)->def;
             while (op && op->code == OP_transpose)
                 op = op_in(op, 0)->def;
-            if (op && op->code == OP_convert_layout && !has_ring(p, op_in(op, 0)->def) &&
+            if (op && op->code == OP_convert_layout && !has_buffer(p, op_in(op, 0)->def) &&
                 layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) >=
                     CONVERT_SHUFFLES)
                 bytes += bytes_of(op_out(op)->type);
@@ -501,20 +603,41 @@ static int64_t bytes_beside_rings(const Pipelined *p) {
     return bytes;
 }
 
+static bool is_used_in(const Value *value, const Op *loop) {
+    value_for_each_use (use, value) {
+        bool moves = use->user->code == OP_convert_layout || use->user->code == OP_transpose ||
+                     use->user->code == OP_reshape;
+        if (op_ancestor_in(use->user, loop->regions[0]) ||
+            (moves && is_used_in(op_out(use->user), loop)))
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of the blocks that are loaded before the loop and wait in buffers for it. */
+static int64_t other_buffers(const Op *loop) {
+    int64_t bytes = 0;
+    for (const Op *around = loop; around; around = around->block->parent)
+        block_for_each (op, around->block)
+            if (op->code == OP_load_block && is_used_in(op_out(op), loop))
+                bytes += bytes_of(op_out(op)->type);
+    return bytes;
+}
+
 /* As many stages as were asked for and shared memory has room for. */
 static bool fit_stages(Pipelined *p, const Func *func) {
     int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
-    room -= bytes_beside_rings(p);
+    room -= bytes_beside_rings(p) + other_buffers(p->loop) + MOST_STAGES * MBARRIER_BYTES;
     vec_for_each (staged, &p->loads)
         bytes += bytes_of(op_out(staged->load)->type);
     int asked = p->stages;
-    if (!p->async)
+    if (!p->async && !p->bytes)
         p->stages =
             LEAST_STAGES; /* a load in registers is one iteration ahead, however many there are */
     while (p->stages >= LEAST_STAGES && p->stages * bytes > room)
         p->stages--;
     p->copies = p->stages + (p->in_flight && (p->stages + 1) * bytes <= room);
-    if (p->stages < asked && p->async)
+    if (p->stages < asked && (p->async || p->bytes))
         ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
                  (long long)room, p->stages < LEAST_STAGES ? 1 : p->stages);
     return p->stages >= LEAST_STAGES;
@@ -545,7 +668,10 @@ static bool pipeline_loop(Func *func, Op *loop) {
             continue;
         if (!add_operands(&p, op))
             return refuse(ctx, loop, "an address depends on what the loop computes");
-        add_load(&p, op);
+        if (op->code == OP_load_block)
+            add_block(&p, op);
+        else
+            add_load(&p, op);
     }
     /* A load that others need for their addresses stays one of them. */
     vec_for_each (staged, &p.loads)
