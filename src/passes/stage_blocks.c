@@ -26,11 +26,13 @@
 #include "passes/simplify.h"
 #include "support/vec.h"
 
+typedef VEC(Op *) OpList;
+
 typedef struct Stage {
     Func *func;
     Arena *arena;
+    OpList accesses;
     bool tells; /* others, by atomics or barriers */
-    bool changed;
 } Stage;
 
 /* Loads */
@@ -38,8 +40,6 @@ typedef struct Stage {
 static bool only_moves(const Op *op) {
     return op->code == OP_convert_layout || op->code == OP_reshape || op->code == OP_transpose;
 }
-
-typedef VEC(Op *) OpList;
 
 /* The ops in the block of `load` that only move its value, and in `users` who takes it from them.
  */
@@ -144,22 +144,11 @@ static void stage_store(Stage *stage, Op *store) {
     op_remove(store);
 }
 
-static void visit_block(Stage *stage, Block *block) {
-    for (Op *op = block->first, *next; op; op = next) {
-        next = op->next;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            visit_block(stage, op->regions[i]);
-        stage->changed |= op->code == OP_load_block || op->code == OP_store_block;
-        if (op->code == OP_load_block)
-            stage_load(stage, op);
-        else if (op->code == OP_store_block)
-            stage_store(stage, op);
-    }
-}
-
-static bool note_telling(Op *op, void *user) {
+static bool collect(Op *op, void *user) {
     Stage *stage = user;
     stage->tells |= op->code == OP_atomic_rmw || op->code == OP_atomic_cas || op_has(op, SYNC);
+    if (op->code == OP_load_block || op->code == OP_store_block)
+        vec_push(stage->arena, &stage->accesses, op);
     return true;
 }
 
@@ -169,10 +158,15 @@ bool pass_stage_blocks(Func *func) {
         return ctx_diag(ctx, func->span, pass_needs, "stage-blocks", "layouts", "choose-layouts");
     ArenaMark mark = arena_mark(&ctx->scratch);
     Stage stage = {.func = func, .arena = &ctx->scratch};
-    func_walk(func, note_telling, &stage);
-    visit_block(&stage, func->body);
-    if (stage.changed)
+    func_walk(func, collect, &stage);
+    vec_for_each (access, &stage.accesses)
+        if ((*access)->code == OP_load_block)
+            stage_load(&stage, *access);
+        else
+            stage_store(&stage, *access);
+    bool changed = stage.accesses.len > 0;
+    if (changed)
         eliminate_dead(func);
     arena_rewind(&ctx->scratch, mark);
-    return stage.changed;
+    return changed;
 }
