@@ -197,6 +197,8 @@ Lv cg_elected(Cg *cg);
 
 /* Lowers a local_load by ldmatrix; false, and nothing emitted, if the layouts do not allow it. */
 bool cg_load_matrices(Cg *cg, const Op *op);
+/* The same for a local_store, by stmatrix. */
+bool cg_store_matrices(Cg *cg, const Op *op);
 /* Lowers a dot by mma.sync. */
 void cg_dot_mma(Cg *cg, const Op *op);
 /* `count` elements of up to 32 bits together as one i32. */

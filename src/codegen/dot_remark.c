@@ -2,6 +2,7 @@
  * each operand reaches the registers it is multiplied from. */
 #include "codegen/cg.h"
 #include "ir/mma.h"
+#include "ir/panels.h"
 #include "ir/wgmma.h"
 
 /* The op that fills a buffer; NULL: none. */
@@ -11,26 +12,48 @@ static const Op *filler_of(const Value *buffer) {
         const Op *user = use->user;
         if (user->code == OP_local_view)
             user = filler_of(&user->out[0]);
-        if (user && (user->code == OP_async_copy || user->code == OP_local_store))
+        if (user && (user->code == OP_async_copy || user->code == OP_copy_block ||
+                     user->code == OP_local_store))
             found = user;
     }
     return found;
 }
 
-static void say_filler(StrBuf *text, const Value *buffer) {
+/* The box of the copies, as the block's dimensions are. */
+static void say_box(Cg *cg, StrBuf *text, const Op *copy) {
+    const Type *block = block_access(copy).tile;
+    Panels panels;
+    Boxes boxes;
+    int64_t sides[MAX_RANK] = {0};
+    if (!layout_find_panels(cg->ctx, block, block->layout, &panels) ||
+        !boxes_of(block, panels, &boxes))
+        return;
+    for (int i = 0; i < boxes.rank; i++)
+        sides[boxes.dims[i]] = boxes.sides[i];
+    for (int d = 0; d < boxes.rank; d++)
+        strbuf_printf(text, "%s%lld", d ? " x " : "", (long long)sides[d]);
+}
+
+static void say_filler(Cg *cg, StrBuf *text, const Value *buffer) {
     int bytes = type_element_bytes(buffer->type);
     const Op *alloc = local_alloc_of(buffer);
     const Op *filler = filler_of(&alloc->out[0]);
     int64_t copies = local_copies(&alloc->out[0]);
     strbuf_puts(text, " from shared memory");
-    if (filler && filler->code == OP_async_copy)
+    if (filler && filler->code == OP_async_copy) {
         strbuf_printf(text, ", filled by cp.async of %lld bytes in %lld stages",
                       (long long)(bytes * (filler->attrs[2].i > 1 ? filler->attrs[2].i : 1)),
                       (long long)copies);
-    else if (copies > 1)
+    } else if (filler && filler->code == OP_copy_block) {
+        strbuf_puts(text, ", filled by tensor copies of ");
+        say_box(cg, text, filler);
+        if (copies > 1)
+            strbuf_printf(text, " in %lld stages", (long long)copies);
+    } else if (copies > 1) {
         strbuf_printf(text, ", filled through registers one iteration ahead");
-    else
+    } else {
         strbuf_puts(text, ", filled through registers");
+    }
 }
 
 static void say_load(Cg *cg, StrBuf *text, const Op *load) {
@@ -43,7 +66,7 @@ static void say_load(Cg *cg, StrBuf *text, const Op *load) {
     else
         strbuf_printf(text, "loads of %d bytes",
                       bytes * layout_shared_vector(cg->ctx, type->layout, buffer->layout, bytes));
-    say_filler(text, op_in(load, 0));
+    say_filler(cg, text, op_in(load, 0));
 }
 
 /* Past what only renames or rounds registers. */
@@ -115,7 +138,7 @@ void cg_wgmma_remark(Cg *cg, const Op *op) {
                       : i == 0       ? "M-major"
                                      : "N-major",
                       lies.span);
-        say_filler(&text, op_in(op, i));
+        say_filler(cg, &text, op_in(op, i));
     }
     if (op->attrs[1].i)
         strbuf_puts(&text, "; in flight while the next iteration begins");

@@ -1,10 +1,12 @@
-/* Tensor cores of one warp: mma.sync, and ldmatrix that fetches its operands.
+/* Tensor cores of one warp: mma.sync, ldmatrix that fetches its operands, and stmatrix that brings
+ * results to where tensor copies take them.
  *
  * Contract with the layouts: the lanes and warps of acc, a and b are those of
  * layout_mma_accumulator and layout_mma_operand (ir/mma.h); which register holds what is read from
  * the maps. */
 #include "codegen/cg.h"
 #include "ir/mma.h"
+#include "ir/panels.h"
 
 /* Words */
 
@@ -72,6 +74,37 @@ bool cg_load_matrices(Cg *cg, const Op *op) {
             for (uint32_t k = 0; k < per_word; k++)
                 out[first + k] = LLVMBuildExtractElement(cg->b, vector, cg_i32(cg, k), "");
         }
+    }
+    return true;
+}
+
+/* stmatrix: as ldmatrix, the other way. Only in panels, whose swizzle suits it. */
+bool cg_store_matrices(Cg *cg, const Op *op) {
+    enum { FIRST_CAPABILITY = 90 };
+    const Type *type = op_in(op, 0)->type, *buffer = op_in(op, 1)->type;
+    LayoutMatrices m;
+    Panels panels;
+    if (cg->func->capability < FIRST_CAPABILITY || cg_owner(cg, type->layout) ||
+        !layout_find_panels(cg->ctx, buffer, buffer->layout, &panels) ||
+        !layout_matrices(cg->ctx, type->layout, buffer->layout, type_element_bytes(type), &m))
+        return false;
+    static const char *const registers[] = {"{$1}", "{$1, $2}", "{$1, $2, $3, $4}"};
+    static const char *const constraints[] = {"r,r,~{memory}", "r,r,r,~{memory}",
+                                              "r,r,r,r,r,~{memory}"};
+    const char *text =
+        str_format(cg->arena, "stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 [$0], %s;",
+                   1 << m.matrix_bits, m.transposed ? ".trans" : "", registers[m.matrix_bits]);
+    Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1)), args[5];
+    const Plan *rows = cg_plan(cg, m.offsets);
+    int row_bits = m.offsets->bits[LAYOUT_REG] - m.load_bits;
+    uint32_t matrices = 1u << m.matrix_bits;
+    for (uint32_t store = 0; store < 1u << m.load_bits; store++) {
+        args[0] = cg_shared_pointer(cg, rows, base, type_element_bytes(type), store << row_bits);
+        for (uint32_t i = 0; i < matrices; i++)
+            args[1 + i] = cg_word(cg, values + ((i | store << m.matrix_bits) << m.word_bits),
+                                  1u << m.word_bits);
+        cg_asm(cg, cg->t_void, text, constraints[m.matrix_bits], args, 1 + matrices,
+               ASM_CONVERGENT);
     }
     return true;
 }

@@ -164,6 +164,8 @@ static DType shared_dtype(const Type *type) {
 void lower_local_store(Cg *cg, const Op *op) {
     const Type *type = op_in(op, 0)->type, *buffer = op_in(op, 1)->type;
     int bytes = type_element_bytes(type);
+    if (cg_store_matrices(cg, op))
+        return;
     SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
     Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1)), group[16];
     Lv owner = cg_owner(cg, type->layout);

@@ -543,7 +543,7 @@ static void add_block(Pipelined *p, Op *load) {
         .load = load, .means = BY_TENSOR_COPY, .buffer = block_buffer_type(p->ctx, load)};
     DotOperand operand;
     p->bytes += block_buffer_bytes(staged.buffer);
-    p->in_flight |= only_multiplied(load, &operand) && dot_carries_sum(operand.dot);
+    p->in_flight |= only_multiplied(load, &operand) && dot_may_stay_in_flight(operand.dot);
     vec_push(p->arena, &p->loads, staged);
 }
 
