@@ -15,9 +15,9 @@
  * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
  * looks at offsets. */
+#include "ir/panels.h"
 #include "ir/ptrmap.h"
 #include "ir/target.h"
-#include "ir/panels.h"
 #include "passes/passes.h"
 #include "support/vec.h"
 #include <stdlib.h>

@@ -179,8 +179,8 @@ static bool dot_carries_sum(const Op *dot) {
 /* Read from memory, and moved or turned at most. */
 static bool is_fetched(const Value *value) {
     const Op *op = value->def;
-    while (op && (op->code == OP_transpose || op->code == OP_convert_layout ||
-                  op_adds_or_drops_ones(op)))
+    while (op &&
+           (op->code == OP_transpose || op->code == OP_convert_layout || op_adds_or_drops_ones(op)))
         op = op_in(op, 0)->def;
     return op && (op->code == OP_load || op->code == OP_load_block || op->code == OP_local_load);
 }
