@@ -95,7 +95,8 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
         extend(allocation, buffer, extent_of(buffer->alloc, use->user));
         OpCode code = use->user->code;
         buffer->swizzled |=
-            code == OP_wgmma || code == OP_copy_block || code == OP_store_block_from;
+            buffer->alloc->code == OP_local_alloc &&
+            (code == OP_wgmma || code == OP_copy_block || code == OP_store_block_from);
         if (code == OP_async_copy)
             extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_async_wait));
         if (code == OP_store_block_from)

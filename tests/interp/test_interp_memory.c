@@ -238,28 +238,27 @@ static void test_asynchronous_copies(void **state) {
  * `before` and `after` stand around the wait for the copy. */
 static TextRun tensor_begin(const char *before, const char *wait, const char *after) {
     static char text[2048];
-    snprintf(
-        text, sizeof text,
-        "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
-        "func @k(%%x: ptr<i32>, %%y: ptr<i32>, %%m: i32, %%o: i32) "
-        "{num_warps = 1, has_layouts = true} {\n"
-        "  %%s = local_alloc {offset = -1} : buffer<4xi32, {reg = [2, 1]}>\n"
-        "  %%b = mbarrier_alloc {offset = -1} : buffer<1xi64, {}>\n"
-        "  %%on = constant_int {value = 1} : i1\n"
-        "  %%zero = constant_int {value = 0} : i32\n"
-        "  %%one = constant_int {value = 1} : i32\n"
-        "  %%first = constant_int {value = 0} : i64\n"
-        "  %%stride = constant_int {value = 1} : i64\n"
-        "  %%n = extsi %%m : i64\n"
-        "  mbarrier_expect %%b, %%on {bytes = 16}\n"
-        "  copy_block %%x, %%s, %%b, %%on, %%n, %%stride, %%o {checked = 1}\n"
-        "%s%s"
-        "  barrier\n"
-        "  store_block_from %%y, %%s, %%n, %%stride, %%first {checked = 1}\n"
-        "%s"
-        "  return\n"
-        "}\n",
-        before, wait, after);
+    snprintf(text, sizeof text,
+             "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+             "func @k(%%x: ptr<i32>, %%y: ptr<i32>, %%m: i32, %%o: i32) "
+             "{num_warps = 1, has_layouts = true} {\n"
+             "  %%s = local_alloc {offset = -1} : buffer<4xi32, {reg = [2, 1]}>\n"
+             "  %%b = mbarrier_alloc {offset = -1} : buffer<1xi64, {}>\n"
+             "  %%on = constant_int {value = 1} : i1\n"
+             "  %%zero = constant_int {value = 0} : i32\n"
+             "  %%one = constant_int {value = 1} : i32\n"
+             "  %%first = constant_int {value = 0} : i64\n"
+             "  %%stride = constant_int {value = 1} : i64\n"
+             "  %%n = extsi %%m : i64\n"
+             "  mbarrier_expect %%b, %%on {bytes = 16}\n"
+             "  copy_block %%x, %%s, %%b, %%on, %%n, %%stride, %%o {checked = 1}\n"
+             "%s%s"
+             "  barrier\n"
+             "  store_block_from %%y, %%s, %%n, %%stride, %%first {checked = 1}\n"
+             "%s"
+             "  return\n"
+             "}\n",
+             before, wait, after);
     return text_begin(text);
 }
 
