@@ -2,6 +2,7 @@
 #include "passes/block_buffers.h"
 #include "ir/panels.h"
 #include "passes/rewrite.h"
+#include "passes/tensor_maps.h"
 
 /* Buffers */
 
@@ -13,20 +14,9 @@ static const Type *without_leading(Ctx *ctx, const Type *tile) {
     return type_with_shape(ctx, tile, tile->rank - extra, tile->shape + extra);
 }
 
-/* The dimension of stride 1; of several the longest, then the last; -1: there is none. */
-static int inner_dim(const Op *access) {
-    BlockAccess block = block_access(access);
-    int inner = -1;
-    for (int d = 0; d < block.rank; d++)
-        if (value_is_int(op_in(access, block.strides + (uint32_t)d), 1) &&
-            (inner < 0 || block.tile->shape[d] >= block.tile->shape[inner]))
-            inner = d;
-    return inner;
-}
-
 const Type *block_buffer_type(Ctx *ctx, const Op *access) {
     const Type *tile = block_access(access).tile, *shape = without_leading(ctx, tile);
-    int inner = inner_dim(access) - (tile->rank - shape->rank);
+    int inner = tensor_copy_inner_dim(access) - (tile->rank - shape->rank);
     Panels panels;
     if (inner < 0 || !panels_for(shape, inner, &panels))
         return NULL;
