@@ -79,7 +79,10 @@ void bulk_walk(BulkCopy *bulk, ChunkVisitor *visit);
 void tensor_walk(BulkCopy *bulk, ChunkVisitor *visit);
 /* Reads a tensor map and the coordinates; false after a finding. */
 bool tensor_operand(BulkCopy *bulk, const Operand *operand);
-/* What is wrong with a reduction of that type; NULL when nothing is. */
+/* Do reductions of the tensor flush subnormal numbers? */
+bool tensor_flushes(SimTensorType type);
+/* What is wrong with a reduction of that type; NULL when nothing is. The hardware ends a launch
+ * that combines the bits of .s64. */
 const char *bulk_reduction(Word operation, Type type);
 /* Starts a copy that an mbarrier counts, or one of the thread's groups. */
 void bulk_start_load(const BulkCopy *bulk);

@@ -153,6 +153,15 @@ static bool all_defined(const Machine *machine, const uint8_t *defined, uint32_t
     return true;
 }
 
+/* Tensors with .ftz flush what is added, and the sum. */
+static uint64_t reduced(const BulkCopy *bulk, uint64_t old, uint64_t value) {
+    if (!bulk->map || !tensor_flushes(bulk->map->type))
+        return alu_atomic(bulk->reduction, bulk->type, old, value);
+    uint64_t sum = alu_atomic(bulk->reduction, bulk->type, f32_bits(flush(f32_from(old))),
+                              f32_bits(flush(f32_from(value))));
+    return f32_bits(flush(f32_from(sum)));
+}
+
 /* One element after another; memory that is read for a reduction must be defined. */
 static void reduce_into(const BulkCopy *bulk, uint8_t *to, uint8_t *to_defined,
                         const uint8_t *bytes, const uint8_t *defined, uint32_t size) {
@@ -166,7 +175,7 @@ static void reduce_into(const BulkCopy *bulk, uint8_t *to, uint8_t *to_defined,
         host_load(machine, to + at, &old, element);
         memcpy(&value, bytes + at, element);
         do
-            result = alu_atomic(bulk->reduction, bulk->type, old, value);
+            result = reduced(bulk, old, value);
         while (!host_swap(machine, to + at, &old, result, element));
     }
     if (to_defined)
@@ -425,7 +434,7 @@ const char *bulk_reduction(Word operation, Type type) {
     case WORD_and:
     case WORD_or:
     case WORD_xor:
-        return fraction ? "and, or and xor take integers" : NULL;
+        return fraction || type == TYPE_s64 ? "and, or and xor take integers, but not .s64" : NULL;
     case WORD_inc:
     case WORD_dec:
         return type == TYPE_u32 ? NULL : "inc and dec take .u32";

@@ -46,6 +46,10 @@ Type tensor_type_number(SimTensorType type) {
     return tensor_types[type].number;
 }
 
+bool tensor_flushes(SimTensorType type) {
+    return type == SIM_TENSOR_F32_FTZ || type == SIM_TENSOR_TF32_FTZ;
+}
+
 uint32_t tensor_box_bytes(const TensorMap *map) {
     enum { MAX_BOX = 1 << 30 }; /* more than any shared memory */
     uint64_t bytes = tensor_type_bytes(map->type);

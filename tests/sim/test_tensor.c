@@ -441,6 +441,49 @@ static void test_stores(void **state) {
     sim_test_end(&test);
 }
 
+/* Sums of a tensor with .ftz: subnormal numbers before, added and after are zeros of their sign. */
+static void test_flushed_sums(void **state) {
+    static const uint32_t sums[][4] = {/* f32: before, added, after with .ftz, after without */
+                                       {0x007fffff, 0x00000000, 0x00000000, 0x007fffff},
+                                       {0x3f800000, 0x00000001, 0x3f800000, 0x3f800000},
+                                       {0x80000001, 0x80000001, 0x80000000, 0x80000002},
+                                       {0x00800001, 0x80800000, 0x00000000, 0x00000001}};
+    Box box = boxes[0];
+    for (int plain = 0; plain < 2; plain++) {
+        static uint8_t tensor[TENSOR_BYTES], y[MAX_BYTES];
+        SimTest test = sim_test_begin();
+        box.type = plain ? SIM_TENSOR_F32 : SIM_TENSOR_F32_FTZ;
+        memset(tensor, 0, sizeof tensor);
+        memset(y, 0, sizeof y);
+        for (uint32_t i = 0; i < 4; i++) {
+            memcpy(tensor + place_of(&box, i, true), &sums[i][0], 4);
+            memcpy(y + 4 * i, &sums[i][1], 4);
+        }
+        if (!run(&test, &box, kernel_text(&test.ctx->arena, &box, STORE("cp.reduce.async", ".add")),
+                 tensor, y))
+            fail_msg("%s", sim_test_messages(&test));
+        for (uint32_t i = 0; i < 4; i++)
+            assert_memory_equal(tensor + place_of(&box, i, true), &sums[i][2 + plain], 4);
+        sim_test_end(&test);
+    }
+}
+
+/* On the hardware a launch that combines the bits of .s64 ends. */
+static void test_bits_of_signed(void **state) {
+    static uint8_t tensor[TENSOR_BYTES], y[MAX_BYTES];
+    Box box = boxes[0];
+    box.type = SIM_TENSOR_S64;
+    box.bytes = 8;
+    box.dims[0] = 50;
+    box.box[0] = 16;
+    SimTest test = sim_test_begin();
+    assert_false(run(&test, &box,
+                     kernel_text(&test.ctx->arena, &box, STORE("cp.reduce.async", ".or")), tensor,
+                     y));
+    assert_true(sim_test_has(&test, DIAG_sim_tensor_reduction));
+    sim_test_end(&test);
+}
+
 /* What cuTensorMapEncodeTiled refuses: one argument of a sound call is changed. */
 typedef struct Encoding {
     SimTensorType type;
@@ -548,8 +591,9 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loads),  cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_stores), cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_loads),          cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_stores),         cmocka_unit_test(test_flushed_sums),
+        cmocka_unit_test(test_bits_of_signed), cmocka_unit_test(test_encoding),
         cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

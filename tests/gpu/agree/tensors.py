@@ -180,7 +180,7 @@ def stores(rows):
         yield store_probe(rows, Layout("f16", [150, 80], [8, 16], swizzle=swizzle), seed=3)
     taken = {"add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f32.ftz"), "min": ("u32", "s32", "u64", "s64", "f16", "bf16"),
              "max": ("u32", "s32", "u64", "s64", "f16", "bf16"), "inc": ("u32",), "dec": ("u32",), "and": ("u32", "u64", "s32"),
-             "or": ("u32", "u64", "s64"), "xor": ("u32", "u64")}
+             "or": ("u32", "u64"), "xor": ("u32", "u64")}
     for reduction, dtypes in taken.items():
         for dtype, swizzle in itertools.product(dtypes, (0, 3)):
             yield store_probe(rows, fitted(dtype, 2, swizzle), reduction)
