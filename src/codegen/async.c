@@ -74,7 +74,8 @@ void lower_async_copy(Cg *cg, const Op *op) {
     for (uint32_t reg = 0; reg < plan->count; reg += width) {
         if (plan->rep[reg] != reg)
             continue;
-        emit_copy(cg, &(AsyncCopy){.shared = cg_shared_pointer(cg, offsets, base, bytes, reg),
+        uint32_t image = layout_reg_image(offsets->layout, reg);
+        emit_copy(cg, &(AsyncCopy){.shared = cg_shared_pointer(cg, offsets, base, bytes, image),
                                    .global = ptr[reg],
                                    .mask = mask ? mask[reg] : NULL,
                                    .predicate = owner,

@@ -93,6 +93,8 @@ const Plan *cg_plan(Cg *cg, const Layout *layout);
 /* The thread's part of the map and the element of register `reg`, as i32. */
 Lv cg_plan_base(Cg *cg, const Plan *plan);
 Lv cg_plan_at(Cg *cg, const Plan *plan, uint32_t reg);
+/* The thread's part of the map together with `image`, what registers make of it. */
+Lv cg_plan_with(Cg *cg, const Plan *plan, uint32_t image);
 /* The predicate under which stores and atomics of this layout happen; NULL: all threads. For a
  * scalar (layout NULL): the first thread of the program. */
 Lv cg_owner(Cg *cg, const Layout *layout);
@@ -172,8 +174,16 @@ Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
 /* A static shared array of this program's own, for an exchange between its threads. */
 Lv cg_scratch(Cg *cg, int64_t bytes);
 void cg_barrier(Cg *cg);
-/* The element of register `reg` in a buffer at `base`, where `plan` is of the map to offsets. */
-Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t reg);
+/* The element in a buffer at `base` whose offset is the thread's part of `plan`, a map to offsets,
+ * together with `image`, that of a register. */
+Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image);
+/* A local_load as maps: the layout of its result in indices of the buffer, and the offset there of
+ * the first element of the part that it loads. */
+typedef struct LoadedPart {
+    const Layout *layout;
+    uint32_t first;
+} LoadedPart;
+LoadedPart cg_loaded_part(Cg *cg, const Op *op);
 
 /* Byte `offset` of the program's dynamic shared memory. */
 Lv cg_shared_at(Cg *cg, int64_t offset);

@@ -1,6 +1,8 @@
 /* Structured control flow as basic blocks and phis, one phi per register of each carried value. */
 #include "codegen/cg.h"
 
+enum { LEAST_COPIES = 4 /* that share an offset, for it to be worth a register of its own */ };
+
 /* The registers of several values as one array. */
 typedef struct Pack {
     uint32_t count;
@@ -118,6 +120,37 @@ static void keep_in_loop(Cg *cg, const Op *op, Lv latch) {
                     LLVMMetadataAsValue(cg->llvm, loop));
 }
 
+/* Asynchronous copies of a thread in one iteration. */
+static uint32_t count_copies(const Block *body) {
+    uint32_t count = 0;
+    block_for_each (op, body)
+        if (op->code == OP_async_copy)
+            count += cg_count(op_in(op, 0)->type) / (uint32_t)op->attrs[2].i;
+    return count;
+}
+
+static bool is_advance(const Value *arg) {
+    return !type_is_tile(arg->type) && type_is_int(arg->type) && type_element_bytes(arg->type) == 8;
+}
+
+/* Offsets by which a loop's copies advance, as numbers of which LLVM knows nothing: else it carries
+ * an address for each copy and may add a distance to it besides. For few copies that is less work
+ * than one sum for all and an addition for each. */
+static void hide_advances(Cg *cg, const Block *body) {
+    uint32_t advances = 0;
+    for (uint32_t i = 1; i < body->nargs; i++)
+        advances += is_advance(&body->args[i]);
+    if (count_copies(body) < LEAST_COPIES * advances)
+        return;
+    for (uint32_t i = 1; i < body->nargs; i++) {
+        if (!is_advance(&body->args[i]))
+            continue;
+        Lv phi = cg_scalar(cg, &body->args[i]);
+        cg_new(cg, &body->args[i])[0] =
+            cg_asm(cg, cg->t_i64, "mov.b64 $0, $1;", "=l,l", &phi, 1, ASM_PURE);
+    }
+}
+
 /* Rotated: the condition is tested before the loop and at the end of each iteration. */
 void lower_for(Cg *cg, const Op *op) {
     const Block *body = op->regions[0];
@@ -136,6 +169,7 @@ void lower_for(Cg *cg, const Op *op) {
     cg_set(cg, &body->args[0], ARENA_NEW(cg->arena, Lv));
     cg_get(cg, &body->args[0])[0] = index;
     unpack_values(cg, body->args + 1, body->nargs - 1, &carried);
+    hide_advances(cg, body);
     const Op *end = cg_lower_block(cg, body);
 
     Pack yielded = pack_operands(cg, end, 0);

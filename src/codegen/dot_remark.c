@@ -59,13 +59,14 @@ static void say_filler(Cg *cg, StrBuf *text, const Value *buffer) {
 static void say_load(Cg *cg, StrBuf *text, const Op *load) {
     const Type *type = load->out[0].type, *buffer = op_in(load, 0)->type;
     int bytes = type_element_bytes(type);
+    LoadedPart part = cg_loaded_part(cg, load);
     LayoutMatrices matrices;
-    if (layout_matrices(cg->ctx, type->layout, buffer->layout, bytes, &matrices))
+    if (layout_matrices(cg->ctx, part.layout, buffer->layout, bytes, &matrices))
         strbuf_printf(text, "ldmatrix.x%d%s", 1 << matrices.matrix_bits,
                       matrices.transposed ? ".trans" : "");
     else
         strbuf_printf(text, "loads of %d bytes",
-                      bytes * layout_shared_vector(cg->ctx, type->layout, buffer->layout, bytes));
+                      bytes * layout_shared_vector(cg->ctx, part.layout, buffer->layout, bytes));
     say_filler(cg, text, op_in(load, 0));
 }
 

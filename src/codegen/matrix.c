@@ -8,6 +8,8 @@
 #include "ir/mma.h"
 #include "ir/panels.h"
 
+enum { MATRIX_ROW_BYTES = 16 };
+
 /* Words */
 
 /* The i32 whose elements these are, if they were taken from one in order. */
@@ -44,9 +46,11 @@ Lv cg_word(Cg *cg, const Lv *elements, uint32_t count) {
 bool cg_load_matrices(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type, *buffer = op_in(op, 0)->type;
     int bytes = type_element_bytes(type);
+    LoadedPart part = cg_loaded_part(cg, op);
     LayoutMatrices m;
     if (type->kind != TYPE_NUMBER || type->dtype == DT_I1 ||
-        !layout_matrices(cg->ctx, type->layout, buffer->layout, bytes, &m))
+        part.first % (MATRIX_ROW_BYTES / (uint32_t)bytes) ||
+        !layout_matrices(cg->ctx, part.layout, buffer->layout, bytes, &m))
         return false;
     static const char *const names[2][3] = {{"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x1.b16",
                                              "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.b16",
@@ -61,7 +65,8 @@ bool cg_load_matrices(Cg *cg, const Op *op) {
     uint32_t matrices = 1u << m.matrix_bits, per_word = 1u << m.word_bits;
     LLVMTypeRef element = cg_dtype(cg, type->dtype);
     for (uint32_t load = 0; load < 1u << m.load_bits; load++) {
-        Lv at = cg_shared_pointer(cg, rows, base, bytes, load << row_bits);
+        uint32_t image = layout_reg_image(m.offsets, load << row_bits);
+        Lv at = cg_shared_pointer(cg, rows, base, bytes, image ^ part.first);
         Lv words = cg_intrinsic(cg, name, &cg->t_shared, 1, &at, 1);
         for (uint32_t i = 0; i < matrices; i++) {
             Lv word = matrices > 1 ? LLVMBuildExtractValue(cg->b, words, i, "") : words;
@@ -99,7 +104,8 @@ bool cg_store_matrices(Cg *cg, const Op *op) {
     int row_bits = m.offsets->bits[LAYOUT_REG] - m.load_bits;
     uint32_t matrices = 1u << m.matrix_bits;
     for (uint32_t store = 0; store < 1u << m.load_bits; store++) {
-        args[0] = cg_shared_pointer(cg, rows, base, type_element_bytes(type), store << row_bits);
+        uint32_t image = layout_reg_image(m.offsets, store << row_bits);
+        args[0] = cg_shared_pointer(cg, rows, base, type_element_bytes(type), image);
         for (uint32_t i = 0; i < matrices; i++)
             args[1 + i] = cg_word(cg, values + ((i | store << m.matrix_bits) << m.word_bits),
                                   1u << m.word_bits);

@@ -123,6 +123,28 @@ void lower_split(Cg *cg, const Op *op) {
     }
 }
 
+void lower_slice(Cg *cg, const Op *op) {
+    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
+    const Layout *in_whole =
+        layout_of_part(cg->ctx, part->layout, part->rank, part->shape, whole->shape);
+    /* One more register bit leads from the tile's first elements to those of the part. */
+    Layout moved = *in_whole;
+    uint32_t count = cg_count(part), moved_by = op->attrs[0].i ? count : 0;
+    if (moved_by) {
+        int at = in_whole->bits[LAYOUT_REG];
+        memmove(moved.basis + at + 1, in_whole->basis + at,
+                (size_t)(layout_in_bits(in_whole) - at) * sizeof *moved.basis);
+        moved.basis[at] = (uint32_t)op->attrs[0].i;
+        moved.bits[LAYOUT_REG]++;
+    }
+    Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
+    uint32_t *map = ARENA_ARRAY(cg->arena, uint32_t, 2 * (size_t)count);
+    if (!cg_match_registers(cg, &moved, 0, whole->layout, map))
+        cg_unsupported_layout(cg, op);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = in[map[i + moved_by]];
+}
+
 void lower_assume(Cg *cg, const Op *op) {
     cg_intrinsic(cg, "llvm.assume", NULL, 0, (Lv[]){cg_scalar(cg, op_in(op, 0))}, 1);
 }

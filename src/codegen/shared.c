@@ -116,8 +116,10 @@ static uint32_t registers_for(const Layout *map, uint32_t offset, bool *found) {
     return 0;
 }
 
-/* The width is as many low offset bits as registers alone decide, up to 16 bytes. */
-static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buffer, int bytes) {
+/* The width is as many low offset bits as registers alone decide, up to 16 bytes; `first` is added
+ * to all offsets. */
+static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buffer, int bytes,
+                                  uint32_t first) {
     const Layout *offsets = layout_compose(cg->ctx, layout_invert(cg->ctx, buffer), dist);
     SharedAccess access = {.plan = cg_plan(cg, offsets), .width = 1};
     uint32_t lead[5] = {0};
@@ -125,7 +127,7 @@ static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buff
     while ((2 << bits) * bytes <= 16 && bits < 4) {
         bool found = false;
         lead[bits] = registers_for(offsets, 1u << bits, &found);
-        if (!found || (access.plan->thread_bits >> bits & 1))
+        if (!found || ((access.plan->thread_bits | first) >> bits & 1))
             break;
         bits++;
     }
@@ -146,14 +148,29 @@ static SharedAccess shared_access(Cg *cg, const Layout *dist, const Layout *buff
     return access;
 }
 
-Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t reg) {
-    Lv offset = cg_plan_at(cg, plan, reg);
+LoadedPart cg_loaded_part(Cg *cg, const Op *op) {
+    const Type *part = op->out[0].type, *buffer = op_in(op, 0)->type;
+    const Layout *inverse = layout_invert(cg->ctx, buffer->layout);
+    return (LoadedPart){
+        layout_of_part(cg->ctx, part->layout, part->rank, part->shape, buffer->shape),
+        layout_apply(inverse, (uint32_t)op->attrs[0].i, 0, 0, 0)};
+}
+
+Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image) {
+    Lv offset = cg_plan_with(cg, plan, image);
     if (bytes > 1) {
         offset = LLVMBuildNUWMul(cg->b, offset, cg_i32(cg, bytes), "");
         if (LLVMIsAInstruction(offset))
             LLVMSetNSW(offset, true);
     }
     return LLVMBuildGEP2(cg->b, cg->t_i8, base, &offset, 1, "");
+}
+
+/* Of access `i` of those, in the part of the buffer that begins at offset `first`. */
+static Lv shared_pointer(Cg *cg, const SharedAccess *access, Lv base, int bytes, uint32_t i,
+                         uint32_t first) {
+    uint32_t image = layout_reg_image(access->plan->layout, access->order[i]);
+    return cg_shared_pointer(cg, access->plan, base, bytes, image ^ first);
 }
 
 /* Pointers travel as integers. */
@@ -166,7 +183,7 @@ void lower_local_store(Cg *cg, const Op *op) {
     int bytes = type_element_bytes(type);
     if (cg_store_matrices(cg, op))
         return;
-    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
+    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes, 0);
     Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1)), group[16];
     Lv owner = cg_owner(cg, type->layout);
     for (uint32_t i = 0; i < access.count; i += access.width) {
@@ -175,14 +192,13 @@ void lower_local_store(Cg *cg, const Op *op) {
             if (type->kind == TYPE_POINTER)
                 group[k] = LLVMBuildPtrToInt(cg->b, group[k], cg->t_i64, "");
         }
-        cg_store(
-            cg,
-            &(Access){.space = SPACE_SHARED,
-                      .dtype = shared_dtype(type),
-                      .width = access.width,
-                      .pointer = cg_shared_pointer(cg, access.plan, base, bytes, access.order[i]),
-                      .predicate = owner},
-            group);
+        cg_store(cg,
+                 &(Access){.space = SPACE_SHARED,
+                           .dtype = shared_dtype(type),
+                           .width = access.width,
+                           .pointer = shared_pointer(cg, &access, base, bytes, i, 0),
+                           .predicate = owner},
+                 group);
     }
 }
 
@@ -191,16 +207,16 @@ void lower_local_load(Cg *cg, const Op *op) {
     int bytes = type_element_bytes(type);
     if (cg_load_matrices(cg, op))
         return;
-    SharedAccess access = shared_access(cg, type->layout, buffer->layout, bytes);
+    LoadedPart part = cg_loaded_part(cg, op);
+    SharedAccess access = shared_access(cg, part.layout, buffer->layout, bytes, part.first);
     Lv base = cg_scalar(cg, op_in(op, 0)), group[16], *out = cg_new(cg, &op->out[0]);
     for (uint32_t i = 0; i < access.count; i += access.width) {
-        cg_load(
-            cg,
-            &(Access){.space = SPACE_SHARED,
-                      .dtype = shared_dtype(type),
-                      .width = access.width,
-                      .pointer = cg_shared_pointer(cg, access.plan, base, bytes, access.order[i])},
-            NULL, group);
+        cg_load(cg,
+                &(Access){.space = SPACE_SHARED,
+                          .dtype = shared_dtype(type),
+                          .width = access.width,
+                          .pointer = shared_pointer(cg, &access, base, bytes, i, part.first)},
+                NULL, group);
         for (uint32_t k = 0; k < access.width; k++)
             out[access.order[i + k]] = type->kind == TYPE_POINTER
                                            ? LLVMBuildIntToPtr(cg->b, group[k], cg->t_global, "")

@@ -185,8 +185,12 @@ static Lv add_register(Cg *cg, const Plan *plan, Lv base, uint32_t image) {
     return base;
 }
 
+Lv cg_plan_with(Cg *cg, const Plan *plan, uint32_t image) {
+    return add_register(cg, plan, cg_plan_base(cg, plan), image);
+}
+
 Lv cg_plan_at(Cg *cg, const Plan *plan, uint32_t reg) {
-    return add_register(cg, plan, cg_plan_base(cg, plan), layout_reg_image(plan->layout, reg));
+    return cg_plan_with(cg, plan, layout_reg_image(plan->layout, reg));
 }
 
 Lv cg_owner(Cg *cg, const Layout *layout) {

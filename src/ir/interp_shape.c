@@ -193,6 +193,26 @@ void interp_split(Run *run, const Inst *inst) {
     }
 }
 
+/* The part of the result's shape that begins at element `at`. */
+static void copy_part(Run *run, const Inst *inst, const Type *whole) {
+    const Type *part = op_out(inst->op)->type;
+    const Slot *from = in_slot(run, inst->op, 0);
+    size_t bytes = (size_t)type_element_bytes(part), at = (size_t)inst->op->attrs[0].i;
+    Slot *out = new_result(run, inst->op, 0);
+    int64_t strides[MAX_RANK];
+    row_major_strides(whole, strides);
+    copy_strided(out->data, (const char *)from->data + at * bytes, bytes, part->rank, part->shape,
+                 strides);
+    if (!from->undef)
+        return;
+    copy_strided(slot_new_undef(run, out), from->undef + at, 1, part->rank, part->shape, strides);
+    slot_settle(run, out);
+}
+
+void interp_slice(Run *run, const Inst *inst) {
+    copy_part(run, inst, op_in(inst->op, 0)->type);
+}
+
 void interp_convert_layout(Run *run, const Inst *inst) {
     share_operand(run, inst);
 }
@@ -333,11 +353,7 @@ void interp_local_store(Run *run, const Inst *inst) {
 }
 
 void interp_local_load(Run *run, const Inst *inst) {
-    const Slot *buffer = in_slot(run, inst->op, 0);
-    Slot *out = new_result(run, inst->op, 0);
-    memcpy(out->data, buffer->data, out->n * (size_t)type_element_bytes(op_out(inst->op)->type));
-    memcpy(slot_new_undef(run, out), buffer->undef, out->n);
-    slot_settle(run, out);
+    copy_part(run, inst, op_in(inst->op, 0)->type);
 }
 
 void interp_barrier(Run *run, const Inst *inst) {}

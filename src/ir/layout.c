@@ -108,6 +108,25 @@ const Layout *layout_transpose(Ctx *ctx, const Layout *layout, int rank, const i
     return layout_get(ctx, &out);
 }
 
+const Layout *layout_of_part(Ctx *ctx, const Layout *layout, int rank, const int64_t *part,
+                             const int64_t *whole) {
+    uint8_t to[32] = {0};
+    Layout out = *layout;
+    out.out_bits = 0;
+    for (int d = 0; d < rank; d++) {
+        int from = first_index_bit(rank, part, d), dest = first_index_bit(rank, whole, d);
+        for (int b = 0; b < log2_exact(part[d]); b++)
+            to[from + b] = (uint8_t)(dest + b);
+        out.out_bits = (uint8_t)(out.out_bits + log2_exact(whole[d]));
+    }
+    for (int i = 0; i < layout_in_bits(layout); i++) {
+        out.basis[i] = 0;
+        for (uint32_t rest = layout->basis[i]; rest; rest &= rest - 1)
+            out.basis[i] |= 1u << to[__builtin_ctz(rest)];
+    }
+    return layout_get(ctx, &out);
+}
+
 static uint32_t close_gaps(uint32_t basis, uint32_t removed) {
     uint32_t out = 0;
     int position = 0;

@@ -66,6 +66,10 @@ const Layout *layout_drop_bits(Ctx *ctx, const Layout *layout, uint32_t mask);
 /* The inverse: `count` index bits from `first` on come in, held by the lowest registers of every
  * thread. */
 const Layout *layout_insert_bits(Ctx *ctx, const Layout *layout, int first, int count);
+/* The indices of a part, a power of two along each dimension, within the tile that it begins: its
+ * layout as a map to those. */
+const Layout *layout_of_part(Ctx *ctx, const Layout *layout, int rank, const int64_t *part,
+                             const int64_t *whole);
 /* The index bits of dimension `axis` of a row-major shape, as a mask. */
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis);
 /* join: a new lowest dimension of size 2 held in the lowest register bit; split is its inverse. */

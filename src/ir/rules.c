@@ -246,6 +246,25 @@ bool rule_split(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
     return true;
 }
 
+bool rule_is_part(const Type *part, const Type *whole, int64_t at) {
+    bool ok = part && part->dtype == whole->dtype && part->rank == whole->rank && part->rank > 0;
+    if (!ok || at < 0 || at >= type_numel(whole))
+        return false;
+    for (int d = whole->rank; ok && d-- > 0; at /= whole->shape[d])
+        ok = part->shape[d] <= whole->shape[d] && at % whole->shape[d] % part->shape[d] == 0;
+    return ok;
+}
+
+bool rule_slice(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *x = rule_in(op, 0);
+    *result = stated;
+    if (!type_is_tile(x))
+        return rule_bad_operand(ctx, op, 0, "a tile");
+    return (rule_is_part(stated, x, op->attrs[0].i) && stated->kind == x->kind &&
+            !stated->layout == !x->layout) ||
+           rule_bad_result(ctx, op, stated, "a part of the operand that begins at `at`");
+}
+
 /* Elementwise */
 
 static bool want_all_equal(Ctx *ctx, const Op *op) {

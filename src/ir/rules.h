@@ -25,6 +25,8 @@ const char *rule_operand_name(Ctx *ctx, const Op *op, uint32_t index);
 /* Reports; all return false. */
 bool rule_bad_operand(Ctx *ctx, const Op *op, uint32_t index, const char *wanted);
 bool rule_bad_pair(Ctx *ctx, const Op *op, uint32_t a, uint32_t b, const char *wanted);
+/* Is `part` elements of `whole` from number `at` on, at a multiple of its own shape? */
+bool rule_is_part(const Type *part, const Type *whole, int64_t at);
 bool rule_bad_result(Ctx *ctx, const Op *op, const Type *stated, const char *wanted);
 bool rule_bad_attr(Ctx *ctx, const Op *op, int attr, const char *wanted);
 

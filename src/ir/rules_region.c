@@ -493,8 +493,8 @@ bool rule_local_load(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     *result = stated;
     if (!is_buffer(op_in(op, 0)))
         return rule_bad_operand(ctx, op, 0, "a buffer");
-    return (stated && holds_same(stated, rule_in(op, 0))) ||
-           rule_bad_result(ctx, op, stated, "a tile of the buffer's shape and numbers");
+    return (rule_is_part(stated, rule_in(op, 0), op->attrs[0].i) && stated->kind == TYPE_NUMBER) ||
+           rule_bad_result(ctx, op, stated, "a tile of the buffer's shape and numbers, or a part");
 }
 
 bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

@@ -27,7 +27,33 @@ static bool is_hint(const Op *op) {
 bool op_passes_layouts(const Op *op) {
     return op_has(op, ELEMENTWISE) || is_hint(op) || op->code == OP_expand_dims ||
            op->code == OP_broadcast || op->code == OP_reshape || op->code == OP_transpose ||
-           op->code == OP_join || op->code == OP_split;
+           op->code == OP_join || op->code == OP_split || op->code == OP_slice;
+}
+
+/* Index bits of the operand that a slice does not have. */
+static uint32_t sliced_bits(const Op *op) {
+    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
+    uint32_t mask = 0;
+    for (int d = 0; d < whole->rank; d++) {
+        uint32_t all = layout_dim_mask(whole->rank, whole->shape, d);
+        mask |= all & ~(all >> __builtin_ctzll((uint64_t)(whole->shape[d] / part->shape[d])));
+    }
+    return mask;
+}
+
+/* All parts of the operand in registers, each as `result`. */
+static const Layout *layout_of_sliced(Ctx *ctx, const Op *op, const Layout *result) {
+    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
+    const Layout *first = layout_of_part(ctx, result, part->rank, part->shape, whole->shape);
+    Layout all = *first;
+    int n = first->bits[LAYOUT_REG], others = layout_in_bits(first) - n;
+    uint32_t mask = sliced_bits(op);
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        all.basis[n++] = rest & -rest;
+    memcpy(all.basis + n, first->basis + first->bits[LAYOUT_REG],
+           (size_t)others * sizeof *all.basis);
+    all.bits[LAYOUT_REG] = (uint8_t)n;
+    return layout_get(ctx, &all);
 }
 
 const Layout *layout_of_operand(Ctx *ctx, const Op *op, uint32_t index, const Layout *result) {
@@ -44,6 +70,8 @@ const Layout *layout_of_operand(Ctx *ctx, const Op *op, uint32_t index, const La
     }
     if (op->code == OP_split)
         return layout_join(ctx, result);
+    if (op->code == OP_slice)
+        return layout_of_sliced(ctx, op, result);
     if (op->code == OP_join) {
         const Layout *half = layout_drop_bits(ctx, result, 1);
         return layout_join(ctx, half) == result ? half : NULL;
@@ -63,6 +91,12 @@ const Layout *layout_of_result(Ctx *ctx, const Op *op, const Layout *operand) {
     }
     if (op->code == OP_join)
         return layout_join(ctx, operand);
+    if (op->code == OP_slice) {
+        for (int bit = operand->bits[LAYOUT_REG]; bit < layout_in_bits(operand); bit++)
+            if (operand->basis[bit] & sliced_bits(op))
+                return NULL;
+        return layout_drop_bits(ctx, operand, sliced_bits(op));
+    }
     if (op->code == OP_split) {
         const Layout *half = layout_drop_bits(ctx, operand, 1);
         return layout_join(ctx, half) == operand ? half : NULL;

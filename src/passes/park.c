@@ -343,7 +343,7 @@ static Value *value_in(Park *park, Builder *builder, Value *value, unsigned phas
     builder->span = op->span;
     Value *made;
     if (is_root(value)) {
-        made = build_local_load(builder, buffer_of(park, op), value->type);
+        made = build_local_load(builder, buffer_of(park, op), 0, value->type);
     } else {
         Value *in[OP_MAX_FIXED];
         for (uint32_t i = 0; i < op->nin; i++)

@@ -403,10 +403,10 @@ static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
         if (convert->code != OP_convert_layout)
             continue;
         Builder at = builder_before(convert);
-        rewrite_replace(convert, build_local_load(&at, view, op_out(convert)->type));
+        rewrite_replace(convert, build_local_load(&at, view, 0, op_out(convert)->type));
     }
     if (!value_unused(op_out(load)))
-        value_replace(op_out(load), build_local_load(&b, view, op_out(load)->type));
+        value_replace(op_out(load), build_local_load(&b, view, 0, op_out(load)->type));
     op_remove(load);
 }
 

@@ -8,9 +8,20 @@ uint64_t pressure_of(const Type *type) {
     return (uint64_t)type_numel(type) * (uint64_t)(bytes > 4 ? bytes / 4 : 1);
 }
 
+/* What a thread holds of it in the layout that it has, narrow elements packed. */
+static uint64_t thread_pressure(const Type *type) {
+    if (!type_is_tile(type) || !type->layout)
+        return 0;
+    const Layout *layout = type->layout;
+    uint32_t repeated = layout_free_bits(layout) & ((1u << layout->bits[LAYOUT_REG]) - 1);
+    int bits = layout->bits[LAYOUT_REG] - __builtin_popcount(repeated);
+    return (((uint64_t)type_element_bytes(type) << bits) + 3) / 4;
+}
+
 /* Liveness: ops are numbered in order of appearance, before those in their regions. */
 
 typedef struct Liveness {
+    uint64_t (*measure)(const Type *type);
     uint32_t *last_use; /* by Value.id: number of the last op of its block that needs it */
     uint64_t *ends;     /* by op number: registers that are free after it */
     uint32_t next;
@@ -25,9 +36,9 @@ typedef struct Frame {
 } Frame;
 
 /* What is cheap is computed again where it is needed, or is the same in all threads. */
-static uint64_t held_registers(const Value *value) {
+static uint64_t held_registers(const Liveness *live, const Value *value) {
     bool cheap = value->def && op_has(value->def, CHEAP);
-    return cheap ? 0 : pressure_of(value->type);
+    return cheap ? 0 : live->measure(value->type);
 }
 
 static void note_use(Liveness *live, const Frame *frame, const Value *value) {
@@ -56,7 +67,7 @@ static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
 }
 
 static void add_value(Liveness *live, const Value *value) {
-    uint64_t held = held_registers(value);
+    uint64_t held = held_registers(live, value);
     live->now += held;
     live->ends[live->last_use[value->id]] += held;
     if (live->now > live->most)
@@ -70,8 +81,9 @@ static void sweep_block(Liveness *live, const Block *block) {
         uint32_t number = ++live->next;
         for (uint32_t r = 0; r < op->nregions; r++)
             sweep_block(live, op->regions[r]);
-        /* Element by element, a result takes the place of an operand. */
-        bool in_place = op_has(op, ELEMENTWISE);
+        /* Element by element, a result takes the place of an operand, and a product's of its sum.
+         */
+        bool in_place = op_has(op, ELEMENTWISE) || op->code == OP_dot;
         uint64_t ended = in_place ? live->ends[number] : 0;
         live->now -= ended;
         for (uint32_t i = 0; i < op->nout; i++)
@@ -80,14 +92,23 @@ static void sweep_block(Liveness *live, const Block *block) {
     }
 }
 
-uint64_t pressure_most(Func *func) {
+static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type)) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
-    Liveness live = {.last_use = ARENA_ARRAY(arena, uint32_t, func_number(func))};
+    Liveness live = {.measure = measure};
+    live.last_use = ARENA_ARRAY(arena, uint32_t, func_number(func));
     note_uses(&live, func->body, NULL);
     live.ends = ARENA_ARRAY(arena, uint64_t, (size_t)live.next + 1);
     live.next = 0;
     sweep_block(&live, func->body);
     arena_rewind(arena, mark);
     return live.most;
+}
+
+uint64_t pressure_most(Func *func) {
+    return most_alive(func, pressure_of);
+}
+
+uint64_t pressure_most_in_thread(Func *func) {
+    return most_alive(func, thread_pressure);
 }

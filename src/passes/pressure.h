@@ -1,7 +1,7 @@
-/* How many registers tiles take, before anything says which thread holds what.
+/* How many registers tiles take.
  *
- * Counted in 32-bit registers of all threads of a program together: divide by the threads for those
- * of one. Private to src/passes. */
+ * Before anything says which thread holds what, counted in 32-bit registers of all threads of a
+ * program together: divide by the threads for those of one. Private to src/passes. */
 #ifndef TILEC_PASSES_PRESSURE_H
 #define TILEC_PASSES_PRESSURE_H
 #include "ir/ir.h"
@@ -11,4 +11,6 @@ uint64_t pressure_of(const Type *type);
 /* The most at any point of the function, cheap values left out: they are computed again where they
  * are needed. Numbers the function's values. */
 uint64_t pressure_most(Func *func);
+/* The same in the registers of one thread, once tiles have layouts; narrow elements are packed. */
+uint64_t pressure_most_in_thread(Func *func);
 #endif

@@ -44,7 +44,7 @@ static void stage_load(Builder *builder, Op *convert, Value *buffer) {
     const Type *type = op_out(convert)->type;
     bool pointers = type_is_pointer(type);
     const Type *loaded = pointers ? type_with_element(ctx, type, TYPE_NUMBER, DT_I64) : type;
-    Value *value = build_local_load(builder, buffer, loaded);
+    Value *value = build_local_load(builder, buffer, 0, loaded);
     if (pointers)
         value = build_inttoptr(builder, value, type);
     rewrite_replace(convert, value);

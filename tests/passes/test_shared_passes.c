@@ -81,7 +81,7 @@ static void use_buffer(Program *program, Builder *builder) {
         return;
     Value *buffer = program->buffers[below(&program->rng, program->nbuffers)];
     if (below(&program->rng, 3))
-        build_local_load(builder, buffer, some_tile(program)->type);
+        build_local_load(builder, buffer, 0, some_tile(program)->type);
     else
         build_local_store(builder, some_tile(program), buffer);
 }
@@ -352,7 +352,7 @@ static void test_reuse(void **state) {
     for (int i = 0; i < 4; i++) {
         buffers[i] = buffer_of_size(&builder, 1 << 14);
         build_local_store(&builder, tile, buffers[i]);
-        build_local_load(&builder, buffers[i], tile->type);
+        build_local_load(&builder, buffers[i], 0, tile->type);
     }
     assert_true(pass_allocate_shared(program.func));
     for (int i = 0; i < 4; i++)

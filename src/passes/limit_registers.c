@@ -1,0 +1,91 @@
+/* limit-registers: programs with products on tensor cores are assembled for the registers they
+ * need.
+ *
+ * Left alone, ptxas takes up to 50 registers more than it needs for such a loop, to read fragments
+ * of all steps before the first product, and an SM then holds fewer CTAs. What is needed follows
+ * from the tiles that are alive at once, in their layouts, and the asynchronous copies of an
+ * iteration, whose addresses and masks take some each. The limit is the number that lets one more
+ * CTA share an SM, where that is near, else a little more than the need.
+ *
+ *     func @matmul(..) {num_warps = 8}  =>  func @matmul(..) {num_warps = 8, max_registers = 128}
+ *
+ * A limit that turns out too low for ptxas is dropped by the runtime (docs/runtime.md, Spills).
+ * Needs layouts; a limit that is given stands. Left alone are warpgroups (wgmma), whose
+ * accumulators leave no choice, and programs that load less than 32 bits at once: each such element
+ * takes a register until it is packed. */
+#include "passes/passes.h"
+#include "passes/pressure.h"
+
+/* Measured with bench/registers.py on sm_80: the least without spills is within 8 of the need. */
+enum {
+    COPY_REGISTERS = 5, /* address, mask and destination of a copy */
+    OVERLAPPED = 20,    /* fragments of the next step that come as those of this one are done */
+    SLACK = 12,         /* so that what is left need not be in the one best order */
+    REACH = 24,         /* to a number that more CTAs of an SM allow */
+    UNIT = 8,           /* registers are allotted by */
+    LEAST = 64,
+};
+
+typedef struct Work {
+    int products, warpgroups, crumbs;
+    uint64_t copies; /* asynchronous copies of a thread in one block, the most */
+} Work;
+
+static uint64_t copies_of(const Block *block) {
+    uint64_t count = 0;
+    block_for_each (op, block)
+        if (op->code == OP_async_copy)
+            count += (uint64_t)1 << op_in(op, 0)->type->layout->bits[LAYOUT_REG] >>
+                     __builtin_ctzll((uint64_t)op->attrs[2].i);
+    return count;
+}
+
+static bool add_work(Op *op, void *user) {
+    Work *work = user;
+    work->products += op->code == OP_dot && op->attrs[2].i == UNIT_MMA;
+    work->warpgroups += op->code == OP_wgmma;
+    if (op->code == OP_load && type_is_tile(op->out[0].type)) {
+        int64_t width = op->attrs[3].i > 1 ? op->attrs[3].i : 1;
+        work->crumbs += width * type_element_bytes(op->out[0].type) < 4;
+    }
+    if (op->code == OP_for) {
+        uint64_t copies = copies_of(op->regions[0]);
+        work->copies = copies > work->copies ? copies : work->copies;
+    }
+    return true;
+}
+
+/* The most registers of a thread with which an SM holds `ctas` of so many threads. */
+static uint64_t registers_for(uint64_t ctas, uint64_t threads) {
+    return TARGET_REGISTERS_PER_SM / (ctas * threads) / UNIT * UNIT;
+}
+
+static uint64_t limit_for(uint64_t need, uint64_t threads) {
+    if (need < LEAST)
+        return LEAST;
+    uint64_t best = (need + SLACK + UNIT - 1) / UNIT * UNIT;
+    for (uint64_t ctas = 2; registers_for(ctas, threads) >= need; ctas++)
+        if (registers_for(ctas, threads) <= need + REACH)
+            best = registers_for(ctas, threads);
+    return best;
+}
+
+bool pass_limit_registers(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func->has_layouts)
+        return ctx_diag(ctx, func->span, pass_needs, "limit-registers", "layouts",
+                        "choose-layouts");
+    Work work = {0};
+    func_walk(func, add_work, &work);
+    if (func->max_registers || !work.products || work.warpgroups || work.crumbs)
+        return false;
+    uint64_t need = pressure_most_in_thread(func) + COPY_REGISTERS * work.copies;
+    need = need > OVERLAPPED ? need - OVERLAPPED : 0;
+    int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
+    uint64_t limit =
+        limit_for(need, (uint64_t)func->num_warps * (uint64_t)programs * TARGET_WARP_SIZE);
+    if (limit > TARGET_MAX_REGISTERS)
+        return false;
+    func->max_registers = (int32_t)limit;
+    return true;
+}

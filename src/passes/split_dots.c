@@ -1,0 +1,331 @@
+/* split-dots: long products on tensor cores become steps along K.
+ *
+ *     %a = local_load %va : tile<64x32xf16>          %a0 = local_load %va : tile<64x16xf16>
+ *     %b = local_load %vb : tile<32x64xf16>          %b0 = local_load %vb : tile<16x64xf16>
+ *     async_copy ..                                  async_copy ..
+ *     %r = dot %a, %b, %acc                  ->      %a1 = local_load %va {at = 16} :
+ * tile<64x16xf16> %b1 = local_load %vb {at = 1024} : tile<16x64xf16> %s = dot %a0, %b0, %acc %r =
+ * dot %a1, %b1, %s
+ *
+ * So a thread holds the fragments of two steps, those that it multiplies and the next, and not
+ * those of the whole tile. A step is what one instruction takes, or more where smaller loads would
+ * be more of them. What is computed from a load for one product alone (conversions of the type) is
+ * split with it; an operand that is in registers anyhow is taken apart by `slice`.
+ *
+ * A load moves down to its step only past what leaves its buffer alone; one whose buffer is written
+ * or made visible in between is split where it stands. One that stands in front of the loop moves
+ * into it where nothing in the loop writes its buffer and registers are short.
+ *
+ * Needs layouts and conversions through shared memory made explicit; runs before place-barriers. */
+#include "ir/mma.h"
+#include "passes/passes.h"
+#include "passes/pressure.h"
+#include "passes/rewrite.h"
+#include "passes/simplify.h"
+
+enum { CROWDED_REGISTERS = 192 /* of a thread, for whole tiles, while operands are not split */ };
+
+/* A piece of a tile along one dimension. */
+typedef struct Part {
+    int dim;
+    int64_t start, size;
+} Part;
+
+typedef struct Split {
+    Ctx *ctx;
+    Op *dot;
+    int64_t depth, step;
+    bool crowded;  /* registers are short */
+    bool reads[2]; /* the operand is read by steps; else parts of the whole are taken */
+} Split;
+
+static int k_dim(const Op *dot, int index) {
+    int rank = op_in(dot, (uint32_t)index)->type->rank;
+    return index == 0 ? rank - 1 : rank - 2;
+}
+
+/* Index bits of `type` that tell parts of this size from each other. */
+static uint32_t part_bits(const Type *type, Part part) {
+    uint32_t all = layout_dim_mask(type->rank, type->shape, part.dim);
+    return all & ~(all >> __builtin_ctzll((uint64_t)(type->shape[part.dim] / part.size)));
+}
+
+static bool parts_are_in_registers(const Type *type, Part part) {
+    const Layout *layout = type->layout;
+    for (int bit = layout->bits[LAYOUT_REG]; bit < layout_in_bits(layout); bit++)
+        if (layout->basis[bit] & part_bits(type, part))
+            return false;
+    return true;
+}
+
+static const Type *part_type(Ctx *ctx, const Type *type, Part part) {
+    int64_t shape[MAX_RANK];
+    memcpy(shape, type->shape, sizeof shape);
+    shape[part.dim] = part.size;
+    const Layout *layout = layout_drop_bits(ctx, type->layout, part_bits(type, part));
+    return type_get(ctx, type->kind, type->dtype, type->rank, shape, layout);
+}
+
+static int64_t first_of(const Type *type, Part part) {
+    int64_t stride = 1;
+    for (int d = part.dim + 1; d < type->rank; d++)
+        stride *= type->shape[d];
+    return part.start * stride;
+}
+
+/* Where operands come from */
+
+static bool has_one_use(const Value *value) {
+    return value->uses && !value->uses->next;
+}
+
+/* Is the value computed for one use, element by element, from what can be taken in parts? */
+static bool computes_parts(const Op *op) {
+    return op && has_one_use(&op->out[0]) &&
+           ((op_has(op, ELEMENTWISE) && op_is_pure(op)) || op->code == OP_transpose);
+}
+
+static Part part_of_operand(const Op *op, Part part) {
+    if (op->code == OP_transpose)
+        part.dim = (int)op->attrs[0].ints.ptr[part.dim];
+    return part;
+}
+
+/* The load that an operand comes from, first operands first, and the part of it that goes with
+ * `part`; NULL: none, or one that others need too. */
+static Op *load_behind(const Value *value, Part *part) {
+    Op *op = value->def;
+    if (op && op->code == OP_local_load)
+        return has_one_use(value) && op->attrs[0].i == 0 ? op : NULL;
+    if (!computes_parts(op))
+        return NULL;
+    *part = part_of_operand(op, *part);
+    for (uint32_t i = 0; i < op->nin; i++) {
+        Op *load = type_is_tile(op_in(op, i)->type) ? load_behind(op_in(op, i), part) : NULL;
+        if (load)
+            return load;
+    }
+    return NULL;
+}
+
+/* Moving loads */
+
+static const Value *index_of_copy(const Value *buffer) {
+    return buffer->def->code == OP_local_view ? op_in(buffer->def, 1) : NULL;
+}
+
+/* Copies of a ring at a known distance within an iteration. */
+static bool are_apart(const Value *a, const Value *b) {
+    return index_of_copy(a) && index_of_copy(a) == index_of_copy(b) &&
+           a->def->attrs[0].i != b->def->attrs[0].i;
+}
+
+/* May the op, or one in its regions, write what the buffer holds? */
+static bool writes_buffer(Op *op, const Value *buffer) {
+    for (uint32_t i = 0; op_has(op, LWRITES) && i < op->nin; i++) {
+        const Value *written = op_in(op, i);
+        if (written->type->kind == TYPE_BUFFER &&
+            local_alloc_of(written) == local_alloc_of(buffer) && !are_apart(written, buffer))
+            return true;
+    }
+    for (uint32_t r = 0; r < op->nregions; r++)
+        block_for_each (inner, op->regions[r])
+            if (writes_buffer(inner, buffer))
+                return true;
+    return false;
+}
+
+static bool synchronises(const Op *op) {
+    if (op_has(op, SYNC) || op->code == OP_async_wait)
+        return true;
+    for (uint32_t r = 0; r < op->nregions; r++)
+        block_for_each (inner, op->regions[r])
+            if (synchronises(inner))
+                return true;
+    return false;
+}
+
+/* May the op change what the buffer holds for a thread, or be what lets others change it? */
+static bool disturbs(Op *op, const Value *buffer) {
+    return synchronises(op) || writes_buffer(op, buffer);
+}
+
+/* May a load from in front of the loop stand in its body instead? Nothing after it writes. */
+static bool may_enter(const Op *load, Op *loop) {
+    if (!loop || loop->code != OP_for || load->block != loop->block)
+        return false;
+    for (Op *op = load->next; op != loop; op = op->next)
+        if (!op || disturbs(op, op_in(load, 0)))
+            return false;
+    return !writes_buffer(loop, op_in(load, 0));
+}
+
+/* May the load stand anywhere from where it is to `end`, of the same block? */
+static bool may_sink(const Op *load, const Op *end) {
+    if (load->block != end->block)
+        return false;
+    for (Op *op = load->next; op != end; op = op->next)
+        if (!op || disturbs(op, op_in(load, 0)))
+            return false;
+    return true;
+}
+
+/* Steps */
+
+/* Elements that one access reads of `type`, the load's result or a part of it: per lane, a matrix
+ * load reads rows of 16 bytes. */
+static int count_elements(Ctx *ctx, const Op *load, const Type *type, int *accesses) {
+    const Type *buffer = op_in(load, 0)->type;
+    int bytes = type_element_bytes(type);
+    const Layout *layout =
+        layout_of_part(ctx, type->layout, type->rank, type->shape, buffer->shape);
+    LayoutMatrices matrices;
+    if (layout_matrices(ctx, layout, buffer->layout, bytes, &matrices)) {
+        *accesses = 1 << matrices.load_bits;
+        return 16 / bytes;
+    }
+    int vector = layout_shared_vector(ctx, layout, buffer->layout, bytes);
+    *accesses = (1 << layout->bits[LAYOUT_REG]) / vector;
+    return vector;
+}
+
+/* Do all parts begin where such an access may? */
+static bool parts_are_aligned(Ctx *ctx, const Type *buffer, Part part, int elements) {
+    const Layout *inverse = layout_invert(ctx, buffer->layout);
+    for (uint32_t rest = part_bits(buffer, part); rest; rest &= rest - 1)
+        if (layout_apply(inverse, rest & -rest, 0, 0, 0) & (uint32_t)(elements - 1))
+            return false;
+    return true;
+}
+
+/* Does reading this part by part take more accesses? */
+static bool costs_accesses(const Split *split, const Op *load, Part part) {
+    const Type *whole = load->out[0].type, *piece = part_type(split->ctx, whole, part);
+    int all, some;
+    count_elements(split->ctx, load, whole, &all);
+    int elements = count_elements(split->ctx, load, piece, &some);
+    return some * (whole->shape[part.dim] / part.size) > all ||
+           !parts_are_aligned(split->ctx, op_in(load, 0)->type, part, elements);
+}
+
+/* The least depth, from `least` on, of parts that operand `index` can be read in. */
+static int64_t readable_depth(const Split *split, int index, int64_t least) {
+    const Value *operand = op_in(split->dot, (uint32_t)index);
+    for (int64_t step = least; step < split->depth; step *= 2) {
+        Part part = {k_dim(split->dot, index), 0, step};
+        if (!parts_are_in_registers(operand->type, part))
+            continue;
+        const Op *load = load_behind(operand, &part);
+        if (!load)
+            return split->depth;
+        if (!costs_accesses(split, load, part))
+            return step;
+    }
+    return split->depth;
+}
+
+/* Sets the depth of a step and which operands are read by steps; false: none is. */
+static bool choose_step(Split *split) {
+    const Op *dot = split->dot;
+    const Mma *mma = mma_find(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
+                              dot->out[0].type->dtype, dot->block->func->capability);
+    /* Sums in f16 are rounded once for each dot. */
+    if (!mma || mma->k >= split->depth || mma->acc == DT_F16)
+        return false;
+    split->step = mma->k;
+    for (int i = 0; i < 2; i++) {
+        int64_t depth = readable_depth(split, i, mma->k);
+        split->reads[i] = depth < split->depth;
+        if (split->reads[i] && depth > split->step)
+            split->step = depth;
+    }
+    for (int i = 0; i < 2; i++)
+        if (!parts_are_in_registers(op_in(dot, (uint32_t)i)->type,
+                                    (Part){k_dim(dot, i), 0, split->step}))
+            return false;
+    return split->reads[0] || split->reads[1];
+}
+
+static Value *slice_of(Split *split, Builder *b, Value *value, Part part) {
+    return build_slice(b, value, first_of(value->type, part),
+                       part_type(split->ctx, value->type, part));
+}
+
+/* `part` of a value: loads go to where they stood if they may not be moved to the builder. */
+static Value *take_part(Split *split, Builder *b, Value *value, Part part) {
+    const Type *type = part_type(split->ctx, value->type, part);
+    Op *op = value->def;
+    int64_t number;
+    double real;
+    if (value_int_constant(value, &number))
+        return build_constant_int(b, number, type);
+    if (value_float_constant(value, &real))
+        return build_constant_float(b, real, type);
+    if (op && op->code == OP_splat)
+        return build_splat(b, op_in(op, 0), type);
+    if (op && op->code == OP_local_load && op->attrs[0].i == 0 && has_one_use(value)) {
+        Op *loop = split->dot->block->parent;
+        bool sinks =
+            (part.start > 0 && may_sink(op, split->dot)) || (split->crowded && may_enter(op, loop));
+        Builder at = sinks ? *b : builder_before(op);
+        at.span = op->span;
+        return build_local_load(&at, op_in(op, 0), first_of(value->type, part), type);
+    }
+    if (!computes_parts(op))
+        return slice_of(split, b, value, part);
+    Part inner = part_of_operand(op, part);
+    Value **in = ARENA_ARRAY(&split->ctx->scratch, Value *, op->nin);
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = type_is_tile(op_in(op, i)->type) ? take_part(split, b, op_in(op, i), inner)
+                                                 : op_in(op, i);
+    return rewrite_like(b, op, op->nin, in, type);
+}
+
+static void split_dot(Split *split) {
+    Op *dot = split->dot;
+    ArenaMark mark = arena_mark(&split->ctx->scratch);
+    Value *sum = op_in(dot, 2), *next[2] = {NULL, NULL};
+    for (int64_t k = 0; k <= split->depth; k += split->step) {
+        Value *now[2] = {next[0], next[1]};
+        Builder b = builder_before(dot);
+        b.span = dot->span;
+        for (int i = 0; k < split->depth && i < 2; i++) {
+            Part part = {k_dim(dot, i), k, split->step};
+            Value *operand = op_in(dot, (uint32_t)i);
+            next[i] = split->reads[i] ? take_part(split, &b, operand, part)
+                                      : slice_of(split, &b, operand, part);
+        }
+        if (k > 0)
+            sum = build_dot(&b, now[0], now[1], sum, (CTYPE_PRECISION)dot->attrs[0].i,
+                            dot->attrs[1].i, (CTYPE_UNIT)dot->attrs[2].i);
+    }
+    rewrite_replace(dot, sum);
+    arena_rewind(&split->ctx->scratch, mark);
+}
+
+static bool visit_block(Ctx *ctx, Block *block, bool crowded) {
+    bool changed = false;
+    block_for_each_safe (op, block) {
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= visit_block(ctx, op->regions[i], crowded);
+        if (op->code != OP_dot || op->attrs[2].i != UNIT_MMA)
+            continue;
+        Split split = {.ctx = ctx, .dot = op, .crowded = crowded};
+        split.depth = op_in(op, 0)->type->shape[k_dim(op, 0)];
+        if (!choose_step(&split))
+            continue;
+        split_dot(&split);
+        changed = true;
+    }
+    return changed;
+}
+
+bool pass_split_dots(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func->has_layouts)
+        return ctx_diag(ctx, func->span, pass_needs, "split-dots", "layouts", "choose-layouts");
+    bool changed = visit_block(ctx, func->body, pressure_most_in_thread(func) > CROWDED_REGISTERS);
+    if (changed)
+        eliminate_dead(func);
+    return changed;
+}
