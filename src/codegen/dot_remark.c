@@ -74,7 +74,8 @@ static void say_load(Cg *cg, StrBuf *text, const Op *load) {
 static const Op *source_of(const Value *value) {
     const Op *op = value->def;
     while (op && op->nin == 1 && !op->nregions &&
-           (op_has(op, ELEMENTWISE) || op->code == OP_transpose || op->code == OP_reshape))
+           (op_has(op, ELEMENTWISE) || op->code == OP_transpose || op->code == OP_reshape ||
+            op->code == OP_slice))
         op = op_in(op, 0)->def;
     return op;
 }

@@ -74,11 +74,27 @@ static void add_value(Liveness *live, const Value *value) {
         live->most = live->now;
 }
 
+/* The arguments of a loop take the place of initial values that nobody else needs. */
+static void hand_over(Liveness *live, const Op *op, uint32_t number) {
+    if (op->code != OP_for && op->code != OP_while)
+        return;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *value = op_in(op, i);
+        if (value->uses->next || live->last_use[value->id] != number ||
+            value_block(value) != op->block)
+            continue;
+        uint64_t held = held_registers(live, value);
+        live->now -= held;
+        live->ends[number] -= held;
+    }
+}
+
 static void sweep_block(Liveness *live, const Block *block) {
     for (uint32_t i = 0; i < block->nargs; i++)
         add_value(live, &block->args[i]);
     block_for_each (op, block) {
         uint32_t number = ++live->next;
+        hand_over(live, op, number);
         for (uint32_t r = 0; r < op->nregions; r++)
             sweep_block(live, op->regions[r]);
         /* Element by element, a result takes the place of an operand, and a product's of its sum.

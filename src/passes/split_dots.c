@@ -23,7 +23,7 @@
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 
-enum { CROWDED_REGISTERS = 192 /* of a thread, for whole tiles, while operands are not split */ };
+enum { CROWDED_REGISTERS = 96 /* of a thread, for whole tiles, while operands are not split */ };
 
 /* A piece of a tile along one dimension. */
 typedef struct Part {
@@ -73,41 +73,6 @@ static int64_t first_of(const Type *type, Part part) {
     return part.start * stride;
 }
 
-/* Where operands come from */
-
-static bool has_one_use(const Value *value) {
-    return value->uses && !value->uses->next;
-}
-
-/* Is the value computed for one use, element by element, from what can be taken in parts? */
-static bool computes_parts(const Op *op) {
-    return op && has_one_use(&op->out[0]) &&
-           ((op_has(op, ELEMENTWISE) && op_is_pure(op)) || op->code == OP_transpose);
-}
-
-static Part part_of_operand(const Op *op, Part part) {
-    if (op->code == OP_transpose)
-        part.dim = (int)op->attrs[0].ints.ptr[part.dim];
-    return part;
-}
-
-/* The load that an operand comes from, first operands first, and the part of it that goes with
- * `part`; NULL: none, or one that others need too. */
-static Op *load_behind(const Value *value, Part *part) {
-    Op *op = value->def;
-    if (op && op->code == OP_local_load)
-        return has_one_use(value) && op->attrs[0].i == 0 ? op : NULL;
-    if (!computes_parts(op))
-        return NULL;
-    *part = part_of_operand(op, *part);
-    for (uint32_t i = 0; i < op->nin; i++) {
-        Op *load = type_is_tile(op_in(op, i)->type) ? load_behind(op_in(op, i), part) : NULL;
-        if (load)
-            return load;
-    }
-    return NULL;
-}
-
 /* Moving loads */
 
 static const Value *index_of_copy(const Value *buffer) {
@@ -145,19 +110,23 @@ static bool synchronises(const Op *op) {
     return false;
 }
 
-/* May the op change what the buffer holds for a thread, or be what lets others change it? */
+/* Would a load of the buffer behind the op see something else, or need a barrier of its own? */
 static bool disturbs(Op *op, const Value *buffer) {
     return synchronises(op) || writes_buffer(op, buffer);
 }
 
-/* May a load from in front of the loop stand in its body instead? Nothing after it writes. */
+/* May a load from in front of the loop stand in its body instead? place-barriers sees to what is
+ * written behind the loop. */
 static bool may_enter(const Op *load, Op *loop) {
     if (!loop || loop->code != OP_for || load->block != loop->block)
         return false;
-    for (Op *op = load->next; op != loop; op = op->next)
-        if (!op || disturbs(op, op_in(load, 0)))
+    for (Op *op = load->next; op; op = op->next) {
+        if (writes_buffer(op, op_in(load, 0)))
             return false;
-    return !writes_buffer(loop, op_in(load, 0));
+        if (op == loop)
+            return true;
+    }
+    return false;
 }
 
 /* May the load stand anywhere from where it is to `end`, of the same block? */
@@ -168,6 +137,51 @@ static bool may_sink(const Op *load, const Op *end) {
         if (!op || disturbs(op, op_in(load, 0)))
             return false;
     return true;
+}
+
+/* Where operands come from */
+
+static bool has_one_use(const Value *value) {
+    return value->uses && !value->uses->next;
+}
+
+/* Is the value computed for one use, element by element, from what can be taken in parts? */
+static bool computes_parts(const Op *op) {
+    return op && has_one_use(&op->out[0]) &&
+           ((op_has(op, ELEMENTWISE) && op_is_pure(op)) || op->code == OP_transpose);
+}
+
+static Part part_of_operand(const Op *op, Part part) {
+    if (op->code == OP_transpose)
+        part.dim = (int)op->attrs[0].ints.ptr[part.dim];
+    return part;
+}
+
+/* A load in front of the loop that others may read again in it, since registers are short. */
+static bool is_read_again(const Split *split, const Op *load) {
+    return split->crowded && may_enter(load, split->dot->block->parent);
+}
+
+static bool is_read_by_parts(const Split *split, const Op *op) {
+    return op && op->code == OP_local_load && op->attrs[0].i == 0 &&
+           (has_one_use(&op->out[0]) || is_read_again(split, op));
+}
+
+/* The load that an operand comes from, first operands first, and the part of it that goes with
+ * `part`; NULL: none, or one that others need too. */
+static Op *load_behind(const Split *split, const Value *value, Part *part) {
+    Op *op = value->def;
+    if (op && op->code == OP_local_load)
+        return is_read_by_parts(split, op) ? op : NULL;
+    if (!computes_parts(op))
+        return NULL;
+    *part = part_of_operand(op, *part);
+    for (uint32_t i = 0; i < op->nin; i++) {
+        Op *load = type_is_tile(op_in(op, i)->type) ? load_behind(split, op_in(op, i), part) : NULL;
+        if (load)
+            return load;
+    }
+    return NULL;
 }
 
 /* Steps */
@@ -215,7 +229,7 @@ static int64_t readable_depth(const Split *split, int index, int64_t least) {
         Part part = {k_dim(split->dot, index), 0, step};
         if (!parts_are_in_registers(operand->type, part))
             continue;
-        const Op *load = load_behind(operand, &part);
+        const Op *load = load_behind(split, operand, &part);
         if (!load)
             return split->depth;
         if (!costs_accesses(split, load, part))
