@@ -32,6 +32,7 @@ enum {
     DOT_REGISTERS = 128, /* for an accumulator */
     DOT_WARPS_MIN = 4,   /* a warpgroup */
     DOT_WARPS_MAX = 8,   /* two of them share a tile of 128 x 256 */
+    MMA_ROWS = 16,       /* of one instruction */
     DEFAULT_STAGES = 3,
 };
 
@@ -45,8 +46,20 @@ typedef struct Work {
     uint64_t live;    /* of all tiles alive at once */
     uint64_t dot;     /* of the largest accumulator */
     uint64_t chained; /* of all accumulators of dots by wgmma that share rows */
-    int32_t most;     /* warps that a dot by wgmma has work for; 0: there is none */
+    int32_t most;     /* warps that all dots have work for; 0: any number */
 } Work;
+
+/* Warps that have work of their own in the dot; 0: any number. Where the rows of one product are
+ * those of another, warps split rows alone. */
+static int32_t most_warps(const Op *dot) {
+    const Type *acc = dot->out[0].type;
+    if (dot->attrs[2].i == UNIT_WGMMA)
+        return (int32_t)dot_most_warpgroups(dot) * WGMMA_WARPS;
+    if (dot->attrs[2].i != UNIT_MMA || acc->rank != 2 || !dot_is_chained(dot))
+        return 0;
+    int32_t most = (int32_t)(acc->shape[0] / MMA_ROWS);
+    return most > DOT_WARPS_MIN ? most : DOT_WARPS_MIN;
+}
 
 static bool add_work(Op *op, void *user) {
     Work *work = user;
@@ -63,12 +76,11 @@ static bool add_work(Op *op, void *user) {
     }
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot)
         work->dot = pressure_of(op->out[0].type);
-    if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA) {
-        int32_t most = (int32_t)dot_most_warpgroups(op) * WGMMA_WARPS;
+    int32_t most = op->code == OP_dot ? most_warps(op) : 0;
+    if (most)
         work->most = work->most && work->most < most ? work->most : most;
-        if (dot_is_chained(op))
-            work->chained += pressure_of(op->out[0].type);
-    }
+    if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA && dot_is_chained(op))
+        work->chained += pressure_of(op->out[0].type);
     return true;
 }
 
