@@ -72,7 +72,8 @@ static const char *const extras[] = {"",      " + pid2 * stride_x",        " + p
                                      " + 64", " + pid2 * pid2 * stride_x", " + limit * stride_a"};
 static const char *const depth_masks[] = {"depth < K - k", "depth + k < K", "k + depth < limit",
                                           "depth < 16"};
-static const char *const loops[] = {"range(0, K, 16)", "range(shift, K, 16)",
+static const char *const loops[] = {"range(0, K, 16)", "range(16, K, 16)",
+                                    "range(16 * pid2, K, 16)", "range(shift, K, 16)",
                                     "range(0, min(K, limit), 16)"};
 static const char *const steps[] = {"16", "shift", "k"};
 
