@@ -358,6 +358,23 @@ static bool place_dimensions(Planner *p) {
     return place_rest(p);
 }
 
+/* A block already, but its base depends on the program: what does becomes dimensions. */
+static bool read_block(Planner *p) {
+    BlockAccess access = block_access(p->op);
+    const Affine *base = affine_of(p->a, op_in(p->op, 0));
+    if (!launch_invariant(base->base))
+        return give_up(p, "its pointer is not made of kernel parameters alone");
+    p->plan->base = base->base;
+    p->rest = base->offset;
+    for (uint32_t d = 0; d < (uint32_t)access.rank; d++)
+        p->dims[d] = (BlockDim){.extent = affine_of(p->a, op_in(p->op, access.shape + d))->offset,
+                                .stride = affine_of(p->a, op_in(p->op, access.strides + d))->offset,
+                                .place = affine_of(p->a, op_in(p->op, access.offsets + d))->offset,
+                                .checked = block_checks(&access, (int)d),
+                                .side = access.tile->shape[d]};
+    return true;
+}
+
 /* The source has mostly computed the place already, or all of it but the loop's index. */
 static void find_place(Planner *p, BlockDim *dim) {
     dim->not_found = zero(p);
@@ -371,14 +388,16 @@ static void find_place(Planner *p, BlockDim *dim) {
 }
 
 bool block_plan(Affines *affines, Op *access, BlockPlan *plan, const char **why_not) {
-    bool loads = access->code == OP_load;
+    bool loads = access->code == OP_load || access->code == OP_load_block;
     Planner p = {.a = affines,
                  .arena = affines->arena,
                  .op = access,
                  .plan = plan,
                  .tile = loads ? op_out(access)->type : op_in(access, 1)->type};
     *plan = (BlockPlan){0};
-    bool found = read_pointers(&p) && read_mask(&p) && place_dimensions(&p);
+    bool found = op_is_block_access(access)
+                     ? p.tile->rank <= RECIPE_MAX_RANK && read_block(&p) && place_rest(&p)
+                     : read_pointers(&p) && read_mask(&p) && place_dimensions(&p);
     *why_not = p.why_not;
     plan->rank = plan->extra + p.tile->rank;
     for (int d = 0; found && d < plan->rank; d++) {

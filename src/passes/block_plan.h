@@ -25,8 +25,9 @@ typedef struct BlockPlan {
     BlockDim dims[RECIPE_MAX_RANK];
 } BlockPlan;
 
-/* The plan of a load or store of a tile of numbers, of an unchanged function. False: `why_not`
- * says which condition failed, in the arena of the context. What tma_takes asks is not asked here.
+/* The plan of a load or store of a tile of numbers, or of a block of them, of an unchanged
+ * function. False: `why_not` says which condition failed, in the arena of the context. What
+ * tma_takes asks is not asked here.
  */
 bool block_plan(Affines *affines, Op *access, BlockPlan *plan, const char **why_not);
 #endif

@@ -26,6 +26,9 @@
  * right if nobody looks, which rows_are_unobserved proves. Where M and the place are multiples of
  * the tile the rows are (place mod M) + i, and nothing has to be proved.
  *
+ * A block whose base depends on the program, from a block pointer or a descriptor, gets dimensions
+ * for what does in the same way.
+ *
  * Needs no layouts, and simplified IR: equal scalars must be one value. Each access that stays gets
  * a remark.
  *
@@ -34,6 +37,7 @@
  *     %t = load %q, %rows < splat %M & %depth < splat (%K - %k), 0.0
  *  =>
  *     %t = load_block %a, %M, %K, %s, 1, %m, %k {checked = 3} */
+#include "ir/tensor_map.h"
 #include "passes/block_plan.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -51,8 +55,9 @@ typedef struct Raised {
     const char *why_not;
     Op *first, *block;
     Value *value;             /* of a load: the tile in its own shape */
-    Value *pointers, *mask;   /* of a store that was removed, with its value .. */
-    Value *stored;            /* .. */
+    OpCode code;              /* of a store that was removed, with .. */
+    uint32_t nin;             /* .. */
+    Value **in;               /* .. operands .. */
     Attr attrs[OP_MAX_ATTRS]; /* .. and attributes */
     Span span;
 } Raised;
@@ -89,13 +94,19 @@ static bool comes_from_dot(const Value *value, PtrSet *seen) {
     return false;
 }
 
+static bool loads(const Op *op) {
+    return op->code == OP_load || op->code == OP_load_block;
+}
+
+/* Blocks are candidates where their base depends on the program. */
 static bool is_candidate(Raise *r, Op *op) {
-    if (op->code != OP_load && op->code != OP_store)
+    bool is_block = op->code == OP_load_block || op->code == OP_store_block;
+    if (!is_block && op->code != OP_load && op->code != OP_store)
         return false;
-    const Type *tile = op->code == OP_load ? op_out(op)->type : op_in(op, 1)->type;
-    if (tile->rank < 2 || tile->kind != TYPE_NUMBER)
+    const Type *tile = loads(op) ? op_out(op)->type : op_in(op, 1)->type;
+    if (tile->rank < 2 || tile->kind != TYPE_NUMBER || (is_block && launch_invariant(op_in(op, 0))))
         return false;
-    if (op->code == OP_load)
+    if (loads(op))
         return value_reaches_dot(op_out(op));
     PtrSet seen = {.arena = r->arena};
     return comes_from_dot(op_in(op, 1), &seen);
@@ -166,43 +177,53 @@ static Op *build_block(Builder *b, const BlockPlan *plan, OpCode code, Value *st
     return build_block_access(b, code, base, stored, shape, strides, places, checked, block);
 }
 
+/* The attributes of blocks but `checked`, of pointers and blocks alike. */
+static void copy_attributes(const Op *from, Op *block) {
+    bool is_block = op_is_block_access(from);
+    if (block->code == OP_load_block) {
+        block->attrs[1].i = is_block ? from->attrs[1].i : PADDING_ZERO;
+        for (int i = 2; i < 5; i++)
+            block->attrs[i] = from->attrs[is_block ? i : i - 2];
+    } else {
+        for (int i = 1; i < 3; i++)
+            block->attrs[i] = from->attrs[is_block ? i : i - 1];
+    }
+}
+
 static void replace_load(Builder *b, Raised *access) {
-    const Op *load = access->op;
-    const Type *tile = op_out(load)->type;
+    const Type *tile = op_out(access->op)->type;
     access->block = build_block(b, &access->plan, OP_load_block, NULL, tile);
-    access->block->attrs[1].i = PADDING_ZERO;
-    access->block->attrs[2] = load->attrs[0];
-    access->block->attrs[3] = load->attrs[1];
-    access->block->attrs[4] = load->attrs[2];
+    copy_attributes(access->op, access->block);
     access->value = op_out(access->block);
     if (access->value->type != tile)
         access->value = build_reshape(b, access->value, tile);
     value_replace(op_out(access->op), access->value);
 }
 
-static void replace_store(Builder *b, Raised *access) {
+static void replace_store(Raise *r, Builder *b, Raised *access) {
     Op *store = access->op;
-    access->pointers = op_in(store, 0);
-    access->stored = op_in(store, 1);
-    access->mask = store->nin > 2 ? op_in(store, 2) : NULL;
-    for (int i = 0; i < op_info[OP_store].attr_count; i++)
+    Value *stored = op_in(store, 1);
+    access->code = store->code;
+    access->nin = store->nin;
+    access->in = ARENA_ARRAY(r->arena, Value *, store->nin);
+    for (uint32_t i = 0; i < store->nin; i++)
+        access->in[i] = op_in(store, i);
+    for (int i = 0; i < op_info[store->code].attr_count; i++)
         access->attrs[i] = store->attrs[i];
-    access->block =
-        build_block(b, &access->plan, OP_store_block, access->stored, access->stored->type);
-    access->block->attrs[1] = store->attrs[0];
-    access->block->attrs[2] = store->attrs[1];
+    access->block = build_block(b, &access->plan, OP_store_block, stored, stored->type);
+    copy_attributes(store, access->block);
     op_remove(store);
 }
 
-static void build_access(Raised *access) {
+static void build_access(Raise *r, Raised *access) {
     Builder b = builder_before(access->op);
     Op *before = access->op->prev;
     Block *block = access->op->block;
     b.span = access->span;
-    if (access->op->code == OP_load)
+    if (loads(access->op))
         replace_load(&b, access);
     else
-        replace_store(&b, access);
+        replace_store(r, &b, access);
     access->first = before ? before->next : block->first;
 }
 
@@ -224,10 +245,9 @@ static void take_back(Raised *access) {
     } else {
         Builder b = builder_before(access->first);
         b.span = access->span;
-        Op *store = build_store(&b, access->pointers, access->stored, access->mask,
-                                (CTYPE_OPT_CACHE)access->attrs[0].i,
-                                (CTYPE_OPT_EVICT)access->attrs[1].i, access->attrs[2].i);
-        access->op = store;
+        access->op = op_create(&b, access->code, access->nin, access->in, 0, NULL);
+        for (int i = 0; i < op_info[access->code].attr_count; i++)
+            access->op->attrs[i] = access->attrs[i];
     }
     remove_built(access);
 }
@@ -248,20 +268,21 @@ static bool raise_all(Raise *r) {
         block_plan(affines, access->op, &access->plan, &access->why_not);
     vec_for_each (access, &r->accesses)
         if (!access->why_not)
-            build_access(access);
+            build_access(r, access);
     const Facts *facts = facts_compute(r->func, r->arena);
     vec_for_each (access, &r->accesses)
         if (access->block)
             tma_takes_by(r->func, facts, access->block, &access->why_not);
     vec_for_each (access, &r->accesses) {
-        if (!access->why_not)
+        bool kept = !access->why_not;
+        if (kept)
             keep(access);
         else if (access->block)
             take_back(access);
-        any |= !access->why_not;
-        if (access->why_not)
+        any |= kept;
+        if (!kept && !op_is_block_access(access->op)) /* lower-blocks tells of blocks */
             ctx_diag(func_ctx(r->func), access->span, access_not_raised,
-                     access->op->code == OP_load ? "load" : "store", access->why_not);
+                     loads(access->op) ? "load" : "store", access->why_not);
     }
     return any;
 }

@@ -254,6 +254,17 @@ static void attention_shared(Trial *t) {
     attention(t, 2);
 }
 
+static void block_heads(Trial *t) {
+    enum { DIM = 32 };
+    int64_t batches = size(t, 3), heads = size(t, 3), rows = size(t, 60);
+    for (int i = 0; i < 3; i++)
+        array(t, DT_F16, of_heads(batches, heads, rows, DIM));
+    head_strides(t, heads, rows, DIM);
+    number(t, heads), number(t, rows);
+    t->grid[0] = (uint32_t)cdiv(rows, 32);
+    t->grid[1] = (uint32_t)(batches * heads);
+}
+
 static void relative(Trial *t) {
     enum { DIM = 32 };
     int64_t batches = size(t, 3), heads = size(t, 3), queries = size(t, 60), keys = size(t, 60);
@@ -490,6 +501,13 @@ static const Subject subjects[] = {
      {{"GROUP", "2"}, {"CAUSAL", "True"}, {"WINDOW", "20"}, {"ALIBI", "True"}},
      attention_shared,
      3,
+     1},
+    {"../tests/passes/Inputs/raise_blocks",
+     "heads",
+     F16_3 "i32:16, i32:16, i32:16, i32, i32, 32",
+     {{0}},
+     block_heads,
+     2,
      1},
     {"attention_relative",
      "attention_relative",
