@@ -179,9 +179,26 @@ static void put_code(Compilation *c, const CodegenResult *result) {
     put_output(c, OUTPUT_ptx, result->ptx);
 }
 
+/* What a launcher will rely on. */
+static bool check_tensor_maps(Compilation *c, const KernelMeta *meta) {
+    if (c->request->no_tensor_copies && meta->tensor_maps.len)
+        return ctx_diag(c->ctx, c->compiled->func->span, tensor_map_unwanted, STR_ARG(meta->name));
+    vec_for_each (recipe, &meta->tensor_maps) {
+        if (recipe_valid(recipe))
+            continue;
+        StrBuf text = strbuf(&c->ctx->arena);
+        strbuf_printf(&text, "rank %d ", recipe->rank);
+        if (recipe->rank >= 0 && recipe->rank <= RECIPE_MAX_RANK)
+            recipe_print(recipe, &text);
+        return ctx_diag(c->ctx, c->compiled->func->span, tensor_map_invalid, STR_ARG(meta->name),
+                        text.ptr);
+    }
+    return true;
+}
+
 static bool codegen_stage(Compilation *c) {
     CodegenResult result;
-    if (!generate(c, 0, &result))
+    if (!generate(c, 0, &result) || !check_tensor_maps(c, &result.meta))
         return false;
     put_code(c, &result);
     const Target *target = c->request->target;

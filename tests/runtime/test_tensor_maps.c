@@ -299,10 +299,10 @@ static void threads_share_maps(void **state) {
         workers[i] = (Worker){.maps = maps, .driver = &f->driver, .seed = (uint64_t)i};
         assert_int_equal(pthread_create(&workers[i].thread, NULL, encode_many, &workers[i]), 0);
     }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
         assert_int_equal(workers[i].wrong, 0);
-    }
     assert_true(f->cuda->encodings < THREADS * 20000); /* some were found */
 }
 
@@ -494,6 +494,44 @@ static void executable_says_why(void **state) {
     assert_int_equal(f->cuda->launches, 1);
 }
 
+/* A compiled kernel keeps its recipes, and so does what is loaded from it. */
+static void kernel_has_recipes(void **state) {
+    Functions *f = *state;
+    const tile_compile_options options = {.size = sizeof options,
+                                          .path = text("copy.tile"),
+                                          .source = text(source),
+                                          .signature = text("*fp32:16, i32, i32:16"),
+                                          .want = TILE_WANT(TILE_OUTPUT_CUBIN) |
+                                                  TILE_WANT(TILE_OUTPUT_META),
+                                          .device = f->device};
+    tile_kernel *kernel = NULL;
+    tile_kernel_info info = {.size = sizeof info};
+    nftw(f->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(tile_compile(f->context, &options, &kernel, NULL), TILE_OK);
+    assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
+    assert_int_equal(info.tensor_map_count, 0);
+    tile_kernel_destroy(kernel);
+    add_map_to_entry(f->folder);
+    assert_int_equal(tile_compile(f->context, &options, &kernel, NULL), TILE_OK);
+    assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
+    assert_true(info.from_cache);
+    assert_int_equal(info.tensor_map_count, 1);
+    assert_non_null(
+        strstr(tile_kernel_get_output(kernel, TILE_OUTPUT_META).data,
+               "\"base\": \"x\", \"extents\": [\"64\", \"n\"], \"strides\": [\"stride\"]"));
+    tile_executable *executable = NULL;
+    assert_int_equal(tile_load(kernel, f->device, &executable, NULL), TILE_OK);
+    tile_kernel_destroy(kernel);
+    uint64_t x = 0x10000;
+    int32_t n = 100, stride = STRIDE;
+    void *params[] = {&x, &n, &stride};
+    memcpy(f->cuda->param_bytes, (unsigned char[]){8, 4, 4, info.has_grid_parameter ? 4 : 128, 128},
+           4 + info.has_grid_parameter);
+    assert_int_equal(tile_launch(executable, (uint32_t[]){1, 1, 1}, NULL, params, 3), TILE_OK);
+    assert_int_equal(f->cuda->maps[0].words[3], 4 * STRIDE);
+    tile_executable_destroy(executable);
+}
+
 typedef struct Caller {
     const Functions *functions;
     unsigned failed, said;
@@ -520,8 +558,9 @@ static void threads_share_both_forms(void **state) {
         callers[i] = (Caller){.functions = f};
         assert_int_equal(pthread_create(&callers[i].thread, NULL, call_many, &callers[i]), 0);
     }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+    for (int i = 0; i < THREADS; i++) {
         assert_int_equal(callers[i].failed, 0);
         said += callers[i].said;
     }
@@ -550,6 +589,7 @@ int main(void) {
         TEST_FUNCTIONS(old_drivers_get_the_other_form),
         TEST_FUNCTIONS(other_form_that_cannot_be_loaded),
         TEST_FUNCTIONS(executable_says_why),
+        TEST_FUNCTIONS(kernel_has_recipes),
         TEST_FUNCTIONS(threads_share_both_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
