@@ -124,10 +124,20 @@ void cg_dot_remark(Cg *cg, const Op *op, const Mma *mma) {
     say_once(cg, op, strbuf_str(&text));
 }
 
+/* By choose-dots, which makes the source's operand b operand a. */
+static bool is_turned(const Op *op) {
+    value_for_each_use (use, &op->out[0])
+        if (use->user->code == OP_transpose)
+            return true;
+    return false;
+}
+
 void cg_wgmma_remark(Cg *cg, const Op *op) {
     StrBuf text = strbuf(cg->arena);
     strbuf_puts(&text, cg_wgmma_name(cg, op));
     say_warps(&text, op->out[0].type);
+    if (is_turned(op))
+        strbuf_puts(&text, ", of the transposed product b^T a^T");
     for (uint32_t i = 0; i < 2; i++) {
         WgmmaBuffer lies;
         if (!cg_wgmma_operand(cg, op, i, &lies)) {

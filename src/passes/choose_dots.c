@@ -16,7 +16,16 @@
  * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 and bf16x6 are the same
  * with parts in bf16. f8 products are summed by tensor cores with less precision than f32: where
  * fewer than K may be (max_imprecise) they become f16 too, and where K may be they are summed apart
- * from acc. Everything else is left to multiply-adds, and a remark says why.
+ * from acc.
+ *
+ * Warpgroups (wgmma) read operand b from shared memory, a from registers too. Where b is computed,
+ * or lies otherwise than they read it, and a is fit for its place, they compute the transposed
+ * product:
+ *
+ *     %r = dot %a, %b, %acc   ->   %r = transpose (dot (transpose %b), (transpose %a),
+ *                                                  (transpose %acc) {unit = wgmma})
+ *
+ * Everything else is left to multiply-adds, and a remark says why.
  *
  * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
  */
@@ -128,11 +137,10 @@ static int inner_of_two(const Op *load) {
     return tensor_copy_inner_dim(load) - (op_out(load)->type->rank - 2);
 }
 
-/* Operand b comes from memory as it is, turned perhaps, and lies there as warpgroups read it. */
-static const char *b_obstacle(const Facts *facts, const Op *dot) {
-    const Value *b = op_in(dot, 1);
+/* Operand b comes from memory as it is, turned perhaps, and lies there as warpgroups read it; `k`:
+ * the dimension that is K. */
+static const char *b_obstacle(const Facts *facts, const Value *b, int k) {
     const Op *op = b->def;
-    int k = 0;
     for (; op && (op->code == OP_transpose || op_adds_or_drops_ones(op)); op = op_in(op, 0)->def)
         k = op->code == OP_transpose ? 1 - k : k;
     if (!op || (op->code != OP_load && op->code != OP_load_block))
@@ -167,7 +175,7 @@ static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op
                                    : "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
         return "K is less than the instruction takes";
-    return b_obstacle(facts, dot);
+    return b_obstacle(facts, op_in(dot, 1), 0);
 }
 
 static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
@@ -178,6 +186,32 @@ static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
     if (why_not)
         ctx_diag(func_ctx(func), dot->span, dot_without_wgmma, why_not);
     return why_not ? UNIT_MMA : UNIT_WGMMA;
+}
+
+/* Is operand b one that warpgroups cannot read, and a one that they can in its place? */
+static bool wants_turning(const Func *func, const Facts *facts, const Op *dot) {
+    const Type *acc = dot->out[0].type;
+    return wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype, acc->dtype,
+                       func->capability) &&
+           acc->rank == 2 && acc->shape[0] >= WGMMA_M && acc->shape[1] >= WGMMA_M &&
+           !dot_is_chained(dot) && b_obstacle(facts, op_in(dot, 1), 0) &&
+           !b_obstacle(facts, op_in(dot, 0), 1);
+}
+
+static Value *transposed(Builder *b, Value *x) {
+    int64_t order[] = {1, 0};
+    return build_transpose(b, x, (Ints){order, 2});
+}
+
+/* a * b = (b^T * a^T)^T: what is computed may stay in registers as operand a. */
+static Op *turn(Op *dot) {
+    Builder b = builder_before(dot);
+    b.span = dot->span;
+    Value *product = build_dot(&b, transposed(&b, op_in(dot, 1)), transposed(&b, op_in(dot, 0)),
+                               transposed(&b, op_in(dot, 2)), (DotPrecision)dot->attrs[0].i,
+                               dot->attrs[1].i, (DotUnit)dot->attrs[2].i);
+    rewrite_replace(dot, transposed(&b, product));
+    return product->def;
 }
 
 static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
@@ -204,8 +238,11 @@ static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
         expand(dot, split);
     else if (f8 && !changed && dot->attrs[1].i < IMPRECISE_ALL)
         sum_apart(dot, tensor_unit(func, facts, dot));
-    else
+    else {
+        if (wants_turning(func, facts, dot))
+            dot = turn(dot);
         dot->attrs[2].i = tensor_unit(func, facts, dot);
+    }
     return true;
 }
 

@@ -87,9 +87,15 @@ static uint64_t registers_of_thread(Func *func) {
     return pressure_most(func) / ((uint64_t)func->num_warps * TARGET_WARP_SIZE);
 }
 
+static bool is_no_dot(Op *op, void *user) {
+    return op->code != OP_dot;
+}
+
+/* Accumulators of dots fill the registers whatever else is sunk. */
 static void limit_registers(Func *func) {
-    if (func->max_registers || func->num_warps < SHARED_LEAST_WARPS ||
-        func->num_warps > SHARED_MOST_WARPS || registers_of_thread(func) > CROWDED_REGISTERS)
+    if (func->max_registers || !func_walk(func, is_no_dot, NULL) ||
+        func->num_warps < SHARED_LEAST_WARPS || func->num_warps > SHARED_MOST_WARPS ||
+        registers_of_thread(func) > CROWDED_REGISTERS)
         return;
     func->max_registers = SHARED_REGISTERS;
 }

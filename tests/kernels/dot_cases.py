@@ -573,7 +573,8 @@ def warpgroup_cases(rng):
             matmul_batched(rng, "fp16", 2, 70, 90, 50, "crc", **tile),
             matmul_grouped(rng, "fp16", (70, 0, 1, 64), 80, 70, 3, **tile),
             matmul_split_k(rng, "bf16", 70, 64, 256, 3, True, **tile),
-            matmul_dequant(rng, "fp16", 70, 64, 128, 8, **tile)]
+            matmul_dequant(rng, "fp16", 70, 64, 128, 8, **tile),
+            matmul_dequant(rng, "bf16", 100, 150, 128, 4, block=(64, 128, 32), pad=16)]
 
 
 def large_cases(rng):

@@ -219,6 +219,7 @@ def all_cases():
     yield attention(rng, "fp16", 64, 128, 32, 16, options=["--num-warps", "4"])  # several times 64 rows
     yield attention(rng, "fp16", 96, 64, 32, 64, options=["--num-warps", "8"], conflicts=0.15)  # too few rows
     yield dequantised(rng, 32, 64, 128, 32)
+    yield dequantised(rng, 64, 128, 96, 32, conflicts=1)  # by warpgroups turned, on sm_90a; loads of single bytes
     yield gathered(rng, 32, 32, 80, 32)
     yield gram(rng, "fp16", 64, 112, 32)
 
