@@ -94,8 +94,6 @@ static bool read_pointers(Planner *p) {
                                     .extent = poly_constant(p->arena, 1),
                                     .place = poly_constant(p->arena, 0),
                                     .side = 1};
-        else if (poly_is_zero(form->dims[d].stride))
-            return give_up_at(p, "it repeats elements", d, NULL);
         else if (!poly_is_invariant(form->dims[d].stride))
             return give_up_at(p, "the program and not only the launch decides a stride", d,
                               form->dims[d].stride);
@@ -188,6 +186,26 @@ static bool unwrap(Planner *p, int d) {
     }
     p->rest = poly_sum(p->arena, p->rest, poly_product(p->arena, dim->stride, wrap->offset), 1);
     return p->rest != NULL;
+}
+
+/* One row again and again, as what is taken modulo 1: the first is enough if nobody sees the
+ * others.
+ */
+static bool repeat(Planner *p, int d) {
+    BlockDim *dim = &p->dims[d];
+    const Poly *one = poly_constant(p->arena, 1);
+    const char *why = "it is a store";
+    bool bounded = p->bounds[d].upper || p->bounds[d].lower;
+    if (bounded || p->op->code != OP_load ||
+        !rows_are_unobserved(p->a, op_out(p->op), d, one, &why))
+        return give_up_at(
+            p, str_format(p->arena, "it repeats elements, and %s", bounded ? "masks them" : why), d,
+            NULL);
+    dim->stride = poly_constant(p->arena, TENSOR_COPY_ALIGNMENT);
+    dim->extent = one;
+    dim->place = zero(p);
+    dim->checked = true;
+    return true;
 }
 
 /* Dimensions of the tile */
@@ -346,7 +364,7 @@ static bool place_dimensions(Planner *p) {
     if (rank > RECIPE_MAX_RANK)
         return give_up(p, "it has more than five dimensions");
     for (int d = 0; d < rank; d++)
-        if (p->bounds[d].wrap && !unwrap(p, d))
+        if (poly_is_zero(p->dims[d].stride) ? !repeat(p, d) : p->bounds[d].wrap && !unwrap(p, d))
             return false;
     for (int d = 0; d < rank; d++)
         if (!p->dims[d].place && (p->bounds[d].upper || p->bounds[d].lower) && !place_bounded(p, d))

@@ -113,6 +113,19 @@ static void matmul_i8(Trial *t) {
     matmul(t, 2, DT_I8, DT_I32);
 }
 
+/* M is specialised to 1. */
+static void matmul_one_row(Trial *t) {
+    int64_t n = size(t, 70), k = size(t, 70);
+    array(t, DT_F16, k);
+    array(t, DT_F16, elements(false, k, n));
+    array(t, DT_F16, n);
+    number(t, 1), number(t, n), number(t, k);
+    strides(t, false, 1, k);
+    strides(t, false, k, n);
+    strides(t, false, 1, n);
+    t->grid[0] = (uint32_t)cdiv(n, 32) * 2;
+}
+
 static void matmul_wide(Trial *t) {
     matmul(t, 2, DT_F16, DT_F16);
     int64_t m = t->args[3].i, n = t->args[4].i;
@@ -409,6 +422,13 @@ static const Subject subjects[] = {
      "*i8:16, *i8:16, *i32:16, i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1" TILE32,
      {{"ACC", "tl.int32"}},
      matmul_i8,
+     2,
+     1},
+    {"matmul",
+     "matmul",
+     F16_3 "i32:1, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1" TILE32,
+     {{0}},
+     matmul_one_row,
      2,
      1},
     {"matmul",

@@ -34,7 +34,7 @@ static const char *const row_firsts[] = {
     "pid * 16",           "pid * 16 - 8",        "(pid - 1) * 16",           "pid * 16 + shift",
     "tl.load(index_ptr)", "pid * 16 + pid2 * 8", "max(pid * 16 - shift, 0)",
 };
-static const char *const row_uses[] = {" % M", "", " % limit", " + shift", " + 8"};
+static const char *const row_uses[] = {" % M", "", " % limit", " % 1", " + shift", " + 8"};
 static const char *const row_masks[] = {
     "(rows < M)", "(rows < limit)", "(rows <= M)", "(used_rows < M)", "(used_rows < M - shift)",
 };
