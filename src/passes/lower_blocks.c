@@ -17,6 +17,7 @@
  *     %mask = %i < splat(%end) & %i >= splat(%begin)
  *     %t = load %ptrs, %mask, splat(0)
  */
+#include "ir/tensor_map.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/tensor_maps.h"
@@ -140,6 +141,7 @@ typedef struct Blocks {
     Func *func;
     Arena *arena;
     VEC(Op *) all, lowered;
+    VEC(const Op *) maps; /* accesses that take a tensor map each */
 } Blocks;
 
 static bool collect(Op *op, void *user) {
@@ -149,13 +151,36 @@ static bool collect(Op *op, void *user) {
     return true;
 }
 
+/* Accesses to one tensor by blocks of one shape share a tensor map. */
+static bool share_map(const Op *a, const Op *b) {
+    BlockAccess x = block_access(a), y = block_access(b);
+    if (x.tile != y.tile || x.checked != y.checked || op_in(a, 0) != op_in(b, 0))
+        return false;
+    for (uint32_t i = 0; i < 2 * (uint32_t)x.rank; i++)
+        if (op_in(a, x.shape + i) != op_in(b, y.shape + i))
+            return false;
+    return true;
+}
+
+static bool has_map(Blocks *blocks, const Op *op, const char **why_not) {
+    vec_for_each (other, &blocks->maps)
+        if (share_map(*other, op))
+            return true;
+    if (blocks->maps.len == RECIPE_MAX_MAPS) {
+        *why_not = "the kernel has as many tensor maps as it can";
+        return false;
+    }
+    vec_push(blocks->arena, &blocks->maps, op);
+    return true;
+}
+
 /* All questions are asked of the function as it is. Nobody expects a copy of what no dot takes. */
 static void choose(Blocks *blocks) {
     Ctx *ctx = func_ctx(blocks->func);
     const Facts *facts = facts_compute(blocks->func, blocks->arena);
     vec_for_each (op, &blocks->all) {
         const char *why_not;
-        if (tma_takes_by(blocks->func, facts, *op, &why_not))
+        if (tma_takes_by(blocks->func, facts, *op, &why_not) && has_map(blocks, *op, &why_not))
             continue;
         vec_push(blocks->arena, &blocks->lowered, *op);
         if ((*op)->code == OP_load_block && value_reaches_dot(op_out(*op)))

@@ -5,13 +5,15 @@
  * proxy: what it reads nobody may write meanwhile, what it writes nobody may read later. Different
  * parameters are taken to point at different memory, as pipelined loads take them. */
 #include "passes/tensor_maps.h"
+#include "ir/panels.h"
 #include "ir/tensor_map.h"
+#include "passes/layout_rules.h"
 #include "passes/rewrite.h"
 
-enum { REACH_BUDGET = 256 };
+enum { REACH_BUDGET = 256, FIRST_CAPABILITY = 90 };
 
 bool target_has_tensor_copies(int capability) {
-    return false;
+    return capability >= FIRST_CAPABILITY;
 }
 
 /* Where pointers come from */
@@ -208,8 +210,15 @@ static bool is_aligned(Question *q) {
     int bytes = dtype_bytes(q->access.tile->dtype), inner = tensor_copy_inner_dim(q->op);
     if (inner < 0)
         return refuse(q, "no stride is known to be 1");
+    Panels panels;
     if (q->access.tile->shape[inner] * bytes < TENSOR_COPY_LEAST_BYTES)
         return refuse(q, "less than 32 bytes are adjacent");
+    if (!panels_for(q->access.tile, inner, &panels))
+        return refuse(q, "it has fewer than eight lines");
+    Value *begin = op_in(q->op, q->access.offsets + (uint32_t)inner);
+    if (facts_divisible(q->facts, begin) < TENSOR_COPY_ALIGNMENT / bytes)
+        return refuse_operand(q, "the offset", inner, begin,
+                              "is not known to be a multiple of 16 bytes");
     if (facts_divisible(q->facts, op_in(q->op, 0)) < TENSOR_COPY_ALIGNMENT)
         return refuse_operand(q, "the base", -1, op_in(q->op, 0),
                               "is not known to be a multiple of 16 bytes");
@@ -230,6 +239,50 @@ static bool begins_inside(Question *q) {
         const ValueFacts *facts = facts_of(q->facts, begin);
         if (!block_checks(&q->access, d) && !facts->nonnegative && facts->lo < 0)
             return refuse_operand(q, "the offset", d, begin, "may be negative and is not checked");
+    }
+    return true;
+}
+
+/* Dots */
+
+/* Dimension `dim` of the op's first operand in its result; -1: it is not to be found there. */
+static int passed_dim(const Op *op, int dim) {
+    const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
+    if (op->code == OP_transpose) {
+        for (int i = 0; i < to->rank; i++)
+            if (op->attrs[0].ints.ptr[i] == dim)
+                return i;
+        return -1;
+    }
+    if (op_adds_or_drops_ones(op)) {
+        int64_t behind = type_numel(from);
+        for (int i = 0; i <= dim; i++)
+            behind /= from->shape[i];
+        for (int64_t i = to->rank - 1, after = 1; i >= 0; after *= to->shape[i--])
+            if (after == behind && to->shape[i] == from->shape[dim])
+                return (int)i;
+        return -1;
+    }
+    return op_has(op, ELEMENTWISE) && type_is_tile(to) ? dim : -1;
+}
+
+/* In the swizzle of tensor copies dots find elements of 16 bits without conflicts whichever way
+ * they turn them, others along K alone. */
+static bool suits_dots(const Value *value, int inner, int bytes, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (*budget == 0)
+            return true;
+        --*budget;
+        if (user->code == OP_dot && use != &user->in[2]) {
+            int k = value->type->rank - (use == &user->in[0] ? 1 : 2);
+            if (bytes != 2 && (bytes > 4 || inner != k))
+                return false;
+        } else if (user->nout == 1 && !user->nregions && user->code != OP_dot) {
+            int dim = passed_dim(user, inner);
+            if (dim >= 0 && !suits_dots(&user->out[0], dim, bytes, budget))
+                return false;
+        }
     }
     return true;
 }
@@ -305,8 +358,12 @@ static bool memory_allows(Question *q) {
         return refuse(q, "its pointer comes from several parameters");
     if (q->op->code == OP_store_block)
         return func_walk(q->func, store_allows, q), q->why_not == NULL;
+    unsigned budget = REACH_BUDGET;
     if (!value_reaches_dot(op_out(q->op)))
         return refuse(q, "no dot takes what it loads");
+    if (!suits_dots(op_out(q->op), tensor_copy_inner_dim(q->op), dtype_bytes(q->access.tile->dtype),
+                    &budget))
+        return refuse(q, "its elements are not of 16 bits, and not adjacent along K of a dot");
     func_walk(q->func, load_allows, q);
     if (q->why_not)
         return false;
