@@ -30,8 +30,11 @@ static void say_box(Cg *cg, StrBuf *text, const Op *copy) {
         return;
     for (int i = 0; i < boxes.rank; i++)
         sides[boxes.dims[i]] = boxes.sides[i];
-    for (int d = 0; d < boxes.rank; d++)
-        strbuf_printf(text, "%s%lld", d ? " x " : "", (long long)sides[d]);
+    int first = 0;
+    while (first + 2 < boxes.rank && sides[first] == 1)
+        first++;
+    for (int d = first; d < boxes.rank; d++)
+        strbuf_printf(text, "%s%lld", d > first ? " x " : "", (long long)sides[d]);
 }
 
 static void say_filler(Cg *cg, StrBuf *text, const Value *buffer) {

@@ -222,6 +222,12 @@ static bool is_aligned(Question *q) {
     if (facts_divisible(q->facts, op_in(q->op, 0)) < TENSOR_COPY_ALIGNMENT)
         return refuse_operand(q, "the base", -1, op_in(q->op, 0),
                               "is not known to be a multiple of 16 bytes");
+    /* Stores write whole units of 16 bytes at the end of a line. */
+    Value *extent = op_in(q->op, q->access.shape + (uint32_t)inner);
+    if (q->op->code == OP_store_block && block_checks(&q->access, inner) &&
+        facts_divisible(q->facts, extent) < TENSOR_COPY_ALIGNMENT / bytes)
+        return refuse_operand(q, "the extent", inner, extent,
+                              "is not known to be a multiple of 16 bytes");
     for (int d = 0; d < q->access.rank; d++) {
         Value *stride = op_in(q->op, q->access.strides + (uint32_t)d);
         if (d != inner && facts_divisible(q->facts, stride) < TENSOR_COPY_ALIGNMENT / bytes)
@@ -266,25 +272,29 @@ static int passed_dim(const Op *op, int dim) {
     return op_has(op, ELEMENTWISE) && type_is_tile(to) ? dim : -1;
 }
 
-/* In the swizzle of tensor copies dots find elements of 16 bits without conflicts whichever way
- * they turn them, others along K alone. */
-static bool suits_dots(const Value *value, int inner, int bytes, unsigned *budget) {
+/* Why a dot would rather have the value otherwise than in panels; NULL: none would. In their
+ * swizzle tensor cores find elements of 16 bits without conflicts whichever way they turn them,
+ * others along K alone. */
+static const char *dot_obstacle(const Value *value, int inner, int bytes, unsigned *budget) {
+    const char *why_not = NULL;
     value_for_each_use (use, value) {
         const Op *user = use->user;
-        if (*budget == 0)
-            return true;
+        if (*budget == 0 || why_not)
+            return why_not;
         --*budget;
         if (user->code == OP_dot && use != &user->in[2]) {
             int k = value->type->rank - (use == &user->in[0] ? 1 : 2);
+            if (value->type->dtype == DT_F32 && user->attrs[0].i == PRECISION_IEEE)
+                return "its dot is computed by multiply-adds";
             if (bytes != 2 && (bytes > 4 || inner != k))
-                return false;
+                return "its elements are not of 16 bits, and not adjacent along K of a dot";
         } else if (user->nout == 1 && !user->nregions && user->code != OP_dot) {
             int dim = passed_dim(user, inner);
-            if (dim >= 0 && !suits_dots(&user->out[0], dim, bytes, budget))
-                return false;
+            if (dim >= 0)
+                why_not = dot_obstacle(&user->out[0], dim, bytes, budget);
         }
     }
-    return true;
+    return why_not;
 }
 
 /* Memory */
@@ -361,9 +371,10 @@ static bool memory_allows(Question *q) {
     unsigned budget = REACH_BUDGET;
     if (!value_reaches_dot(op_out(q->op)))
         return refuse(q, "no dot takes what it loads");
-    if (!suits_dots(op_out(q->op), tensor_copy_inner_dim(q->op), dtype_bytes(q->access.tile->dtype),
-                    &budget))
-        return refuse(q, "its elements are not of 16 bits, and not adjacent along K of a dot");
+    const char *why_not = dot_obstacle(op_out(q->op), tensor_copy_inner_dim(q->op),
+                                       dtype_bytes(q->access.tile->dtype), &budget);
+    if (why_not)
+        return refuse(q, why_not);
     func_walk(q->func, load_allows, q);
     if (q->why_not)
         return false;
