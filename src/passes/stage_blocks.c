@@ -24,6 +24,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
+#include "passes/tensor_maps.h"
 #include "support/vec.h"
 
 typedef VEC(Op *) OpList;
@@ -32,7 +33,8 @@ typedef struct Stage {
     Func *func;
     Arena *arena;
     OpList accesses;
-    bool tells; /* others, by atomics or barriers */
+    VEC(const Value *) stored; /* pointers of stores so far */
+    bool tells;                /* others, by atomics or barriers */
 } Stage;
 
 /* Loads */
@@ -133,6 +135,16 @@ static Value *stored_value(Builder *b, const Op *store, const Type *buffer) {
                                                       : build_reshape(b, value, type);
 }
 
+/* The parameter that the store's pointer is made from was stored through before, perhaps. */
+static bool follows_another(Stage *stage, const Op *store) {
+    const Value *parameter = pointer_parameter(op_in(store, 0));
+    vec_for_each (known, &stage->stored)
+        if (*known == parameter)
+            return true;
+    vec_push(stage->arena, &stage->stored, parameter);
+    return in_loop(store);
+}
+
 static void stage_store(Stage *stage, Op *store) {
     Builder b = builder_before(store);
     b.span = store->span;
@@ -140,6 +152,8 @@ static void stage_store(Stage *stage, Op *store) {
     Value *value = stored_value(&b, store, type);
     Value *buffer = build_local_alloc(&b, -1, 0, type);
     build_local_store(&b, value, buffer);
+    if (follows_another(stage, store) && !stage->tells)
+        build_store_wait(&b, 0, false);
     wait_for_store(stage, build_block_copy(&b, store, NULL, buffer, NULL, NULL));
     op_remove(store);
 }
