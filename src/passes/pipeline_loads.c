@@ -46,6 +46,8 @@
  * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What
  * it reads is then overwritten one iteration later: rings have a buffer more, if there is room.
  *
+ * What an operand is computed from (quantised weights and their scales) is fetched ahead as well.
+ *
  * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
  * stored at its end, which hides the latency of memory behind one iteration.
@@ -121,6 +123,32 @@ static const Layout *wanted_layout(const Op *load) {
                 CONVERT_SHUFFLES)
             wanted = op_out(use->user)->type->layout;
     return wanted;
+}
+
+/* Does an operand of a dot come from the value by what computes each element alone, or shapes? */
+static bool reaches_operand(const Value *value, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user->code == OP_dot && use != &user->in[2])
+            return !dot_is_chained(user);
+        bool passes =
+            op_has(user, ELEMENTWISE) || user->code == OP_convert_layout || op_has(user, CHEAP);
+        if (*budget == 0 || !op_is_pure(user) || !passes)
+            continue;
+        --*budget;
+        if (reaches_operand(&user->out[0], budget))
+            return true;
+    }
+    return false;
+}
+
+/* A load of what an operand is computed from, such as quantised weights and their scales: it is
+ * fetched ahead too, and read from its ring as it would have been loaded. */
+static bool is_ingredient(const Op *op) {
+    unsigned budget = REACH_BUDGET;
+    return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
+           op_out(op)->type->kind == TYPE_NUMBER && !wanted_layout(op) &&
+           reaches_operand(&op->out[0], &budget);
 }
 
 static bool is_candidate(const Op *op) {
@@ -556,12 +584,15 @@ static void add_load(Pipelined *p, Op *load) {
         staged.shared = layout_of_operand_buffer(p->ctx, &operand, type, load_width(load));
         carried = staged.shared && dot_may_stay_in_flight(operand.dot);
     }
+    const Layout *wanted = wanted_layout(load);
     if (!staged.shared)
-        staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted_layout(load),
+        staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted ? wanted : type->layout,
                                                type_element_bytes(type), load_width(load));
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
+    if (!staged.width && !wanted)
+        return;
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
     p->async |= staged.width > 0;
@@ -643,6 +674,21 @@ static bool fit_stages(Pipelined *p, const Func *func) {
     return p->stages >= LEAST_STAGES;
 }
 
+/* Ingredients join where nothing stands against it: their own addresses, those of others. */
+static void add_ingredients(Pipelined *p) {
+    block_for_each (op, p->body) {
+        if (!is_ingredient(op) || ptr_set_has(&p->slice, op))
+            continue;
+        Pipelined alone = {.ctx = p->ctx, .arena = p->arena, .loop = p->loop, .body = p->body};
+        alone.slice.arena = p->arena;
+        bool apart = add_operands(&alone, op);
+        vec_for_each (staged, &p->loads)
+            apart &= !ptr_set_has(&alone.slice, staged->load);
+        if (apart && add_operands(p, op))
+            add_load(p, op);
+    }
+}
+
 static bool pipeline_loop(Func *func, Op *loop) {
     Ctx *ctx = func_ctx(func);
     Pipelined p = {.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
@@ -677,6 +723,7 @@ static bool pipeline_loop(Func *func, Op *loop) {
     vec_for_each (staged, &p.loads)
         if (ptr_set_has(&p.slice, staged->load))
             return refuse(ctx, loop, "an operand of a dot is also used for addresses");
+    add_ingredients(&p);
     if (!fit_stages(&p, func)) {
         loop->attrs[0].i = 1;
         return true;
