@@ -1,11 +1,12 @@
 /* split-dots: long products on tensor cores become steps along K.
  *
- *     %a = local_load %va : tile<64x32xf16>          %a0 = local_load %va : tile<64x16xf16>
- *     %b = local_load %vb : tile<32x64xf16>          %b0 = local_load %vb : tile<16x64xf16>
- *     async_copy ..                                  async_copy ..
- *     %r = dot %a, %b, %acc                  ->      %a1 = local_load %va {at = 16} :
- * tile<64x16xf16> %b1 = local_load %vb {at = 1024} : tile<16x64xf16> %s = dot %a0, %b0, %acc %r =
- * dot %a1, %b1, %s
+ *     %a = local_load %va : tile<64x32xf16>      %a0 = local_load %va : tile<64x16xf16>
+ *     %b = local_load %vb : tile<32x64xf16>      %b0 = local_load %vb : tile<16x64xf16>
+ *     async_copy ..                              async_copy ..
+ *     %r = dot %a, %b, %acc                  ->  %a1 = local_load %va {at = 16} : tile<64x16xf16>
+ *                                                %b1 = local_load %vb {at = 1024} : tile<16x64xf16>
+ *                                                %s = dot %a0, %b0, %acc
+ *                                                %r = dot %a1, %b1, %s
  *
  * So a thread holds the fragments of two steps, those that it multiplies and the next, and not
  * those of the whole tile. A step is what one instruction takes, or more where smaller loads would
@@ -13,8 +14,13 @@
  * split with it; an operand that is in registers anyhow is taken apart by `slice`.
  *
  * A load moves down to its step only past what leaves its buffer alone; one whose buffer is written
- * or made visible in between is split where it stands. One that stands in front of the loop moves
- * into it where nothing in the loop writes its buffer and registers are short.
+ * or made visible in between is split where it stands. One in front of loops (Q of attention, in
+ * front of the loop without masks and the one with them) moves into each of them, so that no thread
+ * holds the whole, where
+ *   - the tiles alive at once take more than CROWDED_REGISTERS of a thread,
+ *   - only products in those loops take it, as it is or converted, and
+ *   - nothing from the load to the end of the last loop writes its buffer.
+ * Else it is read once and taken apart by `slice`.
  *
  * Needs layouts and conversions through shared memory made explicit; runs before place-barriers. */
 #include "ir/mma.h"
@@ -157,9 +163,22 @@ static Part part_of_operand(const Op *op, Part part) {
     return part;
 }
 
-/* A load in front of the loop that others may read again in it, since registers are short. */
+/* Is the value only for products in loops, each of which may read again what was loaded for it?
+ * Another use would keep the whole in registers, and reading it again would gain nothing. */
+static bool is_for_loops(const Op *load, const Value *value) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        bool suits = user->code == OP_dot
+                         ? user->attrs[2].i == UNIT_MMA && may_enter(load, user->block->parent)
+                         : computes_parts(user) && is_for_loops(load, &user->out[0]);
+        if (!suits)
+            return false;
+    }
+    return true;
+}
+
 static bool is_read_again(const Split *split, const Op *load) {
-    return split->crowded && may_enter(load, split->dot->block->parent);
+    return split->crowded && is_for_loops(load, &load->out[0]);
 }
 
 static bool is_read_by_parts(const Split *split, const Op *op) {
@@ -277,10 +296,8 @@ static Value *take_part(Split *split, Builder *b, Value *value, Part part) {
         return build_constant_float(b, real, type);
     if (op && op->code == OP_splat)
         return build_splat(b, op_in(op, 0), type);
-    if (op && op->code == OP_local_load && op->attrs[0].i == 0 && has_one_use(value)) {
-        Op *loop = split->dot->block->parent;
-        bool sinks =
-            (part.start > 0 && may_sink(op, split->dot)) || (split->crowded && may_enter(op, loop));
+    if (is_read_by_parts(split, op)) {
+        bool sinks = (part.start > 0 && may_sink(op, split->dot)) || is_read_again(split, op);
         Builder at = sinks ? *b : builder_before(op);
         at.span = op->span;
         return build_local_load(&at, op_in(op, 0), first_of(value->type, part), type);
