@@ -189,8 +189,14 @@ static bool find_rounds(const Split *s, uint32_t *a, uint32_t *sent) {
     return true;
 }
 
+/* The registers of the destination, and which of them hold the same. */
+typedef struct Wanted {
+    uint32_t count;
+    const uint32_t *rep; /* the first that holds the same, by register */
+} Wanted;
+
 static void convert_in_rounds(Cg *cg, const Split *s, const uint32_t *a, const uint32_t *sent,
-                              const Plan *dst, const Lv *in, Lv *out) {
+                              const Wanted *dst, const Lv *in, Lv *out) {
     uint32_t src_count = 1u << s->src_regs, lane_basis[LAYOUT_MAX_BASES];
     Lv *queue = ARENA_ARRAY(cg->arena, Lv, src_count);
     memcpy(queue, in, src_count * sizeof *queue);
@@ -213,7 +219,7 @@ static void convert_in_rounds(Cg *cg, const Split *s, const uint32_t *a, const u
 }
 
 /* Every variant of every register that some lane may want. */
-static void convert_by_selection(Cg *cg, const Split *s, const Plan *dst, const Lv *in, Lv *out) {
+static void convert_by_selection(Cg *cg, const Split *s, const Wanted *dst, const Lv *in, Lv *out) {
     Lv from = cg_linear(cg, cg->b, cg->thread, s->lane_of_thread, s->threads);
     Lv wanted = cg_linear(cg, cg->b, cg->thread, s->reg_of_thread, s->threads);
     uint32_t variants = 0;
@@ -236,21 +242,90 @@ static void convert_by_selection(Cg *cg, const Split *s, const Plan *dst, const 
     }
 }
 
+static void convert_between_lanes(Cg *cg, const Split *s, const Wanted *dst, const Lv *in,
+                                  Lv *out) {
+    uint32_t a[LAYOUT_MAX_BASES], sent[LAYOUT_MAX_BASES];
+    if (find_rounds(s, a, sent))
+        convert_in_rounds(cg, s, a, sent, dst, in, out);
+    else
+        convert_by_selection(cg, s, dst, in, out);
+}
+
+/* Registers that travel together, as one word: 2^n of them, which stay neighbours in order. */
+static int word_bits_of(const Split *s, const Wanted *dst, const Type *type) {
+    int n = 0, bits = type->kind == TYPE_NUMBER ? dtype_info[type->dtype].bits : 0;
+    if (bits != 8 && bits != 16)
+        return 0;
+    while (bits << n < 32 && n < s->dst_regs && s->reg_of_reg[n] == 1u << n && !s->lane_of_reg[n])
+        n++;
+    for (int i = n; i < s->dst_regs; i++)
+        while (s->reg_of_reg[i] & ((1u << n) - 1))
+            n--;
+    for (int i = 0; i < s->threads; i++)
+        while (s->reg_of_thread[i] & ((1u << n) - 1))
+            n--;
+    for (uint32_t reg = 0; reg < dst->count; reg++)
+        while ((reg ^ dst->rep[reg]) & ((1u << n) - 1))
+            n--;
+    return n;
+}
+
+/* The move of words of 2^n registers. */
+static Split split_of_words(const Split *s, int n) {
+    Split words = *s;
+    words.src_regs -= n;
+    words.dst_regs -= n;
+    for (int i = 0; i < words.dst_regs; i++) {
+        words.reg_of_reg[i] = s->reg_of_reg[i + n] >> n;
+        words.lane_of_reg[i] = s->lane_of_reg[i + n];
+    }
+    for (int i = 0; i < s->threads; i++)
+        words.reg_of_thread[i] >>= n;
+    return words;
+}
+
+static void convert_words(Cg *cg, const Split *s, const Wanted *dst, int n, const Lv *in, Lv *out) {
+    uint32_t per_word = 1u << n, sources = 1u << s->src_regs >> n;
+    Split split = split_of_words(s, n);
+    uint32_t *rep = ARENA_ARRAY(cg->arena, uint32_t, dst->count >> n);
+    for (uint32_t i = 0; i < dst->count >> n; i++)
+        rep[i] = dst->rep[i << n] >> n;
+    Wanted words = {dst->count >> n, rep};
+    Lv *from = ARENA_ARRAY(cg->arena, Lv, sources), *to = ARENA_ARRAY(cg->arena, Lv, words.count);
+    LLVMTypeRef pack = LLVMVectorType(LLVMTypeOf(in[0]), per_word);
+    unsigned bits = (unsigned)LLVMABISizeOfType(LLVMGetModuleDataLayout(cg->module), pack) * 8;
+    LLVMTypeRef word = LLVMIntTypeInContext(cg->llvm, bits);
+    for (uint32_t i = 0; i < sources; i++) {
+        Lv vector = LLVMGetPoison(pack);
+        for (uint32_t k = 0; k < per_word; k++)
+            vector = LLVMBuildInsertElement(cg->b, vector, in[i << n | k], cg_i32(cg, k), "");
+        from[i] = LLVMBuildBitCast(cg->b, vector, word, "");
+    }
+    convert_between_lanes(cg, &split, &words, from, to);
+    for (uint32_t i = 0; i < words.count; i++) {
+        Lv vector = LLVMBuildBitCast(cg->b, to[i], pack, "");
+        for (uint32_t k = 0; k < per_word; k++)
+            out[i << n | k] = LLVMBuildExtractElement(cg->b, vector, cg_i32(cg, k), "");
+    }
+}
+
 void lower_convert_layout(Cg *cg, const Op *op) {
     const Layout *src = op_in(op, 0)->type->layout, *dst = op->out[0].type->layout;
     Lv *in = cg_in(cg, op, 0), *out = cg_new(cg, &op->out[0]);
     Split s = split_move(dst, src);
-    uint32_t a[LAYOUT_MAX_BASES], sent[LAYOUT_MAX_BASES];
+    const Plan *plan = cg_plan(cg, dst);
+    Wanted wanted = {plan->count, plan->rep};
+    int word_bits = word_bits_of(&s, &wanted, op->out[0].type);
     switch (layout_classify(dst, src)) {
     case CONVERT_NOTHING:
     case CONVERT_REGISTERS:
         convert_registers(cg, &s, in, out);
         return;
     case CONVERT_SHUFFLES:
-        if (find_rounds(&s, a, sent))
-            convert_in_rounds(cg, &s, a, sent, cg_plan(cg, dst), in, out);
+        if (word_bits)
+            convert_words(cg, &s, &wanted, word_bits, in, out);
         else
-            convert_by_selection(cg, &s, cg_plan(cg, dst), in, out);
+            convert_between_lanes(cg, &s, &wanted, in, out);
         return;
     case CONVERT_SHARED:
     case CONVERT_CLUSTER:

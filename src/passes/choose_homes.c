@@ -111,7 +111,7 @@ static const Layout *written_layout(const Choice *choice, const Access *access) 
     if (is_home(choice, value) && !choice->home[value->id])
         return NULL;
     const Layout *home = home_of(choice, value);
-    return choose_prefers(choice, access, home) ? home : access->coalesced;
+    return home ? choose_to_write(choice, access, home) : access->coalesced;
 }
 
 const Layout *choose_working_layout(const Choice *choice, const Op *op) {

@@ -42,9 +42,13 @@ typedef struct Choice {
 
 /* Finds the accesses and their coalesced layouts. */
 void choose_accesses(Choice *choice);
-/* The access would rather be made in `other`, where its operands or users are, than in its
- * coalesced layout with a conversion. */
-bool choose_prefers(const Choice *choice, const Access *access, const Layout *other);
+/* The load would rather be made in `demand`, where its users are, than in its coalesced layout with
+ * a conversion. */
+bool choose_prefers(const Choice *choice, const Access *access, const Layout *demand);
+/* The layout in which a store or atomic costs least whose value is in `home`, the conversion
+ * counted: home, a layout that each warp has by shuffling what it holds, or the coalesced one,
+ * through shared memory. */
+const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home);
 /* Elements per instruction in this layout. */
 int choose_width(const Access *access, const Layout *layout);
 
