@@ -7,9 +7,7 @@
 On the simulator also: no finding, and no more shared-memory wavefronts than the words moved need, except in the
 cases that say how many more."""
 import argparse
-import ast
 import json
-import math
 import os
 import subprocess
 import sys
@@ -162,6 +160,18 @@ def gram(rng, dtype, m, k, block, **rest):
     return case
 
 
+def tiles(rng, kernel, m, n, k, tile, programs, **rest):
+    """Several tiles for each program, one after the other."""
+    case = Case(f"tiles-{kernel}-{m}x{n}x{k}-{'x'.join(map(str, tile))}-{programs}", "tiles.tile", kernel, BOUND["fp16"],
+                **rest)
+    (a, va), (b, vb) = random(rng, (m, k), "fp16"), random(rng, (k, n), "fp16")
+    case.arrays = {"a_ptr": ("fp16", a), "b_ptr": ("fp16", b), "c_ptr": ("fp32", np.full((m, n), np.nan, np.float32))}
+    case.scalars = dict(M=m, N=n, K=k)
+    case.defines = dict(PROGRAMS=programs, BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2])
+    case.output, case.expected, case.grid = "c_ptr", va @ vb, f"({programs},)"
+    return case
+
+
 def all_cases():
     rng = np.random.default_rng(7)
     for dtype in ("fp16", "bf16", "fp32"):
@@ -223,6 +233,9 @@ def all_cases():
     yield dequantised(rng, 32, 64, 128, 32)
     yield dequantised(rng, 64, 128, 96, 32, conflicts=1)  # by warpgroups turned, on sm_90a; loads of single bytes
     yield gathered(rng, 32, 32, 80, 32)
+    for kernel in ("in_for", "in_while"):
+        yield tiles(rng, kernel, 160, 208, 80, (64, 64, 32), 2)  # 3 iterations in rings of 3 and 4
+        yield tiles(rng, kernel, 96, 96, 64, (32, 32, 16), 1)
     yield gram(rng, "fp16", 64, 112, 32)
 
 
@@ -282,7 +295,8 @@ def stored_wavefronts(case):
     which the hardware's swizzle puts in the same banks."""
     bits, elements = case.arrays[case.output][1], case.arrays[case.output][1].size
     if "BLOCK_M" in case.defines:
-        elements = math.prod(ast.literal_eval(case.grid)) * case.defines["BLOCK_M"] * case.defines["BLOCK_N"]
+        m, n = case.defines["BLOCK_M"], case.defines["BLOCK_N"]
+        elements = -(-bits.shape[0] // m) * m * -(-bits.shape[1] // n) * n
     return elements * bits.itemsize // 128 if bits.itemsize >= 4 else 0
 
 
