@@ -8,6 +8,9 @@
  * Programs of one warp share a CTA, since an SM holds few CTAs, and launching one costs as much as
  * a small program.
  *
+ * Dots ask for 4 warps or more and let no more than 8 share them; a remark at the dot says so where
+ * that changes the number, and why.
+ *
  * Needs: layouts not chosen yet. Leaves num_warps, num_stages, num_ctas and programs_per_cta set. A
  * given num_warps stands, with one program in a CTA: the launch is then what the source says.
  *
@@ -47,6 +50,7 @@ typedef struct Work {
     uint64_t dot;     /* of the largest accumulator */
     uint64_t chained; /* of all accumulators of dots by wgmma that share rows */
     int32_t most;     /* warps that all dots have work for; 0: any number */
+    const Op *largest, *narrowest; /* the dots of `dot` and `most` */
 } Work;
 
 /* Warps that have work of their own in the dot; 0: any number. Where the rows of one product are
@@ -74,11 +78,15 @@ static bool add_work(Op *op, void *user) {
         work->bytes = bytes > work->bytes ? bytes : work->bytes;
         work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
     }
-    if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot)
+    if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
         work->dot = pressure_of(op->out[0].type);
+        work->largest = op;
+    }
     int32_t most = op->code == OP_dot ? most_warps(op) : 0;
-    if (most)
-        work->most = work->most && work->most < most ? work->most : most;
+    if (most && (!work->most || most < work->most)) {
+        work->most = most;
+        work->narrowest = op;
+    }
     if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA && dot_is_chained(op))
         work->chained += pressure_of(op->out[0].type);
     return true;
@@ -108,6 +116,35 @@ static bool wants_more_warps(const Work *work, int32_t warps) {
     return 2 * warps <= SMALL_CTA_WARPS || per_thread(work->bytes, 2 * warps) >= LEAST_ACCESS_BYTES;
 }
 
+/* Dots */
+
+static const char *why_no_more(const Op *dot) {
+    if (dot->attrs[2].i == UNIT_MMA)
+        return "its rows are those of another dot, and a warp takes 16";
+    return dot_is_chained(dot) ? "its rows are those of another dot, and four warps take 64"
+                               : "four warps take 64 x 64 elements of it";
+}
+
+/* The last change is the one to tell of. */
+static void remark_warps(const Op *dot, int32_t before, int32_t after, const char *why) {
+    ctx_diag(func_ctx(dot->block->func), dot->span, warps_for_dot, after, before, why);
+}
+
+/* What dots make of the warps that loads and stores ask for. */
+static int32_t warps_for_dots(const Work *work, int32_t others) {
+    int32_t sums = warps_for(work->chained > work->dot ? work->chained : work->dot, DOT_REGISTERS);
+    int32_t wanted = larger(larger(others, DOT_WARPS_MIN), sums);
+    int32_t most = work->most && work->most < DOT_WARPS_MAX ? work->most : DOT_WARPS_MAX;
+    if (wanted > most)
+        remark_warps(most < DOT_WARPS_MAX ? work->narrowest : work->largest, wanted, most,
+                     most < DOT_WARPS_MAX ? why_no_more(work->narrowest) : "no more share one");
+    else if (wanted > others)
+        remark_warps(work->largest, others, wanted,
+                     sums == wanted ? "a thread holds up to 128 registers of sums"
+                                    : "a dot has work for each scheduler of an SM");
+    return wanted < most ? wanted : most;
+}
+
 static int32_t choose_num_warps(Func *func) {
     Work work = {.live = pressure_most(func)};
     func_walk(func, add_work, &work);
@@ -116,13 +153,7 @@ static int32_t choose_num_warps(Func *func) {
         warps = LARGE_CTA_WARPS;
     while (wants_more_warps(&work, warps))
         warps *= 2;
-    if (!work.dot)
-        return warps;
-    work.dot = work.chained > work.dot ? work.chained : work.dot;
-    warps = larger(larger(warps, DOT_WARPS_MIN), warps_for(work.dot, DOT_REGISTERS));
-    if (work.most && warps > work.most)
-        warps = work.most;
-    return warps < DOT_WARPS_MAX ? warps : DOT_WARPS_MAX;
+    return work.dot ? warps_for_dots(&work, warps) : warps;
 }
 
 static bool set_if_open(int32_t *field, int32_t value) {
