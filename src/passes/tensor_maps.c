@@ -292,6 +292,8 @@ static const char *dot_obstacle(const Value *value, int inner, int bytes, unsign
             int dim = passed_dim(user, inner);
             if (dim >= 0)
                 why_not = dot_obstacle(&user->out[0], dim, bytes, budget);
+            else if (bytes != 2 && value_reaches_dot(&user->out[0]))
+                return "its elements are not of 16 bits, and rearranged for a dot";
         }
     }
     return why_not;

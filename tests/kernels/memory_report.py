@@ -21,7 +21,7 @@ import numpy as np
 import cases
 import dot_cases
 from check import KERNELS
-from simulate import compile_case, first_difference, simulate
+from simulate import compile_case, first_difference, needs_other_form, simulate
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 TARGETS = ("sm_80", "sm_90a")
@@ -131,6 +131,9 @@ def read_comments(text):
 def measure(tilec, case, target):
     with tempfile.TemporaryDirectory(prefix="tilec-memory-") as folder:
         outcome = simulate(tilec, compile_case(tilec, case, target), case, folder)
+        if needs_other_form(outcome):
+            other = compile_case(tilec, case, target, ["--no-tensor-copies"])
+            outcome = simulate(tilec, other, case, folder, run="other")
     wrong = outcome.findings[0]["message"] if outcome.status else first_difference(case, outcome)
     if wrong:
         raise RuntimeError(f"{case.name} for {target}: {wrong}")

@@ -42,9 +42,9 @@ class Outcome:
     results: dict  # name -> Array, what the outputs hold
 
 
-def compile_case(tilec, case: Case, target):
+def compile_case(tilec, case: Case, target, options=()):
     command = [tilec, "compile", os.path.join(KERNELS, case.file), "-k", case.kernel, "--target", target,
-               "--emit", "ptx", "-o", "/dev/stdout", "--cache-dir", "none"] + signature(case)
+               "--emit", "ptx", "-o", "/dev/stdout", "--cache-dir", "none", *options] + signature(case)
     ptx = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     command[command.index("ptx")] = "meta"
     meta = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -94,6 +94,11 @@ def simulate(tilec, program: Program, case: Case, folder, options=(), run="run")
     results = {name: result_of(case.args[name], path) for name, path in outputs.items()
                if report["counts"] and os.path.exists(path)}
     return Outcome(process.returncode, report["diagnostics"], report["counts"], results)
+
+
+def needs_other_form(outcome: Outcome):
+    """No tensor map can hold the arguments: a launcher takes the form compiled with --no-tensor-copies."""
+    return bool(outcome.findings) and outcome.findings[0]["message"].startswith("no tensor map")
 
 
 def first_difference(case: Case, outcome: Outcome):
