@@ -30,6 +30,9 @@ typedef bool Rule(Op *op);
 #define X(name) Rule simplify_##name;
 SIMPLIFY_RULES(X)
 #undef X
+/* Of addf and addi: dot(a, b, 0) + c becomes dot(a, b, c) where c is a sum so far and nothing else
+ * uses the product. */
+Rule simplify_sum_of_dot;
 
 /* Ops without effect whose results nobody needs go, and carried values, results and arguments of
  * for, while and if with them. Marks from effects, so that a chain that only feeds itself around a

@@ -39,7 +39,9 @@ bool simplify_addi(Op *op) {
             return rewrite_replace(op, op_in(difference, 0));
     }
     Op *first = constant_chain(op, &inner, &outer);
-    return first && replace_chain(op, first, (int64_t)((uint64_t)inner + (uint64_t)outer));
+    if (first)
+        return replace_chain(op, first, (int64_t)((uint64_t)inner + (uint64_t)outer));
+    return simplify_sum_of_dot(op);
 }
 
 /* x - c becomes x + -c, so that only sums need to be combined. */

@@ -1,5 +1,6 @@
 /* simplify: rules of float arithmetic, choice and conversions. Only what holds bit for bit: x + 0.0
- * is not x when x is -0.0, x - 0.0 and x + -0.0 are. */
+ * is not x when x is -0.0, x - 0.0 and x + -0.0 are. But a sum and a product of tiles become one as
+ * an addition and a multiplication do. */
 #include "passes/fold.h"
 #include "passes/simplify.h"
 
@@ -11,8 +12,52 @@ static bool is_float(const Value *value, double wanted) {
            constant == wanted && signbit(constant) == signbit(wanted);
 }
 
+/* In f16 hardware rounds a sum once for each 16 along K, joined to the magnitude of what is added;
+ * and to add a product of f8 apart is how a program keeps its sum precise. A product in another
+ * block may run less often. */
+static bool may_join(const Op *dot, const Op *sum) {
+    enum { MAX_IMPRECISE = 1 };
+    const Value *acc = op_in(dot, 2);
+    double zero;
+    bool is_zero =
+        value_is_int(acc, 0) || (type_is_float(acc->type) && value_float_constant(acc, &zero) &&
+                                 fpclassify(zero) == FP_ZERO);
+    return is_zero && acc->type->dtype != DT_F16 && !dot->attrs[MAX_IMPRECISE].i &&
+           dot->block == sum->block && !dot->out[0].uses->next;
+}
+
+/* A sum so far: what a loop carries, scaled perhaps, or another product. What is loaded or computed
+ * for this product alone (biases, masks) comes later than its operands and is better added then. */
+static bool is_sum_so_far(const Value *value, unsigned depth) {
+    const Op *def = value->def;
+    if (!def)
+        return value->owner->parent != NULL;
+    if (def->code == OP_dot)
+        return true;
+    for (uint32_t i = 0; depth && op_has(def, ELEMENTWISE) && i < def->nin; i++)
+        if (op_in(def, i)->type == value->type && is_sum_so_far(op_in(def, i), depth - 1))
+            return true;
+    return false;
+}
+
+bool simplify_sum_of_dot(Op *op) {
+    enum { STEPS_FROM_CARRIED = 3 };
+    for (uint32_t i = 0; i < 2; i++) {
+        Op *dot = value_def(op_in(op, i), OP_dot);
+        if (!dot || !may_join(dot, op) || !is_sum_so_far(op_in(op, 1 - i), STEPS_FROM_CARRIED))
+            continue;
+        Builder b = builder_before(op);
+        b.span = dot->span;
+        Value *in[] = {op_in(dot, 0), op_in(dot, 1), op_in(op, 1 - i)};
+        return rewrite_replace(op, rewrite_like(&b, dot, 3, in, op->out[0].type));
+    }
+    return false;
+}
+
 bool simplify_addf(Op *op) {
-    return is_float(op_in(op, 1), -0.0) && rewrite_replace(op, op_in(op, 0));
+    if (is_float(op_in(op, 1), -0.0))
+        return rewrite_replace(op, op_in(op, 0));
+    return simplify_sum_of_dot(op);
 }
 
 bool simplify_subf(Op *op) {
