@@ -88,6 +88,8 @@ ROWS = (
     matmul("fp16", 256, 128, 64, 0, b="t"),
     matmul("fp16", 128, 128, 64, 0),
     matmul("fp16", 128, 128, 64, 0, aligned=False),
+    matmul("fp16", 128, 128, 64, 0, a="t", aligned=False),
+    matmul("fp16", 128, 128, 64, 0, b="t", aligned=False),
     matmul("fp16", 64, 64, 16, 0),
     attention(128, 64, 64, 0),
     attention(128, 64, 64, 0, causal=True),
@@ -108,16 +110,18 @@ def signature(row):
 
 
 def by_tilec(options, row, folder):
-    """PTX and the warps it is for."""
-    path = os.path.join(folder, "tilec.ptx")
+    """PTX, as tilec leaves it once ptxas has told of spills, and the warps it is for."""
+    dump = os.path.join(folder, "dump")
     command = [options.tilec, "compile", os.path.join(ROOT, row.file), "-k", row.kernel, "--target", f"sm_{options.arch}",
-               "--cache-dir", "none", "--num-stages", str(row.stages), "-o", path] + signature(row)
+               "--cache-dir", "none", "--num-stages", str(row.stages), "-o", os.path.join(folder, "tilec.ptx"),
+               "--dump-dir", dump] + signature(row)
     if row.warps:
         command += ["--num-warps", str(row.warps)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{row.name}: tilec says\n{done.stderr}")
-    text = open(path).read()
+    with open(os.path.join(dump, "kernel.ptx")) as file:
+        text = file.read()
     threads = re.search(r"\.reqntid (\d+)", text)
     return text, int(threads.group(1)) // 32
 
