@@ -52,14 +52,16 @@
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
  * stored at its end, which hides the latency of memory behind one iteration.
  *
- * Needs layouts. A loop is left alone where it has an inner loop, writes memory or meets at
- * barriers, has no constant positive step, or where addresses depend on what it computes; a remark
- * says so, for a loop with an inner one or without such loads if it has num_stages of its own. Sets
- * the loop's num_stages to 1. */
+ * Needs layouts. A loop is left alone where it has an inner loop, stores through an argument that
+ * it loads through, or through any without num_stages of its own, writes memory otherwise or meets
+ * at barriers, has no constant positive step, or where addresses depend on what it computes; a
+ * remark says so, for a loop with an inner one or without such loads if it has num_stages of its
+ * own. Sets the loop's num_stages to 1. */
 #include "ir/ptrmap.h"
 #include "passes/block_buffers.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
+#include "passes/pointer_origin.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 #include "support/vec.h"
@@ -86,11 +88,13 @@ typedef struct Pipelined {
     Op *loop;
     Block *body;
     VEC(Staged) loads;
+    PtrSet written;        /* arguments through which the body stores */
     PtrSet slice;          /* ops of the body that addresses and masks need */
     VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
     int stages;
     int copies; /* of each ring: as many as stages, one more where products stay in flight */
     int64_t step;
+    bool writes;    /* memory, through the arguments in `written` */
     bool async;     /* some load is an asynchronous copy */
     Value *full;    /* mbarriers of the tensor copies; NULL: there are none */
     int64_t bytes;  /* that tensor copies bring in an iteration */
@@ -191,6 +195,32 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
     return width * bytes >= 4 ? width : 0;
 }
 
+/* Memory that the loop writes */
+
+/* Notes through which arguments the loop stores. False where it writes otherwise, or meets at
+ * barriers. */
+static bool note_stores(Pipelined *p) {
+    block_for_each (op, p->body) {
+        bool says = op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
+        if (says || !(op_effects(op) & (WRITES | SYNC)))
+            continue;
+        const Value *origin = op->code == OP_store || op->code == OP_store_block
+                                  ? pointer_origin(op_in(op, 0))
+                                  : NULL;
+        if (!origin)
+            return false;
+        ptr_set_add(&p->written, origin);
+        p->writes = true;
+    }
+    return true;
+}
+
+/* Two arguments are taken to point to different memory. */
+static bool may_be_written(const Pipelined *p, const Op *load) {
+    const Value *origin = pointer_origin(op_in(load, 0));
+    return p->writes && (!origin || ptr_set_has(&p->written, origin));
+}
+
 /* The slice */
 
 static bool may_trap(const Op *op) {
@@ -224,8 +254,9 @@ static bool add_to_slice(Pipelined *p, Value *value) {
     Op *op = value->def;
     if (!op || op->block != p->body || !ptr_set_add(&p->slice, op))
         return true;
-    bool movable = op_is_pure(op) ? op->code != OP_dot && !op->nregions && !may_trap(op)
-                                  : op->code == OP_load && !op->attrs[2].i;
+    bool movable = op_is_pure(op)
+                       ? op->code != OP_dot && !op->nregions && !may_trap(op)
+                       : op->code == OP_load && !op->attrs[2].i && !may_be_written(p, op);
     return movable && add_operands(p, op);
 }
 
@@ -522,15 +553,6 @@ static void rewrite_loop(Pipelined *p) {
 
 /* Choice */
 
-static bool writes_memory(Op *loop) {
-    bool writes = false;
-    block_for_each (op, loop->regions[0]) {
-        bool says = op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
-        writes |= !says && (op_effects(op) & (WRITES | SYNC));
-    }
-    return writes;
-}
-
 static bool has_inner_loop(const Block *block) {
     block_for_each (op, block) {
         if (op->code == OP_for || op->code == OP_while)
@@ -655,10 +677,26 @@ static int64_t other_buffers(const Op *loop) {
     return bytes;
 }
 
+/* Of what the loop stores: tiles that cross warps on their way, blocks that tensor copies take. */
+static int64_t bytes_of_stores(const Pipelined *p) {
+    int64_t bytes = 0;
+    block_for_each (op, p->body) {
+        const Op *convert =
+            op->code == OP_store && op->nin > 1 ? value_def(op_in(op, 1), OP_convert_layout) : NULL;
+        if (op->code == OP_store_block)
+            bytes += block_buffer_bytes(block_buffer_type(p->ctx, op));
+        else if (convert && layout_classify(op_out(convert)->type->layout,
+                                            op_in(convert, 0)->type->layout) >= CONVERT_SHARED)
+            bytes += bytes_of(op_out(convert)->type);
+    }
+    return bytes;
+}
+
 /* As many stages as were asked for and shared memory has room for. */
 static bool fit_stages(Pipelined *p, const Func *func) {
     int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
-    room -= bytes_beside_rings(p) + other_buffers(p->loop) + MOST_STAGES * MBARRIER_BYTES;
+    room -= bytes_beside_rings(p) + bytes_of_stores(p) + other_buffers(p->loop) +
+            MOST_STAGES * MBARRIER_BYTES;
     vec_for_each (staged, &p->loads)
         bytes += bytes_of(op_out(staged->load)->type);
     int asked = p->stages;
@@ -677,9 +715,14 @@ static bool fit_stages(Pipelined *p, const Func *func) {
 /* Ingredients join where nothing stands against it: their own addresses, those of others. */
 static void add_ingredients(Pipelined *p) {
     block_for_each (op, p->body) {
-        if (!is_ingredient(op) || ptr_set_has(&p->slice, op))
+        if (!is_ingredient(op) || ptr_set_has(&p->slice, op) || may_be_written(p, op))
             continue;
-        Pipelined alone = {.ctx = p->ctx, .arena = p->arena, .loop = p->loop, .body = p->body};
+        Pipelined alone = {.ctx = p->ctx,
+                           .arena = p->arena,
+                           .loop = p->loop,
+                           .body = p->body,
+                           .written = p->written,
+                           .writes = p->writes};
         alone.slice.arena = p->arena;
         bool apart = add_operands(&alone, op);
         vec_for_each (staged, &p->loads)
@@ -694,7 +737,7 @@ static bool pipeline_loop(Func *func, Op *loop) {
     Pipelined p = {.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
     p.stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
     p.stages = p.stages < MOST_STAGES ? p.stages : MOST_STAGES;
-    p.slice.arena = p.arena;
+    p.slice.arena = p.written.arena = p.arena;
     bool any = false, inner = has_inner_loop(p.body);
     block_for_each (op, p.body)
         any |= is_candidate(op);
@@ -707,11 +750,17 @@ static bool pipeline_loop(Func *func, Op *loop) {
         ctx_diag(ctx, loop->span, too_many_stages, (long long)loop->attrs[0].i, MOST_STAGES);
     if (!value_int_constant(op_in(loop, 2), &p.step) || p.step <= 0 || p.step > MAX_STEP)
         return refuse(ctx, loop, "its step is not a positive constant");
-    if (writes_memory(loop))
+    if (!note_stores(&p))
         return refuse(ctx, loop, "it writes memory that the loads may read");
+    /* What a store takes lives beside the operands of the next product: registers for all of it are
+     * the program's choice. */
+    if (p.writes && !loop->attrs[0].i)
+        return refuse(ctx, loop, "it stores, and has no num_stages of its own");
     block_for_each (op, p.body) {
         if (!is_candidate(op))
             continue;
+        if (may_be_written(&p, op))
+            return refuse(ctx, loop, "it writes memory that the loads may read");
         if (!add_operands(&p, op))
             return refuse(ctx, loop, "an address depends on what the loop computes");
         if (op->code == OP_load_block)
