@@ -636,20 +636,21 @@ static bool has_buffer(const Pipelined *p, const Op *op) {
     return op && op->code == OP_load_block;
 }
 
-/* What warpgroups read in the loop from buffers other than the rings: operands that are converted
- * before it, or in it from what is computed. */
+/* What products read in the loop from buffers other than the rings: operands that are converted
+ * before it, or in it from what is computed. Fragments that mma.sync takes may be converted within
+ * warps. */
 static int64_t bytes_beside_rings(const Pipelined *p) {
     int64_t bytes = 0;
     block_for_each (dot, p->body) {
-        if (dot->code != OP_dot || dot->attrs[2].i != UNIT_WGMMA)
+        if (dot->code != OP_dot || dot->attrs[2].i == UNIT_FMA)
             continue;
+        LayoutConversion least = dot->attrs[2].i == UNIT_WGMMA ? CONVERT_SHUFFLES : CONVERT_SHARED;
         for (uint32_t i = 0; i < 2; i++) {
             const Op *op = op_in(dot, i)->def;
             while (op && op->code == OP_transpose)
                 op = op_in(op, 0)->def;
             if (op && op->code == OP_convert_layout && !has_buffer(p, op_in(op, 0)->def) &&
-                layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) >=
-                    CONVERT_SHUFFLES)
+                layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) >= least)
                 bytes += bytes_of(op_out(op)->type);
         }
     }
