@@ -32,10 +32,11 @@ enum {
     LEAST_ACCESS_BYTES = 64, /* that more warps must leave a thread of a larger CTA to load */
     SMALL_CTA_WARPS = 4,
     LARGE_CTA_WARPS = 16,
-    DOT_REGISTERS = 128, /* for an accumulator */
-    DOT_WARPS_MIN = 4,   /* a warpgroup */
-    DOT_WARPS_MAX = 8,   /* two of them share a tile of 128 x 256 */
-    MMA_ROWS = 16,       /* of one instruction */
+    DOT_REGISTERS = 128,     /* for an accumulator */
+    DOT_WARPS_MIN = 4,       /* a warpgroup */
+    DOT_WARPS_MAX = 8,       /* two of them share a tile of 128 x 256 */
+    MMA_ROWS = 16,           /* of one instruction */
+    CROWDED_REGISTERS = 184, /* for all tiles alive at once, which a thread can not hold */
     DEFAULT_STAGES = 3,
 };
 
@@ -130,11 +131,19 @@ static void remark_warps(const Op *dot, int32_t before, int32_t after, const cha
     ctx_diag(func_ctx(dot->block->func), dot->span, warps_for_dot, after, before, why);
 }
 
+/* Warps beyond the rows of chained dots exchange them through shared memory, which costs less than
+ * spills. */
+static int32_t most_for_dots(const Work *work) {
+    int32_t most = work->most && work->most < DOT_WARPS_MAX ? work->most : DOT_WARPS_MAX;
+    bool may_share = most < DOT_WARPS_MAX && work->narrowest->attrs[2].i == UNIT_MMA;
+    return may_share && per_thread(work->live, most) > CROWDED_REGISTERS ? 2 * most : most;
+}
+
 /* What dots make of the warps that loads and stores ask for. */
 static int32_t warps_for_dots(const Work *work, int32_t others) {
     int32_t sums = warps_for(work->chained > work->dot ? work->chained : work->dot, DOT_REGISTERS);
     int32_t wanted = larger(larger(others, DOT_WARPS_MIN), sums);
-    int32_t most = work->most && work->most < DOT_WARPS_MAX ? work->most : DOT_WARPS_MAX;
+    int32_t most = most_for_dots(work);
     if (wanted > most)
         remark_warps(most < DOT_WARPS_MAX ? work->narrowest : work->largest, wanted, most,
                      most < DOT_WARPS_MAX ? why_no_more(work->narrowest) : "no more share one");

@@ -551,8 +551,11 @@ def warpgroup_cases(rng):
                 for part in ("dkdv", "dq") for dtype, dim in (("fp16", 64), ("bf16", 32))]
     wide = attention(rng, "fp16", 1, 1, 70, 100, 128, block=(64, 128), pad=16)
     mixed = matmul(rng, "fp8e4nv", 128, 128, 160, "rcr", b_dtype="fp8e5", pad=0, block=(128, 128, 128))
-    for case in backward + [wide, mixed]:
+    for case in backward + [mixed]:
         case.targets = ("sm_90a",)
+    # Loaded element by element: on sm_100a 8 bytes more than 255 registers.
+    grouped = matmul_grouped(rng, "fp16", (70, 0, 1, 64), 80, 70, 3, **tile)
+    grouped.targets = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_120a")
     return backward + [
             wide,
             attention(rng, "fp16", 1, 2, 100, 150, 64, causal=True, **rows),
@@ -571,7 +574,7 @@ def warpgroup_cases(rng):
             matmul_blocks(rng, "matmul_descriptors", "bf16", 80, 72, 64, **tile),
             linear_gelu(rng, "fp16", 90, 70, 50, **tile),
             matmul_batched(rng, "fp16", 2, 70, 90, 50, "crc", **tile),
-            matmul_grouped(rng, "fp16", (70, 0, 1, 64), 80, 70, 3, **tile),
+            grouped,
             matmul_split_k(rng, "bf16", 70, 64, 256, 3, True, **tile),
             matmul_dequant(rng, "fp16", 70, 64, 128, 8, **tile),
             matmul_dequant(rng, "bf16", 100, 150, 128, 4, block=(64, 128, 32), pad=16)]
