@@ -57,66 +57,19 @@
  * at barriers, has no constant positive step, or where addresses depend on what it computes; a
  * remark says so, for a loop with an inner one or without such loads if it has num_stages of its
  * own. Sets the loop's num_stages to 1. */
-#include "ir/ptrmap.h"
+#include "passes/pipeline_loads.h"
 #include "passes/block_buffers.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/pointer_origin.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
-#include "support/vec.h"
+#include "passes/tensor_maps.h"
 #include <math.h>
 
 enum { LEAST_STAGES = 2, MOST_STAGES = 16, MAX_STEP = 1 << 20, REACH_BUDGET = 256 };
 
-/* How a load's data come. */
-typedef enum Means { BY_REGISTERS, BY_ASYNC_COPY, BY_TENSOR_COPY } Means;
-
-typedef struct Staged {
-    Op *load;
-    Means means;
-    int width;            /* elements of an asynchronous copy */
-    const Type *buffer;   /* of a tensor copy */
-    const Layout *shared; /* of the ring */
-    Value *ring;
-    Value *early; /* through registers: what this iteration loads */
-} Staged;
-
-typedef struct Pipelined {
-    Ctx *ctx;
-    Arena *arena;
-    Op *loop;
-    Block *body;
-    VEC(Staged) loads;
-    PtrSet written;        /* arguments through which the body stores */
-    PtrSet slice;          /* ops of the body that addresses and masks need */
-    VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
-    int stages;
-    int copies; /* of each ring: as many as stages, one more where products stay in flight */
-    int64_t step;
-    bool writes;    /* memory, through the arguments in `written` */
-    bool async;     /* some load is an asynchronous copy */
-    Value *full;    /* mbarriers of the tensor copies; NULL: there are none */
-    int64_t bytes;  /* that tensor copies bring in an iteration */
-    bool in_flight; /* the product of an iteration may be under way in the next */
-} Pipelined;
-
 /* Candidates */
-
-static bool reaches_dot(const Value *value, unsigned *budget) {
-    value_for_each_use (use, value) {
-        const Op *user = use->user;
-        if (user->code == OP_dot && use != &user->in[2])
-            return true;
-        if (*budget == 0 || !op_is_pure(user) || user->nregions)
-            continue;
-        --*budget;
-        for (uint32_t i = 0; i < user->nout; i++)
-            if (reaches_dot(&user->out[i], budget))
-                return true;
-    }
-    return false;
-}
 
 /* The first layout to which a use converts the load; NULL: none does. */
 static const Layout *wanted_layout(const Op *load) {
@@ -156,12 +109,11 @@ static bool is_ingredient(const Op *op) {
 }
 
 static bool is_candidate(const Op *op) {
-    unsigned budget = REACH_BUDGET;
     if (op->code == OP_load_block)
-        return !op->attrs[4].i && reaches_dot(&op->out[0], &budget);
+        return !op->attrs[4].i && value_reaches_dot(&op->out[0]);
     return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
            op_out(op)->type->kind == TYPE_NUMBER && wanted_layout(op) &&
-           reaches_dot(&op->out[0], &budget);
+           value_reaches_dot(&op->out[0]);
 }
 
 static bool is_positive_zero(const Value *value) {
@@ -258,297 +210,6 @@ static bool add_to_slice(Pipelined *p, Value *value) {
                        ? op->code != OP_dot && !op->nregions && !may_trap(op)
                        : op->code == OP_load && !op->attrs[2].i && !may_be_written(p, op);
     return movable && add_operands(p, op);
-}
-
-/* Values */
-
-static Value *int_constant(Builder *b, const Type *type, int64_t value) {
-    return build_constant_int(b, value, type);
-}
-
-/* `mask` where `on`, with the conjunction as far inside broadcasts as it goes. */
-static Value *mask_while(Builder *b, Value *mask, Value *on) {
-    Op *op = mask->def;
-    if (op && op->code == OP_broadcast)
-        return build_broadcast(b, mask_while(b, op_in(op, 0), on), mask->type);
-    if (op && op->code == OP_andi) {
-        Op *second = op_in(op, 1)->def;
-        uint32_t inner = second && second->code == OP_broadcast;
-        return build_andi(b, op_in(op, 1 - inner), mask_while(b, op_in(op, inner), on));
-    }
-    return build_andi(b, mask, build_splat(b, on, mask->type));
-}
-
-static Value *guarded_mask(Builder *b, Value *mask, Value *on, const Type *pointers) {
-    if (mask)
-        return mask_while(b, mask, on);
-    return build_splat(b, on, type_with_element(b->ctx, pointers, TYPE_NUMBER, DT_I1));
-}
-
-static Value *mapped(const ValueMap *map, Value *value) {
-    Value *to = value_map_get(map, value);
-    return to ? to : value;
-}
-
-/* Carried value `i` of the slice as the body knows it, and one iteration later. */
-static Value *carried_arg(const Pipelined *p, size_t i) {
-    return &p->body->args[p->carried.data[i]];
-}
-
-static Value *next_of(const Pipelined *p, const ValueMap *map, size_t i) {
-    return mapped(map, op_in(p->body->last, p->carried.data[i] - 1));
-}
-
-/* One stage: the slice for one iteration, then the loads' copies of it. */
-typedef struct Stage {
-    Value *index; /* of the iteration */
-    Value *on;    /* i1: there is such an iteration */
-    Value *slot;
-    int ahead;
-    bool in_loop;
-} Stage;
-
-static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *on) {
-    Value *ptr = mapped(map, op_in(load, 0));
-    Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
-    Value *other = load->nin > 2 ? mapped(map, op_in(load, 2)) : NULL;
-    if (type_is_tile(ptr->type))
-        mask = guarded_mask(b, mask, on, ptr->type);
-    else
-        mask = mask ? build_andi(b, mask, on) : on;
-    return build_load(b, ptr, mask, other, (CTYPE_OPT_CACHE)load->attrs[0].i,
-                      (CTYPE_OPT_EVICT)load->attrs[1].i, false, load->attrs[3].i);
-}
-
-static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {
-    block_for_each (op, p->body) {
-        if (!ptr_set_has(&p->slice, op))
-            continue;
-        b->span = op->span;
-        if (op->code == OP_load)
-            value_map_set(map, op_out(op), load_like(b, op, map, on));
-        else
-            op_clone(b, op, map);
-    }
-}
-
-static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Stage *stage,
-                  Staged *staged) {
-    const Op *load = staged->load;
-    b->span = load->span;
-    if (staged->means == BY_TENSOR_COPY) {
-        Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
-        Value *barrier = build_local_view(b, p->full, stage->slot, stage->ahead);
-        build_block_copy(b, load, map, view, barrier, stage->on);
-        return;
-    }
-    if (staged->means == BY_REGISTERS) {
-        staged->early = load_like(b, load, map, stage->on);
-        if (!stage->in_loop)
-            build_local_store(b, staged->early,
-                              build_local_view(b, staged->ring, stage->slot, stage->ahead));
-        return;
-    }
-    Value *ptr = mapped(map, op_in(load, 0));
-    Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
-    Value *guarded = guarded_mask(b, mask, stage->on, ptr->type);
-    Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
-    build_async_copy(b, ptr, view, guarded, (CTYPE_OPT_CACHE)load->attrs[0].i,
-                     (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);
-}
-
-static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
-    value_map_set(map, &p->body->args[0], stage->index);
-    clone_slice(p, b, map, stage->on);
-    b->span = p->loop->span;
-    if (p->full)
-        build_mbarrier_expect(b, build_local_view(b, p->full, stage->slot, stage->ahead), stage->on,
-                              p->bytes);
-    vec_for_each (staged, &p->loads)
-        fetch(p, b, map, stage, staged);
-    b->span = p->loop->span;
-    if (p->async)
-        build_async_commit(b);
-}
-
-/* Rewriting */
-
-static void make_rings(Pipelined *p, Builder *b) {
-    vec_for_each (staged, &p->loads) {
-        const Type *type = op_out(staged->load)->type, *buffer = staged->buffer;
-        if (!buffer)
-            buffer =
-                type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared);
-        b->span = staged->load->span;
-        staged->ring = build_local_alloc(b, -1, p->copies, buffer);
-    }
-}
-
-/* Where a ring with mbarriers stands when the loop begins: a number below twice its copies, which
- * tells the slot and the parity of its phase. */
-typedef struct Position {
-    Value *slot, *parity;
-} Position;
-
-static Position enter_ring(Pipelined *p) {
-    const Type *i32 = type_scalar(p->ctx, DT_I32);
-    if (!p->full || !p->loop->block->parent) {
-        Builder b = builder_before(p->loop);
-        b.span = p->loop->span;
-        Value *zero = int_constant(&b, i32, 0);
-        return (Position){zero, zero};
-    }
-    Value *at = carry_in(p->loop, i32, 0);
-    Builder b = builder_before(p->loop);
-    b.span = p->loop->span;
-    Value *copies = int_constant(&b, i32, p->copies);
-    Value *second = build_cmpi(&b, at, copies, IPRED_SGE);
-    Value *slot = build_select(&b, second, build_subi(&b, at, copies), at);
-    return (Position){slot, build_extui(&b, second, i32)};
-}
-
-/* The last two results of the loop are where the next one begins. */
-static void leave_ring(Pipelined *p, uint32_t slot_result) {
-    if (!p->full || !p->loop->block->parent)
-        return;
-    Builder b = builder_after(p->loop);
-    b.span = p->loop->span;
-    Value *copies = int_constant(&b, type_scalar(p->ctx, DT_I32), p->copies);
-    Value *parity = build_muli(&b, &p->loop->out[slot_result + 1], copies);
-    carry_out(p->loop, build_addi(&b, parity, &p->loop->out[slot_result]));
-}
-
-/* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
-static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
-    Value *lo = op_in(p->loop, 0), *hi = op_in(p->loop, 1);
-    Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
-    for (size_t i = 0; i < p->carried.len; i++)
-        at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
-    for (int j = 0; j < p->stages - 1; j++) {
-        ValueMap *map = value_map_create(p->arena);
-        for (size_t i = 0; i < p->carried.len; i++)
-            value_map_set(map, carried_arg(p, i), at[i]);
-        Stage stage = {.index = lo, .on = runs, .slot = slot, .ahead = j};
-        if (j > 0) {
-            Value *passed = int_constant(b, lo->type, j * p->step);
-            stage.index = build_addi(b, lo, passed);
-            stage.on = build_andi(b, runs, build_cmpi(b, distance, passed, IPRED_UGT));
-        }
-        emit_stage(p, b, map, &stage);
-        for (size_t i = 0; i < p->carried.len; i++)
-            at[i] = next_of(p, map, i);
-    }
-}
-
-/* Arguments move when one is added. */
-static void carry(Op *loop, Value *init) {
-    op_add_operand(loop, init);
-    op_add_result(loop, init->type);
-    block_add_arg(loop->regions[0], init->type);
-}
-
-/* What was loaded in this iteration is read from the ring. */
-static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
-    Op *load = staged->load;
-    Builder b = builder_before(load);
-    Value *view = build_local_view(&b, staged->ring, slot, 0);
-    if (staged->means == BY_TENSOR_COPY) {
-        block_read_from(load, view);
-        return;
-    }
-    for (Use *use = load->out[0].uses, *next; use; use = next) {
-        next = use->next;
-        Op *convert = use->user;
-        if (convert->code != OP_convert_layout)
-            continue;
-        Builder at = builder_before(convert);
-        rewrite_replace(convert, build_local_load(&at, view, 0, op_out(convert)->type));
-    }
-    if (!value_unused(op_out(load)))
-        value_replace(op_out(load), build_local_load(&b, view, 0, op_out(load)->type));
-    op_remove(load);
-}
-
-/* Where copies are started: behind the reads of the first operands, so that their addresses need no
- * registers while fragments arrive, and before the products, which hide them. Tensor copies have no
- * addresses to speak of. */
-static Op *first_product(const Pipelined *p) {
-    Op *op = p->body->first;
-    while (op->next && op->code != OP_dot && (p->async || !p->full))
-        op = op->next;
-    return op;
-}
-
-/* The slot of the next iteration, and the parity of its phase. */
-static void pass_on(Pipelined *p, Builder *b, Value *slot, Value *parity) {
-    const Type *i32 = slot->type;
-    Op *end = p->body->last;
-    Value *last = int_constant(b, i32, p->copies - 1);
-    Value *around = build_cmpi(b, slot, last, IPRED_EQ);
-    Value *next = build_addi(b, slot, int_constant(b, i32, 1));
-    op_add_operand(end, build_select(b, around, int_constant(b, i32, 0), next));
-    if (p->full)
-        op_add_operand(end, build_xori(b, parity, build_extui(b, around, i32)));
-}
-
-static void emit_steady_state(Pipelined *p, const Position *first, Value *const *at) {
-    Op *loop = p->loop;
-    Op *body_first = p->body->first;
-    uint32_t first_arg = p->body->nargs;
-    carry(loop, first->slot);
-    if (p->full)
-        carry(loop, first->parity);
-    for (size_t i = 0; i < p->carried.len; i++)
-        carry(loop, at[i]);
-    Value *slot = &p->body->args[first_arg];
-    Value *parity = p->full ? slot + 1 : NULL, *ahead = slot + 1 + (p->full != NULL);
-    ValueMap *map = value_map_create(p->arena);
-    for (size_t i = 0; i < p->carried.len; i++)
-        value_map_set(map, carried_arg(p, i), &ahead[i]);
-
-    Value *index = &p->body->args[0], *hi = op_in(loop, 1);
-    Builder b = builder_before(first_product(p)), top = builder_before(body_first);
-    b.span = top.span = loop->span;
-    if (p->full)
-        build_mbarrier_wait(&top, build_local_view(&top, p->full, slot, 0), parity);
-    if (p->async)
-        build_async_wait(&top, p->stages - 2);
-    Value *passed = int_constant(&b, index->type, (p->stages - 1) * p->step);
-    Stage stage = {.index = build_addi(&b, index, passed),
-                   .on = build_cmpi(&b, build_subi(&b, hi, index), passed, IPRED_UGT),
-                   .slot = slot,
-                   .ahead = p->stages - 1,
-                   .in_loop = true};
-    emit_stage(p, &b, map, &stage);
-
-    Op *end = p->body->last;
-    b = builder_before(end);
-    b.span = loop->span;
-    vec_for_each (staged, &p->loads)
-        if (staged->means == BY_REGISTERS)
-            build_local_store(&b, staged->early,
-                              build_local_view(&b, staged->ring, slot, p->stages - 1));
-    pass_on(p, &b, slot, parity);
-    for (size_t i = 0; i < p->carried.len; i++)
-        op_add_operand(end, next_of(p, map, i));
-    vec_for_each (staged, &p->loads)
-        read_ring(p, staged, slot);
-    loop->attrs[0].i = 1;
-    leave_ring(p, first_arg - 1);
-}
-
-static void rewrite_loop(Pipelined *p) {
-    Builder b = builder_before(p->loop), after = builder_after(p->loop);
-    b.span = after.span = p->loop->span;
-    Value **at = ARENA_ARRAY(p->arena, Value *, p->carried.len);
-    if (p->bytes)
-        p->full = block_mbarrier(p->loop->block->func, p->loop->span, p->copies);
-    Position first = enter_ring(p);
-    make_rings(p, &b);
-    emit_prologue(p, &b, first.slot, at);
-    if (p->async)
-        build_async_wait(&after, 0);
-    emit_steady_state(p, &first, at);
 }
 
 /* Choice */
@@ -778,7 +439,7 @@ static bool pipeline_loop(Func *func, Op *loop) {
         loop->attrs[0].i = 1;
         return true;
     }
-    rewrite_loop(&p);
+    pipeline_rewrite(&p);
     return true;
 }
 

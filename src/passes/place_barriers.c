@@ -17,9 +17,9 @@
  *
  * A tensor copy to a buffer leaves nothing to order: whoever waits for its mbarrier sees what it
  * brought, and nothing touches the buffer before. It must come after what others did there. One
- * from a buffer reads until a store_wait, after which a barrier shows others that it has. Threads on
- * one side, wgmma and tensor copies on the other, reach shared memory through two proxies: a barrier
- * between them has `proxy` set.
+ * from a buffer reads until a store_wait, after which a barrier shows others that it has. Threads
+ * on one side, wgmma and tensor copies on the other, reach shared memory through two proxies: a
+ * barrier between them has `proxy` set.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"
@@ -48,9 +48,9 @@ typedef VEC(const Op *) OpList;
 typedef struct Placement {
     Arena *arena;
     VEC(Op *) placed;
-    OpList copied; /* local_allocs with asynchronous copies */
-    OpList stored; /* ... that tensor copies read */
-    VEC(Pending) proxied;   /* what wgmma and tensor copies access */
+    OpList copied;        /* local_allocs with asynchronous copies */
+    OpList stored;        /* ... that tensor copies read */
+    VEC(Pending) proxied; /* what wgmma and tensor copies access */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
     bool conflict;
@@ -81,8 +81,8 @@ static bool conflicts(const PendingSet *set, const Pending *access) {
 static bool add(Placement *placement, PendingSet *set, Pending access) {
     for (size_t i = 0; i < set->len; i++)
         if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
-            set->data[i].actor == access.actor && set->data[i].own == access.own && set->data[i].index == access.index &&
-            set->data[i].ahead == access.ahead)
+            set->data[i].actor == access.actor && set->data[i].own == access.own &&
+            set->data[i].index == access.index && set->data[i].ahead == access.ahead)
             return false;
     vec_push(placement->arena, set, access);
     return true;

@@ -1,0 +1,43 @@
+/* Parts of pipeline-loads: pipeline_loads.c chooses the loops, loads and stages and makes a
+ * Pipelined of each loop, pipeline_rewrite.c makes rings, copies and waits of that. */
+#ifndef TILEC_PASSES_PIPELINE_LOADS_H
+#define TILEC_PASSES_PIPELINE_LOADS_H
+#include "ir/ir.h"
+#include "ir/ptrmap.h"
+#include "passes/rewrite.h"
+#include "support/vec.h"
+
+/* How a load's data come. */
+typedef enum Means { BY_REGISTERS, BY_ASYNC_COPY, BY_TENSOR_COPY } Means;
+
+typedef struct Staged {
+    Op *load;
+    Means means;
+    int width;            /* elements of an asynchronous copy */
+    const Type *buffer;   /* of a tensor copy */
+    const Layout *shared; /* of the ring */
+    Value *ring;
+    Value *early; /* through registers: what this iteration loads */
+} Staged;
+
+typedef struct Pipelined {
+    Ctx *ctx;
+    Arena *arena;
+    Op *loop;
+    Block *body;
+    VEC(Staged) loads;
+    PtrSet written;        /* arguments through which the body stores */
+    PtrSet slice;          /* ops of the body that addresses and masks need */
+    VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
+    int stages;
+    int copies; /* of each ring: as many as stages, one more where products stay in flight */
+    int64_t step;
+    bool writes;    /* memory, through the arguments in `written` */
+    bool async;     /* some load is an asynchronous copy */
+    Value *full;    /* mbarriers of the tensor copies; NULL: there are none */
+    int64_t bytes;  /* that tensor copies bring in an iteration */
+    bool in_flight; /* the product of an iteration may be under way in the next */
+} Pipelined;
+/* Rewrites the loop, once everything but the rings is chosen. */
+void pipeline_rewrite(Pipelined *p);
+#endif
