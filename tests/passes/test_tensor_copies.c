@@ -6,16 +6,22 @@
 /* The function begins with HEAD; `block` makes %t or stores it, `rest` follows. */
 #define HEAD                                                                                       \
     "func @f(%a: ptr<f16> {divisible = 16}, %b: ptr<f16> {divisible = 16}, %n: i64, "              \
-    "%s: i64 {divisible = 8}, %i: i32, %odd: i64, %near: ptr<f16>) {\n"                            \
+    "%s: i64 {divisible = 8}, %i: i32, %odd: i64, %near: ptr<f16>, "                               \
+    "%m: i64 {divisible = 8}, %m4: i64 {divisible = 4}) {\n"                                       \
     "%one = constant_int {value = 1} : i64\n%zero = constant_int {value = 0} : i32\n"              \
     "%none = constant_int {value = 0} : i64\n%pid = program_id {axis = 0} : i32\n"                 \
-    "%pid64 = extsi %pid : i64\n%z = constant_float {value = 0.0} : tile<32x32xf32>\n"             \
+    "%pid64 = extsi %pid : i64\n%eight = constant_int {value = 8} : i32\n"                         \
+    "%four = constant_int {value = 4} : i32\n%at = muli %pid, %eight : i32\n"                      \
+    "%at4 = muli %pid, %four : i32\n%z = constant_float {value = 0.0} : tile<32x32xf32>\n"         \
     "%h = constant_float {value = 0.0} : tile<32x32xf16>\n"
 #define DOT "%d = dot %t, %t, %z : tile<32x32xf32>\n"
 #define LOAD(operands, attributes)                                                                 \
     "%t = load_block " operands " {" attributes "} : tile<32x32xf16>\n"
 #define GOOD LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 3")
-#define STORE "store_block %a, %h, %n, %n, %s, %one, %pid, %zero {checked = 3}\n"
+#define STORE "store_block %a, %h, %n, %m, %s, %one, %pid, %at {checked = 3}\n"
+#define TYPED_LOAD(type) "%t = load_block %a, %n, %n, %s, %one, %pid, %zero {checked = 3} : " type
+#define STORE_OF(value, operands, checked)                                                         \
+    "store_block %a, " value ", " operands " {checked = " checked "}\n"
 
 typedef struct Asked {
     const char *text, *why_not; /* NULL: taken */
@@ -23,11 +29,16 @@ typedef struct Asked {
 
 static const Asked asked[] = {
     {GOOD DOT, NULL},
-    {"%u = addptr %a, %s : ptr<f16>\n" LOAD("%u, %n, %n, %s, %one, %i, %pid", "checked = 3") DOT,
+    {"%u = addptr %a, %s : ptr<f16>\n" LOAD("%u, %n, %n, %s, %one, %i, %at", "checked = 3") DOT,
      NULL},
     {LOAD("%a, %n, %n, %s, %one, %pid, %zero", "checked = 0") DOT, NULL},
-    {LOAD("%a, %n, %n, %one, %s, %pid, %zero", "checked = 3") DOT, NULL},
+    {LOAD("%a, %n, %n, %one, %s, %at, %pid", "checked = 3") DOT, NULL},
     {STORE, NULL},
+    {STORE_OF("%h", "%n, %n, %s, %one, %pid, %at", "1"), NULL},
+    {STORE_OF("%h", "%m, %n, %one, %s, %at, %pid", "3"), NULL},
+    {"%l = constant_float {value = 0.0} : tile<8x32xf16>\n" STORE_OF(
+         "%l", "%n, %m, %s, %one, %pid, %at", "3"),
+     NULL},
     {"%x = load_block %b, %n, %n, %s, %one, %pid, %zero {checked = 3} : tile<32x32xf16>\n"
      "%t = load_block %a, %n, %n, %s, %one, %pid, %zero {checked = 3} : tile<32x32xf16>\n" DOT,
      NULL},
@@ -48,6 +59,21 @@ static const Asked asked[] = {
      "the stride of dimension 0 (odd) is not known to be a multiple of 16 bytes"},
     {LOAD("%near, %n, %n, %s, %one, %pid, %zero", "checked = 3") DOT,
      "the base (near) is not known to be a multiple of 16 bytes"},
+    {LOAD("%a, %n, %n, %s, %one, %zero, %at4", "checked = 3") DOT,
+     "the offset of dimension 1 (at4) is not known to be a multiple of 16 bytes"},
+    {LOAD("%a, %n, %n, %one, %s, %pid, %zero", "checked = 3") DOT,
+     "the offset of dimension 0 (pid) is not known to be a multiple of 16 bytes"},
+    {STORE_OF("%h", "%n, %m, %s, %one, %pid, %at4", "3"),
+     "the offset of dimension 1 (at4) is not known to be a multiple of 16 bytes"},
+    {STORE_OF("%h", "%m, %m4, %s, %one, %pid, %at", "3"),
+     "the extent of dimension 1 (m4) is not known to be a multiple of 16 bytes"},
+    {STORE_OF("%h", "%n, %m, %one, %s, %at, %pid", "3"),
+     "the extent of dimension 0 (n) is not known to be a multiple of 16 bytes"},
+    {TYPED_LOAD("tile<4x32xf16>\n"), "it has fewer than eight lines"},
+    {"%l = constant_float {value = 0.0} : tile<4x32xf16>\n" STORE_OF(
+         "%l", "%n, %m, %s, %one, %pid, %at", "3"),
+     "it has fewer than eight lines"},
+    {TYPED_LOAD("tile<32x8xf16>\n"), "less than 32 bytes are adjacent"},
     {LOAD("%a, %n, %n, %s, %one, %i, %zero", "checked = 2") DOT,
      "the offset of dimension 0 (i) may be negative"},
     {GOOD, "no dot takes what it loads"},
