@@ -112,16 +112,32 @@ static double tolerance(DType dtype) {
     return bits == 64 ? 1e-9 : bits == 32 ? 1e-4 : bits == 16 ? 4e-2 : 0.3;
 }
 
-static bool same_element(DType dtype, const void *a, const void *b) {
+/* `scale`: of the array's numbers. Sums in another order differ by what their terms round to, which
+ * may be much more than what is left of them. */
+static bool same_element(DType dtype, const void *a, const void *b, double scale) {
     uint64_t bits_a = 0, bits_b = 0;
     memcpy(&bits_a, a, (size_t)dtype_bytes(dtype));
     memcpy(&bits_b, b, (size_t)dtype_bytes(dtype));
     if (bits_a == bits_b || !dtype_is_float(dtype))
         return bits_a == bits_b;
     double x = float_from_bits(dtype, bits_a), y = float_from_bits(dtype, bits_b);
+    /* Sums of numbers that overflow are infinite or, in another order, NaN. */
     if (isnan(x) || isnan(y))
-        return isnan(x) && isnan(y);
-    return fabs(x - y) <= tolerance(dtype) * fmax(1, fmax(fabs(x), fabs(y)));
+        return !isfinite(x) && !isfinite(y);
+    return fabs(x - y) <= tolerance(dtype) * fmax(1, scale);
+}
+
+/* The largest finite number of an array. */
+static double scale_of(DType dtype, const InterpArray *array) {
+    double largest = 0;
+    size_t bytes = (size_t)dtype_bytes(dtype);
+    for (size_t at = 0; dtype_is_float(dtype) && at < array->bytes; at += bytes) {
+        uint64_t bits = 0;
+        memcpy(&bits, (char *)array->data + at, bytes);
+        double x = fabs(float_from_bits(dtype, bits));
+        largest = isfinite(x) && x > largest ? x : largest;
+    }
+    return largest;
 }
 
 static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
@@ -130,8 +146,10 @@ static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
         size_t bytes = (size_t)dtype_bytes(dtype), total = a->arrays[i].bytes;
         if (memcmp(a->arrays[i].data, b->arrays[i].data, total) == 0)
             continue;
+        double scale = scale_of(dtype, &a->arrays[i]);
         for (size_t at = 0; at < total; at += bytes) {
-            if (same_element(dtype, (char *)a->arrays[i].data + at, (char *)b->arrays[i].data + at))
+            if (same_element(dtype, (char *)a->arrays[i].data + at, (char *)b->arrays[i].data + at,
+                             scale))
                 continue;
             strbuf_printf(why, "element %zu of '%.*s' differs", at / bytes,
                           STR_ARG(a->arrays[i].name));
