@@ -19,6 +19,10 @@ enum {
     MAX_ELEMENTS = 1 << 21 /* of all tiles of the function, each counted once */
 };
 
+/* Numbers from here on, summed in single precision, may overflow in one order and not in another.
+ */
+static const double NEAR_OVERFLOW = 0x1p112;
+
 typedef struct Setup {
     Arena *arena;
     uint32_t nparams, narrays;
@@ -113,7 +117,9 @@ static double tolerance(DType dtype) {
 }
 
 /* `scale`: of the array's numbers. Sums in another order differ by what their terms round to, which
- * may be much more than what is left of them. */
+ * may be much more than what is left of them. Where terms overflow, the order says whether the sum
+ * is infinite, and of which sign, or NaN; where none of the array's numbers comes near overflow,
+ * what is infinite was so before it was added up. */
 static bool same_element(DType dtype, const void *a, const void *b, double scale) {
     uint64_t bits_a = 0, bits_b = 0;
     memcpy(&bits_a, a, (size_t)dtype_bytes(dtype));
@@ -121,10 +127,10 @@ static bool same_element(DType dtype, const void *a, const void *b, double scale
     if (bits_a == bits_b || !dtype_is_float(dtype))
         return bits_a == bits_b;
     double x = float_from_bits(dtype, bits_a), y = float_from_bits(dtype, bits_b);
-    /* Sums of numbers that overflow are infinite or, in another order, NaN. */
-    if (isnan(x) || isnan(y))
-        return !isfinite(x) && !isfinite(y);
-    return fabs(x - y) <= tolerance(dtype) * fmax(1, scale);
+    if (isfinite(x) && isfinite(y))
+        return fabs(x - y) <= tolerance(dtype) * fmax(1, scale);
+    bool may_overflow = scale > NEAR_OVERFLOW;
+    return may_overflow || x == y || (isnan(x) && !isfinite(y)) || (isnan(y) && !isfinite(x));
 }
 
 /* The largest finite number of an array. */
@@ -140,6 +146,15 @@ static double scale_of(DType dtype, const InterpArray *array) {
     return largest;
 }
 
+static void print_element(StrBuf *out, DType dtype, const void *element) {
+    uint64_t bits = 0;
+    memcpy(&bits, element, (size_t)dtype_bytes(dtype));
+    if (dtype_is_float(dtype))
+        strbuf_printf(out, "%.9g", float_from_bits(dtype, bits));
+    else
+        strbuf_printf(out, "0x%" PRIx64, bits);
+}
+
 static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
     for (uint32_t i = 0; i < a->narrays; i++) {
         DType dtype = a->array_types[i]->dtype;
@@ -151,8 +166,12 @@ static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
             if (same_element(dtype, (char *)a->arrays[i].data + at, (char *)b->arrays[i].data + at,
                              scale))
                 continue;
-            strbuf_printf(why, "element %zu of '%.*s' differs", at / bytes,
+            strbuf_printf(why, "element %zu of '%.*s' differs: ", at / bytes,
                           STR_ARG(a->arrays[i].name));
+            print_element(why, dtype, (char *)a->arrays[i].data + at);
+            strbuf_puts(why, " before, ");
+            print_element(why, dtype, (char *)b->arrays[i].data + at);
+            strbuf_puts(why, " after");
             return false;
         }
     }
