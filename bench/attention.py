@@ -3,31 +3,34 @@
 Forward attention of fp16, as many queries as keys. Each contender runs a few configurations; each that compiles is checked
 against float64 on some heads and rows, the best by a short run is timed again with the others in turn.
 """
+import functools
 import math
-import re
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+import candidates
+import contest
 import triton_peers
 import triton_side
-from contest import best
-from timing import geometric_mean
 
 PATH = "kernels/attention.tile"
 # head dim, batch, heads, length
 SHAPES = ((64, 16, 32, 1024), (64, 4, 32, 4096), (64, 1, 32, 16384), (128, 16, 16, 1024), (128, 4, 16, 4096), (128, 1, 16, 16384))
-# BLOCK_M, BLOCK_N, warps, stages
-CONFIGS = ((128, 64, 4, 3), (128, 64, 8, 2), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2),
-           (64, 32, 4, 4))
 TOLERANCE = 2e-3
+PEERS = ("triton", "descriptors", "specialised", "cudnn")
+
+
+def name_of(what, dim, batch, heads, length, causal):
+    return f"{what} {dim} {'causal' if causal else 'full'} {length} ({batch} x {heads})"
 
 
 class Attention:
     """One launch; inputs normally distributed, the output poisoned."""
 
     def __init__(self, dim, batch, heads, length, causal):
-        self.name = f"attention {dim} {'causal' if causal else 'full'} {length} ({batch} x {heads})"
+        self.name = name_of("attention", dim, batch, heads, length, causal)
+        self.about = {"dim": dim, "batch": batch, "heads": heads, "length": length, "causal": causal}
         self.causal, self.scale = causal, dim ** -0.5
         generator = torch.Generator("cuda").manual_seed(length + dim)
         shape = (batch, heads, length, dim)
@@ -53,21 +56,36 @@ class Attention:
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
             self.o = torch.nn.functional.scaled_dot_product_attention(self.q, self.k, self.v, is_causal=self.causal)
 
-    def passes(self, launch):
-        """Relative error in the 2-norm over a few rows of the first and last head."""
-        self.o.fill_(float("nan"))
-        launch()
-        length = self.q.shape[2]
+    @functools.cached_property
+    def expected(self):
+        """Rows, and for the first and the last head what they hold."""
+        length, of_heads = self.q.shape[2], []
         rows = torch.tensor(sorted({*range(96), *range(length // 2, length // 2 + 64), *range(length - 64, length)}), device="cuda")
         for batch, head in ((0, 0), (-1, -1)):
             q, k, v = (x[batch, head].double() for x in (self.q, self.k, self.v))
             scores = q[rows] @ k.T * self.scale
             if self.causal:
                 scores.masked_fill_(torch.arange(length, device="cuda")[None, :] > rows[:, None], -math.inf)
-            expected = scores.softmax(1) @ v
-            if not (self.o[batch, head][rows].double() - expected).norm() <= TOLERANCE * expected.norm():
-                return False
-        return bool(torch.isfinite(self.o).all())
+            of_heads.append((batch, head, scores.softmax(1) @ v))
+        return rows, of_heads
+
+    def passes(self, launch):
+        """Relative error in the 2-norm over a few rows of the first and last head."""
+        self.o.fill_(float("nan"))
+        launch()
+        rows, of_heads = self.expected
+        return all((self.o[batch, head][rows].double() - expected).norm() <= TOLERANCE * expected.norm()
+                   for batch, head, expected in of_heads) and bool(torch.isfinite(self.o).all())
+
+    def contenders(self, timer, tilec):
+        def find(who, make):
+            return lambda found: contest.best(timer, self, candidates.ATTENTION, make, who)
+
+        return {"tilec": find("tilec", lambda config: tilec_launcher(tilec, self, config)),
+                "triton": find("triton", lambda config: triton_launcher(self, config)),
+                "descriptors": find("descriptors", lambda config: triton_peers.attention_launcher(self, config, False)),
+                "specialised": find("specialised", lambda config: triton_peers.attention_launcher(self, config, True)),
+                "cudnn": contest.reference(self, "cudnn", self.cudnn)}
 
 
 def tilec_launcher(tilec, case, config):
@@ -82,32 +100,11 @@ def triton_launcher(case, config):
     return lambda: function[case.grid(config)](*arguments, **options)
 
 
-def run(timer, tilec, options):
-    contenders = {"tilec": lambda case: lambda config: tilec_launcher(tilec, case, config),
-                  "triton": lambda case: lambda config: triton_launcher(case, config),
-                  "descriptors": lambda case: lambda config: triton_peers.attention_launcher(case, config, False),
-                  "specialised": lambda case: lambda config: triton_peers.attention_launcher(case, config, True)}
-    peers = ("triton", "descriptors", "specialised", "cudnn")
-    print(f"{'case':40} {'tilec us':>9} {'TFLOPS':>7}  " + "  ".join(f"times {who}" for who in peers) + "  configurations")
-    results = []
+def cases(what, make):
     for shape in SHAPES:
         for causal in (False, True):
-            case = Attention(*shape, causal)
-            if not re.search(options.filter, case.name):
-                continue
-            chosen, launches = {}, {"cudnn": case.cudnn}
-            for who, make in contenders.items():
-                found = best(timer, case, CONFIGS, make(case), who)
-                if found:
-                    chosen[who], launches[who] = found
-            if not case.passes(case.cudnn):
-                raise SystemExit(f"{case.name}: cuDNN disagrees with float64")
-            timed = timer.medians(launches, seconds=options.seconds)
-            ratios = {who: timed[who] / timed["tilec"] for who in peers if who in timed}
-            print(f"{case.name:40} {timed['tilec']:9.1f} {case.operations / timed['tilec'] / 1e6:7.0f}  "
-                  + "  ".join(f"{ratios.get(who, math.nan):{6 + len(who)}.3f}" for who in peers) + f"  {chosen}", flush=True)
-            results.append({"case": case.name, "us": timed, "ratios": ratios, "configurations": chosen})
-    summary = {f"geometric mean of ratios to {who}": geometric_mean([r["ratios"][who] for r in results if who in r["ratios"]])
-               for who in peers}
-    print("\n" + "\n".join(f"{name}: {value:.3f}" for name, value in summary.items()))
-    return {"attention": results, "attention_summary": summary}
+            yield name_of(what, *shape, causal), functools.partial(make, *shape, causal)
+
+
+def run(timer, tilec, options):
+    return contest.run(timer, tilec, options, "attention", PEERS, cases("attention", Attention))

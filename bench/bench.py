@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tilec beside Triton on the GPU of this machine, one run: correctness, then time, then compile times.
 
-    bench.py --build build/release [--json FILE] [--quick] [--only rows|matmul|attention|compile]
+    bench.py --build build/release [--json FILE] [--markdown FILE] [--only rows|matmul|fp8|linear|attention|backward|compile]
 
 The same .tile file is loaded into Triton and into libtilec; every result is compared with float64; samples
 are taken in turn with the L2 flushed before each (timing.py). Triton runs with its best number of warps of
-those tried, tilec as it chooses itself. "of copy" is the time of torch's copy of the same matrix over tilec's.
+those tried, tilec as it chooses itself. "of copy" is the time of torch's copy of the same matrix over tilec's. Contests
+of products and attention: contest.py. The JSON file grows case by case; tables.py makes Markdown of it.
 """
 import argparse
 import json
@@ -16,8 +17,11 @@ import sys
 import torch
 
 import attention
+import backward
 import compile_times
+import linear
 import matmul
+import tables
 from row_cases import KERNELS, ROW_KERNELS
 from timing import Timer, geometric_mean
 from tilec_side import Tilec
@@ -115,26 +119,38 @@ def summarise(results):
     return summary
 
 
+CONTESTS = {"matmul": matmul.run, "fp8": matmul.run_fp8, "linear": linear.run, "attention": attention.run, "backward": backward.run}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--json")
-    parser.add_argument("--only", choices=("rows", "matmul", "attention", "compile"))
+    parser.add_argument("--markdown", help="where to write the tables")
+    parser.add_argument("--only", choices=("rows", *CONTESTS, "compile"))
     parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
     parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per case")
     options = parser.parse_args()
     report = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+
+    def add(part):
+        report.update(part)
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump(report, file, indent=1)
+
+    options.partial = add
     if options.only != "compile":
         timer = Timer()
         tilec = Tilec(os.path.join(options.build, "src", "runtime", "libtilec.so"))
-        for what, run in (("rows", run_rows), ("matmul", matmul.run), ("attention", attention.run)):
+        for what, run in ({"rows": run_rows} | CONTESTS).items():
             if options.only in (None, what):
-                report |= run(timer, tilec, options)
+                add(run(timer, tilec, options))
     if options.only in (None, "compile"):
-        report["compile"] = compile_times.run(options.build)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(report, file, indent=1)
+        add({"compile": compile_times.run(options.build)})
+    if options.markdown:
+        with open(options.markdown, "w") as file:
+            file.write(tables.markdown(report))
 
 
 if __name__ == "__main__":

@@ -1,92 +1,101 @@
-"""kernels/matmul.tile beside the same file under Triton, Triton kernels with descriptors (triton_peers.py) and cuBLAS (torch.matmul).
+"""kernels/matmul.tile beside the same file under Triton, Triton kernels with descriptors (triton_peers.py) and cuBLAS (torch.matmul,
+torch._scaled_mm for fp8).
 
-All get the same few configurations, both compilers matmul_split_k.tile too where tiles are few; each contender is checked
-against float64 on some rows, the best one by a short run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by columns (nt).
+All get the configurations of candidates.py, both compilers matmul_split_k.tile too where tiles are few; each contender is checked
+against float64 on some rows, the best one by a short run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by
+columns (nt); fp8 (e4m3 to fp16), B by columns, which is what tensor cores take.
 """
-import math
-import re
+import functools
 
 import torch
 
+import candidates
+import contest
 import triton_peers
 import triton_side
-from contest import best
-from timing import geometric_mean
+from candidates import is_wide, width
 
 PATH = "kernels/matmul.tile"
 SPLIT_PATH = "kernels/matmul_split_k.tile"
 SQUARES = (1024, 1280, 1536, 2048, 2176, 2944, 3072, 4096, 8192, 16384)
 SHAPES = tuple((n, n, n) for n in SQUARES) + tuple((m, n, k) for m in (16, 64, 512, 4096)
                                                    for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
-TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
-TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2}
-# BLOCK_M, BLOCK_N, BLOCK_K, warps, stages; BLOCK_N may be two widths beside each other (matmul_wide)
-CONFIGS = ((128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (64, 128, 64, 4, 4),
-           (128, 64, 64, 4, 4), (64, 64, 64, 4, 4), (64, 128, 64, 4, 6), (64, 256, 64, 4, 4))
-WIDE = ((128, (128, 64), 64, 8, 3), (128, (128, 64), 64, 8, 4), (128, (128, 32), 64, 8, 4), (64, (128, 64), 64, 4, 4))
-FEW_ROWS = ((16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (16, 32, 256, 4, 3), (64, 64, 128, 4, 4), (64, 128, 64, 4, 4), (64, 32, 128, 4, 4))
-PROCESSORS = 132
-
-
-def configs_of(case):
-    """With the number of programs that share the depth of a tile as the last figure: 1, or what fills the GPU once or twice."""
-    m, n, k = case.shape
-    chosen = [(*config, 1) for config in WIDE if m > 64]
-    for config in CONFIGS if m > 64 else FEW_ROWS:
-        tiles = -(-m // config[0]) * -(-n // config[1])
-        chosen.append((*config, 1))
-        chosen += [(*config, splits) for splits in (2, 4, 8, 16) if tiles * splits <= 2 * PROCESSORS and k >= 4 * splits * config[2]
-                   and tiles * splits * 2 > PROCESSORS]
-    return chosen
-
-
-def width(config):
-    """Columns of a tile."""
-    return sum(config[1]) if is_wide(config) else config[1]
-
-
-def is_wide(config):
-    return isinstance(config[1], tuple)
+FP8_SHAPES = tuple((n, n, n) for n in (1024, 2048, 4096, 8192)) + ((512, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336))
+TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
+OUTPUTS = TYPES | {"fp8": torch.float16}
+TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2, "fp8": 1e-2}
+PEERS = ("triton", "persistent", "specialised", "cublas")
 
 
 class Matmul:
-    """One product; inputs normally distributed, the output poisoned."""
+    """One product; inputs normally distributed, the output poisoned. An activation of the exact result may follow the product."""
 
-    def __init__(self, dtype, layout, m, n, k):
-        self.name = f"matmul {dtype} {layout} {m}x{n}x{k}"
-        self.dtype, self.shape = dtype, (m, n, k)
+    def __init__(self, dtype, layout, m, n, k, name="matmul", after=lambda exact: exact):
+        self.name = f"{name} {dtype} {layout} {m}x{n}x{k}"
+        self.dtype, self.shape, self.operations, self.after = dtype, (m, n, k), 2 * m * n * k, after
+        self.about = {"dtype": dtype, "layout": layout, "shape": self.shape}
         generator = torch.Generator("cuda").manual_seed(m + n + k)
         self.a = torch.randn(m, k, device="cuda", generator=generator).to(TYPES[dtype])
         b = torch.randn((k, n) if layout == "nn" else (n, k), device="cuda", generator=generator).to(TYPES[dtype])
         self.b = b if layout == "nn" else b.T
-        self.c = torch.empty(m, n, device="cuda", dtype=TYPES[dtype])
+        self.c = torch.empty(m, n, device="cuda", dtype=OUTPUTS[dtype])
 
     @property
     def arguments(self):
         return [self.a, self.b, self.c, *self.shape, *self.a.stride(), *self.b.stride(), *self.c.stride()]
 
     def grid(self, config):
-        m, n, _ = self.shape
-        return (-(-m // config[0]) * -(-n // width(config)), 1, 1)
+        return (candidates.tiles(*self.shape[:2], config), 1, 1)
 
     def torch(self):
-        torch.matmul(self.a, self.b, out=self.c)
+        if self.dtype != "fp8":
+            torch.matmul(self.a, self.b, out=self.c)
+        else:
+            self.c = torch._scaled_mm(self.a, self.b, self.one, self.one, out_dtype=torch.float16, use_fast_accum=True)
+
+    @functools.cached_property
+    def one(self):
+        return torch.ones((), device="cuda")
+
+    @functools.cached_property
+    def expected(self):
+        """The first, middle and last rows, and their numbers."""
+        m = self.shape[0]
+        rows = torch.tensor(sorted({*range(min(m, 64)), *range(m // 2, min(m, m // 2 + 64)), *range(max(m - 64, 0), m)}), device="cuda")
+        a = self.a.half() if self.dtype == "fp8" else self.a
+        return rows, self.after(a[rows].double() @ self.b.double())
 
     def passes(self, launch):
-        """Relative error in the 2-norm over the first, middle and last rows."""
+        """Relative error in the 2-norm over those rows; every element of C is finite."""
         self.c.fill_(float("nan"))
         launch()
-        m = self.shape[0]
-        part = [row for row in range(m) if row < 64 or 0 <= row - m // 2 < 64 or row >= m - 64]
-        expected = self.a[part].double() @ self.b.double()
-        error = ((self.c[part].double() - expected).norm() / expected.norm()).item()
+        rows, expected = self.expected
+        error = ((self.c[rows].double() - expected).norm() / expected.norm()).item()
         return error <= TOLERANCE[self.dtype] and bool(torch.isfinite(self.c).all())
+
+    def contenders(self, timer, tilec):
+        """With what shares the depth of a tile only for 16-bit types."""
+        configs = [(*config, 1) for config in candidates.FP8] if self.dtype == "fp8" else candidates.matmul(*self.shape)
+        whole = [config[:5] for config in configs if config[5] == 1 and not is_wide(config)]
+
+        def find(who, choices, make):
+            return lambda found: contest.best(timer, self, choices, make, who)
+
+        return {"tilec": find("tilec", configs, lambda config: tilec_launcher(tilec, self, config)),
+                "triton": find("triton", configs, lambda config: triton_launcher(self, config)),
+                "persistent": find("persistent", whole, lambda config: triton_peers.matmul_launcher(self, config, False)),
+                "specialised": find("specialised", whole, lambda config: triton_peers.matmul_launcher(self, config, True)),
+                "cublas": contest.reference(self, "cublas", self.torch)}
 
 
 def constexprs(config):
     if is_wide(config):
         return {"BLOCK_M": config[0], "BLOCK_N": config[1][0], "BLOCK_N2": config[1][1], "BLOCK_K": config[2]}
     return dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), config))
+
+
+def literals(fixed):
+    return {name: str(value) for name, value in fixed.items()}
 
 
 def split_launches(case, config):
@@ -101,12 +110,11 @@ def split_launches(case, config):
 
 def tilec_launcher(tilec, case, config):
     if config[5] > 1:
-        launches = [tilec.launch_function(tilec.function(SPLIT_PATH, kernel, warps, stages, {name: str(value) for name, value in fixed.items()}),
-                                          grid, arguments)
+        launches = [tilec.launch_function(tilec.function(SPLIT_PATH, kernel, warps, stages, literals(fixed)), grid, arguments)
                     for kernel, grid, arguments, fixed, warps, stages in split_launches(case, config)]
         return lambda: [launch() for launch in launches]
-    named = {name: str(value) for name, value in constexprs(config).items()}
-    named |= {"GROUP_M": "8", "ACC": "tl.float32", "PRECISION": "'tf32'"} | ({} if is_wide(config) else {"ACTIVATION": "'none'"})
+    named = literals(constexprs(config)) | {"GROUP_M": "8", "ACC": "tl.float32", "PRECISION": "'tf32'"}
+    named |= {} if is_wide(config) else {"ACTIVATION": "'none'"}
     function = tilec.function(PATH, "matmul_wide" if is_wide(config) else "matmul", config[3], config[4], named)
     return tilec.launch_function(function, case.grid(config), case.arguments)
 
@@ -123,39 +131,16 @@ def triton_launcher(case, config):
     return lambda: function[case.grid(config)](*arguments, **options)
 
 
-def contenders_of(tilec, case):
-    """Name to configurations and what makes a launch of one."""
-    with_splits = configs_of(case)
-    whole = [config[:5] for config in with_splits if config[5] == 1 and not is_wide(config)]
-    return {"tilec": (with_splits, lambda config: tilec_launcher(tilec, case, config)),
-            "triton": (with_splits, lambda config: triton_launcher(case, config)),
-            "persistent": (whole, lambda config: triton_peers.matmul_launcher(case, config, False)),
-            "specialised": (whole, lambda config: triton_peers.matmul_launcher(case, config, True))}
+def cases(dtypes, layouts, shapes):
+    for m, n, k in shapes:
+        for dtype in dtypes:
+            for layout in layouts:
+                yield f"matmul {dtype} {layout} {m}x{n}x{k}", functools.partial(Matmul, dtype, layout, m, n, k)
 
 
 def run(timer, tilec, options):
-    peers = ("triton", "persistent", "specialised", "cublas")
-    print(f"{'case':34} {'tilec us':>9} {'TFLOPS':>7}  " + "  ".join(f"times {who}" for who in peers) + "  configurations")
-    results = []
-    for dtype in TYPES:
-        for layout in ("nn", "nt"):
-            for m, n, k in SHAPES:
-                case = Matmul(dtype, layout, m, n, k)
-                if not re.search(options.filter, case.name):
-                    continue
-                chosen, launches = {}, {"cublas": case.torch}
-                for who, (configs, make) in contenders_of(tilec, case).items():
-                    found = best(timer, case, configs, make, who)
-                    if found:
-                        chosen[who], launches[who] = found
-                timed = timer.medians(launches, seconds=options.seconds)
-                ratios = {who: timed[who] / timed["tilec"] for who in peers if who in timed}
-                print(f"{case.name:34} {timed['tilec']:9.1f} {2 * m * n * k / timed['tilec'] / 1e6:7.0f}  "
-                      + "  ".join(f"{ratios.get(who, math.nan):{6 + len(who)}.3f}" for who in peers) + f"  {chosen}", flush=True)
-                results.append({"case": case.name, "us": timed, "ratios": ratios, "configurations": chosen})
-    summary = {}
-    for who in peers:
-        known = [r["ratios"][who] for r in results if who in r["ratios"]]
-        summary |= {f"geometric mean of ratios to {who}": geometric_mean(known), f"least ratio to {who}": min(known)} if known else {}
-    print("\n" + "\n".join(f"{name}: {value:.3f}" for name, value in summary.items()))
-    return {"matmul": results, "matmul_summary": summary}
+    return contest.run(timer, tilec, options, "matmul", PEERS, cases(("fp16", "bf16"), ("nn", "nt"), SHAPES))
+
+
+def run_fp8(timer, tilec, options):
+    return contest.run(timer, tilec, options, "fp8", PEERS, cases(("fp8",), ("nt",), FP8_SHAPES))

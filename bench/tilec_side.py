@@ -5,7 +5,7 @@ import os
 import torch
 
 DTYPES = {torch.float32: 14, torch.float16: 12, torch.bfloat16: 13, torch.float64: 15, torch.int32: 4, torch.int64: 5,
-          torch.int8: 2, torch.uint8: 6}
+          torch.int8: 2, torch.uint8: 6, torch.float8_e4m3fn: 10, torch.float8_e5m2: 11}
 POINTER, INT, FLOAT, CONSTEXPR, CONSTEXPR_INT = range(5)
 
 
@@ -52,7 +52,7 @@ class Tilec:
         self.lib.tile_diagnostics_text.restype = Text
         self.lib.tile_status_text.restype = c.c_char_p
         options = ContextOptions(size=c.sizeof(ContextOptions), cache_folder=text(cache_folder))
-        self.context, self.device = c.c_void_p(), c.c_void_p()
+        self.context, self.device, self.functions = c.c_void_p(), c.c_void_p(), {}
         self.call("tile_context_create", c.byref(options), c.byref(self.context))
         self.call("tile_device_open", self.context, 0, c.byref(self.device), diagnostics=True)
 
@@ -74,7 +74,13 @@ class Tilec:
                               no_cache=no_cache)
 
     def function(self, path, kernel, num_warps=0, num_stages=0, constexprs=()):
-        """`constexprs`: names to values as Python literals, for every call."""
+        """`constexprs`: names to values as Python literals, for every call. Functions are kept, with what they compiled."""
+        key = (path, kernel, num_warps, num_stages, tuple(dict(constexprs).items()))
+        if key not in self.functions:
+            self.functions[key] = self.new_function(path, kernel, num_warps, num_stages, constexprs)
+        return self.functions[key]
+
+    def new_function(self, path, kernel, num_warps, num_stages, constexprs):
         handle = c.c_void_p()
         options = self.compile_options(os.path.realpath(path), kernel, num_warps, num_stages=num_stages, constexprs=constexprs)
         self.call("tile_function_create", self.context, c.byref(options), c.byref(handle), diagnostics=True)

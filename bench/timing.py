@@ -36,9 +36,9 @@ class Timer:
         torch.cuda.synchronize()
         return {name: [a.elapsed_time(b) * 1e3 for a, b in pairs] for name, pairs in events.items()}
 
-    def medians(self, contenders, seconds=0.05, least=15, most=200):
-        """Median per contender, with as many rounds as fit `seconds` of its time."""
-        first = self.sample(contenders, 5)
+    def medians(self, contenders, seconds=0.05, least=15, most=200, first=5):
+        """Median per contender, with as many rounds as fit `seconds` of its time; `first`: rounds that tell what one takes."""
+        first = self.sample(contenders, first)
         one_round = sum(statistics.median(v) for v in first.values()) + 150.0 * len(first)
         rounds = max(least, min(most, int(seconds * 1e6 / one_round)))
         return {name: statistics.median(v) for name, v in self.sample(contenders, rounds).items()}
