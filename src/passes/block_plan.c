@@ -167,7 +167,7 @@ static bool unwrap(Planner *p, int d) {
                           d, wrap->modulus);
     if (!is_nonnegative(p, wrap->offset))
         return give_up_at(p, "what wraps may be negative", d, wrap->offset);
-    if (!bound->upper && is_multiple(p, wrap->modulus, dim->side) &&
+    if (!bound->upper && !bound->lower && is_multiple(p, wrap->modulus, dim->side) &&
         is_multiple(p, wrap->offset, dim->side)) {
         dim->extent = wrap->modulus;
         dim->place = wrap->offset;
