@@ -27,6 +27,8 @@ typedef struct Planner {
     Bound bounds[MAX_RANK];
 } Planner;
 
+static const char too_long[] = "its index is too long a sum";
+
 static bool give_up(Planner *p, const char *why_not) {
     p->why_not = why_not;
     return false;
@@ -162,6 +164,8 @@ static bool unwrap(Planner *p, int d) {
     BlockDim *dim = &p->dims[d];
     const Poly *upper = poly_sum(p->arena, wrap->modulus, wrap->offset, -1);
     const char *why;
+    if (!upper)
+        return give_up_at(p, too_long, d, NULL);
     if (!poly_is_invariant(wrap->modulus))
         return give_up_at(p, "the program and not only the launch decides what its index wraps at",
                           d, wrap->modulus);
@@ -185,7 +189,7 @@ static bool unwrap(Planner *p, int d) {
             return give_up_at(p, "its index wraps at another bound than its mask", d, upper);
     }
     p->rest = poly_sum(p->arena, p->rest, poly_product(p->arena, dim->stride, wrap->offset), 1);
-    return p->rest != NULL;
+    return p->rest || give_up_at(p, too_long, d, NULL);
 }
 
 /* One row again and again, as what is taken modulo 1: the first is enough if nobody sees the
@@ -237,7 +241,7 @@ static bool split_bound(Planner *p, int d) {
         else
             dim->place = poly_sum(p->arena, dim->place, term, -1);
     }
-    return dim->extent && dim->place;
+    return (dim->extent && dim->place) || give_up_at(p, too_long, d, NULL);
 }
 
 static bool place_bounded(Planner *p, int d) {
@@ -253,7 +257,7 @@ static bool place_bounded(Planner *p, int d) {
     }
     p->rest = poly_sum(p->arena, p->rest, poly_product(p->arena, dim->stride, dim->place), -1);
     if (!p->rest)
-        return give_up_at(p, "its index is too long a sum", d, NULL);
+        return give_up_at(p, too_long, d, NULL);
     const Poly *start = bound->lower ? poly_sum(p->arena, dim->place, bound->lower, 1) : NULL;
     if (bound->lower && !poly_is_zero(start))
         return give_up_at(p, "its lower bound is not that of a tensor", d, bound->lower);
