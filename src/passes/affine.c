@@ -50,9 +50,13 @@ static const Affine *fail(Affines *a, const char *why) {
     return form;
 }
 
-static const Affine *form_of_scalar(Affines *a, Value *value, const Poly *offset) {
-    Affine *form = form_create(a, value->type);
-    form->offset = offset ? offset : poly_atom(a->arena, value);
+/* Of a scalar that is not taken apart. */
+static const Affine *opaque_form(Affines *a, Value *scalar) {
+    Affine *form = form_create(a, scalar->type);
+    if (type_is_pointer(scalar->type))
+        form->base = scalar;
+    else
+        form->offset = poly_atom(a->arena, scalar);
     return form;
 }
 
@@ -330,18 +334,13 @@ static bool is_hint(const Op *op) {
 static const Affine *scalar_form(Affines *a, Value *value) {
     const Affine *form = NULL;
     const Op *op = value->def;
-    if (type_is_pointer(value->type)) {
-        if (op && op->code == OP_addptr)
-            return pointer_sum(a, op);
-        if (op && is_hint(op))
-            return operand_form(a, op, 0);
-        Affine *pointer = form_create(a, value->type);
-        pointer->base = value;
-        return pointer;
-    }
-    if (op && is_wide_int(value->type))
-        form = is_hint(op) ? operand_form(a, op, 0) : arithmetic_form(a, op);
-    return form && !form->why ? form : form_of_scalar(a, value, NULL);
+    if (op && is_hint(op))
+        form = operand_form(a, op, 0);
+    else if (op && op->code == OP_addptr)
+        form = pointer_sum(a, op);
+    else if (op && is_wide_int(value->type))
+        form = arithmetic_form(a, op);
+    return form && !form->why ? form : opaque_form(a, value);
 }
 
 /* Carried values */
