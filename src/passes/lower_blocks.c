@@ -174,7 +174,8 @@ static bool has_map(Blocks *blocks, const Op *op, const char **why_not) {
     return true;
 }
 
-/* All questions are asked of the function as it is. Nobody expects a copy of what no dot takes. */
+/* Questions of a round are asked of the function as it is. Nobody expects a copy of what no dot
+ * takes. */
 static void choose(Blocks *blocks) {
     Ctx *ctx = func_ctx(blocks->func);
     const Facts *facts = facts_compute(blocks->func, blocks->arena);
@@ -190,19 +191,31 @@ static void choose(Blocks *blocks) {
     }
 }
 
-bool pass_lower_blocks(Func *func) {
-    Arena *arena = &func_ctx(func)->scratch;
-    ArenaMark mark = arena_mark(arena);
+/* True if that may change what tma_takes says of those that stay: it takes stores that only others
+ * of their kind stand beside. */
+static bool lower_round(Func *func, Arena *arena, bool *changed) {
     Blocks blocks = {.func = func, .arena = arena};
+    bool stores = false;
     func_walk(func, collect, &blocks);
     if (blocks.all.len && target_has_tensor_copies(func->capability))
         choose(&blocks);
     else
         vec_for_each (op, &blocks.all)
             vec_push(arena, &blocks.lowered, *op);
-    vec_for_each (op, &blocks.lowered)
+    vec_for_each (op, &blocks.lowered) {
+        stores |= (*op)->code == OP_store_block;
         lower_access(*op);
-    bool changed = blocks.lowered.len > 0;
+    }
+    *changed |= blocks.lowered.len > 0;
+    return stores;
+}
+
+bool pass_lower_blocks(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    bool changed = false;
+    while (lower_round(func, arena, &changed))
+        ;
     arena_rewind(arena, mark);
     return changed;
 }
