@@ -221,7 +221,7 @@ static Lv read_register(Cg *cg, const char *name) {
 static bool note_swizzle(Op *op, void *user) {
     Cg *cg = user;
     cg->is_swizzled |=
-        op->code == OP_wgmma || op->code == OP_copy_block || op->code == OP_store_block_from;
+        op_is_wgmma(op) || op->code == OP_copy_block || op->code == OP_store_block_from;
     return true;
 }
 

@@ -135,26 +135,42 @@ static bool is_turned(const Op *op) {
     return false;
 }
 
+static void say_wgmma_operand(Cg *cg, StrBuf *text, const Op *op, uint32_t index) {
+    WgmmaBuffer lies;
+    if (!cg_wgmma_operand(cg, op, index, &lies)) {
+        say_operand(cg, text, op, index);
+        return;
+    }
+    int k = (index == 0) ^ (int)(op->attrs[0].i >> (index > 0) & 1);
+    strbuf_printf(text, "; %c: %s, %d-byte swizzle,", index ? 'b' : 'a',
+                  lies.line == k ? "K-major"
+                  : index == 0   ? "M-major"
+                                 : "N-major",
+                  lies.span);
+    say_filler(cg, text, op_in(op, index));
+}
+
+/* The instructions of several products of one operand a. */
+static void say_joint(Cg *cg, StrBuf *text, const Op *op) {
+    if (op->attrs[2].i) {
+        strbuf_puts(text, " for this one and those beside it");
+        return;
+    }
+    for (uint32_t i = 1; i < wgmma_products(op); i++)
+        strbuf_printf(text, " and %s", cg_wgmma_name(cg, op, i));
+    strbuf_puts(text, " started together");
+}
+
 void cg_wgmma_remark(Cg *cg, const Op *op) {
     StrBuf text = strbuf(cg->arena);
-    strbuf_puts(&text, cg_wgmma_name(cg, op));
+    strbuf_puts(&text, cg_wgmma_name(cg, op, 0));
+    if (op->code == OP_wgmma_joint)
+        say_joint(cg, &text, op);
     say_warps(&text, op->out[0].type);
     if (is_turned(op))
         strbuf_puts(&text, ", of the transposed product b^T a^T");
-    for (uint32_t i = 0; i < 2; i++) {
-        WgmmaBuffer lies;
-        if (!cg_wgmma_operand(cg, op, i, &lies)) {
-            say_operand(cg, &text, op, i);
-            continue;
-        }
-        int k = (i == 0) ^ (int)(op->attrs[0].i >> i & 1);
-        strbuf_printf(&text, "; %c: %s, %d-byte swizzle,", "ab"[i],
-                      lies.line == k ? "K-major"
-                      : i == 0       ? "M-major"
-                                     : "N-major",
-                      lies.span);
-        say_filler(cg, &text, op_in(op, i));
-    }
+    for (uint32_t i = 0; i <= wgmma_products(op); i++)
+        say_wgmma_operand(cg, &text, op, i);
     if (op->attrs[1].i)
         strbuf_puts(&text, "; in flight while the next iteration begins");
     say_once(cg, op, strbuf_str(&text));

@@ -91,8 +91,7 @@ void lower_local_view(Cg *cg, const Op *op) {
         Lv past = LLVMBuildICmp(cg->b, LLVMIntUGE, copy, cg_i32(cg, copies - ahead), "");
         copy = LLVMBuildSelect(cg->b, past, around, on, "");
     }
-    int64_t bytes = type_numel(buffer->type) * type_element_bytes(buffer->type);
-    Lv offset = LLVMBuildNUWMul(cg->b, copy, cg_i32(cg, bytes), "");
+    Lv offset = LLVMBuildNUWMul(cg->b, copy, cg_i32(cg, local_stride(buffer)), "");
     cg_new(cg, &op->out[0])[0] =
         LLVMBuildGEP2(cg->b, cg->t_i8, cg_scalar(cg, buffer), &offset, 1, "");
 }

@@ -1,9 +1,11 @@
 /* Tensor cores of four warps: wgmma with operands in shared memory, the first one in registers too.
  *
  * An op becomes one piece of PTX: fence, the products of all steps along K for each 64 rows and up
- * to 256 columns of a warpgroup, commit, wait. The accumulators go through it in place. Operands in
- * shared memory are given by descriptors (PTX ISA, "Matrix Descriptor Format"); only their address
- * differs between steps and parts, so that each operand has one, to which constants are added.
+ * to 256 columns of a warpgroup, commit, wait. Several products of one operand a (wgmma_joint) take
+ * turns in it, or are one instruction where their operands b lie one behind the other. The
+ * accumulators go through it in place. Operands in shared memory are given by descriptors (PTX ISA,
+ * "Matrix Descriptor Format"); only their address differs between steps and parts, so that each
+ * operand has one, to which constants are added.
  *
  * Contract with the layouts: accumulator and buffers are those of ir/wgmma.h, operand a in
  * registers is that of mma.sync (ir/mma.h). */
@@ -28,15 +30,19 @@ typedef struct Operand {
     int k; /* dimension of the buffer that is K */
 } Operand;
 
+/* One operand a, and for each operand b a sum. Of an instruction `k` is the depth; `adjacent`: one
+ * takes all b. */
 typedef struct Product {
-    Operand in[2];
-    const Type *acc;
-    int64_t rows, columns, depth; /* of a warpgroup */
-    int64_t n, k;                 /* of an instruction */
+    Operand a, b[MAX_JOINT_PRODUCTS];
+    const Type *acc[MAX_JOINT_PRODUCTS];
+    uint32_t count;
+    int64_t rows, depth, columns[MAX_JOINT_PRODUCTS], all_columns; /* of a warpgroup */
+    int64_t k;
+    bool adjacent;
 } Product;
 
 static bool operand_of(Cg *cg, const Op *op, uint32_t index, Operand *out) {
-    bool turned = op->attrs[0].i >> index & 1;
+    bool turned = op->attrs[0].i >> (index > 0) & 1;
     out->type = op_in(op, index)->type;
     out->k = (index == 0) ^ turned;
     out->in_registers = out->type->kind != TYPE_BUFFER;
@@ -53,34 +59,68 @@ bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, WgmmaBuffer *out) {
     return found;
 }
 
+/* Copies of rings with one number, each ring's behind the other's. */
+static bool lies_behind(const Value *first, const Value *second) {
+    const Op *before = local_alloc_of(first), *after = local_alloc_of(second);
+    const Op *view = first->def, *other = second->def;
+    bool ring = view->code == OP_local_view;
+    bool alike = ring ? other->code == OP_local_view && op_in(view, 1) == op_in(other, 1) &&
+                            view->attrs[0].i == other->attrs[0].i &&
+                            local_stride(first) == local_stride(second)
+                      : other->code == OP_local_alloc;
+    return alike && after->attrs[0].i == before->attrs[0].i + local_bytes(first);
+}
+
+static bool are_adjacent(Cg *cg, const Op *op, const Product *p) {
+    const Type *types[MAX_JOINT_PRODUCTS];
+    for (uint32_t i = 0; i < p->count; i++) {
+        types[i] = p->b[i].type;
+        if (i && !lies_behind(op_in(op, i), op_in(op, 1 + i)))
+            return false;
+    }
+    return wgmma_joins(cg->ctx, p->count, types, p->acc, p->b[0].k);
+}
+
 static bool product_of(Cg *cg, const Op *op, Product *out) {
-    int64_t groups[2];
-    out->acc = op->out[0].type;
-    if (!wgmma_grouping(cg->ctx, out->acc, groups) || !operand_of(cg, op, 0, &out->in[0]) ||
-        !operand_of(cg, op, 1, &out->in[1]))
+    *out = (Product){.count = wgmma_products(op)};
+    out->adjacent = op->code == OP_wgmma_joint && op->attrs[2].i;
+    if (!operand_of(cg, op, 0, &out->a))
         return false;
-    const Type *a = out->in[0].type;
-    out->rows = out->acc->shape[0] / groups[0];
-    out->columns = out->acc->shape[1] / groups[1];
-    out->depth = a->shape[out->in[0].k];
-    out->n = out->columns < WGMMA_MAX_N ? out->columns : WGMMA_MAX_N;
+    const Type *a = out->a.type;
+    for (uint32_t i = 0; i < out->count; i++) {
+        int64_t groups[2];
+        const Type *acc = out->acc[i] = op->out[i].type;
+        if (!wgmma_grouping(cg->ctx, acc, groups) || !operand_of(cg, op, 1 + i, &out->b[i]) ||
+            (i && acc->shape[0] / groups[0] != out->rows) ||
+            !wgmma_takes(a->dtype, out->b[i].type->dtype, acc->dtype, cg->func->capability))
+            return false;
+        out->rows = acc->shape[0] / groups[0];
+        out->columns[i] = acc->shape[1] / groups[1];
+        out->all_columns += out->columns[i];
+    }
+    out->depth = a->shape[out->a.k];
     out->k = WGMMA_K_BYTES / type_element_bytes(a);
-    return out->depth >= out->k &&
-           wgmma_takes(a->dtype, out->in[1].type->dtype, out->acc->dtype, cg->func->capability);
+    return out->depth >= out->k && (!out->adjacent || are_adjacent(cg, op, out));
 }
 
-static void instruction_name(StrBuf *text, const Product *p) {
-    strbuf_printf(text, "m64n%lldk%lld.%s.%s.%s", (long long)p->n, (long long)p->k,
-                  type_is_int(p->acc) ? "s32" : "f32", wgmma_type_name(p->in[0].type->dtype),
-                  wgmma_type_name(p->in[1].type->dtype));
+/* Columns of one instruction for operand b `index`. */
+static int64_t columns_at_once(const Product *p, uint32_t index) {
+    int64_t columns = p->adjacent ? p->all_columns : p->columns[index];
+    return columns < WGMMA_MAX_N ? columns : WGMMA_MAX_N;
 }
 
-const char *cg_wgmma_name(Cg *cg, const Op *op) {
+static void instruction_name(StrBuf *text, const Product *p, uint32_t index) {
+    strbuf_printf(text, "m64n%lldk%lld.%s.%s.%s", (long long)columns_at_once(p, index),
+                  (long long)p->k, type_is_int(p->acc[index]) ? "s32" : "f32",
+                  wgmma_type_name(p->a.type->dtype), wgmma_type_name(p->b[index].type->dtype));
+}
+
+const char *cg_wgmma_name(Cg *cg, const Op *op, uint32_t product) {
     Product p;
     StrBuf text = strbuf(cg->arena);
     strbuf_puts(&text, "wgmma.");
     if (product_of(cg, op, &p))
-        instruction_name(&text, &p);
+        instruction_name(&text, &p, product);
     return strbuf_str(&text).ptr;
 }
 
@@ -112,17 +152,15 @@ static uint64_t descriptor_constant(const Operand *operand) {
     return (swizzle << SWIZZLE_SHIFT | stride) << 32 | leading << LEADING_SHIFT;
 }
 
-/* Units from the buffer's start to the part of the thread's warpgroup. One value in a warp, and
- * seen to be: descriptors live in uniform registers. */
-static Lv warpgroup_units(Cg *cg, const Product *p, int index) {
-    const Operand *operand = &p->in[index];
-    const Layout *acc = p->acc->layout;
-    const uint32_t *warps = layout_bases(acc, LAYOUT_WARP);
-    int columns_log2 = log2_of(p->acc->shape[1]), bits = acc->bits[LAYOUT_WARP];
+/* Units from the buffer's start to the part of the thread's warpgroup, by the sum that the operand
+ * goes into. One value in a warp, and seen to be: descriptors live in uniform registers. */
+static Lv warpgroup_units(Cg *cg, const Operand *operand, const Type *acc, bool is_a) {
+    const uint32_t *warps = layout_bases(acc->layout, LAYOUT_WARP);
+    int columns_log2 = log2_of(acc->shape[1]), bits = acc->layout->bits[LAYOUT_WARP];
     uint32_t basis[LAYOUT_MAX_BASES] = {0}, any = 0;
     for (int i = 2; i < bits; i++) {
-        int64_t row = warps[i] >> columns_log2, column = warps[i] & (p->acc->shape[1] - 1);
-        basis[i] = (uint32_t)unit_of(operand, index == 0 ? row : column, 0);
+        int64_t row = warps[i] >> columns_log2, column = warps[i] & (acc->shape[1] - 1);
+        basis[i] = (uint32_t)unit_of(operand, is_a ? row : column, 0);
         any |= basis[i];
     }
     if (!any)
@@ -134,43 +172,56 @@ static Lv warpgroup_units(Cg *cg, const Product *p, int index) {
     return cg_linear(cg, cg->entry, warp, basis, bits);
 }
 
-static Lv descriptor(Cg *cg, const Op *op, const Product *p, int index) {
-    Lv at = LLVMBuildPtrToInt(cg->b, cg_scalar(cg, op_in(op, (uint32_t)index)), cg->t_i32, "");
+/* Of operand a, or the b of a product. */
+static Lv descriptor(Cg *cg, const Value *buffer, const Operand *operand, const Type *acc,
+                     bool is_a) {
+    Lv at = LLVMBuildPtrToInt(cg->b, cg_scalar(cg, buffer), cg->t_i32, "");
     at = LLVMBuildLShr(cg->b, at, cg_i32(cg, UNIT_LOG2), "");
-    Lv part = warpgroup_units(cg, p, index);
+    Lv part = warpgroup_units(cg, operand, acc, is_a);
     if (part)
         at = LLVMBuildAdd(cg->b, at, part, "");
     at = LLVMBuildAnd(cg->b, at, cg_i32(cg, ADDRESS_MASK), "");
-    Lv constant = LLVMConstInt(cg->t_i64, descriptor_constant(&p->in[index]), false);
+    Lv constant = LLVMConstInt(cg->t_i64, descriptor_constant(operand), false);
     return LLVMBuildOr(cg->b, LLVMBuildZExt(cg->b, at, cg->t_i64, ""), constant, "");
 }
 
-/* Registers in the order of the instructions: parts of 64 rows, in them parts of n columns. */
-static uint32_t *ordered_registers(Cg *cg, const Product *p) {
-    const Layout *layout = p->acc->layout;
-    uint32_t count = 1u << layout->bits[LAYOUT_REG], n = 0;
+/* A register of a product's sum. */
+typedef struct SumRegister {
+    uint32_t product, reg;
+} SumRegister;
+
+static const uint32_t *registers_by_image(Cg *cg, const Layout *layout) {
     uint32_t *by_image = ARENA_ARRAY(cg->arena, uint32_t, (size_t)1 << layout->out_bits);
-    uint32_t *order = ARENA_ARRAY(cg->arena, uint32_t, count);
-    for (uint32_t reg = 0; reg < count; reg++)
+    for (uint32_t reg = 0; reg < 1u << layout->bits[LAYOUT_REG]; reg++)
         by_image[layout_reg_image(layout, reg)] = reg;
-    int row_shift = log2_of(p->acc->shape[1]);
+    return by_image;
+}
+
+/* Registers in the order of the instructions: parts of 64 rows, in them product by product and
+ * column by column. */
+static SumRegister *ordered_registers(Cg *cg, const Product *p, uint32_t *count) {
+    const uint32_t *by_image[MAX_JOINT_PRODUCTS];
+    for (uint32_t i = 0; i < p->count; i++)
+        by_image[i] = registers_by_image(cg, p->acc[i]->layout);
+    uint32_t n = 0;
+    SumRegister *order =
+        ARENA_ARRAY(cg->arena, SumRegister, (size_t)(p->rows / WGMMA_M * p->all_columns / 2));
     for (int64_t row = 0; row < p->rows; row += WGMMA_M)
-        for (int64_t column = 0; column < p->columns; column += p->n)
-            for (int64_t i = 0; i < p->n / 2; i++) {
-                int64_t m = row + 8 * (i >> 1 & 1), at = column + 8 * (i >> 2) + (i & 1);
-                order[n++] = by_image[m << row_shift | at];
+        for (uint32_t i = 0; i < p->count; i++)
+            for (int64_t c = 0; c < p->columns[i] / 2; c++) {
+                int64_t m = row + 8 * (c >> 1 & 1), at = 8 * (c >> 2) + (c & 1);
+                int64_t image = m << log2_of(p->acc[i]->shape[1]) | at;
+                order[n++] = (SumRegister){i, by_image[i][image]};
             }
+    *count = n;
     return order;
 }
 
 /* Operand a in registers: the words of each part of 64 rows, in them those of each step along K. */
 static Lv *ordered_words(Cg *cg, const Op *op, const Product *p, uint32_t *count) {
-    const Type *type = p->in[0].type;
-    const Layout *layout = type->layout;
-    uint32_t regs = 1u << layout->bits[LAYOUT_REG], n = 0;
-    uint32_t *by_image = ARENA_ARRAY(cg->arena, uint32_t, (size_t)1 << layout->out_bits);
-    for (uint32_t reg = 0; reg < regs; reg++)
-        by_image[layout_reg_image(layout, reg)] = reg;
+    const Type *type = p->a.type;
+    uint32_t regs = 1u << type->layout->bits[LAYOUT_REG], n = 0;
+    const uint32_t *by_image = registers_by_image(cg, type->layout);
     int per_word = WGMMA_WORD_BYTES / type_element_bytes(type), row_shift = log2_of(p->depth);
     Lv *in = cg_in(cg, op, 0), *words = ARENA_ARRAY(cg->arena, Lv, regs);
     for (int64_t row = 0; row < p->rows; row += WGMMA_M)
@@ -186,26 +237,28 @@ static Lv *ordered_words(Cg *cg, const Op *op, const Product *p, uint32_t *count
     return words;
 }
 
-/* Operands of the piece of PTX: results and their inputs, then operand a, then operand b. */
+/* Operands of the piece of PTX: results and their inputs, then operand a, then the b. */
 typedef struct Places {
     uint32_t results, a, b;
 } Places;
 
-/* One instruction: rows from `row` on, columns from `column` on, K from `k` on. */
+/* One instruction: rows from `row` on, columns from `column` of operand b `index` on, K from `k`
+ * on; its first register is that of column `first` of all. */
 static void put_instruction(StrBuf *text, const Product *p, const Places *at, int64_t row,
-                            int64_t column, int64_t k, bool adds) {
-    const Operand *a = &p->in[0], *b = &p->in[1];
+                            uint32_t index, int64_t column, int64_t first, int64_t k, bool adds) {
+    const Operand *a = &p->a, *b = &p->b[index];
     uint32_t steps = (uint32_t)(p->depth / p->k), part = (uint32_t)(row / WGMMA_M);
-    uint32_t first =
-        (part * (uint32_t)(p->columns / p->n) + (uint32_t)(column / p->n)) * (uint32_t)p->n / 2;
+    uint32_t registers = (uint32_t)columns_at_once(p, index) / 2;
+    uint32_t reg = part * (uint32_t)p->all_columns / 2 + (uint32_t)first / 2;
     if (!a->in_registers)
         strbuf_printf(text, "add.s64 %%wa, $%u, %lld;\n\t", at->a, (long long)unit_of(a, row, k));
-    strbuf_printf(text, "add.s64 %%wb, $%u, %lld;\n\t", at->b, (long long)unit_of(b, column, k));
+    strbuf_printf(text, "add.s64 %%wb, $%u, %lld;\n\t", at->b + index,
+                  (long long)unit_of(b, column, k));
     strbuf_puts(text, "wgmma.mma_async.sync.aligned.");
-    instruction_name(text, p);
+    instruction_name(text, p, index);
     strbuf_puts(text, " {");
-    for (uint32_t i = 0; i < (uint32_t)p->n / 2; i++)
-        strbuf_printf(text, "%s$%u", i ? ", " : "", first + i);
+    for (uint32_t i = 0; i < registers; i++)
+        strbuf_printf(text, "%s$%u", i ? ", " : "", reg + i);
     strbuf_puts(text, "}, ");
     uint32_t word = at->a + (part * steps + (uint32_t)(k / p->k)) * A_WORDS;
     if (a->in_registers)
@@ -213,7 +266,7 @@ static void put_instruction(StrBuf *text, const Product *p, const Places *at, in
     else
         strbuf_puts(text, "%wa");
     strbuf_printf(text, ", %%wb, %s", adds ? "1" : "0");
-    if (!type_is_int(p->acc))
+    if (!type_is_int(p->acc[index]))
         strbuf_puts(text, ", 1, 1"); /* not negated */
     if (!a->in_registers && wgmma_takes_mn_major(a->type))
         strbuf_printf(text, ", %d", a->lies.line != a->k);
@@ -222,11 +275,22 @@ static void put_instruction(StrBuf *text, const Product *p, const Places *at, in
     strbuf_puts(text, ";\n\t");
 }
 
+/* All columns for the rows from `row` on and K from `k` on. */
+static void put_row(StrBuf *text, const Product *p, const Places *at, int64_t row, int64_t k,
+                    bool adds) {
+    int64_t first = 0;
+    for (uint32_t i = 0; i < (p->adjacent ? 1 : p->count); i++) {
+        int64_t n = columns_at_once(p, i);
+        for (int64_t column = 0; column < (p->adjacent ? n : p->columns[i]); column += n)
+            put_instruction(text, p, at, row, i, column, first + column, k, adds);
+        first += p->columns[i];
+    }
+}
+
 static void put_products(StrBuf *text, const Product *p, const Places *at, bool from_zero) {
     for (int64_t k = 0; k < p->depth; k += p->k)
         for (int64_t row = 0; row < p->rows; row += WGMMA_M)
-            for (int64_t column = 0; column < p->columns; column += p->n)
-                put_instruction(text, p, at, row, column, k, k > 0 || !from_zero);
+            put_row(text, p, at, row, k, k > 0 || !from_zero);
 }
 
 static void put_constraints(StrBuf *text, const Type *acc, uint32_t count) {
@@ -243,32 +307,48 @@ static LLVMTypeRef struct_of(Cg *cg, LLVMTypeRef element, uint32_t count) {
     return LLVMStructTypeInContext(cg->llvm, types, count, false);
 }
 
-static bool all_zero(const Lv *regs, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        if (!LLVMIsConstant(regs[i]) || !LLVMIsNull(regs[i]))
-            return false;
+static bool all_zero(Cg *cg, const Op *op, const Product *p) {
+    for (uint32_t i = 0; i < p->count; i++) {
+        const Lv *regs = cg_in(cg, op, wgmma_sum_operand(op, i));
+        for (uint32_t reg = 0; reg < 1u << p->acc[i]->layout->bits[LAYOUT_REG]; reg++)
+            if (!LLVMIsConstant(regs[reg]) || !LLVMIsNull(regs[reg]))
+                return false;
+    }
     return true;
 }
 
-void lower_wgmma(Cg *cg, const Op *op) {
+/* The sums in order, operand a, the descriptors of b. */
+static Lv *arguments(Cg *cg, const Op *op, const Product *p, const SumRegister *order,
+                     uint32_t count, bool from_zero, uint32_t *words) {
+    const Lv *sums[MAX_JOINT_PRODUCTS];
+    for (uint32_t i = 0; i < p->count; i++)
+        sums[i] = cg_in(cg, op, wgmma_sum_operand(op, i));
+    *words = 1;
+    Lv first = p->a.in_registers ? NULL : descriptor(cg, op_in(op, 0), &p->a, p->acc[0], true);
+    const Lv *a = first ? &first : ordered_words(cg, op, p, words);
+    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + *words + p->count);
+    for (uint32_t i = 0; i < count; i++) {
+        Lv sum = sums[order[i].product][order[i].reg];
+        args[i] = from_zero ? LLVMGetUndef(LLVMTypeOf(sum)) : sum;
+    }
+    memcpy(args + count, a, *words * sizeof *a);
+    for (uint32_t i = 0; i < p->count; i++)
+        args[count + *words + i] = descriptor(cg, op_in(op, 1 + i), &p->b[i], p->acc[i], false);
+    return args;
+}
+
+static void lower_products(Cg *cg, const Op *op) {
     Product p;
     if (!product_of(cg, op, &p)) {
         cg_unsupported_layout(cg, op);
         return;
     }
     cg_wgmma_remark(cg, op);
-    uint32_t count = 1u << p.acc->layout->bits[LAYOUT_REG];
-    const uint32_t *order = ordered_registers(cg, &p);
-    uint32_t words = 1;
-    Lv first = p.in[0].in_registers ? NULL : descriptor(cg, op, &p, 0);
-    const Lv *a = first ? &first : ordered_words(cg, op, &p, &words);
-    Lv *acc = cg_in(cg, op, 2), *out = cg_new(cg, &op->out[0]);
-    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + words + 1);
-    bool from_zero = all_zero(acc, count);
-    for (uint32_t i = 0; i < count; i++)
-        args[i] = from_zero ? LLVMGetUndef(LLVMTypeOf(acc[i])) : acc[order[i]];
-    memcpy(args + count, a, words * sizeof *a);
-    args[count + words] = descriptor(cg, op, &p, 1);
+    uint32_t count, words;
+    bool from_zero = all_zero(cg, op, &p);
+    const SumRegister *order = ordered_registers(cg, &p, &count);
+    Lv *args = arguments(cg, op, &p, order, count, from_zero, &words);
+    uint32_t operands_b = p.adjacent ? 1 : p.count;
 
     StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
     const Places at = {count, 2 * count, 2 * count + words};
@@ -279,12 +359,26 @@ void lower_wgmma(Cg *cg, const Op *op) {
                   op->attrs[1].i ? 1 : 0);
     put_constraints(&constraints, op->out[0].type, count);
     for (uint32_t i = 0; i < words; i++)
-        strbuf_puts(&constraints, first ? ",l" : ",r");
-    strbuf_puts(&constraints, ",l,~{memory}");
-    Lv result = cg_asm(cg, struct_of(cg, LLVMTypeOf(acc[0]), count), strbuf_str(&text).ptr,
-                       strbuf_str(&constraints).ptr, args, count + words + 1, ASM_CONVERGENT);
+        strbuf_puts(&constraints, p.a.in_registers ? ",r" : ",l");
+    for (uint32_t i = 0; i < operands_b; i++)
+        strbuf_puts(&constraints, ",l");
+    strbuf_puts(&constraints, ",~{memory}");
+    Lv result =
+        cg_asm(cg, struct_of(cg, LLVMTypeOf(args[0]), count), strbuf_str(&text).ptr,
+               strbuf_str(&constraints).ptr, args, count + words + operands_b, ASM_CONVERGENT);
+    Lv *out[MAX_JOINT_PRODUCTS];
+    for (uint32_t i = 0; i < p.count; i++)
+        out[i] = cg_new(cg, &op->out[i]);
     for (uint32_t i = 0; i < count; i++)
-        out[order[i]] = LLVMBuildExtractValue(cg->b, result, i, "");
+        out[order[i].product][order[i].reg] = LLVMBuildExtractValue(cg->b, result, i, "");
+}
+
+void lower_wgmma(Cg *cg, const Op *op) {
+    lower_products(cg, op);
+}
+
+void lower_wgmma_joint(Cg *cg, const Op *op) {
+    lower_products(cg, op);
 }
 
 /* The registers go through it, so that none is read before. */

@@ -11,9 +11,9 @@
 
 #include <math.h>
 
-/* What is multiplied, and the op that says so; f32 as `precision` says. */
+/* What is multiplied and added to, and its types; f32 as `precision` says. */
 typedef struct Dot {
-    const Op *op;
+    const Type *type[3];
     const Slot *in[3];
     DotPrecision precision;
 } Dot;
@@ -68,7 +68,7 @@ static double round_fraction(float x, int bits) {
 /* Operand `index` as its parts, one array after another. */
 static Buf *load_parts(Run *run, const Dot *dot, uint32_t index, const Split *split) {
     const Slot *slot = dot->in[index];
-    DType dtype = op_in(dot->op, index)->type->dtype;
+    DType dtype = dot->type[index]->dtype;
     uint32_t n = slot->n;
     Buf *buf = buf_new(run, (size_t)split->parts * n * sizeof(double));
     double *values = (double *)buf->bytes;
@@ -112,9 +112,8 @@ static void add_small_products(Run *run, const Split *split, DotShape s, const d
 }
 
 static void dot_floats(Run *run, const Dot *dot, DotShape s, Slot *out) {
-    const Op *op = dot->op;
-    DType acc_dtype = op_out(op)->type->dtype;
-    bool is_f32 = op_in(op, 0)->type->dtype == DT_F32;
+    DType acc_dtype = dot->type[2]->dtype;
+    bool is_f32 = dot->type[0]->dtype == DT_F32;
     const Split *split = &splits[is_f32 ? dot->precision : PRECISION_IEEE];
     Buf *a_buf = load_parts(run, dot, 0, split), *b_buf = load_parts(run, dot, 1, split);
     Buf *sums_buf = buf_new(run, out->n * sizeof(double));
@@ -131,16 +130,15 @@ static void dot_floats(Run *run, const Dot *dot, DotShape s, Slot *out) {
 }
 
 static void dot_ints(const Dot *dot, DotShape s, Slot *out) {
-    const Op *op = dot->op;
     const Slot *a = dot->in[0], *b = dot->in[1], *acc = dot->in[2];
-    const Type *type = op_out(op)->type;
+    const Type *type = dot->type[2];
     size_t bytes = (size_t)type_element_bytes(type);
     for (uint32_t row = 0; row < s.batches * s.m; row++)
         for (uint32_t n = 0; n < s.n; n++) {
             uint64_t sum = (uint64_t)slot_int(acc, type, row * s.n + n);
             for (uint32_t k = 0; k < s.k; k++) {
-                int64_t x = slot_int(a, op_in(op, 0)->type, row * s.k + k);
-                int64_t y = slot_int(b, op_in(op, 1)->type, (row / s.m * s.k + k) * s.n + n);
+                int64_t x = slot_int(a, dot->type[0], row * s.k + k);
+                int64_t y = slot_int(b, dot->type[1], (row / s.m * s.k + k) * s.n + n);
                 sum += (uint64_t)x * (uint64_t)y;
             }
             memcpy(out->data + (row * s.n + n) * bytes, &sum, bytes);
@@ -166,9 +164,8 @@ static void dot_undef(Run *run, const Dot *dot, DotShape s, Slot *out) {
     slot_settle(run, out);
 }
 
-static void compute(Run *run, const Dot *dot, DotShape shape) {
-    Slot *out = new_result(run, dot->op, 0);
-    if (type_is_float(op_out(dot->op)->type))
+static void compute(Run *run, const Dot *dot, DotShape shape, Slot *out) {
+    if (type_is_float(dot->type[2]))
         dot_floats(run, dot, shape, out);
     else
         dot_ints(dot, shape, out);
@@ -177,10 +174,12 @@ static void compute(Run *run, const Dot *dot, DotShape shape) {
 
 void interp_dot(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    Dot dot = {.op = op, .precision = (DotPrecision)op->attrs[0].i};
-    for (uint32_t i = 0; i < 3; i++)
+    Dot dot = {.precision = (DotPrecision)op->attrs[0].i};
+    for (uint32_t i = 0; i < 3; i++) {
         dot.in[i] = in_slot(run, op, i);
-    compute(run, &dot, dot_shape(op));
+        dot.type[i] = op_in(op, i)->type;
+    }
+    compute(run, &dot, dot_shape(op), new_result(run, op, 0));
 }
 
 /* out[j, i] = in[i, j] of a buffer of this type. */
@@ -198,24 +197,45 @@ static void turn(Run *run, const Slot *in, const Type *type, Slot *out) {
     slot_settle(run, out);
 }
 
+/* Operand `index` as [M, K] or [K, N], in `room` where it lies otherwise. */
+static const Slot *wgmma_operand(Run *run, const Op *op, uint32_t index, bool turned, Slot *room) {
+    const Slot *in = in_slot(run, op, index);
+    if (!turned)
+        return in;
+    turn(run, in, op_in(op, index)->type, room);
+    return room;
+}
+
 /* What is in flight is computed at once. */
-void interp_wgmma(Run *run, const Inst *inst) {
-    const Op *op = inst->op;
-    Dot dot = {.op = op, .precision = PRECISION_TF32, .in = {[2] = in_slot(run, op, 2)}};
-    Slot turned[2] = {{0}};
-    for (uint32_t i = 0; i < 2; i++) {
-        dot.in[i] = in_slot(run, op, i);
-        if (op->attrs[0].i >> i & 1) {
-            turn(run, dot.in[i], op_in(op, i)->type, &turned[i]);
-            dot.in[i] = &turned[i];
-        }
+static void multiply(Run *run, const Op *op) {
+    Slot turned_a = {0};
+    bool turned = op->attrs[0].i & 1;
+    const Type *a = op_in(op, 0)->type;
+    Dot dot = {.type = {a},
+               .in = {wgmma_operand(run, op, 0, turned, &turned_a)},
+               .precision = PRECISION_TF32};
+    for (uint32_t i = 0; i < wgmma_products(op); i++) {
+        Slot turned_b = {0};
+        uint32_t sum = wgmma_sum_operand(op, i);
+        const Type *acc = op_in(op, sum)->type;
+        dot.in[1] = wgmma_operand(run, op, 1 + i, op->attrs[0].i >> 1 & 1, &turned_b);
+        dot.in[2] = in_slot(run, op, sum);
+        dot.type[1] = op_in(op, 1 + i)->type;
+        dot.type[2] = acc;
+        DotShape shape = {1, (uint32_t)acc->shape[0], (uint32_t)acc->shape[1],
+                          (uint32_t)a->shape[turned ? 0 : 1]};
+        compute(run, &dot, shape, new_result(run, op, i));
+        slot_clear(run, &turned_b);
     }
-    const Type *a = op_in(op, 0)->type, *acc = op_out(op)->type;
-    DotShape shape = {1, (uint32_t)acc->shape[0], (uint32_t)acc->shape[1],
-                      (uint32_t)a->shape[op->attrs[0].i & 1 ? 0 : 1]};
-    compute(run, &dot, shape);
-    for (int i = 0; i < 2; i++)
-        slot_clear(run, &turned[i]);
+    slot_clear(run, &turned_a);
+}
+
+void interp_wgmma(Run *run, const Inst *inst) {
+    multiply(run, inst->op);
+}
+
+void interp_wgmma_joint(Run *run, const Inst *inst) {
+    multiply(run, inst->op);
 }
 
 void interp_wgmma_wait(Run *run, const Inst *inst) {

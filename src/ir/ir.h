@@ -335,11 +335,29 @@ Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, b
  */
 enum {
     MAX_BUFFER_COPIES = 64,
+    BUFFER_ALIGNMENT = 16, /* of every buffer, in bytes */
     MBARRIER_BYTES = 8,
+    MAX_JOINT_PRODUCTS = 4,
     MAX_EXPECTED_BYTES = (1 << 20) - 1 /* of a phase */
 };
 const Op *local_alloc_of(const Value *buffer);
 int64_t local_copies(const Value *buffer);
+/* Bytes of one copy, from one to the next, and of all with what lies between. */
+int64_t local_bytes(const Value *buffer);
+int64_t local_stride(const Value *buffer);
+int64_t local_extent(const Value *buffer);
+
+/* Products of warpgroups from shared memory: wgmma, and wgmma_joint, which has several operands b
+ * and as many sums and results. */
+static inline bool op_is_wgmma(const Op *op) {
+    return op->code == OP_wgmma || op->code == OP_wgmma_joint;
+}
+static inline uint32_t wgmma_products(const Op *op) {
+    return op->nout;
+}
+static inline uint32_t wgmma_sum_operand(const Op *op, uint32_t product) {
+    return 1 + op->nout + product;
+}
 
 /* Operands and attributes of load_block, store_block and atomic_block, and of copy_block and
  * store_block_from; see ops.def. */

@@ -80,3 +80,17 @@ int64_t local_copies(const Value *buffer) {
     int64_t copies = local_alloc_of(buffer)->attrs[1].i;
     return copies > 1 ? copies : 1;
 }
+
+int64_t local_bytes(const Value *buffer) {
+    return type_numel(buffer->type) * type_element_bytes(buffer->type);
+}
+
+int64_t local_stride(const Value *buffer) {
+    const Op *alloc = local_alloc_of(buffer);
+    bool stated = alloc->code == OP_local_alloc && alloc->attrs[2].i;
+    return stated ? alloc->attrs[2].i : local_bytes(buffer);
+}
+
+int64_t local_extent(const Value *buffer) {
+    return (local_copies(buffer) - 1) * local_stride(buffer) + local_bytes(buffer);
+}

@@ -299,7 +299,7 @@ bool rule_dot(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
 
 static bool want_wgmma_operand(Ctx *ctx, const Op *op, uint32_t index) {
     const Type *type = rule_in(op, index);
-    bool turned = op->attrs[0].i >> index & 1;
+    bool turned = op->attrs[0].i & 1;
     if (type->kind == TYPE_BUFFER && type->rank == 2)
         return true;
     if (index > 0)
@@ -308,23 +308,41 @@ static bool want_wgmma_operand(Ctx *ctx, const Op *op, uint32_t index) {
            rule_bad_operand(ctx, op, index, "a buffer of rank 2, or such a tile, not transposed");
 }
 
-bool rule_wgmma(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    const Type *a = rule_in(op, 0), *b = rule_in(op, 1), *acc = rule_in(op, 2);
+/* One product: of operands 0 and `second`, added to operand `sum`. */
+static bool want_wgmma(Ctx *ctx, const Op *op, uint32_t second, uint32_t sum) {
+    const Type *a = rule_in(op, 0), *b = rule_in(op, second), *acc = rule_in(op, sum);
     int64_t turned = op->attrs[0].i;
-    *result = acc;
-    if (!want_wgmma_operand(ctx, op, 0) || !want_wgmma_operand(ctx, op, 1))
+    if (!want_wgmma_operand(ctx, op, 0) || !want_wgmma_operand(ctx, op, second))
         return false;
     if (acc->kind != TYPE_NUMBER || acc->rank != 2 || !acc->layout)
-        return rule_bad_operand(ctx, op, 2, "a tile of numbers of rank 2 with a layout");
+        return rule_bad_operand(ctx, op, sum, "a tile of numbers of rank 2 with a layout");
     if (turned < 0 || turned > 3)
         return rule_bad_attr(ctx, op, 0, "0 to 3");
     int ak = turned & 1 ? 0 : 1, bk = turned & 2 ? 1 : 0;
     if (a->shape[ak] != b->shape[bk])
-        return rule_bad_pair(ctx, op, 0, 1, "shapes [M, K] and [K, N]");
+        return rule_bad_pair(ctx, op, 0, second, "shapes [M, K] and [K, N]");
     if (acc->shape[0] != a->shape[1 - ak] || acc->shape[1] != b->shape[1 - bk])
-        return rule_bad_pair(ctx, op, 1, 2, "shapes [K, N] and [M, N]");
+        return rule_bad_pair(ctx, op, second, sum, "shapes [K, N] and [M, N]");
     return dot_takes(a->dtype, b->dtype, acc->dtype) ||
-           rule_bad_pair(ctx, op, 0, 2, "numbers that a dot takes");
+           rule_bad_pair(ctx, op, 0, sum, "numbers that a dot takes");
+}
+
+bool rule_wgmma(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = rule_in(op, 2);
+    return want_wgmma(ctx, op, 1, 2);
+}
+
+bool rule_wgmma_joint(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (op->nin < 5 || op->nin % 2 == 0 || op->nin > 1 + 2 * MAX_JOINT_PRODUCTS)
+        return ctx_diag(ctx, op->span, ir_operand_count, "wgmma_joint", op->nin,
+                        "a, two to four b, and a sum for each");
+    uint32_t count = (op->nin - 1) / 2;
+    if (!want_results(ctx, op, count, operand_types(ctx, op, 1 + count)))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!want_wgmma(ctx, op, 1 + i, wgmma_sum_operand(op, i)))
+            return false;
+    return true;
 }
 
 bool rule_wgmma_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -417,7 +435,7 @@ bool rule_convert_layout(Ctx *ctx, const Op *op, const Type *stated, const Type 
            rule_bad_result(ctx, op, stated, "the operand's type with another layout");
 }
 
-bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+static bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = stated;
     if (!stated || stated->kind != TYPE_BUFFER || stated->rank == 0)
         return rule_bad_result(ctx, op, stated, "a buffer of rank 1 or more");
@@ -425,6 +443,15 @@ bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type **result
         return rule_bad_attr(ctx, op, 0, "-1 or an offset in bytes");
     return (op->attrs[1].i >= 0 && op->attrs[1].i <= MAX_BUFFER_COPIES) ||
            rule_bad_attr(ctx, op, 1, "0 to 64");
+}
+
+bool rule_local_alloc(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!rule_buffer(ctx, op, stated, result))
+        return false;
+    int64_t stride = op->attrs[2].i, bytes = type_numel(stated) * type_element_bytes(stated);
+    return stride == 0 ||
+           (stride >= bytes && stride <= INT32_MAX && stride % BUFFER_ALIGNMENT == 0) ||
+           rule_bad_attr(ctx, op, 2, "0, or a multiple of 16 of no less than the buffer's bytes");
 }
 
 bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

@@ -121,6 +121,28 @@ bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer 
     return false;
 }
 
+/* Panels along N follow each other; lines along K do, as long as there is one panel of them. */
+bool wgmma_joins(Ctx *ctx, uint32_t count, const Type *const *b, const Type *const *acc, int k) {
+    WgmmaBuffer first = {0}, lies;
+    int64_t columns = 0, groups[2], rows = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int bytes = type_element_bytes(b[i]);
+        if (!wgmma_buffer(ctx, b[i], b[i]->layout, &lies) || !wgmma_grouping(ctx, acc[i], groups))
+            return false;
+        if (i == 0) {
+            first = lies;
+            rows = groups[0];
+        }
+        bool alike = lies.line == first.line && lies.span == first.span &&
+                     b[i]->dtype == b[0]->dtype && groups[0] == rows && groups[1] == 1;
+        if (!alike || (lies.line == k && b[i]->shape[k] * bytes != lies.span) ||
+            type_numel(b[i]) * bytes % PANEL_ALIGNMENT)
+            return false;
+        columns += acc[i]->shape[1];
+    }
+    return columns <= WGMMA_MAX_N;
+}
+
 const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src, int k,
                                    int64_t extent, int width) {
     const Layout *best = NULL;

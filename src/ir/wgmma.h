@@ -60,6 +60,9 @@ typedef struct WgmmaBuffer {
 const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer);
 /* Is `layout` one of those for a buffer of this shape and dtype? */
 bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer *out);
+/* Does one instruction take these operands b as one, if they lie one behind the other? Dimension
+ * `k` of each is K; `acc` are their sums, one for each. */
+bool wgmma_joins(Ctx *ctx, uint32_t count, const Type *const *b, const Type *const *acc, int k);
 /* The layout for an operand of rank 2 that is written in layout `src`, by accesses of `width`
  * elements if possible: the one that costs the writer least. Dimension `k` of the buffer is K, the
  * other has `extent` elements that one instruction may take at once. NULL: none fits, or the writer

@@ -12,6 +12,11 @@
  * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
  * each at the lowest offset that no buffer living at the same time has.
  *
+ * Buffers that a wgmma_joint reads as one operand lie one behind the other, copy by copy:
+ *
+ *     %b = local_alloc {copies = 2}        %b = local_alloc {offset = 0, copies = 2, stride =
+ * 24576} %c = local_alloc {copies = 2}   ->   %c = local_alloc {offset = 16384, .., stride = 24576}
+ *
  * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
  * looks at offsets. */
@@ -31,10 +36,17 @@ typedef struct Buffer {
     bool swizzled;        /* by address: wgmma or tensor copies access it */
 } Buffer;
 
+/* A buffer that lies behind another one, in each copy of it. */
+typedef struct Follower {
+    Op *alloc, *leader;
+    int64_t behind; /* bytes */
+} Follower;
+
 typedef struct Allocation {
     Arena *arena;
     PtrMap start, end; /* position of ops + 1; end: of the last op inside */
     VEC(Buffer) buffers;
+    VEC(Follower) followers;
 } Allocation;
 
 static uint32_t number_ops(Allocation *allocation, Block *block, uint32_t position) {
@@ -96,7 +108,7 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
         OpCode code = use->user->code;
         buffer->swizzled |=
             buffer->alloc->code == OP_local_alloc &&
-            (code == OP_wgmma || code == OP_copy_block || code == OP_store_block_from);
+            (op_is_wgmma(use->user) || code == OP_copy_block || code == OP_store_block_from);
         if (code == OP_async_copy)
             extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_async_wait));
         if (code == OP_store_block_from)
@@ -105,10 +117,8 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
 }
 
 static void collect_buffer(Allocation *allocation, Op *alloc) {
-    const Type *type = op_out(alloc)->type;
     Buffer buffer = {.alloc = alloc,
-                     .bytes =
-                         type_numel(type) * type_element_bytes(type) * local_copies(op_out(alloc))};
+                     .bytes = local_bytes(op_out(alloc)) * local_copies(op_out(alloc))};
     collect_uses(allocation, &buffer, op_out(alloc));
     if (alloc->code == OP_mbarrier_alloc)
         buffer.first = 0, buffer.last = UINT32_MAX;
@@ -124,6 +134,56 @@ static void collect_buffers(Allocation *allocation, Block *block) {
         for (uint32_t i = 0; i < op->nregions; i++)
             collect_buffers(allocation, op->regions[i]);
     }
+}
+
+/* What is read as one operand */
+
+static bool is_joined(const Allocation *allocation, const Op *alloc) {
+    vec_for_each (follower, &allocation->followers)
+        if (follower->alloc == alloc || follower->leader == alloc)
+            return true;
+    return false;
+}
+
+static size_t find_buffer(const Allocation *allocation, const Op *alloc) {
+    size_t i = 0;
+    while (allocation->buffers.data[i].alloc != alloc)
+        i++;
+    return i;
+}
+
+/* The buffer becomes part of the leader's. */
+static void follow(Allocation *allocation, Op *leader, Op *alloc) {
+    Buffer *buffers = allocation->buffers.data;
+    size_t to = find_buffer(allocation, leader), from = find_buffer(allocation, alloc);
+    Buffer *all = &buffers[to], *one = &buffers[from];
+    Follower follower = {alloc, leader, all->bytes / local_copies(op_out(leader))};
+    all->bytes += one->bytes;
+    all->first = one->first < all->first ? one->first : all->first;
+    all->last = one->last > all->last ? one->last : all->last;
+    all->swizzled |= one->swizzled;
+    *one = buffers[--allocation->buffers.len];
+    vec_push(allocation->arena, &allocation->followers, follower);
+}
+
+/* Each buffer has one place: two groups of which it is part are one group, or stay apart, which
+ * codegen reports. */
+static bool join_buffers(Op *op, void *user) {
+    Allocation *allocation = user;
+    if (op->code != OP_wgmma_joint || !op->attrs[2].i)
+        return true;
+    Op *leader = local_alloc_of(op_in(op, 1))->out[0].def;
+    bool free = true;
+    for (uint32_t i = 0; i < wgmma_products(op); i++) {
+        const Value *buffer = op_in(op, 1 + i);
+        free &= !is_joined(allocation, local_alloc_of(buffer)) &&
+                local_copies(buffer) == local_copies(op_in(op, 1));
+        for (uint32_t k = 0; k < i; k++)
+            free &= local_alloc_of(buffer) != local_alloc_of(op_in(op, 1 + k));
+    }
+    for (uint32_t i = 1; i < wgmma_products(op) && free; i++)
+        follow(allocation, leader, local_alloc_of(op_in(op, 1 + i))->out[0].def);
+    return true;
 }
 
 /* Those of the greatest alignment first, so that little is left between them. */
@@ -221,6 +281,30 @@ static bool check_limit(Func *func, Allocation *allocation, const Target *target
     return false;
 }
 
+static bool set_place(Op *alloc, int64_t offset, int64_t stride) {
+    bool has_stride = alloc->code == OP_local_alloc;
+    bool changed = alloc->attrs[0].i != offset || (has_stride && alloc->attrs[2].i != stride);
+    alloc->attrs[0].i = offset;
+    if (has_stride)
+        alloc->attrs[2].i = stride;
+    return changed;
+}
+
+static bool set_offsets(Allocation *allocation) {
+    bool changed = false;
+    vec_for_each (buffer, &allocation->buffers) {
+        int64_t copies = local_copies(op_out(buffer->alloc)), stride = 0;
+        vec_for_each (follower, &allocation->followers)
+            if (follower->leader == buffer->alloc)
+                stride = buffer->bytes / copies;
+        changed |= set_place(buffer->alloc, buffer->offset, stride);
+        vec_for_each (follower, &allocation->followers)
+            if (follower->leader == buffer->alloc)
+                changed |= set_place(follower->alloc, buffer->offset + follower->behind, stride);
+    }
+    return changed;
+}
+
 bool pass_allocate_shared(Func *func) {
     Ctx *ctx = func_ctx(func);
     const Target *target = target_by_capability(func->capability);
@@ -231,6 +315,7 @@ bool pass_allocate_shared(Func *func) {
         .arena = &ctx->scratch, .start = {.arena = &ctx->scratch}, .end = {.arena = &ctx->scratch}};
     number_ops(&allocation, func->body, 0);
     collect_buffers(&allocation, func->body);
+    func_walk(func, join_buffers, &allocation);
     int64_t bytes = place(&allocation, func, target);
     if (func->programs_per_cta > 1)
         bytes = program_bytes(&allocation, bytes);
@@ -238,10 +323,7 @@ bool pass_allocate_shared(Func *func) {
     if (check_limit(func, &allocation, target, bytes)) {
         changed = func->shared_bytes != bytes;
         func->shared_bytes = (int32_t)bytes;
-        vec_for_each (buffer, &allocation.buffers) {
-            changed |= buffer->alloc->attrs[0].i != buffer->offset;
-            buffer->alloc->attrs[0].i = buffer->offset;
-        }
+        changed |= set_offsets(&allocation);
     }
     arena_rewind(&ctx->scratch, mark);
     return changed;

@@ -85,7 +85,7 @@ static Value *buffer_of(Ctx *ctx, const Fed *source) {
     Builder b = builder_before(source->op);
     b.span = source->op->span;
     Value *buffer = build_local_alloc(
-        &b, -1, 0,
+        &b, -1, 0, 0,
         type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, source->shared));
     build_local_store(&b, tile, buffer);
     return buffer;

@@ -43,7 +43,7 @@ static uint64_t copies_of(const Block *block) {
 static bool add_work(Op *op, void *user) {
     Work *work = user;
     work->products += op->code == OP_dot && op->attrs[2].i == UNIT_MMA;
-    work->warpgroups += op->code == OP_wgmma;
+    work->warpgroups += op_is_wgmma(op);
     if (op->code == OP_load && type_is_tile(op->out[0].type)) {
         int64_t width = op->attrs[3].i > 1 ? op->attrs[3].i : 1;
         work->crumbs += width * type_element_bytes(op->out[0].type) < 4;

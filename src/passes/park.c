@@ -316,7 +316,7 @@ static void store_roots(Park *park) {
         Builder builder = builder_after(root->load);
         builder.span = root->load->span;
         root->buffer = build_local_alloc(
-            &builder, -1, 0,
+            &builder, -1, 0, 0,
             type_get(park->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
         build_local_store(&builder, value, root->buffer);
     }

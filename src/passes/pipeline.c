@@ -37,6 +37,7 @@ static const PassId pipeline_order[] = {
     PASS_pipeline_loads,
     PASS_stage_blocks,
     PASS_feed_wgmma,
+    PASS_join_wgmma,
     PASS_split_reduces,
     PASS_stage_shared,
     PASS_split_dots,

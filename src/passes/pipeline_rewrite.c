@@ -124,7 +124,7 @@ static void make_rings(Pipelined *p, Builder *b) {
             buffer =
                 type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared);
         b->span = staged->load->span;
-        staged->ring = build_local_alloc(b, -1, p->copies, buffer);
+        staged->ring = build_local_alloc(b, -1, p->copies, 0, buffer);
     }
 }
 

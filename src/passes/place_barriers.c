@@ -31,7 +31,8 @@ typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
 
 typedef struct Pending {
     const Op *alloc;
-    int64_t first, end; /* bytes */
+    int64_t first, end;    /* bytes */
+    int64_t bytes, stride; /* of one copy, and from one to the next */
     bool writes;
     Actor actor;
     const Layout *own; /* where each thread has elements of its own, these; else NULL */
@@ -57,6 +58,15 @@ typedef struct Placement {
     bool marking; /* all are placed: `proxy` of those that need it is being set */
 } Placement;
 
+/* Rings whose copies lie between each other's. */
+static bool take_turns(const Pending *a, const Pending *b) {
+    if (a->stride != b->stride)
+        return false;
+    const Pending *low = a->first < b->first ? a : b, *high = low == a ? b : a;
+    int64_t behind = (high->first - low->first) % low->stride;
+    return behind >= low->bytes && behind + high->bytes <= low->stride;
+}
+
 static bool overlap(const Pending *a, const Pending *b) {
     if (a->alloc == b->alloc && a->own && a->own == b->own)
         return false;
@@ -64,7 +74,7 @@ static bool overlap(const Pending *a, const Pending *b) {
         return false;
     if (a->first < 0 || b->first < 0)
         return a->alloc == b->alloc;
-    return a->first < b->end && b->first < a->end;
+    return a->first < b->end && b->first < a->end && !take_turns(a, b);
 }
 
 static bool conflicts(const PendingSet *set, const Pending *access) {
@@ -115,13 +125,16 @@ static const Layout *own_elements(const Op *op) {
 static Pending whole_buffer(const Op *alloc, bool writes) {
     const Value *buffer = &alloc->out[0];
     int64_t offset = alloc->attrs[0].i;
-    int64_t bytes =
-        type_numel(buffer->type) * type_element_bytes(buffer->type) * local_copies(buffer);
-    return (Pending){.alloc = alloc, .first = offset, .end = offset + bytes, .writes = writes};
+    return (Pending){.alloc = alloc,
+                     .first = offset,
+                     .end = offset + local_extent(buffer),
+                     .bytes = local_bytes(buffer),
+                     .stride = local_stride(buffer),
+                     .writes = writes};
 }
 
 static Actor actor_of(const Op *op) {
-    if (op->code == OP_wgmma)
+    if (op_is_wgmma(op))
         return BY_WGMMA;
     return op->code == OP_copy_block || op->code == OP_store_block_from ? BY_COPIES : BY_THREADS;
 }

@@ -91,7 +91,7 @@ static void stage_load(Stage *stage, Op *load) {
     Value *parity = again ? carry_in(load, i32, 0) : rewrite_int(&b, i32, 0);
     if (again)
         carry_out(load, build_xori(&b, parity, rewrite_int(&b, i32, 1)));
-    Value *buffer = build_local_alloc(&b, -1, 0, type);
+    Value *buffer = build_local_alloc(&b, -1, 0, 0, type);
     Value *on = rewrite_int(&b, type_scalar(b.ctx, DT_I1), 1);
     build_mbarrier_expect(&b, full, on, block_buffer_bytes(type));
     build_block_copy(&b, load, NULL, buffer, full, on);
@@ -150,7 +150,7 @@ static void stage_store(Stage *stage, Op *store) {
     b.span = store->span;
     const Type *type = block_buffer_type(b.ctx, store);
     Value *value = stored_value(&b, store, type);
-    Value *buffer = build_local_alloc(&b, -1, 0, type);
+    Value *buffer = build_local_alloc(&b, -1, 0, 0, type);
     build_local_store(&b, value, buffer);
     if (follows_another(stage, store) && !stage->tells)
         build_store_wait(&b, 0, false);

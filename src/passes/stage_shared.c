@@ -32,8 +32,9 @@ static Value *stage_store(Builder *builder, Op *convert) {
     const Type *type = value->type;
     const Layout *shared =
         layout_shared_exchange(ctx, type->layout, dst, type_element_bytes(type), 1);
-    Value *buffer = build_local_alloc(
-        builder, -1, 0, type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
+    Value *buffer =
+        build_local_alloc(builder, -1, 0, 0,
+                          type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
     build_local_store(builder, value, buffer);
     return buffer;
 }

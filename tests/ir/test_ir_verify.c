@@ -156,7 +156,7 @@ static void layout_of_other_size(Module *m) {
 static void buffer_without_layouts(Module *m) {
     Builder b = builder_before(find(m, OP_return));
     const Type *tile = op_out(find(m, OP_splat))->type;
-    build_local_alloc(&b, -1, 0, type_with_element(m->ctx, tile, TYPE_BUFFER, DT_F32));
+    build_local_alloc(&b, -1, 0, 0, type_with_element(m->ctx, tile, TYPE_BUFFER, DT_F32));
 }
 
 static void wrong_index(Module *m) {

@@ -72,7 +72,7 @@ static Value *some_tile(Program *program) {
 static void use_buffer(Program *program, Builder *builder) {
     if (program->nbuffers < MAX_BUFFERS && below(&program->rng, 3) == 0) {
         Value *buffer =
-            build_local_alloc(builder, -1, 0, buffer_type(program->ctx, program->numel));
+            build_local_alloc(builder, -1, 0, 0, buffer_type(program->ctx, program->numel));
         build_local_store(builder, some_tile(program), buffer);
         program->buffers[program->nbuffers++] = buffer;
         return;
@@ -336,7 +336,7 @@ static void test_large_buffers(void **state) {
 }
 
 static Value *buffer_of_size(Builder *builder, int64_t numel) {
-    return build_local_alloc(builder, -1, 0, buffer_type(builder->ctx, numel));
+    return build_local_alloc(builder, -1, 0, 0, buffer_type(builder->ctx, numel));
 }
 
 /* Buffers that never live at once share bytes when there are too many for all. */

@@ -160,6 +160,20 @@ def gram(rng, dtype, m, k, block, **rest):
     return case
 
 
+def beside(rng, dtype, m, widths, k, block, by_columns=False, **rest):
+    n = sum(widths)
+    name = f"beside-{dtype}-{m}x{widths[0]}+{widths[1]}x{k}-{block}-{'nt'[by_columns]}"
+    case = Case(name, "dots.tile", "beside", BOUND[dtype], **rest)
+    (a, va), (b, vb) = random(rng, (m, k), dtype), random(rng, (n, k) if by_columns else (k, n), dtype)
+    acc = "i32" if dtype == "i8" else "fp32"
+    case.arrays = {"a_ptr": (dtype, a), "b_ptr": (dtype, b), "c_ptr": (acc, np.full((m, n), -7).astype(NUMPY[acc]))}
+    case.scalars = dict(K=k, stride_am=k, **dict(zip(("stride_bk", "stride_bn"), (1, k) if by_columns else (n, 1))))
+    case.defines = dict(M=m, N=widths[0], N2=widths[1], BLOCK_K=block)
+    case.types = {"ACC": {"i32": "int32", "fp32": "float32"}[acc]}
+    case.output, case.expected = "c_ptr", va @ (vb.T if by_columns else vb)
+    return case
+
+
 def tiles(rng, kernel, m, n, k, tile, programs, **rest):
     """Several tiles for each program, one after the other."""
     case = Case(f"tiles-{kernel}-{m}x{n}x{k}-{'x'.join(map(str, tile))}-{programs}", "tiles.tile", kernel, BOUND["fp16"],
@@ -237,6 +251,17 @@ def all_cases():
         yield tiles(rng, kernel, 160, 208, 80, (64, 64, 32), 2)  # 3 iterations in rings of 3 and 4
         yield tiles(rng, kernel, 96, 96, 64, (32, 32, 16), 1)
     yield gram(rng, "fp16", 64, 112, 32)
+    # Two widths beside each other; on sm_90a one instruction where their buffers may lie in a row.
+    for k in (0, 64, 208):
+        yield beside(rng, "fp16", 128, (128, 64), k, 64, options=["--num-warps", "8", "--num-stages", "3"])
+    yield beside(rng, "fp16", 128, (128, 64), 144, 64, True, options=["--num-warps", "8"])
+    yield beside(rng, "bf16", 64, (32, 64), 96, 32, True)
+    yield beside(rng, "bf16", 64, (64, 32), 96, 32)  # panels of two widths
+    yield beside(rng, "fp16", 64, (64, 16), 256, 128, True)  # two panels along K
+    yield beside(rng, "fp16", 128, (64, 128), 96, 32, options=["--num-warps", "4"])  # too many registers for one
+    yield beside(rng, "fp16", 64, (128, 128), 64, 32, options=["--num-warps", "8"])  # warpgroups along N
+    yield beside(rng, "fp32", 64, (64, 32), 96, 32, True)
+    yield beside(rng, "i8", 128, (64, 32), 192, 64, True, options=["--num-warps", "4"])  # twice 64 rows
 
 
 def run(options, case):
