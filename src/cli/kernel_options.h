@@ -28,7 +28,8 @@ typedef struct KernelOptions {
          OPTION_TEXT,                                                                              \
          "TYPES",                                                                                  \
          "types by position, as Triton's ahead-of-time compiler takes them: '*fp32:16, i32, "      \
-         "1024'; ':16' promises a multiple of 16, ':1' a value of 1, a literal sets a constexpr",  \
+         "1024'; ':16' promises a multiple of 16, ':8' of 8, ':1' a value of 1, a literal sets a " \
+         "constexpr",                                                                              \
          offsetof(Struct, kernel.signature),                                                       \
          0,                                                                                        \
          0},                                                                                       \

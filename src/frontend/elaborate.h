@@ -311,7 +311,7 @@ typedef struct Specialized {
     bool is_constexpr; /* value holds it */
     bool is_fixed;     /* compiled for the value `fixed`, which is still passed */
     int64_t fixed;
-    int64_t divisible; /* 1 or 16 */
+    int64_t divisible; /* 1, 8 or 16 */
     Val value;
 } Specialized;
 

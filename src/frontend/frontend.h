@@ -30,7 +30,7 @@ typedef struct KernelParam {
     bool is_constexpr; /* not passed at launch; `text` is its value as a Python literal */
     bool is_fixed;     /* compiled for the value `fixed`; still passed */
     Str text;          /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
-    int64_t divisible; /* 1 or 16 */
+    int64_t divisible; /* 1, 8 or 16 */
     int64_t fixed;
 } KernelParam;
 

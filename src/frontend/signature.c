@@ -98,24 +98,25 @@ static bool parse_fixed(Str text, ScalarType type, int64_t *value) {
     return !*end && !errno && end[-1] != '-' && *value >= least && *value <= most;
 }
 
-/* The hint after a type: `:16`, `:1` or `:=VALUE`. */
+/* The hint after a type: `:16`, `:8`, `:1` or `:=VALUE`. */
 static bool apply_hint(Applied *a, Str text, Str hint, Specialized *out) {
-    bool sixteen = str_is(hint, "16"), fixed = str_is(hint, "1");
+    bool fixed = str_is(hint, "1");
+    int64_t divisible = str_is(hint, "16") ? 16 : str_is(hint, "8") ? 8 : 1;
     int64_t value = 1;
     if (hint.ptr[0] == '=')
         fixed = parse_fixed((Str){hint.ptr + 1, hint.len - 1}, out->type, &value);
-    if ((!fixed && !sixteen) || (fixed && !scalar_is_int(out->type)) ||
-        (sixteen && scalar_is_float(out->type))) {
+    if ((!fixed && divisible == 1) || (fixed && !scalar_is_int(out->type)) ||
+        (divisible > 1 && scalar_is_float(out->type))) {
         elab_fail(a->e, a->param->span, elab_signature_hint, STR_ARG(text),
                   STR_ARG(a->param->name));
         elab_hint(a->e,
-                  ":16 (divisible by 16) goes with pointers and integers, :1 (equal to 1) and :=N "
-                  "(equal to N, which the type must hold) with integers");
+                  ":16 and :8 (divisible by it) go with pointers and integers, :1 (equal to 1) and "
+                  ":=N (equal to N, which the type must hold) with integers");
         return false;
     }
     if (a->no_hints)
         return true;
-    out->divisible = sixteen ? 16 : 1;
+    out->divisible = divisible;
     out->is_fixed = fixed;
     out->fixed = fixed ? value : 0;
     return true;

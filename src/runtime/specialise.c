@@ -16,7 +16,7 @@ Special special_of_integer(int64_t value, const int64_t *constexprs, size_t coun
     for (size_t i = 0; i < count && value >= LEAST_FIXED; i++)
         if (constexprs[i] == value)
             return (Special){SPECIAL_FIXED, value};
-    return (Special){value % 16 == 0 ? SPECIAL_16 : SPECIAL_NONE, 0};
+    return (Special){value % 16 == 0 ? SPECIAL_16 : value % 8 == 0 ? SPECIAL_8 : SPECIAL_NONE, 0};
 }
 
 bool special_constexpr(Str text, int64_t *value) {
@@ -34,6 +34,8 @@ const char *special_hint(Arena *arena, Special special) {
     switch (special.kind) {
     case SPECIAL_NONE:
         return "";
+    case SPECIAL_8:
+        return ":8";
     case SPECIAL_16:
         return ":16";
     case SPECIAL_FIXED:

@@ -5,7 +5,8 @@
 
 typedef enum SpecialKind {
     SPECIAL_NONE,
-    SPECIAL_16,    /* a multiple of 16 */
+    SPECIAL_8,  /* a multiple of 8: 16 bytes of 16-bit elements, what tensor copies ask of rows */
+    SPECIAL_16, /* a multiple of 16 */
     SPECIAL_FIXED, /* this very value */
 } SpecialKind;
 

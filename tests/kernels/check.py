@@ -93,7 +93,7 @@ def signature(case):
         elif isinstance(value, float):
             text = "fp32"
         else:
-            special = f":={value}" if value >= 16 and value in constants else ":16" if value % 16 == 0 else ":1" if value == 1 else ""
+            special = f":={value}" if value >= 16 and value in constants else ":16" if value % 16 == 0 else ":8" if value % 8 == 0 else ":1" if value == 1 else ""
             text = ("i64" if abs(value) >= 2**31 else "i32") + special
         arguments += ["-a", f"{name}={text}"]
     for name, value in case.defines.items():

@@ -394,21 +394,27 @@ static const tile_executable *instance(tile_function *function, tile_device *dev
 }
 
 /* The instances are Triton's: multiples of 16, ones, widths of integers, types, constexprs; and
- * integers equal to a constexpr. */
+ * integers equal to a constexpr, multiples of 8. */
 static void function_specialises(void **state) {
     Fixture *f = *state;
     tile_device *device = open_device(f);
     tile_function *function = make_function(f);
-    const tile_executable *base = instance(function, device, 1 << 12, 1000, 1024);
+    const tile_executable *base = instance(function, device, 1 << 12, 1004, 1024);
     assert_ptr_equal(base, instance(function, device, 1 << 16, 1002, 1024));
-    assert_ptr_not_equal(base, instance(function, device, 4100, 1000, 1024));
+    assert_ptr_not_equal(base, instance(function, device, 1 << 12, 1000, 1024));
+    assert_ptr_not_equal(base, instance(function, device, 4100, 1004, 1024));
     assert_ptr_not_equal(base, instance(function, device, 1 << 12, 1008, 1024));
     assert_ptr_not_equal(base, instance(function, device, 1 << 12, 1, 1024));
     assert_ptr_not_equal(base, instance(function, device, 1 << 12, (int64_t)1 << 40, 1024));
-    assert_ptr_not_equal(base, instance(function, device, 1 << 12, 1000, 512));
-    assert_int_equal(f->cuda->loads, 6);
-    assert_ptr_equal(base, instance(function, device, 1 << 12, 1000, 1024));
-    assert_int_equal(f->cuda->loads, 6);
+    assert_ptr_not_equal(base, instance(function, device, 1 << 12, 1004, 512));
+    assert_int_equal(f->cuda->loads, 7);
+    assert_ptr_equal(base, instance(function, device, 1 << 12, 1004, 1024));
+    assert_int_equal(f->cuda->loads, 7);
+    /* Multiples of 8 that are none of 16 are of one kind. */
+    const tile_executable *eights = instance(function, device, 1 << 12, 1000, 1024);
+    assert_ptr_equal(eights, instance(function, device, 1 << 12, 1016, 1024));
+    assert_ptr_not_equal(eights, instance(function, device, 1 << 12, 1008, 1024));
+    assert_int_equal(f->cuda->loads, 7);
     /* An integer equal to a constexpr is one of its own, and of that value only. */
     const tile_executable *multiple = instance(function, device, 1 << 12, 1008, 1024);
     const tile_executable *equal = instance(function, device, 1 << 12, 1024, 1024);
@@ -416,7 +422,7 @@ static void function_specialises(void **state) {
     assert_ptr_equal(multiple, instance(function, device, 1 << 12, 512, 1024));
     assert_ptr_not_equal(equal, instance(function, device, 1 << 12, 512, 512));
     assert_ptr_equal(equal, instance(function, device, 1 << 16, 1024, 1024));
-    assert_int_equal(f->cuda->loads, 8);
+    assert_int_equal(f->cuda->loads, 9);
     tile_function_destroy(function);
     tile_device_close(device);
     assert_int_equal(f->cuda->loads, f->cuda->unloads);

@@ -442,6 +442,52 @@ static void function_has_another_form(void **state) {
     assert_int_equal(f->cuda->encodings, 1);
 }
 
+static const char product[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "@triton.jit\n"
+    "def product(a, b, c, K, stride):\n"
+    "    m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)\n"
+    "    acc = tl.zeros((64, 64), dtype=tl.float32)\n"
+    "    for i in range(0, K, 32):\n"
+    "        inside = k[None, :] < K - i\n"
+    "        x = tl.load(a + m[:, None] * stride + i + k[None, :], mask=inside, other=0)\n"
+    "        y = tl.load(b + n[:, None] * stride + i + k[None, :], mask=inside, other=0)\n"
+    "        acc = tl.dot(x, y.T, acc)\n"
+    "    tl.store(c + m[:, None] * stride + n[None, :], acc.to(tl.float16))\n";
+
+static void multiply(const Functions *f, tile_function *function, int64_t size) {
+    const tile_argument arguments[] = {
+        tile_pointer(0x10000, TILE_FP16), tile_pointer(0x20000, TILE_FP16),
+        tile_pointer(0x30000, TILE_FP16), tile_int(size), tile_int(size)};
+    f->cuda->encodings = 0;
+    assert_int_equal(
+        tile_function_launch(function, f->device, (uint32_t[]){1, 1, 1}, NULL, arguments, 5, NULL),
+        TILE_OK);
+}
+
+/* Rows of a multiple of 16 bytes are copied whole: 8 halves do. Others have no maps from the
+ * start. */
+static void rows_of_eight_elements_have_maps(void **state) {
+    Functions *f = *state;
+    const tile_compile_options options = {
+        .size = sizeof options, .path = text("product.tile"), .source = text(product)};
+    tile_function *function = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    multiply(f, function, 1000);
+    assert_int_not_equal(f->cuda->encodings, 0);
+    multiply(f, function, 1016);
+    assert_int_not_equal(f->cuda->encodings, 0);
+    assert_int_equal(f->cuda->loads, 1);
+    multiply(f, function, 1001);
+    assert_int_equal(f->cuda->encodings, 0);
+    assert_int_equal(f->cuda->loads, 2);
+    multiply(f, function, 1024);
+    assert_int_not_equal(f->cuda->encodings, 0);
+    assert_int_equal(f->cuda->loads, 3);
+    tile_function_destroy(function);
+}
+
 static void old_drivers_get_the_other_form(void **state) {
     Functions *f = *state;
     ((tile_context *)f->context)->driver.tensor_map_encode = NULL;
@@ -586,6 +632,7 @@ int main(void) {
         TEST(too_many_maps_are_refused),
         TEST(threads_share_maps),
         TEST_FUNCTIONS(function_has_another_form),
+        TEST_FUNCTIONS(rows_of_eight_elements_have_maps),
         TEST_FUNCTIONS(old_drivers_get_the_other_form),
         TEST_FUNCTIONS(other_form_that_cannot_be_loaded),
         TEST_FUNCTIONS(executable_says_why),

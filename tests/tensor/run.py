@@ -303,7 +303,7 @@ def compiled(options, case):
     for name, (dtype, _) in case.arrays.items():
         command += ["-a", f"{name}=*{dtype}:16"]
     for name, value in case.scalars.items():
-        special = ":16" if value % 16 == 0 else ":1" if value == 1 else ""
+        special = ":16" if value % 16 == 0 else ":8" if value % 8 == 0 else ":1" if value == 1 else ""
         command += ["-a", f"{name}=fp32" if isinstance(value, float) else f"{name}=i32{special}"]
     for name, value in case.defines.items():
         command += ["-D", f"{name}={value!r}"]

@@ -35,6 +35,7 @@ static const Case cases[] = {
     {"n", "(do_not_specialize=['n'])", "i32:=64", {}, {}, "i32"},
     {"p, n", "(do_not_specialize=['n'])", "*fp32, i32:1", {}, {}, "*fp32 i32"},
     {"p, n", "(do_not_specialize=[1])", "*fp32:16, i32:16", {}, {}, "*fp32:16 i32"},
+    {"p, n", "", "*fp16:8, i32:8", {}, {}, "*fp16:8 i32:8"},
     {"p, n, B: tl.constexpr",
      "",
      "*fp32, i32, 64",
@@ -77,6 +78,7 @@ static const Case cases[] = {
     {"n", "", "i32:4", {}, {}, "elab_signature_hint"},
     {"p", "", "*fp32:=16", {}, {}, "elab_signature_hint"},
     {"x", "", "fp32:=16", {}, {}, "elab_signature_hint"},
+    {"x", "", "fp32:8", {}, {}, "elab_signature_hint"},
     {"n", "", "i32:=", {}, {}, "elab_signature_hint"},
     {"n", "", "i32:=-", {}, {}, "elab_signature_hint"},
     {"n", "", "i32:=4k", {}, {}, "elab_signature_hint"},
@@ -97,7 +99,9 @@ static void describe(const Elaborated *kernel, StrBuf *out) {
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *p = &kernel->params[i];
         strbuf_printf(out, "%s%s%.*s%s", i ? " " : "", p->is_constexpr ? "=" : "", STR_ARG(p->text),
-                      p->divisible == 16 ? ":16" : "");
+                      p->divisible == 16  ? ":16"
+                      : p->divisible == 8 ? ":8"
+                                          : "");
         if (p->is_fixed)
             strbuf_printf(out, ":=%lld", (long long)p->fixed);
     }
