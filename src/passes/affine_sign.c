@@ -7,6 +7,7 @@
  *
  *     %i - %lo >= 0,    %hi - %i - 1 >= 0,    likewise for a and b where %hi is min(a, b) */
 #include "passes/affine_internal.h"
+#include "passes/fold.h"
 #include "passes/rewrite.h"
 
 enum { MAX_KNOWN = 32, MAX_ATOM_DEPTH = 6, BUDGET = 400 };
@@ -46,28 +47,27 @@ static void know_order(Sign *s, Value *larger, Value *smaller, bool strict) {
 
 static void know_comparison(Sign *s, const Op *op, bool holds) {
     Value *a = op_in(op, 0), *b = op_in(op, 1);
+    IntPredicate pred = (IntPredicate)op->attrs[0].i;
     if (!type_is_int(a->type) || a->type->rank || a->type->dtype == DT_I1)
         return;
-    switch ((IntPredicate)op->attrs[0].i) {
+    switch (holds ? pred : predicate_invert(pred)) {
     case IPRED_SLT:
-        holds ? know_order(s, b, a, true) : know_order(s, a, b, false);
+        know_order(s, b, a, true);
         break;
     case IPRED_SLE:
-        holds ? know_order(s, b, a, false) : know_order(s, a, b, true);
+        know_order(s, b, a, false);
         break;
     case IPRED_SGT:
-        holds ? know_order(s, a, b, true) : know_order(s, b, a, false);
+        know_order(s, a, b, true);
         break;
     case IPRED_SGE:
-        holds ? know_order(s, a, b, false) : know_order(s, b, a, true);
+        know_order(s, a, b, false);
         break;
     case IPRED_EQ:
-    case IPRED_NE:
-        if (holds == (op->attrs[0].i == IPRED_EQ)) {
-            know_order(s, a, b, false);
-            know_order(s, b, a, false);
-        }
+        know_order(s, a, b, false);
+        know_order(s, b, a, false);
         break;
+    case IPRED_NE:
     case IPRED_ULT:
     case IPRED_ULE:
     case IPRED_UGT:

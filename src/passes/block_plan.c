@@ -5,8 +5,6 @@
 #include "passes/tensor_maps.h"
 #include "passes/unobserved.h"
 
-#include <math.h>
-
 /* What is known of one dimension of the tile before it is given a place. */
 typedef struct Bound {
     const Poly *upper; /* the index is below this; NULL: no bound */
@@ -73,13 +71,6 @@ static bool is_nonnegative(Planner *p, const Poly *poly) {
 
 /* Pointers and mask */
 
-static bool is_positive_zero(const Value *value) {
-    double f;
-    int64_t i;
-    return (value_float_constant(value, &f) && f == 0 && !signbit(f)) ||
-           (value_int_constant(value, &i) && i == 0);
-}
-
 static bool read_pointers(Planner *p) {
     const Affine *form = affine_of(p->a, op_in(p->op, 0));
     if (form->why)
@@ -129,7 +120,7 @@ static bool read_mask(Planner *p) {
     uint32_t index = loads ? 1 : 2;
     if (p->op->nin <= index)
         return true;
-    if (loads && p->op->nin > 2 && !is_positive_zero(op_in(p->op, 2)))
+    if (loads && p->op->nin > 2 && !value_is_positive_zero(op_in(p->op, 2)))
         return give_up(p, "its `other` is not zero");
     Constraints mask;
     mask_constraints(p->a, op_in(p->op, index), p->op, &mask);

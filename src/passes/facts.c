@@ -7,6 +7,7 @@
  * a few sweeps jumps to the end of its type, and after many sweeps whatever moves is given up.
  * Sweeping everything costs the same however deep loops nest. */
 #include "passes/facts_internal.h"
+#include "passes/fold.h"
 #include "passes/rewrite.h"
 
 enum { EXACT_RANGE_SWEEPS = 3, MAX_SWEEPS = 40 };
@@ -280,14 +281,6 @@ static void assume_compared(Assumptions *a, const Op *assume, const Value *value
     }
 }
 
-static IntPredicate mirrored(IntPredicate pred) {
-    return pred == IPRED_SLT   ? IPRED_SGT
-           : pred == IPRED_SLE ? IPRED_SGE
-           : pred == IPRED_SGT ? IPRED_SLT
-           : pred == IPRED_SGE ? IPRED_SLE
-                               : pred;
-}
-
 static void assume_condition(Assumptions *a, const Op *assume, const Value *condition) {
     const Op *op = condition->def;
     int64_t bound;
@@ -302,7 +295,7 @@ static void assume_condition(Assumptions *a, const Op *assume, const Value *cond
     if (value_int_constant(op_in(op, 1), &bound))
         assume_compared(a, assume, op_in(op, 0), pred, int_wrap(dtype, bound));
     else if (value_int_constant(op_in(op, 0), &bound))
-        assume_compared(a, assume, op_in(op, 1), mirrored(pred), int_wrap(dtype, bound));
+        assume_compared(a, assume, op_in(op, 1), predicate_swap(pred), int_wrap(dtype, bound));
 }
 
 static bool collect_assumption(Op *op, void *user) {

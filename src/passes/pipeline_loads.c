@@ -65,7 +65,6 @@
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 #include "passes/tensor_maps.h"
-#include <math.h>
 
 enum { LEAST_STAGES = 2, MOST_STAGES = 16, MAX_STEP = 1 << 20, REACH_BUDGET = 256 };
 
@@ -116,13 +115,6 @@ static bool is_candidate(const Op *op) {
            value_reaches_dot(&op->out[0]);
 }
 
-static bool is_positive_zero(const Value *value) {
-    double f;
-    int64_t i;
-    return (value_float_constant(value, &f) && f == 0 && !signbit(f)) ||
-           (value_int_constant(value, &i) && i == 0);
-}
-
 /* Elements that the load takes at once. */
 static int load_width(const Op *load) {
     return load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
@@ -132,7 +124,7 @@ static int load_width(const Op *load) {
 static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
     const Op *load = staged->load;
     int bytes = type_element_bytes(op_out(load)->type);
-    if (load->nin > 2 && !is_positive_zero(op_in(load, 2))) {
+    if (load->nin > 2 && !value_is_positive_zero(op_in(load, 2))) {
         *why = "its `other` is not zero";
         return 0;
     }
@@ -153,8 +145,7 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
  * barriers. */
 static bool note_stores(Pipelined *p) {
     block_for_each (op, p->body) {
-        bool says = op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
-        if (says || !(op_effects(op) & (WRITES | SYNC)))
+        if (op_only_says(op) || !(op_effects(op) & (WRITES | SYNC)))
             continue;
         const Value *origin = op->code == OP_store || op->code == OP_store_block
                                   ? pointer_origin(op_in(op, 0))
@@ -213,17 +204,6 @@ static bool add_to_slice(Pipelined *p, Value *value) {
 }
 
 /* Choice */
-
-static bool has_inner_loop(const Block *block) {
-    block_for_each (op, block) {
-        if (op->code == OP_for || op->code == OP_while)
-            return true;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            if (has_inner_loop(op->regions[i]))
-                return true;
-    }
-    return false;
-}
 
 /* The two loops that unroll made of one stand behind each other and say it once. */
 static bool refuse(Ctx *ctx, Op *loop, const char *why) {
@@ -400,7 +380,7 @@ static bool pipeline_loop(Func *func, Op *loop) {
     p.stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
     p.stages = p.stages < MOST_STAGES ? p.stages : MOST_STAGES;
     p.slice.arena = p.written.arena = p.arena;
-    bool any = false, inner = has_inner_loop(p.body);
+    bool any = false, inner = block_has_loop(p.body);
     block_for_each (op, p.body)
         any |= is_candidate(op);
     if (p.stages < LEAST_STAGES)

@@ -1,5 +1,7 @@
 #include "passes/rewrite.h"
 
+#include <math.h>
+
 int64_t int_wrap(DType dtype, int64_t value) {
     int bits = dtype_info[dtype].bits;
     if (bits == 1)
@@ -108,6 +110,24 @@ bool value_is_outside(const Value *value, const Op *op) {
         block = block->parent ? block->parent->block : NULL;
     }
     return true;
+}
+
+bool block_has_loop(const Block *block) {
+    block_for_each (op, block) {
+        if (op->code == OP_for || op->code == OP_while)
+            return true;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (block_has_loop(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+bool value_is_positive_zero(const Value *value) {
+    double f;
+    int64_t i;
+    return (value_float_constant(value, &f) && f == 0 && !signbit(f)) ||
+           (value_int_constant(value, &i) && i == 0);
 }
 
 int64_t loop_trip_count(const Op *loop) {

@@ -31,6 +31,8 @@ Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *
 
 /* True for scalars, splats and constant tiles. */
 bool value_is_uniform(const Value *value);
+/* 0, or 0.0 with no sign, in every element. */
+bool value_is_positive_zero(const Value *value);
 /* The scalar that all elements of a uniform value equal; may build a constant. */
 Value *value_uniform_scalar(Builder *builder, Value *value);
 
@@ -54,6 +56,12 @@ bool ptr_set_has(const PtrSet *set, const void *pointer);
 
 /* The value is defined outside the regions of `op`, so that it can be used before it. */
 bool value_is_outside(const Value *value, const Op *op);
+/* A for or while loop stands in the block or in regions of its ops. */
+bool block_has_loop(const Block *block);
+/* assert, assume, print: their effects have an order, and touch no memory of the program. */
+static inline bool op_only_says(const Op *op) {
+    return op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
+}
 /* Trip count of a for loop with constant bounds; -1: not constant, or a step of zero. */
 int64_t loop_trip_count(const Op *loop);
 #endif

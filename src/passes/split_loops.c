@@ -95,17 +95,6 @@ static Value *mask_of_access(const Op *op) {
     }
 }
 
-static bool has_region_loop(const Block *block) {
-    block_for_each (op, block) {
-        if (op->code == OP_for || op->code == OP_while)
-            return true;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            if (has_region_loop(op->regions[i]))
-                return true;
-    }
-    return false;
-}
-
 static int count_ops(const Block *block) {
     int count = 0;
     block_for_each (op, block)
@@ -397,7 +386,7 @@ typedef struct Splitter {
 } Splitter;
 
 static bool is_candidate(const Op *op) {
-    if (op->code != OP_for || !has_positive_step(op) || has_region_loop(op->regions[0]) ||
+    if (op->code != OP_for || !has_positive_step(op) || block_has_loop(op->regions[0]) ||
         count_ops(op->regions[0]) > MAX_BODY_OPS)
         return false;
     block_for_each (inner, op->regions[0])

@@ -22,6 +22,7 @@
  * Needs layouts. Leaves no load_block and no store_block. */
 #include "passes/block_buffers.h"
 #include "passes/passes.h"
+#include "passes/pointer_origin.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 #include "passes/tensor_maps.h"
@@ -137,7 +138,7 @@ static Value *stored_value(Builder *b, const Op *store, const Type *buffer) {
 
 /* The parameter that the store's pointer is made from was stored through before, perhaps. */
 static bool follows_another(Stage *stage, const Op *store) {
-    const Value *parameter = pointer_parameter(op_in(store, 0));
+    const Value *parameter = pointer_origin(op_in(store, 0));
     vec_for_each (known, &stage->stored)
         if (*known == parameter)
             return true;

@@ -8,91 +8,13 @@
 #include "ir/panels.h"
 #include "ir/tensor_map.h"
 #include "passes/layout_rules.h"
+#include "passes/pointer_origin.h"
 #include "passes/rewrite.h"
 
 enum { REACH_BUDGET = 256, FIRST_CAPABILITY = 90 };
 
 bool target_has_tensor_copies(int capability) {
     return capability >= FIRST_CAPABILITY;
-}
-
-/* Where pointers come from */
-
-typedef struct Origin {
-    Value *parameter; /* the one found; NULL: none yet */
-    PtrSet seen;
-} Origin;
-
-static bool find_origin(Origin *origin, const Value *pointer);
-
-static bool origin_of_argument(Origin *origin, const Value *arg) {
-    Op *parent = arg->owner->parent;
-    if (!parent) {
-        bool same = !origin->parameter || origin->parameter == arg;
-        origin->parameter = &arg->owner->args[arg->index];
-        return same;
-    }
-    if (parent->code == OP_for)
-        return arg->index > 0 &&
-               find_origin(origin, op_in(parent, FOR_FIXED_OPERANDS + arg->index - 1)) &&
-               find_origin(origin, op_in(arg->owner->last, arg->index - 1));
-    if (parent->code != OP_while)
-        return false;
-    if (arg->owner == parent->regions[1])
-        return find_origin(origin, op_in(parent->regions[0]->last, arg->index + 1));
-    return find_origin(origin, op_in(parent, arg->index)) &&
-           find_origin(origin, op_in(parent->regions[1]->last, arg->index));
-}
-
-static bool origin_of_result(Origin *origin, const Value *result) {
-    const Op *op = result->def;
-    switch (op->code) {
-    case OP_addptr:
-    case OP_splat:
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_reshape:
-    case OP_transpose:
-    case OP_convert_layout:
-    case OP_hint_divisible:
-    case OP_hint_contiguous:
-    case OP_hint_constant:
-    case OP_split:
-    case OP_bitcast:
-        return find_origin(origin, op_in(op, 0));
-    case OP_join:
-        return find_origin(origin, op_in(op, 0)) && find_origin(origin, op_in(op, 1));
-    case OP_select:
-        return find_origin(origin, op_in(op, 1)) && find_origin(origin, op_in(op, 2));
-    case OP_if:
-        return find_origin(origin, op_in(op->regions[0]->last, result->index)) &&
-               find_origin(origin, op_in(op->regions[1]->last, result->index));
-    case OP_for:
-        return find_origin(origin, op_in(op, FOR_FIXED_OPERANDS + result->index)) &&
-               find_origin(origin, op_in(op->regions[0]->last, result->index));
-    case OP_while:
-        return find_origin(origin, op_in(op->regions[0]->last, result->index + 1));
-    default:
-        return false;
-    }
-}
-
-static bool find_origin(Origin *origin, const Value *pointer) {
-    if (!type_is_pointer(pointer->type))
-        return false;
-    if (!ptr_set_add(&origin->seen, pointer))
-        return true;
-    return pointer->def ? origin_of_result(origin, pointer) : origin_of_argument(origin, pointer);
-}
-
-Value *pointer_parameter(const Value *pointer) {
-    const Block *block = value_block(pointer);
-    Arena *arena = &func_ctx(block->func)->scratch;
-    ArenaMark mark = arena_mark(arena);
-    Origin origin = {.seen.arena = arena};
-    bool known = find_origin(&origin, pointer);
-    arena_rewind(arena, mark);
-    return known ? origin.parameter : NULL;
 }
 
 static bool reaches_dot(const Value *value, unsigned *budget) {
@@ -122,7 +44,7 @@ typedef struct Question {
     const Facts *facts;
     Op *op;
     BlockAccess access;
-    Value *parameter;
+    const Value *parameter;
     const char *why_not;
     bool passed; /* memory: the op itself was met on the walk */
 } Question;
@@ -312,13 +234,9 @@ static Op *loop_of(const Op *op) {
     return parent;
 }
 
-static bool only_says(const Op *op) {
-    return op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
-}
-
 static bool writes_memory(const Block *block) {
     block_for_each (op, block) {
-        if (!op->nregions && op_has(op, WRITES | SYNC) && !only_says(op))
+        if (!op->nregions && op_has(op, WRITES | SYNC) && !op_only_says(op))
             return true;
         for (uint32_t r = 0; r < op->nregions; r++)
             if (writes_memory(op->regions[r]))
@@ -339,7 +257,7 @@ static bool share_a_loop(const Op *a, const Op *b) {
 static bool touches_parameter(const Question *q, const Op *op) {
     if (op->nin == 0 || !type_is_pointer(op_in(op, 0)->type))
         return false;
-    Value *parameter = pointer_parameter(op_in(op, 0));
+    const Value *parameter = pointer_origin(op_in(op, 0));
     return !parameter || parameter == q->parameter;
 }
 
@@ -365,7 +283,7 @@ static bool store_allows(Op *op, void *user) {
 }
 
 static bool memory_allows(Question *q) {
-    q->parameter = pointer_parameter(op_in(q->op, 0));
+    q->parameter = pointer_origin(op_in(q->op, 0));
     if (!q->parameter)
         return refuse(q, "its pointer comes from several parameters");
     if (q->op->code == OP_store_block)

@@ -21,8 +21,6 @@ bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not);
 /* The dimension of stride 1; -1: there is none. Of several the longest, then the last. */
 int tensor_copy_inner_dim(const Op *op);
 
-/* The parameter that all of the pointers, a scalar or a tile, are made from; NULL: not known. */
-Value *pointer_parameter(const Value *pointer);
 /* Some product of a dot is made from the value by pure ops. */
 bool value_reaches_dot(const Value *value);
 #endif
