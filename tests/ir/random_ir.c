@@ -1,6 +1,7 @@
 /* Values of the scopes so far are kept in a pool; each step takes operands from it, or makes
  * constants where it has none of the type, and adds its results. */
 #include "random_ir.h"
+#include "splitmix.h"
 
 enum { MAX_DEPTH = 3, DEFAULT_SIZE = 40, RESULTS = 24 };
 
@@ -15,11 +16,7 @@ typedef struct Random {
 } Random;
 
 static uint32_t below(Random *r, uint32_t limit) {
-    /* SplitMix64 */
-    uint64_t z = r->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (uint32_t)((z ^ z >> 31) >> 32) % limit;
+    return (uint32_t)(splitmix64(&r->state) >> 32) % limit;
 }
 
 static void add(Random *r, Value *value) {

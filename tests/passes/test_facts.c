@@ -2,6 +2,7 @@
  * every value stored, and each claim is checked on what comes out; a table pins down claims that
  * code generation lives on, so that facts cannot get weaker unnoticed. */
 #include "../ir/ir_testing.h"
+#include "../ir/splitmix.h"
 
 #include "ir/interp.h"
 #include "passes/facts.h"
@@ -22,10 +23,7 @@ typedef struct Made {
 } Made;
 
 static uint32_t below(Made *m, uint32_t limit) {
-    uint64_t z = m->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (uint32_t)((z ^ z >> 31) >> 32) % limit;
+    return (uint32_t)(splitmix64(&m->state) >> 32) % limit;
 }
 
 static const Type *shape_type(Made *m, DType dtype, int shape) {

@@ -7,6 +7,7 @@
  * front of a tensor is memory too, which pointers read and blocks must not make zeros of. What is
  * stored must be the same to the bit. */
 #include "../ir/ir_testing.h"
+#include "../ir/splitmix.h"
 
 #include "frontend/frontend.h"
 #include "ir/interp.h"
@@ -20,10 +21,7 @@ typedef struct Draw {
 } Draw;
 
 static uint32_t below(Draw *d, uint32_t limit) {
-    uint64_t z = d->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (uint32_t)((z ^ z >> 31) >> 33) % limit;
+    return (uint32_t)(splitmix64(&d->state) >> 33) % limit;
 }
 
 /* Mostly the first, which fits. */
