@@ -131,14 +131,25 @@ static bool add_at_least(LoopBounds *to, const Linear *sum, int64_t limit, bool 
     return add_bound(to, &bound);
 }
 
+/* By the ranges of its scalars the sum is far from wrapping in 64 bits, where no bound could say
+ * so. */
+static bool is_exact(const LoopBounds *to, const Linear *sum) {
+    int64_t lo, hi;
+    return sum_range(to, sum, &lo, &hi);
+}
+
 /* The value lies within the type of `dtype`, so that it is the sum. */
 static bool add_above_lowest(LoopBounds *to, const Linear *sum, DType dtype) {
-    return dtype == DT_I64 || add_at_least(to, sum, int_lowest(dtype) - sum->lo, true);
+    if (dtype == DT_I64)
+        return is_exact(to, sum);
+    return add_at_least(to, sum, int_lowest(dtype) - sum->lo, true);
 }
 
 static bool add_below_highest(LoopBounds *to, const Linear *sum, DType dtype) {
+    if (dtype == DT_I64)
+        return is_exact(to, sum);
     LoopBound bound = bound_at_most(sum, int_highest(dtype) - sum->hi, true);
-    return dtype == DT_I64 || add_bound(to, &bound);
+    return add_bound(to, &bound);
 }
 
 static bool decompose(Decomposer *d, Value *value, Linear *out);

@@ -179,6 +179,31 @@ static const Kind kinds[] = {
      4, false, extended},
 };
 
+/* What is added on both sides cancels in the difference, but not where one of the sums wraps in 64
+ * bits: in one of 16 the scalar is 8 below where that begins. */
+static const Kind cancelled = {.name = "cancelled",
+                               .index = "i64",
+                               .step = "4",
+                               .text = "%x64 = extsi %x : i64\n"
+                                       "%sixty = constant_int {value = 60} : i64\n"
+                                       "%eight64 = constant_int {value = 8} : i64\n"
+                                       "%high = shli %x64, %sixty : i64\n"
+                                       "%big = subi %high, %eight64 : i64\n"
+                                       "%bigs = splat %big : tile<1x4xi64>\n"
+                                       "%is = splat %i : tile<1x4xi64>\n"
+                                       "%c64 = extsi %column : tile<1x4xi64>\n"
+                                       "%ic = addi %is, %c64 : tile<1x4xi64>\n"
+                                       "%n = addi %ic, %bigs : tile<1x4xi64>\n"
+                                       "%r64 = extsi %row : tile<4x1xi64>\n"
+                                       "%four64 = constant_int {value = 4} : tile<4x1xi64>\n"
+                                       "%bigr = splat %big : tile<4x1xi64>\n"
+                                       "%rows = muli %r64, %four64 : tile<4x1xi64>\n"
+                                       "%until = addi %rows, %bigr : tile<4x1xi64>\n"
+                                       "%nn = broadcast %n : tile<4x4xi64>\n"
+                                       "%uu = broadcast %until : tile<4x4xi64>\n"
+                                       "%seen = cmpi %nn, %uu {pred = slt} : tile<4x4xi1>\n",
+                               .step_value = 4};
+
 /* acc = acc / 2 + (what of (i + column) * 4 is seen): the order of iterations is in the bits. */
 #define PROGRAM                                                                                    \
     "func @f(%%out: ptr<f32>, %%parts: ptr<i32>, %%lo32: i32, %%hi32: i32, %%x: i32, %%y: i32,"    \
@@ -370,25 +395,47 @@ static bool same_bits(const float *a, const float *b) {
     return true;
 }
 
+static void split_func(Func *func) {
+    static const PassId prepare[] = {PASS_simplify, PASS_licm, PASS_simplify};
+    static const PassId passes[] = {PASS_split_loops, PASS_licm, PASS_simplify};
+    assert_true(pipeline_run_passes(func, prepare, 3, NULL));
+    assert_true(pipeline_run_passes(func, passes, 3, NULL));
+    assert_true(module_verify(func->module));
+}
+
+/* The bits are those of before; `parts` is what unmasked_loop had noted. */
+static void check_results(const Kind *kind, Func *before, Func *after, const Numbers *n,
+                          int32_t parts[2]) {
+    float expected[SIDE * SIDE] = {0}, found[SIDE * SIDE] = {0};
+    run(before, n, expected, parts);
+    run(after, n, found, parts);
+    if (!same_bits(expected, found))
+        fail_msg("%s: other results with %d, %d, x = %d, y = %d, z = %d, r = %d, c = %g",
+                 kind->name, n->lo, n->hi, n->x, n->y, n->z, n->r, (double)n->c);
+}
+
 static void test_kind(const Kind *kind) {
     Ctx *ctx = testing_ctx();
     Func *before = parse_kind(ctx, kind), *after = parse_kind(ctx, kind);
-    static const PassId prepare[] = {PASS_simplify, PASS_licm, PASS_simplify};
-    static const PassId passes[] = {PASS_split_loops, PASS_licm, PASS_simplify};
-    assert_true(pipeline_run_passes(after, prepare, 3, NULL));
-    assert_true(pipeline_run_passes(after, passes, 3, NULL));
+    split_func(after);
     check_maximum(unmasked_loop(after));
-    assert_true(module_verify(after->module));
     for (int i = 0; i < RUNS; i++) {
         Numbers n = some_numbers(kind);
-        float expected[SIDE * SIDE] = {0}, found[SIDE * SIDE] = {0};
         int32_t parts[2] = {0, 0};
-        run(before, &n, expected, parts);
-        run(after, &n, found, parts);
-        if (!same_bits(expected, found))
-            fail_msg("%s: other results with %d, %d, x = %d, y = %d, z = %d, r = %d, c = %g",
-                     kind->name, n.lo, n.hi, n.x, n.y, n.z, n.r, (double)n.c);
+        check_results(kind, before, after, &n, parts);
         check_parts(kind, &n, parts);
+    }
+    ctx_destroy(ctx);
+}
+
+static void test_sums_that_cancel(void **state) {
+    Ctx *ctx = testing_ctx();
+    Func *before = parse_kind(ctx, &cancelled), *after = parse_kind(ctx, &cancelled);
+    split_func(after);
+    for (int i = 0; i < RUNS; i++) {
+        Numbers n = some_numbers(&cancelled);
+        int32_t parts[2];
+        check_results(&cancelled, before, after, &n, parts);
     }
     ctx_destroy(ctx);
 }
@@ -400,6 +447,7 @@ static void test_split_loops(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split_loops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split_loops),
+                                       cmocka_unit_test(test_sums_that_cancel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
