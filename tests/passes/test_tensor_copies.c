@@ -1,6 +1,9 @@
-/* tma_takes: a block that meets all conditions, and one for each condition that fails it alone. */
+/* tma_takes: a block that meets all conditions, and one for each condition that fails it alone; and
+ * what lower_blocks leaves of more blocks than a kernel can have tensor maps for. */
 #include "../ir/ir_testing.h"
 
+#include "ir/tensor_map.h"
+#include "passes/passes.h"
 #include "passes/tensor_maps.h"
 
 /* The function begins with HEAD; `block` makes %t or stores it, `rest` follows. */
@@ -125,7 +128,53 @@ static void test_conditions(void **state) {
     }
 }
 
+static bool count_block(Op *op, void *user) {
+    *(unsigned *)user += op->code == OP_load_block;
+    return true;
+}
+
+/* Blocks of so many tensors, each read at two places by one map, go to dots. */
+static void check_maps(unsigned tensors, unsigned left) {
+    Ctx *ctx = testing_ctx();
+    StrBuf text = strbuf(&ctx->arena);
+    strbuf_puts(&text, "func @f(%n: i64, %s: i64 {divisible = 8}");
+    for (unsigned i = 0; i < tensors; i++)
+        strbuf_printf(&text, ", %%p%u: ptr<f16> {divisible = 16}", i);
+    strbuf_puts(&text, ") {capability = 90} {\n%one = constant_int {value = 1} : i64\n"
+                       "%zero = constant_int {value = 0} : i32\n"
+                       "%pid = program_id {axis = 0} : i32\n"
+                       "%z = constant_float {value = 0.0} : tile<32x32xf32>\n");
+    for (unsigned i = 0; i < tensors; i++) {
+        static const char *const rows[] = {"zero", "pid"};
+        for (int j = 0; j < 2; j++)
+            strbuf_printf(&text,
+                          "%%t%u_%d = load_block %%p%u, %%n, %%n, %%s, %%one, %%%s, %%zero "
+                          "{checked = 3} : tile<32x32xf16>\n",
+                          i, j, i, rows[j]);
+        strbuf_printf(&text, "%%d%u = dot %%t%u_0, %%t%u_1, %%z : tile<32x32xf32>\n", i, i, i);
+    }
+    strbuf_puts(&text, "return\n}\n");
+    Func *func = testing_parse_good(ctx, text.ptr)->funcs;
+    unsigned found = 0;
+    pass_lower_blocks(func);
+    func_walk(func, count_block, &found);
+    assert_int_equal(found, 2 * left);
+    unsigned remarks = 0;
+    for (const Diagnostic *d = ctx->diags.first; d; d = d->next, remarks++)
+        assert_string_equal(d->text, "this load is not a tensor copy: the kernel has as many "
+                                     "tensor maps as it can");
+    assert_int_equal(remarks, 2 * (tensors - left));
+    ctx_destroy(ctx);
+}
+
+static void test_number_of_maps(void **state) {
+    check_maps(RECIPE_MAX_MAPS, RECIPE_MAX_MAPS);
+    check_maps(RECIPE_MAX_MAPS + 1, RECIPE_MAX_MAPS);
+    check_maps(2 * RECIPE_MAX_MAPS, RECIPE_MAX_MAPS);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conditions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conditions),
+                                       cmocka_unit_test(test_number_of_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
