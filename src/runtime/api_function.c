@@ -299,13 +299,22 @@ static bool instance_request(Call *call, tile_function *function, tile_device *d
     return request->target != NULL;
 }
 
+/* What a call asks for, and with what. */
+typedef struct Asked {
+    tile_function *function;
+    tile_device *device;
+    const tile_argument *arguments;
+    const Packed *packed;
+    uint64_t hash; /* of the key */
+} Asked;
+
 /* Compiles and loads; NULL after a report. */
-static Instance *instance_create(Call *call, tile_function *function, tile_device *device,
-                                 const tile_argument *arguments, const Packed *packed,
-                                 uint64_t hash, bool no_tensor_copies) {
+static Instance *instance_create(Call *call, const Asked *asked, bool no_tensor_copies) {
+    const Packed *packed = asked->packed;
     CompileRequest request;
     Compiled compiled;
-    if (!instance_request(call, function, device, arguments, packed->given, &request))
+    if (!instance_request(call, asked->function, asked->device, asked->arguments, packed->given,
+                          &request))
         return NULL;
     request.no_tensor_copies |= no_tensor_copies;
     if (!compile_kernel(call->ctx, &request, &compiled))
@@ -313,59 +322,51 @@ static Instance *instance_create(Call *call, tile_function *function, tile_devic
     Instance *instance = ARENA_NEW(&call->object, Instance);
     unsigned char *key = arena_alloc(&call->object, packed->key_len);
     memcpy(key, packed->key, packed->key_len);
-    instance->hash = hash;
+    instance->hash = asked->hash;
     instance->key = key;
     instance->key_len = packed->key_len;
-    instance->executable.context = function->context;
+    instance->executable.context = asked->function->context;
     atomic_init(&instance->plain, NULL);
     const KernelImage image = kernel_image(&call->ctx->arena, &compiled);
     if (!executable_load(&instance->executable.executable, &call->object, &call->ctx->diags,
-                         &device->device, &image))
+                         &asked->device->device, &image))
         return NULL;
     call_keep(call, &instance->arena);
     return instance;
 }
 
-/* The slow way: one thread compiles, the others that want the same find it when they get the lock.
- */
-static tile_status make_instance(tile_function *function, tile_device *device,
-                                 const tile_argument *arguments, const Packed *packed,
-                                 uint64_t hash, tile_diagnostics **diagnostics,
-                                 Instance **instance) {
-    Call *call = call_begin(function->context, diagnostics);
-    if (!call)
-        return TILE_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&function->lock);
-    if (setjmp(call->ctx->oom)) {
-        pthread_mutex_unlock(&function->lock);
-        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    }
-    Instance *found = table_find(atomic_load(&function->table), hash, packed);
-    if (!found) {
-        Table *table = table_reserve(function, &call->ctx->oom);
-        found = instance_create(call, function, device, arguments, packed, hash, false);
-        if (found)
-            table_place(table, found);
-    }
-    pthread_mutex_unlock(&function->lock);
+/* Under the lock: the instance, made unless another thread did meanwhile. */
+static Instance *first_form(Call *call, const Asked *asked) {
+    tile_function *function = asked->function;
+    Instance *found = table_find(atomic_load(&function->table), asked->hash, asked->packed);
     if (found)
-        *instance = found;
-    return call_end(call, TILE_OK);
+        return found;
+    Table *table = table_reserve(function, &call->ctx->oom);
+    found = instance_create(call, asked, false);
+    if (found)
+        table_place(table, found);
+    return found;
 }
 
-/* What a call asks for, and with what. */
-typedef struct Asked {
-    tile_function *function;
-    tile_device *device;
-    const tile_argument *arguments;
-    const Packed *packed;
-} Asked;
+/* Under the lock: its form without tensor copies; the remark comes when it is made. */
+static Instance *plain_form(Call *call, const Asked *asked, Instance *instance,
+                            const TensorMapProblem *problem) {
+    Instance *plain = atomic_load_explicit(&instance->plain, memory_order_relaxed);
+    if (plain)
+        return plain;
+    const Executable *executable = &instance->executable.executable;
+    ctx_diag(call->ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name),
+             executable_explain(executable, &call->ctx->arena, asked->packed->params, problem));
+    plain = instance_create(call, asked, true);
+    atomic_store_explicit(&instance->plain, plain, memory_order_release);
+    return plain;
+}
 
-/* The form without tensor copies, made by the first thread that needs it; the remark comes with it.
- */
-static tile_status make_plain(const Asked *asked, Instance *instance,
-                              const TensorMapProblem *problem, tile_diagnostics **diagnostics,
-                              Instance **plain) {
+/* The slow way: one thread compiles, the others that want the same find it when they get the lock.
+ * `instance` is NULL for the first form; else its other form is made, because of `problem`. */
+static tile_status make_form(const Asked *asked, Instance *instance,
+                             const TensorMapProblem *problem, tile_diagnostics **diagnostics,
+                             Instance **made) {
     tile_function *function = asked->function;
     Call *call = call_begin(function->context, diagnostics);
     if (!call)
@@ -375,15 +376,7 @@ static tile_status make_plain(const Asked *asked, Instance *instance,
         pthread_mutex_unlock(&function->lock);
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     }
-    *plain = atomic_load_explicit(&instance->plain, memory_order_relaxed);
-    if (!*plain) {
-        const Executable *executable = &instance->executable.executable;
-        ctx_diag(call->ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name),
-                 executable_explain(executable, &call->ctx->arena, asked->packed->params, problem));
-        *plain = instance_create(call, function, asked->device, asked->arguments, asked->packed,
-                                 instance->hash, true);
-        atomic_store_explicit(&instance->plain, *plain, memory_order_release);
-    }
+    *made = instance ? plain_form(call, asked, instance, problem) : first_form(call, asked);
     pthread_mutex_unlock(&function->lock);
     return call_end(call, TILE_OK);
 }
@@ -393,7 +386,7 @@ static tile_status launch_plain(const Asked *asked, Instance *instance, const ui
                                 tile_diagnostics **diagnostics) {
     Instance *plain = atomic_load_explicit(&instance->plain, memory_order_acquire);
     if (!plain) {
-        tile_status status = make_plain(asked, instance, problem, diagnostics, &plain);
+        tile_status status = make_form(asked, instance, problem, diagnostics, &plain);
         if (status != TILE_OK)
             return status;
     }
@@ -401,59 +394,61 @@ static tile_status launch_plain(const Asked *asked, Instance *instance, const ui
                                               asked->packed->params, problem));
 }
 
-static tile_status find_instance(tile_function *function, tile_device *device,
-                                 const tile_argument *arguments, size_t count, Packed *packed,
+/* Packs the arguments, and finds or makes their instance; `asked` keeps what they point at. */
+static tile_status find_instance(Asked *asked, Packed *packed, size_t count,
                                  tile_diagnostics **diagnostics, Instance **instance) {
-    if (!function || !device || count < function->required_count || count > function->param_count ||
-        (count && !arguments) || !pack(packed, function, device, arguments, count))
+    tile_function *function = asked->function;
+    if (!function || !asked->device || count < function->required_count ||
+        count > function->param_count || (count && !asked->arguments) ||
+        !pack(packed, function, asked->device, asked->arguments, count))
         return TILE_ERROR_INVALID_ARGUMENT;
-    uint64_t hash = XXH3_64bits(packed->key, packed->key_len);
-    *instance =
-        table_find(atomic_load_explicit(&function->table, memory_order_acquire), hash, packed);
-    if (*instance)
-        return TILE_OK;
-    tile_status status =
-        make_instance(function, device, arguments, packed, hash, diagnostics, instance);
-    if (status == TILE_OK && (*instance)->executable.executable.param_count != packed->count)
-        return TILE_ERROR_INTERNAL;
-    return status;
+    asked->packed = packed;
+    asked->hash = XXH3_64bits(packed->key, packed->key_len);
+    *instance = table_find(atomic_load_explicit(&function->table, memory_order_acquire),
+                           asked->hash, packed);
+    if (!*instance) {
+        tile_status status = make_form(asked, NULL, NULL, diagnostics, instance);
+        if (status != TILE_OK)
+            return status;
+    }
+    return (*instance)->executable.executable.param_count == packed->count ? TILE_OK
+                                                                           : TILE_ERROR_INTERNAL;
 }
 
 tile_status tile_function_launch(tile_function *function, tile_device *device,
                                  const uint32_t grid[3], tile_stream stream,
                                  const tile_argument *arguments, size_t argument_count,
                                  tile_diagnostics **diagnostics) {
+    Asked asked = {.function = function, .device = device, .arguments = arguments};
     Packed packed;
     Instance *instance;
     if (diagnostics)
         *diagnostics = NULL;
     if (!grid)
         return TILE_ERROR_INVALID_ARGUMENT;
-    tile_status status =
-        find_instance(function, device, arguments, argument_count, &packed, diagnostics, &instance);
+    tile_status status = find_instance(&asked, &packed, argument_count, diagnostics, &instance);
     if (status != TILE_OK)
         return status;
     TensorMapProblem problem;
     CUresult result = executable_launch(&instance->executable.executable, grid, (CUstream)stream,
                                         packed.params, &problem);
-    if (result != LAUNCH_NO_TENSOR_MAP)
-        return status_of_result(result);
-    const Asked asked = {function, device, arguments, &packed};
-    return launch_plain(&asked, instance, grid, stream, &problem, diagnostics);
+    return result == LAUNCH_NO_TENSOR_MAP
+               ? launch_plain(&asked, instance, grid, stream, &problem, diagnostics)
+               : status_of_result(result);
 }
 
 tile_status tile_function_instance(tile_function *function, tile_device *device,
                                    const tile_argument *arguments, size_t argument_count,
                                    const tile_executable **executable,
                                    tile_diagnostics **diagnostics) {
+    Asked asked = {.function = function, .device = device, .arguments = arguments};
     Packed packed;
     Instance *instance;
     if (diagnostics)
         *diagnostics = NULL;
     if (!executable)
         return TILE_ERROR_INVALID_ARGUMENT;
-    tile_status status =
-        find_instance(function, device, arguments, argument_count, &packed, diagnostics, &instance);
+    tile_status status = find_instance(&asked, &packed, argument_count, diagnostics, &instance);
     if (status == TILE_OK)
         *executable = &instance->executable;
     return status;

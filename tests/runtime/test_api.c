@@ -474,8 +474,7 @@ static void function_launches(void **state) {
     tile_device_close(device);
 }
 
-/* The instance is that of a call which gives the default itself; parameters without one are owed.
- */
+/* Parameters with a default may be left out from the end; those without one are owed. */
 static void function_takes_defaults(void **state) {
     Fixture *f = *state;
     static const char with_defaults[] =
@@ -531,6 +530,55 @@ static void function_reports_what_the_call_makes_wrong(void **state) {
 }
 
 /* The only kernel of a file needs no name, whatever helpers stand beside it. */
+/* Whatever is given for whichever parameter: it fits, or is an error of the caller, the second time
+ * as the first, and what is launched has its parameters. */
+static void function_takes_or_refuses_every_kind(void **state) {
+    Fixture *f = *state;
+    static const char mixed[] =
+        "import triton\nimport triton.language as tl\n"
+        "@triton.jit\ndef mixed(x, n, factor, BLOCK: tl.constexpr, by=1):\n"
+        "    i = tl.arange(0, BLOCK)\n"
+        "    tl.store(x + i, tl.load(x + i, mask=i < n) * factor + by, mask=i < n)\n";
+    const tile_argument good[] = {tile_pointer(0x1000, TILE_FP32), tile_int(50), tile_float(2),
+                                  tile_constexpr_int(64), tile_int(3)};
+    const tile_argument kinds[] = {tile_pointer(0, TILE_FP16),
+                                   tile_pointer(0x1001, TILE_I1),
+                                   tile_int(1),
+                                   tile_int(INT64_MIN),
+                                   tile_float(0.5),
+                                   tile_constexpr_int(32),
+                                   tile_constexpr_int(-1),
+                                   tile_constexpr(text("None")),
+                                   tile_constexpr(text("")),
+                                   tile_constexpr(text("x[0]")),
+                                   {.kind = (tile_argument_kind)77}};
+    tile_compile_options options = scale_options();
+    options.source = text(mixed);
+    options.signature = (tile_text){0};
+    options.want = 0;
+    tile_function *function = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    tile_device *device = open_device(f);
+    unsigned taken = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (size_t at = 0; at < 5; at++) {
+            tile_argument arguments[5];
+            memcpy(arguments, good, sizeof arguments);
+            arguments[at] = kinds[i];
+            const uint32_t grid[3] = {1, 1, 1};
+            tile_status status[2];
+            for (int k = 0; k < 2; k++)
+                status[k] = tile_function_launch(function, device, grid, NULL, arguments, 5, NULL);
+            assert_int_equal(status[0], status[1]);
+            assert_true(status[0] == TILE_OK || status[0] == TILE_ERROR_SOURCE ||
+                        status[0] == TILE_ERROR_INVALID_ARGUMENT);
+            taken += status[0] == TILE_OK;
+        }
+    assert_int_equal(f->cuda->launches, 2 * taken);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 static void function_without_a_name(void **state) {
     Fixture *f = *state;
     static const char with_helper[] =
@@ -626,6 +674,7 @@ int main(void) {
         TEST(function_launches),
         TEST(function_takes_defaults),
         TEST(function_reports_what_the_call_makes_wrong),
+        TEST(function_takes_or_refuses_every_kind),
         TEST(function_without_a_name),
         TEST(threads_share_instances),
         TEST(shorter_structs_are_taken),
