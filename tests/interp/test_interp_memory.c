@@ -108,9 +108,18 @@ static void test_atomics_on_one_element(void **state) {
     }
 }
 
+/* Runs a kernel that changes %x and keeps in %y what four lanes found there. */
+static void run_atomic(const char *text, void *x, size_t x_bytes, void *old, size_t old_bytes) {
+    TextRun t = text_begin(text);
+    text_array(&t, x, x_bytes);
+    text_array(&t, old, old_bytes);
+    text_run_clean(&t);
+    text_end(&t);
+}
+
 static void test_float_atomics_and_old_values(void **state) {
     float x = 0.5f, old[4];
-    TextRun t = text_begin(
+    static const char text[] =
         "func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"
         "  %xs = splat %x : tile<4xptr<f32>>\n"
         "  %v = constant_float {value = 0x1p+0} : tile<4xf32>\n"
@@ -122,36 +131,30 @@ static void test_float_atomics_and_old_values(void **state) {
         "  %yp = addptr %ys, %i : tile<4xptr<f32>>\n"
         "  store %yp, %o, %m\n"
         "  return\n"
-        "}\n");
-    text_array(&t, &x, sizeof x);
-    text_array(&t, old, sizeof old);
-    text_run_clean(&t);
+        "}\n";
+    run_atomic(text, &x, sizeof x, old, sizeof old);
     assert_true(x == 3.5f && old[0] == 0.5f && old[1] == 1.5f && old[3] == 2.5f);
-    text_end(&t);
 }
 
 static void test_compare_and_swap(void **state) {
     int32_t x = 3, old[4];
-    TextRun t =
-        text_begin("func @k(%x: ptr<i32>, %y: ptr<i32>) {\n"
-                   "  %xs = splat %x : tile<4xptr<i32>>\n"
-                   "  %i = range {start = 2} : tile<4xi32>\n"
-                   "  %j = range {start = 3} : tile<4xi32>\n"
-                   "  %o = atomic_cas %xs, %i, %j {sem = acq_rel, scope = gpu} : tile<4xi32>\n"
-                   "  %k = range {start = 0} : tile<4xi32>\n"
-                   "  %ys = splat %y : tile<4xptr<i32>>\n"
-                   "  %yp = addptr %ys, %k : tile<4xptr<i32>>\n"
-                   "  store %yp, %o\n"
-                   "  return\n"
-                   "}\n");
-    text_array(&t, &x, sizeof x);
-    text_array(&t, old, sizeof old);
-    text_run_clean(&t);
+    static const char text[] =
+        "func @k(%x: ptr<i32>, %y: ptr<i32>) {\n"
+        "  %xs = splat %x : tile<4xptr<i32>>\n"
+        "  %i = range {start = 2} : tile<4xi32>\n"
+        "  %j = range {start = 3} : tile<4xi32>\n"
+        "  %o = atomic_cas %xs, %i, %j {sem = acq_rel, scope = gpu} : tile<4xi32>\n"
+        "  %k = range {start = 0} : tile<4xi32>\n"
+        "  %ys = splat %y : tile<4xptr<i32>>\n"
+        "  %yp = addptr %ys, %k : tile<4xptr<i32>>\n"
+        "  store %yp, %o\n"
+        "  return\n"
+        "}\n";
+    run_atomic(text, &x, sizeof x, old, sizeof old);
     /* 2 -> 3 fails, then 3 -> 4, 4 -> 5, 5 -> 6 succeed. */
     static const int32_t expected[4] = {3, 3, 4, 5};
     assert_int_equal(x, 6);
     assert_memory_equal(old, expected, sizeof old);
-    text_end(&t);
 }
 
 /* Layouts and shared memory change no values */

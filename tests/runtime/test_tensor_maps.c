@@ -262,12 +262,23 @@ static void too_many_maps_are_refused(void **state) {
                         "kernel 'many' has 17 tensor maps; 16 can be passed");
 }
 
+/* Does the work of each of the workers, which are `size` bytes apart, in a thread of its own. */
+static void in_threads(void *(*work)(void *), void *workers, size_t size, int count) {
+    enum { MOST = 8 };
+    pthread_t threads[MOST];
+    assert_true(count <= MOST);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, work, (char *)workers + (size_t)i * size), 0);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
 /* Threads: what is passed is what was asked for, whoever writes or reads the slots. */
 typedef struct Worker {
     TensorMaps *maps;
     const Driver *driver;
     uint64_t seed, wrong;
-    pthread_t thread;
 } Worker;
 
 static void *encode_many(void *argument) {
@@ -295,12 +306,9 @@ static void threads_share_maps(void **state) {
     static const Str names[] = {STR("a"), STR("m"), STR("k"), STR("stride")};
     TensorMaps *maps = tensor_maps_create(&f->ctx->arena, &recipes, names, 4);
     Worker workers[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (Worker){.maps = maps, .driver = &f->driver, .seed = (uint64_t)i};
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, encode_many, &workers[i]), 0);
-    }
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        workers[i] = (Worker){.maps = maps, .driver = &f->driver, .seed = (uint64_t)i};
+    in_threads(encode_many, workers, sizeof *workers, THREADS);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(workers[i].wrong, 0);
     assert_true(f->cuda->encodings < THREADS * 20000); /* some were found */
@@ -581,7 +589,6 @@ static void kernel_has_recipes(void **state) {
 typedef struct Caller {
     const Functions *functions;
     unsigned failed, said;
-    pthread_t thread;
 } Caller;
 
 static void *call_many(void *argument) {
@@ -600,12 +607,9 @@ static void threads_share_both_forms(void **state) {
     Functions *f = *state;
     Caller callers[THREADS];
     unsigned said = 0;
-    for (int i = 0; i < THREADS; i++) {
-        callers[i] = (Caller){.functions = f};
-        assert_int_equal(pthread_create(&callers[i].thread, NULL, call_many, &callers[i]), 0);
-    }
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+        callers[i] = (Caller){.functions = f};
+    in_threads(call_many, callers, sizeof *callers, THREADS);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(callers[i].failed, 0);
         said += callers[i].said;

@@ -264,6 +264,12 @@ def all_cases():
     yield beside(rng, "i8", 128, (64, 32), 192, 64, True, options=["--num-warps", "4"])  # twice 64 rows
 
 
+def constexprs(case):
+    defines = [f"{name}={value!r}" for name, value in case.defines.items()]
+    defines += [f"{name}=tl.{value}" for name, value in getattr(case, "types", {}).items()]
+    return [word for define in defines for word in ("-D", define)]
+
+
 def run(options, case):
     with tempfile.TemporaryDirectory(prefix="tilec-tensor-") as folder:
         command = [options.tilec, "run", os.path.join(INPUTS, case.file), "-k", case.kernel, "--device", options.device,
@@ -281,11 +287,7 @@ def run(options, case):
         command += ["--out", f"{case.output}={result}"]
         for name, value in case.scalars.items():
             command += ["-a", f"{name}={value!r}"]
-        for name, value in case.defines.items():
-            command += ["-D", f"{name}={value!r}"]
-        for name, value in getattr(case, "types", {}).items():
-            command += ["-D", f"{name}=tl.{value}"]
-        process = subprocess.run(command, capture_output=True, text=True)
+        process = subprocess.run(command + constexprs(case), capture_output=True, text=True)
         if process.returncode:
             return f"exit status {process.returncode}\n{process.stdout[-1500:]}{process.stderr.strip()[-3000:]}"
         got = np.load(result).astype(np.float64).reshape(case.expected.shape)
@@ -305,11 +307,7 @@ def compiled(options, case):
     for name, value in case.scalars.items():
         special = ":16" if value % 16 == 0 else ":8" if value % 8 == 0 else ":1" if value == 1 else ""
         command += ["-a", f"{name}=fp32" if isinstance(value, float) else f"{name}=i32{special}"]
-    for name, value in case.defines.items():
-        command += ["-D", f"{name}={value!r}"]
-    for name, value in getattr(case, "types", {}).items():
-        command += ["-D", f"{name}=tl.{value}"]
-    process = subprocess.run(command, capture_output=True, text=True)
+    process = subprocess.run(command + constexprs(case), capture_output=True, text=True)
     if process.returncode:
         return f"exit status {process.returncode}\n{process.stderr.strip()[-3000:]}"
     return slowed(json.loads(process.stdout))
