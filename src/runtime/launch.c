@@ -83,6 +83,8 @@ void executable_unload(Executable *executable) {
  * one program, and the grid counts blocks. */
 static CUresult launch_clusters(const Executable *e, uint32_t grid_x, const uint32_t grid[3],
                                 CUstream stream, void **params) {
+    if (grid_x > INT32_MAX / e->num_ctas)
+        return CUDA_INVALID_VALUE; /* as the driver would say if it could be told */
     CudaLaunchAttribute cluster = {.id = CUDA_LAUNCH_CLUSTER, .value.cluster = {e->num_ctas, 1, 1}};
     const CudaLaunchConfig config = {.grid_x = grid_x * e->num_ctas,
                                      .grid_y = grid[1],

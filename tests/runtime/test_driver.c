@@ -234,6 +234,11 @@ static void launch_of_clusters(void **state) {
     assert_int_equal(launch(&executable, (uint32_t[]){6, 1, 1}, NULL, NULL), 0);
     assert_int_equal(fake()->cluster_x, 2);
     assert_int_equal(fake()->grid[0], 12);
+    /* More blocks than the driver can be told of. */
+    assert_int_equal(launch(&executable, (uint32_t[]){0x80000001, 1, 1}, NULL, NULL),
+                     CUDA_INVALID_VALUE);
+    assert_int_equal(fake()->launches, 1);
+    assert_int_equal(fake()->pushes, fake()->pops);
     executable_unload(&executable);
     device_close(&device);
     driver_close(&driver);
