@@ -61,6 +61,7 @@ typedef struct BulkCopy {
     uint32_t group;  /* UINT32_MAX: not committed */
     bool has_read;   /* a store: `bytes` were read */
     bool invalid;    /* a finding: nothing is copied */
+    uint32_t begun;  /* chunks of a load whose shared memory it owns */
     uint8_t *bytes;
     StreamCount counted;
 } BulkCopy;

@@ -115,8 +115,9 @@ static void begin_load(BulkCopy *bulk, const BulkChunk *chunk) {
                               ACCESS_READ);
         count_chunk(bulk, chunk);
     }
-    bulk->invalid |= !proxy_write_begin(bulk->warp, bulk->insn, bulk->lane, bulk->owner,
-                                        chunk->shared, chunk->size);
+    bulk->invalid = bulk->invalid || !proxy_write_begin(bulk->warp, bulk->insn, bulk->lane,
+                                                        bulk->owner, chunk->shared, chunk->size);
+    bulk->begun += !bulk->invalid;
 }
 
 static void read_chunk(const BulkCopy *bulk, const BulkChunk *chunk, uint8_t *bytes,
@@ -182,6 +183,23 @@ static void reduce_into(const BulkCopy *bulk, uint8_t *to, uint8_t *to_defined,
         host_fill(machine, to_defined, 1, size);
 }
 
+/* The copy no longer owns what it writes and reads in shared memory. */
+static void release_shared(BulkCopy *bulk, const BulkChunk *chunk) {
+    if (chunk->index < bulk->begun)
+        proxy_write_end(bulk->warp, bulk->insn, bulk->owner, chunk->shared, chunk->size,
+                        bulk->mbarrier);
+    if (bulk->kind == BULK_PEER)
+        proxy_read_end(bulk->warp, bulk->lane, bulk->source,
+                       bulk->from + (chunk->shared - bulk->shared), chunk->size, bulk->number,
+                       bulk->mbarrier);
+}
+
+/* Of a load that a finding stopped: what reads its bytes is not to be found, too. */
+static void leave_load(BulkCopy *bulk, const BulkChunk *chunk) {
+    memset(bulk->owner->shared_def + chunk->shared, 1, chunk->size);
+    release_shared(bulk, chunk);
+}
+
 static void end_load(BulkCopy *bulk, const BulkChunk *chunk) {
     uint8_t bytes[BULK_UNIT], defined[BULK_UNIT];
     uint8_t *to = bulk->owner->shared + chunk->shared;
@@ -193,17 +211,11 @@ static void end_load(BulkCopy *bulk, const BulkChunk *chunk) {
         memcpy(to, bytes, chunk->size);
         memcpy(to_defined, defined, chunk->size);
     }
-    proxy_write_end(bulk->warp, bulk->insn, bulk->owner, chunk->shared, chunk->size,
-                    bulk->mbarrier);
-    if (bulk->kind == BULK_PEER)
-        proxy_read_end(bulk->warp, bulk->lane, bulk->source,
-                       bulk->from + (chunk->shared - bulk->shared), chunk->size, bulk->number,
-                       bulk->mbarrier);
+    release_shared(bulk, chunk);
 }
 
 void bulk_complete(BulkCopy *bulk) {
-    if (!bulk->invalid)
-        bulk_walk(bulk, end_load);
+    bulk_walk(bulk, bulk->invalid ? leave_load : end_load);
     mbarrier_complete_tx(bulk->mbarrier, bulk->warp, bulk->insn, bulk->lane, bulk->size);
 }
 
@@ -329,6 +341,11 @@ static void begin_store(BulkCopy *bulk, const BulkChunk *chunk) {
     count_chunk(bulk, chunk);
 }
 
+static void end_read(BulkCopy *bulk, const BulkChunk *chunk) {
+    proxy_read_end(bulk->warp, bulk->lane, bulk->owner, chunk->shared, chunk->size, bulk->number,
+                   NULL);
+}
+
 /* The bytes and, behind them, which are defined. */
 static void read_store(BulkCopy *bulk, const BulkChunk *chunk) {
     uint8_t *bytes = bulk->bytes + (uint64_t)chunk->index * BULK_UNIT;
@@ -339,8 +356,7 @@ static void read_store(BulkCopy *bulk, const BulkChunk *chunk) {
             report(bulk->warp, bulk->insn, bulk->lane, sim_undefined, "the stored value");
             break;
         }
-    proxy_read_end(bulk->warp, bulk->lane, bulk->owner, chunk->shared, chunk->size, bulk->number,
-                   NULL);
+    end_read(bulk, chunk);
 }
 
 static void write_store(BulkCopy *bulk, const BulkChunk *chunk) {
@@ -370,8 +386,10 @@ static void store_read(BulkCopy *bulk) {
     if (bulk->has_read)
         return;
     bulk->has_read = true;
-    if (bulk->invalid)
+    if (bulk->invalid) {
+        bulk_walk(bulk, end_read);
         return;
+    }
     bulk->bytes = arena_alloc(bulk->warp->machine->arena, 2 * (size_t)bulk->size);
     bulk_walk(bulk, read_store);
     if (bulk->warp->machine->launch->early)

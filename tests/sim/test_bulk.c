@@ -199,6 +199,28 @@ static void test_cluster(void **state) {
         assert_int_equal(result.y[i], (i < 64 ? 100 : 0) + i % 64);
 }
 
+/* What a copy that is refused half-way would have touched is not found again where it is waited for
+ * and used. */
+static void test_one_finding(void **state) {
+    static const char *const texts[] = {
+        KERNEL(INIT LOAD_OF("%rd1+128", "256") WAIT("0") OUT PUT),
+        KERNEL(PUT FENCE "bar.sync 0;\n@!%p1 bra S; cp.async.bulk.global.shared::cta.bulk_group "
+                         "[%rd2+128], [buf], 256; cp.async.bulk.commit_group;\n" WAIT0
+                         "S: bar.sync 0;\n" PUT),
+    };
+    for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {
+        uint32_t x[64] = {0}, y[64] = {0};
+        SimTest test = sim_test_begin();
+        const SimLaunch launch = {.grid = {1}, .block = {64}, .early = i % 2, .max_steps = 100000};
+        assert_non_null(sim_test_parse(&test, texts[i / 2]));
+        assert_false(sim_test_run(&test, launch,
+                                  (SimArrayArg[]){{"x", x, 256, NULL}, {"y", y, 256, NULL}}, 2));
+        if (test.ctx->diags.errors != 1 || !sim_test_has(&test, DIAG_sim_out_of_bounds))
+            fail_msg("%s", sim_test_messages(&test));
+        sim_test_end(&test);
+    }
+}
+
 static void test_unknown_forms(void **state) {
     static const SimRefusal refusals[] = {
         {"cp.async.bulk.global.shared::cluster.mbarrier::complete_tx::bytes [%rd1], [%r1], 16, "
@@ -221,9 +243,9 @@ static void test_unknown_forms(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),        cmocka_unit_test(test_load_and_store),
-        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_unknown_forms),
+        cmocka_unit_test(test_faults),      cmocka_unit_test(test_load_and_store),
+        cmocka_unit_test(test_reductions),  cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_one_finding), cmocka_unit_test(test_unknown_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
