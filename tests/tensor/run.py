@@ -2,6 +2,7 @@
 """Products on tensor cores against float64, on the interpreter or the simulator.
 
     run.py --tilec build/release/src/cli/tilec [--device sim] [--target sm_80] [--filter TEXT]
+    run.py --tilec ... --part                        a part of the cases with every form of the instructions of all
     run.py --tilec ... --compile --target sm_90a     ptxas takes every case, nothing spills or is serialised
 
 On the simulator also: no finding, and no more shared-memory wavefronts than the words moved need, except in the
@@ -9,6 +10,7 @@ cases that say how many more."""
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,20 @@ NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "i8": np.in
 # Relative to the largest element of the result; products of the narrow types are exact, sums in fp32, those of
 # fp8 on sm_89 and up with about half of its fraction.
 BOUND = {"fp16": 2e-6, "bf16": 2e-6, "fp32": 2e-3, "fp64": 1e-13, "i8": 0, "fp8e4nv": 1e-3, "fp8e5": 1e-3}
+
+
+# Under sanitizers, where all would take several minutes. A run of all on the simulator checks that no form is missing.
+PART = {
+    "matmul-fp32-64x128x96-64x64x32-tt-0-tf32", "matmul-bf16-17x33x65-16x16x16-nn-1-tf32",
+    "matmul-fp32-70x90x50-64x64x16-nt-1-tf32", "matmul-fp8e4nv-80x72x96-64x64x32-nt-0-tf32 --num-stages 1",
+    "matmul-fp8e5-128x96x160-128x32x64-nt-0-tf32", "one-fp16-fp16-fp32-1x16x16-tf32", "one-fp16-fp16-fp32-8x8x16-tf32",
+    "one-fp16-fp16-fp16-32x32x32-tf32", "one-fp64-fp64-fp64-16x32x16-tf32", "one-i8-i8-i32-32x64x64-tf32",
+    "one-fp8e4nv-fp8e4nv-fp32-32x32x64-tf32", "one-fp8e4nv-fp8e5-fp32-32x32x64-tf32",
+    "one-fp8e5-fp8e4nv-fp32-32x32x64-tf32", "one-fp8e5-fp8e5-fp32-32x32x64-tf32", "turned-fp8e4nv-128x64x64",
+    "turned-i8-64x16x32", "batched-fp32-8x16x16x16", "attention-fp16-64-128x32x16 --num-warps 4",
+    "attention-bf16-96-128x32x32", "tiles-in_for-160x208x80-64x64x32-2",
+}
+FORM = re.compile(r"(?:@!?%\w+\s+)?((?:mma|wgmma|ldmatrix|stmatrix|cp|mbarrier|fence)\.\S+?);?(?:\s|$)")
 
 
 def fp8_table(exponent_bits, mantissa_bits, bias, finite):
@@ -61,7 +77,11 @@ class Case:
         self.name, self.file, self.kernel, self.bound = name, file, kernel, bound
         self.arrays, self.scalars, self.defines = {}, {}, {}  # arrays: name -> (dtype, bits)
         self.output, self.expected, self.grid, self.conflicts, self.options = None, None, "(1,)", 0, []
+        self.forms = set()  # of the instructions about tensor cores, once it was simulated
         self.__dict__.update(rest)
+
+    def label(self):
+        return " ".join([self.name] + self.options)
 
 
 def matmul(rng, dtype, m, n, k, tile, a_turned=False, b_turned=False, pad=0, out="fp32", precision="tf32", **rest):
@@ -262,6 +282,7 @@ def all_cases():
     yield beside(rng, "fp16", 64, (128, 128), 64, 32, options=["--num-warps", "8"])  # warpgroups along N
     yield beside(rng, "fp32", 64, (64, 32), 96, 32, True)
     yield beside(rng, "i8", 128, (64, 32), 192, 64, True, options=["--num-warps", "4"])  # twice 64 rows
+    yield turned(rng, "i8", 64, 16, 32)
 
 
 def constexprs(case):
@@ -323,6 +344,15 @@ def stored_wavefronts(case):
     return elements * bits.itemsize // 128 if bits.itemsize >= 4 else 0
 
 
+def form(text):
+    """What an instruction about tensor cores is, but for the number of columns; None for all others."""
+    found = FORM.match(text)
+    if not found or not found[1].startswith("wgmma.mma_async"):
+        return found and found[1]
+    registers = text.partition("}")[2].lstrip(", ").startswith("{")
+    return re.sub(r"(m64)n\d+", r"\1", found[1]) + (", a in registers" if registers else "")
+
+
 def conflicts_of(case, text, copied):
     """Objects follow each other on standard output."""
     spare = stored_wavefronts(case) if copied else 0
@@ -331,9 +361,23 @@ def conflicts_of(case, text, copied):
         found, end = decoder.raw_decode(text, at)
         at = text.find("{", end) if text.find("{", end) >= 0 else len(text)
         counts = found.get("counts")
+        if counts:
+            case.forms |= {form(instruction["text"]) for instruction in counts["instructions"]} - {None}
         if counts and counts["wavefronts"] - spare > counts["ideal_wavefronts"] * (1 + case.conflicts):
             return f"{counts['wavefronts']} wavefronts of shared memory, {counts['ideal_wavefronts']} would do"
     return None
+
+
+def missing_forms(cases):
+    """What is wrong with PART, as lines."""
+    part = [case for case in cases if case.label() in PART]
+    for label in sorted(PART - {case.label() for case in part}):
+        yield f"PART: there is no case {label}"
+    known = set().union(*(case.forms for case in part))
+    for case in cases:
+        for missing in sorted(case.forms - known):
+            yield f"PART: {missing} is only in {case.label()}"
+        known |= case.forms
 
 
 def main():
@@ -342,17 +386,22 @@ def main():
     parser.add_argument("--device", default="sim")
     parser.add_argument("--target")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--part", action="store_true")
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
-    failures = count = 0
-    for case in all_cases():
-        if options.filter not in case.name:
-            continue
-        count += 1
+    cases = [case for case in all_cases()
+             if options.filter in case.name and (not options.part or case.label() in PART)]
+    failures = 0
+    for case in cases:
         wrong = compiled(options, case) if options.compile else run(options, case)
         if wrong:
             failures += 1
-            print(f"{case.name} {' '.join(case.options)}: {wrong}", flush=True)
+            print(f"{case.label()}: {wrong}", flush=True)
+    if options.device == "sim" and not (options.compile or options.part or options.filter):
+        for line in missing_forms(cases):
+            failures += 1
+            print(line)
+    count = len(cases)
     print(f"{count} cases {'compiled' if options.compile else 'on ' + options.device}, {failures} failed")
     return 1 if failures or not count else 0
 
