@@ -19,6 +19,10 @@
  * where the kernel goes on to tell others (atomics, barriers), until memory has it, and all threads
  * with it.
  *
+ * Copies are not ordered among each other. So a store waits for the ones before it through the same
+ * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
+ * the kernel finds out.
+ *
  * Needs layouts. Leaves no load_block and no store_block. */
 #include "passes/block_buffers.h"
 #include "passes/passes.h"
@@ -30,12 +34,18 @@
 
 typedef VEC(Op *) OpList;
 
+/* A copy to memory, and the parameter that its pointer is made from. */
+typedef struct Stored {
+    const Value *parameter;
+    const Op *copy;
+} Stored;
+
 typedef struct Stage {
     Func *func;
     Arena *arena;
     OpList accesses;
-    VEC(const Value *) stored; /* pointers of stores so far */
-    bool tells;                /* others, by atomics or barriers */
+    VEC(Stored) stored; /* so far */
+    bool tells;         /* others, by atomics or barriers */
 } Stage;
 
 /* Loads */
@@ -136,14 +146,85 @@ static Value *stored_value(Builder *b, const Op *store, const Type *buffer) {
                                                       : build_reshape(b, value, type);
 }
 
-/* The parameter that the store's pointer is made from was stored through before, perhaps. */
-static bool follows_another(Stage *stage, const Op *store) {
+/* `value` less a constant that was added to it; NULL: it is the constant. */
+static const Value *less_constant(const Value *value, int64_t *constant) {
+    *constant = 0;
+    if (value_int_constant(value, constant))
+        return NULL;
+    const Op *sum = value_def(value, OP_addi);
+    for (uint32_t i = 0; sum && i < 2; i++)
+        if (value_int_constant(op_in(sum, i), constant))
+            return op_in(sum, 1 - i);
+    return value;
+}
+
+/* Along which dimension the blocks, of one tensor, have no place in common; -1: none. */
+static int apart_along(const Op *first, const Op *second) {
+    BlockAccess a = block_access(first), b = block_access(second);
+    if (a.rank != b.rank || op_in(first, 0) != op_in(second, 0))
+        return -1;
+    int found = -1;
+    for (int d = 0; d < a.rank; d++) {
+        uint32_t at = (uint32_t)d;
+        int64_t from[2];
+        if (op_in(first, a.shape + at) != op_in(second, b.shape + at) ||
+            op_in(first, a.strides + at) != op_in(second, b.strides + at))
+            return -1;
+        const Value *base = less_constant(op_in(first, a.offsets + at), &from[0]);
+        if (base != less_constant(op_in(second, b.offsets + at), &from[1]))
+            continue;
+        if (from[0] + a.tile->shape[d] <= from[1] || from[1] + b.tile->shape[d] <= from[0])
+            found = d;
+    }
+    return found;
+}
+
+/* i1: can two places of the tensor, in the blocks of the stores, be one element of memory? NULL: it
+ * is not known. Rows no longer than from one to the next do not overlap. */
+static Value *overlaps(Builder *b, const Op *first, const Op *second) {
+    int along = apart_along(first, second);
+    BlockAccess a = block_access(first), c = block_access(second);
+    Value *extent = NULL, *stride = NULL;
+    int rows = 0;
+    for (int d = 0; d < a.rank && along >= 0; d++) {
+        uint32_t at = (uint32_t)d;
+        bool same = op_in(first, a.offsets + at) == op_in(second, c.offsets + at);
+        if (value_is_int(op_in(second, c.strides + at), 1))
+            extent = op_in(second, c.shape + at);
+        else if (a.tile->shape[d] > 1 || c.tile->shape[d] > 1 || !same) {
+            stride = op_in(second, c.strides + at);
+            rows++;
+        }
+    }
+    return extent && rows == 1 ? build_cmpi(b, extent, stride, IPRED_SGT) : NULL;
+}
+
+/* Orders the store behind those before it through the same parameter, and behind itself where it
+ * runs again. */
+static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
     const Value *parameter = pointer_origin(op_in(store, 0));
-    vec_for_each (known, &stage->stored)
-        if (*known == parameter)
-            return true;
-    vec_push(stage->arena, &stage->stored, parameter);
-    return in_loop(store);
+    Value *meet = NULL;
+    bool first = true, all = false;
+    vec_for_each (other, &stage->stored) {
+        if (other->parameter != parameter)
+            continue;
+        Value *overlap =
+            other->copy->block == store->block && !all ? overlaps(b, other->copy, store) : NULL;
+        all |= !overlap;
+        meet = first ? overlap : overlap && meet ? build_ori(b, meet, overlap) : NULL;
+        first = false;
+    }
+    if (all || (first && in_loop(store))) {
+        build_store_wait(b, 0, false);
+    } else if (meet) {
+        Op *branch = build_if(b, meet, 0, NULL);
+        Builder inside = builder_at_end(branch->regions[0]),
+                other = builder_at_end(branch->regions[1]);
+        inside.span = other.span = store->span;
+        build_store_wait(&inside, 0, false);
+        build_yield(&inside, 0, NULL);
+        build_yield(&other, 0, NULL);
+    }
 }
 
 static void stage_store(Stage *stage, Op *store) {
@@ -153,9 +234,11 @@ static void stage_store(Stage *stage, Op *store) {
     Value *value = stored_value(&b, store, type);
     Value *buffer = build_local_alloc(&b, -1, 0, 0, type);
     build_local_store(&b, value, buffer);
-    if (follows_another(stage, store) && !stage->tells)
-        build_store_wait(&b, 0, false);
-    wait_for_store(stage, build_block_copy(&b, store, NULL, buffer, NULL, NULL));
+    if (!stage->tells)
+        wait_for_others(stage, &b, store);
+    Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);
+    vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
+    wait_for_store(stage, copy);
     op_remove(store);
 }
 
