@@ -10,6 +10,9 @@ LARGE = ((128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 3))
 WIDE = ((128, (128, 64), 64, 8, 3), (128, (128, 64), 64, 8, 4))
 ROWS_16 = ((16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (64, 128, 64, 4, 4))
 ROWS_64 = ((64, 64, 128, 4, 4), (64, 128, 64, 4, 4), (64, 32, 128, 4, 4))
+# Tried as stream-K too, where the last wave of tiles leaves much of the GPU idle
+STREAM = ((128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3))
+STREAM_K = 0  # as the number of programs that share the depth of a tile: matmul_stream_k.tile
 FP8 = ((128, 128, 128, 4, 3), (128, 128, 128, 8, 4), (128, 256, 128, 8, 3), (128, 256, 128, 8, 4), (256, 128, 128, 8, 3),
        (64, 128, 128, 4, 4), (64, 256, 128, 4, 3))
 LINEAR = ((128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3))
@@ -40,8 +43,14 @@ def is_wide(config):
     return isinstance(config[1], tuple)
 
 
+def leaves_idle(count):
+    """The last wave of so many tiles leaves more than 7 % of the processors' time unused, of not many waves."""
+    waves = -(-count // PROCESSORS)
+    return waves <= 6 and count < 0.93 * waves * PROCESSORS
+
+
 def matmul(m, n, k):
-    """With the number of programs that share the depth of a tile as the last figure: 1, or what fills the GPU once or twice."""
+    """With the number of programs that share the depth of a tile as the last figure: 1, what fills the GPU once or twice, or STREAM_K."""
     if tiles(m, n, (128, 256)) >= 4 * PROCESSORS:
         return [(*config, 1) for config in LARGE[:2 if m * n > 1 << 27 else 3]]
     few = m <= 64
@@ -52,4 +61,5 @@ def matmul(m, n, k):
         chosen.append((*config, 1))
         chosen += [(*config, splits) for splits in (2, 4, 8) if count * splits <= 2 * PROCESSORS and k >= 4 * splits * config[2]
                    and count * splits * 2 > PROCESSORS]
+    chosen += [(*config, STREAM_K) for config in (base if few else STREAM) if leaves_idle(tiles(m, n, config)) and k >= 16 * config[2]]
     return chosen

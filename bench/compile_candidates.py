@@ -19,7 +19,7 @@ os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 
 def matmul_rows():
-    kinds = {(*config, 1) for shape in ((1024,) * 3, (3072,) * 3, (8192,) * 3, (16, 4096, 14336), (64, 4096, 14336), (512, 4096, 4096))
+    kinds = {(*config, 1) for shape in ((1024,) * 3, (2176,) * 3, (3072,) * 3, (8192,) * 3, (16, 4096, 14336), (64, 4096, 14336), (512, 4096, 4096))
              for config in candidates.matmul(*shape)}
     for dtype, layouts, configs in (("fp16", ("nn", "nt"), sorted(kinds, key=str)), ("bf16", ("nn",), [(*c, 1) for c in candidates.LARGE]),
                                     ("fp8e4nv", ("nt",), [(*config, 1) for config in candidates.FP8])):
@@ -29,13 +29,16 @@ def matmul_rows():
 
 
 def matmul_row(dtype, layout, config):
-    split, wide = config[5] > 1, candidates.is_wide(config)
+    split, stream, wide = config[5] > 1, config[5] == candidates.STREAM_K, candidates.is_wide(config)
     out = "*fp32:16" if split else "*fp16:16" if dtype == "fp8e4nv" else f"*{dtype}:16"
     types = {"a_ptr": f"*{dtype}:16", "b_ptr": f"*{dtype}:16", "out_ptr" if split else "c_ptr": out, "M": "i32:16", "N": "i32:16",
              "K": "i32:16", "stride_am": "i32:16", "stride_ak": "i32:1", "stride_bk": "i32:16" if layout == "nn" else "i32:1",
              "stride_bn": "i32:1" if layout == "nn" else "i32:16"} | ({} if split else {"stride_cm": "i32:16", "stride_cn": "i32:1"})
     fixed = {"BLOCK_M": config[0], "BLOCK_N": config[1][0] if wide else config[1], "BLOCK_K": config[2]}
     fixed |= {"BLOCK_N2": config[1][1]} if wide else {}
+    if stream:
+        return ("matmul_stream_k.tile", "matmul_stream_k", types | {"parts_ptr": "*fp32:16", "flags_ptr": "*i32:16"}, fixed, config[3], config[4],
+                f"{dtype} {layout}")
     return ("matmul_split_k.tile" if split else "matmul.tile", "matmul_split_k" if split else "matmul_wide" if wide else "matmul", types, fixed,
             config[3], config[4], f"{dtype} {layout}")
 

@@ -1,7 +1,7 @@
 """kernels/matmul.tile beside the same file under Triton, Triton kernels with descriptors (triton_peers.py) and cuBLAS (torch.matmul,
 torch._scaled_mm for fp8).
 
-All get the configurations of candidates.py, both compilers matmul_split_k.tile too where tiles are few; each contender is checked
+All get the configurations of candidates.py, both compilers matmul_split_k.tile and matmul_stream_k.tile too where tiles are few; each contender is checked
 against float64 on some rows, the best one by a short run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by
 columns (nt); fp8 (e4m3 to fp16), B by columns, which is what tensor cores take.
 """
@@ -17,6 +17,7 @@ from candidates import is_wide, width
 
 PATH = "kernels/matmul.tile"
 SPLIT_PATH = "kernels/matmul_split_k.tile"
+STREAM_PATH = "kernels/matmul_stream_k.tile"
 SQUARES = (1024, 1280, 1536, 2048, 2176, 2944, 3072, 4096, 8192, 16384)
 SHAPES = tuple((n, n, n) for n in SQUARES) + tuple((m, n, k) for m in (16, 64, 512, 4096)
                                                    for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
@@ -98,37 +99,47 @@ def literals(fixed):
     return {name: str(value) for name, value in fixed.items()}
 
 
+def launches(case, config):
+    """(file, kernel, grid, arguments, constexprs, warps, stages) of each launch; what they need besides is allocated here."""
+    fixed, warps, stages = constexprs(config), config[3], config[4]
+    if config[5] == candidates.STREAM_K:
+        parts = torch.empty(candidates.PROCESSORS, config[0], config[1], device="cuda")
+        flags = torch.zeros(candidates.PROCESSORS, dtype=torch.int32, device="cuda")
+        arguments = [*case.arguments[:3], parts, flags, *case.arguments[3:]]
+        yield STREAM_PATH, "matmul_stream_k", (candidates.PROCESSORS, 1, 1), arguments, fixed | {"GROUP_M": 8}, warps, stages
+    elif config[5] > 1:
+        yield from split_launches(case, config)
+    elif is_wide(config):
+        yield PATH, "matmul_wide", case.grid(config), case.arguments, fixed | {"GROUP_M": 8}, warps, stages
+    else:
+        yield PATH, "matmul", case.grid(config), case.arguments, fixed | {"GROUP_M": 8}, warps, stages
+
+
 def split_launches(case, config):
-    """What matmul_split_k.tile is called with: (kernel, grid, arguments, constexprs, warps, stages) of both launches."""
     m, n, k = case.shape
     parts = torch.empty(config[5], m, n, device="cuda")
     tiles = case.grid(config)[0]
-    yield ("matmul_split_k", (tiles, config[5], 1), [case.a, case.b, parts, m, n, k, *case.a.stride(), *case.b.stride()], constexprs(config),
-           *config[3:5])
-    yield ("matmul_split_k_sum", (-(-m * n // 1024), 1, 1), [parts, case.c, m * n, config[5]], {"BLOCK": 1024}, 4, 3)
+    yield (SPLIT_PATH, "matmul_split_k", (tiles, config[5], 1), [case.a, case.b, parts, m, n, k, *case.a.stride(), *case.b.stride()],
+           constexprs(config), *config[3:5])
+    yield SPLIT_PATH, "matmul_split_k_sum", (-(-m * n // 1024), 1, 1), [parts, case.c, m * n, config[5]], {"BLOCK": 1024}, 4, 3
+
+
+def in_turn(launchers):
+    """One launcher as it is: a list around it would count."""
+    return launchers[0] if len(launchers) == 1 else lambda: [launch() for launch in launchers]
 
 
 def tilec_launcher(tilec, case, config):
-    if config[5] > 1:
-        launches = [tilec.launch_function(tilec.function(SPLIT_PATH, kernel, warps, stages, literals(fixed)), grid, arguments)
-                    for kernel, grid, arguments, fixed, warps, stages in split_launches(case, config)]
-        return lambda: [launch() for launch in launches]
-    named = literals(constexprs(config)) | {"GROUP_M": "8", "ACC": "tl.float32", "PRECISION": "'tf32'"}
-    named |= {} if is_wide(config) else {"ACTIVATION": "'none'"}
-    function = tilec.function(PATH, "matmul_wide" if is_wide(config) else "matmul", config[3], config[4], named)
-    return tilec.launch_function(function, case.grid(config), case.arguments)
+    return in_turn([tilec.launch_function(tilec.function(path, kernel, warps, stages, literals(fixed)), grid, arguments)
+                    for path, kernel, grid, arguments, fixed, warps, stages in launches(case, config)])
 
 
 def triton_launcher(case, config):
-    if config[5] > 1:
-        launches = list(split_launches(case, config))
-        module = triton_side.load(SPLIT_PATH)
-        return lambda: [getattr(module, kernel)[grid](*arguments, **fixed, num_warps=warps, num_stages=stages)
-                        for kernel, grid, arguments, fixed, warps, stages in launches]
-    module = triton_side.load(PATH)
-    function = module.matmul_wide if is_wide(config) else module.matmul
-    arguments, options = case.arguments, constexprs(config) | {"num_warps": config[3], "num_stages": config[4]}
-    return lambda: function[case.grid(config)](*arguments, **options)
+    def launcher(path, kernel, grid, arguments, fixed, warps, stages):
+        function = getattr(triton_side.load(path), kernel)
+        return lambda: function[grid](*arguments, **fixed, num_warps=warps, num_stages=stages)
+
+    return in_turn([launcher(*launch) for launch in launches(case, config)])
 
 
 def cases(dtypes, layouts, shapes):

@@ -6,6 +6,8 @@
 import json
 import sys
 
+from candidates import STREAM_K
+
 LAYOUTS = {"nn": "B by rows", "nt": "B by columns"}
 
 
@@ -20,10 +22,11 @@ def figure(value):
 
 
 def tile(config):
-    """128 x 128+64 x 64, 8, 4, 2 parts"""
+    """128 x 128+64 x 64, 8, 4, 2 parts; or stream-K"""
     block_m, block_n, block_k, warps, stages, *parts = config
     block_n = "+".join(map(str, block_n)) if isinstance(block_n, (list, tuple)) else block_n
-    return f"{block_m} x {block_n} x {block_k}, {warps}, {stages}" + (f", {parts[0]} parts" if parts and parts[0] != 1 else "")
+    shared = f", {parts[0]} parts" if parts and parts[0] > 1 else ", stream-K" if parts and parts[0] == STREAM_K else ""
+    return f"{block_m} x {block_n} x {block_k}, {warps}, {stages}{shared}"
 
 
 def blocks(config):

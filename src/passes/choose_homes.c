@@ -221,11 +221,12 @@ static void ask_operands(Choice *choice, const Op *op) {
         ask(choice, op_in(op, i), layout_of_operand(choice->ctx, op, i, layout));
 }
 
+/* Where nobody asks, staying where the initial value is spares a conversion. */
 static const Layout *wanted_of_tie(const Choice *choice, const Tie *tie) {
     for (int i = 0; i < tie->nsame; i++)
         if (wanted_of(choice, tie->same[i]))
             return wanted_of(choice, tie->same[i]);
-    return NULL;
+    return tie->initial ? home_of(choice, tie->initial) : NULL;
 }
 
 static void backward_block(Choice *choice, Block *block) {

@@ -70,6 +70,14 @@ typedef struct Raise {
 
 /* Candidates */
 
+static bool comes_from_dot(const Value *value, PtrSet *seen);
+
+/* What a loop carries comes from one: it enters the loop, or an iteration gives it to the next. */
+static bool carried_from_dot(const Op *loop, uint32_t index, PtrSet *seen) {
+    return comes_from_dot(op_in(loop, FOR_FIXED_OPERANDS + index), seen) ||
+           comes_from_dot(op_in(loop->regions[0]->last, index), seen);
+}
+
 /* The value is made of a dot's. */
 static bool comes_from_dot(const Value *value, PtrSet *seen) {
     const Op *op = value->def;
@@ -78,11 +86,13 @@ static bool comes_from_dot(const Value *value, PtrSet *seen) {
     if (!op) {
         const Op *loop = value->owner->parent;
         return loop && loop->code == OP_for && value->index > 0 &&
-               comes_from_dot(op_in(value->owner->last, value->index - 1), seen);
+               carried_from_dot(loop, value->index - 1, seen);
     }
     if (op->code == OP_dot)
         return true;
-    if (op->code == OP_for || op->code == OP_if) {
+    if (op->code == OP_for)
+        return carried_from_dot(op, value->index, seen);
+    if (op->code == OP_if) {
         for (uint32_t r = 0; r < op->nregions; r++)
             if (comes_from_dot(op_in(op->regions[r]->last, value->index), seen))
                 return true;

@@ -206,6 +206,33 @@ def matmul_split_k_sum(rng, dtype, m, n, splits, block=256):
                 tolerance={"c_ptr": (2 * ROUNDING[dtype], splits * 2.0**-22)})
 
 
+def matmul_stream_k(rng, dtype, m, n, k, programs, order="rrr", block=(32, 32, 32), pad=3):
+    by_columns = [o == "c" for o in order]
+    a, (am, ak) = stored(rng, numbers(rng, (m, k), dtype), dtype, by_columns[0], pad)
+    b, (bk, bn) = stored(rng, numbers(rng, (k, n), dtype), dtype, by_columns[1], pad)
+    c, (cm, cn) = empty((m, n), dtype, by_columns[2], pad)
+    av, bv = logical(a.values, (m, k), by_columns[0]), logical(b.values, (k, n), by_columns[1])
+    return Case(f"matmul_stream_k-{dtype}-{m}x{n}x{k}-{order}-{programs}-{block[0]}.{block[1]}.{block[2]}+{pad}", "matmul_stream_k.tile",
+                "matmul_stream_k",
+                {"a_ptr": a, "b_ptr": b, "c_ptr": c, "parts_ptr": output((programs, *block[:2]), "fp32"),
+                 "flags_ptr": output((programs,), "i32", 0), "M": m, "N": n, "K": k, "stride_am": am, "stride_ak": ak, "stride_bk": bk,
+                 "stride_bn": bn, "stride_cm": cm, "stride_cn": cn},
+                {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_K": block[2]}, (programs,),
+                lambda v: {"c_ptr": placed(av @ bv, c, by_columns[2]), "flags_ptr": np.zeros(programs)},
+                tolerance={"c_ptr": (2 * ROUNDING[dtype], 1.2 * product_error(dtype, "tf32", av, bv) + 1e-6)})
+
+
+def stream_k_cases(rng):
+    """Whole waves and parts, no part, tiles in two and in many parts, more programs than blocks."""
+    shapes = ((70, 100, 200, 5), (70, 100, 200, 12), (70, 100, 200, 9), (70, 100, 200, 40), (33, 40, 100, 30), (100, 70, 1, 4), (64, 64, 256, 3))
+    found = [matmul_stream_k(rng, "fp16", *shape) for shape in shapes]
+    found += [matmul_stream_k(rng, "fp16", 70, 90, 130, 5, order) for order in ("rcr", "crc", "ccr")]
+    found += [matmul_stream_k(rng, "bf16", 64, 96, 160, 4, pad=0), matmul_stream_k(rng, "fp32", 40, 50, 70, 3),
+              matmul_stream_k(rng, "bf16", 16, 100, 300, 9, block=(16, 32, 32), pad=16)]
+    return found + [matmul_stream_k(rng, "fp16", *shape, order, (64, 64, 32), pad)
+                    for shape, order, pad in (((190, 150, 200, 7), "rrr", 16), ((128, 192, 256, 4), "rcr", 0), ((64, 128, 500, 11), "rrr", 12))]
+
+
 def matmul_dequant(rng, dtype, m, n, k, bits, group=64, block=(32, 32, 32), pad=3):
     a, (sa, _) = stored(rng, numbers(rng, (m, k), dtype), dtype, pad=pad)
     q = rng.integers(0, 1 << bits, (k, n)).astype(np.uint8)
@@ -538,6 +565,7 @@ def all_cases(large):
     found += [linear_attention(rng, "fp16", 2, 2, 70, 32, 40), linear_attention(rng, "bf16", 1, 2, 64, 16, 32, pad=0),
               linear_attention(rng, "fp32", 1, 1, 45, 32, 16, block_v=16)]
     found += warpgroup_cases(rng)
+    found += stream_k_cases(np.random.default_rng(3))
     if large:
         found += large_cases(rng)
     return found
@@ -606,5 +634,7 @@ def large_cases(rng):
                 found.append(attention_backward(rng, part, dtype, 2, 4, 300, 333, dim, group=2, causal=True, block=(64, 64)))
     found += [matmul_mxfp(rng, a, b, 512, 300, 512, (128, 128, 64)) for a, b in (("e4m3", "e4m3"), ("e2m1", "e5m2"), ("e2m1", "e2m1"))]
     found += [matmul(rng, "fp32", 512, 512, 512, precision=p, pad=0, block=(64, 64, 32)) for p in ("tf32", "tf32x3", "ieee")]
+    found += [matmul_stream_k(rng, "fp16", *shape, programs, order, pad=0, **tile) for shape, programs in (((1536, 1536, 520), 132), ((64, 4096, 1000), 132))
+              for order in ("rrr", "rcr")]
     found += [matmul(rng, "i8", 512, 512, 512, "rcr", pad=0, **tile), matmul(rng, "fp8e4nv", 512, 512, 512, "rcr", pad=0, **tile)]
     return found

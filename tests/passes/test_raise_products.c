@@ -136,6 +136,21 @@ static void split_k(Trial *t, int variant) {
     t->grid[1] = (uint32_t)splits;
 }
 
+/* Few programs with tiles of their own and shared ones, or more than there are blocks. */
+static void stream_k(Trial *t, int variant) {
+    enum { MATRICES = 3, NUMBERS = 9 };
+    matmul(t, variant);
+    int64_t programs = trial_size(t, 9);
+    InterpArg numbers[NUMBERS];
+    memcpy(numbers, t->args + MATRICES, sizeof numbers);
+    t->nargs = MATRICES;
+    trial_array(t, DT_F32, programs * 32 * 32);
+    memset(trial_array(t, DT_I32, programs), 0, (size_t)programs * 4);
+    memcpy(t->args + t->nargs, numbers, sizeof numbers);
+    t->nargs += NUMBERS;
+    t->grid[0] = (uint32_t)programs;
+}
+
 static void dequant(Trial *t, int bits) {
     int64_t m = trial_size(t, 50), n = trial_line_size(t, 50), k = 2 * trial_size(t, 60),
             per_byte = 8 / bits;
@@ -296,6 +311,15 @@ static const Subject subjects[] = {
      0,
      2,
      0},
+    {"matmul_stream_k",
+     "matmul_stream_k",
+     F16_3 "*fp32:16, *i32:16, i32, i32" PROMISE
+           ", i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1" TILE32,
+     {{0}},
+     stream_k,
+     B_BY_COLUMNS,
+     2,
+     1},
     {"matmul_dequant",
      "matmul_dequant",
      "*fp16:16, *u8:16, *fp16:16, *fp16:16, *fp16:16, i32, i32" PROMISE ", i32, " I4
