@@ -162,17 +162,20 @@ static bool unwrap(Planner *p, int d) {
                           d, wrap->modulus);
     if (!is_nonnegative(p, wrap->offset))
         return give_up_at(p, "what wraps may be negative", d, wrap->offset);
-    if (!bound->upper && !bound->lower && is_multiple(p, wrap->modulus, dim->side) &&
-        is_multiple(p, wrap->offset, dim->side)) {
-        dim->extent = wrap->modulus;
-        dim->place = wrap->offset;
-        dim->wraps = true;
-        return true;
-    }
     if (!bound->upper || !is_nonnegative(p, poly_sum(p->arena, upper, bound->upper, -1))) {
-        if (p->op->code != OP_load)
+        bool is_load = p->op->code == OP_load;
+        bool unobserved = is_load && rows_are_unobserved(p->a, op_out(p->op), d, upper, &why);
+        /* Second choice: a division, which a loop cannot always do ahead of its iterations. */
+        if (!unobserved && !bound->upper && !bound->lower &&
+            is_multiple(p, wrap->modulus, dim->side) && is_multiple(p, wrap->offset, dim->side)) {
+            dim->extent = wrap->modulus;
+            dim->place = wrap->offset;
+            dim->wraps = true;
+            return true;
+        }
+        if (!is_load)
             return give_up_at(p, "the indices of a store wrap", d, wrap->modulus);
-        if (!rows_are_unobserved(p->a, op_out(p->op), d, upper, &why))
+        if (!unobserved)
             return give_up_at(p, str_format(p->arena, "its index wraps, and %s", why), d,
                               wrap->modulus);
         bound->upper = bound->upper ? stricter(p, bound->upper, upper) : upper;
