@@ -36,7 +36,8 @@ PART = {
     "one-fp16-fp16-fp16-32x32x32-tf32", "one-fp64-fp64-fp64-16x32x16-tf32", "one-i8-i8-i32-32x64x64-tf32",
     "one-fp8e4nv-fp8e4nv-fp32-32x32x64-tf32", "one-fp8e4nv-fp8e5-fp32-32x32x64-tf32",
     "one-fp8e5-fp8e4nv-fp32-32x32x64-tf32", "one-fp8e5-fp8e5-fp32-32x32x64-tf32", "turned-fp8e4nv-128x64x64",
-    "turned-i8-64x16x32", "batched-fp32-8x16x16x16", "attention-fp16-64-128x32x16 --num-warps 4",
+    "turned-i8-64x16x32", "beside-i8-64x16+16x32-32-t --num-warps 4", "batched-fp32-8x16x16x16",
+    "attention-fp16-64-128x32x16 --num-warps 4",
     "attention-bf16-96-128x32x32", "tiles-in_for-160x208x80-64x64x32-2",
 }
 FORM = re.compile(r"(?:@!?%\w+\s+)?((?:mma|wgmma|ldmatrix|stmatrix|cp|mbarrier|fence)\.\S+?);?(?:\s|$)")
@@ -282,6 +283,7 @@ def all_cases():
     yield beside(rng, "fp16", 64, (128, 128), 64, 32, options=["--num-warps", "8"])  # warpgroups along N
     yield beside(rng, "fp32", 64, (64, 32), 96, 32, True)
     yield beside(rng, "i8", 128, (64, 32), 192, 64, True, options=["--num-warps", "4"])  # twice 64 rows
+    yield beside(rng, "i8", 64, (16, 16), 32, 32, True, options=["--num-warps", "4"])
     yield turned(rng, "i8", 64, 16, 32)
 
 
