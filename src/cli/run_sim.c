@@ -168,7 +168,8 @@ bool run_on_sim(Ctx *ctx, SimRun *run) {
     bool ok =
         sim_run_args(ctx, run->module, &launch, run->args, run->arg_count, &hidden, &run->counts);
     run->other_form = hidden.other_form;
-    run->times = (RunTimes){1, clock_ms() - start, clock_ms() - start};
+    double taken = clock_ms() - start;
+    run->times = (RunTimes){1, taken, taken};
     if (run->report && run->counts)
         sim_ask_registers(ctx, run->module, meta->name, run->ptxas, ptx, run->counts);
     return ok;
