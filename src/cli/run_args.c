@@ -79,6 +79,14 @@ static Elem default_integer(int64_t value, bool is_unsigned) {
     return value >= INT32_MIN && value <= INT32_MAX ? ELEM_I32 : ELEM_I64;
 }
 
+/* Digits and nothing else, however many. */
+static bool is_whole(const char *text) {
+    const char *digits = text + (*text == '-');
+    bool is_hex = digits[0] == '0' && (digits[1] | 32) == 'x';
+    digits += is_hex ? 2 : 0;
+    return *digits && !digits[strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789")];
+}
+
 /* True when the integer has a representation in the type. */
 static bool integer_fits(int64_t value, bool is_unsigned, Elem elem) {
     __int128 min, max, exact = is_unsigned ? (__int128)(uint64_t)value : (__int128)value;
@@ -112,6 +120,11 @@ static bool read_scalar(Reader *r) {
     char *end;
     arg->number = strtod(text, &end);
     arg->elem = wanted != ELEM_COUNT ? wanted : ELEM_F32;
+    if (is_whole(text) && (wanted == ELEM_COUNT || !elem_is_float(wanted)))
+        return ctx_diag(r->ctx, span_of(r, number), run_range, STR_ARG(number),
+                        wanted != ELEM_COUNT ? elem_info[wanted].text
+                        : *text == '-'       ? "i64"
+                                             : "u64");
     if (number.len && !*end && elem_is_float(arg->elem))
         return true;
     if (number.len && !*end)
