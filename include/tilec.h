@@ -281,15 +281,18 @@ TILE_API tile_status tile_executable_get_info(const tile_executable *executable,
  * launches nothing. The device's context need not be current in the calling thread; when it is, the
  * call costs what the driver's costs: nothing is allocated and no lock is taken. The promises of
  * the signature (multiples of 16, values of 1) are the caller's to keep.
+ * TILE_ERROR_INVALID_ARGUMENT: `param_count` is not the executable's, or the grid is larger than
+ * the driver takes: 2^31 - 1 blocks in x, 65535 in y and in z.
  *
  * A kernel with tensor copies (tile_kernel_info.tensor_map_count) has tensor maps made of its
  * arguments; those of the last launches are kept. TILE_ERROR_TENSOR_MAP: they hold no such base,
- * extent or stride, and nothing was launched; tile_executable_check says more, and a kernel
- * compiled with no_tensor_copies takes any. */
+ * extent or stride, or the driver is older than CUDA 12.0 and makes none, and nothing was launched;
+ * tile_executable_check says more, and a kernel compiled with no_tensor_copies takes any. */
 TILE_API tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                                  tile_stream stream, void *const *params, size_t param_count);
-/* Whether tile_launch takes these values: TILE_OK, or TILE_ERROR_TENSOR_MAP with a diagnostic that
- * names what was found, what was wanted, and the parameters it comes from. */
+/* Whether tensor maps hold these values, which are given as to tile_launch: TILE_OK, or
+ * TILE_ERROR_TENSOR_MAP with a diagnostic that names what was found, what was wanted, and the
+ * parameters it comes from. TILE_ERROR_INVALID_ARGUMENT: as tile_launch. Nothing is launched. */
 TILE_API tile_status tile_executable_check(const tile_executable *executable, void *const *params,
                                            size_t param_count, tile_diagnostics **diagnostics);
 
