@@ -52,6 +52,8 @@ typedef struct Call {
  *         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
  */
 Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics);
+/* TILE_ERROR_INVALID_ARGUMENT of a call that does not begin: there are no diagnostics. */
+tile_status invalid_argument(tile_diagnostics **diagnostics);
 /* The object's arena goes to its owner, which frees it. */
 void call_keep(Call *call, Arena *owner);
 /* Hands the diagnostics over and frees the rest. `status` TILE_OK becomes what the diagnostics say.

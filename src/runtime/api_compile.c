@@ -121,7 +121,7 @@ tile_status tile_compile(tile_context *context, const tile_compile_options *give
     tile_compile_options options;
     if (!context || !kernel || !given ||
         !options_copy(&options, sizeof options, given, sizeof options.size))
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);

@@ -192,6 +192,12 @@ void tile_diagnostics_destroy(tile_diagnostics *diagnostics) {
 
 /* Calls */
 
+tile_status invalid_argument(tile_diagnostics **diagnostics) {
+    if (diagnostics)
+        *diagnostics = NULL;
+    return TILE_ERROR_INVALID_ARGUMENT;
+}
+
 Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics) {
     if (diagnostics)
         *diagnostics = NULL;

@@ -3,7 +3,7 @@
 
 tile_status tile_device_count(tile_context *context, int *count, tile_diagnostics **diagnostics) {
     if (!context || !count)
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -17,7 +17,7 @@ tile_status tile_device_count(tile_context *context, int *count, tile_diagnostic
 tile_status tile_device_open(tile_context *context, int ordinal, tile_device **device,
                              tile_diagnostics **diagnostics) {
     if (!context || !device)
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -76,7 +76,7 @@ tile_status tile_device_get_info(const tile_device *device, tile_device_info *in
 tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *address,
                                  tile_diagnostics **diagnostics) {
     if (!device || !address)
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -123,7 +123,7 @@ tile_status tile_stream_destroy(tile_device *device, tile_stream stream) {
 tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
                                     tile_diagnostics **diagnostics) {
     if (!device)
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -166,7 +166,7 @@ tile_status tile_event_elapsed(tile_device *device, tile_event begin, tile_event
 tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_executable **executable,
                       tile_diagnostics **diagnostics) {
     if (!kernel || !device || !executable)
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -226,7 +226,7 @@ tile_status tile_executable_check(const tile_executable *executable, void *const
                                   size_t param_count, tile_diagnostics **diagnostics) {
     if (!executable || param_count != executable->executable.param_count ||
         (param_count && !params))
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);

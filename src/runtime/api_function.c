@@ -537,7 +537,7 @@ tile_status tile_function_create(tile_context *context, const tile_compile_optio
     tile_compile_options options;
     if (!context || !function || !given ||
         !options_copy(&options, sizeof options, given, sizeof options.size))
-        return TILE_ERROR_INVALID_ARGUMENT;
+        return invalid_argument(diagnostics);
     Call *call = call_begin(context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
