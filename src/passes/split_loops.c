@@ -33,6 +33,8 @@ enum {
     MAX_PIECEMEAL = 1 << 12 /* elements that an iteration may load otherwise */
 };
 
+#define FAR (INT64_C(1) << 60) /* so far from 0 no loop is split */
+
 /* Which masks matter */
 
 /* Values that depend on a dot of the loop, in its own block. */
@@ -395,9 +397,15 @@ static bool is_candidate(const Op *op) {
     return false;
 }
 
+/* What lies between the loop's begin and any bound fits in 64 bits. */
+static bool begins_in_reach(const Facts *facts, const Op *loop) {
+    const ValueFacts *begin = facts_of(facts, op_in(loop, 0));
+    return begin->lo > -FAR && begin->hi < FAR;
+}
+
 static bool visit(Op *op, void *user) {
     Splitter *s = user;
-    if (!is_candidate(op))
+    if (!is_candidate(op) || !begins_in_reach(s->facts, op))
         return true;
     Plan *plan = ARENA_NEW(s->arena, Plan);
     *plan = (Plan){.bounds = {.facts = s->facts, .loop = op}};

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { SIDE = 4, RUNS = 400, MAX_TRIPS = 16 };
+enum { SIDE = 4, RUNS = 400, MAX_TRIPS = 16, MAX_STEPS = 100000 };
 
 /* The parameters after the arrays. */
 typedef struct Numbers {
@@ -36,6 +36,7 @@ typedef struct Kind {
     int64_t step_value;
     bool masked_if_seen; /* %seen is where scores are dropped */
     bool (*seen)(Sums *s, const Numbers *n, int64_t t, int64_t i, int64_t row, int64_t column);
+    const char *bounds; /* what makes %lo and %hi; NULL: the parameters, in the index's type */
 } Kind;
 
 #define SPLAT_I(type)                                                                              \
@@ -104,16 +105,16 @@ static bool extended(Sums *s, const Numbers *n, int64_t t, int64_t i, int64_t ro
 
 static const Kind kinds[] = {
     {"keys", "i32", "4", SPLAT_I("i32") BELOW_X "%seen = andi %below, %below : tile<4x4xi1>\n", 4,
-     false, keys},
+     false, keys, NULL},
     {"causal", "i32", "4",
      SPLAT_I("i32") BELOW_X DISTANCE "%seen = andi %below, %past : tile<4x4xi1>\n", 4, false,
-     causal},
+     causal, NULL},
     {"window", "i32", "4",
      SPLAT_I("i32") BELOW_X DISTANCE "%zs = splat %z : tile<4x4xi32>\n"
                                      "%near = cmpi %d, %zs {pred = slt} : tile<4x4xi1>\n"
                                      "%both = andi %below, %past : tile<4x4xi1>\n"
                                      "%seen = andi %both, %near : tile<4x4xi1>\n",
-     4, false, window},
+     4, false, window, NULL},
     {"dropped", "i32", "3",
      SPLAT_I("i32") "%xs = splat %x : tile<1x4xi32>\n"
                     "%above1 = cmpi %n, %xs {pred = sge} : tile<1x4xi1>\n"
@@ -124,19 +125,19 @@ static const Kind kinds[] = {
                     "%nn = broadcast %n : tile<4x4xi32>\n"
                     "%after = cmpi %nn, %rr {pred = sgt} : tile<4x4xi1>\n"
                     "%seen = ori %above, %after : tile<4x4xi1>\n",
-     3, true, dropped},
+     3, true, dropped, NULL},
     {"product", "i32", "1",
      "%four = constant_int {value = 4} : i32\n"
      "%at = muli %i, %four : i32\n"
      "%is = splat %at : tile<1x4xi32>\n"
      "%n = addi %is, %column : tile<1x4xi32>\n" BELOW_X
      "%seen = andi %below, %below : tile<4x4xi1>\n",
-     1, false, product},
+     1, false, product, NULL},
     {"counter", "i32", "4",
      "%is = splat %count : tile<1x4xi32>\n"
      "%n = addi %is, %column : tile<1x4xi32>\n" BELOW_X
      "%seen = andi %below, %below : tile<4x4xi1>\n",
-     4, false, counter},
+     4, false, counter, NULL},
     {"wide", "i64", "4",
      "%is = splat %i : tile<1x4xi64>\n"
      "%c64 = extsi %column : tile<1x4xi64>\n"
@@ -147,7 +148,7 @@ static const Kind kinds[] = {
      "%xs = splat %xy : tile<1x4xi64>\n"
      "%below1 = cmpi %n, %xs {pred = sle} : tile<1x4xi1>\n"
      "%seen = broadcast %below1 : tile<4x4xi1>\n",
-     4, false, wide},
+     4, false, wide, NULL},
     {"rows_too", "i32", "4",
      SPLAT_I("i32") BELOW_X "%rs = splat %r : tile<4x1xi32>\n"
                             "%rows = addi %rs, %row : tile<4x1xi32>\n"
@@ -155,7 +156,7 @@ static const Kind kinds[] = {
                             "%inside1 = cmpi %rows, %zs {pred = slt} : tile<4x1xi1>\n"
                             "%inside = broadcast %inside1 : tile<4x4xi1>\n"
                             "%seen = andi %below, %inside : tile<4x4xi1>\n",
-     4, false, rows_too},
+     4, false, rows_too, NULL},
     {"from", "i32", "4",
      SPLAT_I("i32") "%ys = splat %y : tile<1x4xi32>\n"
                     "%m = addi %n, %ys : tile<1x4xi32>\n"
@@ -164,7 +165,7 @@ static const Kind kinds[] = {
                     "%rows = addi %rs, %row : tile<4x1xi32>\n"
                     "%rr = broadcast %rows : tile<4x4xi32>\n"
                     "%seen = cmpi %mm, %rr {pred = sge} : tile<4x4xi1>\n",
-     4, false, from},
+     4, false, from, NULL},
     {"extended", "i32", "4",
      SPLAT_I("i32") "%n64 = extsi %n : tile<1x4xi64>\n"
                     "%r64 = extsi %row : tile<4x1xi64>\n"
@@ -176,7 +177,7 @@ static const Kind kinds[] = {
                     "%xz = addi %x64, %z64 : i64\n"
                     "%xs = splat %xz : tile<4x4xi64>\n"
                     "%seen = cmpi %d, %xs {pred = sgt} : tile<4x4xi1>\n",
-     4, false, extended},
+     4, false, extended, NULL},
 };
 
 /* What is added on both sides cancels in the difference, but not where one of the sums wraps in 64
@@ -203,6 +204,30 @@ static const Kind cancelled = {.name = "cancelled",
                                        "%uu = broadcast %until : tile<4x4xi64>\n"
                                        "%seen = cmpi %nn, %uu {pred = slt} : tile<4x4xi1>\n",
                                .step_value = 4};
+
+/* A loop that begins near the end of 64 bits, beyond where it ends, and only from below is masked:
+ * what lies between its begin and the mask's does not fit in 64 bits. */
+static const Kind far = {.name = "far",
+                         .index = "i64",
+                         .step = "4",
+                         .bounds = "%z64 = extsi %z : i64\n"
+                                   "%sixty = constant_int {value = 60} : i64\n"
+                                   "%eight64 = constant_int {value = 8} : i64\n"
+                                   "%high = shli %z64, %sixty : i64\n"
+                                   "%begin = subi %high, %eight64 : i64\n"
+                                   "%first = constant_int {value = 0} : i64\n"
+                                   "%lo = maxsi %begin, %first : i64\n"
+                                   "%most = constant_int {value = 63} : i32\n"
+                                   "%end32 = andi %hi32, %most : i32\n"
+                                   "%hi = extsi %end32 : i64\n",
+                         .text = "%is = splat %i : tile<1x4xi64>\n"
+                                 "%c64 = extsi %column : tile<1x4xi64>\n"
+                                 "%n = addi %is, %c64 : tile<1x4xi64>\n"
+                                 "%r64 = extsi %r : i64\n"
+                                 "%rs = splat %r64 : tile<1x4xi64>\n"
+                                 "%after = cmpi %n, %rs {pred = sge} : tile<1x4xi1>\n"
+                                 "%seen = broadcast %after : tile<4x4xi1>\n",
+                         .step_value = 4};
 
 /* acc = acc / 2 + (what of (i + column) * 4 is seen): the order of iterations is in the bits. */
 #define PROGRAM                                                                                    \
@@ -254,7 +279,9 @@ static const Kind cancelled = {.name = "cancelled",
 
 static Func *parse_kind(Ctx *ctx, const Kind *kind) {
     bool is_wide = strcmp(kind->index, "i64") == 0;
-    const char *bounds = is_wide ? "%lo = extsi %lo32 : i64\n%hi = extsi %hi32 : i64\n" : "";
+    const char *bounds = kind->bounds ? kind->bounds
+                         : is_wide    ? "%lo = extsi %lo32 : i64\n%hi = extsi %hi32 : i64\n"
+                                      : "";
     StrBuf text = strbuf(&ctx->arena);
     strbuf_printf(&text, PROGRAM, kind->step, kind->index, bounds, kind->index, kind->text,
                   kind->masked_if_seen ? "%zero, %s" : "%s, %zero");
@@ -279,7 +306,7 @@ static void run(Func *func, const Numbers *n, float out[SIDE * SIDE], int32_t pa
                         {.i = n->x},        {.i = n->y},
                         {.i = n->z},        {.i = n->r},
                         {.f = n->c}};
-    InterpOptions options = {.grid = {1, 1, 1}};
+    InterpOptions options = {.grid = {1, 1, 1}, .max_steps = MAX_STEPS};
     if (!interp_run(func, args, memory, 2, &options))
         fail_msg("%s", testing_messages(func_ctx(func)));
 }
@@ -428,16 +455,22 @@ static void test_kind(const Kind *kind) {
     ctx_destroy(ctx);
 }
 
-static void test_sums_that_cancel(void **state) {
+/* The loop is split or not: the results are all that counts. */
+static void test_results(const Kind *kind) {
     Ctx *ctx = testing_ctx();
-    Func *before = parse_kind(ctx, &cancelled), *after = parse_kind(ctx, &cancelled);
+    Func *before = parse_kind(ctx, kind), *after = parse_kind(ctx, kind);
     split_func(after);
     for (int i = 0; i < RUNS; i++) {
-        Numbers n = some_numbers(&cancelled);
+        Numbers n = some_numbers(kind);
         int32_t parts[2];
-        check_results(&cancelled, before, after, &n, parts);
+        check_results(kind, before, after, &n, parts);
     }
     ctx_destroy(ctx);
+}
+
+static void test_ends_of_64_bits(void **state) {
+    test_results(&cancelled);
+    test_results(&far);
 }
 
 static void test_split_loops(void **state) {
@@ -448,6 +481,6 @@ static void test_split_loops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_split_loops),
-                                       cmocka_unit_test(test_sums_that_cancel)};
+                                       cmocka_unit_test(test_ends_of_64_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
