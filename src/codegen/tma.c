@@ -65,7 +65,16 @@ void lower_mbarrier_expect(Cg *cg, const Op *op) {
 }
 
 void lower_mbarrier_wait(Cg *cg, const Op *op) {
-    Lv args[] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1))};
+    Lv args[3] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1))};
+    if (op->nin > 2) {
+        args[2] = cg_scalar(cg, op_in(op, 2));
+        cg_asm(cg, cg->t_void,
+               "{\n\t.reg .pred done;\n\t@!$2 bra DONE;\nWAIT:\n\t"
+               "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
+               "@!done bra WAIT;\nDONE:\n\t}",
+               "r,r,b,~{memory}", args, 3, ASM_CONVERGENT);
+        return;
+    }
     cg_asm(cg, cg->t_void,
            "{\n\t.reg .pred done;\nWAIT:\n\t"
            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"

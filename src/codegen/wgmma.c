@@ -326,7 +326,7 @@ static Lv *arguments(Cg *cg, const Op *op, const Product *p, const SumRegister *
     *words = 1;
     Lv first = p->a.in_registers ? NULL : descriptor(cg, op_in(op, 0), &p->a, p->acc[0], true);
     const Lv *a = first ? &first : ordered_words(cg, op, p, words);
-    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + *words + p->count);
+    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + *words + p->count + 1);
     for (uint32_t i = 0; i < count; i++) {
         Lv sum = sums[order[i].product][order[i].reg];
         args[i] = from_zero ? LLVMGetUndef(LLVMTypeOf(sum)) : sum;
@@ -335,6 +335,14 @@ static Lv *arguments(Cg *cg, const Op *op, const Product *p, const SumRegister *
     for (uint32_t i = 0; i < p->count; i++)
         args[count + *words + i] = descriptor(cg, op_in(op, 1 + i), &p->b[i], p->acc[i], false);
     return args;
+}
+
+/* Waits for those before it, and for it too unless it is in flight; beside others, for none. */
+static void put_end(StrBuf *text, const Op *op) {
+    bool in_flight = op->attrs[1].i, beside = op->code == OP_wgmma && op->attrs[2].i;
+    strbuf_puts(text, "wgmma.commit_group.sync.aligned;\n\t");
+    if (!in_flight || !beside)
+        strbuf_printf(text, "wgmma.wait_group.sync.aligned %d;\n\t", in_flight);
 }
 
 static void lower_products(Cg *cg, const Op *op) {
@@ -352,20 +360,26 @@ static void lower_products(Cg *cg, const Op *op) {
 
     StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
     const Places at = {count, 2 * count, 2 * count + words};
-    strbuf_puts(&text, "{\n\t.reg .b64 %wa, %wb;\n\twgmma.fence.sync.aligned;\n\t");
+    bool guarded = op->code == OP_wgmma && op->nin > 3;
+    strbuf_puts(&text, "{\n\t.reg .b64 %wa, %wb;\n\t");
+    /* One value in all threads: a warpgroup goes one way. */
+    if (guarded) {
+        args[count + words + operands_b] = cg_scalar(cg, op_in(op, 3));
+        strbuf_printf(&text, "@!$%u bra NONE;\n\t", at.b + operands_b);
+    }
+    strbuf_puts(&text, "wgmma.fence.sync.aligned;\n\t");
     put_products(&text, &p, &at, from_zero);
-    strbuf_printf(&text,
-                  "wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned %d;\n\t}",
-                  op->attrs[1].i ? 1 : 0);
+    put_end(&text, op);
+    strbuf_puts(&text, guarded ? "\nNONE:\n\t}" : "}");
     put_constraints(&constraints, op->out[0].type, count);
     for (uint32_t i = 0; i < words; i++)
         strbuf_puts(&constraints, p.a.in_registers ? ",r" : ",l");
     for (uint32_t i = 0; i < operands_b; i++)
         strbuf_puts(&constraints, ",l");
-    strbuf_puts(&constraints, ",~{memory}");
-    Lv result =
-        cg_asm(cg, struct_of(cg, LLVMTypeOf(args[0]), count), strbuf_str(&text).ptr,
-               strbuf_str(&constraints).ptr, args, count + words + operands_b, ASM_CONVERGENT);
+    strbuf_puts(&constraints, guarded ? ",b,~{memory}" : ",~{memory}");
+    Lv result = cg_asm(cg, struct_of(cg, LLVMTypeOf(args[0]), count), strbuf_str(&text).ptr,
+                       strbuf_str(&constraints).ptr, args, count + words + operands_b + guarded,
+                       ASM_CONVERGENT);
     Lv *out[MAX_JOINT_PRODUCTS];
     for (uint32_t i = 0; i < p.count; i++)
         out[i] = cg_new(cg, &op->out[i]);
@@ -388,9 +402,10 @@ void lower_wgmma_wait(Cg *cg, const Op *op) {
     StrBuf constraints = strbuf(cg->arena);
     put_constraints(&constraints, op->out[0].type, count);
     strbuf_puts(&constraints, ",~{memory}");
-    Lv result =
-        cg_asm(cg, struct_of(cg, LLVMTypeOf(in[0]), count), "wgmma.wait_group.sync.aligned 0;",
-               strbuf_str(&constraints).ptr, in, count, ASM_CONVERGENT);
+    StrBuf text = strbuf(cg->arena);
+    strbuf_printf(&text, "wgmma.wait_group.sync.aligned %lld;", (long long)op->attrs[0].i);
+    Lv result = cg_asm(cg, struct_of(cg, LLVMTypeOf(in[0]), count), strbuf_str(&text).ptr,
+                       strbuf_str(&constraints).ptr, in, count, ASM_CONVERGENT);
     for (uint32_t i = 0; i < count; i++)
         out[i] = LLVMBuildExtractValue(cg->b, result, i, "");
 }

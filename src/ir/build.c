@@ -193,6 +193,7 @@ static uint32_t present(uint32_t count, Value *const *operands) {
 #define CNT_IN2(a, b) 2
 #define CNT_IN3(a, b, c) 3
 #define CNT_INO(min, a, b, c) present(3, in_)
+#define CNT_INO4(min, a, b, c, d) present(4, in_)
 #define CNT_INV(xs) n_##xs
 #define ARR_IN0() (Value *const *)NULL
 #define ARR_IN1(a)                                                                                 \
@@ -208,6 +209,10 @@ static uint32_t present(uint32_t count, Value *const *operands) {
         a, b, c                                                                                    \
     }
 #define ARR_INO(min, a, b, c) ARR_IN3(a, b, c)
+#define ARR_INO4(min, a, b, c, d)                                                                  \
+    (Value *const[]) {                                                                             \
+        a, b, c, d                                                                                 \
+    }
 #define ARR_INV(xs) xs
 #define SET(index, name) op_->attrs[index] = TO_ATTR(builder->ctx, name);
 #define SET_AT0()

@@ -230,8 +230,18 @@ static void multiply(Run *run, const Op *op) {
     slot_clear(run, &turned_a);
 }
 
+static bool product_is_on(Run *run, const Op *op) {
+    return op->nin < 4 || (require_defined(run, op, 3, 0, "the condition") &&
+                           slot_int(in_slot(run, op, 3), op_in(op, 3)->type, 0) != 0);
+}
+
 void interp_wgmma(Run *run, const Inst *inst) {
-    multiply(run, inst->op);
+    if (product_is_on(run, inst->op)) {
+        multiply(run, inst->op);
+        return;
+    }
+    Slot *out = new_result(run, inst->op, 0);
+    memset(slot_new_undef(run, out), origin_of(run, inst->op, UNDEF_NO_PRODUCT), out->n);
 }
 
 void interp_wgmma_joint(Run *run, const Inst *inst) {

@@ -111,9 +111,9 @@ static void land_phase(Run *run, const Slot *barrier) {
 void interp_mbarrier_wait(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *barrier = in_slot(run, op, 0);
-    Phase phase = phase_of(barrier);
-    if (!require_defined(run, op, 1, 0, "the parity"))
+    if ((op->nin > 2 && !is_on(run, op, 2)) || !require_defined(run, op, 1, 0, "the parity"))
         return;
+    Phase phase = phase_of(barrier);
     int64_t parity = slot_int(in_slot(run, op, 1), op_in(op, 1)->type, 0);
     if (parity != phase.parity) {
         finding(run, op, interp_phase,

@@ -298,6 +298,7 @@ bool module_verify(Module *module);
 #define PAR_IN2(a, b) , Value *a, Value *b
 #define PAR_IN3(a, b, c) , Value *a, Value *b, Value *c
 #define PAR_INO(min, a, b, c) , Value *a, Value *b, Value *c
+#define PAR_INO4(min, a, b, c, d) , Value *a, Value *b, Value *c, Value *d
 #define PAR_INV(xs) , uint32_t n_##xs, Value *const *xs
 #define PAR_AT0()
 #define PAR_AT1(k, n) , CTYPE_##k n
@@ -394,7 +395,8 @@ enum {
     LOOP_WARP_SPECIALIZE = 2,
     LOOP_SINGLE_BUFFER_ACC = 4,
     LOOP_NO_LICM = 8,
-    LOOP_FLAGS = 15
+    LOOP_FEW = 16, /* found by the passes: it is expected to run a few times at most */
+    LOOP_FLAGS = 31
 };
 
 /* The flags of a `for` or a `while`. */

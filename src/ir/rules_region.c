@@ -327,9 +327,15 @@ static bool want_wgmma(Ctx *ctx, const Op *op, uint32_t second, uint32_t sum) {
            rule_bad_pair(ctx, op, 0, sum, "numbers that a dot takes");
 }
 
+/* The operand that says where the op does anything, if it is there. */
+static bool want_on(Ctx *ctx, const Op *op, uint32_t index) {
+    return op->nin <= index || rule_in(op, index) == type_scalar(ctx, DT_I1) ||
+           rule_bad_operand(ctx, op, index, "a scalar i1");
+}
+
 bool rule_wgmma(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = rule_in(op, 2);
-    return want_wgmma(ctx, op, 1, 2);
+    return want_wgmma(ctx, op, 1, 2) && want_on(ctx, op, 3);
 }
 
 bool rule_wgmma_joint(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -347,8 +353,9 @@ bool rule_wgmma_joint(Ctx *ctx, const Op *op, const Type *stated, const Type **r
 
 bool rule_wgmma_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     const Type *acc = *result = rule_in(op, 0);
-    return (acc->kind == TYPE_NUMBER && acc->rank == 2) ||
-           rule_bad_operand(ctx, op, 0, "a tile of numbers of rank 2");
+    if (acc->kind != TYPE_NUMBER || acc->rank != 2)
+        return rule_bad_operand(ctx, op, 0, "a tile of numbers of rank 2");
+    return op->attrs[0].i >= 0 || rule_bad_attr(ctx, op, 0, "0 or more");
 }
 
 /* Control flow */
@@ -366,7 +373,7 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
         if (op->attrs[i].i < 0 || op->attrs[i].i > INT32_MAX)
             return rule_bad_attr(ctx, op, i, "0 or more");
     if (op->attrs[2].i < 0 || op->attrs[2].i > LOOP_FLAGS)
-        return rule_bad_attr(ctx, op, 2, "a sum of 1, 2, 4 and 8");
+        return rule_bad_attr(ctx, op, 2, "a sum of 1, 2, 4, 8 and 16");
     /* Carried values start one place after the step: that place is the index's. */
     const Type **types = operand_types(ctx, op, FOR_FIXED_OPERANDS - 1);
     types[0] = index;
@@ -493,7 +500,8 @@ bool rule_mbarrier_expect(Ctx *ctx, const Op *op, const Type *stated, const Type
 bool rule_mbarrier_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = NULL;
     return rule_want_mbarrier(ctx, op, 0) &&
-           (rule_in(op, 1) == type_scalar(ctx, DT_I32) || rule_bad_operand(ctx, op, 1, "i32"));
+           (rule_in(op, 1) == type_scalar(ctx, DT_I32) || rule_bad_operand(ctx, op, 1, "i32")) &&
+           want_on(ctx, op, 2);
 }
 
 /* A tile and a buffer that hold the same elements, each in its layout. */

@@ -52,6 +52,8 @@ const char *attr_enum_text(AttrKind kind, int64_t value) {
 #define NIN_IN2(a, b) .min_operands = 2, .max_operands = 2, .operand_names = {#a, #b}
 #define NIN_IN3(a, b, c) .min_operands = 3, .max_operands = 3, .operand_names = {#a, #b, #c}
 #define NIN_INO(min, a, b, c) .min_operands = min, .max_operands = 3, .operand_names = {#a, #b, #c}
+#define NIN_INO4(min, a, b, c, d)                                                                  \
+    .min_operands = min, .max_operands = 4, .operand_names = {#a, #b, #c, #d}
 #define NIN_INV(xs) .min_operands = 0, .max_operands = -1, .operand_names = {#xs}
 #define NAT_AT0() .attr_count = 0
 #define NAT_AT1(k, n)                                                                              \

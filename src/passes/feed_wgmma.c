@@ -118,7 +118,7 @@ static void wait_behind(Op *loop, uint32_t index) {
     Value *sum = &loop->out[index];
     if (value_unused(sum))
         return;
-    Value *waited = build_wgmma_wait(&b, sum);
+    Value *waited = build_wgmma_wait(&b, sum, 0);
     for (Use *use = sum->uses, *next; use; use = next) {
         next = use->next;
         if (use->user != waited->def)
@@ -182,7 +182,8 @@ static void form(Func *func, Op *dot, const Plan *plan) {
     int64_t transposed = sources[1].operand.transposed << 1;
     if (!plan->a_in_registers)
         transposed |= sources[0].operand.transposed;
-    rewrite_replace(dot, build_wgmma(&builder, a, b, op_in(dot, 2), transposed, in_flight));
+    rewrite_replace(dot,
+                    build_wgmma(&builder, a, b, op_in(dot, 2), NULL, transposed, in_flight, false));
     if (in_flight)
         wait_behind(loop, index);
 }

@@ -38,6 +38,7 @@ static const PassId pipeline_order[] = {
     PASS_stage_blocks,
     PASS_feed_wgmma,
     PASS_join_wgmma,
+    PASS_rotate_dots,
     PASS_split_reduces,
     PASS_stage_shared,
     PASS_split_dots,

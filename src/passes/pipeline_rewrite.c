@@ -254,7 +254,7 @@ static void emit_steady_state(Pipelined *p, const Position *first, Value *const 
     Builder b = builder_before(first_product(p)), top = builder_before(body_first);
     b.span = top.span = loop->span;
     if (p->full)
-        build_mbarrier_wait(&top, build_local_view(&top, p->full, slot, 0), parity);
+        build_mbarrier_wait(&top, build_local_view(&top, p->full, slot, 0), parity, NULL);
     if (p->async)
         build_async_wait(&top, p->stages - 2);
     Value *passed = int_constant(&b, index->type, (p->stages - 1) * p->step);

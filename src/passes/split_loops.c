@@ -27,6 +27,7 @@
 
 enum {
     STAGES_ATTR = 0,
+    FLAGS_ATTR = 2,
     MASKED_STAGES = 2,      /* of the few masked iterations, at most */
     MAX_BODY_OPS = 400,     /* of a body that is worth a copy or two */
     ASYNC_BYTES = 4,        /* the least that an asynchronous copy takes */
@@ -328,13 +329,15 @@ static Value *narrow(Emitter *e, Value *index) {
     return type == e->type ? index : build_trunci(&e->b, index, type);
 }
 
-/* Few iterations keep masks. Loads further ahead would cost them more to begin than they gain. */
+/* Few iterations keep masks. The loop says so; loads further ahead would cost them more to begin
+ * than they gain. */
 static void lower_stages(Op *masked) {
     int64_t stages = masked->attrs[STAGES_ATTR].i;
     if (stages == 0)
         stages = masked->block->func->num_stages;
     if (stages == 0 || stages > MASKED_STAGES)
         masked->attrs[STAGES_ATTR].i = MASKED_STAGES;
+    masked->attrs[FLAGS_ATTR].i |= LOOP_FEW;
 }
 
 /* The loop, copied or itself where map is NULL, as it is where the bounds hold. */

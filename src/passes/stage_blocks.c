@@ -109,7 +109,7 @@ static void stage_load(Stage *stage, Op *load) {
     Op *place = delay(stage, load);
     Builder at = builder_before(place);
     at.span = load->span;
-    build_mbarrier_wait(&at, full, parity);
+    build_mbarrier_wait(&at, full, parity, NULL);
     op_move_before(load, place);
     block_read_from(load, buffer);
 }

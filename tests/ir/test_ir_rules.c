@@ -240,7 +240,7 @@ static const BadOp bad_ops[] = {
     {OP_for, "%r = for %n, %n, %n, %x : i32 (%i: i32, %a: i32) {\nyield %a\n}",
      DIAG_ir_result_type},
     {OP_for, "for %n, %n, %n {num_stages = -1} (%i: i32) {\nyield\n}", DIAG_ir_attribute},
-    {OP_for, "for %n, %n, %n {flags = 16} (%i: i32) {\nyield\n}", DIAG_ir_attribute},
+    {OP_for, "for %n, %n, %n {flags = 32} (%i: i32) {\nyield\n}", DIAG_ir_attribute},
     {OP_for, "%r = for %n, %n, %n, %sb : i32 (%i: i32, %a: i32) {\nyield %a\n}",
      DIAG_ir_operand_type},
     {OP_while, "while %n {\ncondition %c\n} {\nyield\n}", DIAG_ir_result_count},
@@ -312,6 +312,7 @@ static const BadOp bad_ops[] = {
     {OP_mbarrier_expect, "mbarrier_expect %mb, %c {bytes = 1048576}", DIAG_ir_attribute},
     {OP_mbarrier_wait, "mbarrier_wait %sb, %one", DIAG_ir_operand_type},
     {OP_mbarrier_wait, "mbarrier_wait %mb, %c", DIAG_ir_operand_type},
+    {OP_mbarrier_wait, "mbarrier_wait %mb, %one, %one", DIAG_ir_operand_type},
     {OP_copy_block, "copy_block %p, %sb, %mb {checked = 0}", DIAG_ir_operand_count},
     {OP_copy_block, "copy_block %q, %sb, %mb, %c, %l, %l, %n {checked = 0}", DIAG_ir_operand_type},
     {OP_copy_block, "copy_block %p, %tf, %mb, %c, %l, %l, %n {checked = 0}", DIAG_ir_operand_type},
@@ -333,6 +334,7 @@ static const BadOp bad_ops[] = {
     {OP_wgmma_joint, "%r, %s = wgmma_joint %sb, %sb, %sb, %mf, %mf : tile<8x8xf32>, tile<8x8xf32>",
      DIAG_ir_operand_type},
     {OP_wgmma_wait, "%r = wgmma_wait %tf : tile<8xf32>", DIAG_ir_operand_type},
+    {OP_wgmma_wait, "%r = wgmma_wait %mf {pending = -1} : tile<8x8xf32>", DIAG_ir_attribute},
     {OP_local_load, "%r = local_load %sb : buffer<8xf32, {reg = [1, 2, 4]}>", DIAG_ir_result_from},
 };
 

@@ -4,12 +4,15 @@
     schedules.py --tilec build/release/src/cli/tilec [--target sm_90a] [--filter TEXT]
 
 No finding, and the results of the float64 reference, whoever goes first and whenever copies land. Of each kernel the
-first cases whose code has tensor maps are run."""
+first cases whose code has tensor maps are run, and attention whose products overlap with what lies between them."""
 import argparse
 import sys
 import tempfile
 
+import numpy as np
+
 from cases import all_cases
+from dot_cases import attention
 from simulate import compile_case, first_difference, needs_other_form, simulate
 
 RUNS = [["--schedule", "round-robin", "--early"], ["--schedule", "adversarial"], ["--schedule", "adversarial", "--early"],
@@ -33,6 +36,24 @@ def run_case(options, case, program):
     return failures
 
 
+def overlapping(tilec, target):
+    """Attention in blocks that warpgroups multiply, in three stages or more: cases and their programs."""
+    rng = np.random.default_rng(5)
+    shapes = [((64, 64, 4, 3), (1, 1, 64, 256, 64), {}),  # no masks at all
+              ((128, 64, 8, 3), (1, 1, 128, 300, 64), {}),
+              ((64, 64, 4, 3), (1, 1, 64, 64, 64), {}),  # one block
+              ((64, 64, 4, 3), (1, 1, 64, 63, 64), {}),  # none without masks
+              ((64, 32, 4, 4), (1, 2, 192, 330, 64), {"causal": True}),
+              ((64, 64, 4, 3), (1, 2, 130, 290, 32), {"causal": True, "alibi": True, "group": 2}),
+              ((64, 32, 4, 3), (1, 1, 70, 500, 16), {"causal": True, "window": 200}),
+              ((128, 128, 8, 3), (1, 1, 128, 290, 128), {}),
+              ((64, 32, 4, 3), (1, 1, 64, 128, 256), {})]
+    for block, shape, options in shapes:
+        case = attention(rng, "fp16", *shape, block=block[:2], pad=0, **options)
+        case.name += f"-{'x'.join(map(str, block))}"
+        yield case, compile_case(tilec, case, target, ["--num-warps", str(block[2]), "--num-stages", str(block[3])])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilec", required=True)
@@ -52,6 +73,12 @@ def main():
         seen[case.kernel] = seen.get(case.kernel, 0) + 1
         failures += failed
         count += len(RUNS)
+    if options.target == "sm_90a":
+        for case, program in overlapping(options.tilec, options.target):
+            if options.filter in case.name:
+                failed = run_case(options, case, program)
+                failures += len(RUNS) if failed is None else failed
+                count += len(RUNS)
     print(f"{count} runs of {len(seen)} kernels, {failures} failed")
     return 1 if failures or not count else 0
 
