@@ -370,13 +370,16 @@ static void device_errors(void **state) {
     tile_context_destroy(context);
 }
 
-static tile_function *make_function(Fixture *f) {
-    tile_compile_options options = scale_options();
-    options.signature = (tile_text){0};
-    options.want = 0;
+static tile_function *function_of(Fixture *f, const char *kernel) {
+    const tile_compile_options options = {
+        .size = sizeof options, .path = text("scale.tile"), .source = text(kernel)};
     tile_function *function = NULL;
     assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
     return function;
+}
+
+static tile_function *make_function(Fixture *f) {
+    return function_of(f, source);
 }
 
 static const tile_executable *instance(tile_function *function, tile_device *device,
@@ -481,13 +484,7 @@ static void function_takes_defaults(void **state) {
         "import triton\nimport triton.language as tl\n"
         "@triton.jit\ndef shift(x, n, BLOCK: tl.constexpr = 64, BY: tl.constexpr = 1):\n"
         "    i = tl.arange(0, BLOCK)\n    tl.store(x + i, i + BY, mask=i < n)\n";
-    tile_compile_options options = scale_options();
-    options.source = text(with_defaults);
-    options.kernel = text("shift");
-    options.signature = (tile_text){0};
-    options.want = 0;
-    tile_function *function = NULL;
-    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    tile_function *function = function_of(f, with_defaults);
     tile_device *device = open_device(f);
     const tile_argument arguments[] = {tile_pointer(0x1000, TILE_I32), tile_int(50),
                                        tile_constexpr_int(64), tile_constexpr_int(3)};
@@ -541,7 +538,9 @@ static void function_takes_or_refuses_every_kind(void **state) {
         "    tl.store(x + i, tl.load(x + i, mask=i < n) * factor + by, mask=i < n)\n";
     const tile_argument good[] = {tile_pointer(0x1000, TILE_FP32), tile_int(50), tile_float(2),
                                   tile_constexpr_int(64), tile_int(3)};
-    const tile_argument kinds[] = {tile_pointer(0, TILE_FP16),
+    const tile_argument unknown = {.kind = (tile_argument_kind)77};
+    const tile_argument kinds[] = {unknown,
+                                   tile_pointer(0, TILE_FP16),
                                    tile_pointer(0x1001, TILE_I1),
                                    tile_int(1),
                                    tile_int(INT64_MIN),
@@ -550,14 +549,8 @@ static void function_takes_or_refuses_every_kind(void **state) {
                                    tile_constexpr_int(-1),
                                    tile_constexpr(text("None")),
                                    tile_constexpr(text("")),
-                                   tile_constexpr(text("x[0]")),
-                                   {.kind = (tile_argument_kind)77}};
-    tile_compile_options options = scale_options();
-    options.source = text(mixed);
-    options.signature = (tile_text){0};
-    options.want = 0;
-    tile_function *function = NULL;
-    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+                                   tile_constexpr(text("x[0]"))};
+    tile_function *function = function_of(f, mixed);
     tile_device *device = open_device(f);
     unsigned taken = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -582,7 +575,7 @@ static void function_takes_or_refuses_every_kind(void **state) {
 /* What a caller made wrong is no reason for diagnostics: it finds NULL where they would be. */
 static void invalid_arguments_leave_no_diagnostics(void **state) {
     Fixture *f = *state;
-    tile_diagnostics *const never = (tile_diagnostics *)f;
+    tile_diagnostics *said;
     const tile_compile_options nothing = {.size = sizeof nothing};
     int count;
     uint64_t address;
@@ -592,11 +585,8 @@ static void invalid_arguments_leave_no_diagnostics(void **state) {
     const tile_executable *instance;
     tile_function *function;
 #define CHECK(call)                                                                                \
-    do {                                                                                           \
-        tile_diagnostics *said = never;                                                            \
-        assert_int_equal(call, TILE_ERROR_INVALID_ARGUMENT);                                       \
-        assert_null(said);                                                                         \
-    } while (0)
+    (said = (tile_diagnostics *)f, assert_int_equal(call, TILE_ERROR_INVALID_ARGUMENT),            \
+     assert_null(said))
     CHECK(tile_compile(NULL, &nothing, &kernel, &said));
     CHECK(tile_compile(f->context, &nothing, &kernel, &said));
     CHECK(tile_device_count(NULL, &count, &said));
@@ -619,12 +609,7 @@ static void function_without_a_name(void **state) {
         "@triton.jit\ndef twice(x):\n    return x * 2\n"
         "@triton.jit\ndef double(x, BLOCK: tl.constexpr):\n"
         "    i = tl.arange(0, BLOCK)\n    tl.store(x + i, twice(tl.load(x + i)))\n";
-    tile_compile_options options = scale_options();
-    options.source = text(with_helper);
-    options.signature = (tile_text){0};
-    options.want = 0;
-    tile_function *function = NULL;
-    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    tile_function *function = function_of(f, with_helper);
     assert_non_null(function);
     tile_device *device = open_device(f);
     const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_constexpr_int(64)};
