@@ -81,6 +81,8 @@ static inline uint64_t low_bits(uint64_t value, unsigned bits) {
 bool alu_compare(Word compare, Type type, bool ftz, uint64_t a, uint64_t b);
 /* What and, or, xor, add, inc, dec, min, max, exch make of a value in memory and an operand. */
 uint64_t alu_atomic(Word operation, Type type, uint64_t old, uint64_t value);
+/* The same of f32 where subnormal numbers count as zero: both operands', and the result's. */
+uint64_t alu_atomic_ftz(Word operation, uint64_t old, uint64_t value);
 /* The number of bytes of a type in memory. */
 static inline uint32_t type_bytes(Type type) {
     return (type_info[type].bits + 7u) / 8u;

@@ -382,3 +382,8 @@ uint64_t alu_atomic(Word operation, Type type, uint64_t old, uint64_t value) {
         return old;
     }
 }
+
+uint64_t alu_atomic_ftz(Word operation, uint64_t old, uint64_t value) {
+    uint64_t a = f32_bits(flush(f32_from(old))), b = f32_bits(flush(f32_from(value)));
+    return f32_bits(flush(f32_from(alu_atomic(operation, TYPE_f32, a, b))));
+}

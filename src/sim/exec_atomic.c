@@ -32,22 +32,17 @@ const char *check_atomic(const Insn *insn) {
     return NULL;
 }
 
-/* On global memory single-precision adds flush subnormal numbers (PTX ISA, atom). */
+/* On global memory single-precision adds flush subnormal numbers (PTX ISA, atom). Shared memory has
+ * no adder for f64: the add of threads makes a NaN quiet. */
 static uint64_t combine(const Insn *insn, const Target *target, uint64_t old, uint64_t value) {
     Type type = (Type)insn->type[0];
     Word operation = (Word)insn->field[FIELD_OPERATION];
-    bool flushes = type == TYPE_f32 && operation == WORD_add && target->space == SPACE_global;
-    if (!flushes) {
-        uint64_t result = alu_atomic(operation, type, old, value);
-        /* Shared memory has no adder for f64: the add of threads makes a NaN quiet. */
-        bool by_threads =
-            type == TYPE_f64 && operation == WORD_add && target->space == SPACE_shared;
-        bool nan = by_threads && isnan(f64_from(result));
-        return nan ? result | UINT64_C(0x0008000000000000) : result;
-    }
-    uint64_t sum = alu_atomic(operation, type, f32_bits(flush(f32_from(old))),
-                              f32_bits(flush(f32_from(value))));
-    return f32_bits(flush(f32_from(sum)));
+    bool adds = operation == WORD_add;
+    if (adds && type == TYPE_f32 && target->space == SPACE_global)
+        return alu_atomic_ftz(operation, old, value);
+    uint64_t result = alu_atomic(operation, type, old, value);
+    bool by_threads = adds && type == TYPE_f64 && target->space == SPACE_shared;
+    return by_threads && isnan(f64_from(result)) ? result | F64_QUIET : result;
 }
 
 /* A bit for each byte that is defined, and for those behind. */

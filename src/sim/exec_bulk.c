@@ -156,11 +156,9 @@ static bool all_defined(const Machine *machine, const uint8_t *defined, uint32_t
 
 /* Tensors with .ftz flush what is added, and the sum. */
 static uint64_t reduced(const BulkCopy *bulk, uint64_t old, uint64_t value) {
-    if (!bulk->map || !tensor_flushes(bulk->map->type))
-        return alu_atomic(bulk->reduction, bulk->type, old, value);
-    uint64_t sum = alu_atomic(bulk->reduction, bulk->type, f32_bits(flush(f32_from(old))),
-                              f32_bits(flush(f32_from(value))));
-    return f32_bits(flush(f32_from(sum)));
+    return bulk->map && tensor_flushes(bulk->map->type)
+               ? alu_atomic_ftz(bulk->reduction, old, value)
+               : alu_atomic(bulk->reduction, bulk->type, old, value);
 }
 
 /* One element after another; memory that is read for a reduction must be defined. */
