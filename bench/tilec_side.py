@@ -113,8 +113,9 @@ class Tilec:
                                     case.arguments + [("constexpr", case.block)])
 
     def launch_function(self, function, grid, arguments):
-        """A function that launches the compiled one once on torch's current stream."""
-        arguments = self.pack(arguments)
+        """A function that launches the compiled one once on torch's current stream. It keeps the tensors, of which launches know only
+        addresses."""
+        tensors, arguments = arguments, self.pack(arguments)
         grid = (c.c_uint32 * 3)(*grid)
         stream = c.c_void_p(torch.cuda.current_stream().cuda_stream)
         launch, device, count = self.lib.tile_function_launch, self.device, c.c_size_t(len(arguments))
@@ -125,4 +126,5 @@ class Tilec:
             if status:
                 raise RuntimeError(self.lib.tile_status_text(status).decode())
 
+        go.tensors = tensors
         return go
