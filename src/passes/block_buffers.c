@@ -44,17 +44,32 @@ static void read_as(Value *value, Value *buffer, Builder *b) {
     value_replace(value, read == type ? loaded : build_reshape(b, loaded, type));
 }
 
-void block_read_from(Op *load, Value *buffer) {
-    Value *value = op_out(load);
+/* Conversions of the value become reads in their layouts. */
+static void read_converted(Value *value, Value *buffer, Span span) {
     for (Use *use = value->uses, *next; use; use = next) {
         next = use->next;
         Op *convert = use->user;
         if (convert->code != OP_convert_layout)
             continue;
         Builder at = builder_before(convert);
-        at.span = load->span;
+        at.span = span;
         read_as(op_out(convert), buffer, &at);
         op_remove(convert);
+    }
+}
+
+/* Behind a change of shape too: layouts are of the order of rows, which it keeps. */
+void block_read_from(Op *load, Value *buffer) {
+    Value *value = op_out(load);
+    read_converted(value, buffer, load->span);
+    for (Use *use = value->uses, *next; use; use = next) {
+        next = use->next;
+        Op *reshape = use->user;
+        if (reshape->code != OP_reshape)
+            continue;
+        read_converted(op_out(reshape), buffer, load->span);
+        if (value_unused(op_out(reshape)))
+            op_remove(reshape);
     }
     Builder b = builder_before(load);
     b.span = load->span;

@@ -11,7 +11,7 @@ const Type *block_buffer_type(Ctx *ctx, const Op *access);
 int64_t block_buffer_bytes(const Type *buffer);
 
 /* All uses of the load_block become reads of `buffer`, each in the layout that it wants; the op
- * goes. Reads stand where the conversions stand, or the load. */
+ * goes. Reads stand where the conversions of the value or of a reshape of it stand, or the load. */
 void block_read_from(Op *load, Value *buffer);
 
 /* An mbarrier with `copies`, at the beginning of the function. */
