@@ -13,7 +13,9 @@
  * iteration. Last, each barrier without which nothing conflicts is taken away again.
  *
  * An asynchronous copy writes when it starts, for those who read before it, and once more where it
- * is waited for, for those who read after it. Copies of a ring at a known distance are apart.
+ * is waited for, for those who read after it. Copies of a ring at a known distance are apart. In
+ * the same way a product in flight reads when it starts, and once more where it is waited for:
+ * until then a barrier does not tell others that it has.
  *
  * A tensor copy to a buffer leaves nothing to order: whoever waits for its mbarrier sees what it
  * brought, and nothing touches the buffer before. It must come after what others did there. One
@@ -25,6 +27,8 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
+
+enum { IN_FLIGHT_ATTR = 1 }; /* of wgmma and wgmma_joint */
 
 /* By what: instructions of threads, wgmma, or tensor copies, which one thread issues in order. */
 typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
@@ -51,6 +55,7 @@ typedef struct Placement {
     VEC(Op *) placed;
     OpList copied;        /* local_allocs with asynchronous copies */
     OpList stored;        /* ... that tensor copies read */
+    OpList flown;         /* ... that products in flight read */
     VEC(Pending) proxied; /* what wgmma and tensor copies access */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
@@ -294,6 +299,12 @@ static void place_in_block(Placement *placement, Block *block, PendingSet *pendi
                 read.actor = BY_COPIES;
                 add(placement, pending, read);
             }
+        } else if (op->code == OP_wgmma_wait) {
+            vec_for_each (buffer, &placement->flown) {
+                Pending read = whole_buffer(*buffer, false);
+                read.actor = BY_WGMMA;
+                add(placement, pending, read);
+            }
         } else if (op->code == OP_async_wait) {
             /* What landed is now for others to see. */
             vec_for_each (ring, &placement->copied)
@@ -338,8 +349,11 @@ static bool note_copied(Op *op, void *user) {
         add_once(placement, &placement->stored, local_alloc_of(op_in(op, 1)));
     for (uint32_t i = 0; i < op->nin && actor_of(op) != BY_THREADS; i++) {
         Pending access;
-        if (access_of(op, i, &access))
-            vec_push(placement->arena, &placement->proxied, access);
+        if (!access_of(op, i, &access))
+            continue;
+        vec_push(placement->arena, &placement->proxied, access);
+        if (op_is_wgmma(op) && op->attrs[IN_FLIGHT_ATTR].i)
+            add_once(placement, &placement->flown, access.alloc);
     }
     return true;
 }
