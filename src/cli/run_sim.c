@@ -99,6 +99,11 @@ static void forget_addresses(RunArg *const *args, uint32_t count) {
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
                   uint32_t count, SimHidden *hidden, SimCounts **counts) {
     SimMemory *memory = sim_memory_create(ctx);
+    SimKernel kernel;
+    launch->param_count = count;
+    /* A launch says that there is no such kernel or parameter; the size 0 would say it worse. */
+    if (!sim_find_kernel(module, launch->kernel, &kernel) || kernel.param_count < count)
+        return sim_launch(module, memory, launch, counts);
     uint64_t *values = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
     Str *names = ARENA_ARRAY(&ctx->arena, Str, count + 1);
     SimParams params = {.ctx = ctx,
@@ -116,7 +121,6 @@ bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const 
             return false;
     }
     launch->params = params.values;
-    launch->param_count = count;
     StrBuf output = strbuf(&ctx->arena);
     launch->output = &output;
     bool ok = (!hidden || add_hidden(ctx, hidden, params.values, &launch->param_count)) &&

@@ -98,6 +98,16 @@ static bool read_sizes(Ctx *ctx, const char *text, uint32_t sizes[3]) {
     return !text || grid_evaluate(ctx, str_from(text), NULL, 0, sizes);
 }
 
+/* Of a program or a cluster; what is left out is what the kernel says, which 0 stands for. */
+static bool read_shape(Ctx *ctx, const char *text, const char *what, uint32_t sizes[3]) {
+    if (!read_sizes(ctx, text, sizes))
+        return false;
+    if (!text || (sizes[0] && sizes[1] && sizes[2]))
+        return true;
+    cli_usage_error("--%s %s: no size of a %s is 0", what, text, what);
+    return false;
+}
+
 static int write_arrays(Ctx *ctx, const SimOptions *options, const RunArgs *args) {
     for (size_t i = 0; i < options->out.len; i++) {
         NamedText file;
@@ -172,9 +182,9 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, St
     if (!read_args(ctx, options, &args))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
     if (!read_sizes(ctx, options->grid, launch.grid) ||
-        !read_sizes(ctx, options->block, launch.block) ||
-        !read_sizes(ctx, options->cluster, launch.cluster))
-        return STATUS_INPUT;
+        !read_shape(ctx, options->block, "block", launch.block) ||
+        !read_shape(ctx, options->cluster, "cluster", launch.cluster))
+        return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
     uint32_t count = (uint32_t)options->arguments.len;
     RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, count + 1);
     for (uint32_t i = 0; i < count; i++)

@@ -28,8 +28,13 @@ static Str take_until(Str *text, char end) {
     return part;
 }
 
-static bool read_box(Str text, SimMapArg *map) {
+/* "64,32]"; what follows is left. */
+static bool read_box(Str *rest, SimMapArg *map) {
+    bool closed = rest->len && memchr(rest->ptr, ']', rest->len);
+    Str text = take_until(rest, ']');
     map->rank = 0;
+    if (!closed || !text.len || text.ptr[text.len - 1] == ',')
+        return false;
     while (text.len) {
         Str number = take_until(&text, ',');
         uint32_t value = 0;
@@ -42,7 +47,7 @@ static bool read_box(Str text, SimMapArg *map) {
             return false;
         map->box[map->rank++] = value;
     }
-    return map->rank > 0;
+    return true;
 }
 
 static bool read_option(Str option, SimMapArg *map) {
@@ -91,11 +96,11 @@ SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text) {
     if (has_prefix(text, "recipe:"))
         return read_recipe(ctx, map, span, (Str){text.ptr + 7, text.len - 7});
     Str rest = {text.ptr + 4, text.len - 4};
-    Str array = take_until(&rest, '['), box = take_until(&rest, ']');
+    Str array = take_until(&rest, '[');
     map->array = run_find_arg(args, array);
     if (!map->array || !map->array->is_array || map->array->map)
         return wrong(ctx, span, "no array of that name is given"), NULL;
-    if (!read_box(box, map))
+    if (!read_box(&rest, map))
         return wrong(ctx, span, "the box is a list of 1 to 5 sizes in brackets"), NULL;
     if (map->array->array.rank != (int32_t)map->rank)
         return wrong(ctx, span, "the box has not as many dimensions as the array"), NULL;
