@@ -236,6 +236,21 @@ static void what_cannot_be_generated_is_reported(void **state) {
             "{\nyield %b1\n}\n"
             "return\n}\n",
             90, DIAG_codegen_scan_layout);
+    /* Operands that are to be one and do not lie in a row. */
+    refuses(
+        "layout #S = {reg = [1, 256, 8, 16], lane = [2, 4, 32, 64, 128], warp = [512, 1024]}\n"
+        "func @k() {num_warps = 4, shared_bytes = 8192, has_layouts = true} {\n"
+        "%a = local_alloc {offset = 0} : buffer<64x16xf16, {reg = [1, 2, 4, 8, 16, 32, 72, 128, "
+        "256, 512]}>\n"
+        "%b = local_alloc {offset = 2048} : buffer<16x32xf16, {reg = [1, 2, 4, 8, 16, 32, 72, "
+        "144, 256]}>\n"
+        "%c = local_alloc {offset = 4096} : buffer<16x32xf16, {reg = [1, 2, 4, 8, 16, 32, 72, "
+        "144, 256]}>\n"
+        "%x = constant_float {value = 0.0} : tile<64x32xf32, #S>\n"
+        "%s, %t = wgmma_joint %a, %b, %c, %x, %x {adjacent = true} : tile<64x32xf32, #S>, "
+        "tile<64x32xf32, #S>\n"
+        "return\n}\n",
+        90, DIAG_codegen_layout);
 }
 
 static void generate_until_memory_runs_out(Ctx *ctx) {
