@@ -26,6 +26,11 @@ typedef struct Group {
     uint32_t count;
 } Group;
 
+/* A product of its own: always computed, and after those before it. */
+static bool is_product(const Op *op) {
+    return op->code == OP_wgmma && op->nin == 3 && !op->attrs[2].i;
+}
+
 static int64_t registers_of(const Op *wgmma) {
     return 1ll << op_out(wgmma)->type->layout->bits[LAYOUT_REG];
 }
@@ -58,7 +63,7 @@ static Group group_from(Op *first) {
     Group group = {.ops = {first}, .count = 1};
     int64_t registers = registers_of(first);
     for (Op *op = first->next; op && lets_pass(op, &group); op = op->next) {
-        if (op->code != OP_wgmma || !is_alike(first, op))
+        if (!is_product(op) || !is_alike(first, op))
             continue;
         registers += registers_of(op);
         if (registers > WGMMA_MAX_REGISTERS || group.count == MAX_JOINT_PRODUCTS)
@@ -139,7 +144,7 @@ static bool visit_block(Join *join, Block *block) {
         next = op->next;
         for (uint32_t i = 0; i < op->nregions; i++)
             changed |= visit_block(join, op->regions[i]);
-        if (op->code != OP_wgmma)
+        if (!is_product(op))
             continue;
         Group group = group_from(op);
         if (group.count < 2)
