@@ -136,7 +136,7 @@ static bool read_mask(Planner *p) {
 
 static bool is_multiple(Planner *p, const Poly *poly, int64_t side) {
     for (int i = 0; i < poly->count; i++) {
-        int64_t divisor = poly->terms[i].factor & -poly->terms[i].factor;
+        int64_t factor = poly->terms[i].factor, divisor = factor % side ? factor & -factor : side;
         for (int k = 0; k < poly->terms[i].degree && divisor < side; k++)
             divisor *= facts_divisible(affines_facts(p->a), poly->terms[i].atoms[k]) < side
                            ? facts_divisible(affines_facts(p->a), poly->terms[i].atoms[k])
@@ -299,13 +299,16 @@ static Split split_term(const Term *term) {
     return split;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
+/* Not negative, but for 2^63, which no sum can be divided by. */
+static int64_t common_divisor(int64_t first, int64_t second) {
+    uint64_t a = first < 0 ? -(uint64_t)first : (uint64_t)first;
+    uint64_t b = second < 0 ? -(uint64_t)second : (uint64_t)second;
     while (b) {
-        int64_t rest = a % b;
+        uint64_t rest = a % b;
         a = b;
         b = rest;
     }
-    return a < 0 ? -a : a;
+    return (int64_t)a;
 }
 
 /* The terms of `rest` with the same stride as `first`, as one dimension. */
