@@ -70,10 +70,22 @@ static bool follow_dot(Follow *f, Op *op, uint32_t index, int dim) {
     return meet(f, op_out(op), dim);
 }
 
+static bool divides(const Op *op) {
+    return op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
+           op->code == OP_remui;
+}
+
+static bool divides_by_rows(Follow *f) {
+    return seen_by(f, "integers are divided by its rows");
+}
+
 static bool follow_reduction(Follow *f, Op *op, int dim) {
     int axis = (int)op->attrs[0].i;
     if (dim == axis)
         return seen_by(f, "a reduction combines its rows");
+    block_for_each (inner, op->regions[0])
+        if (divides(inner))
+            return divides_by_rows(f);
     return meet_results(f, op, op->code == OP_reduce && dim > axis ? dim - 1 : dim);
 }
 
@@ -139,16 +151,11 @@ static bool follow_block(Follow *f, Op *op, uint32_t index, int dim) {
     return seen_by(f, "a block that is stored is not checked along its rows");
 }
 
-static bool divides_by(const Op *op, uint32_t index) {
-    return index == 1 && (op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
-                          op->code == OP_remui);
-}
-
 static bool follow_use(Follow *f, const Use *use, int dim) {
     Op *op = use->user;
     uint32_t index = (uint32_t)(use - op->in);
-    if (divides_by(op, index))
-        return seen_by(f, "integers are divided by its rows");
+    if (divides(op) && index == 1)
+        return divides_by_rows(f);
     if (op_has(op, ELEMENTWISE) && op->code != OP_select)
         return meet(f, op_out(op), dim);
     switch (op->code) {
