@@ -72,6 +72,8 @@ def one_case(case, timer, tilec, options, peers):
             found[who] = answer
     if "tilec" not in found:
         raise SystemExit(f"{case.name}: no configuration of tilec runs")
+    if "tilec" not in found:
+        raise SystemExit(f"{case.name}: no configuration of tilec runs")
     timed = timer.medians({who: launch for who, (_, launch) in found.items()}, seconds=options.seconds)
     ratios = {who: timed[who] / timed["tilec"] for who in peers if who in timed}
     chosen = {who: config for who, (config, _) in found.items() if config is not None}
