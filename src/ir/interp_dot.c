@@ -206,7 +206,54 @@ static const Slot *wgmma_operand(Run *run, const Op *op, uint32_t index, bool tu
     return room;
 }
 
-/* What is in flight is computed at once. */
+/* Of products under way the elements have no value; a wgmma may add to them. */
+static bool is_in_flight(const Run *run, uint8_t origin) {
+    return origin && run->origins[origin].cause == UNDEF_IN_FLIGHT;
+}
+
+static bool is_under_way(const Run *run, const Op *op) {
+    for (size_t i = 0; i < run->products.len; i++)
+        if (run->products.data[i] == op)
+            return true;
+    return false;
+}
+
+/* `from` with the values of products: of all, or of those that are not under way any more. */
+static void take_products(Run *run, Slot *to, const Slot *from, bool all) {
+    const Slot held = *from;
+    slot_share(run, to, from);
+    if (!held.undef)
+        return;
+    Slot values = {0};
+    slot_share(run, &values, to);
+    uint8_t *undef = slot_new_undef(run, to);
+    for (uint32_t i = 0; i < to->n; i++) {
+        uint8_t origin = values.undef[i];
+        bool done =
+            is_in_flight(run, origin) && (all || !is_under_way(run, run->origins[origin].op));
+        undef[i] = done ? 0 : origin;
+    }
+    slot_clear(run, &values);
+    slot_settle(run, to);
+}
+
+/* The op's products join those under way, which it waits for unless it is `beside` them. */
+static void note_products(Run *run, const Op *op) {
+    bool beside = op->code == OP_wgmma && op->attrs[2].i;
+    if (!op->attrs[1].i || !beside)
+        run->products.len = 0;
+    if (!op->attrs[1].i)
+        return;
+    vec_push(run->arena, &run->products, op);
+    for (uint32_t i = 0; i < op->nout; i++) {
+        Slot *out = value_slot(run, &op->out[i]);
+        uint8_t origin = origin_of(run, op, UNDEF_IN_FLIGHT);
+        if (!out->undef)
+            memset(slot_new_undef(run, out), origin, out->n);
+    }
+}
+
+/* Computed at once, also what is in flight. */
 static void multiply(Run *run, const Op *op) {
     Slot turned_a = {0};
     bool turned = op->attrs[0].i & 1;
@@ -219,15 +266,19 @@ static void multiply(Run *run, const Op *op) {
         uint32_t sum = wgmma_sum_operand(op, i);
         const Type *acc = op_in(op, sum)->type;
         dot.in[1] = wgmma_operand(run, op, 1 + i, op->attrs[0].i >> 1 & 1, &turned_b);
-        dot.in[2] = in_slot(run, op, sum);
+        Slot added = {0};
+        take_products(run, &added, in_slot(run, op, sum), true);
+        dot.in[2] = &added;
         dot.type[1] = op_in(op, 1 + i)->type;
         dot.type[2] = acc;
         DotShape shape = {1, (uint32_t)acc->shape[0], (uint32_t)acc->shape[1],
                           (uint32_t)a->shape[turned ? 0 : 1]};
         compute(run, &dot, shape, new_result(run, op, i));
         slot_clear(run, &turned_b);
+        slot_clear(run, &added);
     }
     slot_clear(run, &turned_a);
+    note_products(run, op);
 }
 
 static bool product_is_on(Run *run, const Op *op) {
@@ -249,5 +300,9 @@ void interp_wgmma_joint(Run *run, const Inst *inst) {
 }
 
 void interp_wgmma_wait(Run *run, const Inst *inst) {
-    slot_share(run, value_slot(run, op_out(inst->op)), in_slot(run, inst->op, 0));
+    const size_t pending = (size_t)inst->op->attrs[0].i, count = run->products.len;
+    for (size_t i = 0; i < pending && count > pending; i++)
+        run->products.data[i] = run->products.data[count - pending + i];
+    run->products.len = count < pending ? count : pending;
+    take_products(run, value_slot(run, op_out(inst->op)), in_slot(run, inst->op, 0), false);
 }

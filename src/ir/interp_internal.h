@@ -60,6 +60,7 @@ struct Inst {
     UNDEF(UNWRITTEN, "this load read memory that was never written")                               \
     UNDEF(UNWRITTEN_SHARED, "this shared memory was never written")                                \
     UNDEF(UNDER_WAY, "this copy to shared memory was not waited for")                              \
+    UNDEF(IN_FLIGHT, "this product was not waited for")                                            \
     UNDEF(NO_PRODUCT, "there was no product here")                                                 \
     UNDEF(DIVISION, "this divided by zero, or the minimum by -1")                                  \
     UNDEF(SHIFT, "this shifted by the width of the type or more")                                  \
@@ -131,6 +132,7 @@ struct Run {
     VEC(AsyncCopy) copies;
     uint32_t committed; /* groups */
     VEC(BlockFetch) fetches;
+    VEC(const Op *) products; /* of wgmma, under way in this order */
     VEC(BlockStore) stores;
     VEC(Finding) findings;
     bool failed;   /* something was reported */

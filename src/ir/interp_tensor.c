@@ -194,6 +194,6 @@ void interp_tensor_end(Run *run) {
         interp_write_block(run, store->op, &store->lanes, &store->from);
         store_clear(run, store);
     }
-    run->fetches.len = 0;
+    run->fetches.len = run->products.len = 0;
     run->stores.len = 0;
 }

@@ -313,6 +313,70 @@ static void test_tensor_copies_misused(void **state) {
     }
 }
 
+/* Two products of twos, both under way; `wait` makes %w of them, which is stored. */
+static TextRun products_begin(const char *wait) {
+    static char text[2048];
+    snprintf(
+        text, sizeof text,
+        "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+        "func @k(%%y: ptr<f32>, %%n: i32) {num_warps = 1, has_layouts = true} {\n"
+        "  %%a = local_alloc {offset = -1} : buffer<2x2xf16, {reg = [1, 2]}>\n"
+        "  %%one = constant_float {value = 1} : tile<2x2xf16, #A>\n"
+        "  local_store %%one, %%a\n"
+        "  %%c = constant_float {value = 0} : tile<2x2xf32, #A>\n"
+        "  %%zero = constant_int {value = 0} : i32\n"
+        "  %%on = cmpi %%zero, %%n {pred = slt} : i1\n"
+        "  barrier\n"
+        "  %%s = wgmma %%a, %%a, %%c, %%on {in_flight = true, beside = true} : tile<2x2xf32, #A>\n"
+        "  %%t = wgmma %%a, %%a, %%c {in_flight = true, beside = true} : tile<2x2xf32, #A>\n"
+        "%s"
+        "  %%r = range {start = 0} : tile<4xi32, #A>\n"
+        "  %%i = reshape %%r : tile<2x2xi32, #A>\n"
+        "  %%ys = splat %%y : tile<2x2xptr<f32>, #A>\n"
+        "  %%p = addptr %%ys, %%i : tile<2x2xptr<f32>, #A>\n"
+        "  store %%p, %%w\n"
+        "  return\n"
+        "}\n",
+        wait);
+    return text_begin(text);
+}
+
+#define OF(product, attrs) "  %w = wgmma_wait " product " " attrs ": tile<2x2xf32, #A>\n"
+
+static void test_products_in_flight(void **state) {
+    static const struct {
+        const char *wait;
+        int32_t on;
+        float result; /* 0: none, but `message` */
+        const char *message;
+    } cases[] = {
+        {OF("%s", "{pending = 1}"), 1, 2, NULL},
+        {OF("%t", ""), 1, 2, NULL},
+        /* Another one adds to it, and waits for both. */
+        {"  %w = wgmma %a, %a, %t : tile<2x2xf32, #A>\n", 1, 4, NULL},
+        {OF("%t", "{pending = 1}"), 1, 0, "was not waited for"},
+        {OF("%s", "{pending = 2}"), 1, 0, "was not waited for"},
+        {"  %w = addf %t, %c : tile<2x2xf32, #A>\n", 1, 0, "was not waited for"},
+        {OF("%s", ""), 0, 0, "no product"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float out[4] = {1, 1, 1, 1};
+        TextRun t = products_begin(cases[i].wait);
+        text_array(&t, out, sizeof out);
+        text_int(&t, cases[i].on);
+        if (cases[i].message) {
+            assert_false(text_run(&t));
+            if (!strstr(text_messages(&t), cases[i].message))
+                fail_msg("case %zu: no '%s' in: %s", i, cases[i].message, text_messages(&t));
+        } else {
+            text_run_clean(&t);
+            for (int k = 0; k < 4; k++)
+                assert_true(out[k] == cases[i].result);
+        }
+        text_end(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensor_copies),
@@ -324,6 +388,7 @@ int main(void) {
         cmocka_unit_test(test_compare_and_swap),
         cmocka_unit_test(test_shared_memory_copies),
         cmocka_unit_test(test_asynchronous_copies),
+        cmocka_unit_test(test_products_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
