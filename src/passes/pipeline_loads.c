@@ -66,7 +66,13 @@
 #include "passes/simplify.h"
 #include "passes/tensor_maps.h"
 
-enum { LEAST_STAGES = 2, MOST_STAGES = 16, MAX_STEP = 1 << 20, REACH_BUDGET = 256 };
+enum {
+    LEAST_STAGES = 2,
+    MOST_STAGES = 16,
+    MAX_STEP = 1 << 20,
+    REACH_BUDGET = 256,
+    LINE_BYTES = 1024 /* of a tile that costs next to nothing to fetch ahead */
+};
 
 /* Candidates */
 
@@ -81,30 +87,37 @@ static const Layout *wanted_layout(const Op *load) {
     return wanted;
 }
 
-/* Does an operand of a dot come from the value by what computes each element alone, or shapes? */
-static bool reaches_operand(const Value *value, unsigned *budget) {
+/* Does an operand of a dot come from the value by what computes each element alone, or shapes? A
+ * dot that takes what another made counts only if `chained`. */
+static bool reaches_operand(const Value *value, bool chained, unsigned *budget) {
     value_for_each_use (use, value) {
         const Op *user = use->user;
         if (user->code == OP_dot && use != &user->in[2])
-            return !dot_is_chained(user);
+            return chained || !dot_is_chained(user);
         bool passes =
             op_has(user, ELEMENTWISE) || user->code == OP_convert_layout || op_has(user, CHEAP);
         if (*budget == 0 || !op_is_pure(user) || !passes)
             continue;
         --*budget;
-        if (reaches_operand(&user->out[0], budget))
+        if (reaches_operand(&user->out[0], chained, budget))
             return true;
     }
     return false;
 }
 
+static int64_t bytes_of(const Type *tile) {
+    return type_numel(tile) * type_element_bytes(tile);
+}
+
 /* A load of what an operand is computed from, such as quantised weights and their scales: it is
- * fetched ahead too, and read from its ring as it would have been loaded. */
+ * fetched ahead too, and read from its ring as it would have been loaded. Of what joins the result
+ * of another dot before, a line, such as the sums of the rows of scores, but no tile of biases. */
 static bool is_ingredient(const Op *op) {
     unsigned budget = REACH_BUDGET;
-    return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
-           op_out(op)->type->kind == TYPE_NUMBER && !wanted_layout(op) &&
-           reaches_operand(&op->out[0], &budget);
+    if (op->code != OP_load || op->attrs[2].i || !type_is_tile(op_out(op)->type) ||
+        op_out(op)->type->kind != TYPE_NUMBER || wanted_layout(op))
+        return false;
+    return reaches_operand(&op->out[0], bytes_of(op_out(op)->type) <= LINE_BYTES, &budget);
 }
 
 static bool is_candidate(const Op *op) {
@@ -261,10 +274,6 @@ static void add_load(Pipelined *p, Op *load) {
     p->async |= staged.width > 0;
     p->in_flight |= carried && staged.width > 0;
     vec_push(p->arena, &p->loads, staged);
-}
-
-static int64_t bytes_of(const Type *tile) {
-    return type_numel(tile) * type_element_bytes(tile);
 }
 
 /* Its bytes are counted elsewhere. */

@@ -37,6 +37,7 @@ PRODUCTS = (
     "matmul_descriptors-fp16-48x56x72-rrr+8", "linear_gelu-tanh-bf16-64x32x64+0",
     "matmul_batched-bf16-2x64x64x32-rrr-shared+0", "matmul_batched_small-fp32-4x16x16x16-rrr+0",
     "matmul_grouped-bf16-5.33x32x64-8+0", "matmul_split_k-bf16-16x32x256-rr-4-atomic+0", "matmul_split_k_sum-fp16-33x40-3",
+    "matmul_stream_k-bf16-64x96x160-rrr-4-32.32.32+0",
     "matmul_dequant-int8-bf16-1x50x64+3", "matmul_mxfp-e4m3.e2m1-32x32x128", "attention-fp16-1x2x64x64x16-causal",
     "attention_relative-bf16-1x2x64x64x16-100-causal", "attention_backward_delta-fp32-1x1x64x64x32-causal",
     "attention_backward_dkdv-fp32-1x1x64x64x32-causal", "attention_backward_dq-fp32-1x1x64x64x32-causal",
@@ -130,10 +131,12 @@ def read_comments(text):
 
 def measure(tilec, case, target):
     with tempfile.TemporaryDirectory(prefix="tilec-memory-") as folder:
-        outcome = simulate(tilec, compile_case(tilec, case, target), case, folder)
+        # One program after the other: how often one asks for what another has is then the same each time.
+        in_turn = ["--threads", "1"]
+        outcome = simulate(tilec, compile_case(tilec, case, target), case, folder, in_turn)
         if needs_other_form(outcome):
             other = compile_case(tilec, case, target, ["--no-tensor-copies"])
-            outcome = simulate(tilec, other, case, folder, run="other")
+            outcome = simulate(tilec, other, case, folder, in_turn, run="other")
     wrong = outcome.findings[0]["message"] if outcome.status else first_difference(case, outcome)
     if wrong:
         raise RuntimeError(f"{case.name} for {target}: {wrong}")
