@@ -160,13 +160,17 @@ static bool is_aligned(Question *q) {
 }
 
 /* The hardware brings zeros for negative coordinates, where a dimension that is not checked means
- * the memory in front of the base. */
+ * the memory in front of the base. A store that begins before the tensor ends the launch. */
 static bool begins_inside(Question *q) {
+    bool stores = q->op->code == OP_store_block;
     for (int d = 0; d < q->access.rank; d++) {
         Value *begin = op_in(q->op, q->access.offsets + (uint32_t)d);
         const ValueFacts *facts = facts_of(q->facts, begin);
-        if (!block_checks(&q->access, d) && !facts->nonnegative && facts->lo < 0)
-            return refuse_operand(q, "the offset", d, begin, "may be negative and is not checked");
+        bool may_be_before = !facts->nonnegative && facts->lo < 0;
+        if (may_be_before && (stores || !block_checks(&q->access, d)))
+            return refuse_operand(q, "the offset", d, begin,
+                                  stores ? "may be negative, where no store can begin"
+                                         : "may be negative and is not checked");
     }
     return true;
 }

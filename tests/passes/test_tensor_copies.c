@@ -79,6 +79,8 @@ static const Asked asked[] = {
     {TYPED_LOAD("tile<32x8xf16>\n"), "less than 32 bytes are adjacent"},
     {LOAD("%a, %n, %n, %s, %one, %i, %zero", "checked = 2") DOT,
      "the offset of dimension 0 (i) may be negative"},
+    {STORE_OF("%h", "%n, %m, %s, %one, %i, %at", "3"),
+     "the offset of dimension 0 (i) may be negative, where no store can begin"},
     {GOOD, "no dot takes what it loads"},
     {GOOD DOT "store_block %a, %h, %n, %n, %s, %one, %zero, %zero {checked = 3}\n",
      "the kernel also writes through its pointer (a)"},
