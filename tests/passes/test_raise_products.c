@@ -78,32 +78,50 @@ static void linear_gelu(Trial *t, int variant) {
     t->grid[0] = (uint32_t)(cdiv(m, 32) * cdiv(n, 32));
 }
 
+static void array_of_batches(Trial *t, int64_t batches, int64_t lines, int64_t line) {
+    int64_t last = (batches - 1) * lines * stride(line);
+    trial_array(t, DT_F16, last + extent(lines, line, stride(line)));
+}
+
+typedef struct Batch {
+    int64_t batches, m, n, k;
+} Batch;
+
+static void batch_arrays(Trial *t, const Batch *b) {
+    array_of_batches(t, b->batches, b->m, b->k);
+    array_of_batches(t, b->batches, b->k, b->n);
+    array_of_batches(t, b->batches, b->m, b->n);
+}
+
+/* Of batch, line and element. */
+static void batch_strides(Trial *t, int64_t lines, int64_t line) {
+    trial_number(t, lines * stride(line)), trial_number(t, stride(line)), trial_number(t, 1);
+}
+
+static void batch_sizes(Trial *t, const Batch *b) {
+    trial_number(t, b->m), trial_number(t, b->n), trial_number(t, b->k);
+    batch_strides(t, b->m, b->k);
+    batch_strides(t, b->k, b->n);
+    batch_strides(t, b->m, b->n);
+}
+
 static void batched(Trial *t, int variant) {
-    int64_t batches = trial_size(t, 4), m = trial_size(t, 50), n = trial_line_size(t, 50),
-            k = trial_size(t, 50);
-    int64_t of_a = m * stride(k), of_b = k * stride(n), of_c = m * stride(n);
-    trial_array(t, DT_F16, (batches - 1) * of_a + extent(m, k, stride(k)));
-    trial_array(t, DT_F16, (batches - 1) * of_b + extent(k, n, stride(n)));
-    trial_array(t, DT_F16, (batches - 1) * of_c + extent(m, n, stride(n)));
-    trial_number(t, m), trial_number(t, n), trial_number(t, k);
-    trial_number(t, of_a), trial_number(t, stride(k)), trial_number(t, 1);
-    trial_number(t, of_b), trial_number(t, stride(n)), trial_number(t, 1);
-    trial_number(t, of_c), trial_number(t, stride(n)), trial_number(t, 1);
+    int64_t batches = trial_size(t, 4), m = trial_size(t, 50);
+    int64_t n = trial_line_size(t, 50), k = trial_size(t, 50);
+    const Batch batch = {batches, m, n, k};
+    batch_arrays(t, &batch);
+    batch_sizes(t, &batch);
     t->grid[0] = (uint32_t)(cdiv(m, 32) * cdiv(n, 32));
     t->grid[1] = (uint32_t)batches;
 }
 
 static void batched_small(Trial *t, int variant) {
-    int64_t batches = trial_size(t, 5), m = trial_size(t, 16), n = trial_line_size(t, 32),
-            k = trial_size(t, 16);
-    int64_t of_a = m * stride(k), of_b = k * stride(n), of_c = m * stride(n);
-    trial_array(t, DT_F16, (batches - 1) * of_a + extent(m, k, stride(k)));
-    trial_array(t, DT_F16, (batches - 1) * of_b + extent(k, n, stride(n)));
-    trial_array(t, DT_F16, (batches - 1) * of_c + extent(m, n, stride(n)));
-    trial_number(t, batches), trial_number(t, m), trial_number(t, n), trial_number(t, k);
-    trial_number(t, of_a), trial_number(t, stride(k)), trial_number(t, 1);
-    trial_number(t, of_b), trial_number(t, stride(n)), trial_number(t, 1);
-    trial_number(t, of_c), trial_number(t, stride(n)), trial_number(t, 1);
+    int64_t batches = trial_size(t, 5), m = trial_size(t, 16);
+    int64_t n = trial_line_size(t, 32), k = trial_size(t, 16);
+    const Batch batch = {batches, m, n, k};
+    batch_arrays(t, &batch);
+    trial_number(t, batches);
+    batch_sizes(t, &batch);
     t->grid[0] = (uint32_t)cdiv(batches, 2);
 }
 
