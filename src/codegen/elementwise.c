@@ -207,6 +207,56 @@ Lv emit_inttoptr(Cg *cg, const Op *op, const Lv *in) {
     return LLVMBuildIntToPtr(cg->b, in[0], cg->t_global, "");
 }
 
+/* Lines of memory: `(first + lines) * stride`. */
+typedef struct Line {
+    Lv first, stride;
+    int64_t lines;
+} Line;
+
+/* Is the tile a product with one number for all elements? */
+static bool has_one_stride(const Value *index) {
+    const Op *op = index->def;
+    while (op && (op->code == OP_broadcast || op->code == OP_expand_dims))
+        op = op_in(op, 0)->def;
+    if (!op || op->code != OP_muli)
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const Op *factor = op_in(op, i)->def;
+        if (factor && (factor->code == OP_splat || factor->code == OP_constant_int))
+            return true;
+    }
+    return false;
+}
+
+static bool is_sum(Lv x) {
+    return LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd && LLVMGetNSW(x) &&
+           LLVMIsAConstantInt(LLVMGetOperand(x, 1));
+}
+
+static bool find_line(const Op *op, Lv index, Line *line) {
+    if (!has_one_stride(op_in(op, 1)) || !LLVMIsAInstruction(index) ||
+        LLVMGetInstructionOpcode(index) != LLVMMul)
+        return false;
+    unsigned side = !is_sum(LLVMGetOperand(index, 0));
+    Lv sum = LLVMGetOperand(index, side);
+    if (!is_sum(sum))
+        return false;
+    *line = (Line){LLVMGetOperand(sum, 0), LLVMGetOperand(index, 1 - side),
+                   LLVMConstIntGetSExtValue(LLVMGetOperand(sum, 1))};
+    return true;
+}
+
+/* Of lines, what tells threads apart is added once; the distances between those of one thread are
+ * the same for all threads, which hold them in uniform registers. Indices do not wrap
+ * (docs/passes.md). */
 Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
-    return LLVMBuildGEP2(cg->b, cg_memory_type(cg, element(op)), in[0], (Lv[]){in[1]}, 1, "");
+    LLVMTypeRef memory = cg_memory_type(cg, element(op));
+    Line line;
+    if (!find_line(op, in[1], &line))
+        return LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){in[1]}, 1, "");
+    Lv first = LLVMBuildMul(cg->b, line.first, line.stride, "");
+    Lv at = LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){first}, 1, "");
+    Lv stride = LLVMBuildSExt(cg->b, line.stride, cg->t_i64, "");
+    Lv distance = LLVMBuildMul(cg->b, stride, cg_i64(cg, line.lines), "");
+    return LLVMBuildGEP2(cg->b, memory, at, (Lv[]){distance}, 1, "");
 }

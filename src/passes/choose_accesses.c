@@ -81,12 +81,15 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
         vector /= 2;
     ReducedAxes reduced = {.type = member->type};
     func_walk(choice->func, collect_axes, &reduced);
-    /* Elements one by one: a thread has fewer lines to address with more elements of each. */
-    unsigned along_lines = vector == 1 ? 1u << member->fastest : 0;
+    /* Elements one by one: a thread has fewer lines to address with more elements of each, and
+     * neighbouring lines, so that it can store what it loaded to shared memory in vectors. */
+    bool one_by_one = vector == 1;
+    unsigned along_lines = one_by_one ? 1u << member->fastest : 0;
     CoalescedShape wanted = {.rank = member->type->rank,
                              .shape = member->type->shape,
                              .fastest = member->fastest,
                              .vector = vector,
+                             .lines = one_by_one ? MAX_ACCESS_BYTES / bytes : 1,
                              .num_warps = choice->num_warps,
                              .warps_last = reduced.axes | along_lines};
     return layout_coalesced(choice->ctx, &wanted);

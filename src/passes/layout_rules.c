@@ -131,6 +131,10 @@ const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted) {
             warps[d] = min_i64(warps_left, room[d]);
             warps_left /= warps[d];
         }
+    if (rank > 1) {
+        int d = order[1];
+        vector[d] = min_i64(wanted->lines > 1 ? wanted->lines : 1, room[d] / warps[d]);
+    }
     /* Whoever is left over repeats the tile: bits beyond the size of a dimension that is full. */
     Layout surplus = {.bits = {[LAYOUT_LANE] = (uint8_t)__builtin_ctzll((uint64_t)lanes_left),
                                [LAYOUT_WARP] = (uint8_t)__builtin_ctzll((uint64_t)warps_left)}};

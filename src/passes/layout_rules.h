@@ -19,12 +19,14 @@ bool op_passes_layouts(const Op *op);
 /* Consecutive lanes on consecutive vectors of `vector` elements along dimension `fastest`, then
  * along the others from the last to the first; warps along the first dimensions, those in
  * `warps_last` (a mask of dimensions) at the end, those in `warps_never` not at all; what remains
- * in registers. Lanes and warps beyond the tile repeat it. */
+ * in registers. Of that, up to `lines` neighbours along the second of these dimensions come first,
+ * and other threads have none of them. Lanes and warps beyond the tile repeat it. */
 typedef struct CoalescedShape {
     int rank;
     const int64_t *shape;
     int fastest;
     int64_t vector;
+    int64_t lines; /* 0: as 1 */
     int num_warps;
     unsigned warps_last, warps_never;
 } CoalescedShape;

@@ -10,22 +10,40 @@ static Value *int_constant(Builder *b, const Type *type, int64_t value) {
     return build_constant_int(b, value, type);
 }
 
-/* `mask` where `on`, with the conjunction as far inside broadcasts as it goes. */
-static Value *mask_while(Builder *b, Value *mask, Value *on) {
+/* For how many of a thread's accesses, of 2^skip registers each, the mask is computed before it is
+ * repeated for the others. */
+static int computed_accesses(const Value *mask, int skip) {
+    const Layout *layout = mask->type->layout;
+    const Op *op = mask->def;
+    uint32_t repeated = 0;
+    for (int d = 0; op && op->code == OP_broadcast && d < mask->type->rank; d++)
+        if (op_in(op, 0)->type->shape[d] != mask->type->shape[d])
+            repeated |= layout_dim_mask(mask->type->rank, mask->type->shape, d);
+    int bits = 0;
+    for (int i = skip; i < layout->bits[LAYOUT_REG]; i++)
+        bits += (layout->basis[i] & ~repeated) != 0;
+    return bits;
+}
+
+/* `mask` where `on`, with the conjunction as far inside broadcasts as it goes, and there where it
+ * is computed for the fewest accesses. */
+static Value *mask_while(Builder *b, Value *mask, Value *on, int skip) {
     Op *op = mask->def;
     if (op && op->code == OP_broadcast)
-        return build_broadcast(b, mask_while(b, op_in(op, 0), on), mask->type);
+        return build_broadcast(b, mask_while(b, op_in(op, 0), on, 0), mask->type);
     if (op && op->code == OP_andi) {
-        Op *second = op_in(op, 1)->def;
-        uint32_t inner = second && second->code == OP_broadcast;
-        return build_andi(b, op_in(op, 1 - inner), mask_while(b, op_in(op, inner), on));
+        uint32_t inner =
+            computed_accesses(op_in(op, 1), skip) <= computed_accesses(op_in(op, 0), skip);
+        return build_andi(b, op_in(op, 1 - inner), mask_while(b, op_in(op, inner), on, skip));
     }
     return build_andi(b, mask, build_splat(b, on, mask->type));
 }
 
-static Value *guarded_mask(Builder *b, Value *mask, Value *on, const Type *pointers) {
+/* Of accesses of `width` elements. */
+static Value *guarded_mask(Builder *b, Value *mask, Value *on, const Type *pointers,
+                           int64_t width) {
     if (mask)
-        return mask_while(b, mask, on);
+        return mask_while(b, mask, on, width > 1 ? __builtin_ctzll((uint64_t)width) : 0);
     return build_splat(b, on, type_with_element(b->ctx, pointers, TYPE_NUMBER, DT_I1));
 }
 
@@ -57,7 +75,7 @@ static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *
     Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
     Value *other = load->nin > 2 ? mapped(map, op_in(load, 2)) : NULL;
     if (type_is_tile(ptr->type))
-        mask = guarded_mask(b, mask, on, ptr->type);
+        mask = guarded_mask(b, mask, on, ptr->type, load->attrs[3].i);
     else
         mask = mask ? build_andi(b, mask, on) : on;
     return build_load(b, ptr, mask, other, (CTYPE_OPT_CACHE)load->attrs[0].i,
@@ -95,7 +113,7 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
     }
     Value *ptr = mapped(map, op_in(load, 0));
     Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
-    Value *guarded = guarded_mask(b, mask, stage->on, ptr->type);
+    Value *guarded = guarded_mask(b, mask, stage->on, ptr->type, staged->width);
     Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
     build_async_copy(b, ptr, view, guarded, (CTYPE_OPT_CACHE)load->attrs[0].i,
                      (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);
