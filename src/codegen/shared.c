@@ -155,14 +155,18 @@ LoadedPart cg_loaded_part(Cg *cg, const Op *op) {
         layout_apply(inverse, (uint32_t)op->attrs[0].i, 0, 0, 0)};
 }
 
+/* What the swizzle turns with the thread, then a constant, which the access takes as it is: in one
+ * sum LLVM would draw the constant into what is turned. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image) {
-    Lv offset = cg_plan_with(cg, plan, image);
+    Lv turned = cg_plan_with(cg, plan, image & plan->thread_bits);
     if (bytes > 1) {
-        offset = LLVMBuildNUWMul(cg->b, offset, cg_i32(cg, bytes), "");
-        if (LLVMIsAInstruction(offset))
-            LLVMSetNSW(offset, true);
+        turned = LLVMBuildNUWMul(cg->b, turned, cg_i32(cg, bytes), "");
+        if (LLVMIsAInstruction(turned))
+            LLVMSetNSW(turned, true);
     }
-    return LLVMBuildGEP2(cg->b, cg->t_i8, base, &offset, 1, "");
+    Lv at = LLVMBuildGEP2(cg->b, cg->t_i8, base, &turned, 1, "");
+    Lv constant = cg_i32(cg, (int64_t)(image & ~plan->thread_bits) * bytes);
+    return LLVMBuildGEP2(cg->b, cg->t_i8, at, &constant, 1, "");
 }
 
 /* Of access `i` of those, in the part of the buffer that begins at offset `first`. */

@@ -135,7 +135,7 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op) {
 static const Layout *forward_layout(const Choice *choice, const Op *op) {
     Ctx *ctx = choice->ctx;
     if (op->code == OP_dot)
-        return layout_of_accumulator(ctx, op, choice->num_warps);
+        return layout_of_accumulator(ctx, choice->facts, op, choice->num_warps);
     if (op->code == OP_scan || op->code == OP_atomic_rmw || op->code == OP_atomic_cas)
         return choose_working_layout(choice, op);
     if (op->code == OP_reduce) {

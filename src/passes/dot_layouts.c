@@ -3,7 +3,7 @@
 #include "ir/wgmma.h"
 #include "passes/layout_rules.h"
 
-enum { CHAIN_BUDGET = 256 /* ops looked at */, ANY_CAPABILITY = 1 << 20 };
+enum { CHAIN_BUDGET = 256 /* ops looked at */, ANY_CAPABILITY = 1 << 20, MATRIX_ROW_BYTES = 16 };
 
 /* Chains: softmax(a * b) * c. Where the rows of one product are those of the next, warps that split
  * rows alone keep them in place. */
@@ -50,10 +50,30 @@ static int64_t fragments(int64_t size, int64_t fragment, int64_t warps) {
     return size > fragment * warps ? size / (fragment * warps) : 1;
 }
 
-/* Warps go where more of the tile is left for each, M if in doubt; the batch comes last. */
-static void arrange_warps(const Op *dot, const Mma *mma, int num_warps, int64_t warps[MAX_RANK]) {
+/* Loads of an operand's fragments for each that a matrix load would be: its buffer lies as memory
+ * does, along M or N, and only elements of 16 bits are turned on the way to the registers. */
+static int64_t loads_for_matrix(const Facts *facts, const Op *dot, int index) {
+    const Value *operand = op_in(dot, (uint32_t)index);
+    int bytes = type_element_bytes(operand->type);
+    int rank = operand->type->rank, k = index == 0 ? rank - 1 : rank - 2;
+    const Op *op = operand->def;
+    for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
+        k = (int)op->attrs[0].ints.ptr[k];
+    if (!op || op->code != OP_load || bytes == 2 || bytes > 4)
+        return 1;
+    const Value *ptr = op_in(op, 0), *mask = op->nin > 1 ? op_in(op, 1) : NULL;
+    int fastest = facts_fastest_dim(facts, ptr);
+    bool lies_across = fastest != k && facts_access_width(facts, ptr, mask, fastest) > 1;
+    return lies_across ? MATRIX_ROW_BYTES / bytes : 1;
+}
+
+/* Warps go where more is left for each to read, M if in doubt; the batch comes last. */
+static void arrange_warps(const Facts *facts, const Op *dot, const Mma *mma, int num_warps,
+                          int64_t warps[MAX_RANK]) {
     const Type *acc = dot->out[0].type;
     int m = acc->rank - 2, n = acc->rank - 1;
+    int64_t row_cost = mma->m * loads_for_matrix(facts, dot, 0);
+    int64_t column_cost = mma->n * loads_for_matrix(facts, dot, 1);
     bool rows_alone = dot_is_chained(dot);
     for (int d = 0; d < acc->rank; d++)
         warps[d] = 1;
@@ -61,7 +81,7 @@ static void arrange_warps(const Op *dot, const Mma *mma, int num_warps, int64_t 
         int64_t rows = fragments(acc->shape[m], mma->m, warps[m]);
         int64_t columns = fragments(acc->shape[n], mma->n, warps[n]);
         int chosen = -1;
-        if (rows > 1 && (rows_alone || rows * 2 >= columns || columns == 1))
+        if (rows > 1 && (rows_alone || rows * row_cost >= columns * column_cost || columns == 1))
             chosen = m;
         else if (columns > 1)
             chosen = n;
@@ -85,7 +105,7 @@ static const Layout *warpgroup_accumulator(Ctx *ctx, const Type *acc, int num_wa
     return layout_wgmma_accumulator(ctx, acc, groups, __builtin_ctz((unsigned)num_warps));
 }
 
-const Layout *layout_of_accumulator(Ctx *ctx, const Op *dot, int num_warps) {
+const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot, int num_warps) {
     const Type *acc = dot->out[0].type;
     if (dot->attrs[2].i == UNIT_FMA)
         return layout_dot_accumulator(ctx, acc, num_warps);
@@ -93,7 +113,7 @@ const Layout *layout_of_accumulator(Ctx *ctx, const Op *dot, int num_warps) {
         return warpgroup_accumulator(ctx, acc, num_warps);
     const Mma *mma = mma_of(dot);
     int64_t warps[MAX_RANK];
-    arrange_warps(dot, mma, num_warps, warps);
+    arrange_warps(facts, dot, mma, num_warps, warps);
     return layout_mma_accumulator(ctx, mma, acc, warps, __builtin_ctz((unsigned)num_warps));
 }
 

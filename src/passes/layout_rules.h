@@ -7,6 +7,7 @@
 #ifndef TILEC_PASSES_LAYOUT_RULES_H
 #define TILEC_PASSES_LAYOUT_RULES_H
 #include "ir/ir.h"
+#include "passes/facts.h"
 
 /* The layout operand `index` must have so that `op` gives results in `result`; NULL for scalars,
  * for ops that do not pass layouts on, and when no operand layout gives this one (join). */
@@ -43,7 +44,7 @@ const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type 
                                  const Type *operand, int index);
 /* The accumulator of a dot, and operand 0 or 1 for it, as the dot's unit wants them
  * (dot_layouts.c). */
-const Layout *layout_of_accumulator(Ctx *ctx, const Op *dot, int num_warps);
+const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot, int num_warps);
 const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index);
 /* Does the product of this dot become operand a of another, or its own a come from one? */
 bool dot_is_chained(const Op *dot);

@@ -21,7 +21,6 @@ enum {
     COPY_REGISTERS = 4, /* address, mask and destination of a copy */
     OVERLAPPED = 16,    /* fragments of the next step that come as those of this one are done */
     SLACK = 12,         /* so that what is left need not be in the one best order */
-    MARGIN = 4,         /* of which more CTAs leave at least so much */
     REACH = 24,         /* to a number that more CTAs of an SM allow */
     UNIT = 8,           /* registers are allotted by */
     LEAST = 64,
@@ -82,7 +81,7 @@ static uint64_t limit_for(uint64_t need, uint64_t threads) {
     if (need < LEAST)
         return LEAST;
     uint64_t best = (need + SLACK + UNIT - 1) / UNIT * UNIT;
-    for (uint64_t ctas = 2; registers_for(ctas, threads) >= need + MARGIN; ctas++)
+    for (uint64_t ctas = 2; registers_for(ctas, threads) >= need; ctas++)
         if (registers_for(ctas, threads) <= need + REACH)
             best = registers_for(ctas, threads);
     return best;
