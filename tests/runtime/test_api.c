@@ -527,8 +527,7 @@ static void function_reports_what_the_call_makes_wrong(void **state) {
 }
 
 /* The only kernel of a file needs no name, whatever helpers stand beside it. */
-/* Whatever is given for whichever parameter: it fits, or is an error of the caller, the second time
- * as the first, and what is launched has its parameters. */
+/* What is given for a parameter fits or is an error of the caller, the second time as the first. */
 static void function_takes_or_refuses_every_kind(void **state) {
     Fixture *f = *state;
     static const char mixed[] =
@@ -599,7 +598,6 @@ static void invalid_arguments_leave_no_diagnostics(void **state) {
     CHECK(tile_function_create(f->context, &nothing, &function, &said));
     CHECK(tile_function_launch(NULL, NULL, NULL, NULL, NULL, 0, &said));
     CHECK(tile_function_instance(NULL, NULL, NULL, 0, &instance, &said));
-#undef CHECK
 }
 
 static void function_without_a_name(void **state) {
