@@ -129,6 +129,7 @@ def main():
     parser.add_argument("--markdown", help="where to write the tables")
     parser.add_argument("--only", choices=("rows", *CONTESTS, "compile"))
     parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
+    parser.add_argument("--per-tile", action="store_true", help="products: tilec once more, without persistent kernels")
     parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per case")
     options = parser.parse_args()
     report = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}

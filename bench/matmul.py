@@ -3,7 +3,8 @@ torch._scaled_mm for fp8).
 
 All get the configurations of candidates.py, both compilers matmul_split_k.tile and matmul_stream_k.tile too where tiles are few; each contender is checked
 against float64 on some rows, the best one by a short run is timed again with the others in turn. fp16 and bf16, B by rows (nn) and by
-columns (nt); fp8 (e4m3 to fp16), B by columns, which is what tensor cores take.
+columns (nt); fp8 (e4m3 to fp16), B by columns, which is what tensor cores take. With --per-tile tilec comes twice: as it
+chooses, and with a CTA for each program (no_persistence).
 """
 import functools
 
@@ -26,14 +27,16 @@ TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp8": torch.float8_e4m3
 OUTPUTS = TYPES | {"fp8": torch.float16}
 TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2, "fp8": 1e-2}
 PEERS = ("triton", "persistent", "specialised", "cublas")
+PER_TILE = "tilec per tile"
 
 
 class Matmul:
     """One product; inputs normally distributed, the output poisoned. An activation of the exact result may follow the product."""
 
-    def __init__(self, dtype, layout, m, n, k, name="matmul", after=lambda exact: exact):
+    def __init__(self, dtype, layout, m, n, k, per_tile=False, name="matmul", after=lambda exact: exact):
         self.name = f"{name} {dtype} {layout} {m}x{n}x{k}"
         self.dtype, self.shape, self.operations, self.after = dtype, (m, n, k), 2 * m * n * k, after
+        self.per_tile = per_tile
         self.about = {"dtype": dtype, "layout": layout, "shape": self.shape}
         generator = torch.Generator("cuda").manual_seed(m + n + k)
         self.a = torch.randn(m, k, device="cuda", generator=generator).to(TYPES[dtype])
@@ -82,7 +85,9 @@ class Matmul:
         def find(who, choices, make):
             return lambda found: contest.best(timer, self, choices, make, who)
 
+        per_tile = {PER_TILE: find(PER_TILE, configs, lambda config: tilec_launcher(tilec, self, config, no_persistence=True))}
         return {"tilec": find("tilec", configs, lambda config: tilec_launcher(tilec, self, config)),
+                **(per_tile if self.per_tile else {}),
                 "triton": find("triton", configs, lambda config: triton_launcher(self, config)),
                 "persistent": find("persistent", whole, lambda config: triton_peers.matmul_launcher(self, config, False)),
                 "specialised": find("specialised", whole, lambda config: triton_peers.matmul_launcher(self, config, True)),
@@ -129,8 +134,8 @@ def in_turn(launchers):
     return launchers[0] if len(launchers) == 1 else lambda: [launch() for launch in launchers]
 
 
-def tilec_launcher(tilec, case, config):
-    return in_turn([tilec.launch_function(tilec.function(path, kernel, warps, stages, literals(fixed)), grid, arguments)
+def tilec_launcher(tilec, case, config, no_persistence=False):
+    return in_turn([tilec.launch_function(tilec.function(path, kernel, warps, stages, literals(fixed), no_persistence), grid, arguments)
                     for path, kernel, grid, arguments, fixed, warps, stages in launches(case, config)])
 
 
@@ -142,16 +147,20 @@ def triton_launcher(case, config):
     return in_turn([launcher(*launch) for launch in launches(case, config)])
 
 
-def cases(dtypes, layouts, shapes):
+def cases(dtypes, layouts, shapes, per_tile):
     for m, n, k in shapes:
         for dtype in dtypes:
             for layout in layouts:
-                yield f"matmul {dtype} {layout} {m}x{n}x{k}", functools.partial(Matmul, dtype, layout, m, n, k)
+                yield f"matmul {dtype} {layout} {m}x{n}x{k}", functools.partial(Matmul, dtype, layout, m, n, k, per_tile)
+
+
+def peers(options):
+    return PEERS + (PER_TILE,) * options.per_tile
 
 
 def run(timer, tilec, options):
-    return contest.run(timer, tilec, options, "matmul", PEERS, cases(("fp16", "bf16"), ("nn", "nt"), SHAPES))
+    return contest.run(timer, tilec, options, "matmul", peers(options), cases(("fp16", "bf16"), ("nn", "nt"), SHAPES, options.per_tile))
 
 
 def run_fp8(timer, tilec, options):
-    return contest.run(timer, tilec, options, "fp8", PEERS, cases(("fp8",), ("nt",), FP8_SHAPES))
+    return contest.run(timer, tilec, options, "fp8", peers(options), cases(("fp8",), ("nt",), FP8_SHAPES, options.per_tile))

@@ -33,7 +33,8 @@ class CompileOptions(c.Structure):
                 ("constexpr_count", c.c_size_t), ("search_paths", c.POINTER(Text)), ("search_path_count", c.c_size_t),
                 ("target", Text), ("device", c.c_void_p), ("num_warps", c.c_int32), ("num_stages", c.c_int32),
                 ("num_ctas", c.c_int32), ("max_registers", c.c_int32), ("want", c.c_uint32), ("dump_folder", Text),
-                ("no_line_info", c.c_bool), ("no_cache", c.c_bool), ("debug", c.c_bool)]
+                ("no_line_info", c.c_bool), ("no_cache", c.c_bool), ("debug", c.c_bool),
+                ("no_tensor_copies", c.c_bool), ("no_persistence", c.c_bool)]
 
 
 class Value(c.Union):
@@ -67,22 +68,23 @@ class Tilec:
         if messages:
             self.lib.tile_diagnostics_destroy(messages)
 
-    def compile_options(self, path, kernel, num_warps=0, no_cache=False, num_stages=0, constexprs=()):
+    def compile_options(self, path, kernel, num_warps=0, no_cache=False, num_stages=0, constexprs=(), no_persistence=False):
         named = (Named * max(1, len(constexprs)))(*[Named(text(name), text(value)) for name, value in dict(constexprs).items()])
         return CompileOptions(size=c.sizeof(CompileOptions), path=text(path), kernel=text(kernel), num_warps=num_warps,
                               num_stages=num_stages, constexprs=named, constexpr_count=len(constexprs), device=self.device,
-                              no_cache=no_cache)
+                              no_cache=no_cache, no_persistence=no_persistence)
 
-    def function(self, path, kernel, num_warps=0, num_stages=0, constexprs=()):
+    def function(self, path, kernel, num_warps=0, num_stages=0, constexprs=(), no_persistence=False):
         """`constexprs`: names to values as Python literals, for every call. Functions are kept, with what they compiled."""
-        key = (path, kernel, num_warps, num_stages, tuple(dict(constexprs).items()))
+        key = (path, kernel, num_warps, num_stages, tuple(dict(constexprs).items()), no_persistence)
         if key not in self.functions:
-            self.functions[key] = self.new_function(path, kernel, num_warps, num_stages, constexprs)
+            self.functions[key] = self.new_function(path, kernel, num_warps, num_stages, constexprs, no_persistence)
         return self.functions[key]
 
-    def new_function(self, path, kernel, num_warps, num_stages, constexprs):
+    def new_function(self, path, kernel, num_warps, num_stages, constexprs, no_persistence):
         handle = c.c_void_p()
-        options = self.compile_options(os.path.realpath(path), kernel, num_warps, num_stages=num_stages, constexprs=constexprs)
+        options = self.compile_options(os.path.realpath(path), kernel, num_warps, num_stages=num_stages, constexprs=constexprs,
+                                       no_persistence=no_persistence)
         self.call("tile_function_create", self.context, c.byref(options), c.byref(handle), diagnostics=True)
         return handle
 

@@ -168,6 +168,7 @@ typedef struct tile_compile_options {
     bool no_cache;         /* neither read nor write the cache */
     bool debug;            /* keep tl.device_assert and assert: a false one stops the kernel */
     bool no_tensor_copies; /* use no tensor maps; see tile_launch */
+    bool no_persistence;   /* every program has a block of its own, or shares one from the start */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache. */
@@ -194,6 +195,7 @@ typedef struct tile_kernel_info {
     double compile_ms;       /* what tile_compile took */
     size_t param_count;      /* of the source, constexprs included */
     size_t tensor_map_count; /* of 128 bytes each, after all other parameters; docs/runtime.md */
+    bool is_persistent; /* three i32, the logical grid, follow the parameters; docs/runtime.md */
 } tile_kernel_info;
 
 typedef struct tile_param_info {
@@ -287,7 +289,10 @@ TILE_API tile_status tile_executable_get_info(const tile_executable *executable,
  * A kernel with tensor copies (tile_kernel_info.tensor_map_count) has tensor maps made of its
  * arguments; those of the last launches are kept. TILE_ERROR_TENSOR_MAP: they hold no such base,
  * extent or stride, or the driver is older than CUDA 12.0 and makes none, and nothing was launched;
- * tile_executable_check says more, and a kernel compiled with no_tensor_copies takes any. */
+ * tile_executable_check says more, and a kernel compiled with no_tensor_copies takes any.
+ *
+ * A persistent kernel (tile_kernel_info.is_persistent) runs at most 2^30 programs in a launch:
+ * TILE_ERROR_INVALID_ARGUMENT with more. */
 TILE_API tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                                  tile_stream stream, void *const *params, size_t param_count);
 /* Whether tensor maps hold these values, which are given as to tile_launch: TILE_OK, or

@@ -10,7 +10,7 @@ typedef struct KernelOptions {
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include;
     int64_t num_warps, num_stages, num_ctas, max_registers, llvm_level;
-    bool no_line_info, no_tensor_copies, debug, check_passes;
+    bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes;
 } KernelOptions;
 
 /* Rows for a command whose struct has a member `kernel` of this type; `types` describes -a. */
@@ -107,6 +107,14 @@ typedef struct KernelOptions {
          NULL,                                                                                     \
          "use no tensor maps: the form of the kernel for arguments that they cannot hold",         \
          offsetof(Struct, kernel.no_tensor_copies),                                                \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "no-persistence",                                                                         \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "give every program a CTA of its own, or a share of one",                                 \
+         offsetof(Struct, kernel.no_persistence),                                                  \
          0,                                                                                        \
          0},                                                                                       \
         {0,                                                                                        \

@@ -10,11 +10,12 @@ typedef struct RunOptions {
     const char *grid, *dump_folder;
     TextList out, check;
     int device; /* of device_choices */
-    int64_t gpu, repeat, max_steps;
+    int64_t gpu, repeat, max_steps, ctas;
     double atol, rtol; /* negative: by type */
     bool final_ir, report, time, json;
 } RunOptions;
 
+enum { PROGRAMS_OF_A_CTA = 3, MAX_CHOSEN_CTAS = 132 /* an H200's processors */ };
 enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_CPU, DEVICE_SIM };
 
 static const Option run_options[] = {
@@ -42,6 +43,10 @@ static const Option run_options[] = {
     {0, "max-steps", OPTION_INT, "N",
      "on the CPU: give up after N operations (warp instructions on the simulator)",
      offsetof(RunOptions, max_steps), 1, INT64_MAX},
+    {0, "ctas", OPTION_INT, "N",
+     "on the CPU: how many CTAs share the programs of a persistent kernel; default: one for three "
+     "programs",
+     offsetof(RunOptions, ctas), 1, 1 << 20},
     {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
      offsetof(RunOptions, final_ir), 0, 0},
     {0, "report", OPTION_FLAG, NULL,
@@ -171,6 +176,17 @@ static int prepare(Run *run, const char *path) {
                                                                                     : STATUS_INPUT;
 }
 
+/* CTAs that share the programs of a persistent kernel where no device says how many it holds: few,
+ * so that each has several programs. */
+static uint32_t chosen_ctas(const Run *run) {
+    const uint64_t wide = (uint64_t)run->grid[0] * run->grid[1];
+    uint64_t programs = wide > UINT32_MAX ? UINT32_MAX : wide * run->grid[2];
+    uint64_t ctas = (programs + PROGRAMS_OF_A_CTA - 1) / PROGRAMS_OF_A_CTA;
+    if (run->options.ctas)
+        return (uint32_t)run->options.ctas;
+    return ctas > MAX_CHOSEN_CTAS ? MAX_CHOSEN_CTAS : (uint32_t)ctas;
+}
+
 /* `other_form`: see run_on_device. */
 static bool execute_form(Run *run, bool *other_form) {
     Ctx *ctx = run->ctx;
@@ -188,6 +204,7 @@ static bool execute_form(Run *run, bool *other_form) {
                             .args = ordered,
                             .arg_count = count,
                             .grid = run->grid,
+                            .ctas = chosen_ctas(run),
                             .max_steps = (uint64_t)run->options.max_steps,
                             .ptxas = run->options.kernel.ptxas,
                             .report = run->options.report};
@@ -196,7 +213,7 @@ static bool execute_form(Run *run, bool *other_form) {
         *other_form = run->sim.other_form;
         return ok;
     }
-    return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid,
+    return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid, chosen_ctas(run),
                       (uint64_t)run->options.max_steps, &run->times);
 }
 

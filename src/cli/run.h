@@ -46,10 +46,10 @@ typedef struct RunTimes {
     double median, least;
 } RunTimes;
 
-/* Runs the kernel on the CPU: writes to the arrays in place. Output of device_print goes to
- * standard output. False after a report. */
+/* Runs the kernel on the CPU, on `ctas` CTAs if it is persistent: writes to the arrays in place.
+ * Output of device_print goes to standard output. False after a report. */
 bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
-                const uint32_t grid[3], uint64_t max_steps, RunTimes *times);
+                const uint32_t grid[3], uint32_t ctas, uint64_t max_steps, RunTimes *times);
 /* Runs it on the device and copies the arrays back; then `repeat` more launches are timed. False
  * with `other_form` set: its tensor maps cannot hold the arguments, which a remark says, and the
  * form without tensor copies is to run. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
-                const uint32_t grid[3], uint64_t max_steps, RunTimes *times) {
+                const uint32_t grid[3], uint32_t ctas, uint64_t max_steps, RunTimes *times) {
     InterpArray *arrays = ARENA_ARRAY(&ctx->arena, InterpArray, count + 1);
     InterpArg *values = ARENA_ARRAY(&ctx->arena, InterpArg, count + 1);
     uint32_t array_count = 0;
@@ -20,8 +20,10 @@ bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_
         }
     }
     StrBuf output = strbuf(&ctx->arena);
-    InterpOptions options = {
-        .grid = {grid[0], grid[1], grid[2]}, .max_steps = max_steps, .output = &output};
+    InterpOptions options = {.grid = {grid[0], grid[1], grid[2]},
+                             .ctas = ctas,
+                             .max_steps = max_steps,
+                             .output = &output};
     double start = clock_ms();
     bool ok = interp_run(compiled->func, values, arrays, array_count, &options);
     double taken = clock_ms() - start;
@@ -73,6 +75,10 @@ static bool copy_in(DeviceRun *run) {
 static bool launch(DeviceRun *run, const uint32_t grid[3]) {
     Ctx *ctx = run->ctx;
     TensorMapProblem problem;
+    uint32_t blocks[3];
+    if (!launch_shape_blocks(&run->executable.shape, grid, blocks))
+        return ctx_diag(ctx, (Span){0}, launch_too_many_programs, STR_ARG(run->executable.name),
+                        LAUNCH_MAX_PERSISTENT);
     CUresult result = executable_launch(&run->executable, grid, NULL, run->params, &problem);
     if (result != LAUNCH_NO_TENSOR_MAP)
         return driver_check(run->device->driver, &ctx->diags, DRIVER_launch, result);

@@ -70,8 +70,8 @@ static const void *parameter(const SimParams *params, RunArg *arg, uint64_t size
 static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_t *count) {
     const KernelMeta *meta = &hidden->compiled->meta;
     const KernelImage image = kernel_image(&ctx->arena, hidden->compiled);
-    if (meta->has_grid_parameter)
-        params[(*count)++] = &hidden->logical_x;
+    for (int axis = 0; axis < meta_grid_parameters(meta); axis++)
+        params[(*count)++] = &hidden->grid[axis];
     for (uint32_t i = 0; i < meta->tensor_maps.len; i++) {
         const TensorMapRecipe *recipe = &meta->tensor_maps.data[i];
         RecipeProblem problem;
@@ -109,7 +109,7 @@ bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const 
     SimParams params = {.ctx = ctx,
                         .memory = memory,
                         .values =
-                            ARENA_ARRAY(&ctx->arena, const void *, count + 1 + RECIPE_MAX_MAPS),
+                            ARENA_ARRAY(&ctx->arena, const void *, count + 3 + RECIPE_MAX_MAPS),
                         .names = names,
                         .types = ARENA_ARRAY(&ctx->arena, DType, count + 1)};
     for (uint32_t i = 0; i < count; i++, params.count++) {
@@ -159,15 +159,18 @@ bool run_on_sim(Ctx *ctx, SimRun *run) {
     run->module = sim_parse(ctx, file);
     if (!run->module)
         return false;
-    uint32_t per_cta = meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1;
-    const uint32_t *grid = run->grid;
-    SimHidden hidden = {.compiled = run->compiled, .logical_x = (int32_t)grid[0]};
-    SimLaunch launch = {
-        .kernel = meta->name,
-        .grid = {(uint32_t)(((uint64_t)grid[0] + per_cta - 1) / per_cta), grid[1], grid[2]},
-        .block = {(uint32_t)meta->threads, 1, 1},
-        .dynamic_shared = (uint64_t)meta->shared_bytes,
-        .max_steps = run->max_steps};
+    LaunchShape shape = launch_shape(meta);
+    shape.resident_ctas = run->ctas;
+    uint32_t blocks[3];
+    if (!launch_shape_blocks(&shape, run->grid, blocks))
+        return ctx_diag(ctx, (Span){0}, launch_too_many_programs, STR_ARG(meta->name),
+                        LAUNCH_MAX_PERSISTENT);
+    SimHidden hidden = {.compiled = run->compiled, .grid = run->grid};
+    SimLaunch launch = {.kernel = meta->name,
+                        .grid = {blocks[0], blocks[1], blocks[2]},
+                        .block = {(uint32_t)meta->threads, 1, 1},
+                        .dynamic_shared = (uint64_t)meta->shared_bytes,
+                        .max_steps = run->max_steps};
     double start = clock_ms();
     bool ok =
         sim_run_args(ctx, run->module, &launch, run->args, run->arg_count, &hidden, &run->counts);

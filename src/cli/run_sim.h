@@ -33,8 +33,8 @@ bool sim_encode_recipe(Ctx *ctx, const TensorMapRecipe *recipe, const void *cons
 /* What a compiled kernel takes besides its own parameters. */
 typedef struct SimHidden {
     const Compiled *compiled;
-    int32_t logical_x; /* of the grid */
-    bool other_form;   /* set when a tensor map cannot hold the arguments */
+    const uint32_t *grid; /* the logical one */
+    bool other_form;      /* set when a tensor map cannot hold the arguments */
     SimTensorMap maps[RECIPE_MAX_MAPS];
 } SimHidden;
 
@@ -55,6 +55,7 @@ typedef struct SimRun {
     RunArg *const *args;
     uint32_t arg_count;
     const uint32_t *grid;
+    uint32_t ctas; /* that share the programs of a persistent kernel, at most */
     uint64_t max_steps;
     const char *ptxas;
     bool report; /* assemble the kernel for its registers */

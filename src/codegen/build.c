@@ -187,12 +187,13 @@ static void launch_attributes(Cg *cg) {
 static void create_kernel(Cg *cg) {
     const Func *func = cg->func;
     uint32_t nparams = func->body->nargs, maps = (uint32_t)cg->meta.tensor_maps.len;
-    cg->first_map = nparams + cg->meta.has_grid_parameter;
+    cg->first_map = nparams + (uint32_t)meta_grid_parameters(&cg->meta);
     uint32_t count = cg->first_map + maps;
     LLVMTypeRef *types = ARENA_ARRAY(cg->arena, LLVMTypeRef, count + 1);
     for (uint32_t i = 0; i < nparams; i++)
         types[i] = param_type(cg, func->body->args[i].type);
-    types[nparams] = cg->t_i32;
+    for (uint32_t i = nparams; i < cg->first_map; i++)
+        types[i] = cg->t_i32;
     for (uint32_t i = cg->first_map; i < count; i++)
         types[i] = cg->t_generic;
     cg->fn = LLVMAddFunction(cg->module, cg->meta.name.ptr,

@@ -76,6 +76,7 @@ static KernelMeta launch_of(const Func *func) {
     /* Each program's part is aligned like the whole. */
     meta.shared_bytes = ((func->shared_bytes + 15) & -16) * meta.programs_per_cta;
     meta.has_grid_parameter = meta.programs_per_cta > 1;
+    meta.is_persistent = func->is_persistent;
     return meta;
 }
 

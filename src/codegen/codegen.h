@@ -22,10 +22,18 @@ typedef struct KernelMeta {
     /* With programs_per_cta > 1 the launch grid's x is ceil(grid_x / programs_per_cta) and one i32
      * parameter, the logical grid_x, follows the kernel's own. */
     bool has_grid_parameter;
+    /* The launch is of CTAs along x, any number of them, which share the programs; three i32
+     * parameters, the logical grid's x, y and z, follow the kernel's own. */
+    bool is_persistent;
     /* Tensor maps: each is a parameter of 128 bytes, aligned to 64, by value, in this order after
      * all others. */
     TensorMapRecipes tensor_maps;
 } KernelMeta;
+
+/* Parameters that hold the logical grid, from x on. */
+static inline int meta_grid_parameters(const KernelMeta *meta) {
+    return meta->is_persistent ? 3 : meta->has_grid_parameter;
+}
 
 typedef struct CodegenOptions {
     bool line_info;     /* .loc directives; source paths come from the spans */

@@ -36,7 +36,7 @@ static unsigned depends_on(Cg *cg, const Value *value) {
         return known & ~(unsigned)DEPENDS_KNOWN;
     const Op *op = value->def;
     unsigned depends = 0;
-    if (op->code == OP_program_id)
+    if (op->code == OP_program_id || op->code == OP_cta_id)
         depends = DEPENDS_PROGRAM;
     else if (!op_is_pure(op) || op->nregions)
         depends = DEPENDS_OTHER;

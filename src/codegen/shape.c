@@ -40,8 +40,18 @@ void lower_program_id(Cg *cg, const Op *op) {
 
 void lower_num_programs(Cg *cg, const Op *op) {
     int64_t axis = op->attrs[0].i;
-    bool hidden = axis == 0 && cg->grid_x;
-    cg_new(cg, &op->out[0])[0] = hidden ? cg->grid_x : special_register(cg, "nctaid", axis);
+    bool hidden = axis < meta_grid_parameters(&cg->meta);
+    cg_new(cg, &op->out[0])[0] = hidden
+                                     ? LLVMGetParam(cg->fn, cg->func->body->nargs + (unsigned)axis)
+                                     : special_register(cg, "nctaid", axis);
+}
+
+void lower_cta_id(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = special_register(cg, "ctaid", 0);
+}
+
+void lower_cta_count(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = special_register(cg, "nctaid", 0);
 }
 
 void lower_range(Cg *cg, const Op *op) {

@@ -403,6 +403,13 @@ static void run_program(Run *run, const InstBlock *body, const InterpArg *args) 
     interp_tensor_end(run);
 }
 
+static void run_ctas(Run *run, const InstBlock *body, const InterpArg *args) {
+    const uint32_t *grid = run->options->grid;
+    run->ctas = run->options->ctas ? run->options->ctas : grid[0] * grid[1] * grid[2];
+    for (run->pid[0] = 0; run->pid[0] < run->ctas && !run->stopped; run->pid[0]++)
+        run_program(run, body, args);
+}
+
 static void run_grid(Run *run, const InstBlock *body, const InterpArg *args) {
     const uint32_t *grid = run->options->grid;
     for (uint32_t z = 0; z < grid[2]; z++)
@@ -428,7 +435,11 @@ static void run_function(Run *run, const InterpArg *args) {
     Compiler compiler = {run, ARENA_ARRAY(run->arena, bool, nvalues)};
     InstBlock body;
     compile_block(&compiler, run->func->body, &body);
-    if (check_promises(run, args))
+    if (!check_promises(run, args))
+        return;
+    if (run->func->is_persistent)
+        run_ctas(run, &body, args);
+    else
         run_grid(run, &body, args);
 }
 

@@ -35,6 +35,7 @@ typedef struct InterpArg {
 
 typedef struct InterpOptions {
     uint32_t grid[3];
+    uint32_t ctas;        /* that share the programs of a persistent function; 0: one for each */
     unsigned max_reports; /* findings kept before the run stops; 0: 1 */
     uint64_t max_steps;   /* ops executed before giving up (endless loops); 0: no limit */
     StrBuf *output;       /* device_print goes here; NULL: discarded */

@@ -123,7 +123,8 @@ struct Run {
     const InterpOptions *options;
     Slot *slots; /* by Value.id */
     Buf *free_bufs[SIZE_CLASSES];
-    uint32_t pid[3];
+    uint32_t pid[3]; /* of a persistent function: the CTA's number, 0, 0 */
+    uint32_t ctas;
     uint32_t width;
     uint64_t steps;
     Origin origins[MAX_ORIGINS +

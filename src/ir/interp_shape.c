@@ -90,6 +90,15 @@ void interp_num_programs(Run *run, const Inst *inst) {
     fill(new_result(run, inst->op, 0)->data, 4, 1, run->options->grid[inst->op->attrs[0].i]);
 }
 
+/* A CTA stands where the program along axis 0 does. */
+void interp_cta_id(Run *run, const Inst *inst) {
+    fill(new_result(run, inst->op, 0)->data, 4, 1, run->pid[0]);
+}
+
+void interp_cta_count(Run *run, const Inst *inst) {
+    fill(new_result(run, inst->op, 0)->data, 4, 1, run->ctas);
+}
+
 void interp_range(Run *run, const Inst *inst) {
     Slot *out = new_result(run, inst->op, 0);
     uint32_t *data = (uint32_t *)out->data, start = (uint32_t)inst->op->attrs[0].i;

@@ -178,6 +178,11 @@ struct Func {
     /* No access may become a tensor copy: the form that a kernel has beside its own, for arguments
      * that no tensor map can hold (docs/tma.md). */
     bool no_tensor_copies;
+    bool no_persistence; /* pass persist leaves the function alone */
+    /* The launch is of CTAs, any number of them, each of which goes through programs by a loop of
+     * its own: cta_id and cta_count say which, num_programs counts programs, and there is no
+     * program_id. See passes/persist.c. */
+    bool is_persistent;
 };
 
 struct Module {

@@ -114,7 +114,18 @@ bool rule_float_constant(Ctx *ctx, const Op *op, const Type *stated, const Type 
 
 bool rule_grid_axis(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = type_scalar(ctx, DT_I32);
+    if (op->code == OP_program_id && op->block->func->is_persistent)
+        return ctx_diag(ctx, op->span, ir_place, "program_id", "a function with is_persistent",
+                        "the number that its loop over programs has");
     return (op->attrs[0].i >= 0 && op->attrs[0].i <= 2) || rule_bad_attr(ctx, op, 0, "0, 1 or 2");
+}
+
+bool rule_cta_number(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = type_scalar(ctx, DT_I32);
+    return op->block->func->is_persistent ||
+           ctx_diag(ctx, op->span, ir_place, op_info[op->code].name,
+                    "a function in which a CTA has no program but its own",
+                    "one with is_persistent");
 }
 
 bool rule_range(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

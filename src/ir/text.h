@@ -17,7 +17,9 @@
     FUNC_ATTR(shared_bytes, I64)                                                                   \
     FUNC_ATTR(capability, I64)                                                                     \
     FUNC_ATTR(has_layouts, BOOL)                                                                   \
-    FUNC_ATTR(no_tensor_copies, BOOL)
+    FUNC_ATTR(no_tensor_copies, BOOL)                                                              \
+    FUNC_ATTR(no_persistence, BOOL)                                                                \
+    FUNC_ATTR(is_persistent, BOOL)
 
 /* Regions nest at most this deep, which bounds the recursion of everything that walks IR. */
 enum { IR_MAX_NESTING = 200 };

@@ -276,6 +276,12 @@ static void check_func_attrs(Verifier *v) {
     check_power(v, "num_warps", func->num_warps, MAX_WARPS);
     check_power(v, "num_ctas", func->num_ctas, MAX_CTAS);
     check_power(v, "programs_per_cta", func->programs_per_cta, MAX_WARPS);
+    if (func->is_persistent && func->programs_per_cta > 1)
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "programs_per_cta",
+                         func->programs_per_cta, "at most 1, because the function is persistent");
+    if (func->is_persistent && func->num_ctas > 1)
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_ctas",
+                         func->num_ctas, "at most 1, because the function is persistent");
     if (func->has_layouts && func->num_warps == 0)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_warps", 0,
                          "a number, because the function has layouts");

@@ -106,8 +106,10 @@ static Setup copy_setup(const Setup *setup) {
     return copy;
 }
 
-static bool run(Func *func, const Setup *setup, uint64_t max_steps) {
-    InterpOptions options = {.grid = {2, 2, 1}, .max_steps = max_steps};
+/* A persistent function shares the programs among any number of CTAs. */
+static bool run(Func *func, const Setup *setup, int guess, uint64_t max_steps) {
+    InterpOptions options = {
+        .grid = {2, 2, 1}, .ctas = (uint32_t)guess + 1, .max_steps = max_steps};
     return interp_run(func, setup->args, setup->arrays, setup->narrays, &options);
 }
 
@@ -207,9 +209,9 @@ Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf
         Setup first = {.arena = arena};
         make_setup(&first, before, guess, seed);
         Setup second = copy_setup(&first);
-        if (run(before, &first, MAX_STEPS)) {
+        if (run(before, &first, guess, MAX_STEPS)) {
             result = EQUIVALENT;
-            if (!run(after, &second, MORE_STEPS * MAX_STEPS)) {
+            if (!run(after, &second, guess, MORE_STEPS * MAX_STEPS)) {
                 strbuf_puts(why, "only the function after it fails in the interpreter");
                 result = DIFFERENT;
             } else if (!same_arrays(&first, &second, why)) {

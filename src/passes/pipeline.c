@@ -29,6 +29,7 @@ static const PassId pipeline_order[] = {
     PASS_licm,
     PASS_simplify,
     PASS_choose_dots,
+    PASS_persist,
     PASS_choose_warps,
     PASS_sink,
     PASS_choose_layouts,

@@ -71,6 +71,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .dump_folder = text_dup(arena, options->dump_folder),
         .line_info = !options->no_line_info,
         .no_tensor_copies = options->no_tensor_copies,
+        .no_persistence = options->no_persistence,
         .ptxas = context->ptxas,
         .cuda_library = context->cuda_library,
         .device = options->device ? &options->device->device : NULL,
@@ -167,6 +168,7 @@ tile_status tile_kernel_get_info(const tile_kernel *kernel, tile_kernel_info *in
         .compile_ms = c->total_ms,
         .param_count = c->param_count,
         .tensor_map_count = c->meta.tensor_maps.len,
+        .is_persistent = c->meta.is_persistent,
     };
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }

@@ -16,6 +16,24 @@ KernelImage kernel_image(Arena *arena, const Compiled *compiled) {
     return image;
 }
 
+LaunchShape launch_shape(const KernelMeta *meta) {
+    return (LaunchShape){.is_persistent = meta->is_persistent,
+                         .programs_per_cta =
+                             meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1};
+}
+
+/* How many CTAs of a persistent kernel the device holds at once. */
+static bool count_resident(Executable *e, Diags *diags) {
+    int blocks = 0;
+    if (!DRIVER_TRY(e->device->driver, diags, occupancy, &blocks, e->function, (int)e->threads,
+                    e->shared_bytes))
+        return false;
+    /* Where not even one fits the launch itself says so. */
+    uint32_t processors = (uint32_t)(e->device->sm_count > 0 ? e->device->sm_count : 1);
+    e->shape.resident_ctas = processors * (uint32_t)(blocks > 0 ? blocks : 1);
+    return true;
+}
+
 static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
     const Driver *driver = e->device->driver;
     const char *name = str_dup(diags->arena, meta->name);
@@ -24,9 +42,11 @@ static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
                     e->function) ||
         !DRIVER_TRY(driver, diags, function_get, &e->local_bytes, CUDA_FUNCTION_LOCAL, e->function))
         return false;
-    return meta->shared_bytes <= SHARED_WITHOUT_OPT_IN ||
-           DRIVER_TRY(driver, diags, function_set, e->function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED,
-                      meta->shared_bytes);
+    if (meta->shared_bytes > SHARED_WITHOUT_OPT_IN &&
+        !DRIVER_TRY(driver, diags, function_set, e->function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED,
+                    meta->shared_bytes))
+        return false;
+    return !meta->is_persistent || count_resident(e, diags);
 }
 
 bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
@@ -36,11 +56,11 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
         .device = device,
         .threads = (uint32_t)meta->threads,
         .shared_bytes = (uint32_t)meta->shared_bytes,
-        .programs_per_cta = meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1,
+        .shape = launch_shape(meta),
         .num_ctas = meta->num_ctas > 1 ? (uint32_t)meta->num_ctas : 1,
         .param_count = image->param_count,
         .name = {str_dup(arena, meta->name), meta->name.len},
-        .has_grid_parameter = meta->has_grid_parameter,
+        .grid_parameters = (uint32_t)meta_grid_parameters(meta),
         .maps =
             tensor_maps_create(arena, &meta->tensor_maps, image->param_names, image->param_count),
     };
@@ -81,14 +101,14 @@ void executable_unload(Executable *executable) {
 
 /* Clusters are part of the launch, not of the kernel's own grid arithmetic: num_ctas blocks work on
  * one program, and the grid counts blocks. */
-static CUresult launch_clusters(const Executable *e, uint32_t grid_x, const uint32_t grid[3],
-                                CUstream stream, void **params) {
-    if (grid_x > INT32_MAX / e->num_ctas)
+static CUresult launch_clusters(const Executable *e, const uint32_t blocks[3], CUstream stream,
+                                void **params) {
+    if (blocks[0] > INT32_MAX / e->num_ctas)
         return CUDA_INVALID_VALUE; /* as the driver would say if it could be told */
     CudaLaunchAttribute cluster = {.id = CUDA_LAUNCH_CLUSTER, .value.cluster = {e->num_ctas, 1, 1}};
-    const CudaLaunchConfig config = {.grid_x = grid_x * e->num_ctas,
-                                     .grid_y = grid[1],
-                                     .grid_z = grid[2],
+    const CudaLaunchConfig config = {.grid_x = blocks[0] * e->num_ctas,
+                                     .grid_y = blocks[1],
+                                     .grid_z = blocks[2],
                                      .block_x = e->threads,
                                      .block_y = 1,
                                      .block_z = 1,
@@ -99,53 +119,76 @@ static CUresult launch_clusters(const Executable *e, uint32_t grid_x, const uint
     return e->device->driver->launch_ex(&config, e->function, params, NULL);
 }
 
-static CUresult launch_grid(const Executable *e, const uint32_t grid[3], uint32_t grid_x,
-                            CUstream stream, void **params) {
+static CUresult launch_blocks(const Executable *e, const uint32_t blocks[3], CUstream stream,
+                              void **params) {
     return e->num_ctas > 1
-               ? launch_clusters(e, grid_x, grid, stream, params)
-               : e->device->driver->launch(e->function, grid_x, grid[1], grid[2], e->threads, 1, 1,
-                                           e->shared_bytes, stream, params, NULL);
+               ? launch_clusters(e, blocks, stream, params)
+               : e->device->driver->launch(e->function, blocks[0], blocks[1], blocks[2], e->threads,
+                                           1, 1, e->shared_bytes, stream, params, NULL);
 }
 
 typedef struct HiddenParams {
-    void *all[LAUNCH_MAX_PARAMS + 1 + RECIPE_MAX_MAPS];
+    void *all[LAUNCH_MAX_PARAMS + 3 + RECIPE_MAX_MAPS];
     CudaTensorMap maps[RECIPE_MAX_MAPS];
-    int32_t logical_x;
+    uint32_t grid[3];
 } HiddenParams;
 
 /* The kernel's own parameters, then those that only the launcher knows of. */
-static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3], uint32_t grid_x,
-                                   CUstream stream, void *const *params,
+static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3],
+                                   const uint32_t blocks[3], CUstream stream, void *const *params,
                                    TensorMapProblem *problem) {
     HiddenParams hidden;
     uint32_t count = e->param_count;
     if (count)
         memcpy(hidden.all, params, count * sizeof *hidden.all);
-    hidden.logical_x = (int32_t)grid[0];
-    if (e->has_grid_parameter)
-        hidden.all[count++] = &hidden.logical_x;
+    memcpy(hidden.grid, grid, sizeof hidden.grid);
+    for (uint32_t axis = 0; axis < e->grid_parameters; axis++)
+        hidden.all[count++] = &hidden.grid[axis];
     if (e->maps && !tensor_maps_encode(e->maps, e->device->driver, (const void *const *)params,
                                        hidden.maps, problem))
         return LAUNCH_NO_TENSOR_MAP;
     for (uint32_t i = 0; i < tensor_maps_count(e->maps); i++)
         hidden.all[count++] = &hidden.maps[i];
-    return launch_grid(e, grid, grid_x, stream, hidden.all);
+    return launch_blocks(e, blocks, stream, hidden.all);
+}
+
+/* Programs of the grid; 0: they are too many for a persistent kernel. */
+static uint32_t count_programs(const uint32_t grid[3]) {
+    uint64_t programs = (uint64_t)grid[0] * grid[1];
+    if (programs > LAUNCH_MAX_PERSISTENT || programs * grid[2] > LAUNCH_MAX_PERSISTENT)
+        return 0;
+    return (uint32_t)(programs * grid[2]);
+}
+
+bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]) {
+    if (!shape->is_persistent) {
+        uint64_t each = shape->programs_per_cta;
+        blocks[0] = (uint32_t)((grid[0] + each - 1) / each);
+        blocks[1] = grid[1];
+        blocks[2] = grid[2];
+        return true;
+    }
+    uint32_t programs = count_programs(grid);
+    blocks[0] = programs < shape->resident_ctas ? programs : shape->resident_ctas;
+    blocks[1] = blocks[2] = 1;
+    return programs > 0;
 }
 
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
                            void *const *params, TensorMapProblem *problem) {
     const Executable *e = executable;
+    uint32_t blocks[3];
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
         return CUDA_OK;
-    uint32_t grid_x =
-        (uint32_t)(((uint64_t)grid[0] + e->programs_per_cta - 1) / e->programs_per_cta);
+    if (!launch_shape_blocks(&e->shape, grid, blocks))
+        return CUDA_INVALID_VALUE;
     bool pushed;
     CUresult result = device_enter(e->device, &pushed);
     if (result != CUDA_OK)
         return result;
-    result = e->has_grid_parameter || e->maps
-                 ? launch_with_hidden(e, grid, grid_x, stream, params, problem)
-                 : launch_grid(e, grid, grid_x, stream, (void **)(uintptr_t)params);
+    result = e->grid_parameters || e->maps
+                 ? launch_with_hidden(e, grid, blocks, stream, params, problem)
+                 : launch_blocks(e, blocks, stream, (void **)(uintptr_t)params);
     device_leave(e->device, pushed);
     return result;
 }

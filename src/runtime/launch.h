@@ -4,7 +4,11 @@
 #include "runtime/compile.h"
 #include "runtime/tensor_maps.h"
 
-enum { LAUNCH_MAX_PARAMS = 512 };
+enum {
+    LAUNCH_MAX_PARAMS = 512,
+    /* Programs of a persistent kernel: the number of one, and CTAs to go on by, add up to i32. */
+    LAUNCH_MAX_PERSISTENT = 1 << 30
+};
 
 /* What executable_launch returns, besides what the driver does, when a tensor map cannot hold the
  * arguments. */
@@ -18,13 +22,27 @@ typedef struct KernelImage {
     uint32_t param_count;
 } KernelImage;
 
+/* What the blocks of a launch follow from, besides the programs. */
+typedef struct LaunchShape {
+    uint32_t programs_per_cta;
+    bool is_persistent;
+    uint32_t resident_ctas; /* of a persistent kernel: those that the device holds at once */
+} LaunchShape;
+
+/* Without resident_ctas, which the device decides. */
+LaunchShape launch_shape(const KernelMeta *meta);
+/* The blocks that run a grid of programs, none of whose sides is 0. False: they are too many for a
+ * persistent kernel. */
+bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]);
+
 typedef struct Executable {
     const Device *device;
     CUmodule module;
     CUfunction function;
-    uint32_t threads, shared_bytes, programs_per_cta, num_ctas;
-    uint32_t param_count; /* without the hidden ones */
-    bool has_grid_parameter;
+    LaunchShape shape;
+    uint32_t threads, shared_bytes, num_ctas;
+    uint32_t param_count;       /* without the hidden ones */
+    uint32_t grid_parameters;   /* see meta_grid_parameters */
     TensorMaps *maps;           /* NULL: none */
     Str name;                   /* in the arena */
     int registers, local_bytes; /* of a thread, as loaded */

@@ -49,6 +49,7 @@ void meta_write(const Compiled *compiled, StrBuf *out) {
     RESOURCE_FACTS(FACT)
 #undef FACT
     strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
+    strbuf_printf(out, "persistent %d\n", compiled->meta.is_persistent);
     strbuf_printf(out, "assembled %d\n", compiled->resources.known);
     vec_for_each (recipe, &compiled->meta.tensor_maps) {
         strbuf_puts(out, "tensor_map ");
@@ -145,6 +146,8 @@ static bool read_fact(Compiled *compiled, Str name, Str value) {
 #undef FACT
     if (str_is(name, "grid_parameter"))
         compiled->meta.has_grid_parameter = number != 0;
+    else if (str_is(name, "persistent"))
+        compiled->meta.is_persistent = number != 0;
     else if (str_is(name, "assembled"))
         compiled->resources.known = number != 0;
     else
@@ -284,8 +287,9 @@ void meta_json(const Compiled *compiled, StrBuf *out) {
 #define FACT(name, field) strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
     META_FACTS(FACT)
 #undef FACT
-    strbuf_printf(out, ", \"grid_parameter\": %s, ",
-                  compiled->meta.has_grid_parameter ? "true" : "false");
+    strbuf_printf(out, ", \"grid_parameter\": %s, \"persistent\": %s, ",
+                  compiled->meta.has_grid_parameter ? "true" : "false",
+                  compiled->meta.is_persistent ? "true" : "false");
     json_resources(compiled, out);
     strbuf_puts(out, ", ");
     json_params(compiled, out);

@@ -61,8 +61,8 @@ Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assem
         &key, "target %s\nwarps %d\nstages %d\nctas %d\nregisters %d\nlines %d\nllvm_level %d\n",
         request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
         request->max_registers, request->line_info, request->llvm_level);
-    strbuf_printf(&key, "debug %d\nno_tensor_copies %d\n", kernel->debug,
-                  request->no_tensor_copies);
+    strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\n", kernel->debug,
+                  request->no_tensor_copies, request->no_persistence);
     return strbuf_str(&key);
 }
 

@@ -3,6 +3,7 @@
 Unlike `tilec run --device sim` the text may be changed in between, and the schedule chosen.
 """
 import json
+import math
 import os
 import subprocess
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ class Program:
     kernel: str
     shared: int  # bytes of dynamic shared memory
     per_cta: int  # programs of the grid's first dimension that share a CTA
-    hidden_grid: bool  # a parameter after the kernel's own is the first dimension of the grid
+    hidden_grid: int  # so many parameters after the kernel's own are dimensions of the grid
+    persistent: bool = False  # any number of CTAs go through the programs of the grid
     tensor_maps: tuple = ()  # recipes of the parameters after that
 
 
@@ -48,7 +50,8 @@ def compile_case(tilec, case: Case, target, options=()):
     ptx = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     command[command.index("ptx")] = "meta"
     meta = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return Program(ptx, meta["kernel"], meta["shared_bytes"], max(1, meta["programs_per_cta"]), meta["grid_parameter"],
+    return Program(ptx, meta["kernel"], meta["shared_bytes"], max(1, meta["programs_per_cta"]),
+                   3 if meta["persistent"] else int(meta["grid_parameter"]), meta["persistent"],
                    tuple(recipe["recipe"] for recipe in meta["tensor_maps"]))
 
 
@@ -66,13 +69,20 @@ def parameter(name, value, folder):
     return f"{name}=@{'bf16:' if value.dtype == 'bf16' else ''}{path}"
 
 
-def simulate(tilec, program: Program, case: Case, folder, options=(), run="run"):
+def blocks_of(program: Program, case: Case, ctas):
+    """The grid that a launcher starts; `ctas` of a persistent program: None is one for three programs."""
+    if not program.persistent:
+        return [-(-case.grid[0] // program.per_cta), *case.grid[1:]]
+    return [ctas or -(-math.prod(case.grid) // 3)]
+
+
+def simulate(tilec, program: Program, case: Case, folder, options=(), run="run", ctas=None):
     """Runs the program's text on the arguments of the case. Inputs are written to `folder` once, the text and
-    outputs of this run under its name, so that runs may go on side by side."""
+    outputs of this run under its name, so that runs may go on side by side. `ctas`: see blocks_of."""
     text = os.path.join(folder, f"{run}.ptx")
     with open(text, "w", encoding="utf-8") as file:
         file.write(program.ptx)
-    grid = [-(-case.grid[0] // program.per_cta), *case.grid[1:]]
+    grid = blocks_of(program, case, ctas)
     command = [tilec, "sim", text, "-k", program.kernel, "--shared", str(program.shared), "--json", "--report", "--ptxas", "none",
                "--grid", f"({', '.join(map(str, grid))},)", *options]
     outputs = {}
@@ -82,8 +92,8 @@ def simulate(tilec, program: Program, case: Case, folder, options=(), run="run")
         if isinstance(value, Array) and value.is_output:
             outputs[name] = os.path.join(folder, f"{run}.{name}.npy")
             command += ["--out", f"{name}={outputs[name]}"]
-    if program.hidden_grid:
-        command += ["-a", f"programs={case.grid[0]}"]
+    for axis in range(program.hidden_grid):
+        command += ["-a", f"programs_{axis}={[*case.grid, 1, 1][axis]}"]
     for i, recipe in enumerate(program.tensor_maps):
         command += ["-a", f"tensor_map_{i}=recipe:{recipe}"]
     process = subprocess.run(command, capture_output=True, text=True)

@@ -8,7 +8,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static FakeCuda state = {.device_count = 1, .major = 9, .memory_limit = 1 << 30};
+static FakeCuda state = {
+    .device_count = 1, .major = 9, .blocks_per_sm = 2, .memory_limit = 1 << 30};
 
 FakeCuda *fake_cuda_state(void);
 EXPORT FakeCuda *fake_cuda_state(void) {
@@ -172,6 +173,14 @@ FAKE(function_set, CUfunction function, int attribute, int value) {
     RETURN_IF_FAILING("cuFuncSetAttribute");
     if (attribute == CUDA_FUNCTION_MAX_DYNAMIC_SHARED)
         state.max_dynamic_shared = value;
+    return CUDA_OK;
+}
+
+FAKE(occupancy, int *blocks, CUfunction function, int threads, size_t shared_bytes) {
+    RETURN_IF_FAILING("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    state.occupancy_threads = threads;
+    state.occupancy_shared = shared_bytes;
+    *blocks = state.blocks_per_sm;
     return CUDA_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct FakeEncoding {
 
 typedef struct FakeCuda {
     /* What the driver is to be. */
-    int device_count, major, minor, init_result;
+    int device_count, major, minor, init_result, blocks_per_sm;
     size_t memory_limit;
     const char *fail; /* symbol that fails with fail_result; NULL: none */
     CUresult fail_result;
@@ -27,7 +27,9 @@ typedef struct FakeCuda {
     /* What happened. */
     unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;
     unsigned grid[3], block[3], shared_bytes, cluster_x;
-    int max_dynamic_shared; /* as set by cuFuncSetAttribute */
+    int occupancy_threads;   /* as cuOccupancyMaxActiveBlocksPerMultiprocessor was asked */
+    size_t occupancy_shared; /* ... */
+    int max_dynamic_shared;  /* as set by cuFuncSetAttribute */
     CUstream stream;
     uint64_t values[FAKE_MAX_VALUES];
     CudaTensorMap maps[FAKE_MAX_VALUES]; /* parameters of 128 bytes, in order */

@@ -222,6 +222,83 @@ static void launch_shares_blocks(void **state) {
     driver_close(&driver);
 }
 
+static KernelMeta persistent_meta(int shared_bytes) {
+    KernelMeta meta = meta_of(1, shared_bytes);
+    meta.is_persistent = true;
+    return meta;
+}
+
+/* 132 processors hold two CTAs each: 264 go through any larger grid, which follows the kernel's
+ * parameters. */
+static void launch_of_ctas_that_stay(void **state) {
+    Ctx *ctx = *state;
+    Driver driver;
+    Device device;
+    Executable executable;
+    open_fake(ctx, &driver, &device);
+    KernelMeta meta = persistent_meta(100 * 1024);
+    assert_true(load(ctx, &executable, &device, &meta, 1));
+    assert_int_equal(fake()->occupancy_threads, 64);
+    assert_int_equal(fake()->occupancy_shared, 100 * 1024);
+    uint64_t pointer = 42;
+    void *params[] = {&pointer};
+    memcpy(fake()->param_bytes, (unsigned char[]){8, 4, 4, 4}, 4);
+    const struct {
+        uint32_t grid[3];
+        unsigned ctas;
+    } cases[] = {
+        {{1, 1, 1}, 1},   {{263, 1, 1}, 263},  {{264, 1, 1}, 264},           {{265, 1, 1}, 264},
+        {{7, 5, 3}, 105}, {{100, 10, 2}, 264}, {{1, 1 << 10, 1 << 10}, 264}, {{1 << 30, 1, 1}, 264},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(launch(&executable, cases[i].grid, NULL, params), 0);
+        assert_memory_equal(fake()->grid, ((unsigned[]){cases[i].ctas, 1, 1}), sizeof fake()->grid);
+        assert_true(fake()->values[0] == 42);
+        for (int axis = 0; axis < 3; axis++)
+            assert_int_equal((uint32_t)fake()->values[1 + axis], cases[i].grid[axis]);
+    }
+    executable_unload(&executable);
+    device_close(&device);
+    driver_close(&driver);
+}
+
+/* An empty grid launches nothing; one with more programs than the loop can count is refused. */
+static void limits_of_ctas_that_stay(void **state) {
+    Ctx *ctx = *state;
+    Driver driver;
+    Device device;
+    Executable executable;
+    open_fake(ctx, &driver, &device);
+    KernelMeta meta = persistent_meta(0);
+    assert_true(load(ctx, &executable, &device, &meta, 0));
+    const uint32_t empty[][3] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(launch(&executable, empty[i], NULL, NULL), 0);
+    const uint32_t huge[][3] = {{(1 << 30) + 1, 1, 1},
+                                {1 << 15, 1 << 15, 2},
+                                {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+                                {1u << 31, 2, 1u << 31}};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(launch(&executable, huge[i], NULL, NULL), CUDA_INVALID_VALUE);
+    assert_int_equal(fake()->launches, 0);
+    executable_unload(&executable);
+
+    /* Where none fits the launch is what fails; where the driver does not say the load is. */
+    fake()->blocks_per_sm = 0;
+    assert_true(load(ctx, &executable, &device, &meta, 0));
+    assert_int_equal(launch(&executable, (uint32_t[]){500, 1, 1}, NULL, NULL), 0);
+    assert_int_equal(fake()->grid[0], 132);
+    executable_unload(&executable);
+    fake()->fail = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
+    fake()->fail_result = CUDA_INVALID_VALUE;
+    unsigned unloads = fake()->unloads;
+    assert_false(load(ctx, &executable, &device, &meta, 0));
+    assert_only_error(ctx, DIAG_driver_call, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    assert_int_equal(fake()->unloads, unloads + 1);
+    device_close(&device);
+    driver_close(&driver);
+}
+
 static void launch_of_clusters(void **state) {
     Ctx *ctx = *state;
     Driver driver;
@@ -330,6 +407,8 @@ int main(void) {
         TEST(out_of_device_memory),
         TEST(launch_passes_grid_and_parameters),
         TEST(launch_shares_blocks),
+        TEST(launch_of_ctas_that_stay),
+        TEST(limits_of_ctas_that_stay),
         TEST(launch_of_clusters),
         TEST(empty_grid_launches_nothing),
         TEST(launch_with_current_context_pushes_nothing),
