@@ -173,7 +173,10 @@ void cg_store(Cg *cg, const Access *access, const Lv *values);
 Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
 /* A static shared array of this program's own, for an exchange between its threads. */
 Lv cg_scratch(Cg *cg, int64_t bytes);
+/* The program's threads meet, without its producer. */
 void cg_barrier(Cg *cg);
+/* All threads of the CTA. */
+void cg_barrier_of_cta(Cg *cg);
 /* The element in a buffer at `base` whose offset is the thread's part of `plan`, a map to offsets,
  * together with `image`, that of a register. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image);

@@ -31,6 +31,9 @@ static bool check_launch(const Func *func, const Target *target, const KernelMet
     if (meta->programs_per_cta > 15 && meta->num_warps > 1)
         return bad_launch(func, "programs_per_cta", meta->programs_per_cta,
                           "at most 15 where programs have several warps");
+    if (func_producer(func) && (meta->programs_per_cta > 1 || meta->num_warps == TARGET_MAX_WARPS))
+        return bad_launch(func, "the number of warps of a CTA beside its producer",
+                          meta->num_warps * meta->programs_per_cta, "one program of at most 16");
     if (meta->num_ctas != 1)
         return bad_launch(func, "num_ctas", meta->num_ctas, "1: clusters are not generated");
     if (func->max_registers < 0 || func->max_registers > 255)
@@ -72,7 +75,7 @@ static KernelMeta launch_of(const Func *func) {
         .programs_per_cta = func->programs_per_cta ? func->programs_per_cta : 1,
         .num_ctas = func->num_ctas ? func->num_ctas : 1,
     };
-    meta.threads = 32 * meta.num_warps * meta.programs_per_cta;
+    meta.threads = 32 * (meta.num_warps * meta.programs_per_cta + (func_producer(func) != NULL));
     /* Each program's part is aligned like the whole. */
     meta.shared_bytes = ((func->shared_bytes + 15) & -16) * meta.programs_per_cta;
     meta.has_grid_parameter = meta.programs_per_cta > 1;

@@ -17,7 +17,7 @@ typedef struct KernelMeta {
     int32_t num_warps; /* per program */
     int32_t programs_per_cta;
     int32_t num_ctas;     /* per cluster */
-    int32_t threads;      /* of a CTA: 32 * num_warps * programs_per_cta */
+    int32_t threads;      /* of a CTA: 32 * num_warps * programs_per_cta, and 32 of a producer */
     int32_t shared_bytes; /* dynamic shared memory of a CTA */
     /* With programs_per_cta > 1 the launch grid's x is ceil(grid_x / programs_per_cta) and one i32
      * parameter, the logical grid_x, follows the kernel's own. */

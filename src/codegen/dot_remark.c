@@ -19,6 +19,11 @@ static const Op *filler_of(const Value *buffer) {
     return found;
 }
 
+static bool is_by_producer(const Op *copy) {
+    const Op *producer = func_producer(copy->block->func);
+    return producer && op_ancestor_in((Op *)copy, producer->block) == producer;
+}
+
 /* The box of the copies, as the block's dimensions are. */
 static void say_box(Cg *cg, StrBuf *text, const Op *copy) {
     const Type *block = block_access(copy).tile;
@@ -52,6 +57,8 @@ static void say_filler(Cg *cg, StrBuf *text, const Value *buffer) {
         say_box(cg, text, filler);
         if (copies > 1)
             strbuf_printf(text, " in %lld stages", (long long)copies);
+        if (is_by_producer(filler))
+            strbuf_puts(text, " by a producer warp");
     } else if (copies > 1) {
         strbuf_printf(text, ", filled through registers one iteration ahead");
     } else {

@@ -20,12 +20,19 @@ static void named_barrier(Cg *cg) {
     cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, is_slot, (unsigned)programs, ASM_CONVERGENT);
 }
 
+void cg_barrier_of_cta(Cg *cg) {
+    cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
+}
+
 void cg_barrier(Cg *cg) {
-    if (cg->meta.num_warps == 1) {
+    if (func_producer(cg->func)) {
+        Lv threads = cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps);
+        cg_asm(cg, cg->t_void, "bar.sync 1, $0;", "n,~{memory}", &threads, 1, ASM_CONVERGENT);
+    } else if (cg->meta.num_warps == 1) {
         Lv all = cg_i32(cg, -1);
         cg_asm(cg, cg->t_void, "bar.warp.sync $0;", "r,~{memory}", &all, 1, ASM_CONVERGENT);
     } else if (cg->meta.programs_per_cta == 1) {
-        cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
+        cg_barrier_of_cta(cg);
     } else {
         named_barrier(cg);
     }

@@ -2,7 +2,11 @@
  *
  * One thread of the program issues everything: predicates instead of a branch keep control flow
  * flat around wgmma. A block takes a copy for each of its boxes (ir/panels.h). Coordinates are
- * signed elements: what lies outside the tensor comes as zeros, and counts; stores leave it out. */
+ * signed elements: what lies outside the tensor comes as zeros, and counts; stores leave it out.
+ *
+ * A producer is one warp more, the last one. It goes its own way once the mbarriers are ready, one
+ * of its threads issues, and it ends with its region; the barriers of the others do not count it.
+ */
 #include "codegen/cg.h"
 #include "ir/panels.h"
 
@@ -16,9 +20,11 @@ Lv cg_elected(Cg *cg) {
 
 static void init_mbarrier(Cg *cg, const Op *alloc) {
     for (int64_t i = 0; i < local_copies(&alloc->out[0]); i++) {
-        Lv args[] = {cg_elected(cg), cg_shared_at(cg, alloc->attrs[0].i + 8 * i)};
-        cg_asm(cg, cg->t_void, "@$0 mbarrier.init.shared::cta.b64 [$1], 1;", "b,r,~{memory}", args,
-               2, ASM_EFFECTS);
+        int64_t arrivals = alloc->attrs[2].i ? alloc->attrs[2].i : 1;
+        Lv args[] = {cg_elected(cg), cg_shared_at(cg, alloc->attrs[0].i + MBARRIER_BYTES * i),
+                     cg_i32(cg, arrivals)};
+        cg_asm(cg, cg->t_void, "@$0 mbarrier.init.shared::cta.b64 [$1], $2;", "b,r,n,~{memory}",
+               args, 3, ASM_EFFECTS);
     }
 }
 
@@ -43,7 +49,10 @@ void cg_begin_tensor_copies(Cg *cg) {
     Lv elected = cg_elected(cg);
     cg_asm(cg, cg->t_void, "@$0 fence.mbarrier_init.release.cluster;", "b,~{memory}", &elected, 1,
            ASM_EFFECTS);
-    cg_barrier(cg);
+    if (func_producer(cg->func))
+        cg_barrier_of_cta(cg);
+    else
+        cg_barrier(cg);
 }
 
 /* mbarriers */
@@ -64,6 +73,24 @@ void lower_mbarrier_expect(Cg *cg, const Op *op) {
            "b,r,r,~{memory}", args, 3, ASM_EFFECTS);
 }
 
+/* One thread of as many warps as make one arrival, of warpgroups whose products it has waited for.
+ */
+void lower_mbarrier_arrive(Cg *cg, const Op *op) {
+    int64_t arrivals = local_alloc_of(op_in(op, 0))->attrs[2].i;
+    int64_t threads = TARGET_WARP_SIZE * cg->meta.num_warps / arrivals;
+    if (!threads) {
+        cg_unsupported_layout(cg, op);
+        return;
+    }
+    Lv within = LLVMBuildAnd(cg->entry, cg->thread, cg_i32(cg, threads - 1), "");
+    Lv first = LLVMBuildICmp(cg->entry, LLVMIntEQ, within, cg_i32(cg, 0), "");
+    Lv on = cg_scalar(cg, op_in(op, 1));
+    Lv args[] = {lv_is_true(on) ? first : LLVMBuildAnd(cg->b, first, on, ""),
+                 cg_scalar(cg, op_in(op, 0))};
+    cg_asm(cg, cg->t_void, "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}", args, 2,
+           ASM_EFFECTS);
+}
+
 void lower_mbarrier_wait(Cg *cg, const Op *op) {
     Lv args[3] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1))};
     if (op->nin > 2) {
@@ -80,6 +107,23 @@ void lower_mbarrier_wait(Cg *cg, const Op *op) {
            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
            "@!done bra WAIT;\n\t}",
            "r,r,~{memory}", args, 2, ASM_CONVERGENT);
+}
+
+/* The number of the warp is one for all its threads, and ptxas is to know it. */
+void lower_producer(Cg *cg, const Op *op) {
+    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0)), issuing = cg_elected(cg);
+    Lv is_producer = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, cg->meta.num_warps), "");
+    LLVMBasicBlockRef producer = cg_block(cg, "producer");
+    LLVMBasicBlockRef others = LLVMCreateBasicBlockInContext(cg->llvm, "others");
+    LLVMBuildCondBr(cg->b, is_producer, producer, others);
+    cg_position(cg, producer);
+    cg->elected = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread,
+                                cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps), "");
+    cg_lower_block(cg, op->regions[0]);
+    LLVMBuildRetVoid(cg->b);
+    LLVMAppendExistingBasicBlock(cg->fn, others);
+    cg_position(cg, others);
+    cg->elected = issuing;
 }
 
 /* Copies */

@@ -287,6 +287,12 @@ Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *
     return op;
 }
 
+Op *build_producer(Builder *builder) {
+    Op *op = op_create(builder, OP_producer, 0, NULL, 0, NULL);
+    builder_finish(builder->ctx, op, NULL);
+    return op;
+}
+
 static void set_combiner_args(Ctx *ctx, Op *op) {
     const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, 2 * (size_t)op->nin);
     for (uint32_t i = 0; i < op->nin; i++) {

@@ -109,6 +109,12 @@ typedef struct BlockStore {
     bool was_read;
 } BlockStore;
 
+/* What the producer does once the mbarrier that it waits for lets it: an op and its operands. */
+typedef struct Deferred {
+    const Inst *inst;
+    Slot *in;
+} Deferred;
+
 typedef struct Finding {
     const Op *op;
     DiagId id;
@@ -135,6 +141,9 @@ struct Run {
     VEC(BlockFetch) fetches;
     VEC(const Op *) products; /* of wgmma, under way in this order */
     VEC(BlockStore) stores;
+    VEC(Deferred) deferred; /* of the producer, in order */
+    size_t resumed;         /* so many of them are done */
+    bool producing;         /* the producer's region is being run */
     VEC(Finding) findings;
     bool failed;   /* something was reported */
     bool stopped;  /* enough findings, or the step limit: unwind */

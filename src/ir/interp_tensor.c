@@ -5,7 +5,11 @@
  *
  * The word of an mbarrier is the state of its phase. Waiting for a phase twice, or for one that
  * nobody began, would not end on hardware or would let pass what comes too early: it is reported.
- */
+ *
+ * The region of a producer depends on nothing that the program's warps do but on the mbarriers at
+ * which they arrive. So it is run at once, and from the first of its waits that is not over what it
+ * does is put off, in order; each arrival lets it go on as far as it may. Copies so start as early
+ * as on any hardware: where a wait is missing they take buffers that are still to be read. */
 #include "ir/interp_internal.h"
 
 typedef struct Phase {
@@ -31,6 +35,11 @@ static const char *place(Run *run) {
     return finding_place(run, type_scalar(run->ctx, DT_I1), 0);
 }
 
+/* Does mbarrier_arrive end its phases? */
+static bool has_arrivals(const Op *op) {
+    return local_alloc_of(op_in(op, 0))->attrs[2].i > 0;
+}
+
 /* The i1 operand `index`; off where it is not defined. */
 static bool is_on(Run *run, const Op *op, uint32_t index) {
     return require_defined(run, op, index, 0, "whether to copy") &&
@@ -45,11 +54,110 @@ void interp_mbarrier_alloc(Run *run, const Inst *inst) {
     slot_new_undef(run, out);
 }
 
-void interp_mbarrier_expect(Run *run, const Inst *inst) {
+/* Producers */
+
+/* A wait that is not over: the phase of this parity is the one that the mbarrier is in. */
+static bool must_wait(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    if (op->code != OP_mbarrier_wait || !has_arrivals(op) || (op->nin > 2 && !is_on(run, op, 2)))
+        return false;
+    return slot_int(in_slot(run, op, 1), op_in(op, 1)->type, 0) ==
+           phase_of(in_slot(run, op, 0)).parity;
+}
+
+/* True if the producer has to do this later. */
+static bool put_off(Run *run, const Inst *inst) {
+    if (!run->producing || (run->resumed == run->deferred.len && !must_wait(run, inst)))
+        return false;
+    const Op *op = inst->op;
+    Deferred later = {inst, ARENA_ARRAY(run->arena, Slot, op->nin)};
+    for (uint32_t i = 0; i < op->nin; i++)
+        slot_share(run, &later.in[i], in_slot(run, op, i));
+    vec_push(run->arena, &run->deferred, later);
+    return true;
+}
+
+/* Makes the operands what they were; from the last one on `back`, since one may stand twice. */
+static void swap_operands(Run *run, Deferred *later, bool back) {
+    const Op *op = later->inst->op;
+    for (uint32_t k = 0; k < op->nin; k++) {
+        uint32_t i = back ? op->nin - 1 - k : k;
+        Slot *slot = in_slot(run, op, i), held = *slot;
+        *slot = later->in[i];
+        later->in[i] = held;
+    }
+}
+
+static void deferred_clear(Run *run, Deferred *later) {
+    for (uint32_t i = 0; i < later->inst->op->nin; i++)
+        slot_clear(run, &later->in[i]);
+}
+
+static void resume_producer(Run *run) {
+    bool blocked = false;
+    while (run->resumed < run->deferred.len && !blocked && !run_halted(run)) {
+        Deferred *later = &run->deferred.data[run->resumed];
+        swap_operands(run, later, false);
+        blocked = must_wait(run, later->inst);
+        if (!blocked)
+            later->inst->run(run, later->inst);
+        swap_operands(run, later, true);
+        if (!blocked) {
+            deferred_clear(run, later);
+            run->resumed++;
+        }
+    }
+}
+
+void interp_producer(Run *run, const Inst *inst) {
+    run->producing = true;
+    const Inst *end = run_block(run, &inst->regions[0]);
+    run->producing = false;
+    if (end)
+        release_dead(run, end);
+}
+
+/* What was put off and not reached, when the program ends. */
+static void end_producer(Run *run) {
+    if (run->resumed < run->deferred.len && (!run_halted(run) || run->returned)) {
+        const Op *op = run->deferred.data[run->resumed].inst->op;
+        finding(run, op, interp_phase, "was still waited for by the producer at the end",
+                place(run));
+    }
+    for (; run->resumed < run->deferred.len; run->resumed++)
+        deferred_clear(run, &run->deferred.data[run->resumed]);
+    run->deferred.len = run->resumed = 0;
+}
+
+/* Phases */
+
+/* All threads at once. What the producer has not waited for it would take for the phase after. */
+void interp_mbarrier_arrive(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *barrier = in_slot(run, op, 0);
     Phase phase = phase_of(barrier);
     if (!is_on(run, op, 1))
+        return;
+    if (phase.arrived)
+        finding(run, op, interp_phase, "has arrivals already that nobody waited for", place(run));
+    set_phase(barrier, (Phase){.arrived = 1, .parity = !phase.parity});
+    resume_producer(run);
+}
+
+/* A new mbarrier is past the phase before its first, of parity 1. */
+static void wait_for_arrivals(Run *run, const Inst *inst) {
+    const Slot *barrier = in_slot(run, inst->op, 0);
+    if (must_wait(run, inst))
+        finding(run, inst->op, interp_phase, "is waited for in a phase that no thread arrived for",
+                place(run));
+    set_phase(barrier, (Phase){.parity = phase_of(barrier).parity});
+}
+
+void interp_mbarrier_expect(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Slot *barrier = in_slot(run, op, 0);
+    Phase phase = phase_of(barrier);
+    if (put_off(run, inst) || !is_on(run, op, 1))
         return;
     if (phase.arrived)
         finding(run, op, interp_phase, "has an arrival in this phase already", place(run));
@@ -60,7 +168,7 @@ void interp_mbarrier_expect(Run *run, const Inst *inst) {
 
 void interp_copy_block(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    if (!is_on(run, op, 3))
+    if (put_off(run, inst) || !is_on(run, op, 3))
         return;
     Slot *to = in_slot(run, op, 1), *barrier = in_slot(run, op, 2);
     const Type *type = op_in(op, 1)->type;
@@ -111,8 +219,13 @@ static void land_phase(Run *run, const Slot *barrier) {
 void interp_mbarrier_wait(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *barrier = in_slot(run, op, 0);
-    if ((op->nin > 2 && !is_on(run, op, 2)) || !require_defined(run, op, 1, 0, "the parity"))
+    if (put_off(run, inst) || (op->nin > 2 && !is_on(run, op, 2)) ||
+        !require_defined(run, op, 1, 0, "the parity"))
         return;
+    if (has_arrivals(op)) {
+        wait_for_arrivals(run, inst);
+        return;
+    }
     Phase phase = phase_of(barrier);
     int64_t parity = slot_int(in_slot(run, op, 1), op_in(op, 1)->type, 0);
     if (parity != phase.parity) {
@@ -182,6 +295,7 @@ void interp_store_wait(Run *run, const Inst *inst) {
 
 /* Stores whose buffers were read reach memory by themselves. */
 void interp_tensor_end(Run *run) {
+    end_producer(run);
     vec_for_each (fetch, &run->fetches) {
         if (!run_halted(run) || run->returned)
             finding(run, fetch->op, interp_copy_left, place(run));

@@ -333,9 +333,13 @@ Op *build_for(Builder *builder, Value *lo, Value *hi, Value *step, uint32_t nini
               Value *const *inits);
 Op *build_while(Builder *builder, uint32_t ninits, Value *const *inits);
 Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *types);
+Op *build_producer(Builder *builder);
 /* Result types follow from the operands, axis and keep. */
 Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep);
 Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse);
+
+/* The `producer` of the function; NULL: it has none. */
+Op *func_producer(const Func *func);
 
 /* Copies of a buffer: those of the local_alloc or mbarrier_alloc that `buffer` is, or is a view of.
  */

@@ -48,6 +48,13 @@ Op *op_ancestor_in(Op *op, const Block *block) {
     return op;
 }
 
+Op *func_producer(const Func *func) {
+    block_for_each (op, func->body)
+        if (op->code == OP_producer)
+            return op;
+    return NULL;
+}
+
 uint32_t op_effects(const Op *op) {
     uint32_t effects = op_info[op->code].traits & (READS | WRITES | LREADS | LWRITES | SYNC);
     for (uint32_t i = 0; i < op->nregions; i++)

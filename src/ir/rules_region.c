@@ -1,6 +1,7 @@
 /* Result rules of memory accesses, products, reductions, control flow and shared buffers. */
 #include "ir/build.h"
 #include "ir/rules.h"
+#include "ir/target.h"
 
 /* Arguments of regions and values passed on */
 
@@ -476,6 +477,9 @@ bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **re
 bool rule_mbarrier(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!rule_buffer(ctx, op, stated, result))
         return false;
+    int64_t arrivals = op->attrs[2].i;
+    if (arrivals < 0 || arrivals > TARGET_MAX_WARPS || (arrivals & (arrivals - 1)))
+        return rule_bad_attr(ctx, op, 2, "0 or a power of two up to 32");
     return (stated->dtype == DT_I64 && type_numel(stated) == 1) ||
            rule_bad_result(ctx, op, stated, "a buffer of one i64");
 }
@@ -487,12 +491,26 @@ bool rule_want_mbarrier(Ctx *ctx, const Op *op, uint32_t index) {
            rule_bad_operand(ctx, op, index, "an mbarrier, or a view of one");
 }
 
-bool rule_mbarrier_expect(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    *result = NULL;
+/* An mbarrier whose phases mbarrier_arrive ends, or copies, and a condition. */
+static bool want_arrival(Ctx *ctx, const Op *op, bool by_threads) {
     if (!rule_want_mbarrier(ctx, op, 0))
         return false;
-    if (rule_in(op, 1) != type_scalar(ctx, DT_I1))
-        return rule_bad_operand(ctx, op, 1, "a scalar i1");
+    if ((local_alloc_of(op_in(op, 0))->attrs[2].i > 0) != by_threads)
+        return rule_bad_operand(ctx, op, 0,
+                                by_threads ? "an mbarrier with arrivals"
+                                           : "an mbarrier without arrivals but by copies");
+    return rule_in(op, 1) == type_scalar(ctx, DT_I1) || rule_bad_operand(ctx, op, 1, "a scalar i1");
+}
+
+bool rule_mbarrier_arrive(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    return want_arrival(ctx, op, true);
+}
+
+bool rule_mbarrier_expect(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    if (!want_arrival(ctx, op, false))
+        return false;
     return (op->attrs[0].i > 0 && op->attrs[0].i <= MAX_EXPECTED_BYTES) ||
            rule_bad_attr(ctx, op, 0, "1 to 1048575");
 }
@@ -557,4 +575,52 @@ bool rule_async_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     *result = NULL;
     return (op->attrs[0].i >= 0 && op->attrs[0].i < MAX_BUFFER_COPIES) ||
            rule_bad_attr(ctx, op, 0, "0 to 63");
+}
+
+/* What one warp can do by itself, without tiles, memory or meeting others. */
+static bool producer_may(const Op *op) {
+    switch (op->code) {
+    case OP_for:
+    case OP_while:
+    case OP_if:
+    case OP_yield:
+    case OP_condition:
+    case OP_local_view:
+    case OP_mbarrier_expect:
+    case OP_mbarrier_wait:
+    case OP_copy_block:
+        return true;
+    default:
+        return op_is_pure(op) && !op->nregions;
+    }
+}
+
+static const Op *not_for_producer(const Block *block) {
+    block_for_each (op, block) {
+        bool tiles = false;
+        for (uint32_t i = 0; i < op->nout; i++)
+            tiles |= op->out[i].type && type_is_tile(op->out[i].type);
+        if (tiles || !producer_may(op))
+            return op;
+        for (uint32_t i = 0; i < op->nregions; i++) {
+            const Op *inner = not_for_producer(op->regions[i]);
+            if (inner)
+                return inner;
+        }
+    }
+    return NULL;
+}
+
+bool rule_producer(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (op->block->parent)
+        return ctx_diag(ctx, op->span, ir_place, "producer", op_info[op->block->parent->code].name,
+                        "the body of the function");
+    if (func_producer(op->block->func) != op)
+        return ctx_diag(ctx, op->span, ir_place, "producer", "a function that has one already",
+                        "a function once");
+    const Op *other = not_for_producer(op->regions[0]);
+    if (other)
+        return ctx_diag(ctx, other->span, ir_place, op_info[other->code].name, "a 'producer'",
+                        "where the program's warps run");
+    return want_region_args(ctx, op, 0, 0, NULL);
 }

@@ -20,6 +20,7 @@
  * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
  * looks at offsets. */
+#include "passes/allocate_shared.h"
 #include "ir/panels.h"
 #include "ir/ptrmap.h"
 #include "ir/target.h"
@@ -305,17 +306,43 @@ static bool set_offsets(Allocation *allocation) {
     return changed;
 }
 
+static Allocation collect(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    Allocation allocation = {.arena = arena, .start = {.arena = arena}, .end = {.arena = arena}};
+    number_ops(&allocation, func->body, 0);
+    collect_buffers(&allocation, func->body);
+    func_walk(func, join_buffers, &allocation);
+    return allocation;
+}
+
+int64_t shared_bytes_beside(Func *func, const PtrSet *allocs) {
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    size_t kept = 0;
+    vec_for_each (buffer, &allocation.buffers)
+        if (!ptr_set_has(allocs, buffer->alloc))
+            allocation.buffers.data[kept++] = *buffer;
+    allocation.buffers.len = kept;
+    int64_t bytes = place_by_lifetime(&allocation);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return bytes;
+}
+
+int64_t shared_bytes_apart(Func *func) {
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    int64_t bytes = place_apart(&allocation);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return bytes;
+}
+
 bool pass_allocate_shared(Func *func) {
     Ctx *ctx = func_ctx(func);
     const Target *target = target_by_capability(func->capability);
     if (!target)
         return ctx_diag(ctx, func->span, pass_target, "allocate-shared", func->capability);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Allocation allocation = {
-        .arena = &ctx->scratch, .start = {.arena = &ctx->scratch}, .end = {.arena = &ctx->scratch}};
-    number_ops(&allocation, func->body, 0);
-    collect_buffers(&allocation, func->body);
-    func_walk(func, join_buffers, &allocation);
+    Allocation allocation = collect(func);
     int64_t bytes = place(&allocation, func, target);
     if (func->programs_per_cta > 1)
         bytes = program_bytes(&allocation, bytes);

@@ -78,13 +78,13 @@ void block_read_from(Op *load, Value *buffer) {
     op_remove(load);
 }
 
-Value *block_mbarrier(Func *func, Span span, int64_t copies) {
+Value *block_mbarrier(Func *func, Span span, int64_t copies, int64_t arrivals) {
     Builder b = builder_before(func->body->first);
     b.span = span;
     const int64_t one = 1;
     const Layout none = {0};
     const Type *type = type_get(b.ctx, TYPE_BUFFER, DT_I64, 1, &one, layout_get(b.ctx, &none));
-    return build_mbarrier_alloc(&b, -1, copies, type);
+    return build_mbarrier_alloc(&b, -1, copies, arrivals, type);
 }
 
 /* Carried values */

@@ -14,8 +14,8 @@ int64_t block_buffer_bytes(const Type *buffer);
  * goes. Reads stand where the conversions of the value or of a reshape of it stand, or the load. */
 void block_read_from(Op *load, Value *buffer);
 
-/* An mbarrier with `copies`, at the beginning of the function. */
-Value *block_mbarrier(Func *func, Span span, int64_t copies);
+/* An mbarrier with `copies`, at the beginning of the function; arrivals: see mbarrier_alloc. */
+Value *block_mbarrier(Func *func, Span span, int64_t copies, int64_t arrivals);
 
 /* A scalar for each time that `op` runs: `first`, then what carry_out was given the time before, in
  * whatever loops and branches the op stands. Changes operands, results and arguments of the ops

@@ -44,6 +44,7 @@ static const PassId pipeline_order[] = {
     PASS_stage_shared,
     PASS_split_dots,
     PASS_limit_registers,
+    PASS_specialise_warps,
     PASS_allocate_shared,
     PASS_place_barriers,
 };

@@ -328,10 +328,10 @@ static int64_t other_buffers(const Op *loop) {
     return bytes;
 }
 
-/* Of what the loop stores: tiles that cross warps on their way, blocks that tensor copies take. */
-static int64_t bytes_of_stores(const Pipelined *p) {
+/* Of what is stored: tiles that cross warps on their way, blocks that tensor copies take. */
+static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
     int64_t bytes = 0;
-    block_for_each (op, p->body) {
+    block_for_each (op, block) {
         const Op *convert =
             op->code == OP_store && op->nin > 1 ? value_def(op_in(op, 1), OP_convert_layout) : NULL;
         if (op->code == OP_store_block)
@@ -343,14 +343,39 @@ static int64_t bytes_of_stores(const Pipelined *p) {
     return bytes;
 }
 
+/* May specialise-warps give the copies to a warp of their own, which goes on to the next tile while
+ * this one is stored? */
+static bool may_have_producer(const Pipelined *p) {
+    const Op *around = p->loop->block->parent;
+    vec_for_each (staged, &p->loads)
+        if (staged->means != BY_TENSOR_COPY)
+            return false;
+    return p->in_flight && around && around->code == OP_for;
+}
+
+/* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
+static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
+    room -= bytes_of_stores(p, p->loop->block);
+    int copies = p->stages + 1;
+    while (copies > LEAST_STAGES && copies * bytes > room)
+        copies--;
+    if (!may_have_producer(p) || copies <= LEAST_STAGES || copies < p->stages)
+        return false;
+    p->copies = copies;
+    p->stages = copies - 1;
+    return true;
+}
+
 /* As many stages as were asked for and shared memory has room for. */
 static bool fit_stages(Pipelined *p, const Func *func) {
     int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
-    room -= bytes_beside_rings(p) + bytes_of_stores(p) + other_buffers(p->loop) +
+    room -= bytes_beside_rings(p) + bytes_of_stores(p, p->body) + other_buffers(p->loop) +
             MOST_STAGES * MBARRIER_BYTES;
     vec_for_each (staged, &p->loads)
         bytes += bytes_of(op_out(staged->load)->type);
     int asked = p->stages;
+    if (fit_producer(p, bytes, room))
+        return true;
     if (!p->async && !p->bytes)
         p->stages =
             LEAST_STAGES; /* a load in registers is one iteration ahead, however many there are */

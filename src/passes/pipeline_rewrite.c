@@ -304,7 +304,7 @@ void pipeline_rewrite(Pipelined *p) {
     b.span = after.span = p->loop->span;
     Value **at = ARENA_ARRAY(p->arena, Value *, p->carried.len);
     if (p->bytes)
-        p->full = block_mbarrier(p->loop->block->func, p->loop->span, p->copies);
+        p->full = block_mbarrier(p->loop->block->func, p->loop->span, p->copies, 0);
     Position first = enter_ring(p);
     make_rings(p, &b);
     emit_prologue(p, &b, first.slot, at);

@@ -99,7 +99,8 @@ static void sweep_block(Liveness *live, const Block *block) {
             sweep_block(live, op->regions[r]);
         /* Element by element, a result takes the place of an operand, and a product's of its sum.
          */
-        bool in_place = op_has(op, ELEMENTWISE) || op->code == OP_dot;
+        bool in_place = op_has(op, ELEMENTWISE) || op->code == OP_dot || op_is_wgmma(op) ||
+                        op->code == OP_wgmma_wait;
         uint64_t ended = in_place ? live->ends[number] : 0;
         live->now -= ended;
         for (uint32_t i = 0; i < op->nout; i++)

@@ -97,7 +97,7 @@ static void stage_load(Stage *stage, Op *load) {
     Builder b = builder_before(load);
     b.span = load->span;
     const Type *i32 = type_scalar(b.ctx, DT_I32), *type = block_buffer_type(b.ctx, load);
-    Value *full = block_mbarrier(stage->func, load->span, 0);
+    Value *full = block_mbarrier(stage->func, load->span, 0, 0);
     bool again = in_loop(load);
     Value *parity = again ? carry_in(load, i32, 0) : rewrite_int(&b, i32, 0);
     if (again)

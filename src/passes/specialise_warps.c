@@ -1,0 +1,545 @@
+/* specialise-warps: one warp more than the program's starts the tensor copies of its loops.
+ *
+ * A loop over K inside a loop over tiles starts its copies ahead, but not beyond its own end: while
+ * a tile is finished nothing is under way for the next one. A warp that does nothing but start
+ * copies goes on to the next tile as soon as there is a free buffer.
+ *
+ *     for %tile .. (%at) {                      producer {
+ *         expect, copies of k < S - 1               for %tile .. (%at) {
+ *         for %k .. (%acc, %slot, %parity) {            for %k .. (%slot, %parity) {
+ *             mbarrier_wait %full                           mbarrier_wait %empty, %parity ^ 1
+ *             expect, copies of k + S - 1                   expect, copies of k
+ *             %r = wgmma .., %acc {in_flight}               yield next slot, parity
+ *             yield %r, next slot, parity               }
+ *         }                               ->            yield next %at
+ *         %c = wgmma_wait %r                        }
+ *         ..                                    }
+ *     }                                         for %tile .. (%at) {
+ *                                                   for %k .. (%acc, %slot, %parity) {
+ *                                                       mbarrier_wait %full, %parity
+ *                                                       %r = wgmma .., %acc {in_flight}
+ *                                                       mbarrier_arrive %empty of k - 1, %k != %lo
+ *                                                       yield %r, next slot, parity
+ *                                                   }
+ *                                                   %c = wgmma_wait %r
+ *                                                   mbarrier_arrive %empty of the last k, %lo < %hi
+ *                                                   ..
+ *                                               }
+ *
+ * A slot of a ring is free once the product that read it is waited for: each warpgroup then arrives
+ * at `empty`, a second ring of mbarriers, and the producer waits there before it fills the slot
+ * again. It waits for the parity of the round before, which a new mbarrier is past.
+ *
+ * The producer is a copy of the function, from which all that has effects but these waits and
+ * copies is taken, and then what is dead: a slice of scalars and loops, or the loop stays as it
+ * was. What was carried to run ahead goes back by as many steps. Rings live as long as the loops
+ * over tiles; so does the buffer of a store by tensor copies then, whose read is waited for before
+ * the next tile is written to it.
+ *
+ * Needs layouts, wgmma (feed-wgmma) and all buffers but their offsets (stage-shared). A remark says
+ * why a loop inside another is not specialised. */
+#include "ir/panels.h"
+#include "ir/wgmma.h"
+#include "passes/allocate_shared.h"
+#include "passes/block_buffers.h"
+#include "passes/passes.h"
+#include "passes/pressure.h"
+#include "passes/rewrite.h"
+#include "passes/simplify.h"
+#include "support/vec.h"
+
+enum { ADDRESS_REGISTERS = 32, /* of a thread besides tiles */ REGISTER_UNIT = 8 };
+
+/* A loop whose operands come by tensor copies. */
+typedef struct Ring {
+    Op *loop;
+    Op *full;          /* mbarrier_alloc */
+    Op *wait;          /* for a phase, in the loop */
+    Op *product;       /* the last of an iteration */
+    int64_t ahead;     /* iterations that copies are started ahead */
+    VEC(Op *) buffers; /* local_allocs that they fill */
+    VEC(Op *) copies;  /* and expects, in the loop and before it */
+    Value *empty;      /* mbarriers */
+    Op *loop_of_producer;
+} Ring;
+
+typedef struct Specialise {
+    Ctx *ctx;
+    Func *func;
+    Arena *arena;
+    VEC(Ring *) rings;
+    Op *producer;
+    ValueMap *map; /* of the function to the producer's copy of it */
+} Specialise;
+
+static bool refuse(Specialise *s, const Ring *ring, const char *why) {
+    ctx_diag(s->ctx, ring->loop->span, not_specialised, why);
+    return false;
+}
+
+/* Rings */
+
+static bool starts_copies(const Op *op) {
+    return op->code == OP_copy_block || op->code == OP_mbarrier_expect;
+}
+
+/* The mbarrier at which `op` waits or arrives, or which its copy completes. */
+static Value *barrier_of(const Op *op) {
+    return op_in(op, op->code == OP_copy_block ? 2 : 0);
+}
+
+static bool is_argument_of(const Value *value, const Op *loop) {
+    return value->owner == loop->regions[0] && value->index > 0;
+}
+
+static bool is_in_loop(const Op *op) {
+    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
+        if (parent->code == OP_for || parent->code == OP_while)
+            return true;
+    return false;
+}
+
+/* The wait of a pipelined loop inside another loop, for a phase of a ring that it goes around. */
+static bool waits_for_ring(const Op *op) {
+    if (op->code != OP_mbarrier_wait || op_in(op, 0)->def->code != OP_local_view)
+        return false;
+    const Op *loop = op->block->parent;
+    return loop && loop->code == OP_for && is_in_loop(loop) &&
+           is_argument_of(op_in(op_in(op, 0)->def, 1), loop) &&
+           is_argument_of(op_in(op, 1), loop) && !local_alloc_of(op_in(op, 0))->attrs[2].i;
+}
+
+static bool find_ring(Op *op, void *user) {
+    Specialise *s = user;
+    if (!waits_for_ring(op))
+        return true;
+    Ring *ring = ARENA_NEW(s->arena, Ring);
+    *ring = (Ring){.loop = op->block->parent, .full = op_in(op_in(op, 0)->def, 0)->def, .wait = op};
+    vec_push(s->arena, &s->rings, ring);
+    return true;
+}
+
+static void add_buffer(Specialise *s, Ring *ring, const Op *copy) {
+    Op *alloc = (Op *)local_alloc_of(op_in(copy, 1));
+    vec_for_each (known, &ring->buffers)
+        if (*known == alloc)
+            return;
+    vec_push(s->arena, &ring->buffers, alloc);
+}
+
+static bool collect_copies(Specialise *s, Ring *ring) {
+    value_for_each_use (view, op_out(ring->full)) {
+        if (view->user->code != OP_local_view)
+            return refuse(s, ring, "its mbarriers are not a ring");
+        value_for_each_use (use, op_out(view->user)) {
+            Op *op = use->user;
+            bool inside = op->block == ring->loop->regions[0];
+            if (op == ring->wait)
+                continue;
+            if (!starts_copies(op) || (!inside && op->block != ring->loop->block))
+                return refuse(s, ring, "others wait for its copies");
+            if (inside)
+                ring->ahead = view->user->attrs[0].i;
+            if (op->code == OP_copy_block)
+                add_buffer(s, ring, op);
+            vec_push(s->arena, &ring->copies, op);
+        }
+    }
+    return ring->ahead > 0 || refuse(s, ring, "its copies are not started ahead");
+}
+
+/* wgmma alone reads what the copies bring, in the loop's own block. */
+static bool check_readers(Specialise *s, const Ring *ring) {
+    vec_for_each (alloc, &ring->buffers)
+        value_for_each_use (view, &(*alloc)->out[0]) {
+            if (view->user->code != OP_local_view)
+                return refuse(s, ring, "its buffers are not rings");
+            value_for_each_use (use, op_out(view->user))
+                if (use->user->code != OP_copy_block &&
+                    (!op_is_wgmma(use->user) || use->user->block != ring->loop->regions[0]))
+                    return refuse(s, ring, "an operand is read by threads");
+        }
+    return true;
+}
+
+static bool check_body(Specialise *s, Ring *ring) {
+    bool in_flight = false;
+    block_for_each (op, ring->loop->regions[0]) {
+        if (op->code == OP_async_copy || op->code == OP_async_wait)
+            return refuse(s, ring, "threads copy other operands");
+        if (!op_is_wgmma(op))
+            continue;
+        if (in_flight || (op->code == OP_wgmma && (op->attrs[2].i || op->nin > 3)))
+            return refuse(s, ring, "more than one product is under way");
+        in_flight = op->attrs[1].i;
+        ring->product = op;
+    }
+    return ring->product || refuse(s, ring, "its dots are not computed by warpgroups");
+}
+
+/* Behind the loop the sums that were under way are waited for at once. */
+static Op *wait_behind(const Ring *ring) {
+    Op *last = NULL;
+    for (Op *op = ring->loop->next; op && op->code == OP_wgmma_wait; op = op->next)
+        if (op_in(op, 0)->def == ring->loop && !op->attrs[0].i)
+            last = op;
+    return last;
+}
+
+static bool check_ring(Specialise *s, Ring *ring) {
+    if (!collect_copies(s, ring) || !check_readers(s, ring) || !check_body(s, ring))
+        return false;
+    return !ring->product->attrs[1].i || wait_behind(ring) ||
+           refuse(s, ring, "its last product is not waited for behind it");
+}
+
+/* Room */
+
+/* Registers that the hardware has for a thread where one warp joins. */
+static bool check_registers(Specialise *s, const Ring *ring) {
+    uint64_t threads = (uint64_t)TARGET_WARP_SIZE * ((uint64_t)s->func->num_warps + 1);
+    uint64_t room = TARGET_REGISTERS_PER_SM / threads / REGISTER_UNIT * REGISTER_UNIT;
+    room = room < TARGET_MAX_REGISTERS ? room : TARGET_MAX_REGISTERS;
+    return pressure_most_in_thread(s->func) + ADDRESS_REGISTERS <= room ||
+           refuse(s, ring, "its threads need the registers that one warp more would take");
+}
+
+static int64_t bytes_of(const Op *alloc) {
+    const Value *buffer = &alloc->out[0];
+    int64_t bytes = local_bytes(buffer) * local_copies(buffer);
+    return (bytes + PANEL_ALIGNMENT - 1) / PANEL_ALIGNMENT * PANEL_ALIGNMENT;
+}
+
+/* Of the rings, with their mbarriers. Nothing else may lie there, since copies for the next tile
+ * are under way at any time. */
+static int64_t bytes_of_rings(const Specialise *s, PtrSet *allocs) {
+    int64_t bytes = 0;
+    vec_for_each (ring, &s->rings) {
+        bytes += 2 * MBARRIER_BYTES * local_copies(op_out((*ring)->full));
+        vec_for_each (alloc, &(*ring)->buffers) {
+            bytes += bytes_of(*alloc);
+            ptr_set_add(allocs, *alloc);
+        }
+    }
+    return bytes;
+}
+
+static bool check_room(Specialise *s, const Ring *ring) {
+    PtrSet rings = {.arena = s->arena};
+    int64_t room = target_by_capability(s->func->capability)->shared_per_block;
+    int64_t bytes = bytes_of_rings(s, &rings);
+    return bytes + shared_bytes_beside(s->func, &rings) <= room ||
+           refuse(s, ring, "shared memory has no room for its buffers beside all others");
+}
+
+/* The producer: a copy of the function */
+
+static const Ring *ring_of_copy(const Specialise *s, const Op *op) {
+    const Value *full = &local_alloc_of(barrier_of(op))->out[0];
+    vec_for_each (ring, &s->rings)
+        if (value_map_get(s->map, op_out((*ring)->full)) == full)
+            return *ring;
+    return NULL;
+}
+
+/* The wait for what copies bring becomes one for what they take. */
+static void wait_for_empty(const Ring *ring, Op *wait) {
+    Builder b = builder_before(wait);
+    b.span = ring->loop->span;
+    Value *parity = op_in(wait, 1), *slot = op_in(op_in(wait, 0)->def, 1);
+    Value *before = build_xori(&b, parity, rewrite_int(&b, parity->type, 1));
+    build_mbarrier_wait(&b, build_local_view(&b, ring->empty, slot, 0), before, NULL);
+    op_remove(wait);
+}
+
+/* The op goes, or stays if others need what it makes. */
+static void strip_op(const Specialise *s, Op *op) {
+    if (op->code == OP_mbarrier_wait || starts_copies(op)) {
+        const Ring *ring = ring_of_copy(s, op);
+        bool inside = ring && op->block->parent == ring->loop_of_producer;
+        if (inside && op->code == OP_mbarrier_wait)
+            wait_for_empty(ring, op);
+        else if (!inside)
+            op_remove(op);
+    } else if (op_is_wgmma(op)) {
+        for (uint32_t i = 0; i < wgmma_products(op); i++)
+            value_replace(&op->out[i], op_in(op, wgmma_sum_operand(op, i)));
+        op_remove(op);
+    } else if (op->code == OP_wgmma_wait) {
+        rewrite_replace(op, op_in(op, 0));
+    } else if (!op->nregions && !op_is_pure(op) && !op_has(op, TERMINATOR)) {
+        for (uint32_t i = 0; i < op->nout; i++)
+            if (!value_unused(&op->out[i]))
+                return;
+        if (op->code != OP_local_alloc && op->code != OP_mbarrier_alloc)
+            op_remove(op);
+    }
+}
+
+static void strip_block(const Specialise *s, Block *block) {
+    for (Op *op = block->last, *prev; op; op = prev) {
+        prev = op->prev;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            strip_block(s, op->regions[i]);
+        strip_op(s, op);
+    }
+}
+
+/* Copies start whenever an iteration comes. */
+static void always(Specialise *s, Block *block) {
+    block_for_each (op, block) {
+        for (uint32_t i = 0; i < op->nregions; i++)
+            always(s, op->regions[i]);
+        if (!starts_copies(op))
+            continue;
+        Builder b = builder_before(op);
+        op_set_operand(op, op->code == OP_copy_block ? 3 : 1,
+                       rewrite_int(&b, type_scalar(s->ctx, DT_I1), 1));
+    }
+}
+
+static void make_producer(Specialise *s) {
+    Builder b = builder_before(s->func->body->first);
+    b.span = s->func->span;
+    vec_for_each (ring, &s->rings)
+        (*ring)->empty =
+            block_mbarrier(s->func, (*ring)->loop->span, local_copies(op_out((*ring)->full)),
+                           s->func->num_warps / WGMMA_WARPS);
+    s->producer = build_producer(&b);
+    s->map = value_map_create(s->arena);
+    Builder inner = builder_at_end(s->producer->regions[0]);
+    for (Op *op = s->producer->next; !op_has(op, TERMINATOR); op = op->next) {
+        inner.span = op->span;
+        op_clone(&inner, op, s->map);
+    }
+    inner.span = s->func->span;
+    build_yield(&inner, 0, NULL);
+    vec_for_each (ring, &s->rings)
+        (*ring)->loop_of_producer = value_map_get(s->map, &(*ring)->loop->out[0])->def;
+    strip_block(s, s->producer->regions[0]);
+    always(s, s->producer->regions[0]);
+    eliminate_dead(s->func);
+}
+
+/* What the copies of an iteration are computed from, `ahead` iterations before as well. */
+
+static bool adds_constant(const Op *op, const Value *value, int64_t wanted) {
+    int64_t constant;
+    return op->code == OP_addi && op_in(op, 0) == value &&
+           value_int_constant(op_in(op, 1), &constant) && constant == wanted;
+}
+
+static int64_t distance_of(const Ring *ring) {
+    int64_t step = 0;
+    value_int_constant(op_in(ring->loop, 2), &step);
+    return ring->ahead * step;
+}
+
+/* The amount that a carried value grows by in an iteration; NULL: not known. */
+static Value *growth_of(const Op *loop, const Value *arg) {
+    const Op *next = op_in(loop->regions[0]->last, arg->index - 1)->def;
+    if (!next || next->code != OP_addi)
+        return NULL;
+    for (uint32_t i = 0; i < 2; i++)
+        if (op_in(next, i) == arg && value_is_outside(op_in(next, 1 - i), loop))
+            return op_in(next, 1 - i);
+    return NULL;
+}
+
+/* Slot and parity count iterations themselves. */
+static bool counts_ring(const Op *loop, const Value *arg) {
+    value_for_each_use (use, arg)
+        if (use->user->code == OP_local_view && op_in(use->user, 1) == arg)
+            return true;
+    const Op *next = op_in(loop->regions[0]->last, arg->index - 1)->def;
+    return next && next->code == OP_xori && op_in(next, 0) == arg;
+}
+
+static bool can_go_back(const Ring *ring) {
+    const Op *loop = ring->loop_of_producer;
+    const Block *body = loop->regions[0];
+    value_for_each_use (use, &body->args[0])
+        if (!adds_constant(use->user, &body->args[0], distance_of(ring)))
+            return false;
+    for (uint32_t i = 1; i < body->nargs; i++)
+        if (!counts_ring(loop, &body->args[i]) && !growth_of(loop, &body->args[i]))
+            return false;
+    return true;
+}
+
+static void go_back(const Ring *ring) {
+    Op *loop = ring->loop_of_producer;
+    Block *body = loop->regions[0];
+    for (Use *use = body->args[0].uses, *next; use; use = next) {
+        next = use->next;
+        rewrite_replace(use->user, &body->args[0]);
+    }
+    Builder b = builder_before(loop);
+    b.span = loop->span;
+    for (uint32_t i = 1; i < body->nargs; i++) {
+        Value *arg = &body->args[i];
+        if (counts_ring(loop, arg))
+            continue;
+        Value *init = op_in(loop, FOR_FIXED_OPERANDS + i - 1);
+        Value *grown =
+            build_muli(&b, growth_of(loop, arg), rewrite_int(&b, arg->type, ring->ahead));
+        op_set_operand(loop, FOR_FIXED_OPERANDS + i - 1, build_subi(&b, init, grown));
+    }
+    block_for_each (op, body)
+        if (op->code == OP_local_view)
+            op->attrs[0].i = 0;
+}
+
+/* Ops of scalars, loops and copies are left: none that reads memory or holds tiles. */
+static bool is_slice(const Block *block) {
+    block_for_each (op, block) {
+        bool allowed = op_is_pure(op) || op->nregions || op_has(op, TERMINATOR) ||
+                       starts_copies(op) || op->code == OP_mbarrier_wait ||
+                       op->code == OP_local_alloc || op->code == OP_mbarrier_alloc;
+        for (uint32_t i = 0; i < op->nout; i++)
+            allowed &= !type_is_tile(op->out[i].type);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            allowed &= is_slice(op->regions[i]);
+        if (!allowed)
+            return false;
+    }
+    return true;
+}
+
+static void drop_producer(Specialise *s) {
+    op_remove(s->producer);
+    vec_for_each (ring, &s->rings)
+        op_remove((*ring)->empty->def);
+}
+
+/* Both roles use the same buffers, which are there from the beginning. */
+static void share_buffer(Specialise *s, Op *alloc) {
+    Op *copy = value_map_get(s->map, op_out(alloc))->def;
+    op_move_before(alloc, s->producer);
+    rewrite_replace(copy, op_out(alloc));
+}
+
+/* The others */
+
+static void arrive(Builder *b, const Ring *ring, Value *slot, int64_t ahead, Value *on) {
+    b->span = ring->loop->span;
+    build_mbarrier_arrive(b, build_local_view(b, ring->empty, slot, ahead), on);
+}
+
+/* A slot is free once the product that read it is done: at once, or an iteration later. */
+static void release_slots(Specialise *s, const Ring *ring) {
+    Op *loop = ring->loop;
+    Value *slot = op_in(op_in(ring->wait, 0)->def, 1);
+    int64_t before = local_copies(op_out(ring->full)) - 1;
+    Builder b = builder_after(ring->product);
+    b.span = loop->span;
+    if (!ring->product->attrs[1].i) {
+        arrive(&b, ring, slot, 0, rewrite_int(&b, type_scalar(s->ctx, DT_I1), 1));
+        return;
+    }
+    Value *follows = build_cmpi(&b, &loop->regions[0]->args[0], op_in(loop, 0), IPRED_NE);
+    arrive(&b, ring, slot, before, follows);
+    Builder after = builder_after(wait_behind(ring));
+    after.span = loop->span;
+    Value *ran = build_cmpi(&after, op_in(loop, 0), op_in(loop, 1), IPRED_SLT);
+    arrive(&after, ring, &loop->out[slot->index - 1], before, ran);
+}
+
+static bool is_wait_for_reads(const Op *op) {
+    return op->code == OP_store_wait && op->attrs[1].i && !op->attrs[0].i;
+}
+
+/* The read of what is stored at the end of a tile is waited for in front of the next time. */
+static void delay_store_wait(Specialise *s, Block *body, Op *wait) {
+    Op *loop = body->parent, *store = NULL;
+    for (Op *op = wait->prev; op && !store; op = op->prev)
+        if (op->code == OP_store_block_from || op->code == OP_store_wait || op_has(op, SYNC))
+            store = op;
+    if (!store || store->code != OP_store_block_from)
+        return;
+    Op *alloc = (Op *)local_alloc_of(op_in(store, 1)), *full = store->prev, *write = full;
+    if (!full || full->code != OP_store_wait || full->attrs[1].i || full->attrs[0].i)
+        return;
+    while (write && (write->code != OP_local_store || op_in(write, 1) != op_out(alloc)))
+        write = write->prev;
+    if (!write || alloc->block != body)
+        return;
+    op_move_before(full, write);
+    op_move_before(alloc, s->producer);
+    op_move_before(wait, loop->next);
+}
+
+static bool count_store(Op *op, void *user) {
+    *(unsigned *)user += op->code == OP_store_block_from;
+    return true;
+}
+
+/* Of the function's only one, right in a loop over tiles, if all buffers can lie apart. */
+static void delay_store(Specialise *s) {
+    int64_t room = target_by_capability(s->func->capability)->shared_per_block;
+    unsigned stores = 0;
+    func_walk(s->func, count_store, &stores);
+    if (stores != 1 || shared_bytes_apart(s->func) > room)
+        return;
+    block_for_each_safe (loop, s->func->body) {
+        if (loop->code != OP_for)
+            continue;
+        Op *wait = loop->regions[0]->last->prev;
+        if (wait && is_wait_for_reads(wait))
+            delay_store_wait(s, loop->regions[0], wait);
+    }
+}
+
+static void take_copies(const Ring *ring) {
+    vec_for_each (op, &ring->copies)
+        op_remove(*op);
+}
+
+static bool specialise(Specialise *s) {
+    Ring *first = s->rings.data[0];
+    vec_for_each (ring, &s->rings)
+        if (!check_ring(s, *ring))
+            return false;
+    if (!check_registers(s, first) || !check_room(s, first))
+        return false;
+    make_producer(s);
+    bool can = true;
+    vec_for_each (ring, &s->rings)
+        can = can && can_go_back(*ring);
+    if (!can || !is_slice(s->producer->regions[0])) {
+        drop_producer(s);
+        return refuse(s, first, "what places its copies is not computed from scalars alone");
+    }
+    vec_for_each (ring, &s->rings) {
+        go_back(*ring);
+        share_buffer(s, (*ring)->full);
+        vec_for_each (alloc, &(*ring)->buffers)
+            share_buffer(s, *alloc);
+        release_slots(s, *ring);
+        take_copies(*ring);
+    }
+    delay_store(s);
+    eliminate_dead(s->func);
+    return true;
+}
+
+bool pass_specialise_warps(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func->has_layouts)
+        return ctx_diag(ctx, func->span, pass_needs, "specialise-warps", "layouts",
+                        "choose-layouts");
+    if (!target_by_capability(func->capability))
+        return ctx_diag(ctx, func->span, pass_target, "specialise-warps", func->capability);
+    if (func_producer(func) || func->programs_per_cta > 1)
+        return false;
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Specialise s = {.ctx = ctx, .func = func, .arena = &ctx->scratch};
+    bool changed = false;
+    func_walk(func, find_ring, &s);
+    if (s.rings.len) {
+        changed = eliminate_dead(func);
+        changed |= specialise(&s);
+    }
+    arena_rewind(&ctx->scratch, mark);
+    return changed;
+}
