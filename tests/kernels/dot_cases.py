@@ -125,6 +125,22 @@ def matmul_blocks(rng, kernel, dtype, m, n, k, order="rrr", block=(32, 32, 32), 
                 tolerance={"c_ptr": (2 * ROUNDING[dtype], 1.2 * product_error(dtype, "tf32", av, bv) + 1e-6)})
 
 
+def matmul_persistent(rng, dtype, m, n, k, programs, order="rrr", block=(64, 64, 32), pad=16, group=2):
+    """Tiles one after the other by so many programs; 16 elements of room behind a line, and sides that are multiples of 16, leave it to tensor copies."""
+    by_columns = [o == "c" for o in order]
+    a, (am, ak) = stored(rng, numbers(rng, (m, k), dtype), dtype, by_columns[0], pad)
+    b, (bk, bn) = stored(rng, numbers(rng, (k, n), dtype), dtype, by_columns[1], pad)
+    c, (cm, cn) = empty((m, n), dtype, by_columns[2], pad)
+    av, bv = logical(a.values, (m, k), by_columns[0]), logical(b.values, (k, n), by_columns[1])
+    return Case(f"matmul_persistent-{dtype}-{m}x{n}x{k}-{order}-{programs}-{block[0]}.{block[1]}.{block[2]}+{pad}", "matmul_persistent.tile",
+                "matmul_persistent",
+                {"a_ptr": a, "b_ptr": b, "c_ptr": c, "M": m, "N": n, "K": k, "stride_am": am, "stride_ak": ak,
+                 "stride_bk": bk, "stride_bn": bn, "stride_cm": cm, "stride_cn": cn},
+                {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_K": block[2], "GROUP_M": group}, (programs,),
+                lambda v: {"c_ptr": placed(av @ bv, c, by_columns[2])},
+                tolerance={"c_ptr": (2 * ROUNDING[dtype], 1.2 * product_error(dtype, "tf32", av, bv) + 1e-6)})
+
+
 def linear_gelu(rng, dtype, m, n, k, tanh=False, block=(32, 32, 32), pad=3):
     x, (sx, _) = stored(rng, numbers(rng, (m, k), dtype), dtype, pad=pad)
     w, (sw, _) = stored(rng, numbers(rng, (n, k), dtype), dtype, pad=pad)
@@ -531,6 +547,7 @@ def all_cases(large):
     found += [matmul_blocks(rng, "matmul_block_pointers", "fp16", 45, 50, 70, order, pad=3) for order in ("rrr", "crc", "rcr")]
     found += [matmul_blocks(rng, "matmul_block_pointers", "bf16", 64, 64, 64, pad=0),
               matmul_blocks(rng, "matmul_descriptors", "fp16", 48, 56, 72), matmul_blocks(rng, "matmul_descriptors", "fp32", 45, 44, 20, pad=4)]
+    found += [matmul_persistent(rng, "fp16", 45, 50, 70, 2, block=(32, 32, 32), pad=3), matmul_persistent(rng, "fp32", 45, 50, 40, 3, "rcr", (32, 32, 32))]
     found += [attention(rng, "fp16", 2, 2, 50, 70, 32), attention(rng, "fp16", 1, 2, 64, 64, 16, causal=True, pad=0),
               attention(rng, "bf16", 1, 4, 33, 65, 64, group=2, causal=True),
               attention(rng, "fp32", 1, 2, 40, 40, 32, causal=True, alibi=True),
@@ -601,12 +618,21 @@ def warpgroup_cases(rng):
             matmul(rng, "fp16", 104, 120, 73, "ccr", pad=0, **tile),  # of A by columns alone
             matmul_blocks(rng, "matmul_block_pointers", "fp16", 90, 70, 50, "rcr", pad=3, **tile),
             matmul_blocks(rng, "matmul_descriptors", "bf16", 80, 72, 64, **tile),
+            *persistent_cases(rng),
             linear_gelu(rng, "fp16", 90, 70, 50, **tile),
             matmul_batched(rng, "fp16", 2, 70, 90, 50, "crc", **tile),
             grouped,
             matmul_split_k(rng, "bf16", 70, 64, 256, 3, True, **tile),
             matmul_dequant(rng, "fp16", 70, 64, 128, 8, **tile),
             matmul_dequant(rng, "bf16", 100, 150, 128, 4, block=(64, 128, 32), pad=16)]
+
+
+def persistent_cases(rng):
+    """One producer warp starts the copies: tiles more than programs, fewer, one, none; iterations fewer than stages, none."""
+    return [matmul_persistent(rng, "fp16", 192, 144, 272, 2), matmul_persistent(rng, "bf16", 256, 256, 192, 3, "rcr", (128, 128, 64)),
+            matmul_persistent(rng, "fp16", 64, 64, 32, 1, pad=0), matmul_persistent(rng, "fp16", 128, 64, 96, 5, "ccr"),
+            matmul_persistent(rng, "fp16", 208, 80, 48, 1, "crr", (64, 64, 32)), matmul_persistent(rng, "fp16", 144, 80, 0, 1),
+            matmul_persistent(rng, "bf16", 130, 128, 176, 1, "rrr", (64, 128, 64)), matmul_persistent(rng, "fp16", 256, 512, 160, 1, "rrr", (128, 256, 64), pad=0)]
 
 
 def large_cases(rng):
