@@ -41,7 +41,8 @@ static void compile_all(const char *name) {
     for (Func *func = module->funcs; func; func = func->next) {
         if (str_is(func->name, "warpgroup") && target->capability != 90)
             continue;
-        if (str_is(func->name, "tensor_copies") && target->capability < 90)
+        if ((str_is(func->name, "tensor_copies") || str_is(func->name, "producer")) &&
+            target->capability < 90)
             continue;
         CodegenResult result =
             testing_codegen(func, target->capability, (CodegenOptions){.line_info = true});

@@ -377,10 +377,132 @@ static void test_products_in_flight(void **state) {
     }
 }
 
+/* Blocks of 4 of the 12 elements at %x go through a ring of two buffers to %y: `wait` is how the
+ * producer waits for a free one, `read` and `release` stand around the read of the others. */
+static TextRun producer_begin(const char *wait, const char *read, const char *release) {
+    static char text[4096];
+    snprintf(text, sizeof text,
+             "layout #A = {reg = [1, 2], lane = [0, 0, 0, 0, 0]}\n"
+             "func @k(%%x: ptr<i32>, %%y: ptr<i32>, %%blocks: i32, %%made: i32) "
+             "{num_warps = 1, has_layouts = true} {\n"
+             "  %%ring = local_alloc {offset = -1, copies = 2} : buffer<4xi32, {reg = [1, 2]}>\n"
+             "  %%full = mbarrier_alloc {offset = -1, copies = 2} : buffer<1xi64, {}>\n"
+             "  %%empty = mbarrier_alloc {offset = -1, copies = 2, arrivals = 1} : "
+             "buffer<1xi64, {}>\n"
+             "  %%on = constant_int {value = 1} : i1\n"
+             "  %%zero = constant_int {value = 0} : i32\n"
+             "  %%one = constant_int {value = 1} : i32\n"
+             "  %%four = constant_int {value = 4} : i32\n"
+             "  %%n = constant_int {value = 12} : i64\n"
+             "  %%stride = constant_int {value = 1} : i64\n"
+             "  producer {\n"
+             "    for %%zero, %%made, %%one (%%i: i32) {\n"
+             "      %%slot = andi %%i, %%one : i32\n"
+             "      %%round = shrui %%i, %%one : i32\n"
+             "      %%parity = andi %%round, %%one : i32\n"
+             "      %%before = xori %%parity, %%one : i32\n"
+             "      %%e = local_view %%empty, %%slot : buffer<1xi64, {}>\n"
+             "%s"
+             "      %%f = local_view %%full, %%slot : buffer<1xi64, {}>\n"
+             "      %%b = local_view %%ring, %%slot : buffer<4xi32, {reg = [1, 2]}>\n"
+             "      %%at = muli %%i, %%four : i32\n"
+             "      mbarrier_expect %%f, %%on {bytes = 16}\n"
+             "      copy_block %%x, %%b, %%f, %%on, %%n, %%stride, %%at {checked = 1}\n"
+             "      yield\n"
+             "    }\n"
+             "    yield\n"
+             "  }\n"
+             "  %%r = range {start = 0} : tile<4xi32, #A>\n"
+             "  for %%zero, %%blocks, %%one (%%i: i32) {\n"
+             "    %%slot = andi %%i, %%one : i32\n"
+             "    %%round = shrui %%i, %%one : i32\n"
+             "    %%parity = andi %%round, %%one : i32\n"
+             "    %%f = local_view %%full, %%slot : buffer<1xi64, {}>\n"
+             "    %%e = local_view %%empty, %%slot : buffer<1xi64, {}>\n"
+             "    %%b = local_view %%ring, %%slot : buffer<4xi32, {reg = [1, 2]}>\n"
+             "    %%at = muli %%i, %%four : i32\n"
+             "    %%q = addptr %%y, %%at : ptr<i32>\n"
+             "    %%qs = splat %%q : tile<4xptr<i32>, #A>\n"
+             "    %%p = addptr %%qs, %%r : tile<4xptr<i32>, #A>\n"
+             "%s"
+             "    %%v = local_load %%b : tile<4xi32, #A>\n"
+             "    store %%p, %%v\n"
+             "%s"
+             "    yield\n"
+             "  }\n"
+             "  return\n"
+             "}\n",
+             wait, read, release);
+    return text_begin(text);
+}
+
+#define WAIT_EMPTY "      mbarrier_wait %e, %before\n"
+#define WAIT_FULL "    mbarrier_wait %f, %parity\n"
+#define ARRIVE "    mbarrier_arrive %e, %on\n"
+
+static void test_producers(void **state) {
+    for (int blocks = 0; blocks <= 3; blocks++) {
+        int32_t in[12], out[12] = {0}, expected[12] = {0};
+        for (int i = 0; i < 12; i++)
+            in[i] = i + 1;
+        memcpy(expected, in, (size_t)blocks * 4 * sizeof *in);
+        TextRun t = producer_begin(WAIT_EMPTY, WAIT_FULL, ARRIVE);
+        text_array(&t, in, sizeof in);
+        text_array(&t, out, sizeof out);
+        text_int(&t, blocks);
+        text_int(&t, blocks);
+        text_run_clean(&t);
+        assert_memory_equal(out, expected, sizeof out);
+        text_end(&t);
+    }
+}
+
+static void test_producers_misused(void **state) {
+    static const struct {
+        const char *wait, *read, *release, *message;
+    } cases[] = {
+        /* Slot 0 is taken again while it is to be read. */
+        {"", WAIT_FULL, ARRIVE, "has an arrival in this phase already"},
+        {WAIT_EMPTY, "", ARRIVE, "was not waited for"},
+        {WAIT_EMPTY, WAIT_FULL, "", "that no thread arrived for"},
+        {"      mbarrier_wait %e, %parity\n", WAIT_FULL, ARRIVE, "that no thread arrived for"},
+        {WAIT_EMPTY, "    mbarrier_wait %f, %one\n", ARRIVE, "not the one that is waited for"},
+        {WAIT_EMPTY, WAIT_FULL, ARRIVE ARRIVE, "arrivals already that nobody waited for"},
+        {WAIT_EMPTY, ARRIVE WAIT_FULL, "", "already"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t in[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, out[12] = {0};
+        TextRun t = producer_begin(cases[i].wait, cases[i].read, cases[i].release);
+        text_array(&t, in, sizeof in);
+        text_array(&t, out, sizeof out);
+        text_int(&t, 3);
+        text_int(&t, 3);
+        assert_false(text_run(&t));
+        if (!strstr(text_messages(&t), cases[i].message))
+            fail_msg("case %zu: no '%s' in: %s", i, cases[i].message, text_messages(&t));
+        text_end(&t);
+    }
+}
+
+static void test_producers_that_make_too_much(void **state) {
+    int32_t in[12] = {0}, out[12] = {0};
+    TextRun t = producer_begin(WAIT_EMPTY, WAIT_FULL, "");
+    text_array(&t, in, sizeof in);
+    text_array(&t, out, sizeof out);
+    text_int(&t, 2);
+    text_int(&t, 3);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "still waited for by the producer at the end"));
+    text_end(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensor_copies),
         cmocka_unit_test(test_tensor_copies_misused),
+        cmocka_unit_test(test_producers),
+        cmocka_unit_test(test_producers_misused),
+        cmocka_unit_test(test_producers_that_make_too_much),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_block_outside),
         cmocka_unit_test(test_atomics_on_one_element),

@@ -32,6 +32,7 @@ static const char prelude[] =
     "    %a1 = splat %x : tile<8x1xf32, {reg = [4, 2, 1]}>\n"
     "    %sb = local_alloc {offset = -1} : buffer<8xf32, {reg = [1, 2, 4]}>\n"
     "    %mb = mbarrier_alloc {offset = -1, copies = 2} : buffer<1xi64, {}>\n"
+    "    %eb = mbarrier_alloc {offset = -1, arrivals = 2} : buffer<1xi64, {}>\n"
     "    %one = constant_int {value = 1} : i32\n";
 
 /* `code` is the op that is wrong in `body`. */
@@ -308,6 +309,20 @@ static const BadOp bad_ops[] = {
     {OP_mbarrier_alloc, "%r = mbarrier_alloc {offset = 0} : buffer<2xi64, {reg = [1]}>",
      DIAG_ir_result_type},
     {OP_local_load, "%r = local_load %mb : tile<1xi64>", DIAG_ir_operand_type},
+    {OP_mbarrier_alloc, "%r = mbarrier_alloc {offset = 0, arrivals = 3} : buffer<1xi64, {}>",
+     DIAG_ir_attribute},
+    {OP_mbarrier_alloc, "%r = mbarrier_alloc {offset = 0, arrivals = 64} : buffer<1xi64, {}>",
+     DIAG_ir_attribute},
+    {OP_mbarrier_arrive, "mbarrier_arrive %sb, %c", DIAG_ir_operand_type},
+    {OP_mbarrier_arrive, "mbarrier_arrive %mb, %c", DIAG_ir_operand_type},
+    {OP_mbarrier_arrive, "mbarrier_arrive %eb, %n", DIAG_ir_operand_type},
+    {OP_producer, "if %c {\nproducer {\nyield\n}\nyield\n} {\nyield\n}", DIAG_ir_place},
+    {OP_producer, "producer {\nyield\n}\nproducer {\nyield\n}", DIAG_ir_place},
+    {OP_producer, "producer {\nbarrier\nyield\n}", DIAG_ir_place},
+    {OP_producer, "producer {\n%v = load %p : f32\nyield\n}", DIAG_ir_place},
+    {OP_producer, "producer {\n%v = splat %x : tile<8xf32>\nyield\n}", DIAG_ir_place},
+    {OP_producer, "producer (%v: i32) {\nyield\n}", DIAG_ir_region_args},
+    {OP_mbarrier_expect, "mbarrier_expect %eb, %c {bytes = 32}", DIAG_ir_operand_type},
     {OP_mbarrier_expect, "mbarrier_expect %sb, %c {bytes = 32}", DIAG_ir_operand_type},
     {OP_mbarrier_expect, "mbarrier_expect %mb, %n {bytes = 32}", DIAG_ir_operand_type},
     {OP_mbarrier_expect, "mbarrier_expect %mb, %c {bytes = 0}", DIAG_ir_attribute},

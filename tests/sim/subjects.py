@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 import cases
+import dot_cases
 from cases import Case, array, output
 from simulate import Program, TensorMap, compile_case
 
@@ -15,8 +16,8 @@ INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
 TARGETS = ("sm_80", "sm_90a")
 
 
-def compiled(case):
-    return lambda tilec: [(target, compile_case(tilec, case, target), case) for target in TARGETS]
+def compiled(case, targets=TARGETS):
+    return lambda tilec: [(target, compile_case(tilec, case, target), case) for target in targets]
 
 
 def written(file, args, grid, reference, tolerance=None):
@@ -82,6 +83,7 @@ def all_subjects():
         "cross_entropy": compiled(cases.cross_entropy(rng, "fp16", "i64", 5, 3056)),
         "reduce_sum": compiled(cases.reduce_all(rng, "fp16", 10000, 9)),
         "transpose": compiled(cases.transpose(rng, "fp16", 80, 144, pad=16)),
+        "matmul_persistent": compiled(dot_cases.matmul_persistent(rng, "fp16", 288, 144, 272, 1, block=(128, 128, 32)), ("sm_90a",)),
         "gemm_cp_async": gemm_cp_async(rng),
         "gemm_tma_wgmma": gemm_tma_wgmma(rng),
         "multicast": multicast(rng),
