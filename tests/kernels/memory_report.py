@@ -33,7 +33,7 @@ SECTOR_BYTES = 32
 # Launches of dot_cases.all_cases: of each kernel one whose rows begin at a sector, where there is one.
 PRODUCTS = (
     "matmul-fp16-fp16-64x32x64-rcr-32.32.32+0", "matmul_wide-fp16-fp16-64x48x64-rrr-32.32+16.32+0",
-    "matmul_block_pointers-bf16-64x64x64-rrr+0",
+    "matmul_block_pointers-bf16-64x64x64-rrr+0", "matmul_persistent-bf16-130x128x176-rrr-1-64.128.64+16",
     "matmul_descriptors-fp16-48x56x72-rrr+8", "linear_gelu-tanh-bf16-64x32x64+0",
     "matmul_batched-bf16-2x64x64x32-rrr-shared+0", "matmul_batched_small-fp32-4x16x16x16-rrr+0",
     "matmul_grouped-bf16-5.33x32x64-8+0", "matmul_split_k-bf16-16x32x256-rr-4-atomic+0", "matmul_split_k_sum-fp16-33x40-3",
