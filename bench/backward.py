@@ -110,11 +110,11 @@ class Backward:
                      for part, outputs, choices in (("dkdv", ("dk", "dv"), candidates.DKDV), ("dq", ("dq",), candidates.DQ))}
             if not delta or None in parts.values():
                 return None
-            launches = [delta] + [launch for _, launch in parts.values()]
+            launches = [delta] + [launch for _, launch, _ in parts.values()]
             together = lambda: [launch() for launch in launches]
             if not self.passes(together):
                 raise SystemExit(f"{self.name}: {who} disagrees with the reference")
-            return {part: config for part, (config, _) in parts.items()}, together
+            return {part: config for part, (config, _, _) in parts.items()}, together, {}
 
         return find
 

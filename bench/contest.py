@@ -1,8 +1,8 @@
 """Contests: one kernel of ours and its peers on a list of cases, each with its best configuration, timed in turn in one run.
 
 A case has a `name`, its number of `operations`, facts `about` it for the tables, `passes(launch)`, which compares with a reference, and
-`contenders(timer, tilec)`: name -> function of what was found before it, which gives (configuration, launch) or None. A
-contender named in `references` has no configuration and is checked like the others.
+`contenders(timer, tilec)`: name -> function of what was found before it, which gives (configuration, launch, what the
+configurations took in a short run, us) or None. A reference has no configuration and is checked like the others.
 """
 import contextlib
 import math
@@ -42,7 +42,7 @@ def runs(make, who, config):
 
 
 def best(timer, case, configs, make, who):
-    """(configuration, launcher), or None where none runs; a wrong result of tilec ends the run, a peer's is left out.
+    """(configuration, launcher, short times), or None where none runs; a wrong result of tilec ends the run, a peer's is left out.
     `case.passes(launch)` compares."""
     launchers = {}
     for config in configs:
@@ -58,10 +58,10 @@ def best(timer, case, configs, make, who):
     if not launchers:
         return None
     if len(launchers) == 1:
-        return next(iter(launchers.items()))
+        return *next(iter(launchers.items())), {}
     quick = timer.medians(launchers, seconds=0.005, least=4, first=3)
     config = min(quick, key=quick.get)
-    return config, launchers[config]
+    return config, launchers[config], quick
 
 
 def one_case(case, timer, tilec, options, peers):
@@ -72,15 +72,15 @@ def one_case(case, timer, tilec, options, peers):
             found[who] = answer
     if "tilec" not in found:
         raise SystemExit(f"{case.name}: no configuration of tilec runs")
-    if "tilec" not in found:
-        raise SystemExit(f"{case.name}: no configuration of tilec runs")
-    timed = timer.medians({who: launch for who, (_, launch) in found.items()}, seconds=options.seconds)
+    timed = timer.medians({who: launch for who, (_, launch, _) in found.items()}, seconds=options.seconds)
     ratios = {who: timed[who] / timed["tilec"] for who in peers if who in timed}
-    chosen = {who: config for who, (config, _) in found.items() if config is not None}
+    chosen = {who: config for who, (config, _, _) in found.items() if config is not None}
+    tried = {who: [[config, round(us, 1)] for config, us in sorted(quick.items(), key=lambda pair: pair[1])]
+             for who, (_, _, quick) in found.items() if quick}
     print(f"{case.name:46} {timed['tilec']:9.1f} {case.operations / timed['tilec'] / 1e6:7.0f}  "
           + "  ".join(f"{ratios.get(who, math.nan):{6 + len(who)}.3f}" for who in peers) + f"  {chosen}", flush=True)
     return {"case": case.name, "about": case.about, "operations": case.operations, "us": timed, "ratios": ratios,
-            "configurations": chosen}
+            "configurations": chosen, "tried": tried}
 
 
 def reference(case, who, launch):
@@ -89,7 +89,7 @@ def reference(case, who, launch):
         running = runs(lambda config: launch, who, "")
         if running and not case.passes(running):
             raise SystemExit(f"{case.name}: {who} disagrees with the reference")
-        return (None, running) if running else None
+        return (None, running, {}) if running else None
 
     return find
 

@@ -22,7 +22,8 @@ class LinearGelu(matmul.Matmul):
 
     def __init__(self, dtype, m, n, k):
         self.bias = torch.randn(n, device="cuda", generator=torch.Generator("cuda").manual_seed(n)).to(matmul.TYPES[dtype])
-        super().__init__(dtype, "nt", m, n, k, "linear_gelu", lambda exact: torch.nn.functional.gelu(exact + self.bias.double()))
+        super().__init__(dtype, "nt", m, n, k, name="linear_gelu",
+                         after=lambda exact: torch.nn.functional.gelu(exact + self.bias.double()))
 
     @property
     def arguments(self):
