@@ -629,10 +629,13 @@ def warpgroup_cases(rng):
 
 def persistent_cases(rng):
     """One producer warp starts the copies: tiles more than programs, fewer, one, none; iterations fewer than stages, none."""
+    wide = matmul_persistent(rng, "fp16", 256, 512, 160, 1, "rrr", (128, 256, 64), pad=0)
+    # 256 columns of sums, fragments and the loop over tiles: by mma.sync up to 256 bytes more than 255 registers.
+    wide.targets = ("sm_90a",)
     return [matmul_persistent(rng, "fp16", 192, 144, 272, 2), matmul_persistent(rng, "bf16", 256, 256, 192, 3, "rcr", (128, 128, 64)),
             matmul_persistent(rng, "fp16", 64, 64, 32, 1, pad=0), matmul_persistent(rng, "fp16", 128, 64, 96, 5, "ccr"),
             matmul_persistent(rng, "fp16", 208, 80, 48, 1, "crr", (64, 64, 32)), matmul_persistent(rng, "fp16", 144, 80, 0, 1),
-            matmul_persistent(rng, "bf16", 130, 128, 176, 1, "rrr", (64, 128, 64)), matmul_persistent(rng, "fp16", 256, 512, 160, 1, "rrr", (128, 256, 64), pad=0)]
+            matmul_persistent(rng, "bf16", 130, 128, 176, 1, "rrr", (64, 128, 64)), wide]
 
 
 def large_cases(rng):

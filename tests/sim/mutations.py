@@ -166,7 +166,7 @@ TABLE = {
         differs("swizzle", "store swizzled by 24, not 16", change(r"(xor\.b32\s+%r\d+, %r\d+, )16;", r"\g<1>24;")),
         differs("swizzle", "store not swizzled", change(r"(xor\.b32\s+%r\d+, %r\d+, )48;", r"\g<1>0;")),
         differs("swizzle", "load swizzled by 8, not 16", change(r"(xor\.b32\s+%r\d+, %r\d+, )16;", r"\g<1>8;", 1)),
-        finds("overlap", "second part over the first", change(r"(add\.s32\s+%r\d+, %r\d+, )2048;", r"\g<1>0;"),
+        finds("overlap", "second part over the first", change(r"(st\.shared\.v4\.b32 \s*\[%rd\d+)\+2048\]", r"\g<1>]"),
               "shared_race", "undefined"),
         finds("mask", "mask of a load dropped", unguard(LOAD, -1), "out_of_bounds"),
         finds("mask", "mask of a store dropped", unguard(STORE, -1), "out_of_bounds"),
