@@ -91,10 +91,26 @@ void lower_mbarrier_arrive(Cg *cg, const Op *op) {
            ASM_EFFECTS);
 }
 
+static bool is_in_producer(const Op *op) {
+    while (op && op->code != OP_producer)
+        op = op->block->parent;
+    return op;
+}
+
+/* The condition under which this warp waits; NULL: it always does. For arrivals only the warp does
+ * that starts copies, whose number is one for all its threads, and ptxas is to know it. */
+static Lv waits(Cg *cg, const Op *op) {
+    Lv on = op->nin > 2 ? cg_scalar(cg, op_in(op, 2)) : NULL;
+    if (!local_alloc_of(op_in(op, 0))->attrs[2].i || is_in_producer(op))
+        return on;
+    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    Lv copies = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, 0), "");
+    return on ? LLVMBuildAnd(cg->b, copies, on, "") : copies;
+}
+
 void lower_mbarrier_wait(Cg *cg, const Op *op) {
-    Lv args[3] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1))};
-    if (op->nin > 2) {
-        args[2] = cg_scalar(cg, op_in(op, 2));
+    Lv args[3] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1)), waits(cg, op)};
+    if (args[2]) {
         cg_asm(cg, cg->t_void,
                "{\n\t.reg .pred done;\n\t@!$2 bra DONE;\nWAIT:\n\t"
                "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"

@@ -19,9 +19,11 @@
  *
  * A tensor copy to a buffer leaves nothing to order: whoever waits for its mbarrier sees what it
  * brought, and nothing touches the buffer before. It must come after what others did there. One
- * from a buffer reads until a store_wait, after which a barrier shows others that it has. Threads
- * on one side, wgmma and tensor copies on the other, reach shared memory through two proxies: a
- * barrier between them has `proxy` set.
+ * behind a wait for arrivals at the same slot (mbarrier_arrive) is ordered by these after the
+ * products that read the slot, and needs no barrier for them. One from a buffer reads until a
+ * store_wait, after which a barrier shows others that it has. Threads on one side, wgmma and tensor
+ * copies on the other, reach shared memory through two proxies: a barrier between them has `proxy`
+ * set.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"
@@ -44,6 +46,7 @@ typedef struct Pending {
      * as long as it has one value: within an iteration. */
     const Value *index;
     int64_t ahead;
+    bool released; /* a copy that waited until products that read the buffer gave it back */
 } Pending;
 
 typedef VEC(Pending) PendingSet;
@@ -86,7 +89,8 @@ static bool conflicts(const PendingSet *set, const Pending *access) {
     for (size_t i = 0; i < set->len; i++) {
         const Pending *other = &set->data[i];
         if ((other->writes || access->writes) && overlap(other, access) &&
-            !(other->actor == BY_COPIES && access->actor == BY_COPIES))
+            !(other->actor == BY_COPIES && access->actor == BY_COPIES) &&
+            !(access->released && other->actor == BY_WGMMA && other->alloc == access->alloc))
             return true;
     }
     return false;
@@ -97,7 +101,8 @@ static bool add(Placement *placement, PendingSet *set, Pending access) {
     for (size_t i = 0; i < set->len; i++)
         if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
             set->data[i].actor == access.actor && set->data[i].own == access.own &&
-            set->data[i].index == access.index && set->data[i].ahead == access.ahead)
+            set->data[i].index == access.index && set->data[i].ahead == access.ahead &&
+            set->data[i].released == access.released)
             return false;
     vec_push(placement->arena, set, access);
     return true;
@@ -149,6 +154,22 @@ static bool leaves_nothing(const Op *op) {
     return actor_of(op) == BY_COPIES;
 }
 
+/* Does the copy stand behind a wait for arrivals at the slot that it fills? */
+static bool is_released(const Op *copy, const Op *view) {
+    if (copy->code != OP_copy_block)
+        return false;
+    for (const Op *op = copy->prev; op; op = op->prev) {
+        if (op->code != OP_mbarrier_wait || !local_alloc_of(op_in(op, 0))->attrs[2].i)
+            continue;
+        const Op *slot = value_def(op_in(op, 0), OP_local_view);
+        bool same =
+            slot && op_in(slot, 1) == op_in(view, 1) && slot->attrs[0].i == view->attrs[0].i;
+        if (same && (op->nin < 3 || op_in(op, 2) == op_in(copy, 3)))
+            return true;
+    }
+    return false;
+}
+
 /* The buffer that operand `i` of an op is and the op touches; false if none. */
 static bool access_of(const Op *op, uint32_t i, Pending *access) {
     if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
@@ -162,6 +183,7 @@ static bool access_of(const Op *op, uint32_t i, Pending *access) {
     if (buffer->def->code == OP_local_view) {
         access->index = op_in(buffer->def, 1);
         access->ahead = buffer->def->attrs[0].i;
+        access->released = is_released(op, buffer->def);
     }
     return true;
 }

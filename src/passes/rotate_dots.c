@@ -33,6 +33,7 @@
  * against it. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/rotate_release.h"
 #include "passes/simplify.h"
 #include "support/vec.h"
 
@@ -238,7 +239,7 @@ static Value *start_next(const Rotation *r) {
 }
 
 /* The sum is scaled and the operand rounded where the second product stands: at the end. */
-static void move_second(Rotation *r) {
+static Op *move_second(Rotation *r) {
     Op *end = r->body->last;
     vec_for_each (op, &r->scaling)
         op_move_before(*op, end);
@@ -257,13 +258,14 @@ static void move_second(Rotation *r) {
         if (use->user != waited->def)
             op_set_operand(use->user, (uint32_t)(use - use->user->in), waited);
     }
+    return waited->def;
 }
 
-/* Behind the loop, for those who want the sum. */
-static void wait_behind(const Rotation *r) {
+/* Behind the loop, for those who want the sum; NULL: nobody does. */
+static Op *wait_behind(const Rotation *r) {
     Value *sum = &r->loop->out[r->sum - 1];
     if (value_unused(sum))
-        return;
+        return NULL;
     Builder b = builder_after(r->loop);
     b.span = r->second->span;
     Value *waited = build_wgmma_wait(&b, sum, 0);
@@ -272,12 +274,16 @@ static void wait_behind(const Rotation *r) {
         if (use->user != waited->def)
             op_set_operand(use->user, (uint32_t)(use - use->user->in), waited);
     }
+    return waited->def;
 }
 
-static void rotate(Rotation *r) {
+/* True if warpgroups need not meet in an iteration. */
+static bool rotate(Rotation *r) {
     Op *loop = r->loop, *end = r->body->last;
+    Drift drift = {.loop = loop, .full = op_in(op_in(r->wait, 0)->def, 0)};
+    uint32_t slot = r->slot->index, parity = op_in(r->wait, 1)->index;
     Value *begun = start_first(r);
-    move_second(r);
+    drift.waited = move_second(r);
     Value *next = start_next(r);
     r->second->attrs[FLIGHT_ATTR].i = r->second->attrs[BESIDE_ATTR].i = true;
     vec_for_each (copy, &r->copies)
@@ -289,7 +295,10 @@ static void rotate(Rotation *r) {
     op_add_operand(loop, begun);
     op_add_result(loop, begun->type);
     rewrite_replace(r->first, block_add_arg(r->body, begun->type));
-    wait_behind(r);
+    drift.slot = &r->body->args[slot];
+    drift.parity = &r->body->args[parity];
+    drift.behind = wait_behind(r);
+    return rotate_release(&drift);
 }
 
 static bool visit_loop(Op *loop) {
@@ -302,8 +311,10 @@ static bool visit_loop(Op *loop) {
         ctx_diag(ctx, r.first->span, dots_not_rotated, why_not);
         return false;
     }
-    ctx_diag(ctx, r.first->span, dots_rotated);
-    rotate(&r);
+    Span span = r.first->span;
+    ctx_diag(ctx, span, dots_rotated);
+    if (rotate(&r))
+        ctx_diag(ctx, span, warpgroups_drift);
     return true;
 }
 

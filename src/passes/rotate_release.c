@@ -1,0 +1,126 @@
+/* Slots of a rotated loop are given back by each warpgroup for itself.
+ *
+ * Before a slot is filled again all that read it must be done. A barrier in every iteration says
+ * so, and keeps warpgroups in step: all compute, then all multiply. Here each warpgroup arrives at
+ * an mbarrier once it has waited for its product, and only the warp that starts copies waits there;
+ * the others go on as far as what was copied allows.
+ *
+ *     for %i .. (%acc, %slot, %parity) {       for %i .. (%acc, %slot, %parity) {
+ *         %a = wgmma_wait %acc                     %a = wgmma_wait %acc
+ *         ..                                       mbarrier_arrive %empty[%slot - 1], %i != %lo
+ *         wgmma ..; wgmma ..                       ..
+ *         barrier                         =>       wgmma ..; wgmma ..
+ *         mbarrier_expect %full[%slot + 2]         mbarrier_wait %empty[%slot + 2], its parity ^ 1
+ *         copy_block .. %K[%slot + 2]              mbarrier_expect %full[%slot + 2]
+ *     }                                            copy_block .. %K[%slot + 2]
+ *                                              }
+ *
+ * (the barrier is what place-barriers would place). Each use of a slot has an arrival of each
+ * warpgroup and each copy to it waits for those of the use before, which a new mbarrier is past.
+ * In a loop that runs once the copies before it find new slots, and the last uses are not
+ * waited for by anyone: there is nothing to do for them. */
+#include "passes/rotate_release.h"
+#include "ir/wgmma.h"
+#include "passes/block_buffers.h"
+#include "passes/rewrite.h"
+#include "support/vec.h"
+
+typedef VEC(Op *) Expects;
+
+static bool is_in_loop(const Op *op) {
+    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
+        if (parent->code == OP_for || parent->code == OP_while)
+            return true;
+    return false;
+}
+
+/* What the value is where the loop begins. */
+static Value *entry_of(const Drift *d, const Value *arg) {
+    return op_in(d->loop, FOR_FIXED_OPERANDS + arg->index - 1);
+}
+
+/* Products alone read the buffer, in the loop or right before it. */
+static bool is_read_by_products(const Drift *d, const Value *ring) {
+    value_for_each_use (view, ring) {
+        if (view->user->code != OP_local_view)
+            return false;
+        value_for_each_use (use, op_out(view->user)) {
+            const Block *block = use->user->block;
+            if (use->user->code != OP_copy_block &&
+                (!op_is_wgmma(use->user) ||
+                 (block != d->loop->regions[0] && block != d->loop->block)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Collects what fills the rings: false if that is not all in the loop, or before it in order. */
+static bool find_fills(const Drift *d, Arena *arena, Expects *expects) {
+    value_for_each_use (view, d->full) {
+        if (view->user->code != OP_local_view)
+            return false;
+        value_for_each_use (use, op_out(view->user)) {
+            Op *op = use->user;
+            bool inside = op->block == d->loop->regions[0];
+            if (!inside && op->block != d->loop->block)
+                return false;
+            if (op->code == OP_copy_block) {
+                const Op *to = value_def(op_in(op, 1), OP_local_view);
+                if (!to || !is_read_by_products(d, op_in(to, 0)))
+                    return false;
+            }
+            if (op->code != OP_mbarrier_expect)
+                continue;
+            if (op_in(view->user, 1) != (inside ? d->slot : entry_of(d, d->slot)))
+                return false;
+            vec_push(arena, expects, op);
+        }
+    }
+    return expects->len > 0;
+}
+
+/* Waits until what was read from the slot that is about to be filled is done. */
+static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
+    const Op *view = op_in(expect, 0)->def;
+    bool inside = expect->block == d->loop->regions[0];
+    Value *slot = op_in(view, 1), *phase = inside ? d->parity : entry_of(d, d->parity);
+    int64_t ahead = view->attrs[0].i, copies = local_copies(d->full);
+    Builder b = builder_before(expect);
+    b.span = expect->span;
+    if (ahead) {
+        Value *turn = rewrite_int(&b, slot->type, copies - ahead);
+        Value *turned = build_cmpi(&b, slot, turn, IPRED_SGE);
+        phase = build_xori(&b, phase, build_extui(&b, turned, phase->type));
+    }
+    Value *before = build_xori(&b, phase, rewrite_int(&b, phase->type, 1));
+    build_mbarrier_wait(&b, build_local_view(&b, empty, slot, ahead), before, op_in(expect, 1));
+}
+
+static void arrive_behind(Op *op, Value *empty, Value *slot, Value *first, Value *other,
+                          CTYPE_IPRED is_used) {
+    Builder b = builder_after(op);
+    b.span = op->span;
+    Value *on = build_cmpi(&b, first, other, is_used);
+    Value *view = build_local_view(&b, empty, slot, local_copies(empty) - 1);
+    build_mbarrier_arrive(&b, view, on);
+}
+
+bool rotate_release(const Drift *d) {
+    Func *func = d->loop->block->func;
+    Arena *arena = &func_ctx(func)->scratch;
+    int64_t warpgroups = func->num_warps / WGMMA_WARPS;
+    bool again = is_in_loop(d->loop);
+    Expects expects = {0};
+    if (warpgroups < 2 || (again && !d->behind) || !find_fills(d, arena, &expects))
+        return false;
+    Value *empty = block_mbarrier(func, d->loop->span, local_copies(d->full), warpgroups);
+    vec_for_each (expect, &expects)
+        if (again || (*expect)->block == d->loop->regions[0])
+            wait_for_slot(d, empty, *expect);
+    Value *lo = op_in(d->loop, 0), *hi = op_in(d->loop, 1);
+    arrive_behind(d->waited, empty, d->slot, &d->loop->regions[0]->args[0], lo, IPRED_NE);
+    if (again)
+        arrive_behind(d->behind, empty, &d->loop->out[d->slot->index - 1], lo, hi, IPRED_SLT);
+    return true;
+}
