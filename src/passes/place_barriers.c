@@ -18,12 +18,11 @@
  * until then a barrier does not tell others that it has.
  *
  * A tensor copy to a buffer leaves nothing to order: whoever waits for its mbarrier sees what it
- * brought, and nothing touches the buffer before. It must come after what others did there. One
- * behind a wait for arrivals at the same slot (mbarrier_arrive) is ordered by these after the
- * products that read the slot, and needs no barrier for them. One from a buffer reads until a
- * store_wait, after which a barrier shows others that it has. Threads on one side, wgmma and tensor
- * copies on the other, reach shared memory through two proxies: a barrier between them has `proxy`
- * set.
+ * brought, and nothing touches the buffer before. It must come after what others did there: behind
+ * a wait for arrivals at the slot that it fills (mbarrier_arrive) it comes after the products that
+ * read the slot. One from a buffer reads until a store_wait, after which a barrier shows others
+ * that it has. Threads on one side, wgmma and tensor copies on the other, reach shared memory
+ * through two proxies: a barrier between them has `proxy` set.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/passes.h"

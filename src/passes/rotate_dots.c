@@ -27,6 +27,9 @@
  * There the wait for %n stands too: ptxas serialises what is waited for in another iteration than
  * it was started in, unless nothing else is under way.
  *
+ * With more than one warpgroup what an iteration read is given back through mbarriers, so that they
+ * need not meet before the copies (rotate_release.c).
+ *
  * Left alone are loops that are expected to run a few times (LOOP_FEW), whose products would only
  * be started and stopped. Needs rings filled by tensor copies and products fed from them: comes
  * behind feed-wgmma and join-wgmma. A remark at the first product says what was done, or what stood

@@ -6,12 +6,13 @@
 No finding, and the results of the float64 reference, whoever goes first and whenever copies land. Of each kernel the
 first cases whose code has tensor maps are run, and attention whose products overlap with what lies between them."""
 import argparse
+import os
 import sys
 import tempfile
 
 import numpy as np
 
-from cases import all_cases
+from cases import Case, all_cases, array, output
 from dot_cases import attention
 from simulate import compile_case, first_difference, needs_other_form, simulate
 
@@ -47,11 +48,32 @@ def overlapping(tilec, target):
               ((64, 64, 4, 3), (1, 2, 130, 290, 32), {"causal": True, "alibi": True, "group": 2}),
               ((64, 32, 4, 3), (1, 1, 70, 500, 16), {"causal": True, "window": 200}),
               ((128, 128, 8, 3), (1, 1, 128, 290, 128), {}),
+              ((128, 128, 8, 3), (1, 1, 128, 900, 128), {}),  # around the rings, by two warpgroups
+              ((128, 64, 8, 3), (1, 1, 256, 600, 64), {"causal": True}),
               ((64, 32, 4, 3), (1, 1, 64, 128, 256), {})]
     for block, shape, options in shapes:
         case = attention(rng, "fp16", *shape, block=block[:2], pad=0, **options)
         case.name += f"-{'x'.join(map(str, block))}"
         yield case, compile_case(tilec, case, target, ["--num-warps", str(block[2]), "--num-stages", str(block[3])])
+    for rows, length in ((384, 320), (300, 448), (256, 256)):
+        case = chains(rng, rows, length)
+        yield case, compile_case(tilec, case, target, ["--num-warps", "8", "--num-stages", "3"])
+
+
+def chains(rng, rows, length, block=(128, 64, 64)):
+    """A loop that goes around its rings again for each block of rows."""
+    q, k, v = (array(rng.uniform(-0.25, 0.25, (n, block[2])), "fp16") for n in (rows, length, length))
+
+    def reference(values):
+        result = np.zeros((rows, block[2]))
+        for start in range(0, length, block[1]):
+            part = slice(start, start + block[1])
+            result = result * 0.5 + np.exp2(values["q_ptr"] @ values["k_ptr"][part].T) @ values["v_ptr"][part]
+        return {"o_ptr": result}
+
+    return Case(f"attention-chains-{rows}x{length}", os.path.join("..", "tests", "tensor", "Inputs", "rotated.tile"), "chains",
+                {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": output((rows, block[2]), "fp32"), "R": rows, "T": length},
+                dict(zip("MND", block)), (1,), reference, tolerance={"o_ptr": (2e-3, 4e-3)})
 
 
 def main():
