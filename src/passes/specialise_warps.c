@@ -346,13 +346,20 @@ static Value *growth_of(const Op *loop, const Value *arg) {
     return NULL;
 }
 
-/* Slot and parity count iterations themselves. */
-static bool counts_ring(const Op *loop, const Value *arg) {
-    value_for_each_use (use, arg)
-        if (use->user->code == OP_local_view && op_in(use->user, 1) == arg)
+/* The slot places copies, and what the parity was the round before is waited for: both count
+ * iterations themselves. */
+static bool counts_ring(const Value *arg) {
+    value_for_each_use (use, arg) {
+        const Op *user = use->user;
+        if (user->code == OP_local_view && op_in(user, 1) == arg)
             return true;
-    const Op *next = op_in(loop->regions[0]->last, arg->index - 1)->def;
-    return next && next->code == OP_xori && op_in(next, 0) == arg;
+        if (user->code != OP_xori)
+            continue;
+        value_for_each_use (wait, op_out(user))
+            if (wait->user->code == OP_mbarrier_wait)
+                return true;
+    }
+    return false;
 }
 
 static bool can_go_back(const Ring *ring) {
@@ -362,7 +369,7 @@ static bool can_go_back(const Ring *ring) {
         if (!adds_constant(use->user, &body->args[0], distance_of(ring)))
             return false;
     for (uint32_t i = 1; i < body->nargs; i++)
-        if (!counts_ring(loop, &body->args[i]) && !growth_of(loop, &body->args[i]))
+        if (!counts_ring(&body->args[i]) && !growth_of(loop, &body->args[i]))
             return false;
     return true;
 }
@@ -378,7 +385,7 @@ static void go_back(const Ring *ring) {
     b.span = loop->span;
     for (uint32_t i = 1; i < body->nargs; i++) {
         Value *arg = &body->args[i];
-        if (counts_ring(loop, arg))
+        if (counts_ring(arg))
             continue;
         Value *init = op_in(loop, FOR_FIXED_OPERANDS + i - 1);
         Value *grown =
