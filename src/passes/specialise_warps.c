@@ -195,8 +195,10 @@ static bool check_ring(Specialise *s, Ring *ring) {
 
 /* Room */
 
-/* Registers that the hardware has for a thread where one warp joins. */
-static bool check_registers(Specialise *s, const Ring *ring) {
+/* Is there room for one warp more in a CTA, and are there registers for its threads? */
+static bool check_threads(Specialise *s, const Ring *ring) {
+    if (s->func->num_warps >= TARGET_MAX_WARPS)
+        return refuse(s, ring, "a CTA cannot have one warp more");
     uint64_t threads = (uint64_t)TARGET_WARP_SIZE * ((uint64_t)s->func->num_warps + 1);
     uint64_t room = TARGET_REGISTERS_PER_SM / threads / REGISTER_UNIT * REGISTER_UNIT;
     room = room < TARGET_MAX_REGISTERS ? room : TARGET_MAX_REGISTERS;
@@ -507,7 +509,7 @@ static bool specialise(Specialise *s) {
     vec_for_each (ring, &s->rings)
         if (!check_ring(s, *ring))
             return false;
-    if (!check_registers(s, first) || !check_room(s, first))
+    if (!check_threads(s, first) || !check_room(s, first))
         return false;
     make_producer(s);
     bool can = true;
