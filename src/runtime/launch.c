@@ -152,12 +152,16 @@ static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3],
     return launch_blocks(e, blocks, stream, hidden.all);
 }
 
-/* Programs of the grid; 0: they are too many for a persistent kernel. */
-static uint32_t count_programs(const uint32_t grid[3]) {
-    uint64_t programs = (uint64_t)grid[0] * grid[1];
-    if (programs > LAUNCH_MAX_PERSISTENT || programs * grid[2] > LAUNCH_MAX_PERSISTENT)
-        return 0;
-    return (uint32_t)(programs * grid[2]);
+/* Programs of the grid; false: they are too many for a persistent kernel. */
+static bool count_programs(const uint32_t grid[3], uint32_t *programs) {
+    uint64_t plane = (uint64_t)grid[0] * grid[1];
+    *programs = 0;
+    if (plane == 0 || grid[2] == 0)
+        return true;
+    if (plane > LAUNCH_MAX_PERSISTENT || plane * grid[2] > LAUNCH_MAX_PERSISTENT)
+        return false;
+    *programs = (uint32_t)(plane * grid[2]);
+    return true;
 }
 
 bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]) {
@@ -168,10 +172,11 @@ bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint3
         blocks[2] = grid[2];
         return true;
     }
-    uint32_t programs = count_programs(grid);
+    uint32_t programs;
+    bool countable = count_programs(grid, &programs);
     blocks[0] = programs < shape->resident_ctas ? programs : shape->resident_ctas;
     blocks[1] = blocks[2] = 1;
-    return programs > 0;
+    return countable;
 }
 
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,

@@ -31,8 +31,8 @@ typedef struct LaunchShape {
 
 /* Without resident_ctas, which the device decides. */
 LaunchShape launch_shape(const KernelMeta *meta);
-/* The blocks that run a grid of programs, none of whose sides is 0. False: they are too many for a
- * persistent kernel. */
+/* The blocks that run a grid of programs: none where a side of it is 0. False: the programs are too
+ * many for a persistent kernel. */
 bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]);
 
 typedef struct Executable {
