@@ -4,8 +4,10 @@
     schedules.py --tilec build/release/src/cli/tilec [--target sm_90a] [--filter TEXT]
 
 No finding, and the results of the float64 reference, whoever goes first and whenever copies land. Of each kernel the
-first cases whose code has tensor maps are run, and attention whose products overlap with what lies between them."""
+first cases whose code has tensor maps are run, attention whose products overlap with what lies between them, and tiles
+that differ in the steps of their loops over K, none included, whose copies a producer warp starts."""
 import argparse
+import itertools
 import os
 import sys
 import tempfile
@@ -13,13 +15,14 @@ import tempfile
 import numpy as np
 
 from cases import Case, all_cases, array, output
-from dot_cases import attention
+from dot_cases import attention, empty, logical, numbers, placed, stored
 from simulate import compile_case, first_difference, needs_other_form, simulate
 
 RUNS = [["--schedule", "round-robin", "--early"], ["--schedule", "adversarial"], ["--schedule", "adversarial", "--early"],
         ["--schedule", "random", "--seed", "1"], ["--schedule", "random", "--seed", "2", "--early"]]
 CASES_OF_A_KERNEL = 2
 MAPS = 2  # at least: a product
+UNEVEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tensor", "Inputs", "uneven.tile")
 
 
 def run_case(options, case, program):
@@ -76,6 +79,38 @@ def chains(rng, rows, length, block=(128, 64, 64)):
                 dict(zip("MND", block)), (1,), reference, tolerance={"o_ptr": (2e-3, 4e-3)})
 
 
+def uneven_product(a, b, block):
+    """Of each tile the steps that uneven.tile takes."""
+    result = np.zeros((a.shape[0], b.shape[1]))
+    tiles_n = -(-b.shape[1] // block[1])
+    for tile in range(-(-a.shape[0] // block[0]) * tiles_n):
+        rows = slice(tile // tiles_n * block[0], (tile // tiles_n + 1) * block[0])
+        columns = slice(tile % tiles_n * block[1], (tile % tiles_n + 1) * block[1])
+        steps = [*range(tile % 4), *(range(1, tile % 5) if tile % 3 != 1 else ())]
+        for step in steps:
+            along = slice(step * block[2], (step + 1) * block[2])
+            result[rows, columns] += a[rows, along] @ b[along, columns]
+    return result
+
+
+def uneven(tilec):
+    """Tiles with loops over K of 0 to 3 steps each: cases and their programs, all with one warp more than they ask for."""
+    rng = np.random.default_rng(6)
+    block, m, n, k = (64, 64, 32), 336, 208, 112
+    for programs, stages in ((1, 2), (1, 3), (2, 4), (3, 5)):
+        a, (stride_a, _) = stored(rng, numbers(rng, (m, k), "fp16"), "fp16", pad=16)
+        b, (stride_b, _) = stored(rng, numbers(rng, (k, n), "fp16"), "fp16", pad=16)
+        c, (stride_c, _) = empty((m, n), "fp16", pad=16)
+        expected = placed(uneven_product(logical(a.values, (m, k)), logical(b.values, (k, n)), block), c)
+        case = Case(f"uneven-{programs}-{stages}", UNEVEN, "product",
+                    {"a_ptr": a, "b_ptr": b, "c_ptr": c, "M": m, "N": n, "K": k, "stride_a": stride_a, "stride_b": stride_b,
+                     "stride_c": stride_c}, dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block)), (programs,),
+                    lambda _, expected=expected: {"c_ptr": expected}, tolerance={"c_ptr": (2**-10, 1e-2)})
+        program = compile_case(tilec, case, "sm_90a", ["--num-warps", "4", "--num-stages", str(stages)])
+        assert ".reqntid 160," in program.ptx, f"{case.name} has no producer"
+        yield case, program
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilec", required=True)
@@ -96,7 +131,7 @@ def main():
         failures += failed
         count += len(RUNS)
     if options.target == "sm_90a":
-        for case, program in overlapping(options.tilec, options.target):
+        for case, program in itertools.chain(overlapping(options.tilec, options.target), uneven(options.tilec)):
             if options.filter in case.name:
                 failed = run_case(options, case, program)
                 failures += len(RUNS) if failed is None else failed
