@@ -9,6 +9,7 @@
  */
 #include "codegen/cg.h"
 #include "ir/panels.h"
+#include "ir/wgmma.h"
 
 Lv cg_elected(Cg *cg) {
     if (!cg->elected)
@@ -123,6 +124,33 @@ void lower_mbarrier_wait(Cg *cg, const Op *op) {
            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
            "@!done bra WAIT;\n\t}",
            "r,r,~{memory}", args, 2, ASM_CONVERGENT);
+}
+
+/* Turns of two warpgroups: a named barrier for each, at which it waits and the other one arrives.
+ */
+
+enum { FIRST_TURN = 2, SECOND_TURN = 3 };
+
+static Lv is_first_warpgroup(Cg *cg) {
+    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    return LLVMBuildICmp(cg->b, LLVMIntULT, warp, cg_i32(cg, WGMMA_WARPS), "");
+}
+
+void lower_turn_wait(Cg *cg, const Op *op) {
+    Lv args[] = {is_first_warpgroup(cg), cg_i32(cg, FIRST_TURN), cg_i32(cg, SECOND_TURN),
+                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps)};
+    cg_asm(cg, cg->t_void, "@$0 bar.sync $1, $3;\n\t@!$0 bar.sync $2, $3;", "b,n,n,n,~{memory}",
+           args, 4, ASM_CONVERGENT);
+}
+
+void lower_turn_pass(Cg *cg, const Op *op) {
+    Lv is_first = is_first_warpgroup(cg), is_second = LLVMBuildNot(cg->b, is_first, "");
+    Lv args[] = {LLVMBuildAnd(cg->b, is_first, cg_scalar(cg, op_in(op, 0)), ""),
+                 LLVMBuildAnd(cg->b, is_second, cg_scalar(cg, op_in(op, 1)), ""),
+                 cg_i32(cg, FIRST_TURN), cg_i32(cg, SECOND_TURN),
+                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps)};
+    cg_asm(cg, cg->t_void, "@$0 bar.arrive $3, $4;\n\t@$1 bar.arrive $2, $4;",
+           "b,b,n,n,n,~{memory}", args, 5, ASM_CONVERGENT);
 }
 
 /* The number of the warp is one for all its threads, and ptxas is to know it. */

@@ -153,6 +153,26 @@ static void wait_for_arrivals(Run *run, const Inst *inst) {
     set_phase(barrier, (Phase){.parity = phase_of(barrier).parity});
 }
 
+/* Both warpgroups at once: the second may wait for what the first passes on behind its own wait. */
+void interp_turn_wait(Run *run, const Inst *inst) {
+    if (run->turns[0] < 1 || run->turns[1] < 0)
+        finding(run, inst->op, interp_turn, run->turns[0] < 1 ? "first" : "second", "does not come",
+                place(run));
+    run->turns[0]--;
+    run->turns[1]--;
+}
+
+void interp_turn_pass(Run *run, const Inst *inst) {
+    for (uint32_t from = 0; from < 2; from++) {
+        if (!is_on(run, inst->op, from))
+            continue;
+        if (run->turns[1 - from] > 0)
+            finding(run, inst->op, interp_turn, from ? "first" : "second",
+                    "comes before it has taken the one it has", place(run));
+        run->turns[1 - from]++;
+    }
+}
+
 void interp_mbarrier_expect(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *barrier = in_slot(run, op, 0);
@@ -296,6 +316,7 @@ void interp_store_wait(Run *run, const Inst *inst) {
 /* Stores whose buffers were read reach memory by themselves. */
 void interp_tensor_end(Run *run) {
     end_producer(run);
+    run->turns[0] = run->turns[1] = 0;
     vec_for_each (fetch, &run->fetches) {
         if (!run_halted(run) || run->returned)
             finding(run, fetch->op, interp_copy_left, place(run));

@@ -2,6 +2,7 @@
 #include "ir/build.h"
 #include "ir/rules.h"
 #include "ir/target.h"
+#include "ir/wgmma.h"
 
 /* Arguments of regions and values passed on */
 
@@ -520,6 +521,24 @@ bool rule_mbarrier_wait(Ctx *ctx, const Op *op, const Type *stated, const Type *
     return rule_want_mbarrier(ctx, op, 0) &&
            (rule_in(op, 1) == type_scalar(ctx, DT_I32) || rule_bad_operand(ctx, op, 1, "i32")) &&
            want_on(ctx, op, 2);
+}
+
+/* Of two warpgroups, which are one program. */
+static bool want_turns(Ctx *ctx, const Op *op) {
+    const Func *func = op->block->func;
+    return (func->num_warps == 2 * WGMMA_WARPS && func->programs_per_cta <= 1) ||
+           ctx_diag(ctx, op->span, ir_place, op_info[op->code].name, "another function",
+                    "one with num_warps = 8, whose programs have CTAs of their own");
+}
+
+bool rule_turn_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    return want_turns(ctx, op);
+}
+
+bool rule_turn_pass(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = NULL;
+    return want_on(ctx, op, 0) && want_on(ctx, op, 1) && want_turns(ctx, op);
 }
 
 /* A tile and a buffer that hold the same elements, each in its layout. */

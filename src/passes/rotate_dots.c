@@ -280,8 +280,7 @@ static Op *wait_behind(const Rotation *r) {
     return waited->def;
 }
 
-/* True if warpgroups need not meet in an iteration. */
-static bool rotate(Rotation *r) {
+static void rotate(Rotation *r) {
     Op *loop = r->loop, *end = r->body->last;
     Drift drift = {.loop = loop, .full = op_in(op_in(r->wait, 0)->def, 0)};
     uint32_t slot = r->slot->index, parity = op_in(r->wait, 1)->index;
@@ -301,7 +300,15 @@ static bool rotate(Rotation *r) {
     drift.slot = &r->body->args[slot];
     drift.parity = &r->body->args[parity];
     drift.behind = wait_behind(r);
-    return rotate_release(&drift);
+    drift.next = next->def;
+    drift.last = r->second;
+    if (!rotate_release(&drift))
+        return;
+    Ctx *ctx = func_ctx(loop->block->func);
+    if (rotate_turns(&drift))
+        ctx_diag(ctx, next->def->span, warpgroups_take_turns);
+    else
+        ctx_diag(ctx, next->def->span, warpgroups_drift);
 }
 
 static bool visit_loop(Op *loop) {
@@ -314,10 +321,8 @@ static bool visit_loop(Op *loop) {
         ctx_diag(ctx, r.first->span, dots_not_rotated, why_not);
         return false;
     }
-    Span span = r.first->span;
-    ctx_diag(ctx, span, dots_rotated);
-    if (rotate(&r))
-        ctx_diag(ctx, span, warpgroups_drift);
+    ctx_diag(ctx, r.first->span, dots_rotated);
+    rotate(&r);
     return true;
 }
 

@@ -18,7 +18,19 @@
  * (the barrier is what place-barriers would place). Each use of a slot has an arrival of each
  * warpgroup and each copy to it waits for those of the use before, which a new mbarrier is past.
  * In a loop that runs once the copies before it find new slots, and the last uses are not
- * waited for by anyone: there is nothing to do for them. */
+ * waited for by anyone: there is nothing to do for them.
+ *
+ * Two warpgroups that drift may still come to their products at the same time, and then to what
+ * lies between them. They take turns: each starts the products of an iteration when the other has
+ * started its own, the first one first.
+ *
+ *     turn_pass off, %lo < %hi          the first has its turn
+ *     for ..
+ *         ..
+ *         turn_wait
+ *         wgmma ..; wgmma ..
+ *         turn_pass on, %more           the second begins no further round behind the last
+ */
 #include "passes/rotate_release.h"
 #include "ir/wgmma.h"
 #include "passes/block_buffers.h"
@@ -122,5 +134,31 @@ bool rotate_release(const Drift *d) {
     arrive_behind(d->waited, empty, d->slot, &d->loop->regions[0]->args[0], lo, IPRED_NE);
     if (again)
         arrive_behind(d->behind, empty, &d->loop->out[d->slot->index - 1], lo, hi, IPRED_SLT);
+    return true;
+}
+
+/* Does each warpgroup have rows of its own? */
+static bool are_apart(const Value *sum) {
+    const Layout *layout = sum->type->layout;
+    int bit = layout->bits[LAYOUT_REG] + layout->bits[LAYOUT_LANE] + __builtin_ctz(WGMMA_WARPS);
+    uint32_t columns = (uint32_t)sum->type->shape[sum->type->rank - 1];
+    return layout->basis[bit] >= columns && layout->basis[bit] % columns == 0;
+}
+
+bool rotate_turns(const Drift *d) {
+    const Func *func = d->loop->block->func;
+    if (func->num_warps != 2 * WGMMA_WARPS || func->programs_per_cta > 1 ||
+        !are_apart(op_out(d->next)) || !are_apart(op_out(d->last)))
+        return false;
+    Builder b = builder_before(d->loop);
+    b.span = d->next->span;
+    Value *runs = build_cmpi(&b, op_in(d->loop, 0), op_in(d->loop, 1), IPRED_SLT);
+    build_turn_pass(&b, rewrite_int(&b, runs->type, 0), runs);
+    b = builder_before(d->next);
+    b.span = d->next->span;
+    build_turn_wait(&b);
+    b = builder_after(d->last);
+    b.span = d->last->span;
+    build_turn_pass(&b, rewrite_int(&b, runs->type, 1), op_in(d->next, 3));
     return true;
 }

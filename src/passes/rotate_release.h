@@ -10,9 +10,15 @@ typedef struct Drift {
     Value *slot, *parity; /* arguments of the body */
     Op *waited;           /* wgmma_wait, from which on the iteration before is done */
     Op *behind;           /* that of the last iteration, behind the loop; NULL: none */
+    Op *next;             /* wgmma of the next iteration, which begins where an i1 is on */
+    Op *last;             /* the one behind it */
 } Drift;
 
 /* Gives slots back by mbarriers. False: nothing was changed, since the program has one warpgroup,
  * or others read the rings or fill them. */
 bool rotate_release(const Drift *drift);
+
+/* Lets two warpgroups take turns with starting the products, once they drift apart. False: nothing
+ * was changed, since there are not two or they share rows. */
+bool rotate_turns(const Drift *drift);
 #endif
