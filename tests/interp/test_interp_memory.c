@@ -496,8 +496,72 @@ static void test_producers_that_make_too_much(void **state) {
     text_end(&t);
 }
 
+/* Rounds of two warpgroups, after `begin`, of `body`, twice. */
+static TextRun turns_begin(const char *begin, const char *body) {
+    static char text[2048];
+    snprintf(text, sizeof text,
+             "func @f(%%n: i32) {num_warps = 8} {\n"
+             "  %%zero = constant_int {value = 0} : i32\n"
+             "  %%one = constant_int {value = 1} : i32\n"
+             "  %%two = constant_int {value = 2} : i32\n"
+             "  %%off = constant_int {value = 0} : i1\n"
+             "  %%on = constant_int {value = 1} : i1\n"
+             "  %%runs = cmpi %%zero, %%n {pred = slt} : i1\n"
+             "  for %%zero, %%two, %%one (%%again: i32) {\n"
+             "    %s\n"
+             "    for %%zero, %%n, %%one (%%i: i32) {\n"
+             "      %%left = subi %%n, %%i : i32\n"
+             "      %%more = cmpi %%left, %%one {pred = ugt} : i1\n"
+             "      %s\n"
+             "      yield\n"
+             "    }\n"
+             "    yield\n"
+             "  }\n"
+             "  return\n"
+             "}\n",
+             begin, body);
+    return text_begin(text);
+}
+
+#define FIRST "turn_pass %off, %runs"
+#define ROUND "turn_wait\nturn_pass %on, %more"
+
+static void test_turns(void **state) {
+    for (int rounds = 0; rounds <= 3; rounds++) {
+        TextRun t = turns_begin(FIRST, ROUND);
+        text_int(&t, rounds);
+        text_run_clean(&t);
+        text_end(&t);
+    }
+}
+
+static void test_turns_misused(void **state) {
+    static const struct {
+        const char *begin, *body, *message;
+    } cases[] = {
+        {"", ROUND, "the turn of the first warpgroup does not come"},
+        {FIRST, "turn_wait\nturn_pass %on, %off", "the turn of the first warpgroup does not come"},
+        {FIRST, "turn_wait\nturn_pass %off, %more",
+         "the turn of the second warpgroup does not come"},
+        /* What the last round passes on is there when the loop comes again. */
+        {FIRST, "turn_wait\nturn_pass %on, %on", "the turn of the first warpgroup comes before"},
+        {FIRST, "turn_wait\n" ROUND, "does not come"},
+        {FIRST, ROUND "\nturn_pass %on, %off", "the turn of the second warpgroup comes before"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TextRun t = turns_begin(cases[i].begin, cases[i].body);
+        text_int(&t, 2);
+        assert_false(text_run(&t));
+        if (!strstr(text_messages(&t), cases[i].message))
+            fail_msg("case %zu: no '%s' in: %s", i, cases[i].message, text_messages(&t));
+        text_end(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_turns_misused),
         cmocka_unit_test(test_tensor_copies),
         cmocka_unit_test(test_tensor_copies_misused),
         cmocka_unit_test(test_producers),
