@@ -343,14 +343,57 @@ static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
     return bytes;
 }
 
+/* Does the value depend on memory? What a while loop carries is taken not to. */
+static bool is_loaded(PtrSet *seen, const Value *value) {
+    const Op *op = value->def ? value->def : value->owner->parent;
+    if (!op || op->code == OP_while || !ptr_set_add(seen, value))
+        return false;
+    if (!op->nregions && !op_is_pure(op))
+        return true;
+    bool is_for = op->code == OP_for, is_argument = !value->def;
+    uint32_t fixed = is_for ? FOR_FIXED_OPERANDS : op->nin;
+    for (uint32_t i = 0; i < fixed; i++)
+        if (is_loaded(seen, op_in(op, i)))
+            return true;
+    bool is_index = is_argument && value->index == 0;
+    if ((!is_for && op->code != OP_if) || is_index)
+        return false;
+    uint32_t number = value->index - is_argument;
+    if (is_for && is_loaded(seen, op_in(op, FOR_FIXED_OPERANDS + number)))
+        return true;
+    for (uint32_t i = 0; i < op->nregions; i++)
+        if (is_loaded(seen, op_in(op->regions[i]->last, number)))
+            return true;
+    return false;
+}
+
+/* Do the copies lie, and the loop and those around it run, as arguments and program ids alone say?
+ */
+static bool is_placed_by_scalars(const Pipelined *p) {
+    PtrSet seen = {.arena = p->arena};
+    vec_for_each (staged, &p->loads)
+        for (uint32_t i = 0; i < staged->load->nin; i++)
+            if (is_loaded(&seen, op_in(staged->load, i)))
+                return false;
+    for (const Op *around = p->loop; around; around = around->block->parent) {
+        uint32_t bounds = around->code == OP_for ? FOR_FIXED_OPERANDS : around->nin;
+        for (uint32_t i = 0; i < bounds && around->code != OP_while; i++)
+            if (is_loaded(&seen, op_in(around, i)))
+                return false;
+    }
+    return true;
+}
+
 /* May specialise-warps give the copies to a warp of their own, which goes on to the next tile while
  * this one is stored? */
 static bool may_have_producer(const Pipelined *p) {
     const Op *around = p->loop->block->parent;
+    const Func *func = p->body->func;
     vec_for_each (staged, &p->loads)
         if (staged->means != BY_TENSOR_COPY)
             return false;
-    return p->in_flight && around && around->code == OP_for;
+    return p->in_flight && around && around->code == OP_for && func->programs_per_cta <= 1 &&
+           func->num_warps < TARGET_MAX_WARPS && is_placed_by_scalars(p);
 }
 
 /* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
