@@ -69,12 +69,14 @@ typedef struct Cg {
     Span dot_said_at; /* and where */
     bool is_swizzled; /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
     bool has_mbarriers;
-    Lv elected;         /* i1: the thread that issues tensor copies; NULL before it is asked for */
-    PtrMap map_numbers; /* op to the number of its tensor map, from 1 on */
-    unsigned first_map; /* parameter */
-    uint32_t globals;   /* numbers the names of strings and scratch arrays */
-    bool failed;        /* an error was reported */
-    Span span;          /* of the op being lowered */
+    Lv elected; /* i1: the thread that issues tensor copies; NULL before it is asked for */
+    Lv copier;  /* i1: that thread, chosen anew behind a wait; NULL: none was */
+    LLVMBasicBlockRef copier_block; /* where that holds */
+    PtrMap map_numbers;             /* op to the number of its tensor map, from 1 on */
+    unsigned first_map;             /* parameter */
+    uint32_t globals;               /* numbers the names of strings and scratch arrays */
+    bool failed;                    /* an error was reported */
+    Span span;                      /* of the op being lowered */
 } Cg;
 
 /* values.c */

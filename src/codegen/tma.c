@@ -65,7 +65,9 @@ void lower_mbarrier_alloc(Cg *cg, const Op *op) {
 /* The thread that issues, where the i1 `on` is. */
 static Lv issuer(Cg *cg, const Value *on) {
     Lv is_on = cg_scalar(cg, on);
-    return lv_is_true(is_on) ? cg_elected(cg) : LLVMBuildAnd(cg->b, cg_elected(cg), is_on, "");
+    bool anew = cg->copier && LLVMGetInsertBlock(cg->b) == cg->copier_block;
+    Lv thread = anew ? cg->copier : cg_elected(cg);
+    return lv_is_true(is_on) ? thread : LLVMBuildAnd(cg->b, thread, is_on, "");
 }
 
 void lower_mbarrier_expect(Cg *cg, const Op *op) {
@@ -109,7 +111,18 @@ static Lv waits(Cg *cg, const Op *op) {
     return on ? LLVMBuildAnd(cg->b, copies, on, "") : copies;
 }
 
+/* The thread that starts copies behind a wait of its warp. ptxas knows that elect.sync chooses one
+ * thread; of a comparison from before the wait it does not, and loops over threads at each copy. */
+static void elect_copier(Cg *cg) {
+    Lv all = cg_i32(cg, -1), warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    Lv first = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, 0), "");
+    Lv one = cg_asm(cg, cg->t_i1, "elect.sync _|$0, $1;", "=b,n", &all, 1, ASM_CONVERGENT);
+    cg->copier = LLVMBuildAnd(cg->b, first, one, "");
+    cg->copier_block = LLVMGetInsertBlock(cg->b);
+}
+
 void lower_mbarrier_wait(Cg *cg, const Op *op) {
+    bool is_copiers = local_alloc_of(op_in(op, 0))->attrs[2].i && !is_in_producer(op);
     Lv args[3] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1)), waits(cg, op)};
     if (args[2]) {
         cg_asm(cg, cg->t_void,
@@ -117,6 +130,8 @@ void lower_mbarrier_wait(Cg *cg, const Op *op) {
                "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
                "@!done bra WAIT;\nDONE:\n\t}",
                "r,r,b,~{memory}", args, 3, ASM_CONVERGENT);
+        if (is_copiers)
+            elect_copier(cg);
         return;
     }
     cg_asm(cg, cg->t_void,
