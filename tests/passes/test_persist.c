@@ -48,14 +48,17 @@ static const char program[] =
     "    %%rows = muli %%number, %%tall : i32\n"
     "    %%huge = constant_int {value = 65536} : i64\n"
     "    store_block %%c, %%tile, %%huge, %%side, %%side, %%wide1, %%rows, %%zero {checked = 0}\n"
-    "    %%before = load %%log : i32\n"
-    "    %%after = addi %%before, %%one : i32\n"
-    "    %%at = addptr %%log, %%after : ptr<i32>\n"
-    "    store %%at, %%number\n"
-    "    store %%log, %%after\n"
-    "%s"
+    "%s%s"
     "    return\n"
     "}\n";
+
+/* The order in which programs come is the launch's to choose: a function that writes it down is not
+ * what the contract of passes speaks of. */
+static const char log_entry[] = "    %before = load %log : i32\n"
+                                "    %after = addi %before, %one : i32\n"
+                                "    %at = addptr %log, %after : ptr<i32>\n"
+                                "    store %at, %number\n"
+                                "    store %log, %after\n";
 
 /* The program's number along the axes that it asks for. */
 static const char *const numbers[] = {"    %number = addi %x, %zero : i32\n",
@@ -72,7 +75,8 @@ static const char *const numbers[] = {"    %number = addi %x, %zero : i32\n",
 typedef struct Shape {
     int side, depth; /* of the tile, of one step */
     int axes;        /* that are asked for */
-    bool counts;     /* by atomics */
+    bool logs;
+    bool counts; /* by atomics */
 } Shape;
 
 static Func *make(Ctx *ctx, const Shape *shape) {
@@ -81,6 +85,7 @@ static Func *make(Ctx *ctx, const Shape *shape) {
     strbuf_puts(&number, numbers[shape->axes - 1]);
     strbuf_printf(&number, "    %%tall = constant_int {value = %d} : i32\n", s);
     strbuf_printf(&text, program, d, s, number.ptr, s, s, s, s, s, s, s, d, d, s, s, s, s, s, s, s,
+                  shape->logs ? log_entry : "",
                   shape->counts ? "    %old = atomic_rmw %tally, %one {kind = add} : i32\n" : "");
     return testing_parse_good(ctx, text.ptr)->funcs;
 }
@@ -132,9 +137,9 @@ static void compare(const Shape *shape, const uint32_t grid[3], uint32_t ctas, c
         fail_msg("grid (%u, %u, %u), %u CTAs: other results", grid[0], grid[1], grid[2], ctas);
     /* All programs count where they do, else those that differ. */
     uint32_t ran = shape->counts ? programs : distinct;
-    assert_int_equal(got->log[0], ran);
+    assert_int_equal(got->log[0], shape->logs ? ran : 0);
     assert_int_equal(got->tally, shape->counts ? programs : 0);
-    for (uint32_t i = 0, at = 1; i < (ctas < ran ? ctas : ran); i++)
+    for (uint32_t i = 0, at = 1; shape->logs && i < (ctas < ran ? ctas : ran); i++)
         for (uint32_t number = i; number < ran; number += ctas)
             assert_int_equal(got->log[at++], number % distinct);
 }
@@ -161,7 +166,7 @@ static void each_program_runs_once(void **state) {
     memcpy(m[1], m[0], sizeof *m[0]);
     for (int axes = 1; axes <= ALL_AXES; axes++)
         for (int counts = 0; counts < 2; counts++) {
-            Shape shape = {.side = 16, .depth = 16, .axes = axes, .counts = counts};
+            Shape shape = {.side = 16, .depth = 16, .axes = axes, .logs = true, .counts = counts};
             Func *plain = make(ctx, &shape), *persistent = make(ctx, &shape);
             assert_true(pass_persist(persistent));
             assert_true(persistent->is_persistent);
@@ -183,8 +188,8 @@ static void rings_go_on(void **state) {
         Shape shape = {.side = 64, .depth = 32, .axes = axes, .counts = axes == 2};
         Func *plain = make(ctx, &shape), *persistent = make(ctx, &shape);
         plain->no_persistence = true;
-        assert_true(pipeline_run(plain, NULL));
-        assert_true(pipeline_run(persistent, NULL));
+        if (!pipeline_run(plain, NULL) || !pipeline_run(persistent, NULL))
+            fail_msg("%s", testing_messages(ctx));
         assert_false(plain->is_persistent);
         assert_true(persistent->is_persistent);
         assert_non_null(strstr(testing_print(persistent->module), "in_flight = true"));
