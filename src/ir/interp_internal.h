@@ -144,7 +144,7 @@ struct Run {
     VEC(Deferred) deferred; /* of the producer, in order */
     size_t resumed;         /* so many of them are done */
     bool producing;         /* the producer's region is being run */
-    int turns[2];           /* passed on to the first and the second warpgroup, not yet waited for */
+    int turns[2]; /* passed on to the first and the second warpgroup, not yet waited for */
     VEC(Finding) findings;
     bool failed;   /* something was reported */
     bool stopped;  /* enough findings, or the step limit: unwind */
