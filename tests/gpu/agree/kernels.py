@@ -138,7 +138,7 @@ FAMILIES = (cuda_kernels, triton_kernels)
 STORED = {"fp32": ("<u4", "f32"), "fp16": ("<u2", "f16"), "bf16": ("<u2", "bf16"), "i32": ("<u4", "s32"), "i64": ("<u8", "s64"),
           "i8": ("<u1", "s8"), "u8": ("<u1", "u8"), "fp64": ("<u8", "f64"), "fp8e4nv": ("<u1", "e4m3"), "fp8e5": ("<u1", "e5m2")}
 EXACT = ("vector_add", "transpose")
-ROUNDED = ("linear_attention",)
+ROUNDED = ("linear_attention", "attention_backward_dkdv", "attention_backward_dq")
 PRODUCTS = ("matmul", "attention", "dot", "gemm", "bmm", "batched")
 
 
