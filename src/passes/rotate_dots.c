@@ -241,6 +241,17 @@ static Value *start_next(const Rotation *r) {
     return start(r, &b, on, r->slot, 1, parity, true);
 }
 
+/* Waits for a sum in flight; whoever used it takes what was waited for. */
+static Op *wait_for_all(Builder *b, Value *sum) {
+    Value *waited = build_wgmma_wait(b, sum, 0);
+    for (Use *use = sum->uses, *next; use; use = next) {
+        next = use->next;
+        if (use->user != waited->def)
+            op_set_operand(use->user, (uint32_t)(use - use->user->in), waited);
+    }
+    return waited->def;
+}
+
 /* The sum is scaled and the operand rounded where the second product stands: at the end. */
 static Op *move_second(Rotation *r) {
     Op *end = r->body->last;
@@ -255,13 +266,7 @@ static Op *move_second(Rotation *r) {
     Builder b = builder_before(r->scaling.len ? r->scaling.data[0] : alone ? operand : r->second);
     b.span = r->second->span;
     Value *sum = &r->body->args[r->sum];
-    Value *waited = build_wgmma_wait(&b, sum, 0);
-    for (Use *use = sum->uses, *next; use; use = next) {
-        next = use->next;
-        if (use->user != waited->def)
-            op_set_operand(use->user, (uint32_t)(use - use->user->in), waited);
-    }
-    return waited->def;
+    return wait_for_all(&b, sum);
 }
 
 /* Behind the loop, for those who want the sum; NULL: nobody does. */
@@ -271,13 +276,7 @@ static Op *wait_behind(const Rotation *r) {
         return NULL;
     Builder b = builder_after(r->loop);
     b.span = r->second->span;
-    Value *waited = build_wgmma_wait(&b, sum, 0);
-    for (Use *use = sum->uses, *next; use; use = next) {
-        next = use->next;
-        if (use->user != waited->def)
-            op_set_operand(use->user, (uint32_t)(use - use->user->in), waited);
-    }
-    return waited->def;
+    return wait_for_all(&b, sum);
 }
 
 static void rotate(Rotation *r) {
