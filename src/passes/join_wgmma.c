@@ -8,12 +8,26 @@
  * `adjacent`: one instruction, with the sums' registers in a row, reads a once for all of them.
  * Tiles whose width is no power of two are written as such products.
  *
+ * Panels along N are as wide as each tile allows: 128 bytes of 64 columns and more, 64 of 32. Where
+ * that is all that keeps them apart and tensor copies alone fill them, all get the narrowest
+ * panels:
+ *
+ *     buffer<64x128xf16, panels of 128 bytes>        buffer<64x128xf16, panels of 64 bytes>
+ *     buffer<64x32xf16, panels of 64 bytes>     ->   buffer<64x32xf16, panels of 64 bytes>
+ *
+ * wgmma reads panels of any width without conflicts; only the copies take more lines, which are two
+ * sectors at least.
+ *
  * Needs feed-wgmma. The products move to the last of them, past what neither takes their results
  * nor writes memory. */
+#include "ir/panels.h"
 #include "ir/wgmma.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
+
+/* Of panels that are narrowed: two sectors of memory. */
+enum { LEAST_JOINT_SPAN = 64 };
 
 typedef struct Join {
     Ctx *ctx;
@@ -93,17 +107,64 @@ static bool may_lie_together(const Join *join, const Group *group) {
     return true;
 }
 
+/* The whole buffer of operand b. */
+static Value *buffer_of_b(const Op *wgmma) {
+    Value *b = op_in(wgmma, 1);
+    return b->def->code == OP_local_view ? op_in(b->def, 0) : b;
+}
+
+/* Do copies write the buffer and products read it, and nobody else? */
+static bool is_fed_by_copies(const Value *buffer) {
+    value_for_each_use (use, buffer) {
+        const Op *user = use->user;
+        bool takes_panels =
+            user->code == OP_copy_block || user->code == OP_wgmma || user->code == OP_wgmma_joint;
+        if (user->code == OP_local_view ? !is_fed_by_copies(op_out(user)) : !takes_panels)
+            return false;
+    }
+    return true;
+}
+
+/* The types of operands b with panels of one span along N, the narrowest of theirs; of others, the
+ * types they have. */
+static void types_of_b(const Join *join, const Group *group, int k,
+                       const Type *types[MAX_JOINT_PRODUCTS]) {
+    WgmmaBuffer lies[MAX_JOINT_PRODUCTS];
+    int least = PANEL_MOST_SPAN;
+    bool narrows = true;
+    for (uint32_t i = 0; i < group->count; i++) {
+        types[i] = op_in(group->ops[i], 1)->type;
+        narrows = narrows && wgmma_buffer(join->ctx, types[i], types[i]->layout, &lies[i]) &&
+                  lies[i].line != k && is_fed_by_copies(buffer_of_b(group->ops[i]));
+        least = narrows && lies[i].span < least ? lies[i].span : least;
+    }
+    for (uint32_t i = 0; i < group->count && narrows && least >= LEAST_JOINT_SPAN; i++) {
+        WgmmaBuffer narrow = {lies[i].line, least};
+        types[i] =
+            type_with_layout(join->ctx, types[i], layout_wgmma_buffer(join->ctx, types[i], narrow));
+    }
+}
+
+static void set_type(Value *buffer, const Type *type) {
+    buffer->type = type;
+    value_for_each_use (use, buffer)
+        if (use->user->code == OP_local_view)
+            set_type(op_out(use->user), type);
+}
+
 static bool is_one_instruction(Join *join, const Group *group) {
     const Type *b[MAX_JOINT_PRODUCTS], *acc[MAX_JOINT_PRODUCTS];
-    for (uint32_t i = 0; i < group->count; i++) {
-        b[i] = op_in(group->ops[i], 1)->type;
-        acc[i] = op_out(group->ops[i])->type;
-    }
     int k = (int)(group->ops[0]->attrs[0].i >> 1 & 1);
+    types_of_b(join, group, k, b);
+    for (uint32_t i = 0; i < group->count; i++)
+        acc[i] = op_out(group->ops[i])->type;
     if (!may_lie_together(join, group) || !wgmma_joins(join->ctx, group->count, b, acc, k))
         return false;
-    for (uint32_t i = 0; i < group->count; i++)
-        ptr_set_add(&join->joined, local_alloc_of(op_in(group->ops[i], 1)));
+    for (uint32_t i = 0; i < group->count; i++) {
+        Value *buffer = buffer_of_b(group->ops[i]);
+        ptr_set_add(&join->joined, buffer->def);
+        set_type(buffer, b[i]);
+    }
     return true;
 }
 

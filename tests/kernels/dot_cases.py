@@ -614,6 +614,7 @@ def warpgroup_cases(rng):
             matmul(rng, "fp32", 100, 90, 80, "rcr", pad=16, block=(64, 64, 32)),
             matmul(rng, "fp16", 128, 192, 128, pad=0, block=(128, 128, 64), second=64),
             matmul(rng, "bf16", 104, 200, 72, "rcr", pad=0, block=(128, 128, 64), second=64),  # rows of multiples of 8
+            matmul(rng, "fp16", 192, 336, 144, pad=0, block=(128, 128, 64), second=32),  # panels of two widths
             matmul(rng, "fp16", 104, 120, 72, pad=0, **tile),
             matmul(rng, "fp16", 104, 120, 73, "ccr", pad=0, **tile),  # of A by columns alone
             matmul_blocks(rng, "matmul_block_pointers", "fp16", 90, 70, 50, "rcr", pad=3, **tile),
