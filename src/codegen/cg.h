@@ -68,7 +68,6 @@ typedef struct Cg {
     Str dot_said;     /* the last remark about a dot, */
     Span dot_said_at; /* and where */
     bool is_swizzled; /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
-    bool has_mbarriers;
     Lv elected; /* i1: the thread that issues tensor copies; NULL before it is asked for */
     Lv copier;  /* i1: that thread, chosen anew behind a wait; NULL: none was */
     LLVMBasicBlockRef copier_block; /* where that holds */
@@ -177,8 +176,6 @@ Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
 Lv cg_scratch(Cg *cg, int64_t bytes);
 /* The program's threads meet, without its producer. */
 void cg_barrier(Cg *cg);
-/* All threads of the CTA. */
-void cg_barrier_of_cta(Cg *cg);
 /* The element in a buffer at `base` whose offset is the thread's part of `plan`, a map to offsets,
  * together with `image`, that of a register. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image);

@@ -20,10 +20,6 @@ static void named_barrier(Cg *cg) {
     cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, is_slot, (unsigned)programs, ASM_CONVERGENT);
 }
 
-void cg_barrier_of_cta(Cg *cg) {
-    cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
-}
-
 void cg_barrier(Cg *cg) {
     if (func_producer(cg->func)) {
         Lv threads = cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps);
@@ -32,7 +28,7 @@ void cg_barrier(Cg *cg) {
         Lv all = cg_i32(cg, -1);
         cg_asm(cg, cg->t_void, "bar.warp.sync $0;", "r,~{memory}", &all, 1, ASM_CONVERGENT);
     } else if (cg->meta.programs_per_cta == 1) {
-        cg_barrier_of_cta(cg);
+        cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
     } else {
         named_barrier(cg);
     }

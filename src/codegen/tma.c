@@ -4,8 +4,9 @@
  * flat around wgmma. A block takes a copy for each of its boxes (ir/panels.h). Coordinates are
  * signed elements: what lies outside the tensor comes as zeros, and counts; stores leave it out.
  *
- * A producer is one warp more, the last one. It goes its own way once the mbarriers are ready, one
- * of its threads issues, and it ends with its region; the barriers of the others do not count it.
+ * A producer is one warp more, the last one. It goes its own way from the beginning and makes the
+ * mbarriers ready, one of its threads issues, and it ends with its region; the barriers of the
+ * others do not count it, but for the one at which they wait for the mbarriers.
  */
 #include "codegen/cg.h"
 #include "ir/panels.h"
@@ -19,40 +20,52 @@ Lv cg_elected(Cg *cg) {
 
 /* Kernel entry */
 
-static void init_mbarrier(Cg *cg, const Op *alloc) {
-    for (int64_t i = 0; i < local_copies(&alloc->out[0]); i++) {
-        int64_t arrivals = alloc->attrs[2].i ? alloc->attrs[2].i : 1;
-        Lv args[] = {cg_elected(cg), cg_shared_at(cg, alloc->attrs[0].i + MBARRIER_BYTES * i),
-                     cg_i32(cg, arrivals)};
-        cg_asm(cg, cg->t_void, "@$0 mbarrier.init.shared::cta.b64 [$1], $2;", "b,r,n,~{memory}",
-               args, 3, ASM_EFFECTS);
-    }
+static bool is_no_mbarrier(Op *op, void *user) {
+    (void)user;
+    return op->code != OP_mbarrier_alloc;
 }
 
-static bool visit_mbarrier(Op *op, void *user) {
+static bool has_mbarriers(Cg *cg) {
+    return !func_walk(cg->func, is_no_mbarrier, NULL);
+}
+
+static bool init_mbarrier(Op *op, void *user) {
     Cg *cg = user;
-    if (op->code == OP_mbarrier_alloc) {
-        init_mbarrier(cg, op);
-        cg->has_mbarriers = true;
+    if (op->code != OP_mbarrier_alloc)
+        return true;
+    int64_t arrivals = op->attrs[2].i ? op->attrs[2].i : 1;
+    for (int64_t i = 0; i < local_copies(&op->out[0]); i++) {
+        Lv args[] = {cg_shared_at(cg, op->attrs[0].i + MBARRIER_BYTES * i), cg_i32(cg, arrivals)};
+        cg_asm(cg, cg->t_void, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}", args, 2,
+               ASM_EFFECTS);
     }
     return true;
 }
 
-void cg_begin_tensor_copies(Cg *cg) {
+/* One thread does it in a branch: under predicates, all warps would go through it. */
+static void prepare_copies(Cg *cg) {
+    LLVMBasicBlockRef prepare = cg_block(cg, "prepare"), prepared = cg_block(cg, "prepared");
+    LLVMBuildCondBr(cg->b, cg_elected(cg), prepare, prepared);
+    cg_position(cg, prepare);
     for (size_t i = 0; i < cg->meta.tensor_maps.len; i++) {
-        Lv args[] = {cg_elected(cg), LLVMGetParam(cg->fn, cg->first_map + (unsigned)i)};
-        cg_asm(cg, cg->t_void, "@$0 prefetch.tensormap [$1];", "b,l,~{memory}", args, 2,
-               ASM_EFFECTS);
+        Lv map = LLVMGetParam(cg->fn, cg->first_map + (unsigned)i);
+        cg_asm(cg, cg->t_void, "prefetch.tensormap [$0];", "l,~{memory}", &map, 1, ASM_EFFECTS);
     }
-    func_walk(cg->func, visit_mbarrier, cg);
-    if (!cg->has_mbarriers)
+    func_walk(cg->func, init_mbarrier, cg);
+    if (has_mbarriers(cg))
+        cg_asm(cg, cg->t_void, "fence.mbarrier_init.release.cluster;", "~{memory}", NULL, 0,
+               ASM_EFFECTS);
+    LLVMBuildBr(cg->b, prepared);
+    cg_position(cg, prepared);
+}
+
+/* A producer prepares them itself. */
+void cg_begin_tensor_copies(Cg *cg) {
+    bool waits = has_mbarriers(cg);
+    if (func_producer(cg->func) || (!waits && !cg->meta.tensor_maps.len))
         return;
-    Lv elected = cg_elected(cg);
-    cg_asm(cg, cg->t_void, "@$0 fence.mbarrier_init.release.cluster;", "b,~{memory}", &elected, 1,
-           ASM_EFFECTS);
-    if (func_producer(cg->func))
-        cg_barrier_of_cta(cg);
-    else
+    prepare_copies(cg);
+    if (waits)
         cg_barrier(cg);
 }
 
@@ -168,7 +181,18 @@ void lower_turn_pass(Cg *cg, const Op *op) {
            "b,b,n,n,n,~{memory}", args, 5, ASM_CONVERGENT);
 }
 
-/* The number of the warp is one for all its threads, and ptxas is to know it. */
+/* All threads of the CTA, at its barrier: the producer's arrive there and go on. */
+static void meet_producer(Cg *cg, bool is_producer) {
+    Lv args[] = {cg_i32(cg, -1), cg_i32(cg, TARGET_WARP_SIZE * (cg->meta.num_warps + 1))};
+    if (is_producer)
+        cg_asm(cg, cg->t_void, "bar.warp.sync $0;\n\tbar.arrive 0, $1;", "n,n,~{memory}", args, 2,
+               ASM_CONVERGENT);
+    else
+        cg_asm(cg, cg->t_void, "bar.sync 0, $0;", "n,~{memory}", args + 1, 1, ASM_CONVERGENT);
+}
+
+/* The number of the warp is one for all its threads, and ptxas is to know it. What the first copies
+ * need the producer makes itself, so that they wait for no other warp. */
 void lower_producer(Cg *cg, const Op *op) {
     Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0)), issuing = cg_elected(cg);
     Lv is_producer = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, cg->meta.num_warps), "");
@@ -178,11 +202,14 @@ void lower_producer(Cg *cg, const Op *op) {
     cg_position(cg, producer);
     cg->elected = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread,
                                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps), "");
+    prepare_copies(cg);
+    meet_producer(cg, true);
     cg_lower_block(cg, op->regions[0]);
     LLVMBuildRetVoid(cg->b);
     LLVMAppendExistingBasicBlock(cg->fn, others);
     cg_position(cg, others);
     cg->elected = issuing;
+    meet_producer(cg, false);
 }
 
 /* Copies */
