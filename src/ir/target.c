@@ -49,6 +49,18 @@ static int32_t round_up(int32_t value, int32_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
+int32_t target_warps_for(int32_t registers) {
+    int32_t per_warp = round_up(registers * TARGET_WARP_SIZE, REGISTER_UNIT);
+    return TARGET_REGISTERS_PER_SM / SUBPARTITIONS / per_warp * SUBPARTITIONS;
+}
+
+int32_t target_registers_for(int32_t warps) {
+    int32_t here = (warps + SUBPARTITIONS - 1) / SUBPARTITIONS;
+    int32_t units = TARGET_REGISTERS_PER_SM / SUBPARTITIONS / here / REGISTER_UNIT;
+    int32_t registers = units * (REGISTER_UNIT / TARGET_WARP_SIZE);
+    return registers < TARGET_MAX_REGISTERS ? registers : TARGET_MAX_REGISTERS;
+}
+
 static void limit_ctas(Occupancy *occupancy, int32_t ctas, OccupancyLimit limit) {
     if (ctas >= occupancy->ctas)
         return;
@@ -64,11 +76,8 @@ Occupancy target_occupancy(const Target *target, int32_t registers, int32_t thre
         return occupancy;
     occupancy.ctas = target->blocks_per_sm;
     limit_ctas(&occupancy, occupancy.max_warps / warps, OCCUPANCY_THREADS);
-    if (registers > 0) {
-        int32_t per_warp = round_up(registers * TARGET_WARP_SIZE, REGISTER_UNIT);
-        int32_t resident = TARGET_REGISTERS_PER_SM / SUBPARTITIONS / per_warp * SUBPARTITIONS;
-        limit_ctas(&occupancy, resident / warps, OCCUPANCY_REGISTERS);
-    }
+    if (registers > 0)
+        limit_ctas(&occupancy, target_warps_for(registers) / warps, OCCUPANCY_REGISTERS);
     int32_t shared = round_up(shared_bytes, SHARED_UNIT) + SHARED_RESERVED;
     limit_ctas(&occupancy, target->shared_per_sm / shared, OCCUPANCY_SHARED);
     occupancy.warps = occupancy.ctas * warps;

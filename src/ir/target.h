@@ -45,6 +45,13 @@ const Target *target_by_capability(int capability);
  * registers and of shared memory. */
 Occupancy target_occupancy(const Target *target, int32_t registers, int32_t threads,
                            int32_t shared_bytes);
+/* The warps that an SM holds at once by their registers alone, `registers` (at least 1) a thread.
+ */
+int32_t target_warps_for(int32_t registers);
+/* The most registers of a thread with which an SM holds `warps` (at least 1) warps at once: its
+ * registers are those of its four partitions, each of which has a quarter of the warps, rounded up.
+ * At most TARGET_MAX_REGISTERS. */
+int32_t target_registers_for(int32_t warps);
 /* "registers", "shared memory", ... */
 const char *occupancy_limit_name(OccupancyLimit limit);
 #endif

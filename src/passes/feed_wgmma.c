@@ -20,6 +20,7 @@
 #include "ir/wgmma.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
+#include "passes/pressure.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 
@@ -128,12 +129,7 @@ static void wait_behind(Op *loop, uint32_t index) {
 
 /* Registers of a thread that are left for the operands and sums of one product. */
 static int64_t room_of(const Func *func) {
-    int64_t room = TARGET_MAX_REGISTERS, threads = (int64_t)func->num_warps * TARGET_WARP_SIZE;
-    if (TARGET_REGISTERS_PER_SM / threads < room)
-        room = TARGET_REGISTERS_PER_SM / threads;
-    if (func->max_registers && func->max_registers < room)
-        room = func->max_registers;
-    return room - ADDRESS_REGISTERS;
+    return pressure_room(func, func->num_warps) - ADDRESS_REGISTERS;
 }
 
 static int64_t registers_of(const Value *tile) {

@@ -72,19 +72,18 @@ static bool add_work(Op *op, void *user) {
     return true;
 }
 
-/* The most registers of a thread with which an SM holds `ctas` of so many threads. */
-static uint64_t registers_for(uint64_t ctas, uint64_t threads) {
-    return TARGET_REGISTERS_PER_SM / (ctas * threads) / UNIT * UNIT;
-}
-
-static uint64_t limit_for(uint64_t need, uint64_t threads) {
+/* TARGET_MAX_REGISTERS and more: no limit. */
+static uint64_t limit_for(uint64_t need, int32_t warps) {
     if (need < LEAST)
         return LEAST;
     uint64_t best = (need + SLACK + UNIT - 1) / UNIT * UNIT;
-    for (uint64_t ctas = 2; registers_for(ctas, threads) >= need; ctas++)
-        if (registers_for(ctas, threads) <= need + REACH)
-            best = registers_for(ctas, threads);
-    return best;
+    for (int32_t ctas = 2;; ctas++) {
+        uint64_t registers = (uint64_t)target_registers_for(ctas * warps);
+        if (registers < need)
+            return best;
+        if (registers <= need + REACH)
+            best = registers;
+    }
 }
 
 bool pass_limit_registers(Func *func) {
@@ -102,9 +101,8 @@ bool pass_limit_registers(Func *func) {
     if (!work.crumbs)
         need = need > OVERLAPPED ? need - OVERLAPPED : 0;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
-    uint64_t limit =
-        limit_for(need, (uint64_t)func->num_warps * (uint64_t)programs * TARGET_WARP_SIZE);
-    if (limit > TARGET_MAX_REGISTERS)
+    uint64_t limit = limit_for(need, func->num_warps * programs);
+    if (limit >= TARGET_MAX_REGISTERS)
         return false;
     func->max_registers = (int32_t)limit;
     return true;

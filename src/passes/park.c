@@ -46,7 +46,6 @@ enum {
     COST_SPECIAL = 8,      /* of an op that takes a special function: 16 per clock, not 128 */
     OTHER_REGISTERS = 16,  /* of a thread, for addresses, scalars and what is being computed */
     SMALL_REGISTERS = 4,   /* of a tile that may stay as it is */
-    REGISTER_UNIT = 8,     /* registers of a thread are given out in these */
     MOST_CTAS = 3,         /* of an SM; more do not load more */
 };
 
@@ -235,13 +234,6 @@ static void note_value(Park *park, Value *value) {
 
 /* Profit */
 
-/* CTAs an SM holds whose threads have so many registers for tiles. */
-static uint64_t ctas_by_registers(uint64_t tiles, uint64_t threads) {
-    uint64_t registers = tiles + OTHER_REGISTERS;
-    registers = (registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-    return TARGET_REGISTERS_PER_SM / (registers * threads);
-}
-
 static uint64_t bytes_of(const Type *type) {
     return (uint64_t)type_numel(type) * (uint64_t)type_element_bytes(type);
 }
@@ -250,17 +242,22 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* CTAs of so many warps an SM holds whose threads have so many registers for tiles. */
+static uint64_t ctas_by_registers(uint64_t tiles, uint64_t warps) {
+    uint64_t registers = least(tiles + OTHER_REGISTERS, TARGET_REGISTERS_PER_SM);
+    return (uint64_t)target_warps_for((int32_t)registers) / warps;
+}
+
 /* CTAs an SM holds now. */
-static uint64_t ctas_before(const Park *park, uint64_t threads) {
+static uint64_t ctas_before(const Park *park, uint64_t warps) {
     uint64_t most = 0;
     for (unsigned i = 0; i <= park->phases; i++)
         most = park->held[i] > most ? park->held[i] : most;
-    return ctas_by_registers(most, threads);
+    return ctas_by_registers(most, warps);
 }
 
 /* The same once the tiles are parked, with `bytes` of shared memory each. */
-static uint64_t ctas_after(const Park *park, const Target *target, uint64_t threads,
-                           uint64_t bytes) {
+static uint64_t ctas_after(const Park *park, const Target *target, uint64_t warps, uint64_t bytes) {
     uint64_t most = 0;
     for (unsigned i = 0; i <= park->phases; i++) {
         uint64_t needed = park->left[i] + park->loads[i];
@@ -268,8 +265,8 @@ static uint64_t ctas_after(const Park *park, const Target *target, uint64_t thre
     }
     uint64_t reserved = (uint64_t)(target->shared_per_sm - target->shared_per_block);
     uint64_t by_memory = least((uint64_t)target->shared_per_sm / (bytes + reserved),
-                               (uint64_t)target->threads_per_sm / threads);
-    return least(least(ctas_by_registers(most, threads), by_memory), MOST_CTAS);
+                               (uint64_t)target->threads_per_sm / TARGET_WARP_SIZE / warps);
+    return least(least(ctas_by_registers(most, warps), by_memory), MOST_CTAS);
 }
 
 /* Limits the registers of the function if so. */
@@ -279,18 +276,17 @@ static bool pays(Park *park) {
     if (!target || !park->roots->len)
         return false;
     uint64_t programs = func->programs_per_cta > 0 ? (uint64_t)func->programs_per_cta : 1;
-    uint64_t threads = (uint64_t)func->num_warps * TARGET_WARP_SIZE * programs;
+    uint64_t warps = (uint64_t)func->num_warps * programs;
     uint64_t shared = park->shared;
     vec_for_each (root, park->roots)
         shared += bytes_of(op_out(root->load)->type);
-    uint64_t after = ctas_after(park, target, threads, shared * programs);
-    if (after <= ctas_before(park, threads) || after < 2)
+    uint64_t after = ctas_after(park, target, warps, shared * programs);
+    if (after <= ctas_before(park, warps) || after < 2)
         return false;
     park->shared = shared;
-    uint64_t limit = TARGET_REGISTERS_PER_SM / (after * threads) / REGISTER_UNIT * REGISTER_UNIT;
-    if (limit <= TARGET_MAX_REGISTERS &&
-        (!func->max_registers || limit < (uint64_t)func->max_registers))
-        func->max_registers = (int32_t)limit;
+    int32_t limit = target_registers_for((int32_t)(after * warps));
+    if (limit < TARGET_MAX_REGISTERS && (!func->max_registers || limit < func->max_registers))
+        func->max_registers = limit;
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Register pressure of tiles, by liveness over the structured control flow. */
 #include "passes/pressure.h"
+#include "ir/target.h"
 
 uint64_t pressure_of(const Type *type) {
     if (!type_is_tile(type))
@@ -128,4 +129,9 @@ uint64_t pressure_most(Func *func) {
 
 uint64_t pressure_most_in_thread(Func *func) {
     return most_alive(func, thread_pressure);
+}
+
+int32_t pressure_room(const Func *func, int32_t warps) {
+    int32_t room = target_registers_for(warps);
+    return func->max_registers && func->max_registers < room ? func->max_registers : room;
 }

@@ -35,6 +35,7 @@
  * behind feed-wgmma and join-wgmma. A remark at the first product says what was done, or what stood
  * against it. */
 #include "passes/passes.h"
+#include "passes/pressure.h"
 #include "passes/rewrite.h"
 #include "passes/rotate_release.h"
 #include "passes/simplify.h"
@@ -183,14 +184,9 @@ static int64_t registers_of(const Value *tile) {
 /* Both sums and what was made of the first are under way at once. */
 static bool fits_registers(const Rotation *r) {
     const Func *func = r->body->func;
-    int64_t room = TARGET_MAX_REGISTERS, threads = (int64_t)func->num_warps * TARGET_WARP_SIZE;
-    if (TARGET_REGISTERS_PER_SM / threads < room)
-        room = TARGET_REGISTERS_PER_SM / threads;
-    if (func->max_registers && func->max_registers < room)
-        room = func->max_registers;
     return registers_of(op_out(r->first)) + registers_of(op_out(r->second)) +
                registers_of(op_in(r->second, 0)) + OTHER_REGISTERS <=
-           room;
+           pressure_room(func, func->num_warps);
 }
 
 /* Why not; NULL: it can be rotated. */

@@ -46,31 +46,9 @@
 #include "passes/pressure.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
-#include "support/vec.h"
+#include "passes/specialise.h"
 
-enum { ADDRESS_REGISTERS = 32, /* of a thread besides tiles */ REGISTER_UNIT = 8 };
-
-/* A loop whose operands come by tensor copies. */
-typedef struct Ring {
-    Op *loop;
-    Op *full;          /* mbarrier_alloc */
-    Op *wait;          /* for a phase, in the loop */
-    Op *product;       /* the last of an iteration */
-    int64_t ahead;     /* iterations that copies are started ahead */
-    VEC(Op *) buffers; /* local_allocs that they fill */
-    VEC(Op *) copies;  /* and expects, in the loop and before it */
-    Value *empty;      /* mbarriers */
-    Op *loop_of_producer;
-} Ring;
-
-typedef struct Specialise {
-    Ctx *ctx;
-    Func *func;
-    Arena *arena;
-    VEC(Ring *) rings;
-    Op *producer;
-    ValueMap *map; /* of the function to the producer's copy of it */
-} Specialise;
+enum { ADDRESS_REGISTERS = 32 }; /* of a thread besides tiles */
 
 static bool refuse(Specialise *s, const Ring *ring, const char *why) {
     ctx_diag(s->ctx, ring->loop->span, not_specialised, why);
@@ -78,15 +56,6 @@ static bool refuse(Specialise *s, const Ring *ring, const char *why) {
 }
 
 /* Rings */
-
-static bool starts_copies(const Op *op) {
-    return op->code == OP_copy_block || op->code == OP_mbarrier_expect;
-}
-
-/* The mbarrier at which `op` waits or arrives, or which its copy completes. */
-static Value *barrier_of(const Op *op) {
-    return op_in(op, op->code == OP_copy_block ? 2 : 0);
-}
 
 static bool is_argument_of(const Value *value, const Op *loop) {
     return value->owner == loop->regions[0] && value->index > 0;
@@ -136,7 +105,7 @@ static bool collect_copies(Specialise *s, Ring *ring) {
             bool inside = op->block == ring->loop->regions[0];
             if (op == ring->wait)
                 continue;
-            if (!starts_copies(op) || (!inside && op->block != ring->loop->block))
+            if (!specialise_starts_copies(op) || (!inside && op->block != ring->loop->block))
                 return refuse(s, ring, "others wait for its copies");
             if (inside)
                 ring->ahead = view->user->attrs[0].i;
@@ -199,9 +168,7 @@ static bool check_ring(Specialise *s, Ring *ring) {
 static bool check_threads(Specialise *s, const Ring *ring) {
     if (s->func->num_warps >= TARGET_MAX_WARPS)
         return refuse(s, ring, "a CTA cannot have one warp more");
-    uint64_t threads = (uint64_t)TARGET_WARP_SIZE * ((uint64_t)s->func->num_warps + 1);
-    uint64_t room = TARGET_REGISTERS_PER_SM / threads / REGISTER_UNIT * REGISTER_UNIT;
-    room = room < TARGET_MAX_REGISTERS ? room : TARGET_MAX_REGISTERS;
+    uint64_t room = (uint64_t)pressure_room(s->func, s->func->num_warps + 1);
     return pressure_most_in_thread(s->func) + ADDRESS_REGISTERS <= room ||
            refuse(s, ring, "its threads need the registers that one warp more would take");
 }
@@ -232,193 +199,6 @@ static bool check_room(Specialise *s, const Ring *ring) {
     int64_t bytes = bytes_of_rings(s, &rings);
     return bytes + shared_bytes_beside(s->func, &rings) <= room ||
            refuse(s, ring, "shared memory has no room for its buffers beside all others");
-}
-
-/* The producer: a copy of the function */
-
-static const Ring *ring_of_copy(const Specialise *s, const Op *op) {
-    const Value *full = &local_alloc_of(barrier_of(op))->out[0];
-    vec_for_each (ring, &s->rings)
-        if (value_map_get(s->map, op_out((*ring)->full)) == full)
-            return *ring;
-    return NULL;
-}
-
-/* The wait for what copies bring becomes one for what they take. */
-static void wait_for_empty(const Ring *ring, Op *wait) {
-    Builder b = builder_before(wait);
-    b.span = ring->loop->span;
-    Value *parity = op_in(wait, 1), *slot = op_in(op_in(wait, 0)->def, 1);
-    Value *before = build_xori(&b, parity, rewrite_int(&b, parity->type, 1));
-    build_mbarrier_wait(&b, build_local_view(&b, ring->empty, slot, 0), before, NULL);
-    op_remove(wait);
-}
-
-/* The op goes, or stays if others need what it makes. */
-static void strip_op(const Specialise *s, Op *op) {
-    if (op->code == OP_mbarrier_wait || starts_copies(op)) {
-        const Ring *ring = ring_of_copy(s, op);
-        bool inside = ring && op->block->parent == ring->loop_of_producer;
-        if (inside && op->code == OP_mbarrier_wait)
-            wait_for_empty(ring, op);
-        else if (!inside)
-            op_remove(op);
-    } else if (op_is_wgmma(op)) {
-        for (uint32_t i = 0; i < wgmma_products(op); i++)
-            value_replace(&op->out[i], op_in(op, wgmma_sum_operand(op, i)));
-        op_remove(op);
-    } else if (op->code == OP_wgmma_wait) {
-        rewrite_replace(op, op_in(op, 0));
-    } else if (!op->nregions && !op_is_pure(op) && !op_has(op, TERMINATOR)) {
-        for (uint32_t i = 0; i < op->nout; i++)
-            if (!value_unused(&op->out[i]))
-                return;
-        if (op->code != OP_local_alloc && op->code != OP_mbarrier_alloc)
-            op_remove(op);
-    }
-}
-
-static void strip_block(const Specialise *s, Block *block) {
-    for (Op *op = block->last, *prev; op; op = prev) {
-        prev = op->prev;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            strip_block(s, op->regions[i]);
-        strip_op(s, op);
-    }
-}
-
-/* Copies start whenever an iteration comes. */
-static void always(Specialise *s, Block *block) {
-    block_for_each (op, block) {
-        for (uint32_t i = 0; i < op->nregions; i++)
-            always(s, op->regions[i]);
-        if (!starts_copies(op))
-            continue;
-        Builder b = builder_before(op);
-        op_set_operand(op, op->code == OP_copy_block ? 3 : 1,
-                       rewrite_int(&b, type_scalar(s->ctx, DT_I1), 1));
-    }
-}
-
-static void make_producer(Specialise *s) {
-    Builder b = builder_before(s->func->body->first);
-    b.span = s->func->span;
-    vec_for_each (ring, &s->rings)
-        (*ring)->empty =
-            block_mbarrier(s->func, (*ring)->loop->span, local_copies(op_out((*ring)->full)),
-                           s->func->num_warps / WGMMA_WARPS);
-    s->producer = build_producer(&b);
-    s->map = value_map_create(s->arena);
-    Builder inner = builder_at_end(s->producer->regions[0]);
-    for (Op *op = s->producer->next; !op_has(op, TERMINATOR); op = op->next) {
-        inner.span = op->span;
-        op_clone(&inner, op, s->map);
-    }
-    inner.span = s->func->span;
-    build_yield(&inner, 0, NULL);
-    vec_for_each (ring, &s->rings)
-        (*ring)->loop_of_producer = value_map_get(s->map, &(*ring)->loop->out[0])->def;
-    strip_block(s, s->producer->regions[0]);
-    always(s, s->producer->regions[0]);
-    eliminate_dead(s->func);
-}
-
-/* What the copies of an iteration are computed from, `ahead` iterations before as well. */
-
-static bool adds_constant(const Op *op, const Value *value, int64_t wanted) {
-    int64_t constant;
-    return op->code == OP_addi && op_in(op, 0) == value &&
-           value_int_constant(op_in(op, 1), &constant) && constant == wanted;
-}
-
-static int64_t distance_of(const Ring *ring) {
-    int64_t step = 0;
-    value_int_constant(op_in(ring->loop, 2), &step);
-    return ring->ahead * step;
-}
-
-/* The amount that a carried value grows by in an iteration; NULL: not known. */
-static Value *growth_of(const Op *loop, const Value *arg) {
-    const Op *next = op_in(loop->regions[0]->last, arg->index - 1)->def;
-    if (!next || next->code != OP_addi)
-        return NULL;
-    for (uint32_t i = 0; i < 2; i++)
-        if (op_in(next, i) == arg && value_is_outside(op_in(next, 1 - i), loop))
-            return op_in(next, 1 - i);
-    return NULL;
-}
-
-/* The slot places copies, and what the parity was the round before is waited for: both count
- * iterations themselves. */
-static bool counts_ring(const Value *arg) {
-    value_for_each_use (use, arg) {
-        const Op *user = use->user;
-        if (user->code == OP_local_view && op_in(user, 1) == arg)
-            return true;
-        if (user->code != OP_xori)
-            continue;
-        value_for_each_use (wait, op_out(user))
-            if (wait->user->code == OP_mbarrier_wait)
-                return true;
-    }
-    return false;
-}
-
-static bool can_go_back(const Ring *ring) {
-    const Op *loop = ring->loop_of_producer;
-    const Block *body = loop->regions[0];
-    value_for_each_use (use, &body->args[0])
-        if (!adds_constant(use->user, &body->args[0], distance_of(ring)))
-            return false;
-    for (uint32_t i = 1; i < body->nargs; i++)
-        if (!counts_ring(&body->args[i]) && !growth_of(loop, &body->args[i]))
-            return false;
-    return true;
-}
-
-static void go_back(const Ring *ring) {
-    Op *loop = ring->loop_of_producer;
-    Block *body = loop->regions[0];
-    for (Use *use = body->args[0].uses, *next; use; use = next) {
-        next = use->next;
-        rewrite_replace(use->user, &body->args[0]);
-    }
-    Builder b = builder_before(loop);
-    b.span = loop->span;
-    for (uint32_t i = 1; i < body->nargs; i++) {
-        Value *arg = &body->args[i];
-        if (counts_ring(arg))
-            continue;
-        Value *init = op_in(loop, FOR_FIXED_OPERANDS + i - 1);
-        Value *grown =
-            build_muli(&b, growth_of(loop, arg), rewrite_int(&b, arg->type, ring->ahead));
-        op_set_operand(loop, FOR_FIXED_OPERANDS + i - 1, build_subi(&b, init, grown));
-    }
-    block_for_each (op, body)
-        if (op->code == OP_local_view)
-            op->attrs[0].i = 0;
-}
-
-/* Ops of scalars, loops and copies are left: none that reads memory or holds tiles. */
-static bool is_slice(const Block *block) {
-    block_for_each (op, block) {
-        bool allowed = op_is_pure(op) || op->nregions || op_has(op, TERMINATOR) ||
-                       starts_copies(op) || op->code == OP_mbarrier_wait ||
-                       op->code == OP_local_alloc || op->code == OP_mbarrier_alloc;
-        for (uint32_t i = 0; i < op->nout; i++)
-            allowed &= !type_is_tile(op->out[i].type);
-        for (uint32_t i = 0; i < op->nregions; i++)
-            allowed &= is_slice(op->regions[i]);
-        if (!allowed)
-            return false;
-    }
-    return true;
-}
-
-static void drop_producer(Specialise *s) {
-    op_remove(s->producer);
-    vec_for_each (ring, &s->rings)
-        op_remove((*ring)->empty->def);
 }
 
 /* Both roles use the same buffers, which are there from the beginning. */
@@ -511,16 +291,9 @@ static bool specialise(Specialise *s) {
             return false;
     if (!check_threads(s, first) || !check_room(s, first))
         return false;
-    make_producer(s);
-    bool can = true;
-    vec_for_each (ring, &s->rings)
-        can = can && can_go_back(*ring);
-    if (!can || !is_slice(s->producer->regions[0])) {
-        drop_producer(s);
+    if (!specialise_make_producer(s))
         return refuse(s, first, "what places its copies is not computed from scalars alone");
-    }
     vec_for_each (ring, &s->rings) {
-        go_back(*ring);
         share_buffer(s, (*ring)->full);
         vec_for_each (alloc, &(*ring)->buffers)
             share_buffer(s, *alloc);

@@ -104,6 +104,20 @@ static void test_targets(void **state) {
     assert_null(target_by_capability(75));
 }
 
+/* What nine warps may have is what twelve may; no more would fit, and one register less is less. */
+static void test_registers(void **state) {
+    assert_int_equal(target_registers_for(8), TARGET_MAX_REGISTERS);
+    assert_int_equal(target_registers_for(9), 168);
+    assert_int_equal(target_registers_for(12), 168);
+    assert_int_equal(target_registers_for(16), 128);
+    for (int32_t warps = 1; warps <= 64; warps++) {
+        int32_t most = target_registers_for(warps);
+        assert_true(target_warps_for(most) >= warps);
+        if (most < TARGET_MAX_REGISTERS)
+            assert_true(target_warps_for(most + 1) < warps);
+    }
+}
+
 /* Edits */
 
 static void test_operands_grow_and_shrink(void **state) {
@@ -291,6 +305,7 @@ int main(void) {
         cmocka_unit_test(test_interning),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_registers),
         cmocka_unit_test(test_operands_grow_and_shrink),
         cmocka_unit_test(test_carried_values),
         cmocka_unit_test(test_replace_and_remove),

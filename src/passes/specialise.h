@@ -1,0 +1,38 @@
+/* What the two roles of specialise-warps share: the rings whose copies a producer warp starts.
+ * Private to specialise_*.c. */
+#ifndef TILEC_PASSES_SPECIALISE_H
+#define TILEC_PASSES_SPECIALISE_H
+#include "ir/ir.h"
+#include "passes/rewrite.h"
+#include "support/vec.h"
+
+/* A loop whose operands come by tensor copies. */
+typedef struct Ring {
+    Op *loop;
+    Op *full;          /* mbarrier_alloc */
+    Op *wait;          /* for a phase, in the loop */
+    Op *product;       /* the last of an iteration */
+    int64_t ahead;     /* iterations that copies are started ahead */
+    VEC(Op *) buffers; /* local_allocs that they fill */
+    VEC(Op *) copies;  /* and expects, in the loop and before it */
+    Value *empty;      /* mbarriers */
+    Op *loop_of_producer;
+} Ring;
+
+typedef struct Specialise {
+    Ctx *ctx;
+    Func *func;
+    Arena *arena;
+    VEC(Ring *) rings;
+    Op *producer;
+    ValueMap *map; /* of the function to the producer's copy of it */
+} Specialise;
+
+/* Does it start copies or say how many bytes they bring? */
+bool specialise_starts_copies(const Op *op);
+/* Puts a copy of the function, of which only the waits and copies of the rings are left, into a
+ * `producer` in front of everything, and makes the rings' `empty` mbarriers. False: what places the
+ * copies is no slice of scalars and loops that can be followed back to the iteration that reads
+ * them; the function is then as it was. */
+bool specialise_make_producer(Specialise *s);
+#endif
