@@ -5,6 +5,7 @@
  * between two barriers. Without a user the operation becomes `red`. What PTX lacks (bf16 addition
  * before sm_90) is a compare-and-swap loop of LLVM's. */
 #include "codegen/cg.h"
+#include "ir/scratch.h"
 #include <stdio.h>
 
 typedef struct AtomicForm {
@@ -155,24 +156,22 @@ static Lv atomic_asm(Cg *cg, const AtomicForm *form, CTYPE_SEM sem, CTYPE_SCOPE 
     return wanted ? LLVMBuildBitCast(cg->b, old, type, "") : NULL;
 }
 
-/* Gives every copy the owner's value. */
-static void share_result(Cg *cg, const Type *type, Lv *out) {
-    static const Layout scalar_layout = {0};
-    const Layout *layout = type_is_tile(type) ? type->layout : &scalar_layout;
+/* Gives every copy in the warp the owner's value. */
+static void share_in_warp(Cg *cg, const Layout *layout, Lv *out) {
     const Plan *plan = cg_plan(cg, layout);
     uint32_t free = layout_free_bits(layout) >> layout->bits[LAYOUT_REG];
-    uint32_t all = (uint32_t)cg->meta.num_warps * 32 - 1;
-    free = (free | ~((1u << layout_thread_bits(layout)) - 1)) & all;
-    if (!(free & ~31u)) {
-        Lv owner = LLVMBuildAnd(cg->b, cg->lane, cg_i32(cg, ~free), "");
-        for (uint32_t reg = 0; reg < plan->count; reg++)
-            if (plan->rep[reg] == reg)
-                out[reg] = cg_shuffle(cg, "idx", out[reg], owner);
-        return;
-    }
-    int bytes = type_element_bytes(type);
-    int64_t elements = type_is_tile(type) ? type_numel(type) : 1;
-    Lv base = cg_scratch(cg, elements * bytes), owner = cg_owner(cg, type->layout);
+    free |= ~((1u << layout_thread_bits(layout)) - 1);
+    Lv owner = LLVMBuildAnd(cg->b, cg->lane, cg_i32(cg, ~free), "");
+    for (uint32_t reg = 0; reg < plan->count; reg++)
+        if (plan->rep[reg] == reg)
+            out[reg] = cg_shuffle(cg, "idx", out[reg], owner);
+}
+
+/* The same for copies that other warps have, through shared memory. The second barrier lets the
+ * next op have it. */
+static void share_in_program(Cg *cg, const Type *type, const Layout *layout, Lv *out) {
+    const Plan *plan = cg_plan(cg, layout);
+    Lv base = cg_scratch(cg), owner = cg_owner(cg, type->layout);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t reg = 0; reg < plan->count; reg++) {
             if (plan->rep[reg] != reg)
@@ -196,9 +195,13 @@ static void share_result(Cg *cg, const Type *type, Lv *out) {
 }
 
 static void atomic_finish(Cg *cg, const Op *op, Lv *out) {
+    static const Layout scalar_layout = {0};
     const Type *type = op->out[0].type;
-    if (cg_owner(cg, type->layout))
-        share_result(cg, type, out);
+    const Layout *layout = type_is_tile(type) ? type->layout : &scalar_layout;
+    if (op_scratch_bytes(op, cg->meta.num_warps))
+        share_in_program(cg, type, layout, out);
+    else if (cg_owner(cg, type->layout))
+        share_in_warp(cg, layout, out);
     if (!type_is_tile(type))
         return;
     const Plan *plan = cg_plan(cg, type->layout);

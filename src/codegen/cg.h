@@ -73,7 +73,7 @@ typedef struct Cg {
     LLVMBasicBlockRef copier_block; /* where that holds */
     PtrMap map_numbers;             /* op to the number of its tensor map, from 1 on */
     unsigned first_map;             /* parameter */
-    uint32_t globals;               /* numbers the names of strings and scratch arrays */
+    uint32_t globals;               /* numbers the names of strings */
     bool failed;                    /* an error was reported */
     Span span;                      /* of the op being lowered */
 } Cg;
@@ -172,8 +172,8 @@ void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
 void cg_store(Cg *cg, const Access *access, const Lv *values);
 /* An L2 cache policy for operand `cache-policy`; `evict` is not EVICT_NORMAL. */
 Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
-/* A static shared array of this program's own, for an exchange between its threads. */
-Lv cg_scratch(Cg *cg, int64_t bytes);
+/* The program's shared memory for an op that takes some beside buffers (ir/scratch.h). */
+Lv cg_scratch(Cg *cg);
 /* The program's threads meet, without its producer. */
 void cg_barrier(Cg *cg);
 /* The element in a buffer at `base` whose offset is the thread's part of `plan`, a map to offsets,

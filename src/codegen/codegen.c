@@ -1,6 +1,7 @@
 /* codegen_ptx: checks what the passes promise, then builds, optimises and emits. */
 #include "codegen/codegen.h"
 #include "codegen/build.h"
+#include "ir/scratch.h"
 #include <time.h>
 
 static double now_ms(void) {
@@ -18,8 +19,24 @@ static bool is_power_of_two(int32_t x) {
     return x > 0 && (x & (x - 1)) == 0;
 }
 
+static bool take_end(Op *op, void *user) {
+    int64_t *end = user;
+    if (op->code != OP_local_alloc && op->code != OP_mbarrier_alloc)
+        return true;
+    if (op->attrs[0].i + local_extent(op_out(op)) > *end)
+        *end = op->attrs[0].i + local_extent(op_out(op));
+    return true;
+}
+
+/* Bytes of shared memory that buffers end at, and what ops take beside them. */
+static int64_t used_bytes(Func *func) {
+    int64_t end = 0;
+    func_walk(func, take_end, &end);
+    return end + func_scratch_bytes(func);
+}
+
 /* Named barriers are numbered 1 to 15, one per program of a CTA. */
-static bool check_launch(const Func *func, const Target *target, const KernelMeta *meta) {
+static bool check_launch(Func *func, const Target *target, const KernelMeta *meta) {
     if (!target)
         return bad_launch(func, "the compute capability", func->capability, "one of the targets");
     if (!is_power_of_two(meta->num_warps) || meta->num_warps > TARGET_MAX_WARPS)
@@ -41,6 +58,9 @@ static bool check_launch(const Func *func, const Target *target, const KernelMet
     if (meta->shared_bytes > target->shared_per_block)
         return bad_launch(func, "shared memory", meta->shared_bytes,
                           "no more bytes than a block of the target may have");
+    if (func->shared_bytes < used_bytes(func))
+        return ctx_diag(func_ctx(func), func->span, codegen_shared, STR_ARG(func->name),
+                        (int)func->shared_bytes, (long long)used_bytes(func));
     return true;
 }
 

@@ -2,7 +2,7 @@
  * are in async.c and matrix.c. */
 #include "codegen/cg.h"
 #include "ir/panels.h"
-#include <stdio.h>
+#include "ir/scratch.h"
 
 /* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
  * sixteen barriers. */
@@ -42,20 +42,9 @@ void lower_barrier(Cg *cg, const Op *op) {
     cg_barrier(cg);
 }
 
-/* Static, so that the passes' allocation of dynamic shared memory need not know of it. */
-Lv cg_scratch(Cg *cg, int64_t bytes) {
-    int64_t stride = (bytes + 15) & -16;
-    char name[32];
-    snprintf(name, sizeof name, "tilec$scratch%u", cg->globals++);
-    LLVMTypeRef type = LLVMArrayType2(cg->t_i8, (uint64_t)(stride * cg->meta.programs_per_cta));
-    Lv array = LLVMAddGlobalInAddressSpace(cg->module, type, name, SPACE_SHARED);
-    LLVMSetLinkage(array, LLVMInternalLinkage);
-    LLVMSetInitializer(array, LLVMGetPoison(type));
-    LLVMSetAlignment(array, 16);
-    if (!cg->slot)
-        return array;
-    Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, stride), "");
-    return LLVMBuildGEP2(cg->entry, cg->t_i8, array, &offset, 1, "");
+/* Each program of a CTA has as many. */
+static int64_t program_bytes(const Cg *cg) {
+    return cg->meta.shared_bytes / cg->meta.programs_per_cta;
 }
 
 static Lv shared_base(Cg *cg) {
@@ -67,8 +56,7 @@ static Lv shared_base(Cg *cg) {
     LLVMSetLinkage(array, LLVMExternalLinkage);
     cg->shared = array;
     if (cg->slot) {
-        int64_t stride = cg->meta.shared_bytes / cg->meta.programs_per_cta;
-        Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, stride), "");
+        Lv offset = LLVMBuildMul(cg->entry, cg->slot, cg_i32(cg, program_bytes(cg)), "");
         cg->shared = LLVMBuildGEP2(cg->entry, cg->t_i8, array, &offset, 1, "");
     }
     return cg->shared;
@@ -77,6 +65,10 @@ static Lv shared_base(Cg *cg) {
 Lv cg_shared_at(Cg *cg, int64_t offset) {
     Lv bytes = cg_i32(cg, offset);
     return LLVMBuildGEP2(cg->b, cg->t_i8, shared_base(cg), &bytes, 1, "");
+}
+
+Lv cg_scratch(Cg *cg) {
+    return cg_shared_at(cg, program_bytes(cg) - func_scratch_bytes(cg->func));
 }
 
 void lower_local_alloc(Cg *cg, const Op *op) {

@@ -17,12 +17,15 @@
  *     %b = local_alloc {copies = 2}        %b = local_alloc {offset = 0, copies = 2, stride =
  * 24576} %c = local_alloc {copies = 2}   ->   %c = local_alloc {offset = 16384, .., stride = 24576}
  *
+ * Behind the buffers is the scratch of ops that exchange results by themselves (ir/scratch.h).
+ *
  * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
  * looks at offsets. */
 #include "passes/allocate_shared.h"
 #include "ir/panels.h"
 #include "ir/ptrmap.h"
+#include "ir/scratch.h"
 #include "ir/target.h"
 #include "passes/passes.h"
 #include "support/vec.h"
@@ -48,6 +51,7 @@ typedef struct Allocation {
     PtrMap start, end; /* position of ops + 1; end: of the last op inside */
     VEC(Buffer) buffers;
     VEC(Follower) followers;
+    int64_t scratch; /* of ops, behind all buffers */
 } Allocation;
 
 static uint32_t number_ops(Allocation *allocation, Block *block, uint32_t position) {
@@ -187,6 +191,11 @@ static bool join_buffers(Op *op, void *user) {
     return true;
 }
 
+/* Bytes of a program whose buffers end there. */
+static int64_t with_scratch(const Allocation *allocation, int64_t end) {
+    return allocation->scratch ? align_up(end, SMALL_ALIGNMENT) + allocation->scratch : end;
+}
+
 /* Those of the greatest alignment first, so that little is left between them. */
 static int64_t place_apart(Allocation *allocation) {
     int64_t end = 0;
@@ -197,7 +206,7 @@ static int64_t place_apart(Allocation *allocation) {
             buffer->offset = align_up(end, alignment_of(buffer));
             end = buffer->offset + buffer->bytes;
         }
-    return end;
+    return with_scratch(allocation, end);
 }
 
 static bool live_together(const Buffer *a, const Buffer *b) {
@@ -235,7 +244,7 @@ static int64_t place_by_lifetime(Allocation *allocation) {
         if (buffer->offset + buffer->bytes > end)
             end = buffer->offset + buffer->bytes;
     }
-    return end;
+    return with_scratch(allocation, end);
 }
 
 /* Programs that the shared memory of an SM holds; CTAs of one program. */
@@ -265,18 +274,29 @@ static int64_t place(Allocation *allocation, const Func *func, const Target *tar
     return place_apart(allocation);
 }
 
-/* Reports a program that needs more than a CTA may have, at its largest buffer. */
+/* The op that takes most: a buffer, or what another op takes for itself. */
+static Op *largest_of(Func *func, const Allocation *allocation, int64_t *bytes) {
+    Op *largest = func_most_scratch(func);
+    *bytes = allocation->scratch;
+    vec_for_each (buffer, &allocation->buffers)
+        if (buffer->bytes > *bytes) {
+            largest = buffer->alloc;
+            *bytes = buffer->bytes;
+        }
+    return largest;
+}
+
+/* Reports a program that needs more than a CTA may have, at what takes most of it. */
 static bool check_limit(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
     while (func->programs_per_cta > 1 && bytes * func->programs_per_cta > target->shared_per_block)
         func->programs_per_cta /= 2;
     if (bytes <= target->shared_per_block)
         return true;
-    const Buffer *largest = &allocation->buffers.data[0];
-    vec_for_each (buffer, &allocation->buffers)
-        largest = buffer->bytes > largest->bytes ? buffer : largest;
+    int64_t most;
+    const Op *largest = largest_of(func, allocation, &most);
     Ctx *ctx = func_ctx(func);
-    ctx_diag(ctx, largest->alloc->span, shared_exceeded, STR_ARG(func->name), (long long)bytes,
-             target->name, target->shared_per_block, (long long)largest->bytes);
+    ctx_diag(ctx, largest->span, shared_exceeded, STR_ARG(func->name), (long long)bytes,
+             target->name, target->shared_per_block, (long long)most);
     diag_hint(&ctx->diags, "make the blocks smaller, or choose num_warps so that rows stay within "
                            "warps");
     return false;
@@ -312,6 +332,7 @@ static Allocation collect(Func *func) {
     number_ops(&allocation, func->body, 0);
     collect_buffers(&allocation, func->body);
     func_walk(func, join_buffers, &allocation);
+    allocation.scratch = func_scratch_bytes(func);
     return allocation;
 }
 

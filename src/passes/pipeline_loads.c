@@ -58,6 +58,7 @@
  * remark says so, for a loop with an inner one or without such loads if it has num_stages of its
  * own. Sets the loop's num_stages to 1. */
 #include "passes/pipeline_loads.h"
+#include "ir/scratch.h"
 #include "passes/block_buffers.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
@@ -413,7 +414,7 @@ static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
 static bool fit_stages(Pipelined *p, const Func *func) {
     int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
     room -= bytes_beside_rings(p) + bytes_of_stores(p, p->body) + other_buffers(p->loop) +
-            MOST_STAGES * MBARRIER_BYTES;
+            MOST_STAGES * MBARRIER_BYTES + func_scratch_bytes(p->body->func);
     vec_for_each (staged, &p->loads)
         bytes += bytes_of(op_out(staged->load)->type);
     int asked = p->stages;

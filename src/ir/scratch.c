@@ -1,0 +1,55 @@
+/* What atomics take of shared memory: room for each element of their results. */
+#include "ir/scratch.h"
+#include "ir/target.h"
+
+enum { SCRATCH_UNIT = 16, LANES = 31 };
+
+/* Thread bits of which the result does not depend: all such threads take one element. */
+static uint32_t shared_among(const Type *type, int32_t num_warps) {
+    uint32_t all = (uint32_t)(num_warps * TARGET_WARP_SIZE - 1), free = 0, named = 0;
+    const Layout *layout = type_is_tile(type) ? type->layout : NULL;
+    if (layout) {
+        free = layout_free_bits(layout) >> layout->bits[LAYOUT_REG];
+        named = (1u << (layout->bits[LAYOUT_LANE] + layout->bits[LAYOUT_WARP])) - 1;
+    }
+    return (free | ~named) & all;
+}
+
+int64_t op_scratch_bytes(const Op *op, int32_t num_warps) {
+    bool is_atomic = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
+    if (!is_atomic || value_unused(&op->out[0]))
+        return 0;
+    const Type *type = op->out[0].type;
+    if (!(shared_among(type, num_warps) & ~(uint32_t)LANES))
+        return 0;
+    int64_t bytes = (type_is_tile(type) ? type_numel(type) : 1) * type_element_bytes(type);
+    return (bytes + SCRATCH_UNIT - 1) & -SCRATCH_UNIT;
+}
+
+typedef struct Most {
+    Op *op;
+    int64_t bytes;
+    int32_t num_warps;
+} Most;
+
+static bool take_more(Op *op, void *user) {
+    Most *most = user;
+    int64_t bytes = op_scratch_bytes(op, most->num_warps);
+    if (bytes > most->bytes)
+        *most = (Most){op, bytes, most->num_warps};
+    return true;
+}
+
+static Most most_scratch(Func *func) {
+    Most most = {.num_warps = func->num_warps};
+    func_walk(func, take_more, &most);
+    return most;
+}
+
+Op *func_most_scratch(Func *func) {
+    return most_scratch(func).op;
+}
+
+int64_t func_scratch_bytes(Func *func) {
+    return most_scratch(func).bytes;
+}

@@ -1,0 +1,15 @@
+/* Shared memory that an op takes beside the buffers of a function: the results of an atomic, which
+ * one thread has for others of other warps. Ops use it one after the other, so a function has as
+ * much as the one that takes most; it is the last part of func->shared_bytes. */
+#ifndef TILEC_IR_SCRATCH_H
+#define TILEC_IR_SCRATCH_H
+#include "ir/ir.h"
+
+/* Bytes that an op of a function of `num_warps` warps takes, a multiple of 16; 0: none. Its tiles
+ * have layouts. */
+int64_t op_scratch_bytes(const Op *op, int32_t num_warps);
+/* The op that takes most; NULL: none takes any. */
+Op *func_most_scratch(Func *func);
+/* What that one takes. */
+int64_t func_scratch_bytes(Func *func);
+#endif
