@@ -391,6 +391,15 @@ static Lv erf_f32(Cg *cg, Lv x) {
     return choose(cg, less(cg, a, like(x, 1.0)), series, copy_sign(cg, far, x));
 }
 
+/* 2^(x * polynomial), or 2 less that of -x, without branches: what is asked for is a sum with 1
+ * that is right to its own last places, so that erf needs none of its own near zero. */
+static Lv erfc_f32(Cg *cg, Lv x) {
+    Lv a = absolute(cg, x);
+    Lv far = exp2_f32(cg, mul(cg, a, POLY(cg, a, erfc_table_f32)));
+    Lv near = sub(cg, like(x, 2.0), far);
+    return choose(cg, less(cg, x, like(x, 0.0)), near, far);
+}
+
 /* erfc(a) = exp(-a^2) * polynomial in 1 / (a + 2). */
 static Lv erf_f64(Cg *cg, Lv x) {
     Lv a = absolute(cg, x), z = mul(cg, x, x);
@@ -400,6 +409,10 @@ static Lv erf_f64(Cg *cg, Lv x) {
     Lv small = exp_f64(cg, LLVMBuildFNeg(cg->b, mul(cg, bounded, bounded), ""));
     Lv far = sub(cg, like(x, 1.0), mul(cg, small, POLY(cg, u, erf_tail_table_f64)));
     return choose(cg, less(cg, a, like(x, 1.0)), series, copy_sign(cg, far, x));
+}
+
+static Lv erfc_f64(Cg *cg, Lv x) {
+    return sub(cg, like(x, 1.0), erf_f64(cg, x));
 }
 
 /* Remainder of C: |x| is reduced by |y| * 2^i, from the largest i down; every subtraction is exact.
@@ -496,6 +509,7 @@ UNARY(sin, sin_any, sin_any)
 UNARY(cos, cos_any, cos_any)
 UNARY(tanh, tanh_any, tanh_any)
 UNARY(erf, erf_f32, erf_f64)
+UNARY(erfc, erfc_f32, erfc_f64)
 UNARY(sqrt, sqrt_f32, sqrt_exact)
 UNARY(sqrt_rn, sqrt_exact, sqrt_exact)
 UNARY(rsqrt, rsqrt_f32, rsqrt_f64)

@@ -39,7 +39,11 @@ static const double erf_table_f32[] = {0x1.20dd74p+0, -0x1.81273ep-2,  0x1.ce2d1
 static const double erf_tail_table_f32[] = {-0x1.21a868p-10, -0x1.9fd384p+0, -0x1.d81ba6p-1,
                                             -0x1.312892p-3,  0x1.0b27e2p-5,  -0x1.448608p-8,
                                             0x1.df745cp-12,  -0x1.413fe8p-16};
-/* the same */
+/* log2(erfc(x)) / x from 0 on, weighted by erfc(x); falls on beyond 4 */
+static const double erfc_table_f32[] = {-0x1.a0be9ep+0, -0x1.d63aaep-1,  -0x1.301712p-3,
+                                        0x1.cee862p-6,  -0x1.963a66p-11, -0x1.86619ap-10,
+                                        0x1.d304eep-12, -0x1.7c5248p-15};
+/* erf(x) / x in z = x^2 up to 1 */
 static const double erf_table_f64[] = {
     0x1.20dd750429b6dp+0,  -0x1.812746b0379e7p-2,  0x1.ce2f21a042be2p-4,  -0x1.b82ce31288b47p-6,
     0x1.565bcd0e6a2eep-8,  -0x1.c02db40035f1ep-11, 0x1.f9a326f7ac5b1p-14, -0x1.f4d25bf9af03ap-17,

@@ -105,6 +105,7 @@ DOUBLE_UNARY(sin, sin(a))
 DOUBLE_UNARY(cos, cos(a))
 DOUBLE_UNARY(tanh, tanh(a))
 DOUBLE_UNARY(erf, erf(a))
+DOUBLE_UNARY(erfc, erfc(a))
 
 /* Minimum and maximum: -0 is below +0, hence the bits of equal operands are joined. */
 #define JOIN_BITS(T, U, name, OPERATOR)                                                            \

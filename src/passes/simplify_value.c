@@ -1,6 +1,6 @@
 /* simplify: rules of float arithmetic, choice and conversions. Only what holds bit for bit: x + 0.0
  * is not x when x is -0.0, x - 0.0 and x + -0.0 are. But a sum and a product of tiles become one as
- * an addition and a multiplication do. */
+ * an addition and a multiplication do, and so do 1 and erf(x). */
 #include "passes/fold.h"
 #include "passes/simplify.h"
 
@@ -54,14 +54,38 @@ bool simplify_sum_of_dot(Op *op) {
     return false;
 }
 
+/* Is it an erf in f32 that nothing else asks for? */
+static Op *lone_erf(const Value *value) {
+    Op *erf = value_def(value, OP_erf);
+    return erf && value->type->dtype == DT_F32 && !value->uses->next ? erf : NULL;
+}
+
+/* 1 + erf(x), as in GELU: 1 - erf(-x). */
+static bool join_one_and_erf(Op *op) {
+    for (uint32_t i = 0; i < 2; i++) {
+        Op *erf = lone_erf(op_in(op, i));
+        if (!erf || !is_float(op_in(op, 1 - i), 1.0))
+            continue;
+        Builder b = builder_before(op);
+        return rewrite_replace(op, build_erfc(&b, build_negf(&b, op_in(erf, 0))));
+    }
+    return false;
+}
+
 bool simplify_addf(Op *op) {
     if (is_float(op_in(op, 1), -0.0))
         return rewrite_replace(op, op_in(op, 0));
-    return simplify_sum_of_dot(op);
+    return join_one_and_erf(op) || simplify_sum_of_dot(op);
 }
 
 bool simplify_subf(Op *op) {
-    return is_float(op_in(op, 1), 0.0) && rewrite_replace(op, op_in(op, 0));
+    if (is_float(op_in(op, 1), 0.0))
+        return rewrite_replace(op, op_in(op, 0));
+    Op *erf = lone_erf(op_in(op, 1));
+    if (!erf || !is_float(op_in(op, 0), 1.0))
+        return false;
+    Builder b = builder_before(op);
+    return rewrite_replace(op, build_erfc(&b, op_in(erf, 0)));
 }
 
 bool simplify_mulf(Op *op) {

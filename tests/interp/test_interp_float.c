@@ -252,6 +252,7 @@ OP_ROW(sin, a)
 OP_ROW(cos, a)
 OP_ROW(tanh, a)
 OP_ROW(erf, a)
+OP_ROW(erfc, a)
 
 static long double reciprocal_root(long double x) {
     return 1 / sqrtl(x);
@@ -271,6 +272,7 @@ static const struct {
     {"cos", make_cos, cosl},
     {"tanh", make_tanh, tanhl},
     {"erf", make_erf, erfl},
+    {"erfc", make_erfc, erfcl},
 };
 
 static void test_functions(void **state) {

@@ -152,6 +152,18 @@ def gelu(rng, dtype, n, tanh):
                 {"TANH": tanh, "BLOCK": 512}, (-(-n // 512),), reference)
 
 
+def one_and_erf():
+    """Sums and differences of 1 and erf, over all sizes and signs: 2.2 * 2^-23 with the 2 ulp that ex2.approx may err by."""
+    rng = np.random.default_rng(21)
+    special = [0.0, -0.0, np.inf, -np.inf, 1e-40, -1e-40, 3e38, -3e38]
+    x = np.concatenate([np.linspace(-9, 9, 12000), 2.0 ** rng.uniform(-149, 20, 1000) * rng.choice([-1, 1], 1000), special])
+    bound = (0, 2.2 * 2.0**-23)
+    return Case("one_and_erf", "../tests/codegen/one_and_erf.tile", "one_and_erf",
+                {"x_ptr": array(x, "fp32"), "sum_ptr": output(x.size, "fp32"), "difference_ptr": output(x.size, "fp32"), "n": x.size},
+                {"BLOCK": 512}, (-(-x.size // 512),), lambda v: {"sum_ptr": 1 + erf(v["x_ptr"]), "difference_ptr": 1 - erf(0.5 * v["x_ptr"])},
+                tolerance={"sum_ptr": bound, "difference_ptr": bound})
+
+
 def silu_mul(rng, dtype, rows, cols, pad=8):
     def reference(v):
         x = v["x_ptr"]
@@ -361,7 +373,7 @@ def row_cases(large):
         cases += [reduce_rows(rng, dtype, 3, 2500), reduce_columns(rng, dtype, 100, 150), reduce_all(rng, dtype, 10000, 4)]
         cases += [transpose(rng, dtype, 100, 130), transpose(rng, dtype, 64, 128), transpose(rng, dtype, 33, 40, (32, 128))]
     cases += [vector_add(rng, "i32", 1000), vector_add(rng, "i64", 999), cross_entropy(rng, "fp32", "i32", 4, 500)]
-    cases += [layernorm_backward_sum(rng, 70, 130)]
+    cases += [layernorm_backward_sum(rng, 70, 130), one_and_erf()]
     if large:
         for dtype in FLOATS:
             cases += [vector_add(rng, dtype, 1 << 20, 1024), softmax(rng, "softmax", dtype, 513, 256, pad=0)]
