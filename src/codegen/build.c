@@ -235,23 +235,24 @@ static void lower_prologue(Cg *cg, LLVMBasicBlockRef body) {
     cg->thread = programs > 1 ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, threads - 1), "") : tid;
     cg->lane = threads > 32 || programs > 1 ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, 31), "") : tid;
     cg->warp = threads > 32 ? LLVMBuildLShr(cg->b, cg->thread, cg_i32(cg, 5), "") : cg_i32(cg, 0);
+    cg_order_programs(cg);
     if (programs == 1)
         return;
     cg->slot = LLVMBuildLShr(cg->b, tid, cg_i32(cg, __builtin_ctz((unsigned)threads)), "");
-    Lv cta = read_register(cg, "llvm.nvvm.read.ptx.sreg.ctaid.x");
-    cg->program_id0 =
+    Lv cta = cg_cta_id(cg, 0);
+    cg->program_ids[0] =
         LLVMBuildAdd(cg->b, LLVMBuildMul(cg->b, cta, cg_i32(cg, programs), ""), cg->slot, "");
     cg->grid_x = LLVMGetParam(cg->fn, cg->func->body->nargs);
 }
 
 /* The entry block stays open until the body is complete: it takes what layouts compute once. */
 static void close_entry(Cg *cg, LLVMBasicBlockRef body) {
-    if (!cg->program_id0) {
+    if (!cg->slot) {
         LLVMBuildBr(cg->entry, body);
         return;
     }
     LLVMBasicBlockRef past = cg_block(cg, "past_grid");
-    Lv inside = LLVMBuildICmp(cg->entry, LLVMIntULT, cg->program_id0, cg->grid_x, "");
+    Lv inside = LLVMBuildICmp(cg->entry, LLVMIntULT, cg->program_ids[0], cg->grid_x, "");
     LLVMBuildCondBr(cg->entry, inside, body, past);
     LLVMPositionBuilderAtEnd(cg->entry, past);
     LLVMBuildRetVoid(cg->entry);

@@ -57,9 +57,9 @@ typedef struct Cg {
     Plan *plans;
     Lv thread, lane, warp; /* i32, within the program; warp is 0 when it has only one */
     Lv slot;               /* i32, which program of the CTA; NULL with one program a CTA */
-    Lv program_id0;
-    Lv grid_x; /* the hidden parameter; NULL without */
-    Lv shared; /* the program's dynamic shared memory; NULL before it is asked for */
+    Lv program_ids[3];     /* i32; NULL: the CTA's own place in the launch, see programs.c */
+    Lv grid_x;             /* the hidden parameter; NULL without */
+    Lv shared;             /* the program's dynamic shared memory; NULL before it is asked for */
     struct Reciprocal *reciprocals; /* of the divisors of `reciprocals_of`; see math.c */
     const Op *reciprocals_of;
     PtrMap depends;    /* op to what its results depend on; see schedule.c */
@@ -115,6 +115,14 @@ static inline int layout_thread_bits(const Layout *l) {
 }
 /* XOR over the set bits of `x` (an i32) of basis[bit]: a few masks and shifts. */
 Lv cg_linear(Cg *cg, LLVMBuilderRef b, Lv x, const uint32_t *basis, int bits);
+
+/* programs (programs.c): numbers along an axis, i32 */
+
+Lv cg_cta_id(Cg *cg, int64_t axis);
+Lv cg_cta_count(Cg *cg, int64_t axis);
+Lv cg_program_id(Cg *cg, int64_t axis);
+/* At entry: which program this CTA runs, where that is not its place in the launch. */
+void cg_order_programs(Cg *cg);
 
 /* build helpers (values.c) */
 

@@ -103,13 +103,9 @@ static Lv add_value(Cg *cg, StrBuf *format, const Type *type, Lv value, bool hex
 }
 
 static unsigned add_program(Cg *cg, StrBuf *format, Lv *args) {
-    static const char *const names[] = {"llvm.nvvm.read.ptx.sreg.ctaid.x",
-                                        "llvm.nvvm.read.ptx.sreg.ctaid.y",
-                                        "llvm.nvvm.read.ptx.sreg.ctaid.z"};
     strbuf_puts(format, "pid (%u, %u, %u)");
     for (int axis = 0; axis < 3; axis++)
-        args[axis] = axis == 0 && cg->program_id0 ? cg->program_id0
-                                                  : cg_intrinsic(cg, names[axis], NULL, 0, NULL, 0);
+        args[axis] = cg_program_id(cg, axis);
     return 3;
 }
 

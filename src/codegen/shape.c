@@ -2,7 +2,6 @@
  * lowering only says which register of the operand each register of the result is. */
 #include "codegen/cg.h"
 #include "ir/interp.h"
-#include <stdio.h>
 
 /* Constants and indices */
 
@@ -26,16 +25,8 @@ void lower_constant_float(Cg *cg, const Op *op) {
                    LLVMConstBitCast(LLVMConstInt(as_int, bits, false), cg_dtype(cg, dtype)));
 }
 
-static Lv special_register(Cg *cg, const char *name, int64_t axis) {
-    char text[64];
-    snprintf(text, sizeof text, "llvm.nvvm.read.ptx.sreg.%s.%c", name, "xyz"[axis]);
-    return cg_intrinsic(cg, text, NULL, 0, NULL, 0);
-}
-
 void lower_program_id(Cg *cg, const Op *op) {
-    int64_t axis = op->attrs[0].i;
-    bool hidden = axis == 0 && cg->program_id0;
-    cg_new(cg, &op->out[0])[0] = hidden ? cg->program_id0 : special_register(cg, "ctaid", axis);
+    cg_new(cg, &op->out[0])[0] = cg_program_id(cg, op->attrs[0].i);
 }
 
 void lower_num_programs(Cg *cg, const Op *op) {
@@ -43,15 +34,15 @@ void lower_num_programs(Cg *cg, const Op *op) {
     bool hidden = axis < meta_grid_parameters(&cg->meta);
     cg_new(cg, &op->out[0])[0] = hidden
                                      ? LLVMGetParam(cg->fn, cg->func->body->nargs + (unsigned)axis)
-                                     : special_register(cg, "nctaid", axis);
+                                     : cg_cta_count(cg, axis);
 }
 
 void lower_cta_id(Cg *cg, const Op *op) {
-    cg_new(cg, &op->out[0])[0] = special_register(cg, "ctaid", 0);
+    cg_new(cg, &op->out[0])[0] = cg_cta_id(cg, 0);
 }
 
 void lower_cta_count(Cg *cg, const Op *op) {
-    cg_new(cg, &op->out[0])[0] = special_register(cg, "nctaid", 0);
+    cg_new(cg, &op->out[0])[0] = cg_cta_count(cg, 0);
 }
 
 void lower_range(Cg *cg, const Op *op) {

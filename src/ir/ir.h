@@ -183,6 +183,10 @@ struct Func {
      * its own: cta_id and cta_count say which, num_programs counts programs, and there is no
      * program_id. See passes/persist.c. */
     bool is_persistent;
+    /* Axes, as bits, along which the launch starts the last program first. Of time alone:
+     * program_id says which program it is. Not with is_persistent, nor with several programs in a
+     * CTA. */
+    int32_t last_first;
 };
 
 struct Module {

@@ -19,7 +19,8 @@
     FUNC_ATTR(has_layouts, BOOL)                                                                   \
     FUNC_ATTR(no_tensor_copies, BOOL)                                                              \
     FUNC_ATTR(no_persistence, BOOL)                                                                \
-    FUNC_ATTR(is_persistent, BOOL)
+    FUNC_ATTR(is_persistent, BOOL)                                                                 \
+    FUNC_ATTR(last_first, I64)
 
 /* Regions nest at most this deep, which bounds the recursion of everything that walks IR. */
 enum { IR_MAX_NESTING = 200 };

@@ -271,7 +271,7 @@ static void check_power(Verifier *v, const char *name, int32_t value, int32_t ma
 }
 
 static void check_func_attrs(Verifier *v) {
-    enum { MAX_WARPS = 32, MAX_CTAS = 16 };
+    enum { MAX_WARPS = 32, MAX_CTAS = 16, MAX_AXES = 3 };
     const Func *func = v->func;
     check_power(v, "num_warps", func->num_warps, MAX_WARPS);
     check_power(v, "num_ctas", func->num_ctas, MAX_CTAS);
@@ -282,6 +282,13 @@ static void check_func_attrs(Verifier *v) {
     if (func->is_persistent && func->num_ctas > 1)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_ctas",
                          func->num_ctas, "at most 1, because the function is persistent");
+    if (func->last_first < 0 || func->last_first >= 1 << MAX_AXES)
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "last_first",
+                         func->last_first, "a bit for each of three axes");
+    bool is_plain = !func->is_persistent && func->programs_per_cta <= 1 && func->num_ctas <= 1;
+    if (func->last_first && !is_plain)
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "last_first",
+                         func->last_first, "0, because a program is not one CTA");
     if (func->has_layouts && func->num_warps == 0)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_warps", 0,
                          "a number, because the function has layouts");

@@ -31,6 +31,7 @@ static const PassId pipeline_order[] = {
     PASS_choose_dots,
     PASS_persist,
     PASS_choose_warps,
+    PASS_order_programs,
     PASS_sink,
     PASS_choose_layouts,
     PASS_fold_converts,

@@ -1,0 +1,134 @@
+/* order-programs: of programs whose loops are of different lengths the long ones start first.
+ *
+ * A launch hands its programs out in the order of their numbers, each to a processor that is free.
+ * In causal attention a block of queries has the more keys the later it comes, so that the longest
+ * programs start last and most processors wait for the few that run them. Started from the last one
+ * on, what is left at the end is short.
+ *
+ *     %m = program_id {axis = 0}                   the same; func {last_first = 1}:
+ *     %hi = minsi %keys, %m * 128 + 128     =>     the launch's first CTA along x
+ *     for 0, %hi, 64 { .. }                        is the program of the highest number
+ *
+ * How the number of iterations goes with the number of the program is told from the bounds: of each
+ * value, along an axis, whether it grows, shrinks, stays or is not known. An axis along which some
+ * loop grows and none shrinks is turned. Nothing depends on it but time; programs that wait for
+ * others are left alone, since they may count on those with lower numbers to have started.
+ *
+ * Comes after persist and choose-warps: CTAs that have several programs go through them in an order
+ * of their own. Sets last_first. */
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+enum { AXES = 3, BUDGET = 400 };
+
+/* How a value goes with the number of the program along an axis. */
+typedef enum Trend { TREND_STAYS, TREND_GROWS, TREND_SHRINKS, TREND_UNKNOWN } Trend;
+
+typedef struct Programs {
+    int axis;
+    int budget; /* of values looked at */
+    bool waits; /* for other programs, perhaps */
+    bool grows, shrinks;
+} Programs;
+
+static Trend opposite(Trend trend) {
+    return trend == TREND_GROWS ? TREND_SHRINKS : trend == TREND_SHRINKS ? TREND_GROWS : trend;
+}
+
+/* Of a sum of both, or of either of them. */
+static Trend joined(Trend a, Trend b) {
+    if (a == TREND_STAYS)
+        return b;
+    return b == TREND_STAYS || a == b ? a : TREND_UNKNOWN;
+}
+
+static Trend trend_of(Programs *p, const Value *value);
+
+/* What all programs compute from the same is the same. */
+static Trend trend_of_others(Programs *p, const Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (trend_of(p, op_in(op, i)) != TREND_STAYS)
+            return TREND_UNKNOWN;
+    return TREND_STAYS;
+}
+
+/* Multiplied, divided or shifted: by a positive constant, or both stay. */
+static Trend trend_of_scaled(Programs *p, const Op *op) {
+    int64_t by;
+    for (uint32_t i = 0; i < (op->code == OP_muli ? 2u : 1u); i++)
+        if (value_int_constant(op_in(op, 1 - i), &by) && by > 0)
+            return trend_of(p, op_in(op, i));
+    return trend_of_others(p, op);
+}
+
+static Trend trend_of_result(Programs *p, const Op *op) {
+    switch ((int)op->code) {
+    case OP_program_id:
+        return op->attrs[0].i == p->axis ? TREND_GROWS : TREND_STAYS;
+    case OP_addi:
+    case OP_minsi:
+    case OP_maxsi:
+        return joined(trend_of(p, op_in(op, 0)), trend_of(p, op_in(op, 1)));
+    case OP_subi:
+        return joined(trend_of(p, op_in(op, 0)), opposite(trend_of(p, op_in(op, 1))));
+    case OP_select: /* either of them: which one, is not asked */
+        return joined(trend_of(p, op_in(op, 1)), trend_of(p, op_in(op, 2)));
+    case OP_muli:
+    case OP_divsi:
+    case OP_divui:
+    case OP_shli:
+    case OP_shrsi:
+    case OP_shrui:
+        return trend_of_scaled(p, op);
+    case OP_extsi:
+    case OP_extui:
+    case OP_trunci:
+        return trend_of(p, op_in(op, 0));
+    default:
+        return op->nregions ? TREND_UNKNOWN : trend_of_others(p, op);
+    }
+}
+
+/* Arithmetic is taken not to wrap. */
+static Trend trend_of(Programs *p, const Value *value) {
+    if (!value->def)
+        return value->owner->parent ? TREND_UNKNOWN : TREND_STAYS;
+    return p->budget-- > 0 ? trend_of_result(p, value->def) : TREND_UNKNOWN;
+}
+
+/* hi - lo. Where both grow, as in a window, iterations stay about the same. */
+static void visit_loop(Programs *p, const Op *loop) {
+    Trend trend = joined(trend_of(p, op_in(loop, 1)), opposite(trend_of(p, op_in(loop, 0))));
+    p->grows |= trend == TREND_GROWS;
+    p->shrinks |= trend == TREND_SHRINKS;
+}
+
+static bool visit(Op *op, void *user) {
+    Programs *p = user;
+    bool is_atomic = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
+    p->waits |= op->code == OP_while || (is_atomic && !value_unused(op_out(op)));
+    p->waits |= op->code == OP_load && op->attrs[2].i;
+    p->waits |= op->code == OP_load_block && op->attrs[4].i;
+    if (op->code == OP_for)
+        visit_loop(p, op);
+    return true;
+}
+
+bool pass_order_programs(Func *func) {
+    bool is_plain = func->num_ctas <= 1 && func->programs_per_cta <= 1;
+    if (func->is_persistent || func->last_first || !is_plain)
+        return false;
+    Programs p = {0};
+    for (p.axis = 0; p.axis < AXES && !p.waits; p.axis++) {
+        p.budget = BUDGET;
+        p.grows = p.shrinks = false;
+        func_walk(func, visit, &p);
+        if (p.grows && !p.shrinks)
+            func->last_first |= 1 << p.axis;
+    }
+    if (p.waits)
+        func->last_first = 0;
+    if (func->last_first)
+        ctx_diag(func_ctx(func), func->span, programs_last_first);
+    return func->last_first != 0;
+}
