@@ -68,8 +68,8 @@ typedef struct Cg {
     Str dot_said;     /* the last remark about a dot, */
     Span dot_said_at; /* and where */
     bool is_swizzled; /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
-    Lv elected; /* i1: the thread that issues tensor copies; NULL before it is asked for */
-    Lv copier;  /* i1: that thread, chosen anew behind a wait; NULL: none was */
+    Lv elected;       /* i1: the thread that issues tensor copies; NULL before it is asked for */
+    Lv copier;        /* i1: that thread, chosen anew behind a wait; NULL: none was */
     LLVMBasicBlockRef copier_block; /* where that holds */
     PtrMap map_numbers;             /* op to the number of its tensor map, from 1 on */
     unsigned first_map;             /* parameter */
