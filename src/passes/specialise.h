@@ -24,6 +24,7 @@ typedef struct Specialise {
     Func *func;
     Arena *arena;
     VEC(Ring *) rings;
+    VEC(Op *) stores; /* by tensor copies */
     Op *producer;
     ValueMap *map; /* of the function to the producer's copy of it */
 } Specialise;

@@ -33,8 +33,8 @@
  * The producer is a copy of the function, from which all that has effects but these waits and
  * copies is taken, and then what is dead: a slice of scalars and loops, or the loop stays as it
  * was. What was carried to run ahead goes back by as many steps. Rings live as long as the loops
- * over tiles; so does the buffer of a store by tensor copies then, whose read is waited for before
- * the next tile is written to it.
+ * over tiles; so do the buffers of stores by tensor copies then, whose reads are waited for before
+ * the next tile is written to them.
  *
  * Needs layouts, wgmma (feed-wgmma) and all buffers but their offsets (stage-shared). A remark says
  * why a loop inside another is not specialised. */
@@ -238,40 +238,54 @@ static bool is_wait_for_reads(const Op *op) {
     return op->code == OP_store_wait && op->attrs[1].i && !op->attrs[0].i;
 }
 
-/* The read of what is stored at the end of a tile is waited for in front of the next time. */
-static void delay_store_wait(Specialise *s, Block *body, Op *wait) {
-    Op *loop = body->parent, *store = NULL;
-    for (Op *op = wait->prev; op && !store; op = op->prev)
-        if (op->code == OP_store_block_from || op->code == OP_store_wait || op_has(op, SYNC))
-            store = op;
-    if (!store || store->code != OP_store_block_from)
-        return;
-    Op *alloc = (Op *)local_alloc_of(op_in(store, 1)), *full = store->prev, *write = full;
-    if (!full || full->code != OP_store_wait || full->attrs[1].i || full->attrs[0].i)
-        return;
-    while (write && (write->code != OP_local_store || op_in(write, 1) != op_out(alloc)))
-        write = write->prev;
-    if (!write || alloc->block != body)
-        return;
-    op_move_before(full, write);
-    op_move_before(alloc, s->producer);
-    op_move_before(wait, loop->next);
-}
-
-static bool count_store(Op *op, void *user) {
-    *(unsigned *)user += op->code == OP_store_block_from;
+static bool collect_store(Op *op, void *user) {
+    Specialise *s = user;
+    if (op->code == OP_store_block_from)
+        vec_push(s->arena, &s->stores, op);
     return true;
 }
 
-/* Of the function's only one, right in a loop over tiles, if all buffers can lie apart. */
-static void delay_store(Specialise *s) {
+/* The write of the buffer that the store copies, in its block. */
+static Op *write_of(const Op *store) {
+    Op *write = store->prev;
+    while (write && (write->code != OP_local_store || op_in(write, 1) != op_in(store, 1)))
+        write = write->prev;
+    return write;
+}
+
+/* All stores of the function stand in the block, each with its buffer and the write of it. */
+static bool stores_in(const Specialise *s, const Block *body) {
+    vec_for_each (store, &s->stores)
+        if ((*store)->block != body || local_alloc_of(op_in(*store, 1))->block != body ||
+            !write_of(*store))
+            return false;
+    return s->stores.len > 0;
+}
+
+/* Reads of what is stored are waited for in front of the first write of the next tile, and behind
+ * the loop. Where a tile's stores come after those of the tile before, that is waited for there. */
+static void delay_store_wait(Specialise *s, Block *body, Op *wait) {
+    Op *first = s->stores.data[0], *write = write_of(first), *full = first->prev;
+    op_move_before(wait, body->parent->next);
+    if (full->code == OP_store_wait && !full->attrs[1].i && !full->attrs[0].i) {
+        op_move_before(full, write);
+    } else {
+        Builder b = builder_before(write);
+        b.span = wait->span;
+        build_store_wait(&b, 0, true);
+    }
+    vec_for_each (store, &s->stores)
+        op_move_before((Op *)local_alloc_of(op_in(*store, 1)), s->producer);
+}
+
+/* If all stores of the function are right in a loop over tiles and all buffers can lie apart. */
+static void delay_stores(Specialise *s) {
     int64_t room = target_by_capability(s->func->capability)->shared_per_block;
-    unsigned stores = 0;
-    func_walk(s->func, count_store, &stores);
-    if (stores != 1 || shared_bytes_apart(s->func) > room)
+    func_walk(s->func, collect_store, s);
+    if (shared_bytes_apart(s->func) > room)
         return;
     block_for_each_safe (loop, s->func->body) {
-        if (loop->code != OP_for)
+        if (loop->code != OP_for || !stores_in(s, loop->regions[0]))
             continue;
         Op *wait = loop->regions[0]->last->prev;
         if (wait && is_wait_for_reads(wait))
@@ -300,7 +314,7 @@ static bool specialise(Specialise *s) {
         release_slots(s, *ring);
         take_copies(*ring);
     }
-    delay_store(s);
+    delay_stores(s);
     eliminate_dead(s->func);
     return true;
 }

@@ -86,9 +86,16 @@ static Op *delay(Stage *stage, Op *load) {
     return moves.len ? moves.data[0] : place;
 }
 
-static bool in_loop(const Op *op) {
+/* The loop of a persistent kernel over its programs, which are not ordered among each other. */
+static bool is_over_programs(const Op *loop) {
+    return loop->block->func->is_persistent && !loop->block->parent && loop->code == OP_for &&
+           value_def(op_in(loop, 0), OP_cta_id);
+}
+
+/* In a loop: of any kind, or within a program. */
+static bool in_loop(const Op *op, bool of_program) {
     for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->code != OP_if)
+        if (parent->code != OP_if && !(of_program && is_over_programs(parent)))
             return true;
     return false;
 }
@@ -98,7 +105,7 @@ static void stage_load(Stage *stage, Op *load) {
     b.span = load->span;
     const Type *i32 = type_scalar(b.ctx, DT_I32), *type = block_buffer_type(b.ctx, load);
     Value *full = block_mbarrier(stage->func, load->span, 0, 0);
-    bool again = in_loop(load);
+    bool again = in_loop(load, false);
     Value *parity = again ? carry_in(load, i32, 0) : rewrite_int(&b, i32, 0);
     if (again)
         carry_out(load, build_xori(&b, parity, rewrite_int(&b, i32, 1)));
@@ -199,8 +206,8 @@ static Value *overlaps(Builder *b, const Op *first, const Op *second) {
     return extent && rows == 1 ? build_cmpi(b, extent, stride, IPRED_SGT) : NULL;
 }
 
-/* Orders the store behind those before it through the same parameter, and behind itself where it
- * runs again. */
+/* Orders the store behind those before it through the same parameter, and behind itself where the
+ * program runs it again. */
 static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
     const Value *parameter = pointer_origin(op_in(store, 0));
     Value *meet = NULL;
@@ -214,7 +221,7 @@ static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
         meet = first ? overlap : overlap && meet ? build_ori(b, meet, overlap) : NULL;
         first = false;
     }
-    if (all || (first && in_loop(store))) {
+    if (all || (first && in_loop(store, true))) {
         build_store_wait(b, 0, false);
     } else if (meet) {
         Op *branch = build_if(b, meet, 0, NULL);
