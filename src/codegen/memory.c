@@ -96,11 +96,22 @@ static bool qualifiers(StrBuf *text, const Access *access, bool is_load) {
     return evicts;
 }
 
+/* What an access without a policy does is evict_unchanged: evict_normal takes from lines the
+ * priority that they have, which makes products of 2048 an eighth slower. */
 Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict) {
-    return cg_asm(cg, cg->t_i64,
-                  evict == EVICT_FIRST ? "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;"
-                                       : "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;",
-                  "=l", NULL, 0, ASM_PURE);
+    static const char *const text[EVICT_COUNT] = {
+        [EVICT_NORMAL] = "createpolicy.fractional.L2::evict_unchanged.b64 $0, 1.0;",
+        [EVICT_FIRST] = "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;",
+        [EVICT_LAST] = "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;",
+    };
+    return cg_asm(cg, cg->t_i64, text[evict], "=l", NULL, 0, ASM_PURE);
+}
+
+void lower_cache_policy(Cg *cg, const Op *op) {
+    Lv on = cg_scalar(cg, op_in(op, 0));
+    Lv policy = cg_l2_policy(cg, (CTYPE_EVICT)op->attrs[0].i);
+    Lv normal = cg_l2_policy(cg, EVICT_NORMAL);
+    cg_new(cg, &op->out[0])[0] = LLVMBuildSelect(cg->b, on, policy, normal, "");
 }
 
 static bool is_plain(const Access *access) {

@@ -250,7 +250,10 @@ static bool copy_of(Cg *cg, const Op *op, TensorCopy *copy) {
         copy->begin[i] = coordinate(cg, cg_scalar(cg, op_in(op, copy->access.offsets + dim)));
     }
     EvictionPolicy evict = (EvictionPolicy)op->attrs[1].i;
-    copy->policy = evict == EVICT_NORMAL ? NULL : cg_l2_policy(cg, evict);
+    const Value *policy = block_access_policy(op);
+    copy->policy = policy                  ? cg_scalar(cg, policy)
+                   : evict != EVICT_NORMAL ? cg_l2_policy(cg, evict)
+                                           : NULL;
     return true;
 }
 

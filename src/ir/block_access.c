@@ -42,9 +42,19 @@ static BlockAccess access_of(const Op *op, const Type *tile) {
                          .checked = op->attrs[0].i};
 }
 
+/* The operand after the offsets, if there is one. */
+static uint32_t policy_operand(const BlockAccess *access) {
+    return access->offsets + (uint32_t)access->rank;
+}
+
 BlockAccess block_access(const Op *op) {
     const Type *type = op->code == OP_load_block ? op_out(op)->type : op_in(op, 1)->type;
     return access_of(op, copies(op) ? block_in(op, type) : type);
+}
+
+/* What is copied to shared memory may have a cache policy. */
+static bool may_have_policy(const Op *op) {
+    return op->code == OP_load_block || op->code == OP_copy_block;
 }
 
 static bool want_indices(Ctx *ctx, const Op *op, const BlockAccess *access) {
@@ -52,7 +62,7 @@ static bool want_indices(Ctx *ctx, const Op *op, const BlockAccess *access) {
     for (uint32_t i = access->shape; i < access->offsets; i++)
         if (rule_in(op, i) != wide)
             return rule_bad_operand(ctx, op, i, "i64: an extent or a stride");
-    for (uint32_t i = access->offsets; i < op->nin; i++) {
+    for (uint32_t i = access->offsets; i < policy_operand(access); i++) {
         if (rule_in(op, i) != wide && rule_in(op, i) != narrow)
             return rule_bad_operand(ctx, op, i, "i32 or i64: where the block begins");
         if (!rule_want_equal(ctx, op, access->offsets, i))
@@ -67,11 +77,14 @@ static bool want_block(Ctx *ctx, const Op *op, const Type *tile) {
     if (ptr->kind != TYPE_POINTER || ptr->rank != 0)
         return rule_bad_operand(ctx, op, 0, "a scalar pointer");
     BlockAccess access = access_of(op, tile);
-    if (op->nin != access.offsets + (uint32_t)access.rank)
+    uint32_t policy = policy_operand(&access);
+    if (op->nin != policy && !(op->nin == policy + 1 && may_have_policy(op)))
         return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, op->nin,
                         "three for each dimension of the tile after the pointer and the value");
     if (access.checked < 0 || access.checked >> access.rank)
         return rule_bad_attr(ctx, op, 0, "a mask of the tile's dimensions");
+    if (op->nin > policy && rule_in(op, policy) != type_scalar(ctx, DT_I64))
+        return rule_bad_operand(ctx, op, policy, "i64: a cache_policy");
     return want_indices(ctx, op, &access);
 }
 
@@ -157,10 +170,17 @@ Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, 
     return op;
 }
 
+Value *block_access_policy(const Op *op) {
+    BlockAccess access = block_access(op);
+    uint32_t policy = policy_operand(&access);
+    return op->nin > policy ? op_in(op, policy) : NULL;
+}
+
 Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Value *buffer,
                      Value *barrier, Value *on) {
     BlockAccess block = block_access(access);
-    Value *operands[COPY_FIXED_OPERANDS + 3 * MAX_RANK] = {op_in(access, 0), buffer, barrier, on};
+    Value *operands[COPY_FIXED_OPERANDS + 3 * MAX_RANK + 1] = {op_in(access, 0), buffer, barrier,
+                                                               on};
     uint32_t n = barrier ? COPY_FIXED_OPERANDS : STORE_FIXED_OPERANDS;
     for (uint32_t i = block.shape; i < access->nin; i++) {
         Value *mapped = map ? value_map_get(map, op_in(access, i)) : NULL;

@@ -99,6 +99,13 @@ void interp_cta_count(Run *run, const Inst *inst) {
     fill(new_result(run, inst->op, 0)->data, 4, 1, run->ctas);
 }
 
+/* There is no cache: the priority alone. */
+void interp_cache_policy(Run *run, const Inst *inst) {
+    bool on = *(const uint8_t *)in_slot(run, inst->op, 0)->data & 1;
+    uint64_t priority = on ? (uint64_t)inst->op->attrs[0].i : EVICT_NORMAL;
+    fill(new_result(run, inst->op, 0)->data, 8, 1, priority);
+}
+
 void interp_range(Run *run, const Inst *inst) {
     Slot *out = new_result(run, inst->op, 0);
     uint32_t *data = (uint32_t *)out->data, start = (uint32_t)inst->op->attrs[0].i;

@@ -388,6 +388,8 @@ BlockAccess block_access(const Op *op); /* of a verified op */
 static inline bool block_checks(const BlockAccess *access, int dim) {
     return (access->checked >> dim & 1) != 0;
 }
+/* The cache_policy of a load_block or copy_block, its last operand; NULL: it has none. */
+Value *block_access_policy(const Op *op);
 /* Builds one of them: extents, strides and offsets have `tile->rank` elements each. `value` is NULL
  * for loads; attributes beside `checked` are set by the caller. Gives the op. */
 Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, Value *const *shape,

@@ -88,6 +88,11 @@ bool rule_bool_scalar(Ctx *ctx, const Op *op, const Type *stated, const Type **r
     return is_condition(rule_in(op, 0)) || rule_bad_operand(ctx, op, 0, "a scalar i1");
 }
 
+bool rule_cache_policy(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = type_scalar(ctx, DT_I64);
+    return rule_bool_scalar(ctx, op, stated, result);
+}
+
 bool rule_bool_any(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     return type_is_bool(rule_in(op, 0)) || rule_bad_operand(ctx, op, 0, "i1 or a tile of i1");
 }

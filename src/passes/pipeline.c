@@ -25,6 +25,7 @@ static const PassId pipeline_order[] = {
     PASS_simplify,
     PASS_licm,
     PASS_simplify,
+    PASS_stream_blocks,
     PASS_split_loops,
     PASS_licm,
     PASS_simplify,
