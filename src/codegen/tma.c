@@ -219,19 +219,40 @@ typedef struct TensorCopy {
     BlockAccess access;
     Boxes boxes;
     const Layout *offsets;                   /* from the element to where it lies in the buffer */
-    Lv begin[BOX_MAX_RANK];                  /* i32, in the order of the map */
+    Lv begin[BOX_MAX_RANK];                  /* of its own type, in the order of the map */
     Lv issuer, map, buffer, barrier, policy; /* policy: NULL for none */
 } TensorCopy;
 
-/* An offset as a coordinate. What does not fit in 32 bits lies outside any tensor, and so does what
- * it becomes. */
-static Lv coordinate(Cg *cg, Lv offset) {
-    if (LLVMTypeOf(offset) == cg->t_i32)
-        return offset;
-    Lv most = cg_i64(cg, INT32_MAX - BOX_MAX_SIDE * BOX_MAX_SIDE), least = cg_i64(cg, INT32_MIN);
-    offset = cg_intrinsic2(cg, "llvm.smin", offset, most);
-    offset = cg_intrinsic2(cg, "llvm.smax", offset, least);
-    return LLVMBuildTrunc(cg->b, offset, cg->t_i32, "");
+/* Tensors reach to coordinate INT32_MAX (RECIPE_MAX_EXTENT). An offset of a load that is no number
+ * of 32 bits lies outside, and so does what it becomes; past INT32_MAX the sum wraps to below 0,
+ * outside as well. */
+static Lv coordinate(const TensorCopy *copy, int i, int64_t step) {
+    Cg *cg = copy->cg;
+    Lv at = copy->begin[i];
+    if (LLVMTypeOf(at) != cg->t_i32) {
+        Lv low = LLVMBuildTrunc(cg->b, at, cg->t_i32, "");
+        Lv fits = LLVMBuildICmp(cg->b, LLVMIntEQ, LLVMBuildSExt(cg->b, low, cg->t_i64, ""), at, "");
+        at = LLVMBuildSelect(cg->b, fits, low, cg_i32(cg, INT32_MIN), "");
+    }
+    return LLVMBuildAdd(cg->b, at, cg_i32(cg, step), "");
+}
+
+/* Which thread starts the copy of this box. A store must not begin below 0: a box past INT32_MAX,
+ * where no tensor is, has no copy. */
+static Lv issuer_of_box(const TensorCopy *copy, const int64_t origin[MAX_RANK]) {
+    Cg *cg = copy->cg;
+    Lv issuer = copy->issuer;
+    for (int i = 0; i < copy->boxes.rank && !copy->barrier; i++) {
+        int dim = copy->boxes.dims[i];
+        bool is_wide = LLVMTypeOf(copy->begin[i]) != cg->t_i32;
+        if ((!is_wide && !origin[dim]) || !block_checks(&copy->access, dim))
+            continue;
+        int64_t last = INT32_MAX - origin[dim];
+        Lv inside = LLVMBuildICmp(cg->b, LLVMIntSLE, copy->begin[i],
+                                  is_wide ? cg_i64(cg, last) : cg_i32(cg, last), "");
+        issuer = lv_is_true(inside) ? issuer : LLVMBuildAnd(cg->b, issuer, inside, "");
+    }
+    return issuer;
 }
 
 static bool copy_of(Cg *cg, const Op *op, TensorCopy *copy) {
@@ -247,7 +268,7 @@ static bool copy_of(Cg *cg, const Op *op, TensorCopy *copy) {
     copy->buffer = cg_scalar(cg, op_in(op, 1));
     for (int i = 0; i < copy->boxes.rank; i++) {
         uint32_t dim = (uint32_t)copy->boxes.dims[i];
-        copy->begin[i] = coordinate(cg, cg_scalar(cg, op_in(op, copy->access.offsets + dim)));
+        copy->begin[i] = cg_scalar(cg, op_in(op, copy->access.offsets + dim));
     }
     EvictionPolicy evict = (EvictionPolicy)op->attrs[1].i;
     const Value *policy = block_access_policy(op);
@@ -284,11 +305,9 @@ static Lv box_address(const TensorCopy *copy, const int64_t origin[MAX_RANK]) {
 /* `[map, {c0, c1, ..}]` of the box. */
 static void put_place(const TensorCopy *copy, const int64_t origin[MAX_RANK], StrBuf *text,
                       Operands *operands) {
-    Cg *cg = copy->cg;
     strbuf_printf(text, "[$%u, {", add_operand(operands, copy->map, "l"));
     for (int i = 0; i < copy->boxes.rank; i++) {
-        Lv step = cg_i32(cg, origin[copy->boxes.dims[i]]);
-        Lv at = LLVMBuildAdd(cg->b, copy->begin[i], step, "");
+        Lv at = coordinate(copy, i, origin[copy->boxes.dims[i]]);
         strbuf_printf(text, "%s$%u", i ? ", " : "", add_operand(operands, at, "r"));
     }
     strbuf_puts(text, "}]");
@@ -301,7 +320,7 @@ static void emit_box(const TensorCopy *copy, uint32_t number) {
     StrBuf text = strbuf(cg->arena);
     Operands operands = {.constraints = strbuf(cg->arena)};
     const char *hint = copy->policy ? ".L2::cache_hint" : "";
-    add_operand(&operands, copy->issuer, "b");
+    add_operand(&operands, issuer_of_box(copy, origin), "b");
     unsigned shared = add_operand(&operands, box_address(copy, origin), "r");
     if (copy->barrier) {
         strbuf_printf(&text,

@@ -399,7 +399,7 @@ static bool resolve_extent(const TensorMapRecipe *recipe, int32_t d, const void 
                            TensorMapShape *shape, RecipeProblem *problem) {
     uint64_t *extent = &shape->extents[d];
     RecipeFault fault = recipe_expr_value(&recipe->extents[d], params, extent);
-    if (fault == RECIPE_FINE && (!*extent || *extent > UINT64_C(1) << 32))
+    if (fault == RECIPE_FINE && (!*extent || *extent > RECIPE_MAX_EXTENT))
         fault = RECIPE_REFUSED;
     return fault == RECIPE_FINE || fail(problem, fault, RECIPE_EXTENT, d, *extent);
 }
@@ -449,7 +449,7 @@ static const char *refused_text(Arena *arena, const RecipeProblem *problem, cons
     case RECIPE_BASE:
         break;
     case RECIPE_EXTENT:
-        return str_format(arena, "%s is %" PRId64 ": wanted 1 to 2^32", part, problem->value);
+        return str_format(arena, "%s is %" PRId64 ": wanted 1 to 2^31", part, problem->value);
     case RECIPE_STRIDE:
         return str_format(arena,
                           "%s is %" PRId64 " bytes: wanted a multiple of 16 from 16 to 2^40 - 16",

@@ -67,6 +67,9 @@ enum {
     RECIPE_MAX_MAPS = 16, /* of a kernel: half of the 4 KiB that parameters may take everywhere */
 };
 
+/* Elements of a dimension: coordinates are numbers of 32 bits with a sign. */
+#define RECIPE_MAX_EXTENT (UINT64_C(1) << 31)
+
 typedef struct RecipeStep {
     RecipeOp op;
     DType type;    /* of the result: an integer; addresses are i64 */
@@ -150,7 +153,7 @@ int recipe_swizzle(const TensorMapRecipe *recipe);
 /* params[i] points at argument i, in its own size, as for cuLaunchKernel. */
 RecipeFault recipe_expr_value(const RecipeExpr *expr, const void *const *params, uint64_t *value);
 /* Evaluates a valid recipe and checks what the hardware wants: an address and strides that are
- * multiples of 16 bytes, strides from 16 to 2^40 - 16 bytes, extents from 1 to 2^32. Allocates
+ * multiples of 16 bytes, strides from 16 to 2^40 - 16 bytes, extents from 1 to 2^31. Allocates
  * nothing. False: see `problem`. */
 bool recipe_resolve(const TensorMapRecipe *recipe, const void *const *params, TensorMapShape *shape,
                     RecipeProblem *problem);

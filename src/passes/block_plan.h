@@ -6,7 +6,7 @@
 #include "passes/affine.h"
 
 /* Extent of a dimension of which nothing more is known than that coordinates reach it. */
-#define BLOCK_ANY_EXTENT ((int64_t)1 << 31)
+#define BLOCK_ANY_EXTENT ((int64_t)RECIPE_MAX_EXTENT)
 
 typedef struct BlockDim {
     const Poly *stride, *extent, *place;

@@ -184,7 +184,7 @@ static void choose(Blocks *blocks) {
         if (tma_takes_by(blocks->func, facts, *op, &why_not) && has_map(blocks, *op, &why_not))
             continue;
         vec_push(blocks->arena, &blocks->lowered, *op);
-        if ((*op)->code == OP_load_block && value_reaches_dot(op_out(*op)))
+        if ((*op)->code == OP_load_block && value_may_reach_dot(op_out(*op)))
             ctx_diag(ctx, (*op)->span, access_not_raised, "load", why_not);
         if ((*op)->code == OP_store_block)
             ctx_diag(ctx, (*op)->span, access_not_raised, "store", why_not);

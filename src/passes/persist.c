@@ -147,7 +147,7 @@ static bool check_body(Programs *p, const Block *body) {
             return fails(p, "a loop stands in the loop of its dot");
         if (op->code == OP_dot && dot_is_chained(op))
             return fails(p, "a dot takes what another one gives");
-        if (op->code == OP_load && value_reaches_dot(op_out(op)))
+        if (op->code == OP_load && value_may_reach_dot(op_out(op)))
             return fails(p, "not all operands come by tensor copies");
         for (uint32_t i = 0; i < op->nregions; i++)
             if (!check_body(p, op->regions[i]))

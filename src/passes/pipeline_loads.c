@@ -123,10 +123,10 @@ static bool is_ingredient(const Op *op) {
 
 static bool is_candidate(const Op *op) {
     if (op->code == OP_load_block)
-        return !op->attrs[4].i && value_reaches_dot(&op->out[0]);
+        return !op->attrs[4].i && value_may_reach_dot(&op->out[0]);
     return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
            op_out(op)->type->kind == TYPE_NUMBER && wanted_layout(op) &&
-           value_reaches_dot(&op->out[0]);
+           value_may_reach_dot(&op->out[0]);
 }
 
 /* Elements that the load takes at once. */

@@ -117,7 +117,7 @@ static bool is_candidate(Raise *r, Op *op) {
     if (tile->rank < 2 || tile->kind != TYPE_NUMBER || (is_block && launch_invariant(op_in(op, 0))))
         return false;
     if (loads(op))
-        return value_reaches_dot(op_out(op));
+        return value_may_reach_dot(op_out(op));
     PtrSet seen = {.arena = r->arena};
     return comes_from_dot(op_in(op, 1), &seen);
 }

@@ -32,9 +32,9 @@ static bool reaches_dot(const Value *value, unsigned *budget) {
     return false;
 }
 
-bool value_reaches_dot(const Value *value) {
+bool value_may_reach_dot(const Value *value) {
     unsigned budget = REACH_BUDGET;
-    return reaches_dot(value, &budget);
+    return reaches_dot(value, &budget) || !budget;
 }
 
 /* Conditions */
@@ -160,7 +160,9 @@ static bool is_aligned(Question *q) {
 }
 
 /* The hardware brings zeros for negative coordinates, where a dimension that is not checked means
- * the memory in front of the base. A store that begins before the tensor ends the launch. */
+ * the memory in front of the base. A store that begins before the tensor ends the launch. An offset
+ * of 32 bits is taken not to wrap, within its block either; one of 64 bits that is not checked must
+ * be known to be one of 32. */
 static bool begins_inside(Question *q) {
     bool stores = q->op->code == OP_store_block;
     for (int d = 0; d < q->access.rank; d++) {
@@ -171,6 +173,10 @@ static bool begins_inside(Question *q) {
             return refuse_operand(q, "the offset", d, begin,
                                   stores ? "may be negative, where no store can begin"
                                          : "may be negative and is not checked");
+        if (begin->type->dtype == DT_I64 && !block_checks(&q->access, d) &&
+            (!facts->has_range || facts->hi > INT32_MAX))
+            return refuse_operand(q, "the offset", d, begin,
+                                  "may be past 2^31, which no coordinate reaches");
     }
     return true;
 }
@@ -198,6 +204,8 @@ static int passed_dim(const Op *op, int dim) {
     return op_has(op, ELEMENTWISE) && type_is_tile(to) ? dim : -1;
 }
 
+static const char too_many_uses[] = "it has more uses than are followed to its dots";
+
 /* Why a dot would rather have the value otherwise than in panels; NULL: none would. In their
  * swizzle tensor cores find elements of 16 bits without conflicts whichever way they turn them,
  * others along K alone. */
@@ -205,8 +213,10 @@ static const char *dot_obstacle(const Value *value, int inner, int bytes, unsign
     const char *why_not = NULL;
     value_for_each_use (use, value) {
         const Op *user = use->user;
-        if (*budget == 0 || why_not)
+        if (why_not)
             return why_not;
+        if (*budget == 0)
+            return too_many_uses;
         --*budget;
         if (user->code == OP_dot && use != &user->in[2]) {
             int k = value->type->rank - (use == &user->in[0] ? 1 : 2);
@@ -218,7 +228,7 @@ static const char *dot_obstacle(const Value *value, int inner, int bytes, unsign
             int dim = passed_dim(user, inner);
             if (dim >= 0)
                 why_not = dot_obstacle(&user->out[0], dim, bytes, budget);
-            else if (bytes != 2 && value_reaches_dot(&user->out[0]))
+            else if (bytes != 2 && value_may_reach_dot(&user->out[0]))
                 return "its elements are not of 16 bits, and rearranged for a dot";
         }
     }
@@ -293,8 +303,9 @@ static bool memory_allows(Question *q) {
     if (q->op->code == OP_store_block)
         return func_walk(q->func, store_allows, q), q->why_not == NULL;
     unsigned budget = REACH_BUDGET;
-    if (!value_reaches_dot(op_out(q->op)))
-        return refuse(q, "no dot takes what it loads");
+    if (!reaches_dot(op_out(q->op), &budget))
+        return refuse(q, budget ? "no dot takes what it loads" : too_many_uses);
+    budget = REACH_BUDGET;
     const char *why_not = dot_obstacle(op_out(q->op), tensor_copy_inner_dim(q->op),
                                        dtype_bytes(q->access.tile->dtype), &budget);
     if (why_not)

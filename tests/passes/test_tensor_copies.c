@@ -130,6 +130,32 @@ static void test_conditions(void **state) {
     }
 }
 
+/* A value of which not all uses are looked at may have a dot that would rather not have panels. */
+static void test_many_uses(void **state) {
+    enum { MANY = 300 };
+    Ctx *ctx = testing_ctx();
+    StrBuf text = strbuf(&ctx->arena);
+    strbuf_puts(
+        &text,
+        "func @f(%a: ptr<f32> {divisible = 16}, %n: i64, %s: i64 {divisible = 8}) {\n"
+        "%one = constant_int {value = 1} : i64\n"
+        "%zero = constant_int {value = 0} : i32\n"
+        "%pid = program_id {axis = 0} : i32\n"
+        "%z = constant_float {value = 0.0} : tile<32x32xf32>\n" TYPED_LOAD("tile<32x32xf32>\n"));
+    for (int i = 0; i < 2 * MANY; i++)
+        strbuf_printf(&text, "%%u%d = addf %%t, %%t : tile<32x32xf32>\n%s", i,
+                      i == MANY ? "%d = dot %t, %t, %z {precision = ieee} : tile<32x32xf32>\n"
+                                : "");
+    strbuf_puts(&text, "return\n}\n");
+    Func *func = testing_parse_good(ctx, text.ptr)->funcs;
+    Op *block = NULL;
+    const char *why_not = NULL;
+    func_walk(func, find_block, &block);
+    assert_false(tma_takes(func, block, &why_not));
+    assert_non_null(strstr(why_not, "more uses than are followed"));
+    ctx_destroy(ctx);
+}
+
 static bool count_block(Op *op, void *user) {
     *(unsigned *)user += op->code == OP_load_block;
     return true;
@@ -177,6 +203,7 @@ static void test_number_of_maps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_conditions),
+                                       cmocka_unit_test(test_many_uses),
                                        cmocka_unit_test(test_number_of_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

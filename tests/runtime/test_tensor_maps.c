@@ -230,9 +230,9 @@ static void refusals_name_value_and_parameter(void **state) {
                    "the stride of dimension 1 is 0 bytes: wanted a multiple of 16 from 16 to "
                    "2^40 - 16 (stride = 0)");
     assert_refused(f, (Arguments){0x10000, 0, 64, 64, 0x20000},
-                   "the extent of dimension 1 is 0: wanted 1 to 2^32 (m = 0)");
+                   "the extent of dimension 1 is 0: wanted 1 to 2^31 (m = 0)");
     assert_refused(f, (Arguments){0x10000, 10, -5, 64, 0x20000},
-                   "the extent of dimension 0 is -5: wanted 1 to 2^32 (k = -5)");
+                   "the extent of dimension 0 is -5: wanted 1 to 2^31 (k = -5)");
     assert_refused(f, (Arguments){0x10000, 10, 64, 64, 0x20004},
                    "the address is 0x20004: wanted a multiple of 16 (b = 0x20004)");
     assert_int_equal(f->cuda->encodings, 1); /* of the first map, before the second was refused */
@@ -439,7 +439,7 @@ static void function_has_another_form(void **state) {
     assert_string_equal(
         tile_diagnostics_text(said).data,
         "tilec: remark: kernel 'copy' runs without tensor copies here: the extent of "
-        "dimension 1 is -28: wanted 1 to 2^32 (n = -28)\n");
+        "dimension 1 is -28: wanted 1 to 2^31 (n = -28)\n");
     tile_diagnostics_destroy(said);
     /* Made and said once; the first form stays in use. */
     assert_int_equal(call(f, -44, STRIDE, &said), TILE_OK);
