@@ -410,8 +410,11 @@ enum {
     LOOP_WARP_SPECIALIZE = 2,
     LOOP_SINGLE_BUFFER_ACC = 4,
     LOOP_NO_LICM = 8,
-    LOOP_FEW = 16, /* found by the passes: it is expected to run a few times at most */
-    LOOP_FLAGS = 31
+    /* Found by the passes: */
+    LOOP_FEW = 16,     /* it is expected to run a few times at most */
+    LOOP_GOES_ON = 32, /* where the loop before it, with a copy of its body, ends: its indices
+                          follow on those of that one, or it does not run */
+    LOOP_FLAGS = 63
 };
 
 /* The flags of a `for` or a `while`. */

@@ -73,7 +73,7 @@ static bool same_attr(AttrKind kind, Attr a, Attr b) {
     return a.i == b.i; /* floats by their bits: 0.0 and -0.0 differ */
 }
 
-static bool same_header(const Op *a, const Op *b) {
+bool op_is_alike(const Op *a, const Op *b) {
     const OpInfo *info = &op_info[a->code];
     bool same = a->code == b->code && a->nin == b->nin && a->nout == b->nout;
     for (uint32_t i = 0; same && i < a->nout; i++)
@@ -107,7 +107,7 @@ static bool same_regions(const Op *a, const Op *b) {
     for (uint32_t i = 0; i < a->nregions; i++) {
         const Op *x = a->regions[i]->first, *y = b->regions[i]->first;
         for (; x && y; x = x->next, y = y->next) {
-            if (!same_header(x, y) || x->nregions)
+            if (!op_is_alike(x, y) || x->nregions)
                 return false;
             for (uint32_t k = 0; k < x->nin; k++)
                 if (!same_value(&pair, op_in(x, k), op_in(y, k)))
@@ -120,7 +120,7 @@ static bool same_regions(const Op *a, const Op *b) {
 }
 
 static bool same_op(const Op *a, const Op *b) {
-    if (!same_header(a, b))
+    if (!op_is_alike(a, b))
         return false;
     uint32_t first = 0;
     if (op_has(a, COMMUTES) && op_in(a, 0) == op_in(b, 1) && op_in(a, 1) == op_in(b, 0))

@@ -393,8 +393,9 @@ static bool may_have_producer(const Pipelined *p) {
     vec_for_each (staged, &p->loads)
         if (staged->means != BY_TENSOR_COPY)
             return false;
-    return p->in_flight && around && around->code == OP_for && func->programs_per_cta <= 1 &&
-           func->num_warps < TARGET_MAX_WARPS && is_placed_by_scalars(p);
+    return p->in_flight && !p->next && around && around->code == OP_for &&
+           func->programs_per_cta <= 1 && func->num_warps < TARGET_MAX_WARPS &&
+           is_placed_by_scalars(p);
 }
 
 /* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
@@ -413,8 +414,13 @@ static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
 /* As many stages as were asked for and shared memory has room for. */
 static bool fit_stages(Pipelined *p, const Func *func) {
     int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
-    room -= bytes_beside_rings(p) + bytes_of_stores(p, p->body) + other_buffers(p->loop) +
-            MOST_STAGES * MBARRIER_BYTES + func_scratch_bytes(p->body->func);
+    int64_t beside = 0;
+    for (const Pipelined *one = p; one; one = one->next) {
+        int64_t more = bytes_beside_rings(one) + bytes_of_stores(one, one->body);
+        beside = beside > more ? beside : more;
+    }
+    room -= beside + other_buffers(p->loop) + MOST_STAGES * MBARRIER_BYTES +
+            func_scratch_bytes(p->body->func);
     vec_for_each (staged, &p->loads)
         bytes += bytes_of(op_out(staged->load)->type);
     int asked = p->stages;
@@ -452,53 +458,105 @@ static void add_ingredients(Pipelined *p) {
     }
 }
 
-static bool pipeline_loop(Func *func, Op *loop) {
+typedef enum Planned { PLAN_NONE, PLAN_REFUSED, PLAN_READY } Planned;
+
+static Planned refused(bool changed) {
+    return changed ? PLAN_REFUSED : PLAN_NONE;
+}
+
+/* Collects the loads and what they need. */
+static Planned plan_loop(Pipelined *p, Op *loop) {
+    const Func *func = loop->block->func;
     Ctx *ctx = func_ctx(func);
-    Pipelined p = {.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
-    p.stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
-    p.stages = p.stages < MOST_STAGES ? p.stages : MOST_STAGES;
-    p.slice.arena = p.written.arena = p.arena;
-    bool any = false, inner = block_has_loop(p.body);
-    block_for_each (op, p.body)
+    *p = (Pipelined){.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
+    p->last = loop;
+    p->stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
+    p->stages = p->stages < MOST_STAGES ? p->stages : MOST_STAGES;
+    p->slice.arena = p->written.arena = p->arena;
+    bool any = false, inner = block_has_loop(p->body);
+    block_for_each (op, p->body)
         any |= is_candidate(op);
-    if (p.stages < LEAST_STAGES)
-        return false;
+    if (p->stages < LEAST_STAGES)
+        return PLAN_NONE;
     if (!any || inner)
-        return loop->attrs[0].i &&
-               refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot");
+        return refused(
+            loop->attrs[0].i &&
+            refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot"));
     if (loop->attrs[0].i > MOST_STAGES)
         ctx_diag(ctx, loop->span, too_many_stages, (long long)loop->attrs[0].i, MOST_STAGES);
-    if (!value_int_constant(op_in(loop, 2), &p.step) || p.step <= 0 || p.step > MAX_STEP)
-        return refuse(ctx, loop, "its step is not a positive constant");
-    if (!note_stores(&p))
-        return refuse(ctx, loop, "it writes memory that the loads may read");
+    if (!value_int_constant(op_in(loop, 2), &p->step) || p->step <= 0 || p->step > MAX_STEP)
+        return refused(refuse(ctx, loop, "its step is not a positive constant"));
+    if (!note_stores(p))
+        return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
     /* What a store takes lives beside the operands of the next product: registers for all of it are
      * the program's choice. */
-    if (p.writes && !loop->attrs[0].i)
-        return refuse(ctx, loop, "it stores, and has no num_stages of its own");
-    block_for_each (op, p.body) {
+    if (p->writes && !loop->attrs[0].i)
+        return refused(refuse(ctx, loop, "it stores, and has no num_stages of its own"));
+    block_for_each (op, p->body) {
         if (!is_candidate(op))
             continue;
-        if (may_be_written(&p, op))
-            return refuse(ctx, loop, "it writes memory that the loads may read");
-        if (!add_operands(&p, op))
-            return refuse(ctx, loop, "an address depends on what the loop computes");
+        if (may_be_written(p, op))
+            return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
+        if (!add_operands(p, op))
+            return refused(refuse(ctx, loop, "an address depends on what the loop computes"));
         if (op->code == OP_load_block)
-            add_block(&p, op);
+            add_block(p, op);
         else
-            add_load(&p, op);
+            add_load(p, op);
     }
     /* A load that others need for their addresses stays one of them. */
-    vec_for_each (staged, &p.loads)
-        if (ptr_set_has(&p.slice, staged->load))
-            return refuse(ctx, loop, "an operand of a dot is also used for addresses");
-    add_ingredients(&p);
-    if (!fit_stages(&p, func)) {
-        loop->attrs[0].i = 1;
-        return true;
+    vec_for_each (staged, &p->loads)
+        if (ptr_set_has(&p->slice, staged->load))
+            return refused(refuse(ctx, loop, "an operand of a dot is also used for addresses"));
+    add_ingredients(p);
+    return PLAN_READY;
+}
+
+/* The plan of the next loop to begin with where the last one of the chain from `p` on does not go
+ * on: NULL where there is none. */
+static Pipelined *extend_chain(Pipelined *p) {
+    Pipelined *last = p;
+    for (Op *loop; (loop = pipeline_next_loop(p, last)); last = last->next) {
+        Pipelined *next = ARENA_NEW(p->arena, Pipelined);
+        if (plan_loop(next, loop) != PLAN_READY)
+            return NULL;
+        if (!pipeline_goes_on(last, next))
+            return next;
+        last->next = next;
     }
-    pipeline_rewrite(&p);
-    return true;
+    return NULL;
+}
+
+/* What the first loop tells for the others. */
+static void join_chain(Pipelined *p) {
+    for (const Pipelined *next = p->next; next; next = next->next) {
+        p->stages = p->stages > next->stages ? p->stages : next->stages;
+        p->in_flight |= next->in_flight;
+        p->last = next->loop;
+    }
+    for (Pipelined *next = p->next; next; next = next->next)
+        next->last = p->last;
+}
+
+static void finish(Pipelined *p) {
+    join_chain(p);
+    if (fit_stages(p, p->body->func)) {
+        pipeline_rewrite(p);
+        return;
+    }
+    for (; p; p = p->next)
+        p->loop->attrs[0].i = 1;
+}
+
+static bool pipeline_loop(Op *loop) {
+    Pipelined *p = ARENA_NEW(&func_ctx(loop->block->func)->scratch, Pipelined);
+    Planned planned = plan_loop(p, loop);
+    while (planned == PLAN_READY && p) {
+        Pipelined *next = extend_chain(p);
+        finish(p);
+        p = next;
+    }
+    return planned != PLAN_NONE;
 }
 
 static bool visit_block(Func *func, Block *block) {
@@ -508,7 +566,7 @@ static bool visit_block(Func *func, Block *block) {
             changed |= visit_block(func, op->regions[i]);
         if (op->code == OP_for) {
             ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
-            changed |= pipeline_loop(func, op);
+            changed |= pipeline_loop(op);
             arena_rewind(&func_ctx(func)->scratch, mark);
         }
     }

@@ -32,12 +32,21 @@ typedef struct Pipelined {
     int stages;
     int copies; /* of each ring: as many as stages, one more where products stay in flight */
     int64_t step;
-    bool writes;    /* memory, through the arguments in `written` */
-    bool async;     /* some load is an asynchronous copy */
-    Value *full;    /* mbarriers of the tensor copies; NULL: there are none */
-    int64_t bytes;  /* that tensor copies bring in an iteration */
-    bool in_flight; /* the product of an iteration may be under way in the next */
+    bool writes;            /* memory, through the arguments in `written` */
+    bool async;             /* some load is an asynchronous copy */
+    Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
+    int64_t bytes;          /* that tensor copies bring in an iteration */
+    bool in_flight;         /* the product of an iteration may be under way in the next */
+    struct Pipelined *next; /* the loop that goes on with the rings; NULL: none */
+    Op *last;               /* such loop, or the loop itself: copies go on to its end */
 } Pipelined;
-/* Rewrites the loop, once everything but the rings is chosen. */
+
+/* pipeline_chain.c: the loop that may go on with the rings of `last`, the last one so far of those
+ * from `first` on; NULL: there is none. Then whether it does, once its loads are known. */
+Op *pipeline_next_loop(const Pipelined *first, const Pipelined *last);
+bool pipeline_goes_on(const Pipelined *last, const Pipelined *next);
+
+/* Rewrites the loop and those that go on with its rings, once everything but the rings is chosen:
+ * stages, copies and what is a sum over the loads are told by the first. */
 void pipeline_rewrite(Pipelined *p);
 #endif

@@ -169,20 +169,18 @@ static Position enter_ring(Pipelined *p) {
     return (Position){slot, build_extui(&b, second, i32)};
 }
 
-/* The last two results of the loop are where the next one begins. */
-static void leave_ring(Pipelined *p, uint32_t slot_result) {
+static void leave_ring(const Pipelined *p, Position at) {
     if (!p->full || !p->loop->block->parent)
         return;
     Builder b = builder_after(p->loop);
     b.span = p->loop->span;
     Value *copies = int_constant(&b, type_scalar(p->ctx, DT_I32), p->copies);
-    Value *parity = build_muli(&b, &p->loop->out[slot_result + 1], copies);
-    carry_out(p->loop, build_addi(&b, parity, &p->loop->out[slot_result]));
+    carry_out(p->loop, build_addi(&b, build_muli(&b, at.parity, copies), at.slot));
 }
 
 /* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
 static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
-    Value *lo = op_in(p->loop, 0), *hi = op_in(p->loop, 1);
+    Value *lo = op_in(p->loop, 0), *hi = op_in(p->last, 1);
     Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
     for (size_t i = 0; i < p->carried.len; i++)
         at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
@@ -253,7 +251,8 @@ static void pass_on(Pipelined *p, Builder *b, Value *slot, Value *parity) {
         op_add_operand(end, build_xori(b, parity, build_extui(b, around, i32)));
 }
 
-static void emit_steady_state(Pipelined *p, const Position *first, Value *const *at) {
+/* Returns where the loop leaves its ring. */
+static Position emit_steady_state(Pipelined *p, const Position *first, Value *const *at) {
     Op *loop = p->loop;
     Op *body_first = p->body->first;
     uint32_t first_arg = p->body->nargs;
@@ -268,7 +267,7 @@ static void emit_steady_state(Pipelined *p, const Position *first, Value *const 
     for (size_t i = 0; i < p->carried.len; i++)
         value_map_set(map, carried_arg(p, i), &ahead[i]);
 
-    Value *index = &p->body->args[0], *hi = op_in(loop, 1);
+    Value *index = &p->body->args[0], *hi = op_in(p->last, 1);
     Builder b = builder_before(first_product(p)), top = builder_before(body_first);
     b.span = top.span = loop->span;
     if (p->full)
@@ -296,7 +295,18 @@ static void emit_steady_state(Pipelined *p, const Position *first, Value *const 
     vec_for_each (staged, &p->loads)
         read_ring(p, staged, slot);
     loop->attrs[0].i = 1;
-    leave_ring(p, first_arg - 1);
+    return (Position){&loop->out[first_arg - 1], p->full ? &loop->out[first_arg] : NULL};
+}
+
+/* The loop finds its first copies under way. */
+static Position go_on(Pipelined *p, const Pipelined *before, const Position *at) {
+    p->full = before->full;
+    p->bytes = before->bytes;
+    p->stages = before->stages;
+    p->copies = before->copies;
+    for (size_t i = 0; i < p->loads.len; i++)
+        p->loads.data[i].ring = before->loads.data[i].ring;
+    return emit_steady_state(p, at, NULL);
 }
 
 void pipeline_rewrite(Pipelined *p) {
@@ -310,5 +320,8 @@ void pipeline_rewrite(Pipelined *p) {
     emit_prologue(p, &b, first.slot, at);
     if (p->async)
         build_async_wait(&after, 0);
-    emit_steady_state(p, &first, at);
+    Position left = emit_steady_state(p, &first, at);
+    for (; p->next; p = p->next)
+        left = go_on(p->next, p, &left);
+    leave_ring(p, left);
 }

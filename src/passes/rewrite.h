@@ -54,6 +54,9 @@ typedef struct PtrSet {
 bool ptr_set_add(PtrSet *set, const void *pointer); /* false: was there */
 bool ptr_set_has(const PtrSet *set, const void *pointer);
 
+/* One code, the same attributes, as many operands, results of the same types. */
+bool op_is_alike(const Op *a, const Op *b);
+
 /* The value is defined outside the regions of `op`, so that it can be used before it. */
 bool value_is_outside(const Value *value, const Op *op);
 /* A for or while loop stands in the block or in regions of its ops. */

@@ -51,7 +51,18 @@ static Value *entry_of(const Drift *d, const Value *arg) {
     return op_in(d->loop, FOR_FIXED_OPERANDS + arg->index - 1);
 }
 
-/* Products alone read the buffer, in the loop or right before it. */
+/* In a loop behind this one, which goes on with the rings: before its first copies all warpgroups
+ * meet (place-barriers), behind what they read here. */
+static bool is_behind(const Drift *d, const Block *block) {
+    const Op *op = block->parent;
+    if (!op || op->block != d->loop->block)
+        return false;
+    while (op && op != d->loop)
+        op = op->prev;
+    return op != NULL;
+}
+
+/* Products alone read the buffer, in the loop, right before it or in one behind it. */
 static bool is_read_by_products(const Drift *d, const Value *ring) {
     value_for_each_use (view, ring) {
         if (view->user->code != OP_local_view)
@@ -60,21 +71,24 @@ static bool is_read_by_products(const Drift *d, const Value *ring) {
             const Block *block = use->user->block;
             if (use->user->code != OP_copy_block &&
                 (!op_is_wgmma(use->user) ||
-                 (block != d->loop->regions[0] && block != d->loop->block)))
+                 (block != d->loop->regions[0] && block != d->loop->block && !is_behind(d, block))))
                 return false;
         }
     }
     return true;
 }
 
-/* Collects what fills the rings: false if that is not all in the loop, or before it in order. */
-static bool find_fills(const Drift *d, Arena *arena, Expects *expects) {
+/* Collects what fills the rings: false if that is not all in the loop, before it in order, or in
+ * one behind it and the loop runs once. */
+static bool find_fills(const Drift *d, bool again, Arena *arena, Expects *expects) {
     value_for_each_use (view, d->full) {
         if (view->user->code != OP_local_view)
             return false;
         value_for_each_use (use, op_out(view->user)) {
             Op *op = use->user;
             bool inside = op->block == d->loop->regions[0];
+            if (!inside && !again && is_behind(d, op->block))
+                continue;
             if (!inside && op->block != d->loop->block)
                 return false;
             if (op->code == OP_copy_block) {
@@ -124,7 +138,7 @@ bool rotate_release(const Drift *d) {
     int64_t warpgroups = func->num_warps / WGMMA_WARPS;
     bool again = is_in_loop(d->loop);
     Expects expects = {0};
-    if (warpgroups < 2 || (again && !d->behind) || !find_fills(d, arena, &expects))
+    if (warpgroups < 2 || (again && !d->behind) || !find_fills(d, again, arena, &expects))
         return false;
     Value *empty = block_mbarrier(func, d->loop->span, local_copies(d->full), warpgroups);
     vec_for_each (expect, &expects)

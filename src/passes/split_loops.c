@@ -277,6 +277,7 @@ static Op *run_before(Op *loop, Value *begin, Value *end, ValueMap *map) {
     for (uint32_t i = 0; i < loop->nout; i++)
         op_set_operand(loop, FOR_FIXED_OPERANDS + i, &copy->out[i]);
     op_set_operand(loop, 0, end);
+    loop->attrs[FLAGS_ATTR].i |= LOOP_GOES_ON;
     return copy;
 }
 
