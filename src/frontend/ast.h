@@ -276,6 +276,9 @@ extern const char *const ast_operator_text[ASTOP_COUNT];
 /* Is the annotation tl.constexpr? NULL, no annotation, is not. */
 bool ast_is_constexpr(const Expr *annotation);
 
+/* The last name of a decorator: `jit` of @triton.jit(..); empty: it has none. */
+Str ast_decorator_name(const Expr *decorator);
+
 /* The tree as indented s-expressions, for `--emit ast` and tests. */
 void ast_print_file(const AstFile *file, StrBuf *out);
 void ast_print_function(const FuncDef *function, StrBuf *out);

@@ -79,7 +79,7 @@ bool ast_is_constexpr(const Expr *annotation) {
     return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
 }
 
-static Str last_component(const Expr *decorator) {
+Str ast_decorator_name(const Expr *decorator) {
     if (decorator->kind == EXPR_call)
         decorator = decorator->u.call.callee;
     if (decorator->kind == EXPR_name)
@@ -126,7 +126,7 @@ FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body) {
     def->name_span = lex_span(p->lexer, name);
     def->decorators = decorators;
     for (uint32_t i = 0; i < decorators.count; i++) {
-        Str last = last_component(decorators.items[i]);
+        Str last = ast_decorator_name(decorators.items[i]);
         def->is_jit |= str_is(last, "jit");
         def->is_constexpr_function |=
             str_is(last, "constexpr_function") || str_is(last, "constexpr");

@@ -270,6 +270,25 @@ static void check_names(Elab *e, const FuncDef *def, const NamedText *list, uint
     }
 }
 
+/* A kernel is what this compilation is given, whatever would choose it where Python launches it. */
+static void remark_on_decorators(Elab *e, const FuncDef *def) {
+    for (uint32_t i = 0; i < def->decorators.count; i++) {
+        const Expr *decorator = def->decorators.items[i];
+        Str name = ast_decorator_name(decorator);
+        bool is_jit = str_is(name, "jit"), is_call = decorator->kind == EXPR_call;
+        if (!is_jit)
+            elab_no_effect(e, decorator->span, name.len ? str_dup(e->arena, name) : "decorator",
+                           "values and options are those that the compilation is given");
+        for (uint32_t k = 0; is_jit && is_call && k < decorator->u.call.keyword_count; k++) {
+            const Keyword *keyword = &decorator->u.call.keywords[k];
+            if (!str_is(keyword->name, "do_not_specialize"))
+                elab_no_effect(e, keyword->span,
+                               keyword->name.len ? str_dup(e->arena, keyword->name) : "**",
+                               "of the options of jit do_not_specialize is followed");
+        }
+    }
+}
+
 bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out) {
     unsigned errors = e->ctx->diags.errors;
     Entries entries = {0};
@@ -279,6 +298,7 @@ bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out) 
                   STR_ARG(def->name), def->param_count);
         elab_hint(e, "one entry for each parameter in order; constexprs get their values");
     }
+    remark_on_decorators(e, def);
     check_names(e, def, e->request->types, e->request->type_count);
     check_names(e, def, e->request->defines, e->request->define_count);
     for (uint32_t i = 0; i < def->param_count; i++) {

@@ -24,6 +24,12 @@ bool pass_choose_layouts(Func *func) {
     if (func->num_warps <= 0)
         return ctx_diag(ctx, func->span, pass_needs, "choose-layouts", "the number of warps",
                         "choose-warps");
+    if (func->num_ctas > 1) {
+        ctx_diag(ctx, func->span, codegen_launch, STR_ARG(func->name), "num_ctas",
+                 (int)func->num_ctas, "1: clusters are not generated");
+        diag_hint(&ctx->diags, "leave num_ctas out");
+        return false;
+    }
     ArenaMark mark = arena_mark(&ctx->scratch);
     Choice choice = {.ctx = ctx, .func = func, .arena = &ctx->scratch};
     choice.num_warps = func->num_warps;
