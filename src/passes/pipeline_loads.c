@@ -344,11 +344,27 @@ static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
     return bytes;
 }
 
-/* Does the value depend on memory? What a while loop carries is taken not to. */
+static bool is_loaded(PtrSet *seen, const Value *value);
+
+/* Of a result of a while loop or an argument of one of its regions. The condition passes values on
+ * to the body and out of the loop, and the body to the condition; memory may also decide how often.
+ */
+static bool while_is_loaded(PtrSet *seen, const Op *loop, const Value *value) {
+    const Op *test = loop->regions[0]->last, *next = loop->regions[1]->last;
+    if (is_loaded(seen, op_in(test, 0)))
+        return true;
+    if (value->def || value->owner == loop->regions[1])
+        return is_loaded(seen, op_in(test, value->index + 1));
+    return is_loaded(seen, op_in(loop, value->index)) || is_loaded(seen, op_in(next, value->index));
+}
+
+/* Does the value depend on memory? */
 static bool is_loaded(PtrSet *seen, const Value *value) {
     const Op *op = value->def ? value->def : value->owner->parent;
-    if (!op || op->code == OP_while || !ptr_set_add(seen, value))
+    if (!op || !ptr_set_add(seen, value))
         return false;
+    if (op->code == OP_while)
+        return while_is_loaded(seen, op, value);
     if (!op->nregions && !op_is_pure(op))
         return true;
     bool is_for = op->code == OP_for, is_argument = !value->def;
@@ -377,9 +393,11 @@ static bool is_placed_by_scalars(const Pipelined *p) {
             if (is_loaded(&seen, op_in(staged->load, i)))
                 return false;
     for (const Op *around = p->loop; around; around = around->block->parent) {
-        uint32_t bounds = around->code == OP_for ? FOR_FIXED_OPERANDS : around->nin;
-        for (uint32_t i = 0; i < bounds && around->code != OP_while; i++)
-            if (is_loaded(&seen, op_in(around, i)))
+        bool is_while = around->code == OP_while;
+        const Op *decides = is_while ? around->regions[0]->last : around;
+        uint32_t count = is_while ? 1 : around->code == OP_for ? FOR_FIXED_OPERANDS : around->nin;
+        for (uint32_t i = 0; i < count; i++)
+            if (is_loaded(&seen, op_in(decides, i)))
                 return false;
     }
     return true;
