@@ -184,6 +184,8 @@ Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
 Lv cg_scratch(Cg *cg);
 /* The program's threads meet, without its producer. */
 void cg_barrier(Cg *cg);
+/* The number of the thread's warpgroup in its program, seen to be one value in a warp. */
+Lv cg_warpgroup(Cg *cg);
 /* The element in a buffer at `base` whose offset is the thread's part of `plan`, a map to offsets,
  * together with `image`, that of a register. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image);
@@ -205,6 +207,10 @@ bool cg_collect_tensor_maps(Cg *cg);
 /* Makes parameter `param` one that is passed by value and never copied. */
 void cg_declare_tensor_map(Cg *cg, unsigned param);
 Lv cg_tensor_map(Cg *cg, const Op *op);
+/* What one thread copies of the block, by the shape of a tile: all, or the part of a warpgroup
+ * along the first of the last two dimensions, which are the buffer's. */
+enum { STORED_RANK = 2 };
+const Type *cg_copied_part(Cg *cg, const Op *op);
 
 /* tma.c */
 

@@ -3,6 +3,7 @@
 #include "codegen/cg.h"
 #include "ir/panels.h"
 #include "ir/scratch.h"
+#include "ir/wgmma.h"
 
 /* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
  * sixteen barriers. */
@@ -34,12 +35,37 @@ void cg_barrier(Cg *cg) {
     }
 }
 
+Lv cg_warpgroup(Cg *cg) {
+    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    return LLVMBuildLShr(cg->b, warp, cg_i32(cg, __builtin_ctz(WGMMA_WARPS)), "");
+}
+
+/* A barrier for each, chosen by predicates; those before are taken otherwise. */
+static void barrier_of_warpgroups(Cg *cg) {
+    enum { FIRST = 8 };
+    unsigned count = (unsigned)(cg->meta.num_warps / WGMMA_WARPS);
+    Lv warpgroup = cg_warpgroup(cg), *is_own = ARENA_ARRAY(cg->arena, Lv, count);
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    for (unsigned i = 0; i < count; i++) {
+        is_own[i] = LLVMBuildICmp(cg->b, LLVMIntEQ, warpgroup, cg_i32(cg, i), "");
+        strbuf_printf(&text, "%s@$%u bar.sync %u, %d;", i ? "\n\t" : "", i, FIRST + i,
+                      TARGET_WARP_SIZE * WGMMA_WARPS);
+        strbuf_puts(&constraints, "b,");
+    }
+    strbuf_puts(&constraints, "~{memory}");
+    cg_asm(cg, cg->t_void, strbuf_str(&text).ptr, strbuf_str(&constraints).ptr, is_own, count,
+           ASM_CONVERGENT);
+}
+
 /* What threads did to shared memory, asynchronous copies that landed included, reaches wgmma and
  * tensor copies through another proxy: each thread orders that before others go on. */
 void lower_barrier(Cg *cg, const Op *op) {
     if (op->attrs[0].i)
         cg_asm(cg, cg->t_void, "fence.proxy.async.shared::cta;", "~{memory}", NULL, 0, ASM_EFFECTS);
-    cg_barrier(cg);
+    if (op->attrs[1].i)
+        barrier_of_warpgroups(cg);
+    else
+        cg_barrier(cg);
 }
 
 /* Each program of a CTA has as many. */

@@ -3,6 +3,7 @@
  * swizzle share a map. */
 #include "codegen/cg.h"
 #include "ir/panels.h"
+#include "ir/wgmma.h"
 
 enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
 /* Of a dimension that is not checked: coordinates are within. */
@@ -13,12 +14,23 @@ static bool not_at_launch(Cg *cg, const Op *op) {
     return ctx_diag(cg->ctx, op->span, codegen_tensor_map, op_info[op->code].name);
 }
 
+const Type *cg_copied_part(Cg *cg, const Op *op) {
+    const Type *tile = block_access(op).tile;
+    if (op->code != OP_store_block_from || !op->attrs[2].i)
+        return tile;
+    int64_t shape[MAX_RANK];
+    for (int d = 0; d < tile->rank; d++)
+        shape[d] = tile->shape[d];
+    shape[tile->rank - STORED_RANK] /= cg->meta.num_warps / WGMMA_WARPS;
+    return type_with_shape(cg->ctx, tile, tile->rank, shape);
+}
+
 static bool recipe_of(Cg *cg, const Op *op, TensorMapRecipe *out) {
     BlockAccess access = block_access(op);
     Panels panels;
     Boxes boxes;
     if (!layout_find_panels(cg->ctx, access.tile, access.tile->layout, &panels) ||
-        !boxes_of(access.tile, panels, &boxes)) {
+        !boxes_of(cg_copied_part(cg, op), panels, &boxes)) {
         cg_unsupported_layout(cg, op);
         return false;
     }

@@ -217,6 +217,7 @@ void lower_producer(Cg *cg, const Op *op) {
 typedef struct TensorCopy {
     Cg *cg;
     BlockAccess access;
+    const Type *part; /* of the block that a thread copies */
     Boxes boxes;
     const Layout *offsets;                   /* from the element to where it lies in the buffer */
     Lv begin[BOX_MAX_RANK];                  /* of its own type, in the order of the map */
@@ -259,8 +260,9 @@ static bool copy_of(Cg *cg, const Op *op, TensorCopy *copy) {
     Panels panels;
     *copy = (TensorCopy){.cg = cg, .access = block_access(op), .map = cg_tensor_map(cg, op)};
     const Type *type = copy->access.tile;
+    copy->part = cg_copied_part(cg, op);
     if (!layout_find_panels(cg->ctx, type, type->layout, &panels) ||
-        !boxes_of(type, panels, &copy->boxes)) {
+        !boxes_of(copy->part, panels, &copy->boxes)) {
         cg_unsupported_layout(cg, op);
         return false;
     }
@@ -316,7 +318,7 @@ static void put_place(const TensorCopy *copy, const int64_t origin[MAX_RANK], St
 static void emit_box(const TensorCopy *copy, uint32_t number) {
     Cg *cg = copy->cg;
     int64_t origin[MAX_RANK];
-    box_origin(&copy->boxes, copy->access.tile, number, origin);
+    box_origin(&copy->boxes, copy->part, number, origin);
     StrBuf text = strbuf(cg->arena);
     Operands operands = {.constraints = strbuf(cg->arena)};
     const char *hint = copy->policy ? ".L2::cache_hint" : "";
@@ -357,12 +359,46 @@ void lower_copy_block(Cg *cg, const Op *op) {
     emit_boxes(&copy);
 }
 
-/* The boxes of a block are one group. */
+/* One thread, which ptxas is to know; see elect_copier. */
+static Lv elect_in_warpgroup(Cg *cg) {
+    Lv all = cg_i32(cg, -1), warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    Lv within = LLVMBuildAnd(cg->b, warp, cg_i32(cg, WGMMA_WARPS - 1), "");
+    Lv first = LLVMBuildICmp(cg->b, LLVMIntEQ, within, cg_i32(cg, 0), "");
+    Lv one = cg_asm(cg, cg->t_i1, "elect.sync _|$0, $1;", "=b,n", &all, 1, ASM_CONVERGENT);
+    return LLVMBuildAnd(cg->b, first, one, "");
+}
+
+/* Rows of the buffer and of the tensor follow those of the warpgroups before. */
+static void take_part(TensorCopy *copy) {
+    Cg *cg = copy->cg;
+    const Type *type = copy->access.tile;
+    Lv warpgroup = cg_warpgroup(cg);
+    uint32_t basis[LAYOUT_MAX_BASES];
+    int bits = __builtin_ctz((unsigned)cg->meta.num_warps / WGMMA_WARPS);
+    for (int i = 0; i < bits; i++) {
+        uint32_t first = (uint32_t)type_numel(copy->part) << i;
+        basis[i] = layout_apply(copy->offsets, first, 0, 0, 0) * (uint32_t)type_element_bytes(type);
+    }
+    Lv offset = cg_linear(cg, cg->b, warpgroup, basis, bits);
+    copy->buffer = LLVMBuildGEP2(cg->b, cg->t_i8, copy->buffer, &offset, 1, "");
+    for (int i = 0; i < copy->boxes.rank; i++)
+        if (copy->boxes.dims[i] == type->rank - STORED_RANK) {
+            int64_t rows = copy->part->shape[type->rank - STORED_RANK];
+            Lv row = LLVMBuildMul(cg->b, warpgroup, cg_i32(cg, rows), "");
+            copy->begin[i] = LLVMBuildAdd(cg->b, copy->begin[i], row, "");
+        }
+    copy->issuer = elect_in_warpgroup(cg);
+}
+
+/* The boxes of a block, or of a part of it, are one group. */
 void lower_store_block_from(Cg *cg, const Op *op) {
     TensorCopy copy;
     if (!copy_of(cg, op, &copy))
         return;
-    copy.issuer = cg_elected(cg);
+    if (op->attrs[2].i)
+        take_part(&copy);
+    else
+        copy.issuer = cg_elected(cg);
     emit_boxes(&copy);
     cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &copy.issuer, 1,
            ASM_EFFECTS);

@@ -43,7 +43,7 @@ Val builtin_assume(Call *call) {
 }
 
 Val builtin_debug_barrier(Call *call) {
-    build_barrier(&call->e->builder, false);
+    build_barrier(&call->e->builder, false, false);
     return val_none();
 }
 

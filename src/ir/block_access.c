@@ -1,6 +1,7 @@
 /* load_block, store_block, atomic_block, and the copies that become of the first two: where their
  * operands are, and their rules. */
 #include "ir/rules.h"
+#include "ir/wgmma.h"
 
 bool op_is_block_access(const Op *op) {
     return op->code == OP_load_block || op->code == OP_store_block || op->code == OP_atomic_block;
@@ -139,7 +140,13 @@ bool rule_copy_block(Ctx *ctx, const Op *op, const Type *stated, const Type **re
 }
 
 bool rule_store_block_from(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    return want_copied_block(ctx, op);
+    if (!want_copied_block(ctx, op))
+        return false;
+    const Type *buffer = rule_in(op, 1);
+    int64_t parts = op->block->func->num_warps / WGMMA_WARPS;
+    bool has_parts = parts > 0 && buffer->rank == 2 && buffer->shape[0] % parts == 0;
+    return !op->attrs[2].i || has_parts ||
+           rule_bad_attr(ctx, op, 2, "a buffer of rank 2 with rows for each warpgroup");
 }
 
 bool rule_atomic_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -188,5 +195,5 @@ Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Va
     }
     EvictionPolicy evict = (EvictionPolicy)access->attrs[barrier ? 3 : 2].i;
     return barrier ? build_copy_block(builder, n, operands, block.checked, evict)
-                   : build_store_block_from(builder, n, operands, block.checked, evict);
+                   : build_store_block_from(builder, n, operands, block.checked, evict, false);
 }

@@ -49,6 +49,7 @@ static const PassId pipeline_order[] = {
     PASS_specialise_warps,
     PASS_allocate_shared,
     PASS_place_barriers,
+    PASS_part_stores,
 };
 
 PassId pass_find(Str name) {

@@ -222,7 +222,7 @@ static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
     if (placement->marking)
         return;
     Builder builder = builder_before(op);
-    vec_push(placement->arena, &placement->placed, build_barrier(&builder, false));
+    vec_push(placement->arena, &placement->placed, build_barrier(&builder, false, false));
     pending->len = 0;
 }
 

@@ -130,6 +130,26 @@ bool value_is_positive_zero(const Value *value) {
            (value_int_constant(value, &i) && i == 0);
 }
 
+/* Is the value computed from the number of the CTA? */
+static bool is_of_cta(const Value *value) {
+    if (!value->def || !op_is_pure(value->def))
+        return false;
+    if (value->def->code == OP_cta_id)
+        return true;
+    for (uint32_t i = 0; i < value->def->nin; i++)
+        if (is_of_cta(op_in(value->def, i)))
+            return true;
+    return false;
+}
+
+Op *loop_over_programs(const Func *func) {
+    if (func->is_persistent)
+        block_for_each (op, func->body)
+            if (op->code == OP_for && is_of_cta(op_in(op, 0)))
+                return op;
+    return NULL;
+}
+
 int64_t loop_trip_count(const Op *loop) {
     int64_t lo, hi, step;
     if (!value_int_constant(op_in(loop, 0), &lo) || !value_int_constant(op_in(loop, 1), &hi) ||

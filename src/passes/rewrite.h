@@ -65,6 +65,9 @@ bool block_has_loop(const Block *block);
 static inline bool op_only_says(const Op *op) {
     return op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
 }
+/* The loop of a persistent function over its programs, which are not ordered among each other;
+ * NULL: there is none. */
+Op *loop_over_programs(const Func *func);
 /* Trip count of a for loop with constant bounds; -1: not constant, or a step of zero. */
 int64_t loop_trip_count(const Op *loop);
 #endif

@@ -86,16 +86,11 @@ static Op *delay(Stage *stage, Op *load) {
     return moves.len ? moves.data[0] : place;
 }
 
-/* The loop of a persistent kernel over its programs, which are not ordered among each other. */
-static bool is_over_programs(const Op *loop) {
-    return loop->block->func->is_persistent && !loop->block->parent && loop->code == OP_for &&
-           value_def(op_in(loop, 0), OP_cta_id);
-}
-
 /* In a loop: of any kind, or within a program. */
 static bool in_loop(const Op *op, bool of_program) {
     for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->code != OP_if && !(of_program && is_over_programs(parent)))
+        if (parent->code != OP_if &&
+            !(of_program && parent == loop_over_programs(parent->block->func)))
             return true;
     return false;
 }
@@ -134,7 +129,7 @@ static void wait_for_store(Stage *stage, Op *store) {
         Builder b = builder_after(store);
         b.span = store->span;
         build_store_wait(&b, 0, false);
-        build_barrier(&b, false);
+        build_barrier(&b, false, false);
     } else if (!waits_at_end(store)) {
         Builder b = builder_before(store->block->last);
         b.span = store->span;

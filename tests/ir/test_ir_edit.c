@@ -274,7 +274,7 @@ static void test_structure_queries(void **state) {
     assert_null(op_ancestor_in(loop, loop->regions[0]));
     assert_int_equal(op_effects(loop), 0);
     Builder b = builder_before(add);
-    build_barrier(&b, false);
+    build_barrier(&b, false, false);
     assert_int_equal(op_effects(loop), READS | WRITES | LREADS | LWRITES | SYNC);
     int visited = 0;
     assert_false(func_walk(func, stop_at_yield, &visited));

@@ -31,6 +31,12 @@ def persistent_cases():
     yield dot_cases.matmul(rng, "i8", 144, 144, 160, order="rcr", block=tile, pad=16)
     yield dot_cases.matmul(rng, "fp32", 144, 144, 48, order="rcr", block=tile, pad=16)
     yield dot_cases.matmul(rng, "fp16", 144, 208, 96, block=(64, 64, 32), second=32, pad=16, group=2)
+    # Two warpgroups, which store by themselves: rows of C, columns of C, tiles of two widths
+    yield dot_cases.matmul(rng, "fp16", 272, 272, 144, block=(128, 128, 64), pad=16, group=2)
+    yield dot_cases.matmul(rng, "bf16", 272, 208, 96, order="rrc", block=(128, 128, 32), pad=16)
+    yield dot_cases.matmul(rng, "fp16", 272, 336, 144, block=(128, 128, 64), second=32, pad=16, group=2)
+    yield dot_cases.matmul_batched(rng, "bf16", 2, 144, 272, 80, block=(128, 128, 32), pad=16)
+    yield dot_cases.matmul_split_k(rng, "fp16", 144, 272, 160, 2, False, block=(128, 128, 32), pad=16)
     yield dot_cases.linear_gelu(rng, "fp16", 144, 144, 96, block=tile, pad=16)
     yield dot_cases.matmul_batched(rng, "fp16", 3, 80, 144, 96, block=tile, pad=16)
     yield dot_cases.matmul_batched(rng, "bf16", 3, 80, 80, 96, order="rcr", block=tile, pad=16)
@@ -75,6 +81,9 @@ def main():
             print(f"{case.name} is not persistent", flush=True)
             failures += 1
             continue
+        if ".reqntid 288," in program.ptx and "bar.sync 8, 128;" not in program.ptx:
+            print(f"{case.name}: two warpgroups wait for each other", flush=True)
+            failures += 1
         failures += run_case(options.tilec, case, program)
         count += len(runs_of(case))
     print(f"{count} runs of {kernels} kernels, {failures} failed")

@@ -114,7 +114,7 @@ static void fill(Program *program, Block *block, int depth) {
                     build_yield(&end, 0, NULL);
             }
         } else if (kind == 3 && program->barriers) {
-            build_barrier(&builder, false);
+            build_barrier(&builder, false, false);
         } else {
             use_buffer(program, &builder);
         }
