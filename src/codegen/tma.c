@@ -385,7 +385,9 @@ static void take_part(TensorCopy *copy) {
         if (copy->boxes.dims[i] == type->rank - STORED_RANK) {
             int64_t rows = copy->part->shape[type->rank - STORED_RANK];
             Lv row = LLVMBuildMul(cg->b, warpgroup, cg_i32(cg, rows), "");
-            copy->begin[i] = LLVMBuildAdd(cg->b, copy->begin[i], row, "");
+            Lv begin = LLVMBuildSExt(cg->b, copy->begin[i], cg->t_i64, "");
+            row = LLVMBuildZExt(cg->b, row, cg->t_i64, "");
+            copy->begin[i] = LLVMBuildAdd(cg->b, begin, row, "");
         }
     copy->issuer = elect_in_warpgroup(cg);
 }
