@@ -211,8 +211,9 @@ static void start_warp(Cta *cta, uint32_t index) {
     warp->turn = 0;
     warp->executed = warp->last_meeting = 0;
     warp->polled = warp->released = false;
-    warp->spins = 0;
+    warp->spins = warp->polls = 0;
     warp->spin_pc = NO_PC;
+    warp->spin_events = 0;
     warp->copies = NULL;
     warp->copy_count = 0;
     warp->bulks = NULL;

@@ -131,15 +131,18 @@ struct Warp {
     uint32_t register_epoch;              /* of the last one */
     const Insn *register_insn;
     uint64_t executed;
-    uint64_t last_meeting;    /* `executed` when threads last met */
-    bool polled;              /* an atomic or strong load since then */
-    bool released;            /* threads went on without those they should have met */
-    uint32_t spin_pc, spins;  /* the last atomic or strong load; how often in a row it was that */
-    Copy *copies;             /* newest first */
-    uint32_t copy_count;      /* issued so far */
-    uint32_t groups[LANES];   /* committed groups of a lane */
-    struct WgmmaState *wgmma; /* NULL until it executes a wgmma instruction */
-    struct BulkCopy *bulks;   /* stores, newest first */
+    uint64_t last_meeting;       /* `executed` when threads last met */
+    bool polled;                 /* an atomic or strong load since then */
+    bool released;               /* threads went on without those they should have met */
+    uint32_t spin_pc;            /* the last atomic or strong load */
+    uint64_t spin_events;        /* the cluster's events then */
+    uint32_t spins;              /* how often in a row it was that, or nothing had happened since */
+    uint32_t polls;              /* all of them since others had their turn */
+    Copy *copies;                /* newest first */
+    uint32_t copy_count;         /* issued so far */
+    uint32_t groups[LANES];      /* committed groups of a lane */
+    struct WgmmaState *wgmma;    /* NULL until it executes a wgmma instruction */
+    struct BulkCopy *bulks;      /* stores, newest first */
     uint32_t bulk_groups[LANES]; /* committed groups of a lane */
     uint32_t poll_pc;            /* of the last mbarrier.test_wait that gave false */
     uint64_t poll_events;        /* the cluster's events then */
@@ -349,8 +352,12 @@ static inline uint32_t insn_pc(const Warp *warp, const Insn *insn) {
 /* The warp executes an atomic or strong load: it may wait for others. */
 static inline void warp_polls(Warp *warp, const Insn *insn) {
     uint32_t pc = insn_pc(warp, insn);
-    warp->spins = warp->spin_pc == pc ? warp->spins + 1 : 0;
+    uint64_t events = warp->cta->cluster->events;
+    bool again = warp->spin_pc == pc || warp->spin_events == events;
+    warp->spins = again ? warp->spins + 1 : 0;
     warp->spin_pc = pc;
+    warp->spin_events = events;
+    warp->polls++;
     warp->polled = true;
 }
 

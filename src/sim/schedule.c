@@ -346,19 +346,25 @@ static bool warp_runnable(Warp *warp) {
     return warp->alive && next_split(warp) != NULL;
 }
 
+/* Does it only look for what others do? It may poll several words, which cannot be told from work
+ * if it stores something meanwhile: so after very many polls it does in any case. */
+static bool seems_to_spin(const Warp *warp) {
+    enum { SPINS = 64, POLLS = 4096 };
+    return warp->spins > SPINS || warp->polls > POLLS;
+}
+
 /* To an adversary the furthest warp that can run; those that only spin stand back until the others
  * spin as well or must wait, since these may be what they spin for. */
 static Warp *furthest_warp(Cluster *cluster) {
-    enum { SPINS = 64 };
     Warp *best = NULL, *spinning = NULL;
     for (unsigned i = 0; i < cluster->warp_count; i++) {
         Warp *warp = &cluster->warps[(cluster->next_warp + i) % cluster->warp_count];
-        Warp **kind = warp->spins > SPINS ? &spinning : &best;
+        Warp **kind = seems_to_spin(warp) ? &spinning : &best;
         if (warp_runnable(warp) && (!*kind || warp->executed > (*kind)->executed))
             *kind = warp;
     }
     for (unsigned i = 0; i < cluster->warp_count && !best; i++)
-        cluster->warps[i].spins = 0;
+        cluster->warps[i].spins = cluster->warps[i].polls = 0;
     return best ? best : spinning;
 }
 

@@ -135,6 +135,44 @@ static void test_results(void **state) {
         sim_test_threads(&cases[i], (SimLaunch){0});
 }
 
+/* A warp polls two words in turn, which two other warps set. */
+#define POLLS(loads)                                                                               \
+    KERNEL("setp.eq.u32 %p3, %r1, 32; setp.eq.u32 %p4, %r1, 64; st.shared.u32 [buf], 0;\n"         \
+           "st.shared.u32 [buf+4], 0; bar.sync 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra S;\n"         \
+           "L: " loads " and.b32 %r4, %r2, %r3; setp.eq.u32 %p2, %r4, 0; @%p2 bra L;\n"            \
+           "mov.u32 %r9, 7; bra E;\n"                                                              \
+           "S: @%p3 st.relaxed.cta.shared.u32 [buf], 1;\n"                                         \
+           "@%p3 st.relaxed.gpu.global.u32 [%rd1+512], 1;\n"                                       \
+           "@%p4 st.relaxed.cta.shared.u32 [buf+4], 1;\n"                                          \
+           "@%p4 st.relaxed.gpu.global.u32 [%rd1+516], 1; E:\n")
+
+/* Under no schedule does it keep them from that, whatever it stores meanwhile. */
+static void test_polling(void **state) {
+    enum { THREADS = 96, WORDS = 130 };
+    static const char *const texts[] = {
+        POLLS("ld.relaxed.cta.shared.u32 %r2, [buf]; ld.relaxed.cta.shared.u32 %r3, [buf+4];"),
+        POLLS("ld.relaxed.gpu.global.u32 %r2, [%rd1+512]; ld.relaxed.gpu.global.u32 %r3, "
+              "[%rd1+516]; st.global.u32 [%rd2], %r9;"),
+        POLLS("atom.global.or.b32 %r2, [%rd1+512], 0; ld.volatile.global.u32 %r3, [%rd1+516]; "
+              "st.shared.u32 [buf+8], 5;"),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int schedule = SIM_ROUND_ROBIN; schedule <= SIM_ADVERSARIAL; schedule++) {
+            uint32_t y[WORDS] = {0};
+            SimTest test = sim_test_begin();
+            assert_non_null(sim_test_parse(&test, texts[i]));
+            SimLaunch launch = {.block = {THREADS},
+                                .schedule = (SimSchedule)schedule,
+                                .seed = 3,
+                                .max_steps = 1000000};
+            if (!sim_test_run(&test, launch, (SimArrayArg[]){{"y", y, sizeof y, NULL}}, 1))
+                fail_msg("%zu, schedule %d: %s", i, schedule, sim_test_messages(&test));
+            for (unsigned t = 0; t < THREADS; t++)
+                assert_int_equal(y[t], t < 32 ? 7 : 0);
+            sim_test_end(&test);
+        }
+}
+
 static void test_printf(void **state) {
     uint32_t y[2];
     SimTest test = sim_test_begin();
@@ -246,9 +284,9 @@ static void test_counters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),  cmocka_unit_test(test_printf),
-        cmocka_unit_test(test_mma),      cmocka_unit_test(test_ldmatrix),
-        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_results),  cmocka_unit_test(test_polling),
+        cmocka_unit_test(test_printf),   cmocka_unit_test(test_mma),
+        cmocka_unit_test(test_ldmatrix), cmocka_unit_test(test_counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
