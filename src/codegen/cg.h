@@ -232,11 +232,11 @@ Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
 
 /* wgmma.c */
 
-struct WgmmaBuffer;
+struct Panels;
 /* The instruction that computes a product of `op`, as in PTX; for remarks. */
 const char *cg_wgmma_name(Cg *cg, const Op *op, uint32_t product);
 /* How an operand a or b of a wgmma lies in its buffer. */
-bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, struct WgmmaBuffer *out);
+bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, struct Panels *out);
 
 /* shuffle.c */
 

@@ -143,7 +143,7 @@ static bool is_turned(const Op *op) {
 }
 
 static void say_wgmma_operand(Cg *cg, StrBuf *text, const Op *op, uint32_t index) {
-    WgmmaBuffer lies;
+    Panels lies;
     if (!cg_wgmma_operand(cg, op, index, &lies)) {
         say_operand(cg, text, op, index);
         return;

@@ -17,7 +17,6 @@ enum {
     UNIT_LOG2 = 4, /* addresses and strides count 16 bytes */
     ADDRESS_MASK = 0x3FFF,
     LEADING_SHIFT = 16,
-    LINES = 8,
     SWIZZLE_SHIFT = 30, /* in the high half */
     A_WORDS = 4         /* of an instruction's operand a in each thread */
 };
@@ -26,7 +25,7 @@ typedef struct Operand {
     const Type *type; /* of the buffer or tile */
     bool in_registers;
     const Layout *offsets;
-    WgmmaBuffer lies;
+    Panels lies;
     int k; /* dimension of the buffer that is K */
 } Operand;
 
@@ -49,10 +48,10 @@ static bool operand_of(Cg *cg, const Op *op, uint32_t index, Operand *out) {
     if (out->in_registers)
         return out->type->layout == wgmma_operand_in_registers(cg->ctx, op->out[0].type, out->type);
     out->offsets = layout_invert(cg->ctx, out->type->layout);
-    return wgmma_buffer(cg->ctx, out->type, out->type->layout, &out->lies);
+    return wgmma_takes_buffer(cg->ctx, out->type, &out->lies);
 }
 
-bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, WgmmaBuffer *out) {
+bool cg_wgmma_operand(Cg *cg, const Op *op, uint32_t index, Panels *out) {
     Operand operand = {0};
     bool found = operand_of(cg, op, index, &operand) && !operand.in_registers;
     *out = operand.lies;
@@ -142,9 +141,9 @@ static int64_t unit_of(const Operand *operand, int64_t mn, int64_t k) {
 
 /* Everything but the address. */
 static uint64_t descriptor_constant(const Operand *operand) {
-    const WgmmaBuffer *lies = &operand->lies;
-    uint64_t swizzle = lies->span == 128 ? 1 : lies->span == 64 ? 2 : 3;
-    uint64_t stride = (uint64_t)(LINES * lies->span) >> UNIT_LOG2;
+    const Panels *lies = &operand->lies;
+    uint64_t swizzle = lies->span == PANEL_MOST_SPAN ? 1 : lies->span == 64 ? 2 : 3;
+    uint64_t stride = (uint64_t)(PANEL_LINES * lies->span) >> UNIT_LOG2;
     /* From one panel to the next, where an instruction reads several. */
     uint64_t leading = 1;
     if (lies->line != operand->k)

@@ -1,10 +1,7 @@
 /* See wgmma.h. */
 #include "ir/wgmma.h"
 #include "ir/mma.h"
-#include "ir/panels.h"
 #include <assert.h>
-
-enum { LINES = PANEL_LINES, LEAST_SPAN = PANEL_LEAST_SPAN, MOST_SPAN = PANEL_MOST_SPAN };
 
 /* Operands as instructions name them, and what they are summed in; f32 is taken as tf32. */
 static const struct {
@@ -102,32 +99,17 @@ const Layout *wgmma_operand_in_registers(Ctx *ctx, const Type *acc, const Type *
     return mma ? layout_mma_operand(ctx, mma, acc, acc->layout, operand, 0) : NULL;
 }
 
-const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer) {
-    return layout_panels(ctx, type, (Panels){buffer.line, buffer.span});
-}
-
-static bool fits(const Type *type, WgmmaBuffer buffer) {
-    return type->rank == 2 && type->shape[buffer.line] * type_element_bytes(type) >= buffer.span &&
-           type->shape[1 - buffer.line] >= LINES;
-}
-
-bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer *out) {
-    for (int line = 0; line < 2; line++)
-        for (int span = MOST_SPAN; span >= LEAST_SPAN; span /= 2) {
-            *out = (WgmmaBuffer){line, span};
-            if (fits(type, *out) && layout_wgmma_buffer(ctx, type, *out) == layout)
-                return true;
-        }
-    return false;
+bool wgmma_takes_buffer(Ctx *ctx, const Type *buffer, Panels *out) {
+    return buffer->rank == 2 && layout_find_panels(ctx, buffer, buffer->layout, out);
 }
 
 /* Panels along N follow each other; lines along K do, as long as there is one panel of them. */
 bool wgmma_joins(Ctx *ctx, uint32_t count, const Type *const *b, const Type *const *acc, int k) {
-    WgmmaBuffer first = {0}, lies;
+    Panels first = {0}, lies;
     int64_t columns = 0, groups[2], rows = 0;
     for (uint32_t i = 0; i < count; i++) {
         int bytes = type_element_bytes(b[i]);
-        if (!wgmma_buffer(ctx, b[i], b[i]->layout, &lies) || !wgmma_grouping(ctx, acc[i], groups))
+        if (!wgmma_takes_buffer(ctx, b[i], &lies) || !wgmma_grouping(ctx, acc[i], groups))
             return false;
         if (i == 0) {
             first = lies;
@@ -151,12 +133,12 @@ const Layout *layout_wgmma_operand(Ctx *ctx, const Type *type, const Layout *src
         int64_t length = line == k ? type->shape[k] : extent;
         if (line != k && !wgmma_takes_mn_major(type))
             continue;
-        WgmmaBuffer buffer = {line, MOST_SPAN};
-        while (buffer.span > length * bytes)
-            buffer.span /= 2;
-        if (buffer.span < LEAST_SPAN || !fits(type, buffer))
+        Panels panels;
+        if (length * bytes < PANEL_LEAST_SPAN || !panels_for(type, line, &panels))
             continue;
-        const Layout *shared = layout_wgmma_buffer(ctx, type, buffer);
+        while (panels.span > length * bytes)
+            panels.span /= 2;
+        const Layout *shared = layout_panels(ctx, type, panels);
         int cost = layout_shared_cost(ctx, src, shared, bytes);
         bool narrow = layout_async_width(ctx, src, shared, width) < width;
         if (narrow && !wgmma_takes_mn_major(type))

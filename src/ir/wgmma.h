@@ -6,17 +6,11 @@
  *     D   reg column 1, row 8, columns 8, 16 ..   lane column 2, column 4, row 1, 2, 4
  *         warp row 16, row 32, then warpgroups
  *
- * An operand lies in panels: as wide as the swizzle's span W of 128, 64 or 32 bytes along one
- * dimension, all of the other, a line of W bytes for each of its elements. Chunks of 16 bytes are
- * XORed with bits 7 and up of the address, so that 8 lines of one chunk lie in all banks:
- *
- *     offset  bytes of a chunk | chunk of the line ^ line | line | panel
- *
- * K-major means that lines run along K, MN-major that they run along M or N, which those of types
- * of 16 bits may. Buffers begin at multiples of 8 W. */
+ * An operand of rank 2 lies in panels (ir/panels.h). K-major means that their lines run along K,
+ * MN-major that they run along M or N, which those of types of 16 bits may. */
 #ifndef TILEC_IR_WGMMA_H
 #define TILEC_IR_WGMMA_H
-#include "ir/type.h"
+#include "ir/panels.h"
 
 enum {
     WGMMA_CAPABILITY = 90,
@@ -28,8 +22,7 @@ enum {
     WGMMA_MAX_N = 256,
     WGMMA_K_BYTES = 32,
     WGMMA_WORD_BYTES = 4,
-    WGMMA_MAX_REGISTERS = 128, /* of the accumulator, in each thread */
-    WGMMA_ALIGNMENT = 1024     /* of buffers: 8 lines of the widest panel */
+    WGMMA_MAX_REGISTERS = 128 /* of the accumulator, in each thread */
 };
 
 /* Instructions of this capability exist and take these elements. */
@@ -51,15 +44,8 @@ int64_t wgmma_most_groups(const Type *acc);
 /* Operand a held in registers for this accumulator: as by mma.sync. NULL: there is no such. */
 const Layout *wgmma_operand_in_registers(Ctx *ctx, const Type *acc, const Type *operand);
 
-/* How an operand lies in its buffer. */
-typedef struct WgmmaBuffer {
-    int line; /* the dimension of the buffer along which lines run */
-    int span; /* bytes of a line: 128, 64 or 32 */
-} WgmmaBuffer;
-/* The layout of a buffer of this shape and dtype; its sides hold the span, and 8 lines. */
-const Layout *layout_wgmma_buffer(Ctx *ctx, const Type *type, WgmmaBuffer buffer);
-/* Is `layout` one of those for a buffer of this shape and dtype? */
-bool wgmma_buffer(Ctx *ctx, const Type *type, const Layout *layout, WgmmaBuffer *out);
+/* Is this an operand's buffer: one of rank 2 whose layout is that of panels? */
+bool wgmma_takes_buffer(Ctx *ctx, const Type *buffer, Panels *out);
 /* Does one instruction take these operands b as one, if they lie one behind the other? Dimension
  * `k` of each is K; `acc` are their sums, one for each. */
 bool wgmma_joins(Ctx *ctx, uint32_t count, const Type *const *b, const Type *const *acc, int k);

@@ -179,8 +179,8 @@ const Layout *layout_of_operand_buffer(Ctx *ctx, const DotOperand *operand, cons
 }
 
 bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer) {
-    WgmmaBuffer lies;
-    return wgmma_buffer(ctx, buffer, buffer->layout, &lies) &&
+    Panels lies;
+    return wgmma_takes_buffer(ctx, buffer, &lies) &&
            (lies.line == k_dim(operand) ||
             (wgmma_takes_mn_major(buffer) &&
              lies.span <= instruction_extent(ctx, operand) * type_element_bytes(buffer)));

@@ -129,19 +129,19 @@ static bool is_fed_by_copies(const Value *buffer) {
  * types they have. */
 static void types_of_b(const Join *join, const Group *group, int k,
                        const Type *types[MAX_JOINT_PRODUCTS]) {
-    WgmmaBuffer lies[MAX_JOINT_PRODUCTS];
+    Panels lies[MAX_JOINT_PRODUCTS];
     int least = PANEL_MOST_SPAN;
     bool narrows = true;
     for (uint32_t i = 0; i < group->count; i++) {
         types[i] = op_in(group->ops[i], 1)->type;
-        narrows = narrows && wgmma_buffer(join->ctx, types[i], types[i]->layout, &lies[i]) &&
+        narrows = narrows && wgmma_takes_buffer(join->ctx, types[i], &lies[i]) &&
                   lies[i].line != k && is_fed_by_copies(buffer_of_b(group->ops[i]));
         least = narrows && lies[i].span < least ? lies[i].span : least;
     }
     for (uint32_t i = 0; i < group->count && narrows && least >= LEAST_JOINT_SPAN; i++) {
-        WgmmaBuffer narrow = {lies[i].line, least};
+        Panels narrow = {lies[i].line, least};
         types[i] =
-            type_with_layout(join->ctx, types[i], layout_wgmma_buffer(join->ctx, types[i], narrow));
+            type_with_layout(join->ctx, types[i], layout_panels(join->ctx, types[i], narrow));
     }
 }
 

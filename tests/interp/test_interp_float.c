@@ -1,4 +1,5 @@
 /* Float ops and conversions, against long double and double arithmetic rounded once to the type. */
+#include "../ir/splitmix.h"
 #include "interp_testing.h"
 
 #include <float.h>
@@ -7,14 +8,6 @@ enum { COUNT = 1 << 14 };
 
 static const DType float_types[] = {DT_F8E4M3, DT_F8E5M2, DT_F16, DT_BF16, DT_F32, DT_F64};
 #define NTYPES (sizeof float_types / sizeof *float_types)
-
-static uint64_t next_random(uint64_t *seed) {
-    *seed += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t z = *seed;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
 
 typedef struct Buffers {
     uint64_t in[3][COUNT], out[COUNT];
@@ -34,7 +27,7 @@ static uint64_t get(const void *array, size_t i, int bytes) {
 static uint64_t test_value(DType dtype, size_t i, uint64_t *seed) {
     static const double specials[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0.5, 2, 3};
     enum { NSPECIALS = sizeof specials / sizeof *specials };
-    uint64_t random = next_random(seed);
+    uint64_t random = splitmix64(seed);
     if (i < NSPECIALS * NSPECIALS)
         return float_to_bits(dtype, specials[random % NSPECIALS]);
     if (i % 2)
@@ -396,7 +389,7 @@ static void test_integers_to_floats_round_once(void **state) {
     Buffers *buffers = *state;
     uint64_t seed = 3;
     for (size_t i = 0; i < COUNT; i++) {
-        uint64_t random = next_random(&seed) >> next_random(&seed) % 64;
+        uint64_t random = splitmix64(&seed) >> splitmix64(&seed) % 64;
         /* Halves of every float's last place, and just beside them. */
         if (i % 2)
             random = (random & 0xff) << 50 | UINT64_C(1) << 49 | (i % 4 == 1);

@@ -1,6 +1,7 @@
 /* Instructions against independent references: bit tricks for integers, __float128 with a search
  * among neighbours for rounding, tables of special cases, libm within the documented error for
  * approximations. */
+#include "../ir/splitmix.h"
 #include "sim_test.h"
 
 #include <math.h>
@@ -50,10 +51,7 @@ static void run(const char *text, unsigned bits, const uint64_t *a, const uint64
 
 static uint64_t seed = 1;
 static uint64_t random_bits(void) {
-    uint64_t x = seed += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
+    return splitmix64(&seed);
 }
 
 /* Integers: random, small, and near the limits of every width. */
