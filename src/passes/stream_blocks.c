@@ -96,27 +96,66 @@ static bool is_common_tensor(const Op *block, const Op *loop) {
     return true;
 }
 
-static Value *build_reads(Builder *b, const Streams *s, const Op *block) {
-    Value *reads = build_constant(b, type_numel(op_out(block)->type));
+static const Value *without_width(const Value *value) {
+    const Op *extend = value_def(value, OP_extsi);
+    return extend ? op_in(extend, 0) : value;
+}
+
+/* A loop around the block over all of an extent of the tensor, from 0 on: the extent is in both
+ * numbers and need not be multiplied. Programs reckon before they start anything. */
+typedef struct Whole {
+    const Op *loop; /* NULL: there is none */
+    uint32_t extent;
+    int64_t step;
+} Whole;
+
+static Whole whole_extent(const Op *block) {
+    BlockAccess access = block_access(block);
+    for (const Op *loop = block->block->parent; loop; loop = loop->block->parent) {
+        int64_t step;
+        if (!value_is_int(op_in(loop, 0), 0) || !value_int_constant(op_in(loop, 2), &step) ||
+            type_numel(access.tile) % step)
+            continue;
+        for (uint32_t i = access.shape; i < access.strides; i++)
+            if (without_width(op_in(block, i)) == without_width(op_in(loop, 1)))
+                return (Whole){loop, i, step};
+    }
+    return (Whole){0};
+}
+
+static Value *build_reads(Builder *b, const Streams *s, const Op *block, const Whole *whole) {
+    int64_t elements = type_numel(op_out(block)->type);
+    Value *reads = build_constant(b, whole->loop ? elements / whole->step : elements);
     for (int axis = 0; axis < AXES; axis++)
         if (s->asked[axis])
             reads = build_muli(b, reads, build_wide(b, build_num_programs(b, axis)));
     for (const Op *loop = block->block->parent; loop; loop = loop->block->parent) {
         int64_t step = 1;
+        if (loop == whole->loop)
+            continue;
         value_int_constant(op_in(loop, 2), &step);
         reads = build_muli(b, reads, build_trips(b, loop, step));
     }
     return reads;
 }
 
+static Value *times(Builder *b, Value *product, Value *factor) {
+    return product ? build_muli(b, product, factor) : factor;
+}
+
 static Value *build_policy(Builder *b, const Streams *s, const Op *block) {
     BlockAccess access = block_access(block);
-    Value *size = NULL;
-    for (uint32_t i = access.shape; i < access.strides; i++)
-        size = size ? build_muli(b, size, op_in(block, i)) : op_in(block, i);
-    Value *most = build_muli(b, size, build_constant(b, MAX_READS));
+    Whole whole = whole_extent(block);
+    Value *size = NULL, *others = NULL;
+    for (uint32_t i = access.shape; i < access.strides; i++) {
+        size = times(b, size, op_in(block, i));
+        others = !whole.loop         ? size
+                 : i == whole.extent ? others
+                                     : times(b, others, op_in(block, i));
+    }
+    Value *most = times(b, others, build_constant(b, MAX_READS));
     int64_t least = MIN_TENSOR_BYTES / type_element_bytes(op_out(block)->type);
-    Value *few = build_cmpi(b, build_reads(b, s, block), most, IPRED_SLE);
+    Value *few = build_cmpi(b, build_reads(b, s, block, &whole), most, IPRED_SLE);
     Value *large = build_cmpi(b, size, build_constant(b, least), IPRED_SGE);
     return build_cache_policy(b, build_andi(b, few, large), EVICT_FIRST);
 }
