@@ -36,6 +36,7 @@ static const PassId pipeline_order[] = {
     PASS_sink,
     PASS_choose_layouts,
     PASS_fold_converts,
+    PASS_defer_sums,
     PASS_park,
     PASS_pipeline_loads,
     PASS_stage_blocks,

@@ -1,4 +1,5 @@
 #include "passes/rewrite.h"
+#include "ir/ptrmap.h"
 
 #include <math.h>
 
@@ -161,4 +162,21 @@ int64_t loop_trip_count(const Op *loop) {
     uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
     uint64_t trips = distance / stride + (distance % stride != 0);
     return trips > INT64_MAX ? -1 : (int64_t)trips;
+}
+
+static void copy_region(const Op *from, Op *to, Arena *arena) {
+    ValueMap *map = value_map_create(arena);
+    const Block *source = from->regions[0];
+    Block *target = to->regions[0];
+    for (uint32_t i = 0; i < source->nargs; i++)
+        value_map_set(map, &source->args[i], &target->args[i]);
+    Builder builder = builder_at_end(target);
+    block_for_each (op, source)
+        op_clone(&builder, op, map);
+}
+
+Op *rewrite_reduce(Builder *builder, const Op *reduce, Value *const *in, int64_t keep) {
+    Op *copy = build_reduce(builder, reduce->nin, in, reduce->attrs[0].i, keep);
+    copy_region(reduce, copy, &builder->ctx->arena);
+    return copy;
 }

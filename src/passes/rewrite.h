@@ -29,6 +29,10 @@ Value *rewrite_float(Builder *builder, const Type *type, double value);
 Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *in,
                     const Type *type);
 
+/* The reduction of other operands by the region of `reduce`, along its axis; `keep` as in ops.def.
+ */
+Op *rewrite_reduce(Builder *builder, const Op *reduce, Value *const *in, int64_t keep);
+
 /* True for scalars, splats and constant tiles. */
 bool value_is_uniform(const Value *value);
 /* 0, or 0.0 with no sign, in every element. */

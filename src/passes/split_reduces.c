@@ -23,23 +23,6 @@ typedef struct Group {
     Op *first_convert, *last_convert;
 } Group;
 
-static void copy_region(const Op *from, Op *to, Arena *arena) {
-    ValueMap *map = value_map_create(arena);
-    const Block *source = from->regions[0];
-    Block *target = to->regions[0];
-    for (uint32_t i = 0; i < source->nargs; i++)
-        value_map_set(map, &source->args[i], &target->args[i]);
-    Builder builder = builder_at_end(target);
-    block_for_each (op, source)
-        op_clone(&builder, op, map);
-}
-
-static Op *reduce_like(Builder *builder, const Op *reduce, Value *const *in, int64_t keep) {
-    Op *copy = build_reduce(builder, reduce->nin, in, reduce->attrs[0].i, keep);
-    copy_region(reduce, copy, &builder->ctx->arena);
-    return copy;
-}
-
 /* Marks what `op` needs of the ops in its block from `start` on; false if something there cannot
  * move. */
 static bool mark_needed(Op *op, const Op *start, PtrSet *later, PtrSet *needed, bool writes) {
@@ -102,7 +85,7 @@ static void split(Op *op, uint32_t crossing, Group *group) {
     for (uint32_t i = 0; i < op->nin; i++)
         in[i] = op_in(op, i);
     Builder builder = builder_before(op);
-    Op *part = reduce_like(&builder, op, in, op->attrs[1].i | crossing);
+    Op *part = rewrite_reduce(&builder, op, in, op->attrs[1].i | crossing);
     bool joined = group->first_convert && join_group(part, group);
     if (joined)
         builder = builder_after(group->last_convert);
@@ -122,7 +105,7 @@ static void split(Op *op, uint32_t crossing, Group *group) {
     for (int bit = 0, place = 0; bit < 32; bit++)
         if (all >> bit & 1)
             keep |= (op->attrs[1].i >> bit & 1) << place++;
-    Op *whole = reduce_like(&at_op, op, in, keep);
+    Op *whole = rewrite_reduce(&at_op, op, in, keep);
     for (uint32_t i = 0; i < op->nout; i++) {
         whole->out[i].name = op->out[i].name;
         value_replace(&op->out[i], &whole->out[i]);
