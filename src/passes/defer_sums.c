@@ -17,7 +17,9 @@
  * registers as before. A following loop that begins with such a sum goes on with the parts. Without
  * a factor the sum may begin with any value, which is added behind the loop.
  *
- * Needs layouts. Sums that the loop looks at itself stay. */
+ * Needs layouts. Sums that the loop looks at itself stay. So do those across warps in loops with
+ * products: with the barrier of that exchange ptxas reads operands of the second product behind it,
+ * without it beside the scores, which takes registers that there are not (head of 128, sm_86). */
 #include "ir/build.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
@@ -83,6 +85,13 @@ static bool find_factor(Sum *sum, const Value *so_far) {
     return false;
 }
 
+static bool multiplies(const Block *body) {
+    block_for_each (op, body)
+        if (op->code == OP_dot)
+            return true;
+    return false;
+}
+
 static bool find_sum(Op *loop, uint32_t index, Sum *sum) {
     const Block *body = loop->regions[0];
     Op *add = op_in(body->last, index - 1)->def;
@@ -96,7 +105,7 @@ static bool find_sum(Op *loop, uint32_t index, Sum *sum) {
             continue;
         sum->reduce = reduce;
         sum->keep = bits_of_threads(reduce);
-        return sum->keep != 0;
+        return sum->keep && !(reduce_crossing_bits(reduce) && multiplies(body));
     }
     return false;
 }
