@@ -9,7 +9,6 @@ those tried, tilec as it chooses itself. "of copy" is the time of torch's copy o
 of products and attention: contest.py. The JSON file grows case by case; tables.py makes Markdown of it.
 """
 import argparse
-import json
 import os
 import re
 import sys
@@ -138,7 +137,7 @@ def main():
         report.update(part)
         if options.json:
             with open(options.json, "w") as file:
-                json.dump(report, file, indent=1)
+                file.write(tables.compact(report))
 
     options.partial = add
     if options.only != "compile":

@@ -11,6 +11,16 @@ from candidates import STREAM_K
 LAYOUTS = {"nn": "B by rows", "nt": "B by columns"}
 
 
+def compact(report):
+    """The report as JSON with a line for each case, so that a change of figures is as many lines as cases."""
+    def text(value):
+        if not isinstance(value, list) or not value:
+            return json.dumps(value)
+        return "[\n" + ",\n".join(f"  {json.dumps(case)}" for case in value) + "\n ]"
+
+    return "{\n" + ",\n".join(f" {json.dumps(key)}: {text(value)}" for key, value in report.items()) + "\n}\n"
+
+
 def best_triton(result):
     """Time of the best of Triton's kernels over ours."""
     known = [ratio for who, ratio in result["ratios"].items() if who in ("triton", "persistent", "specialised", "descriptors", "tutorial")]

@@ -1,0 +1,16 @@
+"""figures.py BENCH FIGURES: the files of FIGURES are as compact() of BENCH/tables.py writes what they hold."""
+import glob
+import json
+import os
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import tables
+
+for path in sorted(glob.glob(os.path.join(sys.argv[2], "*.json"))):
+    with open(path) as file:
+        text = file.read()
+    report = json.loads(text)
+    assert tables.compact(report) == text, path
+    cases = sum(len(part) for part in report.values() if isinstance(part, list))
+    assert text.count("\n") <= cases + 3 * len(report) + 2, path
