@@ -301,6 +301,7 @@ bool build_kernel(Cg *cg) {
     LLVMPositionBuilderAtEnd(cg->entry, entry);
     cg_position(cg, body);
     cg_begin_tensor_copies(cg);
+    cg_find_batch(cg);
     cg_lower_block(cg, cg->func->body);
     LLVMBuildRetVoid(cg->b);
     close_entry(cg, body);

@@ -7,6 +7,7 @@
 #ifndef TILEC_CODEGEN_CG_H
 #define TILEC_CODEGEN_CG_H
 #include "codegen/codegen.h"
+#include "ir/delay.h"
 #include "ir/ptrmap.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
@@ -62,14 +63,13 @@ typedef struct Cg {
     Lv shared;             /* the program's dynamic shared memory; NULL before it is asked for */
     struct Reciprocal *reciprocals; /* of the divisors of `reciprocals_of`; see math.c */
     const Op *reciprocals_of;
-    PtrMap depends;    /* op to what its results depend on; see schedule.c */
-    bool stores_known; /* ... and whether all stores depend on the program */
-    bool stores_apart;
-    Str dot_said;     /* the last remark about a dot, */
-    Span dot_said_at; /* and where */
-    bool is_swizzled; /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
-    Lv elected;       /* i1: the thread that issues tensor copies; NULL before it is asked for */
-    Lv copier;        /* i1: that thread, chosen anew behind a wait; NULL: none was */
+    Delays delays;
+    const Op *batch_end; /* the last of the loads that batch.c keeps together; NULL: none */
+    Str dot_said;        /* the last remark about a dot, */
+    Span dot_said_at;    /* and where */
+    bool is_swizzled;    /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
+    Lv elected;          /* i1: the thread that issues tensor copies; NULL before it is asked for */
+    Lv copier;           /* i1: that thread, chosen anew behind a wait; NULL: none was */
     LLVMBasicBlockRef copier_block; /* where that holds */
     PtrMap map_numbers;             /* op to the number of its tensor map, from 1 on */
     unsigned first_map;             /* parameter */
@@ -264,9 +264,13 @@ void cg_debug_end(Cg *cg);
 bool machine_create(Cg *cg);
 bool machine_optimise(Cg *cg);
 
+/* batch.c */
+/* Decides which loads to keep together, before anything is lowered. */
+void cg_find_batch(Cg *cg);
+/* Behind each load. */
+void cg_end_batch(Cg *cg, const Op *load);
+
 /* schedule.c */
-/* True if the tile that `load` loads may be loaded after stores that follow it. */
-bool schedule_may_delay(Cg *cg, const Op *load);
 /* Marks a load or store of global memory. */
 void schedule_mark(Cg *cg, Lv access, bool may_delay);
 /* Puts marked loads to where they are needed. */

@@ -145,6 +145,6 @@ bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *resul
                    .func = func,
                    .options = options,
                    .meta = result->meta,
-                   .depends = {.arena = &ctx->arena}};
+                   .delays = {.func = func, .depends = {.arena = &ctx->arena}}};
     return machine_guard(&job->cg, generate);
 }

@@ -276,7 +276,7 @@ void lower_load(Cg *cg, const Op *op) {
     Lv *out = cg_new(cg, &op->out[0]);
     /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
     Lv zero = cg_zero(cg_type(cg, type)), other[16];
-    bool may_delay = schedule_may_delay(cg, op);
+    bool may_delay = delays_allow(&cg->delays, op);
     for (uint32_t reg = 0; reg < count; reg += width) {
         if (plan && plan->rep[reg] != reg) {
             for (uint32_t i = 0; i < width; i++)
@@ -297,6 +297,7 @@ void lower_load(Cg *cg, const Op *op) {
                           .may_delay = may_delay},
                 other, out + reg);
     }
+    cg_end_batch(cg, op);
 }
 
 void lower_store(Cg *cg, const Op *op) {

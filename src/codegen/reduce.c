@@ -121,7 +121,20 @@ static int find_butterflies(const Layout *l, uint32_t dropped, Butterfly *steps)
     return count;
 }
 
-/* Combines the registers of equal kept image pairwise; the result goes to the lowest of each class.
+/* Combines `n` registers as a balanced tree, into the first of them, depth first: so few partial
+ * results are alive at once that their operands may be computed as they are needed. */
+static void combine_tree(Cg *cg, const Combiner *c, Lv *values, const uint32_t *members,
+                         uint32_t n) {
+    if (n < 2)
+        return;
+    uint32_t half = 1u << (31 - __builtin_clz(n - 1));
+    combine_tree(cg, c, values, members, half);
+    combine_tree(cg, c, values, members + half, n - half);
+    combine(cg, c, &values[members[0] * c->n], &values[members[half] * c->n],
+            &values[members[0] * c->n]);
+}
+
+/* Combines the registers of equal kept image; the result goes to the lowest of each class.
  * leader[reg] tells which that is, class_of[image] one more than it (0: none). */
 static void reduce_in_thread(Cg *cg, const Combiner *c, const Plan *plan, uint32_t dropped,
                              Lv *values, uint32_t *leader, uint32_t *class_of) {
@@ -139,13 +152,7 @@ static void reduce_in_thread(Cg *cg, const Combiner *c, const Plan *plan, uint32
         for (uint32_t reg = first; reg < plan->count; reg++)
             if (leader[reg] == first && plan->rep[reg] == reg)
                 members[n++] = reg;
-        for (; n > 1; n = (n + 1) / 2)
-            for (uint32_t i = 0; i < n; i += 2) {
-                if (i + 1 < n)
-                    combine(cg, c, &values[members[i] * c->n], &values[members[i + 1] * c->n],
-                            &values[members[i] * c->n]);
-                members[i / 2] = members[i];
-            }
+        combine_tree(cg, c, values, members, n);
     }
 }
 

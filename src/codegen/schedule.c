@@ -9,8 +9,8 @@
  * That moves loads past stores. It is done for a load whose address is the same in all programs of
  * a launch (weights), past stores whose address depends on the program's number: if they met, the
  * programs' accesses would race, so the launch is taken not to write what it loads this way
- * (docs/language.md). `schedule_may_delay` decides that on the Tile IR and the lowering marks the
- * LLVM instruction; `schedule_function` acts on the marks after LLVM's passes. It orders the end of
+ * (docs/language.md). `delays_allow` decides that on the Tile IR and the lowering marks the LLVM
+ * instruction; `schedule_function` acts on the marks after LLVM's passes. It orders the end of
  * a block, from the last barrier or other effect on: stores and unmarked loads keep their order,
  * and each pulls in front of it, depth first, what it needs. The loads of the next one go before
  * it, so that they are under way while it is computed.
@@ -22,51 +22,6 @@
 #include "codegen/cg.h"
 #include "ir/ptrmap.h"
 #include "support/vec.h"
-
-/* What a value depends on. */
-enum { DEPENDS_PROGRAM = 1, DEPENDS_OTHER = 2, DEPENDS_KNOWN = 4 };
-
-enum { NARROW_BYTES = 2 };
-
-static unsigned depends_on(Cg *cg, const Value *value) {
-    if (!value->def)
-        return value->owner == cg->func->body ? 0 : DEPENDS_OTHER;
-    unsigned known = (unsigned)(uintptr_t)ptrmap_get(&cg->depends, value->def);
-    if (known)
-        return known & ~(unsigned)DEPENDS_KNOWN;
-    const Op *op = value->def;
-    unsigned depends = 0;
-    if (op->code == OP_program_id || op->code == OP_cta_id)
-        depends = DEPENDS_PROGRAM;
-    else if (!op_is_pure(op) || op->nregions)
-        depends = DEPENDS_OTHER;
-    for (uint32_t i = 0; i < op->nin; i++)
-        depends |= depends_on(cg, op_in(op, i));
-    ptrmap_set(&cg->depends, op, (void *)(uintptr_t)(depends | DEPENDS_KNOWN));
-    return depends;
-}
-
-static bool keeps_apart(Op *op, void *user) {
-    Cg *cg = user;
-    /* A barrier's effects are a wall to what is ordered here. */
-    if (!op_has(op, WRITES) || op->code == OP_barrier)
-        return true;
-    return op->code == OP_store && (depends_on(cg, op_in(op, 0)) & DEPENDS_PROGRAM);
-}
-
-bool schedule_may_delay(Cg *cg, const Op *load) {
-    const Type *type = load->out[0].type;
-    if (!type_is_tile(type) || type_element_bytes(type) > NARROW_BYTES || load->attrs[2].i)
-        return false;
-    for (uint32_t i = 0; i < load->nin; i++)
-        if (depends_on(cg, op_in(load, i)))
-            return false;
-    if (!cg->stores_known) {
-        cg->stores_known = true;
-        cg->stores_apart = func_walk(cg->func, keeps_apart, cg);
-    }
-    return cg->stores_apart;
-}
 
 static const char access_mark[] = "tilec.access", delay_mark[] = "tilec.delay";
 

@@ -83,6 +83,44 @@ void lower_transpose(Cg *cg, const Op *op) {
     same_registers(cg, op);
 }
 
+/* 0, computed from lane masks that have no bit in common, which ptxas does not know. Each time
+ * anew: where registers are short none is kept for it. */
+static Lv opaque_zero(Cg *cg) {
+    return cg_asm(cg, cg->t_i32,
+                  "{ .reg .b32 mask; mov.u32 mask, %lanemask_lt; "
+                  "mov.u32 $0, %lanemask_eq; and.b32 $0, $0, mask; }",
+                  "=r", NULL, 0, ASM_EFFECTS);
+}
+
+/* Adds that zero to each 32-bit register, in place: of narrow elements to several at once, and a
+ * second time to the sum is no sooner x than the first was. */
+void lower_opaque(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type;
+    const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+    uint32_t count = cg_count(type), per_word = 4 / (uint32_t)type_element_bytes(type);
+    Lv *in = cg_in(cg, op, 0), *out = cg_new(cg, &op->out[0]), args[2] = {NULL, opaque_zero(cg)};
+    uint32_t *members = ARENA_ARRAY(cg->arena, uint32_t, count), n = 0;
+    for (uint32_t reg = 0; reg < count; reg++)
+        if (!plan || plan->rep[reg] == reg)
+            members[n++] = reg;
+    for (uint32_t first = 0; first < n; first += per_word) {
+        Lv elements[4];
+        for (uint32_t i = 0; i < per_word; i++)
+            elements[i] = in[members[first + i < n ? first + i : n - 1]];
+        LLVMTypeRef element = LLVMTypeOf(elements[0]);
+        args[0] = cg_word(cg, elements, per_word);
+        Lv word = cg_asm(cg, cg->t_i32, "add.u32 $0, $1, $2;", "=r,r,r", args, 2, ASM_PURE);
+        bool whole = per_word == 1;
+        Lv parts =
+            LLVMBuildBitCast(cg->b, word, whole ? element : LLVMVectorType(element, per_word), "");
+        for (uint32_t i = 0; i < per_word && first + i < n; i++)
+            out[members[first + i]] =
+                whole ? parts : LLVMBuildExtractElement(cg->b, parts, cg_i32(cg, i), "");
+    }
+    for (uint32_t reg = 0; plan && reg < count; reg++)
+        out[reg] = out[plan->rep[reg]];
+}
+
 void lower_hint_divisible(Cg *cg, const Op *op) {
     same_registers(cg, op);
 }

@@ -316,6 +316,10 @@ static void check_hint(Run *run, const Inst *inst, Hint hint) {
     share_operand(run, inst);
 }
 
+void interp_opaque(Run *run, const Inst *inst) {
+    share_operand(run, inst);
+}
+
 void interp_hint_divisible(Run *run, const Inst *inst) {
     check_hint(run, inst, HINT_DIVISIBLE);
 }

@@ -276,6 +276,14 @@ bool rule_slice(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
            rule_bad_result(ctx, op, stated, "a part of the operand that begins at `at`");
 }
 
+bool rule_opaque(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const Type *x = rule_in(op, 0);
+    *result = x;
+    bool ok =
+        (type_is_int(x) || type_is_float(x)) && x->dtype != DT_I1 && type_element_bytes(x) <= 4;
+    return ok || rule_bad_operand(ctx, op, 0, "numbers of 8, 16 or 32 bits");
+}
+
 /* Elementwise */
 
 static bool want_all_equal(Ctx *ctx, const Op *op) {

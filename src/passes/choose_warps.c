@@ -5,8 +5,14 @@
  * the table below: 2 to 8 independent 16-byte accesses in flight in each thread, short rows within
  * one warp, whose reductions need no barrier. When several tiles are alive together it gets more
  * warps, as long as that leaves each thread enough to load; pass sink takes over from there.
+ * Tiles that the lowering delays to where a store needs them (ir/delay.h) count as alive, which is
+ * right for most rows; but a program that fits one warp without them, whose reductions need no
+ * barrier then, keeps one, and one that would take a large CTA takes half of it, so that as many
+ * programs share an SM, of half as many warps that wait for each other.
+ *
  * Programs of one warp share a CTA, since an SM holds few CTAs, and launching one costs as much as
- * a small program.
+ * a small program: four do, but two of longer ones that reduce what they load, whose last one keeps
+ * less of an SM waiting.
  *
  * Dots ask for 4 warps or more and let no more than 8 share them; a remark at the dot says so where
  * that changes the number, and why.
@@ -18,6 +24,7 @@
  *         %x = load .. : tile<256xf32>      =>             programs_per_cta = 4, ..} {
  *                                                      %x = load .. : tile<256xf32>
  */
+#include "ir/delay.h"
 #include "ir/wgmma.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
@@ -40,17 +47,21 @@ enum {
     DEFAULT_STAGES = 3,
 };
 
-/* Programs of one warp that share a CTA: one for each scheduler of an SM. Programs of more warps
- * would need a named barrier each, which costs more than sharing saves. */
-enum { PROGRAMS_OF_ONE_WARP = 4 };
+/* Programs of one warp that share a CTA: one for each scheduler of an SM, or half of that where
+ * they reduce and have so many registers a thread for the largest tile accessed. Programs of more
+ * warps would need a named barrier each, which costs more than sharing saves. */
+enum { PROGRAMS_OF_ONE_WARP = 4, LONG_PROGRAM_REGISTERS = 32 };
 
 typedef struct Work {
     uint64_t access;  /* registers of the largest tile loaded or stored, of all threads together */
     uint64_t bytes;   /* of the largest tile loaded or stored */
     uint64_t live;    /* of all tiles alive at once */
-    uint64_t dot;     /* of the largest accumulator */
-    uint64_t chained; /* of all accumulators of dots by wgmma that share rows */
-    int32_t most;     /* warps that all dots have work for; 0: any number */
+    uint64_t delayed; /* of all tiles whose loads are delayed */
+    Delays *delays;
+    bool reduces;
+    uint64_t dot;                  /* of the largest accumulator */
+    uint64_t chained;              /* of all accumulators of dots by wgmma that share rows */
+    int32_t most;                  /* warps that all dots have work for; 0: any number */
     const Op *largest, *narrowest; /* the dots of `dot` and `most` */
 } Work;
 
@@ -79,6 +90,9 @@ static bool add_work(Op *op, void *user) {
         work->bytes = bytes > work->bytes ? bytes : work->bytes;
         work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
     }
+    work->reduces |= op->code == OP_reduce;
+    if (op->code == OP_load && delays_allow(work->delays, op))
+        work->delayed += pressure_of(op->out[0].type);
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
         work->dot = pressure_of(op->out[0].type);
         work->largest = op;
@@ -111,10 +125,24 @@ static uint64_t per_thread(uint64_t of_all, int32_t warps) {
     return of_all / ((uint64_t)warps * TARGET_WARP_SIZE);
 }
 
+/* What is alive besides delayed loads fits `warps`. */
+static bool fits_with_delays(const Work *work, int32_t warps) {
+    return work->delayed && work->delayed < work->live &&
+           per_thread(work->live - work->delayed, warps) <= LIVE_REGISTERS;
+}
+
 static bool wants_more_warps(const Work *work, int32_t warps) {
     if (per_thread(work->live, warps) <= LIVE_REGISTERS || 2 * warps > LARGE_CTA_WARPS)
         return false;
+    if (warps == 1 && fits_with_delays(work, warps))
+        return false;
     return 2 * warps <= SMALL_CTA_WARPS || per_thread(work->bytes, 2 * warps) >= LEAST_ACCESS_BYTES;
+}
+
+/* Half as many warps have twice the registers each where an SM is to hold two CTAs. */
+static bool wants_half(const Work *work, int32_t warps) {
+    return warps == LARGE_CTA_WARPS && per_thread(work->live, warps) > LIVE_REGISTERS &&
+           fits_with_delays(work, warps) && per_thread(work->bytes, warps / 2) <= ACCESS_BYTES;
 }
 
 /* Dots */
@@ -154,15 +182,33 @@ static int32_t warps_for_dots(const Work *work, int32_t others) {
     return wanted < most ? wanted : most;
 }
 
-static int32_t choose_num_warps(Func *func) {
-    Work work = {.live = pressure_most(func)};
-    func_walk(func, add_work, &work);
-    int32_t warps = warps_for(work.access, ACCESS_REGISTERS);
-    if (warps > LARGE_CTA_WARPS && per_thread(work.bytes, LARGE_CTA_WARPS) <= ACCESS_BYTES)
+static int32_t choose_num_warps(const Work *work) {
+    int32_t warps = warps_for(work->access, ACCESS_REGISTERS);
+    if (warps > LARGE_CTA_WARPS && per_thread(work->bytes, LARGE_CTA_WARPS) <= ACCESS_BYTES)
         warps = LARGE_CTA_WARPS;
-    while (wants_more_warps(&work, warps))
+    while (wants_more_warps(work, warps))
         warps *= 2;
-    return work.dot ? warps_for_dots(&work, warps) : warps;
+    if (wants_half(work, warps))
+        warps /= 2;
+    return work->dot ? warps_for_dots(work, warps) : warps;
+}
+
+static int32_t choose_programs(const Work *work, int32_t warps) {
+    if (warps != 1)
+        return 1;
+    bool is_long = work->reduces && per_thread(work->access, warps) >= LONG_PROGRAM_REGISTERS;
+    return is_long ? PROGRAMS_OF_ONE_WARP / 2 : PROGRAMS_OF_ONE_WARP;
+}
+
+static Work work_of(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Delays delays = {.func = func, .depends = {.arena = arena}};
+    Work work = {.live = pressure_most(func), .delays = &delays};
+    func_walk(func, add_work, &work);
+    work.delays = NULL;
+    arena_rewind(arena, mark);
+    return work;
 }
 
 static bool set_if_open(int32_t *field, int32_t value) {
@@ -174,13 +220,13 @@ static bool set_if_open(int32_t *field, int32_t value) {
 
 bool pass_choose_warps(Func *func) {
     bool given = func->num_warps != 0, changed = false;
+    Work work = work_of(func);
     if (!given)
-        changed |= set_if_open(&func->num_warps, choose_num_warps(func));
+        changed |= set_if_open(&func->num_warps, choose_num_warps(&work));
     changed |= set_if_open(&func->num_stages, DEFAULT_STAGES);
     changed |= set_if_open(&func->num_ctas, 1);
-    int32_t programs = 1;
-    if (!given && func->num_ctas == 1)
-        programs = func->num_warps == 1 ? PROGRAMS_OF_ONE_WARP : 1;
-    changed |= set_if_open(&func->programs_per_cta, programs);
+    bool share = !given && func->num_ctas == 1;
+    changed |=
+        set_if_open(&func->programs_per_cta, share ? choose_programs(&work, func->num_warps) : 1);
     return changed;
 }

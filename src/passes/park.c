@@ -1,39 +1,47 @@
-/* park: lets a tile wait in shared memory, in the narrow type it was loaded in, while a reduction
- * crosses warps, and computes what is needed of it again after the reduction.
+/* park: lets a tile wait while a reduction crosses warps in the narrow type it was loaded in,
+ * packed in registers or in shared memory, and computes what is needed of it again after the
+ * reduction.
  *
  * A row that waits in registers as f32 through its reductions fills the register file: an SM holds
- * one CTA then, and loads nothing while that one computes. The same row takes half as many bytes of
- * shared memory in bf16, and few registers beside it, so that an SM holds two or three CTAs, of
+ * one CTA then, and loads nothing while that one computes. The same row takes half the registers in
+ * bf16, or shared memory and few registers beside it, so that an SM holds two or three CTAs, of
  * which one loads while another computes.
  *
  * An op with a result of a reduction that crosses warps among what it depends on begins a new
  * phase: a barrier will stand before it. For every tile that an earlier phase made and a later one
  * uses, the chain of elementwise ops is found that makes it from loads, scalars, and what is
- * computed from indices alone. The loads are stored to shared memory where they are made; each
- * later phase loads them again before its first use and repeats the chain. As the stores and loads
- * of a buffer share a layout without repetition, each thread reads what it wrote, and
- * place-barriers adds none; as a barrier lies between phases, neither LLVM nor ptxas can keep the
- * registers instead.
+ * computed from indices alone. Each later phase begins with the loaded tile and repeats the chain.
+ *
+ * In registers the loaded tile goes through op opaque in each phase; without that, LLVM and ptxas
+ * would find the chains equal and keep the result of the first instead. In shared memory the tile
+ * is stored where it is loaded, and each phase loads it before its first use. As the stores and
+ * loads of a buffer share a layout without repetition, each thread reads what it wrote, and
+ * place-barriers adds none; as a barrier lies between phases, nobody can keep the registers
+ * instead.
  *
  * It is done where it pays: where more CTAs fit an SM then, in registers and in shared memory, and
  * where repeating a chain costs at most RECOMPUTE_BUDGET instruction slots per element: a row of
- * bf16 takes an SM about 25 clocks per 128 elements to load and store, and a slot is one. What a
- * phase loads must fit registers together, or the loads would come one after another. Shared memory
- * is the L1 cache's: weights that phases load take registers in this account, and so keep their
- * place. The registers of a thread are limited so that as many CTAs fit.
+ * bf16 takes an SM about 25 clocks per 128 elements to load and store, and a slot is one. Where as
+ * many fit with either, the tile waits in shared memory. What a phase loads must fit registers
+ * together there, or the loads would come one after another; shared memory is the L1 cache's, so
+ * that weights which phases load, by taking registers in this account, keep their place in it.
+ * Where the tile waits in registers the cache stays whole, and loads that the lowering delays to
+ * where a store needs them (ir/delay.h) take two accesses' worth of registers. The registers of a
+ * thread are limited so that as many CTAs fit.
  *
  * Needs layouts, and reductions before split-reduces. Leaves buffers without offsets.
  *
  *     %x16 = load %p                               %x16 = load %p
- *     %x = extf %x16                               %b = local_alloc
- *     %m = reduce %x ..                            local_store %x16, %b
- *     %ms = splat %m                      =>       %x = extf %x16
- *     %y = subf %x, %ms                            %m = reduce %x ..
- *                                                  %ms = splat %m
- *                                                  %x16' = local_load %b
+ *     %x = extf %x16                               %x = extf %x16
+ *     %m = reduce %x ..                            %m = reduce %x ..
+ *     %ms = splat %m                      =>       %ms = splat %m
+ *     %y = subf %x, %ms                            %x16' = opaque %x16
  *                                                  %x' = extf %x16'
  *                                                  %y = subf %x', %ms
+ *
+ * In shared memory: local_store %x16, %b behind the load, %x16' = local_load %b.
  */
+#include "ir/delay.h"
 #include "ir/ptrmap.h"
 #include "ir/target.h"
 #include "passes/layout_rules.h"
@@ -46,12 +54,18 @@ enum {
     COST_SPECIAL = 8,      /* of an op that takes a special function: 16 per clock, not 128 */
     OTHER_REGISTERS = 16,  /* of a thread, for addresses, scalars and what is being computed */
     SMALL_REGISTERS = 4,   /* of a tile that may stay as it is */
+    DELAYED_REGISTERS = 8, /* of a delayed load: an access for this store, one for the next */
     MOST_CTAS = 3,         /* of an SM; more do not load more */
 };
 
+/* Where tiles wait. */
+typedef enum Home { HOME_REGISTERS, HOME_SHARED, HOME_COUNT } Home;
+
 typedef struct Root {
     Op *load;
-    Value *buffer;
+    unsigned last; /* phase that needs it */
+    Value *buffer; /* in shared memory; */
+    Value *latest; /* in registers: what the last phase so far made of it */
 } Root;
 
 typedef VEC(Root) Roots;
@@ -61,6 +75,8 @@ typedef struct Park {
     Arena *arena;
     Func *func;
     Block *block;
+    Delays delays;
+    Home home;
     uint64_t shared; /* bytes of a program's shared memory that are spoken for */
     PtrMap phase_of; /* op of the block to its phase + 1 */
     PtrSet free;     /* ops whose results come from indices, constants and scalars alone */
@@ -68,6 +84,7 @@ typedef struct Park {
     Roots *roots;
     unsigned phases; /* the last one's number */
     uint64_t *loads; /* by phase: registers of a thread for what is loaded in it */
+    uint64_t *early; /* the same, of delayed loads what is under way at once */
     uint64_t *held;  /* by phase: registers of a thread alive when it begins */
     uint64_t *left;  /* the same, without what is parked */
     /* While rewriting: what was made again in this phase. */
@@ -197,23 +214,37 @@ static bool affordable(const Park *park, const Value *value, unsigned phase, uns
     return true;
 }
 
-static void add_roots(Park *park, const Value *value, unsigned phase) {
+static Root *root_of(const Park *park, const Op *load) {
+    vec_for_each (root, park->roots)
+        if (root->load == load)
+            return root;
+    return NULL;
+}
+
+/* Of what makes the value again in phases `phase` to `last`. */
+static void add_roots(Park *park, const Value *value, unsigned phase, unsigned last) {
     if (at_hand(park, value, phase))
         return;
     if (!is_root(value)) {
         for (uint32_t i = 0; i < value->def->nin; i++)
-            add_roots(park, op_in(value->def, i), phase);
+            add_roots(park, op_in(value->def, i), phase, last);
         return;
     }
-    vec_for_each (root, park->roots)
-        if (root->load == value->def)
-            return;
-    vec_push(park->arena, park->roots, (Root){.load = value->def});
+    Root *known = root_of(park, value->def);
+    if (known)
+        known->last = last > known->last ? last : known->last;
+    else
+        vec_push(park->arena, park->roots,
+                 (Root){.load = value->def, .last = last, .latest = op_out(value->def)});
 }
 
 static void note_load(Park *park, const Op *op) {
-    if (op->code == OP_load && type_is_tile(op_out(op)->type))
-        park->loads[phase_of(park, op)] += registers_of(op_out(op)->type);
+    if (op->code != OP_load || !type_is_tile(op_out(op)->type))
+        return;
+    uint64_t registers = registers_of(op_out(op)->type);
+    bool part = registers > DELAYED_REGISTERS && delays_allow(&park->delays, op);
+    park->loads[phase_of(park, op)] += registers;
+    park->early[phase_of(park, op)] += part ? DELAYED_REGISTERS : registers;
 }
 
 static void note_value(Park *park, Value *value) {
@@ -228,7 +259,7 @@ static void note_value(Park *park, Value *value) {
     }
     if (!parked)
         return;
-    add_roots(park, value, first + 1);
+    add_roots(park, value, first + 1, last);
     ptr_set_add(&park->parked, value->def);
 }
 
@@ -256,11 +287,23 @@ static uint64_t ctas_before(const Park *park, uint64_t warps) {
     return ctas_by_registers(most, warps);
 }
 
-/* The same once the tiles are parked, with `bytes` of shared memory each. */
-static uint64_t ctas_after(const Park *park, const Target *target, uint64_t warps, uint64_t bytes) {
+/* Registers of a thread for tiles in a phase once tiles are parked. */
+static uint64_t needed_in(const Park *park, Home home, unsigned phase) {
+    if (home == HOME_SHARED)
+        return park->left[phase] + park->loads[phase];
+    uint64_t needed = park->left[phase] + park->early[phase];
+    vec_for_each (root, park->roots)
+        if (phase > phase_of(park, root->load) && phase <= root->last)
+            needed += registers_of(op_out(root->load)->type);
+    return needed;
+}
+
+/* CTAs an SM holds once tiles are parked, with `bytes` of shared memory each. */
+static uint64_t ctas_after(const Park *park, Home home, const Target *target, uint64_t warps,
+                           uint64_t bytes) {
     uint64_t most = 0;
     for (unsigned i = 0; i <= park->phases; i++) {
-        uint64_t needed = park->left[i] + park->loads[i];
+        uint64_t needed = needed_in(park, home, i);
         most = needed > most ? needed : most;
     }
     uint64_t reserved = (uint64_t)(target->shared_per_sm - target->shared_per_block);
@@ -269,7 +312,7 @@ static uint64_t ctas_after(const Park *park, const Target *target, uint64_t warp
     return least(least(ctas_by_registers(most, warps), by_memory), MOST_CTAS);
 }
 
-/* Limits the registers of the function if so. */
+/* Chooses the home and limits the registers of the function if so. */
 static bool pays(Park *park) {
     Func *func = park->func;
     const Target *target = target_by_capability(func->capability);
@@ -277,14 +320,17 @@ static bool pays(Park *park) {
         return false;
     uint64_t programs = func->programs_per_cta > 0 ? (uint64_t)func->programs_per_cta : 1;
     uint64_t warps = (uint64_t)func->num_warps * programs;
-    uint64_t shared = park->shared;
+    uint64_t shared[HOME_COUNT] = {park->shared, park->shared}, after[HOME_COUNT];
     vec_for_each (root, park->roots)
-        shared += bytes_of(op_out(root->load)->type);
-    uint64_t after = ctas_after(park, target, warps, shared * programs);
-    if (after <= ctas_before(park, warps) || after < 2)
+        shared[HOME_SHARED] += bytes_of(op_out(root->load)->type);
+    for (Home home = 0; home < HOME_COUNT; home++)
+        after[home] = ctas_after(park, home, target, warps, shared[home] * programs);
+    park->home = after[HOME_REGISTERS] > after[HOME_SHARED] ? HOME_REGISTERS : HOME_SHARED;
+    uint64_t ctas = after[park->home];
+    if (ctas <= ctas_before(park, warps) || ctas < 2)
         return false;
-    park->shared = shared;
-    int32_t limit = target_registers_for((int32_t)(after * warps));
+    park->shared = shared[park->home];
+    int32_t limit = target_registers_for((int32_t)(ctas * warps));
     if (limit < TARGET_MAX_REGISTERS && (!func->max_registers || limit < func->max_registers))
         func->max_registers = limit;
     return true;
@@ -318,11 +364,12 @@ static void store_roots(Park *park) {
     }
 }
 
-static Value *buffer_of(const Park *park, const Op *load) {
-    vec_for_each (root, park->roots)
-        if (root->load == load)
-            return root->buffer;
-    return NULL;
+/* The loaded tile for a phase that does not have it yet. */
+static Value *load_again(const Park *park, Builder *builder, const Op *load) {
+    Root *root = root_of(park, load);
+    if (park->home == HOME_SHARED)
+        return build_local_load(builder, root->buffer, 0, op_out(load)->type);
+    return root->latest = build_opaque(builder, root->latest);
 }
 
 /* The value as `phase` has it: the same, or made again at the builder's place. */
@@ -339,7 +386,7 @@ static Value *value_in(Park *park, Builder *builder, Value *value, unsigned phas
     builder->span = op->span;
     Value *made;
     if (is_root(value)) {
-        made = build_local_load(builder, buffer_of(park, op), 0, value->type);
+        made = load_again(park, builder, op);
     } else {
         Value *in[OP_MAX_FIXED];
         for (uint32_t i = 0; i < op->nin; i++)
@@ -371,7 +418,8 @@ static void rewrite(Park *park) {
     park->again = ARENA_ARRAY(park->arena, PtrMap, park->phases + 1);
     for (unsigned phase = 0; phase <= park->phases; phase++)
         park->again[phase].arena = park->arena;
-    store_roots(park);
+    if (park->home == HOME_SHARED)
+        store_roots(park);
     /* What this inserts has no phase. */
     block_for_each (op, park->block)
         if (ptrmap_get(&park->phase_of, op))
@@ -380,6 +428,7 @@ static void rewrite(Park *park) {
 
 static void note_block(Park *park) {
     park->loads = ARENA_ARRAY(park->arena, uint64_t, park->phases + 1);
+    park->early = ARENA_ARRAY(park->arena, uint64_t, park->phases + 1);
     park->held = ARENA_ARRAY(park->arena, uint64_t, park->phases + 1);
     park->left = ARENA_ARRAY(park->arena, uint64_t, park->phases + 1);
     block_for_each (op, park->block) {
@@ -404,6 +453,7 @@ static bool park_block(Func *func, Block *block, uint64_t *shared) {
                  .arena = arena,
                  .func = func,
                  .block = block,
+                 .delays = {.func = func, .depends = {.arena = arena}},
                  .shared = *shared,
                  .phase_of = {.arena = arena},
                  .free = {.arena = arena},
