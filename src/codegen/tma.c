@@ -5,8 +5,8 @@
  * signed elements: what lies outside the tensor comes as zeros, and counts; stores leave it out.
  *
  * A producer is one warp more, the last one. It goes its own way from the beginning and makes the
- * mbarriers ready, one of its threads issues, and it ends with its region; the barriers of the
- * others do not count it, but for the one at which they wait for the mbarriers.
+ * mbarriers ready, one of its threads goes through its region, and it ends there; the barriers of
+ * the others do not count it, but for the one at which they wait for the mbarriers.
  */
 #include "codegen/cg.h"
 #include "ir/panels.h"
@@ -16,6 +16,12 @@ Lv cg_elected(Cg *cg) {
     if (!cg->elected)
         cg->elected = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread, cg_i32(cg, 0), "");
     return cg->elected;
+}
+
+/* One of the warp's threads, all of which are here. */
+static Lv elect(Cg *cg) {
+    Lv all = cg_i32(cg, -1);
+    return cg_asm(cg, cg->t_i1, "elect.sync _|$0, $1;", "=b,n", &all, 1, ASM_CONVERGENT);
 }
 
 /* Kernel entry */
@@ -84,9 +90,13 @@ static Lv issuer(Cg *cg, const Value *on) {
 }
 
 void lower_mbarrier_expect(Cg *cg, const Op *op) {
-    Lv args[] = {issuer(cg, op_in(op, 1)), cg_scalar(cg, op_in(op, 0)), cg_i32(cg, op->attrs[0].i)};
-    cg_asm(cg, cg->t_void, "@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], $2;",
-           "b,r,r,~{memory}", args, 3, ASM_EFFECTS);
+    Lv args[] = {cg_scalar(cg, op_in(op, 0)), cg_i32(cg, op->attrs[0].i), issuer(cg, op_in(op, 1))};
+    if (lv_is_true(args[2]))
+        cg_asm(cg, cg->t_void, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+               "r,r,~{memory}", args, 2, ASM_EFFECTS);
+    else
+        cg_asm(cg, cg->t_void, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+               "r,r,b,~{memory}", args, 3, ASM_EFFECTS);
 }
 
 /* One thread of as many warps as make one arrival, of warpgroups whose products it has waited for.
@@ -127,10 +137,9 @@ static Lv waits(Cg *cg, const Op *op) {
 /* The thread that starts copies behind a wait of its warp. ptxas knows that elect.sync chooses one
  * thread; of a comparison from before the wait it does not, and loops over threads at each copy. */
 static void elect_copier(Cg *cg) {
-    Lv all = cg_i32(cg, -1), warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
     Lv first = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, 0), "");
-    Lv one = cg_asm(cg, cg->t_i1, "elect.sync _|$0, $1;", "=b,n", &all, 1, ASM_CONVERGENT);
-    cg->copier = LLVMBuildAnd(cg->b, first, one, "");
+    cg->copier = LLVMBuildAnd(cg->b, first, elect(cg), "");
     cg->copier_block = LLVMGetInsertBlock(cg->b);
 }
 
@@ -192,7 +201,8 @@ static void meet_producer(Cg *cg, bool is_producer) {
 }
 
 /* The number of the warp is one for all its threads, and ptxas is to know it. What the first copies
- * need the producer makes itself, so that they wait for no other warp. */
+ * need the producer makes itself, so that they wait for no other warp. One of its threads goes
+ * through the region: where all do and one issues, addresses are none that ptxas keeps uniform. */
 void lower_producer(Cg *cg, const Op *op) {
     Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0)), issuing = cg_elected(cg);
     Lv is_producer = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, cg->meta.num_warps), "");
@@ -200,11 +210,16 @@ void lower_producer(Cg *cg, const Op *op) {
     LLVMBasicBlockRef others = LLVMCreateBasicBlockInContext(cg->llvm, "others");
     LLVMBuildCondBr(cg->b, is_producer, producer, others);
     cg_position(cg, producer);
-    cg->elected = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread,
-                                cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps), "");
+    cg->elected = elect(cg);
     prepare_copies(cg);
     meet_producer(cg, true);
+    LLVMBasicBlockRef copies = cg_block(cg, "copies"), over = cg_block(cg, "over");
+    LLVMBuildCondBr(cg->b, cg->elected, copies, over);
+    cg_position(cg, copies);
+    cg->elected = LLVMConstInt(cg->t_i1, 1, false);
     cg_lower_block(cg, op->regions[0]);
+    LLVMBuildBr(cg->b, over);
+    cg_position(cg, over);
     LLVMBuildRetVoid(cg->b);
     LLVMAppendExistingBasicBlock(cg->fn, others);
     cg_position(cg, others);
@@ -322,17 +337,19 @@ static void emit_box(const TensorCopy *copy, uint32_t number) {
     StrBuf text = strbuf(cg->arena);
     Operands operands = {.constraints = strbuf(cg->arena)};
     const char *hint = copy->policy ? ".L2::cache_hint" : "";
-    add_operand(&operands, issuer_of_box(copy, origin), "b");
+    Lv on = issuer_of_box(copy, origin);
+    if (!lv_is_true(on))
+        strbuf_printf(&text, "@$%u ", add_operand(&operands, on, "b"));
     unsigned shared = add_operand(&operands, box_address(copy, origin), "r");
     if (copy->barrier) {
         strbuf_printf(&text,
-                      "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.tile"
+                      "cp.async.bulk.tensor.%dd.shared::cluster.global.tile"
                       ".mbarrier::complete_tx::bytes%s [$%u], ",
                       copy->boxes.rank, hint, shared);
         put_place(copy, origin, &text, &operands);
         strbuf_printf(&text, ", [$%u]", add_operand(&operands, copy->barrier, "r"));
     } else {
-        strbuf_printf(&text, "@$0 cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group%s ",
+        strbuf_printf(&text, "cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group%s ",
                       copy->boxes.rank, hint);
         put_place(copy, origin, &text, &operands);
         strbuf_printf(&text, ", [$%u]", shared);
@@ -361,11 +378,10 @@ void lower_copy_block(Cg *cg, const Op *op) {
 
 /* One thread, which ptxas is to know; see elect_copier. */
 static Lv elect_in_warpgroup(Cg *cg) {
-    Lv all = cg_i32(cg, -1), warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
+    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
     Lv within = LLVMBuildAnd(cg->b, warp, cg_i32(cg, WGMMA_WARPS - 1), "");
     Lv first = LLVMBuildICmp(cg->b, LLVMIntEQ, within, cg_i32(cg, 0), "");
-    Lv one = cg_asm(cg, cg->t_i1, "elect.sync _|$0, $1;", "=b,n", &all, 1, ASM_CONVERGENT);
-    return LLVMBuildAnd(cg->b, first, one, "");
+    return LLVMBuildAnd(cg->b, first, elect(cg), "");
 }
 
 /* Rows of the buffer and of the tensor follow those of the warpgroups before. */
