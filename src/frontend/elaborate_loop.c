@@ -286,7 +286,7 @@ static bool loop_options(Call *call, Bounds *bounds) {
         const char *unused; /* why it has no effect; NULL: it has */
     } flags[] = {{5, LOOP_SINGLE_BUFFER_ACC, NULL},
                  {6, LOOP_FLATTEN, "nested loops stay nested"},
-                 {7, LOOP_WARP_SPECIALIZE, "all warps of a program run the same code"},
+                 {7, LOOP_WARP_SPECIALIZE, "the passes decide which loops have a producer warp"},
                  {8, LOOP_NO_LICM, NULL}};
     if (!val_missing(call->args[3]) && !call_int(call, 3, &bounds->num_stages))
         return false;
