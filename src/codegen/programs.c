@@ -1,4 +1,5 @@
-/* Which program a CTA runs: the place that the launch gives it, or with last_first another one.
+/* Which program a CTA runs: the place that the launch gives it, or with last_first and in_sections
+ * another one.
  *
  * A launch starts CTAs x first, then y, then z. Where programs are the longer the higher their x
  * (causal attention: blocks of queries), those with the highest x start first, and in a section of
@@ -11,7 +12,7 @@
  *     first = neighbour & -G                      of the section,
  *     count = min(G, ny * nz - first)             which has so many
  *     at = cx + nx * (neighbour - first)          the CTA's number in the section
- *     x = nx - 1 - at / count
+ *     x = nx - 1 - at / count         (at / count where the lowest x has the longest programs)
  *     y + ny * z = first + at % count
  *
  * A permutation of the grid, whatever its size. Along y and z the last program is just the first to
@@ -82,7 +83,7 @@ static void order_in_sections(Cg *cg, int axes, Lv *ids) {
     Lv round = LLVMBuildSelect(b, alone, at, short_quotient(cg, at, count), "");
     Lv chosen =
         LLVMBuildSub(b, LLVMBuildAdd(b, first, at, ""), LLVMBuildMul(b, round, count, ""), "");
-    ids[0] = from_last(cg, 0, round);
+    ids[0] = cg->func->last_first & 1 ? from_last(cg, 0, round) : round;
     ids[1] = chosen;
     if (axes > 2) {
         ids[2] = LLVMBuildUDiv(b, chosen, wide, "");
@@ -91,19 +92,18 @@ static void order_in_sections(Cg *cg, int axes, Lv *ids) {
 }
 
 void cg_order_programs(Cg *cg) {
-    int64_t turned = cg->func->last_first;
+    const Func *func = cg->func;
     int axes = 1;
-    if (!turned)
+    if (!func->last_first && !func->in_sections)
         return;
     func_walk(cg->func, note_axis, &axes);
     for (int axis = 0; axis < 3; axis++)
         cg->program_ids[axis] = cg_cta_id(cg, axis);
-    if (turned == 1 && axes > 1) {
+    bool in_sections = func->in_sections && axes > 1;
+    if (in_sections)
         order_in_sections(cg, axes, cg->program_ids);
-        return;
-    }
-    for (int axis = 0; axis < 3; axis++)
-        if (turned >> axis & 1)
+    for (int axis = in_sections; axis < 3; axis++)
+        if (func->last_first >> axis & 1)
             cg->program_ids[axis] = from_last(cg, axis, cg->program_ids[axis]);
 }
 

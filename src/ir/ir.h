@@ -187,6 +187,9 @@ struct Func {
      * program_id says which program it is. Not with is_persistent, nor with several programs in a
      * CTA. */
     int32_t last_first;
+    /* Programs of one x start together, for a section of neighbours along the other axes: see
+     * codegen/programs.c. On the same conditions. */
+    bool in_sections;
 };
 
 struct Module {

@@ -286,9 +286,11 @@ static void check_func_attrs(Verifier *v) {
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "last_first",
                          func->last_first, "a bit for each of three axes");
     bool is_plain = !func->is_persistent && func->programs_per_cta <= 1 && func->num_ctas <= 1;
-    if (func->last_first && !is_plain)
-        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "last_first",
-                         func->last_first, "0, because a program is not one CTA");
+    if ((func->last_first || func->in_sections) && !is_plain)
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name),
+                         func->last_first ? "last_first" : "in_sections",
+                         func->last_first ? func->last_first : 1,
+                         "0, because a program is not one CTA");
     if (func->has_layouts && func->num_warps == 0)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_warps", 0,
                          "a number, because the function has layouts");

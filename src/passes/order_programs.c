@@ -5,17 +5,19 @@
  * programs start last and most processors wait for the few that run them. Started from the last one
  * on, what is left at the end is short.
  *
- *     %m = program_id {axis = 0}                   the same; func {last_first = 1}:
- *     %hi = minsi %keys, %m * 128 + 128     =>     the launch's first CTA along x
- *     for 0, %hi, 64 { .. }                        is the program of the highest number
+ *     %m = program_id {axis = 0}                   the same; func {last_first = 1, in_sections =
+ * true}: %hi = minsi %keys, %m * 128 + 128     =>     the launch's first CTA along x for 0, %hi, 64
+ * { .. }                        is the program of the highest number
  *
  * How the number of iterations goes with the number of the program is told from the bounds: of each
  * value, along an axis, whether it grows, shrinks, stays or is not known. An axis along which some
- * loop grows and none shrinks is turned. Nothing depends on it but time; programs that wait for
- * others are left alone, since they may count on those with lower numbers to have started.
+ * loop grows and none shrinks is turned. Along x, where loops all grow or all shrink, neighbours
+ * along the other axes start together (codegen/programs.c). Nothing depends on it but time;
+ * programs that wait for others are left alone, since they may count on those with lower numbers to
+ * have started.
  *
  * Comes after persist and choose-warps: CTAs that have several programs go through them in an order
- * of their own. Sets last_first. */
+ * of their own. Sets last_first and in_sections. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -61,6 +63,15 @@ static Trend trend_of_scaled(Programs *p, const Op *op) {
     return trend_of_others(p, op);
 }
 
+/* Rounded down to a multiple of a power of two. */
+static Trend trend_of_rounded(Programs *p, const Op *op) {
+    int64_t mask;
+    for (uint32_t i = 0; i < 2; i++)
+        if (value_int_constant(op_in(op, 1 - i), &mask) && mask < 0 && !(-mask & (-mask - 1)))
+            return trend_of(p, op_in(op, i));
+    return trend_of_others(p, op);
+}
+
 static Trend trend_of_result(Programs *p, const Op *op) {
     switch ((int)op->code) {
     case OP_program_id:
@@ -80,6 +91,8 @@ static Trend trend_of_result(Programs *p, const Op *op) {
     case OP_shrsi:
     case OP_shrui:
         return trend_of_scaled(p, op);
+    case OP_andi:
+        return trend_of_rounded(p, op);
     case OP_extsi:
     case OP_extui:
     case OP_trunci:
@@ -96,9 +109,23 @@ static Trend trend_of(Programs *p, const Value *value) {
     return p->budget-- > 0 ? trend_of_result(p, value->def) : TREND_UNKNOWN;
 }
 
+/* The last of the loops that split-loops made of one. */
+static const Op *last_part(const Op *loop) {
+    for (const Op *op = loop->next; op; op = op->next)
+        if (op->code == OP_for) {
+            if (!(loop_flags(op) & LOOP_GOES_ON) || op_in(op, 0) != op_in(loop, 1))
+                return loop;
+            loop = op;
+        }
+    return loop;
+}
+
 /* hi - lo. Where both grow, as in a window, iterations stay about the same. */
 static void visit_loop(Programs *p, const Op *loop) {
-    Trend trend = joined(trend_of(p, op_in(loop, 1)), opposite(trend_of(p, op_in(loop, 0))));
+    if (loop_flags(loop) & LOOP_GOES_ON)
+        return;
+    const Op *last = last_part(loop);
+    Trend trend = joined(trend_of(p, op_in(last, 1)), opposite(trend_of(p, op_in(loop, 0))));
     p->grows |= trend == TREND_GROWS;
     p->shrinks |= trend == TREND_SHRINKS;
 }
@@ -114,21 +141,29 @@ static bool visit(Op *op, void *user) {
     return true;
 }
 
+/* Along x, the others being neighbours. */
+static bool goes_in_sections(const Programs *x, int32_t last_first) {
+    return (x->grows || x->shrinks) && !(x->grows && x->shrinks) && !(last_first & ~1);
+}
+
 bool pass_order_programs(Func *func) {
-    bool is_plain = func->num_ctas <= 1 && func->programs_per_cta <= 1;
-    if (func->is_persistent || func->last_first || !is_plain)
+    bool is_plain = func->num_ctas <= 1 && func->programs_per_cta <= 1 && !func->is_persistent;
+    if (func->last_first || func->in_sections || !is_plain)
         return false;
-    Programs p = {0};
-    for (p.axis = 0; p.axis < AXES && !p.waits; p.axis++) {
-        p.budget = BUDGET;
-        p.grows = p.shrinks = false;
-        func_walk(func, visit, &p);
-        if (p.grows && !p.shrinks)
-            func->last_first |= 1 << p.axis;
+    Programs axes[AXES] = {0};
+    int32_t last_first = 0;
+    for (int axis = 0; axis < AXES; axis++) {
+        Programs *p = &axes[axis];
+        *p = (Programs){.axis = axis, .budget = BUDGET};
+        func_walk(func, visit, p);
+        if (p->waits)
+            return false;
+        last_first |= (p->grows && !p->shrinks) << axis;
     }
-    if (p.waits)
-        func->last_first = 0;
-    if (func->last_first)
-        ctx_diag(func_ctx(func), func->span, programs_last_first);
-    return func->last_first != 0;
+    func->last_first = last_first;
+    func->in_sections = goes_in_sections(&axes[0], last_first);
+    if (!func->last_first && !func->in_sections)
+        return false;
+    ctx_diag(func_ctx(func), func->span, programs_in_order);
+    return true;
 }
