@@ -232,8 +232,10 @@ static void lower_prologue(Cg *cg, LLVMBasicBlockRef body) {
     const KernelMeta *meta = &cg->meta;
     int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
     Lv tid = read_register(cg, "llvm.nvvm.read.ptx.sreg.tid.x");
-    cg->thread = programs > 1 ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, threads - 1), "") : tid;
-    cg->lane = threads > 32 || programs > 1 ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, 31), "") : tid;
+    bool is_part = programs > 1 || meta->teams > 1;
+    cg->cta_thread = tid;
+    cg->thread = is_part ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, threads - 1), "") : tid;
+    cg->lane = threads > 32 || is_part ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, 31), "") : tid;
     cg->warp = threads > 32 ? LLVMBuildLShr(cg->b, cg->thread, cg_i32(cg, 5), "") : cg_i32(cg, 0);
     cg_order_programs(cg);
     if (programs == 1)

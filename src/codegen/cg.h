@@ -58,6 +58,8 @@ typedef struct Cg {
     Plan *plans;
     Lv thread, lane, warp; /* i32, within the program; warp is 0 when it has only one */
     Lv slot;               /* i32, which program of the CTA; NULL with one program a CTA */
+    Lv cta_thread;         /* i32, within the CTA */
+    Lv team;               /* i32, of this warp, behind the producer; NULL with one team */
     Lv program_ids[3];     /* i32; NULL: the CTA's own place in the launch, see programs.c */
     Lv grid_x;             /* the hidden parameter; NULL without */
     Lv shared;             /* the program's dynamic shared memory; NULL before it is asked for */
@@ -218,6 +220,8 @@ const Type *cg_copied_part(Cg *cg, const Op *op);
 void cg_begin_tensor_copies(Cg *cg);
 /* The predicate of the thread that issues tensor copies for the program. */
 Lv cg_elected(Cg *cg);
+/* The number of the team, the same in all threads of a warp. */
+Lv cg_team(Cg *cg);
 
 /* matrix.c */
 

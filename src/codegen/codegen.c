@@ -2,6 +2,7 @@
 #include "codegen/codegen.h"
 #include "codegen/build.h"
 #include "ir/scratch.h"
+#include "ir/wgmma.h"
 #include <time.h>
 
 static double now_ms(void) {
@@ -51,6 +52,9 @@ static bool check_launch(Func *func, const Target *target, const KernelMeta *met
     if (func_producer(func) && (meta->programs_per_cta > 1 || meta->num_warps == TARGET_MAX_WARPS))
         return bad_launch(func, "the number of warps of a CTA beside its producer",
                           meta->num_warps * meta->programs_per_cta, "one program of at most 16");
+    if (meta->teams > 1 && (!func_producer(func) || target->capability != WGMMA_CAPABILITY))
+        return bad_launch(func, "teams", meta->teams,
+                          "1 where there is no producer, and on other targets than sm_90a");
     if (meta->num_ctas != 1)
         return bad_launch(func, "num_ctas", meta->num_ctas, "1: clusters are not generated");
     if (func->max_registers < 0 || func->max_registers > 255)
@@ -93,9 +97,12 @@ static KernelMeta launch_of(const Func *func) {
         .target = target_by_capability(func->capability),
         .num_warps = func->num_warps,
         .programs_per_cta = func->programs_per_cta ? func->programs_per_cta : 1,
+        .teams = func->teams ? func->teams : 1,
         .num_ctas = func->num_ctas ? func->num_ctas : 1,
     };
-    meta.threads = 32 * (meta.num_warps * meta.programs_per_cta + (func_producer(func) != NULL));
+    int32_t producers = func_producer(func) ? (meta.teams > 1 ? WGMMA_WARPS : 1) : 0;
+    meta.threads =
+        TARGET_WARP_SIZE * (meta.num_warps * meta.programs_per_cta * meta.teams + producers);
     /* Each program's part is aligned like the whole. */
     meta.shared_bytes = ((func->shared_bytes + 15) & -16) * meta.programs_per_cta;
     meta.has_grid_parameter = meta.programs_per_cta > 1;

@@ -16,8 +16,10 @@ typedef struct KernelMeta {
     const Target *target;
     int32_t num_warps; /* per program */
     int32_t programs_per_cta;
-    int32_t num_ctas;     /* per cluster */
-    int32_t threads;      /* of a CTA: 32 * num_warps * programs_per_cta, and 32 of a producer */
+    int32_t teams;    /* of num_warps warps each, which share the programs of a CTA */
+    int32_t num_ctas; /* per cluster */
+    /* Of a CTA: 32 * num_warps * programs_per_cta * teams, 32 of a producer, beside teams 128. */
+    int32_t threads;
     int32_t shared_bytes; /* dynamic shared memory of a CTA */
     /* With programs_per_cta > 1 the launch grid's x is ceil(grid_x / programs_per_cta) and one i32
      * parameter, the logical grid_x, follows the kernel's own. */

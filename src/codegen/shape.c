@@ -45,6 +45,15 @@ void lower_cta_count(Cg *cg, const Op *op) {
     cg_new(cg, &op->out[0])[0] = cg_cta_count(cg, 0);
 }
 
+/* The same in all threads of a warp, which ptxas is to know. */
+void lower_team_id(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_team(cg);
+}
+
+void lower_team_count(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_i32(cg, cg->meta.teams);
+}
+
 void lower_range(Cg *cg, const Op *op) {
     const Value *out = &op->out[0];
     const Plan *plan = cg_plan(cg, out->type->layout);

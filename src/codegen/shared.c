@@ -21,8 +21,18 @@ static void named_barrier(Cg *cg) {
     cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, is_slot, (unsigned)programs, ASM_CONVERGENT);
 }
 
+/* Barriers 2 and 3 are those of turns. */
+static void barrier_of_team(Cg *cg) {
+    Lv args[] = {LLVMBuildICmp(cg->b, LLVMIntEQ, cg_team(cg), cg_i32(cg, 0), ""),
+                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps)};
+    cg_asm(cg, cg->t_void, "@$0 bar.sync 1, $1;\n\t@!$0 bar.sync 4, $1;", "b,n,~{memory}", args, 2,
+           ASM_CONVERGENT);
+}
+
 void cg_barrier(Cg *cg) {
-    if (func_producer(cg->func)) {
+    if (cg->meta.teams > 1) {
+        barrier_of_team(cg);
+    } else if (func_producer(cg->func)) {
         Lv threads = cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps);
         cg_asm(cg, cg->t_void, "bar.sync 1, $0;", "n,~{memory}", &threads, 1, ASM_CONVERGENT);
     } else if (cg->meta.num_warps == 1) {

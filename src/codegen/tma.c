@@ -168,14 +168,25 @@ void lower_mbarrier_wait(Cg *cg, const Op *op) {
 
 enum { FIRST_TURN = 2, SECOND_TURN = 3 };
 
+/* All but the producer's. */
+static int32_t warps_of_teams(const Cg *cg) {
+    return cg->meta.num_warps * cg->meta.teams;
+}
+
+Lv cg_team(Cg *cg) {
+    return cg->team ? cg->team : cg_i32(cg, 0);
+}
+
 static Lv is_first_warpgroup(Cg *cg) {
+    if (cg->meta.teams > 1)
+        return LLVMBuildICmp(cg->b, LLVMIntEQ, cg_team(cg), cg_i32(cg, 0), "");
     Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0));
     return LLVMBuildICmp(cg->b, LLVMIntULT, warp, cg_i32(cg, WGMMA_WARPS), "");
 }
 
 void lower_turn_wait(Cg *cg, const Op *op) {
     Lv args[] = {is_first_warpgroup(cg), cg_i32(cg, FIRST_TURN), cg_i32(cg, SECOND_TURN),
-                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps)};
+                 cg_i32(cg, TARGET_WARP_SIZE * warps_of_teams(cg))};
     cg_asm(cg, cg->t_void, "@$0 bar.sync $1, $3;\n\t@!$0 bar.sync $2, $3;", "b,n,n,n,~{memory}",
            args, 4, ASM_CONVERGENT);
 }
@@ -185,14 +196,14 @@ void lower_turn_pass(Cg *cg, const Op *op) {
     Lv args[] = {LLVMBuildAnd(cg->b, is_first, cg_scalar(cg, op_in(op, 0)), ""),
                  LLVMBuildAnd(cg->b, is_second, cg_scalar(cg, op_in(op, 1)), ""),
                  cg_i32(cg, FIRST_TURN), cg_i32(cg, SECOND_TURN),
-                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps)};
+                 cg_i32(cg, TARGET_WARP_SIZE * warps_of_teams(cg))};
     cg_asm(cg, cg->t_void, "@$0 bar.arrive $3, $4;\n\t@$1 bar.arrive $2, $4;",
            "b,b,n,n,n,~{memory}", args, 5, ASM_CONVERGENT);
 }
 
 /* All threads of the CTA, at its barrier: the producer's arrive there and go on. */
 static void meet_producer(Cg *cg, bool is_producer) {
-    Lv args[] = {cg_i32(cg, -1), cg_i32(cg, TARGET_WARP_SIZE * (cg->meta.num_warps + 1))};
+    Lv args[] = {cg_i32(cg, -1), cg_i32(cg, TARGET_WARP_SIZE * (warps_of_teams(cg) + 1))};
     if (is_producer)
         cg_asm(cg, cg->t_void, "bar.warp.sync $0;\n\tbar.arrive 0, $1;", "n,n,~{memory}", args, 2,
                ASM_CONVERGENT);
@@ -200,16 +211,38 @@ static void meet_producer(Cg *cg, bool is_producer) {
         cg_asm(cg, cg->t_void, "bar.sync 0, $0;", "n,~{memory}", args + 1, 1, ASM_CONVERGENT);
 }
 
+static void set_registers(Cg *cg, const char *direction, int32_t registers) {
+    StrBuf text = strbuf(cg->arena);
+    strbuf_printf(&text, "setmaxnreg.%s.sync.aligned.u32 %d;", direction, (int)registers);
+    cg_asm(cg, cg->t_void, strbuf_str(&text).ptr, "~{memory}", NULL, 0, ASM_CONVERGENT);
+}
+
+/* Registers change hands between whole warpgroups: the producer's has three warps more, which end.
+ */
+static void give_registers(Cg *cg, Lv is_first) {
+    LLVMBasicBlockRef first = cg_block(cg, "first"), rest = cg_block(cg, "idle");
+    set_registers(cg, "dec", PRODUCER_REGISTERS);
+    LLVMBuildCondBr(cg->b, is_first, first, rest);
+    cg_position(cg, rest);
+    LLVMBuildRetVoid(cg->b);
+    cg_position(cg, first);
+}
+
 /* The number of the warp is one for all its threads, and ptxas is to know it. What the first copies
  * need the producer makes itself, so that they wait for no other warp. One of its threads goes
  * through the region: where all do and one issues, addresses are none that ptxas keeps uniform. */
 void lower_producer(Cg *cg, const Op *op) {
-    Lv warp = cg_shuffle(cg, "idx", cg->warp, cg_i32(cg, 0)), issuing = cg_elected(cg);
-    Lv is_producer = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, cg->meta.num_warps), "");
+    Lv own = LLVMBuildLShr(cg->b, cg->cta_thread, cg_i32(cg, 5), "");
+    Lv warp = cg_shuffle(cg, "idx", own, cg_i32(cg, 0)), issuing = cg_elected(cg);
+    Lv teams = cg_i32(cg, warps_of_teams(cg));
+    bool has_more = cg->meta.teams > 1;
+    Lv is_producer = LLVMBuildICmp(cg->b, has_more ? LLVMIntUGE : LLVMIntEQ, warp, teams, "");
     LLVMBasicBlockRef producer = cg_block(cg, "producer");
     LLVMBasicBlockRef others = LLVMCreateBasicBlockInContext(cg->llvm, "others");
     LLVMBuildCondBr(cg->b, is_producer, producer, others);
     cg_position(cg, producer);
+    if (has_more)
+        give_registers(cg, LLVMBuildICmp(cg->b, LLVMIntEQ, warp, teams, ""));
     cg->elected = elect(cg);
     prepare_copies(cg);
     meet_producer(cg, true);
@@ -224,6 +257,11 @@ void lower_producer(Cg *cg, const Op *op) {
     LLVMAppendExistingBasicBlock(cg->fn, others);
     cg_position(cg, others);
     cg->elected = issuing;
+    if (has_more) {
+        set_registers(cg, "inc", TEAM_REGISTERS);
+        Lv is_second = LLVMBuildICmp(cg->b, LLVMIntUGE, warp, cg_i32(cg, cg->meta.num_warps), "");
+        cg->team = LLVMBuildZExt(cg->b, is_second, cg->t_i32, "");
+    }
     meet_producer(cg, false);
 }
 

@@ -106,6 +106,15 @@ void interp_cache_policy(Run *run, const Inst *inst) {
     fill(new_result(run, inst->op, 0)->data, 8, 1, priority);
 }
 
+/* One team runs all programs of the CTA. */
+void interp_team_id(Run *run, const Inst *inst) {
+    fill(new_result(run, inst->op, 0)->data, 4, 1, 0);
+}
+
+void interp_team_count(Run *run, const Inst *inst) {
+    fill(new_result(run, inst->op, 0)->data, 4, 1, 1);
+}
+
 void interp_range(Run *run, const Inst *inst) {
     Slot *out = new_result(run, inst->op, 0);
     uint32_t *data = (uint32_t *)out->data, start = (uint32_t)inst->op->attrs[0].i;

@@ -155,6 +155,8 @@ static void wait_for_arrivals(Run *run, const Inst *inst) {
 
 /* Both warpgroups at once: the second may wait for what the first passes on behind its own wait. */
 void interp_turn_wait(Run *run, const Inst *inst) {
+    if (run->func->teams > 1) /* one team has all turns */
+        return;
     if (run->turns[0] < 1 || run->turns[1] < 0)
         finding(run, inst->op, interp_turn, run->turns[0] < 1 ? "first" : "second", "does not come",
                 place(run));
@@ -163,6 +165,8 @@ void interp_turn_wait(Run *run, const Inst *inst) {
 }
 
 void interp_turn_pass(Run *run, const Inst *inst) {
+    if (run->func->teams > 1)
+        return;
     for (uint32_t from = 0; from < 2; from++) {
         if (!is_on(run, inst->op, from))
             continue;

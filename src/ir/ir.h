@@ -190,6 +190,11 @@ struct Func {
     /* Programs of one x start together, for a section of neighbours along the other axes: see
      * codegen/programs.c. On the same conditions. */
     bool in_sections;
+    /* Above 1: beside the producer, as many teams of num_warps warps share the programs of a CTA,
+     * each of which runs what stands behind the producer: team_id and team_count say which programs
+     * are its own. The function means the same with any number of teams. 0: one. See
+     * passes/specialise_teams.c. */
+    int32_t teams;
 };
 
 struct Module {

@@ -128,6 +128,13 @@ bool rule_cta_number(Ctx *ctx, const Op *op, const Type *stated, const Type **re
                     "one with is_persistent");
 }
 
+bool rule_team_number(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = type_scalar(ctx, DT_I32);
+    return op->block->func->teams > 1 ||
+           ctx_diag(ctx, op->span, ir_place, op_info[op->code].name,
+                    "a function whose programs have all warps of their CTA", "one with teams = 2");
+}
+
 bool rule_range(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = stated;
     if (!stated || !is_number(stated) || stated->rank != 1 || stated->dtype != DT_I32)

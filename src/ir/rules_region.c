@@ -528,10 +528,11 @@ bool rule_mbarrier_wait(Ctx *ctx, const Op *op, const Type *stated, const Type *
            want_on(ctx, op, 2);
 }
 
-/* Of two warpgroups, which are one program. */
+/* Of two warpgroups, which are one program or two teams. */
 static bool want_turns(Ctx *ctx, const Op *op) {
     const Func *func = op->block->func;
-    return (func->num_warps == 2 * WGMMA_WARPS && func->programs_per_cta <= 1) ||
+    bool one_program = func->num_warps == 2 * WGMMA_WARPS && func->programs_per_cta <= 1;
+    return one_program || func->teams > 1 ||
            ctx_diag(ctx, op->span, ir_place, op_info[op->code].name, "another function",
                     "one with num_warps = 8, whose programs have CTAs of their own");
 }

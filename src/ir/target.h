@@ -14,6 +14,10 @@ typedef struct Target {
 enum {
     TARGET_REGISTERS_PER_SM = 65536,
     TARGET_MAX_REGISTERS = 255, /* of a thread */
+    /* Of a thread where a CTA has two teams of a warpgroup each, and a third that starts copies and
+     * gives them the rest of its own (setmaxnreg): 504 in all, of 65536 / 128. */
+    TEAM_REGISTERS = 232,
+    PRODUCER_REGISTERS = 40,
     TARGET_WARP_SIZE = 32,
     TARGET_MAX_WARPS = 32
 };

@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "ir/ptrmap.h"
 #include "ir/text.h"
+#include "ir/wgmma.h"
 
 typedef struct Verifier {
     Ctx *ctx;
@@ -291,6 +292,9 @@ static void check_func_attrs(Verifier *v) {
                          func->last_first ? "last_first" : "in_sections",
                          func->last_first ? func->last_first : 1,
                          "0, because a program is not one CTA");
+    if (func->teams && (func->teams != 2 || func->num_warps != WGMMA_WARPS || !func->is_persistent))
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "teams",
+                         func->teams, "2, of 4 warps each, of a persistent function");
     if (func->has_layouts && func->num_warps == 0)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_warps", 0,
                          "a number, because the function has layouts");

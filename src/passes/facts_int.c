@@ -109,6 +109,14 @@ static void facts_cta_count(const Facts *facts, const Op *op, ValueFacts *out) {
     set_range(out, op->out[0].type, 1, INT32_MAX);
 }
 
+static void facts_team_id(const Facts *facts, const Op *op, ValueFacts *out) {
+    set_range(out, op->out[0].type, 0, op->block->func->teams - 1);
+}
+
+static void facts_team_count(const Facts *facts, const Op *op, ValueFacts *out) {
+    set_range(out, op->out[0].type, 1, op->block->func->teams);
+}
+
 static void facts_range(const Facts *facts, const Op *op, ValueFacts *out) {
     const Type *type = op->out[0].type;
     int64_t start = op->attrs[0].i;
@@ -548,10 +556,10 @@ static void facts_ptrtoint(const Facts *facts, const Op *op, ValueFacts *out) {
 Transfer *const facts_transfer[OP_COUNT] = {
 #define X(name) [OP_##name] = facts_##name,
     FACTS_SHAPE_OPS(X) X(split) X(constant_int) X(constant_float) X(program_id) X(num_programs)
-        X(cta_id) X(cta_count) X(range) X(addi) X(subi) X(addptr) X(muli) X(shli) X(divsi) X(divui)
-            X(remsi) X(remui) X(shrsi) X(shrui) X(andi) X(ori) X(xori) X(minsi) X(maxsi) X(minui)
-                X(maxui) X(absi) X(select) X(cmpi) X(extsi) X(extui) X(trunci) X(bitcast)
-                    X(ptrtoint)
+        X(cta_id) X(cta_count) X(team_id) X(team_count) X(range) X(addi) X(subi) X(addptr) X(muli)
+            X(shli) X(divsi) X(divui) X(remsi) X(remui) X(shrsi) X(shrui) X(andi) X(ori) X(xori)
+                X(minsi) X(maxsi) X(minui) X(maxui) X(absi) X(select) X(cmpi) X(extsi) X(extui)
+                    X(trunci) X(bitcast) X(ptrtoint)
 #undef X
                         [OP_inttoptr] = facts_ptrtoint,
 };

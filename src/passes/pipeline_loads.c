@@ -59,6 +59,7 @@
  * own. Sets the loop's num_stages to 1. */
 #include "passes/pipeline_loads.h"
 #include "ir/scratch.h"
+#include "ir/wgmma.h"
 #include "passes/block_buffers.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
@@ -417,16 +418,28 @@ static bool may_have_producer(const Pipelined *p) {
 }
 
 /* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
-static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
-    room -= bytes_of_stores(p, p->loop->block);
+static bool fit_ring(Pipelined *p, int64_t bytes, int64_t room) {
     int copies = p->stages + 1;
     while (copies > LEAST_STAGES && copies * bytes > room)
         copies--;
-    if (!may_have_producer(p) || copies <= LEAST_STAGES || copies < p->stages)
+    if (copies <= LEAST_STAGES || copies < p->stages)
         return false;
     p->copies = copies;
     p->stages = copies - 1;
     return true;
+}
+
+/* Two teams (passes/specialise_teams.c) each store through a buffer of their own. They are for CTAs
+ * that an SM holds one of. */
+static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
+    const Func *func = p->body->func;
+    int64_t stored = bytes_of_stores(p, p->loop->block);
+    if (!may_have_producer(p))
+        return false;
+    bool is_large = 2 * ((p->stages + 1) * bytes + stored) > room;
+    bool has_teams = func->is_persistent && func->num_warps == WGMMA_WARPS && is_large;
+    return (has_teams && fit_ring(p, bytes, room - 2 * stored)) ||
+           fit_ring(p, bytes, room - stored);
 }
 
 /* As many stages as were asked for and shared memory has room for. */

@@ -27,6 +27,7 @@ typedef struct Liveness {
     uint64_t *ends;     /* by op number: registers that are free after it */
     uint32_t next;
     uint64_t now, most;
+    bool streams; /* chains of elementwise ops are computed element by element */
 } Liveness;
 
 /* The op that is visited in each block on the way in. */
@@ -36,10 +37,26 @@ typedef struct Frame {
     const struct Frame *outer;
 } Frame;
 
+/* Does the value go into elementwise and cheap ops of its block alone, with nothing between that
+ * must not move? */
+static bool is_passing(const Value *value) {
+    const Op *def = value->def;
+    if (!def || !op_has(def, ELEMENTWISE) || value_unused(value))
+        return false;
+    uint32_t uses = 0, found = 0;
+    value_for_each_use (use, value)
+        uses++;
+    for (const Op *op = def->next; op && op_is_pure(op) && !op->nregions && found < uses;
+         op = op->next)
+        for (uint32_t i = 0; i < op->nin && op_has(op, ELEMENTWISE | CHEAP); i++)
+            found += op_in(op, i) == value;
+    return found == uses;
+}
+
 /* What is cheap is computed again where it is needed, or is the same in all threads. */
 static uint64_t held_registers(const Liveness *live, const Value *value) {
     bool cheap = value->def && op_has(value->def, CHEAP);
-    return cheap ? 0 : live->measure(value->type);
+    return cheap || (live->streams && is_passing(value)) ? 0 : live->measure(value->type);
 }
 
 static void note_use(Liveness *live, const Frame *frame, const Value *value) {
@@ -47,6 +64,16 @@ static void note_use(Liveness *live, const Frame *frame, const Value *value) {
     while (frame->block != home)
         frame = frame->outer;
     live->last_use[value->id] = frame->op;
+}
+
+/* What a chain is computed from is needed until all of it is. */
+static void keep_operands(Liveness *live, const Op *op) {
+    uint32_t last = live->last_use[op_out(op)->id];
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *in = op_in(op, i);
+        if (value_block(in) == op->block && live->last_use[in->id] < last)
+            live->last_use[in->id] = last;
+    }
 }
 
 /* A value from outside a loop is needed until the loop ends. */
@@ -65,6 +92,9 @@ static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
             note_uses(live, region, &frame);
         }
     }
+    for (const Op *op = block->last; op && live->streams; op = op->prev)
+        if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(op_out(op))))
+            keep_operands(live, op);
 }
 
 static void add_value(Liveness *live, const Value *value) {
@@ -110,10 +140,10 @@ static void sweep_block(Liveness *live, const Block *block) {
     }
 }
 
-static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type)) {
+static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type), bool streams) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
-    Liveness live = {.measure = measure};
+    Liveness live = {.measure = measure, .streams = streams};
     live.last_use = ARENA_ARRAY(arena, uint32_t, func_number(func));
     note_uses(&live, func->body, NULL);
     live.ends = ARENA_ARRAY(arena, uint64_t, (size_t)live.next + 1);
@@ -124,11 +154,15 @@ static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type)) {
 }
 
 uint64_t pressure_most(Func *func) {
-    return most_alive(func, pressure_of);
+    return most_alive(func, pressure_of, false);
 }
 
 uint64_t pressure_most_in_thread(Func *func) {
-    return most_alive(func, thread_pressure);
+    return most_alive(func, thread_pressure, false);
+}
+
+uint64_t pressure_streamed_in_thread(Func *func) {
+    return most_alive(func, thread_pressure, true);
 }
 
 int32_t pressure_room(const Func *func, int32_t warps) {

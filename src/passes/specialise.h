@@ -36,4 +36,12 @@ bool specialise_starts_copies(const Op *op);
  * copies is no slice of scalars and loops that can be followed back to the iteration that reads
  * them; the function is then as it was. */
 bool specialise_make_producer(Specialise *s);
+
+/* May two teams of warps take the programs of a CTA in turn, if there is room? */
+bool specialise_wants_teams(const Func *func);
+/* Has a thread the registers that it needs where a CTA has two teams and a producer? */
+bool specialise_team_fits(Func *func);
+/* Behind all else, two teams take the tiles in turn where that is possible. A remark at the loop
+ * over K says that they do, or why not. */
+void specialise_teams(Specialise *s);
 #endif

@@ -36,6 +36,9 @@
  * over tiles; so do the buffers of stores by tensor copies then, whose reads are waited for before
  * the next tile is written to them.
  *
+ * A program of one warpgroup then gets a second one, which takes every other tile: see
+ * specialise_teams.c.
+ *
  * Needs layouts, wgmma (feed-wgmma) and all buffers but their offsets (stage-shared). A remark says
  * why a loop inside another is not specialised. */
 #include "ir/panels.h"
@@ -170,6 +173,7 @@ static bool check_threads(Specialise *s, const Ring *ring) {
         return refuse(s, ring, "a CTA cannot have one warp more");
     uint64_t room = (uint64_t)pressure_room(s->func, s->func->num_warps + 1);
     return pressure_most_in_thread(s->func) + ADDRESS_REGISTERS <= room ||
+           (specialise_wants_teams(s->func) && specialise_team_fits(s->func)) ||
            refuse(s, ring, "its threads need the registers that one warp more would take");
 }
 
@@ -315,6 +319,7 @@ static bool specialise(Specialise *s) {
         take_copies(*ring);
     }
     delay_stores(s);
+    specialise_teams(s);
     eliminate_dead(s->func);
     return true;
 }

@@ -39,7 +39,8 @@ static void compile_all(const char *name) {
     Module *module =
         testing_module(ctx, file_text(ctx, TILEC_SOURCE_DIR "/tests/codegen/Inputs/all_ops.tir"));
     for (Func *func = module->funcs; func; func = func->next) {
-        if (str_is(func->name, "warpgroup") && target->capability != 90)
+        if ((str_is(func->name, "warpgroup") || str_is(func->name, "teams")) &&
+            target->capability != 90)
             continue;
         if ((str_is(func->name, "tensor_copies") || str_is(func->name, "producer")) &&
             target->capability < 90)

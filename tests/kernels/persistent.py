@@ -46,6 +46,17 @@ def persistent_cases():
     yield dot_cases.matmul_split_k(rng, "fp16", 80, 144, 160, 2, True, block=tile, pad=16)
 
 
+def team_cases():
+    """Tiles that two warpgroups of a CTA take in turn, and the options they are compiled with: more blocks than the ring has
+    slots, fewer, and a round of it more than a tile has."""
+    rng = np.random.default_rng(4)
+    square, flat = (128, 128, 64), (64, 128, 64)
+    yield dot_cases.linear_gelu(rng, "fp16", 272, 400, 336, block=square, pad=16), (4, 5)
+    yield dot_cases.matmul(rng, "fp16", 400, 272, 320, block=square, pad=16, group=2), (4, 5)
+    yield dot_cases.matmul(rng, "bf16", 400, 144, 80, order="rcr", block=square, pad=16), (4, 5)
+    yield dot_cases.matmul(rng, "fp16", 208, 272, 640, block=flat, pad=16, group=2), (4, 6)
+
+
 def runs_of(case):
     """Numbers of CTAs, each with the schedules to try."""
     programs = math.prod(case.grid)
@@ -72,13 +83,17 @@ def main():
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
     failures, kernels, count = 0, 0, 0
-    for case in persistent_cases():
+    cases = [(case, []) for case in persistent_cases()]
+    for case, (warps, stages) in team_cases():
+        case.name += "-teams"
+        cases.append((case, ["--num-warps", str(warps), "--num-stages", str(stages)]))
+    for case, named in cases:
         if options.filter not in case.name:
             continue
-        program = compile_case(options.tilec, case, TARGET)
+        program = compile_case(options.tilec, case, TARGET, named)
         kernels += 1
-        if not program.persistent:
-            print(f"{case.name} is not persistent", flush=True)
+        if not program.persistent or bool(named) != ("setmaxnreg" in program.ptx):
+            print(f"{case.name} is not persistent, or not with as many teams as it should", flush=True)
             failures += 1
             continue
         if ".reqntid 288," in program.ptx and "bar.sync 8, 128;" not in program.ptx:
