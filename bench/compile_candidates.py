@@ -2,20 +2,29 @@
 """Compiles every configuration that the contests try (candidates.py) for sm_90a; no GPU is needed.
 
     compile_candidates.py --tilec build/release/src/cli/tilec [--filter TEXT] [--jobs N]
+    compile_candidates.py --times build/release [--target sm_90a,sm_80] [--filter TEXT] [--keep FOLDER]
     $TRITON_PYTHON bench/compile_candidates.py --triton [--filter TEXT]       the Triton kernels of triton_peers.py
 
-Prints registers and CTAs per SM; fails where tilec fails, spills, or ptxas serialises products.
+Prints registers and CTAs per SM; fails where tilec fails, spills, or ptxas serialises products. With --times milliseconds of processor
+time, the least of several runs: .tile to PTX inside a process, and ptxas on that PTX; fails where the first takes more than MOST_MS
+or more than half of the second.
 """
 import argparse
 import concurrent.futures
 import json
 import os
+import re
+import resource
 import subprocess
 import sys
+import tempfile
 
 import candidates
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+MOST_MS = 40
+PTXAS = os.environ.get("TILEC_PTXAS", "ptxas")
 
 
 def matmul_rows():
@@ -79,15 +88,21 @@ def name_of(row):
     return f"{kernel} {kind} {' '.join(f'{name}={value}' for name, value in fixed.items())}, {warps} warps, {stages} stages"
 
 
+def options_of(row):
+    _, _, types, fixed, warps, stages, _ = row
+    options = ["--num-warps", str(warps), "--num-stages", str(stages)]
+    for name, type_ in types.items():
+        options += ["-a", f"{name}={type_}"]
+    for name, value in fixed.items():
+        options += ["-D", f"{name}={value!r}"]
+    return options
+
+
 def by_tilec(tilec, row):
     """(what is wrong or None, registers and CTAs per SM)"""
-    file, kernel, types, fixed, warps, stages, _ = row
+    file, kernel, *_ = row
     command = [tilec, "compile", os.path.join("kernels", file), "-k", kernel, "--target", "sm_90a", "--emit", "cubin", "-o", os.devnull,
-               "--cache-dir", "none", "--json", "--num-warps", str(warps), "--num-stages", str(stages)]
-    for name, type_ in types.items():
-        command += ["-a", f"{name}={type_}"]
-    for name, value in fixed.items():
-        command += ["-D", f"{name}={value!r}"]
+               "--cache-dir", "none", "--json"] + options_of(row)
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
         return f"exit status {process.returncode}: {process.stderr.strip()[:300]}", ""
@@ -96,6 +111,41 @@ def by_tilec(tilec, row):
     wrong = [d["message"] for d in report["diagnostics"] if d["id"].startswith("ptxas_")]
     spilled = used["spill_stores"] + used["spill_loads"]
     return "; ".join(wrong + [f"{spilled} bytes spilled"] * (spilled > 0)) or None, f"{used['registers']} registers, {used['blocks_per_sm']} CTAs"
+
+
+def children_ms():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (usage.ru_utime + usage.ru_stime) * 1e3
+
+
+def times(build, row, target, keep):
+    """Milliseconds of processor time of .tile to PTX, and of ptxas on that PTX; the PTX stays as keep/NAME.ptx."""
+    file, kernel, *_ = row
+    ptx = os.path.join(keep, f"{re.sub(r'[^a-z0-9]+', '-', name_of(row).lower())}.{target}.ptx")
+    command = [os.path.join(build, "bench", "bench_compile"), os.path.join("kernels", file), kernel, "", "--target", target,
+               "--samples", "15", "-o", ptx]
+    ours = json.loads(subprocess.run(command + options_of(row), stdout=subprocess.PIPE, check=True).stdout)["least_cpu_ms"]
+    assembled = []
+    for _ in range(3):
+        before = children_ms()
+        subprocess.run([PTXAS, f"-arch={target}", ptx, "-o", os.devnull], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assembled.append(children_ms() - before)
+    return ours, min(assembled)
+
+
+def print_times(build, chosen, targets, keep):
+    """The number of those that take too long."""
+    slow = 0
+    with tempfile.TemporaryDirectory(prefix="tilec-times-") as folder:
+        for target in targets:
+            for row in chosen:
+                ours, ptxas = times(build, row, target, keep or folder)
+                said = [f"over {MOST_MS} ms"] * (ours > MOST_MS) + ["over half"] * (ours > ptxas / 2)
+                slow += bool(said)
+                print(f"{target} {name_of(row)}: {ours:.1f} ms to PTX, ptxas {ptxas:.0f} ms, {ours / ptxas:.2f} {', '.join(said)}".rstrip(),
+                      flush=True)
+    print(f"{slow} of {len(chosen) * len(targets)} take over {MOST_MS} ms or over half of ptxas")
+    return slow
 
 
 def peers():
@@ -140,6 +190,9 @@ def by_triton(function, types, constants, warps, stages):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilec")
+    parser.add_argument("--times", metavar="BUILD", help="the build folder, with bench_compile")
+    parser.add_argument("--target", default="sm_90a,sm_80", help="of --times; default: %(default)s")
+    parser.add_argument("--keep", help="a folder for the PTX of --times")
     parser.add_argument("--triton", action="store_true")
     parser.add_argument("--filter", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -159,6 +212,9 @@ def main():
                 failed += wrong is not None
                 print(f"{name_of(row)}: {wrong or used}", flush=True)
         print(f"{len(chosen) - failed} compile, {failed} do not")
+    if options.times:
+        os.makedirs(options.keep or ".", exist_ok=True)
+        failed += print_times(options.times, [row for row in rows() if options.filter in name_of(row)], options.target.split(","), options.keep)
     return 1 if failed else 0
 
 

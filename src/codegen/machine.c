@@ -7,6 +7,7 @@
  * because its state is unknown. */
 #define _GNU_SOURCE
 #include "codegen/cg.h"
+#include "codegen/pass_gate.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Target.h>
@@ -216,6 +217,7 @@ static Str lines_only(Cg *cg, Str ptx) {
 
 bool machine_emit(Cg *cg, Str *ptx) {
     char *error = NULL;
+    pass_gate_install(cg->llvm);
     if (LLVMTargetMachineEmitToMemoryBuffer(cg->machine, cg->module, LLVMAssemblyFile, &error,
                                             &cg->buffer))
         return report(cg, error);
