@@ -122,6 +122,7 @@ typedef struct Tile {
     const Type *type;
     Lv *regs;
     const uint32_t *find; /* by the register part of the index: register number + 1; 0: none */
+    Lv *words; /* operand of the instruction that begins at a register; NULL: not packed yet */
 } Tile;
 
 typedef struct Product {
@@ -183,21 +184,33 @@ static uint32_t index_in_acc(const Product *p, Place at) {
     return (at.batch << p->m | bits_of(at.m, p->m)) << p->n | bits_of(at.n, p->n);
 }
 
-/* A register of an instruction: the elements of `tile` from `at` on along k. */
+static Lv packed_operand(Cg *cg, DType dtype, const Lv *elements, uint32_t count) {
+    if (dtype == DT_F64)
+        return elements[0];
+    Lv packed = cg_word(cg, elements, count);
+    return dtype == DT_F16 ? LLVMBuildBitCast(cg->b, packed, LLVMVectorType(cg->t_f16, 2), "")
+                           : packed;
+}
+
+/* A register of an instruction: the elements of `tile` from `at` on along k. Packed once for all
+ * instructions that take it. */
 static Lv operand_word(Cg *cg, const Product *p, const Tile *tile, Place at,
                        uint32_t (*index_in)(const Product *, Place)) {
     Lv elements[4];
     uint32_t word = (uint32_t)mma_word(p->mma);
     DType dtype = tile->type->dtype;
-    bool beyond = at.k >= 1u << p->k;
-    for (uint32_t i = 0; i < word; i++, at.k++)
-        elements[i] =
-            beyond ? cg_zero(cg_dtype(cg, dtype)) : tile->regs[tile->find[index_in(p, at)] - 1];
-    if (dtype == DT_F64)
-        return elements[0];
-    Lv packed = cg_word(cg, elements, word);
-    return dtype == DT_F16 ? LLVMBuildBitCast(cg->b, packed, LLVMVectorType(cg->t_f16, 2), "")
-                           : packed;
+    if (at.k >= 1u << p->k) {
+        for (uint32_t i = 0; i < word; i++)
+            elements[i] = cg_zero(cg_dtype(cg, dtype));
+        return packed_operand(cg, dtype, elements, word);
+    }
+    Lv *packed = &tile->words[tile->find[index_in(p, at)] - 1];
+    if (!*packed) {
+        for (uint32_t i = 0; i < word; i++, at.k++)
+            elements[i] = tile->regs[tile->find[index_in(p, at)] - 1];
+        *packed = packed_operand(cg, dtype, elements, word);
+    }
+    return *packed;
 }
 
 /* Registers of A are ordered by row, then by k; those of B by k. */
@@ -251,7 +264,8 @@ static int log2_of(int64_t size) {
 
 static Tile tile_of(Cg *cg, const Op *op, uint32_t index) {
     const Type *type = op_in(op, index)->type;
-    return (Tile){type, cg_in(cg, op, index), registers_by_image(cg, type->layout)};
+    return (Tile){type, cg_in(cg, op, index), registers_by_image(cg, type->layout),
+                  ARENA_ARRAY(cg->arena, Lv, cg_count(type))};
 }
 
 void cg_dot_mma(Cg *cg, const Op *op) {
