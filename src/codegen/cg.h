@@ -65,6 +65,8 @@ typedef struct Cg {
     Lv shared;             /* the program's dynamic shared memory; NULL before it is asked for */
     struct Reciprocal *reciprocals; /* of the divisors of `reciprocals_of`; see math.c */
     const Op *reciprocals_of;
+    struct BaseSum *base_sums; /* of the registers of `base_sums_of`; see elementwise.c */
+    const Op *base_sums_of;
     Delays delays;
     const Op *batch_end; /* the last of the loads that batch.c keeps together; NULL: none */
     Str dot_said;        /* the last remark about a dot, */

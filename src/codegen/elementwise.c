@@ -20,8 +20,6 @@ static bool is_f8(DType dtype) {
     Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
         return LLVMBuild##build(cg->b, in[0], in[1], "");                                          \
     }
-BINARY(addi, Add)
-BINARY(subi, Sub)
 BINARY(muli, Mul)
 BINARY(divsi, SDiv)
 BINARY(divui, UDiv)
@@ -33,6 +31,70 @@ BINARY(xori, Xor)
 BINARY(shli, Shl)
 BINARY(shrsi, AShr)
 BINARY(shrui, LShr)
+
+/* An integer as a variable part, NULL: none, and a constant. */
+typedef struct Offset {
+    Lv base;
+    uint64_t constant;
+} Offset;
+
+static Offset offset_of(Lv x) {
+    if (LLVMIsAConstantInt(x))
+        return (Offset){NULL, LLVMConstIntGetZExtValue(x)};
+    if (LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd &&
+        LLVMIsAConstantInt(LLVMGetOperand(x, 1)))
+        return (Offset){LLVMGetOperand(x, 0), LLVMConstIntGetZExtValue(LLVMGetOperand(x, 1))};
+    return (Offset){x, 0};
+}
+
+typedef struct BaseSum {
+    struct BaseSum *next;
+    Lv a, b, sum;
+} BaseSum;
+
+/* a + b or a - b, once for the op's registers. Bases are few, or one for each register, and then
+ * none comes again: only the latest are looked at. */
+static Lv base_sum(Cg *cg, const Op *op, Lv a, Lv b) {
+    enum { LATEST = 8 };
+    if (cg->base_sums_of != op) {
+        cg->base_sums_of = op;
+        cg->base_sums = NULL;
+    }
+    int looked_at = 0;
+    for (const BaseSum *s = cg->base_sums; s && looked_at < LATEST; s = s->next, looked_at++)
+        if (s->a == a && s->b == b)
+            return s->sum;
+    BaseSum *s = ARENA_NEW(cg->arena, BaseSum);
+    *s = (BaseSum){cg->base_sums, a, b,
+                   op->code == OP_addi ? LLVMBuildAdd(cg->b, a, b, "")
+                                       : LLVMBuildSub(cg->b, a, b, "")};
+    cg->base_sums = s;
+    return s->sum;
+}
+
+/* Registers of a tile differ by constants, which are kept apart: (x + 8) - (y + 1) is (x - y) + 7.
+ * So what sums of tiles have in common is computed once, and LLVM, for which every one of them
+ * would be an induction variable of its own, need not find that. */
+static Lv sum_of_offsets(Cg *cg, const Op *op, const Lv *in) {
+    bool minus = op->code == OP_subi;
+    Offset a = offset_of(in[0]), b = offset_of(in[1]);
+    if (!type_is_tile(op->out[0].type) || !a.base || !b.base || !(a.constant | b.constant))
+        return minus ? LLVMBuildSub(cg->b, in[0], in[1], "")
+                     : LLVMBuildAdd(cg->b, in[0], in[1], "");
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    uint64_t constant = minus ? a.constant - b.constant : a.constant + b.constant;
+    uint64_t mask = UINT64_MAX >> (64 - LLVMGetIntTypeWidth(type));
+    return LLVMBuildAdd(cg->b, base_sum(cg, op, a.base, b.base),
+                        LLVMConstInt(type, constant & mask, false), "");
+}
+
+Lv emit_addi(Cg *cg, const Op *op, const Lv *in) {
+    return sum_of_offsets(cg, op, in);
+}
+
+Lv emit_subi(Cg *cg, const Op *op, const Lv *in) {
+    return sum_of_offsets(cg, op, in);
+}
 
 #define INTRINSIC2(name, intrinsic)                                                                \
     Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \

@@ -215,9 +215,22 @@ static Str lines_only(Cg *cg, Str ptx) {
     return strbuf_str(&out);
 }
 
+/* Loop strength reduction tries to derive each integer of a loop from each other. A mask of scores
+ * gives it one for every element, and nothing to find: they are a sum and constants. */
+enum { MANY_COMPARED = 16 };
+
+static bool count_compared(Op *op, void *user) {
+    unsigned *count = user;
+    if (op->code == OP_cmpi && op->block->parent && type_is_tile(op->out[0].type))
+        *count += cg_count(op->out[0].type);
+    return true;
+}
+
 bool machine_emit(Cg *cg, Str *ptx) {
     char *error = NULL;
-    pass_gate_install(cg->llvm);
+    unsigned compared = 0;
+    func_walk(cg->func, count_compared, &compared);
+    pass_gate_install(cg->llvm, compared < MANY_COMPARED);
     if (LLVMTargetMachineEmitToMemoryBuffer(cg->machine, cg->module, LLVMAssemblyFile, &error,
                                             &cg->buffer))
         return report(cg, error);

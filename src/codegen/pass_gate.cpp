@@ -10,30 +10,42 @@
 
 namespace {
 
-/* Straight-line strength reduction compares accesses pair by pair, which took half of a
- * compilation, and reduces nothing where offsets are constants already. LLVM 20 gives the name,
- * later ones the argument. */
-bool is_needed(llvm::StringRef pass) {
-    return pass != "slsr" && pass != "Straight line strength reduction";
+/* Passes that work on addresses in the straight: this compiler's are a base and a constant already.
+ * Straight-line strength reduction compares them pair by pair, which took half of a compilation;
+ * after the others the code is the same. LLVM 20 gives a pass's name, later ones its argument. */
+bool is_of_no_use(llvm::StringRef pass) {
+    for (const char *known : {"slsr", "Straight line strength reduction", "nary-reassociate",
+                              "Nary reassociation", "early-cse", "Early CSE"})
+        if (pass == known)
+            return true;
+    return false;
 }
 
-/* The first form is LLVM 20's, the second that of later ones: whichever overrides is called. */
 class Gate final : public llvm::OptPassGate {
   public:
+    explicit Gate(bool reduces) : reduce_loops(reduces) {}
+    /* The first form is LLVM 20's, the second that of later ones: one of them overrides. */
     bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) {
-        return is_needed(pass);
+        return runs(pass);
     }
     bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const {
-        return is_needed(pass);
+        return runs(pass);
     }
     bool isEnabled() const {
         return true;
+    }
+
+  private:
+    const bool reduce_loops;
+    bool runs(llvm::StringRef pass) const {
+        return !is_of_no_use(pass) && (reduce_loops || pass != "Loop Strength Reduction");
     }
 };
 
 } // namespace
 
-void pass_gate_install(LLVMContextRef context) {
-    static Gate *const gate = new Gate; /* never destroyed: threads may compile until the end */
-    llvm::unwrap(context)->setOptPassGate(*gate);
+/* The gates are never destroyed: threads may compile until the end of the process. */
+void pass_gate_install(LLVMContextRef context, bool reduce_loops) {
+    static Gate *const with_reduction = new Gate(true), *const without = new Gate(false);
+    llvm::unwrap(context)->setOptPassGate(reduce_loops ? *with_reduction : *without);
 }

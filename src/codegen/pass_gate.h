@@ -2,13 +2,15 @@
 #ifndef TILEC_CODEGEN_PASS_GATE_H
 #define TILEC_CODEGEN_PASS_GATE_H
 #include <llvm-c/Types.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* From now on; passes that are not optional always run. */
-void pass_gate_install(LLVMContextRef context);
+/* From now on; passes that are not optional always run. Without reduce_loops neither does loop
+ * strength reduction. */
+void pass_gate_install(LLVMContextRef context, bool reduce_loops);
 
 #ifdef __cplusplus
 }
