@@ -10,12 +10,15 @@
 
 namespace {
 
-/* Passes that work on addresses in the straight: this compiler's are a base and a constant already.
- * Straight-line strength reduction compares them pair by pair, which took half of a compilation;
- * after the others the code is the same. LLVM 20 gives a pass's name, later ones its argument. */
+/* Passes that work on straight code. Straight-line strength reduction compares addresses pair by
+ * pair, which took half of a compilation, and they are a base and a constant already: what splits
+ * them, and what cleans up behind, has run in machine.c, once. LLVM 20 gives a pass's name, later
+ * ones its argument. */
 bool is_of_no_use(llvm::StringRef pass) {
-    for (const char *known : {"slsr", "Straight line strength reduction", "nary-reassociate",
-                              "Nary reassociation", "early-cse", "Early CSE"})
+    for (const char *known :
+         {"slsr", "Straight line strength reduction", "nary-reassociate", "Nary reassociation",
+          "early-cse", "Early CSE", "separate-const-offset-from-gep",
+          "Split GEPs to a variadic base and a constant offset for better CSE"})
         if (pass == known)
             return true;
     return false;
