@@ -32,6 +32,14 @@ typedef struct Plan {
     bool has_owner;
 } Plan;
 
+/* Line `lines` of memory past line `first`, as an addptr found it last; see elementwise.c. */
+typedef struct LineBefore {
+    const Op *op;
+    Lv base, first, stride;
+    int64_t lines;
+    Lv at;
+} LineBefore;
+
 typedef struct Cg {
     Ctx *ctx;
     Arena *arena;
@@ -67,6 +75,7 @@ typedef struct Cg {
     const Op *reciprocals_of;
     struct BaseSum *base_sums; /* of the registers of `base_sums_of`; see elementwise.c */
     const Op *base_sums_of;
+    LineBefore line_before;
     Delays delays;
     const Op *batch_end; /* the last of the loads that batch.c keeps together; NULL: none */
     Str dot_said;        /* the last remark about a dot, */

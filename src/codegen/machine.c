@@ -218,12 +218,21 @@ static Str lines_only(Cg *cg, Str ptx) {
 
 /* Loop strength reduction tries to derive each integer of a loop from each other. A mask of scores
  * gives it one for every element, and nothing to find: they are a sum and constants. */
-enum { MANY_COMPARED = 16 };
+enum { MANY_COMPARED = 48 };
 
-static bool count_compared(Op *op, void *user) {
-    unsigned *count = user;
-    if (op->code == OP_cmpi && op->block->parent && type_is_tile(op->out[0].type))
-        *count += cg_count(op->out[0].type);
+/* Integers compared in the innermost loops. */
+static bool count_compared(Op *loop, void *user) {
+    unsigned *count = user, here = 0;
+    if (loop->code != OP_for && loop->code != OP_while)
+        return true;
+    for (uint32_t i = 0; i < loop->nregions; i++)
+        block_for_each (op, loop->regions[i]) {
+            if (op->code == OP_for || op->code == OP_while)
+                return true;
+            if (op->code == OP_cmpi && type_is_tile(op->out[0].type))
+                here += cg_count(op->out[0].type);
+        }
+    *count += here;
     return true;
 }
 
