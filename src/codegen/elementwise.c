@@ -309,21 +309,21 @@ static bool find_line(const Op *op, Lv index, Line *line) {
 }
 
 /* Of lines, what tells threads apart is added once; the distances between those of one thread are
- * the same for all threads, which hold them in uniform registers. Each line is found from the one
- * before: equal distances are one value then, where those from the first would all be live through
- * a loop. Indices do not wrap (docs/passes.md). */
+ * the same for all threads, which hold them in uniform registers. A few lines are each found from
+ * the one before: equal distances are one value then, where those from the first would all live
+ * through a loop. Many would wait for each other. Indices do not wrap (docs/passes.md). */
 Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
+    enum { FEW_LINES = 4 };
     LLVMTypeRef memory = cg_memory_type(cg, element(op));
     Line line;
     if (!find_line(op, in[1], &line))
         return LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){in[1]}, 1, "");
     LineBefore *before = &cg->line_before;
-    if (before->op != op || before->base != in[0] || before->first != line.first ||
-        before->stride != line.stride) {
+    if (cg_count(op->out[0].type) > FEW_LINES || before->op != op || before->base != in[0] ||
+        before->first != line.first || before->stride != line.stride) {
         Lv first = LLVMBuildMul(cg->b, line.first, line.stride, "");
-        *before = (LineBefore){
-            op,          in[0], line.first,
-            line.stride, 0,     LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){first}, 1, "")};
+        Lv at = LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){first}, 1, "");
+        *before = (LineBefore){op, in[0], line.first, line.stride, 0, at};
     }
     Lv stride = LLVMBuildSExt(cg->b, line.stride, cg->t_i64, "");
     Lv distance = LLVMBuildMul(cg->b, stride, cg_i64(cg, line.lines - before->lines), "");
