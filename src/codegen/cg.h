@@ -40,6 +40,18 @@ typedef struct LineBefore {
     Lv at;
 } LineBefore;
 
+/* Where a thread's part of a map to offsets leads in a buffer; see shared.c. */
+typedef struct TurnedPointer {
+    const Plan *plan;
+    LLVMBasicBlockRef block;
+    Lv base;
+    int bytes;
+    uint32_t image;
+    Lv pointer;
+} TurnedPointer;
+
+enum { TURNED_POINTERS = 8 };
+
 typedef struct Cg {
     Ctx *ctx;
     Arena *arena;
@@ -75,7 +87,12 @@ typedef struct Cg {
     const Op *reciprocals_of;
     struct BaseSum *base_sums; /* of the registers of `base_sums_of`; see elementwise.c */
     const Op *base_sums_of;
+    const char *intrinsic_name; /* the latest intrinsic, found by its name; NULL: none */
+    LLVMTypeRef intrinsic_on, intrinsic_type;
+    Lv intrinsic;
     LineBefore line_before;
+    TurnedPointer turned[TURNED_POINTERS]; /* the latest */
+    int turned_next;
     Delays delays;
     const Op *batch_end; /* the last of the loads that batch.c keeps together; NULL: none */
     Str dot_said;        /* the last remark about a dot, */

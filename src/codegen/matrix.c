@@ -12,8 +12,8 @@ enum { MATRIX_ROW_BYTES = 16 };
 
 /* Words */
 
-/* The i32 whose elements these are, if they were taken from one in order. */
-static Lv word_behind(const Lv *elements, uint32_t count) {
+/* The vector whose elements these are, if they were taken from one in order. */
+static Lv vector_behind(const Lv *elements, uint32_t count) {
     Lv vector = NULL;
     for (uint32_t i = 0; i < count; i++) {
         if (!LLVMIsAExtractElementInst(elements[i]))
@@ -24,20 +24,25 @@ static Lv word_behind(const Lv *elements, uint32_t count) {
             return NULL;
         vector = from;
     }
-    if (!LLVMIsABitCastInst(vector) || LLVMGetVectorSize(LLVMTypeOf(vector)) != count)
-        return NULL;
-    return LLVMGetOperand(vector, 0);
+    return LLVMGetVectorSize(LLVMTypeOf(vector)) == count ? vector : NULL;
+}
+
+static Lv vector_of(Cg *cg, const Lv *elements, uint32_t count) {
+    Lv vector = vector_behind(elements, count);
+    if (vector)
+        return vector;
+    vector = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(elements[0]), count));
+    for (uint32_t i = 0; i < count; i++)
+        vector = LLVMBuildInsertElement(cg->b, vector, elements[i], cg_i32(cg, i), "");
+    return vector;
 }
 
 Lv cg_word(Cg *cg, const Lv *elements, uint32_t count) {
     if (count == 1)
         return LLVMBuildBitCast(cg->b, elements[0], cg->t_i32, "");
-    Lv word = word_behind(elements, count);
-    if (word && LLVMTypeOf(word) == cg->t_i32)
-        return word;
-    Lv vector = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(elements[0]), count));
-    for (uint32_t i = 0; i < count; i++)
-        vector = LLVMBuildInsertElement(cg->b, vector, elements[i], cg_i32(cg, i), "");
+    Lv vector = vector_of(cg, elements, count);
+    if (LLVMIsABitCastInst(vector) && LLVMTypeOf(LLVMGetOperand(vector, 0)) == cg->t_i32)
+        return LLVMGetOperand(vector, 0);
     return LLVMBuildBitCast(cg->b, vector, cg->t_i32, "");
 }
 
@@ -187,9 +192,7 @@ static uint32_t index_in_acc(const Product *p, Place at) {
 static Lv packed_operand(Cg *cg, DType dtype, const Lv *elements, uint32_t count) {
     if (dtype == DT_F64)
         return elements[0];
-    Lv packed = cg_word(cg, elements, count);
-    return dtype == DT_F16 ? LLVMBuildBitCast(cg->b, packed, LLVMVectorType(cg->t_f16, 2), "")
-                           : packed;
+    return dtype == DT_F16 ? vector_of(cg, elements, count) : cg_word(cg, elements, count);
 }
 
 /* A register of an instruction: the elements of `tile` from `at` on along k. Packed once for all
@@ -243,7 +246,7 @@ static void multiply(Cg *cg, const Product *p, Place at) {
         Lv x = p->acc.regs[reg[i]];
         if (pairs) {
             Lv both[2] = {x, p->acc.regs[reg[i + 1]]};
-            x = LLVMBuildBitCast(cg->b, cg_word(cg, both, 2), LLVMVectorType(cg->t_f16, 2), "");
+            x = vector_of(cg, both, 2);
         }
         args[nargs++] = x;
     }

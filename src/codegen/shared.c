@@ -186,18 +186,33 @@ LoadedPart cg_loaded_part(Cg *cg, const Op *op) {
         layout_apply(inverse, (uint32_t)op->attrs[0].i, 0, 0, 0)};
 }
 
-/* What the swizzle turns with the thread, then a constant, which the access takes as it is: in one
- * sum LLVM would draw the constant into what is turned. */
-Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image) {
-    Lv turned = cg_plan_with(cg, plan, image & plan->thread_bits);
+/* What the swizzle turns with the thread, which many accesses share: computed once for those that
+ * follow each other in a block. */
+static Lv turned_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image) {
+    TurnedPointer *latest = cg->turned, *slot = &latest[cg->turned_next];
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(cg->b);
+    for (int i = 0; i < TURNED_POINTERS; i++)
+        if (latest[i].plan == plan && latest[i].base == base && latest[i].bytes == bytes &&
+            latest[i].image == image && latest[i].block == block)
+            return latest[i].pointer;
+    Lv turned = cg_plan_with(cg, plan, image);
     if (bytes > 1) {
         turned = LLVMBuildNUWMul(cg->b, turned, cg_i32(cg, bytes), "");
         if (LLVMIsAInstruction(turned))
             LLVMSetNSW(turned, true);
     }
-    Lv at = LLVMBuildGEP2(cg->b, cg->t_i8, base, &turned, 1, "");
-    Lv constant = cg_i32(cg, (int64_t)(image & ~plan->thread_bits) * bytes);
-    return LLVMBuildGEP2(cg->b, cg->t_i8, at, &constant, 1, "");
+    *slot = (TurnedPointer){plan,  block, base,
+                            bytes, image, LLVMBuildGEP2(cg->b, cg->t_i8, base, &turned, 1, "")};
+    cg->turned_next = (cg->turned_next + 1) % TURNED_POINTERS;
+    return slot->pointer;
+}
+
+/* What the swizzle turns, then a constant, which the access takes as it is: in one sum LLVM would
+ * draw the constant into what is turned. */
+Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image) {
+    Lv at = turned_pointer(cg, plan, base, bytes, image & plan->thread_bits);
+    int64_t constant = (int64_t)(image & ~plan->thread_bits) * bytes;
+    return constant ? LLVMBuildGEP2(cg->b, cg->t_i8, at, (Lv[]){cg_i32(cg, constant)}, 1, "") : at;
 }
 
 /* Of access `i` of those, in the part of the buffer that begins at offset `first`. */

@@ -295,11 +295,17 @@ Lv cg_and(Cg *cg, Lv a, Lv b) {
 
 Lv cg_intrinsic(Cg *cg, const char *name, const LLVMTypeRef *types, unsigned ntypes, Lv *args,
                 unsigned nargs) {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    assert(id && "unknown intrinsic");
-    Lv callee = LLVMGetIntrinsicDeclaration(cg->module, id, (LLVMTypeRef *)types, ntypes);
-    LLVMTypeRef type = LLVMIntrinsicGetType(cg->llvm, id, (LLVMTypeRef *)types, ntypes);
-    return LLVMBuildCall2(cg->b, type, callee, args, nargs, "");
+    LLVMTypeRef first = ntypes ? types[0] : NULL;
+    if (ntypes > 1 || !cg->intrinsic_name || strcmp(cg->intrinsic_name, name) ||
+        cg->intrinsic_on != first) {
+        unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+        assert(id && "unknown intrinsic");
+        cg->intrinsic = LLVMGetIntrinsicDeclaration(cg->module, id, (LLVMTypeRef *)types, ntypes);
+        cg->intrinsic_type = LLVMIntrinsicGetType(cg->llvm, id, (LLVMTypeRef *)types, ntypes);
+        cg->intrinsic_name = ntypes > 1 ? NULL : str_dup(cg->arena, str_from(name));
+        cg->intrinsic_on = first;
+    }
+    return LLVMBuildCall2(cg->b, cg->intrinsic_type, cg->intrinsic, args, nargs, "");
 }
 
 Lv cg_intrinsic1(Cg *cg, const char *name, Lv x) {
