@@ -12,6 +12,7 @@ ROWS_16 = ((16, 64, 128, 4, 4), (16, 128, 128, 4, 3), (64, 128, 64, 4, 4))
 ROWS_64 = ((64, 64, 128, 4, 4), (64, 128, 64, 4, 4), (64, 32, 128, 4, 4))
 # Tried as stream-K too, where the last wave of tiles leaves much of the GPU idle
 STREAM = ((128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3))
+PER_TILE = -1  # as the number of programs that share the depth of a tile: one, and a CTA for each program (tilec alone)
 STREAM_K = 0  # as the number of programs that share the depth of a tile: matmul_stream_k.tile
 FP8 = ((128, 128, 128, 4, 3), (128, 128, 128, 8, 4), (128, 256, 128, 8, 3), (128, 256, 128, 8, 4), (256, 128, 128, 8, 3),
        (64, 128, 128, 4, 4), (64, 256, 128, 4, 3))
@@ -50,12 +51,13 @@ def leaves_idle(count):
 
 
 def matmul(m, n, k):
-    """With the number of programs that share the depth of a tile as the last figure: 1, what fills the GPU once or twice, or STREAM_K."""
+    """With the number of programs that share the depth of a tile as the last figure: 1, what fills the GPU once or twice, STREAM_K or PER_TILE."""
     if tiles(m, n, (128, 256)) >= 4 * PROCESSORS:
         return [(*config, 1) for config in LARGE[:2 if m * n > 1 << 27 else 3]]
     few = m <= 64
     base = ROWS_16 if m <= 16 else ROWS_64 if few else MATMUL + (SMALL if m * n <= 1 << 20 else ())
     chosen = [] if few else [(*config, 1) for config in WIDE]
+    chosen += [] if few else [(*config, PER_TILE) for config in WIDE if tiles(m, n, config) <= PROCESSORS]
     for config in base:
         count = tiles(m, n, config)
         chosen.append((*config, 1))

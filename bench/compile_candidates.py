@@ -29,7 +29,7 @@ PTXAS = os.environ.get("TILEC_PTXAS", "ptxas")
 
 def matmul_rows():
     kinds = {(*config, 1) for shape in ((1024,) * 3, (2176,) * 3, (3072,) * 3, (8192,) * 3, (16, 4096, 14336), (64, 4096, 14336), (512, 4096, 4096))
-             for config in candidates.matmul(*shape)}
+             for config in candidates.matmul(*shape) if config[5] != candidates.PER_TILE}
     for dtype, layouts, configs in (("fp16", ("nn", "nt"), sorted(kinds, key=str)), ("bf16", ("nn",), [(*c, 1) for c in candidates.LARGE]),
                                     ("fp8e4nv", ("nt",), [(*config, 1) for config in candidates.FP8])):
         for layout in layouts:

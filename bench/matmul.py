@@ -86,9 +86,10 @@ class Matmul:
             return lambda found: contest.best(timer, self, choices, make, who)
 
         per_tile = {PER_TILE: find(PER_TILE, configs, lambda config: tilec_launcher(tilec, self, config, no_persistence=True))}
+        shared = [config for config in configs if config[5] != candidates.PER_TILE]
         return {"tilec": find("tilec", configs, lambda config: tilec_launcher(tilec, self, config)),
                 **(per_tile if self.per_tile else {}),
-                "triton": find("triton", configs, lambda config: triton_launcher(self, config)),
+                "triton": find("triton", shared, lambda config: triton_launcher(self, config)),
                 "persistent": find("persistent", whole, lambda config: triton_peers.matmul_launcher(self, config, False)),
                 "specialised": find("specialised", whole, lambda config: triton_peers.matmul_launcher(self, config, True)),
                 "cublas": contest.reference(self, "cublas", self.torch)}
@@ -135,6 +136,7 @@ def in_turn(launchers):
 
 
 def tilec_launcher(tilec, case, config, no_persistence=False):
+    no_persistence |= config[5] == candidates.PER_TILE
     return in_turn([tilec.launch_function(tilec.function(path, kernel, warps, stages, literals(fixed), no_persistence), grid, arguments)
                     for path, kernel, grid, arguments, fixed, warps, stages in launches(case, config)])
 

@@ -6,7 +6,7 @@
 import json
 import sys
 
-from candidates import STREAM_K
+from candidates import PER_TILE, STREAM_K
 
 LAYOUTS = {"nn": "B by rows", "nt": "B by columns"}
 
@@ -35,7 +35,7 @@ def tile(config):
     """128 x 128+64 x 64, 8, 4, 2 parts; or stream-K"""
     block_m, block_n, block_k, warps, stages, *parts = config
     block_n = "+".join(map(str, block_n)) if isinstance(block_n, (list, tuple)) else block_n
-    shared = f", {parts[0]} parts" if parts and parts[0] > 1 else ", stream-K" if parts and parts[0] == STREAM_K else ""
+    shared = f", {parts[0]} parts" if parts and parts[0] > 1 else {STREAM_K: ", stream-K", PER_TILE: ", a CTA each"}.get(*parts, "") if parts else ""
     return f"{block_m} x {block_n} x {block_k}, {warps}, {stages}{shared}"
 
 

@@ -16,7 +16,8 @@
  *     buffer<64x32xf16, panels of 64 bytes>     ->   buffer<64x32xf16, panels of 64 bytes>
  *
  * wgmma reads panels of any width without conflicts; only the copies take more lines, which are two
- * sectors at least.
+ * sectors at least. Persistent programs keep their panels: they load one tile while they multiply
+ * another, and what lines cost then is more than what the instruction saves.
  *
  * Needs feed-wgmma. The products move to the last of them, past what neither takes their results
  * nor writes memory. */
@@ -31,6 +32,7 @@ enum { LEAST_JOINT_SPAN = 64 };
 
 typedef struct Join {
     Ctx *ctx;
+    const Func *func;
     Arena *arena;
     PtrSet joined; /* local_allocs that lie beside another */
 } Join;
@@ -131,7 +133,7 @@ static void types_of_b(const Join *join, const Group *group, int k,
                        const Type *types[MAX_JOINT_PRODUCTS]) {
     Panels lies[MAX_JOINT_PRODUCTS];
     int least = PANEL_MOST_SPAN;
-    bool narrows = true;
+    bool narrows = !join->func->is_persistent;
     for (uint32_t i = 0; i < group->count; i++) {
         types[i] = op_in(group->ops[i], 1)->type;
         narrows = narrows && wgmma_takes_buffer(join->ctx, types[i], &lies[i]) &&
@@ -222,7 +224,8 @@ bool pass_join_wgmma(Func *func) {
     if (!func->has_layouts)
         return ctx_diag(ctx, func->span, pass_needs, "join-wgmma", "layouts", "choose-layouts");
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Join join = {.ctx = ctx, .arena = &ctx->scratch, .joined = {.arena = &ctx->scratch}};
+    Join join = {
+        .ctx = ctx, .func = func, .arena = &ctx->scratch, .joined = {.arena = &ctx->scratch}};
     bool changed = visit_block(&join, func->body);
     arena_rewind(&ctx->scratch, mark);
     return changed;
