@@ -305,8 +305,7 @@ void interp_store(Run *run, const Inst *inst) {
 static bool block_defined(Run *run, const Op *op, const BlockAccess *access) {
     static const char *const uses[] = {"the extent", "the stride", "the offset", "the policy"};
     bool ok = require_defined(run, op, 0, 0, "the address");
-    uint32_t end = access->offsets + (uint32_t)access->rank; /* a policy may follow */
-    for (uint32_t i = access->shape; i < end; i++)
+    for (uint32_t i = access->shape; i < op->nin; i++)
         ok &= require_defined(run, op, i, 0, uses[(i - access->shape) / (uint32_t)access->rank]);
     return ok;
 }
