@@ -516,12 +516,12 @@ def atomics(b):
                          "store %o1, %so"]
                 b.add(f"atomic_{kind}_{d}_{capability}", f"%p: ptr<{d}>, %q: ptr<{d}>, %o: ptr<{d}>", body,
                       [b.any_of(d, 64), b.any_of(d, 128), b.zeros(d, 128)], capability=capability)
-    for d in ("i32", "i64", "f32", "i16"):
+    for d, size in (("i32", 4), ("i64", 8), ("f32", 4), ("i16", 2)):
         body = load("x", "p", d, 64, at) + load("y", "q", d, 64, at)
         body += [f"%c = atomic_cas %x_a, %x, %y : tile<64x{d}, {at}>"] + store("%c", "o", d, 64, at)
         b.add(f"atomic_cas_{d}", f"%p: ptr<{d}>, %q: ptr<{d}>, %o: ptr<{d}>", body,
               [b.any_of(d, 64), b.any_of(d, 64), b.zeros(d, 64)],
-              reference=lambda a: {0: a[1], 2: a[0]})
+              f"num_warps = 4, shared_bytes = {64 * size}", reference=lambda a: {0: a[1], 2: a[0]})
     # Every program adds to the same element: the sum is known, the order is not.
     body = ["%one = constant_int {value = 3} : i32", "%old = atomic_rmw %p, %one {kind = add} : i32"]
     for programs in (1, 4):

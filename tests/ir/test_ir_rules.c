@@ -51,6 +51,7 @@ static const BadOp bad_ops[] = {
     {OP_program_id, "%r = program_id {axis = 3} : i32", DIAG_ir_attribute},
     {OP_num_programs, "%r = num_programs {axis = -1} : i32", DIAG_ir_attribute},
     {OP_cta_id, "%r = cta_id : i32", DIAG_ir_place},
+    {OP_team_id, "%r = team_id : i32", DIAG_ir_place},
     {OP_cta_count, "%r = cta_count : i32", DIAG_ir_place},
     {OP_range, "%r = range {start = 0} : i32", DIAG_ir_result_type},
     {OP_range, "%r = range {start = 0} : tile<8xi64>", DIAG_ir_result_type},
