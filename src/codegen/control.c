@@ -1,7 +1,10 @@
 /* Structured control flow as basic blocks and phis, one phi per register of each carried value. */
 #include "codegen/cg.h"
 
-enum { LEAST_COPIES = 4 /* that share an offset, for it to be worth a register of its own */ };
+enum {
+    LEAST_COPIES = 4,  /* that share an offset, for it to be worth a register of its own */
+    MANY_COMPARED = 48 /* integers of an iteration */
+};
 
 /* The registers of several values as one array. */
 typedef struct Pack {
@@ -151,6 +154,27 @@ static void hide_advances(Cg *cg, const Block *body) {
     }
 }
 
+/* Integers that an iteration compares, in a body without loops of its own. */
+static uint32_t count_compared(const Block *body) {
+    uint32_t count = 0;
+    block_for_each (op, body) {
+        if (op->code == OP_for || op->code == OP_while)
+            return 0;
+        if (op->code == OP_cmpi && type_is_tile(op->out[0].type))
+            count += cg_count(op->out[0].type);
+    }
+    return count;
+}
+
+/* The index as the body sees it. LLVM's loop strength reduction tries to derive each integer of a
+ * loop from each other; a mask of scores gives it one for every element, where there is nothing to
+ * find: they are a sum and constants. So these are made of a number of which it knows nothing. */
+static Lv index_of_body(Cg *cg, const Block *body, Lv index) {
+    if (LLVMTypeOf(index) != cg->t_i32 || count_compared(body) < MANY_COMPARED)
+        return index;
+    return cg_asm(cg, cg->t_i32, "mov.b32 $0, $1;", "=r,r", &index, 1, ASM_PURE);
+}
+
 /* Rotated: the condition is tested before the loop and at the end of each iteration. */
 void lower_for(Cg *cg, const Op *op) {
     const Block *body = op->regions[0];
@@ -167,8 +191,8 @@ void lower_for(Cg *cg, const Op *op) {
     LLVMAddIncoming(index, &lo, &before, 1);
     add_incoming(&carried, &init, before);
     cg_set(cg, &body->args[0], ARENA_NEW(cg->arena, Lv));
-    cg_get(cg, &body->args[0])[0] = index;
     unpack_values(cg, body->args + 1, body->nargs - 1, &carried);
+    cg_get(cg, &body->args[0])[0] = index_of_body(cg, body, index);
     hide_advances(cg, body);
     const Op *end = cg_lower_block(cg, body);
 

@@ -7,7 +7,6 @@
  * because its state is unknown. */
 #define _GNU_SOURCE
 #include "codegen/cg.h"
-#include "codegen/pass_gate.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Target.h>
@@ -216,33 +215,8 @@ static Str lines_only(Cg *cg, Str ptx) {
     return strbuf_str(&out);
 }
 
-/* Loop strength reduction tries to derive each integer of a loop from each other. A mask of scores
- * gives it one for every element, and nothing to find: they are a sum and constants. */
-enum { MANY_COMPARED = 48 };
-
-/* Integers compared in the innermost loops. */
-static bool count_compared(Op *loop, void *user) {
-    unsigned *count = user, here = 0;
-    if (loop->code != OP_for && loop->code != OP_while)
-        return true;
-    for (uint32_t i = 0; i < loop->nregions; i++)
-        block_for_each (op, loop->regions[i]) {
-            if (op->code == OP_for || op->code == OP_while)
-                return true;
-            if (op->code == OP_cmpi && type_is_tile(op->out[0].type))
-                here += cg_count(op->out[0].type);
-        }
-    *count += here;
-    return true;
-}
-
 bool machine_emit(Cg *cg, Str *ptx) {
     char *error = NULL;
-    if (!cg->options->llvm_level) {
-        unsigned compared = 0;
-        func_walk(cg->func, count_compared, &compared);
-        pass_gate_install(cg->llvm, compared < MANY_COMPARED);
-    }
     if (LLVMTargetMachineEmitToMemoryBuffer(cg->machine, cg->module, LLVMAssemblyFile, &error,
                                             &cg->buffer))
         return report(cg, error);
