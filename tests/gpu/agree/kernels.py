@@ -173,7 +173,7 @@ def tilec_results(options, deadline):
 
     def both(case):
         outputs = [(n, v) for n, v in case.args.items() if isinstance(v, check.Array) and v.is_output]
-        checks = [Check(*STORED[v.dtype], rule_of(case, v.dtype), inputs=[np.array([bound]) for bound in case.tolerance.get(n, ())])
+        checks = [Check(*STORED[v.dtype], rule_of(case, v.dtype), inputs=[np.array([bound], np.float64) for bound in case.tolerance.get(n, ())])
                   for n, v in outputs]
         probe = Probe("tilec", f"tilec {case.name}", "", [], checks)
         if time.time() > deadline:
