@@ -363,7 +363,8 @@ static bool parse_reg_param(Parser *parser, Func *func, bool is_result) {
 
 bool ptx_parse_param(Parser *parser, Func *func, bool is_result) {
     Decl decl;
-    if (ptx_take_word(parser, ".reg"))
+    /* Those of an entry are memory that the launch fills. */
+    if (!func->is_entry && ptx_take_word(parser, ".reg"))
         return parse_reg_param(parser, func, is_result);
     if (!ptx_take_word(parser, ".param"))
         return ptx_wanted(parser, "a parameter");

@@ -104,7 +104,9 @@ static void check_messages(Ctx *ctx) {
 static void describe(Ctx *ctx, const Elaborated *kernel, Texts *again) {
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *param = &kernel->params[i];
-        const char *hint = param->divisible > 1 ? ":16" : "";
+        const char *hint = "";
+        if (param->divisible > 1)
+            hint = str_format(&ctx->arena, ":%lld", (long long)param->divisible);
         if (param->is_fixed)
             hint = str_format(&ctx->arena, ":=%lld", (long long)param->fixed);
         const char *text = str_format(&ctx->arena, "%.*s%s", STR_ARG(param->text), hint);

@@ -52,6 +52,7 @@ static const Case cases[] = {
     {BODY("add.s32 %r1, %r2, 3"), "7:1: error: expected `;`, found `ret`"},
     {BODY(".frob 3;"), "6:1: error: unknown directive `.frob`"},
     {PTX_HEADER ".entry k() { ret; ", "error: expected `}`, found the end of the file"},
+    {PTX_HEADER ".entry k(.reg .u64 x) { ret; }", "error: expected a parameter, found `.reg`"},
     {PTX_HEADER ".entry k() { \001 ret; }",
      "error: byte 0x01 begins no token of PTX; expected an instruction"},
     {PTX_HEADER ".func f();\n.entry k() { call f, (); ret; }",
