@@ -4,14 +4,14 @@
  *
  * Beyond not crashing: what is refused has a message with places inside the sources, what is
  * accepted verifies, before and after simplify, and prints as text that parses back the same.
- * No input takes long or much memory: the elaborator gives up with a message first. */
+ * No input takes long or much memory: the elaborator gives up with a message first. Memory is
+ * bounded here, time by what runs this (-timeout of libFuzzer, TIMEOUT of CTest): a loaded machine
+ * is no finding. */
 #include "frontend/frontend.h"
 #include "fuzz.h"
 #include "passes/passes.h"
 
-#include <time.h>
-
-enum { MAX_KERNELS = 8, MAX_TYPES = 32, MEMORY_LIMIT_MIB = 512, SECONDS_LIMIT = 10 };
+enum { MAX_KERNELS = 8, MAX_TYPES = 32, MEMORY_LIMIT_MIB = 512 };
 
 /* The rest of the line that starts with "#:". */
 static Str signature_line(Str text) {
@@ -103,14 +103,12 @@ static bool run(Str text, uint32_t index) {
     FUZZ_CHECK(ctx);
     ctx->arena.oom = ctx->scratch.oom = NULL; /* running out of memory aborts */
     ctx->arena.limit = (size_t)MEMORY_LIMIT_MIB << 20;
-    clock_t start = clock();
     uint32_t file = source_add(&ctx->sources, STR("input.tile"), text);
     const AstFile *syntax = parse_file(&ctx->diags, file);
     const FuncDef **kernels = NULL;
     uint32_t count = ctx->diags.errors ? 0 : frontend_kernels(ctx, syntax, &kernels);
     if (index < count)
         check_kernel(ctx, syntax, file, kernels[index]);
-    FUZZ_CHECK((clock() - start) / CLOCKS_PER_SEC < SECONDS_LIMIT);
     ctx_destroy(ctx);
     return index + 1 < count && index + 1 < MAX_KERNELS;
 }
