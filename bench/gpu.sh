@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|ops|agree|sanitize|rows|matmul|fp8|linear|attention|backward|compile ...]     default: check ops rows compile
+#   bench/gpu.sh [check|ops|agree|sanitize|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
 # Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -33,6 +33,9 @@ for what in "$@"; do
         ;;
     rows | matmul | fp8 | linear | attention | backward | compile)
         python3 bench/bench.py --build "$root" --only "$what" --json "$out/$what.json" --markdown "$out/$what.md" 2>&1 | tee "$out/$what.log" || status=1
+        ;;
+    times)
+        python3 bench/compile_candidates.py --times "$root" 2>&1 | tee "$out/times.log" || status=1
         ;;
     *)
         echo "gpu.sh: unknown step '$what'" >&2

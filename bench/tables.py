@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of docs/performance.md from what bench.py --json wrote; no GPU and no torch.
 
-    tables.py FILE.json...     Markdown of all contests in the files
+    tables.py FILE.json...     Markdown of rows and of all contests in the files
 """
 import json
 import sys
@@ -94,6 +94,18 @@ def attention(results, peers):
     return table(head, rows)
 
 
+def rows(results):
+    """A row for each shape, kernels and types beside each other."""
+    kinds = dict.fromkeys((r["kernel"], r["dtype"]) for r in results)
+    head = ["rows x columns"] + [f"{kernel} {dtype}: us, times Triton, of copy" for kernel, dtype in kinds]
+    found = {(r["rows"], r["columns"], r["kernel"], r["dtype"]): r for r in results}
+    lines = []
+    for shape in sorted({key[:2] for key in found}):
+        cells = [found.get((*shape, *kind)) for kind in kinds]
+        lines.append([f"{shape[0]} x {shape[1]}"] + [f"{r['us']['tilec']:.1f}, {r['ratio']:.2f}, {r['of_copy']:.2f}" if r else "-" for r in cells])
+    return table(head, lines)
+
+
 def means(results):
     """Geometric mean and least ratio to each peer, and to the best of Triton's."""
     lines = []
@@ -115,6 +127,8 @@ def markdown(report):
             parts += [products(report[key], dtype), means([r for r in report[key] if r["about"]["dtype"] == dtype])]
     if len({r["about"]["dtype"] for r in report.get("matmul", ())}) > 1:
         parts.append("All types. " + means(report["matmul"]))
+    if report.get("rows"):
+        parts.insert(0, rows(report["rows"]))
     if report.get("linear"):
         parts += [linear(report["linear"]), means(report["linear"])]
     for key, peers in (("attention", ("triton", "descriptors", "specialised", "cudnn")), ("backward", ("triton", "tutorial", "flash", "cudnn"))):

@@ -221,6 +221,8 @@ int command_cache(Ctx *ctx, int argc, char **argv) {
         return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
     Cache cache;
     cache_open(&cache, &ctx->arena, options.folder, (uint64_t)options.max_megabytes << 20);
+    if (cache.bad_size)
+        ctx_diag(ctx, (Span){0}, cache_size, cache.bad_size);
     CacheCommand command = {ctx, &options, &cache};
     StrBuf out = strbuf(&ctx->arena);
     Str names[ACTION_COUNT];

@@ -3,7 +3,7 @@
 #include "codegen/build.h"
 #include <assert.h>
 
-enum { MAX_REGISTERS_OF_TILE = 4096, CALLING_CONVENTION_PTX_KERNEL = 71 };
+enum { CALLING_CONVENTION_PTX_KERNEL = 71 };
 
 typedef struct Lowering {
     Lv (*emit)(Cg *cg, const Op *op, const Lv *in); /* elementwise ops */
@@ -94,7 +94,6 @@ static void lower_elementwise(Cg *cg, const Op *op) {
     }
 }
 
-/* More registers than this cannot be meant, and LLVM would take minutes over them. */
 static bool fits_registers(Cg *cg, const Op *op) {
     for (uint32_t i = 0; i < op->nout; i++) {
         const Type *type = op->out[i].type;
@@ -113,7 +112,10 @@ const Op *cg_lower_block(Cg *cg, const Block *block) {
             return op;
         cg->span = op->span;
         cg_debug_op(cg, op->span);
-        if (!fits_registers(cg, op))
+        const Op *last = cg_lower_products(cg, op);
+        if (last)
+            op = (Op *)last;
+        else if (!fits_registers(cg, op))
             for (uint32_t i = 0; i < op->nout; i++)
                 cg_new(cg, &op->out[i]);
         else if (lowering[op->code].emit)

@@ -14,6 +14,9 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm/Config/llvm-config.h>
 
+/* More cannot be meant, and LLVM would take minutes over them. */
+enum { MAX_REGISTERS_OF_TILE = 4096 };
+
 enum { SPACE_GENERIC = 0, SPACE_GLOBAL = 1, SPACE_SHARED = 3, SPACE_CONST = 4 };
 
 typedef LLVMValueRef Lv;
@@ -219,6 +222,9 @@ Lv cg_warpgroup(Cg *cg);
 /* The element in a buffer at `base` whose offset is the thread's part of `plan`, a map to offsets,
  * together with `image`, that of a register. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image);
+/* The same as a pointer that accesses share and a constant number of bytes. */
+Lv cg_shared_offset(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image,
+                    int64_t *constant);
 /* A local_load as maps: the layout of its result in indices of the buffer, and the offset there of
  * the first element of the part that it loads. */
 typedef struct LoadedPart {
@@ -253,14 +259,29 @@ Lv cg_team(Cg *cg);
 
 /* matrix.c */
 
+/* A local_load by ldmatrix. */
+typedef struct MatrixLoad {
+    LayoutMatrices matrices;
+    const Plan *rows; /* of the rows' offsets */
+    uint32_t first;   /* offset of the part that is loaded */
+} MatrixLoad;
+/* False if the layouts do not allow it. */
+bool cg_find_matrix_load(Cg *cg, const Op *op, MatrixLoad *load);
+/* What instruction `index` makes of the rows' offsets. */
+uint32_t cg_matrix_load_image(const MatrixLoad *load, uint32_t index);
 /* Lowers a local_load by ldmatrix; false, and nothing emitted, if the layouts do not allow it. */
 bool cg_load_matrices(Cg *cg, const Op *op);
 /* The same for a local_store, by stmatrix. */
 bool cg_store_matrices(Cg *cg, const Op *op);
-/* Lowers a dot by mma.sync. */
-void cg_dot_mma(Cg *cg, const Op *op);
-/* `count` elements of up to 32 bits together as one i32. */
+/* `count` elements of up to 32 bits together as one i32, and back. */
 Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
+void cg_split_word(Cg *cg, Lv word, LLVMTypeRef element, uint32_t count, Lv *out);
+
+/* mma.c */
+
+/* Lowers the dots by mma.sync that follow `op`, which one of them or a load of their operands is,
+ * together; what comes after the last. NULL, and nothing emitted: `op` is none of those. */
+const Op *cg_lower_products(Cg *cg, const Op *op);
 
 /* wgmma.c */
 

@@ -3,7 +3,7 @@
 
 enum {
     LEAST_COPIES = 4,  /* that share an offset, for it to be worth a register of its own */
-    MANY_COMPARED = 48 /* integers of an iteration */
+    MANY_COMPARED = 12 /* integers of an iteration */
 };
 
 /* The registers of several values as one array. */

@@ -125,9 +125,8 @@ static void say_once(Cg *cg, const Op *op, Str said) {
 }
 
 void cg_dot_remark(Cg *cg, const Op *op, const Mma *mma) {
-    static const char prefix[] = "llvm.nvvm.";
     StrBuf text = strbuf(cg->arena);
-    strbuf_puts(&text, mma->intrinsic + sizeof prefix - 1);
+    strbuf_printf(&text, "mma.%s", mma->name);
     say_warps(&text, op->out[0].type);
     say_operand(cg, &text, op, 0);
     say_operand(cg, &text, op, 1);

@@ -171,11 +171,21 @@ static bool is_large_and_straight(Cg *cg) {
     return count >= LARGE_STRAIGHT_CODE;
 }
 
-bool machine_optimise(Cg *cg) {
+/* What the lowerings built, checked where assertions are: that takes a thirtieth of a
+ * compilation. */
+static bool verify(Cg *cg) {
+#ifndef NDEBUG
     char *text = NULL;
     if (LLVMVerifyModule(cg->module, LLVMReturnStatusAction, &text))
         return report(cg, text);
     LLVMDisposeMessage(text);
+#endif
+    return true;
+}
+
+bool machine_optimise(Cg *cg) {
+    if (!verify(cg))
+        return false;
     char level[16];
     snprintf(level, sizeof level, "default<O%d>", cg->options->llvm_level);
     bool straight = !cg->options->llvm_level && is_large_and_straight(cg);

@@ -400,6 +400,22 @@ static Lv erfc_f32(Cg *cg, Lv x) {
     return choose(cg, less(cg, x, like(x, 0.0)), near, far);
 }
 
+/* x times what of the normal distribution lies below x: 2^polynomial of |x| for negative x, what is
+ * missing to 1 for others. All factors of the source are in the polynomial. */
+static Lv gelu_by(Cg *cg, Lv x, Lv log2_tail) {
+    Lv tail = exp2_f32(cg, log2_tail);
+    Lv below = choose(cg, less(cg, x, like(x, 0.0)), tail, sub(cg, like(x, 1.0), tail));
+    return mul(cg, x, below);
+}
+
+static Lv gelu_f32(Cg *cg, Lv x) {
+    return gelu_by(cg, x, POLY(cg, absolute(cg, x), gelu_table_f32));
+}
+
+static Lv gelu_rounded_f32(Cg *cg, Lv x) {
+    return gelu_by(cg, x, POLY(cg, absolute(cg, x), gelu_rounded_table_f32));
+}
+
 /* erfc(a) = exp(-a^2) * polynomial in 1 / (a + 2). */
 static Lv erf_f64(Cg *cg, Lv x) {
     Lv a = absolute(cg, x), z = mul(cg, x, x);
@@ -413,6 +429,12 @@ static Lv erf_f64(Cg *cg, Lv x) {
 
 static Lv erfc_f64(Cg *cg, Lv x) {
     return sub(cg, like(x, 1.0), erf_f64(cg, x));
+}
+
+static Lv gelu_f64(Cg *cg, Lv x) {
+    Lv half = mul(cg, x, like(x, 0.5));
+    Lv scaled = mul(cg, x, like(x, -0x1.6a09e667f3bcdp-1));
+    return mul(cg, half, erfc_f64(cg, scaled));
 }
 
 /* Remainder of C: |x| is reduced by |y| * 2^i, from the largest i down; every subtraction is exact.
@@ -510,6 +532,7 @@ UNARY(cos, cos_any, cos_any)
 UNARY(tanh, tanh_any, tanh_any)
 UNARY(erf, erf_f32, erf_f64)
 UNARY(erfc, erfc_f32, erfc_f64)
+UNARY(gelu, op->attrs[0].i ? gelu_rounded_f32 : gelu_f32, gelu_f64)
 UNARY(sqrt, sqrt_f32, sqrt_exact)
 UNARY(sqrt_rn, sqrt_exact, sqrt_exact)
 UNARY(rsqrt, rsqrt_f32, rsqrt_f64)

@@ -43,6 +43,13 @@ static const double erf_tail_table_f32[] = {-0x1.21a868p-10, -0x1.9fd384p+0, -0x
 static const double erfc_table_f32[] = {-0x1.a0be9ep+0, -0x1.d63aaep-1,  -0x1.301712p-3,
                                         0x1.cee862p-6,  -0x1.963a66p-11, -0x1.86619ap-10,
                                         0x1.d304eep-12, -0x1.7c5248p-15};
+/* log2(erfc(a / sqrt 2) / 2) on [0, 6], weighted to 2^-24 of erfc or 2^-27; falls on beyond */
+static const double gelu_table_f32[] = {-0x1.fffffep-1,  -0x1.26aefcp+0, -0x1.d635dcp-2,
+                                        -0x1.ae7e28p-5,  0x1.d3fb1p-8,   -0x1.9a8408p-13,
+                                        -0x1.53a6a4p-13, 0x1.1fb99cp-15, -0x1.43c2cap-19};
+/* the same to 2^-15 or 2^-25 */
+static const double gelu_rounded_table_f32[] = {-0x1.000284p+0, -0x1.268012p+0, -0x1.d85ec8p-2,
+                                                -0x1.9d9fdap-5, 0x1.ad69cep-8,  -0x1.a4c22cp-12};
 /* erf(x) / x in z = x^2 up to 1 */
 static const double erf_table_f64[] = {
     0x1.20dd750429b6dp+0,  -0x1.812746b0379e7p-2,  0x1.ce2f21a042be2p-4,  -0x1.b82ce31288b47p-6,

@@ -59,9 +59,9 @@ static Lv log_neighbours(Cg *cg, Lv tall, int budget) {
 
 /* at / count, both less than 2^16. */
 static Lv short_quotient(Cg *cg, Lv at, Lv count) {
-    Lv narrow = LLVMBuildUDiv(cg->b, LLVMBuildTrunc(cg->b, at, cg->t_i16, ""),
-                              LLVMBuildTrunc(cg->b, count, cg->t_i16, ""), "");
-    return LLVMBuildZExt(cg->b, narrow, cg->t_i32, "");
+    Lv short_at = LLVMBuildTrunc(cg->b, at, cg->t_i16, "");
+    Lv short_count = LLVMBuildTrunc(cg->b, count, cg->t_i16, "");
+    return LLVMBuildZExt(cg->b, LLVMBuildUDiv(cg->b, short_at, short_count, ""), cg->t_i32, "");
 }
 
 /* Sections of neighbours along the axes from y on that the function asks for. */
@@ -81,8 +81,8 @@ static void order_in_sections(Cg *cg, int axes, Lv *ids) {
     Lv at = LLVMBuildAdd(b, ids[0], before, "");
     Lv alone = LLVMBuildICmp(b, LLVMIntEQ, log, cg_i32(cg, 0), "");
     Lv round = LLVMBuildSelect(b, alone, at, short_quotient(cg, at, count), "");
-    Lv chosen =
-        LLVMBuildSub(b, LLVMBuildAdd(b, first, at, ""), LLVMBuildMul(b, round, count, ""), "");
+    Lv gone = LLVMBuildMul(b, round, count, "");
+    Lv chosen = LLVMBuildSub(b, LLVMBuildAdd(b, first, at, ""), gone, "");
     ids[0] = cg->func->last_first & 1 ? from_last(cg, 0, round) : round;
     ids[1] = chosen;
     if (axes > 2) {

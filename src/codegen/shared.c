@@ -111,6 +111,22 @@ void lower_local_alloc(Cg *cg, const Op *op) {
     cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, op->attrs[0].i);
 }
 
+/* A pointer into shared memory without the constants that were added last, which go to `constant`:
+ * what threads and iterations add is then the same for all buffers. */
+static Lv without_constants(Cg *cg, Lv pointer, int64_t *constant) {
+    for (;;) {
+        bool is_sum = LLVMIsAConstantExpr(pointer)
+                          ? LLVMGetConstOpcode(pointer) == LLVMGetElementPtr
+                          : LLVMIsAGetElementPtrInst(pointer) != NULL;
+        if (!is_sum || LLVMGetNumOperands(pointer) != 2 ||
+            LLVMGetGEPSourceElementType(pointer) != cg->t_i8 ||
+            !LLVMIsAConstantInt(LLVMGetOperand(pointer, 1)))
+            return pointer;
+        *constant += LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 1));
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+}
+
 /* Copy (index + ahead) mod copies, without a division: both are below the number of copies. */
 void lower_local_view(Cg *cg, const Op *op) {
     const Value *buffer = op_in(op, 0);
@@ -123,8 +139,10 @@ void lower_local_view(Cg *cg, const Op *op) {
         copy = LLVMBuildSelect(cg->b, past, around, on, "");
     }
     Lv offset = LLVMBuildNUWMul(cg->b, copy, cg_i32(cg, local_stride(buffer)), "");
-    cg_new(cg, &op->out[0])[0] =
-        LLVMBuildGEP2(cg->b, cg->t_i8, cg_scalar(cg, buffer), &offset, 1, "");
+    int64_t constant = 0;
+    Lv base = without_constants(cg, cg_scalar(cg, buffer), &constant), first = cg_i32(cg, constant);
+    Lv at = LLVMBuildGEP2(cg->b, cg->t_i8, base, &offset, 1, "");
+    cg_new(cg, &op->out[0])[0] = LLVMBuildGEP2(cg->b, cg->t_i8, at, &first, 1, "");
 }
 
 /* How the registers of a distributed tile meet a buffer: per register the offset of its element, in
@@ -207,11 +225,18 @@ static Lv turned_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t 
     return slot->pointer;
 }
 
+Lv cg_shared_offset(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image,
+                    int64_t *constant) {
+    *constant = (int64_t)(image & ~plan->thread_bits) * bytes;
+    base = without_constants(cg, base, constant);
+    return turned_pointer(cg, plan, base, bytes, image & plan->thread_bits);
+}
+
 /* What the swizzle turns, then a constant, which the access takes as it is: in one sum LLVM would
  * draw the constant into what is turned. */
 Lv cg_shared_pointer(Cg *cg, const Plan *plan, Lv base, int bytes, uint32_t image) {
-    Lv at = turned_pointer(cg, plan, base, bytes, image & plan->thread_bits);
-    int64_t constant = (int64_t)(image & ~plan->thread_bits) * bytes;
+    int64_t constant;
+    Lv at = cg_shared_offset(cg, plan, base, bytes, image, &constant);
     return constant ? LLVMBuildGEP2(cg->b, cg->t_i8, at, (Lv[]){cg_i32(cg, constant)}, 1, "") : at;
 }
 

@@ -99,6 +99,21 @@ void lower_mbarrier_expect(Cg *cg, const Op *op) {
                "r,r,b,~{memory}", args, 3, ASM_EFFECTS);
 }
 
+/* What a tile's products give is computed with behind the op: ptxas would do so before it arrives,
+ * or starts a copy, however long that takes, unless it may not (batch.c). Rounding alone takes no
+ * time. */
+static void keep_before(Cg *cg, const Op *op) {
+    bool computes = false;
+    block_for_each (other, op->block)
+        if (op_is_wgmma(other))
+            return;
+    for (const Op *next = op->next; next && !computes; next = next->next)
+        computes =
+            op_has(next, ELEMENTWISE) && next->code != OP_truncf && type_is_tile(next->out[0].type);
+    if (computes)
+        cg_asm(cg, cg->t_void, "pmevent 0;", "", NULL, 0, ASM_EFFECTS);
+}
+
 /* One thread of as many warps as make one arrival, of warpgroups whose products it has waited for.
  */
 void lower_mbarrier_arrive(Cg *cg, const Op *op) {
@@ -115,6 +130,7 @@ void lower_mbarrier_arrive(Cg *cg, const Op *op) {
                  cg_scalar(cg, op_in(op, 0))};
     cg_asm(cg, cg->t_void, "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}", args, 2,
            ASM_EFFECTS);
+    keep_before(cg, op);
 }
 
 static bool is_in_producer(const Op *op) {
@@ -458,6 +474,7 @@ void lower_store_block_from(Cg *cg, const Op *op) {
     emit_boxes(&copy);
     cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &copy.issuer, 1,
            ASM_EFFECTS);
+    keep_before(cg, op);
 }
 
 /* Threads that issued nothing have nothing to wait for. */

@@ -165,6 +165,8 @@ bool elab_module_has(Elab *e, Val module, Str name);
 Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr);
 /* A function of std.tile by name; VAL_ERROR without a report if there is none. */
 Val elab_std(Elab *e, Str name);
+/* The dotted name of the first module that contains the builtin; NULL: none, it is Python's. */
+const char *elab_module_of(const Builtin *row);
 Unit *unit_create(Elab *e, Str path, const AstFile *syntax);
 
 /* Remarks once for a place that `option` has no effect there. */

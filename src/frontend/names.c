@@ -34,6 +34,17 @@ static const struct {
 
 enum { MODULE_COUNT = sizeof modules / sizeof *modules };
 
+const char *elab_module_of(const Builtin *row) {
+    if (row->modules & IN_PYTHON)
+        return NULL;
+    if (row->modules & IN_TL)
+        return "tl";
+    for (size_t i = 0; i < MODULE_COUNT; i++)
+        if (row->modules & modules[i].contents)
+            return modules[i].path;
+    return NULL;
+}
+
 static bool module_known(Str path, uint32_t *contents) {
     for (size_t i = 0; i < MODULE_COUNT; i++) {
         if (str_is(path, modules[i].path)) {

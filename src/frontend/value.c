@@ -297,6 +297,11 @@ static void print_quoted(Str s, StrBuf *out) {
     strbuf_putc(out, quote);
 }
 
+static void print_builtin(const Builtin *row, StrBuf *out) {
+    const char *module = elab_module_of(row);
+    strbuf_printf(out, "%s%s%s", module ? module : "", module ? "." : "", row->name);
+}
+
 static void print_tuple(Val v, StrBuf *out) {
     strbuf_putc(out, '(');
     for (uint32_t i = 0; i < v.tuple.count; i++) {
@@ -349,10 +354,11 @@ void val_print(Val v, bool repr, StrBuf *out) {
             strbuf_puts(out, shaped_text(out->arena, v.type.scalar, v.type.block));
         return;
     case VAL_FUNCTION:
-        strbuf_printf(out, "%.*s", STR_ARG(v.function.def->name));
+        strbuf_printf(out, "%s%.*s", v.function.unit->is_std ? "tl." : "",
+                      STR_ARG(v.function.def->name));
         return;
     case VAL_BUILTIN:
-        strbuf_printf(out, "tl.%s", v.builtin->name);
+        print_builtin(v.builtin, out);
         return;
     case VAL_METHOD:
     case VAL_MODULE:

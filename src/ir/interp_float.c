@@ -106,6 +106,7 @@ DOUBLE_UNARY(cos, cos(a))
 DOUBLE_UNARY(tanh, tanh(a))
 DOUBLE_UNARY(erf, erf(a))
 DOUBLE_UNARY(erfc, erfc(a))
+DOUBLE_UNARY(gelu, 0.5 * a * erfc(a * -0.70710678118654752440))
 
 /* Minimum and maximum: -0 is below +0, hence the bits of equal operands are joined. */
 #define JOIN_BITS(T, U, name, OPERATOR)                                                            \

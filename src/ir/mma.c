@@ -3,8 +3,8 @@
 #include <assert.h>
 
 static const Mma mma_table[] = {
-#define MMA(a, b, acc, capability, m, n, k, intrinsic)                                             \
-    {DT_##a, DT_##b, DT_##acc, capability, m, n, k, intrinsic},
+#define MMA(a, b, acc, capability, m, n, k, name)                                                  \
+    {DT_##a, DT_##b, DT_##acc, capability, m, n, k, name},
 #include "ir/mma.def"
 };
 

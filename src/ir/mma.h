@@ -24,7 +24,7 @@ typedef struct Mma {
     DType a, b, acc;
     int capability;
     int m, n, k;
-    const char *intrinsic;
+    const char *name; /* behind mma.sync.aligned. in PTX */
 } Mma;
 
 /* The instruction for these element types on a device of this capability; NULL: none. */

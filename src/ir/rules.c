@@ -284,11 +284,8 @@ bool rule_slice(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
 }
 
 bool rule_opaque(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    const Type *x = rule_in(op, 0);
-    *result = x;
-    bool ok =
-        (type_is_int(x) || type_is_float(x)) && x->dtype != DT_I1 && type_element_bytes(x) <= 4;
-    return ok || rule_bad_operand(ctx, op, 0, "numbers of 8, 16 or 32 bits");
+    *result = rule_in(op, 0);
+    return type_fills_words(*result) || rule_bad_operand(ctx, op, 0, "numbers of 8, 16 or 32 bits");
 }
 
 /* Elementwise */

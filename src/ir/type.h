@@ -82,6 +82,10 @@ static inline bool type_is_pointer(const Type *t) {
 static inline int type_element_bytes(const Type *t) {
     return t->kind == TYPE_POINTER ? 8 : dtype_bytes(t->dtype);
 }
+/* Numbers that fill 32-bit registers, alone or together: what op opaque takes. */
+static inline bool type_fills_words(const Type *t) {
+    return t->kind == TYPE_NUMBER && t->dtype != DT_I1 && dtype_bytes(t->dtype) <= 4;
+}
 /* Same shape and layout, whatever the elements. */
 bool type_same_shape(const Type *a, const Type *b);
 

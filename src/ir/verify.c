@@ -277,6 +277,9 @@ static void check_func_attrs(Verifier *v) {
     check_power(v, "num_warps", func->num_warps, MAX_WARPS);
     check_power(v, "num_ctas", func->num_ctas, MAX_CTAS);
     check_power(v, "programs_per_cta", func->programs_per_cta, MAX_WARPS);
+    if (func->num_stages < 0)
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_stages",
+                         func->num_stages, "0 or a number of iterations");
     if (func->is_persistent && func->programs_per_cta > 1)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "programs_per_cta",
                          func->programs_per_cta, "at most 1, because the function is persistent");

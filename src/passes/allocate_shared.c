@@ -14,8 +14,8 @@
  *
  * Buffers that a wgmma_joint reads as one operand lie one behind the other, copy by copy:
  *
- *     %b = local_alloc {copies = 2}        %b = local_alloc {offset = 0, copies = 2, stride =
- * 24576} %c = local_alloc {copies = 2}   ->   %c = local_alloc {offset = 16384, .., stride = 24576}
+ *     %b = local_alloc {copies = 2}   ->   %b = local_alloc {offset = 0, .., stride = 24576}
+ *     %c = local_alloc {copies = 2}        %c = local_alloc {offset = 16384, .., stride = 24576}
  *
  * Behind the buffers is the scratch of ops that exchange results by themselves (ir/scratch.h).
  *

@@ -283,6 +283,22 @@ static bool decide_loads(Choice *choice) {
     return true;
 }
 
+/* A pair that is joined lies in one thread, and the halves of a split in the same ones, whoever
+ * asks for them otherwise. */
+static bool settle_as_asked(Choice *choice, const Value *value) {
+    Ctx *ctx = choice->ctx;
+    const Op *op = value->def;
+    const Layout *layout = choice->demand[value->id];
+    if (!layout)
+        layout = layout_default(ctx, value->type, choice->num_warps);
+    if (op && op->code == OP_join)
+        layout = layout_join(ctx, layout_drop_bits(ctx, layout, 1));
+    bool changed = settle(choice, value, layout);
+    for (uint32_t i = 0; op && op->code == OP_split && i < op->nout; i++)
+        changed |= settle(choice, &op->out[i], layout);
+    return changed;
+}
+
 /* What no load, dot or reduction reaches: as its users ask, carried values first. */
 static bool decide_rest(Choice *choice) {
     backward(choice);
@@ -298,11 +314,7 @@ static bool decide_rest(Choice *choice) {
         if (settled)
             return true;
     }
-    if (!first)
-        return false;
-    const Layout *layout = choice->demand[first->id];
-    return settle(choice, first,
-                  layout ? layout : layout_default(choice->ctx, first->type, choice->num_warps));
+    return first && settle_as_asked(choice, first);
 }
 
 void choose_homes(Choice *choice) {

@@ -218,6 +218,11 @@ static bool set_if_open(int32_t *field, int32_t value) {
     return true;
 }
 
+/* Who has said that a program is a CTA, in whatever order, has one for each. */
+static bool may_share_cta(const Func *func) {
+    return func->num_ctas == 1 && !func->is_persistent && !func->last_first && !func->in_sections;
+}
+
 bool pass_choose_warps(Func *func) {
     bool given = func->num_warps != 0, changed = false;
     Work work = work_of(func);
@@ -225,7 +230,7 @@ bool pass_choose_warps(Func *func) {
         changed |= set_if_open(&func->num_warps, choose_num_warps(&work));
     changed |= set_if_open(&func->num_stages, DEFAULT_STAGES);
     changed |= set_if_open(&func->num_ctas, 1);
-    bool share = !given && func->num_ctas == 1;
+    bool share = !given && may_share_cta(func);
     changed |=
         set_if_open(&func->programs_per_cta, share ? choose_programs(&work, func->num_warps) : 1);
     return changed;

@@ -143,9 +143,11 @@ static void carry_parts(const Sum *sum, const Type *parts) {
     Value *part =
         op_out(rewrite_reduce(&b, sum->reduce, (Value *[]){op_in(sum->reduce, 0)}, sum->keep));
     b.span = sum->add->span;
+    /* Arguments, of which the factor may be one, move when one is added. */
+    Value *factor = sum->factor ? factor_of_parts(&b, sum, parts) : NULL;
     Value *so_far = block_add_arg(sum->loop->regions[0], parts);
-    if (sum->factor)
-        so_far = build_mulf(&b, so_far, factor_of_parts(&b, sum, parts));
+    if (factor)
+        so_far = build_mulf(&b, so_far, factor);
     Value *next = rewrite_like(&b, sum->add, 2, (Value *[]){so_far, part}, parts);
     op_add_operand(sum->loop->regions[0]->last, next);
 }
@@ -176,18 +178,12 @@ static bool defer(const Sum *sum) {
     return true;
 }
 
-static bool visit_block(Block *block) {
+static bool visit_loop(Op *loop, void *user) {
     bool changed = false;
-    block_for_each_safe (op, block) {
-        for (uint32_t i = 0; i < op->nregions; i++)
-            changed |= visit_block(op->regions[i]);
-        if (op->code != OP_for)
-            continue;
-        uint32_t carried = op->nout;
-        for (uint32_t index = 1; index <= carried; index++) {
-            Sum sum;
-            changed |= find_sum(op, index, &sum) && defer(&sum);
-        }
+    uint32_t carried = loop->nout;
+    for (uint32_t index = 1; index <= carried; index++) {
+        Sum sum;
+        changed |= find_sum(loop, index, &sum) && defer(&sum);
     }
     return changed;
 }
@@ -196,7 +192,7 @@ bool pass_defer_sums(Func *func) {
     if (!func->has_layouts)
         return ctx_diag(func_ctx(func), func->span, pass_needs, "defer-sums", "layouts",
                         "choose-layouts");
-    bool changed = visit_block(func->body);
+    bool changed = loops_inside_out(func->body, visit_loop, NULL);
     if (changed)
         eliminate_dead(func);
     return changed;

@@ -29,6 +29,7 @@ typedef struct Setup {
     InterpArg *args;
     InterpArray *arrays;
     const Type **array_types;
+    double rounding; /* of what the function adds up, of 1 */
 } Setup;
 
 static uint64_t next_random(uint64_t *state) {
@@ -118,11 +119,21 @@ static double tolerance(DType dtype) {
     return bits == 64 ? 1e-9 : bits == 32 ? 1e-4 : bits == 16 ? 4e-2 : 0.3;
 }
 
-/* `scale`: of the array's numbers. Sums in another order differ by what their terms round to, which
- * may be much more than what is left of them. Where terms overflow, the order says whether the sum
- * is infinite, and of which sign, or NaN; where none of the array's numbers comes near overflow,
- * what is infinite was so before it was added up. */
-static bool same_element(DType dtype, const void *a, const void *b, double scale) {
+/* An array may be of wider numbers than the sums that are stored to it. */
+static bool note_sum(Op *op, void *user) {
+    double *rounding = user;
+    bool adds_up = op->code == OP_reduce || op->code == OP_scan || op->code == OP_dot;
+    for (uint32_t i = 0; i < op->nout && adds_up; i++)
+        if (type_is_float(op->out[i].type))
+            *rounding = fmax(*rounding, tolerance(op->out[i].type->dtype));
+    return true;
+}
+
+/* `scale`: of the array's numbers, `rounding`: of the function's sums. Sums in another order differ
+ * by what their terms round to, which may be much more than what is left of them. Where terms
+ * overflow, the order says whether the sum is infinite, and of which sign, or NaN; where none of
+ * the array's numbers comes near overflow, what is infinite was so before it was added up. */
+static bool same_element(DType dtype, const void *a, const void *b, double scale, double rounding) {
     uint64_t bits_a = 0, bits_b = 0;
     memcpy(&bits_a, a, (size_t)dtype_bytes(dtype));
     memcpy(&bits_b, b, (size_t)dtype_bytes(dtype));
@@ -130,7 +141,7 @@ static bool same_element(DType dtype, const void *a, const void *b, double scale
         return bits_a == bits_b;
     double x = float_from_bits(dtype, bits_a), y = float_from_bits(dtype, bits_b);
     if (isfinite(x) && isfinite(y))
-        return fabs(x - y) <= tolerance(dtype) * fmax(1, scale);
+        return fabs(x - y) <= fmax(tolerance(dtype), rounding) * fmax(1, scale);
     bool may_overflow = scale > NEAR_OVERFLOW;
     return may_overflow || x == y || (isnan(x) && !isfinite(y)) || (isnan(y) && !isfinite(x));
 }
@@ -166,7 +177,7 @@ static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
         double scale = scale_of(dtype, &a->arrays[i]);
         for (size_t at = 0; at < total; at += bytes) {
             if (same_element(dtype, (char *)a->arrays[i].data + at, (char *)b->arrays[i].data + at,
-                             scale))
+                             scale, a->rounding))
                 continue;
             strbuf_printf(why, "element %zu of '%.*s' differs: ", at / bytes,
                           STR_ARG(a->arrays[i].name));
@@ -208,6 +219,7 @@ Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf
         ArenaMark mark = arena_mark(arena);
         Setup first = {.arena = arena};
         make_setup(&first, before, guess, seed);
+        func_walk(before, note_sum, &first.rounding);
         Setup second = copy_setup(&first);
         if (run(before, &first, guess, MAX_STEPS)) {
             result = EQUIVALENT;

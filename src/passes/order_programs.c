@@ -5,9 +5,10 @@
  * programs start last and most processors wait for the few that run them. Started from the last one
  * on, what is left at the end is short.
  *
- *     %m = program_id {axis = 0}                   the same; func {last_first = 1, in_sections =
- * true}: %hi = minsi %keys, %m * 128 + 128     =>     the launch's first CTA along x for 0, %hi, 64
- * { .. }                        is the program of the highest number
+ *     func @f(..)                               func @f(..) {last_first = 1, in_sections = true}
+ *     %m = program_id {axis = 0}           =>   the same: the launch's first CTA along x is the
+ *     %hi = minsi %keys, %m * 128 + 128         program with the highest number
+ *     for 0, %hi, 64 { .. }
  *
  * How the number of iterations goes with the number of the program is told from the bounds: of each
  * value, along an axis, whether it grows, shrinks, stays or is not known. An axis along which some
@@ -120,12 +121,16 @@ static const Op *last_part(const Op *loop) {
     return loop;
 }
 
-/* hi - lo. Where both grow, as in a window, iterations stay about the same. */
+/* hi - lo, of a loop that counts down lo - hi. Where both grow, as in a window, iterations stay
+ * about the same. */
 static void visit_loop(Programs *p, const Op *loop) {
     if (loop_flags(loop) & LOOP_GOES_ON)
         return;
     const Op *last = last_part(loop);
     Trend trend = joined(trend_of(p, op_in(last, 1)), opposite(trend_of(p, op_in(loop, 0))));
+    int64_t step;
+    if (value_int_constant(op_in(loop, 2), &step) && step < 0)
+        trend = opposite(trend);
     p->grows |= trend == TREND_GROWS;
     p->shrinks |= trend == TREND_SHRINKS;
 }

@@ -12,12 +12,12 @@
  * uses, the chain of elementwise ops is found that makes it from loads, scalars, and what is
  * computed from indices alone. Each later phase begins with the loaded tile and repeats the chain.
  *
- * In registers the loaded tile goes through op opaque in each phase; without that, LLVM and ptxas
- * would find the chains equal and keep the result of the first instead. In shared memory the tile
- * is stored where it is loaded, and each phase loads it before its first use. As the stores and
- * loads of a buffer share a layout without repetition, each thread reads what it wrote, and
- * place-barriers adds none; as a barrier lies between phases, nobody can keep the registers
- * instead.
+ * In registers the loaded tile, of elements of up to 32 bits, goes through op opaque in each phase;
+ * without that, LLVM and ptxas would find the chains equal and keep the result of the first
+ * instead. In shared memory the tile is stored where it is loaded, and each phase loads it before
+ * its first use. As the stores and loads of a buffer share a layout without repetition, each thread
+ * reads what it wrote, and place-barriers adds none; as a barrier lies between phases, nobody can
+ * keep the registers instead.
  *
  * It is done where it pays: where more CTAs fit an SM then, in registers and in shared memory, and
  * where repeating a chain costs at most RECOMPUTE_BUDGET instruction slots per element: a row of
@@ -312,6 +312,14 @@ static uint64_t ctas_after(const Park *park, Home home, const Target *target, ui
     return least(least(ctas_by_registers(most, warps), by_memory), MOST_CTAS);
 }
 
+/* Does op opaque take all that is loaded? */
+static bool may_wait_in_registers(const Park *park) {
+    vec_for_each (root, park->roots)
+        if (!type_fills_words(op_out(root->load)->type))
+            return false;
+    return true;
+}
+
 /* Chooses the home and limits the registers of the function if so. */
 static bool pays(Park *park) {
     Func *func = park->func;
@@ -325,7 +333,8 @@ static bool pays(Park *park) {
         shared[HOME_SHARED] += bytes_of(op_out(root->load)->type);
     for (Home home = 0; home < HOME_COUNT; home++)
         after[home] = ctas_after(park, home, target, warps, shared[home] * programs);
-    park->home = after[HOME_REGISTERS] > after[HOME_SHARED] ? HOME_REGISTERS : HOME_SHARED;
+    bool in_registers = after[HOME_REGISTERS] > after[HOME_SHARED] && may_wait_in_registers(park);
+    park->home = in_registers ? HOME_REGISTERS : HOME_SHARED;
     uint64_t ctas = after[park->home];
     if (ctas <= ctas_before(park, warps) || ctas < 2)
         return false;

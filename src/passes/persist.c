@@ -113,13 +113,6 @@ static bool is_volatile(const Op *op) {
     return (op->code == OP_load && op->attrs[2].i) || (op->code == OP_load_block && op->attrs[4].i);
 }
 
-static bool in_loop(const Op *op) {
-    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->code == OP_for || parent->code == OP_while)
-            return true;
-    return false;
-}
-
 /* A program that waits for another must not stand in line before it. */
 static bool check_op(Op *op, void *user) {
     Programs *p = user;
@@ -133,7 +126,7 @@ static bool check_op(Op *op, void *user) {
         return fails(p, "it uses what an atomic operation returns, and so may wait for others");
     if (is_volatile(op))
         return fails(p, "it has a volatile load, and so may wait for others");
-    if (op->code == OP_load && in_loop(op) && may_be_written(p, op_in(op, 0)))
+    if (op->code == OP_load && op_loop_around(op) && may_be_written(p, op_in(op, 0)))
         return fails(p,
                      "a loop loads what the kernel may have written, and so may wait for others");
     return true;
@@ -160,22 +153,15 @@ static bool check_loop(Programs *p, Op *loop) {
     if (!loop || loop->code != OP_for)
         return fails(p, "a dot stands outside of loops");
     if (loop->block != p->func->body)
-        return fails(p, in_loop(loop) ? "it loops over tiles itself"
-                                      : "the loop of its dot runs under a condition");
+        return fails(p, op_loop_around(loop) ? "it loops over tiles itself"
+                                             : "the loop of its dot runs under a condition");
     if (!ptr_set_add(&p->loops, loop))
         return true;
     return check_body(p, loop->regions[0]);
 }
 
-static Op *loop_around(const Op *op) {
-    Op *parent = op->block->parent;
-    while (parent && parent->code != OP_for && parent->code != OP_while)
-        parent = parent->block->parent;
-    return parent;
-}
-
 static bool check_dot(Op *op, void *user) {
-    return op->code != OP_dot || check_loop(user, loop_around(op));
+    return op->code != OP_dot || check_loop(user, op_loop_around(op));
 }
 
 /* Does a static order of the programs in CTAs that stay pay, and mean the same? It pays where all

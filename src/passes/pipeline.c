@@ -39,6 +39,7 @@ static const PassId pipeline_order[] = {
     PASS_defer_sums,
     PASS_park,
     PASS_pipeline_loads,
+    PASS_split_stores,
     PASS_stage_blocks,
     PASS_feed_wgmma,
     PASS_join_wgmma,

@@ -52,11 +52,11 @@
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
  * stored at its end, which hides the latency of memory behind one iteration.
  *
- * Needs layouts. A loop is left alone where it has an inner loop, stores through an argument that
- * it loads through, or through any without num_stages of its own, writes memory otherwise or meets
- * at barriers, has no constant positive step, or where addresses depend on what it computes; a
- * remark says so, for a loop with an inner one or without such loads if it has num_stages of its
- * own. Sets the loop's num_stages to 1. */
+ * Needs layouts, and of blocks those that tensor copies take. A loop is left alone where it has an
+ * inner loop, stores through an argument that it loads through, or through any without num_stages
+ * of its own, writes memory otherwise or meets at barriers, has no constant positive step, or where
+ * addresses depend on what it computes; a remark says so, for a loop with an inner one or without
+ * such loads if it has num_stages of its own. Sets the loop's num_stages to 1. */
 #include "passes/pipeline_loads.h"
 #include "ir/scratch.h"
 #include "ir/wgmma.h"
@@ -253,7 +253,8 @@ static void add_block(Pipelined *p, Op *load) {
     vec_push(p->arena, &p->loads, staged);
 }
 
-static void add_load(Pipelined *p, Op *load) {
+/* False: it stays where it is, since nothing is gained. */
+static bool add_load(Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
     Staged staged = {.load = load};
     DotOperand operand;
@@ -270,12 +271,13 @@ static void add_load(Pipelined *p, Op *load) {
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
     if (!staged.width && !wanted)
-        return;
+        return false;
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
     p->async |= staged.width > 0;
     p->in_flight |= carried && staged.width > 0;
     vec_push(p->arena, &p->loads, staged);
+    return true;
 }
 
 /* Its bytes are counted elsewhere. */
@@ -484,8 +486,9 @@ static void add_ingredients(Pipelined *p) {
         bool apart = add_operands(&alone, op);
         vec_for_each (staged, &p->loads)
             apart &= !ptr_set_has(&alone.slice, staged->load);
-        if (apart && add_operands(p, op))
-            add_load(p, op);
+        /* What `alone` can compute ahead `p` can. */
+        if (apart && add_load(p, op))
+            add_operands(p, op);
     }
 }
 
@@ -579,29 +582,18 @@ static void finish(Pipelined *p) {
         p->loop->attrs[0].i = 1;
 }
 
-static bool pipeline_loop(Op *loop) {
-    Pipelined *p = ARENA_NEW(&func_ctx(loop->block->func)->scratch, Pipelined);
+static bool pipeline_loop(Op *loop, void *user) {
+    Arena *arena = &func_ctx(loop->block->func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Pipelined *p = ARENA_NEW(arena, Pipelined);
     Planned planned = plan_loop(p, loop);
     while (planned == PLAN_READY && p) {
         Pipelined *next = extend_chain(p);
         finish(p);
         p = next;
     }
+    arena_rewind(arena, mark);
     return planned != PLAN_NONE;
-}
-
-static bool visit_block(Func *func, Block *block) {
-    bool changed = false;
-    block_for_each_safe (op, block) {
-        for (uint32_t i = 0; i < op->nregions; i++)
-            changed |= visit_block(func, op->regions[i]);
-        if (op->code == OP_for) {
-            ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
-            changed |= pipeline_loop(op);
-            arena_rewind(&func_ctx(func)->scratch, mark);
-        }
-    }
-    return changed;
 }
 
 bool pass_pipeline_loads(Func *func) {
@@ -610,7 +602,9 @@ bool pass_pipeline_loads(Func *func) {
         return ctx_diag(ctx, func->span, pass_needs, "pipeline-loads", "layouts", "choose-layouts");
     if (!target_by_capability(func->capability))
         return ctx_diag(ctx, func->span, pass_target, "pipeline-loads", func->capability);
-    bool changed = visit_block(func, func->body);
+    if (!block_buffers_fit(func, "pipeline-loads"))
+        return false;
+    bool changed = loops_inside_out(func->body, pipeline_loop, NULL);
     if (changed)
         eliminate_dead(func);
     return changed;

@@ -9,8 +9,7 @@ uint64_t pressure_of(const Type *type) {
     return (uint64_t)type_numel(type) * (uint64_t)(bytes > 4 ? bytes / 4 : 1);
 }
 
-/* What a thread holds of it in the layout that it has, narrow elements packed. */
-static uint64_t thread_pressure(const Type *type) {
+uint64_t pressure_in_thread(const Type *type) {
     if (!type_is_tile(type) || !type->layout)
         return 0;
     const Layout *layout = type->layout;
@@ -37,11 +36,11 @@ typedef struct Frame {
     const struct Frame *outer;
 } Frame;
 
-/* Does the value go into elementwise and cheap ops of its block alone, with nothing between that
- * must not move? */
+/* Does the value, computed or part of another, go into elementwise and cheap ops of its block
+ * alone, with nothing between that must not move? */
 static bool is_passing(const Value *value) {
     const Op *def = value->def;
-    if (!def || !op_has(def, ELEMENTWISE) || value_unused(value))
+    if (!def || !(op_has(def, ELEMENTWISE) || def->code == OP_slice) || value_unused(value))
         return false;
     uint32_t uses = 0, found = 0;
     value_for_each_use (use, value)
@@ -158,11 +157,11 @@ uint64_t pressure_most(Func *func) {
 }
 
 uint64_t pressure_most_in_thread(Func *func) {
-    return most_alive(func, thread_pressure, false);
+    return most_alive(func, pressure_in_thread, false);
 }
 
 uint64_t pressure_streamed_in_thread(Func *func) {
-    return most_alive(func, thread_pressure, true);
+    return most_alive(func, pressure_in_thread, true);
 }
 
 int32_t pressure_room(const Func *func, int32_t warps) {

@@ -8,6 +8,8 @@
 
 /* Of one tile while it is computed with: narrow elements take 32 bits; scalars nothing. */
 uint64_t pressure_of(const Type *type);
+/* In a thread, once it has a layout; narrow elements are packed. */
+uint64_t pressure_in_thread(const Type *type);
 /* The most at any point of the function, cheap values left out: they are computed again where they
  * are needed. Numbers the function's values. */
 uint64_t pressure_most(Func *func);

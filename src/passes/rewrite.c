@@ -124,6 +124,24 @@ bool block_has_loop(const Block *block) {
     return false;
 }
 
+Op *op_loop_around(const Op *op) {
+    Op *parent = op->block->parent;
+    while (parent && parent->code != OP_for && parent->code != OP_while)
+        parent = parent->block->parent;
+    return parent;
+}
+
+bool loops_inside_out(Block *block, LoopVisitor *visit, void *user) {
+    bool changed = false;
+    block_for_each_safe (op, block) {
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= loops_inside_out(op->regions[i], visit, user);
+        if (op->code == OP_for)
+            changed |= visit(op, user);
+    }
+    return changed;
+}
+
 bool value_is_positive_zero(const Value *value) {
     double f;
     int64_t i;
@@ -131,22 +149,16 @@ bool value_is_positive_zero(const Value *value) {
            (value_int_constant(value, &i) && i == 0);
 }
 
-/* Is the value computed from the number of the CTA? */
-static bool is_of_cta(const Value *value) {
-    if (!value->def || !op_is_pure(value->def))
-        return false;
-    if (value->def->code == OP_cta_id)
-        return true;
-    for (uint32_t i = 0; i < value->def->nin; i++)
-        if (is_of_cta(op_in(value->def, i)))
-            return true;
-    return false;
+/* The number of the CTA, or of its team's first program: that and something added to it. */
+static bool is_first_program(const Value *value) {
+    const Op *sum = value_def(value, OP_addi);
+    return value_def(sum ? op_in(sum, 0) : value, OP_cta_id);
 }
 
 Op *loop_over_programs(const Func *func) {
     if (func->is_persistent)
         block_for_each (op, func->body)
-            if (op->code == OP_for && is_of_cta(op_in(op, 0)))
+            if (op->code == OP_for && is_first_program(op_in(op, 0)))
                 return op;
     return NULL;
 }

@@ -65,6 +65,12 @@ bool op_is_alike(const Op *a, const Op *b);
 bool value_is_outside(const Value *value, const Op *op);
 /* A for or while loop stands in the block or in regions of its ops. */
 bool block_has_loop(const Block *block);
+/* The innermost for or while loop around the op; NULL: there is none. */
+Op *op_loop_around(const Op *op);
+/* Visits every for loop in the block and in regions of its ops, those inside a loop before it; what
+ * a visit puts behind its loop is not visited. True if some visit answered true. */
+typedef bool LoopVisitor(Op *loop, void *user);
+bool loops_inside_out(Block *block, LoopVisitor *visit, void *user);
 /* assert, assume, print: their effects have an order, and touch no memory of the program. */
 static inline bool op_only_says(const Op *op) {
     return op->code == OP_assert || op->code == OP_assume || op->code == OP_print;

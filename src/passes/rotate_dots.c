@@ -306,7 +306,7 @@ static void rotate(Rotation *r) {
         ctx_diag(ctx, next->def->span, warpgroups_drift);
 }
 
-static bool visit_loop(Op *loop) {
+static bool visit_loop(Op *loop, void *user) {
     Ctx *ctx = func_ctx(loop->block->func);
     Rotation r = {.loop = loop, .body = loop->regions[0], .arena = &ctx->scratch};
     if ((loop_flags(loop) & LOOP_FEW) || !find_products(&r) || !is_chain(&r))
@@ -321,20 +321,9 @@ static bool visit_loop(Op *loop) {
     return true;
 }
 
-static bool visit_block(Block *block) {
-    bool changed = false;
-    block_for_each_safe (op, block) {
-        for (uint32_t i = 0; i < op->nregions; i++)
-            changed |= visit_block(op->regions[i]);
-        if (op->code == OP_for)
-            changed |= visit_loop(op);
-    }
-    return changed;
-}
-
 bool pass_rotate_dots(Func *func) {
     ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
-    bool changed = visit_block(func->body);
+    bool changed = loops_inside_out(func->body, visit_loop, NULL);
     if (changed)
         eliminate_dead(func);
     arena_rewind(&func_ctx(func)->scratch, mark);

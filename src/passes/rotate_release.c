@@ -39,13 +39,6 @@
 
 typedef VEC(Op *) Expects;
 
-static bool is_in_loop(const Op *op) {
-    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->code == OP_for || parent->code == OP_while)
-            return true;
-    return false;
-}
-
 /* What the value is where the loop begins. */
 static Value *entry_of(const Drift *d, const Value *arg) {
     return op_in(d->loop, FOR_FIXED_OPERANDS + arg->index - 1);
@@ -136,7 +129,7 @@ bool rotate_release(const Drift *d) {
     Func *func = d->loop->block->func;
     Arena *arena = &func_ctx(func)->scratch;
     int64_t warpgroups = func->num_warps / WGMMA_WARPS;
-    bool again = is_in_loop(d->loop);
+    bool again = op_loop_around(d->loop);
     Expects expects = {0};
     if (warpgroups < 2 || (again && !d->behind) || !find_fills(d, again, arena, &expects))
         return false;

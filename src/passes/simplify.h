@@ -33,6 +33,9 @@ SIMPLIFY_RULES(X)
 /* Of addf and addi: dot(a, b, 0) + c becomes dot(a, b, c) where c is a sum so far and nothing else
  * uses the product. */
 Rule simplify_sum_of_dot;
+/* simplify_gelu.c. Of mulf: 0.5 * x * (1 + erf(x / sqrt 2)) is one op. Of truncf: a gelu that is
+ * only rounded to 16 bits need not be more exact. */
+Rule simplify_gelu, simplify_rounded_gelu;
 
 /* Ops without effect whose results nobody needs go, and carried values, results and arguments of
  * for, while and if with them. Marks from effects, so that a chain that only feeds itself around a

@@ -89,11 +89,14 @@ static bool carry_scalar(Op *loop, uint32_t i) {
     Block *body = loop->regions[0];
     Builder before = builder_before(loop), after = builder_after(loop);
     Value *first = op_in(loop, FOR_FIXED_OPERANDS + i);
-    op_add_operand(loop, rewrite_int(&before, advance->type, 0));
-    op_add_result(loop, advance->type);
-    Value *offset = block_add_arg(body, advance->type);
+    const Type *type = advance->type;
+    op_add_operand(loop, rewrite_int(&before, type, 0));
+    op_add_result(loop, type);
+    /* Arguments move when one is added, and the advance may be one: an operand follows it. */
     Builder head = builder_before(body->first), tail = builder_before(body->last);
-    Value *next = build_addi(&tail, offset, advance);
+    Value *next = build_addi(&tail, advance, advance);
+    Value *offset = block_add_arg(body, type);
+    op_set_operand(next->def, 0, offset);
     op_add_operand(body->last, next);
     value_replace(&body->args[i + 1], advanced(&head, first, offset));
     if (!value_unused(&loop->out[i]))

@@ -92,7 +92,7 @@ bool simplify_mulf(Op *op) {
     if (is_float(op_in(op, 1), 1.0))
         return rewrite_replace(op, op_in(op, 0));
     if (!is_float(op_in(op, 1), -1.0))
-        return false;
+        return simplify_gelu(op);
     Builder b = builder_before(op);
     return rewrite_replace(op, build_negf(&b, op_in(op, 0)));
 }
@@ -279,7 +279,9 @@ bool simplify_extui(Op *op) {
 
 bool simplify_truncf(Op *op) {
     Op *ext = value_def(op_in(op, 0), OP_extf);
-    return ext && op_in(ext, 0)->type == op->out[0].type && rewrite_replace(op, op_in(ext, 0));
+    if (!ext)
+        return simplify_rounded_gelu(op);
+    return op_in(ext, 0)->type == op->out[0].type && rewrite_replace(op, op_in(ext, 0));
 }
 
 bool simplify_extf(Op *op) {

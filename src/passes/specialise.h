@@ -39,8 +39,14 @@ bool specialise_make_producer(Specialise *s);
 
 /* May two teams of warps take the programs of a CTA in turn, if there is room? */
 bool specialise_wants_teams(const Func *func);
-/* Has a thread the registers that it needs where a CTA has two teams and a producer? */
-bool specialise_team_fits(Func *func);
+/* Registers that a thread has to spare where a CTA has two teams and a producer; negative: it has
+ * not what it needs. */
+int64_t specialise_team_spare(Func *func);
+/* Registers that a thread has to spare beside one warp more, or one team more; negative: it has not
+ * what it needs. */
+int64_t specialise_spare_registers(Func *func);
+/* What the end of a tile loads is loaded before its products where a thread has the registers. */
+void specialise_load_early(Specialise *s, const Ring *ring);
 /* Behind all else, two teams take the tiles in turn where that is possible. A remark at the loop
  * over K says that they do, or why not. */
 void specialise_teams(Specialise *s);

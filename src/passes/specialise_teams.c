@@ -120,9 +120,9 @@ static bool check_room(Teams *t) {
     return bytes <= room || fails(t, "shared memory has no room for what both store");
 }
 
-bool specialise_team_fits(Func *func) {
-    return !func->max_registers &&
-           pressure_streamed_in_thread(func) + OTHER_REGISTERS <= TEAM_REGISTERS;
+int64_t specialise_team_spare(Func *func) {
+    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    return func->max_registers ? -1 : TEAM_REGISTERS - taken;
 }
 
 /* The loop over tiles */
@@ -133,9 +133,10 @@ static Value *blocks_of_tile(const Teams *t, Builder *b) {
     Value *lo = op_in(loop, 0), *hi = op_in(loop, 1);
     Value *one = rewrite_int(b, lo->type, 1);
     Value *last = build_divui(b, build_subi(b, build_subi(b, hi, lo), one), op_in(loop, 2));
-    int64_t round = 2 * local_copies(op_out(t->ring->full));
-    Value *blocks = build_remui(b, build_addi(b, last, one), rewrite_int(b, lo->type, round));
-    blocks = build_select(b, build_cmpi(b, lo, hi, IPRED_SLT), blocks, rewrite_int(b, lo->type, 0));
+    Value *round = rewrite_int(b, lo->type, 2 * local_copies(op_out(t->ring->full)));
+    Value *blocks = build_remui(b, build_addi(b, last, one), round);
+    Value *none = rewrite_int(b, lo->type, 0);
+    blocks = build_select(b, build_cmpi(b, lo, hi, IPRED_SLT), blocks, none);
     const Type *i32 = type_scalar(b->ctx, DT_I32);
     return lo->type == i32 ? blocks : build_trunci(b, blocks, i32);
 }
@@ -222,7 +223,7 @@ void specialise_teams(Specialise *s) {
         return;
     t.tiles = t.ring->loop->block->parent;
     bool can = check_tiles(&t) && func_walk(s->func, find_buffer, &t) && check_room(&t) &&
-               (specialise_team_fits(s->func) ||
+               (specialise_team_spare(s->func) >= 0 ||
                 fails(&t, "its threads need the registers that a second warpgroup would take"));
     if (!can) {
         ctx_diag(s->ctx, t.ring->loop->span, no_teams, t.why_not);

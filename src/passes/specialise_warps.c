@@ -64,19 +64,12 @@ static bool is_argument_of(const Value *value, const Op *loop) {
     return value->owner == loop->regions[0] && value->index > 0;
 }
 
-static bool is_in_loop(const Op *op) {
-    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->code == OP_for || parent->code == OP_while)
-            return true;
-    return false;
-}
-
 /* The wait of a pipelined loop inside another loop, for a phase of a ring that it goes around. */
 static bool waits_for_ring(const Op *op) {
     if (op->code != OP_mbarrier_wait || op_in(op, 0)->def->code != OP_local_view)
         return false;
     const Op *loop = op->block->parent;
-    return loop && loop->code == OP_for && is_in_loop(loop) &&
+    return loop && loop->code == OP_for && op_loop_around(loop) &&
            is_argument_of(op_in(op_in(op, 0)->def, 1), loop) &&
            is_argument_of(op_in(op, 1), loop) && !local_alloc_of(op_in(op, 0))->attrs[2].i;
 }
@@ -173,8 +166,15 @@ static bool check_threads(Specialise *s, const Ring *ring) {
         return refuse(s, ring, "a CTA cannot have one warp more");
     uint64_t room = (uint64_t)pressure_room(s->func, s->func->num_warps + 1);
     return pressure_most_in_thread(s->func) + ADDRESS_REGISTERS <= room ||
-           (specialise_wants_teams(s->func) && specialise_team_fits(s->func)) ||
+           (specialise_wants_teams(s->func) && specialise_team_spare(s->func) >= 0) ||
            refuse(s, ring, "its threads need the registers that one warp more would take");
+}
+
+int64_t specialise_spare_registers(Func *func) {
+    if (specialise_wants_teams(func) && specialise_team_spare(func) >= 0)
+        return specialise_team_spare(func);
+    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + ADDRESS_REGISTERS;
+    return pressure_room(func, func->num_warps + 1) - taken;
 }
 
 static int64_t bytes_of(const Op *alloc) {
@@ -319,6 +319,8 @@ static bool specialise(Specialise *s) {
         take_copies(*ring);
     }
     delay_stores(s);
+    vec_for_each (ring, &s->rings)
+        specialise_load_early(s, *ring);
     specialise_teams(s);
     eliminate_dead(s->func);
     return true;

@@ -24,18 +24,13 @@
  *
  * Needs layouts and conversions through shared memory made explicit; runs before place-barriers. */
 #include "ir/mma.h"
+#include "passes/parts.h"
 #include "passes/passes.h"
 #include "passes/pressure.h"
 #include "passes/rewrite.h"
 #include "passes/simplify.h"
 
 enum { CROWDED_REGISTERS = 96 /* of a thread, for whole tiles, while operands are not split */ };
-
-/* A piece of a tile along one dimension. */
-typedef struct Part {
-    int dim;
-    int64_t start, size;
-} Part;
 
 typedef struct Split {
     Ctx *ctx;
@@ -48,35 +43,6 @@ typedef struct Split {
 static int k_dim(const Op *dot, int index) {
     int rank = op_in(dot, (uint32_t)index)->type->rank;
     return index == 0 ? rank - 1 : rank - 2;
-}
-
-/* Index bits of `type` that tell parts of this size from each other. */
-static uint32_t part_bits(const Type *type, Part part) {
-    uint32_t all = layout_dim_mask(type->rank, type->shape, part.dim);
-    return all & ~(all >> __builtin_ctzll((uint64_t)(type->shape[part.dim] / part.size)));
-}
-
-static bool parts_are_in_registers(const Type *type, Part part) {
-    const Layout *layout = type->layout;
-    for (int bit = layout->bits[LAYOUT_REG]; bit < layout_in_bits(layout); bit++)
-        if (layout->basis[bit] & part_bits(type, part))
-            return false;
-    return true;
-}
-
-static const Type *part_type(Ctx *ctx, const Type *type, Part part) {
-    int64_t shape[MAX_RANK];
-    memcpy(shape, type->shape, sizeof shape);
-    shape[part.dim] = part.size;
-    const Layout *layout = layout_drop_bits(ctx, type->layout, part_bits(type, part));
-    return type_get(ctx, type->kind, type->dtype, type->rank, shape, layout);
-}
-
-static int64_t first_of(const Type *type, Part part) {
-    int64_t stride = 1;
-    for (int d = part.dim + 1; d < type->rank; d++)
-        stride *= type->shape[d];
-    return part.start * stride;
 }
 
 /* Moving loads */
@@ -280,7 +246,7 @@ static bool choose_step(Split *split) {
 }
 
 static Value *slice_of(Split *split, Builder *b, Value *value, Part part) {
-    return build_slice(b, value, first_of(value->type, part),
+    return build_slice(b, value, part_first(value->type, part),
                        part_type(split->ctx, value->type, part));
 }
 
@@ -300,7 +266,7 @@ static Value *take_part(Split *split, Builder *b, Value *value, Part part) {
         bool sinks = (part.start > 0 && may_sink(op, split->dot)) || is_read_again(split, op);
         Builder at = sinks ? *b : builder_before(op);
         at.span = op->span;
-        return build_local_load(&at, op_in(op, 0), first_of(value->type, part), type);
+        return build_local_load(&at, op_in(op, 0), part_first(value->type, part), type);
     }
     if (!computes_parts(op))
         return slice_of(split, b, value, part);

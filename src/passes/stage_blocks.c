@@ -23,7 +23,7 @@
  * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
  * the kernel finds out.
  *
- * Needs layouts. Leaves no load_block and no store_block. */
+ * Needs layouts, and of blocks those that tensor copies take (lower-blocks). Leaves none. */
 #include "passes/block_buffers.h"
 #include "passes/passes.h"
 #include "passes/pointer_origin.h"
@@ -86,21 +86,12 @@ static Op *delay(Stage *stage, Op *load) {
     return moves.len ? moves.data[0] : place;
 }
 
-/* In a loop: of any kind, or within a program. */
-static bool in_loop(const Op *op, bool of_program) {
-    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        if (parent->code != OP_if &&
-            !(of_program && parent == loop_over_programs(parent->block->func)))
-            return true;
-    return false;
-}
-
 static void stage_load(Stage *stage, Op *load) {
     Builder b = builder_before(load);
     b.span = load->span;
     const Type *i32 = type_scalar(b.ctx, DT_I32), *type = block_buffer_type(b.ctx, load);
     Value *full = block_mbarrier(stage->func, load->span, 0, 0);
-    bool again = in_loop(load, false);
+    bool again = op_loop_around(load) != NULL;
     Value *parity = again ? carry_in(load, i32, 0) : rewrite_int(&b, i32, 0);
     if (again)
         carry_out(load, build_xori(&b, parity, rewrite_int(&b, i32, 1)));
@@ -201,6 +192,12 @@ static Value *overlaps(Builder *b, const Op *first, const Op *second) {
     return extent && rows == 1 ? build_cmpi(b, extent, stride, IPRED_SGT) : NULL;
 }
 
+/* In one program: the loop over them stands in no other. */
+static bool runs_again(const Op *store) {
+    const Op *loop = op_loop_around(store);
+    return loop && loop != loop_over_programs(store->block->func);
+}
+
 /* Orders the store behind those before it through the same parameter, and behind itself where the
  * program runs it again. */
 static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
@@ -216,7 +213,7 @@ static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
         meet = first ? overlap : overlap && meet ? build_ori(b, meet, overlap) : NULL;
         first = false;
     }
-    if (all || (first && in_loop(store, true))) {
+    if (all || (first && runs_again(store))) {
         build_store_wait(b, 0, false);
     } else if (meet) {
         Op *branch = build_if(b, meet, 0, NULL);
@@ -256,6 +253,8 @@ bool pass_stage_blocks(Func *func) {
     Ctx *ctx = func_ctx(func);
     if (!func->has_layouts)
         return ctx_diag(ctx, func->span, pass_needs, "stage-blocks", "layouts", "choose-layouts");
+    if (!block_buffers_fit(func, "stage-blocks"))
+        return false;
     ArenaMark mark = arena_mark(&ctx->scratch);
     Stage stage = {.func = func, .arena = &ctx->scratch};
     func_walk(func, collect, &stage);

@@ -8,11 +8,13 @@
  * large to be there still when the next kernel wants it. Both depend on the sizes of the launch, so
  * the program reckons them: elements read by all programs, and elements of the tensor.
  *
- *     for %k = 0, %K, 64 (..) {                %reads = num_programs * iterations * 64 * 128
- *         %b = load_block %p, %K, %N, ..  =>   %streamed = %reads <= 4 * %K * %N & ..
- *         ..                                   %policy = cache_policy %streamed {evict =
- * evict_first} }                                        for %k = 0, %K, 64 (..) { %b = load_block
- * %p, %K, %N, .., %policy
+ *     for %k = 0, %K, 64 (..) {                 %reads = num_programs * iterations * 64 * 128
+ *         %b = load_block %p, %K, %N, ..        %streamed = %reads <= 4 * %K * %N & ..
+ *         ..                             =>     %policy = cache_policy %streamed {evict = ..}
+ *     }                                         for %k = 0, %K, 64 (..) {
+ *                                                   %b = load_block %p, %K, %N, .., %policy
+ *                                                   ..
+ *                                               }
  *
  * Takes blocks in loops of the function's body whose bounds are known in front of them, of tensors
  * that all programs have in common, whose extents are known, and of which the source says nothing
@@ -160,9 +162,14 @@ static Value *build_policy(Builder *b, const Streams *s, const Op *block) {
     return build_cache_policy(b, build_andi(b, few, large), EVICT_FIRST);
 }
 
+/* By the source, or by this pass when it ran before. */
+static bool is_decided(const Op *block) {
+    return block->attrs[EVICT_ATTR].i != EVICT_NORMAL || block_access_policy(block);
+}
+
 static bool visit(Op *op, void *user) {
     Streams *s = user;
-    if (op->code != OP_load_block || op->attrs[EVICT_ATTR].i != EVICT_NORMAL || !is_countable(op))
+    if (op->code != OP_load_block || is_decided(op) || !is_countable(op))
         return true;
     Op *loop = outermost_loop(op);
     if (!is_common_tensor(op, loop))

@@ -146,7 +146,7 @@ static bool unroll_as_asked(Op *loop, int64_t trips, uint64_t ops) {
     return unroll_by(loop, step, factor);
 }
 
-static bool unroll_loop(Op *loop) {
+static bool unroll_loop(Op *loop, void *user) {
     int64_t trips = loop_trip_count(loop), wanted = loop->attrs[UNROLL_ATTR].i;
     uint64_t ops = count_ops(loop->regions[0]);
     if (wanted > 1)
@@ -156,17 +156,6 @@ static bool unroll_loop(Op *loop) {
     return wanted == 0 && loop->attrs[STAGES_ATTR].i <= 1 && small && unroll_fully(loop, trips);
 }
 
-static bool visit_block(Block *block) {
-    bool changed = false;
-    block_for_each_safe (op, block) {
-        for (uint32_t r = 0; r < op->nregions; r++)
-            changed |= visit_block(op->regions[r]);
-        if (op->code == OP_for)
-            changed |= unroll_loop(op);
-    }
-    return changed;
-}
-
 bool pass_unroll(Func *func) {
-    return visit_block(func->body);
+    return loops_inside_out(func->body, unroll_loop, NULL);
 }

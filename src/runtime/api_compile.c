@@ -41,11 +41,17 @@ static const Target *choose_target(Call *call, const tile_compile_options *optio
     return NULL;
 }
 
+static bool is_list(const void *items, size_t count) {
+    return count <= UINT32_MAX && (items || !count);
+}
+
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request) {
     Arena *arena = &call->ctx->arena;
     const char *path = text_dup(arena, options->path);
-    if (!path && !options->source.data)
+    if ((!path && !options->source.data) || !is_list(options->types, options->type_count) ||
+        !is_list(options->constexprs, options->constexpr_count) ||
+        !is_list(options->search_paths, options->search_path_count))
         return false;
     Str *folders = ARENA_ARRAY(arena, Str, options->search_path_count + 1);
     for (size_t i = 0; i < options->search_path_count; i++)

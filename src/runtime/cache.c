@@ -48,12 +48,11 @@ static uint64_t parse_size(const char *text) {
     char *end;
     errno = 0;
     uint64_t value = strtoull(text, &end, 10);
-    if (end == text || errno)
-        return 0;
     static const char units[] = "KMG";
     const char *unit = *end ? strchr(units, *end) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    return value > UINT64_MAX >> shift ? 0 : value << shift;
+    bool is_size = text[0] >= '0' && text[0] <= '9' && !errno && !end[unit != NULL];
+    return !is_size || value > UINT64_MAX >> shift ? 0 : value << shift;
 }
 
 static const char *default_folder(Arena *arena) {
@@ -72,8 +71,11 @@ void cache_open(Cache *cache, Arena *arena, const char *wanted, uint64_t max_byt
     if (folder && !strcmp(folder, "none"))
         folder = NULL;
     const char *size = getenv("TILEC_CACHE_SIZE");
-    if (!max_bytes && size)
+    cache->bad_size = NULL;
+    if (!max_bytes && size && *size) {
         max_bytes = parse_size(size);
+        cache->bad_size = max_bytes ? NULL : str_dup(arena, str_from(size));
+    }
     cache->folder = folder;
     cache->max_bytes = max_bytes ? max_bytes : CACHE_DEFAULT_BYTES;
     atomic_init(&cache->warned, false);

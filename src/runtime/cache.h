@@ -19,7 +19,8 @@
 typedef struct Cache {
     const char *folder; /* NULL: no cache */
     uint64_t max_bytes;
-    atomic_bool warned; /* that it cannot be used */
+    const char *bad_size; /* what TILEC_CACHE_SIZE says, if that is no size; NULL: it is one */
+    atomic_bool warned;   /* that it cannot be used, or of that */
 } Cache;
 
 enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8 };
@@ -33,7 +34,7 @@ typedef enum CacheResult { CACHE_HIT, CACHE_MISS, CACHE_DAMAGED } CacheResult;
 
 /* `wanted` (may be NULL), else TILEC_CACHE_DIR, else XDG_CACHE_HOME/tilec, else ~/.cache/tilec;
  * "none" and no home: no cache. `max_bytes` 0: TILEC_CACHE_SIZE (digits with K, M or G), else 2
- * GiB. The folder is made by the first store. */
+ * GiB, also where that is no size. The folder is made by the first store. */
 void cache_open(Cache *cache, Arena *arena, const char *wanted, uint64_t max_bytes);
 
 /* Looks the key up and fills the data of the named sections (empty when the entry lacks one), in

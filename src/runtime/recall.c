@@ -274,9 +274,13 @@ void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled
     sections[SECTION_FILES].data = files_write(ctx, compiled->file);
     sections[SECTION_SAID].data = said_write(ctx, compiled->file);
     int error = cache_put(request->cache, &ctx->arena, key, sections, SECTION_COUNT);
-    if (error && !atomic_exchange(&request->cache->warned, true)) {
-        ctx_diag(ctx, (Span){0}, cache_unusable, request->cache->folder,
-                 file_error_text(&ctx->arena, error));
-        diag_hint(&ctx->diags, "set TILEC_CACHE_DIR to a folder that can be written, or to none");
+    if ((!error && !request->cache->bad_size) || atomic_exchange(&request->cache->warned, true))
+        return;
+    if (!error) {
+        ctx_diag(ctx, (Span){0}, cache_size, request->cache->bad_size);
+        return;
     }
+    ctx_diag(ctx, (Span){0}, cache_unusable, request->cache->folder,
+             file_error_text(&ctx->arena, error));
+    diag_hint(&ctx->diags, "set TILEC_CACHE_DIR to a folder that can be written, or to none");
 }

@@ -1,6 +1,7 @@
 /* Barriers of a program, barriers of a warp, and what a program that cannot go on waits for. */
 #include "sim/alu.h"
 #include "sim/machine.h"
+#include "sim/races.h"
 
 typedef enum Arrival { ARRIVE_SYNC, ARRIVE_ONLY, ARRIVE_REDUCE } Arrival;
 
@@ -36,7 +37,7 @@ static void reduce(Warp *warp, const Insn *insn, uint32_t mask, const Barrier *b
 
 /* All are here: those who wait go on, and know what the others did before. */
 static void complete(Cta *cta, uint32_t id) {
-    Barrier *barrier = &cta->barriers[id];
+    Barrier *barrier = &cta->barriers[id], next = {0};
     for (uint32_t w = 0; w < cta->warp_count; w++) {
         Warp *warp = &cta->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS; i++) {
@@ -47,6 +48,11 @@ static void complete(Cta *cta, uint32_t id) {
             warp->current = split;
             reduce(warp, &cta->machine->module->insns.data[split->pc], split->wait_mask, barrier);
             warp->current = current;
+            next.went_on |= 1u << w;
+            next.passed[w] = (SharedCell){.epoch = warp->epoch,
+                                          .pc = split->pc,
+                                          .actor = (uint16_t)warp->clock_index,
+                                          .lane = (uint8_t)__builtin_ctz(split->wait_mask)};
             split->wait = WAIT_NONE;
             split->pc++;
             clock_acquire(warp, split->wait_mask, &barrier->clock);
@@ -54,7 +60,8 @@ static void complete(Cta *cta, uint32_t id) {
     }
     cta->cluster->events++;
     clock_reset(cta->cluster, &barrier->clock);
-    *barrier = (Barrier){.clock = barrier->clock};
+    next.clock = barrier->clock;
+    *barrier = next;
 }
 
 static bool is_complete(const Cta *cta, const Barrier *barrier) {
@@ -117,6 +124,21 @@ static void count_predicates(Warp *warp, const Insn *insn, uint32_t mask, Barrie
     barrier->arrived_threads += (uint32_t)__builtin_popcount(mask);
 }
 
+/* Who did not wait in the phase before must know of somebody who did that it is over: else the
+ * hardware may count the arrival there, whatever this schedule does. */
+static void check_phase(Warp *warp, const Insn *insn, uint32_t mask, uint32_t id) {
+    const Barrier *barrier = &warp->cta->barriers[id];
+    uint32_t lane = (uint32_t)__builtin_ctz(mask), others = barrier->went_on;
+    if (!others || others >> warp->index & 1)
+        return;
+    for (uint32_t rest = others; rest; rest &= rest - 1)
+        if (clock_has_seen(warp, lane, &barrier->passed[__builtin_ctz(rest)]))
+            return;
+    const SharedCell *other = &barrier->passed[__builtin_ctz(others)];
+    if (report(warp, insn, lane, sim_barrier_phase, id))
+        finding_other(warp, other->pc, race_thread_name(warp, other), "waited in that phase");
+}
+
 ExecResult exec_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
     Cta *cta = warp->cta;
     uint32_t id, expected;
@@ -126,11 +148,12 @@ ExecResult exec_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
         return EXEC_NEXT;
     Barrier *barrier = &cta->barriers[id];
     if (barrier->arrived && (barrier->whole ? 0 : barrier->expected) != expected) {
-        report(warp, insn, (uint32_t)__builtin_ctz(mask), sim_barrier_mismatch, id, expected,
-               barrier->whole ? cta->thread_count : barrier->expected);
-        finding_other(warp, insn_pc(warp, barrier->insn), "another warp",
-                      "is there with the other count");
+        if (report(warp, insn, (uint32_t)__builtin_ctz(mask), sim_barrier_mismatch, id, expected,
+                   barrier->whole ? cta->thread_count : barrier->expected))
+            finding_other(warp, insn_pc(warp, barrier->insn), "another warp",
+                          "is there with the other count");
     }
+    check_phase(warp, insn, mask, id);
     barrier->insn = insn;
     barrier->whole = expected == 0;
     barrier->expected = expected;

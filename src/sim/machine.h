@@ -148,17 +148,6 @@ struct Warp {
     uint64_t poll_events;        /* the cluster's events then */
 };
 
-typedef struct Barrier {
-    uint32_t expected; /* threads; 0: nobody is here */
-    bool whole;        /* expects all threads of the program */
-    uint32_t arrived;
-    uint32_t warps; /* that arrived */
-    Clock clock;
-    uint32_t count; /* of predicates that hold, for bar.red */
-    uint32_t arrived_threads;
-    const Insn *insn;
-} Barrier;
-
 /* The last read of a byte by a warp, or its last write. */
 typedef struct SharedCell {
     uint32_t epoch; /* of the warp; 0: never */
@@ -176,6 +165,18 @@ typedef enum CellKind {
     CELL_COPYING, /* an asynchronous copy that no wait has covered yet */
     CELL_READING, /* read by a bulk copy, the number in `epoch`, that no wait has covered yet */
 } CellKind;
+
+typedef struct Barrier {
+    uint32_t expected; /* threads; 0: nobody is here */
+    bool whole;        /* expects all threads of the program */
+    uint32_t arrived;
+    Clock clock;
+    uint32_t count; /* of predicates that hold, for bar.red */
+    uint32_t arrived_threads;
+    const Insn *insn;
+    uint32_t went_on;             /* warps that waited until the phase before was complete, */
+    SharedCell passed[MAX_WARPS]; /* and where they were then */
+} Barrier;
 
 /* The last access of a warp to the shared memory of another program. */
 typedef struct RemoteAccess {

@@ -93,11 +93,17 @@ static bool takes_column(Str line, size_t i) {
     return i >= line.len || (line.ptr[i] & 0xc0) != 0x80;
 }
 
+/* What a terminal would act on. */
+static bool is_control(char c) {
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
+}
+
 /* The source line with the span underlined; tabs are kept so that the caret stays in place. */
 static void print_excerpt(const Source *source, Span span, LineColumn at, StrBuf *out) {
     Str line = source_line(source, at.line);
     strbuf_printf(out, "%5u | ", at.line);
-    strbuf_add(out, line.ptr, line.len);
+    for (size_t i = 0; i < line.len; i++)
+        strbuf_putc(out, is_control(line.ptr[i]) ? '?' : line.ptr[i]);
     strbuf_puts(out, "\n      | ");
     for (uint32_t i = 0; i + 1 < at.column; i++)
         if (takes_column(line, i))

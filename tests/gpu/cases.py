@@ -475,6 +475,31 @@ def math(b):
                 lambda a, d=d, f=precise[op]: {1: f(to_float64(a[0], d))})
             b.add(f"{op}_{d}", f"%p: ptr<{d}>, %q: ptr<{d}>", body, [b.all_floats(d, 32768), b.zeros(d, 32768)], grid=64,
                   ulp=bound, flushes=(op, d) in FLUSHES, reference=reference)
+    complements(b)
+
+
+def complements(b):
+    """What is right to some part of its argument, or of 1: over where it bends, and sizes from 2^-30 to 2^30."""
+    from math import erfc
+    complement = np.vectorize(erfc)
+    x = np.linspace(-9, 9, 32768)
+    x[::16] = 2.0 ** b.numbers.uniform(-30, 30, 2048) * b.numbers.choice([-1, 1], 2048)
+
+    def gelu(x):
+        return 0.5 * x * complement(-x / np.sqrt(2))
+
+    for name, op, function, bound in (
+            ("erfc", "erfc %x", complement, lambda x: 2.2 * 2.0**-23),
+            ("gelu", "gelu %x", gelu, lambda x: 2.0**-22 * np.abs(x)),
+            ("gelu_rounded", "gelu %x {rounded = true}", gelu, lambda x: np.maximum(2.0**-15 * np.abs(gelu(x)), 2.0**-25 * np.abs(x)))):
+        for d in ("f32", "f64"):
+            values = from_float64(x, d)
+            wide = values.astype(np.float64)
+            body = at_program(512, ("p", d), ("q", d)) + load("x", "p_p", d, 512, VECTOR)
+            body += [f"%y = {op} : tile<512x{d}, {VECTOR}>"] + store("%y", "q_p", d, 512, VECTOR)
+            close = (0, bound(wide)) if d == "f32" else (0, 2.0**-51 * np.maximum(1, np.abs(wide)))
+            b.add(f"{name}_{d}", f"%p: ptr<{d}>, %q: ptr<{d}>", body, [(d, values), b.zeros(d, 32768)], grid=64, close=close,
+                  reference=lambda a, f=function: {1: f(a[0].astype(np.float64))})
 
 
 def masked_accesses(b):

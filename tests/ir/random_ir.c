@@ -224,6 +224,15 @@ static void step_convert(Random *r) {
 
 /* Shapes */
 
+static const Type *in_row(Random *r, const Type *type) {
+    return type_with_shape(r->ctx, type, 1, (int64_t[]){type_numel(type)});
+}
+
+/* Of a type of rank 2, its rows as pairs. */
+static const Type *in_pairs(Random *r, const Type *type) {
+    return type_with_shape(r->ctx, type, 3, (int64_t[]){type->shape[0], type->shape[1] / 2, 2});
+}
+
 static void step_shape(Random *r) {
     Value *x = pick_class(r, any_type, DT_I32);
     const Type *type = x->type;
@@ -243,15 +252,20 @@ static void step_shape(Random *r) {
     case 0:
         return add(r, build_transpose(&r->b, x, (Ints){order, 2}));
     case 1:
-        return add(r,
-                   build_reshape(&r->b, x,
-                                 type_with_shape(r->ctx, type, 1, (int64_t[]){type_numel(type)})));
+        return add(r, build_reshape(&r->b, x, in_row(r, type)));
     default:
         break;
     }
-    Value *joined = build_join(&r->b, x, pick_of(r, type));
-    const Type *halves[] = {type, type};
-    Op *split = build_split(&r->b, joined, 2, halves);
+    bool is_split = below(r, 2), is_joined = !is_split || below(r, 2);
+    if (is_joined)
+        x = build_join(&r->b, x, pick_of(r, type));
+    else
+        x = build_reshape(&r->b, x, in_pairs(r, type));
+    if (!is_split)
+        return add(r, build_reshape(&r->b, x, in_row(r, x->type)));
+    const Type *half = type_with_shape(r->ctx, x->type, 2, x->type->shape),
+               *halves[] = {half, half};
+    Op *split = build_split(&r->b, x, 2, halves);
     add(r, &split->out[0]);
     add(r, &split->out[1]);
 }
@@ -394,6 +408,17 @@ static void step_if(Random *r) {
         add(r, &op->out[i]);
 }
 
+/* The first carried value advances by the loop's index, if it may. */
+static void advance_by_index(const Op *loop) {
+    Block *body = loop->regions[0];
+    Value *index = &body->args[0], *carried = &body->args[1];
+    if (carried->type->dtype != index->type->dtype)
+        return;
+    Builder b = builder_before(body->last);
+    Value *by = carried->type->rank ? build_splat(&b, index, carried->type) : index;
+    op_set_operand(body->last, 0, build_addi(&b, carried, by));
+}
+
 static void step_for(Random *r) {
     const Type *index = type_scalar(r->ctx, below(r, 4) ? DT_I32 : DT_I64);
     Value *inits[] = {pick_class(r, any_type, DT_I32), pick_class(r, any_type, DT_F32)};
@@ -405,6 +430,8 @@ static void step_for(Random *r) {
     Op *op = build_for(&r->b, down ? trips : zero, down ? zero : trips,
                        int_constant(r, index, down ? -1 : (int64_t)below(r, 2) + 1), ninits, inits);
     fill(r, op->regions[0], 1 + below(r, 6), NULL, ninits, types);
+    if (ninits && below(r, 2))
+        advance_by_index(op);
     for (uint32_t i = 0; i < ninits; i++)
         add(r, &op->out[i]);
 }

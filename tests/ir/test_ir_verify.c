@@ -195,6 +195,10 @@ static void bad_warps(Module *m) {
     m->funcs->num_warps = 3;
 }
 
+static void bad_stages(Module *m) {
+    m->funcs->num_stages = -1;
+}
+
 static void layouts_without_warps(Module *m) {
     m->funcs->has_layouts = true;
 }
@@ -271,6 +275,7 @@ static const Damage damages[] = {
     DAMAGE(extra_region_argument, ir_region_args),
     DAMAGE(yield_too_little, ir_passed_on),
     DAMAGE(bad_warps, ir_func_attr),
+    DAMAGE(bad_stages, ir_func_attr),
     DAMAGE(layouts_without_warps, ir_func_attr),
     DAMAGE(layouts_missing, ir_layout_map),
     DAMAGE(equal_names, ir_redefined),

@@ -132,6 +132,10 @@ def erf(x):
     return np.vectorize(math.erf)(x)
 
 
+def erfc(x):
+    return np.vectorize(math.erfc)(x)
+
+
 def vector_add(rng, dtype, n, block=256):
     make = (lambda: array(rng.integers(-1000, 1000, n), dtype)) if dtype in ("i32", "i64") else (
         lambda: array(rng.standard_normal(n), dtype))
@@ -162,6 +166,37 @@ def one_and_erf():
                 {"x_ptr": array(x, "fp32"), "sum_ptr": output(x.size, "fp32"), "difference_ptr": output(x.size, "fp32"), "n": x.size},
                 {"BLOCK": 512}, (-(-x.size // 512),), lambda v: {"sum_ptr": 1 + erf(v["x_ptr"]), "difference_ptr": 1 - erf(0.5 * v["x_ptr"])},
                 tolerance={"sum_ptr": bound, "difference_ptr": bound})
+
+
+def gelu_rounded(kernel, outputs):
+    """Over all sizes and signs, as docs/language.md has it: 2^-22 of x in fp32, where ex2.approx may err by 2 ulp; rounded, half a
+    unit of the last place and 2^-15 of the result or 2^-25 of x."""
+    rng = np.random.default_rng(22)
+    special = [0.0, -0.0, np.inf, 1e-40, -1e-40, 3e38, -3e38]
+    x = np.concatenate([np.linspace(-9, 9, 24000), 2.0 ** rng.uniform(-149, 20, 2000) * rng.choice([-1, 1], 2000), special])
+    args = {"x_ptr": array(x, "fp32")} | {name: output(x.size, dtype) for name, dtype in outputs.items()} | {"n": x.size}
+    values = args["x_ptr"].values
+
+    def exact(v):
+        x = v["x_ptr"]
+        return 0.5 * x * erfc(-x / math.sqrt(2))
+
+    def expected(v, dtype):
+        y = exact(v)
+        return np.where(np.abs(y) >= 65520, np.copysign(np.inf, y), y) if dtype == "fp16" else y
+
+    def bound(dtype):
+        size, y = np.abs(np.where(np.isinf(values), 0, values)), np.abs(exact({"x_ptr": np.where(np.isinf(values), 0, values)}))
+        if dtype == "fp32":
+            return size * 2.0**-22 + 2.0**-149
+        digits, least = {"fp16": (10, -14), "bf16": (7, -126)}[dtype]
+        with np.errstate(divide="ignore"):
+            ulp = 2.0 ** (np.maximum(np.floor(np.log2(y)), least) - digits)
+        return 0.5 * ulp + np.maximum(2.0**-15 * y, 2.0**-25 * size)
+
+    return Case(f"gelu_{kernel}", "../tests/codegen/gelu_rounded.tile", kernel, args, {"BLOCK": 512}, (-(-x.size // 512),),
+                lambda v: {name: expected(v, dtype) for name, dtype in outputs.items()},
+                tolerance={name: (0, bound(dtype)) for name, dtype in outputs.items()})
 
 
 def silu_mul(rng, dtype, rows, cols, pad=8):
@@ -374,6 +409,8 @@ def row_cases(large):
         cases += [transpose(rng, dtype, 100, 130), transpose(rng, dtype, 64, 128), transpose(rng, dtype, 33, 40, (32, 128))]
     cases += [vector_add(rng, "i32", 1000), vector_add(rng, "i64", 999), cross_entropy(rng, "fp32", "i32", 4, 500)]
     cases += [layernorm_backward_sum(rng, 70, 130), one_and_erf()]
+    cases += [gelu_rounded("kept", {"y_ptr": "fp32"}), gelu_rounded("rounded", {"half_ptr": "fp16", "brain_ptr": "bf16"}),
+              gelu_rounded("both", {"y_ptr": "fp32", "half_ptr": "fp16"})]
     if large:
         for dtype in FLOATS:
             cases += [vector_add(rng, dtype, 1 << 20, 1024), softmax(rng, "softmax", dtype, 513, 256, pad=0)]

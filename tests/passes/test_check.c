@@ -105,10 +105,10 @@ static void test_incomparable(void **state) {
     ctx_destroy(ctx);
 }
 
-/* Sums in another order are the same; another sum is not. */
-static void test_float_tolerance(void **state) {
+/* 256 numbers joined along one axis, then along the other; as f64 if `wide`. */
+static Func *parse_sums(Ctx *ctx, int axis, const char *join, bool wide) {
     static const char format[] =
-        "func @f(%%x: ptr<f32>, %%y: ptr<f32>) {\n"
+        "func @f(%%x: ptr<f32>, %%y: ptr<%s>) {\n"
         "    %%r = range {start = 0} : tile<256xi32>\n"
         "    %%xs = splat %%x : tile<256xptr<f32>>\n"
         "    %%p = addptr %%xs, %%r : tile<256xptr<f32>>\n    %%v = load %%p : tile<256xf32>\n"
@@ -117,17 +117,26 @@ static void test_float_tolerance(void **state) {
         "        %%c = addf %%a, %%b : f32\n        yield %%c\n    }\n"
         "    %%t = reduce %%s {axis = 0} : f32 (%%a: f32, %%b: f32) {\n"
         "        %%c = %s %%a, %%b : f32\n        yield %%c\n    }\n"
-        "    store %%y, %%t\n    return\n}\n";
-    Ctx *ctx = testing_ctx();
-    StrBuf why = strbuf(&ctx->arena);
-    Func *rows = testing_parse_good(ctx, str_format(&ctx->arena, format, 0, "addf"))->funcs;
-    Func *columns = testing_parse_good(ctx, str_format(&ctx->arena, format, 1, "addf"))->funcs;
-    Func *largest = testing_parse_good(ctx, str_format(&ctx->arena, format, 1, "maxf"))->funcs;
-    assert_int_equal(pipeline_equivalent(rows, columns, 1, &why), EQUIVALENT);
-    assert_int_equal(pipeline_equivalent(rows, largest, 1, &why), DIFFERENT);
-    assert_non_null(strstr(why.ptr, "element 0 of 'y' differs: "));
-    assert_non_null(strstr(why.ptr, " before, "));
-    ctx_destroy(ctx);
+        "%s    store %%y, %%%s\n    return\n}\n";
+    const char *text = str_format(&ctx->arena, format, wide ? "f64" : "f32", axis, join,
+                                  wide ? "    %u = extf %t : f64\n" : "", wide ? "u" : "t");
+    return testing_parse_good(ctx, text)->funcs;
+}
+
+/* Sums in another order are the same, also where they are widened before they are stored; another
+ * sum is not. */
+static void test_float_tolerance(void **state) {
+    for (int wide = 0; wide < 2; wide++) {
+        Ctx *ctx = testing_ctx();
+        StrBuf why = strbuf(&ctx->arena);
+        Func *rows = parse_sums(ctx, 0, "addf", wide), *columns = parse_sums(ctx, 1, "addf", wide),
+             *largest = parse_sums(ctx, 1, "maxf", wide);
+        assert_int_equal(pipeline_equivalent(rows, columns, 1, &why), EQUIVALENT);
+        assert_int_equal(pipeline_equivalent(rows, largest, 1, &why), DIFFERENT);
+        assert_non_null(strstr(why.ptr, "element 0 of 'y' differs: "));
+        assert_non_null(strstr(why.ptr, " before, "));
+        ctx_destroy(ctx);
+    }
 }
 
 /* The sign of an infinite number counts unless numbers come near overflow, where the order says it.

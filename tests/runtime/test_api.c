@@ -571,35 +571,6 @@ static void function_takes_or_refuses_every_kind(void **state) {
     tile_device_close(device);
 }
 
-/* What a caller made wrong is no reason for diagnostics: it finds NULL where they would be. */
-static void invalid_arguments_leave_no_diagnostics(void **state) {
-    Fixture *f = *state;
-    tile_diagnostics *said;
-    const tile_compile_options nothing = {.size = sizeof nothing};
-    int count;
-    uint64_t address;
-    tile_kernel *kernel;
-    tile_device *device;
-    tile_executable *executable;
-    const tile_executable *instance;
-    tile_function *function;
-#define CHECK(call)                                                                                \
-    (said = (tile_diagnostics *)f, assert_int_equal(call, TILE_ERROR_INVALID_ARGUMENT),            \
-     assert_null(said))
-    CHECK(tile_compile(NULL, &nothing, &kernel, &said));
-    CHECK(tile_compile(f->context, &nothing, &kernel, &said));
-    CHECK(tile_device_count(NULL, &count, &said));
-    CHECK(tile_device_open(NULL, 0, &device, &said));
-    CHECK(tile_memory_allocate(NULL, 1, &address, &said));
-    CHECK(tile_stream_synchronize(NULL, NULL, &said));
-    CHECK(tile_load(NULL, NULL, &executable, &said));
-    CHECK(tile_executable_check(NULL, NULL, 0, &said));
-    CHECK(tile_function_create(f->context, NULL, &function, &said));
-    CHECK(tile_function_create(f->context, &nothing, &function, &said));
-    CHECK(tile_function_launch(NULL, NULL, NULL, NULL, NULL, 0, &said));
-    CHECK(tile_function_instance(NULL, NULL, NULL, 0, &instance, &said));
-}
-
 static void function_without_a_name(void **state) {
     Fixture *f = *state;
     static const char with_helper[] =
@@ -691,7 +662,6 @@ int main(void) {
         TEST(function_takes_defaults),
         TEST(function_reports_what_the_call_makes_wrong),
         TEST(function_takes_or_refuses_every_kind),
-        TEST(invalid_arguments_leave_no_diagnostics),
         TEST(function_without_a_name),
         TEST(threads_share_instances),
         TEST(shorter_structs_are_taken),

@@ -324,6 +324,15 @@ static void folder_comes_from_the_environment(void **state) {
     cache_open(&f->cache, f->arena, NULL, 0);
     assert_string_equal(f->cache.folder, "/y/tilec");
     assert_int_equal(f->cache.max_bytes, 3 << 20);
+    assert_null(f->cache.bad_size);
+    static const char *const no_sizes[] = {"2.5G", "10MB", "-1",  " 7",  "x",
+                                           "0",    "K",    "1 G", "1GG", "99999999999G"};
+    for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++) {
+        setenv("TILEC_CACHE_SIZE", no_sizes[i], 1);
+        cache_open(&f->cache, f->arena, NULL, 0);
+        assert_string_equal(f->cache.bad_size, no_sizes[i]);
+        assert_true(f->cache.max_bytes == (uint64_t)2 << 30);
+    }
     unsetenv("TILEC_CACHE_DIR");
     cache_open(&f->cache, f->arena, NULL, 77);
     assert_string_equal(f->cache.folder, "/x/cache/tilec");

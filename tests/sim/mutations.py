@@ -247,6 +247,16 @@ TABLE = {
         finds("barrier", "barrier of the others counts all that are there", change(r"bar\.sync 1, 256", "bar.sync 0"), "deadlock", "shared_race",
               "barrier_count"),
     ],
+    "matmul_teams": [
+        finds("barrier", "one barrier for both teams", change(r"bar\.sync 4, 128", "bar.sync 1, 128"), "barrier_phase"),
+        finds("barrier", "barrier before a team's tile is written removed", remove(r"bar\.sync 1, 128", 0), "bulk_source", "shared_race"),
+        finds("barrier", "barrier before a team's tile is stored removed", remove(r"bar\.sync 4, 128", 1), "shared_race", "proxy_fence"),
+        finds("overlap", "both teams store through one buffer", change(r"(selp\.b64 \t%rd\d+), 32768, 0", r"\1, 0, 0"), "shared_race", "bulk_source"),
+        finds("count", "turn of the first team for itself", change(r"bar\.sync 2, 256", "bar.sync 2, 128"), "barrier_mismatch", "barrier_phase"),
+        finds("order", "first team does not wait for its turn", remove(r"bar\.sync 2, 256"), "copy_race", "mbarrier_count", "mbarrier_overrun",
+              some_schedule=True),
+        finds("order", "second team passes no turn on", change(r"@%p\d+ bar\.arrive 2, 256", "@%p2 bar.arrive 2, 256", 1), "deadlock"),
+    ],
     "gemm_tma_wgmma": [
         finds("wait", "full stage not waited for", remove(r"@!%p4 bra FULL"), "copy_race", "undefined", "shared_race",
               some_schedule=True),

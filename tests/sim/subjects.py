@@ -16,8 +16,8 @@ INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
 TARGETS = ("sm_80", "sm_90a")
 
 
-def compiled(case, targets=TARGETS):
-    return lambda tilec: [(target, compile_case(tilec, case, target), case) for target in targets]
+def compiled(case, targets=TARGETS, options=()):
+    return lambda tilec: [(target, compile_case(tilec, case, target, options), case) for target in targets]
 
 
 def written(file, args, grid, reference, tolerance=None):
@@ -84,6 +84,8 @@ def all_subjects():
         "reduce_sum": compiled(cases.reduce_all(rng, "fp16", 10000, 9)),
         "transpose": compiled(cases.transpose(rng, "fp16", 80, 144, pad=16)),
         "matmul_persistent": compiled(dot_cases.matmul_persistent(rng, "fp16", 288, 144, 272, 1, block=(128, 128, 32)), ("sm_90a",)),
+        "matmul_teams": compiled(dot_cases.matmul(rng, "fp16", 272, 144, 160, block=(128, 128, 64), pad=16), ("sm_90a",),
+                                 ("--num-warps", "4", "--num-stages", "4")),
         "gemm_cp_async": gemm_cp_async(rng),
         "gemm_tma_wgmma": gemm_tma_wgmma(rng),
         "multicast": multicast(rng),

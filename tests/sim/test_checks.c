@@ -36,6 +36,8 @@
 #define PROGRAMS(offset)                                                                           \
     KERNEL("mov.u32 %r4, %ctaid.x; shl.b32 %r4, %r4, " offset "; cvt.u64.u32 %rd6, %r4;\n"         \
            "add.s64 %rd7, %rd4, %rd6; st.global.u32 [%rd7], %r4;\n")
+#define PAIRS(first, second)                                                                       \
+    KERNEL("setp.ge.u32 %p1, %r1, 64; @%p1 bra S;\n" first "bra E;\nS:\n" second "E:\n")
 #define GUARDED(guard) KERNEL("setp.lt.u32 %p1, %r1, 64;\n" guard "st.global.u32 [%rd4], %r1;\n")
 
 /* Warp 0 writes and sets a flag, warp 1 polls it and reads. */
@@ -125,6 +127,13 @@ static const SimFault faults[] = {
             "32;\n"
             "@%p1 bra A; bar.sync 1, 96; bra B; A: bar.sync 1, 64; B:\n"),
      DIAG_sim_barrier_mismatch, "where others arrived for", 96, 1, 0},
+    {"one barrier for two groups", PAIRS("bar.sync 1, 64;\n", "bar.sync 2, 64;\n"),
+     PAIRS("bar.sync 1, 64;\n", "bar.sync 1, 64;\n"), DIAG_sim_barrier_phase,
+     "nothing orders that behind the phase before", 128, 1, 0},
+    {"a group told to come before the other is through",
+     PAIRS("bar.sync 1, 64; bar.arrive 3, 128;\n", "bar.sync 3, 128; bar.sync 1, 64;\n"),
+     PAIRS("bar.arrive 3, 128; bar.sync 1, 64;\n", "bar.sync 3, 128; bar.sync 1, 64;\n"),
+     DIAG_sim_barrier_phase, "waited in that phase", 128, 1, 0},
     {"deadlock", KERNEL("bar.sync 1, 64;\n"),
      KERNEL("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1, 64; A:\n"), DIAG_sim_deadlock,
      "32 of 64 threads have arrived", 64, 1, 0},

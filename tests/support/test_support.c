@@ -196,6 +196,21 @@ static void test_diagnostics_as_text(void **state) {
     arena_free(&f.arena);
 }
 
+/* A source cannot make the terminal do anything. */
+static void test_control_characters(void **state) {
+    Fixture f;
+    start(&f);
+    uint32_t file = source_add(&f.sources, STR("k.py"), STR("a = '\x1b[31m\x07-\x7f'\tb\n"));
+    Span b = {file, 15, 16};
+    diag(&f.diags, b, parse_expected, "a name", "`b`");
+    StrBuf out = strbuf(&f.arena);
+    diag_print_all(&f.diags, &out);
+    assert_string_equal(out.ptr, "k.py:1:16: error: expected a name, found `b`\n"
+                                 "    1 | a = '?[31m?-?'\tb\n"
+                                 "      |               \t^\n");
+    arena_free(&f.arena);
+}
+
 static void test_diagnostics_as_json(void **state) {
     Fixture f;
     start(&f);
@@ -254,6 +269,7 @@ int main(void) {
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_diagnostics_as_text),
+        cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_diagnostics_as_json),
         cmocka_unit_test(test_diagnostics_limit),
     };

@@ -1,0 +1,109 @@
+"""documents.py ROOT: what README.md and docs/ say of the sources by name is so: links, files, passes in their order, subcommands, who includes whom."""
+import os
+import re
+import sys
+
+ROOT = sys.argv[1]
+# Folders of src and which others of it they include, beside what those include
+USES = {"support": "", "ir": "support", "frontend": "ir", "passes": "ir", "codegen": "ir", "sim": "ir", "runtime": "frontend passes codegen sim",
+        "cli": "runtime"}
+# Documents whose table of files is to be complete, and of which folder
+TABLES = {"docs/codegen.md": "src/codegen", "docs/simulator.md": "src/sim", "docs/runtime.md": "src/runtime"}
+# Files that a user makes or a run leaves
+EXAMPLES = {"FILE.tir", "FILE.json", "FILE.ptx", "00-ast.txt", "01-elaborate.tir", "kernel.ptx", "kernel.json", "agreement.md", "agreement.json", "cuda.h"}
+FILE = re.compile(r"[\w./*\[\]-]+\.(?:c|h|def|py|re|test|tir|tile|sh|json|md|cu|ptx)\b")
+wrong = []
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def files():
+    listed = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name != "build" and not name.startswith(".")]
+        listed += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
+    return listed
+
+
+def anchors(text):
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+def check_links(document, text):
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document
+        if not os.path.exists(os.path.join(ROOT, target)) or (anchor and anchor not in anchors(read(target))):
+            wrong.append(f"{document}: the link to {link} leads nowhere")
+
+
+def check_names(document, text, paths):
+    for code in re.findall(r"`([^`\n]+)`", text):
+        for name in FILE.findall(code):
+            pattern = re.escape(name).replace(r"\*", "[^/]*").replace(r"\[ch\]", "[ch]")
+            if name not in EXAMPLES and "$" not in code and not any(re.search(rf"(^|/){pattern}$", path) for path in paths):
+                wrong.append(f"{document}: there is no {name}")
+
+
+def check_table(document, text, paths):
+    named = [re.escape(name).replace(r"\*", ".*") for code in re.findall(r"`([^`\n]+)`", text) for name in FILE.findall(code)]
+    for path in paths:
+        folder, name = os.path.split(path)
+        if folder == TABLES[document] and name.endswith(".c") and not any(re.fullmatch(pattern, name) for pattern in named):
+            wrong.append(f"{document}: no word of {path}")
+
+
+def check_passes():
+    """The order in passes.md is the pipeline's, excerpts of it are in that order, and each pass has a section that shows IR."""
+    names = dict(re.findall(r'^PASS\((\w+),\s+"([\w-]+)"', read("src/passes/passes.def"), re.M))
+    array = re.search(r"pipeline_order\[\] = \{(.*?)\};", read("src/passes/pipeline.c"), re.S).group(1)
+    order = [names[name] for name in re.findall(r"PASS_(\w+)", array)]
+    text = read("docs/passes.md")
+    told = re.search(r"come first\):\n\n(.*?)\n\n", text, re.S).group(1)
+    if re.findall(r"[\w-]+", told) != order:
+        wrong.append(f"docs/passes.md: the order is {', '.join(order)}")
+    sections = {name.strip(): body for title, body in re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", text, re.M) for name in title.split(",")}
+    wrong.extend(f"docs/passes.md: no section on {name} with IR" for name in names.values() if not re.search(r"^    \S", sections.get(name, ""), re.M))
+    for document in ("docs/tensor-cores.md", "docs/tma.md"):
+        excerpt = re.search(r"Order: (.*?)(?:\. |\n\n)", read(document), re.S).group(1)
+        rest = iter(["simplify", "raise-pointers", *order])
+        if not all(name in rest for name in re.findall(r"[a-z][\w-]+", excerpt)):
+            wrong.append(f"{document}: passes do not run in the order {excerpt}")
+
+
+def check_commands():
+    rows = re.findall(r"^\| `tilec (.+?)` \|", read("docs/runtime.md"), re.M)
+    told = set(re.findall(r"[a-z]+", re.sub(r"tilec|FILE\S*|\.\.\.", " ", " ".join(rows))))
+    commands = set(re.findall(r"^COMMAND\((\w+)", read("src/cli/commands.def"), re.M))
+    if told != commands:
+        wrong.append(f"docs/runtime.md: the subcommands are {', '.join(sorted(commands))}, not {', '.join(sorted(told))}")
+
+
+def used_by(folder):
+    return {folder}.union(*(used_by(other) for other in USES[folder].split()))
+
+
+def check_includes(paths):
+    """Who may include whom, as architecture.md says."""
+    for path in paths:
+        parts = path.split("/")
+        if parts[0] == "src" and len(parts) == 3 and path.endswith((".c", ".h", ".re")):
+            included = set(re.findall(r'^#include "(\w+)/', read(path), re.M))
+            wrong.extend(f"{path} includes {other}/" for other in sorted(included - used_by(parts[1])))
+
+
+paths = files()
+for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"docs/[\w-]+\.md", path)):
+    text = read(document)
+    check_links(document, text)
+    check_names(document, text, paths)
+    if document in TABLES:
+        check_table(document, text, paths)
+check_passes()
+check_commands()
+check_includes(paths)
+print("\n".join(wrong))
+sys.exit(bool(wrong))
