@@ -19,7 +19,7 @@
 #include "codegen/cg.h"
 #include <assert.h>
 
-/* A register in the text. */
+/* A register in the text. The number of a zero is its bits. */
 typedef enum NameKind { NAME_NONE, NAME_RESULT, NAME_INPUT, NAME_OWN, NAME_ZERO } NameKind;
 
 typedef struct Name {
@@ -51,7 +51,7 @@ typedef struct Piece {
         Name name;
     } pointers[MOST_POINTERS]; /* those of shared memory that are operands, the latest */
     uint32_t pointer_count;
-    const Mma *zero_of; /* an instruction that takes a zero; NULL: none does */
+    bool takes_zero[2]; /* of 32 bits, of 64 */
     bool loads;
     StrBuf text, constraints;
 } Piece;
@@ -325,7 +325,7 @@ static void put_name(Piece *piece, Name name) {
         put_numbered(&piece->text, "%m", name.number);
         return;
     case NAME_ZERO:
-        strbuf_puts(&piece->text, "%mz");
+        put_numbered(&piece->text, "%zero", name.number);
         return;
     case NAME_NONE:
         break;
@@ -403,8 +403,9 @@ static uint32_t index_in_acc(const Product *p, Place at) {
 }
 
 static Name zero_name(Piece *piece, const Mma *mma) {
-    piece->zero_of = mma;
-    return (Name){.kind = NAME_ZERO};
+    bool wide = mma->acc == DT_F64;
+    piece->takes_zero[wide] = true;
+    return (Name){NAME_ZERO, wide ? 64 : 32};
 }
 
 static bool are_zero(const Lv *elements, uint32_t count) {
@@ -558,9 +559,11 @@ static Str whole_text(Piece *piece) {
     strbuf_puts(&out, "{\n\t");
     if (piece->own)
         strbuf_printf(&out, ".reg .b32 %%m<%u>;\n\t", piece->own);
-    if (piece->zero_of) {
-        int bits = piece->zero_of->acc == DT_F64 ? 64 : 32;
-        strbuf_printf(&out, ".reg .b%d %%mz;\n\tmov.b%d %%mz, 0;\n\t", bits, bits);
+    for (int wide = 0; wide < 2; wide++) {
+        int bits = wide ? 64 : 32;
+        if (piece->takes_zero[wide])
+            strbuf_printf(&out, ".reg .b%d %%zero%d;\n\tmov.b%d %%zero%d, 0;\n\t", bits, bits, bits,
+                          bits);
     }
     Str text = strbuf_str(&piece->text);
     strbuf_add(&out, text.ptr, text.len);

@@ -197,6 +197,16 @@ def beside(rng, dtype, m, widths, k, block, by_columns=False, **rest):
     return case
 
 
+def widths(rng, n, **rest):
+    case = Case(f"widths-{n}", "dots.tile", "widths", BOUND["fp64"], **rest)
+    (a, va), (b, vb), (s, vs) = random(rng, (n, n), "fp64"), random(rng, (n, n), "fp64"), random(rng, (n, n), "fp32")
+    case.arrays = {"a_ptr": ("fp64", a), "b_ptr": ("fp64", b), "s_ptr": ("fp32", s),
+                   "c_ptr": ("fp64", np.full((n, n), np.nan))}
+    case.defines = dict(N=n)
+    case.output, case.expected = "c_ptr", va @ vb + vs
+    return case
+
+
 def tiles(rng, kernel, m, n, k, tile, programs, **rest):
     """Several tiles for each program, one after the other."""
     case = Case(f"tiles-{kernel}-{m}x{n}x{k}-{'x'.join(map(str, tile))}-{programs}", "tiles.tile", kernel, BOUND["fp16"],
@@ -288,6 +298,7 @@ def all_cases():
     yield beside(rng, "i8", 128, (64, 32), 192, 64, True, options=["--num-warps", "4"])  # twice 64 rows
     yield beside(rng, "i8", 64, (16, 16), 32, 32, True, options=["--num-warps", "4"])
     yield turned(rng, "i8", 64, 16, 32)
+    yield widths(rng, 16, options=["--num-warps", "1"])
     yield attention(rng, "fp16", 330, 128, 64, 64, options=["--num-warps", "8", "--num-stages", "3"])  # scores an iteration early, on sm_90a
 
 
