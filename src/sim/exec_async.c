@@ -44,16 +44,14 @@ static uint32_t source_size(Warp *warp, const Insn *insn, uint32_t lane, uint32_
     return value > size ? size : value;
 }
 
-/* Checks both ends when the copy is issued, and counts them. */
-static bool check_ends(Warp *warp, const Insn *insn, const Copy *copy, uint64_t *source,
-                       uint64_t *dest, bool *reads) {
+/* Checks both ends when the copy is issued. Its destination becomes an offset in the program's
+ * memory, also where the address was one of the cluster's window. */
+static bool check_ends(Warp *warp, const Insn *insn, Copy *copy) {
     Target target;
-    *reads = copy->source_size > 0;
-    if (*reads) {
+    if (copy->source_size) {
         if (!memory_find(warp, insn, copy->lane, SPACE_generic, copy->src, copy->size, ACCESS_READ,
                          &target))
             return false;
-        *source = copy->src;
         if (target.space == SPACE_global)
             race_global(warp, insn, copy->lane, &target, copy->source_size, ACCESS_READ, false,
                         NULL);
@@ -61,7 +59,7 @@ static bool check_ends(Warp *warp, const Insn *insn, const Copy *copy, uint64_t 
     if (!memory_find(warp, insn, copy->lane, SPACE_shared, copy->dst, copy->size, ACCESS_WRITE,
                      &target))
         return false;
-    *dest = copy->dst;
+    copy->dst = target.offset;
     return true;
 }
 
@@ -79,13 +77,14 @@ ExecResult exec_cp_async(Warp *warp, const Insn *insn, uint32_t mask) {
                      .group = UINT32_MAX,
                      .number = warp->copy_count,
                      .size = (uint32_t)size};
-        bool reads;
         copy.dst = memory_address(warp, insn, &insn->operand[0], lane);
         copy.src = memory_address(warp, insn, &insn->operand[1], lane);
         copy.source_size = source_size(warp, insn, lane, copy.size);
-        if (!check_ends(warp, insn, &copy, &sources[lane], &dests[lane], &reads))
+        if (!check_ends(warp, insn, &copy))
             continue;
-        read |= (uint32_t)reads << lane;
+        sources[lane] = copy.src;
+        dests[lane] = copy.dst;
+        read |= (uint32_t)(copy.source_size > 0) << lane;
         written |= 1u << lane;
         race_shared_async(warp, insn, lane, copy.dst, copy.size, false);
         if (machine->launch->early)

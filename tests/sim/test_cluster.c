@@ -134,6 +134,9 @@ static uint32_t rank_of(uint32_t x, uint32_t y) {
 static uint32_t next_rank(uint32_t x, uint32_t y, uint32_t t) {
     return 100 * ((rank_of(x, y) + 1) % 4) + t + 1000 * (x / 2);
 }
+static uint32_t own_rank(uint32_t x, uint32_t y, uint32_t t) {
+    return 100 * rank_of(x, y) + t;
+}
 static uint32_t specials(uint32_t x, uint32_t y, uint32_t t) {
     return x / 2 + 10 * (y / 2) + 100 * 2 + 1000 * 1 + 10000 * (x % 2) + 100000 * (y % 2) +
            1000000 * 2 + 10000000 * rank_of(x, y) + 100000000 * 4;
@@ -179,6 +182,14 @@ static const Case cases[] = {
      {4, 2, 1},
      {2, 2, 1},
      next_rank},
+    {"copied to the own program by its address in the cluster",
+     RESULT("mad.lo.u32 %r6, %r8, 100, %r1; st.global.u32 [%rd4], %r6; mapa.shared::cluster.u32 "
+            "%r4, %r3, %r8;\n"
+            "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.wait_all; ld.shared.u32 %r9, "
+            "[%r3];\n"),
+     {4, 2, 1},
+     {2, 2, 1},
+     own_rank},
     {"special registers",
      RESULT("mov.u32 %r9, 0; mov.u32 %r7, 1;\n" DIGIT("%clusterid.x") DIGIT("%clusterid.y") DIGIT(
          "%nclusterid.x") DIGIT("%nclusterid.y") DIGIT("%cluster_ctaid.x") DIGIT("%cluster_ctaid.y")
