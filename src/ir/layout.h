@@ -87,6 +87,8 @@ bool layout_is_injective(const Layout *layout);
  * lower inputs hold already. A thread owns its element iff its coordinates are zero in these bits:
  * the mask for stores, atomics and anything that must happen once. */
 uint32_t layout_free_bits(const Layout *layout);
+/* Registers of a thread that repeat none of its others. */
+int layout_owned_registers(const Layout *layout);
 /* outer o inner: inner's outputs are outer's inputs (packed). */
 const Layout *layout_compose(Ctx *ctx, const Layout *outer, const Layout *inner);
 /* The inverse of a bijective map (NULL if it is not one): index to packed inputs, as a layout whose

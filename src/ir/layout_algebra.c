@@ -55,6 +55,11 @@ uint32_t layout_free_bits(const Layout *layout) {
     return free_bits;
 }
 
+int layout_owned_registers(const Layout *layout) {
+    uint32_t registers = (1u << layout->bits[LAYOUT_REG]) - 1;
+    return 1 << __builtin_popcount(registers & ~layout_free_bits(layout));
+}
+
 const Layout *layout_compose(Ctx *ctx, const Layout *outer, const Layout *inner) {
     assert(inner->out_bits <= layout_in_bits(outer));
     Layout out = *inner;

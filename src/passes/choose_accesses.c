@@ -131,11 +131,6 @@ int choose_width(const Access *access, const Layout *layout) {
     return layout_run(layout, fastest_bit(access), access->width);
 }
 
-static int owned_registers(const Layout *layout) {
-    uint32_t registers = (1u << layout->bits[LAYOUT_REG]) - 1;
-    return 1 << __builtin_popcount(registers & ~layout_free_bits(layout));
-}
-
 /* Index bits of what lies together in `bytes` bytes of memory. */
 static uint32_t bits_within(const Access *access, int bytes) {
     int64_t along = bytes / dtype_bytes(access->type->dtype);
@@ -164,7 +159,7 @@ static int64_t partial_sectors(const Access *access, const Layout *layout) {
 
 /* Instructions of a thread, each weighted by the cache lines that a warp touches with it. */
 static int64_t access_cost(const Access *access, const Layout *layout) {
-    int64_t instructions = owned_registers(layout) / choose_width(access, layout);
+    int64_t instructions = layout_owned_registers(layout) / choose_width(access, layout);
     int64_t lines = INT64_C(1) << touched(layout, bits_within(access, LINE_BYTES));
     return instructions * (1 + lines + SECTOR_COST * partial_sectors(access, layout));
 }
@@ -173,7 +168,7 @@ static int64_t access_cost(const Access *access, const Layout *layout) {
  * before and after. */
 static int64_t conversion_cost(const Access *access, const Layout *dst, const Layout *src) {
     enum { SHUFFLED_WORD_COST = 5 };
-    int64_t registers = owned_registers(dst) + owned_registers(src);
+    int64_t registers = layout_owned_registers(dst) + layout_owned_registers(src);
     int64_t words = registers * dtype_bytes(access->type->dtype) / 4;
     switch (layout_classify(dst, src)) {
     case CONVERT_NOTHING:

@@ -16,8 +16,6 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-enum { RECOMPUTE_BUDGET = 32 };
-
 static bool single_use(const Value *value) {
     return value->uses && !value->uses->next;
 }
@@ -80,8 +78,7 @@ static bool share_earlier(Op *convert) {
 }
 
 static bool recompute(Op *convert) {
-    Value *value =
-        value_recompute(op_in(convert, 0), op_out(convert)->type->layout, RECOMPUTE_BUDGET);
+    Value *value = value_recompute(op_in(convert, 0), op_out(convert)->type->layout, CHEAP_OPS);
     return value && replace(convert, value);
 }
 
@@ -109,7 +106,7 @@ static bool cancel_through(Op *convert) {
     Value *in[OP_MAX_FIXED];
     for (uint32_t i = 0; i < op->nin; i++) {
         Op *inner = conversion_of(op_in(op, i));
-        in[i] = inner ? op_in(inner, 0) : value_recompute(op_in(op, i), layout, RECOMPUTE_BUDGET);
+        in[i] = inner ? op_in(inner, 0) : value_recompute(op_in(op, i), layout, CHEAP_OPS);
     }
     Value *result = rewrite_like(&builder, op, op->nin, in, op_out(convert)->type);
     return replace(convert, result);

@@ -272,6 +272,10 @@ static Value *recompute(Value *value, const Layout *layout) {
     return copy;
 }
 
+bool value_is_recomputable(const Value *value, unsigned budget) {
+    return recomputable(value, &budget);
+}
+
 Value *value_recompute(Value *value, const Layout *layout, unsigned budget) {
     return recomputable(value, &budget) ? recompute(value, layout) : NULL;
 }

@@ -79,8 +79,11 @@ const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, 
  * other ops, and without layouts. */
 uint32_t reduce_crossing_bits(const Op *op);
 
+enum { CHEAP_OPS = 32 /* that are made again rather than converted */ };
 /* Copies the chain of CHEAP ops that makes `value` so that it comes in `layout`; NULL, and nothing
  * built, if the chain has more than `budget` ops or other roots than constants, ranges and scalars.
  */
 Value *value_recompute(Value *value, const Layout *layout, unsigned budget);
+/* Would it build one? */
+bool value_is_recomputable(const Value *value, unsigned budget);
 #endif

@@ -46,7 +46,9 @@
  * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What
  * it reads is then overwritten one iteration later: rings have a buffer more, if there is room.
  *
- * What an operand is computed from (quantised weights and their scales) is fetched ahead as well.
+ * What an operand is computed from (quantised weights and their scales, sums of rows) is fetched
+ * ahead as well. A line that many threads hold as the tile it is combined with is copied by few:
+ * its addresses and masks are computed again, in a layout of which each thread has other elements.
  *
  * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
@@ -135,6 +137,33 @@ static int load_width(const Op *load) {
     return load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
 }
 
+/* Loads through `copied` that a thread starts. */
+static int count_copies(const Op *load, const Layout *copied) {
+    return layout_owned_registers(copied) / load_width(load);
+}
+
+/* The layout of the copies: as the load's, or for a line whose elements many threads hold, as what
+ * combines scores with their row sums asks for it, each by one thread. */
+static const Layout *layout_of_copies(Ctx *ctx, const Op *load) {
+    const Type *type = op_out(load)->type;
+    int along = 0;
+    for (int d = 0; d < type->rank; d++)
+        along = type->shape[d] > type->shape[along] ? d : along;
+    CoalescedShape wanted = {.rank = type->rank,
+                             .shape = type->shape,
+                             .fastest = along,
+                             .vector = load_width(load),
+                             .num_warps = load->block->func->num_warps};
+    const Layout *coalesced = layout_coalesced(ctx, &wanted);
+    bool is_line = type->shape[along] == type_numel(type);
+    for (uint32_t i = 0; i < load->nin && i < 2; i++)
+        if (!value_is_recomputable(op_in(load, i), CHEAP_OPS))
+            return type->layout;
+    return is_line && count_copies(load, coalesced) < count_copies(load, type->layout)
+               ? coalesced
+               : type->layout;
+}
+
 /* Elements that one asynchronous copy takes; 0 and why there can be none. */
 static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
     const Op *load = staged->load;
@@ -148,8 +177,7 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
         *why = "it has a cache modifier";
         return 0;
     }
-    int width =
-        layout_async_width(ctx, op_in(load, 0)->type->layout, staged->shared, load_width(load));
+    int width = layout_async_width(ctx, staged->copied, staged->shared, load_width(load));
     *why = "fewer than 4 bytes are known to be consecutive and aligned";
     return width * bytes >= 4 ? width : 0;
 }
@@ -256,7 +284,7 @@ static void add_block(Pipelined *p, Op *load) {
 /* False: it stays where it is, since nothing is gained. */
 static bool add_load(Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
-    Staged staged = {.load = load};
+    Staged staged = {.load = load, .copied = layout_of_copies(p->ctx, load)};
     DotOperand operand;
     bool carried = false;
     if (only_multiplied(load, &operand)) {
@@ -265,8 +293,9 @@ static bool add_load(Pipelined *p, Op *load) {
     }
     const Layout *wanted = wanted_layout(load);
     if (!staged.shared)
-        staged.shared = layout_shared_exchange(p->ctx, type->layout, wanted ? wanted : type->layout,
-                                               type_element_bytes(type), load_width(load));
+        staged.shared =
+            layout_shared_exchange(p->ctx, staged.copied, wanted ? wanted : type->layout,
+                                   type_element_bytes(type), load_width(load));
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;

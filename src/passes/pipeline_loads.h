@@ -14,6 +14,7 @@ typedef struct Staged {
     Op *load;
     Means means;
     int width;            /* elements of an asynchronous copy */
+    const Layout *copied; /* of such copies: their pointers and masks are computed in it */
     const Type *buffer;   /* of a tensor copy */
     const Layout *shared; /* of the ring */
     Value *ring;

@@ -1,8 +1,10 @@
 /* The rewriting of pipeline-loads: rings, the copies before the loop and in it, waits. See
  * pipeline_loads.c for what comes out. */
 #include "passes/block_buffers.h"
+#include "passes/layout_rules.h"
 #include "passes/pipeline_loads.h"
 #include "passes/simplify.h"
+#include <assert.h>
 
 /* Values */
 
@@ -114,6 +116,11 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
     Value *ptr = mapped(map, op_in(load, 0));
     Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
     Value *guarded = guarded_mask(b, mask, stage->on, ptr->type, staged->width);
+    if (staged->copied != ptr->type->layout) {
+        ptr = value_recompute(ptr, staged->copied, UINT32_MAX);
+        guarded = value_recompute(guarded, staged->copied, UINT32_MAX);
+        assert(ptr && guarded);
+    }
     Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
     build_async_copy(b, ptr, view, guarded, (CTYPE_OPT_CACHE)load->attrs[0].i,
                      (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);

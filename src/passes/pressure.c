@@ -12,10 +12,8 @@ uint64_t pressure_of(const Type *type) {
 uint64_t pressure_in_thread(const Type *type) {
     if (!type_is_tile(type) || !type->layout)
         return 0;
-    const Layout *layout = type->layout;
-    uint32_t repeated = layout_free_bits(layout) & ((1u << layout->bits[LAYOUT_REG]) - 1);
-    int bits = layout->bits[LAYOUT_REG] - __builtin_popcount(repeated);
-    return (((uint64_t)type_element_bytes(type) << bits) + 3) / 4;
+    uint64_t registers = (uint64_t)layout_owned_registers(type->layout);
+    return (registers * (uint64_t)type_element_bytes(type) + 3) / 4;
 }
 
 /* Liveness: ops are numbered in order of appearance, before those in their regions. */
