@@ -89,8 +89,8 @@ static Lv continues(Cg *cg, Lv index, Lv next, Lv hi, Lv step) {
     }
     Lv zero = cg_zero(LLVMTypeOf(step));
     Lv up = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, hi, index, ""), step, "");
-    Lv down =
-        LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, index, hi, ""), LLVMBuildNeg(b, step, ""), "");
+    Lv back = LLVMBuildNeg(b, step, "");
+    Lv down = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, index, hi, ""), back, "");
     Lv positive = LLVMBuildICmp(b, LLVMIntSGT, step, zero, "");
     if (LLVMIsConstant(positive))
         return lv_is_true(positive) ? up : down;

@@ -42,8 +42,9 @@ static Lv f8_to_f16(Cg *cg, const F8Format *f8, Lv x) {
         return LLVMBuildBitCast(cg->b, LLVMBuildShl(cg->b, wide, i16_8, ""), cg->t_f16, "");
     Lv low = LLVMBuildAnd(cg->b, wide, LLVMConstInt(cg->t_i16, 0x7f, false), "");
     Lv sign = LLVMBuildAnd(cg->b, wide, LLVMConstInt(cg->t_i16, 0x80, false), "");
-    Lv moved = LLVMBuildOr(cg->b, LLVMBuildShl(cg->b, low, LLVMConstInt(cg->t_i16, 7, false), ""),
-                           LLVMBuildShl(cg->b, sign, i16_8, ""), "");
+    Lv high = LLVMBuildShl(cg->b, sign, i16_8, "");
+    Lv rest = LLVMBuildShl(cg->b, low, LLVMConstInt(cg->t_i16, 7, false), "");
+    Lv moved = LLVMBuildOr(cg->b, rest, high, "");
     Lv value = LLVMBuildFMul(cg->b, LLVMBuildBitCast(cg->b, moved, cg->t_f16, ""),
                              cg_real(cg->t_f16, 256.0), "");
     Lv is_nan = LLVMBuildICmp(cg->b, LLVMIntEQ, low, LLVMConstInt(cg->t_i16, f8->nan, false), "");
@@ -176,8 +177,8 @@ Lv emit_truncf(Cg *cg, const Op *op, const Lv *in) {
             cg_asm(cg, cg->t_f32, "cvt.rz.f32.f64 $0, $1;", "=f,d", (Lv[]){in[0]}, 1, ASM_PURE);
         Lv inexact =
             LLVMBuildFCmp(b, LLVMRealONE, LLVMBuildFPExt(b, chopped, cg->t_f64, ""), in[0], "");
-        Lv bits = LLVMBuildOr(b, LLVMBuildBitCast(b, chopped, cg->t_i32, ""),
-                              LLVMBuildZExt(b, inexact, cg->t_i32, ""), "");
+        Lv odd = LLVMBuildZExt(b, inexact, cg->t_i32, "");
+        Lv bits = LLVMBuildOr(b, LLVMBuildBitCast(b, chopped, cg->t_i32, ""), odd, "");
         return cg_from_f32(cg, to, LLVMBuildBitCast(b, bits, cg->t_f32, ""));
     }
     return cg_from_f32(cg, to, cg_to_f32(cg, from, in[0]));

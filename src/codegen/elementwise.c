@@ -118,8 +118,8 @@ Lv emit_mulhui(Cg *cg, const Op *op, const Lv *in) {
         return cg_intrinsic(cg, bits == 32 ? "llvm.nvvm.mulhi.ui" : "llvm.nvvm.mulhi.ull", NULL, 0,
                             (Lv[]){in[0], in[1]}, 2);
     LLVMTypeRef narrow = LLVMTypeOf(in[0]);
-    Lv product = LLVMBuildMul(cg->b, LLVMBuildZExt(cg->b, in[0], cg->t_i32, ""),
-                              LLVMBuildZExt(cg->b, in[1], cg->t_i32, ""), "");
+    Lv wide = LLVMBuildZExt(cg->b, in[1], cg->t_i32, "");
+    Lv product = LLVMBuildMul(cg->b, LLVMBuildZExt(cg->b, in[0], cg->t_i32, ""), wide, "");
     return LLVMBuildTrunc(cg->b, LLVMBuildLShr(cg->b, product, cg_i32(cg, bits), ""), narrow, "");
 }
 

@@ -260,16 +260,16 @@ static Lv window(Cg *cg, Lv position) {
     LLVMTypeRef type = cg->t_i32;
     Lv high = cg_intrinsic(cg, "llvm.fshl", &type, 1, (Lv[]){part[0], part[1], shift}, 3);
     Lv low = cg_intrinsic(cg, "llvm.fshl", &type, 1, (Lv[]){part[1], part[2], shift}, 3);
-    return LLVMBuildOr(b,
-                       LLVMBuildShl(b, LLVMBuildZExt(b, high, cg->t_i64, ""), cg_i64(cg, 32), ""),
-                       LLVMBuildZExt(b, low, cg->t_i64, ""), "");
+    low = LLVMBuildZExt(b, low, cg->t_i64, "");
+    high = LLVMBuildShl(b, LLVMBuildZExt(b, high, cg->t_i64, ""), cg_i64(cg, 32), "");
+    return LLVMBuildOr(b, high, low, "");
 }
 
 /* High half of the product of two i64. */
 static Lv mul_high(Cg *cg, Lv a, Lv b) {
     LLVMTypeRef wide = LLVMIntTypeInContext(cg->llvm, 128);
-    Lv product = LLVMBuildMul(cg->b, LLVMBuildZExt(cg->b, a, wide, ""),
-                              LLVMBuildZExt(cg->b, b, wide, ""), "");
+    b = LLVMBuildZExt(cg->b, b, wide, "");
+    Lv product = LLVMBuildMul(cg->b, LLVMBuildZExt(cg->b, a, wide, ""), b, "");
     product = LLVMBuildLShr(cg->b, product, LLVMConstInt(wide, 64, false), "");
     return LLVMBuildTrunc(cg->b, product, cg->t_i64, "");
 }

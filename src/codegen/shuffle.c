@@ -45,8 +45,8 @@ Lv cg_shuffle(Cg *cg, const char *mode, Lv value, Lv lane) {
         Lv low = shuffle_word(cg, mode, LLVMBuildTrunc(b, word, cg->t_i32, ""), lane);
         Lv high = LLVMBuildTrunc(b, LLVMBuildLShr(b, word, half, ""), cg->t_i32, "");
         high = shuffle_word(cg, mode, high, lane);
-        word = LLVMBuildOr(b, LLVMBuildZExt(b, low, as_int, ""),
-                           LLVMBuildShl(b, LLVMBuildZExt(b, high, as_int, ""), half, ""), "");
+        high = LLVMBuildShl(b, LLVMBuildZExt(b, high, as_int, ""), half, "");
+        word = LLVMBuildOr(b, LLVMBuildZExt(b, low, as_int, ""), high, "");
     }
     return pointer ? LLVMBuildIntToPtr(b, word, type, "") : LLVMBuildBitCast(b, word, type, "");
 }

@@ -75,9 +75,11 @@ static const Split splits[PRECISION_COUNT] = {
 /* As cvt.rna.tf32.f32: to nearest, ties away from zero. */
 static Value *round_tf32(Builder *b, Value *x) {
     const Type *bits = type_with_dtype(b->ctx, x->type, DT_I32);
-    Value *up = build_addi(b, build_bitcast(b, x, bits), rewrite_int(b, bits, TF32_HALF_UNIT));
+    Value *half_unit = rewrite_int(b, bits, TF32_HALF_UNIT);
+    Value *up = build_addi(b, build_bitcast(b, x, bits), half_unit);
     Value *kept = build_andi(b, up, rewrite_int(b, bits, TF32_KEPT_BITS));
-    Value *finite = build_cmpf(b, build_absf(b, x), rewrite_float(b, x->type, INFINITY), FPRED_OLT);
+    Value *infinite = rewrite_float(b, x->type, INFINITY);
+    Value *finite = build_cmpf(b, build_absf(b, x), infinite, FPRED_OLT);
     return build_select(b, finite, build_bitcast(b, kept, x->type), x);
 }
 

@@ -91,7 +91,8 @@ static Value *end_of_groups(Builder *b, const Op *loop, int64_t step, int64_t fa
     Value *count = build_select(b, build_cmpi(b, lo, hi, IPRED_SLT), if_any, zero);
     Value *rest = build_remui(b, count, index_constant(b, loop, factor));
     Value *span = build_muli(b, build_subi(b, count, rest), stride);
-    return build_select(b, build_cmpi(b, rest, zero, IPRED_EQ), hi, build_addi(b, lo, span));
+    Value *end = build_addi(b, lo, span);
+    return build_select(b, build_cmpi(b, rest, zero, IPRED_EQ), hi, end);
 }
 
 static void copy_loop_attrs(Op *to, const Op *from) {
