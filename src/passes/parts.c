@@ -1,5 +1,6 @@
 #include "passes/parts.h"
 #include "ir/layout.h"
+#include "passes/simplify.h"
 
 #include <string.h>
 
@@ -29,4 +30,20 @@ int64_t part_first(const Type *type, Part part) {
     for (int d = part.dim + 1; d < type->rank; d++)
         stride *= type->shape[d];
     return part.start * stride;
+}
+
+Value *part_of_uniform(Builder *b, const Value *value, const Type *type) {
+    int64_t number;
+    double real;
+    if (value_int_constant(value, &number))
+        return build_constant_int(b, number, type);
+    if (value_float_constant(value, &real))
+        return build_constant_float(b, real, type);
+    const Op *splat = value_def(value, OP_splat);
+    return splat ? build_splat(b, op_in(splat, 0), type) : NULL;
+}
+
+Value *part_by_slice(Builder *b, Value *value, Part part) {
+    return build_slice(b, value, part_first(value->type, part),
+                       part_type(b->ctx, value->type, part));
 }

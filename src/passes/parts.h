@@ -16,4 +16,9 @@ bool parts_are_in_registers(const Type *type, Part part);
 const Type *part_type(Ctx *ctx, const Type *type, Part part);
 /* The number of the part's first element. */
 int64_t part_first(const Type *type, Part part);
+/* A tile of `type`, a part of the value's, where all elements of the value are one constant or
+ * scalar; NULL, and nothing built, for others. */
+Value *part_of_uniform(Builder *b, const Value *value, const Type *type);
+/* Another part, by op slice. */
+Value *part_by_slice(Builder *b, Value *value, Part part);
 #endif

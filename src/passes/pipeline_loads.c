@@ -137,7 +137,7 @@ static int load_width(const Op *load) {
     return load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
 }
 
-/* Loads through `copied` that a thread starts. */
+/* Copies of the load's tile, in the layout `copied`, that a thread starts. */
 static int count_copies(const Op *load, const Layout *copied) {
     return layout_owned_registers(copied) / load_width(load);
 }

@@ -245,23 +245,13 @@ static bool choose_step(Split *split) {
     return split->reads[0] || split->reads[1];
 }
 
-static Value *slice_of(Split *split, Builder *b, Value *value, Part part) {
-    return build_slice(b, value, part_first(value->type, part),
-                       part_type(split->ctx, value->type, part));
-}
-
 /* `part` of a value: loads go to where they stood if they may not be moved to the builder. */
 static Value *take_part(Split *split, Builder *b, Value *value, Part part) {
     const Type *type = part_type(split->ctx, value->type, part);
     Op *op = value->def;
-    int64_t number;
-    double real;
-    if (value_int_constant(value, &number))
-        return build_constant_int(b, number, type);
-    if (value_float_constant(value, &real))
-        return build_constant_float(b, real, type);
-    if (op && op->code == OP_splat)
-        return build_splat(b, op_in(op, 0), type);
+    Value *uniform = part_of_uniform(b, value, type);
+    if (uniform)
+        return uniform;
     if (is_read_by_parts(split, op)) {
         bool sinks = (part.start > 0 && may_sink(op, split->dot)) || is_read_again(split, op);
         Builder at = sinks ? *b : builder_before(op);
@@ -269,7 +259,7 @@ static Value *take_part(Split *split, Builder *b, Value *value, Part part) {
         return build_local_load(&at, op_in(op, 0), part_first(value->type, part), type);
     }
     if (!computes_parts(op))
-        return slice_of(split, b, value, part);
+        return part_by_slice(b, value, part);
     Part inner = part_of_operand(op, part);
     Value **in = ARENA_ARRAY(&split->ctx->scratch, Value *, op->nin);
     for (uint32_t i = 0; i < op->nin; i++)
@@ -290,7 +280,7 @@ static void split_dot(Split *split) {
             Part part = {k_dim(dot, i), k, split->step};
             Value *operand = op_in(dot, (uint32_t)i);
             next[i] = split->reads[i] ? take_part(split, &b, operand, part)
-                                      : slice_of(split, &b, operand, part);
+                                      : part_by_slice(&b, operand, part);
         }
         if (k > 0)
             sum = build_dot(&b, now[0], now[1], sum, (CTYPE_PRECISION)dot->attrs[0].i,

@@ -64,20 +64,10 @@ static Value *take_part(Half *half, Builder *b, Value *value, Part part) {
     if (known)
         return known;
     const Type *type = part_type(half->ctx, value->type, part);
-    const Op *op = value->def;
-    int64_t number;
-    double real;
-    Value *taken;
-    if (value_int_constant(value, &number))
-        taken = build_constant_int(b, number, type);
-    else if (value_float_constant(value, &real))
-        taken = build_constant_float(b, real, type);
-    else if (value_def(value, OP_splat))
-        taken = build_splat(b, op_in(op, 0), type);
-    else if (is_computed(half, op))
-        taken = compute_part(half, b, op, part, type);
-    else
-        taken = build_slice(b, value, part_first(value->type, part), type);
+    Value *taken = part_of_uniform(b, value, type);
+    if (!taken)
+        taken = is_computed(half, value->def) ? compute_part(half, b, value->def, part, type)
+                                              : part_by_slice(b, value, part);
     value_map_set(half->parts, value, taken);
     return taken;
 }
