@@ -225,16 +225,63 @@ static Lv read_register(Cg *cg, const char *name) {
     return cg_intrinsic(cg, name, NULL, 0, NULL, 0);
 }
 
-static bool note_swizzle(Op *op, void *user) {
-    Cg *cg = user;
-    cg->is_swizzled |=
-        op_is_wgmma(op) || op->code == OP_copy_block || op->code == OP_store_block_from;
+typedef struct Accesses {
+    bool products, others; /* by wgmma, and by what takes its operands through registers */
+    bool beside;           /* tiles of pointers are used in a block that has products by wgmma */
+    bool copies;           /* of blocks, by tensor maps */
+    uint32_t pointers;     /* that a thread accesses memory by */
+} Accesses;
+
+/* Pointers that the op accesses global memory by; NULL: none, or one. */
+static const Type *pointers_of(const Op *op) {
+    const Type *type = op->nin ? op_in(op, 0)->type : NULL;
+    bool accesses = op_has(op, READS | WRITES) && type && type->kind == TYPE_POINTER;
+    return accesses && type_is_tile(type) ? type : NULL;
+}
+
+static bool is_line(const Type *type) {
+    int long_dims = 0;
+    for (int dim = 0; dim < type->rank; dim++)
+        long_dims += type->shape[dim] > 1;
+    return long_dims <= 1;
+}
+
+static bool has_tiles_of_pointers(const Block *block) {
+    block_for_each (op, block) {
+        const Type *pointers = pointers_of(op);
+        if (pointers && !is_line(pointers))
+            return true;
+    }
+    return false;
+}
+
+static bool note_access(Op *op, void *user) {
+    Accesses *accesses = user;
+    const Type *pointers = pointers_of(op);
+    accesses->others |= op->code == OP_dot;
+    accesses->copies |= op->code == OP_copy_block || op->code == OP_store_block_from;
+    if (pointers)
+        accesses->pointers +=
+            (uint32_t)layout_owned_registers(pointers->layout) / op_access_width(op);
+    if (op_is_wgmma(op)) {
+        accesses->products = true;
+        accesses->beside |= has_tiles_of_pointers(op->block);
+    }
     return true;
+}
+
+static void note_accesses(Cg *cg) {
+    enum { FEW_POINTERS = 16 };
+    Accesses accesses = {0};
+    func_walk(cg->func, note_access, &accesses);
+    cg->is_swizzled = accesses.products || accesses.copies;
+    cg->products_are_fed = accesses.products && !accesses.others && !accesses.beside;
+    cg->has_few_pointers = accesses.pointers <= FEW_POINTERS;
 }
 
 /* Thread numbers, the program's place in the CTA, and the end of programs past the grid. */
 static void lower_prologue(Cg *cg, LLVMBasicBlockRef body) {
-    func_walk(cg->func, note_swizzle, cg);
+    note_accesses(cg);
     const KernelMeta *meta = &cg->meta;
     int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
     Lv tid = read_register(cg, "llvm.nvvm.read.ptx.sreg.tid.x");

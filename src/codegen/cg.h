@@ -97,12 +97,14 @@ typedef struct Cg {
     TurnedPointer turned[TURNED_POINTERS]; /* the latest */
     int turned_next;
     Delays delays;
-    const Op *batch_end; /* the last of the loads that batch.c keeps together; NULL: none */
-    Str dot_said;        /* the last remark about a dot, */
-    Span dot_said_at;    /* and where */
-    bool is_swizzled;    /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
-    Lv elected;          /* i1: the thread that issues tensor copies; NULL before it is asked for */
-    Lv copier;           /* i1: that thread, chosen anew behind a wait; NULL: none was */
+    const Op *batch_end;   /* the last of the loads that batch.c keeps together; NULL: none */
+    Str dot_said;          /* the last remark about a dot, */
+    Span dot_said_at;      /* and where */
+    bool is_swizzled;      /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
+    bool products_are_fed; /* by wgmma, their operands by tensor copies: a loop has few addresses */
+    bool has_few_pointers; /* nor has the rest of the function many */
+    Lv elected; /* i1: the thread that issues tensor copies; NULL before it is asked for */
+    Lv copier;  /* i1: that thread, chosen anew behind a wait; NULL: none was */
     LLVMBasicBlockRef copier_block; /* where that holds */
     PtrMap map_numbers;             /* op to the number of its tensor map, from 1 on */
     unsigned first_map;             /* parameter */
@@ -275,6 +277,10 @@ bool cg_load_matrices(Cg *cg, const Op *op);
 bool cg_store_matrices(Cg *cg, const Op *op);
 /* `count` elements of up to 32 bits together as one i32, and back. */
 Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
+/* The instruction that rounds two f32, the higher half first, to a word of these elements, and in
+ * `from` the two, lower half first; NULL if that is not what the elements are. A piece of PTX that
+ * takes the word saves LLVM the five instructions that make it. */
+const char *cg_rounded_word(Cg *cg, const Lv *elements, uint32_t count, Lv *from);
 void cg_split_word(Cg *cg, Lv word, LLVMTypeRef element, uint32_t count, Lv *out);
 
 /* mma.c */

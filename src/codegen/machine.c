@@ -9,6 +9,7 @@
 #include "codegen/cg.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
@@ -25,8 +26,17 @@ static void on_fatal(const char *reason) {
     }
 }
 
+/* The plain back end (level 0) joins copies too: else the inputs and results of every piece of PTX
+ * and every value that a loop carries are copied, products in flight among them, which ptxas then
+ * has to wait for. An LLVM without the option ignores it. */
+static void choose_back_end(void) {
+    const char *const arguments[] = {"tilec", "-optimize-regalloc"};
+    LLVMParseCommandLineOptions(2, arguments, "");
+}
+
 static void initialise(void) {
     LLVMInstallFatalErrorHandler(on_fatal);
+    choose_back_end();
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -154,6 +164,13 @@ static const char straight_pipeline[] =
     "function(early-cse,simplifycfg,reassociate,instsimplify,early-cse<memssa>,"
     "separate-const-offset-from-gep,early-cse,adce),globaldce";
 
+/* Where tensor copies and descriptors have taken the place of addresses, what is left for LLVM is
+ * to share constants and numbers of threads between ops and to move them out of loops: a sixth of
+ * the time of the passes above and of the back end that goes with them. ptxas combines and
+ * schedules the same arithmetic in the same number of instructions. */
+static const char plain_pipeline[] = "function(early-cse,simplifycfg,loop-mssa(licm),"
+                                     "separate-const-offset-from-gep,simplifycfg,adce),globaldce";
+
 enum { LARGE_STRAIGHT_CODE = 600 };
 
 static bool is_loop(Op *op, void *user) {
@@ -183,17 +200,33 @@ static bool verify(Cg *cg) {
     return true;
 }
 
+/* How a function goes through LLVM, and the level of the back end. */
+typedef struct Way {
+    const char *passes;
+    LLVMCodeGenOptLevel back_end;
+} Way;
+
+static Way way_of(Cg *cg, char *level, size_t size) {
+    if (cg->options->llvm_level) {
+        snprintf(level, size, "default<O%d>", cg->options->llvm_level);
+        return (Way){level, LLVMCodeGenLevelDefault};
+    }
+    if (cg->products_are_fed)
+        return (Way){cg->has_few_pointers ? plain_pipeline : pipeline, LLVMCodeGenLevelNone};
+    if (is_large_and_straight(cg))
+        return (Way){straight_pipeline, LLVMCodeGenLevelNone};
+    return (Way){pipeline, LLVMCodeGenLevelDefault};
+}
+
 bool machine_optimise(Cg *cg) {
     if (!verify(cg))
         return false;
     char level[16];
-    snprintf(level, sizeof level, "default<O%d>", cg->options->llvm_level);
-    bool straight = !cg->options->llvm_level && is_large_and_straight(cg);
-    if (straight && !create_target_machine(cg, LLVMCodeGenLevelNone))
+    Way way = way_of(cg, level, sizeof level);
+    if (way.back_end != LLVMCodeGenLevelDefault && !create_target_machine(cg, way.back_end))
         return false;
-    const char *passes = cg->options->llvm_level ? level : straight ? straight_pipeline : pipeline;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(cg->module, passes, cg->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(cg->module, way.passes, cg->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) {
         schedule_function(cg);

@@ -4,7 +4,7 @@
 #include "codegen/cg.h"
 #include "ir/panels.h"
 
-enum { MATRIX_ROW_BYTES = 16 };
+enum { MATRIX_ROW_BYTES = 16, MOST_MATRICES = 4 /* of one instruction */ };
 
 /* Words */
 
@@ -40,6 +40,19 @@ Lv cg_word(Cg *cg, const Lv *elements, uint32_t count) {
     if (LLVMIsABitCastInst(vector) && LLVMTypeOf(LLVMGetOperand(vector, 0)) == cg->t_i32)
         return LLVMGetOperand(vector, 0);
     return LLVMBuildBitCast(cg->b, vector, cg->t_i32, "");
+}
+
+const char *cg_rounded_word(Cg *cg, const Lv *elements, uint32_t count, Lv *from) {
+    if (count != 2)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!LLVMIsAFPTruncInst(elements[i]))
+            return NULL;
+        from[i] = LLVMGetOperand(elements[i], 0);
+        if (LLVMTypeOf(from[i]) != cg->t_f32)
+            return NULL;
+    }
+    return LLVMTypeOf(elements[0]) == cg->t_f16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 }
 
 /* ldmatrix */
@@ -100,6 +113,50 @@ bool cg_load_matrices(Cg *cg, const Op *op) {
     return true;
 }
 
+/* The words of one stmatrix. */
+typedef struct StoredWords {
+    Lv *elements; /* `each` of every word */
+    uint32_t words, each;
+} StoredWords;
+
+/* Operands $1 and on, and in the text what names the words: themselves, or what the text rounds
+ * f32 to. */
+static uint32_t put_words(Cg *cg, const StoredWords *s, Lv *args, StrBuf *text, StrBuf *names) {
+    Lv from[2 * MOST_MATRICES];
+    const char *rounds = "";
+    for (uint32_t i = 0; i < s->words && rounds; i++)
+        rounds = cg_rounded_word(cg, s->elements + i * s->each, s->each, from + 2 * i);
+    if (rounds)
+        strbuf_puts(text, ".reg .b32 %w<4>;\n\t");
+    for (uint32_t i = 0; i < s->words; i++) {
+        strbuf_printf(names, rounds ? "%s%%w%u" : "%s$%u", i ? ", " : "", rounds ? i : 1 + i);
+        if (rounds)
+            strbuf_printf(text, "%s %%w%u, $%u, $%u;\n\t", rounds, i, 2 * i + 2, 2 * i + 1);
+        else
+            args[i] = cg_word(cg, s->elements + i * s->each, s->each);
+    }
+    if (rounds)
+        memcpy(args, from, 2 * s->words * sizeof *from);
+    return rounds ? 2 * s->words : s->words;
+}
+
+static void put_stored(Cg *cg, const LayoutMatrices *m, Lv at, int64_t constant, Lv *elements) {
+    StoredWords words = {elements, 1u << m->matrix_bits, 1u << m->word_bits};
+    StrBuf text = strbuf(cg->arena), names = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv args[1 + 2 * MOST_MATRICES] = {at};
+    strbuf_puts(&text, "{\n\t");
+    uint32_t count = put_words(cg, &words, args + 1, &text, &names);
+    strbuf_printf(&text, "stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 [$0+%lld], {%s};\n\t}",
+                  1 << m->matrix_bits, m->transposed ? ".trans" : "", (long long)constant,
+                  strbuf_str(&names).ptr);
+    strbuf_puts(&constraints, "r");
+    for (uint32_t i = 0; i < count; i++)
+        strbuf_puts(&constraints, count > words.words ? ",f" : ",r");
+    strbuf_puts(&constraints, ",~{memory}");
+    cg_asm(cg, cg->t_void, strbuf_str(&text).ptr, strbuf_str(&constraints).ptr, args, 1 + count,
+           ASM_CONVERGENT);
+}
+
 /* stmatrix: as ldmatrix, the other way. Only in panels, whose swizzle suits it. */
 bool cg_store_matrices(Cg *cg, const Op *op) {
     enum { FIRST_CAPABILITY = 90 };
@@ -110,26 +167,14 @@ bool cg_store_matrices(Cg *cg, const Op *op) {
         !layout_find_panels(cg->ctx, buffer, buffer->layout, &panels) ||
         !layout_matrices(cg->ctx, type->layout, buffer->layout, type_element_bytes(type), &m))
         return false;
-    static const char *const registers[] = {"{$1}", "{$1, $2}", "{$1, $2, $3, $4}"};
-    static const char *const constraints[] = {"r,r,~{memory}", "r,r,r,~{memory}",
-                                              "r,r,r,r,r,~{memory}"};
-    Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1)), args[5];
+    Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1));
     const Plan *rows = cg_plan(cg, m.offsets);
     int row_bits = m.offsets->bits[LAYOUT_REG] - m.load_bits;
-    uint32_t matrices = 1u << m.matrix_bits;
     for (uint32_t store = 0; store < 1u << m.load_bits; store++) {
         uint32_t image = layout_reg_image(m.offsets, store << row_bits);
         int64_t constant;
-        args[0] = cg_shared_offset(cg, rows, base, type_element_bytes(type), image, &constant);
-        const char *text =
-            str_format(cg->arena, "stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 [$0+%lld], %s;",
-                       1 << m.matrix_bits, m.transposed ? ".trans" : "", (long long)constant,
-                       registers[m.matrix_bits]);
-        for (uint32_t i = 0; i < matrices; i++)
-            args[1 + i] = cg_word(cg, values + ((i | store << m.matrix_bits) << m.word_bits),
-                                  1u << m.word_bits);
-        cg_asm(cg, cg->t_void, text, constraints[m.matrix_bits], args, 1 + matrices,
-               ASM_CONVERGENT);
+        Lv at = cg_shared_offset(cg, rows, base, type_element_bytes(type), image, &constant);
+        put_stored(cg, &m, at, constant, values + (store << m.matrix_bits << m.word_bits));
     }
     return true;
 }

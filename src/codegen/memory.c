@@ -271,7 +271,7 @@ void cg_store(Cg *cg, const Access *access, const Lv *values) {
 void lower_load(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
-    uint32_t count = cg_count(type), width = op->attrs[3].i > 1 ? (uint32_t)op->attrs[3].i : 1;
+    uint32_t count = cg_count(type), width = op_access_width(op);
     Lv *ptr = cg_in(cg, op, 0), *mask = cg_in(cg, op, 1), *given = cg_in(cg, op, 2);
     Lv *out = cg_new(cg, &op->out[0]);
     /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
@@ -303,7 +303,7 @@ void lower_load(Cg *cg, const Op *op) {
 void lower_store(Cg *cg, const Op *op) {
     const Type *type = op_in(op, 1)->type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
-    uint32_t count = cg_count(type), width = op->attrs[2].i > 1 ? (uint32_t)op->attrs[2].i : 1;
+    uint32_t count = cg_count(type), width = op_access_width(op);
     Lv *ptr = cg_in(cg, op, 0), *values = cg_in(cg, op, 1), *mask = cg_in(cg, op, 2);
     Lv owner = cg_owner(cg, type->layout);
     for (uint32_t reg = 0; reg < count; reg += width) {

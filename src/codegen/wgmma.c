@@ -216,29 +216,44 @@ static SumRegister *ordered_registers(Cg *cg, const Product *p, uint32_t *count)
     return order;
 }
 
-/* Operand a in registers: the words of each part of 64 rows, in them those of each step along K. */
-static Lv *ordered_words(Cg *cg, const Op *op, const Product *p, uint32_t *count) {
+/* Operand a as arguments of the piece: words, or a descriptor; where `rounds` is set, pairs of f32,
+ * of which that instruction makes words. */
+typedef struct OperandA {
+    Lv *args;
+    uint32_t count;
+    const char *rounds;
+} OperandA;
+
+/* In registers: the words of each part of 64 rows, in them those of each step along K. */
+static OperandA ordered_words(Cg *cg, const Op *op, const Product *p) {
     const Type *type = p->a.type;
     uint32_t regs = 1u << type->layout->bits[LAYOUT_REG], n = 0;
     const uint32_t *by_image = registers_by_image(cg, type->layout);
-    int per_word = WGMMA_WORD_BYTES / type_element_bytes(type), row_shift = log2_of(p->depth);
-    Lv *in = cg_in(cg, op, 0), *words = ARENA_ARRAY(cg->arena, Lv, regs);
+    int row_shift = log2_of(p->depth);
+    uint32_t per_word = WGMMA_WORD_BYTES / (uint32_t)type_element_bytes(type);
+    Lv *in = cg_in(cg, op, 0), *elements = ARENA_ARRAY(cg->arena, Lv, regs);
     for (int64_t row = 0; row < p->rows; row += WGMMA_M)
         for (int64_t k = 0; k < p->depth; k += p->k)
             for (int i = 0; i < A_WORDS; i++) {
                 int64_t m = row + 8 * (i & 1), at = k + 4ll * per_word * (i >> 1);
-                Lv elements[WGMMA_WORD_BYTES];
-                for (int e = 0; e < per_word; e++)
-                    elements[e] = in[by_image[m << row_shift | (at + e)]];
-                words[n++] = cg_word(cg, elements, (uint32_t)per_word);
+                for (uint32_t e = 0; e < per_word; e++)
+                    elements[n++] = in[by_image[m << row_shift | (at + e)]];
             }
-    *count = n;
-    return words;
+    OperandA a = {ARENA_ARRAY(cg->arena, Lv, n), n, ""};
+    for (uint32_t i = 0; i < n && a.rounds; i += per_word)
+        a.rounds = cg_rounded_word(cg, elements + i, per_word, a.args + i);
+    if (!a.rounds) {
+        a.count = n / per_word;
+        for (uint32_t i = 0; i < a.count; i++)
+            a.args[i] = cg_word(cg, elements + i * per_word, per_word);
+    }
+    return a;
 }
 
 /* Operands of the piece of PTX: results and their inputs, then operand a, then the b. */
 typedef struct Places {
     uint32_t results, a, b;
+    const char *rounds; /* operand a is made by the piece, as %w0, %w1, ... */
 } Places;
 
 /* One instruction: rows from `row` on, columns from `column` of operand b `index` on, K from `k`
@@ -259,11 +274,14 @@ static void put_instruction(StrBuf *text, const Product *p, const Places *at, in
     for (uint32_t i = 0; i < registers; i++)
         strbuf_printf(text, "%s$%u", i ? ", " : "", reg + i);
     strbuf_puts(text, "}, ");
-    uint32_t word = at->a + (part * steps + (uint32_t)(k / p->k)) * A_WORDS;
-    if (a->in_registers)
-        strbuf_printf(text, "{$%u, $%u, $%u, $%u}", word, word + 1, word + 2, word + 3);
-    else
+    uint32_t word = (part * steps + (uint32_t)(k / p->k)) * A_WORDS;
+    if (!a->in_registers)
         strbuf_puts(text, "%wa");
+    else if (at->rounds)
+        strbuf_printf(text, "{%%w%u, %%w%u, %%w%u, %%w%u}", word, word + 1, word + 2, word + 3);
+    else
+        strbuf_printf(text, "{$%u, $%u, $%u, $%u}", at->a + word, at->a + word + 1,
+                      at->a + word + 2, at->a + word + 3);
     strbuf_printf(text, ", %%wb, %s", adds ? "1" : "0");
     if (!type_is_int(p->acc[index]))
         strbuf_puts(text, ", 1, 1"); /* not negated */
@@ -292,6 +310,13 @@ static void put_products(StrBuf *text, const Product *p, const Places *at, bool 
             put_row(text, p, at, row, k, k > 0 || !from_zero);
 }
 
+static void put_roundings(StrBuf *text, const Places *at, uint32_t words) {
+    strbuf_printf(text, ".reg .b32 %%w<%u>;\n\t", words);
+    for (uint32_t i = 0; i < words; i++)
+        strbuf_printf(text, "%s %%w%u, $%u, $%u;\n\t", at->rounds, i, at->a + 2 * i + 1,
+                      at->a + 2 * i);
+}
+
 static void put_constraints(StrBuf *text, const Type *acc, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         strbuf_printf(text, "%s=%c", i ? "," : "", type_is_int(acc) ? 'r' : 'f');
@@ -318,21 +343,24 @@ static bool all_zero(Cg *cg, const Op *op, const Product *p) {
 
 /* The sums in order, operand a, the descriptors of b. */
 static Lv *arguments(Cg *cg, const Op *op, const Product *p, const SumRegister *order,
-                     uint32_t count, bool from_zero, uint32_t *words) {
+                     uint32_t count, bool from_zero, OperandA *a) {
     const Lv *sums[MAX_JOINT_PRODUCTS];
     for (uint32_t i = 0; i < p->count; i++)
         sums[i] = cg_in(cg, op, wgmma_sum_operand(op, i));
-    *words = 1;
-    Lv first = p->a.in_registers ? NULL : descriptor(cg, op_in(op, 0), &p->a, p->acc[0], true);
-    const Lv *a = first ? &first : ordered_words(cg, op, p, words);
-    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + *words + p->count + 1);
+    if (p->a.in_registers) {
+        *a = ordered_words(cg, op, p);
+    } else {
+        *a = (OperandA){ARENA_NEW(cg->arena, Lv), 1, NULL};
+        a->args[0] = descriptor(cg, op_in(op, 0), &p->a, p->acc[0], true);
+    }
+    Lv *args = ARENA_ARRAY(cg->arena, Lv, count + a->count + p->count + 1);
     for (uint32_t i = 0; i < count; i++) {
         Lv sum = sums[order[i].product][order[i].reg];
         args[i] = from_zero ? LLVMGetUndef(LLVMTypeOf(sum)) : sum;
     }
-    memcpy(args + count, a, *words * sizeof *a);
+    memcpy(args + count, a->args, a->count * sizeof *a->args);
     for (uint32_t i = 0; i < p->count; i++)
-        args[count + *words + i] = descriptor(cg, op_in(op, 1 + i), &p->b[i], p->acc[i], false);
+        args[count + a->count + i] = descriptor(cg, op_in(op, 1 + i), &p->b[i], p->acc[i], false);
     return args;
 }
 
@@ -351,33 +379,36 @@ static void lower_products(Cg *cg, const Op *op) {
         return;
     }
     cg_wgmma_remark(cg, op);
-    uint32_t count, words;
+    uint32_t count;
+    OperandA a;
     bool from_zero = all_zero(cg, op, &p);
     const SumRegister *order = ordered_registers(cg, &p, &count);
-    Lv *args = arguments(cg, op, &p, order, count, from_zero, &words);
+    Lv *args = arguments(cg, op, &p, order, count, from_zero, &a);
     uint32_t operands_b = p.adjacent ? 1 : p.count;
 
     StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
-    const Places at = {count, 2 * count, 2 * count + words};
+    const Places at = {count, 2 * count, 2 * count + a.count, a.rounds};
     bool guarded = op->code == OP_wgmma && op->nin > 3;
     strbuf_puts(&text, "{\n\t.reg .b64 %wa, %wb;\n\t");
     /* One value in all threads: a warpgroup goes one way. */
     if (guarded) {
-        args[count + words + operands_b] = cg_scalar(cg, op_in(op, 3));
+        args[count + a.count + operands_b] = cg_scalar(cg, op_in(op, 3));
         strbuf_printf(&text, "@!$%u bra NONE;\n\t", at.b + operands_b);
     }
+    if (a.rounds)
+        put_roundings(&text, &at, a.count / 2);
     strbuf_puts(&text, "wgmma.fence.sync.aligned;\n\t");
     put_products(&text, &p, &at, from_zero);
     put_end(&text, op);
     strbuf_puts(&text, guarded ? "\nNONE:\n\t}" : "}");
     put_constraints(&constraints, op->out[0].type, count);
-    for (uint32_t i = 0; i < words; i++)
-        strbuf_puts(&constraints, p.a.in_registers ? ",r" : ",l");
+    for (uint32_t i = 0; i < a.count; i++)
+        strbuf_puts(&constraints, a.rounds ? ",f" : p.a.in_registers ? ",r" : ",l");
     for (uint32_t i = 0; i < operands_b; i++)
         strbuf_puts(&constraints, ",l");
     strbuf_puts(&constraints, guarded ? ",b,~{memory}" : ",~{memory}");
     Lv result = cg_asm(cg, struct_of(cg, LLVMTypeOf(args[0]), count), strbuf_str(&text).ptr,
-                       strbuf_str(&constraints).ptr, args, count + words + operands_b + guarded,
+                       strbuf_str(&constraints).ptr, args, count + a.count + operands_b + guarded,
                        ASM_CONVERGENT);
     Lv *out[MAX_JOINT_PRODUCTS];
     for (uint32_t i = 0; i < p.count; i++)

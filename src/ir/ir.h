@@ -279,6 +279,8 @@ Op *op_ancestor_in(Op *op, const Block *block);
 /* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC.
  */
 uint32_t op_effects(const Op *op);
+/* Elements of one access of a load, store or async_copy (attribute `width`), else 1. */
+uint32_t op_access_width(const Op *op);
 static inline bool op_is_pure(const Op *op) {
     return op_has(op, PURE);
 }

@@ -63,6 +63,13 @@ uint32_t op_effects(const Op *op) {
     return effects;
 }
 
+uint32_t op_access_width(const Op *op) {
+    int64_t width = op->code == OP_load                                 ? op->attrs[3].i
+                    : op->code == OP_store || op->code == OP_async_copy ? op->attrs[2].i
+                                                                        : 1;
+    return width > 1 ? (uint32_t)width : 1;
+}
+
 static bool walk_block(Block *block, OpVisitor *visit, void *user) {
     block_for_each (op, block) {
         if (!visit(op, user))

@@ -586,8 +586,7 @@ bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **re
         return rule_bad_pair(ctx, op, 0, 1, "pointers to what a buffer of their shape holds");
     if (op->nin > 2 && !rule_want_mask(ctx, op, 2, 0))
         return false;
-    int64_t width = op->attrs[2].i > 1 ? op->attrs[2].i : 1;
-    int64_t bytes = width * type_element_bytes(buffer);
+    int64_t bytes = (int64_t)op_access_width(op) * type_element_bytes(buffer);
     return bytes == 4 || bytes == 8 || bytes == 16 ||
            rule_bad_attr(ctx, op, 2, "elements of 4, 8 or 16 bytes together");
 }

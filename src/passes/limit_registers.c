@@ -31,16 +31,17 @@ typedef struct Work {
     uint64_t copies, crumbs; /* of a thread in the body of one loop, the most */
 } Work;
 
-/* Accesses of a thread, `width` elements each. */
-static uint64_t accesses_of(const Type *pointers, int64_t width) {
-    return (uint64_t)1 << pointers->layout->bits[LAYOUT_REG] >> __builtin_ctzll((uint64_t)width);
+/* Accesses of a thread. */
+static uint64_t accesses_of(const Op *op) {
+    const Layout *pointers = op_in(op, 0)->type->layout;
+    return (uint64_t)1 << pointers->bits[LAYOUT_REG] >> __builtin_ctz(op_access_width(op));
 }
 
 static uint64_t copies_of(const Block *block) {
     uint64_t count = 0;
     block_for_each (op, block)
         if (op->code == OP_async_copy)
-            count += accesses_of(op_in(op, 0)->type, op->attrs[2].i);
+            count += accesses_of(op);
     return count;
 }
 
@@ -50,9 +51,8 @@ static uint64_t crumbs_of(const Block *block) {
     block_for_each (op, block) {
         if (op->code != OP_load || !type_is_tile(op->out[0].type))
             continue;
-        int64_t width = op->attrs[3].i > 1 ? op->attrs[3].i : 1;
-        if (width * type_element_bytes(op->out[0].type) < 4)
-            count += accesses_of(op_in(op, 0)->type, width);
+        if ((int)op_access_width(op) * type_element_bytes(op->out[0].type) < 4)
+            count += accesses_of(op);
     }
     return count;
 }

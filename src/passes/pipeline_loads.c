@@ -132,14 +132,9 @@ static bool is_candidate(const Op *op) {
            value_may_reach_dot(&op->out[0]);
 }
 
-/* Elements that the load takes at once. */
-static int load_width(const Op *load) {
-    return load->attrs[3].i > 1 ? (int)load->attrs[3].i : 1;
-}
-
 /* Copies of the load's tile, in the layout `copied`, that a thread starts. */
 static int count_copies(const Op *load, const Layout *copied) {
-    return layout_owned_registers(copied) / load_width(load);
+    return layout_owned_registers(copied) / (int)op_access_width(load);
 }
 
 /* The layout of the copies: as the load's, or for a line whose elements many threads hold, as what
@@ -152,7 +147,7 @@ static const Layout *layout_of_copies(Ctx *ctx, const Op *load) {
     CoalescedShape wanted = {.rank = type->rank,
                              .shape = type->shape,
                              .fastest = along,
-                             .vector = load_width(load),
+                             .vector = (int)op_access_width(load),
                              .num_warps = load->block->func->num_warps};
     const Layout *coalesced = layout_coalesced(ctx, &wanted);
     bool is_line = type->shape[along] == type_numel(type);
@@ -177,7 +172,7 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
         *why = "it has a cache modifier";
         return 0;
     }
-    int width = layout_async_width(ctx, staged->copied, staged->shared, load_width(load));
+    int width = layout_async_width(ctx, staged->copied, staged->shared, (int)op_access_width(load));
     *why = "fewer than 4 bytes are known to be consecutive and aligned";
     return width * bytes >= 4 ? width : 0;
 }
@@ -288,14 +283,15 @@ static bool add_load(Pipelined *p, Op *load) {
     DotOperand operand;
     bool carried = false;
     if (only_multiplied(load, &operand)) {
-        staged.shared = layout_of_operand_buffer(p->ctx, &operand, type, load_width(load));
+        staged.shared =
+            layout_of_operand_buffer(p->ctx, &operand, type, (int)op_access_width(load));
         carried = staged.shared && dot_may_stay_in_flight(operand.dot);
     }
     const Layout *wanted = wanted_layout(load);
     if (!staged.shared)
         staged.shared =
             layout_shared_exchange(p->ctx, staged.copied, wanted ? wanted : type->layout,
-                                   type_element_bytes(type), load_width(load));
+                                   type_element_bytes(type), (int)op_access_width(load));
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
