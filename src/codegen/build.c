@@ -237,14 +237,6 @@ typedef struct Accesses {
     uint32_t pointers;      /* that a thread accesses memory by, in all */
 } Accesses;
 
-/* The loop that the op is in, or NULL. */
-static const Op *loop_around(const Op *op) {
-    do
-        op = op->block->parent;
-    while (op && op->code != OP_for && op->code != OP_while);
-    return op;
-}
-
 static bool note_product(Op *op, void *user) {
     Accesses *accesses = user;
     accesses->others |= op->code == OP_dot;
@@ -252,10 +244,10 @@ static bool note_product(Op *op, void *user) {
     if (!op_is_wgmma(op))
         return true;
     accesses->products = true;
-    const Op *loop = loop_around(op);
+    const Op *loop = op_loop_around(op);
     if (loop)
         vec_push(accesses->arena, &accesses->loops, loop);
-    while (loop && (loop = loop_around(loop)))
+    while (loop && (loop = op_loop_around(loop)))
         vec_push(accesses->arena, &accesses->around, loop);
     return true;
 }
@@ -291,7 +283,7 @@ static const Type *addressed_tile(const Op *op) {
 static bool is_beside(const Accesses *accesses, const Op *op) {
     bool in_buffer = op->code == OP_local_load || op->code == OP_local_store;
     bool one_by_one = !in_buffer && op_access_width(op) == 1;
-    for (const Op *loop = loop_around(op); loop; loop = loop_around(loop))
+    for (const Op *loop = op_loop_around(op); loop; loop = op_loop_around(loop))
         if (is_among(accesses->loops.data, accesses->loops.len, loop) ||
             (one_by_one && is_among(accesses->around.data, accesses->around.len, loop)))
             return true;

@@ -101,7 +101,7 @@ typedef struct Cg {
     Str dot_said;          /* the last remark about a dot, */
     Span dot_said_at;      /* and where */
     bool is_swizzled;      /* buffers are, by address: they begin at multiples of PANEL_ALIGNMENT */
-    bool products_are_fed; /* by wgmma, their operands by tensor copies: a loop has few addresses */
+    bool products_are_fed; /* by wgmma, and threads compute few addresses beside them */
     bool has_few_pointers; /* nor has the rest of the function many */
     Lv elected; /* i1: the thread that issues tensor copies; NULL before it is asked for */
     Lv copier;  /* i1: that thread, chosen anew behind a wait; NULL: none was */

@@ -279,8 +279,12 @@ Op *op_ancestor_in(Op *op, const Block *block);
 /* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC.
  */
 uint32_t op_effects(const Op *op);
-/* Elements of one access of a load, store or async_copy (attribute `width`), else 1. */
+/* Index of the attribute `width`, which load, store and async_copy have; -1: the op has none. */
+int op_width_attr(const Op *op);
+/* Elements of one access by it, 1 where it is not set or there is none. */
 uint32_t op_access_width(const Op *op);
+/* The innermost for or while loop around the op; NULL: there is none. */
+Op *op_loop_around(const Op *op);
 static inline bool op_is_pure(const Op *op) {
     return op_has(op, PURE);
 }

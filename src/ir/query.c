@@ -1,5 +1,6 @@
 /* Questions about IR: constants, numbering, ancestry, effects, walking. */
 #include "ir/ir.h"
+#include <string.h>
 
 /* The op that makes the elements, past ops that only repeat or rearrange equal elements. */
 static const Op *uniform_source(const Value *value) {
@@ -63,11 +64,24 @@ uint32_t op_effects(const Op *op) {
     return effects;
 }
 
+Op *op_loop_around(const Op *op) {
+    Op *parent = op->block->parent;
+    while (parent && parent->code != OP_for && parent->code != OP_while)
+        parent = parent->block->parent;
+    return parent;
+}
+
+int op_width_attr(const Op *op) {
+    const OpInfo *info = &op_info[op->code];
+    int index = info->attr_count - 1;
+    while (index >= 0 && strcmp(info->attr_names[index], "width") != 0)
+        index--;
+    return index;
+}
+
 uint32_t op_access_width(const Op *op) {
-    int64_t width = op->code == OP_load                                 ? op->attrs[3].i
-                    : op->code == OP_store || op->code == OP_async_copy ? op->attrs[2].i
-                                                                        : 1;
-    return width > 1 ? (uint32_t)width : 1;
+    int index = op_width_attr(op);
+    return index >= 0 && op->attrs[index].i > 1 ? (uint32_t)op->attrs[index].i : 1;
 }
 
 static bool walk_block(Block *block, OpVisitor *visit, void *user) {

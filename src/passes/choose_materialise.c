@@ -88,11 +88,11 @@ static void set_operand(Rewrite *rewrite, Op *op, uint32_t index, const Layout *
 }
 
 static void set_access_width(Choice *choice, Op *op, const Layout *layout) {
-    static const int width_attr[] = {[OP_load] = 3, [OP_store] = 2};
     const Access *access = choose_access(choice, op);
     int width = choose_width(access, layout);
-    if (width > 1 && (op->code == OP_load || op->code == OP_store))
-        op->attrs[width_attr[op->code]].i = width;
+    int attr = op_width_attr(op);
+    if (width > 1 && attr >= 0)
+        op->attrs[attr].i = width;
 }
 
 /* Halves that are scalars are in every thread. */

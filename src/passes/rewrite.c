@@ -124,13 +124,6 @@ bool block_has_loop(const Block *block) {
     return false;
 }
 
-Op *op_loop_around(const Op *op) {
-    Op *parent = op->block->parent;
-    while (parent && parent->code != OP_for && parent->code != OP_while)
-        parent = parent->block->parent;
-    return parent;
-}
-
 bool loops_inside_out(Block *block, LoopVisitor *visit, void *user) {
     bool changed = false;
     block_for_each_safe (op, block) {

@@ -65,8 +65,6 @@ bool op_is_alike(const Op *a, const Op *b);
 bool value_is_outside(const Value *value, const Op *op);
 /* A for or while loop stands in the block or in regions of its ops. */
 bool block_has_loop(const Block *block);
-/* The innermost for or while loop around the op; NULL: there is none. */
-Op *op_loop_around(const Op *op);
 /* Visits every for loop in the block and in regions of its ops, those inside a loop before it; what
  * a visit puts behind its loop is not visited. True if some visit answered true. */
 typedef bool LoopVisitor(Op *loop, void *user);
