@@ -80,7 +80,8 @@ Val builtin_min_max(Call *call) {
     y = op_promote_bf16(e, call->span, y);
     if (!op_promote(e, call->span, call->builtin->name, 0, &x, &y))
         return val_error();
-    return order(e, x, y, call_id(call) == BUILTIN_maximum, propagate_nan);
+    bool is_max = call_id(call) == BUILTIN_maximum || call_id(call) == BUILTIN_lib_max;
+    return order(e, x, y, is_max, propagate_nan);
 }
 
 Val builtin_clamp(Call *call) {
@@ -110,23 +111,22 @@ Val builtin_clamp(Call *call) {
 /* Functions of floats */
 
 /* An fp32 (or fp64) operand; other types are for the caller to convert, as in Triton. */
-static bool float_operand(Call *call, int param, bool allow_fp64, Val *x) {
+static bool float_operand(Call *call, int param, Val *x) {
     Elab *e = call->e;
     if (!call_tile(call, param, x))
         return false;
     ScalarType type = x->tile.scalar;
-    if (!type.pointer && (type.elem == ELEM_F32 || (type.elem == ELEM_F64 && allow_fp64)))
+    if (!type.pointer && (type.elem == ELEM_F32 || type.elem == ELEM_F64))
         return true;
-    elab_fail(e, call->spans[param], elab_float_function, call->builtin->name,
-              allow_fp64 ? "fp32 or fp64" : "fp32", elab_type_text(e, *x));
+    elab_fail(e, call->spans[param], elab_float_function, call->builtin->name, "fp32 or fp64",
+              elab_type_text(e, *x));
     elab_hint(e, "convert: x.to(tl.float32)");
     return false;
 }
 
 Val builtin_unary(Call *call) {
     Val x;
-    bool fp32_only = call_id(call) == BUILTIN_sqrt_rn;
-    if (!float_operand(call, 0, !fp32_only, &x))
+    if (!float_operand(call, 0, &x))
         return val_error();
     Builder *b = &call->e->builder;
     Value *in = x.tile.ir;
@@ -227,7 +227,7 @@ Val builtin_fdiv(Call *call) {
 Val builtin_div_rn(Call *call) {
     Elab *e = call->e;
     Val x, y;
-    if (!float_operand(call, 0, false, &x) || !float_operand(call, 1, false, &y) ||
+    if (!float_operand(call, 0, &x) || !float_operand(call, 1, &y) ||
         !op_promote(e, call->span, "div_rn", 0, &x, &y))
         return val_error();
     return op_like(build_divf_rn(&e->builder, x.tile.ir, y.tile.ir), x);
@@ -236,7 +236,7 @@ Val builtin_div_rn(Call *call) {
 Val builtin_fmod(Call *call) {
     Elab *e = call->e;
     Val x, y;
-    if (!float_operand(call, 0, true, &x) || !float_operand(call, 1, true, &y) ||
+    if (!float_operand(call, 0, &x) || !float_operand(call, 1, &y) ||
         !op_promote(e, call->span, "fmod", 0, &x, &y))
         return val_error();
     return op_like(build_remf(&e->builder, x.tile.ir, y.tile.ir), x);

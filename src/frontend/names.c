@@ -291,26 +291,41 @@ static bool dtype_named(Str name, Val *out) {
     return false;
 }
 
-/* Python's constants of module math. */
-static bool math_constant(Str name, Val *out) {
+/* Numbers that modules define: Python's math, and constexprs of the language. */
+static bool module_constant(Str name, uint32_t contents, Val *out) {
     static const struct {
+        ModuleSet modules;
         const char *name;
         double value;
-    } constants[] = {{"pi", 0x1.921fb54442d18p+1},
-                     {"e", 0x1.5bf0a8b145769p+1},
-                     {"tau", 0x1.921fb54442d18p+2},
-                     {"inf", INFINITY},
-                     {"nan", NAN}};
+    } constants[] = {{IN_PYMATH, "pi", 0x1.921fb54442d18p+1},
+                     {IN_PYMATH, "e", 0x1.5bf0a8b145769p+1},
+                     {IN_PYMATH, "tau", 0x1.921fb54442d18p+2},
+                     {IN_PYMATH, "inf", INFINITY},
+                     {IN_PYMATH, "nan", NAN},
+                     {IN_TL, "TRITON_MAX_TENSOR_NUMEL", 1 << MAX_TILE_BITS},
+                     {IN_TL, "CONSTEXPR_0", 0},
+                     {IN_RANDOM, "N_ROUNDS_DEFAULT", 10}};
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
-        if (str_is(name, constants[i].name)) {
-            *out = val_float(constants[i].value);
+        if ((contents & (uint32_t)constants[i].modules) && str_is(name, constants[i].name)) {
+            double value = constants[i].value;
+            *out = contents & IN_PYMATH ? val_float(value) : val_int((Wide)value);
             return true;
         }
     }
     return false;
 }
 
+/* Functions of libdevice are found under triton.language.math, where Triton 2 had them, and under
+ * triton.language too. */
+static const Builtin *builtin_of_module(Str name, uint32_t contents) {
+    const Builtin *row = builtin_find(name, contents);
+    return row || !(contents & (IN_TL | IN_MATH)) ? row : builtin_find(name, IN_TL | IN_LIBDEVICE);
+}
+
+/* What is not covered fails where it is named: types are never called. */
 static Val builtin_value(Elab *e, Span span, const Builtin *row) {
+    if (row->handler == builtin_not_covered)
+        return elab_fail(e, span, elab_not_covered, row->name);
     if (!(row->flags & BUILTIN_STD))
         return (Val){.kind = VAL_BUILTIN, .builtin = row};
     return elab_std(e, str_from(row->name));
@@ -352,14 +367,9 @@ Val elab_module_attribute(Elab *e, Span span, Val module, Str name) {
     uint32_t inner_contents;
     if (module_known(str_from(inner), &inner_contents))
         return language_module(inner);
-    const Builtin *row = builtin_find(name, contents);
-    if (row)
-        return builtin_value(e, span, row);
-    if (((contents & IN_TL) && dtype_named(name, &v)) ||
-        ((contents & IN_PYMATH) && math_constant(name, &v)))
+    if (((contents & IN_TL) && dtype_named(name, &v)) || module_constant(name, contents, &v))
         return v;
-    if (contents & IN_MATH) /* older kernels find libdevice's functions here */
-        row = builtin_find(name, IN_TL | IN_LIBDEVICE);
+    const Builtin *row = builtin_of_module(name, contents);
     return row ? builtin_value(e, span, row) : unknown_in_module(e, span, module, name, contents);
 }
 
@@ -370,9 +380,9 @@ bool elab_module_has(Elab *e, Val module, Str name) {
         return unit_lookup(e, module.module.unit, name, &v);
     if (!module_known(module.module.path, &contents))
         return false;
-    const Builtin *row = builtin_find(name, contents);
+    const Builtin *row = builtin_of_module(name, contents);
     return (row && row->handler != builtin_not_covered) ||
-           ((contents & IN_TL) && dtype_named(name, &v));
+           ((contents & IN_TL) && dtype_named(name, &v)) || module_constant(name, contents, &v);
 }
 
 Val elab_std(Elab *e, Str name) {
