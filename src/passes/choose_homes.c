@@ -198,9 +198,12 @@ static void forward(Choice *choice, bool from_initial) {
 
 /* Backward */
 
-static void ask(Choice *choice, const Value *value, const Layout *layout) {
-    if (layout && type_is_tile(value->type) && !choice->demand[value->id])
-        choice->demand[value->id] = layout;
+/* True if nobody asked for the value before. */
+static bool ask(Choice *choice, const Value *value, const Layout *layout) {
+    if (!layout || !type_is_tile(value->type) || choice->demand[value->id])
+        return false;
+    choice->demand[value->id] = layout;
+    return true;
 }
 
 static void ask_operands(Choice *choice, const Op *op) {
@@ -229,27 +232,35 @@ static const Layout *wanted_of_tie(const Choice *choice, const Tie *tie) {
     return tie->initial ? home_of(choice, tie->initial) : NULL;
 }
 
+/* True if something is asked for that was not. */
+static bool ask_ties(Choice *choice, const Op *op) {
+    bool asked = false;
+    for (uint32_t i = 0; i < op->nout; i++) {
+        Tie tie = tie_of(op, i);
+        const Layout *layout = wanted_of_tie(choice, &tie);
+        for (int j = 0; j < tie.nsame; j++)
+            asked |= ask(choice, tie.same[j], layout);
+        for (int j = 0; j < tie.npassed; j++)
+            asked |= ask(choice, tie.passed[j], layout);
+        if (tie.initial)
+            asked |= ask(choice, tie.initial, layout);
+    }
+    return asked;
+}
+
 static void backward_block(Choice *choice, Block *block) {
     for (Op *op = block->last; op; op = op->prev) {
         if (!is_control(op)) {
             ask_operands(choice, op);
             continue;
         }
-        /* Twice: what the body asks of its arguments reaches what it passes on. */
-        for (int round = 0; round < 2; round++) {
-            for (uint32_t i = 0; i < op->nout; i++) {
-                Tie tie = tie_of(op, i);
-                const Layout *layout = wanted_of_tie(choice, &tie);
-                for (int j = 0; j < tie.nsame; j++)
-                    ask(choice, tie.same[j], layout);
-                for (int j = 0; j < tie.npassed; j++)
-                    ask(choice, tie.passed[j], layout);
-                if (tie.initial)
-                    ask(choice, tie.initial, layout);
-            }
+        ask_ties(choice, op);
+        /* Once more where what a body asks of its arguments reaches what it passes on. A value is
+         * asked for once, so however deep control flow is, few bodies are gone through again. */
+        do
             for (uint32_t i = op->nregions; i-- > 0;)
                 backward_block(choice, op->regions[i]);
-        }
+        while (ask_ties(choice, op));
     }
 }
 

@@ -25,6 +25,7 @@
  * through two proxies: a barrier between them has `proxy` set.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
+#include "ir/ptrmap.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
@@ -52,6 +53,12 @@ typedef VEC(Pending) PendingSet;
 
 typedef VEC(const Op *) OpList;
 
+/* What iterations of a loop leave to each other, whatever stands before it. */
+typedef struct Carried {
+    PendingSet set;
+    bool settled; /* the set is that of the barriers that are in the loop now */
+} Carried;
+
 typedef struct Placement {
     Arena *arena;
     VEC(Op *) placed;
@@ -59,6 +66,7 @@ typedef struct Placement {
     OpList stored;        /* ... that tensor copies read */
     OpList flown;         /* ... that products in flight read */
     VEC(Pending) proxied; /* what wgmma and tensor copies access */
+    PtrMap carried;       /* by loop: Carried, so that nested loops are not gone around anew */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
     bool conflict;
@@ -214,6 +222,15 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
     return true;
 }
 
+/* The loops around the op have a barrier more or less. */
+static void unsettle_around(Placement *placement, const Op *op) {
+    for (const Op *loop = op->block->parent; loop; loop = loop->block->parent) {
+        Carried *carried = ptrmap_get(&placement->carried, loop);
+        if (carried)
+            carried->settled = false;
+    }
+}
+
 static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
     if (placement->judged) {
         placement->conflict = true;
@@ -223,6 +240,7 @@ static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
         return;
     Builder builder = builder_before(op);
     vec_push(placement->arena, &placement->placed, build_barrier(&builder, false, false));
+    unsettle_around(placement, op);
     pending->len = 0;
 }
 
@@ -251,13 +269,26 @@ static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) 
     return round;
 }
 
-/* First what one iteration leaves to the next, then what stands before the loop. */
-static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
-    PendingSet carried = {0};
+static const PendingSet *carried_by(Placement *placement, Op *loop) {
+    Carried *carried = ptrmap_get(&placement->carried, loop);
+    if (!carried) {
+        carried = ARENA_NEW(placement->arena, Carried);
+        ptrmap_set(&placement->carried, loop, carried);
+    }
+    if (carried->settled)
+        return &carried->set;
+    carried->settled = true; /* until a barrier is placed in the loop */
+    carried->set.len = 0;
     Round round;
     do
-        round = go_around(placement, loop, &carried);
-    while (add_all(placement, &carried, &round.again));
+        round = go_around(placement, loop, &carried->set);
+    while (add_all(placement, &carried->set, &round.again));
+    return &carried->set;
+}
+
+/* First what one iteration leaves to the next, then what stands before the loop. */
+static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
+    const PendingSet *carried = carried_by(placement, loop);
     PendingSet met = {0};
     bool passes = exposed(placement, loop->regions[0], &met);
     if (loop->code == OP_while && passes)
@@ -269,8 +300,8 @@ static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
         }
     /* What did not conflict stays pending on the paths that meet no barrier. */
     PendingSet entry = copy_of(placement, pending);
-    add_all(placement, &entry, &carried);
-    round = go_around(placement, loop, &entry);
+    add_all(placement, &entry, carried);
+    Round round = go_around(placement, loop, &entry);
     if (loop->code == OP_while)
         pending->len = 0; /* the condition has run at least once */
     add_all(placement, pending, &round.exit);
@@ -349,7 +380,9 @@ static void remove_superfluous(Placement *placement, Func *func) {
         PendingSet pending = {0};
         placement->judged = *barrier;
         placement->conflict = false;
+        unsettle_around(placement, *barrier);
         place_in_block(placement, func->body, &pending);
+        unsettle_around(placement, *barrier);
         if (!placement->conflict)
             op_remove(*barrier);
     }
@@ -396,7 +429,7 @@ static bool count_proxies(Op *op, void *user) {
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Placement placement = {.arena = &ctx->scratch};
+    Placement placement = {.arena = &ctx->scratch, .carried = {.arena = &ctx->scratch}};
     PendingSet pending = {0};
     unsigned before = 0, after = 0;
     func_walk(func, note_copied, &placement);

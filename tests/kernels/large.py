@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Compile time grows no faster than programs do, whatever their shape.
+
+    large.py --tilec build/release/src/cli/tilec [--filter TEXT] [--time]
+
+Each shape is compiled to PTX for every target within SECONDS of processor time, so that the load of the machine does not matter.
+Sizes are such that a step that is quadratic in them, or exponential in a depth, takes many times that; --time prints what was taken."""
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 20
+TARGETS = ["sm_80", "sm_90a"]
+HEAD = "import triton\nimport triton.language as tl\n\n\n"
+JIT = "@triton.jit\n"
+
+
+def block(depth, *lines):
+    return "".join("    " * depth + line + "\n" for line in lines)
+
+
+def kernel(*parts):
+    """Parameters: two arrays of f32, two numbers. `row` is one index for each of 1024 elements."""
+    return JIT + "def k(a, b, n, m):\n" + block(1, "row = tl.arange(0, 1024)") + "".join(parts)
+
+
+def each(count, make, depth=1):
+    return "".join(block(depth, *make(i)) for i in range(count))
+
+
+def nested(count, make, depth=1):
+    """make(i): lines of which the last opens a block, in which the next ones are."""
+    return "".join(block(depth + i, *make(i)) for i in range(count))
+
+
+def elif_chain(count):
+    return kernel(block(1, "if n == 0:", "    x = 5"), each(count, lambda i: (f"elif n == {i}:", f"    x = {i * 3}")),
+                  block(1, "else:", "    x = -1", "tl.store(a, x)"))
+
+
+def elif_chain_of_tiles(count):
+    return kernel(block(1, "x = tl.load(a + row)", "if n == 0:", "    x = tl.exp(x)"),
+                  each(count, lambda i: (f"elif n == {i}:", f"    x = x * {i} + tl.load(b + row + {i})")),
+                  block(1, "else:", "    x = -x", "tl.store(a + row, x)"))
+
+
+def early_returns(count):
+    return kernel(each(count, lambda i: (f"if n == {i}:", f"    tl.store(a, {i})", "    return")), block(1, "tl.store(a, -1)"))
+
+
+def nested_loops(count):
+    return kernel(block(1, "x = 0"), nested(count, lambda i: (f"for i{i} in range(n):",)), block(count + 1, "x += 1"),
+                  block(1, "tl.store(a, x)"))
+
+
+def nested_loops_of_sums(count):
+    """Each loop has a tile that it carries and a reduction across warps, on either side of the loop in it."""
+    down = nested(count, lambda i: ("x = x / tl.sum(x)", f"for i{i} in range(n):"))
+    up = "".join(block(i + 1, f"x += tl.load(b + row + i{i - 1})", "x = x / tl.sum(x)") for i in range(count, 0, -1))
+    return kernel(block(1, "x = tl.load(a + row)"), down, block(count + 1, "x += 1"), up, block(1, "tl.store(a + row, x)"))
+
+
+# What is compiled, how large.
+SHAPES = [
+    (elif_chain, 190),
+    (elif_chain_of_tiles, 190),
+    (early_returns, 190),
+    (nested_loops, 90),
+    (nested_loops_of_sums, 40),
+]
+
+
+def limit_processor_time():
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def compile_shape(options, folder, shape, count, target):
+    """None, or what went wrong."""
+    path = os.path.join(folder, shape.__name__ + ".py")
+    with open(path, "w") as file:
+        file.write(HEAD + shape(count))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    run = subprocess.run([options.tilec, "compile", path, "-k", "k", "-s", "*fp32:16, *fp32:16, i32, i32", "-t", target, "--num-warps", "4",
+                          "--cache-dir", "none", "-o", os.path.join(folder, "k.ptx")], capture_output=True, text=True,
+                         preexec_fn=limit_processor_time)
+    if options.time:
+        print(f"{shape.__name__} {count} {target}: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before:.2f} s")
+    if run.returncode == 0:
+        return None
+    said = run.stderr.strip().splitlines()
+    return said[0] if run.returncode > 0 and said else f"not within {SECONDS} s (status {run.returncode})"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tilec", required=True)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--time", action="store_true")
+    options = parser.parse_args()
+    failed = done = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for shape, count in SHAPES:
+            for target in TARGETS:
+                if options.filter not in shape.__name__:
+                    continue
+                done += 1
+                wrong = compile_shape(options, folder, shape, count, target)
+                if wrong:
+                    failed += 1
+                    print(f"{shape.__name__} {count} {target}: {wrong}")
+    print(f"{done - failed} of {done} compiled")
+    return 1 if failed or not done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
