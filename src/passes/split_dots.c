@@ -119,7 +119,7 @@ static bool has_one_use(const Value *value) {
 
 /* Is the value computed for one use, element by element, from what can be taken in parts? */
 static bool computes_parts(const Op *op) {
-    return op && has_one_use(&op->out[0]) &&
+    return op && op->nout == 1 && has_one_use(&op->out[0]) &&
            ((op_has(op, ELEMENTWISE) && op_is_pure(op)) || op->code == OP_transpose);
 }
 
