@@ -8,7 +8,7 @@
  * performance monitors and has no other effect; so one stands behind the last of these loads.
  *
  * That is done where all tiles are loaded before the first reduction, one at least feeds it and one
- * waits, and all of them fit a thread's registers. Loads that schedule.c delays do not count. */
+ * waits, and all of them fit a thread's registers. Loads that may be delayed do not count. */
 #include "codegen/cg.h"
 #include "ir/target.h"
 
@@ -77,7 +77,7 @@ void cg_find_batch(Cg *cg) {
         bool feeds = ptrmap_get(&needed, op) != NULL;
         loads++;
         feeding += feeds;
-        waiting += !feeds && !delays_allow(&cg->delays, op);
+        waiting += !feeds && !load_may_delay(op);
         registers += registers_of(op->out[0].type);
         last = op;
     }

@@ -7,7 +7,6 @@
 #ifndef TILEC_CODEGEN_CG_H
 #define TILEC_CODEGEN_CG_H
 #include "codegen/codegen.h"
-#include "ir/delay.h"
 #include "ir/ptrmap.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
@@ -96,7 +95,6 @@ typedef struct Cg {
     LineBefore line_before;
     TurnedPointer turned[TURNED_POINTERS]; /* the latest */
     int turned_next;
-    Delays delays;
     const Op *batch_end;   /* the last of the loads that batch.c keeps together; NULL: none */
     Str dot_said;          /* the last remark about a dot, */
     Span dot_said_at;      /* and where */

@@ -147,11 +147,7 @@ bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *resul
     /* In the arena: LLVM's handlers may jump back here. */
     Job *job = ARENA_NEW(&ctx->arena, Job);
     job->result = result;
-    job->cg = (Cg){.ctx = ctx,
-                   .arena = &ctx->arena,
-                   .func = func,
-                   .options = options,
-                   .meta = result->meta,
-                   .delays = {.func = func, .depends = {.arena = &ctx->arena}}};
+    job->cg = (Cg){
+        .ctx = ctx, .arena = &ctx->arena, .func = func, .options = options, .meta = result->meta};
     return machine_guard(&job->cg, generate);
 }

@@ -276,7 +276,6 @@ void lower_load(Cg *cg, const Op *op) {
     Lv *out = cg_new(cg, &op->out[0]);
     /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
     Lv zero = cg_zero(cg_type(cg, type)), other[16];
-    bool may_delay = delays_allow(&cg->delays, op);
     for (uint32_t reg = 0; reg < count; reg += width) {
         if (plan && plan->rep[reg] != reg) {
             for (uint32_t i = 0; i < width; i++)
@@ -294,7 +293,7 @@ void lower_load(Cg *cg, const Op *op) {
                           .cache = (CTYPE_CACHE)op->attrs[0].i,
                           .evict = (CTYPE_EVICT)op->attrs[1].i,
                           .is_volatile = op->attrs[2].i,
-                          .may_delay = may_delay},
+                          .may_delay = load_may_delay(op)},
                 other, out + reg);
     }
     cg_end_batch(cg, op);

@@ -6,14 +6,11 @@
  * in one burst behind the loads. Better is one vector at a time: load what it needs, compute,
  * store.
  *
- * That moves loads past stores. It is done for a load whose address is the same in all programs of
- * a launch (weights), past stores whose address depends on the program's number: if they met, the
- * programs' accesses would race, so the launch is taken not to write what it loads this way
- * (docs/language.md). `delays_allow` decides that on the Tile IR and the lowering marks the LLVM
- * instruction; `schedule_function` acts on the marks after LLVM's passes. It orders the end of
- * a block, from the last barrier or other effect on: stores and unmarked loads keep their order,
- * and each pulls in front of it, depth first, what it needs. The loads of the next one go before
- * it, so that they are under way while it is computed.
+ * That moves loads past stores. It is done for a load that says that it may be delayed (pass
+ * delay-loads): the lowering marks the LLVM instruction, and `schedule_function` acts on the marks
+ * after LLVM's passes. It orders the end of a block, from the last barrier or other effect on:
+ * stores and unmarked loads keep their order, and each pulls in front of it, depth first, what it
+ * needs. The loads of the next one go before it, so that they are under way while it is computed.
  *
  *     load w0, w1, w2                        load w0, w1; y0 = ..; store y0
  *     y0 = ..; y1 = ..; y2 = ..        =>    load w2;     y1 = ..; store y1

@@ -163,6 +163,16 @@ static void add_deaths(Compiler *compiler, const Block *block, const Op *op, Ins
             add_deaths(compiler, block, inner, inst, capacity);
 }
 
+/* What interp_check_delays needs lives until the block's end. */
+static void keep_delayed(Compiler *compiler, const Block *block, Inst *end, uint32_t *capacity) {
+    block_for_each (op, block) {
+        if (!load_may_delay(op))
+            continue;
+        add_deaths(compiler, block, op, end, capacity);
+        add_dead(compiler, block, op_out(op), end, capacity);
+    }
+}
+
 static bool region_is_elementwise(const Block *block) {
     block_for_each (op, block) {
         bool simple = op_has(op, ELEMENTWISE | TERMINATOR) || op->code == OP_constant_int ||
@@ -184,6 +194,8 @@ static void compile_op(Compiler *compiler, const Block *block, const Op *op, Ins
         if (value_unused(&op->out[i]))
             add_dead(compiler, block, &op->out[i], inst, &capacity);
     add_deaths(compiler, block, op, inst, &capacity);
+    if (op_has(op, TERMINATOR))
+        keep_delayed(compiler, block, inst, &capacity);
     if (!op->nregions)
         return;
     bool combines = op->code == OP_reduce || op->code == OP_scan;
@@ -201,10 +213,12 @@ static void compile_block(Compiler *compiler, const Block *block, InstBlock *out
     uint32_t count = 0;
     block_for_each (op, block)
         count++;
-    *out = (InstBlock){block, ARENA_ARRAY(compiler->run->arena, Inst, count), count};
+    *out = (InstBlock){block, ARENA_ARRAY(compiler->run->arena, Inst, count), count, false};
     const Op *op = block->last;
-    for (uint32_t i = count; i-- > 0; op = op->prev)
+    for (uint32_t i = count; i-- > 0; op = op->prev) {
         compile_op(compiler, block, op, &out->insts[i]);
+        out->may_delay |= load_may_delay(op);
+    }
 }
 
 /* Execution */
@@ -228,6 +242,8 @@ const Inst *run_block(Run *run, const InstBlock *block) {
         const Inst *inst = &block->insts[i];
         if (!count_step(run, inst->op))
             return NULL;
+        if (op_has(inst->op, TERMINATOR))
+            interp_check_delays(run, block);
         inst->run(run, inst);
         if (run_halted(run))
             return NULL;

@@ -40,6 +40,7 @@ typedef struct InstBlock {
     const Block *block;
     Inst *insts;
     uint32_t count;
+    bool may_delay; /* some load of it may be delayed: its operands and result live to the end */
 } InstBlock;
 
 struct Inst {
@@ -259,6 +260,10 @@ uint64_t float_to_bits_rounded(DType dtype, double value, Rounding rounding);
  */
 void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
                    Slot *out);
+
+/* Reports the loads of the block that may be delayed and by now would load something else
+ * (interp_delay.c). */
+void interp_check_delays(Run *run, const InstBlock *block);
 
 /* Blocks of tensors (interp_memory.c). Operands that are not defined are reported. */
 BlockLanes block_lanes(Run *run, const Op *op);

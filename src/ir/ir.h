@@ -417,6 +417,12 @@ Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Va
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 
+/* Attribute of a load: it may be executed as late as the end of its block; see ops.def. */
+enum { LOAD_MAY_DELAY_ATTR = 4 };
+static inline bool load_may_delay(const Op *op) {
+    return op->code == OP_load && op->attrs[LOAD_MAY_DELAY_ATTR].i;
+}
+
 /* Bits of attribute `flags` of `for` and (LOOP_NO_LICM alone) of `while`: what the source asked of
  * the loop. */
 enum {

@@ -5,7 +5,7 @@
  * the table below: 2 to 8 independent 16-byte accesses in flight in each thread, short rows within
  * one warp, whose reductions need no barrier. When several tiles are alive together it gets more
  * warps, as long as that leaves each thread enough to load; pass sink takes over from there.
- * Tiles that the lowering delays to where a store needs them (ir/delay.h) count as alive, which is
+ * Tiles that the lowering delays to where a store needs them (delay-loads) count as alive, which is
  * right for most rows; but a program that fits one warp without them, whose reductions need no
  * barrier then, keeps one, and one that would take a large CTA takes half of it, so that as many
  * programs share an SM, of half as many warps that wait for each other.
@@ -24,7 +24,6 @@
  *         %x = load .. : tile<256xf32>      =>             programs_per_cta = 4, ..} {
  *                                                      %x = load .. : tile<256xf32>
  */
-#include "ir/delay.h"
 #include "ir/wgmma.h"
 #include "passes/layout_rules.h"
 #include "passes/passes.h"
@@ -57,7 +56,6 @@ typedef struct Work {
     uint64_t bytes;   /* of the largest tile loaded or stored */
     uint64_t live;    /* of all tiles alive at once */
     uint64_t delayed; /* of all tiles whose loads are delayed */
-    Delays *delays;
     bool reduces;
     uint64_t dot;                  /* of the largest accumulator */
     uint64_t chained;              /* of all accumulators of dots by wgmma that share rows */
@@ -91,7 +89,7 @@ static bool add_work(Op *op, void *user) {
         work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
     }
     work->reduces |= op->code == OP_reduce;
-    if (op->code == OP_load && delays_allow(work->delays, op))
+    if (load_may_delay(op))
         work->delayed += pressure_of(op->out[0].type);
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
         work->dot = pressure_of(op->out[0].type);
@@ -201,13 +199,8 @@ static int32_t choose_programs(const Work *work, int32_t warps) {
 }
 
 static Work work_of(Func *func) {
-    Arena *arena = &func_ctx(func)->scratch;
-    ArenaMark mark = arena_mark(arena);
-    Delays delays = {.func = func, .depends = {.arena = arena}};
-    Work work = {.live = pressure_most(func), .delays = &delays};
+    Work work = {.live = pressure_most(func)};
     func_walk(func, add_work, &work);
-    work.delays = NULL;
-    arena_rewind(arena, mark);
     return work;
 }
 

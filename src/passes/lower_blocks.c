@@ -125,7 +125,7 @@ static void lower_access(Op *op) {
                         ? rewrite_float(&l.b, tile, attrs[1].i == PADDING_NAN ? (double)NAN : 0)
                         : rewrite_int(&l.b, tile, 0);
         rewrite_replace(op, build_load(&l.b, pointers, mask, other, (CacheModifier)attrs[2].i,
-                                       (EvictionPolicy)attrs[3].i, attrs[4].i != 0, 0));
+                                       (EvictionPolicy)attrs[3].i, attrs[4].i != 0, 0, false));
         return;
     }
     if (op->code == OP_store_block)

@@ -26,7 +26,7 @@
  * together there, or the loads would come one after another; shared memory is the L1 cache's, so
  * that weights which phases load, by taking registers in this account, keep their place in it.
  * Where the tile waits in registers the cache stays whole, and loads that the lowering delays to
- * where a store needs them (ir/delay.h) take two accesses' worth of registers. The registers of a
+ * where a store needs them (delay-loads) take two accesses' worth of registers. The registers of a
  * thread are limited so that as many CTAs fit.
  *
  * Needs layouts, and reductions before split-reduces. Leaves buffers without offsets.
@@ -41,7 +41,6 @@
  *
  * In shared memory: local_store %x16, %b behind the load, %x16' = local_load %b.
  */
-#include "ir/delay.h"
 #include "ir/ptrmap.h"
 #include "ir/target.h"
 #include "passes/layout_rules.h"
@@ -75,7 +74,6 @@ typedef struct Park {
     Arena *arena;
     Func *func;
     Block *block;
-    Delays delays;
     Home home;
     uint64_t shared; /* bytes of a program's shared memory that are spoken for */
     PtrMap phase_of; /* op of the block to its phase + 1 */
@@ -242,7 +240,7 @@ static void note_load(Park *park, const Op *op) {
     if (op->code != OP_load || !type_is_tile(op_out(op)->type))
         return;
     uint64_t registers = registers_of(op_out(op)->type);
-    bool part = registers > DELAYED_REGISTERS && delays_allow(&park->delays, op);
+    bool part = registers > DELAYED_REGISTERS && load_may_delay(op);
     park->loads[phase_of(park, op)] += registers;
     park->early[phase_of(park, op)] += part ? DELAYED_REGISTERS : registers;
 }
@@ -462,7 +460,6 @@ static bool park_block(Func *func, Block *block, uint64_t *shared) {
                  .arena = arena,
                  .func = func,
                  .block = block,
-                 .delays = {.func = func, .depends = {.arena = arena}},
                  .shared = *shared,
                  .phase_of = {.arena = arena},
                  .free = {.arena = arena},

@@ -81,7 +81,7 @@ static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *
     else
         mask = mask ? build_andi(b, mask, on) : on;
     return build_load(b, ptr, mask, other, (CTYPE_OPT_CACHE)load->attrs[0].i,
-                      (CTYPE_OPT_EVICT)load->attrs[1].i, false, load->attrs[3].i);
+                      (CTYPE_OPT_EVICT)load->attrs[1].i, false, load->attrs[3].i, false);
 }
 
 static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {

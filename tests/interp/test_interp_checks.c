@@ -15,6 +15,45 @@
     "  return\n"                                                                                   \
     "}\n"
 
+/* A load that may be delayed: element 2 of what it loads is written before its block ends. */
+#define DELAY_KERNEL(BEFORE, AFTER)                                                                \
+    "func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"                                                      \
+    "  %i = range {start = 0} : tile<4xi32>\n"                                                     \
+    "  %xs = splat %x : tile<4xptr<f32>>\n"                                                        \
+    "  %xp = addptr %xs, %i : tile<4xptr<f32>>\n"                                                  \
+    "  %two = constant_int {value = 2} : i32\n"                                                    \
+    "  %xt = addptr %x, %two : ptr<f32>\n"                                                         \
+    "  %seven = constant_float {value = 7.0} : f32\n" BEFORE                                       \
+    "  %v = load %xp {may_delay = true} : tile<4xf32>\n" AFTER                                     \
+    "  %ys = splat %y : tile<4xptr<f32>>\n"                                                        \
+    "  %yp = addptr %ys, %i : tile<4xptr<f32>>\n"                                                  \
+    "  store %yp, %v\n"                                                                            \
+    "  return\n"                                                                                   \
+    "}\n"
+
+static void test_delayed_load_of_what_is_written(void **state) {
+    float x[4] = {1, 2, 3, 4}, y[4];
+    TextRun t = text_begin(DELAY_KERNEL("", "  store %xt, %seven\n"));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_run_reports(&t, "k.tir:8:8: error: internal error: this load may be delayed to the end of "
+                         "its block, but what it loads is written before; program (0, 0, 0), "
+                         "element (2)\n"
+                         "    8 |   %v = load %xp {may_delay = true} : tile<4xf32>\n"
+                         "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+    text_end(&t);
+}
+
+static void test_delayed_load_of_what_was_written(void **state) {
+    float x[4] = {1, 2, 3, 4}, y[4], expected[4] = {1, 2, 7, 4};
+    TextRun t = text_begin(DELAY_KERNEL("  store %xt, %seven\n", ""));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_run_clean(&t);
+    assert_memory_equal(y, expected, sizeof y);
+    text_end(&t);
+}
+
 static void test_masked_lanes_touch_nothing(void **state) {
     float x[6] = {1, 2, 3, 4, 5, 6}, y[6] = {0};
     TextRun t = text_begin(COPY_KERNEL(", %m"));
@@ -508,6 +547,8 @@ static void test_running_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_delayed_load_of_what_is_written),
+        cmocka_unit_test(test_delayed_load_of_what_was_written),
         cmocka_unit_test(test_masked_lanes_touch_nothing),
         cmocka_unit_test(test_load_past_the_end),
         cmocka_unit_test(test_store_past_the_end),
