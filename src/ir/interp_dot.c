@@ -2,11 +2,11 @@
  *
  * Products of narrow floats are exact in double and their sums nearly so: the one rounding that
  * matters is the last, whatever order the hardware takes. f32 operands are multiplied as
- * `precision` says. tf32 keeps 10 bits of the fraction, rounded to nearest with ties away from zero
- * as cvt.rna.tf32 does (hardware fed with plain f32 drops the other bits instead). The others write
- * an operand as a sum of narrow parts, each the rounding of what the parts before left over, and
- * add products of parts. A small product may be NaN where the large one is infinite or an operand
- * is: the sum of the small ones counts as 0 then. */
+ * `precision` says. tf32 keeps 10 bits of the fraction: tensor cores drop the others, and so does
+ * this. The others write an operand as a sum of narrow parts, each the rounding of what the parts
+ * before left over (tf32's to nearest with ties away from zero, as cvt.rna.tf32 does; the last one
+ * is cut by the tensor core), and add products of parts. A small product may be NaN where the large
+ * one is infinite or an operand is: the sum of the small ones counts as 0 then. */
 #include "ir/interp_internal.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static DotShape dot_shape(const Op *op) {
 
 /* How f32 operands are taken apart: fraction bits of a part, and which parts of a and b are
  * multiplied besides the first of each, in the order of summation. */
-enum { MAX_PARTS = 3, MAX_SMALL = 5 };
+enum { MAX_PARTS = 3, MAX_SMALL = 5, BF16_BITS = 7, TF32_BITS = 10, F32_BITS = 23 };
 
 typedef struct Split {
     int bits, parts, nsmall;
@@ -43,23 +43,24 @@ typedef struct Split {
 } Split;
 
 static const Split splits[PRECISION_COUNT] = {
-    [PRECISION_TF32] = {.bits = 10, .parts = 1},
-    [PRECISION_TF32X3] = {.bits = 10, .parts = 2, .nsmall = 2, .small = {{1, 0}, {0, 1}}},
-    [PRECISION_IEEE] = {.bits = 23, .parts = 1},
-    [PRECISION_BF16X3] = {.bits = 7, .parts = 3, .nsmall = 2, .small = {{1, 0}, {0, 1}}},
-    [PRECISION_BF16X6] = {.bits = 7,
+    [PRECISION_TF32] = {.bits = TF32_BITS, .parts = 1},
+    [PRECISION_TF32X3] = {.bits = TF32_BITS, .parts = 2, .nsmall = 2, .small = {{1, 0}, {0, 1}}},
+    [PRECISION_IEEE] = {.bits = F32_BITS, .parts = 1},
+    [PRECISION_BF16X3] = {.bits = BF16_BITS, .parts = 3, .nsmall = 2, .small = {{1, 0}, {0, 1}}},
+    [PRECISION_BF16X6] = {.bits = BF16_BITS,
                           .parts = 3,
                           .nsmall = 5,
                           .small = {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}}},
 };
 
-/* `x`, an f32, with `bits` bits of fraction: bf16 to even, tf32 away from zero. */
-static double round_fraction(float x, int bits) {
-    if (!isfinite(x) || bits == 23)
+/* `x`, an f32, with `bits` bits of fraction: bf16 to even, tf32 away from zero or `cut`. */
+static double round_fraction(float x, int bits, bool cut) {
+    if (!isfinite(x) || bits == F32_BITS)
         return x;
-    uint32_t u, unit = 1u << (23 - bits);
+    uint32_t u, unit = 1u << (F32_BITS - bits);
     memcpy(&u, &x, sizeof u);
-    u += bits == 7 ? unit / 2 - 1 + (u / unit & 1) : unit / 2;
+    if (!cut)
+        u += bits == BF16_BITS ? unit / 2 - 1 + (u / unit & 1) : unit / 2;
     u &= ~(unit - 1);
     memcpy(&x, &u, sizeof x);
     return x;
@@ -78,7 +79,8 @@ static Buf *load_parts(Run *run, const Dot *dot, uint32_t index, const Split *sp
     for (uint32_t i = 0; i < n; i++) {
         float rest = (float)values[i];
         for (int part = 0; part < split->parts; part++) {
-            double rounded = round_fraction(rest, split->bits);
+            bool cut = split->bits == TF32_BITS && part == split->parts - 1;
+            double rounded = round_fraction(rest, split->bits, cut);
             values[(size_t)part * n + i] = rounded;
             rest -= (float)rounded;
         }

@@ -464,11 +464,13 @@ static void test_dot_precisions(void **state) {
     } cases[] = {
         {"ieee", "0x1.00002p0", "1.0", 0x1.00002p0},
         {"ieee", "0x1.002p0", "0x1.002p0", 0x1.004004p0},
-        {"tf32", "0x1.002p0", "1.0", 0x1.004p0}, /* a tie goes away from zero */
-        {"tf32", "-0x1.002p0", "1.0", -0x1.004p0},
-        {"tf32", "0x1.001ffep0", "1.0", 1},
-        {"tf32", "1.0", "0x1.003p0", 0x1.004p0},
+        {"tf32", "0x1.003ffep0", "1.0", 1}, /* cut, not rounded */
+        {"tf32", "-0x1.003ffep0", "1.0", -1},
+        {"tf32", "0x1.004p0", "1.0", 0x1.004p0},
+        {"tf32", "1.0", "0x1.007p0", 0x1.004p0},
         {"tf32x3", "0x1.002004p0", "1.0", 0x1.002004p0},
+        {"tf32x3", "0x1.003ffep0", "1.0", 0x1.003ffep0}, /* to 0x1.004p0 and a tail of one bit */
+        {"tf32x3", "0x1.001ffep0", "1.0", 0x1.001ffcp0}, /* the last bit of the tail is cut */
         {"tf32x3", "0x1.002p0", "0x1.002p0", 0x1.004p0}, /* without the product of the tails */
         {"bf16x3", "0x1.00808p0", "1.0", 0x1.008p0},     /* without the third part */
         {"bf16x6", "0x1.00808p0", "1.0", 0x1.00808p0},
