@@ -53,11 +53,14 @@ typedef VEC(Pending) PendingSet;
 
 typedef VEC(const Op *) OpList;
 
-/* What iterations of a loop leave to each other, whatever stands before it. */
-typedef struct Carried {
-    PendingSet set;
-    bool settled; /* the set is that of the barriers that are in the loop now */
-} Carried;
+/* A loop as what stands around it sees it. */
+typedef struct Summary {
+    PendingSet carried; /* what iterations leave to each other, whatever stands before the loop */
+    PendingSet exit;    /* what they leave pending behind it */
+    PendingSet met;     /* what may run in it before any barrier */
+    bool passes;        /* what is pending before the loop may be so behind it */
+    bool settled;       /* this is so with the barriers that are in the loop now */
+} Summary;
 
 typedef struct Placement {
     Arena *arena;
@@ -66,7 +69,7 @@ typedef struct Placement {
     OpList stored;        /* ... that tensor copies read */
     OpList flown;         /* ... that products in flight read */
     VEC(Pending) proxied; /* what wgmma and tensor copies access */
-    PtrMap carried;       /* by loop: Carried, so that nested loops are not gone around anew */
+    PtrMap summaries;     /* by loop: Summary, so that inner loops are not gone around anew */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
     bool conflict;
@@ -124,7 +127,8 @@ static bool add_all(Placement *placement, PendingSet *set, const PendingSet *mor
 
 static PendingSet copy_of(Placement *placement, const PendingSet *set) {
     PendingSet copy = {0};
-    add_all(placement, &copy, set);
+    vec_for_each (pending, set)
+        vec_push(placement->arena, &copy, *pending);
     return copy;
 }
 
@@ -195,6 +199,8 @@ static bool access_of(const Op *op, uint32_t i, Pending *access) {
     return true;
 }
 
+static const Summary *summary_of(Placement *placement, Op *loop);
+
 /* Accesses that may run before any barrier when the block is entered; true if one may leave it so.
  */
 static bool exposed(Placement *placement, Block *block, PendingSet *set) {
@@ -210,13 +216,11 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
             bool second = exposed(placement, op->regions[1], set);
             if (!first && !second)
                 return false;
-        } else if (op->code == OP_while) {
-            /* The first region always runs. */
-            if (!exposed(placement, op->regions[0], set))
+        } else if (op->code == OP_for || op->code == OP_while) {
+            const Summary *summary = summary_of(placement, op);
+            add_all(placement, set, &summary->met);
+            if (!summary->passes)
                 return false;
-            exposed(placement, op->regions[1], set);
-        } else if (op->code == OP_for) {
-            exposed(placement, op->regions[0], set);
         }
     }
     return true;
@@ -225,9 +229,9 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
 /* The loops around the op have a barrier more or less. */
 static void unsettle_around(Placement *placement, const Op *op) {
     for (const Op *loop = op->block->parent; loop; loop = loop->block->parent) {
-        Carried *carried = ptrmap_get(&placement->carried, loop);
-        if (carried)
-            carried->settled = false;
+        Summary *summary = ptrmap_get(&placement->summaries, loop);
+        if (summary)
+            summary->settled = false;
     }
 }
 
@@ -269,42 +273,54 @@ static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) 
     return round;
 }
 
-static const PendingSet *carried_by(Placement *placement, Op *loop) {
-    Carried *carried = ptrmap_get(&placement->carried, loop);
-    if (!carried) {
-        carried = ARENA_NEW(placement->arena, Carried);
-        ptrmap_set(&placement->carried, loop, carried);
-    }
-    if (carried->settled)
-        return &carried->set;
-    carried->settled = true; /* until a barrier is placed in the loop */
-    carried->set.len = 0;
+static void go_around_until_settled(Placement *placement, Op *loop, Summary *summary) {
     Round round;
-    do
-        round = go_around(placement, loop, &carried->set);
-    while (add_all(placement, &carried->set, &round.again));
-    return &carried->set;
+    do {
+        summary->settled = true; /* until a barrier is placed in the loop */
+        summary->carried.len = 0;
+        do
+            round = go_around(placement, loop, &summary->carried);
+        while (add_all(placement, &summary->carried, &round.again));
+    } while (!summary->settled);
+    summary->exit = round.exit;
+}
+
+/* Places what accesses of the loop need among themselves, if that has not been done. */
+static const Summary *summary_of(Placement *placement, Op *loop) {
+    Summary *summary = ptrmap_get(&placement->summaries, loop);
+    if (!summary) {
+        summary = ARENA_NEW(placement->arena, Summary);
+        ptrmap_set(&placement->summaries, loop, summary);
+    }
+    if (summary->settled)
+        return summary;
+    go_around_until_settled(placement, loop, summary);
+    summary->met.len = 0;
+    bool first_passes = exposed(placement, loop->regions[0], &summary->met);
+    if (loop->code == OP_while && first_passes)
+        exposed(placement, loop->regions[1], &summary->met);
+    /* The first region of a while always runs. */
+    summary->passes = loop->code == OP_for || first_passes;
+    return summary;
 }
 
 /* First what one iteration leaves to the next, then what stands before the loop. */
 static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
-    const PendingSet *carried = carried_by(placement, loop);
-    PendingSet met = {0};
-    bool passes = exposed(placement, loop->regions[0], &met);
-    if (loop->code == OP_while && passes)
-        exposed(placement, loop->regions[1], &met);
-    for (size_t i = 0; i < met.len; i++)
-        if (conflicts(pending, &met.data[i])) {
+    const Summary *summary = summary_of(placement, loop);
+    vec_for_each (access, &summary->met)
+        if (conflicts(pending, access)) {
             barrier_before(placement, loop, pending);
             break;
         }
+    if (placement->marking) {
+        PendingSet entry = copy_of(placement, pending);
+        add_all(placement, &entry, &summary->carried);
+        go_around(placement, loop, &entry);
+    }
     /* What did not conflict stays pending on the paths that meet no barrier. */
-    PendingSet entry = copy_of(placement, pending);
-    add_all(placement, &entry, carried);
-    Round round = go_around(placement, loop, &entry);
-    if (loop->code == OP_while)
-        pending->len = 0; /* the condition has run at least once */
-    add_all(placement, pending, &round.exit);
+    if (!summary->passes)
+        pending->len = 0;
+    add_all(placement, pending, &summary->exit);
 }
 
 /* All buffers of one op are behind the barrier, if it needs one. */
@@ -341,8 +357,9 @@ static void meet(Placement *placement, Op *op, PendingSet *pending) {
     pending->len = 0;
 }
 
-static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
-    block_for_each (op, block) {
+/* From `first` to the end of its block, or to `end`. */
+static void place_from(Placement *placement, Op *first, const Op *end, PendingSet *pending) {
+    for (Op *op = first; op != end; op = op->next) {
         if (op_has(op, SYNC)) {
             meet(placement, op, pending);
         } else if (op->code == OP_store_wait) {
@@ -374,18 +391,48 @@ static void place_in_block(Placement *placement, Block *block, PendingSet *pendi
     }
 }
 
-/* One placed for what comes around a loop may make one that was placed before it superfluous. */
-static void remove_superfluous(Placement *placement, Func *func) {
-    vec_for_each (barrier, &placement->placed) {
-        PendingSet pending = {0};
-        placement->judged = *barrier;
-        placement->conflict = false;
-        unsettle_around(placement, *barrier);
-        place_in_block(placement, func->body, &pending);
-        unsettle_around(placement, *barrier);
-        if (!placement->conflict)
-            op_remove(*barrier);
+static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
+    place_from(placement, block->first, NULL, pending);
+}
+
+static Op *sync_before(const Op *op) {
+    Op *found = op->prev;
+    while (found && !op_has(found, SYNC))
+        found = found->prev;
+    return found;
+}
+
+static Op *sync_behind(const Op *op) {
+    Op *found = op->next;
+    while (found && !op_has(found, SYNC))
+        found = found->next;
+    return found;
+}
+
+/* Would anything conflict without the barrier? Of the blocks around it, in the innermost that has
+ * barriers on both sides these order all else. */
+static bool is_needed(Placement *placement, const Op *barrier) {
+    const Op *at = barrier;
+    Op *first = sync_before(at), *end = sync_behind(at);
+    while (at->block->parent && !(first && end)) {
+        at = at->block->parent;
+        first = sync_before(at);
+        end = sync_behind(at);
     }
+    PendingSet pending = {0};
+    placement->judged = barrier;
+    placement->conflict = false;
+    unsettle_around(placement, barrier);
+    place_from(placement, first ? first : at->block->first, end, &pending);
+    unsettle_around(placement, barrier);
+    return placement->conflict;
+}
+
+/* One placed for what comes around a loop may make one that was placed before it superfluous. */
+static void remove_superfluous(Placement *placement) {
+    vec_for_each (barrier, &placement->placed)
+        if (!is_needed(placement, *barrier))
+            op_remove(*barrier);
 }
 
 static void add_once(Placement *placement, OpList *list, const Op *op) {
@@ -429,13 +476,13 @@ static bool count_proxies(Op *op, void *user) {
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Placement placement = {.arena = &ctx->scratch, .carried = {.arena = &ctx->scratch}};
+    Placement placement = {.arena = &ctx->scratch, .summaries = {.arena = &ctx->scratch}};
     PendingSet pending = {0};
     unsigned before = 0, after = 0;
     func_walk(func, note_copied, &placement);
     func_walk(func, count_proxies, &before);
     place_in_block(&placement, func->body, &pending);
-    remove_superfluous(&placement, func);
+    remove_superfluous(&placement);
     mark_proxies(&placement, func);
     func_walk(func, count_proxies, &after);
     bool changed = placement.placed.len > 0 || before != after;

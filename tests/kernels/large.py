@@ -69,7 +69,7 @@ SHAPES = [
     (elif_chain_of_tiles, 190),
     (early_returns, 190),
     (nested_loops, 90),
-    (nested_loops_of_sums, 40),
+    (nested_loops_of_sums, 90),
 ]
 
 
