@@ -462,7 +462,24 @@ static void take_part(TensorCopy *copy) {
     copy->issuer = elect_in_warpgroup(cg);
 }
 
-/* The boxes of a block, or of a part of it, are one group. */
+/* No checked dimension has the whole block behind its extent. */
+static Lv reaches_tensor(Cg *cg, const Op *op) {
+    BlockAccess access = block_access(op);
+    Lv reaches = LLVMConstInt(cg->t_i1, 1, false);
+    for (uint32_t d = 0; d < (uint32_t)access.rank; d++) {
+        if (!block_checks(&access, (int)d))
+            continue;
+        Lv begin = cg_scalar(cg, op_in(op, access.offsets + d));
+        Lv wide = LLVMBuildSExt(cg->b, begin, cg->t_i64, "");
+        Lv extent = cg_scalar(cg, op_in(op, access.shape + d));
+        Lv inside = LLVMBuildICmp(cg->b, LLVMIntSLT, wide, extent, "");
+        reaches = LLVMBuildAnd(cg->b, reaches, inside, "");
+    }
+    return reaches;
+}
+
+/* The boxes of a block, or of a part of it, are one group, which may be empty: store_wait counts.
+ */
 void lower_store_block_from(Cg *cg, const Op *op) {
     TensorCopy copy;
     if (!copy_of(cg, op, &copy))
@@ -471,8 +488,11 @@ void lower_store_block_from(Cg *cg, const Op *op) {
         take_part(&copy);
     else
         copy.issuer = cg_elected(cg);
+    Lv committer = copy.issuer;
+    if (op->attrs[3].i)
+        copy.issuer = LLVMBuildAnd(cg->b, committer, reaches_tensor(cg, op), "");
     emit_boxes(&copy);
-    cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &copy.issuer, 1,
+    cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &committer, 1,
            ASM_EFFECTS);
     keep_before(cg, op);
 }

@@ -194,6 +194,7 @@ Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Va
         operands[n++] = mapped ? mapped : op_in(access, i);
     }
     EvictionPolicy evict = (EvictionPolicy)access->attrs[barrier ? 3 : 2].i;
-    return barrier ? build_copy_block(builder, n, operands, block.checked, evict)
-                   : build_store_block_from(builder, n, operands, block.checked, evict, false);
+    return barrier
+               ? build_copy_block(builder, n, operands, block.checked, evict)
+               : build_store_block_from(builder, n, operands, block.checked, evict, false, false);
 }

@@ -271,8 +271,29 @@ void interp_mbarrier_wait(Run *run, const Inst *inst) {
     set_phase(barrier, (Phase){.parity = !phase.parity});
 }
 
+static int64_t block_operand(Run *run, const Op *op, uint32_t first, int dim) {
+    uint32_t i = first + (uint32_t)dim;
+    return slot_int(in_slot(run, op, i), op_in(op, i)->type, 0);
+}
+
+/* The hardware ends a launch for a store that begins before its tensor; one that is guarded is not
+ * made where all of it lies behind the tensor. */
+static void check_begin(Run *run, const Op *op) {
+    BlockAccess access = block_access(op);
+    for (int d = 0; d < access.rank && op->attrs[3].i; d++)
+        if (block_checks(&access, d) &&
+            block_operand(run, op, access.offsets, d) >= block_operand(run, op, access.shape, d))
+            return;
+    for (int d = 0; d < access.rank; d++) {
+        int64_t begin = block_operand(run, op, access.offsets, d);
+        if (begin < 0)
+            finding(run, op, interp_store_begins, (long long)begin, d, place(run));
+    }
+}
+
 void interp_store_block_from(Run *run, const Inst *inst) {
     const Op *op = inst->op;
+    check_begin(run, op);
     BlockStore store = {.op = op, .lanes = block_lanes(run, op)};
     slot_share(run, &store.from, in_slot(run, op, 1));
     vec_push(run->arena, &run->stores, store);

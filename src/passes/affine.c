@@ -149,8 +149,7 @@ static const Affine *operand_form(Affines *a, const Op *op, uint32_t index) {
 }
 
 static bool is_nonnegative(const Affines *a, const Value *value) {
-    const ValueFacts *facts = facts_of(a->facts, value);
-    return facts->nonnegative || facts->lo >= 0;
+    return facts_of(a->facts, value)->sign == SIGN_NONNEGATIVE;
 }
 
 /* NULL: the op is none that has a form of its own. */

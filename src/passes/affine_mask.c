@@ -66,11 +66,9 @@ static void demand_positive(Masks *m, const Affine *distance, const int *place) 
 }
 
 static bool are_nonnegative(Masks *m, const Op *op) {
-    for (uint32_t i = 0; i < 2; i++) {
-        const ValueFacts *facts = facts_of(m->a->facts, op_in(op, i));
-        if (!facts->nonnegative && facts->lo < 0)
+    for (uint32_t i = 0; i < 2; i++)
+        if (facts_of(m->a->facts, op_in(op, i))->sign != SIGN_NONNEGATIVE)
             return false;
-    }
     return true;
 }
 

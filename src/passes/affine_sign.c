@@ -172,8 +172,7 @@ static bool value_is_nonnegative(Sign *s, Value *value, int depth) {
 }
 
 static bool atom_is_nonnegative(Sign *s, Value *atom, int depth) {
-    const ValueFacts *facts = facts_of(s->a->facts, atom);
-    if (facts->nonnegative || facts->lo >= 0)
+    if (facts_of(s->a->facts, atom)->sign != SIGN_UNKNOWN)
         return true;
     if (depth == 0 || s->budget-- <= 0)
         return false;
@@ -189,7 +188,7 @@ static bool atom_is_nonnegative(Sign *s, Value *atom, int depth) {
     case OP_maxsi:
         return value_is_nonnegative(s, op_in(op, 0), depth - 1) ||
                value_is_nonnegative(s, op_in(op, 1), depth - 1);
-    case OP_divsi: /* by what is not negative, as facts take it */
+    case OP_divsi: /* by what is not negative; see SIGN_BY_QUOTIENT */
     case OP_remsi:
     case OP_shrsi:
         return value_is_nonnegative(s, op_in(op, 0), depth - 1);

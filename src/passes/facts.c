@@ -26,7 +26,7 @@ ValueFacts facts_unknown(const Type *type) {
         facts.has_range = true;
         facts.lo = int_lowest(type->dtype);
         facts.hi = int_highest(type->dtype);
-        facts.nonnegative = facts.lo >= 0;
+        facts_sign_of_range(&facts);
     }
     return facts;
 }
@@ -60,7 +60,7 @@ ValueFacts facts_both(const Type *type, const ValueFacts *a, const ValueFacts *b
     if (out.has_range) {
         out.lo = min_i64(a->lo, b->lo);
         out.hi = max_i64(a->hi, b->hi);
-        out.nonnegative = a->nonnegative && b->nonnegative;
+        out.sign = a->sign < b->sign ? a->sign : b->sign;
     }
     return out;
 }
@@ -70,7 +70,7 @@ static bool facts_equal(const Type *type, const ValueFacts *a, const ValueFacts 
         if (a->contiguous[i] != b->contiguous[i] || a->constant[i] != b->constant[i] ||
             a->divisible[i] != b->divisible[i])
             return false;
-    return a->lo == b->lo && a->hi == b->hi && a->nonnegative == b->nonnegative;
+    return a->lo == b->lo && a->hi == b->hi && a->sign == b->sign;
 }
 
 static ValueFacts *slot(Flow *flow, const Value *value) {
@@ -78,17 +78,19 @@ static ValueFacts *slot(Flow *flow, const Value *value) {
 }
 
 /* Assumptions hold from the value's definition on: they stand in its block, so that it is not made
- * without them, and a program that breaks them has no meaning at all. */
+ * without them, and a program that breaks them has no meaning at all. The range tells the sign. */
 static void apply_assumed(const Facts *all, const Value *value, ValueFacts *facts) {
-    if (!all->assumed || !facts->has_range)
+    if (!facts->has_range)
         return;
-    int64_t lo = max_i64(facts->lo, all->assumed[value->id].lo);
-    int64_t hi = min_i64(facts->hi, all->assumed[value->id].hi);
-    if (lo > hi)
-        return;
-    facts->lo = lo;
-    facts->hi = hi;
-    facts->nonnegative |= lo >= 0;
+    if (all->assumed) {
+        int64_t lo = max_i64(facts->lo, all->assumed[value->id].lo);
+        int64_t hi = min_i64(facts->hi, all->assumed[value->id].hi);
+        if (lo <= hi) {
+            facts->lo = lo;
+            facts->hi = hi;
+        }
+    }
+    facts_sign_of_range(facts);
 }
 
 static void set(Flow *flow, const Value *value, ValueFacts facts) {
@@ -138,13 +140,13 @@ static ValueFacts induction_facts(Flow *flow, const Op *op) {
     if (step->lo > 0) {
         out.lo = lo->lo;
         out.hi = max_i64(lo->lo, hi->hi > INT64_MIN ? hi->hi - 1 : hi->hi);
-        out.nonnegative = lo->nonnegative;
+        out.sign = lo->sign;
     } else if (step->hi < 0) {
         out.lo = min_i64(lo->hi, hi->lo < INT64_MAX ? hi->lo + 1 : hi->lo);
         out.hi = lo->hi;
-        out.nonnegative = hi->nonnegative;
+        out.sign = hi->sign;
     } else {
-        out.nonnegative = false;
+        out.sign = SIGN_UNKNOWN;
     }
     return out;
 }

@@ -14,12 +14,23 @@
 #define TILEC_PASSES_FACTS_H
 #include "ir/ir.h"
 
+/* What is known of an integer's sign. */
+typedef enum FactsSign {
+    SIGN_UNKNOWN,
+    /* Not negative, unless a quotient on the way to it is by something negative that each program
+     * computes for itself: in the usual order of tiles by groups, programs past the last tile do.
+     */
+    SIGN_BY_QUOTIENT,
+    /* lo >= 0, or would be if no sum or product wrapped. Sizes and strides, which a launch knows,
+     * divide as positive numbers. */
+    SIGN_NONNEGATIVE,
+} FactsSign;
+
 typedef struct ValueFacts {
     int64_t contiguous[MAX_RANK], divisible[MAX_RANK], constant[MAX_RANK];
-    bool has_range;   /* integers */
-    bool nonnegative; /* lo >= 0, or would be if no sum or product wrapped and nothing were divided
-                         by a negative number */
-    int64_t lo, hi;   /* signed bounds of every element, inclusive, when has_range; i1 is 0 or 1 */
+    bool has_range; /* integers */
+    FactsSign sign;
+    int64_t lo, hi; /* signed bounds of every element, inclusive, when has_range; i1 is 0 or 1 */
 } ValueFacts;
 
 /* The divisibility of zero, and the largest that is told. */

@@ -7,6 +7,7 @@
  *
  * Ranges are computed in 128 bits; a result that may leave its type wraps, and nothing is known of
  * it. */
+#include "ir/tensor_map.h"
 #include "passes/facts_internal.h"
 #include "passes/fold.h"
 #include "passes/rewrite.h"
@@ -44,11 +45,19 @@ static void set_range(ValueFacts *out, const Type *type, Wide lo, Wide hi) {
         return;
     out->lo = (int64_t)lo;
     out->hi = (int64_t)hi;
-    out->nonnegative |= out->lo >= 0;
+    facts_sign_of_range(out);
 }
 
-static bool is_nonnegative(In in) {
-    return in.facts->nonnegative || in.facts->lo >= 0;
+static FactsSign sign_of(In in) {
+    return in.facts->sign;
+}
+
+static FactsSign weaker_sign(In a, In b) {
+    return sign_of(a) < sign_of(b) ? sign_of(a) : sign_of(b);
+}
+
+static FactsSign stronger_sign(In a, In b) {
+    return sign_of(a) < sign_of(b) ? sign_of(b) : sign_of(a);
 }
 
 /* Elementwise with two operands, and nothing but constancy and a common divisor known. */
@@ -143,7 +152,7 @@ static void sum_runs(In a, In b, int64_t scale, ValueFacts *out) {
 static void facts_addi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     sum_runs(a, b, 1, out);
-    out->nonnegative = is_nonnegative(a) && is_nonnegative(b);
+    out->sign = weaker_sign(a, b);
     set_range(out, a.type, (Wide)a.facts->lo + b.facts->lo, (Wide)a.facts->hi + b.facts->hi);
 }
 
@@ -172,7 +181,7 @@ static void facts_muli(const Facts *facts, const Op *op, ValueFacts *out) {
     int64_t divisor = saturating_product(divisible_each(a), divisible_each(b));
     for (int i = 0; i < facts_dims(a.type); i++)
         out->divisible[i] = divisor;
-    out->nonnegative = is_nonnegative(a) && is_nonnegative(b);
+    out->sign = weaker_sign(a, b);
     Wide lo = (Wide)a.facts->lo * b.facts->lo, hi = lo;
     Wide corners[] = {(Wide)a.facts->lo * b.facts->hi, (Wide)a.facts->hi * b.facts->lo,
                       (Wide)a.facts->hi * b.facts->hi};
@@ -197,7 +206,7 @@ static void facts_shli(const Facts *facts, const Op *op, ValueFacts *out) {
     for (int i = 0; i < facts_dims(a.type); i++)
         out->divisible[i] =
             saturating_product(divisible_each(a), amount > 0 && amount < 62 ? 1LL << amount : 1);
-    out->nonnegative = is_nonnegative(a);
+    out->sign = sign_of(a);
     if (amount >= 0)
         set_range(out, a.type, (Wide)a.facts->lo * ((Wide)1 << amount),
                   (Wide)a.facts->hi * ((Wide)1 << amount));
@@ -226,11 +235,16 @@ static void quotient_runs(In a, In b, int64_t divisor, bool floors, ValueFacts *
     }
 }
 
+static FactsSign sign_of_quotient(In a, In b, const Value *divisor) {
+    const Op *splat = value_def(divisor, OP_splat);
+    bool is_size = launch_invariant(splat ? op_in(splat, 0) : divisor);
+    return sign_of(a) == SIGN_UNKNOWN || is_size || b.facts->lo > 0 ? sign_of(a) : SIGN_BY_QUOTIENT;
+}
+
 static void facts_divsi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
-    quotient_runs(a, b, divisible_each(b), is_nonnegative(a), out);
-    /* Sizes and strides divide, and whether they are negative is not known. */
-    out->nonnegative = is_nonnegative(a);
+    quotient_runs(a, b, divisible_each(b), sign_of(a) != SIGN_UNKNOWN, out);
+    out->sign = sign_of_quotient(a, b, op_in(op, 1));
     if (b.facts->lo <= 0)
         return;
     Wide lo = a.facts->lo >= 0 ? a.facts->lo / b.facts->hi : a.facts->lo / b.facts->lo;
@@ -259,8 +273,8 @@ static void remainder_runs(In a, In b, bool floors, ValueFacts *out) {
 
 static void facts_remsi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
-    remainder_runs(a, b, is_nonnegative(a), out);
-    out->nonnegative = is_nonnegative(a);
+    remainder_runs(a, b, sign_of(a) != SIGN_UNKNOWN, out);
+    out->sign = sign_of(a);
     if (b.facts->lo <= 0)
         return;
     Wide largest = b.facts->hi - 1;
@@ -282,7 +296,7 @@ static void shift_right(const Facts *facts, const Op *op, bool is_signed, ValueF
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     int64_t amount = shift_amount(b);
     pair_defaults(a, b, out);
-    out->nonnegative = is_nonnegative(a);
+    out->sign = sign_of(a);
     for (int i = 0; i < facts_dims(a.type); i++) {
         out->divisible[i] = 1;
         if (amount < 0 || amount >= 62)
@@ -311,7 +325,7 @@ static void facts_andi(const Facts *facts, const Op *op, ValueFacts *out) {
     int64_t divisor = max_i64(divisible_each(a), divisible_each(b));
     for (int i = 0; i < facts_dims(a.type); i++)
         out->divisible[i] = divisor;
-    out->nonnegative = is_nonnegative(a) || is_nonnegative(b);
+    out->sign = stronger_sign(a, b);
     if (a.facts->lo >= 0 || b.facts->lo >= 0) {
         int64_t hi_a = a.facts->lo >= 0 ? a.facts->hi : INT64_MAX;
         int64_t hi_b = b.facts->lo >= 0 ? b.facts->hi : INT64_MAX;
@@ -342,7 +356,7 @@ static void facts_ori(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     pair_defaults(a, b, out);
     disjoint_bits(a, b, out);
-    out->nonnegative = is_nonnegative(a) && is_nonnegative(b);
+    out->sign = weaker_sign(a, b);
     if (a.facts->lo >= 0 && b.facts->lo >= 0) {
         int64_t bits = a.facts->hi | b.facts->hi; /* no result has a higher bit than these */
         for (int shift = 1; shift < 64; shift *= 2)
@@ -355,7 +369,7 @@ static void facts_xori(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     pair_defaults(a, b, out);
     disjoint_bits(a, b, out);
-    out->nonnegative = is_nonnegative(a) && is_nonnegative(b);
+    out->sign = weaker_sign(a, b);
     if (a.facts->lo >= 0 && b.facts->lo >= 0) {
         int64_t bits = a.facts->hi | b.facts->hi;
         for (int shift = 1; shift < 64; shift *= 2)
@@ -369,7 +383,7 @@ static void facts_xori(const Facts *facts, const Op *op, ValueFacts *out) {
 static void facts_minsi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     pair_defaults(a, b, out);
-    out->nonnegative = is_nonnegative(a) && is_nonnegative(b);
+    out->sign = weaker_sign(a, b);
     if (a.type->dtype != DT_I1)
         set_range(out, a.type, min_i64(a.facts->lo, b.facts->lo),
                   min_i64(a.facts->hi, b.facts->hi));
@@ -378,7 +392,7 @@ static void facts_minsi(const Facts *facts, const Op *op, ValueFacts *out) {
 static void facts_maxsi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
     pair_defaults(a, b, out);
-    out->nonnegative = is_nonnegative(a) || is_nonnegative(b);
+    out->sign = stronger_sign(a, b);
     if (a.type->dtype != DT_I1)
         set_range(out, a.type, max_i64(a.facts->lo, b.facts->lo),
                   max_i64(a.facts->hi, b.facts->hi));
@@ -505,14 +519,14 @@ static void facts_extsi(const Facts *facts, const Op *op, ValueFacts *out) {
         return;
     }
     keep_runs(a, out);
-    out->nonnegative = a.facts->nonnegative;
+    out->sign = a.facts->sign;
     set_range(out, op->out[0].type, a.facts->lo, a.facts->hi);
 }
 
 static void facts_extui(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0);
     keep_runs(a, out);
-    out->nonnegative = true;
+    out->sign = SIGN_NONNEGATIVE;
     if (a.facts->lo >= 0)
         set_range(out, op->out[0].type, a.facts->lo, a.facts->hi);
     else
@@ -526,7 +540,7 @@ static void facts_trunci(const Facts *facts, const Op *op, ValueFacts *out) {
         return;
     }
     keep_runs(a, out);
-    out->nonnegative = a.facts->nonnegative;
+    out->sign = a.facts->sign;
     set_range(out, op->out[0].type, a.facts->lo, a.facts->hi);
 }
 

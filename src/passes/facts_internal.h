@@ -42,6 +42,13 @@ static inline int64_t low_bit(int64_t value) {
     return value == 0 || bit < 0 ? FACTS_MAX_DIVISIBLE : bit;
 }
 
+/* The sign that the range shows. What is not negative by a quotient stays so: the range may be one
+ * that tl.assume gave it, and programs that store nothing break that. */
+static inline void facts_sign_of_range(ValueFacts *facts) {
+    if (facts->lo >= 0 && facts->sign == SIGN_UNKNOWN)
+        facts->sign = SIGN_NONNEGATIVE;
+}
+
 /* Nothing known besides the type. */
 ValueFacts facts_unknown(const Type *type);
 /* Facts that hold for both: where control flow joins, and of a choice by element. */

@@ -4,7 +4,7 @@
 static void copy_values(const ValueFacts *in, ValueFacts *out) {
     out->lo = in->lo;
     out->hi = in->hi;
-    out->nonnegative = in->nonnegative;
+    out->sign = in->sign;
 }
 
 static void copy_dim(const ValueFacts *in, int from, ValueFacts *out, int to) {

@@ -23,6 +23,9 @@
  * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
  * the kernel finds out.
  *
+ * A store that may begin before its tensor in programs that store nothing, those past the last tile
+ * of a grouped order of programs, is guarded: the hardware ends a launch for such a place.
+ *
  * Needs layouts, and of blocks those that tensor copies take (lower-blocks). Leaves none. */
 #include "passes/block_buffers.h"
 #include "passes/passes.h"
@@ -32,6 +35,8 @@
 #include "passes/tensor_maps.h"
 #include "support/vec.h"
 
+enum { STORE_GUARDED = 3 }; /* attribute of store_block_from */
+
 typedef VEC(Op *) OpList;
 
 /* A copy to memory, and the parameter that its pointer is made from. */
@@ -40,10 +45,17 @@ typedef struct Stored {
     const Op *copy;
 } Stored;
 
+/* A block access; `guarded`: of the copy that a store becomes. */
+typedef struct Access {
+    Op *op;
+    bool guarded;
+} Access;
+
 typedef struct Stage {
     Func *func;
     Arena *arena;
-    OpList accesses;
+    const Facts *facts;
+    VEC(Access) accesses;
     VEC(Stored) stored; /* so far */
     bool tells;         /* others, by atomics or barriers */
 } Stage;
@@ -226,7 +238,18 @@ static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
     }
 }
 
-static void stage_store(Stage *stage, Op *store) {
+/* May the block begin before the tensor? See SIGN_BY_QUOTIENT, and `begins_inside` of
+ * tensor_maps.c. */
+static bool needs_guard(const Stage *stage, const Op *store) {
+    BlockAccess access = block_access(store);
+    for (int d = 0; d < access.rank && store->code == OP_store_block; d++)
+        if (facts_of(stage->facts, op_in(store, access.offsets + (uint32_t)d))->sign !=
+            SIGN_NONNEGATIVE)
+            return true;
+    return false;
+}
+
+static void stage_store(Stage *stage, Op *store, bool guarded) {
     Builder b = builder_before(store);
     b.span = store->span;
     const Type *type = block_buffer_type(b.ctx, store);
@@ -236,6 +259,7 @@ static void stage_store(Stage *stage, Op *store) {
     if (!stage->tells)
         wait_for_others(stage, &b, store);
     Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);
+    copy->attrs[STORE_GUARDED].i = guarded;
     vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
     wait_for_store(stage, copy);
     op_remove(store);
@@ -245,7 +269,7 @@ static bool collect(Op *op, void *user) {
     Stage *stage = user;
     stage->tells |= op->code == OP_atomic_rmw || op->code == OP_atomic_cas || op_has(op, SYNC);
     if (op->code == OP_load_block || op->code == OP_store_block)
-        vec_push(stage->arena, &stage->accesses, op);
+        vec_push(stage->arena, &stage->accesses, ((Access){op, needs_guard(stage, op)}));
     return true;
 }
 
@@ -256,13 +280,14 @@ bool pass_stage_blocks(Func *func) {
     if (!block_buffers_fit(func, "stage-blocks"))
         return false;
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Stage stage = {.func = func, .arena = &ctx->scratch};
+    Stage stage = {
+        .func = func, .arena = &ctx->scratch, .facts = facts_compute(func, &ctx->scratch)};
     func_walk(func, collect, &stage);
     vec_for_each (access, &stage.accesses)
-        if ((*access)->code == OP_load_block)
-            stage_load(&stage, *access);
+        if (access->op->code == OP_load_block)
+            stage_load(&stage, access->op);
         else
-            stage_store(&stage, *access);
+            stage_store(&stage, access->op, access->guarded);
     bool changed = stage.accesses.len > 0;
     if (changed)
         eliminate_dead(func);

@@ -168,7 +168,7 @@ static bool begins_inside(Question *q) {
     for (int d = 0; d < q->access.rank; d++) {
         Value *begin = op_in(q->op, q->access.offsets + (uint32_t)d);
         const ValueFacts *facts = facts_of(q->facts, begin);
-        bool may_be_before = !facts->nonnegative && facts->lo < 0;
+        bool may_be_before = facts->sign == SIGN_UNKNOWN;
         if (may_be_before && (stores || !block_checks(&q->access, d)))
             return refuse_operand(q, "the offset", d, begin,
                                   stores ? "may be negative, where no store can begin"

@@ -261,7 +261,7 @@ static void check_line(const Claim *claim, int dim, int64_t start, int64_t size,
             refute(claim, "divisible", dim);
         if (f->has_range && (value < f->lo || value > f->hi))
             refute(claim, "range", dim);
-        if (!claim->wraps && f->nonnegative && value < 0)
+        if (!claim->wraps && f->sign == SIGN_NONNEGATIVE && value < 0)
             refute(claim, "nonnegative", dim);
     }
 }

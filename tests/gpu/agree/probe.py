@@ -38,8 +38,10 @@ class Check:
 
 
 class Probe:
+    """may_end: the hardware may end the launch, and then the simulator must."""
+
     def __init__(self, group, form, text, args, checks, grid=1, block=32, shared=0, row=None, note="", prefix="",
-                 entry=None, module=None):
+                 entry=None, module=None, may_end=False):
         self.group, self.form, self.row, self.note = group, form, row, note
         # The kernel with NAME for its name, and what comes before it; its shared variables are its own.
         shared_lines = [line for line in prefix.splitlines() if line.startswith(".shared")]
@@ -49,6 +51,7 @@ class Probe:
         self.grid = (grid, 1, 1) if isinstance(grid, int) else grid
         self.block = (block, 1, 1) if isinstance(block, int) else block
         self.shared = shared
+        self.may_end = may_end
         self.entry, self.module = entry, module  # of a whole kernel: its name, and the module's text
 
     def standalone(self, name):

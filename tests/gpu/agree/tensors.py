@@ -1,4 +1,5 @@
-"""Probes of tensor copies: every rank, type and swizzle, boxes that lie partly or wholly outside."""
+"""Probes of tensor copies: every rank, type and swizzle, boxes that lie partly or wholly outside, and at which places the
+hardware ends the launch."""
 import itertools
 
 import numpy as np
@@ -7,7 +8,7 @@ from operands import draw
 from probe import THREAD, Array, Check, Probe, TensorMap, kernel, thread_number
 from table import row_of
 
-GROUP = "tensor copies"
+GROUP, OUTSIDE = "tensor copies", "tensor copies outside"
 TYPES = {"u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "s32": (3, 4), "u64": (4, 8), "s64": (5, 8), "f16": (6, 2), "f32": (7, 4), "f64": (8, 8),
          "bf16": (9, 2), "f32.ftz": (10, 4), "tf32": (11, 4), "tf32.ftz": (12, 4)}
 SWIZZLE_BYTES = (16, 32, 64, 128)  # longest row of a box; without a swizzle one of ours
@@ -96,8 +97,17 @@ def finished(text, body):
     return kernel_text.replace("NAME_out)", "NAME_out, .param .align 64 .b8 NAME_map[128])")
 
 
-def load_probe(rows, layout, space="shared::cluster", hint=False, tile=True, seed=0):
-    rank, room = len(layout.dims), layout.room
+def one_place(place):
+    """For a launch of one program, which may end there."""
+    return np.array([place + [0] * (5 - len(place))], np.int32)
+
+
+def named_place(place):
+    return "" if place is None else " at " + ", ".join(map(str, place))
+
+
+def load_probe(rows, layout, space="shared::cluster", hint=False, tile=True, seed=0, place=None):
+    rank, room, programs = len(layout.dims), layout.room, PROGRAMS if place is None else 1
     form = (f"cp.async.bulk.tensor.{rank}d.{space}.global{'.tile' if tile else ''}.mbarrier::complete_tx::bytes" +
             (".L2::cache_hint" if hint else ""))
     rng = np.random.default_rng(seed + sum(map(ord, layout.text())))
@@ -107,14 +117,15 @@ def load_probe(rows, layout, space="shared::cluster", hint=False, tile=True, see
                       f"{form} [%data], [%map, {box_of(rank)}], [%bar]{', %policy' if hint else ''};", "WAIT:",
                       "mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;", "@!%p bra WAIT;", f"mul.wide.u32 %byte, %block, {room};", "add.u64 %at, %out, %byte;"]
     body += named(over_shared(room, ["ld.shared.u64 %x, [%bar];", "cvt.u64.u32 %word, %slot;", "add.u64 %word, %at, %word;", "st.global.u64 [%word], %x;"]), "AFTER")
-    places = layout.coordinates(rng, False)
-    args = [Array("in", numbers(layout.dtype, layout.elements, seed % 2)), Array("in", places), Array("out", size=room * PROGRAMS), layout.tensor_map(0)]
+    places = layout.coordinates(rng, False) if place is None else one_place(place)
+    args = [Array("in", numbers(layout.dtype, layout.elements, seed % 2)), Array("in", places), Array("out", size=room * programs), layout.tensor_map(0)]
     check = Check("<u4", "u32", inputs=(), operands=lambda i: f"program {i * 4 // room} at {places[i * 4 // room][:rank]}, byte {i * 4 % room}")
-    return Probe(GROUP, form + layout.text(), finished(form, body), args, [check], grid=PROGRAMS, block=128, row=row_of(rows, form), prefix=PREFIX)
+    return Probe(GROUP if place is None else OUTSIDE, form + layout.text() + named_place(place), finished(form, body), args, [check], grid=programs,
+                 block=128, row=row_of(rows, form), prefix=PREFIX, may_end=place is not None)
 
 
-def store_probe(rows, layout, reduction=None, hint=False, tile=True, seed=0):
-    rank, room = len(layout.dims), layout.room
+def store_probe(rows, layout, reduction=None, hint=False, tile=True, seed=0, place=None):
+    rank, room, programs = len(layout.dims), layout.room, PROGRAMS if place is None else 1
     form = (f"cp{'.reduce' if reduction else ''}.async.bulk.tensor.{rank}d.global.shared::cta{'.' + reduction if reduction else ''}"
             f"{'.tile' if tile else ''}.bulk_group{'.L2::cache_hint' if hint else ''}")
     rng = np.random.default_rng(seed + sum(map(ord, layout.text())))
@@ -123,14 +134,15 @@ def store_probe(rows, layout, reduction=None, hint=False, tile=True, seed=0):
     body = start(rank) + [f"mul.wide.u32 %byte, %block, {room};", "add.u64 %at, %out, %byte;"] + named(over_shared(room, source), "BEFORE")
     body += policy + ["fence.proxy.async.shared::cta;", "bar.sync 0;", "@!%first bra DONE;",
                       f"{form} [%map, {box_of(rank)}], [%data]{', %policy' if hint else ''};", "cp.async.bulk.commit_group;", "cp.async.bulk.wait_group 0;", "DONE:"]
-    places = layout.coordinates(rng, True)
-    sent = numbers(layout.dtype, room * PROGRAMS // layout.size, 1)
+    places = layout.coordinates(rng, True) if place is None else one_place(place)
+    sent = numbers(layout.dtype, room * programs // layout.size, 1)
     held = numbers(layout.dtype, layout.elements, 0)
     args = [Array("inout", held), Array("in", places), Array("in", sent), layout.tensor_map(0)]
     stored = held.dtype.str
     dtype = layout.dtype.split(".")[0].replace("tf32", "f32")
     check = Check(stored, dtype, inputs=(), operands=lambda i: f"element {i}, before {int(held[i]):#x}")
-    return Probe(GROUP, form + layout.text(), finished(form, body), args, [check], grid=PROGRAMS, block=128, row=row_of(rows, form), prefix=PREFIX)
+    return Probe(GROUP if place is None else OUTSIDE, form + layout.text() + named_place(place), finished(form, body), args, [check], grid=programs,
+                 block=128, row=row_of(rows, form), prefix=PREFIX, may_end=place is not None)
 
 
 SHAPES = {1: ([100], [32]), 2: ([50, 20], [16, 8]), 3: ([24, 10, 9], [8, 4, 5]), 4: ([16, 5, 6, 7], [8, 3, 2, 4]), 5: ([16, 4, 5, 3, 8], [16, 3, 2, 2, 3])}
@@ -203,4 +215,40 @@ def prefetches(rows):
             yield probe
 
 
-FAMILIES = (loads, stores, prefetches)
+def edges(layout, dim):
+    """Coordinates along a dimension: at and across each border of the tensor, far away, at the ends of 32 bits."""
+    extent, box, unit = layout.dims[dim], layout.box[dim], 16 // layout.size if dim == 0 else 1
+    last = 2**31 - 1 - (2**31 - 1) % unit
+    below = [-2**31, -2**16, -box, -unit]
+    above = [extent - box, extent, extent + unit, 2**16, 2**30, 2**31 - box - (2**31 - box) % unit, last]
+    return [0] + below + [x - x % unit for x in above]
+
+
+def places_outside(layout):
+    """One coordinate anywhere, the others inside, behind the tensor or before it; all that are no multiple of 16 bytes."""
+    rank, unit = len(layout.dims), 16 // layout.size
+    others = {"inside": [0] * rank, "behind": [-(-d // 16) * 16 for d in layout.dims], "before": [-16 * b for b in layout.box]}
+    for dim in range(rank) if rank < 4 else (0, rank - 1):
+        for which, rest in others.items():
+            if rank == 1 and which != "inside" or rank > 2 and which == "before":
+                continue
+            for at in edges(layout, dim):
+                yield rest[:dim] + [at] + rest[dim + 1:]
+    if unit > 1:
+        for at in (1, -1, unit // 2, layout.dims[0] - 1):
+            yield [at - (at % unit == 0)] + [0] * (rank - 1)
+
+
+def outside(rows):
+    """Launches of one copy each: where one ends a launch the other must."""
+    if not any(row.name == "cp" and any(g == ["tensor"] for _, g in row.groups) for row in rows):
+        return
+    for dtype, rank in (("f16", 1), ("f16", 2), ("f16", 5), ("u8", 2), ("f32", 3)):
+        layout = fitted(dtype, rank)
+        for place in map(list, dict.fromkeys(map(tuple, places_outside(layout)))):
+            yield load_probe(rows, layout, place=place)
+            if dtype != "u8":
+                yield store_probe(rows, layout, "add" if rank in (1, 5) else None, place=place)
+
+
+FAMILIES = (loads, stores, prefetches, outside)
