@@ -28,9 +28,22 @@ BINARY(remui, URem)
 BINARY(andi, And)
 BINARY(ori, Or)
 BINARY(xori, Xor)
-BINARY(shli, Shl)
-BINARY(shrsi, AShr)
-BINARY(shrui, LShr)
+
+/* Elements without a result (a shift by too much, a float that does not fit) are poison to LLVM,
+ * and so would be all that is made of them. Frozen they are some value, which a mask that is off
+ * keeps from mattering. */
+static Lv some_value(Cg *cg, Lv x) {
+    return LLVMIsAConstantInt(x) ? x : LLVMBuildFreeze(cg->b, x, "");
+}
+
+#define SHIFT(name, build)                                                                         \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        Lv shifted = LLVMBuild##build(cg->b, in[0], in[1], "");                                    \
+        return LLVMIsAConstantInt(in[1]) ? shifted : some_value(cg, shifted);                      \
+    }
+SHIFT(shli, Shl)
+SHIFT(shrsi, AShr)
+SHIFT(shrui, LShr)
 
 /* An integer as a variable part, NULL: none, and a constant. */
 typedef struct Offset {
@@ -236,11 +249,13 @@ static Lv float_operand(Cg *cg, const Op *op, Lv x) {
 }
 
 Lv emit_ftosi(Cg *cg, const Op *op, const Lv *in) {
-    return LLVMBuildFPToSI(cg->b, float_operand(cg, op, in[0]), result_type(cg, op), "");
+    Lv x = float_operand(cg, op, in[0]);
+    return some_value(cg, LLVMBuildFPToSI(cg->b, x, result_type(cg, op), ""));
 }
 
 Lv emit_ftoui(Cg *cg, const Op *op, const Lv *in) {
-    return LLVMBuildFPToUI(cg->b, float_operand(cg, op, in[0]), result_type(cg, op), "");
+    Lv x = float_operand(cg, op, in[0]);
+    return some_value(cg, LLVMBuildFPToUI(cg->b, x, result_type(cg, op), ""));
 }
 
 Lv emit_sitof(Cg *cg, const Op *op, const Lv *in) {

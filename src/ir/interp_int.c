@@ -1,8 +1,9 @@
 /* Elementwise ops on integers, select, and the driver of all elementwise ops.
  *
  * The driver fetches operands (a scalar from outside a region is repeated), makes the result, calls
- * the op for all elements at once, and joins the operands' undefinedness. Integers are loaded
- * zero-extended (a, b) and sign-extended (sa, sb) to 32 or 64 bits; results are cut to the type. */
+ * the op for all elements at once, and joins the operands' undefinedness (interp_undef.c). Integers
+ * are loaded zero-extended (a, b) and sign-extended (sa, sb) to 32 or 64 bits; results are cut to
+ * the type. */
 #include "ir/interp_internal.h"
 
 /* The driver */
@@ -15,16 +16,6 @@ void elem_undefine(Elem *e, uint32_t i, UndefCause cause) {
 
 static DType storage_dtype(const Type *type) {
     return type_is_pointer(type) ? DT_I64 : type->dtype;
-}
-
-static void join_undef(Elem *e, const uint8_t *undef) {
-    if (!undef)
-        return;
-    if (!e->result->undef)
-        slot_new_undef(e->run, e->result);
-    uint8_t *to = e->result->undef;
-    for (uint32_t i = 0; i < e->n; i++)
-        to[i] = undef[i] ? undef[i] : to[i];
 }
 
 void interp_elementwise(Run *run, const Inst *inst) {
@@ -43,9 +34,7 @@ void interp_elementwise(Run *run, const Inst *inst) {
         e.in_undef[i] = in->undef;
     }
     inst->elem(&e);
-    if (op->code != OP_select)
-        for (uint32_t i = 0; i < op->nin; i++)
-            join_undef(&e, e.in_undef[i]);
+    elem_join_undef(&e);
     for (uint32_t i = 0; i < op->nin; i++)
         slot_clear(run, &wide[i]);
 }
@@ -238,22 +227,6 @@ void elem_cmpi(Elem *e) {
             po_[i] = cond[i] ? pa_[i] : pb_[i];                                                    \
     } while (0)
 
-/* An undefined side that is not chosen does no harm. */
-static void select_undef(Elem *e) {
-    if (!e->in_undef[0] && !e->in_undef[1] && !e->in_undef[2])
-        return;
-    const uint8_t *cond = e->in[0];
-    uint8_t *undef = slot_new_undef(e->run, e->result);
-    for (uint32_t i = 0; i < e->n; i++) {
-        const uint8_t *chosen = e->in_undef[cond[i] ? 1 : 2];
-        if (e->in_undef[0] && e->in_undef[0][i])
-            undef[i] = e->in_undef[0][i];
-        else if (chosen)
-            undef[i] = chosen[i];
-    }
-    slot_settle(e->run, e->result);
-}
-
 void elem_select(Elem *e) {
     const uint8_t *cond = e->in[0];
     switch (dtype_bytes(e->out_dtype)) {
@@ -270,5 +243,4 @@ void elem_select(Elem *e) {
         SELECT_LOOP(uint64_t);
         break;
     }
-    select_undef(e);
 }

@@ -245,6 +245,10 @@ InterpFn interp_elementwise;
 /* Marks element i of the result undefined. */
 void elem_undefine(Elem *e, uint32_t i, UndefCause cause);
 
+/* Undefinedness of a result that has been computed (interp_undef.c): an element is undefined where
+ * an operand's is, unless the result is the same whatever that element is. */
+void elem_join_undef(Elem *e);
+
 /* Arrays of floats (interp_float_bits.c) */
 
 /* Exact. `bits` holds n elements of a float dtype; the first form is for all but f64. */

@@ -250,6 +250,112 @@ static void test_undefined_masks(void **state) {
         "      |   ^~~~~~~~~~~~~~~~~\n" FROM_LOAD);
 }
 
+/* %v is undefined in the last element, %i and %m are 3 and off there; the others are 0, 1, 2. What
+ * an operation makes of it is stored whole: `decided` by its defined operand, or not. */
+#define INT(value) "  %c = constant_int {value = " #value "} : tile<4xi32>\n"
+#define STORED "  store %yp, %w\n"
+#define BINARY(op) "  %w = " op " : tile<4xi32>\n"
+#define CHOICE(cond)                                                                               \
+    "  %k = addi %i, %i : tile<4xi32>\n"                                                           \
+    "  %w = select " cond ", %i, %k : tile<4xi32>\n"
+#define COMPARED(op, pred) "  %q = cmpi " op " {pred = " pred "} : tile<4xi1>\n" CHOICE("%q")
+#define FLOATS(value, op, type)                                                                    \
+    "  %f = bitcast %v : tile<4xf32>\n"                                                            \
+    "  %c = constant_float {value = " value "} : tile<4xf32>\n"                                    \
+    "  %x1 = " op " : tile<4x" type ">\n"
+#define AS_INT "  %w = bitcast %x1 : tile<4xi32>\n"
+#define AS_CHOICE CHOICE("%x1")
+
+#define UNDEFINED(between, decided)                                                                \
+    { UNDEF_KERNEL(between, STORED), decided }
+
+static const struct {
+    const char *kernel;
+    bool decided;
+} undefined_operands[] = {
+    UNDEFINED(INT(0) BINARY("andi %v, %c"), true),
+    UNDEFINED(INT(0) BINARY("andi %c, %v"), true),
+    UNDEFINED(INT(1) BINARY("andi %v, %c"), false),
+    UNDEFINED(INT(0) BINARY("andi %v, %v"), false),
+    UNDEFINED(INT(-1) BINARY("ori %v, %c"), true),
+    UNDEFINED(INT(1) BINARY("ori %v, %c"), false),
+    UNDEFINED(INT(0) BINARY("xori %v, %c"), false),
+    UNDEFINED(INT(0) BINARY("muli %v, %c"), true),
+    UNDEFINED(INT(2) BINARY("muli %v, %c"), false),
+    UNDEFINED(INT(0) BINARY("mulhui %c, %v"), true),
+    UNDEFINED(INT(-2147483648) BINARY("minsi %v, %c"), true),
+    UNDEFINED(INT(2147483647) BINARY("minsi %v, %c"), false),
+    UNDEFINED(INT(2147483647) BINARY("maxsi %c, %v"), true),
+    UNDEFINED(INT(0) BINARY("minui %v, %c"), true),
+    UNDEFINED(INT(-1) BINARY("maxui %v, %c"), true),
+    UNDEFINED(INT(-1) BINARY("minui %v, %c"), false),
+    UNDEFINED(INT(1) BINARY("remui %v, %c"), true),
+    UNDEFINED(INT(1) BINARY("remui %c, %v"), false),
+    UNDEFINED(INT(0) BINARY("divui %c, %v"), false),
+    UNDEFINED(INT(0) COMPARED("%v, %c", "ult"), true),
+    UNDEFINED(INT(0) COMPARED("%v, %c", "uge"), true),
+    UNDEFINED(INT(0) COMPARED("%v, %c", "ugt"), false),
+    UNDEFINED(INT(0) COMPARED("%c, %v", "ugt"), true),
+    UNDEFINED(INT(0) COMPARED("%c, %v", "ule"), true),
+    UNDEFINED(INT(-1) COMPARED("%v, %c", "ugt"), true),
+    UNDEFINED(INT(-1) COMPARED("%v, %c", "ule"), true),
+    UNDEFINED(INT(-1) COMPARED("%c, %v", "ult"), true),
+    UNDEFINED(INT(-1) COMPARED("%v, %c", "slt"), false),
+    UNDEFINED(INT(-2147483648) COMPARED("%v, %c", "slt"), true),
+    UNDEFINED(INT(-2147483648) COMPARED("%v, %c", "sge"), true),
+    UNDEFINED(INT(2147483647) COMPARED("%v, %c", "sgt"), true),
+    UNDEFINED(INT(2147483647) COMPARED("%c, %v", "sge"), true),
+    UNDEFINED(INT(2147483647) COMPARED("%c, %v", "sgt"), false),
+    UNDEFINED(INT(0) COMPARED("%v, %c", "eq"), false),
+    UNDEFINED(FLOATS("inf", "maxf %f, %c", "f32") AS_INT, true),
+    UNDEFINED(FLOATS("inf", "maxf_nan %f, %c", "f32") AS_INT, false),
+    UNDEFINED(FLOATS("nan", "maxf_nan %f, %c", "f32") AS_INT, true),
+    UNDEFINED(FLOATS("-inf", "minf %c, %f", "f32") AS_INT, true),
+    UNDEFINED(FLOATS("-inf", "maxf %f, %c", "f32") AS_INT, false),
+    UNDEFINED(FLOATS("0.0", "mulf %f, %c", "f32") AS_INT, false),
+    UNDEFINED(FLOATS("nan", "cmpf %f, %c {pred = ogt}", "i1") AS_CHOICE, true),
+    UNDEFINED(FLOATS("nan", "cmpf %f, %c {pred = une}", "i1") AS_CHOICE, true),
+    UNDEFINED(FLOATS("inf", "cmpf %f, %c {pred = ogt}", "i1") AS_CHOICE, true),
+    UNDEFINED(FLOATS("inf", "cmpf %f, %c {pred = ole}", "i1") AS_CHOICE, false),
+    UNDEFINED(FLOATS("-inf", "cmpf %c, %f {pred = ogt}", "i1") AS_CHOICE, true),
+    UNDEFINED(FLOATS("inf", "cmpf %c, %f {pred = ogt}", "i1") AS_CHOICE, false),
+    /* A condition that is not known, between equal values and between others. */
+    UNDEFINED(INT(3) "  %q = cmpi %v, %n {pred = eq} : tile<4xi1>\n" BINARY("select %q, %i, %c"),
+              true),
+    UNDEFINED(INT(3) "  %q = cmpi %v, %n {pred = eq} : tile<4xi1>\n" BINARY("select %q, %v, %c"),
+              false),
+    UNDEFINED(INT(4) "  %q = cmpi %v, %n {pred = eq} : tile<4xi1>\n" BINARY("select %q, %i, %c"),
+              false),
+    /* What no value stands for: nothing is divided by zero; shifts give something. */
+    UNDEFINED(INT(0) "  %d = divsi %i, %c : tile<4xi32>\n" BINARY("andi %d, %c"), false),
+    UNDEFINED(INT(32) "  %d = shli %i, %c : tile<4xi32>\n"
+                      "  %z = constant_int {value = 0} : tile<4xi32>\n" BINARY("andi %d, %z"),
+              true),
+    /* Masks: what is off stays off. */
+    UNDEFINED("  %q = cmpi %v, %n {pred = eq} : tile<4xi1>\n"
+              "  %p = andi %q, %m : tile<4xi1>\n" BINARY("select %p, %v, %i"),
+              true),
+    UNDEFINED("  %q = cmpi %v, %n {pred = eq} : tile<4xi1>\n"
+              "  %p = ori %q, %m : tile<4xi1>\n" BINARY("select %p, %i, %v"),
+              false),
+};
+
+static void test_undefined_operands(void **state) {
+    for (size_t i = 0; i < sizeof undefined_operands / sizeof *undefined_operands; i++) {
+        int32_t x[4] = {0, 1, 2, 3}, y[4];
+        const char *kernel = undefined_operands[i].kernel;
+        TextRun t = text_begin(kernel);
+        text_array(&t, x, sizeof x);
+        text_array(&t, y, sizeof y);
+        bool clean = text_run(&t);
+        if (clean != undefined_operands[i].decided)
+            fail_msg("%s: %s", kernel, clean ? "no finding" : text_messages(&t));
+        if (!clean)
+            assert_non_null(strstr(text_messages(&t), "the stored value is undefined"));
+        text_end(&t);
+    }
+}
+
 static void test_undefined_conditions(void **state) {
     run_undefined(UNDEF_KERNEL("  %s = reduce %v {axis = 0} : i32 (%a: i32, %b: i32) {\n"
                                "    %r = addi %a, %b : i32\n"
@@ -561,6 +667,7 @@ int main(void) {
         cmocka_unit_test(test_undefined_values_that_are_not_used),
         cmocka_unit_test(test_undefined_addresses),
         cmocka_unit_test(test_undefined_masks),
+        cmocka_unit_test(test_undefined_operands),
         cmocka_unit_test(test_undefined_conditions),
         cmocka_unit_test(test_undefined_loop_bounds_stop_the_run),
         cmocka_unit_test(test_bytes_never_written),
