@@ -132,8 +132,11 @@ static Lv truncate_towards_zero(Cg *cg, DType from, DType to, Lv x) {
         return LLVMBuildBitCast(cg->b, x, cg->t_f16, "");
     case DT_BF16:
         return cg_from_f32(cg, to, chop_f32(cg, x, 7));
-    case DT_F8E4M3:
-    case DT_F8E5M2: {
+    case DT_F8E5M2: /* the upper half of an f16 */
+        x = cg_asm(cg, cg->t_i16, "cvt.rz.f16.f32 $0, $1;", "=h,f", &x, 1, ASM_PURE);
+        x = LLVMBuildLShr(cg->b, x, LLVMConstInt(cg->t_i16, 8, false), "");
+        return LLVMBuildTrunc(cg->b, x, cg->t_i8, "");
+    case DT_F8E4M3: {
         /* Below the smallest normal the digits that remain get fewer: rounded towards zero there by
          * subtracting in units of the smallest subnormal. */
         LLVMBuilderRef b = cg->b;

@@ -84,6 +84,18 @@ Val builtin_min_max(Call *call) {
     return order(e, x, y, is_max, propagate_nan);
 }
 
+/* Bounds that are numbers, one the other's negative, or written as -h and h of tiles like x. */
+static bool bounds_symmetric(const Call *call, Val x, Val lo, Val hi) {
+    Val low = call->args[1], high = call->args[2];
+    if (val_is_number(low) && val_is_number(high))
+        return val_as_double(low) == -val_as_double(high);
+    const Op *negation = lo.tile.ir->def;
+    return negation && negation->code == OP_negf && op_in(negation, 0) == hi.tile.ir &&
+           val_has_shape(x) && type_same_shape(val_ir_type(lo), val_ir_type(x));
+}
+
+/* What a NaN becomes, unless it propagates, follows from which bound is applied last: the lower
+ * bound, or between -h and h the upper one, as Triton's min.xorsign.abs makes it from sm_90 on. */
 Val builtin_clamp(Call *call) {
     Elab *e = call->e;
     Val v[3];
@@ -103,9 +115,12 @@ Val builtin_clamp(Call *call) {
         elab_hint(e, "for integers write tl.minimum(tl.maximum(x, lo), hi)");
         return val_error();
     }
+    bool symmetric = bounds_symmetric(call, v[0], v[1], v[2]);
     if (!op_broadcast(e, call->span, &v[0], &v[1]))
         return val_error();
-    return order(e, order(e, v[0], v[1], true, propagate_nan), v[2], false, propagate_nan);
+    bool is_max = !symmetric;
+    Val once = order(e, v[0], v[symmetric ? 2 : 1], is_max, propagate_nan);
+    return order(e, once, v[symmetric ? 1 : 2], !is_max, propagate_nan);
 }
 
 /* Functions of floats */

@@ -2,8 +2,8 @@
  *
  * One routine does every rounding from double by integer arithmetic, driven by a table of formats;
  * it defines what the shorter array loops for f32 -> f16, bf16 must give (tests compare them on all
- * inputs that matter). Storing to f8 saturates, so that its infinities (e5m2) are only ever read,
- * never made. */
+ * inputs that matter). Rounding to the nearest f8 saturates; towards zero, infinity stays one where
+ * there is one (e5m2). */
 #include "ir/interp_internal.h"
 
 typedef struct FloatFormat {
@@ -125,8 +125,9 @@ uint64_t float_to_bits_rounded(DType dtype, double value, Rounding rounding) {
     uint64_t infinity = UINT64_C(0x7ff) << 52;
     if (bits > infinity)
         return sign | nan_bits(&format, bits & (infinity ^ INT64_MAX));
-    if (bits == infinity)
-        return sign | (format.saturates ? format.max_finite : format.nan_minimum - 1);
+    bool saturates = format.saturates && rounding == ROUND_RTNE;
+    if (bits == infinity) /* below NaN or, without infinities (e4m3), the largest finite value */
+        return sign | (saturates ? format.max_finite : format.nan_minimum - 1);
     uint64_t magnitude = bits ? round_magnitude(&format, bits, rounding) : 0;
     if (magnitude > format.max_finite) {
         bool finite = format.saturates || rounding == ROUND_RTZ;

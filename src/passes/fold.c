@@ -291,11 +291,13 @@ static bool fold_bitcast(const Op *op, const Scalar *in, Scalar *out) {
     bool from_float = dtype_is_float(in_dtype(op)), to_float = dtype_is_float(out_dtype(op));
     uint64_t bits =
         from_float ? float_to_bits(in_dtype(op), in[0].f) : int_unsigned(in_dtype(op), in[0].i);
-    if (to_float)
-        out->f = float_from_bits(out_dtype(op), bits);
-    else
+    if (!to_float) {
         out->i = (int64_t)bits;
-    return true;
+        return true;
+    }
+    /* Constants of f8 are finite: rounding to one saturates. */
+    out->f = float_from_bits(out_dtype(op), bits);
+    return dtype_info[out_dtype(op)].bits > 8 || isfinite(out->f);
 }
 
 static Fold *const fold_table[OP_COUNT] = {
