@@ -1,5 +1,7 @@
-/* The entry of tilec: finds the subcommand and runs it with a context of its own. */
+/* The entry of tilec: finds the subcommand and runs it with a context of its own, on a thread with
+ * room for what recurses. */
 #include "cli/cli.h"
+#include "runtime/stack.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,6 +103,18 @@ static int close_output(int status) {
     return status == STATUS_OK ? STATUS_MACHINE : status;
 }
 
+typedef struct CommandLine {
+    Ctx *ctx;
+    int argc;
+    char **argv;
+    int status;
+} CommandLine;
+
+static void run_on_stack(void *user) {
+    CommandLine *line = user;
+    line->status = run_command(line->ctx, line->argc, line->argv);
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) {
         print_commands(stderr);
@@ -113,7 +127,9 @@ int main(int argc, char **argv) {
         fputs("tilec: error: out of memory\n", stderr);
         return STATUS_MACHINE;
     }
-    int status = run_command(ctx, argc - 1, argv + 1);
+    CommandLine line = {ctx, argc - 1, argv + 1, STATUS_MACHINE};
+    stack_run(ctx, run_on_stack, &line);
+    cli_print_diags(ctx);
     ctx_destroy(ctx);
-    return close_output(status);
+    return close_output(line.status);
 }

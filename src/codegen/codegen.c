@@ -140,7 +140,7 @@ static bool generate(Cg *cg) {
 bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *result) {
     Ctx *ctx = func_ctx(func);
     *result = (CodegenResult){.meta = launch_of(func)};
-    if (!check_launch(func, result->meta.target, &result->meta))
+    if (!func_check_depth(func) || !check_launch(func, result->meta.target, &result->meta))
         return false;
     if (!func_walk(func, find_bare_tile, NULL))
         return ctx_diag(ctx, func->span, codegen_no_layout, STR_ARG(func->name));

@@ -81,6 +81,7 @@ __attribute__((noinline)) static bool ctx_init(Ctx *ctx) {
     ctx->sources.arena = &ctx->arena;
     ctx->diags.arena = &ctx->arena;
     ctx->diags.sources = &ctx->sources;
+    ctx->max_depth = CTX_LEAST_STACK / CTX_STACK_PER_VALUE;
     ctx->types = intern_table_create(&ctx->arena);
     ctx->layouts = intern_table_create(&ctx->arena);
     ctx->strings = intern_table_create(&ctx->arena);
@@ -103,7 +104,6 @@ Ctx *ctx_create(void) {
 void ctx_destroy(Ctx *ctx) {
     if (!ctx)
         return;
-    arena_free(&ctx->scratch);
     arena_free(&ctx->scratch);
     arena_free(&ctx->arena);
     free(ctx);

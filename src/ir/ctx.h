@@ -20,9 +20,16 @@ typedef struct Ctx {
     SourceMap sources;
     Diags diags;
     InternTable *types, *layouts, *strings;
+    /* What the stack of the thread at work has room for: values in a chain, each of which needs the
+     * one before (see func_check_depth). */
+    uint32_t max_depth;
+    bool has_stack; /* the thread is one of the library's own, made for this context */
 } Ctx;
 
-/* NULL when out of memory. */
+/* Bytes of stack for each value of a chain. Walks take up to 400 in passes and 250 in LLVM 22. */
+enum { CTX_STACK_PER_VALUE = 1024, CTX_LEAST_STACK = 8 << 20 };
+
+/* For a thread with a stack of CTX_LEAST_STACK bytes. NULL when out of memory. */
 Ctx *ctx_create(void);
 /* NULL is allowed. */
 void ctx_destroy(Ctx *ctx);

@@ -483,6 +483,6 @@ bool interp_run(Func *func, const InterpArg *args, InterpArray *arrays, uint32_t
     ctx->arena.oom = memory.outer_oom;
     arena_free(&memory.arena);
     if (!completed)
-        longjmp(ctx->oom, 1);
+        longjmp(*memory.outer_oom, 1);
     return !run.failed;
 }

@@ -274,6 +274,9 @@ bool value_int_constant(const Value *value, int64_t *constant);
 bool value_float_constant(const Value *value, double *constant);
 /* Numbers all values of the function from 0 in order of definition; returns how many there are. */
 uint32_t func_number(Func *func);
+/* False after a report at the op where a chain of values that each need the one before exceeds
+ * ctx->max_depth: walks over operands recurse that deep, here and in LLVM. Numbers the values. */
+bool func_check_depth(Func *func);
 /* The op itself or the ancestor of it that stands directly in `block`; NULL if it is elsewhere. */
 Op *op_ancestor_in(Op *op, const Block *block);
 /* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC.

@@ -56,6 +56,8 @@ static bool run_pass(Func *func, PassId pass, unsigned position, const PipelineO
     unsigned errors = diags->errors;
     bool check = must_check(options);
     PassCheck contract = {0};
+    if (!func_check_depth(func))
+        return false;
     if (check)
         contract = check_begin(func);
     double start = now_ms();

@@ -5,6 +5,7 @@
 #include "runtime/process.h"
 #include "runtime/ptxas.h"
 #include "runtime/recall.h"
+#include "runtime/stack.h"
 #include "runtime/status.h"
 #include "support/file.h"
 
@@ -31,6 +32,7 @@ typedef struct Compilation {
     Compiled *compiled;
     double stage_start;
     bool dump_failed;
+    bool ok;              /* of the stages that ran on a stack of their own */
     const char *ptxas;    /* NULL: none */
     Driver driver;        /* loaded here when neither ptxas nor a device was there */
     const Driver *linker; /* the driver that assembles; NULL: ptxas does, or nothing is assembled */
@@ -93,12 +95,23 @@ static uint32_t read_source(Ctx *ctx, const char *path, Str text) {
     return source_add(&ctx->sources, str_from(path), text);
 }
 
+typedef struct Parse {
+    Ctx *ctx;
+    uint32_t file;
+    AstFile *syntax;
+} Parse;
+
+static void parse_on_stack(void *user) {
+    Parse *parse = user;
+    parse->syntax = parse_file(&parse->ctx->diags, parse->file);
+}
+
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
-    *file = read_source(ctx, path, text);
-    if (!*file)
+    Parse parse = {.ctx = ctx, .file = read_source(ctx, path, text)};
+    *file = parse.file;
+    if (!parse.file || !stack_run(ctx, parse_on_stack, &parse))
         return NULL;
-    AstFile *syntax = parse_file(&ctx->diags, *file);
-    return ctx->diags.errors ? NULL : syntax;
+    return ctx->diags.errors ? NULL : parse.syntax;
 }
 
 static bool parse_stage(Compilation *c) {
@@ -394,7 +407,7 @@ static bool finish(Compilation *c) {
     return !c->dump_failed;
 }
 
-static bool run_stages(Compilation *c) {
+static bool run_all_stages(Compilation *c) {
     const CompileRequest *request = c->request;
     const uint32_t after_parse = ~OUTPUT_BIT(ast), after_elaborate = after_parse & ~OUTPUT_BIT(tir),
                    after_passes = after_elaborate & ~OUTPUT_BIT(tir_final);
@@ -411,6 +424,15 @@ static bool run_stages(Compilation *c) {
     if (!wants(c, after_passes))
         return true;
     return codegen_stage(c) && assemble_stage(c) && finish(c);
+}
+
+static void stages_on_stack(void *user) {
+    Compilation *c = user;
+    c->ok = run_all_stages(c);
+}
+
+static bool run_stages(Compilation *c) {
+    return stack_run(c->ctx, stages_on_stack, c) && c->ok;
 }
 
 /* The cache knows code and facts, not what lies before them. */

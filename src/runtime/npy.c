@@ -335,7 +335,7 @@ bool npy_read(Ctx *ctx, const char *path, Elem as, HostArray *array) {
     Str text;
     int error = file_read(&ctx->arena, path, PTRDIFF_MAX / 2, &text);
     if (error == ENOMEM)
-        longjmp(ctx->oom, 1);
+        longjmp(*ctx->arena.oom, 1);
     if (error)
         return ctx_diag(ctx, (Span){0}, file_unreadable, path, file_error_text(&ctx->arena, error));
     /* The bytes are a fresh block of the arena: nobody else holds them. */
