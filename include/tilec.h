@@ -93,6 +93,8 @@ typedef struct tile_context_options {
     tile_text ptxas;          /* empty: TILEC_PTXAS, CUDA_HOME, PATH; else the driver assembles */
     tile_text cuda_library;   /* empty: TILEC_CUDA_LIBRARY, libcuda.so.1 */
     size_t memory_limit;      /* bytes that one compilation may take; 0: no limit */
+    uint32_t time_limit_ms;   /* that a tool (ptxas, a disassembler) may take before it is stopped:
+                                 TILE_ERROR_TOOL; 0: ten minutes */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */

@@ -57,6 +57,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         .no_persistence = options->no_persistence,
         .check_passes = options->check_passes,
         .llvm_level = (int32_t)options->llvm_level,
+        .time_limit_ms = 1000.0 * (double)options->time_limit,
         .ptxas = options->ptxas,
         .cache = options->check_passes ? NULL : cache,
     };

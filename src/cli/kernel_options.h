@@ -9,7 +9,7 @@ typedef struct KernelOptions {
     const char *kernel, *signature, *target, *cache, *ptxas;
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include;
-    int64_t num_warps, num_stages, num_ctas, max_registers, llvm_level;
+    int64_t num_warps, num_stages, num_ctas, max_registers, llvm_level, time_limit;
     bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes;
 } KernelOptions;
 
@@ -142,6 +142,14 @@ typedef struct KernelOptions {
          offsetof(Struct, kernel.cache),                                                           \
          0,                                                                                        \
          0},                                                                                       \
+        {0,                                                                                        \
+         "time-limit",                                                                             \
+         OPTION_INT,                                                                               \
+         "SECONDS",                                                                                \
+         "what ptxas may take before it is stopped; default: 600",                                 \
+         offsetof(Struct, kernel.time_limit),                                                      \
+         1,                                                                                        \
+         1000000},                                                                                 \
     {                                                                                              \
         0, "ptxas", OPTION_TEXT, "PATH", "the assembler; default: TILEC_PTXAS, CUDA_HOME, PATH",   \
             offsetof(Struct, kernel.ptxas), 0, 0                                                   \

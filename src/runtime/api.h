@@ -15,6 +15,7 @@ struct tile_context {
     Cache cache;
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
+    uint32_t time_limit_ms;
     pthread_mutex_t lock; /* of `driver` until `has_driver` */
     atomic_bool has_driver;
     Driver driver;

@@ -78,6 +78,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .line_info = !options->no_line_info,
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,
+        .time_limit_ms = context->time_limit_ms,
         .ptxas = context->ptxas,
         .cuda_library = context->cuda_library,
         .device = options->device ? &options->device->device : NULL,

@@ -71,6 +71,7 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
     made->ptxas = text_dup(&arena, options.ptxas);
     made->cuda_library = text_dup(&arena, options.cuda_library);
     made->memory_limit = options.memory_limit;
+    made->time_limit_ms = options.time_limit_ms;
     atomic_init(&made->has_driver, false);
     if (pthread_mutex_init(&made->lock, NULL))
         longjmp(oom, 1);

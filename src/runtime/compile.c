@@ -2,16 +2,13 @@
 #include "runtime/compile.h"
 
 #include "runtime/meta.h"
-#include "runtime/process.h"
 #include "runtime/ptxas.h"
 #include "runtime/recall.h"
 #include "runtime/stack.h"
 #include "runtime/status.h"
 #include "support/file.h"
 
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { SOURCE_LIMIT = 64 << 20 };
 
@@ -42,6 +39,13 @@ double clock_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* What was said since then is dropped. */
+static void diags_restore(Diags *diags, const Diags *before) {
+    *diags = *before;
+    if (before->last)
+        before->last->next = NULL;
 }
 
 /* Time since the last call goes to the stage. */
@@ -291,43 +295,25 @@ static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) 
     return ok;
 }
 
-/* nvdisasm or cuobjdump on the cubin, which both want as a file. False only when it was asked for.
- */
+/* A dump without it says nothing of that. False only when it was asked for. */
 static bool disassemble(Compilation *c) {
-    Arena *arena = &c->ctx->arena;
-    bool demanded = c->request->want & OUTPUT_BIT(sass);
-    const char *tool = tool_find(arena, "nvdisasm", NULL);
-    const char *option = "-g";
-    if (!tool) {
-        tool = tool_find(arena, "cuobjdump", NULL);
-        option = "-sass";
+    const bool demanded = c->request->want & OUTPUT_BIT(sass);
+    const Diags before = c->ctx->diags;
+    Str sass;
+    if (cubin_disassemble(c->ctx, c->compiled->outputs[OUTPUT_cubin], c->request->time_limit_ms,
+                          &sass)) {
+        put_output(c, OUTPUT_sass, sass);
+        return true;
     }
-    if (!tool)
-        return !demanded || ctx_diag(c->ctx, (Span){0}, disassembler_missing);
-    const char *root = getenv("TMPDIR");
-    char *folder = str_format(arena, "%s/tilec-XXXXXX", root && *root ? root : "/tmp");
-    if (!mkdtemp(folder))
-        return !demanded;
-    const char *path = str_format(arena, "%s/kernel.cubin", folder);
-    const char *argv[] = {tool, option, path, NULL};
-    ProcessResult result = {.exit_code = -1};
-    int error = file_write(arena, path, c->compiled->outputs[OUTPUT_cubin], false);
-    if (!error)
-        error = process_run(arena, argv, &result);
-    unlink(path);
-    rmdir(folder);
-    if (!error && result.exit_code == 0)
-        put_output(c, OUTPUT_sass, result.output);
-    else if (demanded)
-        return ctx_diag(c->ctx, (Span){0}, tool_failed, tool,
-                        error ? file_error_text(arena, error) : "it reported an error");
-    return true;
+    if (!demanded)
+        diags_restore(&c->ctx->diags, &before);
+    return !demanded;
 }
 
 static bool assemble(Compilation *c, Str ptx, Assembled *assembled) {
     *assembled = (Assembled){0};
     const AssembleRequest request = {ptx, c->compiled->meta.name, c->request->target,
-                                     c->request->line_info};
+                                     c->request->line_info, c->request->time_limit_ms};
     bool ok = c->ptxas ? ptxas_assemble(c->ctx, c->ptxas, &request, &assembled->cubin,
                                         &assembled->resources)
                        : assemble_with_driver(c, ptx, assembled);
@@ -354,9 +340,7 @@ static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     bool better = generate(c, 1, &code) && assemble(c, code.ptx, &retried) &&
                   retried.resources.known &&
                   spilled(&retried.resources) < spilled(&assembled->resources);
-    ctx->diags = before;
-    if (before.last)
-        before.last->next = NULL;
+    diags_restore(&ctx->diags, &before);
     if (!better) {
         func->max_registers = limit;
         return;

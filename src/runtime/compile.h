@@ -48,6 +48,7 @@ typedef struct CompileRequest {
     bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
     bool until_passes;       /* with keep_func: run the passes, whatever is wanted */
     int32_t llvm_level;      /* see CodegenOptions */
+    double time_limit_ms;    /* of a tool; 0: PROCESS_TIME_LIMIT_MS */
     const char *ptxas;       /* NULL: found; see ptxas_find */
     const Device
         *device; /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */

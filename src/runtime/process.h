@@ -7,13 +7,31 @@
  * else bin/ of CUDA_HOME and CUDA_PATH, the folders of PATH, /usr/local/cuda/bin. NULL: nowhere.
  * A tool that the variable names is returned unseen, so that using it reports what is wrong. */
 const char *tool_find(Arena *arena, const char *name, const char *variable);
+/* The program of that name in the folders of PATH; NULL: in none. */
+const char *tool_find_on_path(Arena *arena, const char *name);
+bool tool_is_program(const char *path);
+
+/* What a program may take when nobody says otherwise: ten minutes, several times what ptxas needs
+ * for the largest kernels seen. */
+enum { PROCESS_TIME_LIMIT_MS = 600 * 1000 };
+
+typedef struct ProcessRequest {
+    const char *const *argv; /* argv[0] is the program's path; the last one is NULL */
+    double time_limit_ms;    /* 0: PROCESS_TIME_LIMIT_MS */
+    int input, output;       /* standard input and output; 0: empty, and captured */
+} ProcessRequest;
 
 typedef struct ProcessResult {
-    Str output;    /* standard output and standard error as they came, at most 1 MiB */
-    int exit_code; /* -1: ended by a signal, or unknown */
-    int signal;    /* that ended it; 0: none */
+    Str output;     /* standard output and standard error as they came, at most 1 MiB */
+    int exit_code;  /* -1: ended by a signal */
+    int signal;     /* that ended it; 0: none */
+    bool timed_out; /* it was ended, by SIGKILL, when its time was over */
 } ProcessResult;
 
-/* Runs a program to its end, its standard input empty. 0 or an errno. Safe in any thread. */
-int process_run(Arena *arena, const char *const *argv, ProcessResult *result);
+/* Runs a program to its end. It is in a process group of its own, which ends with it, with its
+ * time, and with this process, however that one ends. Signal masks, handlers and children of this
+ * process are untouched, and what it does with SIGCHLD does not matter. The calling thread
+ * acts on no signal meanwhile: one that is to end this process is for another thread, such as that
+ * which waits in stack_run. 0 or an errno. Any thread. */
+int process_run(Arena *arena, const ProcessRequest *request, ProcessResult *result);
 #endif

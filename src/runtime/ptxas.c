@@ -1,19 +1,16 @@
-/* ptxas reads and writes files: both lie in a folder of their own under TMPDIR, removed at the end.
- */
+/* ptxas and the disassemblers, which read and write files in a folder of their own. */
 #include "runtime/ptxas.h"
 
 #include "runtime/process.h"
 #include "runtime/status.h"
+#include "runtime/work_folder.h"
 #include "support/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-enum { CUBIN_LIMIT = 256 << 20 };
+enum { CUBIN_LIMIT = 256 << 20, VERSION_LIMIT_MS = 10000 };
 
 static const char PTXAS_VARIABLE[] = "TILEC_PTXAS";
 
@@ -34,8 +31,9 @@ const char *ptxas_identity(Arena *arena, const char *path) {
 
 const char *ptxas_version(Arena *arena, const char *path) {
     const char *argv[] = {path, "--version", NULL};
+    const ProcessRequest process = {.argv = argv, .time_limit_ms = VERSION_LIMIT_MS};
     ProcessResult result;
-    if (process_run(arena, argv, &result) || result.exit_code != 0)
+    if (process_run(arena, &process, &result) || result.exit_code != 0)
         return "";
     static const char marker[] = "release ";
     const char *at = memmem(result.output.ptr, result.output.len, marker, sizeof marker - 1);
@@ -83,14 +81,17 @@ static bool report_exit(Ctx *ctx, const ProcessResult *result) {
     return ctx_diag(ctx, (Span){0}, ptxas_failed, how);
 }
 
-static bool run_ptxas(Ctx *ctx, const char *path, const AssembleRequest *request, const char *input,
-                      const char *output, ProcessResult *result) {
-    const char *argv[10] = {path, "-v", "-O3", "-arch", request->target->name, input, "-o", output};
-    if (request->line_info)
-        argv[8] = "-lineinfo";
-    int error = process_run(&ctx->arena, argv, result);
-    if (!error)
+/* What a tool that could not be run, or was stopped, leads to. */
+static bool report_process(Ctx *ctx, const char *path, int error, const ProcessResult *result,
+                           double limit_ms) {
+    if (!error && !result->timed_out)
         return true;
+    if (!error) {
+        ctx_diag(ctx, (Span){0}, tool_timeout, path,
+                 (limit_ms > 0 ? limit_ms : PROCESS_TIME_LIMIT_MS) / 1e3);
+        diag_hint(&ctx->diags, "give it more time: --time-limit, time_limit_ms");
+        return false;
+    }
     const char *text = file_error_text(&ctx->arena, error);
     const char *named = getenv(PTXAS_VARIABLE);
     if (named && !strcmp(named, path))
@@ -98,56 +99,82 @@ static bool run_ptxas(Ctx *ctx, const char *path, const AssembleRequest *request
     return ctx_diag(ctx, (Span){0}, tool_failed, path, text);
 }
 
-/* Writes without flushing to disk: the file lives for the length of one ptxas run. */
-static int write_scratch(const char *path, Str data) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return errno;
-    int error = 0;
-    for (size_t done = 0; done < data.len && !error;) {
-        ssize_t n = write(fd, data.ptr + done, data.len - done);
-        if (n < 0 && errno != EINTR)
-            error = errno;
-        else if (n > 0)
-            done += (size_t)n;
-    }
-    if (close(fd) && !error)
-        error = errno;
-    return error;
+static bool run_ptxas(Ctx *ctx, const char *path, const AssembleRequest *request, const char *input,
+                      const char *output, ProcessResult *result) {
+    const char *argv[10] = {path, "-v", "-O3", "-arch", request->target->name, input, "-o", output};
+    if (request->line_info)
+        argv[8] = "-lineinfo";
+    const ProcessRequest process = {.argv = argv, .time_limit_ms = request->time_limit_ms};
+    int error = process_run(&ctx->arena, &process, result);
+    return report_process(ctx, path, error, result, request->time_limit_ms);
 }
 
-static bool assemble_in(Ctx *ctx, const char *path, const AssembleRequest *request,
-                        const char *input, const char *output, Str *cubin, Resources *resources) {
-    int error = write_scratch(input, request->ptx);
+typedef struct Assembly {
+    const char *path;
+    const AssembleRequest *request;
+    Str *cubin;
+    Resources *resources;
+} Assembly;
+
+static bool assemble_in(Ctx *ctx, const WorkFolder *folder, void *user) {
+    const Assembly *assembly = user;
+    const char *input = work_file(ctx, folder, "kernel.ptx");
+    const char *output = work_file(ctx, folder, "kernel.cubin");
+    int error = work_file_write(input, assembly->request->ptx);
     if (error)
         return report_unwritable(&ctx->diags, input, error);
     ProcessResult result;
-    if (!run_ptxas(ctx, path, request, input, output, &result))
+    if (!run_ptxas(ctx, assembly->path, assembly->request, input, output, &result))
         return false;
     if (result.exit_code != 0)
         return report_exit(ctx, &result);
     assembler_report(ctx, result.output);
-    error = file_read(&ctx->arena, output, CUBIN_LIMIT, cubin);
+    error = file_read(&ctx->arena, output, CUBIN_LIMIT, assembly->cubin);
     if (error)
         return report_unreadable(&ctx->diags, output, error);
-    resources_parse(result.output, request->kernel, resources);
+    resources_parse(result.output, assembly->request->kernel, assembly->resources);
     return true;
 }
 
 bool ptxas_assemble(Ctx *ctx, const char *path, const AssembleRequest *request, Str *cubin,
                     Resources *resources) {
-    const char *root = getenv("TMPDIR");
-    if (!root || !*root)
-        root = "/tmp";
-    char *folder = str_format(&ctx->arena, "%s/tilec-XXXXXX", root);
-    if (!mkdtemp(folder))
-        return ctx_diag(ctx, (Span){0}, folder_unwritable, folder,
-                        file_error_text(&ctx->arena, errno));
-    const char *input = str_format(&ctx->arena, "%s/kernel.ptx", folder);
-    const char *output = str_format(&ctx->arena, "%s/kernel.cubin", folder);
-    bool ok = assemble_in(ctx, path, request, input, output, cubin, resources);
-    unlink(input);
-    unlink(output);
-    rmdir(folder);
-    return ok;
+    Assembly assembly = {path, request, cubin, resources};
+    return work_folder_use(ctx, assemble_in, &assembly);
+}
+
+/* nvdisasm or cuobjdump, which both want the cubin as a file. */
+typedef struct Disassembly {
+    const char *tool, *option;
+    Str cubin, *sass;
+    double time_limit_ms;
+} Disassembly;
+
+static bool disassemble_in(Ctx *ctx, const WorkFolder *folder, void *user) {
+    const Disassembly *d = user;
+    const char *path = work_file(ctx, folder, "kernel.cubin");
+    const char *argv[] = {d->tool, d->option, path, NULL};
+    const ProcessRequest process = {.argv = argv, .time_limit_ms = d->time_limit_ms};
+    ProcessResult result;
+    int error = work_file_write(path, d->cubin);
+    if (error)
+        return report_unwritable(&ctx->diags, path, error);
+    error = process_run(&ctx->arena, &process, &result);
+    if (!report_process(ctx, d->tool, error, &result, d->time_limit_ms))
+        return false;
+    if (result.exit_code != 0)
+        return ctx_diag(ctx, (Span){0}, tool_failed, d->tool, "it reported an error");
+    *d->sass = result.output;
+    return true;
+}
+
+bool cubin_disassemble(Ctx *ctx, Str cubin, double time_limit_ms, Str *sass) {
+    Disassembly d = {.option = "-g", .cubin = cubin, .sass = sass, .time_limit_ms = time_limit_ms};
+    d.tool = tool_find(&ctx->arena, "nvdisasm", NULL);
+    if (!d.tool) {
+        d.tool = tool_find(&ctx->arena, "cuobjdump", NULL);
+        d.option = "-sass";
+    }
+    if (!d.tool)
+        return ctx_diag(ctx, (Span){0}, disassembler_missing);
+    return work_folder_use(ctx, disassemble_in, &d);
 }

@@ -20,12 +20,17 @@ typedef struct AssembleRequest {
     Str kernel;
     const Target *target;
     bool line_info;
+    double time_limit_ms; /* 0: PROCESS_TIME_LIMIT_MS */
 } AssembleRequest;
 
 /* False after an error was reported. Messages of ptxas become diagnostics; `resources` is filled
  * but for the occupancy. */
 bool ptxas_assemble(Ctx *ctx, const char *path, const AssembleRequest *request, Str *cubin,
                     Resources *resources);
+
+/* The machine code in readable form, by nvdisasm or cuobjdump. False after an error was reported.
+ */
+bool cubin_disassemble(Ctx *ctx, Str cubin, double time_limit_ms, Str *sass);
 
 /* Reports every line of an assembler's log that is a warning or an error, or says that products of
  * warpgroups lost their overlap; returns the number of errors. */

@@ -1,5 +1,6 @@
 /* Files. A temporary file's name is random and created exclusively: processes on several hosts that
  * share a network file system cannot meet in one name, as they could with process ids. */
+#define _GNU_SOURCE
 #include "support/file.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static int read_bytes(int fd, char *data, size_t size, size_t *got) {
     return 0;
 }
 
-static int write_bytes(int fd, Str data) {
+int file_write_all(int fd, Str data) {
     for (size_t done = 0; done < data.len;) {
         ssize_t n = write(fd, data.ptr + done, data.len - done);
         if (n < 0 && errno == EINTR)
@@ -143,16 +144,51 @@ static uint64_t random_bits(void) {
            (uint64_t)now.tv_sec;
 }
 
-/* A new file in `folder`; its path is written to `name`. Returns a descriptor or minus an errno. */
-static int open_temporary(const char *folder, char *name, size_t size) {
-    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
-        snprintf(name, size, "%s/" FILE_TEMPORARY_PREFIX "%016llx.tmp", folder,
-                 (unsigned long long)random_bits());
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd >= 0 ? fd : -errno;
+/* A file that is being written, in the folder where it will be. */
+typedef struct Temporary {
+    const char *folder;
+    char *name; /* "": it has none yet */
+    size_t size;
+    int fd;
+} Temporary;
+
+static void make_name(const Temporary *file) {
+    snprintf(file->name, file->size, "%s/" FILE_TEMPORARY_PREFIX "%016llx.tmp", file->folder,
+             (unsigned long long)random_bits());
+}
+
+static const char own_descriptors[] = "/proc/self/fd";
+
+/* A new file, if possible one without a name, which nobody has to remove when this process is
+ * killed. */
+static int open_temporary(Temporary *file) {
+    *file->name = 0;
+    file->fd = access(own_descriptors, X_OK)
+                   ? -1
+                   : open(file->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    for (int attempt = 0; file->fd < 0 && attempt < NAME_ATTEMPTS; attempt++) {
+        make_name(file);
+        file->fd = open(file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file->fd < 0 && errno != EEXIST)
+            break;
     }
-    return -EEXIST;
+    return file->fd < 0 ? errno : 0;
+}
+
+/* Gives a file without a name one, from where it can be renamed over another. */
+static int name_temporary(const Temporary *file) {
+    char self[sizeof own_descriptors + 16];
+    snprintf(self, sizeof self, "%s/%d", own_descriptors, file->fd);
+    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+        make_name(file);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, file->name, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    int error = errno;
+    *file->name = 0;
+    return error;
 }
 
 /* Makes a rename durable. File systems that cannot flush folders say EINVAL; the rename stands. */
@@ -164,17 +200,20 @@ static void flush_folder(const char *folder) {
     close(fd);
 }
 
-static int publish(int fd, const char *temporary, const char *path, Str data, bool durable) {
-    int error = write_bytes(fd, data);
-    if (!error && durable && fsync(fd) && errno != EINVAL)
+/* `temporary` holds the name of the file, or room for one in `folder`. */
+static int publish(const Temporary *file, const char *path, Str data, bool durable) {
+    int error = file_write_all(file->fd, data);
+    if (!error && durable && fsync(file->fd) && errno != EINVAL)
         error = errno;
+    if (!error && !*file->name)
+        error = name_temporary(file);
     /* Network file systems report a full disk when the file is closed. */
-    if (close(fd) && !error)
+    if (close(file->fd) && !error)
         error = errno;
-    if (!error && rename(temporary, path))
+    if (!error && rename(file->name, path))
         error = errno;
-    if (error)
-        unlink(temporary);
+    if (error && *file->name)
+        unlink(file->name);
     return error;
 }
 
@@ -182,7 +221,7 @@ static int write_directly(const char *path, Str data) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;
-    int error = write_bytes(fd, data);
+    int error = file_write_all(fd, data);
     if (close(fd) && !error)
         error = errno;
     return error;
@@ -202,12 +241,12 @@ int file_write(Arena *arena, const char *path, Str data, bool durable) {
     }
     Str folder = file_folder(str_from(path));
     const char *folder_path = folder.len ? str_dup(arena, folder) : ".";
-    size_t size = strlen(folder_path) + sizeof FILE_TEMPORARY_PREFIX + 32;
-    char *temporary = arena_alloc(arena, size);
-    int fd = open_temporary(folder_path, temporary, size);
-    if (fd < 0)
-        return -fd;
-    int error = publish(fd, temporary, path, data, durable);
+    Temporary file = {.folder = folder_path,
+                      .size = strlen(folder_path) + sizeof FILE_TEMPORARY_PREFIX + 32};
+    file.name = arena_alloc(arena, file.size);
+    int error = open_temporary(&file);
+    if (!error)
+        error = publish(&file, path, data, durable);
     if (!error && durable)
         flush_folder(folder_path);
     return error;

@@ -17,6 +17,9 @@ int file_read(Arena *arena, const char *path, size_t limit, Str *text);
  * that exists and is no regular file (/dev/null, a pipe) is written to directly. */
 int file_write(Arena *arena, const char *path, Str data, bool durable);
 
+/* Writes all of `data` to a descriptor. */
+int file_write_all(int fd, Str data);
+
 /* Creates a folder and those above it. 0 when it exists already. */
 int file_make_folder(Arena *arena, const char *path);
 

@@ -3,14 +3,22 @@
 #include "ir/ctx.h"
 #include "runtime/process.h"
 #include "runtime/ptxas.h"
+#include "runtime/stack.h"
 #include "runtime/status.h"
+#include "runtime/work_folder.h"
 #include "support/file.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +26,7 @@
 typedef struct Fixture {
     Ctx *ctx;
     char folder[64];
+    double time_limit_ms;
 } Fixture;
 
 static int setup(void **state) {
@@ -83,18 +92,23 @@ static void ptxas_none_hides_it(void **state) {
     assert_string_equal(ptxas_find(&f->ctx->arena, "/given"), "/given");
 }
 
+static int run(Fixture *f, const char *const *argv, double time_limit_ms, ProcessResult *result) {
+    const ProcessRequest request = {.argv = argv, .time_limit_ms = time_limit_ms};
+    return process_run(&f->ctx->arena, &request, result);
+}
+
 static void process_output_and_status(void **state) {
     Fixture *f = *state;
     ProcessResult result;
     const char *argv[] = {script(f, "both", "echo one; echo two >&2; cat; exit 7"), NULL};
-    assert_int_equal(process_run(&f->ctx->arena, argv, &result), 0);
+    assert_int_equal(run(f, argv, 0, &result), 0);
     assert_int_equal(result.exit_code, 7);
     assert_true(str_is(result.output, "one\ntwo\n"));
     const char *killed[] = {script(f, "killed", "kill -9 $$"), NULL};
-    assert_int_equal(process_run(&f->ctx->arena, killed, &result), 0);
+    assert_int_equal(run(f, killed, 0, &result), 0);
     assert_int_equal(result.signal, 9);
     const char *missing[] = {"/nonexistent/tool", NULL};
-    assert_int_not_equal(process_run(&f->ctx->arena, missing, &result), 0);
+    assert_int_not_equal(run(f, missing, 0, &result), 0);
 }
 
 /* More than a pipe holds and more than is kept: the tool must not wait for a reader that is gone.
@@ -103,14 +117,131 @@ static void process_with_much_output(void **state) {
     Fixture *f = *state;
     ProcessResult result;
     const char *argv[] = {script(f, "much", "head -c 3000000 /dev/zero; echo end"), NULL};
-    assert_int_equal(process_run(&f->ctx->arena, argv, &result), 0);
+    assert_int_equal(run(f, argv, 0, &result), 0);
     assert_int_equal(result.exit_code, 0);
     assert_int_equal(result.output.len, 1 << 20);
 }
 
+/* A host that ignores SIGCHLD, and one that waits for any child that ends. */
+static void *wait_for_any(void *user) {
+    atomic_bool *stop = user;
+    while (!atomic_load(stop))
+        if (waitpid(-1, NULL, 0) < 0)
+            usleep(1000);
+    return NULL;
+}
+
+static void process_status_in_any_host(void **state) {
+    Fixture *f = *state;
+    ProcessResult result;
+    const char *argv[] = {script(f, "seven", "/bin/sh -c 'exit 3'; test $? = 3 && exit 7"), NULL};
+    const struct sigaction handlers[] = {{.sa_handler = SIG_IGN},
+                                         {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT}};
+    struct sigaction before;
+    for (size_t i = 0; i < 2; i++) {
+        sigaction(SIGCHLD, &handlers[i], &before);
+        assert_int_equal(run(f, argv, 0, &result), 0);
+        sigaction(SIGCHLD, &before, NULL);
+        assert_int_equal(result.exit_code, 7);
+    }
+    atomic_bool stop = false;
+    pthread_t reaper;
+    assert_int_equal(pthread_create(&reaper, NULL, wait_for_any, &stop), 0);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(run(f, argv, 0, &result), 0);
+        assert_int_equal(result.exit_code, 7);
+    }
+    atomic_store(&stop, true);
+    pthread_join(reaper, NULL);
+    assert_int_equal(waitpid(-1, NULL, __WALL), -1); /* nothing is left behind */
+}
+
+static void process_without_standard_descriptors(void **state) {
+    Fixture *f = *state;
+    ProcessResult result = {0};
+    const char *argv[] = {script(f, "talks", "echo out; echo err >&2; cat; exit 5"), NULL};
+    int kept[3];
+    for (int i = 0; i < 3; i++) {
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 10);
+        close(i);
+    }
+    int error = run(f, argv, 0, &result);
+    for (int i = 0; i < 3; i++) {
+        dup2(kept[i], i);
+        close(kept[i]);
+    }
+    assert_int_equal(error, 0);
+    assert_int_equal(result.exit_code, 5);
+    assert_true(str_is(result.output, "out\nerr\n"));
+}
+
+/* True when the process whose id is in that file is gone, or going. */
+static bool is_gone(Fixture *f, const char *file) {
+    Str text;
+    const char *path = str_format(&f->ctx->arena, "%s/%s", f->folder, file);
+    for (int i = 0; i < 200; i++) {
+        if (file_read(&f->ctx->arena, path, 100, &text) == 0 && atoi(text.ptr) > 0 &&
+            kill(atoi(text.ptr), 0) < 0)
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+/* The tool and what it started end when its time is over. */
+static void process_time_limit(void **state) {
+    Fixture *f = *state;
+    ProcessResult result;
+    const char *argv[] = {
+        script(f, "slow", "cd $TMPDIR; sleep 100 & echo $! >child; echo begun; wait"), NULL};
+    assert_int_equal(run(f, argv, 300, &result), 0);
+    assert_true(result.timed_out);
+    assert_int_equal(result.signal, SIGKILL);
+    assert_true(str_is(result.output, "begun\n"));
+    assert_true(is_gone(f, "child"));
+}
+
+typedef struct Hosted {
+    Fixture *fixture;
+    const char *const *argv;
+} Hosted;
+
+/* As compilations do it: the thread that called takes the signals. */
+static void run_hosted(void *user) {
+    const Hosted *hosted = user;
+    ProcessResult result;
+    run(hosted->fixture, hosted->argv, 0, &result);
+}
+
+/* The tool and what it started end with the process that runs it, however that ends. */
+static void process_ends_with_its_host(void **state) {
+    Fixture *f = *state;
+    static const int signals[] = {SIGTERM, SIGKILL, SIGINT};
+    const char *argv[] = {
+        script(f, "slow", "cd $TMPDIR; echo $$ >tool; sleep 100 & echo $! >child; wait"), NULL};
+    for (size_t i = 0; i < 3; i++) {
+        pid_t host = fork();
+        assert_true(host >= 0);
+        if (!host) {
+            Hosted hosted = {f, argv};
+            stack_run(f->ctx, run_hosted, &hosted);
+            _exit(0);
+        }
+        Str text;
+        const char *child = str_format(&f->ctx->arena, "%s/child", f->folder);
+        for (int j = 0; j < 200 && (file_read(&f->ctx->arena, child, 100, &text) || !text.len); j++)
+            usleep(10000);
+        kill(host, signals[i]);
+        assert_int_equal(waitpid(host, NULL, 0), host);
+        assert_true(is_gone(f, "tool"));
+        assert_true(is_gone(f, "child"));
+        unlink(child);
+    }
+}
+
 static bool assemble(Fixture *f, const char *path, Str *cubin, Resources *resources) {
     const AssembleRequest request = {STR(".version 8.2\n"), STR("k"), target_by_capability(90),
-                                     true};
+                                     true, f->time_limit_ms};
     *resources = (Resources){0};
     return ptxas_assemble(f->ctx, path, &request, cubin, resources);
 }
@@ -138,8 +269,54 @@ static void assembles_and_reads_resources(void **state) {
     /* Nothing is left in TMPDIR but the script. */
     const char *argv[] = {"/bin/ls", f->folder, NULL};
     ProcessResult listing;
-    assert_int_equal(process_run(&f->ctx->arena, argv, &listing), 0);
+    assert_int_equal(run(f, argv, 0, &listing), 0);
     assert_true(str_is(listing.output, "ptxas\n"));
+}
+
+static void slow_assembler_is_stopped(void **state) {
+    Fixture *f = *state;
+    Str cubin;
+    Resources resources;
+    f->time_limit_ms = 200;
+    assert_false(assemble(f, script(f, "ptxas", "sleep 100"), &cubin, &resources));
+    assert_int_equal(f->ctx->diags.first->id, DIAG_tool_timeout);
+    assert_int_equal(status_of(&f->ctx->diags), TILE_ERROR_TOOL);
+}
+
+/* Folders of processes that were killed go when the next one assembles; those in use stay. */
+static void abandoned_folders_are_removed(void **state) {
+    Fixture *f = *state;
+    Arena *arena = &f->ctx->arena;
+    const char *parent = str_format(arena, "%s/tilec-%u", f->folder, (unsigned)geteuid());
+    const char *path = script(f, "ptxas", "cp $5 $7");
+    for (int i = 0; i < 2; i++) {
+        const char *folder = str_format(arena, "%s/%s", parent, i ? "used00" : "left00");
+        assert_int_equal(file_make_folder(arena, folder), 0);
+        const char *file = str_format(arena, "%s/kernel.ptx", folder);
+        assert_int_equal(file_write(arena, file, STR("x"), false), 0);
+    }
+    assert_int_equal(chmod(parent, 0700), 0);
+    int lock = open(str_format(arena, "%s/used00", parent), O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    Str cubin;
+    Resources resources;
+    work_folder_sweep(parent, -1);
+    assert_true(assemble(f, path, &cubin, &resources));
+    assert_int_not_equal(access(str_format(arena, "%s/left00", parent), F_OK), 0);
+    assert_int_equal(access(str_format(arena, "%s/used00/kernel.ptx", parent), F_OK), 0);
+    close(lock);
+}
+
+/* A folder that others may write to is not used. */
+static void open_folder_is_refused(void **state) {
+    Fixture *f = *state;
+    const char *parent = str_format(&f->ctx->arena, "%s/tilec-%u", f->folder, (unsigned)geteuid());
+    assert_int_equal(mkdir(parent, 0777), 0);
+    assert_int_equal(chmod(parent, 0777), 0);
+    Str cubin;
+    Resources resources;
+    assert_false(assemble(f, script(f, "ptxas", "cp $5 $7"), &cubin, &resources));
+    assert_int_equal(f->ctx->diags.first->id, DIAG_folder_unwritable);
 }
 
 static void rejected_ptx_is_a_diagnostic(void **state) {
@@ -234,6 +411,13 @@ int main(void) {
         TEST(ptxas_none_hides_it),
         TEST(process_output_and_status),
         TEST(process_with_much_output),
+        TEST(process_status_in_any_host),
+        TEST(process_without_standard_descriptors),
+        TEST(process_time_limit),
+        TEST(process_ends_with_its_host),
+        TEST(slow_assembler_is_stopped),
+        TEST(abandoned_folders_are_removed),
+        TEST(open_folder_is_refused),
         TEST(assembles_and_reads_resources),
         TEST(rejected_ptx_is_a_diagnostic),
         TEST(crash_of_ptxas_is_a_diagnostic),
