@@ -17,9 +17,7 @@ enum { READ_STEP = 64 * 1024, NAME_ATTEMPTS = 16 };
 
 const char *file_error_text(Arena *arena, int error) {
     char text[128];
-    if (strerror_r(error, text, sizeof text) != 0)
-        return str_format(arena, "error %d", error);
-    return str_dup(arena, str_from(text));
+    return str_dup(arena, str_from(strerror_r(error, text, sizeof text)));
 }
 
 Str file_folder(Str path) {
