@@ -4,8 +4,9 @@ import os
 
 import torch
 
-DTYPES = {torch.float32: 14, torch.float16: 12, torch.bfloat16: 13, torch.float64: 15, torch.int32: 4, torch.int64: 5,
-          torch.int8: 2, torch.uint8: 6, torch.float8_e4m3fn: 10, torch.float8_e5m2: 11}
+DTYPES = {torch.bool: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, torch.int64: 5, torch.uint8: 6, torch.uint16: 7,
+          torch.uint32: 8, torch.uint64: 9, torch.float8_e4m3fn: 10, torch.float8_e5m2: 11, torch.float16: 12,
+          torch.bfloat16: 13, torch.float32: 14, torch.float64: 15}
 POINTER, INT, FLOAT, CONSTEXPR, CONSTEXPR_INT = range(5)
 
 
