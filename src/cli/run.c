@@ -12,6 +12,7 @@ typedef struct RunOptions {
     int device; /* of device_choices */
     int64_t gpu, repeat, max_steps, ctas;
     double atol, rtol; /* negative: by type */
+    SimOrder order;    /* on the simulator */
     bool final_ir, report, time, json;
 } RunOptions;
 
@@ -47,6 +48,7 @@ static const Option run_options[] = {
      "on the CPU: how many CTAs share the programs of a persistent kernel; default: one for three "
      "programs",
      offsetof(RunOptions, ctas), 1, 1 << 20},
+    SIM_ORDER_OPTIONS(RunOptions, "on the simulator: "),
     {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
      offsetof(RunOptions, final_ir), 0, 0},
     {0, "report", OPTION_FLAG, NULL,
@@ -206,6 +208,7 @@ static bool execute_form(Run *run, bool *other_form) {
                             .grid = run->grid,
                             .ctas = chosen_ctas(run),
                             .max_steps = (uint64_t)run->options.max_steps,
+                            .order = run->options.order,
                             .ptxas = run->options.kernel.ptxas,
                             .report = run->options.report};
         bool ok = run_on_sim(ctx, &run->sim);

@@ -170,6 +170,9 @@ bool run_on_sim(Ctx *ctx, SimRun *run) {
                         .grid = {blocks[0], blocks[1], blocks[2]},
                         .block = {(uint32_t)meta->threads, 1, 1},
                         .dynamic_shared = (uint64_t)meta->shared_bytes,
+                        .schedule = (SimSchedule)run->order.schedule,
+                        .seed = (uint64_t)run->order.seed,
+                        .early = run->order.early,
                         .max_steps = run->max_steps};
     double start = clock_ms();
     bool ok =

@@ -6,6 +6,31 @@
 
 enum { SIM_TENSOR_DIMS = 5 };
 
+/* In which of the orders that the hardware may take things happen, as options say it. */
+typedef struct SimOrder {
+    int schedule; /* a SimSchedule */
+    int64_t seed;
+    bool early;
+} SimOrder;
+
+/* The options, of a structure with a SimOrder `order`; `where` begins their help. */
+#define SIM_ORDER_OPTIONS(Struct, where)                                                             \
+    {0,                                                                                              \
+     "schedule",                                                                                     \
+     OPTION_CHOICE,                                                                                  \
+     "round-robin|random|adversarial",                                                               \
+     where "whose turn it is among the warps",                                                       \
+     offsetof(Struct, order.schedule),                                                               \
+     0,                                                                                              \
+     0},                                                                                             \
+        {0, "seed",   OPTION_INT, "N", where "of the random schedule", offsetof(Struct, order.seed), \
+         0, INT64_MAX},                                                                              \
+    {                                                                                                \
+        0, "early", OPTION_FLAG, NULL,                                                               \
+            where "asynchronous copies take effect at once, not at the wait that covers them",       \
+            offsetof(Struct, order.early), 0, 0                                                      \
+    }
+
 /* A tensor map given as an argument: boxes of an array, or what a recipe makes of the arguments
  * before it. */
 typedef struct SimMapArg {
@@ -57,6 +82,7 @@ typedef struct SimRun {
     const uint32_t *grid;
     uint32_t ctas; /* that share the programs of a persistent kernel, at most */
     uint64_t max_steps;
+    SimOrder order;
     const char *ptxas;
     bool report; /* assemble the kernel for its registers */
     /* What the run leaves. */

@@ -8,9 +8,9 @@
 typedef struct SimOptions {
     const char *kernel, *grid, *block, *cluster, *ptxas;
     TextList arguments, arrays, out;
-    int64_t shared, seed, max_steps, max_reports, threads;
-    int schedule; /* a SimSchedule */
-    bool early, report, json, check;
+    int64_t shared, max_steps, max_reports, threads;
+    SimOrder order;
+    bool report, json, check;
 } SimOptions;
 
 static const Option sim_options[] = {
@@ -34,13 +34,7 @@ static const Option sim_options[] = {
      1 << 20},
     {0, "out", OPTION_LIST, "NAME=FILE", "write an array to a .npy file afterwards",
      offsetof(SimOptions, out), 0, 0},
-    {0, "schedule", OPTION_CHOICE, "round-robin|random|adversarial",
-     "whose turn it is among the warps", offsetof(SimOptions, schedule), 0, 0},
-    {0, "seed", OPTION_INT, "N", "of the random schedule", offsetof(SimOptions, seed), 0,
-     INT64_MAX},
-    {0, "early", OPTION_FLAG, NULL,
-     "asynchronous copies take effect at once, not at the wait that covers them",
-     offsetof(SimOptions, early), 0, 0},
+    SIM_ORDER_OPTIONS(SimOptions, ""),
     {0, "max-steps", OPTION_INT, "N", "give up after N warp instructions",
      offsetof(SimOptions, max_steps), 1, INT64_MAX},
     {0, "threads", OPTION_INT, "N",
@@ -172,9 +166,9 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, St
     RunArgs args = {0};
     SimLaunch launch = {.kernel = options->kernel ? str_from(options->kernel) : (Str){0},
                         .dynamic_shared = (uint64_t)options->shared,
-                        .schedule = (SimSchedule)options->schedule,
-                        .seed = (uint64_t)options->seed,
-                        .early = options->early,
+                        .schedule = (SimSchedule)options->order.schedule,
+                        .seed = (uint64_t)options->order.seed,
+                        .early = options->order.early,
                         .max_reports = (unsigned)options->max_reports,
                         .max_steps = (uint64_t)options->max_steps,
                         .threads = (unsigned)options->threads};
