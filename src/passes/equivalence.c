@@ -4,7 +4,12 @@
  * for small sizes and strides; integers get small numbers that respect the promised divisibility.
  * Numbers in memory are of any size in one guess, and in the others small enough to serve as
  * indices. A kernel may go out of bounds or divide by zero on a guess; then that one says nothing.
- */
+ *
+ * A sum in another order rounds differently, and what is a step of it (its integer part, the side
+ * of a bound it lies on, the larger of two) may then be another step. Where results differ, the
+ * function before the pass also runs on slightly different inputs, by more than any order of its
+ * sums rounds: an element may differ by as much as these runs make of it. Other changes are larger,
+ * or of elements that the inputs move little. */
 #include "passes/equivalence.h"
 #include "ir/interp.h"
 
@@ -16,8 +21,12 @@ enum {
     ARRAY_ELEMENTS = 1 << 15,
     MAX_STEPS = 20000,
     MORE_STEPS = 16, /* times as many for what a pass made: it may take more ops for the same */
-    MAX_ELEMENTS = 1 << 21 /* of all tiles of the function, each counted once */
+    MAX_ELEMENTS = 1 << 21, /* of all tiles of the function, each counted once */
+    NUDGES = 4              /* pairs of one direction and its opposite */
 };
+
+/* Of what nudged inputs make of an element; they go a few ways out of many. */
+static const double SLACK = 4;
 
 /* Numbers from here on, summed in single precision, may overflow in one order and not in another.
  */
@@ -107,6 +116,39 @@ static Setup copy_setup(const Setup *setup) {
     return copy;
 }
 
+/* The next number of the type: away from zero if `up`, and never past the finite ones. */
+static uint64_t next_to(DType dtype, uint64_t bits, bool up) {
+    uint64_t next = up ? bits + 1 : bits - 1;
+    double before = float_from_bits(dtype, bits), after = float_from_bits(dtype, next);
+    return before != 0 && isfinite(after) && signbit(before) == signbit(after) ? next : bits;
+}
+
+/* Each number of the array times 1 + or - `by`, and at least the next number of its type. */
+static void nudge_array(InterpArray *array, DType dtype, double by, bool opposite,
+                        uint64_t *state) {
+    size_t bytes = (size_t)dtype_bytes(dtype);
+    for (size_t at = 0; at < array->bytes; at += bytes) {
+        uint64_t bits = 0;
+        memcpy(&bits, (char *)array->data + at, bytes);
+        bool up = (next_random(state) & 1) != opposite;
+        uint64_t nudged =
+            float_to_bits(dtype, float_from_bits(dtype, bits) * (up ? 1 + by : 1 - by));
+        nudged = nudged == bits ? next_to(dtype, bits, up) : nudged;
+        memcpy((char *)array->data + at, &nudged, bytes);
+    }
+}
+
+static Setup nudge_setup(const Setup *setup, int nudge) {
+    Setup nudged = copy_setup(setup);
+    uint64_t state = (uint64_t)nudge / 2 + 1;
+    for (uint32_t i = 0; i < nudged.narrays; i++) {
+        DType dtype = nudged.array_types[i]->dtype;
+        if (dtype_is_float(dtype))
+            nudge_array(&nudged.arrays[i], dtype, setup->rounding / 2, nudge & 1, &state);
+    }
+    return nudged;
+}
+
 /* A persistent function shares the programs among any number of CTAs. */
 static bool run(Func *func, const Setup *setup, int guess, uint64_t max_steps) {
     InterpOptions options = {
@@ -168,27 +210,65 @@ static void print_element(StrBuf *out, DType dtype, const void *element) {
         strbuf_printf(out, "0x%" PRIx64, bits);
 }
 
-static bool same_arrays(const Setup *a, const Setup *b, StrBuf *why) {
+static double number_at(DType dtype, const InterpArray *array, size_t at) {
+    size_t bytes = (size_t)dtype_bytes(dtype);
+    uint64_t bits = 0;
+    memcpy(&bits, (char *)array->data + at, bytes);
+    if (dtype_is_float(dtype))
+        return float_from_bits(dtype, bits);
+    unsigned unused = 64 - 8 * (unsigned)bytes;
+    return (double)((int64_t)(bits << unused) >> unused);
+}
+
+/* What the function stored on each of the nudged inputs, where it ran to its end. */
+typedef struct Nudged {
+    Setup runs[NUDGES];
+    uint32_t count;
+} Nudged;
+
+/* Does the element differ by no more than nudged inputs make of it? */
+static bool within_nudges(const Nudged *nudged, const Setup *a, const Setup *b, uint32_t array,
+                          size_t at) {
+    DType dtype = a->array_types[array]->dtype;
+    double x = number_at(dtype, &a->arrays[array], at), y = number_at(dtype, &b->arrays[array], at);
+    double spread = 0;
+    for (uint32_t i = 0; i < nudged->count; i++)
+        spread = fmax(spread, fabs(number_at(dtype, &nudged->runs[i].arrays[array], at) - x));
+    return fabs(x - y) <= SLACK * spread;
+}
+
+/* The place of the first element from `array` and `at` on that is not the same; false if all are.
+ */
+static bool find_difference(const Setup *a, const Setup *b, const Nudged *nudged, uint32_t *array,
+                            size_t *at) {
     for (uint32_t i = 0; i < a->narrays; i++) {
         DType dtype = a->array_types[i]->dtype;
         size_t bytes = (size_t)dtype_bytes(dtype), total = a->arrays[i].bytes;
         if (memcmp(a->arrays[i].data, b->arrays[i].data, total) == 0)
             continue;
         double scale = scale_of(dtype, &a->arrays[i]);
-        for (size_t at = 0; at < total; at += bytes) {
-            if (same_element(dtype, (char *)a->arrays[i].data + at, (char *)b->arrays[i].data + at,
-                             scale, a->rounding))
+        for (size_t k = 0; k < total; k += bytes) {
+            if (same_element(dtype, (char *)a->arrays[i].data + k, (char *)b->arrays[i].data + k,
+                             scale, a->rounding) ||
+                (nudged && within_nudges(nudged, a, b, i, k)))
                 continue;
-            strbuf_printf(why, "element %zu of '%.*s' differs: ", at / bytes,
-                          STR_ARG(a->arrays[i].name));
-            print_element(why, dtype, (char *)a->arrays[i].data + at);
-            strbuf_puts(why, " before, ");
-            print_element(why, dtype, (char *)b->arrays[i].data + at);
-            strbuf_puts(why, " after");
-            return false;
+            *array = i;
+            *at = k;
+            return true;
         }
     }
-    return true;
+    return false;
+}
+
+static void print_difference(const Setup *a, const Setup *b, uint32_t array, size_t at,
+                             StrBuf *why) {
+    DType dtype = a->array_types[array]->dtype;
+    strbuf_printf(why, "element %zu of '%.*s' differs: ", at / (size_t)dtype_bytes(dtype),
+                  STR_ARG(a->arrays[array].name));
+    print_element(why, dtype, (char *)a->arrays[array].data + at);
+    strbuf_puts(why, " before, ");
+    print_element(why, dtype, (char *)b->arrays[array].data + at);
+    strbuf_puts(why, " after");
 }
 
 static bool same_parameters(const Func *a, const Func *b) {
@@ -205,6 +285,36 @@ static bool add_elements(Op *op, void *user) {
     return *total <= MAX_ELEMENTS;
 }
 
+/* `inputs`: what both ran on. */
+static bool same_results(Func *before, const Setup *inputs, const Setup *first, const Setup *second,
+                         int guess, StrBuf *why) {
+    uint32_t array;
+    size_t at;
+    if (!find_difference(first, second, NULL, &array, &at))
+        return true;
+    Nudged nudged = {.count = 0};
+    for (int i = 0; i < NUDGES && inputs->rounding > 0; i++) {
+        nudged.runs[nudged.count] = nudge_setup(inputs, i);
+        nudged.count += run(before, &nudged.runs[nudged.count], guess, MAX_STEPS);
+    }
+    if (!find_difference(first, second, &nudged, &array, &at))
+        return true;
+    print_difference(first, second, array, at, why);
+    return false;
+}
+
+static Equivalence compare_on_guess(Func *before, Func *after, const Setup *inputs, int guess,
+                                    StrBuf *why) {
+    Setup first = copy_setup(inputs), second = copy_setup(inputs);
+    if (!run(before, &first, guess, MAX_STEPS))
+        return INCOMPARABLE;
+    if (!run(after, &second, guess, MORE_STEPS * MAX_STEPS)) {
+        strbuf_puts(why, "only the function after it fails in the interpreter");
+        return DIFFERENT;
+    }
+    return same_results(before, inputs, &first, &second, guess, why) ? EQUIVALENT : DIFFERENT;
+}
+
 Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf *why) {
     Arena *arena = &func_ctx(before)->scratch;
     uint64_t elements = 0;
@@ -217,19 +327,11 @@ Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf
     Equivalence result = INCOMPARABLE;
     for (int guess = 0; guess < GUESSES && result != DIFFERENT; guess++) {
         ArenaMark mark = arena_mark(arena);
-        Setup first = {.arena = arena};
-        make_setup(&first, before, guess, seed);
-        func_walk(before, note_sum, &first.rounding);
-        Setup second = copy_setup(&first);
-        if (run(before, &first, guess, MAX_STEPS)) {
-            result = EQUIVALENT;
-            if (!run(after, &second, guess, MORE_STEPS * MAX_STEPS)) {
-                strbuf_puts(why, "only the function after it fails in the interpreter");
-                result = DIFFERENT;
-            } else if (!same_arrays(&first, &second, why)) {
-                result = DIFFERENT;
-            }
-        }
+        Setup inputs = {.arena = arena};
+        make_setup(&inputs, before, guess, seed);
+        func_walk(before, note_sum, &inputs.rounding);
+        Equivalence verdict = compare_on_guess(before, after, &inputs, guess, why);
+        result = verdict == INCOMPARABLE ? result : verdict;
         arena_rewind(arena, mark);
     }
     return result;

@@ -12,7 +12,8 @@ typedef enum Equivalence {
 
 /* Runs both, which have equal parameters and one context, on the same arrays and numbers derived
  * from `seed`, on a few programs, and compares what they stored: integers exactly, floats up to the
- * rounding of reordered sums. The second must run clean wherever the first does. `why` gets one
- * line when they differ. Diagnostics of the runs go to the functions' context. */
+ * rounding of reordered sums, and both, where the first adds up floats, up to what inputs that
+ * differ by a little make of them. The second must run clean wherever the first does. `why` gets
+ * one line when they differ. Diagnostics of the runs go to the functions' context. */
 Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf *why);
 #endif

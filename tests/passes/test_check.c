@@ -139,6 +139,85 @@ static void test_float_tolerance(void **state) {
     }
 }
 
+/* 256 sums of 64 products each, along K or along half of it and then the other, and of each what
+ * `step` makes of the sum %s, an element of type `stored`. */
+static Func *parse_steps(Ctx *ctx, bool halves, const char *element, const char *step,
+                         const char *stored) {
+    static const char format[] =
+        "func @f(%%x: ptr<%s>, %%y: ptr<%s>, %%z: ptr<%s>) {\n"
+        "    %%r = range {start = 0} : tile<1024xi32>\n"
+        "    %%xs = splat %%x : tile<1024xptr<%s>>\n"
+        "    %%px = addptr %%xs, %%r : tile<1024xptr<%s>>\n"
+        "    %%x0 = load %%px : tile<1024x%s>\n    %%x1 = reshape %%x0 : tile<16x64x%s>\n"
+        "    %%ys = splat %%y : tile<1024xptr<%s>>\n"
+        "    %%py = addptr %%ys, %%r : tile<1024xptr<%s>>\n"
+        "    %%y0 = load %%py : tile<1024x%s>\n    %%y1 = reshape %%y0 : tile<64x16x%s>\n"
+        "    %%zero = constant_float {value = 0} : tile<16x16xf32>\n%s%s"
+        "    %%o = range {start = 0} : tile<256xi32>\n    %%zs = splat %%z : tile<256xptr<%s>>\n"
+        "    %%pz = addptr %%zs, %%o : tile<256xptr<%s>>\n    %%flat = reshape %%t : tile<256x%s>\n"
+        "    store %%pz, %%flat\n    return\n}\n";
+    static const char whole[] = "    %%s = dot %%x1, %%y1, %%zero : tile<16x16xf32>\n";
+    static const char parts[] = "    %%xa = slice %%x1 {at = 0} : tile<16x32x%s>\n"
+                                "    %%ya = slice %%y1 {at = 0} : tile<32x16x%s>\n"
+                                "    %%xb = slice %%x1 {at = 32} : tile<16x32x%s>\n"
+                                "    %%yb = slice %%y1 {at = 512} : tile<32x16x%s>\n"
+                                "    %%sb = dot %%xb, %%yb, %%zero : tile<16x16xf32>\n"
+                                "    %%s = dot %%xa, %%ya, %%sb : tile<16x16xf32>\n";
+    const char *sums = halves ? str_format(&ctx->arena, parts, element, element, element, element)
+                              : str_format(&ctx->arena, whole);
+    const char *e = element;
+    return testing_parse_good(ctx, str_format(&ctx->arena, format, e, e, stored, e, e, e, e, e, e,
+                                              e, e, sums, step, stored, stored, stored))
+        ->funcs;
+}
+
+/* What is a step of a sum may be another step of the sum in another order; another step, another
+ * factor, another rounding of all sums or a constant in their place is not the same. */
+static void test_steps_of_sums(void **state) {
+    static const struct {
+        const char *stored, *step, *changed;
+    } cases[] = {
+        {"i32",
+         "    %c = constant_float {value = 1000} : tile<16x16xf32>\n"
+         "    %m = mulf %s, %c : tile<16x16xf32>\n    %t = ftosi %m : tile<16x16xi32>\n",
+         "    %c = constant_float {value = 1250} : tile<16x16xf32>\n"
+         "    %m = mulf %s, %c : tile<16x16xf32>\n    %t = ftosi %m : tile<16x16xi32>\n"},
+        {"i32", "    %t = ftosi %s : tile<16x16xi32>\n",
+         "    %f = floor %s : tile<16x16xf32>\n    %t = ftosi %f : tile<16x16xi32>\n"},
+        {"f32", "    %t = floor %s : tile<16x16xf32>\n", "    %t = ceil %s : tile<16x16xf32>\n"},
+        {"i8",
+         "    %c = constant_float {value = 0} : tile<16x16xf32>\n"
+         "    %g = cmpf %s, %c {pred = ogt} : tile<16x16xi1>\n"
+         "    %t = extui %g : tile<16x16xi8>\n",
+         "    %c = constant_float {value = 1} : tile<16x16xf32>\n"
+         "    %g = cmpf %s, %c {pred = ogt} : tile<16x16xi1>\n"
+         "    %t = extui %g : tile<16x16xi8>\n"},
+        {"i32",
+         "    %b = truncf %s : tile<16x16xbf16>\n    %w = extf %b : tile<16x16xf32>\n"
+         "    %c = constant_float {value = 8} : tile<16x16xf32>\n"
+         "    %m = mulf %w, %c : tile<16x16xf32>\n    %t = ftosi %m : tile<16x16xi32>\n",
+         "    %t = constant_int {value = 1} : tile<16x16xi32>\n"},
+    };
+    static const char *const elements[] = {"f16", "bf16", "f32"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t k = 0; k < sizeof elements / sizeof elements[0]; k++) {
+            Ctx *ctx = testing_ctx();
+            StrBuf why = strbuf(&ctx->arena);
+            const char *stored = cases[i].stored, *e = elements[k];
+            Func *whole = parse_steps(ctx, false, e, cases[i].step, stored);
+            Func *halves = parse_steps(ctx, true, e, cases[i].step, stored);
+            Func *changed = parse_steps(ctx, true, e, cases[i].changed, stored);
+            for (uint64_t seed = 1; seed < 9; seed++) {
+                if (pipeline_equivalent(whole, halves, seed, &why) != EQUIVALENT)
+                    fail_msg("case %zu of %s, seed %d: %s", i, e, (int)seed, why.ptr);
+                if (pipeline_equivalent(whole, changed, seed, &why) != DIFFERENT)
+                    fail_msg("case %zu of %s, seed %d: the change was not seen", i, e, (int)seed);
+            }
+            ctx_destroy(ctx);
+        }
+    }
+}
+
 /* The sign of an infinite number counts unless numbers come near overflow, where the order says it.
  */
 static void test_infinite_sums(void **state) {
@@ -170,10 +249,9 @@ static void test_infinite_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract),
-        cmocka_unit_test(test_incomparable),
-        cmocka_unit_test(test_float_tolerance),
-        cmocka_unit_test(test_infinite_sums),
+        cmocka_unit_test(test_contract),        cmocka_unit_test(test_incomparable),
+        cmocka_unit_test(test_float_tolerance), cmocka_unit_test(test_infinite_sums),
+        cmocka_unit_test(test_steps_of_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
