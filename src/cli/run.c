@@ -13,7 +13,7 @@ typedef struct RunOptions {
     int64_t gpu, repeat, max_steps, ctas;
     double atol, rtol; /* negative: by type */
     SimOrder order;    /* on the simulator */
-    bool final_ir, report, time, json;
+    bool final_ir, every_pass, report, time, json;
 } RunOptions;
 
 enum { PROGRAMS_OF_A_CTA = 3, MAX_CHOSEN_CTAS = 132 /* an H200's processors */ };
@@ -35,10 +35,12 @@ static const Option run_options[] = {
      offsetof(RunOptions, out), 0, 0},
     {0, "check", OPTION_LIST, "NAME=FILE", "compare an array with a .npy file afterwards",
      offsetof(RunOptions, check), 0, 0},
-    {0, "atol", OPTION_REAL, "X", "absolute tolerance of --check; default: by type",
-     offsetof(RunOptions, atol), 0, 0},
-    {0, "rtol", OPTION_REAL, "X", "relative tolerance of --check; default: by type",
-     offsetof(RunOptions, rtol), 0, 0},
+    {0, "atol", OPTION_REAL, "X",
+     "absolute tolerance of --check and --every-pass; default: by type", offsetof(RunOptions, atol),
+     0, 0},
+    {0, "rtol", OPTION_REAL, "X",
+     "relative tolerance of --check and --every-pass; default: by type", offsetof(RunOptions, rtol),
+     0, 0},
     {0, "repeat", OPTION_INT, "N", "time N more launches on the GPU", offsetof(RunOptions, repeat),
      1, 1000000},
     {0, "max-steps", OPTION_INT, "N",
@@ -51,6 +53,9 @@ static const Option run_options[] = {
     SIM_ORDER_OPTIONS(RunOptions, "on the simulator: "),
     {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
      offsetof(RunOptions, final_ir), 0, 0},
+    {0, "every-pass", OPTION_FLAG, NULL,
+     "on the CPU: run the Tile IR after each pass as well and compare the results, as --check does",
+     offsetof(RunOptions, every_pass), 0, 0},
     {0, "report", OPTION_FLAG, NULL,
      "on the simulator: print what was counted beside the source lines; with --json all counts",
      offsetof(RunOptions, report), 0, 0},
@@ -171,6 +176,8 @@ static int prepare(Run *run, const char *path) {
         run->request.keep_func = true;
         run->request.kernel.debug = true;
         run->request.until_passes = run->options.final_ir;
+        if (run->options.final_ir && run->options.every_pass)
+            return cli_usage_error("--every-pass ends with what --final-ir runs: give one of them");
     }
     uint32_t count;
     const GridName *names = run_grid_names(ctx, &run->args, &run->request.kernel, &count);
@@ -216,8 +223,15 @@ static bool execute_form(Run *run, bool *other_form) {
         *other_form = run->sim.other_form;
         return ok;
     }
-    return run_on_cpu(ctx, &run->compiled, ordered, count, run->grid, chosen_ctas(run),
-                      (uint64_t)run->options.max_steps, &run->times);
+    CpuRun cpu = {.grid = run->grid,
+                  .ctas = chosen_ctas(run),
+                  .max_steps = (uint64_t)run->options.max_steps,
+                  .args = ordered,
+                  .arg_count = count};
+    if (!run->options.every_pass)
+        return run_on_cpu(ctx, &cpu, run->compiled.func, &run->times);
+    return run_every_pass(ctx, &cpu, run->compiled.func, run->options.kernel.check_passes,
+                          run->options.atol, run->options.rtol, &run->times);
 }
 
 static bool execute(Run *run) {
@@ -242,11 +256,8 @@ static void check_outputs(Run *run) {
         const char *path = str_dup(&run->ctx->arena, check->text);
         CheckReport report = {.name = check->name};
         HostArray expected;
-        CheckTolerance tolerance = check_default_tolerance(arg->array.elem);
-        if (run->options.atol >= 0)
-            tolerance.atol = run->options.atol;
-        if (run->options.rtol >= 0)
-            tolerance.rtol = run->options.rtol;
+        CheckTolerance tolerance =
+            run_tolerance(arg->array.elem, run->options.atol, run->options.rtol);
         if (!npy_read(run->ctx, path, arg->array.elem, &expected))
             continue;
         report.compared = arg->array.count == expected.count;

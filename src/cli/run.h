@@ -46,10 +46,26 @@ typedef struct RunTimes {
     double median, least;
 } RunTimes;
 
-/* Runs the kernel on the CPU, on `ctas` CTAs if it is persistent: writes to the arrays in place.
- * Output of device_print goes to standard output. False after a report. */
-bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
-                const uint32_t grid[3], uint32_t ctas, uint64_t max_steps, RunTimes *times);
+/* What --check and --every-pass allow; negative `atol`, `rtol`: by type. */
+CheckTolerance run_tolerance(Elem elem, double atol, double rtol);
+
+/* A launch on the CPU. */
+typedef struct CpuRun {
+    const uint32_t *grid;
+    uint32_t ctas; /* that share the programs of a persistent kernel */
+    uint64_t max_steps;
+    RunArg *const *args;
+    uint32_t arg_count;
+} CpuRun;
+
+/* Runs the function on the interpreter: writes to the arrays in place. Output of device_print goes
+ * to standard output. False after a report. */
+bool run_on_cpu(Ctx *ctx, const CpuRun *run, Func *func, RunTimes *times);
+/* The same of a function as elaborated; then sends it through the passes, held to their contract if
+ * `check`, runs what each of them left on the arguments as they were, and compares what arrays hold
+ * with what the function itself left there. False after a report, which names the pass. */
+bool run_every_pass(Ctx *ctx, const CpuRun *run, Func *func, bool check, double atol, double rtol,
+                    RunTimes *times);
 /* Runs it on the device and copies the arrays back; then `repeat` more launches are timed. False
  * with `other_form` set: its tensor maps cannot hold the arguments, which a remark says, and the
  * form without tensor copies is to run. */

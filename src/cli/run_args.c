@@ -1,5 +1,6 @@
 /* Arguments of `tilec run`: what stands after NAME= and what the kernel makes of it. */
 #include "cli/run.h"
+#include "ir/interp.h"
 #include "runtime/generate.h"
 #include "runtime/npy.h"
 #include "runtime/specialise.h"
@@ -244,4 +245,10 @@ bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, Run
         (*ordered)[(*count)++] = arg;
     }
     return true;
+}
+
+uint64_t run_scalar_bits(const RunArg *arg) {
+    if (elem_is_float(arg->elem))
+        return float_to_bits(elem_info[arg->elem].ir, arg->number);
+    return (uint64_t)arg->integer;
 }

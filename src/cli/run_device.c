@@ -1,42 +1,7 @@
-/* `tilec run` on the CPU's interpreter and on a GPU. */
+/* `tilec run` on a GPU. */
 #include "cli/run.h"
-#include "ir/interp.h"
 
 #include <stdlib.h>
-
-bool run_on_cpu(Ctx *ctx, const Compiled *compiled, RunArg *const *args, uint32_t count,
-                const uint32_t grid[3], uint32_t ctas, uint64_t max_steps, RunTimes *times) {
-    InterpArray *arrays = ARENA_ARRAY(&ctx->arena, InterpArray, count + 1);
-    InterpArg *values = ARENA_ARRAY(&ctx->arena, InterpArg, count + 1);
-    uint32_t array_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const RunArg *arg = args[i];
-        if (arg->is_array) {
-            values[i] = (InterpArg){.is_array = true, .array = array_count};
-            arrays[array_count++] = (InterpArray){
-                .name = arg->name, .data = arg->array.data, .bytes = arg->array.bytes};
-        } else {
-            values[i] = (InterpArg){.i = arg->integer, .f = arg->number};
-        }
-    }
-    StrBuf output = strbuf(&ctx->arena);
-    InterpOptions options = {.grid = {grid[0], grid[1], grid[2]},
-                             .ctas = ctas,
-                             .max_steps = max_steps,
-                             .output = &output};
-    double start = clock_ms();
-    bool ok = interp_run(compiled->func, values, arrays, array_count, &options);
-    double taken = clock_ms() - start;
-    *times = (RunTimes){1, taken, taken};
-    cli_write(strbuf_str(&output));
-    return ok;
-}
-
-uint64_t run_scalar_bits(const RunArg *arg) {
-    if (elem_is_float(arg->elem))
-        return float_to_bits(elem_info[arg->elem].ir, arg->number);
-    return (uint64_t)arg->integer;
-}
 
 /* One run: what was made on the device, undone in the end. */
 typedef struct DeviceRun {
