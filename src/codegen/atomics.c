@@ -209,12 +209,6 @@ static void atomic_finish(Cg *cg, const Op *op, Lv *out) {
         out[reg] = out[plan->rep[reg]];
 }
 
-/* A scalar is performed by one thread on behalf of all: what the others did before must be seen
- * with a release, what they do afterwards must come after an acquire. */
-static bool orders_program(Cg *cg, const Op *op, CTYPE_SEM sem) {
-    return !type_is_tile(op->out[0].type) && sem != SEM_RELAXED;
-}
-
 void lower_atomic_rmw(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
@@ -225,7 +219,7 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     AtomicForm form = atomic_form(kind, type->dtype);
     bool wanted = !value_unused(&op->out[0]) || kind == RMW_XCHG;
     bool loop = kind == RMW_FADD && type->dtype == DT_BF16 && cg->meta.target->capability < 90;
-    if (orders_program(cg, op, sem))
+    if (atomic_meets_before(op))
         cg_barrier(cg);
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {
         if (plan && plan->rep[reg] != reg)
@@ -237,7 +231,7 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     }
     if (!value_unused(&op->out[0]))
         atomic_finish(cg, op, out);
-    if (orders_program(cg, op, sem) && sem != SEM_RELEASE)
+    if (atomic_meets_after(op))
         cg_barrier(cg);
 }
 
@@ -249,7 +243,7 @@ void lower_atomic_cas(Cg *cg, const Op *op) {
     CTYPE_SEM sem = (CTYPE_SEM)op->attrs[0].i;
     AtomicForm form = {"cas", by_width(type->dtype, "b16", "b32", "b64"),
                        width_constraint(type->dtype)};
-    if (orders_program(cg, op, sem))
+    if (atomic_meets_before(op))
         cg_barrier(cg);
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {
         if (plan && plan->rep[reg] != reg)
@@ -260,6 +254,6 @@ void lower_atomic_cas(Cg *cg, const Op *op) {
     }
     if (!value_unused(&op->out[0]))
         atomic_finish(cg, op, out);
-    if (orders_program(cg, op, sem) && sem != SEM_RELEASE)
+    if (atomic_meets_after(op))
         cg_barrier(cg);
 }

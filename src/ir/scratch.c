@@ -4,8 +4,7 @@
 
 enum { SCRATCH_UNIT = 16, LANES = 31 };
 
-/* Thread bits of which the result does not depend: all such threads take one element. */
-static uint32_t shared_among(const Type *type, int32_t num_warps) {
+uint32_t type_repeating_threads(const Type *type, int32_t num_warps) {
     uint32_t all = (uint32_t)(num_warps * TARGET_WARP_SIZE - 1), free = 0, named = 0;
     const Layout *layout = type_is_tile(type) ? type->layout : NULL;
     if (layout) {
@@ -15,12 +14,27 @@ static uint32_t shared_among(const Type *type, int32_t num_warps) {
     return (free | ~named) & all;
 }
 
+static bool is_atomic(const Op *op) {
+    return op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
+}
+
+static MemorySemantic semantic_of(const Op *op) {
+    return (MemorySemantic)op->attrs[op->code == OP_atomic_rmw ? 1 : 0].i;
+}
+
+bool atomic_meets_before(const Op *op) {
+    return is_atomic(op) && !type_is_tile(op->out[0].type) && semantic_of(op) != SEM_RELAXED;
+}
+
+bool atomic_meets_after(const Op *op) {
+    return atomic_meets_before(op) && semantic_of(op) != SEM_RELEASE;
+}
+
 int64_t op_scratch_bytes(const Op *op, int32_t num_warps) {
-    bool is_atomic = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
-    if (!is_atomic || value_unused(&op->out[0]))
+    if (!is_atomic(op) || value_unused(&op->out[0]))
         return 0;
     const Type *type = op->out[0].type;
-    if (!(shared_among(type, num_warps) & ~(uint32_t)LANES))
+    if (!(type_repeating_threads(type, num_warps) & ~(uint32_t)LANES))
         return 0;
     int64_t bytes = (type_is_tile(type) ? type_numel(type) : 1) * type_element_bytes(type);
     return (bytes + SCRATCH_UNIT - 1) & -SCRATCH_UNIT;

@@ -311,6 +311,7 @@ static const Affine *tile_form(Affines *a, const Op *op) {
     case OP_hint_divisible:
     case OP_hint_contiguous:
     case OP_hint_constant:
+    case OP_convert_layout:
         return operand_form(a, op, 0);
     case OP_remsi:
     case OP_remui:

@@ -1,4 +1,4 @@
-/* place-barriers: barriers between accesses to shared memory that conflict, and only there.
+/* place-barriers: barriers between accesses to memory that conflict, and only there.
  *
  *     local_store %a, %s                   local_store %a, %s
  *     %b = local_load %s           ->      barrier
@@ -11,6 +11,10 @@
  * before an access that conflicts with a pending one. What is pending when a loop is entered and
  * conflicts with an access in it is ordered by a barrier before the loop, not by one in every
  * iteration. Last, each barrier without which nothing conflicts is taken away again.
+ *
+ * Accesses to global memory go the same way; whether two of them conflict is told by
+ * global_access.h. Where the lowering of an atomic has threads meet, they have nothing left
+ * pending.
  *
  * An asynchronous copy writes when it starts, for those who read before it, and once more where it
  * is waited for, for those who read after it. Copies of a ring at a known distance are apart. In
@@ -26,6 +30,8 @@
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "ir/ptrmap.h"
+#include "ir/scratch.h"
+#include "passes/global_access.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
@@ -36,6 +42,8 @@ enum { IN_FLIGHT_ATTR = 1 }; /* of wgmma and wgmma_joint */
 typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
 
 typedef struct Pending {
+    const GlobalAccess *global; /* of global memory; NULL: of shared memory, as below */
+    const Op *past;             /* see global_accesses_meet */
     const Op *alloc;
     int64_t first, end;    /* bytes */
     int64_t bytes, stride; /* of one copy, and from one to the next */
@@ -65,9 +73,12 @@ typedef struct Summary {
 typedef struct Placement {
     Arena *arena;
     VEC(Op *) placed;
-    OpList copied;        /* local_allocs with asynchronous copies */
-    OpList stored;        /* ... that tensor copies read */
-    OpList flown;         /* ... that products in flight read */
+    OpList copied;  /* local_allocs with asynchronous copies */
+    OpList stored;  /* ... that tensor copies read */
+    OpList flown;   /* ... that products in flight read */
+    OpList fetched; /* asynchronous copies */
+    GlobalAccesses global;
+    const Op *programs;   /* the loop over them, which are not ordered; NULL: there is none */
     VEC(Pending) proxied; /* what wgmma and tensor copies access */
     PtrMap summaries;     /* by loop: Summary, so that inner loops are not gone around anew */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
@@ -95,9 +106,20 @@ static bool overlap(const Pending *a, const Pending *b) {
     return a->first < b->end && b->first < a->end && !take_turns(a, b);
 }
 
-static bool conflicts(const PendingSet *set, const Pending *access) {
+/* `access` is the later one. */
+static bool meets_in_memory(Placement *placement, const Pending *pending, const Pending *access) {
+    return pending->global && access->global &&
+           global_accesses_meet(&placement->global, pending->global, pending->past, access->global);
+}
+
+static bool conflicts(Placement *placement, const PendingSet *set, const Pending *access) {
     for (size_t i = 0; i < set->len; i++) {
         const Pending *other = &set->data[i];
+        if (other->global || access->global) {
+            if (meets_in_memory(placement, other, access))
+                return true;
+            continue;
+        }
         if ((other->writes || access->writes) && overlap(other, access) &&
             !(other->actor == BY_COPIES && access->actor == BY_COPIES) &&
             !(access->released && other->actor == BY_WGMMA && other->alloc == access->alloc))
@@ -109,7 +131,8 @@ static bool conflicts(const PendingSet *set, const Pending *access) {
 /* True if it was not there. */
 static bool add(Placement *placement, PendingSet *set, Pending access) {
     for (size_t i = 0; i < set->len; i++)
-        if (set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
+        if (set->data[i].global == access.global && set->data[i].past == access.past &&
+            set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
             set->data[i].actor == access.actor && set->data[i].own == access.own &&
             set->data[i].index == access.index && set->data[i].ahead == access.ahead &&
             set->data[i].released == access.released)
@@ -181,8 +204,11 @@ static bool is_released(const Op *copy, const Op *view) {
     return false;
 }
 
-/* The buffer that operand `i` of an op is and the op touches; false if none. */
-static bool access_of(const Op *op, uint32_t i, Pending *access) {
+/* What the op touches through operand `i`, a buffer or global memory; false if nothing. */
+static bool access_of(Placement *placement, const Op *op, uint32_t i, Pending *access) {
+    *access = (Pending){.global = global_access(&placement->global, op, i)};
+    if (access->global)
+        return true;
     if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
         return false;
     const Value *buffer = op_in(op, i);
@@ -209,7 +235,7 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
         if (op_has(op, SYNC) && op != placement->judged)
             return false;
         for (uint32_t i = 0; i < op->nin; i++)
-            if (access_of(op, i, &access))
+            if (access_of(placement, op, i, &access))
                 add(placement, set, access);
         if (op->code == OP_if) {
             bool first = exposed(placement, op->regions[0], set);
@@ -252,9 +278,21 @@ static void place_in_block(Placement *placement, Block *block, PendingSet *pendi
 
 /* What a copy number defined in the loop meant is over with the iteration. */
 static void forget_indices(PendingSet *set, const Op *loop) {
+    vec_for_each (pending, set) {
+        if (pending->index && !value_is_outside(pending->index, loop))
+            pending->index = NULL;
+        if (pending->global)
+            pending->past = global_access_past(pending->global, pending->past, loop);
+    }
+}
+
+/* Other threads have seen what was done to global memory. */
+static void forget_global(PendingSet *set) {
+    size_t kept = 0;
     for (size_t i = 0; i < set->len; i++)
-        if (set->data[i].index && !value_is_outside(set->data[i].index, loop))
-            set->data[i].index = NULL;
+        if (!set->data[i].global)
+            set->data[kept++] = set->data[i];
+    set->len = kept;
 }
 
 /* One way around the loop: what is pending where it starts again, and where it is left. */
@@ -270,6 +308,8 @@ static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) 
         place_in_block(placement, loop->regions[1], &round.again);
     forget_indices(&round.again, loop);
     forget_indices(&round.exit, loop);
+    if (loop == placement->programs)
+        forget_global(&round.again);
     return round;
 }
 
@@ -308,7 +348,7 @@ static const Summary *summary_of(Placement *placement, Op *loop) {
 static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
     const Summary *summary = summary_of(placement, loop);
     vec_for_each (access, &summary->met)
-        if (conflicts(pending, access)) {
+        if (conflicts(placement, pending, access)) {
             barrier_before(placement, loop, pending);
             break;
         }
@@ -323,17 +363,22 @@ static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
     add_all(placement, pending, &summary->exit);
 }
 
-/* All buffers of one op are behind the barrier, if it needs one. */
+/* All that one op touches is behind the barrier, if it needs one. Where the lowering of an atomic
+ * has threads meet, global memory needs no other barrier. */
 static void place_at(Placement *placement, Op *op, PendingSet *pending) {
     Pending access;
+    if (atomic_meets_before(op))
+        forget_global(pending);
     for (uint32_t i = 0; i < op->nin; i++)
-        if (access_of(op, i, &access) && conflicts(pending, &access)) {
+        if (access_of(placement, op, i, &access) && conflicts(placement, pending, &access)) {
             barrier_before(placement, op, pending);
             break;
         }
     for (uint32_t i = 0; i < op->nin && !leaves_nothing(op); i++)
-        if (access_of(op, i, &access))
+        if (access_of(placement, op, i, &access))
             add(placement, pending, access);
+    if (atomic_meets_after(op) || op_scratch_bytes(op, placement->global.func->num_warps))
+        forget_global(pending);
 }
 
 /* Does another proxy access what threads did, some time? */
@@ -343,7 +388,8 @@ static bool crosses_proxies(const Placement *placement, const PendingSet *pendin
             const Pending *done = &pending->data[i], *other = &placement->proxied.data[k];
             bool same = done->alloc == other->alloc ||
                         (done->first >= 0 && done->first < other->end && other->first < done->end);
-            if (done->actor == BY_THREADS && same && (done->writes || other->writes))
+            if (!done->global && done->actor == BY_THREADS && same &&
+                (done->writes || other->writes))
                 return true;
         }
     return false;
@@ -375,9 +421,12 @@ static void place_from(Placement *placement, Op *first, const Op *end, PendingSe
                 add(placement, pending, read);
             }
         } else if (op->code == OP_async_wait) {
-            /* What landed is now for others to see. */
+            /* What landed is now for others to see, and what was read may be written. */
             vec_for_each (ring, &placement->copied)
                 add(placement, pending, whole_buffer(*ring, true));
+            vec_for_each (copy, &placement->fetched)
+                add(placement, pending,
+                    (Pending){.global = global_access(&placement->global, *copy, 0)});
         } else if (op->code == OP_if) {
             PendingSet other = copy_of(placement, pending);
             place_in_block(placement, op->regions[0], pending);
@@ -444,13 +493,15 @@ static void add_once(Placement *placement, OpList *list, const Op *op) {
 
 static bool note_copied(Op *op, void *user) {
     Placement *placement = user;
-    if (op->code == OP_async_copy)
+    if (op->code == OP_async_copy) {
         add_once(placement, &placement->copied, local_alloc_of(op_in(op, 1)));
+        add_once(placement, &placement->fetched, op);
+    }
     if (op->code == OP_store_block_from)
         add_once(placement, &placement->stored, local_alloc_of(op_in(op, 1)));
     for (uint32_t i = 0; i < op->nin && actor_of(op) != BY_THREADS; i++) {
         Pending access;
-        if (!access_of(op, i, &access))
+        if (!access_of(placement, op, i, &access) || access.global)
             continue;
         vec_push(placement->arena, &placement->proxied, access);
         if (op_is_wgmma(op) && op->attrs[IN_FLIGHT_ATTR].i)
@@ -476,7 +527,10 @@ static bool count_proxies(Op *op, void *user) {
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Placement placement = {.arena = &ctx->scratch, .summaries = {.arena = &ctx->scratch}};
+    Placement placement = {.arena = &ctx->scratch,
+                           .global = {.func = func, .known = {.arena = &ctx->scratch}},
+                           .programs = loop_over_programs(func),
+                           .summaries = {.arena = &ctx->scratch}};
     PendingSet pending = {0};
     unsigned before = 0, after = 0;
     func_walk(func, note_copied, &placement);

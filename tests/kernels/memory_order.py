@@ -45,18 +45,183 @@ def delayed_cases(rng):
     for shift in (1024, 4096):
         def once(x, shift=shift):
             x[shift:shift + block] = 2 * x[:block]
-        yield make("shift", {"x": small(rng, 4 * block)}, {"SHIFT": shift, "BLOCK": block}, once, warps=(1, 2, 4), name=str(shift))
+        yield make("shift", {"x": small(rng, 4 * block)}, {"SHIFT": shift, "BLOCK": block}, once, name=str(shift))
 
     def twice(x, y, shift=1024):
         v = y[:block].copy()
         y[shift:shift + block] = 2 * x[:block]
         y[2 * shift:2 * shift + block] = 2 * v
-    yield make("shift_twice", {"x": small(rng, block), "y": small(rng, 4 * block)}, {"SHIFT": 1024, "BLOCK": block}, twice, warps=(1, 2, 4))
+    yield make("shift_twice", {"x": small(rng, block), "y": small(rng, 4 * block)}, {"SHIFT": 1024, "BLOCK": block}, twice)
+
+
+def numbers(rng, shape, dtype="i32", low=-4, high=5):
+    return array(rng.integers(low, high, shape), dtype, True)
+
+
+def one_by_one(rng):
+    """Stored in one layout and loaded in another; scalars, which one thread stores and all load."""
+    for m in (32, 64, 128):
+        def sums(a, tmp, o):
+            tmp[:] = o[:] = a.sum(1)
+        yield make("row_sums", {"a": small(rng, (m, 64), "fp32"), "tmp": small(rng, m, "fp32"), "o": small(rng, m, "fp32")},
+                   {"M": m, "N": 64}, sums, name=str(m))
+
+    def between(x, s, n=256):
+        s[0] = x.sum()
+        x[:] = s[0] + np.arange(n)
+        s[1] = x[-1]
+        x[-1] = s[1] + s[0]
+    yield make("scalar_between", {"x": numbers(rng, 256), "s": numbers(rng, 2)}, {"N": 256}, between)
+
+    def swap(x, n=512, offset=512):
+        a, b = x[:n].copy(), x[offset:offset + n][::-1].copy()
+        x[:n], x[offset:offset + n] = b, a
+        x[:n] = (x[offset:offset + n] + x[:n])[::-1]
+    yield make("exchange", {"x": numbers(rng, 1024), "offset": 512}, {"N": 512}, swap)
+
+    def both(x):
+        x[:] = 2 * x
+    yield make("twice_stored", {"x": numbers(rng, (64, 64))}, {"N": 64}, both)
+
+    index = rng.integers(0, 300, 512)
+
+    def once(x, _):
+        x[index] = x[index] + 1
+    yield make("gathered", {"x": numbers(rng, 300), "index": array(index, "i32", True)}, {"N": 512}, once)
+
+    def turned(x, y):
+        v = x + 1
+        w = v.reshape(x.shape[1], x.shape[0]).T * 2
+        y[:] = w
+        x[:] = w + 1
+    yield make("blocks", {"x": small(rng, (32, 64)), "y": small(rng, (32, 64))}, {"M": 32, "N": 64}, turned)
+
+
+def in_place(rng):
+    for rows, block, d in ((50, 32, 64), (64, 64, 128), (3, 1, 512)):
+        stride = d + 16
+        cos, sin = small(rng, (rows, d), "fp32"), small(rng, (rows, d), "fp32")
+
+        def turn(q, c, s, d=d):
+            x = q[:, :d].copy()
+            y = np.concatenate([-x[:, d // 2:], x[:, :d // 2]], 1)
+            q[:, :d] = x * c + y * s
+        yield make("rotary", {"q": small(rng, (rows, stride), "fp32"), "cos": cos, "sin": sin, "rows": rows, "stride": stride},
+                   {"D": d, "BLOCK": block}, turn, (-(-rows // block),), name=f"{rows}x{block}")
+
+    def add(a, x, n=5):
+        for t in range(n):
+            x += a[t]
+            x[:] = x.reshape(x.shape[1], x.shape[0]).T + a[t]
+    yield make("accumulate", {"a": numbers(rng, (5, 32, 64)), "x": numbers(rng, (32, 64)), "n": 5}, {"M": 32, "N": 64}, add)
+
+    def columns(x, rows=40, cols=200, block=(16, 64)):
+        for i in range(0, rows, block[0]):
+            part = x[i:i + block[0], :cols]
+            part *= 2
+            for j in range(0, cols, block[1]):
+                at = np.arange(j, min(j + block[1], cols))
+                part[:, at] = part[:, cols - 1 - at] + 1
+    yield make("columns_in_place", {"x": numbers(rng, (40, 208)), "rows": 40, "cols": 200, "stride": 208},
+               {"BLOCK_R": 16, "BLOCK_C": 64}, columns)
+
+
+def through_loops(rng):
+    def square(a):
+        for _ in range(3):
+            a[:] = (a @ a).astype(np.int64) & 3
+    for m in (32, 64):
+        yield make("squares", {"a": array(rng.integers(-2, 3, (m, m)), "fp16", True), "n": 3}, {"M": m}, square, name=str(m))
+
+    def count(x, s, n=4):
+        for _ in range(n):
+            x += s[0]
+            s += 1
+    yield make("counter", {"x": numbers(rng, 512), "s": numbers(rng, 1), "n": 4}, {"N": 512}, count)
+
+    def branch(x, flag, steps=7, n=256):
+        v = x[:n]
+        for t in range(steps):
+            if t % 3 == 0:
+                v[:] = v[::-1] + 1
+            elif t % 3 == 1:
+                v[:] = v[::-1] * 2
+            if flag[0] + t > 1:
+                v[:] = v[::-1] - t
+        x[n:] = v[::-1]
+    yield make("branches", {"x": numbers(rng, 512), "flag": numbers(rng, 1), "n": 7}, {"N": 256}, branch)
+
+    def follow(x, n=6, size=128):
+        for t in range(n):
+            x[t + 1, :size] = x[t, :size][::-1] + 1
+    yield make("recurrence", {"x": numbers(rng, (7, 144)), "n": 6, "stride": 144}, {"N": 128}, follow)
+
+    def overlapped(x, out, hop, add):
+        for t in range(len(x)):
+            at = slice(t * hop, t * hop + x.shape[1])
+            out[at] = x[t] + (out[at] if add else 0)
+    for hop in (16, 32, 128):
+        yield make("overlap_add", {"x": numbers(rng, (6, 128)), "out": numbers(rng, 6 * 128), "n": 6, "hop": hop}, {"N": 128},
+                   lambda x, out, hop=hop: overlapped(x, out, hop, True), name=str(hop))
+    yield make("overlap_store", {"x": numbers(rng, (6, 128)), "out": numbers(rng, 6 * 128), "n": 6}, {"N": 128, "hop": 48},
+               lambda x, out: overlapped(x, out, 48, False))
+
+    def sums(x):
+        x[:] = np.cumsum(x)
+    yield make("prefix", {"x": numbers(rng, 512)}, {"N": 512}, sums)
+    yield make("bitonic", {"x": numbers(rng, 256, low=-1000, high=1000)}, {"N": 256}, lambda x: x.sort())
+
+
+def atomic_cases(rng):
+    def count(x, bins, out, size=64):
+        have = np.bincount(x % size, minlength=size)
+        out[:size] = have[::-1]
+        order = np.arange(size)
+        out[size:] = order[::-1]
+        bins[:] = order + have[::-1]
+    yield make("histogram", {"x": numbers(rng, 1024, low=0, high=1000), "bins": numbers(rng, 64), "out": numbers(rng, 128)},
+               {"BINS": 64, "N": 1024}, count)
+
+    def take(s, x, steps=5, n=128):
+        for t in range(steps):
+            x[s[0]:s[0] + n] = t + np.arange(n)
+            s += 1
+            x[n:2 * n] = x[:n][::-1]
+    yield make("tickets", {"s": array(np.zeros(1), "i32", True), "x": numbers(rng, 300), "n": 5}, {"N": 128}, take)
+
+
+def products(rng):
+    """Operands that a loop may start copying ahead."""
+    for m, k, n, block in ((32, 64, 96, 32), (64, 64, 128, 32), (64, 128, 128, 64)):
+        def chain(a, b, c, tmp, out):
+            tmp[:] = a @ b
+            out[:] = tmp @ c
+        yield make("chained", {"a": signs(rng, (m, n)), "b": signs(rng, (n, k)), "c": signs(rng, (k, k)), "tmp": signs(rng, (m, k)),
+                               "out": signs(rng, (m, k)), "n": n, "stride": n}, {"M": m, "K": k, "BLOCK": block}, chain,
+                   warps=(2, 4, 8), name=f"{m}x{k}x{n}")
+
+        def multiply(x, w):
+            x[:] = x @ w
+        yield make("product_in_place", {"x": signs(rng, (m, k)), "w": signs(rng, (k, k)), "stride": k},
+                   {"M": m, "K": k, "BLOCK": block}, multiply, warps=(2, 4, 8), name=f"{m}x{k}")
+
+        def turns(x, w, tmp, m=m):
+            for t in range(3):
+                tmp[:] = (x[t * m:(t + 1) * m] @ w).astype(np.int64) & 3
+                x[(t + 1) * m:(t + 2) * m] = tmp
+                x[t * m:(t + 1) * m] = tmp[:, ::-1]
+        yield make("tiles_in_turn", {"x": signs(rng, (4 * m, k)), "w": signs(rng, (k, k)), "tmp": signs(rng, (m, k)), "n": 3, "stride": k},
+                   {"M": m, "K": k, "BLOCK": block}, turns, warps=(2, 4, 8), name=f"{m}x{k}")
+
+
+def signs(rng, shape):
+    return array(rng.integers(-1, 2, shape), "fp16", True)
 
 
 def all_cases():
     rng = np.random.default_rng(1)
-    yield from delayed_cases(rng)
+    for part in (delayed_cases, one_by_one, in_place, through_loops, atomic_cases, products):
+        yield from part(rng)
 
 
 def on_interpreter(options, case):
