@@ -29,25 +29,22 @@ static const Op *other_half(const Op *op) {
     OpCode wanted = op->code == OP_muli ? OP_mulhui : OP_muli;
     if ((op->code != OP_muli && op->code != OP_mulhui) || op->out[0].type->dtype != DT_I32)
         return NULL;
-    value_for_each_use (use, op_in(op, 0)) {
-        const Op *user = use->user;
-        if (user->code == wanted && user->block == op->block &&
-            ((op_in(user, 0) == op_in(op, 0) && op_in(user, 1) == op_in(op, 1)) ||
-             (op_in(user, 0) == op_in(op, 1) && op_in(user, 1) == op_in(op, 0))))
-            return user;
-    }
+    /* It uses both operands: one of them may have very many uses. */
+    const Use *a = op_in(op, 0)->uses, *b = op_in(op, 1)->uses;
+    for (; a && b; a = a->next, b = b->next)
+        for (int i = 0; i < 2; i++) {
+            const Op *user = i ? b->user : a->user;
+            if (user->code == wanted && user->block == op->block &&
+                ((op_in(user, 0) == op_in(op, 0) && op_in(user, 1) == op_in(op, 1)) ||
+                 (op_in(user, 0) == op_in(op, 1) && op_in(user, 1) == op_in(op, 0))))
+                return user;
+        }
     return NULL;
-}
-
-static bool precedes(const Op *a, const Op *b) {
-    while (a && a != b)
-        a = a->next;
-    return a == b;
 }
 
 /* Both results at the first of the two ops. */
 static void lower_wide_product(Cg *cg, const Op *op, const Op *other) {
-    if (precedes(other, op))
+    if (cg->regs[other->out[0].id])
         return;
     const Value *low = op->code == OP_muli ? &op->out[0] : &other->out[0];
     const Value *high = op->code == OP_muli ? &other->out[0] : &op->out[0];

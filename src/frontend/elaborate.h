@@ -28,9 +28,12 @@ typedef struct Var {
     Val val;
 } Var;
 
+/* Names in the order of their first assignment. All zero: none. */
 typedef struct Vars {
     Var *data;
     size_t len, cap;
+    uint32_t *slots;   /* hash table: places in `data` plus one, 0: free */
+    size_t slot_count; /* a power of two, or 0 while the names are few */
 } Vars;
 
 /* A source file whose definitions can be named: the kernel's, an imported one, std.tile. */
@@ -146,6 +149,8 @@ Val elab_decay(Elab *e, Span span, Val v);
 /* Variables */
 Val *vars_find(const Vars *vars, Str name);
 void vars_set(Elab *e, Vars *vars, Str name, Val v);
+/* As vars_set, for a name that is not there. */
+void vars_add(Elab *e, Vars *vars, Str name, Val v);
 Vars vars_copy(Elab *e, const Vars *vars);
 void elab_set(Elab *e, Str name, Val v);
 /* The names a statement list may assign, each once, in order. */

@@ -94,8 +94,8 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
         Str name = arms[0].vars.data[i].name;
         Val a = arms[0].vars.data[i].val, *other = vars_find(&arms[1].vars, name);
         if (!other) {
-            vec_push(e->arena, &result,
-                     (Var){name, undefined(e, span, "is assigned in only one arm of an `if`")});
+            vars_add(e, &result, name,
+                     undefined(e, span, "is assigned in only one arm of an `if`"));
             continue;
         }
         Val b = *other;
@@ -104,23 +104,22 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
             b = match_number(e, &arms[1], b, a);
         }
         if (val_equal(a, b)) {
-            vec_push(e->arena, &result, (Var){name, a});
+            vars_add(e, &result, name, a);
         } else if (val_same_shape(a, b)) {
             yields_add(e, &yields[0], a);
             yields_add(e, &yields[1], b);
             vec_push(e->arena, &joined, (Var){name, a});
         } else if (a.kind == VAL_UNDEFINED || b.kind == VAL_UNDEFINED) {
-            vec_push(e->arena, &result, (Var){name, a.kind == VAL_UNDEFINED ? a : b});
+            vars_add(e, &result, name, a.kind == VAL_UNDEFINED ? a : b);
         } else {
             Val gone = undefined(e, span, mismatch_text(e, a, b));
-            vec_push(e->arena, &result, (Var){name, gone});
+            vars_add(e, &result, name, gone);
         }
     }
     for (size_t i = 0; i < arms[1].vars.len; i++)
         if (!vars_find(&arms[0].vars, arms[1].vars.data[i].name))
-            vec_push(e->arena, &result,
-                     (Var){arms[1].vars.data[i].name,
-                           undefined(e, span, "is assigned in only one arm of an `if`")});
+            vars_add(e, &result, arms[1].vars.data[i].name,
+                     undefined(e, span, "is assigned in only one arm of an `if`"));
     Value *const *next = add_results(e, op, &yields[0]);
     finish_arm(e, &arms[0], &yields[0]);
     finish_arm(e, &arms[1], &yields[1]);

@@ -4,11 +4,42 @@
  * silent and the statements after it are still checked. */
 #include "frontend/elaborate.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MAX_UNHASHED_VARS = 16 };
+
+/* The slot of the name, or the free one where it would go. */
+static uint32_t *slot_of(const Vars *vars, Str name) {
+    size_t mask = vars->slot_count - 1, i = XXH3_64bits(name.ptr, name.len) & mask;
+    while (vars->slots[i] && !str_eq(vars->data[vars->slots[i] - 1].name, name))
+        i = (i + 1) & mask;
+    return &vars->slots[i];
+}
+
 Val *vars_find(const Vars *vars, Str name) {
+    if (vars->slot_count) {
+        uint32_t place = *slot_of(vars, name);
+        return place ? &vars->data[place - 1].val : NULL;
+    }
     for (size_t i = vars->len; i-- > 0;)
         if (str_eq(vars->data[i].name, name))
             return &vars->data[i].val;
     return NULL;
+}
+
+void vars_add(Elab *e, Vars *vars, Str name, Val v) {
+    vec_push(e->arena, vars, (Var){name, v});
+    if (vars->len <= MAX_UNHASHED_VARS)
+        return;
+    size_t first = vars->len - 1;
+    if (2 * vars->len > vars->slot_count) {
+        vars->slot_count = vars->slot_count ? 2 * vars->slot_count : 4 * MAX_UNHASHED_VARS;
+        vars->slots = ARENA_ARRAY(e->arena, uint32_t, vars->slot_count);
+        first = 0;
+    }
+    for (size_t i = first; i < vars->len; i++)
+        *slot_of(vars, vars->data[i].name) = (uint32_t)i + 1;
 }
 
 void vars_set(Elab *e, Vars *vars, Str name, Val v) {
@@ -16,13 +47,16 @@ void vars_set(Elab *e, Vars *vars, Str name, Val v) {
     if (slot)
         *slot = v;
     else
-        vec_push(e->arena, vars, (Var){name, v});
+        vars_add(e, vars, name, v);
 }
 
 Vars vars_copy(Elab *e, const Vars *vars) {
-    Vars copy = {ARENA_ARRAY(e->arena, Var, vars->len + 1), vars->len, vars->len + 1};
+    Vars copy = {ARENA_ARRAY(e->arena, Var, vars->len + 1), vars->len, vars->len + 1,
+                 ARENA_ARRAY(e->arena, uint32_t, vars->slot_count), vars->slot_count};
     if (vars->len)
         memcpy(copy.data, vars->data, vars->len * sizeof *vars->data);
+    if (vars->slot_count)
+        memcpy(copy.slots, vars->slots, vars->slot_count * sizeof *vars->slots);
     return copy;
 }
 

@@ -9,6 +9,7 @@
 #include "passes/facts_internal.h"
 #include "passes/fold.h"
 #include "passes/rewrite.h"
+#include "support/vec.h"
 
 enum { EXACT_RANGE_SWEEPS = 3, MAX_SWEEPS = 40 };
 
@@ -283,14 +284,9 @@ static void assume_compared(Assumptions *a, const Op *assume, const Value *value
     }
 }
 
-static void assume_condition(Assumptions *a, const Op *assume, const Value *condition) {
-    const Op *op = condition->def;
+static void assume_comparison(Assumptions *a, const Op *assume, const Op *op) {
     int64_t bound;
-    if (op && op->code == OP_andi) {
-        assume_condition(a, assume, op_in(op, 0));
-        assume_condition(a, assume, op_in(op, 1));
-    }
-    if (!op || op->code != OP_cmpi || !type_is_int(op_in(op, 0)->type))
+    if (!type_is_int(op_in(op, 0)->type))
         return;
     IntPredicate pred = (IntPredicate)op->attrs[0].i;
     DType dtype = op_in(op, 0)->type->dtype;
@@ -300,15 +296,31 @@ static void assume_condition(Assumptions *a, const Op *assume, const Value *cond
         assume_compared(a, assume, op_in(op, 1), predicate_swap(pred), int_wrap(dtype, bound));
 }
 
+/* Each condition once for a block, however many ways lead to it. */
 static bool collect_assumption(Op *op, void *user) {
-    if (op->code == OP_assume)
-        assume_condition(user, op, op_in(op, 0));
+    Assumptions *a = user;
+    if (op->code != OP_assume)
+        return true;
+    VEC(const Value *) rest = {0};
+    vec_push(a->arena, &rest, op_in(op, 0));
+    while (rest.len) {
+        const Value *condition = rest.data[--rest.len];
+        if (ptrmap_get(&a->facts->conditions, condition) == op->block)
+            continue;
+        ptrmap_set(&a->facts->conditions, condition, op->block);
+        const Op *def = condition->def;
+        for (uint32_t i = 0; def && def->code == OP_andi && i < def->nin; i++)
+            vec_push(a->arena, &rest, op_in(def, i));
+        if (def && def->code == OP_cmpi)
+            assume_comparison(a, op, def);
+    }
     return true;
 }
 
 Facts *facts_compute(Func *func, Arena *arena) {
     Facts *facts = ARENA_NEW(arena, Facts);
     uint32_t count = func_number(func);
+    facts->conditions.arena = arena;
     facts->values = ARENA_ARRAY(arena, ValueFacts, count);
     facts->visited = ARENA_ARRAY(arena, bool, count);
     func_walk(func, collect_assumption, &(Assumptions){facts, arena, count});
@@ -327,6 +339,10 @@ Facts *facts_compute(Func *func, Arena *arena) {
 
 const ValueFacts *facts_of(const Facts *facts, const Value *value) {
     return &facts->values[value->id];
+}
+
+bool facts_is_assumed(const Facts *facts, const Value *condition) {
+    return ptrmap_get(&facts->conditions, condition) != NULL;
 }
 
 int64_t facts_divisible(const Facts *facts, const Value *value) {

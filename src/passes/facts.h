@@ -42,6 +42,9 @@ typedef struct Facts Facts;
 Facts *facts_compute(Func *func, Arena *arena);
 const ValueFacts *facts_of(const Facts *facts, const Value *value);
 
+/* Is the condition assumed, by itself or as one of several that all are? */
+bool facts_is_assumed(const Facts *facts, const Value *condition);
+
 /* The largest power of two known to divide every element (pointers: its address in bytes). */
 int64_t facts_divisible(const Facts *facts, const Value *value);
 

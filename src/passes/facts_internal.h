@@ -1,6 +1,7 @@
 /* Between the data flow (facts.c) and the transfer functions (facts_int.c, facts_shape.c). */
 #ifndef TILEC_PASSES_FACTS_INTERNAL_H
 #define TILEC_PASSES_FACTS_INTERNAL_H
+#include "ir/ptrmap.h"
 #include "passes/facts.h"
 
 /* What the source says of a value (tl.assume). */
@@ -12,6 +13,7 @@ struct Facts {
     ValueFacts *values;    /* by Value.id */
     bool *visited;         /* false: no facts yet, to be taken as the best possible */
     AssumedRange *assumed; /* by Value.id; NULL: nothing is assumed */
+    PtrMap conditions;     /* what is assumed to the block of the assumption seen last */
 };
 
 /* The facts of the op's result from those of its operands; `out` starts as facts_unknown. */

@@ -76,16 +76,6 @@ static bool decide_absolute(const Decider *d, Op *op, Decision *out) {
     return op->out[0].type->dtype != DT_I1 && facts_of(d->facts, op_in(op, 0))->lo >= 0;
 }
 
-/* A condition that is assumed stays: the fact that would prove it comes from it. */
-static bool is_assumed(const Value *condition) {
-    value_for_each_use (use, condition) {
-        const Op *user = use->user;
-        if (user->code == OP_assume || (user->code == OP_andi && is_assumed(op_out(user))))
-            return true;
-    }
-    return false;
-}
-
 typedef bool Decide(const Decider *d, Op *op, Decision *out);
 
 static Decide *const deciders[OP_COUNT] = {
@@ -101,7 +91,8 @@ static bool decide(Op *op, void *user) {
         value_unused(op_out(op)) || is_constant(op_out(op)))
         return true;
     const ValueFacts *facts = facts_of(d->facts, op_out(op));
-    if (type_is_bool(op_out(op)->type) && is_assumed(op_out(op)))
+    /* A condition that is assumed stays: the fact that would prove it comes from it. */
+    if (facts_is_assumed(d->facts, op_out(op)))
         return true;
     if (facts->lo == facts->hi)
         decision = (Decision){op, TO_CONSTANT, facts->lo};

@@ -63,6 +63,16 @@ def nested_loops_of_sums(count):
     return kernel(block(1, "x = tl.load(a + row)"), down, block(count + 1, "x += 1"), up, block(1, "tl.store(a + row, x)"))
 
 
+def conditions(count):
+    return kernel(block(1, "x = n < m"), each(count, lambda i: (f"x = x & (n + {i} < m * {i})",)), block(1, "tl.store(a, x)"))
+
+
+def conditions_used_twice(count):
+    """As many ways lead from the first to the last as a Fibonacci number says."""
+    return kernel(block(1, "x = n < m", "y = n > 1"), each(count, lambda i: (f"x, y = x & y & (n < m + {i}), x",)),
+                  block(1, "tl.assume(x)", "tl.store(a, n // 2)"))
+
+
 # What is compiled, how large.
 SHAPES = [
     (elif_chain, 190),
@@ -70,6 +80,8 @@ SHAPES = [
     (early_returns, 190),
     (nested_loops, 90),
     (nested_loops_of_sums, 90),
+    (conditions, 16000),
+    (conditions_used_twice, 100),
 ]
 
 
