@@ -171,6 +171,7 @@ typedef struct tile_compile_options {
     bool debug;            /* keep tl.device_assert and assert: a false one stops the kernel */
     bool no_tensor_copies; /* use no tensor maps; see tile_launch */
     bool no_persistence;   /* every program has a block of its own, or shares one from the start */
+    int32_t max_shared;    /* bytes of shared memory of a block; 0: as many as the target has */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache. */

@@ -52,6 +52,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     *request = (CompileRequest){
         .path = path,
         .max_registers = (int32_t)options->max_registers,
+        .max_shared = (int32_t)options->max_shared,
         .line_info = !options->no_line_info,
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,

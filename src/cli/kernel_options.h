@@ -9,7 +9,7 @@ typedef struct KernelOptions {
     const char *kernel, *signature, *target, *cache, *ptxas;
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include;
-    int64_t num_warps, num_stages, num_ctas, max_registers, llvm_level, time_limit;
+    int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit;
     bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes;
 } KernelOptions;
 
@@ -84,6 +84,14 @@ typedef struct KernelOptions {
          offsetof(Struct, kernel.max_registers),                                                   \
          16,                                                                                       \
          255},                                                                                     \
+        {0,                                                                                        \
+         "max-shared",                                                                             \
+         OPTION_INT,                                                                               \
+         "BYTES",                                                                                  \
+         "most shared memory a block may take; default: what the target has",                      \
+         offsetof(Struct, kernel.max_shared),                                                      \
+         1,                                                                                        \
+         1 << 20},                                                                                 \
         {'O',                                                                                      \
          "llvm-level",                                                                             \
          OPTION_INT,                                                                               \

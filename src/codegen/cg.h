@@ -271,8 +271,11 @@ bool cg_find_matrix_load(Cg *cg, const Op *op, MatrixLoad *load);
 uint32_t cg_matrix_load_image(const MatrixLoad *load, uint32_t index);
 /* Lowers a local_load by ldmatrix; false, and nothing emitted, if the layouts do not allow it. */
 bool cg_load_matrices(Cg *cg, const Op *op);
-/* The same for a local_store, by stmatrix. */
-bool cg_store_matrices(Cg *cg, const Op *op);
+/* Stores by stmatrix the registers `regs` of `values`, by register of a layout of the buffer's
+ * indices in which all threads have elements of their own, `first` being the offset of the first;
+ * false, and nothing emitted, if the layouts do not allow it. */
+bool cg_store_matrices(Cg *cg, const Layout *layout, const uint32_t *regs, uint32_t first,
+                       const Lv *values, const Value *to);
 /* `count` elements of up to 32 bits together as one i32, and back. */
 Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
 /* The instruction that rounds two f32, the higher half first, to a word of these elements, and in

@@ -158,23 +158,28 @@ static void put_stored(Cg *cg, const LayoutMatrices *m, Lv at, int64_t constant,
 }
 
 /* stmatrix: as ldmatrix, the other way. Only in panels, whose swizzle suits it. */
-bool cg_store_matrices(Cg *cg, const Op *op) {
+bool cg_store_matrices(Cg *cg, const Layout *layout, const uint32_t *regs, uint32_t first,
+                       const Lv *values, const Value *to) {
     enum { FIRST_CAPABILITY = 90 };
-    const Type *type = op_in(op, 0)->type, *buffer = op_in(op, 1)->type;
+    const Type *buffer = to->type;
+    int bytes = type_element_bytes(buffer);
     LayoutMatrices m;
     Panels panels;
-    if (cg->func->capability < FIRST_CAPABILITY || cg_owner(cg, type->layout) ||
+    if (cg->func->capability < FIRST_CAPABILITY || first % (MATRIX_ROW_BYTES / (uint32_t)bytes) ||
         !layout_find_panels(cg->ctx, buffer, buffer->layout, &panels) ||
-        !layout_matrices(cg->ctx, type->layout, buffer->layout, type_element_bytes(type), &m))
+        !layout_matrices(cg->ctx, layout, buffer->layout, bytes, &m))
         return false;
-    Lv *values = cg_in(cg, op, 0), base = cg_scalar(cg, op_in(op, 1));
+    Lv base = cg_scalar(cg, to), elements[4 * MOST_MATRICES];
     const Plan *rows = cg_plan(cg, m.offsets);
     int row_bits = m.offsets->bits[LAYOUT_REG] - m.load_bits;
+    uint32_t count = 1u << m.matrix_bits << m.word_bits;
     for (uint32_t store = 0; store < 1u << m.load_bits; store++) {
-        uint32_t image = layout_reg_image(m.offsets, store << row_bits);
+        uint32_t image = layout_reg_image(m.offsets, store << row_bits) ^ first;
         int64_t constant;
-        Lv at = cg_shared_offset(cg, rows, base, type_element_bytes(type), image, &constant);
-        put_stored(cg, &m, at, constant, values + (store << m.matrix_bits << m.word_bits));
+        Lv at = cg_shared_offset(cg, rows, base, bytes, image, &constant);
+        for (uint32_t i = 0; i < count; i++)
+            elements[i] = values[regs[store * count + i]];
+        put_stored(cg, &m, at, constant, elements);
     }
     return true;
 }

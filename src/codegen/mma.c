@@ -156,7 +156,7 @@ static bool is_multiplied(const Value *value) {
 
 static bool is_operand_load(Cg *cg, const Op *op) {
     MatrixLoad load;
-    return op->code == OP_local_load && type_element_bytes(op->out[0].type) <= 4 &&
+    return op->code == OP_local_load && op->nin == 1 && type_element_bytes(op->out[0].type) <= 4 &&
            cg_count(op->out[0].type) <= MAX_REGISTERS_OF_TILE &&
            cg_find_matrix_load(cg, op, &load) && is_multiplied(&op->out[0]);
 }

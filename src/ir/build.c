@@ -192,6 +192,7 @@ static uint32_t present(uint32_t count, Value *const *operands) {
 #define CNT_IN1(a) 1
 #define CNT_IN2(a, b) 2
 #define CNT_IN3(a, b, c) 3
+#define CNT_INO2(min, a, b) present(2, in_)
 #define CNT_INO(min, a, b, c) present(3, in_)
 #define CNT_INO4(min, a, b, c, d) present(4, in_)
 #define CNT_INV(xs) n_##xs
@@ -208,6 +209,7 @@ static uint32_t present(uint32_t count, Value *const *operands) {
     (Value *const[]) {                                                                             \
         a, b, c                                                                                    \
     }
+#define ARR_INO2(min, a, b) ARR_IN2(a, b)
 #define ARR_INO(min, a, b, c) ARR_IN3(a, b, c)
 #define ARR_INO4(min, a, b, c, d)                                                                  \
     (Value *const[]) {                                                                             \

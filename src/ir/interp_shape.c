@@ -371,18 +371,57 @@ void interp_local_view(Run *run, const Inst *inst) {
 }
 
 void interp_local_store(Run *run, const Inst *inst) {
-    const Slot *value = in_slot(run, inst->op, 0);
-    Slot *buffer = in_slot(run, inst->op, 1);
-    memcpy(buffer->data, value->data,
-           value->n * (size_t)type_element_bytes(op_in(inst->op, 0)->type));
+    const Op *op = inst->op;
+    const Type *whole = op_in(op, 0)->type, *part = op_in(op, 1)->type;
+    const Slot *value = in_slot(run, op, 0);
+    Slot *buffer = in_slot(run, op, 1);
+    size_t bytes = (size_t)type_element_bytes(part), at = (size_t)op->attrs[0].i;
+    int64_t strides[MAX_RANK];
+    row_major_strides(whole, strides);
+    copy_strided(buffer->data, (const char *)value->data + at * bytes, bytes, part->rank,
+                 part->shape, strides);
     if (value->undef)
-        memcpy(buffer->undef, value->undef, value->n);
+        copy_strided(buffer->undef, value->undef + at, 1, part->rank, part->shape, strides);
     else
-        memset(buffer->undef, 0, value->n);
+        memset(buffer->undef, 0, buffer->n);
+}
+
+/* The numbers of `part`, row by row, to where they stand in `whole` from element `at` on. */
+static void scatter_part(void *to, const void *from, size_t bytes, const Type *whole,
+                         const Type *part, int64_t at) {
+    int64_t strides[MAX_RANK], row = part->shape[part->rank - 1], n = type_numel(part);
+    row_major_strides(whole, strides);
+    for (int64_t first = 0; first < n; first += row) {
+        int64_t place = at, rest = first / row;
+        for (int d = part->rank - 2; d >= 0; rest /= part->shape[d--])
+            place += rest % part->shape[d] * strides[d];
+        memcpy((char *)to + (size_t)place * bytes, (const char *)from + (size_t)first * bytes,
+               (size_t)row * bytes);
+    }
+}
+
+static void load_into(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    const Type *whole = op_out(op)->type, *part = op_in(op, 0)->type;
+    const Slot *buffer = in_slot(run, op, 0), *old = in_slot(run, op, 1);
+    size_t bytes = (size_t)type_element_bytes(part);
+    Slot *out = new_result(run, op, 0);
+    memcpy(out->data, old->data, out->n * bytes);
+    scatter_part(out->data, buffer->data, bytes, whole, part, op->attrs[0].i);
+    slot_new_undef(run, out);
+    if (old->undef)
+        memcpy(out->undef, old->undef, out->n * sizeof *out->undef);
+    else
+        memset(out->undef, 0, out->n * sizeof *out->undef);
+    scatter_part(out->undef, buffer->undef, sizeof *out->undef, whole, part, op->attrs[0].i);
+    slot_settle(run, out);
 }
 
 void interp_local_load(Run *run, const Inst *inst) {
-    copy_part(run, inst, op_in(inst->op, 0)->type);
+    if (inst->op->nin > 1)
+        load_into(run, inst);
+    else
+        copy_part(run, inst, op_in(inst->op, 0)->type);
 }
 
 void interp_barrier(Run *run, const Inst *inst) {}

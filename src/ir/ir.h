@@ -171,6 +171,7 @@ struct Func {
     int32_t num_stages;
     int32_t num_ctas;
     int32_t max_registers;
+    int32_t max_shared;       /* bytes that a block may take; 0: as many as its target has */
     int32_t programs_per_cta; /* programs that share a CTA, each with num_warps warps of its own */
     int32_t shared_bytes;     /* per program, once allocated */
     int32_t capability;       /* 80, 86, 89, 90, 100, 120; 0: no target chosen */
@@ -254,6 +255,9 @@ void op_remove(Op *op);
 void op_move_before(Op *op, Op *place);
 
 /* Queries */
+/* Bytes of shared memory that a block of the function may take: max_shared, but no more than its
+ * target has. Without a target there is no other limit. */
+int32_t func_shared_room(const Func *func);
 static inline bool op_has(const Op *op, uint32_t traits) {
     return (op_info[op->code].traits & traits) != 0;
 }
@@ -323,6 +327,7 @@ bool module_verify(Module *module);
 #define PAR_IN1(a) , Value *a
 #define PAR_IN2(a, b) , Value *a, Value *b
 #define PAR_IN3(a, b, c) , Value *a, Value *b, Value *c
+#define PAR_INO2(min, a, b) , Value *a, Value *b
 #define PAR_INO(min, a, b, c) , Value *a, Value *b, Value *c
 #define PAR_INO4(min, a, b, c, d) , Value *a, Value *b, Value *c, Value *d
 #define PAR_INV(xs) , uint32_t n_##xs, Value *const *xs

@@ -127,6 +127,15 @@ const Layout *layout_of_part(Ctx *ctx, const Layout *layout, int rank, const int
     return layout_get(ctx, &out);
 }
 
+uint32_t layout_part_mask(int rank, const int64_t *part, const int64_t *whole) {
+    uint32_t mask = 0;
+    for (int d = 0; d < rank; d++) {
+        uint32_t all = layout_dim_mask(rank, whole, d);
+        mask |= all & ~(all >> (log2_exact(whole[d]) - log2_exact(part[d])));
+    }
+    return mask;
+}
+
 static uint32_t close_gaps(uint32_t basis, uint32_t removed) {
     uint32_t out = 0;
     int position = 0;

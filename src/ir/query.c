@@ -1,5 +1,6 @@
 /* Questions about IR: constants, numbering, ancestry, effects, walking. */
 #include "ir/ir.h"
+#include "ir/target.h"
 #include <string.h>
 
 /* The op that makes the elements, past ops that only repeat or rearrange equal elements. */
@@ -25,6 +26,12 @@ bool value_float_constant(const Value *value, double *constant) {
         return false;
     *constant = op->attrs[0].f;
     return true;
+}
+
+int32_t func_shared_room(const Func *func) {
+    const Target *target = target_by_capability(func->capability);
+    int32_t room = target ? target->shared_per_block : INT32_MAX;
+    return func->max_shared > 0 && func->max_shared < room ? func->max_shared : room;
 }
 
 static uint32_t number_block(Block *block, uint32_t next) {

@@ -563,16 +563,30 @@ static bool is_buffer(const Value *value) {
 bool rule_local_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!is_buffer(op_in(op, 1)))
         return rule_bad_operand(ctx, op, 1, "a buffer");
-    return holds_same(rule_in(op, 0), rule_in(op, 1)) ||
-           rule_bad_pair(ctx, op, 0, 1, "a tile of numbers and a buffer of its shape");
+    const Type *tile = rule_in(op, 0);
+    return (tile->kind == TYPE_NUMBER && rule_is_part(rule_in(op, 1), tile, op->attrs[0].i)) ||
+           rule_bad_pair(ctx, op, 0, 1,
+                         "a tile of numbers and a buffer of its shape, or of a part's");
+}
+
+/* A tile of numbers that begins there in the buffer, or with `old` that the buffer is a part of. */
+static bool is_loaded(const Op *op, const Type *stated) {
+    const Type *buffer = rule_in(op, 0);
+    if (!stated || stated->kind != TYPE_NUMBER)
+        return false;
+    return op->nin == 1 ? rule_is_part(stated, buffer, op->attrs[0].i)
+                        : rule_is_part(buffer, stated, op->attrs[0].i);
 }
 
 bool rule_local_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = stated;
     if (!is_buffer(op_in(op, 0)))
         return rule_bad_operand(ctx, op, 0, "a buffer");
-    return (rule_is_part(stated, rule_in(op, 0), op->attrs[0].i) && stated->kind == TYPE_NUMBER) ||
-           rule_bad_result(ctx, op, stated, "a tile of the buffer's shape and numbers, or a part");
+    if (!is_loaded(op, stated))
+        return rule_bad_result(ctx, op, stated,
+                               "a tile of the buffer's shape and numbers, or a part");
+    return op->nin == 1 || rule_in(op, 1) == stated ||
+           rule_bad_operand(ctx, op, 1, "a tile of the result's type");
 }
 
 bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

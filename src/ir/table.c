@@ -51,6 +51,7 @@ const char *attr_enum_text(AttrKind kind, int64_t value) {
 #define NIN_IN1(a) .min_operands = 1, .max_operands = 1, .operand_names = {#a}
 #define NIN_IN2(a, b) .min_operands = 2, .max_operands = 2, .operand_names = {#a, #b}
 #define NIN_IN3(a, b, c) .min_operands = 3, .max_operands = 3, .operand_names = {#a, #b, #c}
+#define NIN_INO2(min, a, b) .min_operands = min, .max_operands = 2, .operand_names = {#a, #b}
 #define NIN_INO(min, a, b, c) .min_operands = min, .max_operands = 3, .operand_names = {#a, #b, #c}
 #define NIN_INO4(min, a, b, c, d)                                                                  \
     .min_operands = min, .max_operands = 4, .operand_names = {#a, #b, #c, #d}

@@ -13,6 +13,7 @@
     FUNC_ATTR(num_stages, I64)                                                                     \
     FUNC_ATTR(num_ctas, I64)                                                                       \
     FUNC_ATTR(max_registers, I64)                                                                  \
+    FUNC_ATTR(max_shared, I64)                                                                     \
     FUNC_ATTR(programs_per_cta, I64)                                                               \
     FUNC_ATTR(shared_bytes, I64)                                                                   \
     FUNC_ATTR(capability, I64)                                                                     \

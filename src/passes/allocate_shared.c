@@ -265,41 +265,77 @@ static int64_t place(Allocation *allocation, const Func *func, const Target *tar
     int64_t apart = place_apart(allocation);
     int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
     int64_t full = (int64_t)target->shared_per_sm * threads / target->threads_per_sm;
-    if (apart <= full)
+    int32_t room = func_shared_room(func);
+    if (apart <= full && apart <= room)
         return apart;
     int64_t overlapped = place_by_lifetime(allocation);
-    if (apart > target->shared_per_block ||
-        programs_held(target, overlapped) > programs_held(target, apart))
+    if (apart > room || programs_held(target, overlapped) > programs_held(target, apart))
         return overlapped;
     return place_apart(allocation);
 }
 
-/* The op that takes most: a buffer, or what another op takes for itself. */
-static Op *largest_of(Func *func, const Allocation *allocation, int64_t *bytes) {
-    Op *largest = func_most_scratch(func);
-    *bytes = allocation->scratch;
+/* Bytes of the buffers that live at a position. */
+static int64_t live_at(const Allocation *allocation, uint32_t position) {
+    int64_t bytes = 0;
     vec_for_each (buffer, &allocation->buffers)
-        if (buffer->bytes > *bytes) {
-            largest = buffer->alloc;
-            *bytes = buffer->bytes;
-        }
-    return largest;
+        if (buffer->first <= position && position <= buffer->last)
+            bytes = align_up(bytes, alignment_of(buffer)) + buffer->bytes;
+    return bytes;
 }
 
-/* Reports a program that needs more than a CTA may have, at what takes most of it. */
-static bool check_limit(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
-    while (func->programs_per_cta > 1 && bytes * func->programs_per_cta > target->shared_per_block)
-        func->programs_per_cta /= 2;
-    if (bytes <= target->shared_per_block)
-        return true;
-    int64_t most;
-    const Op *largest = largest_of(func, allocation, &most);
+/* Notes for the largest of the buffers that live at a position, but for the one already named. */
+static void note_buffers(Ctx *ctx, const Allocation *allocation, uint32_t position,
+                         const Op *named) {
+    enum { MOST_NOTES = 8 };
+    int left = MOST_NOTES;
+    vec_for_each (buffer, &allocation->buffers) { /* the largest first */
+        const Op *alloc = buffer->alloc;
+        if (alloc == named || buffer->first > position || position > buffer->last || left == 0)
+            continue;
+        left--;
+        int64_t copies = local_copies(op_out(alloc));
+        if (copies > 1)
+            diag_note(&ctx->diags, alloc->span, "%lld bytes for %lld stages of this",
+                      (long long)buffer->bytes, (long long)copies);
+        else
+            diag_note(&ctx->diags, alloc->span, "%lld bytes for this", (long long)buffer->bytes);
+    }
+}
+
+/* Reports a program that needs more than a CTA may have: at what takes most of it where most is
+ * alive, with what is alive beside that. */
+static bool report_excess(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
     Ctx *ctx = func_ctx(func);
+    place_by_lifetime(allocation);
+    uint32_t position = 0;
+    vec_for_each (buffer, &allocation->buffers)
+        if (live_at(allocation, buffer->first) > live_at(allocation, position))
+            position = buffer->first;
+    const Op *largest = func_most_scratch(func);
+    int64_t most = allocation->scratch;
+    bool stages = false;
+    vec_for_each (buffer, &allocation->buffers) {
+        if (buffer->first > position || position > buffer->last)
+            continue;
+        stages |= local_copies(op_out(buffer->alloc)) > 1;
+        if (buffer->bytes > most) {
+            largest = buffer->alloc;
+            most = buffer->bytes;
+        }
+    }
     ctx_diag(ctx, largest->span, shared_exceeded, STR_ARG(func->name), (long long)bytes,
-             target->name, target->shared_per_block, (long long)most);
-    diag_hint(&ctx->diags, "make the blocks smaller, or choose num_warps so that rows stay within "
-                           "warps");
+             target->name, (int)func_shared_room(func), (long long)most);
+    note_buffers(ctx, allocation, position, largest);
+    diag_hint(&ctx->diags, stages ? "choose fewer num_stages, or make the blocks smaller"
+                                  : "make the blocks smaller");
     return false;
+}
+
+static bool check_limit(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
+    int32_t room = func_shared_room(func);
+    while (func->programs_per_cta > 1 && bytes * func->programs_per_cta > room)
+        func->programs_per_cta /= 2;
+    return bytes <= room || report_excess(func, allocation, target, bytes);
 }
 
 static bool set_place(Op *alloc, int64_t offset, int64_t stride) {
@@ -355,6 +391,50 @@ int64_t shared_bytes_apart(Func *func) {
     int64_t bytes = place_apart(&allocation);
     arena_rewind(&func_ctx(func)->scratch, mark);
     return bytes;
+}
+
+/* Are more than `room` bytes alive at once, some time while the buffer is? */
+static bool is_crowded(const Allocation *allocation, const Buffer *buffer, int64_t room) {
+    vec_for_each (first, &allocation->buffers) {
+        if (first->first > buffer->last)
+            continue;
+        uint32_t at = first->first > buffer->first ? first->first : buffer->first;
+        if (with_scratch(allocation, live_at(allocation, at)) > room)
+            return true;
+    }
+    return false;
+}
+
+/* The largest of those that can be made smaller, with `crowded` of those that live where too much
+ * does. */
+static uint32_t largest_size(const Allocation *allocation, int64_t room, const SharedSize *sizes,
+                             uint32_t count, bool crowded) {
+    uint32_t largest = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const Buffer *buffer = &allocation->buffers.data[find_buffer(allocation, sizes[i].alloc)];
+        if (!sizes[i].is_least && (largest == count || sizes[i].bytes > sizes[largest].bytes) &&
+            (!crowded || is_crowded(allocation, buffer, room)))
+            largest = i;
+    }
+    return largest;
+}
+
+bool shared_fits(Func *func, int64_t room, const SharedSize *sizes, uint32_t count,
+                 uint32_t *largest) {
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    for (uint32_t i = 0; i < count; i++)
+        allocation.buffers.data[find_buffer(&allocation, sizes[i].alloc)].bytes = sizes[i].bytes;
+    bool fits = place_by_lifetime(&allocation) <= room;
+    *largest = largest_size(&allocation, room, sizes, count, true);
+    /* Too little is alive anywhere, and yet it does not fit: there are gaps. */
+    bool gaps = true;
+    vec_for_each (buffer, &allocation.buffers)
+        gaps &= !is_crowded(&allocation, buffer, room);
+    if (gaps)
+        *largest = largest_size(&allocation, room, sizes, count, false);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return fits;
 }
 
 bool pass_allocate_shared(Func *func) {

@@ -46,7 +46,7 @@ static void read_as(Value *value, Value *buffer, Builder *b) {
     const Type *type = value->type, *held = buffer->type;
     const Type *read =
         type_get(b->ctx, TYPE_NUMBER, held->dtype, held->rank, held->shape, type->layout);
-    Value *loaded = build_local_load(b, buffer, 0, read);
+    Value *loaded = build_local_load(b, buffer, NULL, 0, read);
     for (Use *use = value->uses, *next; use; use = next) {
         next = use->next;
         if (use->user->code == OP_reshape && op_out(use->user)->type == read)

@@ -183,20 +183,9 @@ static int64_t conversion_cost(const Access *access, const Layout *dst, const La
     return 0;
 }
 
-/* There is no way from the one to the other: no buffer for the tile fits a block. */
-static bool cannot_exchange(const Choice *choice, const Access *access, const Layout *dst,
-                            const Layout *src) {
-    const Target *target = target_by_capability(choice->func->capability);
-    int64_t bytes = type_numel(access->type) * dtype_bytes(access->type->dtype);
-    return target && bytes > target->shared_per_block &&
-           layout_classify(dst, src) >= CONVERT_SHARED;
-}
-
 bool choose_prefers(const Choice *choice, const Access *access, const Layout *demand) {
     if (!demand || demand == access->coalesced)
         return false;
-    if (cannot_exchange(choice, access, access->coalesced, demand))
-        return true;
     return access_cost(access, demand) <= access_cost(access, access->coalesced) +
                                               conversion_cost(access, demand, access->coalesced);
 }
@@ -281,8 +270,6 @@ const Layout *choose_to_write(const Choice *choice, const Access *access, const 
             least = cost;
         }
     }
-    if (cannot_exchange(choice, access, access->coalesced, home))
-        return best;
     int64_t exchanged =
         access_cost(access, access->coalesced) + conversion_cost(access, access->coalesced, home);
     return exchanged < least ? access->coalesced : best;

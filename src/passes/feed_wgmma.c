@@ -88,7 +88,7 @@ static Value *buffer_of(Ctx *ctx, const Fed *source) {
     Value *buffer = build_local_alloc(
         &b, -1, 0, 0,
         type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, source->shared));
-    build_local_store(&b, tile, buffer);
+    build_local_store(&b, tile, buffer, 0);
     return buffer;
 }
 
@@ -137,6 +137,13 @@ static int64_t registers_of(const Value *tile) {
     return elements * type_element_bytes(tile->type) / WGMMA_WORD_BYTES;
 }
 
+/* Bytes of the buffer that an operand takes to itself; of rings pipelines see that they fit. */
+static int64_t own_bytes(const Fed *source) {
+    const Value *value = op_in(source->op, 0);
+    bool is_view = !source->shared && value->def->code == OP_local_view;
+    return is_view ? 0 : type_numel(value->type) * type_element_bytes(value->type);
+}
+
 /* What a dot becomes a wgmma of. */
 typedef struct Plan {
     Fed sources[2];
@@ -162,6 +169,10 @@ static const char *plan_for(Ctx *ctx, const Func *func, const Op *dot, Plan *pla
     }
     if (registers > room_of(func))
         return "a thread has too few registers for it";
+    int64_t bytes = own_bytes(&plan->sources[1]);
+    bytes += plan->a_in_registers ? 0 : own_bytes(&plan->sources[0]);
+    if (bytes > func_shared_room(func))
+        return "its operands do not fit shared memory whole";
     return NULL;
 }
 

@@ -33,21 +33,15 @@ bool op_passes_layouts(const Op *op) {
 /* Index bits of the operand that a slice does not have. */
 static uint32_t sliced_bits(const Op *op) {
     const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
-    uint32_t mask = 0;
-    for (int d = 0; d < whole->rank; d++) {
-        uint32_t all = layout_dim_mask(whole->rank, whole->shape, d);
-        mask |= all & ~(all >> __builtin_ctzll((uint64_t)(whole->shape[d] / part->shape[d])));
-    }
-    return mask;
+    return layout_part_mask(whole->rank, part->shape, whole->shape);
 }
 
-/* All parts of the operand in registers, each as `result`. */
-static const Layout *layout_of_sliced(Ctx *ctx, const Op *op, const Layout *result) {
-    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
-    const Layout *first = layout_of_part(ctx, result, part->rank, part->shape, whole->shape);
+const Layout *layout_of_whole(Ctx *ctx, const Layout *layout, int rank, const int64_t *part,
+                              const int64_t *whole) {
+    const Layout *first = layout_of_part(ctx, layout, rank, part, whole);
     Layout all = *first;
     int n = first->bits[LAYOUT_REG], others = layout_in_bits(first) - n;
-    uint32_t mask = sliced_bits(op);
+    uint32_t mask = layout_part_mask(rank, part, whole);
     for (uint32_t rest = mask; rest; rest &= rest - 1)
         all.basis[n++] = rest & -rest;
     memcpy(all.basis + n, first->basis + first->bits[LAYOUT_REG],
@@ -71,7 +65,7 @@ const Layout *layout_of_operand(Ctx *ctx, const Op *op, uint32_t index, const La
     if (op->code == OP_split)
         return layout_join(ctx, result);
     if (op->code == OP_slice)
-        return layout_of_sliced(ctx, op, result);
+        return layout_of_whole(ctx, result, type->rank, op->out[0].type->shape, type->shape);
     if (op->code == OP_join) {
         const Layout *half = layout_drop_bits(ctx, result, 1);
         return layout_join(ctx, half) == result ? half : NULL;

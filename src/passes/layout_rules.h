@@ -16,6 +16,9 @@ const Layout *layout_of_operand(Ctx *ctx, const Op *op, uint32_t index, const La
  * does not determine it (broadcast), or when no result layout fits (split). */
 const Layout *layout_of_result(Ctx *ctx, const Op *op, const Layout *operand);
 bool op_passes_layouts(const Op *op);
+/* All parts of a tile in registers, each as `layout` has one. */
+const Layout *layout_of_whole(Ctx *ctx, const Layout *layout, int rank, const int64_t *part,
+                              const int64_t *whole);
 
 /* Consecutive lanes on consecutive vectors of `vector` elements along dimension `fastest`, then
  * along the others from the last to the first; warps along the first dimensions, those in

@@ -367,7 +367,7 @@ static void store_roots(Park *park) {
         root->buffer = build_local_alloc(
             &builder, -1, 0, 0,
             type_get(park->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
-        build_local_store(&builder, value, root->buffer);
+        build_local_store(&builder, value, root->buffer, 0);
     }
 }
 
@@ -375,7 +375,7 @@ static void store_roots(Park *park) {
 static Value *load_again(const Park *park, Builder *builder, const Op *load) {
     Root *root = root_of(park, load);
     if (park->home == HOME_SHARED)
-        return build_local_load(builder, root->buffer, 0, op_out(load)->type);
+        return build_local_load(builder, root->buffer, NULL, 0, op_out(load)->type);
     return root->latest = build_opaque(builder, root->latest);
 }
 

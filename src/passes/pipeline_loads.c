@@ -471,7 +471,7 @@ static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
 
 /* As many stages as were asked for and shared memory has room for. */
 static bool fit_stages(Pipelined *p, const Func *func) {
-    int64_t bytes = 0, room = target_by_capability(func->capability)->shared_per_block;
+    int64_t bytes = 0, room = func_shared_room(func);
     int64_t beside = 0;
     for (const Pipelined *one = p; one; one = one->next) {
         int64_t more = bytes_beside_rings(one) + bytes_of_stores(one, one->body);

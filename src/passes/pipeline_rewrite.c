@@ -110,7 +110,7 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
         staged->early = load_like(b, load, map, stage->on);
         if (!stage->in_loop)
             build_local_store(b, staged->early,
-                              build_local_view(b, staged->ring, stage->slot, stage->ahead));
+                              build_local_view(b, staged->ring, stage->slot, stage->ahead), 0);
         return;
     }
     Value *ptr = mapped(map, op_in(load, 0));
@@ -229,10 +229,10 @@ static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
         if (convert->code != OP_convert_layout)
             continue;
         Builder at = builder_before(convert);
-        rewrite_replace(convert, build_local_load(&at, view, 0, op_out(convert)->type));
+        rewrite_replace(convert, build_local_load(&at, view, NULL, 0, op_out(convert)->type));
     }
     if (!value_unused(op_out(load)))
-        value_replace(op_out(load), build_local_load(&b, view, 0, op_out(load)->type));
+        value_replace(op_out(load), build_local_load(&b, view, NULL, 0, op_out(load)->type));
     op_remove(load);
 }
 
@@ -295,7 +295,7 @@ static Position emit_steady_state(Pipelined *p, const Position *first, Value *co
     vec_for_each (staged, &p->loads)
         if (staged->means == BY_REGISTERS)
             build_local_store(&b, staged->early,
-                              build_local_view(&b, staged->ring, slot, p->stages - 1));
+                              build_local_view(&b, staged->ring, slot, p->stages - 1), 0);
     pass_on(p, &b, slot, parity);
     for (size_t i = 0; i < p->carried.len; i++)
         op_add_operand(end, next_of(p, map, i));

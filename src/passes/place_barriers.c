@@ -50,6 +50,7 @@ typedef struct Pending {
     bool writes;
     Actor actor;
     const Layout *own; /* where each thread has elements of its own, these; else NULL */
+    int64_t part;      /* of the tile in that layout: its first element */
     /* One copy of a ring, index + ahead; NULL: any. Of two with one index their distance is known
      * as long as it has one value: within an iteration. */
     const Value *index;
@@ -97,7 +98,7 @@ static bool take_turns(const Pending *a, const Pending *b) {
 }
 
 static bool overlap(const Pending *a, const Pending *b) {
-    if (a->alloc == b->alloc && a->own && a->own == b->own)
+    if (a->alloc == b->alloc && a->own && a->own == b->own && a->part == b->part)
         return false;
     if (a->alloc == b->alloc && a->index && a->index == b->index && a->ahead != b->ahead)
         return false;
@@ -134,8 +135,8 @@ static bool add(Placement *placement, PendingSet *set, Pending access) {
         if (set->data[i].global == access.global && set->data[i].past == access.past &&
             set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
             set->data[i].actor == access.actor && set->data[i].own == access.own &&
-            set->data[i].index == access.index && set->data[i].ahead == access.ahead &&
-            set->data[i].released == access.released)
+            set->data[i].part == access.part && set->data[i].index == access.index &&
+            set->data[i].ahead == access.ahead && set->data[i].released == access.released)
             return false;
     vec_push(placement->arena, set, access);
     return true;
@@ -217,6 +218,7 @@ static bool access_of(Placement *placement, const Op *op, uint32_t i, Pending *a
     *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
     access->actor = actor_of(op);
     access->own = own_elements(op);
+    access->part = access->own ? op->attrs[0].i : 0;
     if (buffer->def->code == OP_local_view) {
         access->index = op_in(buffer->def, 1);
         access->ahead = buffer->def->attrs[0].i;

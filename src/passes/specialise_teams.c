@@ -109,7 +109,7 @@ static void set_copies(const Teams *t, int64_t copies) {
 
 /* Does an SM hold no second CTA anyway, and has this one room for all buffers twice? */
 static bool check_room(Teams *t) {
-    int64_t room = target_by_capability(t->func->capability)->shared_per_block;
+    int64_t room = func_shared_room(t->func);
     if (func_scratch_bytes(t->func))
         return fails(t, "atomics exchange results in shared memory");
     if (shared_bytes_apart(t->func) * TEAMS <= room)

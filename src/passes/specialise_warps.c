@@ -199,7 +199,7 @@ static int64_t bytes_of_rings(const Specialise *s, PtrSet *allocs) {
 
 static bool check_room(Specialise *s, const Ring *ring) {
     PtrSet rings = {.arena = s->arena};
-    int64_t room = target_by_capability(s->func->capability)->shared_per_block;
+    int64_t room = func_shared_room(s->func);
     int64_t bytes = bytes_of_rings(s, &rings);
     return bytes + shared_bytes_beside(s->func, &rings) <= room ||
            refuse(s, ring, "shared memory has no room for its buffers beside all others");
@@ -284,7 +284,7 @@ static void delay_store_wait(Specialise *s, Block *body, Op *wait) {
 
 /* If all stores of the function are right in a loop over tiles and all buffers can lie apart. */
 static void delay_stores(Specialise *s) {
-    int64_t room = target_by_capability(s->func->capability)->shared_per_block;
+    int64_t room = func_shared_room(s->func);
     func_walk(s->func, collect_store, s);
     if (shared_bytes_apart(s->func) > room)
         return;

@@ -148,7 +148,7 @@ static bool is_read_again(const Split *split, const Op *load) {
 }
 
 static bool is_read_by_parts(const Split *split, const Op *op) {
-    return op && op->code == OP_local_load && op->attrs[0].i == 0 &&
+    return op && op->code == OP_local_load && op->attrs[0].i == 0 && op->nin == 1 &&
            (has_one_use(&op->out[0]) || is_read_again(split, op));
 }
 
@@ -256,7 +256,7 @@ static Value *take_part(Split *split, Builder *b, Value *value, Part part) {
         bool sinks = (part.start > 0 && may_sink(op, split->dot)) || is_read_again(split, op);
         Builder at = sinks ? *b : builder_before(op);
         at.span = op->span;
-        return build_local_load(&at, op_in(op, 0), part_first(value->type, part), type);
+        return build_local_load(&at, op_in(op, 0), NULL, part_first(value->type, part), type);
     }
     if (!computes_parts(op))
         return part_by_slice(b, value, part);

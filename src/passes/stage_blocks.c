@@ -255,7 +255,7 @@ static void stage_store(Stage *stage, Op *store, bool guarded) {
     const Type *type = block_buffer_type(b.ctx, store);
     Value *value = stored_value(&b, store, type);
     Value *buffer = build_local_alloc(&b, -1, 0, 0, type);
-    build_local_store(&b, value, buffer);
+    build_local_store(&b, value, buffer, 0);
     if (!stage->tells)
         wait_for_others(stage, &b, store);
     Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);

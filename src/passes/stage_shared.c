@@ -35,7 +35,7 @@ static Value *stage_store(Builder *builder, Op *convert) {
     Value *buffer =
         build_local_alloc(builder, -1, 0, 0,
                           type_get(ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, shared));
-    build_local_store(builder, value, buffer);
+    build_local_store(builder, value, buffer, 0);
     return buffer;
 }
 
@@ -45,7 +45,7 @@ static void stage_load(Builder *builder, Op *convert, Value *buffer) {
     const Type *type = op_out(convert)->type;
     bool pointers = type_is_pointer(type);
     const Type *loaded = pointers ? type_with_element(ctx, type, TYPE_NUMBER, DT_I64) : type;
-    Value *value = build_local_load(builder, buffer, 0, loaded);
+    Value *value = build_local_load(builder, buffer, NULL, 0, loaded);
     if (pointers)
         value = build_inttoptr(builder, value, type);
     rewrite_replace(convert, value);

@@ -72,6 +72,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                    .num_ctas = options->num_ctas,
                    .debug = options->debug},
         .max_registers = options->max_registers,
+        .max_shared = options->max_shared,
         .want = OUTPUT_BIT(ptx) |
                 (options->want ? options->want & ((1u << OUTPUT_COUNT) - 1) : OUTPUT_BIT(cubin)),
         .dump_folder = text_dup(arena, options->dump_folder),

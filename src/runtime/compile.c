@@ -143,6 +143,7 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->func = elaborated.func;
     c->compiled->func->capability = request.capability;
     c->compiled->func->max_registers = c->request->max_registers;
+    c->compiled->func->max_shared = c->request->max_shared;
     c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
     c->compiled->func->no_persistence = c->request->no_persistence;
     c->compiled->params = elaborated.params;

@@ -39,6 +39,7 @@ typedef struct CompileRequest {
     ElaborateRequest kernel; /* what to compile; `file` and `capability` are filled in */
     const Target *target;
     int32_t max_registers;   /* 0: as the code needs */
+    int32_t max_shared;      /* bytes of a block; 0: as many as the target has */
     uint32_t want;           /* OUTPUT_BIT(...) | ... */
     const char *dump_folder; /* NULL: none. Every stage is written there */
     bool line_info;          /* source lines in PTX and cubin */

@@ -57,10 +57,12 @@ Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assem
     add_named(&key, "define", kernel->defines, kernel->define_count);
     for (uint32_t i = 0; i < kernel->search_path_count; i++)
         add_text(&key, "search", kernel->search_paths[i]);
-    strbuf_printf(
-        &key, "target %s\nwarps %d\nstages %d\nctas %d\nregisters %d\nlines %d\nllvm_level %d\n",
-        request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
-        request->max_registers, request->line_info, request->llvm_level);
+    strbuf_printf(&key,
+                  "target %s\nwarps %d\nstages %d\nctas %d\nregisters %d\nshared %d\nlines "
+                  "%d\nllvm_level %d\n",
+                  request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
+                  request->max_registers, request->max_shared, request->line_info,
+                  request->llvm_level);
     strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\n", kernel->debug,
                   request->no_tensor_copies, request->no_persistence);
     return strbuf_str(&key);

@@ -185,6 +185,34 @@ static void test_shared_memory_copies(void **state) {
     text_end(&t);
 }
 
+/* The right half of a tile of two rows goes through a buffer of its own, into the tile beside. */
+static void test_shared_memory_parts(void **state) {
+    int32_t out[8];
+    TextRun t = text_begin("layout #A = {reg = [1, 2, 4], lane = [0, 0, 0, 0, 0]}\n"
+                           "layout #B = {reg = [1], lane = [2, 4, 0, 0, 0]}\n"
+                           "func @k(%y: ptr<i32>) {num_warps = 1, has_layouts = true} {\n"
+                           "  %s = local_alloc {offset = -1} : buffer<2x2xi32, {reg = [2, 1]}>\n"
+                           "  %i = range {start = 5} : tile<8xi32, #A>\n"
+                           "  %x = reshape %i : tile<2x4xi32, #A>\n"
+                           "  local_store %x, %s {at = 2}\n"
+                           "  barrier\n"
+                           "  %j = range {start = 90} : tile<8xi32, #B>\n"
+                           "  %o = reshape %j : tile<2x4xi32, #B>\n"
+                           "  %l = local_load %s, %o {at = 2} : tile<2x4xi32, #B>\n"
+                           "  %f = reshape %l : tile<8xi32, #B>\n"
+                           "  %r = range {start = 0} : tile<8xi32, #B>\n"
+                           "  %ys = splat %y : tile<8xptr<i32>, #B>\n"
+                           "  %p = addptr %ys, %r : tile<8xptr<i32>, #B>\n"
+                           "  store %p, %f\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, out, sizeof out);
+    text_run_clean(&t);
+    static const int32_t expected[8] = {90, 91, 7, 8, 94, 95, 11, 12};
+    assert_memory_equal(out, expected, sizeof expected);
+    text_end(&t);
+}
+
 /* Two groups into a ring of two: %m elements are copied, the rest is zero; copy 1 of the ring is
  * stored once at most `pending` groups are under way. */
 static TextRun async_begin(const char *pending) {
@@ -573,6 +601,7 @@ int main(void) {
         cmocka_unit_test(test_float_atomics_and_old_values),
         cmocka_unit_test(test_compare_and_swap),
         cmocka_unit_test(test_shared_memory_copies),
+        cmocka_unit_test(test_shared_memory_parts),
         cmocka_unit_test(test_asynchronous_copies),
         cmocka_unit_test(test_products_in_flight),
     };

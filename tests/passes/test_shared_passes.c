@@ -73,7 +73,7 @@ static void use_buffer(Program *program, Builder *builder) {
     if (program->nbuffers < MAX_BUFFERS && below(&program->rng, 3) == 0) {
         Value *buffer =
             build_local_alloc(builder, -1, 0, 0, buffer_type(program->ctx, program->numel));
-        build_local_store(builder, some_tile(program), buffer);
+        build_local_store(builder, some_tile(program), buffer, 0);
         program->buffers[program->nbuffers++] = buffer;
         return;
     }
@@ -81,9 +81,9 @@ static void use_buffer(Program *program, Builder *builder) {
         return;
     Value *buffer = program->buffers[below(&program->rng, program->nbuffers)];
     if (below(&program->rng, 3))
-        build_local_load(builder, buffer, 0, some_tile(program)->type);
+        build_local_load(builder, buffer, NULL, 0, some_tile(program)->type);
     else
-        build_local_store(builder, some_tile(program), buffer);
+        build_local_store(builder, some_tile(program), buffer, 0);
 }
 
 static void fill(Program *program, Block *block, int depth) {
@@ -351,8 +351,8 @@ static void test_reuse(void **state) {
     Value *buffers[4];
     for (int i = 0; i < 4; i++) {
         buffers[i] = buffer_of_size(&builder, 1 << 14);
-        build_local_store(&builder, tile, buffers[i]);
-        build_local_load(&builder, buffers[i], 0, tile->type);
+        build_local_store(&builder, tile, buffers[i], 0);
+        build_local_load(&builder, buffers[i], NULL, 0, tile->type);
     }
     assert_true(pass_allocate_shared(program.func));
     for (int i = 0; i < 4; i++)
@@ -369,7 +369,7 @@ static void test_limit(void **state) {
     Builder builder = builder_before(program.func->body->last);
     Value *tile = build_constant_float(&builder, 0, tile_type(ctx, 1 << 16, 0));
     Value *buffer = buffer_of_size(&builder, 1 << 16);
-    build_local_store(&builder, tile, buffer);
+    build_local_store(&builder, tile, buffer, 0);
     assert_false(pass_allocate_shared(program.func));
     assert_int_equal(ctx->diags.errors, 1);
     assert_int_equal(ctx->diags.first->id, DIAG_shared_exceeded);

@@ -215,6 +215,9 @@ static void cache_answers_the_same_question_only(void **state) {
     other.max_registers = 64;
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
+    other.max_shared = 16384;
+    assert_false(compiled_from_cache(f->context, &other));
+    other = options;
     other.no_line_info = true;
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
