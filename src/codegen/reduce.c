@@ -245,7 +245,7 @@ static AxisBit find_holder(const Layout *l, uint32_t image) {
 typedef struct Scan {
     Combiner c;
     const Plan *plan;
-    bool reverse;
+    bool reverse, exclusive;
     AxisBit bits[32];
     int nbits, serial;    /* bits of the axis; of them the lowest in registers */
     uint32_t serial_mask; /* their register bits */
@@ -266,6 +266,19 @@ static bool starts_run(const Scan *s, uint32_t reg) {
     return s->plan->rep[reg] == reg && !(reg & s->serial_mask);
 }
 
+/* The same, in the order of the scan. */
+static uint32_t scanned_member(const Scan *s, uint32_t reg, uint32_t position) {
+    return serial_member(s, reg, s->reverse ? (1u << s->serial) - 1 - position : position);
+}
+
+/* Each but the first of a run gets what the one before it has. */
+static void shift_run(Scan *s, uint32_t reg) {
+    uint32_t n = s->c.n;
+    for (uint32_t i = (1u << s->serial) - 1; i > 0; i--)
+        memcpy(&s->values[scanned_member(s, reg, i) * n],
+               &s->values[scanned_member(s, reg, i - 1) * n], n * sizeof *s->values);
+}
+
 static void scan_in_thread(Cg *cg, Scan *s) {
     uint32_t n = s->c.n, length = 1u << s->serial;
     for (uint32_t reg = 0; reg < s->plan->count; reg++) {
@@ -273,13 +286,15 @@ static void scan_in_thread(Cg *cg, Scan *s) {
             continue;
         uint32_t before = 0;
         for (uint32_t i = 0; i < length; i++) {
-            uint32_t member = serial_member(s, reg, s->reverse ? length - 1 - i : i);
+            uint32_t member = scanned_member(s, reg, i);
             if (i)
                 combine(cg, &s->c, &s->values[before * n], &s->values[member * n],
                         &s->values[member * n]);
             before = member;
         }
         memcpy(&s->total[reg * n], &s->values[before * n], n * sizeof *s->total);
+        if (s->exclusive)
+            shift_run(s, reg);
         s->has_carry[reg] = cg_i1(cg, false);
     }
 }
@@ -348,8 +363,11 @@ static void apply_carries(Cg *cg, Scan *s) {
         if (!starts_run(s, reg) || lv_is_false(s->has_carry[reg]))
             continue;
         for (uint32_t i = 0; i < 1u << s->serial; i++) {
-            Lv *value = &s->values[serial_member(s, reg, i) * n];
-            combine(cg, &s->c, &s->carry[reg * n], value, joined);
+            Lv *value = &s->values[scanned_member(s, reg, i) * n];
+            if (s->exclusive && i == 0)
+                memcpy(joined, &s->carry[reg * n], n * sizeof *joined);
+            else
+                combine(cg, &s->c, &s->carry[reg * n], value, joined);
             for (uint32_t k = 0; k < n; k++)
                 value[k] = lv_is_true(s->has_carry[reg])
                                ? joined[k]
@@ -381,7 +399,8 @@ static bool describe_axis(Cg *cg, const Op *op, Scan *s) {
 
 void lower_scan(Cg *cg, const Op *op) {
     const Plan *plan = cg_plan(cg, op_in(op, 0)->type->layout);
-    Scan s = {.c = {op, op->nin}, .plan = plan, .reverse = op->attrs[1].i};
+    Scan s = {
+        .c = {op, op->nin}, .plan = plan, .reverse = op->attrs[1].i, .exclusive = op->attrs[2].i};
     size_t size = (size_t)plan->count * op->nin;
     s.values = tuples(cg, op, plan->count);
     s.total = ARENA_ARRAY(cg->arena, Lv, size);

@@ -169,7 +169,7 @@ Val builtin_scan(Call *call) {
         return val_error();
     Value *values[MAX_PARAMS];
     inputs_values(inputs, count, values);
-    Op *op = build_scan(&e->builder, count, values, axis, reverse);
+    Op *op = build_scan(&e->builder, count, values, axis, reverse, false);
     if (!fill_region(call, op, inputs, count))
         return val_error();
     return results_of(call, op, inputs, count);

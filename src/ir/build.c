@@ -320,10 +320,12 @@ Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis,
     return op;
 }
 
-Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse) {
+Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse,
+               bool exclusive) {
     Op *op = op_create(builder, OP_scan, nxs, xs, nxs, types_of(builder->ctx, nxs, xs));
     op->attrs[0].i = axis;
     op->attrs[1].i = reverse;
+    op->attrs[2].i = exclusive;
     set_combiner_args(builder->ctx, op);
     builder_finish(builder->ctx, op, NULL);
     return op;

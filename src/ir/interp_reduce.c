@@ -190,6 +190,15 @@ static void make_private(Run *run, Slot *slot, size_t bytes) {
     *slot = copy;
 }
 
+/* Each element but the first of a line becomes the one before it. */
+static void shift_lines(Slot *x, uint32_t line, uint32_t stride, size_t bytes) {
+    for (uint32_t at = 0; at < x->n; at += line) {
+        memmove(x->data + (at + stride) * bytes, x->data + at * bytes, (line - stride) * bytes);
+        if (x->undef)
+            memmove(x->undef + at + stride, x->undef + at, line - stride);
+    }
+}
+
 void interp_scan(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Type *type = op_in(op, 0)->type;
@@ -214,6 +223,8 @@ void interp_scan(Run *run, const Inst *inst) {
         for (uint32_t k = 0; k < work.n && !run_halted(run); k++)
             scatter_scanned(run, &work.x[k], &work.out[k], line, skip, operand_bytes(op, k));
     }
+    for (uint32_t k = 0; op->attrs[2].i && k < work.n && !run_halted(run); k++)
+        shift_lines(&work.x[k], line, stride, operand_bytes(op, k));
     for (uint32_t k = 0; reverse && k < work.n && !run_halted(run); k++)
         reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));
     results_from(run, inst, work.x);

@@ -362,7 +362,8 @@ Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *
 Op *build_producer(Builder *builder);
 /* Result types follow from the operands, axis and keep. */
 Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep);
-Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse);
+Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse,
+               bool exclusive);
 
 /* The `producer` of the function; NULL: it has none. */
 Op *func_producer(const Func *func);

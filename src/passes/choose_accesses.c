@@ -48,15 +48,20 @@ static bool same_dimensions(const Type *a, const Type *b) {
     return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0;
 }
 
-typedef struct ReducedAxes {
+typedef struct CombinedAxes {
     const Type *type;
-    unsigned axes;
-} ReducedAxes;
+    unsigned axes;  /* that are reduced or scanned */
+    const Op *scan; /* the first */
+} CombinedAxes;
 
 static bool collect_axes(Op *op, void *user) {
-    ReducedAxes *reduced = user;
-    if (op->code == OP_reduce && same_dimensions(op_in(op, 0)->type, reduced->type))
-        reduced->axes |= 1u << op->attrs[0].i;
+    CombinedAxes *combined = user;
+    bool is_scan = op->code == OP_scan;
+    if ((op->code != OP_reduce && !is_scan) || !same_dimensions(op_in(op, 0)->type, combined->type))
+        return true;
+    combined->axes |= 1u << op->attrs[0].i;
+    if (is_scan && !combined->scan)
+        combined->scan = op;
     return true;
 }
 
@@ -79,8 +84,8 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
     int64_t share = type_numel(member->type) / ((int64_t)TARGET_WARP_SIZE * choice->num_warps);
     while (vector > 1 && (vector > share || vector * bytes > MAX_THREAD_BYTES))
         vector /= 2;
-    ReducedAxes reduced = {.type = member->type};
-    func_walk(choice->func, collect_axes, &reduced);
+    CombinedAxes combined = {.type = member->type};
+    func_walk(choice->func, collect_axes, &combined);
     /* Elements one by one: a thread has fewer lines to address with more elements of each, and
      * neighbouring lines, so that it can store what it loaded to shared memory in vectors. */
     bool one_by_one = vector == 1;
@@ -91,8 +96,9 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
                              .vector = vector,
                              .lines = one_by_one ? MAX_ACCESS_BYTES / bytes : 1,
                              .num_warps = choice->num_warps,
-                             .warps_last = reduced.axes | along_lines};
-    return layout_coalesced(choice->ctx, &wanted);
+                             .warps_last = combined.axes | along_lines};
+    const Layout *layout = layout_coalesced(choice->ctx, &wanted);
+    return combined.scan ? layout_with_sections(choice->ctx, layout, combined.scan) : layout;
 }
 
 /* An access without an order of its own follows the widest one of its shape. */

@@ -128,7 +128,7 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op) {
     if (!layout)
         layout = layout_default(choice->ctx, type, choice->num_warps);
     if (op->code == OP_scan)
-        layout = layout_for_scan(choice->ctx, layout, type, (int)op->attrs[0].i, choice->num_warps);
+        layout = layout_for_scan(choice->ctx, layout, op, choice->num_warps);
     return layout;
 }
 

@@ -197,23 +197,50 @@ const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type 
                               __builtin_popcount(k_mask));
 }
 
-/* Axis bits from the lowest: registers, lanes in order, registers; one base each, no warps. */
-static bool scans_in_order(const Layout *layout, uint32_t axis) {
-    int state = 0, next_lane = 0, lane_first = layout->bits[LAYOUT_REG];
-    int warp_first = lane_first + layout->bits[LAYOUT_LANE], n = layout_in_bits(layout);
-    int next_register = 0;
+/* Elements of an axis that each warp has at least where warps share it: what they exchange is one
+ * for each of their sections, which is to be little beside the tile. */
+enum { LEAST_SECTION_BITS = 3 };
+
+/* Who holds each bit of an axis, from the lowest: the number of the base that is that bit alone. */
+typedef struct AxisHolders {
+    int holder[32], count;
+} AxisHolders;
+
+/* False: a bit is held with others, or by several. */
+static bool find_holders(const Layout *layout, uint32_t axis, AxisHolders *out) {
+    out->count = 0;
     for (uint32_t rest = axis; rest; rest &= rest - 1) {
         uint32_t bit = rest & -rest;
         int holder = -1;
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < layout_in_bits(layout); i++) {
             if (!(layout->basis[i] & bit))
                 continue;
-            if (holder >= 0 || layout->basis[i] != bit || i >= warp_first)
+            if (holder >= 0 || layout->basis[i] != bit)
                 return false;
             holder = i;
         }
+        out->holder[out->count++] = holder;
+    }
+    return true;
+}
+
+/* Axis bits from the lowest: registers, lanes in order, registers, warps; one base each. */
+static bool scans_in_order(const Layout *layout, uint32_t axis, bool by_warps) {
+    int state = 0, next_lane = 0, lane_first = layout->bits[LAYOUT_REG];
+    int warp_first = lane_first + layout->bits[LAYOUT_LANE], next_register = 0;
+    AxisHolders axis_bits;
+    if (!find_holders(layout, axis, &axis_bits))
+        return false;
+    for (int i = 0; i < axis_bits.count; i++) {
+        int holder = axis_bits.holder[i];
+        if (holder >= warp_first) {
+            if (!by_warps || i < LEAST_SECTION_BITS)
+                return false;
+            state = 3;
+            continue;
+        }
         bool lane = holder >= lane_first;
-        if (lane && (state > 1 || holder < next_lane))
+        if (state == 3 || (lane && (state > 1 || holder < next_lane)))
             return false;
         if (!lane && holder < next_register)
             return false;
@@ -224,10 +251,76 @@ static bool scans_in_order(const Layout *layout, uint32_t axis) {
     return true;
 }
 
-const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, int axis,
-                              int num_warps) {
-    if (scans_in_order(layout, layout_dim_mask(type->rank, type->shape, axis)))
+/* Above the lanes of the axis registers come first, then warps: each has a section of it. */
+static const Layout *with_sections(Ctx *ctx, const Layout *layout, uint32_t axis) {
+    AxisHolders bits;
+    if (!find_holders(layout, axis, &bits))
         return layout;
+    int warp_first = layout->bits[LAYOUT_REG] + layout->bits[LAYOUT_LANE], above = 0;
+    for (int i = 0; i < bits.count; i++)
+        if (bits.holder[i] >= layout->bits[LAYOUT_REG] && bits.holder[i] < warp_first)
+            above = i + 1;
+    uint32_t bit = axis;
+    for (int i = 0; i < above; i++)
+        bit &= bit - 1;
+    Layout out = *layout;
+    for (int by_warps = 0; by_warps < 2; by_warps++)
+        for (int i = above; i < bits.count; i++)
+            if ((bits.holder[i] >= warp_first) == by_warps) {
+                out.basis[bits.holder[i]] = bit & -bit;
+                bit &= bit - 1;
+            }
+    return layout_get(ctx, &out);
+}
+
+/* Warps that repeat the tile take the highest bits of the axis from registers. */
+static const Layout *with_idle_warps(Ctx *ctx, const Layout *layout, uint32_t axis) {
+    Layout out = *layout;
+    for (int warp = 0; warp < out.bits[LAYOUT_WARP]; warp++) {
+        AxisHolders bits;
+        int warp_first = out.bits[LAYOUT_REG] + out.bits[LAYOUT_LANE];
+        if (out.basis[warp_first + warp] || !find_holders(&out, axis, &bits))
+            continue;
+        int top = bits.count - 1;
+        while (top >= 0 && bits.holder[top] >= warp_first)
+            top--;
+        if (top < LEAST_SECTION_BITS || bits.holder[top] >= out.bits[LAYOUT_REG])
+            continue;
+        int from = bits.holder[top];
+        out.basis[warp_first + warp] = out.basis[from];
+        memmove(&out.basis[from], &out.basis[from + 1],
+                (size_t)(layout_in_bits(&out) - from - 1) * sizeof *out.basis);
+        out.bits[LAYOUT_REG]--;
+    }
+    return layout_get(ctx, &out);
+}
+
+/* Sections take two dimensions more, and what comes before an element itself. */
+static bool may_have_sections(const Op *scan) {
+    return op_in(scan, 0)->type->rank + 2 <= MAX_RANK && !scan->attrs[2].i;
+}
+
+static uint32_t scanned_bits(const Op *scan) {
+    const Type *type = op_in(scan, 0)->type;
+    return layout_dim_mask(type->rank, type->shape, (int)scan->attrs[0].i);
+}
+
+const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan) {
+    uint32_t axis = scanned_bits(scan);
+    if (!may_have_sections(scan))
+        return layout;
+    const Layout *sections = with_idle_warps(ctx, with_sections(ctx, layout, axis), axis);
+    return scans_in_order(sections, axis, true) ? sections : layout;
+}
+
+const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, int num_warps) {
+    const Type *type = op_in(scan, 0)->type;
+    int axis = (int)scan->attrs[0].i;
+    uint32_t mask = scanned_bits(scan);
+    bool by_warps = may_have_sections(scan);
+    const Layout *sections = layout_with_sections(ctx, layout, scan);
+    if (scans_in_order(sections, mask, by_warps))
+        return sections;
     CoalescedShape wanted = {.rank = type->rank,
                              .shape = type->shape,
                              .fastest = type->rank - 1,
@@ -235,7 +328,9 @@ const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, 
                              .num_warps = num_warps,
                              .warps_never = 1u << axis};
     const Layout *chosen = layout_coalesced(ctx, &wanted);
-    assert(scans_in_order(chosen, layout_dim_mask(type->rank, type->shape, axis)));
+    if (by_warps)
+        chosen = with_idle_warps(ctx, chosen, mask);
+    assert(scans_in_order(chosen, mask, by_warps));
     return chosen;
 }
 

@@ -73,10 +73,13 @@ bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer);
 bool dot_may_stay_in_flight(const Op *dot);
 /* The most warpgroups that have rows or columns of the dot: rows alone, where it is chained. */
 int64_t dot_most_warpgroups(const Op *dot);
-/* A layout in which a scan along `axis` stays within warps and meets its elements in the order
- * registers, lanes, registers (from the lowest index bit): `layout` itself if it is one. */
-const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Type *type, int axis,
-                              int num_warps);
+/* A layout in which a scan meets the elements of its axis in the order registers, lanes,
+ * registers, warps (from the lowest index bit), so that each warp has a section of it: `layout`
+ * itself if it is one, else as near to it as there is one. */
+const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, int num_warps);
+/* `layout` with the highest bits of the scan's axis in warps, those that have some of it and those
+ * that would repeat the tile; `layout` itself where the scan has to stay within warps. */
+const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan);
 
 /* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
  * other ops, and without layouts. */

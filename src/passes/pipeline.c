@@ -45,6 +45,7 @@ static const PassId pipeline_order[] = {
     PASS_feed_wgmma,
     PASS_join_wgmma,
     PASS_rotate_dots,
+    PASS_split_scans,
     PASS_split_reduces,
     PASS_stage_shared,
     PASS_split_dots,

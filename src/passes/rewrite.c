@@ -180,6 +180,13 @@ static void copy_region(const Op *from, Op *to, Arena *arena) {
         op_clone(&builder, op, map);
 }
 
+Op *rewrite_scan(Builder *builder, const Op *scan, Value *const *in, int64_t axis, bool reverse,
+                 bool exclusive) {
+    Op *copy = build_scan(builder, scan->nin, in, axis, reverse, exclusive);
+    copy_region(scan, copy, &builder->ctx->arena);
+    return copy;
+}
+
 Op *rewrite_reduce(Builder *builder, const Op *reduce, Value *const *in, int64_t keep) {
     Op *copy = build_reduce(builder, reduce->nin, in, reduce->attrs[0].i, keep);
     copy_region(reduce, copy, &builder->ctx->arena);

@@ -33,6 +33,10 @@ Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *
  */
 Op *rewrite_reduce(Builder *builder, const Op *reduce, Value *const *in, int64_t keep);
 
+/* The same of a scan. */
+Op *rewrite_scan(Builder *builder, const Op *scan, Value *const *in, int64_t axis, bool reverse,
+                 bool exclusive);
+
 /* True for scalars, splats and constant tiles. */
 bool value_is_uniform(const Value *value);
 /* 0, or 0.0 with no sign, in every element. */

@@ -321,7 +321,7 @@ def scans(b):
                 b.rng.shuffle(rest)
             reg, lane = rest[:3] + ([rest[1]] if mode == 3 else []), rest[3:]
             at, reverse = layout(reg, lane, warp), "true" if mode % 2 else "false"
-            attrs = f"{{axis = {axis}, reverse = {reverse}}}"
+            attrs = f"{{axis = {axis}, reverse = {reverse}, exclusive = {'true' if mode > 1 else 'false'}}}"
             ti, tf = f"tile<8x16x8xi32, {at}>", f"tile<8x16x8xf32, {at}>"
             body = load("x", "p", "i32", 1024, at) + load("y", "q", "f32", 1024, at)
             body += [f"%xx = reshape %x : {ti}", f"%yy = reshape %y : {tf}",
@@ -334,7 +334,11 @@ def scans(b):
                 body += [f"%{value}f = reshape %{value} : tile<1024x{d}, {at}>"]
                 body += store(f"%{value}f", pointer, d, 1024, at, f"w{pointer}")
 
-            def reference(arrays, axis=axis, back=mode % 2):
+            def reference(arrays, axis=axis, back=mode % 2, exclusive=mode > 1):
+                def before(a):  # the first stays what it is
+                    first, rest = np.split(a, [1], axis)
+                    return np.concatenate([first, first, np.split(rest, [rest.shape[axis] - 1], axis)[0]], axis) if exclusive else a
+
                 turn = (lambda a: np.flip(a, axis)) if back else (lambda a: a)
                 x, y = turn(arrays[0].reshape(8, 16, 8)), turn(arrays[1].reshape(8, 16, 8))
                 affine, running = np.zeros_like(x), None
@@ -342,8 +346,8 @@ def scans(b):
                     at = tuple(step if i == axis else slice(None) for i in range(3))
                     running = x[at] if running is None else running * x[at] + x[at]
                     affine[at] = running
-                return {2: turn(np.cumsum(x, axis=axis, dtype=np.int32)), 3: turn(np.minimum.accumulate(y, axis=axis)),
-                        4: turn(affine)}
+                found = np.cumsum(x, axis=axis, dtype=np.int32), np.minimum.accumulate(y, axis=axis), affine
+                return {2 + place: turn(before(values)) for place, values in enumerate(found)}
 
             b.add(f"scan{axis}_{mode}", "%p: ptr<i32>, %q: ptr<f32>, %o1: ptr<i32>, %o2: ptr<f32>, %o3: ptr<i32>", body,
                   [b.ints("i32", 1024, 0, 255), b.gauss("f32", 1024), b.zeros("i32", 1024), b.zeros("f32", 1024),

@@ -295,8 +295,8 @@ static void step_reduce(Random *r) {
     uint32_t how = below(r, 4);
     bool scan = below(r, 3) == 0;
     int64_t keep = below(r, 4) ? 0 : below(r, (uint32_t)x->type->shape[axis]);
-    Op *op =
-        scan ? build_scan(&r->b, 1, &x, axis, below(r, 2)) : build_reduce(&r->b, 1, &x, axis, keep);
+    Op *op = scan ? build_scan(&r->b, 1, &x, axis, below(r, 2), below(r, 4) == 0)
+                  : build_reduce(&r->b, 1, &x, axis, keep);
     Builder inner = builder_at_end(op->regions[0]);
     Value *args = op->regions[0]->args;
     Value *combined = combine(r, &inner, &args[0], &args[1], how);

@@ -28,7 +28,7 @@ def larger(a, b):
 
 
 @triton.jit
-def affine(a, b, c, d):
+def affine(a, b, c, d):  # does not commute
     return a * c, b * c + d
 
 
@@ -93,13 +93,24 @@ def change(rng, kind, x):
         flipped = np.flip(turned, axis) if back else turned
         found = np.maximum.accumulate(flipped, axis)
         return [line, f"y = tl.associative_scan(y, {axis}, larger, reverse={back})"], np.flip(found, axis) if back else found
+    if kind == "compose":
+        back = rng.random() < 0.5
+        flipped = np.flip(turned, axis) if back else turned
+        found, sums = np.zeros_like(flipped), None
+        for step in range(flipped.shape[axis]):
+            at = tuple(step if d == axis else slice(None) for d in range(flipped.ndim))
+            with np.errstate(over="ignore"):  # as in the kernel
+                sums = flipped[at] if sums is None else sums * flipped[at] + flipped[at]
+            found[at] = sums
+        return ([line, f"m, y = tl.associative_scan((y, y), {axis}, affine, reverse={back})"], np.flip(found, axis) if back else found)
     return [line], turned
 
 
 def random_case(seed):
     rng = random.Random(seed)
-    kind = rng.choice(("permute", "permute", "reshape", "reduce", "scan", "scan"))
+    kind = rng.choice(("permute", "permute", "reshape", "reduce", "scan", "scan", "compose"))
     dtype, rank, bits, warps = rng.choice(list(NUMPY)), rng.randint(1, 4), rng.randint(9, 13), rng.choice((1, 2, 4, 8))
+    dtype = rng.choice(("i32", "i64")) if kind == "compose" else dtype
     shape = split_bits(rng, bits, rank)
     x = numbers(1 << bits, dtype).reshape(shape)
     lines, expected = change(rng, kind, x)
@@ -114,6 +125,14 @@ def transposition(dtype, rows, columns, warps, parts):
     return Case(f"transpose-{dtype}-{rows}x{columns}-{warps}-{parts}",
                 [f"x = tl.load(a + {index((rows, columns))})", f"tl.store(o + {index((columns, rows))}, tl.trans(x))"], {"a": x}, x.T, warps,
                 x.nbytes // parts, splits=True, is_free_of_conflicts=True)
+
+
+def prefix(dtype, count, warps, limit, back=False):
+    x = numbers(count, dtype, 3)
+    turn = np.flip if back else np.asarray
+    return Case(f"prefix-{dtype}-{count}-{warps}-{limit}{'-back' * back}",
+                [f"x = tl.load(a + {index((count,))})", f"tl.store(o + {index((count,))}, tl.cumsum(x, 0, reverse={back}))"], {"a": x},
+                turn(np.cumsum(turn(x), dtype=x.dtype)), warps, limit)
 
 
 def product(dtype, sums, m, n, k, warps, limit, by_copy=False):
@@ -134,6 +153,10 @@ def fixed_cases():
         for warps in (2, 4, 8):
             yield transposition(dtype, 64, 128, warps, 4)
     yield transposition("i32", 512, 32, 4, 16)
+    for warps in (1, 2, 4, 8):  # one element a warp
+        yield prefix("i32", 8192, warps, 512, back=warps == 4)
+        yield prefix("i64", 2048, warps, 512, back=warps == 8)
+        yield prefix("fp64", 512, warps, 512)
     yield product("fp16", "fp32", 64, 64, 64, 4, 8192)
     yield product("fp16", "fp32", 128, 64, 128, 4, 20480)
     yield product("fp64", "fp64", 32, 32, 64, 4, 12288)
