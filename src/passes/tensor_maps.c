@@ -98,6 +98,50 @@ static bool ordinary(Question *q) {
     return true;
 }
 
+/* Is the value, or what only moves it, taken by an op of the block that is not among those before?
+ */
+static bool is_taken_behind(const Value *value, const Block *block, const PtrSet *before) {
+    value_for_each_use (use, value) {
+        Op *user = use->user;
+        bool moves = user->code == OP_transpose || user->code == OP_reshape;
+        if (!ptr_set_has(before, op_ancestor_in(user, block)) ||
+            (moves && is_taken_behind(op_out(user), block, before)))
+            return true;
+    }
+    return false;
+}
+
+static int64_t block_bytes(const Op *load) {
+    const Type *tile = op_out(load)->type;
+    return type_numel(tile) * type_element_bytes(tile);
+}
+
+/* What is loaded waits in a buffer, whole, beside others of its block of ops that wait too. A part
+ * of the room is left to tiles that pass through shared memory meanwhile, in parts as small as that
+ * asks (split-exchanges). */
+static bool fits_beside(Question *q) {
+    enum { PART_LEFT = 16 };
+    const Op *load = q->op;
+    if (load->code != OP_load_block)
+        return true;
+    PtrSet before = {.arena = arena_of(q)};
+    int64_t bytes = block_bytes(load);
+    block_for_each (op, load->block) {
+        ptr_set_add(&before, op);
+        if (op == load)
+            break;
+    }
+    block_for_each (op, load->block) {
+        if (op == load)
+            break;
+        if (op->code == OP_load_block && is_taken_behind(op_out(op), load->block, &before))
+            bytes += block_bytes(op);
+    }
+    int64_t room = func_shared_room(q->func);
+    return bytes <= room - room / PART_LEFT ||
+           refuse(q, "shared memory has no room for it beside the blocks that wait there then");
+}
+
 static bool can_be_encoded(Question *q) {
     static const char wanted[] = "is not made of kernel parameters and constants";
     if (!launch_invariant(op_in(q->op, 0)))
@@ -322,8 +366,8 @@ static bool memory_allows(Question *q) {
 
 bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not) {
     Question q = {.func = func, .facts = facts, .op = op, .access = block_access(op)};
-    bool takes = ordinary(&q) && can_be_encoded(&q) && is_aligned(&q) && begins_inside(&q) &&
-                 memory_allows(&q);
+    bool takes = ordinary(&q) && fits_beside(&q) && can_be_encoded(&q) && is_aligned(&q) &&
+                 begins_inside(&q) && memory_allows(&q);
     if (why_not)
         *why_not = q.why_not;
     return takes;

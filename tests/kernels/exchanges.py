@@ -144,8 +144,15 @@ def product(dtype, sums, m, n, k, warps, limit, by_copy=False):
         lines += [f"d = tl.make_tensor_descriptor(o, [{m}, {n}], [{n}, 1], [{m}, {n}])", "d.store([0, 0], c)"]
     else:
         lines += [f"tl.store(o + {index((m, n))}, c)"]
-    return Case(f"product-{dtype}-{sums}-{m}x{n}x{k}-{warps}-{limit}{'-copy' * by_copy}", lines, {"a": a, "b": b}, expected, warps, limit,
-                options=[] if by_copy else ["--no-tensor-copies"])
+    return Case(f"product-{dtype}-{sums}-{m}x{n}x{k}-{warps}-{limit}{'-copy' * by_copy}", lines, {"a": a, "b": b}, expected, warps, limit)
+
+
+def batched(dtype, batches, m, n, k, warps, limit):
+    rng = np.random.default_rng(batches + k)
+    a, b = (rng.integers(-3, 4, shape).astype(NUMPY[dtype]) for shape in ((batches, m, k), (batches, k, n)))
+    lines = [f"x = tl.load(a + {index(a.shape)})", f"y = tl.load(b + {index(b.shape)})", f"c = tl.dot(x, y, out_dtype=tl.float{dtype[2:]})",
+             f"tl.store(o + {index((batches, m, n))}, c)"]
+    return Case(f"batched-{dtype}-{batches}x{m}x{n}x{k}-{warps}-{limit}", lines, {"a": a, "b": b}, a @ b, warps, limit)
 
 
 def fixed_cases():
@@ -162,6 +169,10 @@ def fixed_cases():
     yield product("fp64", "fp64", 32, 32, 64, 4, 12288)
     yield product("i8", "i32", 64, 64, 128, 2, 8192)
     yield product("fp32", "fp32", 32, 64, 64, 8, 8192)
+    yield product("fp16", "fp32", 256, 256, 256, 8, 1 << 18)  # more than any target has: its own limit holds
+    for warps in (4, 16):
+        yield batched("fp64", 8, 32, 32, 64, warps, 1 << 18)
+    yield batched("fp64", 4, 16, 32, 32, 4, 20000)
     for warps in (4, 8):
         yield product("fp16", "fp32", 128, 128, 32, warps, 33000, by_copy=True)
         yield product("fp16", "fp16", 128, 64, 32, warps, 14000, by_copy=True)
