@@ -58,7 +58,7 @@ static const Type *sectioned(const Split *s, const Type *type, int64_t length) {
 }
 
 /* Every thread gets what all sections have: the last element of each as it is scanned. */
-static Value *gather(Split *s, Value *const *scanned, uint32_t n, Value **out) {
+static void gather(Split *s, Value *const *scanned, uint32_t n, Value **out) {
     Value **buffers = ARENA_ARRAY(&s->ctx->arena, Value *, n);
     const Layout *others = layout_drop_bits(s->ctx, s->layout, s->sections | s->within);
     const Layout *all = layout_insert_bits(s->ctx, others, __builtin_ctz(s->sections | s->within),
@@ -79,7 +79,6 @@ static Value *gather(Split *s, Value *const *scanned, uint32_t n, Value **out) {
         const Type *part = sectioned(s, op_in(s->scan, i)->type, 1);
         out[i] = build_local_load(&s->b, buffers[i], NULL, 0, type_with_layout(s->ctx, part, all));
     }
-    return out[0];
 }
 
 /* i1, of the shape of the sectioned tile: is this the section that nothing comes before? */

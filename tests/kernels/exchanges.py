@@ -114,7 +114,8 @@ def random_case(seed):
     shape = split_bits(rng, bits, rank)
     x = numbers(1 << bits, dtype).reshape(shape)
     lines, expected = change(rng, kind, x)
-    limit = max(512, x.nbytes >> rng.randint(1, 4))
+    # What warps exchange of a scan, an eighth of each operand at most, is not taken apart.
+    limit = max(512, x.nbytes >> rng.randint(1, {"compose": 2, "scan": 3}.get(kind, 4)))
     lines = [f"x = tl.load(a + {index(shape)})"] + lines
     lines += [f"tl.store(o + {index(expected.shape)}, y)" if expected.ndim else "tl.store(o, y)"]
     return Case(f"{kind}-{dtype}-{'x'.join(map(str, shape))}-{warps}-{limit}-{seed}", lines, {"a": x}, expected, warps, limit)
