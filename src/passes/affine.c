@@ -249,6 +249,10 @@ bool shape_sources(const Op *op, int *source) {
         for (int d = 0; d < to->rank; d++)
             source[d] = -1;
         return true;
+    case OP_convert_layout:
+        for (int d = 0; d < to->rank; d++)
+            source[d] = d;
+        return true;
     case OP_reshape:
         return match_dims(from, to, source);
     default:
@@ -305,13 +309,13 @@ static const Affine *tile_form(Affines *a, const Op *op) {
     case OP_broadcast:
     case OP_reshape:
     case OP_transpose:
+    case OP_convert_layout:
         return shape_form(a, op);
     case OP_addptr:
         return pointer_sum(a, op);
     case OP_hint_divisible:
     case OP_hint_contiguous:
     case OP_hint_constant:
-    case OP_convert_layout:
         return operand_form(a, op, 0);
     case OP_remsi:
     case OP_remui:

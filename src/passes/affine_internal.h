@@ -18,8 +18,8 @@ struct Affines {
 const Affine *affine_sum(Affines *affines, const Affine *x, const Affine *y, int64_t scale);
 OpVisitor affines_collect_assumption;
 
-/* Of expand_dims, broadcast, transpose, splat and reshape: for each dimension of the result that of
- * the operand it is, -1 where no index of the operand goes along it. False: of other ops, and of a
- * reshape that does more than bring and remove dimensions of size 1. */
+/* Of expand_dims, broadcast, transpose, splat, convert_layout and reshape: for each dimension of
+ * the result that of the operand it is, -1 where no index of the operand goes along it. False: of
+ * other ops, and of a reshape that does more than bring and remove dimensions of size 1. */
 bool shape_sources(const Op *op, int *source);
 #endif

@@ -20,7 +20,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_DIVISIBLE = 1 << 20 };
+enum { MOST_DIVISIBLE = 1 << 20, MOST_DISTANCE = 1 << 30, COINCIDE_BUDGET = 1000 };
 
 static bool touches_memory(const Op *op) {
     return op_has(op, READS | WRITES) && !op_has(op, SYNC) && !op_only_says(op) &&
@@ -125,49 +125,74 @@ static bool compare_forms(Pair *p) {
 /* Along what a tile's elements lie from its offset on: lo to hi. */
 typedef struct Reach {
     const Poly *lo, *hi;
+    const Poly *known; /* at least zero where there are elements at all */
 } Reach;
 
 static bool never_negative(const Pair *p, const Poly *poly) {
     return poly_is_nonnegative(p->affines, poly, p->later->op);
 }
 
-/* Of the dimensions whose stride is a constant, or of all. */
-static bool find_span(const Pair *p, const GlobalAccess *access, const Affine *form, bool all,
-                      Reach *span) {
+static Value *mask_of(const Op *op) {
+    uint32_t at = op->code == OP_load ? 1 : 2;
+    bool has = op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw;
+    return has && op->nin > at ? op_in(op, at) : NULL;
+}
+
+/* The last index of dimension `d` at which the mask is on, as it says; NULL: it does not say. */
+static const Poly *last_index(const Pair *p, const GlobalAccess *access, int d) {
+    Constraints constraints;
+    mask_constraints(p->affines, mask_of(access->op), access->op, &constraints);
+    for (int i = 0; i < constraints.count; i++) {
+        const Constraint *c = &constraints.list[i];
+        bool holds = !p->past || access == p->later || poly_is_outside(c->bound, p->past);
+        if (c->dim == d && c->is_upper && holds)
+            return poly_sum(p->arena, c->bound, poly_constant(p->arena, 1), -1);
+    }
+    return NULL;
+}
+
+static bool find_reach(const Pair *p, const GlobalAccess *access, const Affine *form, bool masked,
+                       Reach *reach) {
     const Poly *zero = poly_constant(p->arena, 0);
-    *span = (Reach){zero, zero};
+    *reach = (Reach){zero, zero, zero};
     for (int d = 0; d < form->rank; d++) {
-        const Poly *stride = form->dims[d].stride;
-        int64_t steps = access->pointer->type->shape[d] - 1, constant;
-        if (!steps || (!all && !poly_is_constant(stride, &constant)))
+        int64_t last = access->pointer->type->shape[d] - 1;
+        const Poly *stride = form->dims[d].stride,
+                   *bound = masked ? last_index(p, access, d) : NULL;
+        if (!last)
             continue;
+        const Poly *way =
+            poly_product(p->arena, stride, bound ? bound : poly_constant(p->arena, last));
+        reach->known = bound ? bound : reach->known;
         if (never_negative(p, stride))
-            span->hi = poly_sum(p->arena, span->hi, stride, steps);
+            reach->hi = poly_sum(p->arena, reach->hi, way, 1);
         else if (never_negative(p, poly_sum(p->arena, zero, stride, -1)))
-            span->lo = poly_sum(p->arena, span->lo, stride, steps);
+            reach->lo = poly_sum(p->arena, reach->lo, way, 1);
         else
             return false;
     }
     return true;
 }
 
-/* Is `b` behind `a`, or before it, by a distance of first + k * step? */
-static bool spans_apart(const Pair *p, const Reach *a, const Reach *b, const Poly *first,
-                        const Poly *step) {
-    Arena *arena = p->arena;
-    const Poly *one = poly_constant(arena, 1), *zero = poly_constant(arena, 0);
-    const Poly *least = poly_sum(arena, first, step, p->past != NULL);
-    const Poly *behind = poly_sum(arena, poly_sum(arena, b->lo, a->hi, -1), one, -1);
-    const Poly *before = poly_sum(arena, poly_sum(arena, a->lo, b->hi, -1), one, -1);
-    return (never_negative(p, step) && never_negative(p, poly_sum(arena, behind, least, 1))) ||
-           (never_negative(p, poly_sum(arena, zero, step, -1)) &&
-            never_negative(p, poly_sum(arena, before, least, -1)));
+/* Not negative where the masks let both touch something. */
+static bool grows(const Pair *p, const Reach *a, const Reach *b, const Poly *poly) {
+    return never_negative(p, poly) || never_negative(p, poly_sum(p->arena, poly, a->known, -1)) ||
+           never_negative(p, poly_sum(p->arena, poly, b->known, -1));
 }
 
-static bool ranges_apart(const Pair *p) {
+/* Does the later one lie behind the earlier one, or before it, whatever k is? */
+static bool ranges_apart(const Pair *p, bool masked) {
+    Arena *arena = p->arena;
     Reach a, b;
-    return find_span(p, p->earlier, p->a, true, &a) && find_span(p, p->later, p->b, true, &b) &&
-           spans_apart(p, &a, &b, p->first, p->step);
+    if (!find_reach(p, p->earlier, p->a, masked, &a) || !find_reach(p, p->later, p->b, masked, &b))
+        return false;
+    const Poly *one = poly_constant(arena, 1), *zero = poly_constant(arena, 0);
+    const Poly *least = poly_sum(arena, p->first, p->step, p->past != NULL);
+    const Poly *behind = poly_sum(arena, poly_sum(arena, b.lo, a.hi, -1), one, -1);
+    const Poly *before = poly_sum(arena, poly_sum(arena, a.lo, b.hi, -1), one, -1);
+    return (grows(p, &a, &b, p->step) && never_negative(p, poly_sum(arena, behind, least, 1))) ||
+           (grows(p, &a, &b, poly_sum(arena, zero, p->step, -1)) &&
+            never_negative(p, poly_sum(arena, before, least, -1)));
 }
 
 /* Takes the multiple of `stride`, one product, out of `poly`. */
@@ -184,42 +209,119 @@ static const Poly *take_multiple(const Pair *p, const Poly *poly, const Term *st
     return poly;
 }
 
-/* Rows a stride apart that the launch says: in one row or another, or in one by what constants
- * say. */
+/* Constant strides of both tiles, the longest first, and how far an element of the earlier one may
+ * be behind an element of the later one along each: -before to behind. */
+typedef struct Grid {
+    int count, budget;
+    int64_t stride[MAX_RANK], before[MAX_RANK], behind[MAX_RANK];
+} Grid;
+
+static void add_line(Grid *grid, int64_t stride, int64_t before, int64_t behind) {
+    bool turned = stride < 0;
+    int at = grid->count++;
+    for (stride = llabs(stride); at > 0 && grid->stride[at - 1] < stride; at--) {
+        grid->stride[at] = grid->stride[at - 1];
+        grid->before[at] = grid->before[at - 1];
+        grid->behind[at] = grid->behind[at - 1];
+    }
+    grid->stride[at] = stride;
+    grid->before[at] = turned ? behind : before;
+    grid->behind[at] = turned ? before : behind;
+}
+
+static int64_t floor_quotient(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+/* Are two elements, one of each tile, at one place, the later tile being `distance` behind? Yes if
+ * that takes too long to find out. */
+static bool may_coincide(Grid *grid, int from, int64_t distance) {
+    if (from == grid->count)
+        return distance == 0;
+    int64_t stride = grid->stride[from], lo = 0, hi = 0;
+    for (int i = from + 1; i < grid->count; i++) {
+        lo -= grid->stride[i] * grid->before[i];
+        hi += grid->stride[i] * grid->behind[i];
+    }
+    if (stride == 0)
+        return may_coincide(grid, from + 1, distance);
+    int64_t first = -floor_quotient(hi - distance, stride),
+            last = floor_quotient(distance - lo, stride);
+    first = first > -grid->before[from] ? first : -grid->before[from];
+    last = last < grid->behind[from] ? last : grid->behind[from];
+    for (int64_t rows = first; rows <= last; rows++)
+        if (grid->budget-- <= 0 || may_coincide(grid, from + 1, distance - rows * stride))
+            return true;
+    return false;
+}
+
+static bool grid_apart(const Pair *p, Grid *grid, int64_t first, int64_t step) {
+    int64_t lo = 0, hi = 0;
+    for (int i = 0; i < grid->count; i++) {
+        lo -= grid->stride[i] * grid->before[i];
+        hi += grid->stride[i] * grid->behind[i];
+    }
+    for (int64_t at = first + (p->past ? step : 0);; at += step) {
+        if ((step > 0 && at > hi) || (step < 0 && at < lo))
+            return true;
+        if (grid->budget-- <= 0 || may_coincide(grid, 0, at))
+            return false;
+        if (step == 0)
+            return true;
+    }
+}
+
+/* Elements of a dimension of which the mask lets any be touched, by a constant. */
+static int64_t touched(const Pair *p, const GlobalAccess *access, int d) {
+    int64_t size = access->pointer->type->shape[d], last;
+    const Poly *bound = size > 1 ? last_index(p, access, d) : NULL;
+    return bound && poly_is_constant(bound, &last) && last >= 0 && last < size ? last + 1 : size;
+}
+
+static bool both_store(const Pair *p) {
+    return p->earlier->op->code == OP_store && p->later->op->code == OP_store;
+}
+
+/* In different rows along a dimension whose stride the launch says; or apart by constants, with
+ * such dimensions only where both store: a load that is a constant away may be of the next row. */
 static bool rows_apart(const Pair *p) {
     const Poly *first = p->first, *step = p->step;
-    int64_t constant;
+    Grid grid = {.budget = COINCIDE_BUDGET};
+    int64_t constant, at, advance;
+    bool by_launch = false;
     if (p->a->rank != p->b->rank)
         return false;
     for (int d = 0; d < p->a->rank; d++) {
         const Poly *stride = p->a->dims[d].stride;
-        int64_t rows_a = p->earlier->pointer->type->shape[d], at,
-                rows_b = p->later->pointer->type->shape[d], advance;
-        if (rows_a == 1 && rows_b == 1)
+        int64_t rows_a = touched(p, p->earlier, d), rows_b = touched(p, p->later, d);
+        if (p->earlier->pointer->type->shape[d] == 1 && p->later->pointer->type->shape[d] == 1)
             continue;
         if (!poly_equal(stride, p->b->dims[d].stride))
             return false;
-        if (poly_is_constant(stride, &constant))
+        if (poly_is_constant(stride, &constant)) {
+            if (llabs(constant) > MOST_DIVISIBLE)
+                return false;
+            add_line(&grid, constant, rows_b - 1, rows_a - 1);
             continue;
+        }
         if (stride->count != 1 || rows_a == 1 || rows_b == 1)
             return false;
+        by_launch = true;
         first = take_multiple(p, first, &stride->terms[0], &at);
         step = take_multiple(p, step, &stride->terms[0], &advance);
         int64_t least = at + (p->past ? advance : 0);
         if ((advance >= 0 && least >= rows_a) || (advance <= 0 && least <= -rows_b))
             return true;
     }
-    Reach a, b;
-    return poly_is_constant(first, &constant) && poly_is_constant(step, &constant) &&
-           find_span(p, p->earlier, p->a, false, &a) && find_span(p, p->later, p->b, false, &b) &&
-           spans_apart(p, &a, &b, first, step);
+    return (!by_launch || both_store(p)) && poly_is_constant(first, &at) &&
+           poly_is_constant(step, &advance) && llabs(at) <= MOST_DISTANCE &&
+           llabs(advance) <= MOST_DISTANCE && grid_apart(p, &grid, at, advance);
 }
 
 /* Stores in different iterations, of rows as far apart as the launch says. */
 static bool rows_stored(const Pair *p) {
     int64_t at, rest, advance;
-    if (p->earlier->op->code != OP_store || p->later->op->code != OP_store || p->step->count != 1 ||
-        !p->step->terms[0].degree)
+    if (!both_store(p) || p->step->count != 1 || !p->step->terms[0].degree)
         return false;
     Term row = p->step->terms[0];
     advance = row.factor;
@@ -341,6 +443,8 @@ bool global_accesses_meet(GlobalAccesses *accesses, const GlobalAccess *earlier,
               .past = past};
     if (!compare_forms(&p))
         return true;
-    bool apart = p.first && p.step && (ranges_apart(&p) || rows_apart(&p) || rows_stored(&p));
+    bool apart =
+        p.first && p.step &&
+        (ranges_apart(&p, false) || ranges_apart(&p, true) || rows_apart(&p) || rows_stored(&p));
     return !apart && !one_thread(&p);
 }

@@ -13,7 +13,8 @@
  *     store_block_from %buffer               store_block_from %buffer {warpgroups}
  *
  * It is done for all stores of a function or for none, and where the threads use shared memory for
- * nothing else, and write no memory themselves, for which the source may have a barrier of its own.
+ * nothing else, write no memory themselves, for which the source may have a barrier of its own, and
+ * load nothing through the arguments that are stored through.
  * Parts of a tile that may overlap in memory are ordered by a branch that waits for the first
  * (stage-blocks): there all meet.
  *
@@ -21,6 +22,7 @@
 #include "ir/panels.h"
 #include "ir/wgmma.h"
 #include "passes/passes.h"
+#include "passes/pointer_origin.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
 
@@ -32,6 +34,7 @@ typedef struct Parts {
     const Block *programs; /* the body of the loop over them */
     int warpgroups_log2;
     VEC(Op *) stores, writes, barriers, orders; /* orders: waits of the branches */
+    VEC(Op *) loads;                            /* of threads, from global memory */
 } Parts;
 
 /* Warpgroup i holds the i-th of equal parts of the tile's elements, in the order of rows. */
@@ -88,6 +91,9 @@ static bool is_order(const Parts *p, const Op *wait) {
 static bool note_op(Parts *p, Op *op) {
     bool in_programs = op->block == p->programs;
     switch (op->code) {
+    case OP_load:
+        vec_push(p->arena, &p->loads, op);
+        return true;
     case OP_barrier:
         vec_push(p->arena, &p->barriers, op);
         return in_programs;
@@ -123,12 +129,23 @@ static bool note_block(Parts *p, const Block *block) {
     return true;
 }
 
+/* A warpgroup must not store where another has yet to load. */
+static bool may_be_loaded(const Parts *p) {
+    vec_for_each (load, &p->loads) {
+        const Value *origin = pointer_origin(op_in(*load, 0));
+        vec_for_each (store, &p->stores)
+            if (!origin || origin == pointer_origin(op_in(*store, 0)))
+                return true;
+    }
+    return false;
+}
+
 static bool can_part(const Parts *p) {
     vec_for_each (write, &p->writes)
         if (!serves_one_store(*write) || !is_parted(p, op_in(*write, 0)->type->layout) ||
             !has_parts(p, op_in(*write, 1)->type))
             return false;
-    return p->stores.len > 0 && p->stores.len == p->writes.len;
+    return p->stores.len > 0 && p->stores.len == p->writes.len && !may_be_loaded(p);
 }
 
 static void part(const Parts *p) {
