@@ -262,6 +262,48 @@ uint64_t alu_dp2a(const Insn *insn, const uint64_t *x) {
     return (uint32_t)sum;
 }
 
+uint64_t alu_shift(const Insn *insn, const uint64_t *x) {
+    unsigned bits = width(insn), count = (uint32_t)x[1] > bits ? bits : (unsigned)x[1];
+    if (insn->row->name[2] == 'l')
+        return count >= 64 ? 0 : cut(insn, x[0] << count);
+    if (is_signed(insn))
+        return cut(insn, (uint64_t)(sx(insn, x[0]) >> (count >= bits ? bits - 1 : count)));
+    return count >= 64 ? 0 : x[0] >> count;
+}
+
+/* Which byte of {b, a} each byte of the result is; bit 3: its sign instead. PTX ISA, prmt. */
+static unsigned prmt_selector(Word mode, uint64_t control, unsigned i) {
+    unsigned c = control & 3;
+    switch (mode) {
+    case WORD_f4e:
+        return (c + i) & 7;
+    case WORD_b4e:
+        return (c - i) & 7;
+    case WORD_rc8:
+        return c;
+    case WORD_ecl:
+        return i > c ? i : c;
+    case WORD_ecr:
+        return i < c ? i : c;
+    case WORD_rc16:
+        return (c & 1) * 2 + (i & 1);
+    default:
+        return (unsigned)(control >> (4 * i)) & 15;
+    }
+}
+
+uint64_t alu_prmt(const Insn *insn, const uint64_t *x) {
+    uint64_t pair = x[1] << 32 | (uint32_t)x[0], result = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned selector = prmt_selector((Word)insn->field[FIELD_OPERATION], x[2], i);
+        uint64_t byte = pair >> (8 * (selector & 7)) & 0xff;
+        if (selector & 8)
+            byte = byte & 0x80 ? 0xff : 0;
+        result |= byte << (8 * i);
+    }
+    return result;
+}
+
 uint64_t alu_cnot(const Insn *insn, const uint64_t *x) {
     return x[0] == 0;
 }

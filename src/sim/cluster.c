@@ -40,7 +40,7 @@ ExecResult exec_mapa(Warp *warp, const Insn *insn, uint32_t mask) {
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     FOR_LANES(lane, mask) {
         uint64_t offset, own, result = 0;
-        uint8_t known = source->def[lane] == DEFINED && rank->def[lane] == DEFINED ? DEFINED : 0;
+        uint64_t known = source->def[lane] == DEFINED && rank->def[lane] == DEFINED ? DEFINED : 0;
         const Cta *peer = cluster_peer(warp->cta, (uint32_t)rank->v[lane]);
         if (known && !peer)
             report(warp, insn, lane, sim_cta_rank, (uint32_t)rank->v[lane],
@@ -62,7 +62,7 @@ ExecResult exec_getctarank(Warp *warp, const Insn *insn, uint32_t mask) {
     FOR_LANES(lane, mask) {
         uint64_t offset, own;
         uint32_t rank = 0;
-        uint8_t known = source->def[lane] == DEFINED ? DEFINED : 0;
+        uint64_t known = source->def[lane] == DEFINED ? DEFINED : 0;
         if (known && shared_offset(warp, insn, lane, source->v[lane], &offset)) {
             const Cta *owner = cluster_owner(warp->cta, offset, &own);
             rank = owner ? owner->rank : (uint32_t)(offset >> SIM_RANK_SHIFT) - 1;

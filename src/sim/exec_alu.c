@@ -1,10 +1,26 @@
 /* Executors of arithmetic: the scalar meaning of each thread, and definedness.
  *
- * A result is defined when all sources are. Moves, logic, shifts by whole bytes and byte
- * permutations keep definedness byte by byte, so that a half that is never used may be undefined.
+ * A bit of a result is defined when it is the same whatever the undefined bits of the sources are,
+ * as far as that is easily told (known.c).
  */
 #include "sim/alu.h"
+#include "sim/known.h"
 #include "sim/machine.h"
+
+static Bits bits_of(const Reg *reg, uint32_t lane) {
+    return (Bits){reg->v[lane], reg->def[lane]};
+}
+
+/* The definedness of a result of which not all sources are defined. */
+static uint64_t known_result(const Insn *insn, const uint64_t *x, const Reg *const *sources,
+                             unsigned count, uint32_t lane) {
+    uint64_t known[MAX_OPERANDS] = {0};
+    if (!insn->row->known)
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        known[i] = sources[i]->def[lane];
+    return insn->row->known(insn, x, known);
+}
 
 ExecResult exec_scalar(Warp *warp, const Insn *insn, uint32_t mask) {
     const Reg *sources[MAX_OPERANDS];
@@ -15,14 +31,15 @@ ExecResult exec_scalar(Warp *warp, const Insn *insn, uint32_t mask) {
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     Scalar *scalar = insn->row->scalar;
     FOR_LANES(lane, mask) {
-        uint64_t x[MAX_OPERANDS] = {0};
-        uint8_t defined = DEFINED;
+        uint64_t x[MAX_OPERANDS] = {0}, defined = DEFINED;
         for (unsigned i = 0; i < count; i++) {
             x[i] = sources[i]->v[lane];
             defined &= sources[i]->def[lane];
         }
-        dest->v[lane] = scalar(insn, x);
-        dest->def[lane] = defined == DEFINED ? DEFINED : 0;
+        uint64_t result = scalar(insn, x);
+        dest->def[lane] =
+            defined == DEFINED ? DEFINED : known_result(insn, x, sources, count, lane);
+        dest->v[lane] = result;
     }
     return EXEC_NEXT;
 }
@@ -47,8 +64,7 @@ ExecResult exec_carry(Warp *warp, const Insn *insn, uint32_t mask) {
     Reg *carry = reg_of(warp, REG_CARRY), *dest = reg_of(warp, insn->operand[0].reg);
     bool takes = insn->row->name[3] == 'c', gives = insn_has(insn, WORD_cc);
     FOR_LANES(lane, mask) {
-        uint64_t x[3] = {0};
-        uint8_t defined = takes ? carry->def[lane] : DEFINED;
+        uint64_t x[3] = {0}, defined = takes ? carry->def[lane] : DEFINED;
         for (unsigned i = 1; i < insn->operand_count; i++) {
             const Reg *source = reg_of(warp, insn->operand[i].reg);
             x[i - 1] = source->v[lane];
@@ -63,23 +79,6 @@ ExecResult exec_carry(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
-/* The bytes of a value that are 0. */
-static uint8_t zero_bytes(uint64_t value) {
-    uint8_t zero = 0;
-    for (unsigned i = 0; i < 8; i++)
-        zero |= (uint8_t)((value >> (8 * i) & 0xff) == 0) << i;
-    return zero;
-}
-
-/* A byte with a defined operand byte of 0 under `and` is 0 whatever the other one is; under `or`
- * all ones. */
-static uint8_t logic_defined(char op, uint64_t a, uint8_t da, uint64_t b, uint8_t db) {
-    if ((da & db) == DEFINED || op == 'x')
-        return da & db;
-    uint64_t ka = op == 'o' ? ~a : a, kb = op == 'o' ? ~b : b;
-    return (uint8_t)((da & db) | (da & zero_bytes(ka)) | (db & zero_bytes(kb)));
-}
-
 ExecResult exec_logic(Warp *warp, const Insn *insn, uint32_t mask) {
     unsigned bits = type_info[insn->type[0]].bits;
     char op = insn->row->name[0];
@@ -88,114 +87,38 @@ ExecResult exec_logic(Warp *warp, const Insn *insn, uint32_t mask) {
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     uint64_t flip_a = oa->negated, flip_b = ob->negated;
     FOR_LANES(lane, mask) {
-        uint64_t x = a->v[lane] ^ flip_a, y = b->v[lane] ^ flip_b, result;
-        uint8_t defined =
-            op == 'n' ? a->def[lane] : logic_defined(op, x, a->def[lane], y, b->def[lane]);
-        if (bits == 1)
-            defined = defined & 1 ? DEFINED : 0;
-        result = op == 'a' ? x & y : op == 'o' ? x | y : op == 'x' ? x ^ y : ~x;
+        Bits x = bits_of(a, lane), y = bits_of(b, lane);
+        x.value ^= flip_a;
+        y.value ^= flip_b;
+        uint64_t defined = known_logic(op, x, y) | ~bits_mask(bits);
+        uint64_t result = op == 'a'   ? x.value & y.value
+                          : op == 'o' ? x.value | y.value
+                          : op == 'x' ? x.value ^ y.value
+                                      : ~x.value;
         dest->v[lane] = low_bits(result, bits);
         dest->def[lane] = defined;
     }
     return EXEC_NEXT;
 }
 
-/* Definedness bytes moved with the bits; a byte that takes bits of two needs both. */
-static uint8_t shift_defined(uint8_t defined, unsigned bits, unsigned count, bool left, bool sign) {
-    if (defined == DEFINED)
-        return DEFINED;
-    unsigned bytes = bits / 8;
-    uint8_t result = (uint8_t)(0xff << bytes);
-    for (unsigned i = 0; i < bytes; i++) {
-        bool known = true;
-        for (unsigned bit = 8 * i; bit < 8 * i + 8; bit++) {
-            int from = left ? (int)bit - (int)count : (int)(bit + count);
-            if (from >= (int)bits && sign)
-                from = (int)bits - 1;
-            if (from >= 0 && from < (int)bits)
-                known &= defined >> (from / 8) & 1;
-        }
-        result |= (uint8_t)(known << i);
-    }
-    return result;
-}
-
-ExecResult exec_shift(Warp *warp, const Insn *insn, uint32_t mask) {
-    unsigned bits = type_info[insn->type[0]].bits;
-    bool sign = type_info[insn->type[0]].kind == KIND_SINT, left = insn->row->name[2] == 'l';
-    const Reg *a = reg_of(warp, insn->operand[1].reg), *b = reg_of(warp, insn->operand[2].reg);
-    Reg *dest = reg_of(warp, insn->operand[0].reg);
-    FOR_LANES(lane, mask) {
-        unsigned count = (uint32_t)b->v[lane] > bits ? bits : (unsigned)b->v[lane];
-        uint64_t x = a->v[lane], result;
-        uint8_t defined =
-            b->def[lane] == DEFINED ? shift_defined(a->def[lane], bits, count, left, sign) : 0;
-        if (left)
-            result = count >= 64 ? 0 : x << count;
-        else if (sign)
-            result = (uint64_t)(sign_extend(x, bits) >> (count >= bits ? bits - 1 : count));
-        else
-            result = count >= 64 ? 0 : x >> count;
-        dest->v[lane] = low_bits(result, bits);
-        dest->def[lane] = defined;
-    }
-    return EXEC_NEXT;
-}
-
-/* Which byte of {b, a} each byte of the result is; bit 3: its sign instead. PTX ISA, prmt. */
-static unsigned prmt_selector(Word mode, uint64_t control, unsigned i) {
-    unsigned c = control & 3;
-    switch (mode) {
-    case WORD_f4e:
-        return (c + i) & 7;
-    case WORD_b4e:
-        return (c - i) & 7;
-    case WORD_rc8:
-        return c;
-    case WORD_ecl:
-        return i > c ? i : c;
-    case WORD_ecr:
-        return i < c ? i : c;
-    case WORD_rc16:
-        return (c & 1) * 2 + (i & 1);
-    default:
-        return (unsigned)(control >> (4 * i)) & 15;
-    }
-}
-
-ExecResult exec_prmt(Warp *warp, const Insn *insn, uint32_t mask) {
-    Word mode = (Word)insn->field[FIELD_OPERATION];
-    const Reg *a = reg_of(warp, insn->operand[1].reg), *b = reg_of(warp, insn->operand[2].reg);
-    const Reg *control = reg_of(warp, insn->operand[3].reg);
-    Reg *dest = reg_of(warp, insn->operand[0].reg);
-    FOR_LANES(lane, mask) {
-        uint64_t pair = b->v[lane] << 32 | (uint32_t)a->v[lane], result = 0;
-        uint8_t pair_defined = (uint8_t)((a->def[lane] & 15) | (b->def[lane] << 4)), defined = 0xf0;
-        for (unsigned i = 0; i < 4; i++) {
-            unsigned selector = prmt_selector(mode, control->v[lane], i);
-            uint64_t byte = pair >> (8 * (selector & 7)) & 0xff;
-            if (selector & 8)
-                byte = byte & 0x80 ? 0xff : 0;
-            result |= byte << (8 * i);
-            defined |= (uint8_t)((pair_defined >> (selector & 7) & 1) << i);
-        }
-        dest->v[lane] = result;
-        dest->def[lane] = control->def[lane] == DEFINED ? defined : 0;
-    }
-    return EXEC_NEXT;
-}
-
-static bool combine(Word operation, bool result, bool with) {
+/* The result of a comparison and what it is combined with: predicates as bits, all of which are
+ * known or none. */
+static Bits combine(Word operation, Bits result, Bits with) {
     switch (operation) {
     case WORD_and:
-        return result && with;
+        return (Bits){result.value & with.value, known_logic('a', result, with)};
     case WORD_or:
-        return result || with;
+        return (Bits){result.value | with.value, known_logic('o', result, with)};
     case WORD_xor:
-        return result != with;
+        return (Bits){result.value ^ with.value, known_logic('x', result, with)};
     default:
         return result;
     }
+}
+
+static void set_predicate(Reg *reg, uint32_t lane, Bits bits) {
+    reg->v[lane] = bits.value & 1;
+    reg->def[lane] = bits.known & 1 ? DEFINED : 0;
 }
 
 ExecResult exec_setp(Warp *warp, const Insn *insn, uint32_t mask) {
@@ -208,20 +131,16 @@ ExecResult exec_setp(Warp *warp, const Insn *insn, uint32_t mask) {
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     Reg *second = insn->operand[0].second == NO_REG ? NULL : reg_of(warp, insn->operand[0].second);
     FOR_LANES(lane, mask) {
-        bool result = alu_compare(compare, type, ftz, a->v[lane], b->v[lane]);
-        bool other = with && predicate(third, with, lane);
-        uint8_t defined = a->def[lane] & b->def[lane] & (with ? with->def[lane] : DEFINED);
-        defined = defined == DEFINED ? DEFINED : 0;
-        /* A defined operand that decides alone. */
-        if (with && with->def[lane] == DEFINED &&
-            ((operation == WORD_and && !other) || (operation == WORD_or && other)))
-            defined = DEFINED;
-        dest->v[lane] = combine(operation, result, other);
-        dest->def[lane] = defined;
-        if (second) {
-            second->v[lane] = combine(operation, !result, other);
-            second->def[lane] = defined;
-        }
+        Bits x = bits_of(a, lane), y = bits_of(b, lane), other = {0, DEFINED};
+        Bits result = {alu_compare(compare, type, ftz, x.value, y.value), DEFINED};
+        if ((x.known & y.known) != DEFINED && !known_compare(compare, type, ftz, x, y))
+            result.known = 0;
+        if (with)
+            other = (Bits){predicate(third, with, lane), with->def[lane]};
+        set_predicate(dest, lane, combine(operation, result, other));
+        result.value ^= 1;
+        if (second)
+            set_predicate(second, lane, combine(operation, result, other));
     }
     return EXEC_NEXT;
 }
@@ -232,7 +151,7 @@ ExecResult exec_setp_pair(Warp *warp, const Insn *insn, uint32_t mask) {
     bool ftz = insn_has(insn, WORD_ftz);
     const Reg *a = reg_of(warp, insn->operand[1].reg), *b = reg_of(warp, insn->operand[2].reg);
     FOR_LANES(lane, mask) {
-        uint8_t both = a->def[lane] & b->def[lane];
+        uint64_t both = a->def[lane] & b->def[lane];
         for (unsigned half = 0; half < 2; half++) {
             RegRef ref = half ? insn->operand[0].second : insn->operand[0].reg;
             if (ref == NO_REG)
@@ -241,7 +160,7 @@ ExecResult exec_setp_pair(Warp *warp, const Insn *insn, uint32_t mask) {
             dest->v[lane] =
                 alu_compare(compare, (Type)insn->type[0], ftz, a->v[lane] >> (16 * half) & 0xffff,
                             b->v[lane] >> (16 * half) & 0xffff);
-            dest->def[lane] = (both >> (2 * half) & 3) == 3 ? DEFINED : 0;
+            dest->def[lane] = ~both >> (16 * half) & 0xffff ? 0 : DEFINED;
         }
     }
     return EXEC_NEXT;
@@ -253,7 +172,9 @@ ExecResult exec_selp(Warp *warp, const Insn *insn, uint32_t mask) {
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     FOR_LANES(lane, mask) {
         const Reg *from = predicate(&insn->operand[3], p, lane) ? a : b;
-        uint8_t defined = p->def[lane] == DEFINED ? from->def[lane] : 0;
+        uint64_t defined = p->def[lane] == DEFINED
+                               ? from->def[lane]
+                               : known_either(bits_of(a, lane), bits_of(b, lane));
         dest->v[lane] = from->v[lane];
         dest->def[lane] = defined;
     }
@@ -306,18 +227,13 @@ static void move_pieces(Warp *warp, const Insn *insn, uint32_t lane) {
     uint8_t bytes[16], defined[16];
     for (unsigned i = 0; i < from_count; i++) {
         const Reg *reg = reg_of(warp, from[i]);
-        for (unsigned b = 0; b < from_bits / 8; b++) {
-            bytes[i * from_bits / 8 + b] = (uint8_t)(reg->v[lane] >> (8 * b));
-            defined[i * from_bits / 8 + b] = reg->def[lane] >> b & 1;
-        }
+        memcpy(bytes + i * from_bits / 8, &reg->v[lane], from_bits / 8);
+        memcpy(defined + i * from_bits / 8, &reg->def[lane], from_bits / 8);
     }
     for (unsigned i = 0; i < to_count; i++) {
-        uint64_t value = 0;
-        uint8_t known = (uint8_t)(to_bits == 64 ? 0 : 0xff << (to_bits / 8));
-        for (unsigned b = 0; b < to_bits / 8; b++) {
-            value |= (uint64_t)bytes[i * to_bits / 8 + b] << (8 * b);
-            known |= (uint8_t)(defined[i * to_bits / 8 + b] << b);
-        }
+        uint64_t value = 0, known = DEFINED;
+        memcpy(&value, bytes + i * to_bits / 8, to_bits / 8);
+        memcpy(&known, defined + i * to_bits / 8, to_bits / 8);
         Reg *reg = reg_of(warp, to[i]);
         reg->v[lane] = value;
         reg->def[lane] = known;
@@ -341,36 +257,41 @@ ExecResult exec_mov(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
-/* cvt between integers: bytes that are kept keep their definedness. */
-ExecResult exec_cvt_int(Warp *warp, const Insn *insn, uint32_t mask) {
+/* cvt between integers. A destination wider than the type takes the extended value. */
+static uint64_t convert_int(const Insn *insn, uint64_t x) {
     Type to = (Type)insn->type[0], from = (Type)insn->type[1];
     unsigned to_bits = type_info[to].bits, from_bits = type_info[from].bits;
+    unsigned dest_bits = insn->operand[0].bits ? insn->operand[0].bits : to_bits;
     bool from_signed = type_info[from].kind == KIND_SINT,
          to_signed = type_info[to].kind == KIND_SINT;
-    unsigned dest_bits = insn->operand[0].bits;
+    uint64_t value = low_bits(x, from_bits);
+    value = from_signed ? (uint64_t)sign_extend(value, from_bits) : value;
+    if (insn_has(insn, WORD_sat)) {
+        __int128 wide = from_signed ? (__int128)(int64_t)value : (__int128)value;
+        __int128 low = to_signed ? -((__int128)1 << (to_bits - 1)) : 0;
+        __int128 high = ((__int128)1 << (to_bits - to_signed)) - 1;
+        value = (uint64_t)(wide < low ? low : wide > high ? high : wide);
+    }
+    value = to_signed ? (uint64_t)sign_extend(low_bits(value, to_bits), to_bits)
+                      : low_bits(value, to_bits);
+    return low_bits(value, dest_bits);
+}
+
+/* Without .sat each bit goes to one place or several: what is known is what is the same with all
+ * undefined ones zeros and with all of them ones. */
+static uint64_t known_converted(const Insn *insn, Bits x) {
+    if (insn_has(insn, WORD_sat))
+        return ~x.known & bits_mask(type_info[insn->type[1]].bits) ? 0 : DEFINED;
+    return ~(convert_int(insn, x.value & x.known) ^ convert_int(insn, x.value | ~x.known));
+}
+
+ExecResult exec_cvt_int(Warp *warp, const Insn *insn, uint32_t mask) {
     const Reg *source = reg_of(warp, insn->operand[1].reg);
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     FOR_LANES(lane, mask) {
-        uint64_t x = low_bits(source->v[lane], from_bits);
-        uint64_t value = from_signed ? (uint64_t)sign_extend(x, from_bits) : x;
-        uint8_t defined = source->def[lane];
-        if (insn_has(insn, WORD_sat)) {
-            __int128 wide = from_signed ? (__int128)(int64_t)value : (__int128)value;
-            __int128 low = to_signed ? -((__int128)1 << (to_bits - 1)) : 0;
-            __int128 high = ((__int128)1 << (to_bits - to_signed)) - 1;
-            value = (uint64_t)(wide < low ? low : wide > high ? high : wide);
-            defined = (uint8_t) ~(~defined & bits_mask(from_bits / 8)) == DEFINED ? DEFINED : 0;
-        } else {
-            unsigned have = from_bits / 8;
-            bool top = defined >> (have - 1) & 1;
-            defined = (uint8_t)((defined & bits_mask(have)) |
-                                (from_signed && !top ? 0 : ~bits_mask(have) & 0xff));
-        }
-        /* A destination wider than the type takes the extended value. */
-        value = to_signed ? (uint64_t)sign_extend(low_bits(value, to_bits), to_bits)
-                          : low_bits(value, to_bits);
-        dest->v[lane] = low_bits(value, dest_bits ? dest_bits : to_bits);
-        dest->def[lane] = defined;
+        Bits x = bits_of(source, lane);
+        dest->v[lane] = convert_int(insn, x.value);
+        dest->def[lane] = x.known == DEFINED ? DEFINED : known_converted(insn, x);
     }
     return EXEC_NEXT;
 }

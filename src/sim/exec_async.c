@@ -9,7 +9,7 @@
 static void carry_out(Warp *warp, const Copy *copy) {
     Target from, to;
     uint8_t bytes[16] = {0}, defined[16];
-    memset(defined, 1, sizeof defined);
+    memset(defined, BYTE_DEFINED, sizeof defined);
     if (copy->source_size && memory_find(warp, copy->insn, copy->lane, SPACE_generic, copy->src,
                                          copy->size, ACCESS_READ, &from)) {
         host_load(warp->machine, from.data, bytes, copy->source_size);

@@ -45,13 +45,10 @@ static uint64_t combine(const Insn *insn, const Target *target, uint64_t old, ui
     return by_threads && isnan(f64_from(result)) ? result | F64_QUIET : result;
 }
 
-/* A bit for each byte that is defined, and for those behind. */
-static uint8_t known_bytes(const Machine *machine, const uint8_t *defined, uint32_t size) {
-    uint8_t flags[8], known = DEFINED;
-    host_load(machine, defined, flags, size);
-    for (unsigned b = 0; b < size; b++)
-        if (!flags[b])
-            known &= (uint8_t) ~(1u << b);
+/* Which bits of memory, and all behind them, are defined. */
+static uint64_t known_bits(const Machine *machine, const uint8_t *defined, uint32_t size) {
+    uint64_t known = DEFINED;
+    host_load(machine, defined, &known, size);
     return known;
 }
 
@@ -61,12 +58,12 @@ static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *ta
     uint32_t size = type_bytes((Type)insn->type[0]);
     uint8_t *bytes = target->data + index * size;
     uint64_t old = 0, result;
-    uint8_t known = DEFINED;
+    uint64_t known = DEFINED;
     host_load(warp->machine, bytes, &old, size);
     if (value->def[lane] != DEFINED || (swap && swap->def[lane] != DEFINED))
         report(warp, insn, lane, sim_undefined, "an operand of the atomic operation");
     if (target->defined)
-        known = known_bytes(warp->machine, target->defined + index * size, size);
+        known = known_bits(warp->machine, target->defined + index * size, size);
     if (known != DEFINED && !insn_has(insn, WORD_exch))
         report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
     do {
@@ -76,7 +73,7 @@ static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *ta
             result = combine(insn, target, old, value->v[lane]);
     } while (!host_swap(warp->machine, bytes, &old, result, size));
     if (target->defined)
-        host_fill(warp->machine, target->defined + index * size, 1, size);
+        host_fill(warp->machine, target->defined + index * size, BYTE_DEFINED, size);
     if (dest) {
         dest->v[lane] = old;
         dest->def[lane] = known;
@@ -177,11 +174,11 @@ static bool read_wide(Warp *warp, const Insn *insn, const Operand *operand, uint
 
 static void update_wide(Warp *warp, const Insn *insn, uint32_t lane, const Target *target) {
     uint64_t old[2], value[2], swap[2];
-    uint8_t known[2] = {DEFINED, DEFINED};
+    uint64_t known[2] = {DEFINED, DEFINED};
     bool compares = insn_has(insn, WORD_cas);
     host_load(warp->machine, target->data, old, sizeof old);
     for (unsigned i = 0; i < 2 && target->defined; i++)
-        known[i] = known_bytes(warp->machine, target->defined + 8 * i, 8);
+        known[i] = known_bits(warp->machine, target->defined + 8 * i, 8);
     if (compares && (known[0] & known[1]) != DEFINED)
         report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
     read_wide(warp, insn, &insn->operand[2], lane, value);
@@ -191,7 +188,7 @@ static void update_wide(Warp *warp, const Insn *insn, uint32_t lane, const Targe
         memcpy(swap, compares ? old : value, sizeof swap);
     host_store(warp->machine, target->data, swap, sizeof swap);
     if (target->defined)
-        host_fill(warp->machine, target->defined, 1, sizeof swap);
+        host_fill(warp->machine, target->defined, BYTE_DEFINED, sizeof swap);
     for (unsigned i = 0; i < 2; i++) {
         Reg *dest = reg_of(warp, insn->operand[0].reg + i);
         dest->v[lane] = old[i];

@@ -123,7 +123,7 @@ static void begin_load(BulkCopy *bulk, const BulkChunk *chunk) {
 static void read_chunk(const BulkCopy *bulk, const BulkChunk *chunk, uint8_t *bytes,
                        uint8_t *defined) {
     Target from;
-    memset(defined, 1, chunk->size);
+    memset(defined, BYTE_DEFINED, chunk->size);
     memset(bytes, 0, chunk->size);
     if (bulk->kind == BULK_PEER) {
         uint64_t at = bulk->from + (chunk->shared - bulk->shared);
@@ -149,7 +149,7 @@ static bool all_defined(const Machine *machine, const uint8_t *defined, uint32_t
         return true;
     host_load(machine, defined, flags, size);
     for (uint32_t b = 0; b < size; b++)
-        if (!flags[b])
+        if (flags[b] != BYTE_DEFINED)
             return false;
     return true;
 }
@@ -178,7 +178,7 @@ static void reduce_into(const BulkCopy *bulk, uint8_t *to, uint8_t *to_defined,
         while (!host_swap(machine, to + at, &old, result, element));
     }
     if (to_defined)
-        host_fill(machine, to_defined, 1, size);
+        host_fill(machine, to_defined, BYTE_DEFINED, size);
 }
 
 /* The copy no longer owns what it writes and reads in shared memory. */
@@ -194,7 +194,7 @@ static void release_shared(BulkCopy *bulk, const BulkChunk *chunk) {
 
 /* Of a load that a finding stopped: what reads its bytes is not to be found, too. */
 static void leave_load(BulkCopy *bulk, const BulkChunk *chunk) {
-    memset(bulk->owner->shared_def + chunk->shared, 1, chunk->size);
+    memset(bulk->owner->shared_def + chunk->shared, BYTE_DEFINED, chunk->size);
     release_shared(bulk, chunk);
 }
 
@@ -350,7 +350,7 @@ static void read_store(BulkCopy *bulk, const BulkChunk *chunk) {
     memcpy(bytes, bulk->owner->shared + chunk->shared, chunk->size);
     memcpy(bytes + bulk->size, bulk->owner->shared_def + chunk->shared, chunk->size);
     for (uint32_t b = chunk->lo; b < chunk->hi; b++)
-        if (!bytes[bulk->size + b]) {
+        if (bytes[bulk->size + b] != BYTE_DEFINED) {
             report(bulk->warp, bulk->insn, bulk->lane, sim_undefined, "the stored value");
             break;
         }

@@ -219,7 +219,7 @@ static void call_vprintf(Warp *warp, const Insn *insn, uint32_t mask) {
             if (result->kind != OPERAND_ADDRESS)
                 continue;
             memset(param_bytes(warp, to->v[lane], lane, &defined), 0, result->count);
-            memset(defined, 1, result->count);
+            memset(defined, BYTE_DEFINED, result->count);
         }
     }
 }

@@ -60,17 +60,16 @@ ExecResult exec_ldmatrix(Warp *warp, const Insn *insn, uint32_t mask) {
     for (unsigned m = 0; m < matrix_count(insn); m++) {
         Reg *dest = reg_of(warp, insn->operand[0].regs[m]);
         FOR_LANES(lane, mask) {
-            uint64_t value = 0;
-            uint8_t defined = 0xf0;
+            uint64_t value = 0, defined = ~bits_mask(32);
             for (unsigned half = 0; half < 2; half++) {
                 unsigned row, column;
                 element_place(insn, lane, half, &row, &column);
                 const Target *at = &rows[8 * m + row];
-                uint16_t bits;
+                uint16_t bits, known;
                 memcpy(&bits, at->data + 2 * column, 2);
+                memcpy(&known, at->defined + 2 * column, 2);
                 value |= (uint64_t)bits << (16 * half);
-                defined |= (uint8_t)((at->defined[2 * column] | at->defined[2 * column + 1] << 1)
-                                     << (2 * half));
+                defined |= (uint64_t)known << (16 * half);
                 race_shared(warp, insn, lane, at->cta, at->offset + 2 * column, 2, ACCESS_READ,
                             NULL);
             }
@@ -93,11 +92,11 @@ ExecResult exec_stmatrix(Warp *warp, const Insn *insn, uint32_t mask) {
                 element_place(insn, lane, half, &row, &column);
                 const Target *at = &rows[8 * m + row];
                 uint16_t bits = (uint16_t)(source->v[lane] >> (16 * half));
+                uint16_t known = (uint16_t)(source->def[lane] >> (16 * half));
                 race_shared(warp, insn, lane, at->cta, at->offset + 2 * column, 2, ACCESS_WRITE,
                             (const uint8_t *)&bits);
                 memcpy(at->data + 2 * column, &bits, 2);
-                at->defined[2 * column] = source->def[lane] >> (2 * half) & 1;
-                at->defined[2 * column + 1] = source->def[lane] >> (2 * half + 1) & 1;
+                memcpy(at->defined + 2 * column, &known, 2);
             }
         }
     }
@@ -111,13 +110,12 @@ ExecResult exec_movmatrix(Warp *warp, const Insn *insn, uint32_t mask) {
     const Reg source = *reg_of(warp, insn->operand[1].reg);
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     FOR_LANES(lane, mask) {
-        uint64_t value = 0;
-        uint8_t defined = 0xf0;
+        uint64_t value = 0, defined = ~bits_mask(32);
         for (unsigned half = 0; half < 2; half++) {
             unsigned row = lane % 4 * 2 + half, column = lane / 4;
             unsigned from = row * 4 + column / 2, shift = column % 2;
             value |= (source.v[from] >> (16 * shift) & 0xffff) << (16 * half);
-            defined |= (uint8_t)((source.def[from] >> (2 * shift) & 3) << (2 * half));
+            defined |= (source.def[from] >> (16 * shift) & 0xffff) << (16 * half);
         }
         dest->v[lane] = value;
         dest->def[lane] = defined;

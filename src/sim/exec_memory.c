@@ -57,15 +57,13 @@ static void load_element(const Insn *insn, Reg *reg, uint32_t lane, const uint8_
                          const uint8_t *defined, uint32_t size, unsigned reg_bits) {
     uint64_t value = 0;
     memcpy(&value, bytes, size);
-    uint8_t known = DEFINED;
+    uint64_t known = DEFINED;
     if (defined)
-        for (unsigned b = 0; b < size; b++)
-            if (!defined[b])
-                known &= (uint8_t) ~(1u << b);
+        memcpy(&known, defined, size);
     bool with_sign = type_info[insn->type[0]].kind == KIND_SINT;
     if (with_sign) {
-        if (!(known >> (size - 1) & 1))
-            known &= (uint8_t)bits_mask(size);
+        if (!(known >> (size * 8 - 1) & 1))
+            known &= bits_mask(size * 8);
         value = (uint64_t)sign_extend(value, size * 8) & bits_mask(reg_bits);
     }
     reg->v[lane] = value;
@@ -166,7 +164,7 @@ ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
-/* The bytes a thread stores and which of them are defined. */
+/* The bytes a thread stores and which of their bits are defined; true when all are. */
 static bool store_bytes(Warp *warp, const Insn *insn, const Operand *data, uint32_t lane,
                         uint32_t size, uint8_t *bytes, uint8_t *defined) {
     uint32_t element = type_bytes((Type)insn->type[0]), piece = element == 16 ? 8 : element;
@@ -174,10 +172,8 @@ static bool store_bytes(Warp *warp, const Insn *insn, const Operand *data, uint3
     for (unsigned i = 0; i < size / piece; i++) {
         const Reg *reg = reg_of(warp, element_reg(data, i));
         memcpy(bytes + i * piece, &reg->v[lane], piece);
-        for (unsigned b = 0; b < piece; b++) {
-            defined[i * piece + b] = reg->def[lane] >> b & 1;
-            all &= defined[i * piece + b];
-        }
+        memcpy(defined + i * piece, &reg->def[lane], piece);
+        all &= !(~reg->def[lane] & bits_mask(piece * 8));
     }
     return all;
 }

@@ -39,7 +39,7 @@ static void write_element(Warp *warp, const Insn *insn, uint32_t lane, const Tar
     uint8_t *at = target->data + offset, *defined = target->defined + offset;
     uint64_t result = value->v[lane];
     for (uint32_t b = 0; operation && b < size; b++)
-        if (!defined[b])
+        if (defined[b] != BYTE_DEFINED)
             report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
     if (operation) {
         uint64_t old = 0;
@@ -48,7 +48,7 @@ static void write_element(Warp *warp, const Insn *insn, uint32_t lane, const Tar
     }
     memcpy(at, &result, size);
     for (uint32_t b = 0; b < size; b++)
-        defined[b] = operation || (value->def[lane] >> b & 1);
+        defined[b] = operation ? BYTE_DEFINED : (uint8_t)(value->def[lane] >> (8 * b));
 }
 
 static void store(Warp *warp, const Insn *insn, uint32_t lane) {

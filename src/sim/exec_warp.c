@@ -1,5 +1,6 @@
 /* Threads of a warp among themselves: shfl, vote, match, redux, activemask, elect. */
 #include "sim/alu.h"
+#include "sim/known.h"
 #include "sim/machine.h"
 
 /* The member mask of a .sync instruction, the same for all threads that execute it. */
@@ -87,34 +88,35 @@ ExecResult exec_shfl(Warp *warp, const Insn *insn, uint32_t mask) {
 }
 
 ExecResult exec_vote(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t together, yes = 0, known = ALL_LANES;
+    uint32_t together, yes = 0, known = 0;
     ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
     if (result != EXEC_NEXT)
         return result;
     const Reg *p = reg_of(warp, insn->operand[1].reg);
     FOR_LANES(lane, together) {
         yes |= (uint32_t)predicate(&insn->operand[1], p, lane) << lane;
-        if (p->def[lane] != DEFINED)
-            known = 0;
+        known |= (uint32_t)(p->def[lane] == DEFINED) << lane;
     }
-    uint64_t value = yes;
+    bool all_known = known == together;
+    Bits value = {yes, ~(uint64_t)(together & ~known)};
     switch ((Word)insn->field[FIELD_OPERATION]) {
     case WORD_all:
-        value = yes == together;
+        value = (Bits){yes == together, all_known || (known & ~yes) ? DEFINED : 0};
         break;
     case WORD_any:
-        value = yes != 0;
+        value = (Bits){yes != 0, all_known || (known & yes) ? DEFINED : 0};
         break;
     case WORD_uni:
-        value = yes == 0 || yes == together;
+        value = (Bits){yes == 0 || yes == together,
+                       all_known || ((known & yes) && (known & ~yes)) ? DEFINED : 0};
         break;
     default:
         break;
     }
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     FOR_LANES(lane, together) {
-        dest->v[lane] = value;
-        dest->def[lane] = known ? DEFINED : 0;
+        dest->v[lane] = value.value;
+        dest->def[lane] = value.known;
     }
     return EXEC_NEXT;
 }
@@ -130,7 +132,7 @@ ExecResult exec_match(Warp *warp, const Insn *insn, uint32_t mask) {
     bool all = insn_has(insn, WORD_all);
     FOR_LANES(lane, together) {
         uint32_t same = 0;
-        uint8_t defined = DEFINED;
+        uint64_t defined = DEFINED;
         FOR_LANES(other, together) {
             same |= (uint32_t)(source.v[other] == source.v[lane]) << other;
             defined &= source.def[other];
@@ -159,8 +161,7 @@ ExecResult exec_redux(Warp *warp, const Insn *insn, uint32_t mask) {
         return result;
     const Reg *source = reg_of(warp, insn->operand[1].reg);
     bool is_float = insn->type[0] == TYPE_f32, first = true;
-    uint64_t value = 0;
-    uint8_t defined = DEFINED;
+    uint64_t value = 0, defined = DEFINED;
     FOR_LANES(lane, together) {
         uint64_t own = source->v[lane];
         if (is_float && insn_has(insn, WORD_abs))

@@ -152,7 +152,7 @@ static void fill_specials(Warp *warp) {
     uint64_t shared = sim_aligned_shared(machine->module, machine->kernel) + machine->shared_bytes;
     for (int i = 0; i < SPECIAL_COUNT; i++) {
         memset(warp->special[i].v, 0, sizeof warp->special[i].v);
-        memset(warp->special[i].def, DEFINED, sizeof warp->special[i].def);
+        memset(warp->special[i].def, BYTE_DEFINED, sizeof warp->special[i].def);
     }
     for (uint32_t lane = 0; lane < LANES; lane++) {
         uint32_t thread = warp->index * LANES + lane, bit = 1u << lane;
@@ -357,7 +357,7 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
     }
     machine->constants = ARENA_ARRAY(arena, Reg, module->constants.len + 1);
     for (size_t i = 0; i < module->constants.len; i++) {
-        memset(machine->constants[i].def, DEFINED, LANES);
+        memset(machine->constants[i].def, BYTE_DEFINED, sizeof machine->constants[i].def);
         for (uint32_t lane = 0; lane < LANES; lane++)
             machine->constants[i].v[lane] = module->constants.data[i];
     }

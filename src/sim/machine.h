@@ -16,13 +16,14 @@ enum {
 };
 #define ALL_LANES UINT32_MAX
 
-/* A register of a warp: for each lane its bits, zero-extended, and a definedness bit for each byte.
- */
+/* A register of a warp: for each lane its bits, zero-extended, and which of them are defined; those
+ * behind its width are, unless it was never written. */
 typedef struct Reg {
-    uint64_t v[LANES];
-    uint8_t def[LANES];
+    uint64_t v[LANES], def[LANES];
 } Reg;
-enum { DEFINED = 0xff };
+#define DEFINED UINT64_MAX
+/* Memory has a byte of such bits for each byte. */
+enum { BYTE_DEFINED = 0xff };
 
 typedef struct Machine Machine;
 typedef struct Cta Cta;
@@ -252,7 +253,7 @@ typedef struct GlobalCell {
 
 typedef struct Allocation {
     uint64_t base, size;
-    uint8_t *data, *defined; /* defined NULL: all are */
+    uint8_t *data, *defined; /* bits of bytes; defined NULL: all are */
     bool read_only;
     Str name;
 } Allocation;

@@ -18,11 +18,10 @@ static unsigned per_register(Type type) {
     return fragment_register_bits(type) / matrix_element_bits(type);
 }
 
-/* Element i of a register; clears `known` when a byte of it is undefined. */
+/* Element i of a register; clears `known` when a bit of it is undefined. */
 static double read_element(const Reg *reg, Type type, uint32_t lane, unsigned i, bool *known) {
     unsigned bits = matrix_element_bits(type), shift = i * bits;
-    uint8_t bytes = (uint8_t)(bits_mask(bits / 8) << (shift / 8));
-    if ((reg->def[lane] & bytes) != bytes)
+    if (~reg->def[lane] >> shift & bits_mask(bits))
         *known = false;
     if (type == TYPE_f64)
         return f64_from(reg->v[lane]);
@@ -104,12 +103,12 @@ void fragment_write_d(Warp *warp, const Operand *operand, const MatrixBlock *blo
         Reg *reg = reg_of(warp, operand->regs[r]);
         for (uint32_t lane = 0; lane < LANES; lane++) {
             uint64_t value = 0;
-            uint8_t defined = DEFINED;
+            uint64_t defined = DEFINED;
             for (unsigned i = 0; i < per; i++) {
                 unsigned at = accumulator_place(kind, lane, r * per + i), shift = i * bits;
                 value |= encode(kind->d, block->c[at]) << shift;
                 if (!block->c_known[at])
-                    defined &= (uint8_t) ~(bits_mask(bits / 8) << (shift / 8));
+                    defined &= ~(bits_mask(bits) << shift);
             }
             reg->v[lane] = value;
             reg->def[lane] = defined;

@@ -258,7 +258,7 @@ static void initialise(Warp *warp, const Insn *insn, uint32_t lane, const Target
     /* An object that begins again goes on at an even phase, since clocks count them. */
     mbarrier->phase += mbarrier->phase & 1;
     write_image(mbarrier);
-    memset(target->defined, 1, 8);
+    memset(target->defined, BYTE_DEFINED, 8);
 }
 
 ExecResult exec_mbarrier_init(Warp *warp, const Insn *insn, uint32_t mask) {

@@ -179,6 +179,8 @@ typedef ExecResult Executor(Warp *warp, const Insn *insn, uint32_t mask);
 /* The result's bits from the source operands' bits, for instructions that work on each thread
  * alone. */
 typedef uint64_t Scalar(const Insn *insn, const uint64_t *x);
+/* Which bits of that result are known when of the operands only those in `known` are. */
+typedef uint64_t KnownBits(const Insn *insn, const uint64_t *x, const uint64_t *known);
 /* What is wrong with operands that the row alone cannot check; NULL when nothing is. */
 typedef const char *OperandCheck(const Insn *insn);
 
@@ -190,6 +192,7 @@ typedef struct Row {
     InsnClass class;
     Executor *exec;
     Scalar *scalar;
+    KnownBits *known; /* NULL: all bits are when all operands are */
     OperandCheck *check;
 } Row;
 
@@ -330,6 +333,9 @@ static inline uint64_t sim_image_base(const SimModule *module) {
 
 /* The functions that rows of the table name. */
 #define SCALAR(name, modifiers, types, operands, class, function) Scalar function;
+#define SCALAR_KNOWN(name, modifiers, types, operands, class, function, known)                     \
+    Scalar function;                                                                               \
+    KnownBits known;
 #define INSN(name, modifiers, types, operands, class, executor) Executor executor;
 #define INSN_CHECKED(name, modifiers, types, operands, class, executor, check)                     \
     Executor executor;                                                                             \

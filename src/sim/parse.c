@@ -218,7 +218,7 @@ static bool parse_statement(Parser *parser) {
 }
 
 /* What every function ends with; all rets lead to it. */
-static const Row return_row = {"ret", "", "", "", CLASS_CONTROL, exec_return, NULL, NULL};
+static const Row return_row = {"ret", "", "", "", CLASS_CONTROL, exec_return, NULL, NULL, NULL};
 
 static void add_exit(Parser *parser, Func *func) {
     Insn insn = {.row = &return_row,

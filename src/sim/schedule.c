@@ -108,7 +108,7 @@ Frame *frame_open(Warp *warp, const Func *func, Frame *caller, const Insn *call)
     memory_grow_local(warp, frame->local_base + func->frame_bytes);
     vec_for_each (at, &func->frame_addresses) {
         Reg *reg = &frame->regs[at->reg];
-        memset(reg->def, DEFINED, sizeof reg->def);
+        memset(reg->def, BYTE_DEFINED, sizeof reg->def);
         for (uint32_t lane = 0; lane < LANES; lane++)
             reg->v[lane] = frame->local_base + at->offset;
     }

@@ -37,8 +37,8 @@ uint64_t sim_param_bytes(const SimModule *module, Str kernel, uint32_t index);
 
 SimMemory *sim_memory_create(Ctx *ctx);
 /* Makes `bytes` of the host readable and writable for kernels; returns their device address, a
- * multiple of 256. `defined` has a byte for each byte of data, 1 where it is initialised, and is
- * updated by stores; NULL: all are. Neither is copied. */
+ * multiple of 256. `defined` has a byte for each byte of data, whose set bits are those that are
+ * initialised (0xff: all), and is updated by stores; NULL: all are. Neither is copied. */
 uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
                  bool read_only);
 

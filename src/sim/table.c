@@ -28,11 +28,13 @@ const Field word_field[WORD_COUNT] = {
 
 const Row insn_rows[] = {
 #define SCALAR(name, modifiers, types, operands, class, function)                                  \
-    {#name, modifiers, types, operands, CLASS_##class, exec_scalar, function, NULL},
+    {#name, modifiers, types, operands, CLASS_##class, exec_scalar, function, NULL, NULL},
+#define SCALAR_KNOWN(name, modifiers, types, operands, class, function, known)                     \
+    {#name, modifiers, types, operands, CLASS_##class, exec_scalar, function, known, NULL},
 #define INSN(name, modifiers, types, operands, class, executor)                                    \
-    {#name, modifiers, types, operands, CLASS_##class, executor, NULL, NULL},
+    {#name, modifiers, types, operands, CLASS_##class, executor, NULL, NULL, NULL},
 #define INSN_CHECKED(name, modifiers, types, operands, class, executor, check)                     \
-    {#name, modifiers, types, operands, CLASS_##class, executor, NULL, check},
+    {#name, modifiers, types, operands, CLASS_##class, executor, NULL, NULL, check},
 #include "sim/instructions.def"
 };
 const unsigned insn_row_count = sizeof insn_rows / sizeof *insn_rows;

@@ -127,7 +127,7 @@ static void read_tile(const Cta *cta, const Tile *tile, const MatrixKind *kind, 
         read_piece(tile, cta->shared + address, numbers + k * along_k + other * across,
                    tile->k_major ? along_k : across);
         for (unsigned i = 0; i < 16; i++)
-            if (!cta->shared_def[address + i])
+            if (cta->shared_def[address + i] != BYTE_DEFINED)
                 known[tile->k_major ? other : other + i * per / 16] = false;
     }
 }

@@ -3,7 +3,7 @@ and types. A thread loads its operands, applies the instruction and stores the r
 from operands import BITS, PAIRS, draw
 from probe import THREAD, Array, Check, Probe, declare, kernel, load_word, narrow, store_word, thread_number, widen
 
-EXECUTORS = ("SCALAR", "exec_logic", "exec_shift", "exec_prmt", "exec_setp", "exec_setp_pair", "exec_selp", "exec_cvt_int")
+EXECUTORS = ("SCALAR", "exec_logic", "exec_setp", "exec_setp_pair", "exec_selp", "exec_cvt_int")
 ELSEWHERE = ("cvta", "isspacep", "createpolicy")  # need addresses: special.py
 COUNTED = {"shl", "shr", "shf", "bfe", "bfi", "szext", "bmsk"}
 BLOCK = 256

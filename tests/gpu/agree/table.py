@@ -60,7 +60,7 @@ def read_rows(path=DEFINITIONS):
     macros, rows = {}, []
     for name, value in re.findall(r"^#define (\w+) (.*)$", text, flags=re.M):
         macros[name] = literal(value, macros)
-    for line in re.findall(r"^(?:SCALAR|INSN|INSN_CHECKED)\((.*)\)\s*$", text, flags=re.M):
+    for line in re.findall(r"^(?:SCALAR|SCALAR_KNOWN|INSN|INSN_CHECKED)\((.*)\)\s*$", text, flags=re.M):
         fields = split_arguments(line)
         rows.append(Row(len(rows), [fields[0]] + [literal(f, macros) for f in fields[1:4]] + fields[4:]))
     return rows
