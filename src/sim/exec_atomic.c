@@ -106,8 +106,7 @@ static bool find_changed(Warp *warp, const Insn *insn, const Operand *address, u
         flag_read(warp, insn, lane, target);
         flag_write(warp, insn, lane, target);
     } else if (target->space == SPACE_global)
-        race_global(warp, insn, lane, target, size, ACCESS_ATOMIC,
-                    race_reaches_programs(warp, insn), NULL);
+        race_global(warp, insn, lane, target, size, ACCESS_ATOMIC, true, NULL);
     return true;
 }
 

@@ -120,8 +120,7 @@ static void check_race(Warp *warp, const Insn *insn, uint32_t lane, const Target
     if (target->space == SPACE_shared && is_strong(insn))
         (kind == ACCESS_READ ? flag_read : flag_write)(warp, insn, lane, target);
     else if (target->space == SPACE_global)
-        race_global(warp, insn, lane, target, size, kind,
-                    is_strong(insn) && race_reaches_programs(warp, insn), value);
+        race_global(warp, insn, lane, target, size, kind, is_strong(insn), value);
 }
 
 ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {

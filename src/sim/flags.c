@@ -1,5 +1,5 @@
-/* Flags in shared memory: strong stores and atomics by which threads tell others that they have
- * written, and strong loads that find them.
+/* Flags in shared memory, and in global memory for the threads of a cluster: strong stores and
+ * atomics by which threads tell others that they have written, and strong loads that find them.
  *
  * A word that is written by a release, or by a strong access behind a fence that releases, gets a
  * vector clock: what the writer knew. An acquire of that word, or a fence that acquires behind a
@@ -10,16 +10,21 @@
 enum { MAX_FLAGS = 64 };
 
 struct Flag {
-    const Cta *cta;
+    const void *owner; /* of the word: a program or an allocation */
     uint64_t address;
     Clock clock;
 };
+
+static const void *owner_of(const Target *target) {
+    return target->cta ? (const void *)target->cta : target->allocation;
+}
 
 /* The flag at a place; NULL when nothing was published there. */
 static Flag *find_flag(const Cluster *cluster, const Target *target) {
     for (uint32_t i = 0; i < cluster->flag_count; i++) {
         Flag *flag = &cluster->flags[i];
-        if (i == MAX_FLAGS - 1 || (flag->cta == target->cta && flag->address == target->offset))
+        if (i == MAX_FLAGS - 1 ||
+            (flag->owner == owner_of(target) && flag->address == target->offset))
             return flag;
     }
     return NULL;
@@ -29,7 +34,7 @@ static Flag *add_flag(Machine *machine, Cluster *cluster, const Target *target) 
     if (!cluster->flags)
         cluster->flags = ARENA_ARRAY(machine->arena, Flag, MAX_FLAGS);
     Flag *flag = &cluster->flags[cluster->flag_count++];
-    flag->cta = target->cta;
+    flag->owner = owner_of(target);
     flag->address = target->offset;
     if (!flag->clock.seen)
         flag->clock = clock_create(machine, cluster);

@@ -238,19 +238,6 @@ struct Cluster {
     bool done;
 };
 
-/* The last accesses of programs to a word of global memory. */
-typedef struct GlobalCell {
-    uint32_t writer, reader;          /* program number + 1; reader UINT32_MAX: several */
-    uint32_t write_epoch, read_epoch; /* of the thread's warp */
-    uint32_t write_pc, read_pc;
-    uint8_t write_bytes, read_bytes; /* which of the four */
-    bool write_strong, read_strong;
-    bool is_pending;       /* a bulk copy writes it that no wait has covered yet */
-    bool write_async;      /* written by the asynchronous proxy */
-    uint32_t write_fences; /* the program's proxy fences when a thread wrote it */
-    uint16_t write_thread, read_thread;
-} GlobalCell;
-
 typedef struct Allocation {
     uint64_t base, size;
     uint8_t *data, *defined; /* bits of bytes; defined NULL: all are */
@@ -264,31 +251,8 @@ struct SimMemory {
     uint64_t next;
 };
 
-/* What a program has made known of one of its warps, and since when. */
-typedef struct Publication {
-    uint64_t time;
-    ClockEntry known;
-} Publication;
-typedef struct Publications {
-    Publication *data; /* ascending by time and by what is known */
-    size_t len, cap;
-} Publications;
-
-/* When something was last published at a word of global memory. */
-typedef struct SyncWord {
-    uint64_t address; /* 0: a free place of the hash table */
-    uint64_t time;
-} SyncWord;
-
-/* Who accessed global memory last, and what orders it: machines of a launch share it. */
-typedef struct GlobalOrder {
-    GlobalCell **cells;       /* by allocation; made when it is first touched */
-    Publications **published; /* by program, then warp; NULL until the first one */
-    SyncWord *sync_words;     /* a hash table of `sync_cap`, a power of two */
-    size_t sync_count, sync_cap;
-    uint64_t time; /* counts publications */
-} GlobalOrder;
-
+/* Who accessed global memory last, and what orders it (global.h). */
+typedef struct GlobalOrder GlobalOrder;
 typedef struct Team Team;
 
 struct Machine {
@@ -466,7 +430,7 @@ bool team_abandoned(const Machine *machine);
 void team_lock_order(Machine *machine);
 void team_unlock_order(Machine *machine);
 /* Locks the part the cell belongs to, instead of the one held so far. */
-void team_hold_cell(Machine *machine, const GlobalCell *cell);
+void team_hold_cell(Machine *machine, const void *cell);
 void team_release_cell(Machine *machine);
 
 /* Global memory that the machines of a team access at the same time (host_memory.c). Addresses are
@@ -579,6 +543,8 @@ void race_matrix_read(Warp *warp, const Insn *insn, uint64_t address, uint32_t s
  * `op`. */
 void race_matrix_note(Cta *cta, const Insn *insn, uint32_t reader, uint64_t address, uint32_t size,
                       uint32_t op);
+/* An access of a thread to global memory; `strong`: to those of its program at least, and by the
+ * instruction's scope to others. `value`: what is written; NULL: not known. */
 void race_global(Warp *warp, const Insn *insn, uint32_t lane, const Target *target, uint32_t size,
                  AccessKind kind, bool strong, const uint8_t *value);
 /* Whether an access of that instruction, where strong, or its release or acquire is one for other

@@ -11,6 +11,7 @@
  * they held before, and one thread runs the launch again. So the findings are those of one thread,
  * whatever the number of threads; and so are the results, unless programs depend on each other's
  * order. */
+#include "sim/global.h"
 #include "sim/machine.h"
 
 #include <pthread.h>
@@ -58,12 +59,12 @@ void team_unlock_order(Machine *machine) {
     pthread_mutex_unlock(&machine->team->lock);
 }
 
-static pthread_mutex_t *lock_of(const Machine *machine, const GlobalCell *cell) {
+static pthread_mutex_t *lock_of(const Machine *machine, const void *cell) {
     /* Neighbours share a lock, as one access has several of them. */
     return &machine->team->words[(uintptr_t)cell / 4096 % WORD_LOCKS];
 }
 
-void team_hold_cell(Machine *machine, const GlobalCell *cell) {
+void team_hold_cell(Machine *machine, const void *cell) {
     pthread_mutex_t *lock = lock_of(machine, cell);
     if (machine->held_cells == lock)
         return;

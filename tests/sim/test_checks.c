@@ -49,6 +49,45 @@
            "st.global.u32 [%rd4], %r6; E:\n")
 #define ACQUIRE "ld.acquire.cta.shared.u32 %r7, [flag];\n"
 
+/* Two programs change elements next to each other, or with `mask` 0 one. */
+#define ELEMENTS(type, bytes, mask)                                                                \
+    KERNEL("mov.u32 %r4, %ctaid.x; and.b32 %r4, %r4, " mask "; mul.wide.u32 %rd6, %r4, " bytes     \
+           "; add.s64 %rd7, %rd2, %rd6; ld.global." type " %r9, [%rd7]; add.u32 %r9, %r9, 1; "     \
+           "st.global." type " [%rd7], %r9;\n")
+/* Threads of a program exchange words of y. */
+#define GLOBAL_EXCHANGE(other, barrier)                                                            \
+    KERNEL("st.global.u32 [%rd4], %r1;\n" barrier "xor.b32 %r4, %r2, " other                       \
+           "; cvt.u64.u32 %rd6, %r4; add.s64 %rd7, %rd2, %rd6; ld.global.u32 %r6, [%rd7]; "        \
+           "st.global.u32 [%rd3], %r6;\n")
+#define GLOBAL_ROTATION(other, barrier)                                                            \
+    KERNEL("xor.b32 %r4, %r2, " other "; cvt.u64.u32 %rd6, %r4; add.s64 %rd7, %rd2, %rd6; "        \
+           "ld.global.u32 %r6, [%rd7];\n" barrier                                                  \
+           "add.u32 %r6, %r6, 1; st.global.u32 [%rd4], %r6;\n")
+/* All threads read a word that the first one writes then. */
+#define GLOBAL_BROADCAST(barrier)                                                                  \
+    KERNEL("ld.global.u32 %r6, [%rd2+4]; setp.ne.u32 %p1, %r1, 0;\n" barrier                       \
+           "@%p1 bra E; st.global.u32 [%rd2+4], 77; E:\n")
+/* All threads write a word and read it. */
+#define GLOBAL_SAME(value)                                                                         \
+    KERNEL("st.global.u32 [%rd2], " value "; ld.global.u32 %r6, [%rd2]; st.global.u32 [%rd3], "    \
+           "%r6;\n")
+/* The first and the second warp write one value, then the first another one. */
+#define GLOBAL_AGAIN(barrier)                                                                      \
+    KERNEL("setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32;\n"                                  \
+           "@%p1 st.global.u32 [%rd2], 7; bar.sync 0; @%p2 st.global.u32 [%rd2], 7;\n" barrier     \
+           "@%p1 st.global.u32 [%rd2], 9;\n")
+#define GLOBAL_ATOMIC(barrier)                                                                     \
+    KERNEL("red.global.add.u32 [%rd2], 1;\n" barrier                                               \
+           "ld.global.u32 %r6, [%rd2]; st.global.u32 [%rd3], %r6;\n")
+/* The first warp writes y[1] and then the flag y[0], the second one polls it. */
+#define GLOBAL_FLAG(store, load)                                                                   \
+    KERNEL("setp.gt.u32 %p1, %r1, 31; and.b32 %r4, %r1, 31; setp.ne.u32 %p2, %r4, 0; @%p2 bra E; " \
+           "@%p1 bra C; st.global.u32 [%rd2+4], 7;\n" store "bra E; C:\n" load                     \
+           "setp.eq.u32 %p2, %r7, 0; @%p2 bra C; ld.global.u32 %r6, [%rd2+4]; "                    \
+           "st.global.u32 [%rd1], %r6; E:\n")
+#define GLOBAL_ACQUIRE "ld.acquire.cta.global.u32 %r7, [%rd2];\n"
+#define INSIDE "another thread: no barrier lies between"
+
 static const SimFault faults[] = {
     {"barrier removed", EXCHANGE("bar.sync 0;\n"), EXCHANGE(""), DIAG_sim_shared_race,
      "races with a store", 64, 1, 0},
@@ -161,6 +200,38 @@ static const SimFault faults[] = {
           "1;\n",
           ACQUIRE),
      DIAG_sim_shared_race, "races with a store", 64, 1, 0},
+    {"bytes of a word", ELEMENTS("u8", "1", "1"), ELEMENTS("u8", "1", "0"), DIAG_sim_global_race,
+     "of another program", 1, 2, 0},
+    {"halves of a word", ELEMENTS("u16", "2", "1"), ELEMENTS("u16", "2", "0"), DIAG_sim_global_race,
+     "of another program", 1, 2, 0},
+    {"words through global memory", GLOBAL_EXCHANGE("128", "bar.sync 0;\n"),
+     GLOBAL_EXCHANGE("128", ""), DIAG_sim_global_race, INSIDE, 64, 1, 0},
+    {"the same with a barrier of the warp", GLOBAL_EXCHANGE("128", "bar.sync 0;\n"),
+     GLOBAL_EXCHANGE("128", "bar.warp.sync -1;\n"), DIAG_sim_global_race, INSIDE, 64, 1, 0},
+    {"words through global memory in a warp", GLOBAL_EXCHANGE("4", "bar.warp.sync -1;\n"),
+     GLOBAL_EXCHANGE("4", ""), DIAG_sim_global_race, INSIDE, 32, 1, 0},
+    {"the own word", GLOBAL_EXCHANGE("0", ""), GLOBAL_EXCHANGE("4", ""), DIAG_sim_global_race,
+     INSIDE, 32, 1, 0},
+    {"loaded, then written by others", GLOBAL_ROTATION("128", "bar.sync 0;\n"),
+     GLOBAL_ROTATION("128", ""), DIAG_sim_global_race, INSIDE, 64, 1, 0},
+    {"loaded by all", GLOBAL_BROADCAST("bar.sync 0;\n"), GLOBAL_BROADCAST(""), DIAG_sim_global_race,
+     INSIDE, 64, 1, 0},
+    {"one value by all", GLOBAL_SAME("7"), GLOBAL_SAME("%r1"), DIAG_sim_global_race, INSIDE, 64, 1,
+     0},
+    {"one value again", GLOBAL_AGAIN("bar.sync 0;\n"), GLOBAL_AGAIN(""), DIAG_sim_global_race,
+     INSIDE, 64, 1, 0},
+    {"atomics, then a load", GLOBAL_ATOMIC("bar.sync 0;\n"), GLOBAL_ATOMIC(""),
+     DIAG_sim_global_race, INSIDE, 64, 1, 0},
+    {"a global flag of the program that does not release",
+     GLOBAL_FLAG("st.release.cta.global.u32 [%rd2], 1;\n", GLOBAL_ACQUIRE),
+     GLOBAL_FLAG("st.relaxed.cta.global.u32 [%rd2], 1;\n", GLOBAL_ACQUIRE), DIAG_sim_global_race,
+     INSIDE, 64, 1, 0},
+    {"a global flag of the program that is not acquired",
+     GLOBAL_FLAG("fence.acq_rel.cta; atom.relaxed.gpu.global.exch.b32 %r8, [%rd2], 1;\n",
+                 "ld.relaxed.cta.global.u32 %r7, [%rd2]; fence.acq_rel.cta;\n"),
+     GLOBAL_FLAG("fence.acq_rel.cta; atom.relaxed.gpu.global.exch.b32 %r8, [%rd2], 1;\n",
+                 "ld.relaxed.cta.global.u32 %r7, [%rd2];\n"),
+     DIAG_sim_global_race, INSIDE, 64, 1, 0},
 };
 
 static void test_planted_faults(void **state) {

@@ -265,12 +265,12 @@ static void test_ldmatrix(void **state) {
 /* Counts of an access pattern that is known: every second word, so 8 sectors for 4; and a bank
  * conflict of 32. */
 static void test_counters(void **state) {
-    uint32_t y[64];
+    uint32_t y[96];
     SimTest test = sim_test_begin();
     assert_non_null(sim_test_parse(
         &test,
         KERNEL(
-            "mul.wide.u32 %rd3, %r1, 8; add.s64 %rd3, %rd1, %rd3; st.global.u32 [%rd3], %r1;\n"
+            "mul.wide.u32 %rd3, %r1, 8; add.s64 %rd3, %rd1, %rd3; st.global.u32 [%rd3+128], %r1;\n"
             "and.b32 %r2, %r1, 7; shl.b32 %r2, %r2, 7; mov.u32 %r3, buf; add.u32 %r3, %r3, %r2;\n"
             "st.shared.u32 [%r3], 1; bra E; E:\n")));
     assert_true(sim_test_run(&test, (SimLaunch){.block = {32}},
