@@ -70,6 +70,16 @@ def last_program(rng, programs=6):
                    lambda v: {"total": np.array([v["x"].sum()])})
 
 
+def in_place(rng):
+    return written("in_place.ptx", {"x": integers(rng, 128), "y": output(128, "fp32"), "z": output(128, "fp32")}, (1,),
+                   lambda v: turned(v["x"]))
+
+
+def turned(x):
+    y = x + 3 * np.roll(x, 64)
+    return {"y": y, "z": 2 * y.reshape(64, 2)[:, ::-1].reshape(128)}
+
+
 def all_subjects():
     rng = np.random.default_rng(7)
     return {
@@ -92,4 +102,5 @@ def all_subjects():
         "named_barriers": named_barriers(rng),
         "chained_sums": chained_sums(rng),
         "last_program": last_program(rng),
+        "in_place": in_place(rng),
     }
