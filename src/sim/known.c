@@ -61,6 +61,21 @@ uint64_t known_halves(const Insn *insn, const uint64_t *x, const uint64_t *known
     return result;
 }
 
+/* Each half of a pair is made of an operand, or of that half of the only one. */
+uint64_t known_cvt_pair(const Insn *insn, const uint64_t *x, const uint64_t *known) {
+    unsigned to = width(insn) / 2, from = type_info[insn->type[1]].bits;
+    bool is_low, is_high;
+    if (insn->operand_count == 3) {
+        is_high = !(~known[0] & low_bits(ALL, from));
+        is_low = !(~known[1] & low_bits(ALL, from));
+    } else {
+        is_high = !(~known[0] >> from / 2 & low_bits(ALL, from / 2));
+        is_low = !(~known[0] & low_bits(ALL, from / 2));
+    }
+    return ~low_bits(ALL, 2 * to) | (is_low ? low_bits(ALL, to) : 0) |
+           (is_high ? low_bits(ALL, to) << to : 0);
+}
+
 /* A bit of a sum is known when those of the operands and its carry are; a carry is when it is the
  * same in the least and in the greatest sum. */
 static uint64_t known_sum(Bits a, Bits b, uint64_t carry) {

@@ -7,41 +7,22 @@ static uint64_t mask_of(unsigned bits) {
 
 /* Registers. */
 
-/* %r12 of a declaration %r<20>. */
-static bool find_numbered(const Parser *parser, Str text, RegRef *reg, uint8_t *bits) {
-    size_t digits = text.len;
-    while (digits && text.ptr[digits - 1] >= '0' && text.ptr[digits - 1] <= '9')
-        digits--;
-    uint64_t number;
-    /* A prefix may end with digits itself; the longest number without a leading zero is tried
-     * first. */
-    for (; digits < text.len; digits++) {
-        if (text.ptr[digits] == '0' && digits + 1 < text.len)
-            continue;
-        const Name *name = ptx_find(parser, (Str){text.ptr, digits});
-        Str tail = {text.ptr + digits, text.len - digits};
-        if (!name || name->kind != NAME_REGS || tail.len > 9)
-            continue;
-        number = 0;
-        for (size_t i = 0; i < tail.len; i++)
-            number = number * 10 + (uint64_t)(tail.ptr[i] - '0');
-        if (number >= name->count)
-            return false;
-        *reg = name->reg + (RegRef)number * (name->bits == 128 ? 2 : 1);
-        *bits = name->bits;
-        return true;
-    }
-    return false;
-}
-
+/* The innermost of a register's own declaration and one with numbers, %r12 of %r<20>. */
 static bool find_register(const Parser *parser, Str text, RegRef *reg, uint8_t *bits) {
-    const Name *name = ptx_find(parser, text);
-    if (name && name->kind == NAME_REG) {
-        *reg = name->reg;
-        *bits = name->bits;
+    uint32_t number = 0;
+    const Name *own = ptx_find(parser, text), *all = ptx_find_numbered(parser, text, &number);
+    if (own && (!all || own->depth >= all->depth)) {
+        if (own->kind != NAME_REG)
+            return false;
+        *reg = own->reg;
+        *bits = own->bits;
         return true;
     }
-    return !name && find_numbered(parser, text, reg, bits);
+    if (!all)
+        return false;
+    *reg = all->reg + number * (all->bits == 128 ? 2 : 1);
+    *bits = all->bits;
+    return true;
 }
 
 /* %tid.x is a name and a word; %laneid a name. */

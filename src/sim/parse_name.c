@@ -8,23 +8,50 @@ static uint32_t bucket_of(Str name) {
     return hash % NAME_BUCKETS;
 }
 
-static Name *find_exact(const Parser *parser, Str name) {
+static Name *find(const Parser *parser, Str name, bool numbered) {
     for (Name *at = parser->buckets[bucket_of(name)]; at; at = at->next)
-        if (str_eq(at->text, name))
+        if ((at->kind == NAME_REGS) == numbered && str_eq(at->text, name))
             return at;
     return NULL;
 }
 
 Name *ptx_find(const Parser *parser, Str name) {
-    return find_exact(parser, name);
+    return find(parser, name, false);
 }
 
-Name *ptx_declare(Parser *parser, Str name, uint32_t lo, uint32_t hi) {
-    Name *old = find_exact(parser, name);
-    if (old && old->depth == parser->depth) {
-        ptx_error(parser, lo, hi, ptx_redefined, STR_ARG(name));
-        return NULL;
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The number behind the first `prefix` characters, without leading zeros; false when there is none.
+ */
+static bool number_behind(Str name, size_t prefix, uint32_t *number) {
+    size_t digits = name.len - prefix;
+    if (!digits || digits > 9 || (digits > 1 && name.ptr[prefix] == '0'))
+        return false;
+    *number = 0;
+    for (size_t i = prefix; i < name.len; i++) {
+        if (!is_digit(name.ptr[i]))
+            return false;
+        *number = *number * 10 + (uint32_t)(name.ptr[i] - '0');
     }
+    return true;
+}
+
+/* A prefix may end with digits itself; the longest number is tried first. */
+const Name *ptx_find_numbered(const Parser *parser, Str name, uint32_t *number) {
+    size_t prefix = name.len;
+    while (prefix && is_digit(name.ptr[prefix - 1]))
+        prefix--;
+    for (; prefix < name.len; prefix++) {
+        const Name *found = find(parser, (Str){name.ptr, prefix}, true);
+        if (found && number_behind(name, prefix, number))
+            return *number < found->count ? found : NULL;
+    }
+    return NULL;
+}
+
+static Name *add_name(Parser *parser, Str name) {
     Name *entry = ARENA_NEW(parser->arena, Name);
     uint32_t bucket = bucket_of(name);
     *entry = (Name){.text = name,
@@ -34,6 +61,36 @@ Name *ptx_declare(Parser *parser, Str name, uint32_t lo, uint32_t hi) {
                     .older = parser->scopes[parser->depth]};
     parser->buckets[bucket] = entry;
     parser->scopes[parser->depth] = entry;
+    return entry;
+}
+
+static Name *report_taken(Parser *parser, Str name, uint32_t lo, uint32_t hi) {
+    ptx_error(parser, lo, hi, ptx_redefined, STR_ARG(name));
+    return NULL;
+}
+
+Name *ptx_declare(Parser *parser, Str name, uint32_t lo, uint32_t hi) {
+    uint32_t number;
+    const Name *old = ptx_find(parser, name), *all = ptx_find_numbered(parser, name, &number);
+    if ((old && old->depth == parser->depth) || (all && all->depth == parser->depth))
+        return report_taken(parser, name, lo, hi);
+    return add_name(parser, name);
+}
+
+Name *ptx_declare_numbered(Parser *parser, Str name, uint32_t count, uint32_t lo, uint32_t hi) {
+    const Name *old = find(parser, name, true);
+    if (old && old->depth == parser->depth)
+        return report_taken(parser, name, lo, hi);
+    for (const Name *at = parser->scopes[parser->depth]; at; at = at->older) {
+        uint32_t number;
+        if (at->kind != NAME_REGS && at->text.len > name.len &&
+            !memcmp(at->text.ptr, name.ptr, name.len) &&
+            number_behind(at->text, name.len, &number) && number < count)
+            return report_taken(parser, at->text, lo, hi);
+    }
+    Name *entry = add_name(parser, name);
+    entry->kind = NAME_REGS;
+    entry->count = count;
     return entry;
 }
 
@@ -50,7 +107,7 @@ void ptx_resolve_labels(Parser *parser) {
     size_t kept = parser->first_use[parser->depth];
     for (size_t i = kept; i < parser->uses.len; i++) {
         LabelUse use = parser->uses.data[i];
-        Name *name = find_exact(parser, use.name);
+        Name *name = ptx_find(parser, use.name);
         if (!name || name->kind != NAME_LABEL || name->depth != parser->depth)
             parser->uses.data[kept++] = use;
         else if (use.where)

@@ -62,22 +62,22 @@ bool ptx_parse_regs(Parser *parser) {
         Str text;
         if (!ptx_expect_name(parser, &text))
             return false;
-        Name *name = ptx_declare(parser, text, token.lo, token.hi);
-        if (!name)
-            return false;
         int64_t count = 1;
-        if (ptx_take(parser, '<')) {
+        bool numbered = ptx_take(parser, '<');
+        if (numbered) {
             PtxToken number = parser->token;
             if (!ptx_expect_int(parser, &count) || !ptx_expect(parser, '>'))
                 return false;
             if (count < 1 || count > 1 << 20)
                 return ptx_error(parser, number.lo, number.hi, ptx_int_range);
-            name->kind = NAME_REGS;
-        } else {
-            name->kind = NAME_REG;
         }
+        Name *name = numbered
+                         ? ptx_declare_numbered(parser, text, (uint32_t)count, token.lo, token.hi)
+                         : ptx_declare(parser, text, token.lo, token.hi);
+        if (!name)
+            return false;
+        name->kind = numbered ? NAME_REGS : NAME_REG;
         name->bits = type_info[decl.type].bits;
-        name->count = (uint32_t)count;
         name->reg = parser->func->regs;
         /* A 128-bit register is two. */
         uint64_t slots = (uint64_t)count * (name->bits == 128 ? 2 : 1);

@@ -18,7 +18,7 @@ typedef struct Name {
     } kind;
     unsigned depth; /* of its scope */
     RegRef reg;     /* NAME_REG; of NAME_REGS (%r<8>) the first one */
-    uint32_t count; /* NAME_REGS */
+    uint32_t count; /* NAME_REGS; such a name is none of its own: another thing may have it, too */
     uint8_t bits;   /* of registers */
     Variable *variable;
     Func *func;
@@ -88,8 +88,12 @@ bool ptx_int_value(Str text, uint64_t *value);
 
 /* Names. */
 Name *ptx_find(const Parser *parser, Str name);
+/* The registers among which a numbered name is, %r12 of %r<20>, and its number; NULL: none. */
+const Name *ptx_find_numbered(const Parser *parser, Str name, uint32_t *number);
 /* NULL after a report: the name is taken in this scope. */
 Name *ptx_declare(Parser *parser, Str name, uint32_t lo, uint32_t hi);
+/* The same for registers with numbers below `count`. */
+Name *ptx_declare_numbered(Parser *parser, Str name, uint32_t count, uint32_t lo, uint32_t hi);
 bool ptx_open_scope(Parser *parser);
 void ptx_close_scope(Parser *parser);
 /* Branches of this scope to labels of this scope; others wait for the scope around it. */

@@ -438,6 +438,8 @@ static const Special specials[] = {
     {"max.bf16x2 %d, %a, %b;", 32, 0x3f804000, 0x40003f80, 0x40004000},
     {"neg.ftz.f32 %d, %a;", 32, 1, 0, 0x80000000},
     {"abs.f16x2 %d, %a;", 32, 0x8000bc00, 0, 0x00003c00},
+    {"cvt.bf16.f16 %hd, %ha;", 16, 0x3c0c, 0, 0x3f82}, /* to nearest, ties to even */
+    {"cvt.f16.bf16 %hd, %ha;", 16, 0x3380, 0, 0x0001},
     {"cvt.rni.s32.f32 %d, %a;", 32, 0x40200000, 0, 2},          /* 2.5 */
     {"cvt.rzi.s32.f32 %d, %a;", 32, 0xbfc00000, 0, 0xffffffff}, /* -1.5 */
     {"cvt.rmi.s32.f32 %d, %a;", 32, 0xbfc00000, 0, 0xfffffffe},

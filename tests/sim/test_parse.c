@@ -32,6 +32,13 @@ static const Case cases[] = {
     {BODY("bra NOWHERE;"), "6:5: error: there is no label `NOWHERE` in this function"},
     {BODY("L: L: add.s32 %r1, %r1, 1;"), "6:4: error: `L` is declared twice"},
     {BODY(".reg .b32 %r<3>;"), "6:11: error: `%r` is declared twice"},
+    {BODY(".reg .b32 %r1;"), "6:11: error: `%r1` is declared twice"},
+    {BODY(".reg .b32 q1; .reg .b16 q<2>;"), "6:25: error: `q1` is declared twice"},
+    {BODY(".reg .b32 q<2>; mov.b32 %r1, q;"), "6:30: error: `q` is not declared"},
+    {BODY("{ .reg .b16 %r1; mov.b32 %r1, 1; }"),
+     "6:26: error: the register `%r1` has 16 bits, wanted 32"},
+    {BODY(".reg .b16 q1; { .reg .b32 q<2>; mov.b16 q1, 1; }"),
+     "6:41: error: the register `q1` has 32 bits, wanted 16"},
     {BODY("ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];"),
      "6:18: error: the vector has 3 elements, wanted 2"},
     {BODY("ld.global.v8.f64 {%rd1,%rd1,%rd1,%rd1,%rd1,%rd1,%rd1,%rd1}, [%rd1];"),
@@ -99,6 +106,8 @@ static const char accepted[] =
     "$L__func_begin0:\n.loc 1 3 5, function_name $L__info_string0, inlined_at 1 9 2\n"
     "ld.param.b32 %r1, [s+8]; mov.b64 %rd1, dyn; mov.u32 %r2, %laneid; // comment\n/* another */\n"
     "{ .reg .b32 t; mov.u32 t, 3; add.s32 %r3, t, WARP_SZ; }\n{ .reg .b32 t; mov.u32 t, 4; }\n"
+    "{ .reg .b32 t; .reg .b16 t<2>, t2; mov.b32 t, 4; mov.b32 {t0, t1}, t; cvt.bf16.f16 t2, t0; }\n"
+    "{ .reg .b32 t<12>, t1<2>; mov.u32 t10, 4; { .reg .b16 t<2>; mov.u16 t1, 4; } }\n"
     "ld.global.relaxed.gpu.L1::no_allocate.L2::128B.v2.b32 {%r4, _}, [%rd1 + 16];\n"
     "createpolicy.fractional.L2::evict_first.b64 %rd2, 1.0;\n"
     "ld.global.L1::evict_last.L2::cache_hint.v4.b32 {%r1,%r2,%r3,%r4}, [%rd1], %rd2;\n"
