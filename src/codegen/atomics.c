@@ -3,7 +3,7 @@
  * A thread that holds only a copy of an element takes no part; where the old value is used, it gets
  * it from the owner: by a shuffle when the copies are in one warp, else through shared memory
  * between two barriers. Without a user the operation becomes `red`. What PTX lacks (bf16 addition
- * before sm_90) is a compare-and-swap loop of LLVM's. */
+ * before sm_90) is a loop of compare-and-swap. */
 #include "codegen/cg.h"
 #include "ir/scratch.h"
 #include <stdio.h>
@@ -85,37 +85,6 @@ static LLVMTypeRef register_type(Cg *cg, char constraint) {
     }
 }
 
-/* The bf16 sum before sm_90, in a block of its own behind the predicate. */
-static Lv rmw_loop(Cg *cg, const Op *op, Lv ptr, Lv value, Lv predicate) {
-    static const LLVMAtomicOrdering ordering[SEM_COUNT] = {
-        [SEM_ACQ_REL] = LLVMAtomicOrderingAcquireRelease,
-        [SEM_ACQUIRE] = LLVMAtomicOrderingAcquire,
-        [SEM_RELEASE] = LLVMAtomicOrderingRelease,
-        [SEM_RELAXED] = LLVMAtomicOrderingMonotonic,
-    };
-    static const char *const scope[SCOPE_COUNT] = {
-        [SCOPE_GPU] = "device", [SCOPE_CTA] = "block", [SCOPE_SYS] = ""};
-    const char *name = scope[op->attrs[2].i];
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), then = cg_block(cg, "atomic"),
-                      after = cg_block(cg, "after_atomic");
-    if (predicate)
-        LLVMBuildCondBr(cg->b, predicate, then, after);
-    else
-        LLVMBuildBr(cg->b, then);
-    cg_position(cg, then);
-    Lv old = LLVMBuildAtomicRMWSyncScope(cg->b, LLVMAtomicRMWBinOpFAdd, ptr, value,
-                                         ordering[op->attrs[1].i],
-                                         LLVMGetSyncScopeID(cg->llvm, name, strlen(name)));
-    LLVMBuildBr(cg->b, after);
-    cg_position(cg, after);
-    if (!predicate)
-        return old;
-    Lv phi = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
-    LLVMAddIncoming(phi, (Lv[]){old, cg_zero(LLVMTypeOf(value))}, (LLVMBasicBlockRef[]){then, from},
-                    2);
-    return phi;
-}
-
 /* `@p atom.sem.scope.global.op.type old, [ptr], values..` with old preset to zero; red without
  * `wanted`. */
 static Lv atomic_asm(Cg *cg, const AtomicForm *form, CTYPE_SEM sem, CTYPE_SCOPE scope, Lv ptr,
@@ -154,6 +123,57 @@ static Lv atomic_asm(Cg *cg, const AtomicForm *form, CTYPE_SEM sem, CTYPE_SCOPE 
     Lv old =
         cg_asm(cg, wanted ? word : cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
     return wanted ? LLVMBuildBitCast(cg->b, old, type, "") : NULL;
+}
+
+/* The value a thread expects at first; relaxed, since others may write meanwhile. */
+static Lv load_relaxed(Cg *cg, CTYPE_SCOPE scope, Lv ptr) {
+    StrBuf text = strbuf(cg->arena);
+    strbuf_printf(&text, "ld.relaxed.%s.global.b16 $0, [$1];", scope_text[scope]);
+    return cg_asm(cg, cg->t_i16, text.ptr, "=h,l,~{memory}", &ptr, 1, ASM_EFFECTS);
+}
+
+/* Goes on when what was found is what was expected; otherwise that is expected the next time.
+ * Returns the old value. */
+static Lv swap_until_found(Cg *cg, const Op *op, Lv ptr, Lv value) {
+    static const AtomicForm form = {"cas", "b16", 'h'};
+    CTYPE_SEM sem = (CTYPE_SEM)op->attrs[1].i;
+    CTYPE_SCOPE scope = (CTYPE_SCOPE)op->attrs[2].i;
+    LLVMTypeRef type = LLVMTypeOf(value);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), again = cg_block(cg, "swap"),
+                      done = cg_block(cg, "swapped");
+    Lv first = load_relaxed(cg, scope, ptr);
+    LLVMBuildBr(cg->b, again);
+    cg_position(cg, again);
+    Lv expected = LLVMBuildPhi(cg->b, cg->t_i16, "");
+    Lv sum = LLVMBuildFAdd(cg->b, LLVMBuildBitCast(cg->b, expected, type, ""), value, "");
+    Lv operands[] = {expected, LLVMBuildBitCast(cg->b, sum, cg->t_i16, "")};
+    Lv found = atomic_asm(cg, &form, sem, scope, ptr, 2, operands, NULL, true);
+    LLVMAddIncoming(expected, (Lv[]){first, found}, (LLVMBasicBlockRef[]){from, again}, 2);
+    LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntEQ, found, expected, ""), done, again);
+    cg_position(cg, done);
+    return LLVMBuildBitCast(cg->b, found, type, "");
+}
+
+/* The bf16 sum before sm_90, in blocks of its own behind the predicate. It touches nothing but the
+ * two bytes: the word around them may end behind the array. */
+static Lv rmw_loop(Cg *cg, const Op *op, Lv ptr, Lv value, Lv predicate) {
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), then = cg_block(cg, "atomic"),
+                      after = cg_block(cg, "after_atomic");
+    if (predicate)
+        LLVMBuildCondBr(cg->b, predicate, then, after);
+    else
+        LLVMBuildBr(cg->b, then);
+    cg_position(cg, then);
+    Lv old = swap_until_found(cg, op, ptr, value);
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->b);
+    LLVMBuildBr(cg->b, after);
+    cg_position(cg, after);
+    if (!predicate)
+        return old;
+    Lv phi = LLVMBuildPhi(cg->b, LLVMTypeOf(value), "");
+    LLVMAddIncoming(phi, (Lv[]){old, cg_zero(LLVMTypeOf(value))}, (LLVMBasicBlockRef[]){end, from},
+                    2);
+    return phi;
 }
 
 /* Gives every copy in the warp the owner's value. */
