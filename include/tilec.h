@@ -58,7 +58,8 @@ extern "C" {
     X(TILE_ERROR_DRIVER, 9, "a call of the CUDA driver failed")                                    \
     X(TILE_ERROR_DISK_FULL, 10, "the disk is full")                                                \
     X(TILE_ERROR_INTERNAL, 11, "an error of the compiler")                                         \
-    X(TILE_ERROR_TENSOR_MAP, 12, "the kernel's tensor maps cannot hold the arguments")
+    X(TILE_ERROR_TENSOR_MAP, 12, "the kernel's tensor maps cannot hold the arguments")             \
+    X(TILE_ERROR_TIME_LIMIT, 13, "the time limit was reached")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,
@@ -92,9 +93,11 @@ typedef struct tile_context_options {
     uint64_t cache_max_bytes; /* 0: TILEC_CACHE_SIZE, 2 GiB */
     tile_text ptxas;          /* empty: TILEC_PTXAS, CUDA_HOME, PATH; else the driver assembles */
     tile_text cuda_library;   /* empty: TILEC_CUDA_LIBRARY, libcuda.so.1 */
-    size_t memory_limit;      /* bytes that one compilation may take; 0: no limit */
-    uint32_t time_limit_ms;   /* that a tool (ptxas, a disassembler) may take before it is stopped:
-                                 TILE_ERROR_TOOL; 0: ten minutes */
+    size_t memory_limit;    /* bytes that one compilation may take; 0: no limit. See tile_compile */
+    uint32_t time_limit_ms; /* that a tool (ptxas, a disassembler) or an isolated compilation may
+                               take before it is stopped: TILE_ERROR_TIME_LIMIT; 0: ten minutes */
+    tile_text worker; /* the program of isolated compilations, a tilec of the same build; empty:
+                         TILEC_WORKER, `tilec` beside the library or in ../bin, PATH */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */
@@ -172,9 +175,23 @@ typedef struct tile_compile_options {
     bool no_tensor_copies; /* use no tensor maps; see tile_launch */
     bool no_persistence;   /* every program has a block of its own, or shares one from the start */
     int32_t max_shared;    /* bytes of shared memory of a block; 0: as many as the target has */
+    bool isolated;         /* compile in a process of its own; see tile_compile */
 } tile_compile_options;
 
-/* Compiles, or answers from the cache. */
+/* Compiles, or answers from the cache.
+ *
+ * Memory: TILE_ERROR_OUT_OF_MEMORY, with a diagnostic, when there is no more or `memory_limit`
+ * bytes are exceeded. What this library allocates itself never exceeds the limit. What LLVM
+ * allocates is counted as well and looked at between its runs and between the passes of its back
+ * end, so that it may exceed the limit for the length of one, and what LLVM held when it was left
+ * there stays allocated. Should malloc fail and go on failing within one such pass, LLVM is lost to
+ * the process: this call says TILE_ERROR_OUT_OF_MEMORY, later compilations TILE_ERROR_INTERNAL,
+ * unless isolated; other threads that compile at that moment may wait for ever.
+ *
+ * `isolated` has none of these bounds: the compilation runs in a process of its own, which costs
+ * its start (some 10 ms) and ends with this one. There the kernel holds all that can be written to
+ * at `memory_limit`, 8 MiB of which are a reserve, and a crash is the worker's own:
+ * TILE_ERROR_INTERNAL here. Without ptxas it assembles with device 0. */
 TILE_API tile_status tile_compile(tile_context *context, const tile_compile_options *options,
                                   tile_kernel **kernel, tile_diagnostics **diagnostics);
 TILE_API void tile_kernel_destroy(tile_kernel *kernel);

@@ -1,6 +1,7 @@
 /* From options to a request: names and values apart, the target found. */
 #include "cli/kernel_options.h"
 
+#include "runtime/stack.h"
 #include "runtime/status.h"
 
 #include <stdio.h>
@@ -58,6 +59,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         .no_persistence = options->no_persistence,
         .check_passes = options->check_passes,
         .llvm_level = (int32_t)options->llvm_level,
+        .memory_limit = (size_t)options->memory_limit << 20,
+        .isolated = options->isolated,
         .time_limit_ms = 1000.0 * (double)options->time_limit,
         .ptxas = options->ptxas,
         .cache = options->check_passes ? NULL : cache,
@@ -65,6 +68,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
 #ifdef TILEC_CHECKED
     request->check_passes = true;
 #endif
+    stack_limit_memory(ctx, request->isolated ? 0 : request->memory_limit);
     ElaborateRequest *kernel = &request->kernel;
     kernel->kernel = str_from(options->kernel ? options->kernel : "");
     kernel->signature = str_from(options->signature ? options->signature : "");
@@ -106,6 +110,7 @@ int cli_status(const Ctx *ctx) {
     case TILE_ERROR_NO_DEVICE:
     case TILE_ERROR_DEVICE_MEMORY:
     case TILE_ERROR_DRIVER:
+    case TILE_ERROR_TIME_LIMIT:
         break;
     }
     return STATUS_MACHINE;

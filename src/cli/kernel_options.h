@@ -9,8 +9,9 @@ typedef struct KernelOptions {
     const char *kernel, *signature, *target, *cache, *ptxas;
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include;
-    int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit;
-    bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes;
+    int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,
+        memory_limit;
+    bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes, isolated;
 } KernelOptions;
 
 /* Rows for a command whose struct has a member `kernel` of this type; `types` describes -a. */
@@ -151,10 +152,26 @@ typedef struct KernelOptions {
          0,                                                                                        \
          0},                                                                                       \
         {0,                                                                                        \
+         "isolated",                                                                               \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "compile in a process of its own",                                                        \
+         offsetof(Struct, kernel.isolated),                                                        \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "memory-limit",                                                                           \
+         OPTION_INT,                                                                               \
+         "MIB",                                                                                    \
+         "what a compilation may take; default: no limit",                                         \
+         offsetof(Struct, kernel.memory_limit),                                                    \
+         1,                                                                                        \
+         1 << 20},                                                                                 \
+        {0,                                                                                        \
          "time-limit",                                                                             \
          OPTION_INT,                                                                               \
          "SECONDS",                                                                                \
-         "what ptxas may take before it is stopped; default: 600",                                 \
+         "what ptxas, or an isolated compilation, may take before it is stopped; default: 600",    \
          offsetof(Struct, kernel.time_limit),                                                      \
          1,                                                                                        \
          1000000},                                                                                 \

@@ -47,10 +47,12 @@ int cli_usage_error(const char *format, ...) {
 
 static int unknown_command(Ctx *ctx, const char *name) {
     Str names[COMMAND_COUNT];
+    size_t count = 0;
     for (int i = 0; i < COMMAND_COUNT; i++)
-        names[i] = str_from(commands[i].name);
+        if (commands[i].summary)
+            names[count++] = str_from(commands[i].name);
     return cli_usage_error("unknown command '%s'%s; see 'tilec help'", name,
-                           options_suggestion(&ctx->arena, name, names, COMMAND_COUNT));
+                           options_suggestion(&ctx->arena, name, names, count));
 }
 
 static int run_command(Ctx *ctx, int argc, char **argv) {
@@ -66,7 +68,8 @@ static void print_commands(FILE *out) {
           "runs them.\n\nCommands:\n",
           out);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].summary)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\n'tilec COMMAND --help' explains a command. Exit status: 0 success, 1 the input is "
           "wrong,\n"
           "2 the command line is wrong, 3 the machine lacks something.\n",

@@ -8,6 +8,7 @@
 #define TILEC_CODEGEN_CG_H
 #include "codegen/codegen.h"
 #include "ir/ptrmap.h"
+#include "support/heap.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>
@@ -66,6 +67,9 @@ typedef struct Cg {
     LLVMTargetMachineRef machine;
     char *message;              /* LLVM's text and buffer being copied: held here so that running */
     LLVMMemoryBufferRef buffer; /* out of memory meanwhile frees them */
+    Heap *heap, own_heap;       /* of the thread; ours where it has none */
+    jmp_buf *outer_oom;         /* the arena's target outside of machine_guard; may be NULL */
+    jmp_buf *leave;             /* where LLVM is left when it takes too much */
     LLVMBuilderRef b;           /* where code goes */
     LLVMBuilderRef entry;       /* the end of the entry block, for what every block may use */
     Lv fn;

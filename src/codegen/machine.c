@@ -1,10 +1,18 @@
 /* LLVM's side: target machine, pass pipeline, emission, and turning LLVM's complaints into
  * diagnostics.
  *
- * LLVM reports recoverable trouble to the context's diagnostic handler; what it considers fatal
- * goes to one handler per process and must not return. That handler jumps back to machine_guard of
- * the thread that was compiling; the LLVM context of that compilation is then abandoned, not freed,
- * because its state is unknown. */
+ * LLVM reports recoverable trouble to the context's diagnostic handler. What it considers fatal
+ * goes to one handler per process and must not return: that handler jumps back to machine_guard of
+ * the thread that was compiling. The LLVM context of that compilation is then abandoned, not freed,
+ * because its state is unknown; nothing else of LLVM's is, since fatal errors are not raised where
+ * LLVM holds what compilations share.
+ *
+ * LLVM has no way to fail for want of memory. heap.h counts what this thread takes and keeps a
+ * reserve for when malloc fails; what is over is left where LLVM holds nothing that others wait
+ * for: between its runs, whose objects are freed, and between passes of the back end (the yield
+ * callback), where the context is abandoned. Only when the reserve does not reach that far is LLVM
+ * left in the middle of an allocation. A lock of its own may then be held for ever: LLVM is lost to
+ * this process, and further compilations say so. */
 #define _GNU_SOURCE
 #include "codegen/cg.h"
 #include <llvm-c/Analysis.h>
@@ -13,11 +21,18 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-/* The one piece of thread state: LLVM's fatal-error handler takes no context. */
+/* The thread state there must be: LLVM's fatal-error handler takes no context. */
 static _Thread_local jmp_buf *fatal_return;
 static _Thread_local char fatal_text[512];
+
+/* Of the process, as LLVM is. */
+static pthread_mutex_t llvm_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool llvm_ready; /* under the lock */
+static atomic_bool llvm_lost;
 
 static void on_fatal(const char *reason) {
     if (fatal_return) {
@@ -92,28 +107,107 @@ static void machine_dispose(Cg *cg) {
         LLVMDisposeMessage(cg->message);
 }
 
-/* Running out of memory in the arena passes through here too, for LLVM's objects are not in it. */
-bool machine_guard(Cg *cg, bool (*body)(Cg *cg)) {
-    jmp_buf fatal, oom;
-    jmp_buf *volatile outer_oom = cg->arena->oom;
-    volatile bool done = false;
-    fatal_return = &fatal;
-    if (setjmp(fatal)) {
-        cg->llvm = NULL; /* its state is unknown: it is left as it is */
-        ctx_diag(cg->ctx, cg->func->span, llvm_error, fatal_text);
-    } else if (outer_oom && setjmp(oom)) {
-        fatal_return = NULL;
-        cg->arena->oom = outer_oom;
-        machine_dispose(cg);
-        longjmp(*outer_oom, 1);
-    } else {
-        if (outer_oom)
-            cg->arena->oom = &oom;
-        done = body(cg) && !cg->failed;
+/* Once for the process; leaves the lock as it was when memory runs out. */
+static void initialise_once(Heap *heap) {
+    jmp_buf *outer = heap->exhausted, here;
+    pthread_mutex_lock(&llvm_lock);
+    if (!llvm_ready) {
+        if (setjmp(here)) {
+            pthread_mutex_unlock(&llvm_lock);
+            longjmp(*outer, 1);
+        }
+        heap->exhausted = &here;
+        initialise();
+        heap->exhausted = outer;
+        llvm_ready = true;
     }
+    pthread_mutex_unlock(&llvm_lock);
+}
+
+static _Noreturn void out_of_memory(Cg *cg) {
+    if (!cg->outer_oom)
+        abort(); /* as an arena without a target does */
+    longjmp(*cg->outer_oom, 1);
+}
+
+/* Between runs of LLVM, where its objects can be freed. */
+static void check_memory(Cg *cg) {
+    if (heap_is_over(cg->heap) && cg->arena->oom)
+        longjmp(*cg->arena->oom, 1);
+}
+
+/* Between passes of the back end. */
+static void on_yield(LLVMContextRef llvm, void *user) {
+    Cg *cg = user;
+    if (heap_is_over(cg->heap))
+        longjmp(*cg->leave, 1);
+}
+
+static void begin_guard(Cg *cg, jmp_buf *exhausted) {
+    cg->outer_oom = cg->arena->oom;
+    cg->heap = heap_of_thread();
+    if (!cg->heap) {
+        cg->heap = &cg->own_heap;
+        heap_use(cg->heap);
+    }
+    if (!heap_begin(cg->heap, exhausted)) {
+        heap_use(cg->heap == &cg->own_heap ? NULL : cg->heap);
+        out_of_memory(cg);
+    }
+}
+
+static void end_guard(Cg *cg) {
     fatal_return = NULL;
-    cg->arena->oom = outer_oom;
+    cg->arena->oom = cg->outer_oom;
+    heap_end(cg->heap);
+    if (cg->heap == &cg->own_heap)
+        heap_use(NULL);
+}
+
+/* How the body came to its end, by a jump or not. */
+typedef enum Way { WAY_DONE, WAY_FATAL, WAY_ARENA_FULL, WAY_LEFT, WAY_EXHAUSTED } Way;
+
+static Way run_guarded(Cg *cg, bool (*body)(Cg *cg), bool *done) {
+    jmp_buf fatal, oom, leave, exhausted;
+    if (setjmp(exhausted))
+        return WAY_EXHAUSTED;
+    begin_guard(cg, &exhausted);
+    if (setjmp(fatal))
+        return WAY_FATAL;
+    if (setjmp(leave))
+        return WAY_LEFT;
+    if (setjmp(oom))
+        return WAY_ARENA_FULL;
+    fatal_return = &fatal;
+    cg->leave = &leave;
+    if (cg->outer_oom)
+        cg->arena->oom = &oom;
+    *done = body(cg) && !cg->failed;
+    return WAY_DONE;
+}
+
+bool machine_guard(Cg *cg, bool (*body)(Cg *cg)) {
+    bool done = false;
+    if (atomic_load(&llvm_lost)) {
+        ctx_diag(cg->ctx, cg->func->span, llvm_lost);
+        diag_hint(&cg->ctx->diags, "compile in a process of its own, or start this one anew");
+        return false;
+    }
+    Way way = run_guarded(cg, body, &done);
+    end_guard(cg);
+    if (way == WAY_EXHAUSTED) {
+        atomic_store(&llvm_lost, true);
+        out_of_memory(cg);
+    }
+    if (way == WAY_FATAL || way == WAY_LEFT)
+        cg->llvm = NULL; /* its state is unknown: it is left as it is */
+    if (way == WAY_FATAL)
+        ctx_diag(cg->ctx, cg->func->span, llvm_error, fatal_text);
+    if (way == WAY_LEFT)
+        cg->machine = NULL;
     machine_dispose(cg);
+    if (way == WAY_LEFT || way == WAY_ARENA_FULL)
+        out_of_memory(cg);
     return done;
 }
 
@@ -133,12 +227,12 @@ static bool create_target_machine(Cg *cg, LLVMCodeGenOptLevel level) {
 }
 
 bool machine_create(Cg *cg) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, initialise);
+    initialise_once(cg->heap);
     if (!create_target_machine(cg, LLVMCodeGenLevelDefault))
         return false;
     cg->llvm = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(cg->llvm, on_diagnostic, cg);
+    LLVMContextSetYieldCallback(cg->llvm, on_yield, cg);
     LLVMContextSetDiscardValueNames(cg->llvm, !cg->options->keep_llvm);
     cg->module = LLVMModuleCreateWithNameInContext("tilec", cg->llvm);
     LLVMSetTarget(cg->module, triple);
@@ -201,33 +295,35 @@ static bool verify(Cg *cg) {
 }
 
 /* How a function goes through LLVM, and the level of the back end. */
-typedef struct Way {
+typedef struct Route {
     const char *passes;
     LLVMCodeGenOptLevel back_end;
-} Way;
+} Route;
 
-static Way way_of(Cg *cg, char *level, size_t size) {
+static Route route_of(Cg *cg, char *level, size_t size) {
     if (cg->options->llvm_level) {
         snprintf(level, size, "default<O%d>", cg->options->llvm_level);
-        return (Way){level, LLVMCodeGenLevelDefault};
+        return (Route){level, LLVMCodeGenLevelDefault};
     }
     if (cg->products_are_fed)
-        return (Way){cg->has_few_pointers ? plain_pipeline : pipeline, LLVMCodeGenLevelNone};
+        return (Route){cg->has_few_pointers ? plain_pipeline : pipeline, LLVMCodeGenLevelNone};
     if (is_large_and_straight(cg))
-        return (Way){straight_pipeline, LLVMCodeGenLevelNone};
-    return (Way){pipeline, LLVMCodeGenLevelDefault};
+        return (Route){straight_pipeline, LLVMCodeGenLevelNone};
+    return (Route){pipeline, LLVMCodeGenLevelDefault};
 }
 
 bool machine_optimise(Cg *cg) {
+    check_memory(cg);
     if (!verify(cg))
         return false;
     char level[16];
-    Way way = way_of(cg, level, sizeof level);
-    if (way.back_end != LLVMCodeGenLevelDefault && !create_target_machine(cg, way.back_end))
+    Route route = route_of(cg, level, sizeof level);
+    if (route.back_end != LLVMCodeGenLevelDefault && !create_target_machine(cg, route.back_end))
         return false;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(cg->module, way.passes, cg->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(cg->module, route.passes, cg->machine, options);
     LLVMDisposePassBuilderOptions(options);
+    check_memory(cg);
     if (!error) {
         schedule_function(cg);
         return true;
@@ -263,6 +359,7 @@ bool machine_emit(Cg *cg, Str *ptx) {
     if (LLVMTargetMachineEmitToMemoryBuffer(cg->machine, cg->module, LLVMAssemblyFile, &error,
                                             &cg->buffer))
         return report(cg, error);
+    check_memory(cg);
     Str text = {LLVMGetBufferStart(cg->buffer), LLVMGetBufferSize(cg->buffer)};
     *ptx = lines_only(cg, text);
     return true;

@@ -16,6 +16,7 @@ struct tile_context {
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
     uint32_t time_limit_ms;
+    const char *worker;   /* NULL: found */
     pthread_mutex_t lock; /* of `driver` until `has_driver` */
     atomic_bool has_driver;
     Driver driver;

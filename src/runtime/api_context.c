@@ -72,6 +72,7 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
     made->cuda_library = text_dup(&arena, options.cuda_library);
     made->memory_limit = options.memory_limit;
     made->time_limit_ms = options.time_limit_ms;
+    made->worker = text_dup(&arena, options.worker);
     atomic_init(&made->has_driver, false);
     if (pthread_mutex_init(&made->lock, NULL))
         longjmp(oom, 1);
@@ -136,16 +137,49 @@ static void copy_diagnostic(Arena *arena, const Diags *diags, const Diagnostic *
     to->end_column = hi.column;
 }
 
-/* NULL when out of memory. */
-static tile_diagnostics *diagnostics_create(const Diags *diags) {
+/* What is said when there is no memory to say more with. */
+#define NO_MEMORY "out of memory"
+static const tile_diagnostic no_memory_item = {
+    .size = sizeof no_memory_item,
+    .severity = TILE_ERROR,
+    .id = {"out_of_memory", 13},
+    .message = {NO_MEMORY, sizeof NO_MEMORY - 1},
+    .path = {"", 0},
+    .rendered = {"tilec: error: " NO_MEMORY "\n", sizeof "tilec: error: " NO_MEMORY "\n" - 1},
+};
+#define NO_MEMORY_JSON                                                                             \
+    "[{\"severity\": \"error\", \"id\": \"out_of_memory\", \"message\": \"" NO_MEMORY              \
+    "\", \"notes\": []}]"
+static tile_diagnostics no_memory = {
+    .items = (tile_diagnostic *)&no_memory_item,
+    .count = 1,
+    .text = {"tilec: error: " NO_MEMORY "\n", sizeof "tilec: error: " NO_MEMORY "\n" - 1},
+    .json = {NO_MEMORY_JSON, sizeof NO_MEMORY_JSON - 1},
+};
+
+/* For a status of TILE_ERROR_OUT_OF_MEMORY: which memory it was. */
+static void report_no_memory(Diags *diags, size_t limit) {
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        if (d->severity == SEV_ERROR)
+            return;
+    if (limit)
+        diag(diags, (Span){0}, memory_limit, limit);
+    else
+        diag(diags, (Span){0}, out_of_memory);
+}
+
+/* `limit` is that of the call, if it ran out of memory. */
+static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, size_t limit) {
     jmp_buf oom, *outer = diags->arena->oom;
     Arena arena = {.oom = &oom};
     if (setjmp(oom)) {
         diags->arena->oom = outer;
         arena_free(&arena);
-        return NULL;
+        return &no_memory;
     }
     diags->arena->oom = &oom;
+    if (status == TILE_ERROR_OUT_OF_MEMORY)
+        report_no_memory(diags, limit);
     tile_diagnostics *list = ARENA_NEW(&arena, tile_diagnostics);
     for (const Diagnostic *d = diags->first; d; d = d->next)
         list->count++;
@@ -185,7 +219,7 @@ tile_text tile_diagnostics_json(const tile_diagnostics *diagnostics) {
 }
 
 void tile_diagnostics_destroy(tile_diagnostics *diagnostics) {
-    if (!diagnostics)
+    if (!diagnostics || diagnostics == &no_memory)
         return;
     Arena arena = diagnostics->arena;
     arena_free(&arena);
@@ -205,6 +239,8 @@ Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics) {
     Ctx *ctx = ctx_create();
     if (!ctx || setjmp(ctx->oom)) {
         ctx_destroy(ctx);
+        if (diagnostics)
+            *diagnostics = &no_memory;
         return NULL;
     }
     ctx->arena.limit = context->memory_limit;
@@ -227,9 +263,10 @@ tile_status call_end(Call *call, tile_status status) {
     Ctx *ctx = call->ctx;
     if (status == TILE_OK)
         status = status_of(&ctx->diags);
-    if (call->diagnostics && ctx->diags.first) {
+    if (call->diagnostics && (ctx->diags.first || status == TILE_ERROR_OUT_OF_MEMORY)) {
+        const size_t limit = ctx->arena.limit;
         ctx->arena.limit = 0;
-        *call->diagnostics = diagnostics_create(&ctx->diags);
+        *call->diagnostics = diagnostics_create(&ctx->diags, status, limit);
     }
     arena_free(&call->object);
     ctx_destroy(ctx);

@@ -6,6 +6,7 @@
 #include "runtime/recall.h"
 #include "runtime/stack.h"
 #include "runtime/status.h"
+#include "runtime/worker.h"
 #include "support/file.h"
 
 #include <time.h>
@@ -417,6 +418,8 @@ static void stages_on_stack(void *user) {
 }
 
 static bool run_stages(Compilation *c) {
+    if (c->request->isolated)
+        return worker_compile(c->ctx, c->request, c->compiled);
     return stack_run(c->ctx, stages_on_stack, c) && c->ok;
 }
 

@@ -49,7 +49,10 @@ typedef struct CompileRequest {
     bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
     bool until_passes;       /* with keep_func: run the passes, whatever is wanted */
     int32_t llvm_level;      /* see CodegenOptions */
-    double time_limit_ms;    /* of a tool; 0: PROCESS_TIME_LIMIT_MS */
+    double time_limit_ms;    /* of a tool or a worker; 0: PROCESS_TIME_LIMIT_MS */
+    size_t memory_limit;     /* of a worker; 0: none */
+    bool isolated;           /* in a process of its own; not with keep_func */
+    const char *worker;      /* that program; NULL: found; see worker.c */
     const char *ptxas;       /* NULL: found; see ptxas_find */
     const Device
         *device; /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 enum { SECTION_META, SECTION_PTX, SECTION_CUBIN, SECTION_FILES, SECTION_SAID, SECTION_COUNT };
+_Static_assert((int)SECTION_COUNT <= (int)CACHE_MAX_SECTIONS, "an entry has room for them");
 enum { IMPORT_LIMIT = 64 << 20 };
 
 static void new_sections(CacheSection *sections) {
@@ -242,23 +243,44 @@ static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import
     return true;
 }
 
-bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
-    CacheSection sections[SECTION_COUNT];
-    new_sections(sections);
-    if (cache_get(request->cache, &ctx->arena, key, sections, SECTION_COUNT) != CACHE_HIT)
-        return false;
-    bool needs_cubin = request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
+Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
+    Recalled described = {.files = files_write(ctx, compiled->file),
+                          .said = said_write(ctx, compiled->file)};
+    if (compiled->meta.target) {
+        StrBuf meta = strbuf(&ctx->arena);
+        meta_write(compiled, &meta);
+        described.meta = strbuf_str(&meta);
+    }
+    return described;
+}
+
+bool recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *described,
+                   Compiled *compiled) {
     uint32_t first_import = (uint32_t)ctx->sources.sources.len + 1;
     Compiled found = {.file = compiled->file};
-    if (!files_unchanged(ctx, request, sections[SECTION_FILES].data, compiled->file) ||
-        !meta_read(&ctx->arena, sections[SECTION_META].data, &found) ||
-        !sections[SECTION_PTX].data.len || (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
-        !said_repeat(ctx, sections[SECTION_SAID].data, compiled->file, first_import))
+    if (!files_unchanged(ctx, request, described->files, compiled->file) ||
+        (described->meta.len && !meta_read(&ctx->arena, described->meta, &found)) ||
+        !said_repeat(ctx, described->said, compiled->file, first_import))
         return false;
     compiled->meta = found.meta;
     compiled->resources = found.resources;
     compiled->params = found.params;
     compiled->param_count = found.param_count;
+    return true;
+}
+
+bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
+    CacheSection sections[SECTION_COUNT];
+    new_sections(sections);
+    if (cache_get(request->cache, &ctx->arena, key, sections, SECTION_COUNT) != CACHE_HIT)
+        return false;
+    const bool needs_cubin = request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
+    const Recalled described = {sections[SECTION_META].data, sections[SECTION_FILES].data,
+                                sections[SECTION_SAID].data};
+    if (!described.meta.len || !sections[SECTION_PTX].data.len ||
+        (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
+        !recall_repeat(ctx, request, &described, compiled))
+        return false;
     compiled->outputs[OUTPUT_ptx] = sections[SECTION_PTX].data;
     compiled->outputs[OUTPUT_cubin] = sections[SECTION_CUBIN].data;
     compiled->from_cache = true;
@@ -268,13 +290,12 @@ bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *comp
 void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled *compiled) {
     CacheSection sections[SECTION_COUNT];
     new_sections(sections);
-    StrBuf meta = strbuf(&ctx->arena);
-    meta_write(compiled, &meta);
-    sections[SECTION_META].data = strbuf_str(&meta);
+    const Recalled described = recall_describe(ctx, compiled);
+    sections[SECTION_META].data = described.meta;
     sections[SECTION_PTX].data = compiled->outputs[OUTPUT_ptx];
     sections[SECTION_CUBIN].data = compiled->outputs[OUTPUT_cubin];
-    sections[SECTION_FILES].data = files_write(ctx, compiled->file);
-    sections[SECTION_SAID].data = said_write(ctx, compiled->file);
+    sections[SECTION_FILES].data = described.files;
+    sections[SECTION_SAID].data = described.said;
     int error = cache_put(request->cache, &ctx->arena, key, sections, SECTION_COUNT);
     if ((!error && !request->cache->bad_size) || atomic_exchange(&request->cache->warned, true))
         return;

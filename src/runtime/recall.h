@@ -12,6 +12,16 @@
 Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler);
 /* Fills `compiled` from the cache and repeats the stored diagnostics; false on a miss. */
 bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled);
+/* What is known of a compilation beside its outputs, as text: facts (empty: there is no code), the
+ * files it imported, what it said. */
+typedef struct Recalled {
+    Str meta, files, said;
+} Recalled;
+Recalled recall_describe(Ctx *ctx, const Compiled *compiled);
+/* The reverse, where compiled->file is the same source: fills `compiled` and says it again. False
+ * when an imported file is not what it was. */
+bool recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *described,
+                   Compiled *compiled);
 /* Stores the compilation. A failure is one warning for each Cache. */
 void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled *compiled);
 #endif

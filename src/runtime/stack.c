@@ -3,6 +3,7 @@
 #include "runtime/stack.h"
 
 #include "support/file.h"
+#include "support/heap.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -47,6 +48,8 @@ static void *run_job(void *user) {
     Job *job = user;
     Ctx *ctx = job->ctx;
     jmp_buf oom;
+    Heap heap = {.limit = ctx->arena.limit};
+    heap_use(&heap);
     ctx->arena.oom = ctx->scratch.oom = &oom;
     if (setjmp(oom))
         job->out_of_memory = true;
@@ -91,6 +94,13 @@ static int run_on(const Stack *stack, Job *job) {
     ctx->arena.oom = arena_oom;
     ctx->scratch.oom = scratch_oom;
     return error;
+}
+
+void stack_limit_memory(Ctx *ctx, size_t bytes) {
+    Heap *heap = heap_of_thread();
+    ctx->arena.limit = bytes;
+    if (heap)
+        heap->limit = bytes;
 }
 
 bool stack_run(Ctx *ctx, void (*body)(void *user), void *user) {

@@ -13,4 +13,7 @@
  * target. No signal is handled and no cancellation acted upon meanwhile on that thread. False after
  * a report: there is no memory for a stack, or no thread to be had. */
 bool stack_run(Ctx *ctx, void (*body)(void *user), void *user);
+
+/* What `ctx`, and the thread that runs for it, may take of malloc from now on; 0: no limit. */
+void stack_limit_memory(Ctx *ctx, size_t bytes);
 #endif

@@ -280,7 +280,7 @@ static void slow_assembler_is_stopped(void **state) {
     f->time_limit_ms = 200;
     assert_false(assemble(f, script(f, "ptxas", "sleep 100"), &cubin, &resources));
     assert_int_equal(f->ctx->diags.first->id, DIAG_tool_timeout);
-    assert_int_equal(status_of(&f->ctx->diags), TILE_ERROR_TOOL);
+    assert_int_equal(status_of(&f->ctx->diags), TILE_ERROR_TIME_LIMIT);
 }
 
 /* Folders of processes that were killed go when the next one assembles; those in use stay. */
