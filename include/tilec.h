@@ -166,7 +166,7 @@ typedef struct tile_compile_options {
     tile_text target;                        /* "sm_90a"; empty: what `device` is, else sm_90a */
     tile_device *device;                     /* may be NULL; assembles when there is no ptxas */
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
-    int32_t max_registers;                   /* of a thread; 0: no limit */
+    int32_t max_registers;                   /* of a thread, 24 to 255; 0: no limit */
     uint32_t want;         /* TILE_WANT(...) | ...; 0: PTX and cubin. PTX is always there */
     tile_text dump_folder; /* every stage is written there; empty: none */
     bool no_line_info;     /* leave source lines out of PTX and cubin */
@@ -422,7 +422,10 @@ TILE_API void tile_function_destroy(tile_function *function);
  *
  * Arguments that the tensor maps of an instance cannot hold, such as a stride of 0, are launched by
  * its other form, without tensor copies, which is made when it is first needed (a remark says why)
- * and kept. */
+ * and kept.
+ *
+ * TILE_ERROR_INVALID_ARGUMENT, with a diagnostic: too few or too many arguments, or one whose kind
+ * or type does not go together. */
 TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
                                           const uint32_t grid[3], tile_stream stream,
                                           const tile_argument *arguments, size_t argument_count,

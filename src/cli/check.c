@@ -75,7 +75,7 @@ static void add_result(const CheckOptions *options, const FuncDef *def, Checked 
 static void check_file(Ctx *ctx, const CheckOptions *options, const CompileRequest *request,
                        StrBuf *results) {
     uint32_t file;
-    const AstFile *syntax = compile_parse(ctx, request->path, (Str){0}, &file);
+    const AstFile *syntax = compile_parse(ctx, request->path, request->text, &file);
     if (!syntax)
         return;
     const FuncDef **defs;

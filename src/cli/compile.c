@@ -48,13 +48,16 @@ static const CommandSpec compile_spec = {
     .max_arguments = 1,
 };
 
-/* The kind whose name the file's extension is. */
+/* The kind whose name the file's extension is, PTX where it has none; -1 for another extension. */
 static int kind_of_file(const char *path) {
-    const char *dot = path ? strrchr(path, '.') : NULL;
-    for (int i = 0; dot && i < OUTPUT_COUNT; i++)
+    const char *name = path ? file_name(str_from(path)).ptr : "";
+    const char *dot = strrchr(name, '.');
+    if (!dot || dot == name)
+        return OUTPUT_ptx;
+    for (int i = 0; i < OUTPUT_COUNT; i++)
         if (!strcmp(dot + 1, output_info[i].name))
             return i;
-    return dot && !strcmp(dot, ".json") ? OUTPUT_meta : OUTPUT_ptx;
+    return strcmp(dot, ".json") ? -1 : OUTPUT_meta;
 }
 
 static bool to_standard_output(const char *path) {
@@ -104,7 +107,12 @@ int command_compile(Ctx *ctx, int argc, char **argv) {
         options_parse(&compile_spec, &ctx->arena, argc, argv, &options, &arguments);
     if (parsed != OPTIONS_OK)
         return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
-    OutputKind emit = (OutputKind)(options.emit >= 0 ? options.emit : kind_of_file(options.output));
+    int kind = options.emit >= 0 ? options.emit : kind_of_file(options.output);
+    if (kind < 0)
+        return cli_usage_error(
+            "what to write to '%s'? Its name ends in none of %s|json: add --emit", options.output,
+            output_choices + 1);
+    OutputKind emit = (OutputKind)kind;
     if (emit == OUTPUT_cubin && to_standard_output(options.output) && !options.json && isatty(1))
         return cli_usage_error("a cubin is not text: give a file with -o");
     Cache cache;

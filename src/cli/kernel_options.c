@@ -3,6 +3,7 @@
 
 #include "runtime/stack.h"
 #include "runtime/status.h"
+#include "support/file.h"
 
 #include <stdio.h>
 
@@ -48,6 +49,16 @@ static const Target *find_target(Ctx *ctx, const char *name, int capability) {
     return NULL;
 }
 
+/* A source of "-". Other files are read when they are compiled. */
+static bool read_standard_input(Ctx *ctx, CompileRequest *request) {
+    enum { SOURCE_LIMIT = 64 << 20 };
+    if (strcmp(request->path, "-"))
+        return true;
+    request->path = "<stdin>";
+    int error = file_read(&ctx->arena, cli_input("-"), SOURCE_LIMIT, &request->text);
+    return !error || report_unreadable(&ctx->diags, request->path, error);
+}
+
 int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path, int capability,
                        Cache *cache, CompileRequest *request) {
     *request = (CompileRequest){
@@ -69,6 +80,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     request->check_passes = true;
 #endif
     stack_limit_memory(ctx, request->isolated ? 0 : request->memory_limit);
+    if (!read_standard_input(ctx, request))
+        return STATUS_INPUT;
     ElaborateRequest *kernel = &request->kernel;
     kernel->kernel = str_from(options->kernel ? options->kernel : "");
     kernel->signature = str_from(options->signature ? options->signature : "");

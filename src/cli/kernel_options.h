@@ -83,8 +83,8 @@ typedef struct KernelOptions {
          "N",                                                                                      \
          "most registers a thread may use",                                                        \
          offsetof(Struct, kernel.max_registers),                                                   \
-         16,                                                                                       \
-         255},                                                                                     \
+         TARGET_MIN_REGISTERS,                                                                     \
+         TARGET_MAX_REGISTERS},                                                                    \
         {0,                                                                                        \
          "max-shared",                                                                             \
          OPTION_INT,                                                                               \

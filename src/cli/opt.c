@@ -107,8 +107,7 @@ static int run_on_module(Ctx *ctx, Module *module, const PassList *passes, const
 
 static int read_module(Ctx *ctx, const char *path, Module **module) {
     Str text;
-    const char *name = strcmp(path, "-") ? path : "/dev/stdin";
-    int error = file_read(&ctx->arena, name, MAX_INPUT_BYTES, &text);
+    int error = file_read(&ctx->arena, cli_input(path), MAX_INPUT_BYTES, &text);
     if (error) {
         fprintf(stderr, "tilec: error: cannot read '%s': %s\n", path,
                 file_error_text(&ctx->arena, error));

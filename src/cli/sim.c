@@ -72,7 +72,7 @@ static const CommandSpec sim_spec = {
 enum { MAX_PTX = 1 << 28 };
 
 static SimModule *read_module(Ctx *ctx, const char *path, Str *text) {
-    int error = file_read(&ctx->arena, path, MAX_PTX, text);
+    int error = file_read(&ctx->arena, cli_input(path), MAX_PTX, text);
     if (error) {
         ctx_diag(ctx, (Span){0}, file_unreadable, path, file_error_text(&ctx->arena, error));
         return NULL;

@@ -57,8 +57,10 @@ static bool check_launch(Func *func, const Target *target, const KernelMeta *met
                           "1 where there is no producer, and on other targets than sm_90a");
     if (meta->num_ctas != 1)
         return bad_launch(func, "num_ctas", meta->num_ctas, "1: clusters are not generated");
-    if (func->max_registers < 0 || func->max_registers > 255)
-        return bad_launch(func, "maxnreg", func->max_registers, "at most 255");
+    if (func->max_registers &&
+        (func->max_registers < TARGET_MIN_REGISTERS || func->max_registers > TARGET_MAX_REGISTERS))
+        return bad_launch(func, "the limit of a thread's registers", func->max_registers,
+                          "0 for none, or from 24 to 255");
     if (meta->shared_bytes > target->shared_per_block)
         return bad_launch(func, "shared memory", meta->shared_bytes,
                           "no more bytes than a block of the target may have");

@@ -312,6 +312,24 @@ static Route route_of(Cg *cg, char *level, size_t size) {
     return (Route){pipeline, LLVMCodeGenLevelDefault};
 }
 
+/* The one place where LLVM's passes run. They need the NVPTX machine: only it tells them that
+ * threads of a warp may branch apart, without which jump threading and its like take what is to be
+ * executed together apart. */
+static bool run_passes(Cg *cg, LLVMTargetMachineRef machine, const char *passes) {
+    if (!machine)
+        return ctx_diag(cg->ctx, cg->func->span, llvm_error, "passes without a target machine");
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(cg->module, passes, machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    check_memory(cg);
+    if (!error)
+        return true;
+    char *message = LLVMGetErrorMessage(error), copy[512];
+    snprintf(copy, sizeof copy, "%s", message);
+    LLVMDisposeErrorMessage(message);
+    return ctx_diag(cg->ctx, cg->func->span, llvm_error, copy);
+}
+
 bool machine_optimise(Cg *cg) {
     check_memory(cg);
     if (!verify(cg))
@@ -320,18 +338,10 @@ bool machine_optimise(Cg *cg) {
     Route route = route_of(cg, level, sizeof level);
     if (route.back_end != LLVMCodeGenLevelDefault && !create_target_machine(cg, route.back_end))
         return false;
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(cg->module, route.passes, cg->machine, options);
-    LLVMDisposePassBuilderOptions(options);
-    check_memory(cg);
-    if (!error) {
-        schedule_function(cg);
-        return true;
-    }
-    char *message = LLVMGetErrorMessage(error), copy[512];
-    snprintf(copy, sizeof copy, "%s", message);
-    LLVMDisposeErrorMessage(message);
-    return ctx_diag(cg->ctx, cg->func->span, llvm_error, copy);
+    if (!run_passes(cg, cg->machine, route.passes))
+        return false;
+    schedule_function(cg);
+    return true;
 }
 
 /* Where `part` begins in the text, or its end. */

@@ -27,7 +27,8 @@ bool elab_spend(Elab *e, Span span, uint64_t steps) {
     if (!e->exhausted) {
         e->exhausted = true;
         elab_fail(e, span, elab_too_much, MAX_ELABORATION_STEPS, MAX_ELABORATION_MIB);
-        elab_hint(e, "unroll fewer iterations: `range` makes a loop that runs on the GPU");
+        if (e->unrolls)
+            elab_hint(e, "unroll fewer iterations: `range` makes a loop that runs on the GPU");
     }
     return false;
 }

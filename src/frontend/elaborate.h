@@ -69,6 +69,7 @@ typedef struct Elab {
     uint32_t depth, splits;
     uint64_t steps;      /* spent; see elab_spend */
     size_t bytes_before; /* what the arena held at the start */
+    bool unrolls;        /* a loop was run at compile time */
     bool exhausted;      /* the limits were passed, and that was reported */
     Unit *units, *std;
     Span user_span; /* of the innermost expression outside std.tile */

@@ -357,6 +357,7 @@ static bool static_range(Elab *e, Span span, const Bounds *bounds, const Val **i
         elab_fail(e, span, elab_too_many_items, MAX_STATIC_ITERATIONS);
         return false;
     }
+    e->unrolls |= n > 1;
     Val *values = ARENA_ARRAY(e->arena, Val, (size_t)n + 1);
     for (Wide i = 0; i < n; i++)
         values[i] = val_int(lo + i * step);
@@ -562,6 +563,7 @@ static LoopResult try_while(Elab *e, Loop *loop) {
 static Flow host_while(Elab *e, const Stmt *stmt, const Rest *rest) {
     const Expr *test = stmt->u.branch.condition;
     unsigned errors = e->ctx->diags.errors;
+    e->unrolls = true;
     for (uint32_t i = 0; i < MAX_STATIC_ITERATIONS; i++) {
         Val condition = elab_condition(e, test->span, elab_eval(e, test), "a `while`");
         if (val_failed(condition) || !val_truth(condition))

@@ -13,7 +13,9 @@ typedef struct Target {
 
 enum {
     TARGET_REGISTERS_PER_SM = 65536,
-    TARGET_MAX_REGISTERS = 255, /* of a thread */
+    /* Of a thread. ptxas raises a lower .maxnreg to this bound, on every target. */
+    TARGET_MIN_REGISTERS = 24,
+    TARGET_MAX_REGISTERS = 255,
     /* Of a thread where a CTA has two teams of a warpgroup each, and a third that starts copies and
      * gives them the rest of its own (setmaxnreg): 504 in all, of 65536 / 128. */
     TEAM_REGISTERS = 232,

@@ -394,14 +394,54 @@ static tile_status launch_plain(const Asked *asked, Instance *instance, const ui
                                               asked->packed->params, problem));
 }
 
+/* Why pack refuses an argument. */
+static const char *explain_argument(Arena *arena, const tile_argument *argument) {
+    if ((unsigned)argument->kind > TILE_ARGUMENT_CONSTEXPR_INT)
+        return str_format(arena, "there is no kind %d", (int)argument->kind);
+    if ((unsigned)argument->type >= DTYPE_COUNT)
+        return str_format(arena, "there is no type %d", (int)argument->type);
+    const char *type = dtype_names[argument->type];
+    if (argument->kind == TILE_ARGUMENT_POINTER)
+        return "a pointer needs the type of what it points at";
+    if (argument->kind == TILE_ARGUMENT_INT)
+        return str_format(arena, "an integer cannot be passed as %s", type);
+    if (argument->kind == TILE_ARGUMENT_FLOAT)
+        return str_format(arena, "a number is passed as fp32 or fp64, not as %s", type);
+    return "this call's constexprs are too long";
+}
+
+/* What is wrong with a call whose arguments were not packed: their number, or one that alone, with
+ * those before it, is refused. */
+static tile_status refuse_arguments(const Asked *asked, Packed *packed, size_t count,
+                                    tile_diagnostics **diagnostics) {
+    const tile_function *function = asked->function;
+    Call *call = call_begin(function->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    Str name = text_str(function->options.kernel);
+    if (count < function->required_count || count > function->param_count) {
+        ctx_diag(call->ctx, (Span){0}, call_argument_count, STR_ARG(name), function->required_count,
+                 function->param_count, count);
+        return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
+    }
+    size_t good = 0;
+    while (good < count && pack(packed, function, asked->device, asked->arguments, good + 1))
+        good++;
+    if (good < count)
+        ctx_diag(call->ctx, (Span){0}, call_argument, good + 1, STR_ARG(function->params[good]),
+                 STR_ARG(name), explain_argument(&call->ctx->arena, &asked->arguments[good]));
+    return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
+}
+
 /* Packs the arguments, and finds or makes their instance; `asked` keeps what they point at. */
 static tile_status find_instance(Asked *asked, Packed *packed, size_t count,
                                  tile_diagnostics **diagnostics, Instance **instance) {
     tile_function *function = asked->function;
-    if (!function || !asked->device || count < function->required_count ||
-        count > function->param_count || (count && !asked->arguments) ||
-        !pack(packed, function, asked->device, asked->arguments, count))
+    if (!function || !asked->device || (count && !asked->arguments))
         return TILE_ERROR_INVALID_ARGUMENT;
+    if (count < function->required_count || count > function->param_count ||
+        !pack(packed, function, asked->device, asked->arguments, count))
+        return refuse_arguments(asked, packed, count, diagnostics);
     asked->packed = packed;
     asked->hash = XXH3_64bits(packed->key, packed->key_len);
     *instance = table_find(atomic_load_explicit(&function->table, memory_order_acquire),

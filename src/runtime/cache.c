@@ -151,7 +151,7 @@ static bool find_section(Arena *arena, Str file, const FileSection *sections, ui
 CacheResult cache_read_entry(Arena *arena, const char *path, Str *key, CacheSection *sections,
                              uint32_t count) {
     Str file;
-    if (file_read(arena, path, CACHE_ENTRY_LIMIT, &file))
+    if (file_read_regular(arena, path, CACHE_ENTRY_LIMIT, &file))
         return CACHE_MISS;
     FileHeader header;
     const FileSection *found = check_file(file, &header);
@@ -237,6 +237,14 @@ static Str build_file(Arena *arena, Str key, const CacheSection *sections, uint3
     return (Str){file, offset};
 }
 
+/* What is no file of ours where an entry belongs, such as a pipe that nobody reads: writing would
+ * go there. */
+static void remove_strange(const char *path) {
+    struct stat info;
+    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode) && unlink(path) && errno == EISDIR)
+        rmdir(path);
+}
+
 int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sections,
               uint32_t count) {
     if (!cache->folder || count >= CACHE_MAX_SECTIONS)
@@ -246,6 +254,7 @@ int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sec
     const char *folder = str_dup(arena, file_folder(str_from(path)));
     /* Not flushed to disk: readers verify the checksum, so a machine that stops can only cost a
      * miss, and flushing would cost as much as compiling. */
+    remove_strange(path);
     int error = file_write(arena, path, file, false);
     if (error == ENOENT) {
         error = file_make_folder(arena, folder);

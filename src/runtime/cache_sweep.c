@@ -59,7 +59,7 @@ static int list_folder(Arena *arena, const char *folder, FoundList *list) {
         if (!temporary && !ends_with(entry->d_name, CACHE_SUFFIX))
             continue;
         const char *path = str_format(arena, "%s/%s", folder, entry->d_name);
-        if (stat(path, &info) || !S_ISREG(info.st_mode))
+        if (lstat(path, &info) || !S_ISREG(info.st_mode))
             continue;
         uint64_t bytes = (uint64_t)info.st_size;
         if (!temporary) {

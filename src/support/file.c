@@ -100,36 +100,50 @@ static int read_stream(int fd, size_t expected, size_t limit, char **out, size_t
     return ENOMEM;
 }
 
-int file_read(Arena *arena, const char *path, size_t limit, Str *text) {
+/* The arena may jump away; who calls must not lose the heap block then. Apart from its caller,
+ * whose variables setjmp would leave undefined. */
+__attribute__((noinline)) static int copy_text(Arena *arena, Str found, Str *text) {
+    jmp_buf *outer = arena->oom, here;
+    if (setjmp(here)) {
+        arena->oom = outer;
+        return ENOMEM;
+    }
+    arena->oom = &here;
+    *text = (Str){str_dup(arena, found), found.len};
+    arena->oom = outer;
+    return 0;
+}
+
+/* Closes `fd`. */
+static int read_descriptor(Arena *arena, int fd, bool regular_only, size_t limit, Str *text) {
     *text = (Str){"", 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;
     struct stat info;
     char *data = NULL;
     size_t len = 0;
     int error = fstat(fd, &info) ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+    if (!error && regular_only && !S_ISREG(info.st_mode))
+        error = EINVAL;
     if (!error && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
         error = EFBIG;
     if (!error)
         error = read_stream(fd, S_ISREG(info.st_mode) ? (size_t)info.st_size : READ_STEP, limit,
                             &data, &len);
     close(fd);
-    if (!error) {
-        /* The arena may jump away; the heap block must not be lost then. */
-        Str found = {data, len};
-        jmp_buf *outer = arena->oom, here;
-        if (setjmp(here)) {
-            arena->oom = outer;
-            free(data);
-            return ENOMEM;
-        }
-        arena->oom = &here;
-        *text = (Str){str_dup(arena, found), len};
-        arena->oom = outer;
-    }
+    if (!error)
+        error = copy_text(arena, (Str){data, len}, text);
     free(data);
     return error;
+}
+
+int file_read(Arena *arena, const char *path, size_t limit, Str *text) {
+    return read_descriptor(arena, open(path, O_RDONLY | O_CLOEXEC), false, limit, text);
+}
+
+int file_read_regular(Arena *arena, const char *path, size_t limit, Str *text) {
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    return read_descriptor(arena, open(path, flags), true, limit, text);
 }
 
 static uint64_t random_bits(void) {

@@ -11,6 +11,9 @@
  * are read to their end. EISDIR for a folder. */
 int file_read(Arena *arena, const char *path, size_t limit, Str *text);
 
+/* The same of a regular file that is no symbolic link; for anything else an error, at once. */
+int file_read_regular(Arena *arena, const char *path, size_t limit, Str *text);
+
 /* Makes `path` hold `data`, all or nothing: a temporary file in the same folder is written and
  * renamed over it. With `durable`, file and folder are flushed to disk, so that a machine that
  * stops leaves the old content or the new. A symbolic link keeps pointing where it pointed; a path

@@ -30,3 +30,22 @@ LD_LIBRARY_PATH=$(dirname "$pc") "$work/by_pkg_config"
 library=$(find "$work/moved" -name 'libtilec.so.*.*.*')
 others=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v -e '^tile_' -e '^TILEC_0' || true)
 [ -z "$others" ] || { echo "libtilec.so also exports: $others" >&2; exit 1; }
+
+# It runs with the C library that docs/runtime.md names.
+newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)
+[ "$(printf '%s\n' "$newest" GLIBC_2.35 | sort -V | tail -1)" = GLIBC_2.35 ] || {
+    echo "libtilec.so needs $newest" >&2
+    exit 1
+}
+
+# A project that has this one as a subdirectory uses the same name.
+mkdir -p "$work/parent"
+cat >"$work/parent/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(parent LANGUAGES C CXX)
+add_subdirectory($programs/../.. tilec)
+add_executable(program_c $programs/program.c)
+target_link_libraries(program_c PRIVATE tilec::tilec)
+EOF
+cmake -G Ninja -S "$work/parent" -B "$work/parent/build" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
+    >"$work/parent.log"

@@ -529,7 +529,51 @@ static void function_reports_what_the_call_makes_wrong(void **state) {
     tile_device_close(device);
 }
 
-/* The only kernel of a file needs no name, whatever helpers stand beside it. */
+/* A call that is refused says what of it is wrong. */
+static void refused_arguments_are_named(void **state) {
+    Fixture *f = *state;
+    const tile_argument good[] = {tile_pointer(0x1000, TILE_FP32), tile_int(3), tile_float(0.5),
+                                  tile_constexpr_int(1024), tile_int(1)};
+    const struct {
+        size_t count, at;
+        tile_argument argument;
+        const char *id, *says;
+    } cases[] = {
+        {3, 0, good[0], "call_argument_count", "takes 4 to 4 arguments, and 3 were given"},
+        {5, 0, good[0], "call_argument_count", "and 5 were given"},
+        {4, 1, {.kind = (tile_argument_kind)77}, "call_argument", "argument 2 ('n') of 'scale'"},
+        {4, 0, tile_pointer(0, TILE_DTYPE_AUTO), "call_argument", "argument 1 ('x')"},
+        {4, 0, tile_pointer(0, (tile_dtype)99), "call_argument", "no type 99"},
+        {4, 1, {.kind = TILE_ARGUMENT_INT, .type = TILE_FP16}, "call_argument", "as fp16"},
+        {4, 2, {.kind = TILE_ARGUMENT_FLOAT, .type = TILE_I32}, "call_argument", "not as i32"},
+        {4, 3, tile_constexpr((tile_text){"1", 100000}), "call_argument", "too long"},
+    };
+    const uint32_t grid[3] = {1, 1, 1};
+    tile_function *function = make_function(f);
+    tile_device *device = open_device(f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_argument arguments[5];
+        memcpy(arguments, good, sizeof arguments);
+        arguments[cases[i].at] = cases[i].argument;
+        for (int k = 0; k < 2; k++) {
+            tile_diagnostics *said = NULL;
+            const tile_executable *executable;
+            tile_status status = k ? tile_function_instance(function, device, arguments,
+                                                            cases[i].count, &executable, &said)
+                                   : tile_function_launch(function, device, grid, NULL, arguments,
+                                                          cases[i].count, &said);
+            tile_diagnostic only = {.size = sizeof only};
+            assert_int_equal(status, TILE_ERROR_INVALID_ARGUMENT);
+            assert_int_equal(tile_diagnostics_get(said, 0, &only), TILE_OK);
+            assert_string_equal(only.id.data, cases[i].id);
+            assert_non_null(strstr(only.message.data, cases[i].says));
+            tile_diagnostics_destroy(said);
+        }
+    }
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 /* What is given for a parameter fits or is an error of the caller, the second time as the first. */
 static void function_takes_or_refuses_every_kind(void **state) {
     Fixture *f = *state;
@@ -664,6 +708,7 @@ int main(void) {
         TEST(function_launches),
         TEST(function_takes_defaults),
         TEST(function_reports_what_the_call_makes_wrong),
+        TEST(refused_arguments_are_named),
         TEST(function_takes_or_refuses_every_kind),
         TEST(function_without_a_name),
         TEST(threads_share_instances),

@@ -1,5 +1,6 @@
 /* Arguments of the public API that are not valid: each call says so, and nothing else happens. What
- * a caller made wrong is no reason for diagnostics: it finds NULL where they would be. */
+ * a caller made wrong is no reason for diagnostics: it finds NULL where they would be. What is
+ * given to a kernel is another matter: test_api.c. */
 #include "tilec.h"
 
 #include <setjmp.h>

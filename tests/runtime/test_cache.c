@@ -141,6 +141,34 @@ static void damage_is_a_miss(void **state) {
     assert_int_equal(get(f, "key", &got_ptx, &got_cubin), CACHE_HIT);
 }
 
+/* A pipe, a folder, a device or a link where an entry belongs: a miss at once, and the next store
+ * takes its place. */
+static void strange_files_are_misses(void **state) {
+    Fixture *f = *state;
+    const char *path;
+    Str ptx, cubin;
+    const char *other = str_format(f->arena, "%s/other", f->folder);
+    assert_int_equal(file_write(f->arena, other, STR("kept"), false), 0);
+    for (int kind = 0; kind < 3; kind++) {
+        assert_int_equal(put(f, "key", STR("p"), STR("c")), 0);
+        assert_int_equal(list_files(f, ".kernel", &path, 1), 1);
+        assert_int_equal(unlink(path), 0);
+        int made = kind == 0   ? mkfifo(path, 0600)
+                   : kind == 1 ? mkdir(path, 0700)
+                               : symlink(other, path);
+        assert_int_equal(made, 0);
+        alarm(20); /* opening a pipe that has no writer would wait */
+        assert_int_equal(get(f, "key", &ptx, &cubin), CACHE_MISS);
+        CacheSweep sweep;
+        assert_int_equal(cache_sweep(&f->cache, f->arena, 1 << 20, true, &sweep), 0);
+        assert_int_equal(put(f, "key", STR("p"), STR("c")), 0);
+        assert_int_equal(get(f, "key", &ptx, &cubin), CACHE_HIT);
+        alarm(0);
+    }
+    assert_int_equal(file_read(f->arena, other, 100, &ptx), 0);
+    assert_true(str_is(ptx, "kept"));
+}
+
 /* An entry under the name of another key, as a collision of hashes would leave it. */
 static void key_text_is_compared(void **state) {
     Fixture *f = *state;
@@ -356,6 +384,7 @@ int main(void) {
         TEST(returns_what_was_stored),
         TEST(absent_section_is_empty),
         TEST(damage_is_a_miss),
+        TEST(strange_files_are_misses),
         TEST(key_text_is_compared),
         TEST(folder_that_cannot_be_made),
         TEST(full_disk_leaves_nothing_behind),
