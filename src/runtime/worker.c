@@ -21,6 +21,13 @@
 
 enum { WIRE_VERSION = 1, MESSAGE_LIMIT = 1 << 30 };
 
+/* Sanitizers map much for themselves, and end the process when they cannot. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { IS_SANITIZED = 1 };
+#else
+enum { IS_SANITIZED = 0 };
+#endif
+
 static const char PROGRAM_VARIABLE[] = "TILEC_WORKER";
 
 /* The wire */
@@ -180,7 +187,8 @@ static void limit_memory(Ctx *ctx, size_t bytes) {
         strtoul(at, &at, 10);
     const rlim_t data = strtoul(at, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
     const struct rlimit limit = {data + bytes, data + bytes};
-    setrlimit(RLIMIT_DATA, &limit);
+    if (!IS_SANITIZED)
+        setrlimit(RLIMIT_DATA, &limit);
     stack_limit_memory(ctx, bytes);
 }
 

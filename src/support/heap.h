@@ -3,7 +3,8 @@
  * LLVM counts nothing, and when malloc fails it ends the process. The linker puts the functions of
  * heap.c in the place of malloc and its like for all that is linked into this library or program:
  * its own code, LLVM and the C++ library (--wrap; where LLVM is a shared library it does not reach
- * there). A thread that has a heap is counted by them. */
+ * there, nor where a sanitizer brings its own operator new). A thread that has a heap is counted by
+ * them. */
 #ifndef TILEC_SUPPORT_HEAP_H
 #define TILEC_SUPPORT_HEAP_H
 #include <setjmp.h>
