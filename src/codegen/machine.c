@@ -265,21 +265,32 @@ static const char straight_pipeline[] =
 static const char plain_pipeline[] = "function(early-cse,simplifycfg,loop-mssa(licm),"
                                      "separate-const-offset-from-gep,simplifycfg,adce),globaldce";
 
-enum { LARGE_STRAIGHT_CODE = 600 };
+/* Instructions from which on a function counts as large. With loops that is where strength
+ * reduction, which compares the addresses and indices of a loop with each other, takes longer than
+ * all else; as it does where a loop carries more values than a thread has registers. */
+enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 256 };
 
 static bool is_loop(Op *op, void *user) {
     return op->code != OP_for && op->code != OP_while;
 }
 
-static bool is_large_and_straight(Cg *cg) {
-    if (!func_walk(cg->func, is_loop, NULL))
-        return false;
-    unsigned count = 0;
+typedef struct CodeSize {
+    unsigned instructions;
+    unsigned carried; /* into one block, most */
+} CodeSize;
+
+static CodeSize size_of_code(const Cg *cg) {
+    CodeSize size = {0};
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(cg->fn); block;
-         block = LLVMGetNextBasicBlock(block))
-        for (Lv inst = LLVMGetFirstInstruction(block); inst; inst = LLVMGetNextInstruction(inst))
-            count++;
-    return count >= LARGE_STRAIGHT_CODE;
+         block = LLVMGetNextBasicBlock(block)) {
+        unsigned phis = 0;
+        for (Lv inst = LLVMGetFirstInstruction(block); inst; inst = LLVMGetNextInstruction(inst)) {
+            phis += LLVMGetInstructionOpcode(inst) == LLVMPHI;
+            size.instructions++;
+        }
+        size.carried = phis > size.carried ? phis : size.carried;
+    }
+    return size;
 }
 
 /* What the lowerings built, checked where assertions are: that takes a thirtieth of a
@@ -307,9 +318,12 @@ static Route route_of(Cg *cg, char *level, size_t size) {
     }
     if (cg->products_are_fed)
         return (Route){cg->has_few_pointers ? plain_pipeline : pipeline, LLVMCodeGenLevelNone};
-    if (is_large_and_straight(cg))
+    bool straight = func_walk(cg->func, is_loop, NULL);
+    CodeSize code = size_of_code(cg);
+    if (straight && code.instructions >= LARGE_STRAIGHT_CODE)
         return (Route){straight_pipeline, LLVMCodeGenLevelNone};
-    return (Route){pipeline, LLVMCodeGenLevelDefault};
+    bool large = code.instructions >= LARGE_CODE_WITH_LOOPS || code.carried > MANY_CARRIED;
+    return (Route){pipeline, large ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault};
 }
 
 /* The one place where LLVM's passes run. They need the NVPTX machine: only it tells them that

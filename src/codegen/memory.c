@@ -2,7 +2,7 @@
  *
  * Accesses without predicate, cache modifier and eviction policy are LLVM loads and stores of
  * vectors, which LLVM may order and merge. The others are inline PTX: one instruction under a
- * predicate, whose destination registers hold what the element is when the predicate is off.
+ * predicate, behind moves of what an element is where the predicate is off.
  * Elements narrower than 32 bits travel packed. */
 #include "codegen/cg.h"
 #include <stdio.h>
@@ -143,42 +143,60 @@ static void load_plain(Cg *cg, const Access *access, Lv *out) {
     }
 }
 
+/* Inputs of a piece of PTX; the first is operand `first`. */
+typedef struct InputList {
+    Lv args[8];
+    unsigned count, first;
+} InputList;
+
+/* The operand's number. */
+static unsigned add_input(InputList *inputs, StrBuf *constraints, char constraint, Lv value) {
+    strbuf_printf(constraints, "%c,", constraint);
+    inputs->args[inputs->count] = value;
+    return inputs->first + inputs->count++;
+}
+
+/* Destination `index` is `value` if the load is not made. Moved by the piece of PTX itself, not
+ * tied to it: values that many loads share (zero) would have a copy for each, and LLVM's coalescer
+ * goes through all of them at each one. */
+static void move_other(StrBuf *text, StrBuf *constraints, const Packing *p, unsigned index,
+                       Lv value, InputList *inputs) {
+    int bits = p->constraint == 'h' ? 16 : p->constraint == 'r' ? 32 : 64;
+    strbuf_printf(text, "mov.b%d $%u, ", bits, index);
+    if (LLVMIsAConstantInt(value)) {
+        strbuf_printf(text, "%llu; ", LLVMConstIntGetZExtValue(value));
+        return;
+    }
+    strbuf_printf(text, "$%u; ", add_input(inputs, constraints, p->constraint, value));
+}
+
 static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
     Packing p = packing(cg, access->dtype, access->width);
     StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
-    Lv args[8];
-    unsigned nargs = 0, tied = access->predicate ? p.words : 0;
+    InputList inputs = {.first = p.words};
     for (unsigned i = 0; i < p.words; i++)
-        strbuf_printf(&constraints, "=%c,", p.constraint);
-    for (unsigned i = 0; i < tied; i++) {
-        strbuf_printf(&constraints, "%u,", i);
-        args[nargs++] = pack(cg, &p, access->dtype, other + i * p.per_word);
-    }
-    unsigned place = p.words + tied; /* tied inputs are numbered too */
-    if (access->predicate) {
-        strbuf_printf(&text, "@$%u ", place++);
-        strbuf_puts(&constraints, "b,");
-        args[nargs++] = access->predicate;
-    }
+        strbuf_printf(&constraints, "=%s%c,", access->predicate ? "&" : "", p.constraint);
+    for (unsigned i = 0; i < p.words && access->predicate; i++)
+        move_other(&text, &constraints, &p, i, pack(cg, &p, access->dtype, other + i * p.per_word),
+                   &inputs);
+    if (access->predicate)
+        strbuf_printf(&text, "@$%u ", add_input(&inputs, &constraints, 'b', access->predicate));
     strbuf_printf(&text, "ld%s.%s", access->is_volatile ? ".volatile" : "", space_name(access));
     bool policy = qualifiers(&text, access, true);
     strbuf_printf(&text, "%s.%s ", p.words == 4 ? ".v4" : p.words == 2 ? ".v2" : "", p.ptx);
     operand_list(&text, 0, p.words);
-    strbuf_printf(&text, ", [$%u]", place++);
-    strbuf_printf(&constraints, "%c,", pointer_constraint(access));
-    args[nargs++] = access->pointer;
-    if (policy) {
-        strbuf_printf(&text, ", $%u", place);
-        strbuf_puts(&constraints, "l,");
-        args[nargs++] = cg_l2_policy(cg, access->evict);
-    }
+    strbuf_printf(&text, ", [$%u]",
+                  add_input(&inputs, &constraints, pointer_constraint(access), access->pointer));
+    if (policy)
+        strbuf_printf(&text, ", $%u",
+                      add_input(&inputs, &constraints, 'l', cg_l2_policy(cg, access->evict)));
     strbuf_puts(&text, ";");
     strbuf_puts(&constraints, "~{memory}");
 
     LLVMTypeRef words[4] = {p.word, p.word, p.word, p.word};
     LLVMTypeRef result =
         p.words == 1 ? p.word : LLVMStructTypeInContext(cg->llvm, words, p.words, false);
-    Lv loaded = cg_asm(cg, result, text.ptr, constraints.ptr, args, nargs,
+    Lv loaded = cg_asm(cg, result, text.ptr, constraints.ptr, inputs.args, inputs.count,
                        access->is_volatile ? ASM_EFFECTS : ASM_READS);
     if (access->space == SPACE_GLOBAL && !access->is_volatile)
         schedule_mark(cg, loaded, access->may_delay);

@@ -54,7 +54,7 @@ static void masked_accesses_are_predicated(void **state) {
     assert_int_equal(testing_count(ptx, " ld.global.L1::evict_first.L2::cache_hint.v4.b32"), 2);
     assert_int_equal(testing_count(ptx, "createpolicy"), 1);
     assert_int_equal(testing_count(ptx, " st.global.cs.v4.b32"), 2);
-    assert_int_equal(testing_count(ptx, "\t@%p"), 6);
+    assert_int_equal(testing_count(ptx, "@%p"), 6);
     lacks(ptx, "bra");
     ctx_destroy(ctx);
 }

@@ -73,6 +73,22 @@ def conditions_used_twice(count):
                   block(1, "tl.assume(x)", "tl.store(a, n // 2)"))
 
 
+def masked_copies(count):
+    return kernel(each(count, lambda i: (f"tl.store(a + row + {i} * m, tl.load(b + row + {i} * m, mask=row + {i} < n), mask=row < n)",)))
+
+
+def masked_loads_in_a_loop(count):
+    return kernel(block(1, "x = tl.load(a + row)", "for i in range(0, n, 1024):"),
+                  each(count, lambda i: (f"x += tl.load(b + row + i + {i} * m, mask=row + i + {i} < n, other=0.0)",), 2),
+                  block(1, "tl.store(a + row, x)"))
+
+
+def carried_values(count):
+    return kernel(each(count, lambda i: (f"x{i} = n + {i}",)), block(1, "for i in range(n):"),
+                  each(count, lambda i: (f"x{i} = x{i} * x{(i + 1) % count} + i",), 2),
+                  each(count, lambda i: (f"tl.store(a + {i}, x{i})",)))
+
+
 # What is compiled, how large.
 SHAPES = [
     (elif_chain, 190),
@@ -82,6 +98,9 @@ SHAPES = [
     (nested_loops_of_sums, 90),
     (conditions, 16000),
     (conditions_used_twice, 100),
+    (masked_copies, 2600),
+    (masked_loads_in_a_loop, 1000),
+    (carried_values, 1700),
 ]
 
 
