@@ -23,7 +23,8 @@ static const Option opt_options[] = {
      offsetof(OptOptions, output), 0, 0},
     {0, "spans", OPTION_FLAG, NULL, "print the source place of every op",
      offsetof(OptOptions, spans), 0, 0},
-    {0, "time", OPTION_FLAG, NULL, "tell what each pass did and how long it took",
+    {0, "time", OPTION_FLAG, NULL,
+     "tell what each pass did and how long it took, with --check what could be compared",
      offsetof(OptOptions, time), 0, 0},
     {0, "list", OPTION_FLAG, NULL, "list the passes", offsetof(OptOptions, list), 0, 0},
 };
@@ -92,8 +93,10 @@ static int write_module(Ctx *ctx, const Module *module, const OptOptions *option
 
 static int run_on_module(Ctx *ctx, Module *module, const PassList *passes, const Target *target,
                          const OptOptions *options) {
+    PassContract contracts[PASS_COUNT] = {0};
     PipelineOptions pipeline = {.check = options->check,
-                                .observe = options->time ? report_pass : NULL};
+                                .observe = options->time ? report_pass : NULL,
+                                .contracts = contracts};
     bool ok = true;
     for (Func *func = module->funcs; ok && func; func = func->next) {
         if (target && func->capability == 0)
@@ -102,6 +105,11 @@ static int run_on_module(Ctx *ctx, Module *module, const PassList *passes, const
              (!options->pipeline || pipeline_run(func, &pipeline));
     }
     cli_print_diags(ctx);
+    if (options->check && options->time) {
+        StrBuf table = strbuf(&ctx->arena);
+        contracts_print(contracts, &table);
+        fwrite(table.ptr, 1, table.len, stderr);
+    }
     return ok ? write_module(ctx, module, options) : STATUS_INPUT;
 }
 

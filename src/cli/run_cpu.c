@@ -143,7 +143,7 @@ bool run_every_pass(Ctx *ctx, const CpuRun *run, Func *func, bool check, double 
         if (run->args[i]->is_array)
             before[i] = copy_array(ctx, &run->args[i]->array, run->args[i]->array.data);
     if (!run_on_cpu(ctx, run, func, times) ||
-        !pipeline_run(func, &(PipelineOptions){check, keep_stage, &stages}))
+        !pipeline_run(func, &(PipelineOptions){check, keep_stage, &stages, NULL}))
         return false;
     bool ok = true;
     for (size_t i = 0; ok && i < stages.list.len; i++)

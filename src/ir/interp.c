@@ -185,10 +185,27 @@ static bool region_is_elementwise(const Block *block) {
 
 static void compile_block(Compiler *compiler, const Block *block, InstBlock *out);
 
+/* About so many: a product takes as many for each element as its operands are long. */
+static uint64_t work_of(const Op *op) {
+    uint64_t work = 1;
+    for (uint32_t i = 0; i < op->nout; i++)
+        work += (uint64_t)type_numel(op->out[i].type);
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (op->code == OP_reduce || op->code == OP_scan || op->nout == 0)
+            work += (uint64_t)type_numel(op_in(op, i)->type);
+    if (op->code == OP_dot || op->code == OP_wgmma || op->code == OP_wgmma_joint) {
+        const Type *a = op_in(op, 0)->type;
+        work *= (uint64_t)a->shape[a->rank - 1];
+    }
+    return work;
+}
+
 static void compile_op(Compiler *compiler, const Block *block, const Op *op, Inst *inst) {
     Arena *arena = compiler->run->arena;
-    *inst =
-        (Inst){.op = op, .run = interp_table[op->code].run, .elem = interp_table[op->code].elem};
+    *inst = (Inst){.op = op,
+                   .run = interp_table[op->code].run,
+                   .elem = interp_table[op->code].elem,
+                   .work = work_of(op)};
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < op->nout; i++)
         if (value_unused(&op->out[i]))
@@ -228,11 +245,17 @@ void release_dead(Run *run, const Inst *inst) {
         slot_clear(run, value_slot(run, inst->dead[i]));
 }
 
-static bool count_step(Run *run, const Op *op) {
-    uint64_t limit = run->options->max_steps;
-    if (++run->steps <= limit || !limit)
+static bool count_step(Run *run, const Inst *inst) {
+    uint64_t limit = run->options->max_steps, max_work = run->options->max_work;
+    run->work += inst->work;
+    if ((++run->steps <= limit || !limit) && (run->work <= max_work || !max_work))
         return true;
-    finding(run, op, interp_steps, (unsigned long long)limit, finding_place(run, NULL, 0));
+    if (limit && run->steps > limit)
+        finding(run, inst->op, interp_steps, (unsigned long long)limit,
+                finding_place(run, NULL, 0));
+    else
+        finding(run, inst->op, interp_work, (unsigned long long)max_work,
+                finding_place(run, NULL, 0));
     run->stopped = true;
     return false;
 }
@@ -240,7 +263,7 @@ static bool count_step(Run *run, const Op *op) {
 const Inst *run_block(Run *run, const InstBlock *block) {
     for (uint32_t i = 0; i < block->count; i++) {
         const Inst *inst = &block->insts[i];
-        if (!count_step(run, inst->op))
+        if (!count_step(run, inst))
             return NULL;
         if (op_has(inst->op, TERMINATOR))
             interp_check_delays(run, block);

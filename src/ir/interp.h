@@ -38,6 +38,7 @@ typedef struct InterpOptions {
     uint32_t ctas;        /* that share the programs of a persistent function; 0: one for each */
     unsigned max_reports; /* findings kept before the run stops; 0: 1 */
     uint64_t max_steps;   /* ops executed before giving up (endless loops); 0: no limit */
+    uint64_t max_work;    /* elements computed before giving up, where time counts; 0: no limit */
     StrBuf *output;       /* device_print goes here; NULL: discarded */
 } InterpOptions;
 

@@ -50,6 +50,7 @@ struct Inst {
     InstBlock *regions;
     const Value **dead; /* values whose last use this is */
     uint32_t ndead;
+    uint64_t work; /* elements that an execution computes, those of regions not counted */
     Slot *carry; /* room for the values a region passes on: one per result, or per loop variable */
     bool vectorised; /* reduce, scan: the region is elementwise and may run on many pairs at once */
 };
@@ -133,7 +134,7 @@ struct Run {
     uint32_t pid[3]; /* of a persistent function: the CTA's number, 0, 0 */
     uint32_t ctas;
     uint32_t width;
-    uint64_t steps;
+    uint64_t steps, work;
     Origin origins[MAX_ORIGINS +
                    1]; /* number 0 is none; the last one stands for all that did not fit */
     uint32_t norigins;

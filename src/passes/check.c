@@ -65,46 +65,99 @@ static bool check_text(Ctx *sandbox, Func *func, PassId pass, Str after, Module 
     return false;
 }
 
-static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Module *after) {
+static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Module *after,
+                          PassContract *contract) {
     Module *old = module_parse(sandbox, source_add(&sandbox->sources, STR("before.tir"), before));
     Func *a = old ? find_func(old, func->name) : NULL, *b = find_func(after, func->name);
     if (!a || !b)
         return true; /* the text before was checked, or reported, when the pass before ended */
-    StrBuf why = strbuf(&sandbox->arena);
-    if (pipeline_equivalent(a, b, EQUIVALENCE_SEED, &why) != DIFFERENT)
+    Comparison comparison = {.why = strbuf(&sandbox->arena)};
+    pipeline_compare(a, b, EQUIVALENCE_SEED, &comparison);
+    contract->verdicts[comparison.verdict]++;
+    contract->lists += comparison.lists;
+    contract->values += comparison.values;
+    if (comparison.verdict != DIFFERENT)
         return true;
     broke(func, pass, "changed what the function computes");
-    diag_note(&func_ctx(func)->diags, func->span, "%.*s", STR_ARG(strbuf_str(&why)));
+    diag_note(&func_ctx(func)->diags, func->span, "%.*s", STR_ARG(strbuf_str(&comparison.why)));
     return false;
 }
 
-/* A sandbox that runs out of memory checks nothing: the compilation goes on. */
-static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, bool changed) {
+/* A sandbox that runs out of memory checks nothing more: the compilation goes on, and the function
+ * counts as too long. */
+static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, bool changed,
+                             PassContract *contract) {
     Ctx *sandbox = ctx_create();
     Module *module = NULL;
-    if (!sandbox)
-        return true;
-    if (setjmp(sandbox->oom)) {
+    if (!sandbox || setjmp(sandbox->oom)) {
+        contract->verdicts[TOO_LONG] += changed;
         ctx_destroy(sandbox);
         return true;
     }
     bool ok = check_text(sandbox, func, pass, after, &module);
     if (ok && changed)
-        ok = check_meaning(sandbox, func, pass, before, module);
+        ok = check_meaning(sandbox, func, pass, before, module, contract);
     ctx_destroy(sandbox);
     return ok;
 }
 
-bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed) {
+bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed,
+               PassContract *contract) {
     Ctx *ctx = func_ctx(func);
     Str after = print_module(func->module, &ctx->arena);
     bool differs = !str_eq(check->before, after);
+    contract->runs++;
+    contract->changed += changed;
     bool ok = module_verify(func->module) || broke(func, pass, "left invalid IR");
     if (ok && changed != differs)
         ok = broke(func, pass,
                    differs ? "changed the IR and said that it did not"
                            : "said that it changed the IR and did not");
     if (ok)
-        ok = check_in_sandbox(func, pass, check->before, after, changed);
+        ok = check_in_sandbox(func, pass, check->before, after, changed, contract);
     return ok;
+}
+
+static const char *const verdict_text[EQUIVALENCE_COUNT] = {
+#define EQUIVALENCE(id, text) text,
+    EQUIVALENCES(EQUIVALENCE)
+#undef EQUIVALENCE
+};
+
+void contracts_print(const PassContract *contracts, StrBuf *out) {
+    strbuf_puts(out, "contract         runs changed argument lists     values");
+    for (int verdict = 0; verdict < EQUIVALENCE_COUNT; verdict++)
+        strbuf_printf(out, "  %s", verdict_text[verdict]);
+    strbuf_puts(out, "\n");
+    for (int pass = 0; pass < PASS_COUNT; pass++) {
+        const PassContract *contract = &contracts[pass];
+        if (!contract->runs)
+            continue;
+        strbuf_printf(out, "%-16s %4u %7u %14u %10" PRIu64, pass_info[pass].name, contract->runs,
+                      contract->changed, contract->lists, contract->values);
+        for (int verdict = 0; verdict < EQUIVALENCE_COUNT; verdict++)
+            strbuf_printf(out, "  %*u", (int)strlen(verdict_text[verdict]),
+                          contract->verdicts[verdict]);
+        strbuf_puts(out, "\n");
+    }
+}
+
+void contracts_json(const PassContract *contracts, StrBuf *out) {
+    const char *separator = "";
+    strbuf_putc(out, '[');
+    for (int pass = 0; pass < PASS_COUNT; pass++) {
+        const PassContract *contract = &contracts[pass];
+        if (!contract->runs)
+            continue;
+        strbuf_printf(out,
+                      "%s{\"pass\": \"%s\", \"runs\": %u, \"changed\": %u, \"argument_lists\": %u, "
+                      "\"values\": %" PRIu64,
+                      separator, pass_info[pass].name, contract->runs, contract->changed,
+                      contract->lists, contract->values);
+        for (int verdict = 0; verdict < EQUIVALENCE_COUNT; verdict++)
+            strbuf_printf(out, ", \"%s\": %u", verdict_text[verdict], contract->verdicts[verdict]);
+        strbuf_putc(out, '}');
+        separator = ", ";
+    }
+    strbuf_putc(out, ']');
 }

@@ -10,6 +10,7 @@ typedef struct PassCheck {
 
 PassCheck check_begin(Func *func);
 /* After the pass answered `changed`: reports every broken promise as an internal error that names
- * the pass, and is false then. Releases what check_begin took. */
-bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed);
+ * the pass, and is false then. Counts what could be compared in `contract`. */
+bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed,
+               PassContract *contract);
 #endif

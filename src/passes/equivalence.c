@@ -2,8 +2,10 @@
  *
  * Arguments are guessed from the parameter types: a pointer gets an array of its own, large enough
  * for small sizes and strides; integers get small numbers that respect the promised divisibility.
- * Numbers in memory are of any size in one guess, and in the others small enough to serve as
- * indices. A kernel may go out of bounds or divide by zero on a guess; then that one says nothing.
+ * Numbers in memory are of any size in one guess, in one all integers are 0, as counters and locks
+ * are before a launch, and in the others small enough to serve as indices. A kernel may go out of
+ * bounds or divide by zero on a guess; then that one says nothing. One that computes too many
+ * elements is run on a single program instead of several.
  *
  * A sum in another order rounds differently, and what is a step of it (its integer part, the side
  * of a bound it lies on, the larger of two) may then be another step. Where results differ, the
@@ -16,13 +18,15 @@
 #include <math.h>
 
 enum {
-    GUESSES = 4,
+    GUESSES = 5,
     WILD_GUESS = 1,
+    SMALLEST_GUESS = 3,
+    ZERO_GUESS = 4,
     ARRAY_ELEMENTS = 1 << 15,
-    MAX_STEPS = 20000,
-    MORE_STEPS = 16, /* times as many for what a pass made: it may take more ops for the same */
-    MAX_ELEMENTS = 1 << 21, /* of all tiles of the function, each counted once */
-    NUDGES = 4              /* pairs of one direction and its opposite */
+    MAX_STEPS = 200000,
+    MAX_WORK = 1 << 24, /* elements that are computed in one run */
+    MORE_WORK = 16,     /* times as many for what a pass made: it may take more ops for the same */
+    NUDGES = 4          /* pairs of one direction and its opposite */
 };
 
 /* Of what nudged inputs make of an element; they go a few ways out of many. */
@@ -54,6 +58,8 @@ static double random_float(uint64_t *state) {
 
 static uint64_t random_int(DType dtype, int guess, uint64_t *state) {
     uint64_t bits = next_random(state);
+    if (guess == ZERO_GUESS)
+        return 0;
     if (guess == WILD_GUESS) /* of every magnitude, and either sign */
         return (uint64_t)((int64_t)bits >> bits % 61);
     return bits >> 32 & (dtype == DT_I1 ? 1 : 15);
@@ -72,10 +78,10 @@ static void fill_array(InterpArray *array, DType dtype, int guess, uint64_t *sta
 
 /* Sizes and strides of the guess: 0 is a full tile's worth, later ones smaller. */
 static int64_t guess_int(const FuncParam *param, int guess, uint64_t *state) {
-    static const int64_t scale[GUESSES] = {96, 40, 17, 1};
+    static const int64_t scale[GUESSES] = {96, 40, 17, 1, 64};
     int64_t unit = param->divisible > 0 ? param->divisible : 1;
     int64_t value = scale[guess] + (int64_t)(next_random(state) % 4);
-    return unit > value ? (guess == GUESSES - 1 ? 0 : unit) : value / unit * unit;
+    return unit > value ? (guess == SMALLEST_GUESS ? 0 : unit) : value / unit * unit;
 }
 
 static void make_setup(Setup *setup, const Func *func, int guess, uint64_t seed) {
@@ -149,11 +155,25 @@ static Setup nudge_setup(const Setup *setup, int nudge) {
     return nudged;
 }
 
+/* On which guess a function is run, and by one program or several. */
+typedef struct Way {
+    int guess;
+    bool alone;
+} Way;
+
 /* A persistent function shares the programs among any number of CTAs. */
-static bool run(Func *func, const Setup *setup, int guess, uint64_t max_steps) {
-    InterpOptions options = {
-        .grid = {2, 2, 1}, .ctas = (uint32_t)guess + 1, .max_steps = max_steps};
+static bool run(Func *func, const Setup *setup, Way way, uint64_t more) {
+    InterpOptions options = {.grid = {way.alone ? 1 : 2, way.alone ? 1 : 2, 1},
+                             .ctas = (uint32_t)way.guess + 1,
+                             .max_steps = more * MAX_STEPS,
+                             .max_work = more * MAX_WORK};
     return interp_run(func, setup->args, setup->arrays, setup->narrays, &options);
+}
+
+/* Did the last run end because it took too long? */
+static bool took_too_long(const Func *func) {
+    const Diagnostic *last = func_ctx(func)->diags.last;
+    return last && (last->id == DIAG_interp_steps || last->id == DIAG_interp_work);
 }
 
 static double tolerance(DType dtype) {
@@ -278,16 +298,9 @@ static bool same_parameters(const Func *a, const Func *b) {
     return same;
 }
 
-static bool add_elements(Op *op, void *user) {
-    uint64_t *total = user;
-    for (uint32_t i = 0; i < op->nout; i++)
-        *total += (uint64_t)type_numel(op->out[i].type);
-    return *total <= MAX_ELEMENTS;
-}
-
 /* `inputs`: what both ran on. */
 static bool same_results(Func *before, const Setup *inputs, const Setup *first, const Setup *second,
-                         int guess, StrBuf *why) {
+                         Way way, StrBuf *why) {
     uint32_t array;
     size_t at;
     if (!find_difference(first, second, NULL, &array, &at))
@@ -295,7 +308,7 @@ static bool same_results(Func *before, const Setup *inputs, const Setup *first, 
     Nudged nudged = {.count = 0};
     for (int i = 0; i < NUDGES && inputs->rounding > 0; i++) {
         nudged.runs[nudged.count] = nudge_setup(inputs, i);
-        nudged.count += run(before, &nudged.runs[nudged.count], guess, MAX_STEPS);
+        nudged.count += run(before, &nudged.runs[nudged.count], way, 1);
     }
     if (!find_difference(first, second, &nudged, &array, &at))
         return true;
@@ -303,36 +316,60 @@ static bool same_results(Func *before, const Setup *inputs, const Setup *first, 
     return false;
 }
 
-static Equivalence compare_on_guess(Func *before, Func *after, const Setup *inputs, int guess,
-                                    StrBuf *why) {
-    Setup first = copy_setup(inputs), second = copy_setup(inputs);
-    if (!run(before, &first, guess, MAX_STEPS))
-        return INCOMPARABLE;
-    if (!run(after, &second, guess, MORE_STEPS * MAX_STEPS)) {
-        strbuf_puts(why, "only the function after it fails in the interpreter");
-        return DIFFERENT;
+/* Elements that the run changed. */
+static uint64_t count_changes(const Setup *before, const Setup *after) {
+    uint64_t changes = 0;
+    for (uint32_t i = 0; i < before->narrays; i++) {
+        size_t bytes = (size_t)dtype_bytes(before->array_types[i]->dtype);
+        const char *a = before->arrays[i].data, *b = after->arrays[i].data;
+        for (size_t at = 0; at < before->arrays[i].bytes; at += bytes)
+            changes += memcmp(a + at, b + at, bytes) != 0;
     }
-    return same_results(before, inputs, &first, &second, guess, why) ? EQUIVALENT : DIFFERENT;
+    return changes;
 }
 
-Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf *why) {
-    Arena *arena = &func_ctx(before)->scratch;
-    uint64_t elements = 0;
-    if (!same_parameters(before, after)) {
-        strbuf_puts(why, "the parameters differ");
+static Equivalence compare_on(Func *before, Func *after, const Setup *inputs, Way way,
+                              Comparison *out) {
+    Setup first = copy_setup(inputs), second = copy_setup(inputs);
+    if (!run(before, &first, way, 1))
+        return took_too_long(before) ? TOO_LONG : GOES_WRONG;
+    if (!run(after, &second, way, MORE_WORK)) {
+        strbuf_puts(&out->why, "only the function after it fails in the interpreter");
         return DIFFERENT;
     }
-    if (!func_walk(before, add_elements, &elements))
-        return INCOMPARABLE;
-    Equivalence result = INCOMPARABLE;
-    for (int guess = 0; guess < GUESSES && result != DIFFERENT; guess++) {
+    if (!same_results(before, inputs, &first, &second, way, &out->why))
+        return DIFFERENT;
+    uint64_t changes = count_changes(inputs, &first);
+    out->values += changes;
+    out->lists++;
+    return changes ? EQUIVALENT : STORES_NOTHING;
+}
+
+/* The answer to all lists: a difference, else that some agreed, else why the last one said nothing.
+ */
+static Equivalence joined(Equivalence all, Equivalence one) {
+    return all == DIFFERENT || one == DIFFERENT     ? DIFFERENT
+           : all == EQUIVALENT || one == EQUIVALENT ? EQUIVALENT
+                                                    : one;
+}
+
+void pipeline_compare(Func *before, Func *after, uint64_t seed, Comparison *out) {
+    Arena *arena = &func_ctx(before)->scratch;
+    out->verdict = GOES_WRONG;
+    if (!same_parameters(before, after)) {
+        strbuf_puts(&out->why, "the parameters differ");
+        out->verdict = DIFFERENT;
+        return;
+    }
+    for (int guess = 0; guess < GUESSES && out->verdict != DIFFERENT; guess++) {
         ArenaMark mark = arena_mark(arena);
         Setup inputs = {.arena = arena};
         make_setup(&inputs, before, guess, seed);
         func_walk(before, note_sum, &inputs.rounding);
-        Equivalence verdict = compare_on_guess(before, after, &inputs, guess, why);
-        result = verdict == INCOMPARABLE ? result : verdict;
+        Equivalence one = compare_on(before, after, &inputs, (Way){guess, false}, out);
+        if (one == TOO_LONG)
+            one = compare_on(before, after, &inputs, (Way){guess, true}, out);
+        out->verdict = joined(out->verdict, one);
         arena_rewind(arena, mark);
     }
-    return result;
 }

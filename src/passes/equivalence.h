@@ -3,17 +3,32 @@
 #define TILEC_PASSES_EQUIVALENCE_H
 #include "ir/ir.h"
 
+/* What is no answer says why there is none: of all lists of arguments that were tried. */
+#define EQUIVALENCES(X)                                                                            \
+    X(EQUIVALENT, "equivalent")                                                                    \
+    X(DIFFERENT, "different")                                                                      \
+    X(TOO_LONG, "too long")             /* the first function takes more than a quick run */       \
+    X(GOES_WRONG, "goes wrong")         /* it leaves its arrays, divides by zero, .. */            \
+    X(STORES_NOTHING, "stores nothing") /* it changes no element */
+
 typedef enum Equivalence {
-    EQUIVALENT,
-    DIFFERENT,
-    INCOMPARABLE /* too much work, or the first function itself fails on every argument list tried
-                  */
+#define EQUIVALENCE(id, text) id,
+    EQUIVALENCES(EQUIVALENCE)
+#undef EQUIVALENCE
+        EQUIVALENCE_COUNT
 } Equivalence;
+
+typedef struct Comparison {
+    Equivalence verdict;
+    unsigned lists;  /* of arguments on which both ran */
+    uint64_t values; /* elements that the first function changed on them, which were compared */
+    StrBuf why;      /* one line when they differ; made by the caller */
+} Comparison;
 
 /* Runs both, which have equal parameters and one context, on the same arrays and numbers derived
  * from `seed`, on a few programs, and compares what they stored: integers exactly, floats up to the
  * rounding of reordered sums, and both, where the first adds up floats, up to what inputs that
- * differ by a little make of them. The second must run clean wherever the first does. `why` gets
- * one line when they differ. Diagnostics of the runs go to the functions' context. */
-Equivalence pipeline_equivalent(Func *before, Func *after, uint64_t seed, StrBuf *why);
+ * differ by a little make of them. The second must run clean wherever the first does. Diagnostics
+ * of the runs go to the functions' context. */
+void pipeline_compare(Func *before, Func *after, uint64_t seed, Comparison *out);
 #endif

@@ -7,6 +7,7 @@
 #define TILEC_PASSES_PASSES_H
 #include "ir/ir.h"
 #include "ir/target.h"
+#include "passes/equivalence.h"
 
 typedef bool Pass(Func *func);
 
@@ -32,11 +33,25 @@ PassId pass_find(Str name);
 typedef void PassObserver(void *user, const Func *func, PassId pass, unsigned position,
                           bool changed, double milliseconds);
 
+/* How often a pass was held to its contract, and how far the functions before and after it could be
+ * compared. */
+typedef struct PassContract {
+    unsigned runs, changed; /* changed = the sum of verdicts, but for text that was found wrong */
+    unsigned verdicts[EQUIVALENCE_COUNT];
+    unsigned lists;  /* of arguments on which both functions ran */
+    uint64_t values; /* elements that were compared on them */
+} PassContract;
+
 typedef struct PipelineOptions {
     bool check; /* hold every pass to its contract; see pipeline.c */
     PassObserver *observe;
     void *user;
+    PassContract *contracts; /* NULL, or PASS_COUNT of them, which checks add to */
 } PipelineOptions;
+
+/* A line for each pass that was held to its contract; the same as a JSON array. */
+void contracts_print(const PassContract *contracts, StrBuf *out);
+void contracts_json(const PassContract *contracts, StrBuf *out);
 
 /* The passes from the elaborator's output to what codegen accepts, in the pipeline's order. False
  * after an error. func->capability must be set. */

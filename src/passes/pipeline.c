@@ -82,18 +82,20 @@ static bool run_pass(Func *func, PassId pass, unsigned position, const PipelineO
     const Diags *diags = &func_ctx(func)->diags;
     unsigned errors = diags->errors;
     bool check = must_check(options);
-    PassCheck contract = {0};
+    PassCheck begun = {0};
+    PassContract uncounted = {0};
     if (!func_check_depth(func))
         return false;
     if (check)
-        contract = check_begin(func);
+        begun = check_begin(func);
     double start = now_ms();
     bool changed = pass_info[pass].run(func);
     double milliseconds = now_ms() - start;
     bool ok = diags->errors == errors;
     /* A pass that reported an error owes nothing more; what it left is not looked at. */
     if (check && ok)
-        ok = check_end(&contract, func, pass, changed);
+        ok = check_end(&begun, func, pass, changed,
+                       options && options->contracts ? &options->contracts[pass] : &uncounted);
     if (options && options->observe)
         options->observe(options->user, func, pass, position, changed, milliseconds);
     return ok;

@@ -166,7 +166,7 @@ static void observe_pass(void *user, const Func *func, PassId pass, unsigned pos
 }
 
 static bool passes_stage(Compilation *c) {
-    PipelineOptions options = {c->request->check_passes, observe_pass, c};
+    PipelineOptions options = {c->request->check_passes, observe_pass, c, c->compiled->contracts};
     if (!pipeline_run(c->compiled->func, &options))
         return false;
     if (wants(c, OUTPUT_BIT(tir_final)))
@@ -468,6 +468,13 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
     return ok;
 }
 
+static bool was_checked(const Compiled *compiled) {
+    bool checked = false;
+    for (int pass = 0; pass < PASS_COUNT; pass++)
+        checked |= compiled->contracts[pass].runs != 0;
+    return checked;
+}
+
 void compiled_print_times(const Compiled *compiled, StrBuf *out) {
     strbuf_puts(out, "stage                 ms\n");
     for (int i = 0; i < STAGE_COUNT; i++) {
@@ -483,6 +490,8 @@ void compiled_print_times(const Compiled *compiled, StrBuf *out) {
         }
     }
     strbuf_printf(out, "%-16s %7.3f\n", "total", compiled->total_ms);
+    if (was_checked(compiled))
+        contracts_print(compiled->contracts, out);
 }
 
 void compiled_json_times(const Compiled *compiled, StrBuf *out) {
@@ -502,4 +511,8 @@ void compiled_json_times(const Compiled *compiled, StrBuf *out) {
                       pass_info[pass->pass].name, pass->ms, pass->changed ? "true" : "false");
     }
     strbuf_putc(out, ']');
+    if (was_checked(compiled)) {
+        strbuf_puts(out, ", \"contract\": ");
+        contracts_json(compiled->contracts, out);
+    }
 }

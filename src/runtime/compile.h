@@ -78,6 +78,7 @@ typedef struct Compiled {
     bool from_cache;
     double ms[STAGE_COUNT], total_ms;
     VEC(PassTime) passes;
+    PassContract contracts[PASS_COUNT]; /* with check_passes */
 } Compiled;
 
 /* False after errors were reported; the times and outputs up to there are filled in. */
@@ -87,7 +88,8 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
 
 /* The table of stages and passes, and the same as members of a JSON object: "stages": [{name, ms},
- * ..], "total_ms": .., "passes": [{name, ms, changed}, ..]. */
+ * ..], "total_ms": .., "passes": [{name, ms, changed}, ..]. Of passes that were held to their
+ * contract also what could be compared: "contract": [{pass, runs, changed, ..}, ..]. */
 void compiled_print_times(const Compiled *compiled, StrBuf *out);
 void compiled_json_times(const Compiled *compiled, StrBuf *out);
 

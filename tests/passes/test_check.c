@@ -27,18 +27,22 @@ static Op *find_op(Func *func, OpCode code) {
 /* Parses the kernel, lets `change` do what a pass would, and gives the messages of the check. */
 typedef bool Change(Func *func);
 
-static const char *check_change(Ctx *ctx, Change *change) {
-    Func *func = testing_parse_good(ctx, kernel)->funcs;
+static const char *check_change(Ctx *ctx, const char *text, Change *change,
+                                PassContract *contract) {
+    Func *func = testing_parse_good(ctx, text)->funcs;
     PassCheck check = check_begin(func);
     bool changed = change(func);
-    bool ok = check_end(&check, func, PASS_simplify, changed);
+    bool ok = check_end(&check, func, PASS_simplify, changed, contract);
     assert_int_equal(ok, ctx->diags.errors == 0);
+    assert_int_equal(contract->runs, 1);
+    assert_int_equal(contract->changed, changed);
     return testing_messages(ctx);
 }
 
 static void expect(Change *change, const char *message) {
     Ctx *ctx = testing_ctx();
-    const char *got = check_change(ctx, change);
+    PassContract contract = {0};
+    const char *got = check_change(ctx, kernel, change, &contract);
     if (message ? !strstr(got, message) : *got != '\0')
         fail_msg("wanted '%s', got '%s'", message ? message : "nothing", got);
     ctx_destroy(ctx);
@@ -90,19 +94,115 @@ static void test_contract(void **state) {
     expect(use_before_definition, "pass 'simplify' left invalid IR");
 }
 
-/* What cannot be compared is not called different. */
-static void test_incomparable(void **state) {
+/* A loop of `trips` over a tile of 64 x 1024, of which what `offset` moves is stored to `array`. */
+static const char *loop_text(Ctx *ctx, int64_t trips, const char *array, int64_t offset) {
+    static const char format[] =
+        "func @f(%%y: ptr<i32>) {\n"
+        "    %%lo = constant_int {value = 0} : i32\n    %%hi = constant_int {value = %lld} : i32\n"
+        "    %%one = constant_int {value = 1} : i32\n"
+        "    %%l = constant_int {value = %lld} : i64\n    %%q = inttoptr %%l : ptr<i32>\n"
+        "    %%c = constant_int {value = 3} : tile<64x1024xi32>\n"
+        "    %%s = for %%lo, %%hi, %%one, %%c : tile<64x1024xi32> (%%i: i32, %%a: "
+        "tile<64x1024xi32>) {\n"
+        "        %%b = addi %%a, %%c : tile<64x1024xi32>\n        yield %%b\n    }\n"
+        "    %%t = reduce %%s {axis = 1} : tile<64xi32> (%%a: i32, %%b: i32) {\n"
+        "        %%c2 = addi %%a, %%b : i32\n        yield %%c2\n    }\n"
+        "    %%u = reduce %%t {axis = 0} : i32 (%%a: i32, %%b: i32) {\n"
+        "        %%c3 = addi %%a, %%b : i32\n        yield %%c3\n    }\n"
+        "    store %%%s, %%u\n    return\n}\n";
+    return str_format(&ctx->arena, format, (long long)trips, (long long)offset, array);
+}
+
+static bool add_something_else(Func *func) {
+    Op *constant = NULL;
+    block_for_each (op, func->body)
+        if (op->code == OP_constant_int && type_numel(op->out[0].type) > 1)
+            constant = op;
+    constant->attrs[0].i = 4;
+    return true;
+}
+
+static bool rename_tile(Func *func) {
+    op_out(find_op(func, OP_for))->name = ctx_intern(func_ctx(func), STR("total"));
+    return true;
+}
+
+/* What a change of the function counts as. */
+static void expect_verdict(const char *text_of(Ctx *), Change *change, Equivalence verdict) {
     Ctx *ctx = testing_ctx();
-    const char *text = "func @f(%p: ptr<i32>) {\n    %z = constant_int {value = 0} : i32\n"
-                       "    %q = inttoptr %l : ptr<i32>\n    store %q, %z\n    return\n}\n";
-    StrBuf full = strbuf(&ctx->arena), why = strbuf(&ctx->arena);
-    const char *line = strstr(text, "    %q");
-    strbuf_add(&full, text, (size_t)(line - text));
-    strbuf_printf(&full, "    %%l = constant_int {value = 8} : i64\n%s", line);
-    Func *a = testing_parse_good(ctx, full.ptr)->funcs;
-    Func *b = testing_parse_good(ctx, full.ptr)->funcs;
-    assert_int_equal(pipeline_equivalent(a, b, 1, &why), INCOMPARABLE);
+    PassContract contract = {0};
+    const char *got = check_change(ctx, text_of(ctx), change, &contract);
+    for (int i = 0; i < EQUIVALENCE_COUNT; i++)
+        if (contract.verdicts[i] != (i == (int)verdict))
+            fail_msg("wanted verdict %d, verdict %d counted %u times; '%s'", (int)verdict, i,
+                     contract.verdicts[i], got);
+    bool answered = verdict == EQUIVALENT || verdict == DIFFERENT;
+    assert_int_equal(contract.values > 0, verdict == EQUIVALENT);
+    assert_true(contract.lists > 0 || !answered || verdict == DIFFERENT);
+    assert_int_equal(*got != '\0', verdict == DIFFERENT);
     ctx_destroy(ctx);
+}
+
+static const char *large(Ctx *ctx) {
+    return loop_text(ctx, 8, "y", 0);
+}
+
+/* On several programs too long, on one not. */
+static const char *long_for_several(Ctx *ctx) {
+    return loop_text(ctx, 100, "y", 0);
+}
+
+static const char *too_long(Ctx *ctx) {
+    return loop_text(ctx, 1 << 20, "y", 0);
+}
+
+static const char *outside(Ctx *ctx) {
+    return loop_text(ctx, 2, "q", 8);
+}
+
+static const char *says_nothing(Ctx *ctx) {
+    return "func @f(%y: ptr<i32>) {\n    %l = constant_int {value = 0} : i32\n"
+           "    %h = constant_int {value = 2} : i32\n    %o = constant_int {value = 1} : i32\n"
+           "    %s = for %l, %h, %o, %o : i32 (%i: i32, %a: i32) {\n        yield %a\n    }\n"
+           "    return\n}\n";
+}
+
+/* Every comparison is counted, and what could not be compared is counted by why. */
+static void test_verdicts(void **state) {
+    expect_verdict(large, rename_tile, EQUIVALENT);
+    expect_verdict(large, add_something_else, DIFFERENT);
+    expect_verdict(long_for_several, rename_tile, EQUIVALENT);
+    expect_verdict(long_for_several, add_something_else, DIFFERENT);
+    expect_verdict(too_long, rename_tile, TOO_LONG);
+    expect_verdict(too_long, add_something_else, TOO_LONG);
+    expect_verdict(outside, rename_tile, GOES_WRONG);
+    expect_verdict(outside, add_something_else, GOES_WRONG);
+    expect_verdict(says_nothing, rename_tile, STORES_NOTHING);
+}
+
+/* The tables name a pass that ran, and none that did not. */
+static void test_report(void **state) {
+    Ctx *ctx = testing_ctx();
+    PassContract contracts[PASS_COUNT] = {0};
+    check_change(ctx, large(ctx), rename_tile, &contracts[PASS_simplify]);
+    StrBuf table = strbuf(&ctx->arena), json = strbuf(&ctx->arena);
+    contracts_print(contracts, &table);
+    contracts_json(contracts, &json);
+    assert_non_null(strstr(table.ptr, "simplify            1       1"));
+    assert_null(strstr(table.ptr, "licm"));
+    assert_ptr_equal(strstr(json.ptr, "[{\"pass\": \"simplify\", \"runs\": 1, \"changed\": 1, "),
+                     json.ptr);
+    assert_non_null(strstr(json.ptr, "\"equivalent\": 1, \"different\": 0, \"too long\": 0, "));
+    assert_null(strstr(json.ptr, "licm"));
+    ctx_destroy(ctx);
+}
+
+static Equivalence compare(Ctx *ctx, Func *before, Func *after, uint64_t seed, const char **why) {
+    Comparison comparison = {.why = strbuf(&ctx->arena)};
+    pipeline_compare(before, after, seed, &comparison);
+    if (why)
+        *why = str_dup(&ctx->arena, strbuf_str(&comparison.why));
+    return comparison.verdict;
 }
 
 /* 256 numbers joined along one axis, then along the other; as f64 if `wide`. */
@@ -128,13 +228,13 @@ static Func *parse_sums(Ctx *ctx, int axis, const char *join, bool wide) {
 static void test_float_tolerance(void **state) {
     for (int wide = 0; wide < 2; wide++) {
         Ctx *ctx = testing_ctx();
-        StrBuf why = strbuf(&ctx->arena);
+        const char *why;
         Func *rows = parse_sums(ctx, 0, "addf", wide), *columns = parse_sums(ctx, 1, "addf", wide),
              *largest = parse_sums(ctx, 1, "maxf", wide);
-        assert_int_equal(pipeline_equivalent(rows, columns, 1, &why), EQUIVALENT);
-        assert_int_equal(pipeline_equivalent(rows, largest, 1, &why), DIFFERENT);
-        assert_non_null(strstr(why.ptr, "element 0 of 'y' differs: "));
-        assert_non_null(strstr(why.ptr, " before, "));
+        assert_int_equal(compare(ctx, rows, columns, 1, NULL), EQUIVALENT);
+        assert_int_equal(compare(ctx, rows, largest, 1, &why), DIFFERENT);
+        assert_non_null(strstr(why, "element 0 of 'y' differs: "));
+        assert_non_null(strstr(why, " before, "));
         ctx_destroy(ctx);
     }
 }
@@ -202,15 +302,15 @@ static void test_steps_of_sums(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (size_t k = 0; k < sizeof elements / sizeof elements[0]; k++) {
             Ctx *ctx = testing_ctx();
-            StrBuf why = strbuf(&ctx->arena);
+            const char *why = "";
             const char *stored = cases[i].stored, *e = elements[k];
             Func *whole = parse_steps(ctx, false, e, cases[i].step, stored);
             Func *halves = parse_steps(ctx, true, e, cases[i].step, stored);
             Func *changed = parse_steps(ctx, true, e, cases[i].changed, stored);
             for (uint64_t seed = 1; seed < 9; seed++) {
-                if (pipeline_equivalent(whole, halves, seed, &why) != EQUIVALENT)
-                    fail_msg("case %zu of %s, seed %d: %s", i, e, (int)seed, why.ptr);
-                if (pipeline_equivalent(whole, changed, seed, &why) != DIFFERENT)
+                if (compare(ctx, whole, halves, seed, &why) != EQUIVALENT)
+                    fail_msg("case %zu of %s, seed %d: %s", i, e, (int)seed, why);
+                if (compare(ctx, whole, changed, seed, &why) != DIFFERENT)
                     fail_msg("case %zu of %s, seed %d: the change was not seen", i, e, (int)seed);
             }
             ctx_destroy(ctx);
@@ -237,21 +337,20 @@ static void test_infinite_sums(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         Ctx *ctx = testing_ctx();
-        StrBuf why = strbuf(&ctx->arena);
         const char *a = str_format(&ctx->arena, format, cases[i].before, cases[i].beside);
         const char *b = str_format(&ctx->arena, format, cases[i].after, cases[i].beside);
         Func *before = testing_parse_good(ctx, a)->funcs,
              *after = testing_parse_good(ctx, b)->funcs;
-        assert_int_equal(pipeline_equivalent(before, after, 1, &why), cases[i].verdict);
+        assert_int_equal(compare(ctx, before, after, 1, NULL), cases[i].verdict);
         ctx_destroy(ctx);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract),        cmocka_unit_test(test_incomparable),
-        cmocka_unit_test(test_float_tolerance), cmocka_unit_test(test_infinite_sums),
-        cmocka_unit_test(test_steps_of_sums),
+        cmocka_unit_test(test_contract),      cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_report),        cmocka_unit_test(test_float_tolerance),
+        cmocka_unit_test(test_infinite_sums), cmocka_unit_test(test_steps_of_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
