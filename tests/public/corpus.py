@@ -163,6 +163,14 @@ def exceptions(device):
 
 
 def folder_of_kernels(argument):
-    """The folder that the command line or TILEC_PUBLIC_KERNELS names, else shared/public beside the repository; None if it is not there."""
-    path = argument or os.environ.get("TILEC_PUBLIC_KERNELS") or os.path.join(HERE, "..", "..", "..", "shared", "public")
-    return os.path.abspath(path) if os.path.exists(os.path.join(path, "kernels", "index.jsonl")) else None
+    """The folder that the command line or TILEC_PUBLIC_KERNELS names, else shared/public beside the repository; None if that is not there.
+
+    Ends the process where the folder that was named is none."""
+    named = argument or os.environ.get("TILEC_PUBLIC_KERNELS")
+    path = os.path.abspath(named or os.path.join(HERE, "..", "..", "..", "shared", "public"))
+    if os.path.exists(os.path.join(path, "kernels", "index.jsonl")):
+        return path
+    if named:
+        print(f"run.py: {path} has no kernels/index.jsonl", file=sys.stderr)
+        sys.exit(2)
+    return None

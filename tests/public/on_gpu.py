@@ -182,8 +182,11 @@ class Judge:
         if kernel.grid is None:
             return dict(id=kernel.id, state="no-arguments", why=kernel.why)
         process = self.worker()
-        process.stdin.write(json.dumps(kernel.id) + "\n")
-        process.stdin.flush()
+        try:
+            process.stdin.write(json.dumps(kernel.id) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return dict(id=kernel.id, state="died", why="the worker process ended before it was asked")
         ready, _, _ = select.select([process.stdout], [], [], self.limit)
         line = process.stdout.readline() if ready else ""
         if not line.endswith("\n"):
