@@ -11,9 +11,10 @@ static const uint8_t *element_at(const Elem *e, uint32_t operand, uint32_t i, si
     return (const uint8_t *)e->in[operand] + i * bytes;
 }
 
+/* An offset is narrower than its pointer. */
 static uint64_t int_at(const Elem *e, uint32_t operand, uint32_t i) {
     uint64_t value = 0;
-    size_t bytes = (size_t)dtype_bytes(e->dtype);
+    size_t bytes = (size_t)type_element_bytes(op_in(e->op, operand)->type);
     memcpy(&value, element_at(e, operand, i, bytes), bytes);
     return value;
 }

@@ -356,6 +356,32 @@ static void test_undefined_operands(void **state) {
     }
 }
 
+/* An offset is narrower than the pointer it is added to. The tile is so large that reading the one
+ * as the other ends behind all that is mapped. */
+#define LARGE "tile<1048576x"
+static void test_undefined_pointers(void **state) {
+    int32_t x[4] = {0, 1, 2, 3}, y[8] = {0};
+    TextRun t = text_begin("func @k(%x: ptr<i32>, %y: ptr<i32>) {\n"
+                           "  %i = range {start = 0} : " LARGE "i32>\n"
+                           "  %n = constant_int {value = 3} : " LARGE "i32>\n"
+                           "  %m = cmpi %i, %n {pred = slt} : " LARGE "i1>\n"
+                           "  %xs = splat %x : " LARGE "ptr<i32>>\n"
+                           "  %xp = addptr %xs, %i : " LARGE "ptr<i32>>\n"
+                           "  %v = load %xp, %m : " LARGE "i32>\n"
+                           "  %ys = splat %y : " LARGE "ptr<i32>>\n"
+                           "  %p = addptr %ys, %v : " LARGE "ptr<i32>>\n"
+                           "  %q = addptr %p, %i : " LARGE "ptr<i32>>\n"
+                           "  store %q, %n, %m\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    text_run_clean(&t);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(y[i], i <= 4 && i % 2 == 0 ? 3 : 0);
+    text_end(&t);
+}
+
 static void test_undefined_conditions(void **state) {
     run_undefined(UNDEF_KERNEL("  %s = reduce %v {axis = 0} : i32 (%a: i32, %b: i32) {\n"
                                "    %r = addi %a, %b : i32\n"
@@ -668,6 +694,7 @@ int main(void) {
         cmocka_unit_test(test_undefined_addresses),
         cmocka_unit_test(test_undefined_masks),
         cmocka_unit_test(test_undefined_operands),
+        cmocka_unit_test(test_undefined_pointers),
         cmocka_unit_test(test_undefined_conditions),
         cmocka_unit_test(test_undefined_loop_bounds_stop_the_run),
         cmocka_unit_test(test_bytes_never_written),
