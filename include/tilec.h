@@ -176,6 +176,9 @@ typedef struct tile_compile_options {
     bool no_persistence;   /* every program has a block of its own, or shares one from the start */
     int32_t max_shared;    /* bytes of shared memory of a block; 0: as many as the target has */
     bool isolated;         /* compile in a process of its own; see tile_compile */
+    const tile_text *warnings; /* the id of a warning shows it, "no-ID" hides it, "error=ID" makes
+                                  it an error; the last that names it counts */
+    size_t warning_count;
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

@@ -1,5 +1,6 @@
 /* `tilec check`: everything that can be said about a file without compiling it. */
 #include "cli/kernel_options.h"
+#include "passes/lint.h"
 
 typedef struct CheckOptions {
     KernelOptions kernel;
@@ -58,7 +59,12 @@ static Checked check_kernel(Ctx *ctx, const AstFile *syntax, const FuncDef *def,
     kernel.file = syntax->file;
     kernel.capability = request->target->capability;
     Elaborated elaborated;
-    return frontend_elaborate(ctx, syntax, &kernel, &elaborated) ? CHECKED_TYPED : CHECKED_WRONG;
+    unsigned errors = ctx->diags.errors;
+    if (!frontend_elaborate(ctx, syntax, &kernel, &elaborated))
+        return CHECKED_WRONG;
+    elaborated.func->capability = kernel.capability;
+    lint_func(elaborated.func);
+    return ctx->diags.errors == errors ? CHECKED_TYPED : CHECKED_WRONG;
 }
 
 static void add_result(const CheckOptions *options, const FuncDef *def, Checked checked, bool first,
@@ -75,6 +81,8 @@ static void add_result(const CheckOptions *options, const FuncDef *def, Checked 
 static void check_file(Ctx *ctx, const CheckOptions *options, const CompileRequest *request,
                        StrBuf *results) {
     uint32_t file;
+    if (!compile_choose_warnings(ctx, request))
+        return;
     const AstFile *syntax = compile_parse(ctx, request->path, request->text, &file);
     if (!syntax)
         return;

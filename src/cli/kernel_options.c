@@ -101,6 +101,11 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         folders[i] = str_from(options->include.data[i]);
     kernel->search_paths = folders;
     kernel->search_path_count = (uint32_t)options->include.len;
+    Str *warnings = ARENA_ARRAY(&ctx->arena, Str, options->warnings.len + 1);
+    for (size_t i = 0; i < options->warnings.len; i++)
+        warnings[i] = str_from(options->warnings.data[i]);
+    request->warnings = warnings;
+    request->warning_count = (uint32_t)options->warnings.len;
     cache_open(cache, &ctx->arena, options->cache, 0);
     request->target = find_target(ctx, options->target, capability);
     return request->target ? STATUS_OK : STATUS_INPUT;

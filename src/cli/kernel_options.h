@@ -8,7 +8,7 @@
 typedef struct KernelOptions {
     const char *kernel, *signature, *target, *cache, *ptxas;
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
-    TextList defines, include;
+    TextList defines, include, warnings;
     int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,
         memory_limit;
     bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes, isolated;
@@ -124,6 +124,14 @@ typedef struct KernelOptions {
          NULL,                                                                                     \
          "give every program a CTA of its own, or a share of one",                                 \
          offsetof(Struct, kernel.no_persistence),                                                  \
+         0,                                                                                        \
+         0},                                                                                       \
+        {'W',                                                                                      \
+         "warning",                                                                                \
+         OPTION_LIST,                                                                              \
+         "NAME",                                                                                   \
+         "show the warning, with no-NAME hide it, with error=NAME make it an error",               \
+         offsetof(Struct, kernel.warnings),                                                        \
          0,                                                                                        \
          0},                                                                                       \
         {0,                                                                                        \

@@ -45,17 +45,22 @@ static bool is_list(const void *items, size_t count) {
     return count <= UINT32_MAX && (items || !count);
 }
 
+static const Str *copy_texts(Arena *arena, const tile_text *texts, size_t count) {
+    Str *copies = ARENA_ARRAY(arena, Str, count + 1);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = text_str(texts[i]);
+    return copies;
+}
+
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request) {
     Arena *arena = &call->ctx->arena;
     const char *path = text_dup(arena, options->path);
     if ((!path && !options->source.data) || !is_list(options->types, options->type_count) ||
         !is_list(options->constexprs, options->constexpr_count) ||
-        !is_list(options->search_paths, options->search_path_count))
+        !is_list(options->search_paths, options->search_path_count) ||
+        !is_list(options->warnings, options->warning_count))
         return false;
-    Str *folders = ARENA_ARRAY(arena, Str, options->search_path_count + 1);
-    for (size_t i = 0; i < options->search_path_count; i++)
-        folders[i] = text_str(options->search_paths[i]);
     *request = (CompileRequest){
         .path = path ? path : "<source>",
         .text = {options->source.data, options->source.size},
@@ -65,12 +70,15 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                    .type_count = (uint32_t)options->type_count,
                    .defines = copy_named(arena, options->constexprs, options->constexpr_count),
                    .define_count = (uint32_t)options->constexpr_count,
-                   .search_paths = folders,
+                   .search_paths =
+                       copy_texts(arena, options->search_paths, options->search_path_count),
                    .search_path_count = (uint32_t)options->search_path_count,
                    .num_warps = options->num_warps,
                    .num_stages = options->num_stages,
                    .num_ctas = options->num_ctas,
                    .debug = options->debug},
+        .warnings = copy_texts(arena, options->warnings, options->warning_count),
+        .warning_count = (uint32_t)options->warning_count,
         .max_registers = options->max_registers,
         .max_shared = options->max_shared,
         .want = OUTPUT_BIT(ptx) |

@@ -500,6 +500,13 @@ static tile_text keep_text(Arena *arena, Str text) {
     return text_of((Str){str_dup(arena, text), text.len});
 }
 
+static const tile_text *keep_texts(Arena *arena, const tile_text *texts, size_t count) {
+    tile_text *kept = ARENA_ARRAY(arena, tile_text, count + 1);
+    for (size_t i = 0; i < count; i++)
+        kept[i] = keep_text(arena, text_str(texts[i]));
+    return kept;
+}
+
 static void keep_options(Arena *arena, tile_function *function, const CompileRequest *request,
                          const tile_compile_options *options, Str source, Str kernel) {
     function->options = *options;
@@ -507,10 +514,9 @@ static void keep_options(Arena *arena, tile_function *function, const CompileReq
     function->options.source = keep_text(arena, source);
     function->options.kernel = keep_text(arena, kernel);
     function->options.dump_folder = keep_text(arena, text_str(options->dump_folder));
-    tile_text *folders = ARENA_ARRAY(arena, tile_text, options->search_path_count + 1);
-    for (size_t i = 0; i < options->search_path_count; i++)
-        folders[i] = keep_text(arena, text_str(options->search_paths[i]));
-    function->options.search_paths = folders;
+    function->options.search_paths =
+        keep_texts(arena, options->search_paths, options->search_path_count);
+    function->options.warnings = keep_texts(arena, options->warnings, options->warning_count);
     tile_named *constexprs = ARENA_ARRAY(arena, tile_named, options->constexpr_count + 1);
     for (size_t i = 0; i < options->constexpr_count; i++) {
         constexprs[i].name = keep_text(arena, text_str(options->constexprs[i].name));

@@ -1,6 +1,7 @@
 /* A compilation: stages in order, each timed, its output kept if wanted and dumped if asked for. */
 #include "runtime/compile.h"
 
+#include "passes/lint.h"
 #include "runtime/meta.h"
 #include "runtime/ptxas.h"
 #include "runtime/recall.h"
@@ -147,6 +148,9 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->func->max_shared = c->request->max_shared;
     c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
     c->compiled->func->no_persistence = c->request->no_persistence;
+    lint_func(c->compiled->func);
+    if (c->ctx->diags.errors)
+        return false;
     c->compiled->params = elaborated.params;
     c->compiled->param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))
@@ -450,10 +454,19 @@ static bool compile_source(Compilation *c) {
     return true;
 }
 
+bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {
+    bool ok = true;
+    for (uint32_t i = 0; i < request->warning_count; i++)
+        ok &= diag_choose(&ctx->diags, request->warnings[i]);
+    return ok;
+}
+
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
     *compiled = (Compiled){0};
     Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
     double start = c.stage_start = clock_ms();
+    if (!compile_choose_warnings(ctx, request))
+        return false;
     if (request->dump_folder) {
         int error = file_make_folder(&ctx->arena, request->dump_folder);
         if (error)

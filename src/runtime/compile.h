@@ -38,6 +38,8 @@ typedef struct CompileRequest {
     Str text;                /* ptr NULL: read `path` */
     ElaborateRequest kernel; /* what to compile; `file` and `capability` are filled in */
     const Target *target;
+    const Str *warnings; /* as diag_choose takes them */
+    uint32_t warning_count;
     int32_t max_registers;   /* 0: as the code needs */
     int32_t max_shared;      /* bytes of a block; 0: as many as the target has */
     uint32_t want;           /* OUTPUT_BIT(...) | ... */
@@ -83,6 +85,9 @@ typedef struct Compiled {
 
 /* False after errors were reported; the times and outputs up to there are filled in. */
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled);
+
+/* What the request says of warnings, for a context without messages yet. False after an error. */
+bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request);
 
 /* Reads and parses only. NULL after errors were reported. */
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);

@@ -58,6 +58,8 @@ Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assem
     add_named(&key, "define", kernel->defines, kernel->define_count);
     for (uint32_t i = 0; i < kernel->search_path_count; i++)
         add_text(&key, "search", kernel->search_paths[i]);
+    for (uint32_t i = 0; i < request->warning_count; i++)
+        add_text(&key, "warning", request->warnings[i]);
     strbuf_printf(&key,
                   "target %s\nwarps %d\nstages %d\nctas %d\nregisters %d\nshared %d\nlines "
                   "%d\nllvm_level %d\n",

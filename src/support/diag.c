@@ -25,8 +25,8 @@ bool diag_full(const Diags *diags) {
     return diags->errors >= error_limit(diags);
 }
 
-/* Copies of one op give the same remarks. */
-static bool was_remarked(const Diags *diags, Span span, DiagId id, const char *text) {
+/* Copies of one op give the same remarks and warnings. */
+static bool was_said(const Diags *diags, Span span, DiagId id, const char *text) {
     for (const Diagnostic *d = diags->first; d; d = d->next)
         if (d->id == id && d->span.file == span.file && d->span.lo == span.lo &&
             d->span.hi == span.hi && strcmp(d->text, text) == 0)
@@ -34,20 +34,55 @@ static bool was_remarked(const Diags *diags, Span span, DiagId id, const char *t
     return false;
 }
 
+static bool take_prefix(Str *text, const char *prefix) {
+    size_t len = strlen(prefix);
+    if (text->len < len || memcmp(text->ptr, prefix, len) != 0)
+        return false;
+    *text = (Str){text->ptr + len, text->len - len};
+    return true;
+}
+
+bool diag_choose(Diags *diags, Str text) {
+    Str name = text;
+    DiagChoice choice = take_prefix(&name, "no-")      ? DIAG_HIDDEN
+                        : take_prefix(&name, "error=") ? DIAG_FAILS
+                                                       : DIAG_SHOWN;
+    Str known[DIAG_COUNT];
+    size_t count = 0;
+    for (int id = 0; id < DIAG_COUNT; id++) {
+        if (diag_table[id].severity != SEV_WARNING)
+            continue;
+        known[count++] = str_from(diag_table[id].name);
+        if (!str_is(name, diag_table[id].name))
+            continue;
+        diags->choice[id] = (uint8_t)choice;
+        return true;
+    }
+    diag(diags, (Span){0}, warning_unknown, STR_ARG(text));
+    int nearest = str_nearest(name, known, count);
+    if (nearest >= 0)
+        diag_hint(diags, "did you mean `%.*s`?", STR_ARG(known[nearest]));
+    return false;
+}
+
 bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...) {
     Severity severity = diag_table[id].severity;
-    bool full = severity == SEV_ERROR && diag_full(diags);
-    diags->errors += severity == SEV_ERROR;
-    diags->warnings += severity == SEV_WARNING;
-    diags->dropped = full;
-    if (full)
+    diags->dropped = diags->choice[id] == DIAG_HIDDEN;
+    if (diags->dropped)
         return false;
     StrBuf text = strbuf(diags->arena);
     va_list args;
     va_start(args, format);
     strbuf_vprintf(&text, format, args);
     va_end(args);
-    diags->dropped = severity == SEV_REMARK && span.file && was_remarked(diags, span, id, text.ptr);
+    diags->dropped = severity != SEV_ERROR && span.file && was_said(diags, span, id, text.ptr);
+    if (diags->dropped)
+        return false;
+    if (diags->choice[id] == DIAG_FAILS)
+        severity = SEV_ERROR;
+    diags->dropped = severity == SEV_ERROR && diag_full(diags);
+    diags->errors += severity == SEV_ERROR;
+    diags->warnings += severity == SEV_WARNING;
     if (diags->dropped)
         return false;
     Diagnostic *diagnostic = ARENA_NEW(diags->arena, Diagnostic);
@@ -132,8 +167,10 @@ static void print_message(const Diags *diags, Span span, const char *label, cons
 }
 
 void diag_print(const Diags *diags, const Diagnostic *diagnostic, StrBuf *out) {
-    print_message(diags, diagnostic->span, severity_name[diagnostic->severity], diagnostic->text,
-                  out);
+    const char *text = diagnostic->text;
+    if (diag_table[diagnostic->id].severity == SEV_WARNING)
+        text = str_format(diags->arena, "%s [-W%s]", text, diag_name(diagnostic->id));
+    print_message(diags, diagnostic->span, severity_name[diagnostic->severity], text, out);
     for (const DiagNote *note = diagnostic->notes; note; note = note->next) {
         if (note->is_hint)
             strbuf_printf(out, "      = hint: %s\n", note->text);

@@ -2,8 +2,10 @@
  *
  * Every message has an id and a format in diags.def. `diag(diags, span, id, ...)` checks the
  * arguments against the format at compile time, records the message and returns false, so that
- * `return diag(...)` reads as "fails with". A remark that was made already is not kept again. A
- * hint says what to write instead; a note points at a second place. */
+ * `return diag(...)` reads as "fails with". A remark or warning that was made already is not kept
+ * again. A hint says what to write instead; a note points at a second place.
+ *
+ * Warnings can be turned off or made errors one by one, before anything is said: diag_choose. */
 #ifndef TILEC_SUPPORT_DIAG_H
 #define TILEC_SUPPORT_DIAG_H
 #include "support/source.h"
@@ -20,6 +22,9 @@ typedef enum DiagId {
 #define DIAG(id, severity, format)                                                                 \
     static const char DIAG_FORMAT_##id[] __attribute__((unused)) = format;
 #include "support/diags.def"
+
+/* What becomes of a warning. */
+typedef enum DiagChoice { DIAG_SHOWN, DIAG_HIDDEN, DIAG_FAILS } DiagChoice;
 
 typedef struct DiagNote {
     struct DiagNote *next;
@@ -42,12 +47,17 @@ typedef struct Diags {
     SourceMap *sources;
     Diagnostic *first, *last;
     unsigned errors, warnings;
-    unsigned max_errors; /* errors kept; further ones are counted only. 0: 20 */
-    bool dropped;        /* the last message was not kept: its notes and hints are dropped too */
+    unsigned max_errors;        /* errors kept; further ones are counted only. 0: 20 */
+    uint8_t choice[DIAG_COUNT]; /* DiagChoice */
+    bool dropped; /* the last message was not kept: its notes and hints are dropped too */
 } Diags;
 
 /* The name of an id as written in diags.def, for JSON and for tests. */
 const char *diag_name(DiagId id);
+
+/* `text`: a warning's name shows it, `no-` in front of one hides it, `error=` makes it an error.
+ * The last word about a name counts. False after an error that says what is wrong with the text. */
+bool diag_choose(Diags *diags, Str text);
 
 bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -19,6 +19,8 @@ import cases as case_module
 from cases import TOLERANCE, Array, Case, all_cases
 
 KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "kernels")
+# No kernel here may be warned of: see docs/language.md.
+LINTS = ("store_by_programs", "undefined_elements", "mask_along_other_axis", "mask_extents_exchanged", "index_wraps")
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
 
 
@@ -28,7 +30,7 @@ def python_literal(value):
 
 def run_command(tilec, case, folder, device):
     command = [tilec, "run", os.path.join(KERNELS, case.file), "-k", case.kernel, "--device", device,
-               "--grid", str(case.grid if len(case.grid) > 1 else f"({case.grid[0]},)")]
+               "--grid", str(case.grid if len(case.grid) > 1 else f"({case.grid[0]},)")] + [f"-Werror={lint}" for lint in LINTS]
     for name, value in case.args.items():
         if isinstance(value, Array):
             path = os.path.join(folder, f"{name}.npy")

@@ -111,6 +111,37 @@ static void compile_gives_code_and_facts(void **state) {
     tile_diagnostics_destroy(diagnostics);
 }
 
+/* Warnings are shown, hidden or errors as the options say, also of a kernel that the cache has. */
+static void warnings_are_chosen(void **state) {
+    static const struct {
+        const char *chosen;
+        tile_status status;
+        size_t count;
+    } cases[] = {{"store_by_programs", TILE_OK, 1},
+                 {"no-store_by_programs", TILE_OK, 0},
+                 {"error=store_by_programs", TILE_ERROR_SOURCE, 1},
+                 {"store_by_programs", TILE_OK, 1},
+                 {"no-elab_unknown_name", TILE_ERROR_SOURCE, 1}};
+    Fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tile_compile_options options = scale_options();
+        options.path = text("race.tile");
+        options.source = text("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                              "def race(p):\n    tl.store(p, tl.program_id(0))\n");
+        options.signature = text("*i32");
+        const tile_text chosen = text(cases[i].chosen);
+        options.warnings = &chosen;
+        options.warning_count = 1;
+        tile_kernel *kernel = NULL;
+        tile_diagnostics *diagnostics = NULL;
+        assert_int_equal(tile_compile(f->context, &options, &kernel, &diagnostics),
+                         cases[i].status);
+        assert_int_equal(diagnostics ? tile_diagnostics_count(diagnostics) : 0, cases[i].count);
+        tile_kernel_destroy(kernel);
+        tile_diagnostics_destroy(diagnostics);
+    }
+}
+
 static void mistakes_are_diagnostics(void **state) {
     Fixture *f = *state;
     tile_compile_options options = scale_options();
@@ -695,6 +726,7 @@ static void shorter_structs_are_taken(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(compile_gives_code_and_facts),
+        TEST(warnings_are_chosen),
         TEST(mistakes_are_diagnostics),
         TEST(status_says_what_kind),
         TEST(memory_limit_is_a_status),
