@@ -267,8 +267,9 @@ static const char plain_pipeline[] = "function(early-cse,simplifycfg,loop-mssa(l
 
 /* Instructions from which on a function counts as large. With loops that is where strength
  * reduction, which compares the addresses and indices of a loop with each other, takes longer than
- * all else; as it does where a loop carries more values than a thread has registers. */
-enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 256 };
+ * all else; as it does where a loop carries more values than a thread's registers hold, of 16 bits
+ * even. */
+enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 512 };
 
 static bool is_loop(Op *op, void *user) {
     return op->code != OP_for && op->code != OP_while;
