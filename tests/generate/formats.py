@@ -110,4 +110,6 @@ def from_bits(name, bits):
         return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if name in FP8:
         return FP8_VALUES[name][bits.view(np.uint8)]
+    if name == "i1":
+        return bits.view(np.uint8) != 0
     return bits.astype(np.float64) if FORMATS[name].is_float else bits

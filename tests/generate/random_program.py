@@ -292,7 +292,7 @@ class RandomProgram:
                 if isinstance(value, Value):
                     if value.err is not None and not self.real:
                         raise Invalid("rounding")
-                    if value.data.size > 4 * MOST_ELEMENTS:
+                    if value.data.size > 8 * MOST_ELEMENTS:
                         raise Invalid("a large tile")
 
     def build(self):

@@ -20,7 +20,7 @@ def fill(b, steps):
             at -= weight
             if at < 0:
                 break
-        if b.depth >= 3 and recipe in (loop, while_loop, branch, product_loop):
+        if b.depth >= 3 and recipe in (loop, while_loop, branch, product_loop, sum_loop):
             continue
         try:
             recipe(b)
@@ -409,14 +409,20 @@ def product_loop(b):
 
 # Control
 
-def counted(b, make_body):
-    """A for loop with a body that `make_body` adds to a block."""
+def counted(b, make_body, given=None):
+    """A for loop with a body that `make_body` adds to a block; `given`: its bounds."""
     low, step = b.pick((0, 0, 0, 1, 2)), b.pick((1, 1, 1, 2, 16))
     trips = b.pick((0, 1, 2, 3, 3, 4, 5))
     high = low + trips * step - (b.some(0, step) if trips else 0)
     static = b.chance(0.1)
+    if given:
+        (low, high, step), trips, static = given, given[1] - given[0], False
     bounds = [low, high, step]
-    if not static and b.chance(0.5):
+    uneven = not static and not given and not b.depth and b.chance(0.2)
+    if uneven:  # programs take different numbers of iterations
+        bounds[1] = b.emit("add", b.pick(b.random.pids), high, hidden=True)
+        trips += max(b.random.program.grid)
+    elif not static and b.chance(0.5):
         bounds[1] = scalar_of(b, high)
     index = b.fresh()
     inner = Builder(b.random, b)
@@ -498,6 +504,64 @@ def loop(b):
     counted(b, lambda inner: fill(inner, inner.some(1, 6)))
 
 
+def sum_loop(b):
+    """Sums of rows or columns that a loop adds up."""
+    dtype = b.pick(("i32", "fp32", "fp16", "i64"))
+    shape, axis = b.shape(rank=2), b.some(0, 2)
+    total = b.emit("full", 0, shape=(shape[1 - axis],), dtype=dtype)
+
+    def body(inner):
+        value = inner.tile(dtype, shape)
+        part = inner.emit("sum", value, axis=axis, keep=False)
+        if not inner.attempt(Statement("add", (total,), (total, part))):
+            raise Stuck
+
+    counted(b, body)
+
+
+def block_product(b):
+    """Tiles of a product, a tile for each program, operands by descriptors or block pointers along K."""
+    program = b.random.program
+    dtype = b.pick(("fp16", "fp16", "bf16", "fp8e5", "i8"))
+    if b.depth:
+        raise Stuck
+    m, n, k = b.pick((64, 64, 128)), b.pick((32, 64, 64)), b.pick((32, 64))
+    steps, summed = b.some(1, 5), "i32" if dtype == "i8" else "fp32"
+    transposed = dtype not in ("i8", "fp8e5") and b.chance(0.3)
+    rows, depth = m * program.programs - b.pick((0, 0, 5)), k * steps - b.pick((0, 0, 16))
+    first = b.array(dtype, rows * depth, low=-2, high=3, whole=True)
+    second = b.array(dtype, depth * n, low=-2, high=3, whole=True)
+    tile, extents = ((n, k), (n, depth)) if transposed else ((k, n), (depth, n))
+    descriptors = b.chance(0.6)
+    if descriptors:
+        x = b.emit("desc", 0, array=first, extents=(rows, depth), strides=(depth, 1), tile=(m, k), hidden=True)
+        y = b.emit("desc", 0, array=second, extents=extents, strides=(extents[1], 1), tile=tile, hidden=True)
+    place = b.emit("mul", linear_pid(b), m, hidden=True)
+    acc = b.emit("full", 0, shape=(m, n), dtype=summed)
+
+    def body(inner):
+        at = inner.emit("mul", inner.random.indices[-1], k, hidden=True)
+        where = (0, at) if transposed else (at, 0)
+        if descriptors:
+            a, other = inner.emit("desc_load", x, place, at), inner.emit("desc_load", y, *where)
+        else:
+            a = inner.emit("block", 0, place, at, array=first, extents=(rows, depth), strides=(depth, 1), tile=(m, k), hidden=True)
+            other = inner.emit("block", 0, *where, array=second, extents=extents, strides=(extents[1], 1), tile=tile, hidden=True)
+            a, other = inner.emit("block_load", a, checked=(0, 1)), inner.emit("block_load", other, checked=(0, 1))
+        if transposed:
+            other = inner.emit("trans", other)
+        inner.do("dot", a, other, acc, dst=(acc,))
+
+    counted(b, body, (0, steps, 1))
+    for _ in range(b.some(0, 3)):
+        try:
+            pure(b, acc)
+        except Stuck:
+            pass
+    if b.chance(0.7):
+        block_store(b, acc)
+
+
 def while_loop(b):
     end = scalar_of(b, b.some(0, 5))
     counter = b.emit("copy", 0)
@@ -571,4 +635,5 @@ def store_results(b):
 
 
 RECIPES = [(tile, 3), (scalar, 0.7), (gather, 1), (pure, 12), (store, 1), (update, 1.5), (atomic, 1), (block_load, 1), (block_store, 0.5),
-           (product, 0.6), (product_loop, 0.6), (loop, 1.5), (while_loop, 0.4), (branch, 1.2)]
+           (product, 0.6), (product_loop, 0.6), (block_product, 0.4), (loop, 1.5), (sum_loop, 0.5), (while_loop, 0.4),
+           (branch, 1.2)]

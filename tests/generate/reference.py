@@ -231,6 +231,8 @@ class Evaluation:
     def stored(self, name, value, shape):
         dtype = self.memory[name].dtype
         value = value if isinstance(value, Value) else as_value(value)
+        if dtype == "i1" and value.dtype != "i1":
+            value = converted(value, "i8")  # a bool is a byte in memory
         return spread(converted(value, dtype), shape)
 
     def do_store(self, s):

@@ -2,6 +2,7 @@
 """Random kernels through the interpreter, every pass and the simulator, against a reference in NumPy.
 
     run.py --tilec build/release/src/cli/tilec [--seeds 0:200] [--seconds 60] [--first-seed N] [--found FOLDER]
+        TILEC_GENERATE_SECONDS: behind --seeds so many seconds of new ones
     run.py --tilec .. --show SEED        the source of a seed
     run.py --tilec .. --replay           the programs of found/, which failed once
 
@@ -106,6 +107,7 @@ def main():
     parser.add_argument("--show", type=int)
     parser.add_argument("--replay", action="store_true")
     options = parser.parse_args()
+    more = float(os.environ.get("TILEC_GENERATE_SECONDS", 0))
     options.ways = [way for way in WAYS if not options.ways or any(part in way for part in options.ways)]
     np.seterr(all="ignore")
     if options.show is not None:
@@ -114,14 +116,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tilec-generate-") as folder:
         if options.replay:
             return replay(options, folder)
+        start, count, failures = time.monotonic(), 0, []
         if options.seeds:
-            seeds = range(*map(int, options.seeds.split(":")))
-        else:
+            count, failures = work_on(options, range(*map(int, options.seeds.split(":"))), folder)
+            options.seconds = more
+        if not options.seeds or more:
             first = options.first_seed if options.first_seed is not None else int(time.time()) * 1000
             print(f"generate: seeds from {first}", flush=True)
-            seeds = range(first, first + (1 << 40))
-        start = time.monotonic()
-        count, failures = work_on(options, seeds, folder)
+            new, wrong = work_on(options, range(first, first + (1 << 40)), folder)
+            count, failures = count + new, failures + wrong
     print(f"generate: {count} programs in {len(options.ways)} ways, {len(failures)} failed, {time.monotonic() - start:.0f} s")
     return 1 if failures or not count else 0
 
