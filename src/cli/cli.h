@@ -24,7 +24,9 @@ void cli_print_diags(Ctx *ctx);
 void cli_write(Str text);
 void cli_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The file to open for an argument that names one: "-" is standard input. */
-const char *cli_input(const char *path);
+static inline const char *cli_input(const char *path) {
+    return strcmp(path, "-") ? path : "/dev/stdin";
+}
 /* "tilec: error: ..." on standard error; returns STATUS_USAGE. */
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #endif

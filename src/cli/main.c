@@ -24,10 +24,6 @@ void cli_print_diags(Ctx *ctx) {
     ctx->diags.first = ctx->diags.last = NULL;
 }
 
-const char *cli_input(const char *path) {
-    return strcmp(path, "-") ? path : "/dev/stdin";
-}
-
 void cli_write(Str text) {
     fwrite(text.ptr, 1, text.len, stdout);
 }

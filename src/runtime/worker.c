@@ -134,11 +134,13 @@ static void wire_request(Wire *wire, CompileRequest *request) {
     wire_named(wire, &kernel->types, &kernel->type_count);
     wire_named(wire, &kernel->defines, &kernel->define_count);
     wire_texts(wire, &kernel->search_paths, &kernel->search_path_count);
+    wire_texts(wire, &request->warnings, &request->warning_count);
     WIRE_NUMBER(wire, kernel->num_warps);
     WIRE_NUMBER(wire, kernel->num_stages);
     WIRE_NUMBER(wire, kernel->num_ctas);
     WIRE_NUMBER(wire, kernel->debug);
     WIRE_NUMBER(wire, request->max_registers);
+    WIRE_NUMBER(wire, request->max_shared);
     WIRE_NUMBER(wire, request->want);
     wire_path(wire, &request->dump_folder);
     WIRE_NUMBER(wire, request->line_info);
