@@ -220,7 +220,7 @@ static void memory_limit_covers_llvm(void **state) {
     char *source = repeated("    i = tl.arange(0, 16384)\n    v = i\n",
                             "    v = tl.cumsum(v * n + tl.load(x + i * 3), 0)\n"
                             "    tl.store(x + i, v)\n",
-                            4, "");
+                            24, "");
     tile_context_options options = plain_options;
     assert_int_equal(status_in_process(&options, source, 0), TILE_OK);
     options.memory_limit = (size_t)16 << 20;
@@ -347,7 +347,7 @@ static void isolated_failures_are_statuses(void **state) {
     char *source = repeated("    i = tl.arange(0, 16384)\n    v = i\n",
                             "    v = tl.cumsum(v * n + tl.load(x + i * 3), 0)\n"
                             "    tl.store(x + i, v)\n",
-                            4, "");
+                            24, "");
     for (size_t i = IS_SANITIZED; i < sizeof cases / sizeof *cases; i++) {
         char path[] = "/tmp/tilec-worker-XXXXXX";
         tile_context_options options = plain_options;
