@@ -75,6 +75,9 @@ class Corpus:
             file.write("\n".join(lines) + "\n")
 
     def module(self, module, probe, name, folder):
+        """Probes of two groups may be launches of one kernel, and its module stand at two places of the order."""
+        if os.path.exists(os.path.join(self.folder, module)):
+            return
         if folder:
             for file in (module, module[:-4] + ".cubin"):
                 os.symlink(os.path.join(os.path.abspath(folder), file), os.path.join(self.folder, file))
