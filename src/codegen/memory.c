@@ -164,10 +164,10 @@ static void move_other(StrBuf *text, StrBuf *constraints, const Packing *p, unsi
     int bits = p->constraint == 'h' ? 16 : p->constraint == 'r' ? 32 : 64;
     strbuf_printf(text, "mov.b%d $%u, ", bits, index);
     if (LLVMIsAConstantInt(value)) {
-        strbuf_printf(text, "%llu; ", LLVMConstIntGetZExtValue(value));
+        strbuf_printf(text, "%llu;\n\t", LLVMConstIntGetZExtValue(value));
         return;
     }
-    strbuf_printf(text, "$%u; ", add_input(inputs, constraints, p->constraint, value));
+    strbuf_printf(text, "$%u;\n\t", add_input(inputs, constraints, p->constraint, value));
 }
 
 static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {

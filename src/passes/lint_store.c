@@ -6,8 +6,9 @@
  *     store %out, %x                  every program stores its own element to %out
  *
  * A place that depends on one axis of the grid is trusted with the others: kernels have axes along
- * which launches put one program. What a kernel reads may say which program it is, or that it is
- * the last one: an address, a mask or a branch that depends on memory is trusted too. */
+ * which launches put one program; one that asks for no program's number at all is written for a
+ * launch of one. What a kernel reads may say which program it is, or that it is the last one: an
+ * address, a mask or a branch that depends on memory is trusted too. */
 #include "passes/lint.h"
 
 enum { FROM_MEMORY = 1 << 3 /* beside a bit for each axis */ };
@@ -66,7 +67,13 @@ static void check_block(const LintInput *input, const Flow *programs, const Bloc
     }
 }
 
+static bool asks_for_no_program(Op *op, void *user) {
+    return op->code != OP_program_id;
+}
+
 void lint_store(const LintInput *input) {
+    if (func_walk(input->func, asks_for_no_program, NULL))
+        return;
     Flow programs = {.transfer = programs_of, .follows_control = true};
     flow_solve(&programs, input->func, input->arena);
     check_block(input, &programs, input->func->body, 0);

@@ -5,17 +5,16 @@
  *     %x = load %p, %mask             %mask differs along dimension 0
  *     %s = reduce %x {axis = 0}       elements where it is off take part
  *
- * The elements are followed by the dimensions along which they lie. A choice, a logical operation
- * or a product with a 0 or 1 made of a mask that differs along all of them is taken to leave them
- * out; so is a later access under one. */
+ * The elements are followed by the dimensions along which they lie: those of all loads together,
+ * and only where some are taken those of each load by itself, to say of which. A choice, a logical
+ * operation or a product with a 0 or 1 made of a mask that differs along all of them is taken to
+ * leave them out; so is a later access under one. */
 #include "passes/facts.h"
 #include "passes/lint.h"
 
 typedef struct Load {
     const LintInput *input;
-    const Op *op;
-    uint32_t dims; /* along which its mask differs */
-    bool found;
+    const Op *op; /* NULL: all of them */
 } Load;
 
 static uint32_t varies(const Load *load, const Value *value) {
@@ -56,11 +55,20 @@ static int summed_dim(const Op *dot, uint32_t operand) {
     return operand == 0 ? rank - 1 : rank - 2;
 }
 
+/* The dimensions along which a load leaves elements undefined: its mask differs. */
+static uint32_t undefined_dims(const LintInput *input, const Op *op) {
+    const Value *mask = op->code == OP_load ? lint_mask_of(op) : NULL;
+    if (!mask || op->nin > 2)
+        return 0;
+    const ValueFacts *facts = facts_of(affines_facts(input->affines), mask);
+    return facts->has_range && facts->lo == 1 ? 0 : input->varies[mask->id];
+}
+
 static uint32_t undefined_of(const Flow *flow, const Op *op, uint32_t index) {
     const Load *load = flow->user;
     uint32_t moved;
-    if (op == load->op)
-        return load->dims;
+    if (op->code == OP_load)
+        return !load->op || load->op == op ? undefined_dims(load->input, op) : 0;
     if (op->nin && lint_move_dims(op, flow_of(flow, op_in(op, 0)), &moved))
         return moved;
     if (op_has(op, ELEMENTWISE))
@@ -101,6 +109,10 @@ static const char *taken_by(const Flow *flow, const Op *op) {
     return taken_by_access(flow, op);
 }
 
+static bool is_not_taken(Op *op, void *user) {
+    return !taken_by(user, op);
+}
+
 static bool report_if_taken(Op *op, void *user) {
     const Flow *flow = user;
     Load *load = flow->user;
@@ -114,24 +126,26 @@ static bool report_if_taken(Op *op, void *user) {
     return false;
 }
 
-static bool check_load(Op *op, void *user) {
-    const LintInput *input = user;
-    const Value *mask = op->code == OP_load ? lint_mask_of(op) : NULL;
-    if (!mask || op->nin > 2)
-        return true;
-    const ValueFacts *facts = facts_of(affines_facts(input->affines), mask);
-    Load load = {.input = input, .op = op, .dims = input->varies[mask->id]};
-    if ((facts->has_range && facts->lo == 1) || !load.dims)
-        return true;
+/* Follows the undefined elements of a load, or of all, and calls `visit` with what is found. */
+static bool follow(const LintInput *input, const Op *op, OpVisitor *visit) {
+    Load load = {input, op};
     ArenaMark mark = arena_mark(input->arena);
     Flow flow = {.transfer = undefined_of, .user = &load};
     flow_solve(&flow, input->func, input->arena);
-    func_walk(input->func, report_if_taken, &flow);
+    bool done = func_walk(input->func, visit, &flow);
     arena_rewind(input->arena, mark);
+    return done;
+}
+
+static bool check_load(Op *op, void *user) {
+    const LintInput *input = user;
+    if (undefined_dims(input, op))
+        follow(input, op, report_if_taken);
     return true;
 }
 
 void lint_undefined(const LintInput *input) {
     LintInput copy = *input;
-    func_walk(input->func, check_load, &copy);
+    if (!follow(input, NULL, is_not_taken))
+        func_walk(input->func, check_load, &copy);
 }

@@ -37,6 +37,18 @@ def change(pattern, replacement, at=0):
     return edit
 
 
+def change_all(pattern, replacement):
+    """Replaces what the pattern matches in every line."""
+
+    def edit(program):
+        changed, count = re.subn(pattern, replacement, program.ptx)
+        if not count:
+            raise ValueError(f"no line with '{pattern}'")
+        return dataclasses.replace(program, ptx=changed)
+
+    return edit
+
+
 def remove(pattern, at=0):
     """Takes out the instruction of one line."""
 

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 from typing import Callable
 
-from edits import both, change, guard_like, insert, less_shared, move, remove, unguard
+from edits import both, change, change_all, guard_like, insert, less_shared, move, remove, unguard
 
 RESULT = ()  # of Fault.finds: any finding, or a result that differs
 
@@ -114,7 +114,7 @@ TABLE = {
         *two_exchanges(128, 16),
         finds("count", "barrier 0 for half of the warps", change(BAR, "bar.sync 0, 64;", 0), "shared_race"),
         finds("overlap", "two warps in one place", change(r"(and\.b32\s+%r\d+, %r\d+, )12;", r"\g<1>4;"), "shared_race"),
-        differs("mask", "masked elements are 1", change(r"mov\.b32(\s+%r\d+), 0;", r"mov.b32\1, 1006648320;")),
+        differs("mask", "masked elements are 1", change_all(r"mov\.b32(\s+%r\d+), 0;", r"mov.b32\1, 1006648320;")),
         Equivalent("every thread stores the mean", unguard(STORE + r"\.b32", 0),
                    "The mean comes from the exchange and is the same in all threads; they store it to one address."),
     ],

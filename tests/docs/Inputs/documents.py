@@ -77,7 +77,7 @@ def check_passes():
 def check_commands():
     rows = re.findall(r"^\| `tilec (.+?)` \|", read("docs/runtime.md"), re.M)
     told = set(re.findall(r"[a-z]+", re.sub(r"tilec|FILE\S*|\.\.\.", " ", " ".join(rows))))
-    commands = set(re.findall(r"^COMMAND\((\w+)", read("src/cli/commands.def"), re.M))
+    commands = set(re.findall(r'^COMMAND\((\w+), +"', read("src/cli/commands.def"), re.M))
     if told != commands:
         wrong.append(f"docs/runtime.md: the subcommands are {', '.join(sorted(commands))}, not {', '.join(sorted(told))}")
 
