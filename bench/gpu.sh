@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|ops|agree|sanitize|public|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
-# `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/public). Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
+#   bench/gpu.sh [check|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
+# `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/public); `beside` times the
+# libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${OUT:-build/gpu}
@@ -34,6 +35,10 @@ for what in "$@"; do
     public)
         python3 tests/public/run.py --device cuda --tilec "$tilec" --lib "$root/src/runtime/libtilec.so" -j 16 --limit 150 --budget 450 \
             --out "$out/public.jsonl" 2>"$out/public.err" | tee "$out/public.log" || status=1
+        ;;
+    beside)
+        python3 bench/beside.py --old "${TILEC_OLD_LIB:?names the libtilec.so to compare with}" --new "$root/src/runtime/libtilec.so" \
+            --json "$out/beside.json" 2>&1 | tee "$out/beside.log" || status=1
         ;;
     rows | matmul | fp8 | linear | attention | backward | compile)
         python3 bench/bench.py --build "$root" --only "$what" --json "$out/$what.json" --markdown "$out/$what.md" 2>&1 | tee "$out/$what.log" || status=1
