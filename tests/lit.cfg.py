@@ -17,6 +17,8 @@ config.substitutions += [
     ("%kernels", os.path.join(source_dir, "kernels")),
     ("%python", "/usr/bin/python3"),
 ]
+if not lit_config.params.get("sanitized"):
+    config.available_features.add("limits")
 if "fake_cuda" in lit_config.params:
     config.substitutions.append(("%fake_cuda", lit_config.params["fake_cuda"]))
     config.available_features.add("fake-cuda")
