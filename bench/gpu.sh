@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -19,6 +19,9 @@ for what in "$@"; do
     check)
         "$tilec" version
         python3 tests/kernels/check.py --tilec "$tilec" --device cuda --large 2>&1 | tee "$out/check.log" || status=1
+        ;;
+    order)
+        python3 tests/kernels/memory_order.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/order.log" || status=1
         ;;
     ops)
         python3 tests/gpu/run.py --tilec "$tilec" 2>&1 | tee "$out/ops.log" || status=1

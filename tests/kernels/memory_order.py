@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Programs that load what they stored, or store where they loaded, against NumPy.
 
-    memory_order.py --tilec build/release/src/cli/tilec [--filter TEXT]
+    memory_order.py --tilec build/release/src/cli/tilec [--filter TEXT] [--device cuda]
 
 A program sees its own stores in the order of the source. Each kernel runs on the interpreter, as written and after all passes,
-and compiled for sm_80 and sm_90a on the simulator: with several numbers of warps, in schedules in which different warps are ahead."""
+and compiled for sm_80 and sm_90a on the simulator: with several numbers of warps, in schedules in which different warps are ahead; or instead of the simulator on a GPU."""
 import argparse
 import os
 import sys
@@ -243,17 +243,26 @@ def on_simulator(options, case, target, warps):
     return messages, len(RUNS)
 
 
+def on_gpu(options, case, warps):
+    message = check(options.tilec, case, "cuda", ["--num-warps", str(warps)])[0]
+    return [f"{case.name} on the GPU, {warps} warps: {message}"] if message else [], 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tilec", required=True)
     parser.add_argument("--filter", default="")
+    parser.add_argument("--device", choices=("sim", "cuda"), default="sim", help="beside the interpreter")
     options = parser.parse_args()
     failures = count = 0
     for case, all_warps in all_cases():
         if options.filter not in case.name:
             continue
         outcomes = [on_interpreter(options, case)]
-        outcomes += [on_simulator(options, case, target, warps) for target in TARGETS for warps in all_warps]
+        if options.device == "cuda":
+            outcomes += [on_gpu(options, case, warps) for warps in all_warps]
+        else:
+            outcomes += [on_simulator(options, case, target, warps) for target in TARGETS for warps in all_warps]
         for messages, runs in outcomes:
             count += runs
             failures += len(messages)
