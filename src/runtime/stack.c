@@ -15,7 +15,7 @@
  * elaboration let a source reach. Where the address space is limited, a half, a quarter, .. of it
  * down to CTX_LEAST_STACK. AddressSanitizer cleans stacks up to 64 MiB when a jump leaves frames.
  */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TILEC_SANITIZED
 enum { MOST_STACK = 64 << 20 };
 #else
 enum { MOST_STACK = 256 << 20 };

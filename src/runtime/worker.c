@@ -22,7 +22,7 @@
 enum { WIRE_VERSION = 1, MESSAGE_LIMIT = 1 << 30 };
 
 /* Sanitizers map much for themselves, and end the process when they cannot. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TILEC_SANITIZED
 enum { IS_SANITIZED = 1 };
 #else
 enum { IS_SANITIZED = 0 };

@@ -20,7 +20,7 @@
 
 /* A sanitizer's own memory does not fit into a small address space, and its operator new does not
  * come through malloc, where the library counts. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TILEC_SANITIZED
 enum { IS_SANITIZED = 1 };
 #else
 enum { IS_SANITIZED = 0 };
