@@ -489,7 +489,7 @@ void lower_store_block_from(Cg *cg, const Op *op) {
     else
         copy.issuer = cg_elected(cg);
     Lv committer = copy.issuer;
-    if (op->attrs[3].i)
+    if (store_is_guarded(op))
         copy.issuer = LLVMBuildAnd(cg->b, committer, reaches_tensor(cg, op), "");
     emit_boxes(&copy);
     cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &committer, 1,

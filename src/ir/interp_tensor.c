@@ -280,7 +280,7 @@ static int64_t block_operand(Run *run, const Op *op, uint32_t first, int dim) {
  * made where all of it lies behind the tensor. */
 static void check_begin(Run *run, const Op *op) {
     BlockAccess access = block_access(op);
-    for (int d = 0; d < access.rank && op->attrs[3].i; d++)
+    for (int d = 0; d < access.rank && store_is_guarded(op); d++)
         if (block_checks(&access, d) &&
             block_operand(run, op, access.offsets, d) >= block_operand(run, op, access.shape, d))
             return;

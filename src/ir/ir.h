@@ -432,6 +432,12 @@ static inline bool load_may_delay(const Op *op) {
     return op->code == OP_load && op->attrs[LOAD_MAY_DELAY_ATTR].i;
 }
 
+/* Attribute `guarded` of store_block_from; see ops.def. */
+enum { STORE_GUARDED_ATTR = 3 };
+static inline bool store_is_guarded(const Op *op) {
+    return op->attrs[STORE_GUARDED_ATTR].i != 0;
+}
+
 /* Bits of attribute `flags` of `for` and (LOOP_NO_LICM alone) of `while`: what the source asked of
  * the loop. */
 enum {

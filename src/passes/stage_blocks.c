@@ -35,8 +35,6 @@
 #include "passes/tensor_maps.h"
 #include "support/vec.h"
 
-enum { STORE_GUARDED = 3 }; /* attribute of store_block_from */
-
 typedef VEC(Op *) OpList;
 
 /* A copy to memory, and the parameter that its pointer is made from. */
@@ -259,7 +257,7 @@ static void stage_store(Stage *stage, Op *store, bool guarded) {
     if (!stage->tells)
         wait_for_others(stage, &b, store);
     Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);
-    copy->attrs[STORE_GUARDED].i = guarded;
+    copy->attrs[STORE_GUARDED_ATTR].i = guarded;
     vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
     wait_for_store(stage, copy);
     op_remove(store);
