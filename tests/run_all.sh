@@ -23,11 +23,11 @@ run_ctest() { # name ctest-arguments...
     local name=$1
     shift
     if ! ctest --test-dir "build/$name" -j "$jobs" --no-tests=error -V "$@" >"build/$name-test.log" 2>&1; then
-        # What each failed test said, then ctest's list of them.
+        # Ctest's list of the failed tests, then what each of them said: a log that is cut keeps its end.
+        tail -n 20 "build/$name-test.log"
         sed -nE 's/^[[:space:]]+([0-9]+) - .* \(.*\)$/\1/p' "build/$name-test.log" | while read -r number; do
             grep -E "^$number: " "build/$name-test.log" | grep -vE '^[0-9]+: \[ +(RUN|OK) +\]' | tail -n 60
         done
-        tail -n 20 "build/$name-test.log"
         return 1
     fi
     cat "build/$name-test.log" >>"$log"

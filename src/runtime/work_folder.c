@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Between a folder's making and its locking; far less in truth. */
-enum { UNLOCKED_SECONDS = 60, ATTEMPTS = 16 };
+enum { UNLOCKED_SECONDS = 60, ATTEMPTS = 1000 };
 
 static int open_folder(int parent, const char *name) {
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -65,13 +65,16 @@ static int make_parent(const char *path) {
     return safe ? 0 : EPERM;
 }
 
-/* The parent goes with the last folder in it, at any moment. */
-static int make_folder(const char *parent, char *path) {
+/* The parent goes with the last folder in it, at any moment. A template serves for one call of
+ * mkdtemp, which leaves it without its Xs when it fails. */
+static int make_folder(Arena *arena, WorkFolder *folder) {
     int error = ENOENT;
     for (int attempt = 0; error == ENOENT && attempt < ATTEMPTS; attempt++) {
-        error = make_parent(parent);
+        char *path = str_format(arena, "%s/XXXXXX", folder->parent);
+        error = make_parent(folder->parent);
         if (!error && !mkdtemp(path))
             error = errno;
+        folder->path = path;
     }
     return error;
 }
@@ -81,14 +84,12 @@ static bool open_work_folder(Ctx *ctx, WorkFolder *folder) {
     const char *root = getenv("TMPDIR");
     folder->parent =
         str_format(arena, "%s/tilec-%u", root && *root ? root : "/tmp", (unsigned)geteuid());
-    char *path = str_format(arena, "%s/XXXXXX", folder->parent);
-    folder->path = path;
     work_folder_sweep(folder->parent, UNLOCKED_SECONDS);
-    int error = make_folder(folder->parent, path);
+    int error = make_folder(arena, folder);
     if (error)
         return ctx_diag(ctx, (Span){0}, folder_unwritable, folder->parent,
                         file_error_text(arena, error));
-    folder->lock = open_folder(AT_FDCWD, path);
+    folder->lock = open_folder(AT_FDCWD, folder->path);
     if (folder->lock >= 0)
         flock(folder->lock, LOCK_EX | LOCK_NB);
     return true;

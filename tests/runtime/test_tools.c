@@ -307,6 +307,34 @@ static void abandoned_folders_are_removed(void **state) {
     close(lock);
 }
 
+static bool in_folder(Ctx *ctx, const WorkFolder *folder, void *user) {
+    (void)user;
+    return work_file_write(work_file(ctx, folder, "file"), STR("x")) == 0;
+}
+
+static void *use_folders(void *user) {
+    size_t *refused = user;
+    Ctx *ctx = ctx_create();
+    for (int i = 0; i < 4000; i++)
+        *refused += !work_folder_use(ctx, in_folder, NULL);
+    ctx_destroy(ctx);
+    return NULL;
+}
+
+/* Whoever ends last takes the parent away, which others are about to make their folder in. */
+static void folders_come_and_go(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    size_t refused[THREADS] = {0};
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_folders, &refused[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(refused[i], 0);
+    }
+}
+
 /* A folder that others may write to is not used. */
 static void open_folder_is_refused(void **state) {
     Fixture *f = *state;
@@ -417,6 +445,7 @@ int main(void) {
         TEST(process_ends_with_its_host),
         TEST(slow_assembler_is_stopped),
         TEST(abandoned_folders_are_removed),
+        TEST(folders_come_and_go),
         TEST(open_folder_is_refused),
         TEST(assembles_and_reads_resources),
         TEST(rejected_ptx_is_a_diagnostic),
