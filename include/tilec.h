@@ -5,6 +5,7 @@
  *     tile_kernel       a compiled kernel: PTX, cubin, facts. Immutable
  *     tile_device       a GPU with its primary context
  *     tile_executable   a kernel loaded on a device. Immutable
+ *     tile_cancellation ends compilations from another thread
  *     tile_function     a kernel that is compiled when it is called, for the types and values of
  * the call
  *
@@ -59,7 +60,8 @@ extern "C" {
     X(TILE_ERROR_DISK_FULL, 10, "the disk is full")                                                \
     X(TILE_ERROR_INTERNAL, 11, "an error of the compiler")                                         \
     X(TILE_ERROR_TENSOR_MAP, 12, "the kernel's tensor maps cannot hold the arguments")             \
-    X(TILE_ERROR_TIME_LIMIT, 13, "the time limit was reached")
+    X(TILE_ERROR_TIME_LIMIT, 13, "the time limit was reached")                                     \
+    X(TILE_ERROR_CANCELLED, 14, "the compilation was cancelled")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,
@@ -79,6 +81,7 @@ typedef struct tile_text {
 
 typedef struct tile_context tile_context;
 typedef struct tile_diagnostics tile_diagnostics;
+typedef struct tile_cancellation tile_cancellation;
 typedef struct tile_kernel tile_kernel;
 typedef struct tile_device tile_device;
 typedef struct tile_executable tile_executable;
@@ -150,6 +153,25 @@ typedef enum tile_output {
 
 #define TILE_WANT(output) (1u << (output))
 
+/* Cancellations: a request to give up, for every compilation whose options name it.
+ *
+ * A request stays: what names the object and runs then or begins later ends with
+ * TILE_ERROR_CANCELLED and the diagnostic `cancelled`, unless it was done already. Whoever wants to
+ * compile on names another one, or none. It is followed within milliseconds: between allocations of
+ * the compiler, between LLVM's runs and between the passes of its back end, by ptxas and a
+ * disassembler, which are killed, and by the process of an isolated compilation. Only one run of
+ * LLVM's passes, one pass of its back end and the driver's assembler are waited for. What LLVM held
+ * between passes of its back end stays allocated, as with `memory_limit`; `isolated` frees that,
+ * too. A cancelled compilation leaves no file but those already in `dump_folder`, and concerns
+ * nobody else: other threads that wait for the same kernel compile it themselves.
+ *
+ * It belongs to no context, and must outlive the compilations, and functions, that name it. */
+TILE_API tile_status tile_cancellation_create(tile_cancellation **cancellation);
+/* Any thread, and a signal handler; returns at once. Again: nothing more. */
+TILE_API void tile_cancellation_request(tile_cancellation *cancellation);
+TILE_API bool tile_cancellation_is_requested(const tile_cancellation *cancellation);
+TILE_API void tile_cancellation_destroy(tile_cancellation *cancellation);
+
 typedef struct tile_compile_options {
     size_t size;
     tile_text path; /* of the source; with `source` given, only its name in messages and imports */
@@ -179,6 +201,7 @@ typedef struct tile_compile_options {
     const tile_text *warnings; /* the id of a warning shows it, "no-ID" hides it, "error=ID" makes
                                   it an error; the last that names it counts */
     size_t warning_count;
+    tile_cancellation *cancellation; /* ends the compilation when it is requested; NULL: none */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.
@@ -409,7 +432,9 @@ static inline tile_argument tile_constexpr_int(int64_t value) {
 enum { TILE_MAX_ARGUMENTS = 256 };
 
 /* Reads and parses the source. `options` as for tile_compile; signature, types and target stay
- * empty, constexprs given here hold for every call. The context must outlive the function. */
+ * empty, constexprs given here hold for every call, and so does the cancellation: from its request
+ * on, calls that would have to compile end with TILE_ERROR_CANCELLED. The context must outlive the
+ * function. */
 TILE_API tile_status tile_function_create(tile_context *context,
                                           const tile_compile_options *options,
                                           tile_function **function, tile_diagnostics **diagnostics);

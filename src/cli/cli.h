@@ -2,7 +2,7 @@
 #ifndef TILEC_CLI_CLI_H
 #define TILEC_CLI_CLI_H
 #include "cli/options.h"
-#include "ir/ctx.h"
+#include "runtime/compile.h"
 
 typedef enum ExitStatus {
     STATUS_OK = 0,
@@ -27,6 +27,10 @@ void cli_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static inline const char *cli_input(const char *path) {
     return strcmp(path, "-") ? path : "/dev/stdin";
 }
+/* SIGINT, SIGTERM and SIGHUP during `work` cancel what works in `ctx`, and then end the process. */
+void cli_interruptible(Ctx *ctx, void (*work)(void *user), void *user);
+/* compile_kernel, interruptible. */
+bool cli_compile(Ctx *ctx, const CompileRequest *request, Compiled *compiled);
 /* "tilec: error: ..." on standard error; returns STATUS_USAGE. */
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #endif

@@ -123,7 +123,7 @@ int command_compile(Ctx *ctx, int argc, char **argv) {
         return status;
     request.want = 1u << emit;
     request.dump_folder = options.dump_folder;
-    bool ok = status == STATUS_OK && compile_kernel(ctx, &request, &compiled);
+    bool ok = status == STATUS_OK && cli_compile(ctx, &request, &compiled);
     if (ok)
         write_output(ctx, &options, compiled.outputs[emit]);
     status = cli_status(ctx);

@@ -129,6 +129,7 @@ int cli_status(const Ctx *ctx) {
     case TILE_ERROR_DEVICE_MEMORY:
     case TILE_ERROR_DRIVER:
     case TILE_ERROR_TIME_LIMIT:
+    case TILE_ERROR_CANCELLED:
         break;
     }
     return STATUS_MACHINE;

@@ -202,7 +202,7 @@ static bool execute_form(Run *run, bool *other_form) {
     RunArg **ordered;
     uint32_t count;
     *other_form = false;
-    if (!compile_kernel(ctx, &run->request, &run->compiled) ||
+    if (!cli_compile(ctx, &run->request, &run->compiled) ||
         !run_order_args(ctx, &run->args, &run->compiled, &ordered, &count))
         return false;
     if (run->on_device)

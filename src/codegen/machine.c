@@ -7,12 +7,12 @@
  * because its state is unknown; nothing else of LLVM's is, since fatal errors are not raised where
  * LLVM holds what compilations share.
  *
- * LLVM has no way to fail for want of memory. heap.h counts what this thread takes and keeps a
- * reserve for when malloc fails; what is over is left where LLVM holds nothing that others wait
- * for: between its runs, whose objects are freed, and between passes of the back end (the yield
- * callback), where the context is abandoned. Only when the reserve does not reach that far is LLVM
- * left in the middle of an allocation. A lock of its own may then be held for ever: LLVM is lost to
- * this process, and further compilations say so. */
+ * LLVM has no way to fail for want of memory, or to give up. heap.h counts what this thread takes
+ * and keeps a reserve for when malloc fails; what is over, or cancelled, is left where LLVM holds
+ * nothing that others wait for: between its runs, whose objects are freed, and between passes of
+ * the back end (the yield callback), where the context is abandoned. Only when the reserve does not
+ * reach that far is LLVM left in the middle of an allocation. A lock of its own may then be held
+ * for ever: LLVM is lost to this process, and further compilations say so. */
 #define _GNU_SOURCE
 #include "codegen/cg.h"
 #include <llvm-c/Analysis.h>
@@ -130,16 +130,21 @@ static _Noreturn void out_of_memory(Cg *cg) {
     longjmp(*cg->outer_oom, 1);
 }
 
+/* There is no more memory for LLVM, or nobody wants what it makes. */
+static bool is_to_leave(const Cg *cg) {
+    return heap_is_over(cg->heap) || cancel_is_requested(cg->arena->cancel);
+}
+
 /* Between runs of LLVM, where its objects can be freed. */
-static void check_memory(Cg *cg) {
-    if (heap_is_over(cg->heap) && cg->arena->oom)
+static void leave_if_due(Cg *cg) {
+    if (is_to_leave(cg) && cg->arena->oom)
         longjmp(*cg->arena->oom, 1);
 }
 
 /* Between passes of the back end. */
 static void on_yield(LLVMContextRef llvm, void *user) {
     Cg *cg = user;
-    if (heap_is_over(cg->heap))
+    if (is_to_leave(cg))
         longjmp(*cg->leave, 1);
 }
 
@@ -336,7 +341,7 @@ static bool run_passes(Cg *cg, LLVMTargetMachineRef machine, const char *passes)
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(cg->module, passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
-    check_memory(cg);
+    leave_if_due(cg);
     if (!error)
         return true;
     char *message = LLVMGetErrorMessage(error), copy[512];
@@ -346,7 +351,7 @@ static bool run_passes(Cg *cg, LLVMTargetMachineRef machine, const char *passes)
 }
 
 bool machine_optimise(Cg *cg) {
-    check_memory(cg);
+    leave_if_due(cg);
     if (!verify(cg))
         return false;
     char level[16];
@@ -384,7 +389,7 @@ bool machine_emit(Cg *cg, Str *ptx) {
     if (LLVMTargetMachineEmitToMemoryBuffer(cg->machine, cg->module, LLVMAssemblyFile, &error,
                                             &cg->buffer))
         return report(cg, error);
-    check_memory(cg);
+    leave_if_due(cg);
     Str text = {LLVMGetBufferStart(cg->buffer), LLVMGetBufferSize(cg->buffer)};
     *ptx = lines_only(cg, text);
     return true;

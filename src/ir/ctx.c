@@ -101,6 +101,10 @@ Ctx *ctx_create(void) {
     return NULL;
 }
 
+void ctx_cancel_with(Ctx *ctx, const Cancel *cancel) {
+    ctx->arena.cancel = ctx->scratch.cancel = cancel;
+}
+
 void ctx_destroy(Ctx *ctx) {
     if (!ctx)
         return;

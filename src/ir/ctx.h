@@ -31,6 +31,9 @@ enum { CTX_STACK_PER_VALUE = 1024, CTX_LEAST_STACK = 8 << 20 };
 
 /* For a thread with a stack of CTX_LEAST_STACK bytes. NULL when out of memory. */
 Ctx *ctx_create(void);
+/* From a request on, work in this context is left as it is when memory runs out: by the jump, at
+ * the next allocation. NULL: nothing cancels it. */
+void ctx_cancel_with(Ctx *ctx, const Cancel *cancel);
 /* NULL is allowed. */
 void ctx_destroy(Ctx *ctx);
 

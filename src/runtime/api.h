@@ -22,6 +22,10 @@ struct tile_context {
     Driver driver;
 };
 
+struct tile_cancellation {
+    Cancel cancel;
+};
+
 struct tile_kernel {
     Arena arena;
     Compiled compiled; /* outputs, params and meta only; nothing points into a Ctx */
@@ -52,14 +56,15 @@ typedef struct Call {
  *     Call *call = call_begin(context, diagnostics);
  *     if (!call || setjmp(call->ctx->oom))
  *         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
- */
+ *
+ * A call that is cancelled takes this way, too: call_end knows which it was. */
 Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics);
 /* TILE_ERROR_INVALID_ARGUMENT of a call that does not begin: there are no diagnostics. */
 tile_status invalid_argument(tile_diagnostics **diagnostics);
 /* The object's arena goes to its owner, which frees it. */
 void call_keep(Call *call, Arena *owner);
-/* Hands the diagnostics over and frees the rest. `status` TILE_OK becomes what the diagnostics say.
- */
+/* Hands the diagnostics over and frees the rest. `status` TILE_OK becomes what the diagnostics say,
+ * TILE_ERROR_OUT_OF_MEMORY of a call that was cancelled TILE_ERROR_CANCELLED. */
 tile_status call_end(Call *call, tile_status status);
 
 /* The status of a driver call that reported nothing. */
@@ -78,8 +83,8 @@ bool options_copy(void *to, size_t to_size, const void *from, size_t minimum);
 /* Writes a result struct of `*size` bytes, the first field, from one of the library's. */
 bool info_copy(void *to, const void *from, size_t from_size);
 
-/* Fills a request from options; texts are copied into the call's arena. False for arguments that
- * are not valid. */
+/* Fills a request from options, whose cancellation is the call's from here on; texts are copied
+ * into the call's arena. False for arguments that are not valid. */
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request);
 /* A kernel holding copies of what `compiled` points at. TILE_OK or TILE_ERROR_OUT_OF_MEMORY. */

@@ -1,6 +1,8 @@
 /* Public API: compilation and what is known of a kernel. */
 #include "runtime/api.h"
 
+#include <stdlib.h>
+
 #define OUTPUT_PAIR(ours, theirs)                                                                  \
     _Static_assert((int)OUTPUT_##ours == (int)TILE_OUTPUT_##theirs, "the API lists outputs.def")
 OUTPUT_PAIR(ast, AST);
@@ -52,9 +54,37 @@ static const Str *copy_texts(Arena *arena, const tile_text *texts, size_t count)
     return copies;
 }
 
+tile_status tile_cancellation_create(tile_cancellation **cancellation) {
+    if (!cancellation)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    tile_cancellation *made = malloc(sizeof *made);
+    if (!made)
+        return TILE_ERROR_OUT_OF_MEMORY;
+    cancel_open(&made->cancel);
+    *cancellation = made;
+    return TILE_OK;
+}
+
+void tile_cancellation_request(tile_cancellation *cancellation) {
+    if (cancellation)
+        cancel_request(&cancellation->cancel);
+}
+
+bool tile_cancellation_is_requested(const tile_cancellation *cancellation) {
+    return cancellation && cancel_is_requested(&cancellation->cancel);
+}
+
+void tile_cancellation_destroy(tile_cancellation *cancellation) {
+    if (!cancellation)
+        return;
+    cancel_close(&cancellation->cancel);
+    free(cancellation);
+}
+
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request) {
     Arena *arena = &call->ctx->arena;
+    ctx_cancel_with(call->ctx, options->cancellation ? &options->cancellation->cancel : NULL);
     const char *path = text_dup(arena, options->path);
     if ((!path && !options->source.data) || !is_list(options->types, options->type_count) ||
         !is_list(options->constexprs, options->constexpr_count) ||

@@ -157,7 +157,9 @@ static tile_diagnostics no_memory = {
     .json = {NO_MEMORY_JSON, sizeof NO_MEMORY_JSON - 1},
 };
 
-/* For a status of TILE_ERROR_OUT_OF_MEMORY: which memory it was. */
+/* For a status of TILE_ERROR_OUT_OF_MEMORY: which memory it was. A cancellation is said in any
+ * case.
+ */
 static void report_no_memory(Diags *diags, size_t limit) {
     for (const Diagnostic *d = diags->first; d; d = d->next)
         if (d->severity == SEV_ERROR)
@@ -180,6 +182,8 @@ static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, si
     diags->arena->oom = &oom;
     if (status == TILE_ERROR_OUT_OF_MEMORY)
         report_no_memory(diags, limit);
+    if (status == TILE_ERROR_CANCELLED)
+        diag(diags, (Span){0}, cancelled);
     tile_diagnostics *list = ARENA_NEW(&arena, tile_diagnostics);
     for (const Diagnostic *d = diags->first; d; d = d->next)
         list->count++;
@@ -263,7 +267,11 @@ tile_status call_end(Call *call, tile_status status) {
     Ctx *ctx = call->ctx;
     if (status == TILE_OK)
         status = status_of(&ctx->diags);
-    if (call->diagnostics && (ctx->diags.first || status == TILE_ERROR_OUT_OF_MEMORY)) {
+    else if (status == TILE_ERROR_OUT_OF_MEMORY && cancel_is_requested(ctx->arena.cancel))
+        status = TILE_ERROR_CANCELLED;
+    ctx_cancel_with(ctx, NULL);
+    const bool left = status == TILE_ERROR_OUT_OF_MEMORY || status == TILE_ERROR_CANCELLED;
+    if (call->diagnostics && (ctx->diags.first || left)) {
         const size_t limit = ctx->arena.limit;
         ctx->arena.limit = 0;
         *call->diagnostics = diagnostics_create(&ctx->diags, status, limit);

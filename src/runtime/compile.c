@@ -31,7 +31,7 @@ typedef struct Compilation {
     Compiled *compiled;
     double stage_start;
     bool dump_failed;
-    bool ok;              /* of the stages that ran on a stack of their own */
+    bool ok;              /* what came of it */
     const char *ptxas;    /* NULL: none */
     Driver driver;        /* loaded here when neither ptxas nor a device was there */
     const Driver *linker; /* the driver that assembles; NULL: ptxas does, or nothing is assembled */
@@ -281,9 +281,14 @@ static bool link_with(Compilation *c, const Device *device, Str ptx, Str *cubin,
     return ok;
 }
 
+/* The driver cannot be interrupted, and has things that it wants back: a cancellation waits for it.
+ */
 static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) {
+    Arena *arena = &c->ctx->arena;
+    const Cancel *cancel = arena->cancel;
     Str log = STR("");
     bool ok;
+    arena->cancel = NULL;
     if (c->request->device) {
         ok = link_with(c, c->request->device, ptx, &assembled->cubin, &log);
     } else {
@@ -296,6 +301,8 @@ static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) 
             device_close(&device);
         }
     }
+    arena->cancel = cancel;
+    arena_check(arena);
     if (ok)
         resources_parse(log, c->compiled->meta.name, &assembled->resources);
     return ok;
@@ -461,10 +468,23 @@ bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {
     return ok;
 }
 
+static void read_and_compile(void *user) {
+    Compilation *c = user;
+    c->compiled->file = read_source(c->ctx, c->request->path, c->request->text);
+    end_stage(c, STAGE_read);
+    c->ok = c->compiled->file && compile_source(c);
+}
+
+static void release_driver(void *user) {
+    Compilation *c = user;
+    driver_close(&c->driver);
+}
+
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
     *compiled = (Compiled){0};
     Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
     double start = c.stage_start = clock_ms();
+    arena_check(&ctx->arena);
     if (!compile_choose_warnings(ctx, request))
         return false;
     if (request->dump_folder) {
@@ -473,12 +493,9 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
             return ctx_diag(ctx, (Span){0}, folder_unwritable, request->dump_folder,
                             file_error_text(&ctx->arena, error));
     }
-    compiled->file = read_source(ctx, request->path, request->text);
-    end_stage(&c, STAGE_read);
-    bool ok = compiled->file && compile_source(&c);
-    driver_close(&c.driver);
+    arena_finally(&ctx->arena, read_and_compile, release_driver, &c);
     compiled->total_ms = clock_ms() - start;
-    return ok;
+    return c.ok;
 }
 
 static bool was_checked(const Compiled *compiled) {

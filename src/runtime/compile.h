@@ -83,7 +83,9 @@ typedef struct Compiled {
     PassContract contracts[PASS_COUNT]; /* with check_passes */
 } Compiled;
 
-/* False after errors were reported; the times and outputs up to there are filled in. */
+/* False after errors were reported; the times and outputs up to there are filled in. Running out of
+ * memory, and a cancellation of what works in `ctx` (ctx_cancel_with), leave by the arena's jump.
+ */
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled);
 
 /* What the request says of warnings, for a context without messages yet. False after an error. */

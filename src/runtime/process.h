@@ -18,6 +18,7 @@ enum { PROCESS_TIME_LIMIT_MS = 600 * 1000 };
 typedef struct ProcessRequest {
     const char *const *argv; /* argv[0] is the program's path; the last one is NULL */
     double time_limit_ms;    /* 0: PROCESS_TIME_LIMIT_MS */
+    double grace_ms;         /* between asking it to end, by SIGTERM, and killing it; 0: killed */
     int input, output;       /* standard input and output; 0: empty, and captured */
 } ProcessRequest;
 
@@ -25,13 +26,14 @@ typedef struct ProcessResult {
     Str output;     /* standard output and standard error as they came, at most 1 MiB */
     int exit_code;  /* -1: ended by a signal */
     int signal;     /* that ended it; 0: none */
-    bool timed_out; /* it was ended, by SIGKILL, when its time was over */
+    bool timed_out; /* it was ended when its time was over */
+    bool cancelled; /* it was ended when the arena's work was cancelled */
 } ProcessResult;
 
 /* Runs a program to its end. It is in a process group of its own, which ends with it, with its
- * time, and with this process, however that one ends. Signal masks, handlers and children of this
- * process are untouched, and what it does with SIGCHLD does not matter. The calling thread
- * acts on no signal meanwhile: one that is to end this process is for another thread, such as that
- * which waits in stack_run. 0 or an errno. Any thread. */
+ * time, when what works in the arena is cancelled, and with this process, however that one ends.
+ * Signal masks, handlers and children of this process are untouched, and what it does with SIGCHLD
+ * does not matter. The calling thread acts on no signal meanwhile: one that is to end this process
+ * is for another thread, such as that which waits in stack_run. 0 or an errno. Any thread. */
 int process_run(Arena *arena, const ProcessRequest *request, ProcessResult *result);
 #endif

@@ -81,9 +81,11 @@ static bool report_exit(Ctx *ctx, const ProcessResult *result) {
     return ctx_diag(ctx, (Span){0}, ptxas_failed, how);
 }
 
-/* What a tool that could not be run, or was stopped, leads to. */
+/* What a tool that could not be run, or was stopped, leads to; of one that was cancelled, nothing
+ * is said here. */
 static bool report_process(Ctx *ctx, const char *path, int error, const ProcessResult *result,
                            double limit_ms) {
+    arena_check(&ctx->arena);
     if (!error && !result->timed_out)
         return true;
     if (!error) {

@@ -30,6 +30,7 @@ enum { OUTPUT_LIMIT = 1 << 20, STACK_SIZE = 128 << 10, TICK_MS = 20, START_FAILE
 
 typedef struct Supervisor {
     const ProcessRequest *request;
+    const Cancel *cancel; /* NULL: none */
     pid_t host, self, tool;
     int input, output, errors; /* the program's 0, 1 and 2 */
     int captured;              /* what it writes there; not to block */
@@ -39,7 +40,8 @@ typedef struct Supervisor {
     double end_ms;
     volatile int error; /* errno that kept the program from starting */
     siginfo_t ended;
-    bool timed_out;
+    bool timed_out, cancelled;
+    bool asked; /* to end, for which it has until end_ms */
 } Supervisor;
 
 static double steady_ms(void) {
@@ -96,21 +98,38 @@ static bool has_ended(Supervisor *s) {
            s->ended.si_pid == s->tool;
 }
 
-/* Until the program has ended, is out of time, or the host is gone. */
+/* The program has no more time, be it to work or, where it is asked first, to end by itself. */
+static bool must_kill(Supervisor *s) {
+    const double now = steady_ms();
+    if (s->asked)
+        return now >= s->end_ms;
+    s->cancelled = cancel_is_requested(s->cancel);
+    s->timed_out = !s->cancelled && now >= s->end_ms;
+    if (!s->cancelled && !s->timed_out)
+        return false;
+    if (!(s->request->grace_ms > 0))
+        return true;
+    s->asked = true;
+    s->end_ms = now + s->request->grace_ms;
+    kill(s->tool, SIGTERM);
+    return false;
+}
+
+/* Until the program has ended or must, or the host is gone. */
 static void watch(Supervisor *s) {
     struct pollfd fds[] = {{s->captured, POLLIN, 0},
                            {process_descriptor(s->tool), POLLIN, 0},
-                           {process_descriptor(s->host), POLLIN, 0}};
-    bool blind = fds[1].fd < 0 || fds[2].fd < 0; /* before Linux 5.3 */
+                           {process_descriptor(s->host), POLLIN, 0},
+                           {s->cancel ? s->cancel->event : -1, POLLIN, 0}};
+    /* Linux before 5.3, or a process without descriptors to spare. */
+    bool blind = fds[1].fd < 0 || fds[2].fd < 0 || (s->cancel && fds[3].fd < 0);
     while (!has_ended(s)) {
+        if (getppid() != s->host || must_kill(s))
+            break;
+        if (s->asked)
+            fds[3].fd = -1; /* it stays readable */
         double left = s->end_ms - steady_ms();
-        if (getppid() != s->host)
-            break;
-        if (left <= 0) {
-            s->timed_out = true;
-            break;
-        }
-        poll(fds, 3, blind || left < TICK_MS ? TICK_MS : left > 1e6 ? 1000000 : (int)left);
+        poll(fds, 4, blind || left < TICK_MS ? TICK_MS : left > 1e6 ? 1000000 : (int)left);
         if (fds[0].revents && !drain(s))
             fds[0].fd = -1;
     }
@@ -181,6 +200,7 @@ int process_run(Arena *arena, const ProcessRequest *request, ProcessResult *resu
         request->time_limit_ms > 0 ? request->time_limit_ms : PROCESS_TIME_LIMIT_MS;
     *result = (ProcessResult){.exit_code = -1};
     Supervisor s = {.request = request,
+                    .cancel = arena->cancel,
                     .host = getpid(),
                     .buffer = arena_alloc(arena, OUTPUT_LIMIT),
                     .end_ms = steady_ms() + limit};
@@ -198,6 +218,7 @@ int process_run(Arena *arena, const ProcessRequest *request, ProcessResult *resu
         return error;
     result->output = (Str){s.buffer, s.len};
     result->timed_out = s.timed_out;
+    result->cancelled = s.cancelled;
     if (s.ended.si_code == CLD_EXITED)
         result->exit_code = s.ended.si_status;
     else

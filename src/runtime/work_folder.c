@@ -104,22 +104,30 @@ static void close_work_folder(const WorkFolder *folder) {
     rmdir(folder->parent);
 }
 
-bool work_folder_use(Ctx *ctx, WorkInFolder *work, void *user) {
+typedef struct FolderUse {
+    Ctx *ctx;
     WorkFolder folder;
-    if (!open_work_folder(ctx, &folder))
+    WorkInFolder *work;
+    void *user;
+    bool ok;
+} FolderUse;
+
+static void work_in_folder(void *user) {
+    FolderUse *use = user;
+    use->ok = use->work(use->ctx, &use->folder, use->user);
+}
+
+static void leave_folder(void *user) {
+    const FolderUse *use = user;
+    close_work_folder(&use->folder);
+}
+
+bool work_folder_use(Ctx *ctx, WorkInFolder *work, void *user) {
+    FolderUse use = {.ctx = ctx, .work = work, .user = user};
+    if (!open_work_folder(ctx, &use.folder))
         return false;
-    jmp_buf *outer = ctx->arena.oom, here;
-    if (setjmp(here)) {
-        ctx->arena.oom = outer;
-        close_work_folder(&folder);
-        longjmp(*outer, 1);
-    }
-    if (outer)
-        ctx->arena.oom = &here;
-    bool ok = work(ctx, &folder, user);
-    ctx->arena.oom = outer;
-    close_work_folder(&folder);
-    return ok;
+    arena_finally(&ctx->arena, work_in_folder, leave_folder, &use);
+    return use.ok;
 }
 
 const char *work_file(Ctx *ctx, const WorkFolder *folder, const char *name) {

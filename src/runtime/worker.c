@@ -19,7 +19,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { WIRE_VERSION = 1, MESSAGE_LIMIT = 1 << 30 };
+/* A worker whose time is over, or that is cancelled, has GRACE_MS to remove what its tools wrote.
+ */
+enum { WIRE_VERSION = 1, MESSAGE_LIMIT = 1 << 30, GRACE_MS = 100 };
 
 /* Sanitizers map much for themselves, and end the process when they cannot. */
 #ifdef TILEC_SANITIZED
@@ -274,28 +276,48 @@ static int send(int fd, Str text) {
     return !error && lseek(fd, 0, SEEK_SET) < 0 ? errno : error;
 }
 
+/* A request on its way to the worker's answer. */
 typedef struct Exchange {
+    Ctx *ctx;
+    const char *program;
+    const CompileRequest *request;
+    Str message;
+    int input, output;
+    int error; /* errno that kept it from coming about */
     ProcessResult process;
     Str answer;
 } Exchange;
 
+static void exchange_messages(void *user) {
+    Exchange *x = user;
+    Arena *arena = &x->ctx->arena;
+    const char *argv[] = {x->program, "worker", NULL};
+    const ProcessRequest process = {.argv = argv,
+                                    .time_limit_ms = x->request->time_limit_ms,
+                                    .grace_ms = GRACE_MS,
+                                    .input = x->input,
+                                    .output = x->output};
+    x->error = x->input <= 2 || x->output <= 2 ? EMFILE : send(x->input, x->message);
+    if (!x->error)
+        x->error = process_run(arena, &process, &x->process);
+    arena_check(arena);
+    const char *path = str_format(arena, "/proc/self/fd/%d", x->output);
+    if (!x->error)
+        x->error = file_read(arena, path, MESSAGE_LIMIT, &x->answer);
+}
+
+static void exchange_end(void *user) {
+    const Exchange *x = user;
+    close(x->input);
+    close(x->output);
+}
+
 /* Files in memory carry both messages: a worker that writes much or nothing blocks nobody. */
-static int exchange(Ctx *ctx, const char *program, const CompileRequest *request, Str message,
-                    Exchange *result) {
-    const char *argv[] = {program, "worker", NULL};
-    int input = memfd_create("tilec-request", MFD_CLOEXEC);
-    int output = memfd_create("tilec-answer", MFD_CLOEXEC);
-    const ProcessRequest process = {argv, request->time_limit_ms, input, output};
-    int error = input <= 2 || output <= 2 ? EMFILE : send(input, message);
-    if (!error)
-        error = process_run(&ctx->arena, &process, &result->process);
-    if (!error) {
-        const char *path = str_format(&ctx->arena, "/proc/self/fd/%d", output);
-        error = file_read(&ctx->arena, path, MESSAGE_LIMIT, &result->answer);
-    }
-    close(input);
-    close(output);
-    return error;
+static int exchange(Exchange *x) {
+    x->input = memfd_create("tilec-request", MFD_CLOEXEC);
+    x->output = memfd_create("tilec-answer", MFD_CLOEXEC);
+    arena_finally(&x->ctx->arena, exchange_messages, exchange_end, x);
+    return x->error;
 }
 
 static bool report_limit(Ctx *ctx, const CompileRequest *request) {
@@ -354,8 +376,9 @@ bool worker_compile(Ctx *ctx, const CompileRequest *given, Compiled *compiled) {
     Wire wire = {.arena = &ctx->arena, .out = &message};
     wire_build(&wire);
     wire_request(&wire, &request);
-    Exchange result = {0};
-    int error = exchange(ctx, program, &request, strbuf_str(&message), &result);
+    Exchange result = {
+        .ctx = ctx, .program = program, .request = &request, .message = strbuf_str(&message)};
+    int error = exchange(&result);
     if (error)
         return ctx_diag(ctx, (Span){0}, tool_failed, program, file_error_text(&ctx->arena, error));
     if (result.process.timed_out || result.process.exit_code != WORKER_ANSWERED)

@@ -17,6 +17,26 @@ static _Noreturn void out_of_memory(Arena *arena) {
     abort();
 }
 
+void arena_check(Arena *arena) {
+    if (cancel_is_requested(arena->cancel))
+        out_of_memory(arena);
+}
+
+void arena_finally(Arena *arena, void (*work)(void *user), void (*release)(void *user),
+                   void *user) {
+    jmp_buf *outer = arena->oom, here;
+    if (setjmp(here)) {
+        arena->oom = outer;
+        release(user);
+        longjmp(*outer, 1);
+    }
+    if (outer)
+        arena->oom = &here;
+    work(user);
+    arena->oom = outer;
+    release(user);
+}
+
 static void push_chunk(Arena *arena, size_t size) {
     size_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
     size_t total = sizeof(ArenaChunk) + capacity;
@@ -34,6 +54,7 @@ static void push_chunk(Arena *arena, size_t size) {
 }
 
 void *arena_alloc(Arena *arena, size_t size) {
+    arena_check(arena);
     if (size > SIZE_MAX - 15)
         out_of_memory(arena);
     size = (size + 15) & ~(size_t)15;

@@ -5,11 +5,13 @@
  *
  * Out of memory is not an error path in every caller: an arena carries the jump buffer of the entry
  * that owns it, and a failed allocation jumps there. An arena without one aborts, so every arena
- * reachable from the public API has one (see `Ctx` in ir/ctx.h).
+ * reachable from the public API has one (see `Ctx` in ir/ctx.h). Work that is cancelled leaves by
+ * the same way, at the next allocation.
  *
  * An arena belongs to one thread at a time. */
 #ifndef TILEC_SUPPORT_ARENA_H
 #define TILEC_SUPPORT_ARENA_H
+#include "support/cancel.h"
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,9 +20,10 @@ typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
     ArenaChunk *top;
-    jmp_buf *oom;    /* where a failed allocation goes; not owned */
-    size_t reserved; /* bytes taken from malloc */
-    size_t limit;    /* most bytes it may take; 0: no limit */
+    jmp_buf *oom;         /* where a failed allocation goes; not owned */
+    size_t reserved;      /* bytes taken from malloc */
+    size_t limit;         /* most bytes it may take; 0: no limit */
+    const Cancel *cancel; /* from its request on every allocation fails; NULL: none. Not owned */
 } Arena;
 
 typedef struct ArenaMark {
@@ -40,6 +43,12 @@ ArenaMark arena_mark(const Arena *arena);
 void arena_rewind(Arena *arena, ArenaMark mark);
 /* Releases every chunk; the arena is empty and usable afterwards. */
 void arena_free(Arena *arena);
+
+/* Jumps as a failed allocation does if the work in this arena is cancelled. */
+void arena_check(Arena *arena);
+/* Calls `work`, and then `release`, also when the arena jumps out of the work; the jump goes on
+ * from there. */
+void arena_finally(Arena *arena, void (*work)(void *user), void (*release)(void *user), void *user);
 
 #define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_array((arena), (n), sizeof(T)))
