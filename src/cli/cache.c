@@ -66,6 +66,10 @@ enum { LIST_META, LIST_CUBIN, LIST_SECTIONS };
 static void add_entry(void *user, Arena *scratch, const CacheEntry *entry, CacheSection *sections) {
     Listing *listing = user;
     Arena *arena = listing->arena;
+    if (entry->is_reference && entry->state != CACHE_DAMAGED) {
+        listing->bytes += entry->bytes;
+        return;
+    }
     Compiled compiled = {0};
     Listed listed = {.bytes = entry->bytes, .used = entry->used};
     listed.damaged =

@@ -279,6 +279,9 @@ bool ast_is_constexpr(const Expr *annotation);
 /* The last name of a decorator: `jit` of @triton.jit(..); empty: it has none. */
 Str ast_decorator_name(const Expr *decorator);
 
+/* The name number `index` that a statement of AstFile binds; empty behind the last. */
+Str ast_bound_name(const Stmt *stmt, uint32_t index);
+
 /* The tree as indented s-expressions, for `--emit ast` and tests. */
 void ast_print_file(const AstFile *file, StrBuf *out);
 void ast_print_function(const FuncDef *function, StrBuf *out);

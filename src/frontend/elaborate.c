@@ -224,18 +224,37 @@ uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out)
     return count;
 }
 
+/* `entries` of the `count` kernels are no helpers. */
+static const FuncDef *choose_kernel(const FuncDef **kernels, uint32_t entries, uint32_t count,
+                                    Str name) {
+    if (!name.len)
+        return count && (entries == 1 || count == 1) ? kernels[0] : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (str_eq(kernels[i]->name, name))
+            return kernels[i];
+    return NULL;
+}
+
+const FuncDef *frontend_choose_kernel(Ctx *ctx, const AstFile *syntax, Str name) {
+    const FuncDef **kernels =
+        ARENA_ARRAY(&ctx->arena, const FuncDef *, (size_t)syntax->body.count + 1);
+    uint32_t count, entries = sort_kernels(&ctx->arena, syntax, kernels, &count);
+    return choose_kernel(kernels, entries, count, name);
+}
+
 static const FuncDef *find_kernel(Elab *e, const AstFile *syntax, Str name) {
     const FuncDef **kernels =
         ARENA_ARRAY(e->arena, const FuncDef *, (size_t)syntax->body.count + 1);
     uint32_t n, entries = sort_kernels(e->arena, syntax, kernels, &n);
+    const FuncDef *chosen = choose_kernel(kernels, entries, n, name);
+    if (chosen)
+        return chosen;
     Str *names = ARENA_ARRAY(e->arena, Str, (size_t)n + 1);
     Span nowhere = {0};
     StrBuf all = strbuf(e->arena);
     uint32_t listed = entries ? entries : n; /* all call each other: any may be the one */
     for (uint32_t i = 0; i < n; i++) {
         names[i] = kernels[i]->name;
-        if (name.len && str_eq(names[i], name))
-            return kernels[i];
         if (i < listed)
             strbuf_printf(&all, "%s%.*s", i ? ", " : "", STR_ARG(names[i]));
     }
@@ -250,8 +269,6 @@ static const FuncDef *find_kernel(Elab *e, const AstFile *syntax, Str name) {
             elab_suggest(e, name, names, n);
         else
             elab_hint(e, "the file has %s", all.ptr);
-    } else if (entries == 1 || n == 1) {
-        return kernels[0];
     } else {
         ctx_diag(e->ctx, nowhere, elab_which_kernel, STR_ARG(path), all.ptr);
         elab_hint(e, "choose one with -k NAME");
@@ -334,6 +351,13 @@ static KernelParam *describe_params(Elab *e, const FuncDef *def, const Specializ
     return out;
 }
 
+static Str names_of(Elab *e, const Vars *vars) {
+    StrBuf text = strbuf(e->arena);
+    for (size_t i = 0; i < vars->len; i++)
+        strbuf_printf(&text, "%.*s\n", STR_ARG(vars->data[i].name));
+    return strbuf_str(&text);
+}
+
 static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated *result) {
     Frame frame = {.unit = unit, .def = def, .call_span = def->name_span};
     e->frame = &frame;
@@ -356,7 +380,8 @@ static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated
                            .func = e->func,
                            .params = describe_params(e, def, params),
                            .param_count = def->param_count,
-                           .def = def};
+                           .def = def,
+                           .asked = names_of(e, &unit->globals)};
     return true;
 }
 

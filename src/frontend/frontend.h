@@ -40,6 +40,7 @@ typedef struct Elaborated {
     KernelParam *params; /* every parameter of the source, in order */
     uint32_t param_count;
     const FuncDef *def;
+    Str asked; /* names of the file's top level that were looked up, there or not: one a line */
 } Elaborated;
 
 /* False after errors were reported. `syntax` is the file's tree. */
@@ -50,6 +51,9 @@ bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest 
  */
 uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out);
 
-/* The kernel of that name; with an empty name the only kernel of the file. NULL after a report. */
+/* The kernel of that name; with an empty name the only kernel of the file. NULL if there is none,
+ * or several might be meant. */
+const FuncDef *frontend_choose_kernel(Ctx *ctx, const AstFile *syntax, Str name);
+/* The same; NULL after a report. */
 const FuncDef *frontend_find_kernel(Ctx *ctx, const AstFile *syntax, Str name);
 #endif

@@ -316,8 +316,7 @@ static Str target_name(const Stmt *stmt, uint32_t index) {
     return STR("");
 }
 
-/* The name number `index` that the statement binds; empty behind the last. */
-static Str defined_name(const Stmt *stmt, uint32_t index) {
+Str ast_bound_name(const Stmt *stmt, uint32_t index) {
     switch (stmt->kind) {
     case STMT_def:
         return index == 0 ? stmt->u.def->name : STR("");
@@ -339,8 +338,8 @@ static int compare_names(const void *a, const void *b) {
 }
 
 static bool defines(const Stmt *stmt, Str name) {
-    for (uint32_t i = 0; defined_name(stmt, i).len; i++)
-        if (str_eq(defined_name(stmt, i), name))
+    for (uint32_t i = 0; ast_bound_name(stmt, i).len; i++)
+        if (str_eq(ast_bound_name(stmt, i), name))
             return true;
     return false;
 }
@@ -354,8 +353,8 @@ typedef struct Range {
  * it. */
 static bool keep_unshadowed(Stmt *stmt, const Str *names, size_t name_count) {
     uint32_t count = 0, left = 0;
-    for (; defined_name(stmt, count).len; count++) {
-        Str name = defined_name(stmt, count);
+    for (; ast_bound_name(stmt, count).len; count++) {
+        Str name = ast_bound_name(stmt, count);
         bool shadowed = bsearch(&name, names, name_count, sizeof(Str), compare_names);
         if (stmt->kind == STMT_import && !shadowed)
             stmt->u.import.names[left] = stmt->u.import.names[count];
@@ -371,8 +370,8 @@ static void drop_shadowed(TopLevel *top, Range winners, Range losers) {
     Arena *arena = top->p->arena;
     VEC(Str) names = {0};
     for (size_t i = winners.first; i < winners.last; i++)
-        for (uint32_t n = 0; defined_name(top->body.data[i], n).len; n++)
-            vec_push(arena, &names, defined_name(top->body.data[i], n));
+        for (uint32_t n = 0; ast_bound_name(top->body.data[i], n).len; n++)
+            vec_push(arena, &names, ast_bound_name(top->body.data[i], n));
     if (names.len == 0)
         return;
     qsort(names.data, names.len, sizeof(Str), compare_names);

@@ -81,11 +81,11 @@ void cache_open(Cache *cache, Arena *arena, const char *wanted, uint64_t max_byt
     atomic_init(&cache->warned, false);
 }
 
-static const char *entry_path(const Cache *cache, Arena *arena, Str key) {
+static const char *path_of(const Cache *cache, Arena *arena, Str key, const char *suffix) {
     XXH128_hash_t hash = XXH3_128bits(key.ptr, key.len);
-    return str_format(arena, "%s/" CACHE_VERSION_FOLDER "/%x/%016llx%016llx" CACHE_SUFFIX,
-                      cache->folder, (unsigned)(hash.high64 >> 60), (unsigned long long)hash.high64,
-                      (unsigned long long)hash.low64);
+    return str_format(arena, "%s/" CACHE_VERSION_FOLDER "/%x/%016llx%016llx%s", cache->folder,
+                      (unsigned)(hash.high64 >> 60), (unsigned long long)hash.high64,
+                      (unsigned long long)hash.low64, suffix);
 }
 
 static XXH128_canonical_t checksum_of(const char *data, size_t size) {
@@ -171,11 +171,8 @@ static void touch(const char *path) {
         utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-CacheResult cache_get(const Cache *cache, Arena *arena, Str key, CacheSection *sections,
-                      uint32_t count) {
-    if (!cache->folder)
-        return CACHE_MISS;
-    const char *path = entry_path(cache, arena, key);
+static CacheResult get_file(Arena *arena, const char *path, Str key, CacheSection *sections,
+                            uint32_t count) {
     Str echo;
     CacheResult result = cache_read_entry(arena, path, &echo, sections, count);
     if (result == CACHE_HIT && !str_eq(echo, key))
@@ -187,9 +184,28 @@ CacheResult cache_get(const Cache *cache, Arena *arena, Str key, CacheSection *s
     return result;
 }
 
+CacheResult cache_get(const Cache *cache, Arena *arena, Str key, CacheSection *sections,
+                      uint32_t count) {
+    if (!cache->folder)
+        return CACHE_MISS;
+    return get_file(arena, path_of(cache, arena, key, CACHE_SUFFIX), key, sections, count);
+}
+
+static const char reference_section[] = "entry";
+
+bool cache_follow(const Cache *cache, Arena *arena, Str key, Str *entry_key) {
+    CacheSection section = {reference_section, {"", 0}};
+    if (!cache->folder)
+        return false;
+    const char *path = path_of(cache, arena, key, CACHE_REFERENCE_SUFFIX);
+    bool found = get_file(arena, path, key, &section, 1) == CACHE_HIT && section.data.len;
+    *entry_key = section.data;
+    return found;
+}
+
 void cache_remove(const Cache *cache, Arena *arena, Str key) {
     if (cache->folder)
-        unlink(entry_path(cache, arena, key));
+        unlink(path_of(cache, arena, key, CACHE_SUFFIX));
 }
 
 static Str encode(Arena *arena, Str data, Codec *codec) {
@@ -245,11 +261,8 @@ static void remove_strange(const char *path) {
         rmdir(path);
 }
 
-int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sections,
-              uint32_t count) {
-    if (!cache->folder || count >= CACHE_MAX_SECTIONS)
-        return cache->folder ? EINVAL : 0;
-    const char *path = entry_path(cache, arena, key);
+static int put_file(const Cache *cache, Arena *arena, const char *path, Str key,
+                    const CacheSection *sections, uint32_t count) {
     Str file = build_file(arena, key, sections, count);
     const char *folder = str_dup(arena, file_folder(str_from(path)));
     /* Not flushed to disk: readers verify the checksum, so a machine that stops can only cost a
@@ -264,4 +277,19 @@ int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sec
     if (!error)
         cache_trim_folder(arena, folder, path, cache->max_bytes / CACHE_FOLDERS);
     return error;
+}
+
+int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sections,
+              uint32_t count) {
+    if (!cache->folder || count >= CACHE_MAX_SECTIONS)
+        return cache->folder ? EINVAL : 0;
+    return put_file(cache, arena, path_of(cache, arena, key, CACHE_SUFFIX), key, sections, count);
+}
+
+int cache_refer(const Cache *cache, Arena *arena, Str key, Str entry_key) {
+    const CacheSection section = {reference_section, entry_key};
+    if (!cache->folder)
+        return 0;
+    return put_file(cache, arena, path_of(cache, arena, key, CACHE_REFERENCE_SUFFIX), key, &section,
+                    1);
 }

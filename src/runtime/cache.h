@@ -7,6 +7,9 @@
  *     sections   name, codec (raw or zstd), offset, stored size, size
  *     payloads   "key" (the key text), then the caller's
  *
+ * A reference, <32 hex digits>.same, is such a file of another key's, with the key text of an entry
+ * as its only payload beside its own.
+ *
  * Entries are immutable and published by rename, so readers need no lock; a reader verifies size,
  * checksum and key text, and what fails is a miss and removed. Each of the 16 subfolders holds at
  * most a sixteenth of the limit: a store that exceeds it removes the entries of that subfolder used
@@ -44,17 +47,24 @@ CacheResult cache_get(const Cache *cache, Arena *arena, Str key, CacheSection *s
 /* Stores an entry; 0 or an errno. Any thread. */
 int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sections,
               uint32_t count);
+/* Makes `key` refer to the entry of `entry_key`, which need not be there; 0 or an errno. Any
+ * thread.
+ */
+int cache_refer(const Cache *cache, Arena *arena, Str key, Str entry_key);
+/* The key that `key` refers to; false: it refers to none. Any thread. */
+bool cache_follow(const Cache *cache, Arena *arena, Str key, Str *entry_key);
 /* Removes an entry, for a caller that finds its content unusable. */
 void cache_remove(const Cache *cache, Arena *arena, Str key);
 
-/* Maintenance: calls `visit` for every entry, in no order; CACHE_DAMAGED entries have no sections
- * but the file's name. `read_all` also checks the checksums. Returns 0 or the errno that stopped
- * it. */
+/* Maintenance: calls `visit` for every entry and reference, in no order; CACHE_DAMAGED entries have
+ * no sections but the file's name. `read_all` also checks the checksums. Returns 0 or the errno
+ * that stopped it. */
 typedef struct CacheEntry {
     const char *path;
     uint64_t bytes;
     int64_t used; /* seconds since 1970 */
     CacheResult state;
+    bool is_reference;
     Str key;
 } CacheEntry;
 typedef void CacheVisitor(void *user, Arena *arena, const CacheEntry *entry,
@@ -63,8 +73,9 @@ int cache_visit(const Cache *cache, Arena *arena, CacheSection *sections, uint32
                 CacheVisitor *visit, void *user);
 
 typedef struct CacheSweep {
-    uint64_t entries, bytes;                 /* kept */
-    uint64_t removed_entries, removed_bytes; /* entries and forgotten temporary files */
+    uint64_t entries, bytes; /* kept; the bytes are those of references, too */
+    /* Entries and forgotten temporary files; references count when they are damaged. */
+    uint64_t removed_entries, removed_bytes;
 } CacheSweep;
 /* Removes damaged entries if `verify`, temporary files older than an hour, and the least recently
  * used entries beyond `max_bytes` in all (0: every entry). 0 or an errno. */

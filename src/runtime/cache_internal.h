@@ -5,6 +5,7 @@
 
 #define CACHE_VERSION_FOLDER "v1"
 #define CACHE_SUFFIX ".kernel"
+#define CACHE_REFERENCE_SUFFIX ".same"
 
 enum { CACHE_FOLDERS = 16, CACHE_ENTRY_LIMIT = 512 << 20, CACHE_STALE_SECONDS = 3600 };
 #define CACHE_DEFAULT_BYTES ((uint64_t)2 << 30)

@@ -16,6 +16,7 @@ typedef struct Found {
     const char *path;
     uint64_t bytes;
     struct timespec used;
+    bool is_reference;
 } Found;
 
 typedef struct FoundList {
@@ -29,11 +30,11 @@ static bool ends_with(const char *name, const char *suffix) {
     return len >= tail && !strcmp(name + len - tail, suffix);
 }
 
-static bool remove_file(const char *path, uint64_t bytes, CacheSweep *sweep) {
+static bool remove_file(const char *path, uint64_t bytes, bool counts, CacheSweep *sweep) {
     if (unlink(path) && errno != ENOENT)
         return false;
     if (sweep) {
-        sweep->removed_entries++;
+        sweep->removed_entries += counts;
         sweep->removed_bytes += bytes;
     }
     return true;
@@ -56,17 +57,18 @@ static int list_folder(Arena *arena, const char *folder, FoundList *list) {
         bool temporary =
             !strncmp(entry->d_name, FILE_TEMPORARY_PREFIX, sizeof FILE_TEMPORARY_PREFIX - 1);
         struct stat info;
-        if (!temporary && !ends_with(entry->d_name, CACHE_SUFFIX))
+        bool is_reference = ends_with(entry->d_name, CACHE_REFERENCE_SUFFIX);
+        if (!temporary && !is_reference && !ends_with(entry->d_name, CACHE_SUFFIX))
             continue;
         const char *path = str_format(arena, "%s/%s", folder, entry->d_name);
         if (lstat(path, &info) || !S_ISREG(info.st_mode))
             continue;
         uint64_t bytes = (uint64_t)info.st_size;
         if (!temporary) {
-            vec_push(arena, &list->entries, (Found){path, bytes, info.st_mtim});
+            vec_push(arena, &list->entries, ((Found){path, bytes, info.st_mtim, is_reference}));
             list->bytes += bytes;
         } else if (now - info.st_mtime > CACHE_STALE_SECONDS) {
-            remove_file(path, bytes, list->sweep);
+            remove_file(path, bytes, true, list->sweep);
         }
     }
     arena->oom = outer;
@@ -102,7 +104,7 @@ static int trim(FoundList *list, const char *keep, uint64_t max_bytes) {
             break;
         if (keep && !strcmp(found->path, keep))
             continue;
-        if (remove_file(found->path, found->bytes, list->sweep))
+        if (remove_file(found->path, found->bytes, !found->is_reference, list->sweep))
             list->bytes -= found->bytes;
         else if (!error)
             error = errno;
@@ -124,7 +126,10 @@ int cache_visit(const Cache *cache, Arena *arena, CacheSection *sections, uint32
         return error;
     vec_for_each (found, &list.entries) {
         ArenaMark mark = arena_mark(arena);
-        CacheEntry entry = {.path = found->path, .bytes = found->bytes, .used = found->used.tv_sec};
+        CacheEntry entry = {.path = found->path,
+                            .bytes = found->bytes,
+                            .used = found->used.tv_sec,
+                            .is_reference = found->is_reference};
         entry.state = cache_read_entry(arena, found->path, &entry.key, sections, count);
         if (entry.state != CACHE_MISS)
             visit(user, arena, &entry, sections);
@@ -136,7 +141,7 @@ int cache_visit(const Cache *cache, Arena *arena, CacheSection *sections, uint32
 static void remove_damaged(void *user, Arena *arena, const CacheEntry *entry,
                            CacheSection *sections) {
     if (entry->state == CACHE_DAMAGED)
-        remove_file(entry->path, entry->bytes, user);
+        remove_file(entry->path, entry->bytes, true, user);
 }
 
 int cache_sweep(const Cache *cache, Arena *arena, uint64_t max_bytes, bool verify,
@@ -146,7 +151,9 @@ int cache_sweep(const Cache *cache, Arena *arena, uint64_t max_bytes, bool verif
     FoundList list = {.sweep = sweep};
     if (!error)
         error = list_cache(cache, arena, &list);
-    uint64_t entries = list.entries.len, removed_before = sweep->removed_entries;
+    uint64_t entries = 0, removed_before = sweep->removed_entries;
+    vec_for_each (found, &list.entries)
+        entries += !found->is_reference;
     if (!error)
         error = trim(&list, NULL, max_bytes);
     sweep->entries = entries - (sweep->removed_entries - removed_before);

@@ -30,6 +30,9 @@ typedef struct Compilation {
     const CompileRequest *request;
     Compiled *compiled;
     double stage_start;
+    Str assembler;     /* identifies it; empty: none is needed */
+    Str key, code_key; /* of the cache; empty: none */
+    Reach reach;       /* with a code_key */
     bool dump_failed;
     bool ok;              /* what came of it */
     const char *ptxas;    /* NULL: none */
@@ -120,6 +123,24 @@ AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
     return ctx->diags.errors ? NULL : parse.syntax;
 }
 
+/* Where something else in the file changed than what the kernel's code depends on, the cache has it
+ * under the text there was before. Messages of the parser are not what it remembers. */
+static bool find_same_code(Compilation *c, const Diagnostic *said_before) {
+    Ctx *ctx = c->ctx;
+    const CompileRequest *request = c->request;
+    const FuncDef *kernel;
+    if (!c->key.len || ctx->diags.last != said_before ||
+        !(kernel = frontend_choose_kernel(ctx, c->compiled->syntax, request->kernel.kernel)) ||
+        !frontend_reach(ctx, c->compiled->syntax, kernel, &c->reach))
+        return false;
+    c->code_key = recall_code_key(ctx, request, &c->reach, c->assembler);
+    bool found = recall_get_code(ctx, request, c->key, c->code_key, c->compiled);
+    if (found)
+        c->compiled->syntax = NULL;
+    end_stage(c, STAGE_cache);
+    return found;
+}
+
 static bool parse_stage(Compilation *c) {
     Ctx *ctx = c->ctx;
     AstFile *syntax = parse_file(&ctx->diags, c->compiled->file);
@@ -151,6 +172,7 @@ static bool elaborate_stage(Compilation *c) {
     lint_func(c->compiled->func);
     if (c->ctx->diags.errors)
         return false;
+    c->compiled->asked = elaborated.asked;
     c->compiled->params = elaborated.params;
     c->compiled->param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))
@@ -408,8 +430,13 @@ static bool run_all_stages(Compilation *c) {
     const CompileRequest *request = c->request;
     const uint32_t after_parse = ~OUTPUT_BIT(ast), after_elaborate = after_parse & ~OUTPUT_BIT(tir),
                    after_passes = after_elaborate & ~OUTPUT_BIT(tir_final);
+    const Diagnostic *said_before = c->ctx->diags.last;
     if (!parse_stage(c))
         return false;
+    if (find_same_code(c, said_before))
+        return finish(c);
+    if (request->isolated)
+        return true;
     if (!request->keep_func && !wants(c, after_parse))
         return true;
     if (!elaborate_stage(c))
@@ -428,10 +455,12 @@ static void stages_on_stack(void *user) {
     c->ok = run_all_stages(c);
 }
 
+/* A source that no cache may know goes to the worker unread. */
 static bool run_stages(Compilation *c) {
-    if (c->request->isolated)
-        return worker_compile(c->ctx, c->request, c->compiled);
-    return stack_run(c->ctx, stages_on_stack, c) && c->ok;
+    const bool isolated = c->request->isolated;
+    if ((!isolated || c->key.len) && (!stack_run(c->ctx, stages_on_stack, c) || !c->ok))
+        return false;
+    return !isolated || c->compiled->from_cache || worker_compile(c->ctx, c->request, c->compiled);
 }
 
 /* The cache knows code and facts, not what lies before them. */
@@ -443,20 +472,22 @@ static bool may_recall(const CompileRequest *request) {
 }
 
 static bool compile_source(Compilation *c) {
-    Str assembler;
-    if (!find_assembler(c, &assembler))
+    if (!find_assembler(c, &c->assembler))
         return false;
     if (!may_recall(c->request))
         return run_stages(c);
-    Str key = recall_key(c->ctx, c->request, c->compiled->file, assembler);
-    bool found = recall_get(c->ctx, c->request, key, c->compiled);
+    c->key = recall_key(c->ctx, c->request, c->compiled->file, c->assembler);
+    bool found = recall_get(c->ctx, c->request, c->key, c->compiled);
     end_stage(c, STAGE_cache);
     if (found)
         return finish(c);
     if (!run_stages(c))
         return false;
     c->stage_start = clock_ms();
-    recall_put(c->ctx, c->request, key, c->compiled);
+    if (c->code_key.len && !c->compiled->from_cache &&
+        !recall_is_covered(c->ctx, &c->reach, c->compiled))
+        c->code_key = STR("");
+    recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
     end_stage(c, STAGE_store);
     return true;
 }

@@ -77,6 +77,7 @@ typedef struct Compiled {
     KernelMeta meta; /* meta.name is empty before codegen */
     Resources resources;
     Str outputs[OUTPUT_COUNT]; /* the wanted ones; empty when their stage was not reached */
+    Str asked;                 /* see Elaborated; empty when the cache answered */
     bool from_cache;
     double ms[STAGE_COUNT], total_ms;
     VEC(PassTime) passes;

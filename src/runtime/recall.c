@@ -12,12 +12,21 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { SECTION_META, SECTION_PTX, SECTION_CUBIN, SECTION_FILES, SECTION_SAID, SECTION_COUNT };
+enum {
+    SECTION_META,
+    SECTION_PTX,
+    SECTION_CUBIN,
+    SECTION_FILES,
+    SECTION_SAID,
+    SECTION_CODE, /* hash of the key that may refer to this entry; empty: none may */
+    SECTION_COUNT
+};
 _Static_assert((int)SECTION_COUNT <= (int)CACHE_MAX_SECTIONS, "an entry has room for them");
 enum { IMPORT_LIMIT = 64 << 20 };
 
 static void new_sections(CacheSection *sections) {
-    static const char *const names[SECTION_COUNT] = {"meta", "ptx", "cubin", "files", "said"};
+    static const char *const names[SECTION_COUNT] = {"meta",  "ptx",  "cubin",
+                                                     "files", "said", "code"};
     for (int i = 0; i < SECTION_COUNT; i++)
         sections[i] = (CacheSection){names[i], {"", 0}};
 }
@@ -41,17 +50,19 @@ static void add_named(StrBuf *out, const char *kind, const NamedText *named, uin
     }
 }
 
-Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler) {
-    const Source *source = source_get(&ctx->sources, file);
+/* The path is in the code where lines are, and in what a false assertion says. */
+static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const char *what,
+                  const Source *source, Str text) {
     const ElaborateRequest *kernel = &request->kernel;
+    const bool has_path = request->line_info || kernel->debug;
     StrBuf key = strbuf(&ctx->arena);
     strbuf_printf(&key, "compiler %s %s\nllvm %s\n", build_version, build_id,
                   build_llvm_version(&ctx->arena));
     add_text(&key, "assembler", assembler);
-    strbuf_printf(&key, "source %zu ", source->text.len);
-    add_hash(&key, source->text);
+    strbuf_printf(&key, "%s %zu ", what, text.len);
+    add_hash(&key, text);
     strbuf_putc(&key, '\n');
-    add_text(&key, "path", request->line_info ? source->path : STR(""));
+    add_text(&key, "path", has_path ? source->path : STR(""));
     add_text(&key, "kernel", kernel->kernel);
     add_text(&key, "signature", kernel->signature);
     add_named(&key, "type", kernel->types, kernel->type_count);
@@ -69,6 +80,16 @@ Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assem
     strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\n", kernel->debug,
                   request->no_tensor_copies, request->no_persistence);
     return strbuf_str(&key);
+}
+
+Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler) {
+    const Source *source = source_get(&ctx->sources, file);
+    return key_of(ctx, request, assembler, "source", source, source->text);
+}
+
+Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach, Str assembler) {
+    const Source *source = source_get(&ctx->sources, reach->file);
+    return key_of(ctx, request, assembler, "code", source, reach->text);
 }
 
 /* Imported files: "<hash> <path>" a line; paths under the source's folder are relative to it, so
@@ -172,8 +193,9 @@ static bool files_unchanged(Ctx *ctx, const CompileRequest *request, Str list, u
 }
 
 /* Diagnostics: "d <id> <place>", "h <text>" hint and "n <place>" note lines, each followed by its
- * text as a line; a place is "<source> <lo> <hi>", the source 0 for none, 1 for the main one, 2..
- * for imported ones. */
+ * text as a line; a place is "<source> <line>:<column> <line>:<column>", the source 0 for none, 1
+ * for the main one, 2.. for imported ones. Lines and columns stay where they are when comments
+ * change, offsets do not. */
 
 static uint32_t source_index(Ctx *ctx, uint32_t number, uint32_t file) {
     Str path;
@@ -189,7 +211,14 @@ static uint32_t source_index(Ctx *ctx, uint32_t number, uint32_t file) {
 
 static void said_line(Ctx *ctx, StrBuf *out, const char *head, Span span, uint32_t file,
                       const char *text) {
-    strbuf_printf(out, "%s %u %u %u ", head, source_index(ctx, span.file, file), span.lo, span.hi);
+    const Source *source = source_get(&ctx->sources, span.file);
+    LineColumn lo = {0}, hi = {0};
+    if (source) {
+        lo = source_locate(source, span.lo);
+        hi = source_locate(source, span.hi);
+    }
+    strbuf_printf(out, "%s %u %u:%u %u:%u ", head, source_index(ctx, span.file, file), lo.line,
+                  lo.column, hi.line, hi.column);
     for (const char *p = text; *p; p++)
         strbuf_putc(out, *p == '\n' ? ' ' : *p);
     strbuf_putc(out, '\n');
@@ -215,21 +244,26 @@ static DiagId find_diag(const char *name) {
     return DIAG_COUNT;
 }
 
+static Span span_of(Ctx *ctx, uint32_t file, LineColumn lo, LineColumn hi) {
+    const Source *source = source_get(&ctx->sources, file);
+    Span span = {file, source ? source_offset(source, lo) : UINT32_MAX,
+                 source ? source_offset(source, hi) : UINT32_MAX};
+    return span.lo <= span.hi && span.hi != UINT32_MAX ? span : (Span){0};
+}
+
 /* `first_import` is the number that the first imported source got in this context. */
 static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import) {
     while (said.len) {
         Str line = take_line(&said);
         char kind, name[64];
-        unsigned source, lo, hi;
+        unsigned source;
+        LineColumn lo, hi;
         int text = 0;
-        if (sscanf(str_dup(&ctx->arena, line), "%c %63s %u %u %u %n", &kind, name, &source, &lo,
-                   &hi, &text) != 5 ||
+        if (sscanf(str_dup(&ctx->arena, line), "%c %63s %u %u:%u %u:%u %n", &kind, name, &source,
+                   &lo.line, &lo.column, &hi.line, &hi.column, &text) != 7 ||
             !text)
             return false;
-        Span span = {source <= 1 ? source * file : first_import + source - 2, lo, hi};
-        const Source *where = source_get(&ctx->sources, span.file);
-        if (!where || hi > where->text.len || lo > hi)
-            span = (Span){0};
+        Span span = span_of(ctx, source <= 1 ? source * file : first_import + source - 2, lo, hi);
         int len = (int)(line.len - (size_t)text);
         if (kind == 'd') {
             DiagId id = find_diag(name);
@@ -247,7 +281,8 @@ static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import
 
 Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
     Recalled described = {.files = files_write(ctx, compiled->file),
-                          .said = said_write(ctx, compiled->file)};
+                          .said = said_write(ctx, compiled->file),
+                          .asked = compiled->asked};
     if (compiled->meta.target) {
         StrBuf meta = strbuf(&ctx->arena);
         meta_write(compiled, &meta);
@@ -268,17 +303,42 @@ bool recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *desc
     compiled->resources = found.resources;
     compiled->params = found.params;
     compiled->param_count = found.param_count;
+    compiled->asked = described->asked;
     return true;
 }
 
-bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
+bool recall_is_covered(Ctx *ctx, const Reach *reach, const Compiled *compiled) {
+    for (Str rest = compiled->asked; rest.len;)
+        if (!reach_has_name(ctx, reach, take_line(&rest)))
+            return false;
+    for (const Diagnostic *d = ctx->diags.first; d; d = d->next) {
+        if (!reach_has_span(reach, d->span))
+            return false;
+        for (const DiagNote *note = d->notes; note; note = note->next)
+            if (!reach_has_span(reach, note->span))
+                return false;
+    }
+    return true;
+}
+
+static Str hash_of(Ctx *ctx, Str text) {
+    StrBuf hash = strbuf(&ctx->arena);
+    add_hash(&hash, text);
+    return strbuf_str(&hash);
+}
+
+/* `code_key` empty: the entry may be of any code. */
+static bool get_entry(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                      Compiled *compiled) {
     CacheSection sections[SECTION_COUNT];
     new_sections(sections);
     if (cache_get(request->cache, &ctx->arena, key, sections, SECTION_COUNT) != CACHE_HIT)
         return false;
     const bool needs_cubin = request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
     const Recalled described = {sections[SECTION_META].data, sections[SECTION_FILES].data,
-                                sections[SECTION_SAID].data};
+                                sections[SECTION_SAID].data, STR("")};
+    if (code_key.len && !str_eq(sections[SECTION_CODE].data, hash_of(ctx, code_key)))
+        return false;
     if (!described.meta.len || !sections[SECTION_PTX].data.len ||
         (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
         !recall_repeat(ctx, request, &described, compiled))
@@ -289,7 +349,19 @@ bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *comp
     return true;
 }
 
-void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled *compiled) {
+bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
+    return get_entry(ctx, request, key, STR(""), compiled);
+}
+
+bool recall_get_code(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                     Compiled *compiled) {
+    Str other;
+    return cache_follow(request->cache, &ctx->arena, code_key, &other) && !str_eq(other, key) &&
+           get_entry(ctx, request, other, code_key, compiled);
+}
+
+void recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                const Compiled *compiled) {
     CacheSection sections[SECTION_COUNT];
     new_sections(sections);
     const Recalled described = recall_describe(ctx, compiled);
@@ -298,7 +370,10 @@ void recall_put(Ctx *ctx, const CompileRequest *request, Str key, const Compiled
     sections[SECTION_CUBIN].data = compiled->outputs[OUTPUT_cubin];
     sections[SECTION_FILES].data = described.files;
     sections[SECTION_SAID].data = described.said;
+    sections[SECTION_CODE].data = code_key.len ? hash_of(ctx, code_key) : STR("");
     int error = cache_put(request->cache, &ctx->arena, key, sections, SECTION_COUNT);
+    if (!error && code_key.len)
+        error = cache_refer(request->cache, &ctx->arena, code_key, key);
     if ((!error && !request->cache->bad_size) || atomic_exchange(&request->cache->warned, true))
         return;
     if (!error) {

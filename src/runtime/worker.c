@@ -21,7 +21,7 @@
 
 /* A worker whose time is over, or that is cancelled, has GRACE_MS to remove what its tools wrote.
  */
-enum { WIRE_VERSION = 1, MESSAGE_LIMIT = 1 << 30, GRACE_MS = 100 };
+enum { WIRE_VERSION = 2, MESSAGE_LIMIT = 1 << 30, GRACE_MS = 100 };
 
 /* Sanitizers map much for themselves, and end the process when they cannot. */
 #ifdef TILEC_SANITIZED
@@ -171,6 +171,7 @@ static void wire_answer(Wire *wire, Answer *answer) {
     wire_text(wire, &answer->described.meta);
     wire_text(wire, &answer->described.files);
     wire_text(wire, &answer->described.said);
+    wire_text(wire, &answer->described.asked);
     for (int i = 0; i < OUTPUT_COUNT; i++)
         wire_text(wire, &answer->outputs[i]);
     for (int i = 0; i < STAGE_COUNT; i++)

@@ -28,6 +28,13 @@ LineColumn source_locate(const Source *source, uint32_t offset) {
     return (LineColumn){(uint32_t)lo + 1, offset - source->line_starts.data[lo] + 1};
 }
 
+uint32_t source_offset(const Source *source, LineColumn at) {
+    if (at.line == 0 || at.line > source->line_starts.len || at.column == 0)
+        return UINT32_MAX;
+    const uint64_t offset = (uint64_t)source->line_starts.data[at.line - 1] + at.column - 1;
+    return offset <= source->text.len ? (uint32_t)offset : UINT32_MAX;
+}
+
 Str source_line(const Source *source, uint32_t line) {
     if (line == 0 || line > source->line_starts.len)
         return STR("");

@@ -32,6 +32,8 @@ uint32_t source_add(SourceMap *map, Str path, Str text);
 /* NULL for file 0 or an unknown number. */
 const Source *source_get(const SourceMap *map, uint32_t file);
 LineColumn source_locate(const Source *source, uint32_t offset);
+/* The reverse; UINT32_MAX where there is no such place. */
+uint32_t source_offset(const Source *source, LineColumn at);
 /* The text of a line (from 1) without its newline. */
 Str source_line(const Source *source, uint32_t line);
 

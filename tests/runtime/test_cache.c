@@ -279,6 +279,35 @@ static void reading_renews_at_most_once_an_hour(void **state) {
     assert_int_equal(before.st_mtime, after.st_mtime);
 }
 
+/* A reference may outlive its entry, is no entry itself, and is removed with the rest. */
+static void references(void **state) {
+    Fixture *f = *state;
+    const char *path;
+    Str found;
+    CacheSweep sweep;
+    assert_false(cache_follow(&f->cache, f->arena, STR("code"), &found));
+    assert_int_equal(put(f, "key", STR("p"), STR("")), 0);
+    assert_int_equal(cache_refer(&f->cache, f->arena, STR("code"), STR("key")), 0);
+    assert_true(cache_follow(&f->cache, f->arena, STR("code"), &found));
+    assert_true(str_is(found, "key"));
+    assert_false(cache_follow(&f->cache, f->arena, STR("key"), &found));
+    assert_int_equal(cache_refer(&f->cache, f->arena, STR("code"), STR("other key")), 0);
+    assert_true(cache_follow(&f->cache, f->arena, STR("code"), &found));
+    assert_true(str_is(found, "other key"));
+    assert_int_equal(cache_sweep(&f->cache, f->arena, UINT64_MAX, true, &sweep), 0);
+    assert_int_equal(sweep.entries, 1);
+    assert_int_equal(sweep.removed_entries, 0);
+    assert_int_equal(list_files(f, ".same", &path, 1), 1);
+    assert_int_equal(file_write(f->arena, path, STR("rubbish"), false), 0);
+    assert_false(cache_follow(&f->cache, f->arena, STR("code"), &found));
+    assert_int_equal(list_files(f, ".same", &path, 1), 0);
+    assert_int_equal(cache_refer(&f->cache, f->arena, STR("code"), STR("key")), 0);
+    assert_int_equal(cache_sweep(&f->cache, f->arena, 0, false, &sweep), 0);
+    assert_int_equal(sweep.removed_entries, 1);
+    assert_int_equal(sweep.bytes, 0);
+    assert_int_equal(list_files(f, ".same", &path, 1), 0);
+}
+
 static void sweep_removes_damage_and_forgotten_files(void **state) {
     Fixture *f = *state;
     const char *path;
@@ -391,6 +420,7 @@ int main(void) {
         TEST(store_stays_within_the_limit),
         TEST(sweep_removes_least_recently_used),
         TEST(reading_renews_at_most_once_an_hour),
+        TEST(references),
         TEST(sweep_removes_damage_and_forgotten_files),
         TEST(processes_share_it),
         TEST(folder_comes_from_the_environment),
