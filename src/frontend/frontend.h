@@ -40,7 +40,8 @@ typedef struct Elaborated {
     KernelParam *params; /* every parameter of the source, in order */
     uint32_t param_count;
     const FuncDef *def;
-    Str asked; /* names of the file's top level that were looked up, there or not: one a line */
+    Str asked;  /* names of the file's top level that were looked up, there or not: one a line */
+    Str absent; /* files that imports were looked for in and that are not there: one a line */
 } Elaborated;
 
 /* False after errors were reported. `syntax` is the file's tree. */

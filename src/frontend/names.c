@@ -72,13 +72,22 @@ Unit *unit_create(Elab *e, Str path, const AstFile *syntax) {
 
 /* Other files */
 
+static void note_absent(Elab *e, const char *path) {
+    vec_for_each (known, &e->absent)
+        if (str_is(*known, path))
+            return;
+    vec_push(e->arena, &e->absent, str_from(path));
+}
+
 static Unit *load_unit(Elab *e, const char *path) {
     for (Unit *unit = e->units; unit; unit = unit->next)
         if (str_is(unit->path, path))
             return unit;
     Str text;
-    if (file_read(e->arena, path, MAX_SOURCE_BYTES, &text) != 0)
+    if (file_read(e->arena, path, MAX_SOURCE_BYTES, &text) != 0) {
+        note_absent(e, path);
         return NULL;
+    }
     uint32_t file = source_add(&e->ctx->sources, str_from(path), text);
     return unit_create(e, str_from(path), parse_file(&e->ctx->diags, file));
 }

@@ -173,6 +173,7 @@ static bool elaborate_stage(Compilation *c) {
     if (c->ctx->diags.errors)
         return false;
     c->compiled->asked = elaborated.asked;
+    c->compiled->absent = elaborated.absent;
     c->compiled->params = elaborated.params;
     c->compiled->param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))

@@ -78,6 +78,7 @@ typedef struct Compiled {
     Resources resources;
     Str outputs[OUTPUT_COUNT]; /* the wanted ones; empty when their stage was not reached */
     Str asked;                 /* see Elaborated; empty when the cache answered */
+    Str absent;                /* see Elaborated */
     bool from_cache;
     double ms[STAGE_COUNT], total_ms;
     VEC(PassTime) passes;

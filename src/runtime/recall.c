@@ -92,8 +92,11 @@ Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach,
     return key_of(ctx, request, assembler, "code", source, reach->text);
 }
 
-/* Imported files: "<hash> <path>" a line; paths under the source's folder are relative to it, so
- * that a tree may move. */
+/* Imported files: "<hash> <path>" a line, and with dashes for the hash what was looked for before
+ * them and not there; paths under the source's folder are relative to it, so that a tree may move.
+ */
+static const char absent_mark[] = "--------------------------------";
+enum { HASH_DIGITS = sizeof absent_mark - 1 };
 
 static Str main_folder(const Ctx *ctx, uint32_t file) {
     return file_folder(source_get(&ctx->sources, file)->path);
@@ -127,20 +130,6 @@ static bool is_imported_file(Ctx *ctx, uint32_t number, uint32_t file, Str *path
            str_eq(text, source->text);
 }
 
-static Str files_write(Ctx *ctx, uint32_t file) {
-    StrBuf out = strbuf(&ctx->arena);
-    Str folder = main_folder(ctx, file);
-    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
-        Str path, relative;
-        if (!is_imported_file(ctx, i, file, &path))
-            continue;
-        add_hash(&out, source_get(&ctx->sources, i)->text);
-        bool inside = relative_to(path, folder, &relative);
-        strbuf_printf(&out, " %s%.*s\n", inside ? "+" : "", STR_ARG(inside ? relative : path));
-    }
-    return strbuf_str(&out);
-}
-
 static Str take_line(Str *rest) {
     const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
     size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
@@ -150,29 +139,48 @@ static Str take_line(Str *rest) {
     return line;
 }
 
-/* True when a folder that is searched before the one where the file was found has that file now. A
- * path may lie under several of the folders; each way to read it counts, since a wrong yes only
- * costs a miss. */
-static bool is_shadowed(Ctx *ctx, const CompileRequest *request, Str path, Str folder) {
-    const ElaborateRequest *kernel = &request->kernel;
-    for (uint32_t i = 0; i < kernel->search_path_count; i++) {
-        Str relative;
-        if (!relative_to(path, kernel->search_paths[i], &relative))
-            continue;
-        for (uint32_t j = 0; j <= i; j++) {
-            Str earlier = j ? kernel->search_paths[j - 1] : folder;
-            if (access(file_join(&ctx->arena, earlier, relative), F_OK) == 0)
-                return true;
-        }
-    }
-    return false;
+static void add_path(StrBuf *out, Str path, Str folder) {
+    Str relative;
+    bool inside = relative_to(path, folder, &relative);
+    strbuf_printf(out, " %s%.*s\n", inside ? "+" : "", STR_ARG(inside ? relative : path));
 }
 
-static bool files_unchanged(Ctx *ctx, const CompileRequest *request, Str list, uint32_t file) {
-    enum { HASH_DIGITS = 32 };
+static Str files_write(Ctx *ctx, const Compiled *compiled) {
+    StrBuf out = strbuf(&ctx->arena);
+    Str folder = main_folder(ctx, compiled->file);
+    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
+        Str path;
+        if (!is_imported_file(ctx, i, compiled->file, &path))
+            continue;
+        add_hash(&out, source_get(&ctx->sources, i)->text);
+        add_path(&out, path, folder);
+    }
+    for (Str rest = compiled->absent; rest.len;) {
+        strbuf_puts(&out, absent_mark);
+        add_path(&out, take_line(&rest), folder);
+    }
+    return strbuf_str(&out);
+}
+
+/* An imported file, which becomes a source, is what it was. */
+static bool file_unchanged(Ctx *ctx, const char *path, const char *stored_hash) {
+    Str text;
+    if (file_read(&ctx->arena, path, IMPORT_LIMIT, &text))
+        return false;
+    StrBuf hash = strbuf(&ctx->arena);
+    add_hash(&hash, text);
+    if (memcmp(hash.ptr, stored_hash, HASH_DIGITS) != 0)
+        return false;
+    source_add(&ctx->sources, str_from(path), text);
+    return true;
+}
+
+/* Nothing is where it would be found instead. `absent` gets the files that still are not there. */
+static bool files_unchanged(Ctx *ctx, Str list, uint32_t file, Str *absent) {
     Str folder = main_folder(ctx, file);
+    StrBuf not_there = strbuf(&ctx->arena);
     while (list.len) {
-        Str line = take_line(&list), text;
+        Str line = take_line(&list);
         if (line.len < HASH_DIGITS + 2)
             return false;
         Str stored = {line.ptr + HASH_DIGITS + 1, line.len - HASH_DIGITS - 1};
@@ -180,15 +188,13 @@ static bool files_unchanged(Ctx *ctx, const CompileRequest *request, Str list, u
         const char *path =
             inside ? file_join(&ctx->arena, folder, (Str){stored.ptr + 1, stored.len - 1})
                    : str_dup(&ctx->arena, stored);
-        if (file_read(&ctx->arena, path, IMPORT_LIMIT, &text) ||
-            is_shadowed(ctx, request, str_from(path), folder))
+        const bool was_absent = memcmp(line.ptr, absent_mark, HASH_DIGITS) == 0;
+        if (was_absent ? access(path, F_OK) == 0 : !file_unchanged(ctx, path, line.ptr))
             return false;
-        StrBuf hash = strbuf(&ctx->arena);
-        add_hash(&hash, text);
-        if (memcmp(hash.ptr, line.ptr, HASH_DIGITS) != 0)
-            return false;
-        source_add(&ctx->sources, str_from(path), text);
+        if (was_absent)
+            strbuf_printf(&not_there, "%s\n", path);
     }
+    *absent = strbuf_str(&not_there);
     return true;
 }
 
@@ -280,7 +286,7 @@ static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import
 }
 
 Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
-    Recalled described = {.files = files_write(ctx, compiled->file),
+    Recalled described = {.files = files_write(ctx, compiled),
                           .said = said_write(ctx, compiled->file),
                           .asked = compiled->asked};
     if (compiled->meta.target) {
@@ -291,11 +297,10 @@ Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
     return described;
 }
 
-bool recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *described,
-                   Compiled *compiled) {
+bool recall_repeat(Ctx *ctx, const Recalled *described, Compiled *compiled) {
     uint32_t first_import = (uint32_t)ctx->sources.sources.len + 1;
     Compiled found = {.file = compiled->file};
-    if (!files_unchanged(ctx, request, described->files, compiled->file) ||
+    if (!files_unchanged(ctx, described->files, compiled->file, &found.absent) ||
         (described->meta.len && !meta_read(&ctx->arena, described->meta, &found)) ||
         !said_repeat(ctx, described->said, compiled->file, first_import))
         return false;
@@ -304,6 +309,7 @@ bool recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *desc
     compiled->params = found.params;
     compiled->param_count = found.param_count;
     compiled->asked = described->asked;
+    compiled->absent = found.absent;
     return true;
 }
 
@@ -341,7 +347,7 @@ static bool get_entry(Ctx *ctx, const CompileRequest *request, Str key, Str code
         return false;
     if (!described.meta.len || !sections[SECTION_PTX].data.len ||
         (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
-        !recall_repeat(ctx, request, &described, compiled))
+        !recall_repeat(ctx, &described, compiled))
         return false;
     compiled->outputs[OUTPUT_ptx] = sections[SECTION_PTX].data;
     compiled->outputs[OUTPUT_cubin] = sections[SECTION_CUBIN].data;

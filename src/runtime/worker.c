@@ -348,14 +348,13 @@ static bool report_end(Ctx *ctx, const char *program, const CompileRequest *requ
     return false;
 }
 
-static bool take_answer(Ctx *ctx, const CompileRequest *request, Str message, Compiled *compiled,
-                        bool *ok) {
+static bool take_answer(Ctx *ctx, Str message, Compiled *compiled, bool *ok) {
     Wire wire = {.arena = &ctx->arena, .in = message};
     Answer answer = {0};
     if (!wire_build(&wire))
         return false;
     wire_answer(&wire, &answer);
-    if (wire.bad || wire.in.len || !recall_repeat(ctx, request, &answer.described, compiled))
+    if (wire.bad || wire.in.len || !recall_repeat(ctx, &answer.described, compiled))
         return false;
     for (int i = 0; i < OUTPUT_COUNT; i++)
         compiled->outputs[i] = answer.outputs[i];
@@ -385,7 +384,7 @@ bool worker_compile(Ctx *ctx, const CompileRequest *given, Compiled *compiled) {
     if (result.process.timed_out || result.process.exit_code != WORKER_ANSWERED)
         return report_end(ctx, program, &request, &result.process);
     bool ok = false;
-    if (!take_answer(ctx, &request, result.answer, compiled, &ok))
+    if (!take_answer(ctx, result.answer, compiled, &ok))
         return ctx_diag(ctx, (Span){0}, worker_failed, program, "its answer cannot be read");
     return ok;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -355,6 +356,44 @@ static void imported_files(void **state) {
     free(own);
 }
 
+/* A file that comes to be where an import is looked for earlier takes the place of the one found.
+ */
+static void imports_found_elsewhere(void **state) {
+    static const char main_file[] = "import triton\n"
+                                    "import triton.language as tl\n"
+                                    "from helper import VALUE\n"
+                                    "@triton.jit\n"
+                                    "def kernel(x, n):\n"
+                                    "    tl.store(x, VALUE)\n"
+                                    "# the end\n";
+    static const char *const places[] = {"found/helper.py",   "found/helper.tile",
+                                         "earlier/helper.py", "helper/__init__.py",
+                                         "helper.py",         "helper.tile"};
+    Fixture *f = *state;
+    char folders[2][160];
+    tile_compile_options options = plain;
+    for (int i = 0; i < 2; i++) {
+        snprintf(folders[i], sizeof folders[i], "%s/%s", f->folder, i ? "found" : "earlier");
+        assert_int_equal(mkdir(folders[i], 0755), 0);
+    }
+    char package[160];
+    snprintf(package, sizeof package, "%s/helper", f->folder);
+    assert_int_equal(mkdir(package, 0755), 0);
+    const tile_text search_paths[] = {text(folders[0]), text(folders[1])};
+    options.search_paths = search_paths;
+    options.search_path_count = 2;
+    char *commented = edited(main_file, "# the end", "# it ends");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char value[32];
+        snprintf(value, sizeof value, "VALUE = %zu\n", i);
+        write_file(f, places[i], value);
+        assert_false(compile_checked(f, &options, main_file));
+        assert_true(compile_checked(f, &options, main_file));
+        assert_true(compile_checked(f, &options, commented));
+    }
+    free(commented);
+}
+
 /* Random edits of lines, one upon the other, with one cache for all of them: whatever is found is
  * what a compilation gives. Several texts of one code meet, and come back to earlier ones. */
 enum { MOST_LINES = 128, RANDOM_STEPS = 250 };
@@ -495,6 +534,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_only_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(paths, setup, teardown),
         cmocka_unit_test_setup_teardown(imported_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(imports_found_elsewhere, setup, teardown),
         cmocka_unit_test_setup_teardown(random_edits, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
