@@ -1,6 +1,6 @@
 /* `tilec check`: everything that can be said about a file without compiling it. */
 #include "cli/kernel_options.h"
-#include "passes/lint.h"
+#include "passes/lint/lint.h"
 
 typedef struct CheckOptions {
     KernelOptions kernel;

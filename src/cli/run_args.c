@@ -1,9 +1,9 @@
 /* Arguments of `tilec run`: what stands after NAME= and what the kernel makes of it. */
 #include "cli/run.h"
-#include "ir/interp.h"
 #include "runtime/generate.h"
 #include "runtime/npy.h"
 #include "runtime/specialise.h"
+#include "types/float_bits.h"
 
 #include <errno.h>
 #include <inttypes.h>

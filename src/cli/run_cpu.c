@@ -1,7 +1,7 @@
 /* `tilec run` on the CPU's interpreter: the function as elaborated or after all passes, or after
  * each pass. */
 #include "cli/run.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 CheckTolerance run_tolerance(Elem elem, double atol, double rtol) {
     CheckTolerance tolerance = check_default_tolerance(elem);

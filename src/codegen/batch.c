@@ -10,7 +10,7 @@
  * That is done where all tiles are loaded before the first reduction, one at least feeds it and one
  * waits, and all of them fit a thread's registers. Loads that may be delayed do not count. */
 #include "codegen/cg.h"
-#include "ir/target.h"
+#include "target/target.h"
 
 enum { OTHER_REGISTERS = 16 }; /* of a thread, for addresses and what is being computed */
 

@@ -7,8 +7,8 @@
 #ifndef TILEC_CODEGEN_CG_H
 #define TILEC_CODEGEN_CG_H
 #include "codegen/codegen.h"
-#include "ir/ptrmap.h"
 #include "support/heap.h"
+#include "support/ptrmap.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>

@@ -2,7 +2,7 @@
 #include "codegen/codegen.h"
 #include "codegen/build.h"
 #include "ir/scratch.h"
-#include "ir/wgmma.h"
+#include "target/wgmma.h"
 #include <time.h>
 
 static double now_ms(void) {

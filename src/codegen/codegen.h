@@ -7,8 +7,8 @@
 #ifndef TILEC_CODEGEN_CODEGEN_H
 #define TILEC_CODEGEN_CODEGEN_H
 #include "ir/ir.h"
-#include "ir/target.h"
-#include "ir/tensor_map.h"
+#include "target/target.h"
+#include "target/tensor_map.h"
 
 /* What a launcher must know; see docs/runtime.md. */
 typedef struct KernelMeta {

@@ -1,9 +1,9 @@
 /* What became of a dot, said at its source line: the instruction, how warps share the tile, and how
  * each operand reaches the registers it is multiplied from. */
 #include "codegen/cg.h"
-#include "ir/mma.h"
-#include "ir/panels.h"
-#include "ir/wgmma.h"
+#include "target/mma.h"
+#include "target/panels.h"
+#include "target/wgmma.h"
 
 /* The op that fills a buffer; NULL: none. */
 static const Op *filler_of(const Value *buffer) {

@@ -2,7 +2,7 @@
  * mma.sync (those that a product follows: mma.c), and stmatrix, which brings results to where
  * tensor copies take them. */
 #include "codegen/cg.h"
-#include "ir/panels.h"
+#include "target/panels.h"
 
 enum { MATRIX_ROW_BYTES = 16, MOST_MATRICES = 4 /* of one instruction */ };
 

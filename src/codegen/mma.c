@@ -13,9 +13,9 @@
  * an instruction.
  *
  * Contract with the layouts: the lanes and warps of acc, a and b are those of
- * layout_mma_accumulator and layout_mma_operand (ir/mma.h); which register holds what is read from
- * the maps. */
-#include "ir/mma.h"
+ * layout_mma_accumulator and layout_mma_operand (target/mma.h); which register holds what is read
+ * from the maps. */
+#include "target/mma.h"
 #include "codegen/cg.h"
 #include <assert.h>
 

@@ -17,7 +17,7 @@
  *     store y0, y1, y2                                    y2 = ..; store y2
  */
 #include "codegen/cg.h"
-#include "ir/ptrmap.h"
+#include "support/ptrmap.h"
 #include "support/vec.h"
 
 static const char access_mark[] = "tilec.access", delay_mark[] = "tilec.delay";

@@ -1,7 +1,7 @@
 /* Constants, indices, and the ops that rearrange elements without touching them: for these the
  * lowering only says which register of the operand each register of the result is. */
 #include "codegen/cg.h"
-#include "ir/interp.h"
+#include "types/float_bits.h"
 
 /* Constants and indices */
 

@@ -1,10 +1,10 @@
 /* Shared memory: barriers, buffers, plain accesses to them. Matrix loads and asynchronous copies
  * are in async.c and matrix.c. */
 #include "codegen/cg.h"
-#include "ir/gf2.h"
-#include "ir/panels.h"
 #include "ir/scratch.h"
-#include "ir/wgmma.h"
+#include "target/panels.h"
+#include "target/wgmma.h"
+#include "types/gf2.h"
 
 /* Barrier 1 + slot, chosen by predicates: with a number in a register ptxas would reserve all
  * sixteen barriers. */

@@ -2,8 +2,9 @@
  * copies, and a parameter of 128 bytes by value. Copies with one base, shape, strides, box and
  * swizzle share a map. */
 #include "codegen/cg.h"
-#include "ir/panels.h"
-#include "ir/wgmma.h"
+#include "ir/recipe.h"
+#include "target/panels.h"
+#include "target/wgmma.h"
 
 enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
 /* Of a dimension that is not checked: coordinates are within. */

@@ -1,7 +1,7 @@
 /* Tensor copies (TMA) and the mbarriers that await them.
  *
  * One thread of the program issues everything: predicates instead of a branch keep control flow
- * flat around wgmma. A block takes a copy for each of its boxes (ir/panels.h). Coordinates are
+ * flat around wgmma. A block takes a copy for each of its boxes (target/panels.h). Coordinates are
  * signed elements: what lies outside the tensor comes as zeros, and counts; stores leave it out.
  *
  * A producer is one warp more, the last one. It goes its own way from the beginning and makes the
@@ -9,8 +9,8 @@
  * the others do not count it, but for the one at which they wait for the mbarriers.
  */
 #include "codegen/cg.h"
-#include "ir/panels.h"
-#include "ir/wgmma.h"
+#include "target/panels.h"
+#include "target/wgmma.h"
 
 Lv cg_elected(Cg *cg) {
     if (!cg->elected)

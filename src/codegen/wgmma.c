@@ -7,11 +7,11 @@
  * "Matrix Descriptor Format"); only their address differs between steps and parts, so that each
  * operand has one, to which constants are added.
  *
- * Contract with the layouts: accumulator and buffers are those of ir/wgmma.h, operand a in
- * registers is that of mma.sync (ir/mma.h). */
-#include "ir/wgmma.h"
+ * Contract with the layouts: accumulator and buffers are those of target/wgmma.h, operand a in
+ * registers is that of mma.sync (target/mma.h). */
+#include "target/wgmma.h"
 #include "codegen/cg.h"
-#include "ir/mma.h"
+#include "target/mma.h"
 
 enum {
     UNIT_LOG2 = 4, /* addresses and strides count 16 bytes */

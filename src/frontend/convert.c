@@ -1,6 +1,6 @@
 /* Conversions of run-time values between element types, and compile-time numbers made run-time. */
 #include "frontend/elaborate.h"
-#include "ir/interp.h"
+#include "types/float_bits.h"
 
 #include <math.h>
 

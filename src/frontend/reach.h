@@ -2,8 +2,8 @@
 #ifndef TILEC_FRONTEND_REACH_H
 #define TILEC_FRONTEND_REACH_H
 #include "frontend/ast.h"
-#include "ir/ctx.h"
-#include "ir/ptrmap.h"
+#include "support/ctx.h"
+#include "support/ptrmap.h"
 #include "support/vec.h"
 
 typedef struct ReachPlace {

@@ -1,7 +1,7 @@
 /* load_block, store_block, atomic_block, and the copies that become of the first two: where their
  * operands are, and their rules. */
 #include "ir/rules.h"
-#include "ir/wgmma.h"
+#include "target/wgmma.h"
 
 bool op_is_block_access(const Op *op) {
     return op->code == OP_load_block || op->code == OP_store_block || op->code == OP_atomic_block;

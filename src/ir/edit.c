@@ -3,7 +3,7 @@
  * A use is an element of its op's operand array and linked into a list of its value, so an array
  * that moves takes its links along. */
 #include "ir/build.h"
-#include "ir/ptrmap.h"
+#include "support/ptrmap.h"
 
 #include <assert.h>
 

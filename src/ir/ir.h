@@ -9,7 +9,7 @@
  * The op table is ops.def; build_<op>() below are generated from it. */
 #ifndef TILEC_IR_IR_H
 #define TILEC_IR_IR_H
-#include "ir/type.h"
+#include "types/type.h"
 
 typedef struct Value Value;
 typedef struct Use Use;
@@ -182,7 +182,7 @@ struct Func {
     bool no_persistence; /* pass persist leaves the function alone */
     /* The launch is of CTAs, any number of them, each of which goes through programs by a loop of
      * its own: cta_id and cta_count say which, num_programs counts programs, and there is no
-     * program_id. See passes/persist.c. */
+     * program_id. See passes/launch/persist.c. */
     bool is_persistent;
     /* Axes, as bits, along which the launch starts the last program first. Of time alone:
      * program_id says which program it is. Not with is_persistent, nor with several programs in a
@@ -194,7 +194,7 @@ struct Func {
     /* Above 1: beside the producer, as many teams of num_warps warps share the programs of a CTA,
      * each of which runs what stands behind the producer: team_id and team_count say which programs
      * are its own. The function means the same with any number of teams. 0: one. See
-     * passes/specialise_teams.c. */
+     * passes/schedule/specialise_teams.c. */
     int32_t teams;
 };
 

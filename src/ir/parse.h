@@ -6,8 +6,8 @@
 #ifndef TILEC_IR_PARSE_H
 #define TILEC_IR_PARSE_H
 #include "ir/lex.h"
-#include "ir/ptrmap.h"
 #include "ir/text.h"
+#include "support/ptrmap.h"
 
 typedef struct Parser {
     Ctx *ctx;

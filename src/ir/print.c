@@ -2,8 +2,8 @@
  *
  * Values are named by their hints, made unique in order of definition, or numbered. Layouts of a
  * module are printed once, before its functions, and referred to as #L0, #L1, .. */
-#include "ir/ptrmap.h"
 #include "ir/text.h"
+#include "support/ptrmap.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Questions about IR: constants, numbering, ancestry, effects, walking. */
 #include "ir/ir.h"
-#include "ir/target.h"
+#include "target/target.h"
 #include <string.h>
 
 /* The op that makes the elements, past ops that only repeat or rearrange equal elements. */

@@ -1,8 +1,8 @@
 /* Result rules of memory accesses, products, reductions, control flow and shared buffers. */
 #include "ir/build.h"
 #include "ir/rules.h"
-#include "ir/target.h"
-#include "ir/wgmma.h"
+#include "target/target.h"
+#include "target/wgmma.h"
 
 /* Arguments of regions and values passed on */
 

@@ -1,6 +1,6 @@
 /* What atomics take of shared memory: room for each element of their results. */
 #include "ir/scratch.h"
-#include "ir/target.h"
+#include "target/target.h"
 
 enum { SCRATCH_UNIT = 16, LANES = 31 };
 

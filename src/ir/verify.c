@@ -5,9 +5,9 @@
  * Dominance needs no tree: control flow is structured, so a value is visible from its op to the end
  * of its block. */
 #include "ir/build.h"
-#include "ir/ptrmap.h"
 #include "ir/text.h"
-#include "ir/wgmma.h"
+#include "support/ptrmap.h"
+#include "target/wgmma.h"
 
 typedef struct Verifier {
     Ctx *ctx;

@@ -13,7 +13,8 @@
  * sums rounds: an element may differ by as much as these runs make of it. Other changes are larger,
  * or of elements that the inputs move little. */
 #include "passes/equivalence.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
+#include "types/float_bits.h"
 
 #include <math.h>
 

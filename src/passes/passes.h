@@ -6,8 +6,8 @@
 #ifndef TILEC_PASSES_PASSES_H
 #define TILEC_PASSES_PASSES_H
 #include "ir/ir.h"
-#include "ir/target.h"
 #include "passes/equivalence.h"
+#include "target/target.h"
 
 typedef bool Pass(Func *func);
 

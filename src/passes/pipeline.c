@@ -1,9 +1,9 @@
 /* The pass table and the pipeline: passes in order, timed, observed, and held to their contract in
  * checked runs (check.c). */
 #define _POSIX_C_SOURCE 200809L
+#include "passes/blocks/tensor_maps.h"
 #include "passes/check.h"
 #include "passes/passes.h"
-#include "passes/tensor_maps.h"
 
 #include <time.h>
 

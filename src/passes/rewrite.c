@@ -1,5 +1,5 @@
 #include "passes/rewrite.h"
-#include "ir/ptrmap.h"
+#include "support/ptrmap.h"
 
 #include <math.h>
 

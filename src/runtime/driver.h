@@ -1,9 +1,9 @@
 /* The CUDA driver, found at run time: the same binary works on machines without one. */
 #ifndef TILEC_RUNTIME_DRIVER_H
 #define TILEC_RUNTIME_DRIVER_H
-#include "ir/target.h"
 #include "runtime/cuda_types.h"
 #include "support/diag.h"
+#include "target/target.h"
 
 typedef enum DriverFunction {
 #define DRIVER(field, symbol, parameters) DRIVER_##field,

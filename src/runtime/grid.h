@@ -2,7 +2,7 @@
 #ifndef TILEC_RUNTIME_GRID_H
 #define TILEC_RUNTIME_GRID_H
 #include "frontend/ast.h"
-#include "ir/ctx.h"
+#include "support/ctx.h"
 
 typedef struct GridName {
     Str name;

@@ -1,6 +1,5 @@
 #include "runtime/host_array.h"
-
-#include "ir/interp.h"
+#include "types/float_bits.h"
 
 #include <inttypes.h>
 #include <math.h>

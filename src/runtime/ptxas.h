@@ -1,8 +1,8 @@
 /* PTX to cubin with NVIDIA's assembler. */
 #ifndef TILEC_RUNTIME_PTXAS_H
 #define TILEC_RUNTIME_PTXAS_H
-#include "ir/ctx.h"
 #include "runtime/resources.h"
+#include "support/ctx.h"
 
 /* The assembler to use, NULL if there is none; see tool_find. `wanted` (may be NULL) is a path
  * given by the caller, which wins over TILEC_PTXAS; "none" in either hides every ptxas. */

@@ -1,7 +1,7 @@
 /* What a compiled kernel takes of an SM. */
 #ifndef TILEC_RUNTIME_RESOURCES_H
 #define TILEC_RUNTIME_RESOURCES_H
-#include "ir/target.h"
+#include "target/target.h"
 
 typedef struct Resources {
     bool known;                        /* false: the code was not assembled */

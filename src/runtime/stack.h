@@ -6,7 +6,7 @@
  * own, whose stack says how deep they may go (Ctx.max_depth). The caller waits. */
 #ifndef TILEC_RUNTIME_STACK_H
 #define TILEC_RUNTIME_STACK_H
-#include "ir/ctx.h"
+#include "support/ctx.h"
 
 /* Runs body(user) on such a thread, which works for `ctx` alone, and waits for its end; at once in
  * the caller when it is on one already. Running out of memory in `body` jumps to the caller's

@@ -1,5 +1,5 @@
-/* Tensor maps of a launch: evaluated by their recipes (ir/tensor_map.h), encoded by the driver, and
- * kept by value.
+/* Tensor maps of a launch: evaluated by their recipes (target/tensor_map.h), encoded by the driver,
+ * and kept by value.
  *
  * Encoding costs about a microsecond, and a program that launches in a loop asks for the same few
  * maps: each recipe has a table of those it gave last. Its slots are written under a version of
@@ -7,8 +7,8 @@
  * thread may encode at any time. */
 #ifndef TILEC_RUNTIME_TENSOR_MAPS_H
 #define TILEC_RUNTIME_TENSOR_MAPS_H
-#include "ir/tensor_map.h"
 #include "runtime/driver.h"
+#include "target/tensor_map.h"
 
 typedef struct TensorMaps TensorMaps;
 

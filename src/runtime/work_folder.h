@@ -1,7 +1,7 @@
 /* Folders for the files that a tool reads and writes while it runs. */
 #ifndef TILEC_RUNTIME_WORK_FOLDER_H
 #define TILEC_RUNTIME_WORK_FOLDER_H
-#include "ir/ctx.h"
+#include "support/ctx.h"
 
 typedef struct WorkFolder {
     const char *path, *parent;

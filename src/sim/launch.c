@@ -1,5 +1,5 @@
 /* A launch: checks it, prepares the machine, and starts its programs. */
-#include "sim/global.h"
+#include "sim/check/global.h"
 #include "sim/machine.h"
 
 enum { MAX_SHARED = 232448, MAX_THREADS = 1024, DEFAULT_REPORTS = 10 };

@@ -1,8 +1,8 @@
 /* The state of a launch, as executors see it. */
 #ifndef TILEC_SIM_MACHINE_H
 #define TILEC_SIM_MACHINE_H
-#include "sim/counters.h"
-#include "sim/module.h"
+#include "sim/parse/module.h"
+#include "sim/report/counters.h"
 #include "sim/sim.h"
 
 enum {

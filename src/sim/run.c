@@ -11,7 +11,7 @@
  * they held before, and one thread runs the launch again. So the findings are those of one thread,
  * whatever the number of threads; and so are the results, unless programs depend on each other's
  * order. */
-#include "sim/global.h"
+#include "sim/check/global.h"
 #include "sim/machine.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * The splits of a warp are the leaves and inner nodes of a tree: a branch whose threads disagree
  * makes its split wait and gives it children that end where the threads meet. A split that waits at
  * a barrier or for other threads does not keep the others from running. */
-#include "sim/wgmma.h"
+#include "sim/exec/wgmma.h"
 
 enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16 };
 

@@ -6,7 +6,7 @@
  * from. A context and what belongs to it are used by one thread at a time. */
 #ifndef TILEC_SIM_SIM_H
 #define TILEC_SIM_SIM_H
-#include "ir/ctx.h"
+#include "support/ctx.h"
 
 typedef struct SimModule SimModule;
 typedef struct SimMemory SimMemory;

@@ -5,8 +5,8 @@
  *
  * Out of memory is not an error path in every caller: an arena carries the jump buffer of the entry
  * that owns it, and a failed allocation jumps there. An arena without one aborts, so every arena
- * reachable from the public API has one (see `Ctx` in ir/ctx.h). Work that is cancelled leaves by
- * the same way, at the next allocation.
+ * reachable from the public API has one (see `Ctx` in support/ctx.h). Work that is cancelled leaves
+ * by the same way, at the next allocation.
  *
  * An arena belongs to one thread at a time. */
 #ifndef TILEC_SUPPORT_ARENA_H

@@ -2,7 +2,7 @@
  * parses runs on small arrays, past many findings: no run crashes, writes outside its arrays, or
  * fails without a message; an undamaged function runs clean. */
 #include "fuzz.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "random_ir.h"
 
 enum { GUARD = 64, GUARD_BYTE = 0xa5 };

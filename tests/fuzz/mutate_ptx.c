@@ -4,7 +4,7 @@
  * more often, so that the executor sees new programs too. */
 #include "fuzz.h"
 #include "random_ptx.h"
-#include "sim/lex.h"
+#include "sim/parse/lex.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * FOLDER/launch.txt (name, threads, programs of a CTA, shared bytes). Exit status 1 when a kernel
  * does not compile or the interpreter finds fault with it. */
 #include "codegen/codegen.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "support/file.h"
 
 #include <stdio.h>

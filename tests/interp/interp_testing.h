@@ -1,7 +1,7 @@
 /* Kernels made with the builders, run on arrays, for the interpreter's tests. */
 #ifndef TILEC_TESTS_INTERP_TESTING_H
 #define TILEC_TESTS_INTERP_TESTING_H
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Kernels written as Tile IR text, run on arrays. */
 #ifndef TILEC_TESTS_INTERP_TEXT_TESTING_H
 #define TILEC_TESTS_INTERP_TEXT_TESTING_H
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <math.h>
 #include <setjmp.h>

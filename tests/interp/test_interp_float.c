@@ -1,6 +1,7 @@
 /* Float ops and conversions, against long double and double arithmetic rounded once to the type. */
 #include "../ir/splitmix.h"
 #include "interp_testing.h"
+#include "types/float_bits.h"
 
 #include <float.h>
 

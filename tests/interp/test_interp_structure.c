@@ -1,5 +1,6 @@
 /* Control flow, shape ops, reductions, scans, products and arguments, against plain loops. */
 #include "interp_text_testing.h"
+#include "types/float_bits.h"
 
 /* Control flow */
 

@@ -75,7 +75,7 @@ static void print_types(StrBuf *out) {
         "- `tile<64x32xf32>`, `tile<64xptr<f16>>`: tiles of at most %d dimensions, which "
         "are powers of two, and at most 2^%d elements\n"
         "- `tile<256xf32, {reg = [1], lane = [2, 4, 8, 16, 32], warp = [64, 128]}>`: with a "
-        "layout, the images of the powers of two of each coordinate (src/ir/layout.h). "
+        "layout, the images of the powers of two of each coordinate (src/types/layout.h). "
         "Either all tiles of a function have one (`has_layouts`) or none\n"
         "- `buffer<64x32xf32, {reg = [..]}>`: shared memory\n\n",
         MAX_RANK, MAX_TILE_BITS);

@@ -1,7 +1,7 @@
 /* The context, builders, edits and queries. After each edit the verifier looks at the use lists. */
 #include "ir_testing.h"
 
-#include "ir/target.h"
+#include "target/target.h"
 
 static const char loop_text[] = "func @f(%n: i32, %x: f32, %y: f32) {\n"
                                 "    %one = constant_int {value = 1} : i32\n"

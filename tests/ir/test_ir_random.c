@@ -2,7 +2,7 @@
  * compute the same after a round trip through text and after cloning. */
 #include "ir_testing.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "random_ir.h"
 
 enum { SEEDS = 150 };

@@ -1,5 +1,6 @@
 /* See raise_testing.h. */
 #include "raise_testing.h"
+#include "types/float_bits.h"
 
 #include "../ir/splitmix.h"
 #include "frontend/frontend.h"

@@ -8,7 +8,7 @@
 #define TILEC_TESTS_RAISE_TESTING_H
 #include "../ir/ir_testing.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 enum { TRIAL_MAX_ARGS = 32 };
 

@@ -4,8 +4,8 @@
 #include "../ir/ir_testing.h"
 #include "../ir/splitmix.h"
 
-#include "ir/interp.h"
-#include "passes/facts.h"
+#include "interp/interp.h"
+#include "passes/analysis/facts.h"
 
 /* Random functions */
 

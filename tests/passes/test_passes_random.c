@@ -3,7 +3,7 @@
 #include "../ir/ir_testing.h"
 #include "../ir/random_ir.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "passes/passes.h"
 
 enum { SEEDS = 120, LARGE_SEEDS = 12, LARGE_SIZE = 200 };

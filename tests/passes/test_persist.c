@@ -3,8 +3,9 @@
  * goes through the programs in the order of their numbers. So does what the whole pipeline makes of
  * it. */
 #include "../ir/ir_testing.h"
+#include "types/float_bits.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "passes/passes.h"
 
 enum { MAX_PROGRAMS = 48, DEPTH = 96, RUNS = 60, PIPELINE_RUNS = 3 };

@@ -8,9 +8,10 @@
  * stored must be the same to the bit. */
 #include "../ir/ir_testing.h"
 #include "../ir/splitmix.h"
+#include "types/float_bits.h"
 
 #include "frontend/frontend.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "passes/passes.h"
 
 enum { PRODUCTS = 400, LAUNCHES = 3, ELEMENTS = 1 << 15, ARRAYS = 4, PARAMETERS = 14 };

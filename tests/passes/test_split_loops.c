@@ -4,7 +4,7 @@
  * wider than what there is. */
 #include "../ir/ir_testing.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "passes/passes.h"
 
 #include <math.h>

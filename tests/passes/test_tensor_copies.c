@@ -2,9 +2,9 @@
  * what lower_blocks leaves of more blocks than a kernel can have tensor maps for. */
 #include "../ir/ir_testing.h"
 
-#include "ir/tensor_map.h"
+#include "passes/blocks/tensor_maps.h"
 #include "passes/passes.h"
-#include "passes/tensor_maps.h"
+#include "target/tensor_map.h"
 
 /* The function begins with HEAD; `block` makes %t or stores it, `rest` follows. */
 #define HEAD                                                                                       \

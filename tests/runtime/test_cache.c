@@ -1,6 +1,6 @@
 /* The cache on disk: what it returns, what it survives, how it stays in bounds. */
-#include "ir/ctx.h"
 #include "runtime/cache.h"
+#include "support/ctx.h"
 #include "support/file.h"
 
 #include <dirent.h>

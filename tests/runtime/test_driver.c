@@ -1,8 +1,8 @@
 /* The driver table, devices and launches against the driver of fake_cuda.c. */
 #include "fake_cuda.h"
-#include "ir/ctx.h"
 #include "runtime/launch.h"
 #include "runtime/status.h"
+#include "support/ctx.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Files: read whole within a limit, replaced all at once. */
-#include "ir/ctx.h"
+#include "support/ctx.h"
 #include "support/file.h"
 
 #include <errno.h>

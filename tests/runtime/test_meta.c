@@ -1,6 +1,6 @@
 /* Facts of a kernel as text and JSON: tensor maps there and back, damage found out. */
-#include "ir/ctx.h"
 #include "runtime/meta.h"
+#include "support/ctx.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* Tools: where they are found, how they are run, what their output means. ptxas is played by shell
  * scripts. */
-#include "ir/ctx.h"
 #include "runtime/process.h"
 #include "runtime/ptxas.h"
 #include "runtime/stack.h"
 #include "runtime/status.h"
 #include "runtime/work_folder.h"
+#include "support/ctx.h"
 #include "support/file.h"
 
 #include <fcntl.h>

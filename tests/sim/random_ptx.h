@@ -1,7 +1,7 @@
 /* PTX made at random from the table of instructions: every statement reads, and most run. */
 #ifndef TILEC_TESTS_SIM_RANDOM_PTX_H
 #define TILEC_TESTS_SIM_RANDOM_PTX_H
-#include "sim/module.h"
+#include "sim/parse/module.h"
 
 /* Where choices come from: the bytes of an input as long as there are some, then numbers made from
  * the state. */

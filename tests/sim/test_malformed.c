@@ -3,7 +3,7 @@
  * this too. */
 #include "sim_test.h"
 
-#include "sim/lex.h"
+#include "sim/parse/lex.h"
 #include "support/file.h"
 
 #include <dirent.h>

@@ -2,9 +2,9 @@
  * expected numbers are counted by hand from the texts. */
 #include "sim_test.h"
 
-#include "ir/target.h"
-#include "sim/cfg.h"
-#include "sim/report.h"
+#include "sim/parse/cfg.h"
+#include "sim/report/report.h"
+#include "target/target.h"
 
 #define DECLARE                                                                                    \
     ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>; .reg .b128 %q<3>;\n"

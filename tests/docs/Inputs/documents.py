@@ -5,8 +5,13 @@ import sys
 
 ROOT = sys.argv[1]
 # Folders of src and which others of it they include, beside what those include
-USES = {"support": "", "ir": "support", "frontend": "ir", "passes": "ir", "codegen": "ir", "sim": "ir", "runtime": "frontend passes codegen sim",
-        "cli": "runtime"}
+USES = {"support": "", "types": "support", "target": "types", "ir": "target", "frontend": "ir", "interp": "ir", "passes": "interp", "codegen": "ir",
+        "sim": "ir", "runtime": "frontend passes codegen sim", "cli": "runtime"}
+# The same for the rooms of a folder, and which headers of the folder itself each of them may include
+ROOMS = {"passes": {"analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
+                    "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
+         "sim": {"parse": "", "report": "parse", "check": "parse", "exec": "check report"}}
+DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "sim": {"sim.h", "machine.h", "bulk.h"}}
 # Documents whose table of files is to be complete, and of which folder
 TABLES = {"docs/codegen.md": "src/codegen", "docs/simulator.md": "src/sim", "docs/runtime.md": "src/runtime"}
 # Files that a user makes or a run leaves
@@ -52,7 +57,7 @@ def check_table(document, text, paths):
     named = [re.escape(name).replace(r"\*", ".*") for code in re.findall(r"`([^`\n]+)`", text) for name in FILE.findall(code)]
     for path in paths:
         folder, name = os.path.split(path)
-        if folder == TABLES[document] and name.endswith(".c") and not any(re.fullmatch(pattern, name) for pattern in named):
+        if (folder + "/").startswith(TABLES[document] + "/") and name.endswith(".c") and not any(re.fullmatch(pattern, name) for pattern in named):
             wrong.append(f"{document}: no word of {path}")
 
 
@@ -82,17 +87,44 @@ def check_commands():
         wrong.append(f"docs/runtime.md: the subcommands are {', '.join(sorted(commands))}, not {', '.join(sorted(told))}")
 
 
-def used_by(folder):
-    return {folder}.union(*(used_by(other) for other in USES[folder].split()))
+def used_by(folder, uses):
+    return {folder}.union(*(used_by(other, uses) for other in uses[folder].split()))
+
+
+def check_room(path, folder, room, text):
+    """A room includes its own headers, those of rooms that it uses, and the folder's doors."""
+    if room not in ROOMS[folder]:
+        wrong.append(f"{path}: the room {room} is not one of those in architecture.md")
+        return
+    for included in re.findall(rf'^#include "{folder}/([\w/.]+)"', text, re.M):
+        other, _, name = included.rpartition("/")
+        if (name not in DOORS[folder]) if not other else (other not in used_by(room, ROOMS[folder])):
+            wrong.append(f"{path} includes {folder}/{included}")
 
 
 def check_includes(paths):
     """Who may include whom, as architecture.md says."""
     for path in paths:
         parts = path.split("/")
-        if parts[0] == "src" and len(parts) == 3 and path.endswith((".c", ".h", ".re")):
-            included = set(re.findall(r'^#include "(\w+)/', read(path), re.M))
-            wrong.extend(f"{path} includes {other}/" for other in sorted(included - used_by(parts[1])))
+        if parts[0] != "src" or len(parts) < 3 or not path.endswith((".c", ".h", ".re")):
+            continue
+        text = read(path)
+        included = set(re.findall(r'^#include "(\w+)/', text, re.M))
+        wrong.extend(f"{path} includes {other}/" for other in sorted(included - used_by(parts[1], USES)))
+        if len(parts) == 4:
+            check_room(path, parts[1], parts[2], text)
+
+
+def check_rooms(paths):
+    """Every room stands in architecture.md; a folder with rooms has at most a dozen files of its own."""
+    text = read("docs/architecture.md")
+    for folder, rooms in ROOMS.items():
+        told = re.search(rf"^### The rooms of src/{folder}\n(.*?)(?=^##)", text, re.M | re.S).group(1)
+        if set(re.findall(r"^\| ([a-z]+) \|", told, re.M)) - {"room"} != set(rooms):
+            wrong.append(f"docs/architecture.md: the rooms of src/{folder} are {', '.join(rooms)}")
+        own = [path for path in paths if os.path.dirname(path) == f"src/{folder}"]
+        if len(own) > 12:
+            wrong.append(f"src/{folder} has {len(own)} files outside of rooms")
 
 
 paths = files()
@@ -105,5 +137,6 @@ for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"
 check_passes()
 check_commands()
 check_includes(paths)
+check_rooms(paths)
 print("\n".join(wrong))
 sys.exit(bool(wrong))

@@ -4,7 +4,8 @@
 #define TILEC_TESTS_ELABORATE_TESTING_H
 #include "frontend/frontend.h"
 #include "frontend/value.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
+#include "types/float_bits.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-"""The rows of src/sim/instructions.def and the instruction names each of them accepts."""
+"""The rows of src/sim/parse/instructions.def and the instruction names each of them accepts."""
 import itertools
 import os
 import re

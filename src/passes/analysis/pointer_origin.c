@@ -1,0 +1,82 @@
+/* See pointer_origin.h. Goes back along everything that a pointer may be: offsets and changes of
+ * shape keep what it counts from, loops and branches bring together what must be one and the same.
+ * A value met again on the way, around a loop, adds nothing. */
+#include "passes/analysis/pointer_origin.h"
+#include "passes/rewrite.h"
+
+typedef struct Origin {
+    const Value *parameter; /* the one found; NULL: none yet */
+    PtrSet seen;
+} Origin;
+
+static bool find_origin(Origin *origin, const Value *pointer);
+
+static bool origin_of_argument(Origin *origin, const Value *arg) {
+    Op *parent = arg->owner->parent;
+    if (!parent) {
+        bool same = !origin->parameter || origin->parameter == arg;
+        origin->parameter = arg;
+        return same;
+    }
+    if (parent->code == OP_for)
+        return arg->index > 0 &&
+               find_origin(origin, op_in(parent, FOR_FIXED_OPERANDS + arg->index - 1)) &&
+               find_origin(origin, op_in(arg->owner->last, arg->index - 1));
+    if (parent->code != OP_while)
+        return false;
+    if (arg->owner == parent->regions[1])
+        return find_origin(origin, op_in(parent->regions[0]->last, arg->index + 1));
+    return find_origin(origin, op_in(parent, arg->index)) &&
+           find_origin(origin, op_in(parent->regions[1]->last, arg->index));
+}
+
+static bool origin_of_result(Origin *origin, const Value *result) {
+    const Op *op = result->def;
+    switch (op->code) {
+    case OP_addptr:
+    case OP_splat:
+    case OP_expand_dims:
+    case OP_broadcast:
+    case OP_reshape:
+    case OP_transpose:
+    case OP_convert_layout:
+    case OP_hint_divisible:
+    case OP_hint_contiguous:
+    case OP_hint_constant:
+    case OP_split:
+    case OP_bitcast:
+        return find_origin(origin, op_in(op, 0));
+    case OP_join:
+        return find_origin(origin, op_in(op, 0)) && find_origin(origin, op_in(op, 1));
+    case OP_select:
+        return find_origin(origin, op_in(op, 1)) && find_origin(origin, op_in(op, 2));
+    case OP_if:
+        return find_origin(origin, op_in(op->regions[0]->last, result->index)) &&
+               find_origin(origin, op_in(op->regions[1]->last, result->index));
+    case OP_for:
+        return find_origin(origin, op_in(op, FOR_FIXED_OPERANDS + result->index)) &&
+               find_origin(origin, op_in(op->regions[0]->last, result->index));
+    case OP_while:
+        return find_origin(origin, op_in(op->regions[0]->last, result->index + 1));
+    default:
+        return false;
+    }
+}
+
+static bool find_origin(Origin *origin, const Value *pointer) {
+    if (!type_is_pointer(pointer->type))
+        return false;
+    if (!ptr_set_add(&origin->seen, pointer))
+        return true;
+    return pointer->def ? origin_of_result(origin, pointer) : origin_of_argument(origin, pointer);
+}
+
+const Value *pointer_origin(const Value *pointer) {
+    const Block *block = value_block(pointer);
+    Arena *arena = &func_ctx(block->func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Origin origin = {.seen.arena = arena};
+    bool known = find_origin(&origin, pointer);
+    arena_rewind(arena, mark);
+    return known ? origin.parameter : NULL;
+}

@@ -1,0 +1,168 @@
+/* Register pressure of tiles, by liveness over the structured control flow. */
+#include "passes/analysis/pressure.h"
+#include "target/target.h"
+
+uint64_t pressure_of(const Type *type) {
+    if (!type_is_tile(type))
+        return 0;
+    int bytes = type_element_bytes(type);
+    return (uint64_t)type_numel(type) * (uint64_t)(bytes > 4 ? bytes / 4 : 1);
+}
+
+uint64_t pressure_in_thread(const Type *type) {
+    if (!type_is_tile(type) || !type->layout)
+        return 0;
+    uint64_t registers = (uint64_t)layout_owned_registers(type->layout);
+    return (registers * (uint64_t)type_element_bytes(type) + 3) / 4;
+}
+
+/* Liveness: ops are numbered in order of appearance, before those in their regions. */
+
+typedef struct Liveness {
+    uint64_t (*measure)(const Type *type);
+    uint32_t *last_use; /* by Value.id: number of the last op of its block that needs it */
+    uint64_t *ends;     /* by op number: registers that are free after it */
+    uint32_t next;
+    uint64_t now, most;
+    bool streams; /* chains of elementwise ops are computed element by element */
+} Liveness;
+
+/* The op that is visited in each block on the way in. */
+typedef struct Frame {
+    const Block *block;
+    uint32_t op;
+    const struct Frame *outer;
+} Frame;
+
+/* Does the value, computed or part of another, go into elementwise and cheap ops of its block
+ * alone, with nothing between that must not move? */
+static bool is_passing(const Value *value) {
+    const Op *def = value->def;
+    if (!def || !(op_has(def, ELEMENTWISE) || def->code == OP_slice) || value_unused(value))
+        return false;
+    uint32_t uses = 0, found = 0;
+    value_for_each_use (use, value)
+        uses++;
+    for (const Op *op = def->next; op && op_is_pure(op) && !op->nregions && found < uses;
+         op = op->next)
+        for (uint32_t i = 0; i < op->nin && op_has(op, ELEMENTWISE | CHEAP); i++)
+            found += op_in(op, i) == value;
+    return found == uses;
+}
+
+/* What is cheap is computed again where it is needed, or is the same in all threads. */
+static uint64_t held_registers(const Liveness *live, const Value *value) {
+    bool cheap = value->def && op_has(value->def, CHEAP);
+    return cheap || (live->streams && is_passing(value)) ? 0 : live->measure(value->type);
+}
+
+static void note_use(Liveness *live, const Frame *frame, const Value *value) {
+    const Block *home = value_block(value);
+    while (frame->block != home)
+        frame = frame->outer;
+    live->last_use[value->id] = frame->op;
+}
+
+/* What a chain is computed from is needed until all of it is. */
+static void keep_operands(Liveness *live, const Op *op) {
+    uint32_t last = live->last_use[op_out(op)->id];
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *in = op_in(op, i);
+        if (value_block(in) == op->block && live->last_use[in->id] < last)
+            live->last_use[in->id] = last;
+    }
+}
+
+/* A value from outside a loop is needed until the loop ends. */
+static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
+    Frame frame = {block, 0, outer};
+    block_for_each (op, block) {
+        frame.op = ++live->next;
+        for (uint32_t i = 0; i < op->nout; i++)
+            live->last_use[op->out[i].id] = frame.op;
+        for (uint32_t i = 0; i < op->nin; i++)
+            note_use(live, &frame, op_in(op, i));
+        for (uint32_t r = 0; r < op->nregions; r++) {
+            const Block *region = op->regions[r];
+            for (uint32_t i = 0; i < region->nargs; i++)
+                live->last_use[region->args[i].id] = frame.op;
+            note_uses(live, region, &frame);
+        }
+    }
+    for (const Op *op = block->last; op && live->streams; op = op->prev)
+        if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(op_out(op))))
+            keep_operands(live, op);
+}
+
+static void add_value(Liveness *live, const Value *value) {
+    uint64_t held = held_registers(live, value);
+    live->now += held;
+    live->ends[live->last_use[value->id]] += held;
+    if (live->now > live->most)
+        live->most = live->now;
+}
+
+/* The arguments of a loop take the place of initial values that nobody else needs. */
+static void hand_over(Liveness *live, const Op *op, uint32_t number) {
+    if (op->code != OP_for && op->code != OP_while)
+        return;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *value = op_in(op, i);
+        if (value->uses->next || live->last_use[value->id] != number ||
+            value_block(value) != op->block)
+            continue;
+        uint64_t held = held_registers(live, value);
+        live->now -= held;
+        live->ends[number] -= held;
+    }
+}
+
+static void sweep_block(Liveness *live, const Block *block) {
+    for (uint32_t i = 0; i < block->nargs; i++)
+        add_value(live, &block->args[i]);
+    block_for_each (op, block) {
+        uint32_t number = ++live->next;
+        hand_over(live, op, number);
+        for (uint32_t r = 0; r < op->nregions; r++)
+            sweep_block(live, op->regions[r]);
+        /* Element by element, a result takes the place of an operand, and a product's of its sum.
+         */
+        bool in_place = op_has(op, ELEMENTWISE) || op->code == OP_dot || op_is_wgmma(op) ||
+                        op->code == OP_wgmma_wait;
+        uint64_t ended = in_place ? live->ends[number] : 0;
+        live->now -= ended;
+        for (uint32_t i = 0; i < op->nout; i++)
+            add_value(live, &op->out[i]);
+        live->now -= live->ends[number] - ended;
+    }
+}
+
+static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type), bool streams) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Liveness live = {.measure = measure, .streams = streams};
+    live.last_use = ARENA_ARRAY(arena, uint32_t, func_number(func));
+    note_uses(&live, func->body, NULL);
+    live.ends = ARENA_ARRAY(arena, uint64_t, (size_t)live.next + 1);
+    live.next = 0;
+    sweep_block(&live, func->body);
+    arena_rewind(arena, mark);
+    return live.most;
+}
+
+uint64_t pressure_most(Func *func) {
+    return most_alive(func, pressure_of, false);
+}
+
+uint64_t pressure_most_in_thread(Func *func) {
+    return most_alive(func, pressure_in_thread, false);
+}
+
+uint64_t pressure_streamed_in_thread(Func *func) {
+    return most_alive(func, pressure_in_thread, true);
+}
+
+int32_t pressure_room(const Func *func, int32_t warps) {
+    int32_t room = target_registers_for(warps);
+    return func->max_registers && func->max_registers < room ? func->max_registers : room;
+}

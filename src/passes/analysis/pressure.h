@@ -1,0 +1,24 @@
+/* How many registers tiles take.
+ *
+ * Before anything says which thread holds what, counted in 32-bit registers of all threads of a
+ * program together: divide by the threads for those of one. Private to src/passes. */
+#ifndef TILEC_PASSES_ANALYSIS_PRESSURE_H
+#define TILEC_PASSES_ANALYSIS_PRESSURE_H
+#include "ir/ir.h"
+
+/* Of one tile while it is computed with: narrow elements take 32 bits; scalars nothing. */
+uint64_t pressure_of(const Type *type);
+/* In a thread, once it has a layout; narrow elements are packed. */
+uint64_t pressure_in_thread(const Type *type);
+/* The most at any point of the function, cheap values left out: they are computed again where they
+ * are needed. Numbers the function's values. */
+uint64_t pressure_most(Func *func);
+/* The same in the registers of one thread, once tiles have layouts; narrow elements are packed. */
+uint64_t pressure_most_in_thread(Func *func);
+/* The same where values that elementwise ops alone take, before anything else is done, are computed
+ * element by element: none is held, but what they are computed from until the last of them is. */
+uint64_t pressure_streamed_in_thread(Func *func);
+/* The registers that a thread may have where a CTA has so many warps: what the hardware has for all
+ * of them at once, and no more than the function's own limit. */
+int32_t pressure_room(const Func *func, int32_t warps);
+#endif

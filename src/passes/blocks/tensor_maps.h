@@ -1,0 +1,27 @@
+/* Which block accesses go by the hardware's tensor copies (TMA). See docs/tma.md. */
+#ifndef TILEC_PASSES_BLOCKS_TENSOR_MAPS_H
+#define TILEC_PASSES_BLOCKS_TENSOR_MAPS_H
+#include "ir/ir.h"
+#include "passes/analysis/facts.h"
+
+enum { TENSOR_COPY_ALIGNMENT = 16, TENSOR_COPY_LEAST_BYTES = 32 };
+
+/* Block accesses may stay what they are up to code generation for a device of this capability. */
+bool target_has_tensor_copies(int capability);
+
+/* The op, a load_block or store_block, can be a tensor copy: its operands, and what the rest of the
+ * function does with memory, allow one. It says nothing of the target. False: `why_not` says which
+ * condition failed, in the arena of the context. Operands that are recipes (target/tensor_map.h)
+ * and facts are all it looks at, so that what it takes once it takes until the op or the memory
+ * accesses of the function change. */
+bool tma_takes(Func *func, Op *op, const char **why_not);
+/* The same with facts of the function as it is, for many questions. */
+bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not);
+
+/* The dimension of stride 1; -1: there is none. Of several the longest, then the last. */
+int tensor_copy_inner_dim(const Op *op);
+
+/* May some product of a dot be made from the value by pure ops? True also of a value with more uses
+ * than are followed. */
+bool value_may_reach_dot(const Value *value);
+#endif

@@ -1,0 +1,282 @@
+/* choose-layouts, the anchors: coalesced layouts of loads, stores and atomics.
+ *
+ * Accesses to tiles of one shape along one dimension share a layout, so that what is loaded,
+ * combined and stored never changes it: the widest access decides how many elements a thread takes,
+ * a narrower type then takes several instructions for them.
+ *
+ * What a product, a reduction or other loads put elsewhere is stored from there, or from where the
+ * warp's own shuffles bring it, if that costs less than the coalesced store behind an exchange. */
+#include "passes/layout/choose_layouts.h"
+#include "target/target.h"
+#include "types/gf2.h"
+
+enum {
+    LINE_BYTES = 128,
+    SECTOR_BYTES = 32,
+    MAX_ACCESS_BYTES = 16,
+    MAX_THREAD_BYTES = 64,       /* of consecutive elements of the widest type */
+    SHARED_ROUND_TRIP_COST = 32, /* barrier and latency, in instructions */
+    SECTOR_COST = 2              /* of one that is written in parts, in instructions */
+};
+
+static bool collect_access(Op *op, void *user) {
+    Choice *choice = user;
+    if (!op_is_access(op) || !type_is_tile(op_in(op, 0)->type))
+        return true;
+    Access *access = &choice->accesses[choice->naccesses++];
+    Value *ptr = op_in(op, 0), *mask = NULL;
+    if (op->code == OP_load && op->nin > 1)
+        mask = op_in(op, 1);
+    else if ((op->code == OP_store || op->code == OP_atomic_rmw) && op->nin > 2)
+        mask = op_in(op, 2);
+    access->op = op;
+    access->type = ptr->type;
+    access->fastest = facts_fastest_dim(choice->facts, ptr);
+    access->scattered = facts_of(choice->facts, ptr)->contiguous[access->fastest] <= 1;
+    bool one_by_one = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
+    access->width = one_by_one ? 1 : facts_access_width(choice->facts, ptr, mask, access->fastest);
+    ptrmap_set(&choice->access_of, op, access);
+    return true;
+}
+
+static bool count_access(Op *op, void *user) {
+    *(uint32_t *)user += op_is_access(op);
+    return true;
+}
+
+static bool same_dimensions(const Type *a, const Type *b) {
+    return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0;
+}
+
+typedef struct CombinedAxes {
+    const Type *type;
+    unsigned axes;  /* that are reduced or scanned */
+    const Op *scan; /* the first */
+} CombinedAxes;
+
+static bool collect_axes(Op *op, void *user) {
+    CombinedAxes *combined = user;
+    bool is_scan = op->code == OP_scan;
+    if ((op->code != OP_reduce && !is_scan) || !same_dimensions(op_in(op, 0)->type, combined->type))
+        return true;
+    combined->axes |= 1u << op->attrs[0].i;
+    if (is_scan && !combined->scan)
+        combined->scan = op;
+    return true;
+}
+
+static int fastest_bit(const Access *access) {
+    uint32_t mask = layout_dim_mask(access->type->rank, access->type->shape, access->fastest);
+    return mask ? __builtin_ctz(mask) : 0;
+}
+
+/* One layout for all accesses of this shape and dimension. */
+static const Layout *group_layout(Choice *choice, const Access *member) {
+    int64_t vector = 1, bytes = 1;
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *other = &choice->accesses[i];
+        if (!same_dimensions(member->type, other->type) || member->fastest != other->fastest)
+            continue;
+        int size = dtype_bytes(other->type->dtype);
+        vector = other->width > vector ? other->width : vector;
+        bytes = size > bytes ? size : bytes;
+    }
+    int64_t share = type_numel(member->type) / ((int64_t)TARGET_WARP_SIZE * choice->num_warps);
+    while (vector > 1 && (vector > share || vector * bytes > MAX_THREAD_BYTES))
+        vector /= 2;
+    CombinedAxes combined = {.type = member->type};
+    func_walk(choice->func, collect_axes, &combined);
+    /* Elements one by one: a thread has fewer lines to address with more elements of each, and
+     * neighbouring lines, so that it can store what it loaded to shared memory in vectors. */
+    bool one_by_one = vector == 1;
+    unsigned along_lines = one_by_one ? 1u << member->fastest : 0;
+    CoalescedShape wanted = {.rank = member->type->rank,
+                             .shape = member->type->shape,
+                             .fastest = member->fastest,
+                             .vector = vector,
+                             .lines = one_by_one ? MAX_ACCESS_BYTES / bytes : 1,
+                             .num_warps = choice->num_warps,
+                             .warps_last = combined.axes | along_lines};
+    const Layout *layout = layout_coalesced(choice->ctx, &wanted);
+    return combined.scan ? layout_with_sections(choice->ctx, layout, combined.scan) : layout;
+}
+
+/* An access without an order of its own follows the widest one of its shape. */
+static void follow_others(Choice *choice, Access *access) {
+    const Access *widest = NULL;
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *other = &choice->accesses[i];
+        if (!other->scattered && same_dimensions(access->type, other->type) &&
+            (!widest || other->width > widest->width))
+            widest = other;
+    }
+    if (widest)
+        access->fastest = widest->fastest;
+}
+
+void choose_accesses(Choice *choice) {
+    uint32_t count = 0;
+    func_walk(choice->func, count_access, &count);
+    choice->accesses = ARENA_ARRAY(choice->arena, Access, count);
+    func_walk(choice->func, collect_access, choice);
+    for (uint32_t i = 0; i < choice->naccesses; i++)
+        if (choice->accesses[i].scattered)
+            follow_others(choice, &choice->accesses[i]);
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        Access *access = &choice->accesses[i];
+        for (uint32_t j = 0; j < i && !access->coalesced; j++)
+            if (same_dimensions(access->type, choice->accesses[j].type) &&
+                access->fastest == choice->accesses[j].fastest)
+                access->coalesced = choice->accesses[j].coalesced;
+        if (!access->coalesced)
+            access->coalesced = group_layout(choice, access);
+    }
+}
+
+int choose_width(const Access *access, const Layout *layout) {
+    return layout_run(layout, fastest_bit(access), access->width);
+}
+
+/* Index bits of what lies together in `bytes` bytes of memory. */
+static uint32_t bits_within(const Access *access, int bytes) {
+    int64_t along = bytes / dtype_bytes(access->type->dtype);
+    int64_t size = access->type->shape[access->fastest];
+    return access->scattered ? 0
+                             : (uint32_t)((along < size ? along : size) - 1) << fastest_bit(access);
+}
+
+/* log2 of the pieces of `within` that the lanes touch with one instruction. */
+static int touched(const Layout *layout, uint32_t within) {
+    Gf2 pieces = {0};
+    for (int i = 0; i < layout->bits[LAYOUT_LANE]; i++)
+        gf2_insert(&pieces, layout_bases(layout, LAYOUT_LANE)[i] & ~within, 0);
+    return pieces.rank;
+}
+
+/* Sectors that an instruction touches beyond those that its bytes fill. L1 keeps for the next
+ * instruction what a load did not take of them; what is written goes to L2 in parts. */
+static int64_t partial_sectors(const Access *access, const Layout *layout) {
+    int64_t sectors = INT64_C(1) << touched(layout, bits_within(access, SECTOR_BYTES));
+    int64_t bytes = choose_width(access, layout) * (INT64_C(1) << touched(layout, 0)) *
+                    dtype_bytes(access->type->dtype);
+    int64_t filled = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
+    return access->op->code == OP_load || filled > sectors ? 0 : sectors - filled;
+}
+
+/* Instructions of a thread, each weighted by the cache lines that a warp touches with it. */
+static int64_t access_cost(const Access *access, const Layout *layout) {
+    int64_t instructions = layout_owned_registers(layout) / choose_width(access, layout);
+    int64_t lines = INT64_C(1) << touched(layout, bits_within(access, LINE_BYTES));
+    return instructions * (1 + lines + SECTOR_COST * partial_sectors(access, layout));
+}
+
+/* In words of 32 bits, which is how both ways move narrower elements; shuffles need selections
+ * before and after. */
+static int64_t conversion_cost(const Access *access, const Layout *dst, const Layout *src) {
+    enum { SHUFFLED_WORD_COST = 5 };
+    int64_t registers = layout_owned_registers(dst) + layout_owned_registers(src);
+    int64_t words = registers * dtype_bytes(access->type->dtype) / 4;
+    switch (layout_classify(dst, src)) {
+    case CONVERT_NOTHING:
+    case CONVERT_REGISTERS:
+        return 0;
+    case CONVERT_SHUFFLES:
+        return words * SHUFFLED_WORD_COST / 2;
+    case CONVERT_SHARED:
+    case CONVERT_CLUSTER:
+        return words + SHARED_ROUND_TRIP_COST;
+    }
+    return 0;
+}
+
+bool choose_prefers(const Choice *choice, const Access *access, const Layout *demand) {
+    if (!demand || demand == access->coalesced)
+        return false;
+    return access_cost(access, demand) <= access_cost(access, access->coalesced) +
+                                              conversion_cost(access, demand, access->coalesced);
+}
+
+/* Layouts that a warp has by exchanging what it holds itself */
+
+static bool swap_bases(Layout *layout, int a, int b) {
+    uint32_t base = layout->basis[a];
+    layout->basis[a] = layout->basis[b];
+    layout->basis[b] = base;
+    return true;
+}
+
+/* The input of the warp's own that alone holds this index bit; -1: there is none. */
+static int holder_of(const Layout *layout, uint32_t bit) {
+    int own = layout->bits[LAYOUT_REG] + layout->bits[LAYOUT_LANE], holder = -1;
+    for (int i = 0; i < layout_in_bits(layout); i++) {
+        if (!(layout->basis[i] & bit))
+            continue;
+        if (holder >= 0 || layout->basis[i] != bit || i >= own)
+            return -1;
+        holder = i;
+    }
+    return holder;
+}
+
+/* Register `to` gets the index bit: from another register, or from a lane, which gets of what
+ * registers hold of the row beyond what stays of the sector for lanes the lowest bit. */
+static bool bit_to_register(Layout *layout, int to, uint32_t bit, uint32_t row) {
+    int from = holder_of(layout, bit), registers = layout->bits[LAYOUT_REG], given = -1;
+    if (from < 0 || to >= registers)
+        return false;
+    if (from < registers)
+        return swap_bases(layout, from, to);
+    for (int i = to; i < registers; i++)
+        if (layout->basis[i] & row && !(layout->basis[i] & ~row) &&
+            (given < 0 || layout->basis[i] < layout->basis[given]))
+            given = i;
+    return given >= 0 && swap_bases(layout, given, to) && swap_bases(layout, to, from);
+}
+
+/* A lane gets the index bit, the last one that holds nothing of `sector`. */
+static bool bit_to_lane(Layout *layout, uint32_t bit, uint32_t sector) {
+    int from = holder_of(layout, bit), registers = layout->bits[LAYOUT_REG];
+    if (from < 0 || from >= registers)
+        return from >= 0;
+    for (int i = registers + layout->bits[LAYOUT_LANE] - 1; i >= registers; i--)
+        if (!(layout->basis[i] & sector))
+            return swap_bases(layout, from, i);
+    return false;
+}
+
+/* `held` with 2^vector_bits neighbours in a thread and the rest of a sector in its neighbours, what
+ * each warp has left as it is; NULL: the warp does not have them. */
+static const Layout *gathered(Ctx *ctx, const Access *access, const Layout *held, int vector_bits) {
+    const Type *type = access->type;
+    Layout layout = *held;
+    uint32_t first = 1u << fastest_bit(access), sector = bits_within(access, SECTOR_BYTES);
+    uint32_t row = layout_dim_mask(type->rank, type->shape, access->fastest);
+    for (int i = 0; i < vector_bits; i++)
+        if (!bit_to_register(&layout, i, first << i, row & ~((first << vector_bits) - 1)))
+            return NULL;
+    for (uint32_t bit = first << vector_bits; bit & sector; bit <<= 1)
+        if (!bit_to_lane(&layout, bit, sector))
+            return NULL;
+    return layout_get(ctx, &layout);
+}
+
+const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home) {
+    if (home == access->coalesced)
+        return home;
+    const Layout *best = home;
+    int64_t least = access_cost(access, home);
+    int most = MAX_ACCESS_BYTES / dtype_bytes(access->type->dtype);
+    most = access->scattered ? 0 : access->width < most ? access->width : most;
+    for (int bits = 0; 1 << bits <= most; bits++) {
+        const Layout *layout = gathered(choice->ctx, access, home, bits);
+        int64_t cost = layout ? access_cost(access, layout) + conversion_cost(access, layout, home)
+                              : INT64_MAX;
+        if (cost < least) {
+            best = layout;
+            least = cost;
+        }
+    }
+    int64_t exchanged =
+        access_cost(access, access->coalesced) + conversion_cost(access, access->coalesced, home);
+    return exchanged < least ? access->coalesced : best;
+}

@@ -1,0 +1,339 @@
+/* choose-layouts, the data flow: where each value is at home.
+ *
+ * Cheap arithmetic on indices, and broadcasts, have no home: they are recomputed in every layout
+ * that is asked for. All else is computed once, in its home. Homes flow forward from loads, dots
+ * and reductions through elementwise ops and changes of shape; carried values take theirs from what
+ * the loop passes on, else from their initial value.
+ *
+ * Loads are decided in the order of their size, the largest first, each in its coalesced layout
+ * unless what its users ask for costs less: so a row of weights or a column of scales is loaded as
+ * the slice of the large tile that it is combined with. Demands flow backward from stores and from
+ * the homes known by then. */
+#include "passes/layout/choose_layouts.h"
+#include <assert.h>
+
+static bool is_home(const Choice *choice, const Value *value) {
+    return choice->origin[value->id] == ORIGIN_HOME;
+}
+
+static const Layout *home_of(const Choice *choice, const Value *value) {
+    return is_home(choice, value) ? choice->home[value->id] : NULL;
+}
+
+/* Home if decided, else what is asked for. */
+static const Layout *wanted_of(const Choice *choice, const Value *value) {
+    const Layout *home = home_of(choice, value);
+    return home ? home : choice->demand[value->id];
+}
+
+/* Origins */
+
+static bool is_recomputed(const Choice *choice, const Op *op) {
+    if (op->code == OP_broadcast)
+        return true;
+    if (!op_has(op, CHEAP) || op->nregions)
+        return false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (is_home(choice, op_in(op, i)))
+            return false;
+    return true;
+}
+
+static void note_value(Choice *choice, Value *value, Origin origin) {
+    choice->values[value->id] = value;
+    choice->origin[value->id] = type_is_tile(value->type) ? origin : ORIGIN_NONE;
+}
+
+static void classify(Choice *choice, Block *block) {
+    for (uint32_t i = 0; i < block->nargs; i++)
+        note_value(choice, &block->args[i], ORIGIN_HOME);
+    block_for_each (op, block) {
+        for (uint32_t i = 0; i < op->nregions; i++)
+            classify(choice, op->regions[i]);
+        Origin origin = is_recomputed(choice, op) ? ORIGIN_RECOMPUTED : ORIGIN_HOME;
+        for (uint32_t i = 0; i < op->nout; i++)
+            note_value(choice, &op->out[i], origin);
+    }
+}
+
+/* Values that control flow makes one: result i of a loop, the arguments of its regions, what they
+ * pass on, the initial value; for an if the results and what both regions pass on. */
+typedef struct Tie {
+    Value *same[3]; /* have one home: result and arguments */
+    int nsame;
+    Value *passed[2]; /* from the regions, the body's first */
+    int npassed;
+    Value *initial; /* NULL: none */
+} Tie;
+
+static Tie tie_of(const Op *op, uint32_t i) {
+    Tie tie = {.same = {&op->out[i]}, .nsame = 1};
+    if (op->code == OP_if) {
+        tie.passed[tie.npassed++] = op_in(op->regions[0]->last, i);
+        tie.passed[tie.npassed++] = op_in(op->regions[1]->last, i);
+    } else if (op->code == OP_for) {
+        tie.same[tie.nsame++] = &op->regions[0]->args[i + 1];
+        tie.passed[tie.npassed++] = op_in(op->regions[0]->last, i);
+        tie.initial = op_in(op, FOR_FIXED_OPERANDS + i);
+    } else {
+        tie.same[tie.nsame++] = &op->regions[0]->args[i];
+        tie.same[tie.nsame++] = &op->regions[1]->args[i];
+        tie.passed[tie.npassed++] = op_in(op->regions[1]->last, i);
+        tie.passed[tie.npassed++] = op_in(op->regions[0]->last, i + 1);
+        tie.initial = op_in(op, i);
+    }
+    return tie;
+}
+
+static bool is_control(const Op *op) {
+    return op->code == OP_for || op->code == OP_while || op->code == OP_if;
+}
+
+/* Forward */
+
+static bool settle(Choice *choice, const Value *value, const Layout *layout) {
+    if (!layout || !is_home(choice, value) || choice->home[value->id])
+        return false;
+    choice->home[value->id] = layout;
+    return true;
+}
+
+static const Layout *first_home(const Choice *choice, const Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (home_of(choice, op_in(op, i)))
+            return home_of(choice, op_in(op, i));
+    return NULL;
+}
+
+/* A value operand that is undecided may still bring a better layout than the access's own. */
+static const Layout *written_layout(const Choice *choice, const Access *access) {
+    const Value *value = op_in(access->op, access->op->code == OP_atomic_cas ? 2 : 1);
+    if (is_home(choice, value) && !choice->home[value->id])
+        return NULL;
+    const Layout *home = home_of(choice, value);
+    return home ? choose_to_write(choice, access, home) : access->coalesced;
+}
+
+const Layout *choose_working_layout(const Choice *choice, const Op *op) {
+    const Access *access = choose_access(choice, op);
+    if (access)
+        return op->code == OP_load ? home_of(choice, op_out(op)) : written_layout(choice, access);
+    const Type *type = op_in(op, 0)->type;
+    bool undecided = false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        undecided |= is_home(choice, op_in(op, i));
+    const Layout *layout = first_home(choice, op);
+    if (!layout && undecided)
+        return NULL;
+    if (!layout)
+        layout = layout_default(choice->ctx, type, choice->num_warps);
+    if (op->code == OP_scan)
+        layout = layout_for_scan(choice->ctx, layout, op, choice->num_warps);
+    return layout;
+}
+
+static const Layout *forward_layout(const Choice *choice, const Op *op) {
+    Ctx *ctx = choice->ctx;
+    if (op->code == OP_dot)
+        return layout_of_accumulator(ctx, choice->facts, op, choice->num_warps);
+    if (op->code == OP_scan || op->code == OP_atomic_rmw || op->code == OP_atomic_cas)
+        return choose_working_layout(choice, op);
+    if (op->code == OP_reduce) {
+        const Layout *layout = choose_working_layout(choice, op);
+        const Type *type = op_in(op, 0)->type;
+        uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i);
+        assert(op->attrs[1].i == 0); /* only split-reduces keeps part of an axis */
+        return layout ? layout_drop_bits(ctx, layout, mask) : NULL;
+    }
+    if (!op_passes_layouts(op))
+        return NULL;
+    const Layout *operand = first_home(choice, op);
+    if (!operand)
+        return NULL;
+    const Layout *result = layout_of_result(ctx, op, operand);
+    /* A split whose halves are in different threads: they are brought into one first. */
+    return result || op->code != OP_split ? result : layout_drop_bits(ctx, operand, 1);
+}
+
+static bool settle_tie(Choice *choice, const Tie *tie, bool from_initial) {
+    const Layout *layout = NULL;
+    for (int i = 0; i < tie->nsame && !layout; i++)
+        layout = home_of(choice, tie->same[i]);
+    for (int i = 0; i < tie->npassed && !layout; i++)
+        layout = home_of(choice, tie->passed[i]);
+    if (!layout && from_initial && tie->initial)
+        layout = home_of(choice, tie->initial);
+    bool changed = false;
+    for (int i = 0; i < tie->nsame; i++)
+        changed |= settle(choice, tie->same[i], layout);
+    return changed;
+}
+
+static bool forward_block(Choice *choice, Block *block, bool from_initial) {
+    bool changed = false;
+    block_for_each (op, block) {
+        if (is_control(op)) {
+            for (uint32_t i = 0; i < op->nregions; i++)
+                changed |= forward_block(choice, op->regions[i], from_initial);
+            for (uint32_t i = 0; i < op->nout; i++) {
+                Tie tie = tie_of(op, i);
+                changed |= settle_tie(choice, &tie, from_initial);
+            }
+            continue;
+        }
+        bool open = false;
+        for (uint32_t i = 0; i < op->nout; i++)
+            open |= is_home(choice, &op->out[i]) && !choice->home[op->out[i].id];
+        const Layout *layout = open ? forward_layout(choice, op) : NULL;
+        for (uint32_t i = 0; i < op->nout; i++)
+            changed |= settle(choice, &op->out[i], layout);
+    }
+    return changed;
+}
+
+static void forward(Choice *choice, bool from_initial) {
+    while (forward_block(choice, choice->func->body, from_initial)) {
+    }
+}
+
+/* Backward */
+
+/* True if nobody asked for the value before. */
+static bool ask(Choice *choice, const Value *value, const Layout *layout) {
+    if (!layout || !type_is_tile(value->type) || choice->demand[value->id])
+        return false;
+    choice->demand[value->id] = layout;
+    return true;
+}
+
+static void ask_operands(Choice *choice, const Op *op) {
+    const Layout *layout = NULL;
+    if (choose_access(choice, op)) {
+        layout = choose_working_layout(choice, op);
+        /* What a store would like is a wish even while its value is undecided. */
+        if (!layout && op->code != OP_load)
+            layout = choose_access(choice, op)->coalesced;
+        for (uint32_t i = 0; i < op->nin; i++)
+            ask(choice, op_in(op, i), layout);
+        return;
+    }
+    if (!op_passes_layouts(op) || op->nout == 0)
+        return;
+    layout = wanted_of(choice, &op->out[0]);
+    for (uint32_t i = 0; i < op->nin; i++)
+        ask(choice, op_in(op, i), layout_of_operand(choice->ctx, op, i, layout));
+}
+
+/* Where nobody asks, staying where the initial value is spares a conversion. */
+static const Layout *wanted_of_tie(const Choice *choice, const Tie *tie) {
+    for (int i = 0; i < tie->nsame; i++)
+        if (wanted_of(choice, tie->same[i]))
+            return wanted_of(choice, tie->same[i]);
+    return tie->initial ? home_of(choice, tie->initial) : NULL;
+}
+
+/* True if something is asked for that was not. */
+static bool ask_ties(Choice *choice, const Op *op) {
+    bool asked = false;
+    for (uint32_t i = 0; i < op->nout; i++) {
+        Tie tie = tie_of(op, i);
+        const Layout *layout = wanted_of_tie(choice, &tie);
+        for (int j = 0; j < tie.nsame; j++)
+            asked |= ask(choice, tie.same[j], layout);
+        for (int j = 0; j < tie.npassed; j++)
+            asked |= ask(choice, tie.passed[j], layout);
+        if (tie.initial)
+            asked |= ask(choice, tie.initial, layout);
+    }
+    return asked;
+}
+
+static void backward_block(Choice *choice, Block *block) {
+    for (Op *op = block->last; op; op = op->prev) {
+        if (!is_control(op)) {
+            ask_operands(choice, op);
+            continue;
+        }
+        ask_ties(choice, op);
+        /* Once more where what a body asks of its arguments reaches what it passes on. A value is
+         * asked for once, so however deep control flow is, few bodies are gone through again. */
+        do
+            for (uint32_t i = op->nregions; i-- > 0;)
+                backward_block(choice, op->regions[i]);
+        while (ask_ties(choice, op));
+    }
+}
+
+static void backward(Choice *choice) {
+    memset(choice->demand, 0, choice->nvalues * sizeof *choice->demand);
+    backward_block(choice, choice->func->body);
+}
+
+/* Decisions */
+
+/* Decides the undecided loads of the largest tile; false if there is none. */
+static bool decide_loads(Choice *choice) {
+    int largest = -1;
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *access = &choice->accesses[i];
+        if (access->op->code == OP_load && !home_of(choice, op_out(access->op)) &&
+            access->type->log2_numel > largest)
+            largest = access->type->log2_numel;
+    }
+    if (largest < 0)
+        return false;
+    backward(choice);
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *access = &choice->accesses[i];
+        if (access->op->code != OP_load || access->type->log2_numel != largest)
+            continue;
+        const Layout *demand = choice->demand[op_out(access->op)->id];
+        settle(choice, op_out(access->op),
+               choose_prefers(choice, access, demand) ? demand : access->coalesced);
+    }
+    return true;
+}
+
+/* A pair that is joined lies in one thread, and the halves of a split in the same ones, whoever
+ * asks for them otherwise. */
+static bool settle_as_asked(Choice *choice, const Value *value) {
+    Ctx *ctx = choice->ctx;
+    const Op *op = value->def;
+    const Layout *layout = choice->demand[value->id];
+    if (!layout)
+        layout = layout_default(ctx, value->type, choice->num_warps);
+    if (op && op->code == OP_join)
+        layout = layout_join(ctx, layout_drop_bits(ctx, layout, 1));
+    bool changed = settle(choice, value, layout);
+    for (uint32_t i = 0; op && op->code == OP_split && i < op->nout; i++)
+        changed |= settle(choice, &op->out[i], layout);
+    return changed;
+}
+
+/* What no load, dot or reduction reaches: as its users ask, carried values first. */
+static bool decide_rest(Choice *choice) {
+    backward(choice);
+    const Value *first = NULL;
+    bool settled = false;
+    for (uint32_t id = 0; id < choice->nvalues; id++) {
+        const Value *value = choice->values[id];
+        if (!value || !is_home(choice, value) || choice->home[id])
+            continue;
+        first = first ? first : value;
+        if ((!value->def || is_control(value->def)) && choice->demand[id])
+            settled |= settle(choice, value, choice->demand[id]);
+        if (settled)
+            return true;
+    }
+    return first && settle_as_asked(choice, first);
+}
+
+void choose_homes(Choice *choice) {
+    classify(choice, choice->func->body);
+    forward(choice, false);
+    while (decide_loads(choice))
+        forward(choice, false);
+    do
+        forward(choice, true);
+    while (decide_rest(choice));
+}

@@ -1,0 +1,71 @@
+/* What the files of choose-layouts share: the accesses of a function and the layouts decided so
+ * far. Private to src/passes. */
+#ifndef TILEC_PASSES_LAYOUT_CHOOSE_LAYOUTS_H
+#define TILEC_PASSES_LAYOUT_CHOOSE_LAYOUTS_H
+#include "passes/analysis/facts.h"
+#include "passes/layout/layout_rules.h"
+#include "support/ptrmap.h"
+
+/* A load, store or atomic of a tile. */
+typedef struct Access {
+    Op *op;
+    const Type *type;        /* of the pointers */
+    int fastest;             /* dimension along which addresses are consecutive */
+    int width;               /* elements along it that one access may take */
+    bool scattered;          /* addresses are consecutive along no dimension */
+    const Layout *coalesced; /* best for the access alone */
+} Access;
+
+/* How a tile value gets its layout. */
+typedef enum Origin {
+    ORIGIN_NONE,       /* not a tile */
+    ORIGIN_RECOMPUTED, /* made again in every layout that is asked for */
+    ORIGIN_HOME        /* computed in one layout, converted where another is asked for */
+} Origin;
+
+typedef struct Choice {
+    Ctx *ctx;
+    Func *func;
+    Arena *arena;
+    int num_warps;
+    const Facts *facts;
+    Access *accesses;
+    uint32_t naccesses;
+    PtrMap access_of; /* op to Access */
+    /* By value id: */
+    Value **values;
+    uint32_t nvalues;
+    Origin *origin;
+    const Layout **home;   /* NULL: undecided */
+    const Layout **demand; /* what a user asks for, the last in the program; NULL: nothing */
+} Choice;
+
+/* Finds the accesses and their coalesced layouts. */
+void choose_accesses(Choice *choice);
+/* The load would rather be made in `demand`, where its users are, than in its coalesced layout with
+ * a conversion. */
+bool choose_prefers(const Choice *choice, const Access *access, const Layout *demand);
+/* The layout in which a store or atomic costs least whose value is in `home`, the conversion
+ * counted: home, a layout that each warp has by shuffling what it holds, or the coalesced one,
+ * through shared memory. */
+const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home);
+/* Elements per instruction in this layout. */
+int choose_width(const Access *access, const Layout *layout);
+
+/* Decides origin and home of every tile value. */
+void choose_homes(Choice *choice);
+/* The layout a store, atomic, reduce or scan wants its operands in; NULL while that is undecided.
+ */
+const Layout *choose_working_layout(const Choice *choice, const Op *op);
+
+/* Retypes values, recomputes and converts operands. */
+void choose_materialise(Choice *choice);
+
+static inline bool op_is_access(const Op *op) {
+    return op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw ||
+           op->code == OP_atomic_cas;
+}
+static inline Access *choose_access(const Choice *choice, const Op *op) {
+    return op_is_access(op) ? ptrmap_get(&choice->access_of, op) : NULL;
+}
+#endif

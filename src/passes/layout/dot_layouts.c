@@ -1,0 +1,215 @@
+/* Layouts of dots by the unit that computes them; see layout_rules.h. */
+#include "passes/layout/layout_rules.h"
+#include "target/mma.h"
+#include "target/wgmma.h"
+
+enum { CHAIN_BUDGET = 256 /* ops looked at */, ANY_CAPABILITY = 1 << 20, MATRIX_ROW_BYTES = 16 };
+
+/* Chains: softmax(a * b) * c. Where the rows of one product are those of the next, warps that split
+ * rows alone keep them in place. */
+
+static bool reaches_dot(const Value *value, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user->code == OP_dot && use == &user->in[0])
+            return true;
+        if (*budget == 0 || user->nregions || !op_is_pure(user) || user->code == OP_dot)
+            continue;
+        --*budget;
+        for (uint32_t i = 0; i < user->nout; i++)
+            if (reaches_dot(&user->out[i], budget))
+                return true;
+    }
+    return false;
+}
+
+static bool comes_from_dot(const Value *value, unsigned *budget) {
+    const Op *op = value->def;
+    if (!op || *budget == 0 || op->nregions || !op_is_pure(op))
+        return false;
+    --*budget;
+    if (op->code == OP_dot)
+        return true;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (comes_from_dot(op_in(op, i), budget))
+            return true;
+    return false;
+}
+
+bool dot_is_chained(const Op *dot) {
+    unsigned forward = CHAIN_BUDGET, backward = CHAIN_BUDGET;
+    return reaches_dot(&dot->out[0], &forward) || comes_from_dot(op_in(dot, 0), &backward);
+}
+
+static const Mma *mma_of(const Op *dot) {
+    return mma_find(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype, dot->out[0].type->dtype,
+                    ANY_CAPABILITY);
+}
+
+static int64_t fragments(int64_t size, int64_t fragment, int64_t warps) {
+    return size > fragment * warps ? size / (fragment * warps) : 1;
+}
+
+/* Loads of an operand's fragments for each that a matrix load would be: its buffer lies as memory
+ * does, along M or N, and only elements of 16 bits are turned on the way to the registers. */
+static int64_t loads_for_matrix(const Facts *facts, const Op *dot, int index) {
+    const Value *operand = op_in(dot, (uint32_t)index);
+    int bytes = type_element_bytes(operand->type);
+    int rank = operand->type->rank, k = index == 0 ? rank - 1 : rank - 2;
+    const Op *op = operand->def;
+    for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
+        k = (int)op->attrs[0].ints.ptr[k];
+    if (!op || op->code != OP_load || bytes == 2 || bytes > 4)
+        return 1;
+    const Value *ptr = op_in(op, 0), *mask = op->nin > 1 ? op_in(op, 1) : NULL;
+    int fastest = facts_fastest_dim(facts, ptr);
+    bool lies_across = fastest != k && facts_access_width(facts, ptr, mask, fastest) > 1;
+    return lies_across ? MATRIX_ROW_BYTES / bytes : 1;
+}
+
+/* Warps go where more is left for each to read, M if in doubt; the batch comes last. */
+static void arrange_warps(const Facts *facts, const Op *dot, const Mma *mma, int num_warps,
+                          int64_t warps[MAX_RANK]) {
+    const Type *acc = dot->out[0].type;
+    int m = acc->rank - 2, n = acc->rank - 1;
+    int64_t row_cost = mma->m * loads_for_matrix(facts, dot, 0);
+    int64_t column_cost = mma->n * loads_for_matrix(facts, dot, 1);
+    bool rows_alone = dot_is_chained(dot);
+    for (int d = 0; d < acc->rank; d++)
+        warps[d] = 1;
+    for (int left = num_warps; left > 1; left /= 2) {
+        int64_t rows = fragments(acc->shape[m], mma->m, warps[m]);
+        int64_t columns = fragments(acc->shape[n], mma->n, warps[n]);
+        int chosen = -1;
+        if (rows > 1 && (rows_alone || rows * row_cost >= columns * column_cost || columns == 1))
+            chosen = m;
+        else if (columns > 1)
+            chosen = n;
+        for (int d = 0; d < m && chosen < 0; d++)
+            chosen = warps[d] < acc->shape[d] ? d : -1;
+        if (chosen < 0)
+            return;
+        warps[chosen] *= 2;
+    }
+}
+
+/* Warpgroups go along M while each has 64 rows left, then along N; the others repeat the tile. */
+static const Layout *warpgroup_accumulator(Ctx *ctx, const Type *acc, int num_warps) {
+    int64_t groups[2] = {1, 1};
+    for (int left = num_warps / WGMMA_WARPS; left > 1; left /= 2) {
+        if (acc->shape[0] / groups[0] > WGMMA_M)
+            groups[0] *= 2;
+        else if (acc->shape[1] / groups[1] > WGMMA_GROUP_N)
+            groups[1] *= 2;
+    }
+    return layout_wgmma_accumulator(ctx, acc, groups, __builtin_ctz((unsigned)num_warps));
+}
+
+const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot, int num_warps) {
+    const Type *acc = dot->out[0].type;
+    if (dot->attrs[2].i == UNIT_FMA)
+        return layout_dot_accumulator(ctx, acc, num_warps);
+    if (dot->attrs[2].i == UNIT_WGMMA)
+        return warpgroup_accumulator(ctx, acc, num_warps);
+    const Mma *mma = mma_of(dot);
+    int64_t warps[MAX_RANK];
+    arrange_warps(facts, dot, mma, num_warps, warps);
+    return layout_mma_accumulator(ctx, mma, acc, warps, __builtin_ctz((unsigned)num_warps));
+}
+
+const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index) {
+    const Type *acc = dot->out[0].type, *operand = op_in(dot, (uint32_t)index)->type;
+    if (dot->attrs[2].i == UNIT_FMA)
+        return layout_dot_operand(ctx, acc_layout, acc, operand, index);
+    return layout_mma_operand(ctx, mma_of(dot), acc, acc_layout, operand, index);
+}
+
+/* Operands of warpgroups */
+
+bool op_adds_or_drops_ones(const Op *op) {
+    if (op->code != OP_reshape)
+        return false;
+    const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
+    int i = 0, k = 0;
+    while (i < from->rank || k < to->rank) {
+        if (i < from->rank && from->shape[i] == 1)
+            i++;
+        else if (k < to->rank && to->shape[k] == 1)
+            k++;
+        else if (i == from->rank || k == to->rank || from->shape[i++] != to->shape[k++])
+            return false;
+    }
+    return true;
+}
+
+bool dot_operand_use(const Use *use, DotOperand *out) {
+    const Op *user = use->user;
+    if (user->code == OP_transpose || op_adds_or_drops_ones(user)) {
+        value_for_each_use (inner, &user->out[0])
+            if (!dot_operand_use(inner, out))
+                return false;
+        out->transposed ^= user->code == OP_transpose;
+        return !value_unused(&user->out[0]);
+    }
+    if (user->code != OP_dot || user->attrs[2].i != UNIT_WGMMA || use == &user->in[2])
+        return false;
+    *out = (DotOperand){user, use == &user->in[1], false};
+    return true;
+}
+
+/* Elements along M or N that one instruction takes. */
+static int64_t instruction_extent(Ctx *ctx, const DotOperand *operand) {
+    const Type *acc = operand->dot->out[0].type;
+    int64_t groups[2];
+    if (!wgmma_grouping(ctx, acc, groups))
+        return 0;
+    int64_t columns = acc->shape[1] / groups[1];
+    return operand->index == 0 ? WGMMA_M : columns < WGMMA_MAX_N ? columns : WGMMA_MAX_N;
+}
+
+static int k_dim(const DotOperand *operand) {
+    return operand->index == 0 ? !operand->transposed : operand->transposed;
+}
+
+const Layout *layout_of_operand_buffer(Ctx *ctx, const DotOperand *operand, const Type *tile,
+                                       int width) {
+    int64_t extent = instruction_extent(ctx, operand);
+    return extent ? layout_wgmma_operand(ctx, tile, tile->layout, k_dim(operand), extent, width)
+                  : NULL;
+}
+
+bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer) {
+    Panels lies;
+    return wgmma_takes_buffer(ctx, buffer, &lies) &&
+           (lies.line == k_dim(operand) ||
+            (wgmma_takes_mn_major(buffer) &&
+             lies.span <= instruction_extent(ctx, operand) * type_element_bytes(buffer)));
+}
+
+/* Is acc carried by a loop that does nothing but add to it? */
+static bool dot_carries_sum(const Op *dot) {
+    const Value *acc = op_in(dot, 2), *result = &dot->out[0];
+    const Block *body = dot->block;
+    const Op *end = body->last;
+    return body->parent && body->parent->code == OP_for && acc->owner == body && acc->index > 0 &&
+           !acc->uses->next && result->uses && !result->uses->next && result->uses->user == end &&
+           result->uses == &end->in[acc->index - 1];
+}
+
+/* Read from memory, and moved or turned at most. */
+static bool is_fetched(const Value *value) {
+    const Op *op = value->def;
+    while (op &&
+           (op->code == OP_transpose || op->code == OP_convert_layout || op_adds_or_drops_ones(op)))
+        op = op_in(op, 0)->def;
+    return op && (op->code == OP_load || op->code == OP_load_block || op->code == OP_local_load);
+}
+
+bool dot_may_stay_in_flight(const Op *dot) {
+    return dot_carries_sum(dot) && is_fetched(op_in(dot, 0)) && is_fetched(op_in(dot, 1));
+}
+
+int64_t dot_most_warpgroups(const Op *dot) {
+    const Type *acc = dot->out[0].type;
+    return dot_is_chained(dot) ? acc->shape[0] / WGMMA_M : wgmma_most_groups(acc);
+}

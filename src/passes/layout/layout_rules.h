@@ -1,0 +1,95 @@
+/* How layouts pass through ops, and the layouts that accesses and products ask for. Private to
+ * src/passes.
+ *
+ * An op passes layouts on when the layout of one side determines that of the other: elementwise
+ * ops, and ops that only change shapes. None of the functions reads a layout from a type, so that
+ * they serve before layouts are chosen as well. */
+#ifndef TILEC_PASSES_LAYOUT_LAYOUT_RULES_H
+#define TILEC_PASSES_LAYOUT_LAYOUT_RULES_H
+#include "ir/ir.h"
+#include "passes/analysis/facts.h"
+
+/* The layout operand `index` must have so that `op` gives results in `result`; NULL for scalars,
+ * for ops that do not pass layouts on, and when no operand layout gives this one (join). */
+const Layout *layout_of_operand(Ctx *ctx, const Op *op, uint32_t index, const Layout *result);
+/* The layout of the results when operand 0 (or every tile operand) has `operand`; NULL when that
+ * does not determine it (broadcast), or when no result layout fits (split). */
+const Layout *layout_of_result(Ctx *ctx, const Op *op, const Layout *operand);
+bool op_passes_layouts(const Op *op);
+/* All parts of a tile in registers, each as `layout` has one. */
+const Layout *layout_of_whole(Ctx *ctx, const Layout *layout, int rank, const int64_t *part,
+                              const int64_t *whole);
+
+/* Consecutive lanes on consecutive vectors of `vector` elements along dimension `fastest`, then
+ * along the others from the last to the first; warps along the first dimensions, those in
+ * `warps_last` (a mask of dimensions) at the end, those in `warps_never` not at all; what remains
+ * in registers. Of that, up to `lines` neighbours along the second of these dimensions come first,
+ * and other threads have none of them. Lanes and warps beyond the tile repeat it. */
+typedef struct CoalescedShape {
+    int rank;
+    const int64_t *shape;
+    int fastest;
+    int64_t vector;
+    int64_t lines; /* 0: as 1 */
+    int num_warps;
+    unsigned warps_last, warps_never;
+} CoalescedShape;
+const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted);
+/* The same with what is usual where nothing asks for more: the last dimension, up to four elements.
+ */
+const Layout *layout_default(Ctx *ctx, const Type *type, int num_warps);
+
+/* The accumulator of a dot computed by multiply-adds: registers 4 x 4 where the tile is large
+ * enough, lanes and warps about square. */
+const Layout *layout_dot_accumulator(Ctx *ctx, const Type *acc, int num_warps);
+/* Operand 0 or 1 of such a dot: what a thread needs for its part of the accumulator, all of K. */
+const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type *acc,
+                                 const Type *operand, int index);
+/* The accumulator of a dot, and operand 0 or 1 for it, as the dot's unit wants them
+ * (dot_layouts.c). */
+const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot, int num_warps);
+const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index);
+/* Does the product of this dot become operand a of another, or its own a come from one? */
+bool dot_is_chained(const Op *dot);
+/* An operand, 0 or 1, of a dot that warpgroups are to compute; transposed: the dot takes the
+ * transpose of the value in question. */
+typedef struct DotOperand {
+    const Op *dot;
+    int index;
+    bool transposed;
+} DotOperand;
+/* A reshape that only adds or drops dimensions of one element. */
+bool op_adds_or_drops_ones(const Op *op);
+/* Is that all that becomes of this use, through transpositions? */
+bool dot_operand_use(const Use *use, DotOperand *out);
+/* The layout of a buffer that such an operand is written to from `tile`, by accesses of `width`
+ * elements if possible; NULL: the instruction takes none. */
+const Layout *layout_of_operand_buffer(Ctx *ctx, const DotOperand *operand, const Type *tile,
+                                       int width);
+/* Can the instruction read the operand from a buffer of this type? */
+bool dot_takes_buffer(Ctx *ctx, const DotOperand *operand, const Type *buffer);
+/* Is acc carried by a loop that does nothing but add to it products of what was loaded? The
+ * product of one iteration may then be computed while the next one begins. */
+bool dot_may_stay_in_flight(const Op *dot);
+/* The most warpgroups that have rows or columns of the dot: rows alone, where it is chained. */
+int64_t dot_most_warpgroups(const Op *dot);
+/* A layout in which a scan meets the elements of its axis in the order registers, lanes,
+ * registers, warps (from the lowest index bit), so that each warp has a section of it: `layout`
+ * itself if it is one, else as near to it as there is one. */
+const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, int num_warps);
+/* `layout` with the highest bits of the scan's axis in warps, those that have some of it and those
+ * that would repeat the tile; `layout` itself where the scan has to stay within warps. */
+const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan);
+
+/* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
+ * other ops, and without layouts. */
+uint32_t reduce_crossing_bits(const Op *op);
+
+enum { CHEAP_OPS = 32 /* that are made again rather than converted */ };
+/* Copies the chain of CHEAP ops that makes `value` so that it comes in `layout`; NULL, and nothing
+ * built, if the chain has more than `budget` ops or other roots than constants, ranges and scalars.
+ */
+Value *value_recompute(Value *value, const Layout *layout, unsigned budget);
+/* Would it build one? */
+bool value_is_recomputable(const Value *value, unsigned budget);
+#endif

@@ -1,0 +1,139 @@
+/* split-reduces: reductions that cross warps become a reduction within each warp, a conversion, and
+ * a reduction within each thread.
+ *
+ *     %m = reduce %x {axis = 0} : f32
+ * ->
+ *     %p = reduce %x {axis = 0, keep = 384} : tile<4xf32, {lane = [0, 0, 0, 0, 0], warp = [1, 2]}>
+ *     %q = convert_layout %p : tile<4xf32, {reg = [1, 2], lane = [0, 0, 0, 0, 0], warp = [0, 0]}>
+ *     %m = reduce %q {axis = 0} : f32
+ *
+ * `keep` are the index bits of the axis that warps hold; the conversion gives the partial results
+ * of all warps to every thread, one vector load of shared memory. Reductions that do not depend on
+ * each other are brought together, first parts before all conversions, so that one barrier serves
+ * them all.
+ *
+ * Needs layouts. Leaves no reduce whose reduced bits are held by warps. */
+#include "passes/layout/layout_rules.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "support/ptrmap.h"
+
+/* Splits so far in the block whose conversions stand next to each other. */
+typedef struct Group {
+    Op *first_convert, *last_convert;
+} Group;
+
+/* Marks what `op` needs of the ops in its block from `start` on; false if something there cannot
+ * move. */
+static bool mark_needed(Op *op, const Op *start, PtrSet *later, PtrSet *needed, bool writes) {
+    for (uint32_t i = 0; i < op->nin; i++) {
+        Op *def = op_in(op, i)->def;
+        if (!def || !ptr_set_has(later, def) || ptr_set_has(needed, def))
+            continue;
+        uint32_t effects = op_effects(def);
+        bool movable = op_is_pure(def) || (effects == READS && !writes && !def->nregions);
+        if (!movable || def == start || def->code == OP_convert_layout)
+            return false;
+        ptr_set_add(needed, def);
+        if (!mark_needed(def, start, later, needed, writes))
+            return false;
+    }
+    return true;
+}
+
+/* Moves the op and what it needs before the group's conversions. */
+static bool join_group(Op *op, const Group *group) {
+    Ctx *ctx = func_ctx(op->block->func);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    PtrSet later = {.arena = &ctx->scratch}, needed = {.arena = &ctx->scratch};
+    bool writes = false, found = false;
+    for (Op *at = group->first_convert; at && !found; at = at->next) {
+        found = at == op;
+        if (found)
+            break;
+        ptr_set_add(&later, at);
+        writes |= (op_effects(at) & (WRITES | SYNC)) != 0;
+    }
+    found = found && mark_needed(op, group->first_convert, &later, &needed, writes);
+    if (found) {
+        for (Op *at = group->first_convert, *next; at != op; at = next) {
+            next = at->next;
+            if (ptr_set_has(&needed, at))
+                op_move_before(at, group->first_convert);
+        }
+        op_move_before(op, group->first_convert);
+    }
+    arena_rewind(&ctx->scratch, mark);
+    return found;
+}
+
+/* Where the parts of the result meet: the result's layout with the kept bits in registers of every
+ * thread. */
+static const Type *gathered_type(Ctx *ctx, const Type *part, const Type *result, int axis) {
+    uint32_t mask = layout_dim_mask(part->rank, part->shape, axis);
+    int warp_bits = part->layout->bits[LAYOUT_WARP];
+    const Layout *rest = result->rank ? result->layout : layout_replicated(ctx, 0, warp_bits);
+    const Layout *layout =
+        layout_insert_bits(ctx, rest, __builtin_ctz(mask), __builtin_popcount(mask));
+    return type_with_layout(ctx, part, layout);
+}
+
+static void split(Op *op, uint32_t crossing, Group *group) {
+    Ctx *ctx = func_ctx(op->block->func);
+    Arena *arena = &ctx->arena;
+    Value **in = ARENA_ARRAY(arena, Value *, op->nin);
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = op_in(op, i);
+    Builder builder = builder_before(op);
+    Op *part = rewrite_reduce(&builder, op, in, op->attrs[1].i | crossing);
+    bool joined = group->first_convert && join_group(part, group);
+    if (joined)
+        builder = builder_after(group->last_convert);
+    builder.span = op->span;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Type *type =
+            gathered_type(ctx, part->out[i].type, op->out[i].type, (int)op->attrs[0].i);
+        in[i] = build_convert_layout(&builder, &part->out[i], type);
+        if (!joined && i == 0)
+            group->first_convert = in[i]->def;
+        group->last_convert = in[i]->def;
+    }
+    Builder at_op = builder_before(op);
+    /* Bits that the op itself keeps are the lowest among those of the parts only when no crossing
+     * bit is below them; they are told apart by their place among the kept ones. */
+    int64_t all = op->attrs[1].i | crossing, keep = 0;
+    for (int bit = 0, place = 0; bit < 32; bit++)
+        if (all >> bit & 1)
+            keep |= (op->attrs[1].i >> bit & 1) << place++;
+    Op *whole = rewrite_reduce(&at_op, op, in, keep);
+    for (uint32_t i = 0; i < op->nout; i++) {
+        whole->out[i].name = op->out[i].name;
+        value_replace(&op->out[i], &whole->out[i]);
+    }
+    op_remove(op);
+}
+
+static bool split_block(Block *block) {
+    bool changed = false;
+    Group group = {0};
+    for (Op *op = block->first, *next; op; op = next) {
+        next = op->next;
+        if (op->code == OP_reduce) {
+            uint32_t crossing = reduce_crossing_bits(op);
+            if (crossing)
+                split(op, crossing, &group);
+            changed |= crossing != 0;
+            continue;
+        }
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= split_block(op->regions[i]);
+    }
+    return changed;
+}
+
+bool pass_split_reduces(Func *func) {
+    if (!func->has_layouts)
+        return ctx_diag(func_ctx(func), func->span, pass_needs, "split-reduces", "layouts",
+                        "choose-layouts");
+    return split_block(func->body);
+}

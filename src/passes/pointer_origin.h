@@ -1,9 +1,0 @@
-/* From which argument of the kernel a pointer comes. Private to src/passes. */
-#ifndef TILEC_PASSES_POINTER_ORIGIN_H
-#define TILEC_PASSES_POINTER_ORIGIN_H
-#include "ir/ir.h"
-
-/* The argument that the pointer, or every pointer of the tile, counts from; NULL: it is not known
- * to be one and the same. */
-const Value *pointer_origin(const Value *pointer);
-#endif

@@ -1,0 +1,636 @@
+/* pipeline-loads: loads that feed dots in a loop are started iterations ahead.
+ *
+ * Of S stages, iteration i multiplies what was started in iteration i - S + 1. Each load gets a
+ * ring of S buffers. What computes its addresses and mask, the slice, is run S - 1 iterations ahead
+ * of the rest: before the loop for the first ones, then in the loop on carried values of its own.
+ *
+ *     for %i = %lo, %hi, %s (%acc = %z) {
+ *         %p, %m = f(%i)
+ *         %x = load %p, %m
+ *         %y = convert_layout %x
+ *         %r = dot %y, ..
+ * -> (S = 3)
+ *     %ring = local_alloc {copies = 3}
+ *     async_copy f(%lo) to view 0, where %lo < %hi;           async_commit
+ *     async_copy f(%lo + %s) to view 1, where that is < %hi;  async_commit
+ *     for %i = %lo, %hi, %s (%acc = %z, %slot = 0) {
+ *         async_wait {pending = 1}
+ *         %y = local_load (local_view %ring, %slot)
+ *         async_copy f(%i + 2 %s), local_view %ring, %slot {ahead = 2}, where that is < %hi
+ *         async_commit
+ *         %r = dot %y, ..
+ *         yield %r, (%slot + 1) mod 3
+ *     }
+ *     async_wait {pending = 0}
+ *
+ * The barrier that place-barriers puts behind the first wait shows other threads what landed, and
+ * lets what was read one iteration before be overwritten: there is no second one. Past the end of
+ * the loop copies bring zeros, which nobody reads, so that a loop of any length is right, one that
+ * does not run included; the last wait lets the buffers be used again.
+ *
+ * Blocks of tensors (load_block) come by tensor copies, into rings that lie as the hardware writes
+ * them, for mbarriers instead of groups. Past the end nothing is copied and nothing waited for, so
+ * that the next slot and the parity of its phase go on where the loop left them when it runs again:
+ *
+ *     for %i .. (%acc, %slot, %parity) {
+ *         mbarrier_wait (local_view %full, %slot), %parity
+ *         mbarrier_expect (local_view %full, %slot {ahead = 2}), %on {bytes = ..}
+ *         copy_block .. (local_view %ring, %slot {ahead = 2}), (local_view %full, ..), %on
+ *         ..
+ *         yield .., (%slot + 1) mod 3, %parity ^ (%slot + 1 == 3)
+ *     }
+ *
+ * Each thread that waits sees what landed, and the barrier that place-barriers puts in front of the
+ * copies is for the slot that they take. Loops with both kinds of copies wait for both.
+ *
+ * Where warpgroups multiply (wgmma) the product of an iteration may be under way in the next. What
+ * it reads is then overwritten one iteration later: rings have a buffer more, if there is room.
+ *
+ * What an operand is computed from (quantised weights and their scales, sums of rows) is fetched
+ * ahead as well. A line that many threads hold as the tile it is combined with is copied by few:
+ * its addresses and masks are computed again, in a layout of which each thread has other elements.
+ *
+ * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
+ * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
+ * stored at its end, which hides the latency of memory behind one iteration.
+ *
+ * Needs layouts, and of blocks those that tensor copies take. A loop is left alone where it has an
+ * inner loop, stores through an argument that it loads through, or through any without num_stages
+ * of its own, writes memory otherwise or meets at barriers, has no constant positive step, or where
+ * addresses depend on what it computes; a remark says so, for a loop with an inner one or without
+ * such loads if it has num_stages of its own. Sets the loop's num_stages to 1. */
+#include "passes/schedule/pipeline_loads.h"
+#include "ir/scratch.h"
+#include "passes/analysis/pointer_origin.h"
+#include "passes/blocks/block_buffers.h"
+#include "passes/blocks/tensor_maps.h"
+#include "passes/layout/layout_rules.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/simplify/simplify.h"
+#include "target/wgmma.h"
+
+enum {
+    LEAST_STAGES = 2,
+    MOST_STAGES = 16,
+    MAX_STEP = 1 << 20,
+    REACH_BUDGET = 256,
+    LINE_BYTES = 1024 /* of a tile that costs next to nothing to fetch ahead */
+};
+
+/* Candidates */
+
+/* The first layout to which a use converts the load; NULL: none does. */
+static const Layout *wanted_layout(const Op *load) {
+    const Layout *wanted = NULL;
+    value_for_each_use (use, &load->out[0])
+        if (use->user->code == OP_convert_layout &&
+            layout_classify(op_out(use->user)->type->layout, op_out(load)->type->layout) >=
+                CONVERT_SHUFFLES)
+            wanted = op_out(use->user)->type->layout;
+    return wanted;
+}
+
+/* Does an operand of a dot come from the value by what computes each element alone, or shapes? A
+ * dot that takes what another made counts only if `chained`. */
+static bool reaches_operand(const Value *value, bool chained, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user->code == OP_dot && use != &user->in[2])
+            return chained || !dot_is_chained(user);
+        bool passes =
+            op_has(user, ELEMENTWISE) || user->code == OP_convert_layout || op_has(user, CHEAP);
+        if (*budget == 0 || !op_is_pure(user) || !passes)
+            continue;
+        --*budget;
+        if (reaches_operand(&user->out[0], chained, budget))
+            return true;
+    }
+    return false;
+}
+
+static int64_t bytes_of(const Type *tile) {
+    return type_numel(tile) * type_element_bytes(tile);
+}
+
+/* A load of what an operand is computed from, such as quantised weights and their scales: it is
+ * fetched ahead too, and read from its ring as it would have been loaded. Of what joins the result
+ * of another dot before, a line, such as the sums of the rows of scores, but no tile of biases. */
+static bool is_ingredient(const Op *op) {
+    unsigned budget = REACH_BUDGET;
+    if (op->code != OP_load || op->attrs[2].i || !type_is_tile(op_out(op)->type) ||
+        op_out(op)->type->kind != TYPE_NUMBER || wanted_layout(op))
+        return false;
+    return reaches_operand(&op->out[0], bytes_of(op_out(op)->type) <= LINE_BYTES, &budget);
+}
+
+static bool is_candidate(const Op *op) {
+    if (op->code == OP_load_block)
+        return !op->attrs[4].i && value_may_reach_dot(&op->out[0]);
+    return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
+           op_out(op)->type->kind == TYPE_NUMBER && wanted_layout(op) &&
+           value_may_reach_dot(&op->out[0]);
+}
+
+/* Copies of the load's tile, in the layout `copied`, that a thread starts. */
+static int count_copies(const Op *load, const Layout *copied) {
+    return layout_owned_registers(copied) / (int)op_access_width(load);
+}
+
+/* The layout of the copies: as the load's, or for a line whose elements many threads hold, as what
+ * combines scores with their row sums asks for it, each by one thread. */
+static const Layout *layout_of_copies(Ctx *ctx, const Op *load) {
+    const Type *type = op_out(load)->type;
+    int along = 0;
+    for (int d = 0; d < type->rank; d++)
+        along = type->shape[d] > type->shape[along] ? d : along;
+    CoalescedShape wanted = {.rank = type->rank,
+                             .shape = type->shape,
+                             .fastest = along,
+                             .vector = (int)op_access_width(load),
+                             .num_warps = load->block->func->num_warps};
+    const Layout *coalesced = layout_coalesced(ctx, &wanted);
+    bool is_line = type->shape[along] == type_numel(type);
+    for (uint32_t i = 0; i < load->nin && i < 2; i++)
+        if (!value_is_recomputable(op_in(load, i), CHEAP_OPS))
+            return type->layout;
+    return is_line && count_copies(load, coalesced) < count_copies(load, type->layout)
+               ? coalesced
+               : type->layout;
+}
+
+/* Elements that one asynchronous copy takes; 0 and why there can be none. */
+static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
+    const Op *load = staged->load;
+    int bytes = type_element_bytes(op_out(load)->type);
+    if (load->nin > 2 && !value_is_positive_zero(op_in(load, 2))) {
+        *why = "its `other` is not zero";
+        return 0;
+    }
+    if (load->attrs[0].i != CACHE_NONE && load->attrs[0].i != CACHE_CA &&
+        load->attrs[0].i != CACHE_CG) {
+        *why = "it has a cache modifier";
+        return 0;
+    }
+    int width = layout_async_width(ctx, staged->copied, staged->shared, (int)op_access_width(load));
+    *why = "fewer than 4 bytes are known to be consecutive and aligned";
+    return width * bytes >= 4 ? width : 0;
+}
+
+/* Memory that the loop writes */
+
+/* Notes through which arguments the loop stores. False where it writes otherwise, or meets at
+ * barriers. */
+static bool note_stores(Pipelined *p) {
+    block_for_each (op, p->body) {
+        if (op_only_says(op) || !(op_effects(op) & (WRITES | SYNC)))
+            continue;
+        const Value *origin = op->code == OP_store || op->code == OP_store_block
+                                  ? pointer_origin(op_in(op, 0))
+                                  : NULL;
+        if (!origin)
+            return false;
+        ptr_set_add(&p->written, origin);
+        p->writes = true;
+    }
+    return true;
+}
+
+/* Two arguments are taken to point to different memory. */
+static bool may_be_written(const Pipelined *p, const Op *load) {
+    const Value *origin = pointer_origin(op_in(load, 0));
+    return p->writes && (!origin || ptr_set_has(&p->written, origin));
+}
+
+/* The slice */
+
+static bool may_trap(const Op *op) {
+    int64_t divisor;
+    bool divides = op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
+                   op->code == OP_remui;
+    return divides &&
+           (!value_int_constant(op_in(op, 1), &divisor) || divisor == 0 || divisor == -1);
+}
+
+static bool add_to_slice(Pipelined *p, Value *value);
+
+static bool add_operands(Pipelined *p, Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (!add_to_slice(p, op_in(op, i)))
+            return false;
+    return true;
+}
+
+/* False where the value cannot be computed ahead of its iteration. */
+static bool add_to_slice(Pipelined *p, Value *value) {
+    if (value->owner == p->body) {
+        if (value->index == 0)
+            return true;
+        vec_for_each (known, &p->carried)
+            if (*known == value->index)
+                return true;
+        vec_push(p->arena, &p->carried, value->index);
+        return add_to_slice(p, op_in(p->body->last, value->index - 1));
+    }
+    Op *op = value->def;
+    if (!op || op->block != p->body || !ptr_set_add(&p->slice, op))
+        return true;
+    bool movable = op_is_pure(op)
+                       ? op->code != OP_dot && !op->nregions && !may_trap(op)
+                       : op->code == OP_load && !op->attrs[2].i && !may_be_written(p, op);
+    return movable && add_operands(p, op);
+}
+
+/* Choice */
+
+/* The two loops that unroll made of one stand behind each other and say it once. */
+static bool refuse(Ctx *ctx, Op *loop, const char *why) {
+    const Diagnostic *last = ctx->diags.last;
+    bool said = last && last->id == DIAG_loop_not_pipelined && last->span.file == loop->span.file &&
+                last->span.lo == loop->span.lo;
+    if (!said)
+        ctx_diag(ctx, loop->span, loop_not_pipelined, why);
+    loop->attrs[0].i = 1;
+    return true;
+}
+
+/* Is all that becomes of the load an operand of warpgroups? The last one, of several. */
+static bool only_multiplied(const Op *load, DotOperand *operand) {
+    value_for_each_use (use, &load->out[0]) {
+        const Op *convert = use->user;
+        if (convert->code != OP_convert_layout || value_unused(&convert->out[0]))
+            return false;
+        value_for_each_use (inner, &convert->out[0])
+            if (!dot_operand_use(inner, operand))
+                return false;
+    }
+    return !value_unused(&load->out[0]);
+}
+
+static void add_block(Pipelined *p, Op *load) {
+    Staged staged = {
+        .load = load, .means = BY_TENSOR_COPY, .buffer = block_buffer_type(p->ctx, load)};
+    DotOperand operand;
+    p->bytes += block_buffer_bytes(staged.buffer);
+    p->in_flight |= only_multiplied(load, &operand) && dot_may_stay_in_flight(operand.dot);
+    vec_push(p->arena, &p->loads, staged);
+}
+
+/* False: it stays where it is, since nothing is gained. */
+static bool add_load(Pipelined *p, Op *load) {
+    const Type *type = op_out(load)->type;
+    Staged staged = {.load = load, .copied = layout_of_copies(p->ctx, load)};
+    DotOperand operand;
+    bool carried = false;
+    if (only_multiplied(load, &operand)) {
+        staged.shared =
+            layout_of_operand_buffer(p->ctx, &operand, type, (int)op_access_width(load));
+        carried = staged.shared && dot_may_stay_in_flight(operand.dot);
+    }
+    const Layout *wanted = wanted_layout(load);
+    if (!staged.shared)
+        staged.shared =
+            layout_shared_exchange(p->ctx, staged.copied, wanted ? wanted : type->layout,
+                                   type_element_bytes(type), (int)op_access_width(load));
+    const char *why = NULL;
+    staged.width = copy_width(p->ctx, &staged, &why);
+    staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
+    if (!staged.width && !wanted)
+        return false;
+    if (!staged.width)
+        ctx_diag(p->ctx, load->span, load_through_registers, why);
+    p->async |= staged.width > 0;
+    p->in_flight |= carried && staged.width > 0;
+    vec_push(p->arena, &p->loads, staged);
+    return true;
+}
+
+/* Its bytes are counted elsewhere. */
+static bool has_buffer(const Pipelined *p, const Op *op) {
+    while (op && op_adds_or_drops_ones(op))
+        op = op_in(op, 0)->def;
+    vec_for_each (staged, &p->loads)
+        if (op == staged->load)
+            return true;
+    return op && op->code == OP_load_block;
+}
+
+/* What products read in the loop from buffers other than the rings: operands that are converted
+ * before it, or in it from what is computed. Fragments that mma.sync takes may be converted within
+ * warps. */
+static int64_t bytes_beside_rings(const Pipelined *p) {
+    int64_t bytes = 0;
+    block_for_each (dot, p->body) {
+        if (dot->code != OP_dot || dot->attrs[2].i == UNIT_FMA)
+            continue;
+        LayoutConversion least = dot->attrs[2].i == UNIT_WGMMA ? CONVERT_SHUFFLES : CONVERT_SHARED;
+        for (uint32_t i = 0; i < 2; i++) {
+            const Op *op = op_in(dot, i)->def;
+            while (op && op->code == OP_transpose)
+                op = op_in(op, 0)->def;
+            if (op && op->code == OP_convert_layout && !has_buffer(p, op_in(op, 0)->def) &&
+                layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) >= least)
+                bytes += bytes_of(op_out(op)->type);
+        }
+    }
+    return bytes;
+}
+
+static bool is_used_in(const Value *value, const Op *loop) {
+    value_for_each_use (use, value) {
+        bool moves = use->user->code == OP_convert_layout || use->user->code == OP_transpose ||
+                     use->user->code == OP_reshape;
+        if (op_ancestor_in(use->user, loop->regions[0]) ||
+            (moves && is_used_in(op_out(use->user), loop)))
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of the blocks that are loaded before the loop and wait in buffers for it. */
+static int64_t other_buffers(const Op *loop) {
+    int64_t bytes = 0;
+    for (const Op *around = loop; around; around = around->block->parent)
+        block_for_each (op, around->block)
+            if (op->code == OP_load_block && is_used_in(op_out(op), loop))
+                bytes += bytes_of(op_out(op)->type);
+    return bytes;
+}
+
+/* Of what is stored: tiles that cross warps on their way, blocks that tensor copies take. */
+static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
+    int64_t bytes = 0;
+    block_for_each (op, block) {
+        const Op *convert =
+            op->code == OP_store && op->nin > 1 ? value_def(op_in(op, 1), OP_convert_layout) : NULL;
+        if (op->code == OP_store_block)
+            bytes += block_buffer_bytes(block_buffer_type(p->ctx, op));
+        else if (convert && layout_classify(op_out(convert)->type->layout,
+                                            op_in(convert, 0)->type->layout) >= CONVERT_SHARED)
+            bytes += bytes_of(op_out(convert)->type);
+    }
+    return bytes;
+}
+
+static bool is_loaded(PtrSet *seen, const Value *value);
+
+/* Of a result of a while loop or an argument of one of its regions. The condition passes values on
+ * to the body and out of the loop, and the body to the condition; memory may also decide how often.
+ */
+static bool while_is_loaded(PtrSet *seen, const Op *loop, const Value *value) {
+    const Op *test = loop->regions[0]->last, *next = loop->regions[1]->last;
+    if (is_loaded(seen, op_in(test, 0)))
+        return true;
+    if (value->def || value->owner == loop->regions[1])
+        return is_loaded(seen, op_in(test, value->index + 1));
+    return is_loaded(seen, op_in(loop, value->index)) || is_loaded(seen, op_in(next, value->index));
+}
+
+/* Does the value depend on memory? */
+static bool is_loaded(PtrSet *seen, const Value *value) {
+    const Op *op = value->def ? value->def : value->owner->parent;
+    if (!op || !ptr_set_add(seen, value))
+        return false;
+    if (op->code == OP_while)
+        return while_is_loaded(seen, op, value);
+    if (!op->nregions && !op_is_pure(op))
+        return true;
+    bool is_for = op->code == OP_for, is_argument = !value->def;
+    uint32_t fixed = is_for ? FOR_FIXED_OPERANDS : op->nin;
+    for (uint32_t i = 0; i < fixed; i++)
+        if (is_loaded(seen, op_in(op, i)))
+            return true;
+    bool is_index = is_argument && value->index == 0;
+    if ((!is_for && op->code != OP_if) || is_index)
+        return false;
+    uint32_t number = value->index - is_argument;
+    if (is_for && is_loaded(seen, op_in(op, FOR_FIXED_OPERANDS + number)))
+        return true;
+    for (uint32_t i = 0; i < op->nregions; i++)
+        if (is_loaded(seen, op_in(op->regions[i]->last, number)))
+            return true;
+    return false;
+}
+
+/* Do the copies lie, and the loop and those around it run, as arguments and program ids alone say?
+ */
+static bool is_placed_by_scalars(const Pipelined *p) {
+    PtrSet seen = {.arena = p->arena};
+    vec_for_each (staged, &p->loads)
+        for (uint32_t i = 0; i < staged->load->nin; i++)
+            if (is_loaded(&seen, op_in(staged->load, i)))
+                return false;
+    for (const Op *around = p->loop; around; around = around->block->parent) {
+        bool is_while = around->code == OP_while;
+        const Op *decides = is_while ? around->regions[0]->last : around;
+        uint32_t count = is_while ? 1 : around->code == OP_for ? FOR_FIXED_OPERANDS : around->nin;
+        for (uint32_t i = 0; i < count; i++)
+            if (is_loaded(&seen, op_in(decides, i)))
+                return false;
+    }
+    return true;
+}
+
+/* May specialise-warps give the copies to a warp of their own, which goes on to the next tile while
+ * this one is stored? */
+static bool may_have_producer(const Pipelined *p) {
+    const Op *around = p->loop->block->parent;
+    const Func *func = p->body->func;
+    vec_for_each (staged, &p->loads)
+        if (staged->means != BY_TENSOR_COPY)
+            return false;
+    return p->in_flight && !p->next && around && around->code == OP_for &&
+           func->programs_per_cta <= 1 && func->num_warps < TARGET_MAX_WARPS &&
+           is_placed_by_scalars(p);
+}
+
+/* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
+static bool fit_ring(Pipelined *p, int64_t bytes, int64_t room) {
+    int copies = p->stages + 1;
+    while (copies > LEAST_STAGES && copies * bytes > room)
+        copies--;
+    if (copies <= LEAST_STAGES || copies < p->stages)
+        return false;
+    p->copies = copies;
+    p->stages = copies - 1;
+    return true;
+}
+
+/* Two teams (passes/schedule/specialise_teams.c) each store through a buffer of their own. They are
+ * for CTAs that an SM holds one of. */
+static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
+    const Func *func = p->body->func;
+    int64_t stored = bytes_of_stores(p, p->loop->block);
+    if (!may_have_producer(p))
+        return false;
+    bool is_large = 2 * ((p->stages + 1) * bytes + stored) > room;
+    bool has_teams = func->is_persistent && func->num_warps == WGMMA_WARPS && is_large;
+    return (has_teams && fit_ring(p, bytes, room - 2 * stored)) ||
+           fit_ring(p, bytes, room - stored);
+}
+
+/* As many stages as were asked for and shared memory has room for. */
+static bool fit_stages(Pipelined *p, const Func *func) {
+    int64_t bytes = 0, room = func_shared_room(func);
+    int64_t beside = 0;
+    for (const Pipelined *one = p; one; one = one->next) {
+        int64_t more = bytes_beside_rings(one) + bytes_of_stores(one, one->body);
+        beside = beside > more ? beside : more;
+    }
+    room -= beside + other_buffers(p->loop) + MOST_STAGES * MBARRIER_BYTES +
+            func_scratch_bytes(p->body->func);
+    vec_for_each (staged, &p->loads)
+        bytes += bytes_of(op_out(staged->load)->type);
+    int asked = p->stages;
+    if (fit_producer(p, bytes, room))
+        return true;
+    if (!p->async && !p->bytes)
+        p->stages =
+            LEAST_STAGES; /* a load in registers is one iteration ahead, however many there are */
+    while (p->stages >= LEAST_STAGES && p->stages * bytes > room)
+        p->stages--;
+    p->copies = p->stages + (p->in_flight && (p->stages + 1) * bytes <= room);
+    if (p->stages < asked && (p->async || p->bytes))
+        ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
+                 (long long)room, p->stages < LEAST_STAGES ? 1 : p->stages);
+    return p->stages >= LEAST_STAGES;
+}
+
+/* Ingredients join where nothing stands against it: their own addresses, those of others. */
+static void add_ingredients(Pipelined *p) {
+    block_for_each (op, p->body) {
+        if (!is_ingredient(op) || ptr_set_has(&p->slice, op) || may_be_written(p, op))
+            continue;
+        Pipelined alone = {.ctx = p->ctx,
+                           .arena = p->arena,
+                           .loop = p->loop,
+                           .body = p->body,
+                           .written = p->written,
+                           .writes = p->writes};
+        alone.slice.arena = p->arena;
+        bool apart = add_operands(&alone, op);
+        vec_for_each (staged, &p->loads)
+            apart &= !ptr_set_has(&alone.slice, staged->load);
+        /* What `alone` can compute ahead `p` can. */
+        if (apart && add_load(p, op))
+            add_operands(p, op);
+    }
+}
+
+typedef enum Planned { PLAN_NONE, PLAN_REFUSED, PLAN_READY } Planned;
+
+static Planned refused(bool changed) {
+    return changed ? PLAN_REFUSED : PLAN_NONE;
+}
+
+/* Collects the loads and what they need. */
+static Planned plan_loop(Pipelined *p, Op *loop) {
+    const Func *func = loop->block->func;
+    Ctx *ctx = func_ctx(func);
+    *p = (Pipelined){.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
+    p->last = loop;
+    p->stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
+    p->stages = p->stages < MOST_STAGES ? p->stages : MOST_STAGES;
+    p->slice.arena = p->written.arena = p->arena;
+    bool any = false, inner = block_has_loop(p->body);
+    block_for_each (op, p->body)
+        any |= is_candidate(op);
+    if (p->stages < LEAST_STAGES)
+        return PLAN_NONE;
+    if (!any || inner)
+        return refused(
+            loop->attrs[0].i &&
+            refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot"));
+    if (loop->attrs[0].i > MOST_STAGES)
+        ctx_diag(ctx, loop->span, too_many_stages, (long long)loop->attrs[0].i, MOST_STAGES);
+    if (!value_int_constant(op_in(loop, 2), &p->step) || p->step <= 0 || p->step > MAX_STEP)
+        return refused(refuse(ctx, loop, "its step is not a positive constant"));
+    if (!note_stores(p))
+        return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
+    /* What a store takes lives beside the operands of the next product: registers for all of it are
+     * the program's choice. */
+    if (p->writes && !loop->attrs[0].i)
+        return refused(refuse(ctx, loop, "it stores, and has no num_stages of its own"));
+    block_for_each (op, p->body) {
+        if (!is_candidate(op))
+            continue;
+        if (may_be_written(p, op))
+            return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
+        if (!add_operands(p, op))
+            return refused(refuse(ctx, loop, "an address depends on what the loop computes"));
+        if (op->code == OP_load_block)
+            add_block(p, op);
+        else
+            add_load(p, op);
+    }
+    /* A load that others need for their addresses stays one of them. */
+    vec_for_each (staged, &p->loads)
+        if (ptr_set_has(&p->slice, staged->load))
+            return refused(refuse(ctx, loop, "an operand of a dot is also used for addresses"));
+    add_ingredients(p);
+    return PLAN_READY;
+}
+
+/* The plan of the next loop to begin with where the last one of the chain from `p` on does not go
+ * on: NULL where there is none. */
+static Pipelined *extend_chain(Pipelined *p) {
+    Pipelined *last = p;
+    for (Op *loop; (loop = pipeline_next_loop(p, last)); last = last->next) {
+        Pipelined *next = ARENA_NEW(p->arena, Pipelined);
+        if (plan_loop(next, loop) != PLAN_READY)
+            return NULL;
+        if (!pipeline_goes_on(last, next))
+            return next;
+        last->next = next;
+    }
+    return NULL;
+}
+
+/* What the first loop tells for the others. */
+static void join_chain(Pipelined *p) {
+    for (const Pipelined *next = p->next; next; next = next->next) {
+        p->stages = p->stages > next->stages ? p->stages : next->stages;
+        p->in_flight |= next->in_flight;
+        p->last = next->loop;
+    }
+    for (Pipelined *next = p->next; next; next = next->next)
+        next->last = p->last;
+}
+
+static void finish(Pipelined *p) {
+    join_chain(p);
+    if (fit_stages(p, p->body->func)) {
+        pipeline_rewrite(p);
+        return;
+    }
+    for (; p; p = p->next)
+        p->loop->attrs[0].i = 1;
+}
+
+static bool pipeline_loop(Op *loop, void *user) {
+    Arena *arena = &func_ctx(loop->block->func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Pipelined *p = ARENA_NEW(arena, Pipelined);
+    Planned planned = plan_loop(p, loop);
+    while (planned == PLAN_READY && p) {
+        Pipelined *next = extend_chain(p);
+        finish(p);
+        p = next;
+    }
+    arena_rewind(arena, mark);
+    return planned != PLAN_NONE;
+}
+
+bool pass_pipeline_loads(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func->has_layouts)
+        return ctx_diag(ctx, func->span, pass_needs, "pipeline-loads", "layouts", "choose-layouts");
+    if (!target_by_capability(func->capability))
+        return ctx_diag(ctx, func->span, pass_target, "pipeline-loads", func->capability);
+    if (!block_buffers_fit(func, "pipeline-loads"))
+        return false;
+    bool changed = loops_inside_out(func->body, pipeline_loop, NULL);
+    if (changed)
+        eliminate_dead(func);
+    return changed;
+}

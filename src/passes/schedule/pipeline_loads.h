@@ -1,0 +1,53 @@
+/* Parts of pipeline-loads: pipeline_loads.c chooses the loops, loads and stages and makes a
+ * Pipelined of each loop, pipeline_rewrite.c makes rings, copies and waits of that. */
+#ifndef TILEC_PASSES_SCHEDULE_PIPELINE_LOADS_H
+#define TILEC_PASSES_SCHEDULE_PIPELINE_LOADS_H
+#include "ir/ir.h"
+#include "passes/rewrite.h"
+#include "support/ptrmap.h"
+#include "support/vec.h"
+
+/* How a load's data come. */
+typedef enum Means { BY_REGISTERS, BY_ASYNC_COPY, BY_TENSOR_COPY } Means;
+
+typedef struct Staged {
+    Op *load;
+    Means means;
+    int width;            /* elements of an asynchronous copy */
+    const Layout *copied; /* of such copies: their pointers and masks are computed in it */
+    const Type *buffer;   /* of a tensor copy */
+    const Layout *shared; /* of the ring */
+    Value *ring;
+    Value *early; /* through registers: what this iteration loads */
+} Staged;
+
+typedef struct Pipelined {
+    Ctx *ctx;
+    Arena *arena;
+    Op *loop;
+    Block *body;
+    VEC(Staged) loads;
+    PtrSet written;        /* arguments through which the body stores */
+    PtrSet slice;          /* ops of the body that addresses and masks need */
+    VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
+    int stages;
+    int copies; /* of each ring: as many as stages, one more where products stay in flight */
+    int64_t step;
+    bool writes;            /* memory, through the arguments in `written` */
+    bool async;             /* some load is an asynchronous copy */
+    Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
+    int64_t bytes;          /* that tensor copies bring in an iteration */
+    bool in_flight;         /* the product of an iteration may be under way in the next */
+    struct Pipelined *next; /* the loop that goes on with the rings; NULL: none */
+    Op *last;               /* such loop, or the loop itself: copies go on to its end */
+} Pipelined;
+
+/* pipeline_chain.c: the loop that may go on with the rings of `last`, the last one so far of those
+ * from `first` on; NULL: there is none. Then whether it does, once its loads are known. */
+Op *pipeline_next_loop(const Pipelined *first, const Pipelined *last);
+bool pipeline_goes_on(const Pipelined *last, const Pipelined *next);
+
+/* Rewrites the loop and those that go on with its rings, once everything but the rings is chosen:
+ * stages, copies and what is a sum over the loads are told by the first. */
+void pipeline_rewrite(Pipelined *p);
+#endif

@@ -1,0 +1,334 @@
+/* The rewriting of pipeline-loads: rings, the copies before the loop and in it, waits. See
+ * pipeline_loads.c for what comes out. */
+#include "passes/blocks/block_buffers.h"
+#include "passes/layout/layout_rules.h"
+#include "passes/schedule/pipeline_loads.h"
+#include "passes/simplify/simplify.h"
+#include <assert.h>
+
+/* Values */
+
+static Value *int_constant(Builder *b, const Type *type, int64_t value) {
+    return build_constant_int(b, value, type);
+}
+
+/* For how many of a thread's accesses, of 2^skip registers each, the mask is computed before it is
+ * repeated for the others. */
+static int computed_accesses(const Value *mask, int skip) {
+    const Layout *layout = mask->type->layout;
+    const Op *op = mask->def;
+    uint32_t repeated = 0;
+    for (int d = 0; op && op->code == OP_broadcast && d < mask->type->rank; d++)
+        if (op_in(op, 0)->type->shape[d] != mask->type->shape[d])
+            repeated |= layout_dim_mask(mask->type->rank, mask->type->shape, d);
+    int bits = 0;
+    for (int i = skip; i < layout->bits[LAYOUT_REG]; i++)
+        bits += (layout->basis[i] & ~repeated) != 0;
+    return bits;
+}
+
+/* `mask` where `on`, with the conjunction as far inside broadcasts as it goes, and there where it
+ * is computed for the fewest accesses. */
+static Value *mask_while(Builder *b, Value *mask, Value *on, int skip) {
+    Op *op = mask->def;
+    if (op && op->code == OP_broadcast)
+        return build_broadcast(b, mask_while(b, op_in(op, 0), on, 0), mask->type);
+    if (op && op->code == OP_andi) {
+        uint32_t inner =
+            computed_accesses(op_in(op, 1), skip) <= computed_accesses(op_in(op, 0), skip);
+        return build_andi(b, op_in(op, 1 - inner), mask_while(b, op_in(op, inner), on, skip));
+    }
+    return build_andi(b, mask, build_splat(b, on, mask->type));
+}
+
+/* Of accesses of `width` elements. */
+static Value *guarded_mask(Builder *b, Value *mask, Value *on, const Type *pointers,
+                           int64_t width) {
+    if (mask)
+        return mask_while(b, mask, on, width > 1 ? __builtin_ctzll((uint64_t)width) : 0);
+    return build_splat(b, on, type_with_element(b->ctx, pointers, TYPE_NUMBER, DT_I1));
+}
+
+static Value *mapped(const ValueMap *map, Value *value) {
+    Value *to = value_map_get(map, value);
+    return to ? to : value;
+}
+
+/* Carried value `i` of the slice as the body knows it, and one iteration later. */
+static Value *carried_arg(const Pipelined *p, size_t i) {
+    return &p->body->args[p->carried.data[i]];
+}
+
+static Value *next_of(const Pipelined *p, const ValueMap *map, size_t i) {
+    return mapped(map, op_in(p->body->last, p->carried.data[i] - 1));
+}
+
+/* One stage: the slice for one iteration, then the loads' copies of it. */
+typedef struct Stage {
+    Value *index; /* of the iteration */
+    Value *on;    /* i1: there is such an iteration */
+    Value *slot;
+    int ahead;
+    bool in_loop;
+} Stage;
+
+static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *on) {
+    Value *ptr = mapped(map, op_in(load, 0));
+    Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
+    Value *other = load->nin > 2 ? mapped(map, op_in(load, 2)) : NULL;
+    if (type_is_tile(ptr->type))
+        mask = guarded_mask(b, mask, on, ptr->type, load->attrs[3].i);
+    else
+        mask = mask ? build_andi(b, mask, on) : on;
+    return build_load(b, ptr, mask, other, (CTYPE_OPT_CACHE)load->attrs[0].i,
+                      (CTYPE_OPT_EVICT)load->attrs[1].i, false, load->attrs[3].i, false);
+}
+
+static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {
+    block_for_each (op, p->body) {
+        if (!ptr_set_has(&p->slice, op))
+            continue;
+        b->span = op->span;
+        if (op->code == OP_load)
+            value_map_set(map, op_out(op), load_like(b, op, map, on));
+        else
+            op_clone(b, op, map);
+    }
+}
+
+static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Stage *stage,
+                  Staged *staged) {
+    const Op *load = staged->load;
+    b->span = load->span;
+    if (staged->means == BY_TENSOR_COPY) {
+        Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
+        Value *barrier = build_local_view(b, p->full, stage->slot, stage->ahead);
+        build_block_copy(b, load, map, view, barrier, stage->on);
+        return;
+    }
+    if (staged->means == BY_REGISTERS) {
+        staged->early = load_like(b, load, map, stage->on);
+        if (!stage->in_loop)
+            build_local_store(b, staged->early,
+                              build_local_view(b, staged->ring, stage->slot, stage->ahead), 0);
+        return;
+    }
+    Value *ptr = mapped(map, op_in(load, 0));
+    Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
+    Value *guarded = guarded_mask(b, mask, stage->on, ptr->type, staged->width);
+    if (staged->copied != ptr->type->layout) {
+        ptr = value_recompute(ptr, staged->copied, UINT32_MAX);
+        guarded = value_recompute(guarded, staged->copied, UINT32_MAX);
+        assert(ptr && guarded);
+    }
+    Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
+    build_async_copy(b, ptr, view, guarded, (CTYPE_OPT_CACHE)load->attrs[0].i,
+                     (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);
+}
+
+static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
+    value_map_set(map, &p->body->args[0], stage->index);
+    clone_slice(p, b, map, stage->on);
+    b->span = p->loop->span;
+    if (p->full)
+        build_mbarrier_expect(b, build_local_view(b, p->full, stage->slot, stage->ahead), stage->on,
+                              p->bytes);
+    vec_for_each (staged, &p->loads)
+        fetch(p, b, map, stage, staged);
+    b->span = p->loop->span;
+    if (p->async)
+        build_async_commit(b);
+}
+
+/* Rewriting */
+
+static void make_rings(Pipelined *p, Builder *b) {
+    vec_for_each (staged, &p->loads) {
+        const Type *type = op_out(staged->load)->type, *buffer = staged->buffer;
+        if (!buffer)
+            buffer =
+                type_get(p->ctx, TYPE_BUFFER, type->dtype, type->rank, type->shape, staged->shared);
+        b->span = staged->load->span;
+        staged->ring = build_local_alloc(b, -1, p->copies, 0, buffer);
+    }
+}
+
+/* Where a ring with mbarriers stands when the loop begins: a number below twice its copies, which
+ * tells the slot and the parity of its phase. */
+typedef struct Position {
+    Value *slot, *parity;
+} Position;
+
+static Position enter_ring(Pipelined *p) {
+    const Type *i32 = type_scalar(p->ctx, DT_I32);
+    if (!p->full || !p->loop->block->parent) {
+        Builder b = builder_before(p->loop);
+        b.span = p->loop->span;
+        Value *zero = int_constant(&b, i32, 0);
+        return (Position){zero, zero};
+    }
+    Value *at = carry_in(p->loop, i32, 0);
+    Builder b = builder_before(p->loop);
+    b.span = p->loop->span;
+    Value *copies = int_constant(&b, i32, p->copies);
+    Value *second = build_cmpi(&b, at, copies, IPRED_SGE);
+    Value *slot = build_select(&b, second, build_subi(&b, at, copies), at);
+    return (Position){slot, build_extui(&b, second, i32)};
+}
+
+static void leave_ring(const Pipelined *p, Position at) {
+    if (!p->full || !p->loop->block->parent)
+        return;
+    Builder b = builder_after(p->loop);
+    b.span = p->loop->span;
+    Value *copies = int_constant(&b, type_scalar(p->ctx, DT_I32), p->copies);
+    carry_out(p->loop, build_addi(&b, build_muli(&b, at.parity, copies), at.slot));
+}
+
+/* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
+static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
+    Value *lo = op_in(p->loop, 0), *hi = op_in(p->last, 1);
+    Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
+    for (size_t i = 0; i < p->carried.len; i++)
+        at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
+    for (int j = 0; j < p->stages - 1; j++) {
+        ValueMap *map = value_map_create(p->arena);
+        for (size_t i = 0; i < p->carried.len; i++)
+            value_map_set(map, carried_arg(p, i), at[i]);
+        Stage stage = {.index = lo, .on = runs, .slot = slot, .ahead = j};
+        if (j > 0) {
+            Value *passed = int_constant(b, lo->type, j * p->step);
+            stage.index = build_addi(b, lo, passed);
+            stage.on = build_andi(b, runs, build_cmpi(b, distance, passed, IPRED_UGT));
+        }
+        emit_stage(p, b, map, &stage);
+        for (size_t i = 0; i < p->carried.len; i++)
+            at[i] = next_of(p, map, i);
+    }
+}
+
+/* Arguments move when one is added. */
+static void carry(Op *loop, Value *init) {
+    op_add_operand(loop, init);
+    op_add_result(loop, init->type);
+    block_add_arg(loop->regions[0], init->type);
+}
+
+/* What was loaded in this iteration is read from the ring. */
+static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
+    Op *load = staged->load;
+    Builder b = builder_before(load);
+    Value *view = build_local_view(&b, staged->ring, slot, 0);
+    if (staged->means == BY_TENSOR_COPY) {
+        block_read_from(load, view);
+        return;
+    }
+    for (Use *use = load->out[0].uses, *next; use; use = next) {
+        next = use->next;
+        Op *convert = use->user;
+        if (convert->code != OP_convert_layout)
+            continue;
+        Builder at = builder_before(convert);
+        rewrite_replace(convert, build_local_load(&at, view, NULL, 0, op_out(convert)->type));
+    }
+    if (!value_unused(op_out(load)))
+        value_replace(op_out(load), build_local_load(&b, view, NULL, 0, op_out(load)->type));
+    op_remove(load);
+}
+
+/* Where copies are started: behind the reads of the first operands, so that their addresses need no
+ * registers while fragments arrive, and before the products, which hide them. Tensor copies have no
+ * addresses to speak of. */
+static Op *first_product(const Pipelined *p) {
+    Op *op = p->body->first;
+    while (op->next && op->code != OP_dot && (p->async || !p->full))
+        op = op->next;
+    return op;
+}
+
+/* The slot of the next iteration, and the parity of its phase. */
+static void pass_on(Pipelined *p, Builder *b, Value *slot, Value *parity) {
+    const Type *i32 = slot->type;
+    Op *end = p->body->last;
+    Value *last = int_constant(b, i32, p->copies - 1);
+    Value *around = build_cmpi(b, slot, last, IPRED_EQ);
+    Value *next = build_addi(b, slot, int_constant(b, i32, 1));
+    op_add_operand(end, build_select(b, around, int_constant(b, i32, 0), next));
+    if (p->full)
+        op_add_operand(end, build_xori(b, parity, build_extui(b, around, i32)));
+}
+
+/* Returns where the loop leaves its ring. */
+static Position emit_steady_state(Pipelined *p, const Position *first, Value *const *at) {
+    Op *loop = p->loop;
+    Op *body_first = p->body->first;
+    uint32_t first_arg = p->body->nargs;
+    carry(loop, first->slot);
+    if (p->full)
+        carry(loop, first->parity);
+    for (size_t i = 0; i < p->carried.len; i++)
+        carry(loop, at[i]);
+    Value *slot = &p->body->args[first_arg];
+    Value *parity = p->full ? slot + 1 : NULL, *ahead = slot + 1 + (p->full != NULL);
+    ValueMap *map = value_map_create(p->arena);
+    for (size_t i = 0; i < p->carried.len; i++)
+        value_map_set(map, carried_arg(p, i), &ahead[i]);
+
+    Value *index = &p->body->args[0], *hi = op_in(p->last, 1);
+    Builder b = builder_before(first_product(p)), top = builder_before(body_first);
+    b.span = top.span = loop->span;
+    if (p->full)
+        build_mbarrier_wait(&top, build_local_view(&top, p->full, slot, 0), parity, NULL);
+    if (p->async)
+        build_async_wait(&top, p->stages - 2);
+    Value *passed = int_constant(&b, index->type, (p->stages - 1) * p->step);
+    Stage stage = {.index = build_addi(&b, index, passed),
+                   .on = build_cmpi(&b, build_subi(&b, hi, index), passed, IPRED_UGT),
+                   .slot = slot,
+                   .ahead = p->stages - 1,
+                   .in_loop = true};
+    emit_stage(p, &b, map, &stage);
+
+    Op *end = p->body->last;
+    b = builder_before(end);
+    b.span = loop->span;
+    vec_for_each (staged, &p->loads)
+        if (staged->means == BY_REGISTERS)
+            build_local_store(&b, staged->early,
+                              build_local_view(&b, staged->ring, slot, p->stages - 1), 0);
+    pass_on(p, &b, slot, parity);
+    for (size_t i = 0; i < p->carried.len; i++)
+        op_add_operand(end, next_of(p, map, i));
+    vec_for_each (staged, &p->loads)
+        read_ring(p, staged, slot);
+    loop->attrs[0].i = 1;
+    return (Position){&loop->out[first_arg - 1], p->full ? &loop->out[first_arg] : NULL};
+}
+
+/* The loop finds its first copies under way. */
+static Position go_on(Pipelined *p, const Pipelined *before, const Position *at) {
+    p->full = before->full;
+    p->bytes = before->bytes;
+    p->stages = before->stages;
+    p->copies = before->copies;
+    for (size_t i = 0; i < p->loads.len; i++)
+        p->loads.data[i].ring = before->loads.data[i].ring;
+    return emit_steady_state(p, at, NULL);
+}
+
+void pipeline_rewrite(Pipelined *p) {
+    Builder b = builder_before(p->loop), after = builder_after(p->loop);
+    b.span = after.span = p->loop->span;
+    Value **at = ARENA_ARRAY(p->arena, Value *, p->carried.len);
+    if (p->bytes)
+        p->full = block_mbarrier(p->loop->block->func, p->loop->span, p->copies, 0);
+    Position first = enter_ring(p);
+    make_rings(p, &b);
+    emit_prologue(p, &b, first.slot, at);
+    if (p->async)
+        build_async_wait(&after, 0);
+    Position left = emit_steady_state(p, &first, at);
+    for (; p->next; p = p->next)
+        left = go_on(p->next, p, &left);
+    leave_ring(p, left);
+}

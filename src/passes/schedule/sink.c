@@ -1,0 +1,111 @@
+/* sink: moves loads, and what widens their elements, down to where the result is first needed.
+ *
+ * Kernels load everything at the top. That is right while registers last: all loads are in flight
+ * together. A program whose tiles do not fit them so pays with spills, or with fewer programs on an
+ * SM, for values that wait through reductions: layernorm's weights are needed only once mean and
+ * variance are known. So where more is alive at once in a thread than CROWDED_REGISTERS, each load
+ * moves down to the first op that uses it, but never past a write, which it might see, nor into a
+ * loop or branch. Writes move first, down to the next op with effects, and so give the loads above
+ * them room. When that is enough for a large CTA, its registers are limited so that an SM holds
+ * two.
+ *
+ * Needs: num_warps. Leaves the same ops in another order; ops with effects keep theirs, but loads
+ * among themselves.
+ *
+ *     %w = load %pw                                    %m, .. = reduce %x ..
+ *     %v = extf %w                                     %w = load %pw
+ *     %m, .. = reduce %x ..                     =>     %v = extf %w
+ *     store %pm, %m                                    %y = mulf %x, %v
+ *     %y = mulf %x, %v                                 store %pm, %m
+ *     store %py, %y                                    store %py, %y
+ */
+#include "passes/analysis/pressure.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+enum {
+    CROWDED_REGISTERS = 64, /* of a thread, for tiles; below, loads early are worth more */
+    SHARED_REGISTERS = 64,  /* a thread's limit that lets an SM hold two of the CTAs below */
+    SHARED_LEAST_WARPS = 8,
+    SHARED_MOST_WARPS = 16,
+};
+
+static bool may_sink(const Op *op) {
+    if (op->code == OP_store)
+        return true;
+    if (op->nout != 1 || op->nregions || !type_is_tile(op->out[0].type))
+        return false;
+    if (op->code == OP_load)
+        return op->attrs[2].i == 0; /* not volatile */
+    return op->code == OP_extf || op->code == OP_sitof || op->code == OP_uitof;
+}
+
+/* What `op` must not pass, whoever uses its result. */
+static uint32_t blocking_effects(const Op *op) {
+    if (op_has(op, WRITES))
+        return READS | WRITES | SYNC;
+    return op_has(op, READS) ? WRITES | SYNC : 0;
+}
+
+/* Where `op` goes: before the first op that needs its result, in itself or in its regions, or that
+ * it must not pass. An op without effects or uses stays. */
+static Op *sink_place(Op *op) {
+    Arena *arena = &func_ctx(op->block->func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    PtrSet users = {.arena = arena};
+    for (uint32_t i = 0; i < op->nout; i++)
+        value_for_each_use (use, &op->out[i])
+            ptr_set_add(&users, op_ancestor_in(use->user, op->block));
+    uint32_t blocking = blocking_effects(op);
+    Op *place = op->next;
+    if (users.len || op_has(op, WRITES))
+        while (!op_has(place, TERMINATOR) && !ptr_set_has(&users, place) &&
+               !(op_effects(place) & blocking))
+            place = place->next;
+    arena_rewind(arena, mark);
+    return place;
+}
+
+static bool sink_block(Block *block) {
+    bool changed = false;
+    for (Op *op = block->last, *prev; op; op = prev) {
+        prev = op->prev;
+        for (uint32_t r = 0; r < op->nregions; r++)
+            changed |= sink_block(op->regions[r]);
+        if (!may_sink(op))
+            continue;
+        Op *place = sink_place(op);
+        if (place == op->next)
+            continue;
+        op_move_before(op, place);
+        changed = true;
+    }
+    return changed;
+}
+
+static uint64_t registers_of_thread(Func *func) {
+    return pressure_most(func) / ((uint64_t)func->num_warps * TARGET_WARP_SIZE);
+}
+
+static bool is_no_dot(Op *op, void *user) {
+    return op->code != OP_dot;
+}
+
+/* Accumulators of dots fill the registers whatever else is sunk. */
+static void limit_registers(Func *func) {
+    if (func->max_registers || !func_walk(func, is_no_dot, NULL) ||
+        func->num_warps < SHARED_LEAST_WARPS || func->num_warps > SHARED_MOST_WARPS ||
+        registers_of_thread(func) > CROWDED_REGISTERS)
+        return;
+    func->max_registers = SHARED_REGISTERS;
+}
+
+bool pass_sink(Func *func) {
+    if (func->num_warps <= 0)
+        return ctx_diag(func_ctx(func), func->span, pass_needs, "sink", "the number of warps",
+                        "choose-warps");
+    if (registers_of_thread(func) <= CROWDED_REGISTERS || !sink_block(func->body))
+        return false;
+    limit_registers(func);
+    return true;
+}

@@ -1,0 +1,458 @@
+/* allocate-shared: offsets of shared buffers.
+ *
+ *     %s = local_alloc {offset = -1}   ->   %s = local_alloc {offset = 0}
+ *     ...                                   ...
+ *     %t = local_alloc {offset = -1}        %t = local_alloc {offset = 16384}
+ *
+ * A buffer lives from its first to its last access, through every loop that has an access but not
+ * its local_alloc, and until its asynchronous copies and tensor copies from it are waited for;
+ * mbarriers live through the whole function. Buffers that never live at
+ * once may share bytes, but sharing orders their accesses by barriers: so every buffer has bytes of
+ * its own as long as they all fit in the program's share of an SM that is full of threads, or as
+ * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
+ * each at the lowest offset that no buffer living at the same time has.
+ *
+ * Buffers that a wgmma_joint reads as one operand lie one behind the other, copy by copy:
+ *
+ *     %b = local_alloc {copies = 2}   ->   %b = local_alloc {offset = 0, .., stride = 24576}
+ *     %c = local_alloc {copies = 2}        %c = local_alloc {offset = 16384, .., stride = 24576}
+ *
+ * Behind the buffers is the scratch of ops that exchange results by themselves (ir/scratch.h).
+ *
+ * Needs func->capability. Leaves offsets and func->shared_bytes; programs_per_cta is lowered until
+ * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
+ * looks at offsets. */
+#include "passes/shared/allocate_shared.h"
+#include "ir/scratch.h"
+#include "passes/passes.h"
+#include "support/ptrmap.h"
+#include "support/vec.h"
+#include "target/panels.h"
+#include "target/target.h"
+#include <stdlib.h>
+
+enum { SMALL_ALIGNMENT = 16, LARGE_ALIGNMENT = 128 };
+
+typedef struct Buffer {
+    Op *alloc;
+    int64_t bytes, offset;
+    uint32_t first, last; /* positions of the accesses, inclusive */
+    bool swizzled;        /* by address: wgmma or tensor copies access it */
+} Buffer;
+
+/* A buffer that lies behind another one, in each copy of it. */
+typedef struct Follower {
+    Op *alloc, *leader;
+    int64_t behind; /* bytes */
+} Follower;
+
+typedef struct Allocation {
+    Arena *arena;
+    PtrMap start, end; /* position of ops + 1; end: of the last op inside */
+    VEC(Buffer) buffers;
+    VEC(Follower) followers;
+    int64_t scratch; /* of ops, behind all buffers */
+} Allocation;
+
+static uint32_t number_ops(Allocation *allocation, Block *block, uint32_t position) {
+    block_for_each (op, block) {
+        ptrmap_set(&allocation->start, op, (void *)(uintptr_t)++position);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            position = number_ops(allocation, op->regions[i], position);
+        ptrmap_set(&allocation->end, op, (void *)(uintptr_t)position);
+    }
+    return position;
+}
+
+static uint32_t position_of(const PtrMap *map, const Op *op) {
+    return (uint32_t)(uintptr_t)ptrmap_get(map, op);
+}
+
+static int64_t align_up(int64_t bytes, int64_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+static int64_t alignment_of(const Buffer *buffer) {
+    return buffer->swizzled                   ? PANEL_ALIGNMENT
+           : buffer->bytes >= LARGE_ALIGNMENT ? LARGE_ALIGNMENT
+                                              : SMALL_ALIGNMENT;
+}
+
+/* The outermost loop that the access stands in and the buffer does not; else the access itself. */
+static const Op *extent_of(const Op *alloc, Op *access) {
+    const Op *around = op_ancestor_in(access, alloc->block);
+    for (const Op *op = access; op != around; op = op->block->parent)
+        if (op->block->parent->code == OP_for || op->block->parent->code == OP_while)
+            return around;
+    return access;
+}
+
+/* Copies that are under way touch the buffer until they are waited for. */
+static const Op *wait_after(const Op *alloc, Op *copy, OpCode wait) {
+    const Op *op = op_ancestor_in(copy, alloc->block);
+    while (op && (op->code != wait || op->attrs[0].i))
+        op = op->next;
+    return op ? op : alloc->block->last;
+}
+
+static void extend(const Allocation *allocation, Buffer *buffer, const Op *extent) {
+    uint32_t first = position_of(&allocation->start, extent);
+    uint32_t last = position_of(&allocation->end, extent);
+    bool used = buffer->last > 0;
+    buffer->first = !used || first < buffer->first ? first : buffer->first;
+    buffer->last = !used || last > buffer->last ? last : buffer->last;
+}
+
+static void collect_uses(const Allocation *allocation, Buffer *buffer, const Value *value) {
+    value_for_each_use (use, value) {
+        if (use->user->code == OP_local_view) {
+            collect_uses(allocation, buffer, op_out(use->user));
+            continue;
+        }
+        extend(allocation, buffer, extent_of(buffer->alloc, use->user));
+        OpCode code = use->user->code;
+        buffer->swizzled |=
+            buffer->alloc->code == OP_local_alloc &&
+            (op_is_wgmma(use->user) || code == OP_copy_block || code == OP_store_block_from);
+        if (code == OP_async_copy)
+            extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_async_wait));
+        if (code == OP_store_block_from)
+            extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_store_wait));
+    }
+}
+
+static void collect_buffer(Allocation *allocation, Op *alloc) {
+    Buffer buffer = {.alloc = alloc,
+                     .bytes = local_bytes(op_out(alloc)) * local_copies(op_out(alloc))};
+    collect_uses(allocation, &buffer, op_out(alloc));
+    if (alloc->code == OP_mbarrier_alloc)
+        buffer.first = 0, buffer.last = UINT32_MAX;
+    if (!buffer.last)
+        buffer.first = buffer.last = position_of(&allocation->start, alloc);
+    vec_push(allocation->arena, &allocation->buffers, buffer);
+}
+
+static void collect_buffers(Allocation *allocation, Block *block) {
+    block_for_each (op, block) {
+        if (op->code == OP_local_alloc || op->code == OP_mbarrier_alloc)
+            collect_buffer(allocation, op);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            collect_buffers(allocation, op->regions[i]);
+    }
+}
+
+/* What is read as one operand */
+
+static bool is_joined(const Allocation *allocation, const Op *alloc) {
+    vec_for_each (follower, &allocation->followers)
+        if (follower->alloc == alloc || follower->leader == alloc)
+            return true;
+    return false;
+}
+
+static size_t find_buffer(const Allocation *allocation, const Op *alloc) {
+    size_t i = 0;
+    while (allocation->buffers.data[i].alloc != alloc)
+        i++;
+    return i;
+}
+
+/* The buffer becomes part of the leader's. */
+static void follow(Allocation *allocation, Op *leader, Op *alloc) {
+    Buffer *buffers = allocation->buffers.data;
+    size_t to = find_buffer(allocation, leader), from = find_buffer(allocation, alloc);
+    Buffer *all = &buffers[to], *one = &buffers[from];
+    Follower follower = {alloc, leader, all->bytes / local_copies(op_out(leader))};
+    all->bytes += one->bytes;
+    all->first = one->first < all->first ? one->first : all->first;
+    all->last = one->last > all->last ? one->last : all->last;
+    all->swizzled |= one->swizzled;
+    *one = buffers[--allocation->buffers.len];
+    vec_push(allocation->arena, &allocation->followers, follower);
+}
+
+/* Each buffer has one place: two groups of which it is part are one group, or stay apart, which
+ * codegen reports. */
+static bool join_buffers(Op *op, void *user) {
+    Allocation *allocation = user;
+    if (op->code != OP_wgmma_joint || !op->attrs[2].i)
+        return true;
+    Op *leader = local_alloc_of(op_in(op, 1))->out[0].def;
+    bool free = true;
+    for (uint32_t i = 0; i < wgmma_products(op); i++) {
+        const Value *buffer = op_in(op, 1 + i);
+        free &= !is_joined(allocation, local_alloc_of(buffer)) &&
+                local_copies(buffer) == local_copies(op_in(op, 1));
+        for (uint32_t k = 0; k < i; k++)
+            free &= local_alloc_of(buffer) != local_alloc_of(op_in(op, 1 + k));
+    }
+    for (uint32_t i = 1; i < wgmma_products(op) && free; i++)
+        follow(allocation, leader, local_alloc_of(op_in(op, 1 + i))->out[0].def);
+    return true;
+}
+
+/* Bytes of a program whose buffers end there. */
+static int64_t with_scratch(const Allocation *allocation, int64_t end) {
+    return allocation->scratch ? align_up(end, SMALL_ALIGNMENT) + allocation->scratch : end;
+}
+
+/* Those of the greatest alignment first, so that little is left between them. */
+static int64_t place_apart(Allocation *allocation) {
+    int64_t end = 0;
+    for (int swizzled = 1; swizzled >= 0; swizzled--)
+        vec_for_each (buffer, &allocation->buffers) {
+            if (buffer->swizzled != swizzled)
+                continue;
+            buffer->offset = align_up(end, alignment_of(buffer));
+            end = buffer->offset + buffer->bytes;
+        }
+    return with_scratch(allocation, end);
+}
+
+static bool live_together(const Buffer *a, const Buffer *b) {
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static int larger_first(const void *a, const void *b) {
+    const Buffer *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The lowest offset clear of the first `placed` buffers: past one of them, or 0. */
+static int64_t lowest_offset(const Allocation *allocation, size_t placed, const Buffer *buffer) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < placed;) {
+        const Buffer *other = &allocation->buffers.data[i++];
+        bool clash = live_together(buffer, other) && offset < other->offset + other->bytes &&
+                     other->offset < offset + buffer->bytes;
+        if (!clash)
+            continue;
+        offset = align_up(other->offset + other->bytes, alignment_of(buffer));
+        i = 0; /* past this one, perhaps into another */
+    }
+    return offset;
+}
+
+static int64_t place_by_lifetime(Allocation *allocation) {
+    int64_t end = 0;
+    qsort(allocation->buffers.data, allocation->buffers.len, sizeof(Buffer), larger_first);
+    for (size_t i = 0; i < allocation->buffers.len; i++) {
+        Buffer *buffer = &allocation->buffers.data[i];
+        buffer->offset = lowest_offset(allocation, i, buffer);
+        if (buffer->offset + buffer->bytes > end)
+            end = buffer->offset + buffer->bytes;
+    }
+    return with_scratch(allocation, end);
+}
+
+/* Programs that the shared memory of an SM holds; CTAs of one program. */
+static int64_t programs_held(const Target *target, int64_t bytes) {
+    return target->shared_per_sm / (bytes + target->shared_per_sm - target->shared_per_block);
+}
+
+/* Each program's part of a CTA's memory begins as its buffers ask. */
+static int64_t program_bytes(const Allocation *allocation, int64_t bytes) {
+    vec_for_each (buffer, &allocation->buffers)
+        if (buffer->swizzled)
+            return align_up(bytes, PANEL_ALIGNMENT);
+    return bytes;
+}
+
+/* Apart, unless more programs run at once if buffers overlap. */
+static int64_t place(Allocation *allocation, const Func *func, const Target *target) {
+    int64_t apart = place_apart(allocation);
+    int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
+    int64_t full = (int64_t)target->shared_per_sm * threads / target->threads_per_sm;
+    int32_t room = func_shared_room(func);
+    if (apart <= full && apart <= room)
+        return apart;
+    int64_t overlapped = place_by_lifetime(allocation);
+    if (apart > room || programs_held(target, overlapped) > programs_held(target, apart))
+        return overlapped;
+    return place_apart(allocation);
+}
+
+/* Bytes of the buffers that live at a position. */
+static int64_t live_at(const Allocation *allocation, uint32_t position) {
+    int64_t bytes = 0;
+    vec_for_each (buffer, &allocation->buffers)
+        if (buffer->first <= position && position <= buffer->last)
+            bytes = align_up(bytes, alignment_of(buffer)) + buffer->bytes;
+    return bytes;
+}
+
+/* Notes for the largest of the buffers that live at a position, but for the one already named. */
+static void note_buffers(Ctx *ctx, const Allocation *allocation, uint32_t position,
+                         const Op *named) {
+    enum { MOST_NOTES = 8 };
+    int left = MOST_NOTES;
+    vec_for_each (buffer, &allocation->buffers) { /* the largest first */
+        const Op *alloc = buffer->alloc;
+        if (alloc == named || buffer->first > position || position > buffer->last || left == 0)
+            continue;
+        left--;
+        int64_t copies = local_copies(op_out(alloc));
+        if (copies > 1)
+            diag_note(&ctx->diags, alloc->span, "%lld bytes for %lld stages of this",
+                      (long long)buffer->bytes, (long long)copies);
+        else
+            diag_note(&ctx->diags, alloc->span, "%lld bytes for this", (long long)buffer->bytes);
+    }
+}
+
+/* Reports a program that needs more than a CTA may have: at what takes most of it where most is
+ * alive, with what is alive beside that. */
+static bool report_excess(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
+    Ctx *ctx = func_ctx(func);
+    place_by_lifetime(allocation);
+    uint32_t position = 0;
+    vec_for_each (buffer, &allocation->buffers)
+        if (live_at(allocation, buffer->first) > live_at(allocation, position))
+            position = buffer->first;
+    const Op *largest = func_most_scratch(func);
+    int64_t most = allocation->scratch;
+    bool stages = false;
+    vec_for_each (buffer, &allocation->buffers) {
+        if (buffer->first > position || position > buffer->last)
+            continue;
+        stages |= local_copies(op_out(buffer->alloc)) > 1;
+        if (buffer->bytes > most) {
+            largest = buffer->alloc;
+            most = buffer->bytes;
+        }
+    }
+    ctx_diag(ctx, largest->span, shared_exceeded, STR_ARG(func->name), (long long)bytes,
+             target->name, (int)func_shared_room(func), (long long)most);
+    note_buffers(ctx, allocation, position, largest);
+    diag_hint(&ctx->diags, stages ? "choose fewer num_stages, or make the blocks smaller"
+                                  : "make the blocks smaller");
+    return false;
+}
+
+static bool check_limit(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
+    int32_t room = func_shared_room(func);
+    while (func->programs_per_cta > 1 && bytes * func->programs_per_cta > room)
+        func->programs_per_cta /= 2;
+    return bytes <= room || report_excess(func, allocation, target, bytes);
+}
+
+static bool set_place(Op *alloc, int64_t offset, int64_t stride) {
+    bool has_stride = alloc->code == OP_local_alloc;
+    bool changed = alloc->attrs[0].i != offset || (has_stride && alloc->attrs[2].i != stride);
+    alloc->attrs[0].i = offset;
+    if (has_stride)
+        alloc->attrs[2].i = stride;
+    return changed;
+}
+
+static bool set_offsets(Allocation *allocation) {
+    bool changed = false;
+    vec_for_each (buffer, &allocation->buffers) {
+        int64_t copies = local_copies(op_out(buffer->alloc)), stride = 0;
+        vec_for_each (follower, &allocation->followers)
+            if (follower->leader == buffer->alloc)
+                stride = buffer->bytes / copies;
+        changed |= set_place(buffer->alloc, buffer->offset, stride);
+        vec_for_each (follower, &allocation->followers)
+            if (follower->leader == buffer->alloc)
+                changed |= set_place(follower->alloc, buffer->offset + follower->behind, stride);
+    }
+    return changed;
+}
+
+static Allocation collect(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    Allocation allocation = {.arena = arena, .start = {.arena = arena}, .end = {.arena = arena}};
+    number_ops(&allocation, func->body, 0);
+    collect_buffers(&allocation, func->body);
+    func_walk(func, join_buffers, &allocation);
+    allocation.scratch = func_scratch_bytes(func);
+    return allocation;
+}
+
+int64_t shared_bytes_beside(Func *func, const PtrSet *allocs) {
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    size_t kept = 0;
+    vec_for_each (buffer, &allocation.buffers)
+        if (!ptr_set_has(allocs, buffer->alloc))
+            allocation.buffers.data[kept++] = *buffer;
+    allocation.buffers.len = kept;
+    int64_t bytes = place_by_lifetime(&allocation);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return bytes;
+}
+
+int64_t shared_bytes_apart(Func *func) {
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    int64_t bytes = place_apart(&allocation);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return bytes;
+}
+
+/* Are more than `room` bytes alive at once, some time while the buffer is? */
+static bool is_crowded(const Allocation *allocation, const Buffer *buffer, int64_t room) {
+    vec_for_each (first, &allocation->buffers) {
+        if (first->first > buffer->last)
+            continue;
+        uint32_t at = first->first > buffer->first ? first->first : buffer->first;
+        if (with_scratch(allocation, live_at(allocation, at)) > room)
+            return true;
+    }
+    return false;
+}
+
+/* The largest of those that can be made smaller, with `crowded` of those that live where too much
+ * does. */
+static uint32_t largest_size(const Allocation *allocation, int64_t room, const SharedSize *sizes,
+                             uint32_t count, bool crowded) {
+    uint32_t largest = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const Buffer *buffer = &allocation->buffers.data[find_buffer(allocation, sizes[i].alloc)];
+        if (!sizes[i].is_least && (largest == count || sizes[i].bytes > sizes[largest].bytes) &&
+            (!crowded || is_crowded(allocation, buffer, room)))
+            largest = i;
+    }
+    return largest;
+}
+
+bool shared_fits(Func *func, int64_t room, const SharedSize *sizes, uint32_t count,
+                 uint32_t *largest) {
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    for (uint32_t i = 0; i < count; i++)
+        allocation.buffers.data[find_buffer(&allocation, sizes[i].alloc)].bytes = sizes[i].bytes;
+    bool fits = place_by_lifetime(&allocation) <= room;
+    *largest = largest_size(&allocation, room, sizes, count, true);
+    /* Too little is alive anywhere, and yet it does not fit: there are gaps. */
+    bool gaps = true;
+    vec_for_each (buffer, &allocation.buffers)
+        gaps &= !is_crowded(&allocation, buffer, room);
+    if (gaps)
+        *largest = largest_size(&allocation, room, sizes, count, false);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return fits;
+}
+
+bool pass_allocate_shared(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    const Target *target = target_by_capability(func->capability);
+    if (!target)
+        return ctx_diag(ctx, func->span, pass_target, "allocate-shared", func->capability);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Allocation allocation = collect(func);
+    int64_t bytes = place(&allocation, func, target);
+    if (func->programs_per_cta > 1)
+        bytes = program_bytes(&allocation, bytes);
+    bool changed = false;
+    if (check_limit(func, &allocation, target, bytes)) {
+        changed = func->shared_bytes != bytes;
+        func->shared_bytes = (int32_t)bytes;
+        changed |= set_offsets(&allocation);
+    }
+    arena_rewind(&ctx->scratch, mark);
+    return changed;
+}

@@ -1,0 +1,547 @@
+/* place-barriers: barriers between accesses to memory that conflict, and only there.
+ *
+ *     local_store %a, %s                   local_store %a, %s
+ *     %b = local_load %s           ->      barrier
+ *                                          %b = local_load %s
+ *
+ * Two accesses conflict if their bytes overlap, at least one writes, and no barrier is between
+ * them. Those of one buffer in one layout that holds nothing twice do not: each thread meets only
+ * what it wrote itself. Accesses that no barrier has ordered yet are pending; they flow forward
+ * through the structured control flow and around loops to a fixed point. A barrier goes right
+ * before an access that conflicts with a pending one. What is pending when a loop is entered and
+ * conflicts with an access in it is ordered by a barrier before the loop, not by one in every
+ * iteration. Last, each barrier without which nothing conflicts is taken away again.
+ *
+ * Accesses to global memory go the same way; whether two of them conflict is told by
+ * global_access.h. Where the lowering of an atomic has threads meet, they have nothing left
+ * pending.
+ *
+ * An asynchronous copy writes when it starts, for those who read before it, and once more where it
+ * is waited for, for those who read after it. Copies of a ring at a known distance are apart. In
+ * the same way a product in flight reads when it starts, and once more where it is waited for:
+ * until then a barrier does not tell others that it has.
+ *
+ * A tensor copy to a buffer leaves nothing to order: whoever waits for its mbarrier sees what it
+ * brought, and nothing touches the buffer before. It must come after what others did there: behind
+ * a wait for arrivals at the slot that it fills (mbarrier_arrive) it comes after the products that
+ * read the slot. One from a buffer reads until a store_wait, after which a barrier shows others
+ * that it has. Threads on one side, wgmma and tensor copies on the other, reach shared memory
+ * through two proxies: a barrier between them has `proxy` set.
+ *
+ * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
+#include "ir/scratch.h"
+#include "passes/analysis/global_access.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "support/ptrmap.h"
+#include "support/vec.h"
+
+enum { IN_FLIGHT_ATTR = 1 }; /* of wgmma and wgmma_joint */
+
+/* By what: instructions of threads, wgmma, or tensor copies, which one thread issues in order. */
+typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
+
+typedef struct Pending {
+    const GlobalAccess *global; /* of global memory; NULL: of shared memory, as below */
+    const Op *past;             /* see global_accesses_meet */
+    const Op *alloc;
+    int64_t first, end;    /* bytes */
+    int64_t bytes, stride; /* of one copy, and from one to the next */
+    bool writes;
+    Actor actor;
+    const Layout *own; /* where each thread has elements of its own, these; else NULL */
+    int64_t part;      /* of the tile in that layout: its first element */
+    /* One copy of a ring, index + ahead; NULL: any. Of two with one index their distance is known
+     * as long as it has one value: within an iteration. */
+    const Value *index;
+    int64_t ahead;
+    bool released; /* a copy that waited until products that read the buffer gave it back */
+} Pending;
+
+typedef VEC(Pending) PendingSet;
+
+typedef VEC(const Op *) OpList;
+
+/* A loop as what stands around it sees it. */
+typedef struct Summary {
+    PendingSet carried; /* what iterations leave to each other, whatever stands before the loop */
+    PendingSet exit;    /* what they leave pending behind it */
+    PendingSet met;     /* what may run in it before any barrier */
+    bool passes;        /* what is pending before the loop may be so behind it */
+    bool settled;       /* this is so with the barriers that are in the loop now */
+} Summary;
+
+typedef struct Placement {
+    Arena *arena;
+    VEC(Op *) placed;
+    OpList copied;  /* local_allocs with asynchronous copies */
+    OpList stored;  /* ... that tensor copies read */
+    OpList flown;   /* ... that products in flight read */
+    OpList fetched; /* asynchronous copies */
+    GlobalAccesses global;
+    const Op *programs;   /* the loop over them, which are not ordered; NULL: there is none */
+    VEC(Pending) proxied; /* what wgmma and tensor copies access */
+    PtrMap summaries;     /* by loop: Summary, so that inner loops are not gone around anew */
+    /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
+    const Op *judged;
+    bool conflict;
+    bool marking; /* all are placed: `proxy` of those that need it is being set */
+} Placement;
+
+/* Rings whose copies lie between each other's. */
+static bool take_turns(const Pending *a, const Pending *b) {
+    if (a->stride != b->stride)
+        return false;
+    const Pending *low = a->first < b->first ? a : b, *high = low == a ? b : a;
+    int64_t behind = (high->first - low->first) % low->stride;
+    return behind >= low->bytes && behind + high->bytes <= low->stride;
+}
+
+static bool overlap(const Pending *a, const Pending *b) {
+    if (a->alloc == b->alloc && a->own && a->own == b->own && a->part == b->part)
+        return false;
+    if (a->alloc == b->alloc && a->index && a->index == b->index && a->ahead != b->ahead)
+        return false;
+    if (a->first < 0 || b->first < 0)
+        return a->alloc == b->alloc;
+    return a->first < b->end && b->first < a->end && !take_turns(a, b);
+}
+
+/* `access` is the later one. */
+static bool meets_in_memory(Placement *placement, const Pending *pending, const Pending *access) {
+    return pending->global && access->global &&
+           global_accesses_meet(&placement->global, pending->global, pending->past, access->global);
+}
+
+static bool conflicts(Placement *placement, const PendingSet *set, const Pending *access) {
+    for (size_t i = 0; i < set->len; i++) {
+        const Pending *other = &set->data[i];
+        if (other->global || access->global) {
+            if (meets_in_memory(placement, other, access))
+                return true;
+            continue;
+        }
+        if ((other->writes || access->writes) && overlap(other, access) &&
+            !(other->actor == BY_COPIES && access->actor == BY_COPIES) &&
+            !(access->released && other->actor == BY_WGMMA && other->alloc == access->alloc))
+            return true;
+    }
+    return false;
+}
+
+/* True if it was not there. */
+static bool add(Placement *placement, PendingSet *set, Pending access) {
+    for (size_t i = 0; i < set->len; i++)
+        if (set->data[i].global == access.global && set->data[i].past == access.past &&
+            set->data[i].alloc == access.alloc && set->data[i].writes == access.writes &&
+            set->data[i].actor == access.actor && set->data[i].own == access.own &&
+            set->data[i].part == access.part && set->data[i].index == access.index &&
+            set->data[i].ahead == access.ahead && set->data[i].released == access.released)
+            return false;
+    vec_push(placement->arena, set, access);
+    return true;
+}
+
+static bool add_all(Placement *placement, PendingSet *set, const PendingSet *more) {
+    bool grew = false;
+    for (size_t i = 0; i < more->len; i++)
+        grew |= add(placement, set, more->data[i]);
+    return grew;
+}
+
+static PendingSet copy_of(Placement *placement, const PendingSet *set) {
+    PendingSet copy = {0};
+    vec_for_each (pending, set)
+        vec_push(placement->arena, &copy, *pending);
+    return copy;
+}
+
+/* The layout of the tile that goes to or from the buffer, if no two threads hold the same of it. */
+static const Layout *own_elements(const Op *op) {
+    const Type *type = op->code == OP_local_store  ? op_in(op, 0)->type
+                       : op->code == OP_local_load ? op_out(op)->type
+                                                   : NULL;
+    if (!type || !type->layout)
+        return NULL;
+    uint32_t repeated = layout_free_bits(type->layout) >> type->layout->bits[LAYOUT_REG];
+    return repeated ? NULL : type->layout;
+}
+
+static Pending whole_buffer(const Op *alloc, bool writes) {
+    const Value *buffer = &alloc->out[0];
+    int64_t offset = alloc->attrs[0].i;
+    return (Pending){.alloc = alloc,
+                     .first = offset,
+                     .end = offset + local_extent(buffer),
+                     .bytes = local_bytes(buffer),
+                     .stride = local_stride(buffer),
+                     .writes = writes};
+}
+
+static Actor actor_of(const Op *op) {
+    if (op_is_wgmma(op))
+        return BY_WGMMA;
+    return op->code == OP_copy_block || op->code == OP_store_block_from ? BY_COPIES : BY_THREADS;
+}
+
+/* Is the access over, as far as barriers go, as soon as it begins? */
+static bool leaves_nothing(const Op *op) {
+    return actor_of(op) == BY_COPIES;
+}
+
+/* Does the copy stand behind a wait for arrivals at the slot that it fills? */
+static bool is_released(const Op *copy, const Op *view) {
+    if (copy->code != OP_copy_block)
+        return false;
+    for (const Op *op = copy->prev; op; op = op->prev) {
+        if (op->code != OP_mbarrier_wait || !local_alloc_of(op_in(op, 0))->attrs[2].i)
+            continue;
+        const Op *slot = value_def(op_in(op, 0), OP_local_view);
+        bool same =
+            slot && op_in(slot, 1) == op_in(view, 1) && slot->attrs[0].i == view->attrs[0].i;
+        if (same && (op->nin < 3 || op_in(op, 2) == op_in(copy, 3)))
+            return true;
+    }
+    return false;
+}
+
+/* What the op touches through operand `i`, a buffer or global memory; false if nothing. */
+static bool access_of(Placement *placement, const Op *op, uint32_t i, Pending *access) {
+    *access = (Pending){.global = global_access(&placement->global, op, i)};
+    if (access->global)
+        return true;
+    if (!op_has(op, LREADS | LWRITES) || op_has(op, SYNC))
+        return false;
+    const Value *buffer = op_in(op, i);
+    if (buffer->type->kind != TYPE_BUFFER || local_alloc_of(buffer)->code == OP_mbarrier_alloc)
+        return false;
+    *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
+    access->actor = actor_of(op);
+    access->own = own_elements(op);
+    access->part = access->own ? op->attrs[0].i : 0;
+    if (buffer->def->code == OP_local_view) {
+        access->index = op_in(buffer->def, 1);
+        access->ahead = buffer->def->attrs[0].i;
+        access->released = is_released(op, buffer->def);
+    }
+    return true;
+}
+
+static const Summary *summary_of(Placement *placement, Op *loop);
+
+/* Accesses that may run before any barrier when the block is entered; true if one may leave it so.
+ */
+static bool exposed(Placement *placement, Block *block, PendingSet *set) {
+    block_for_each (op, block) {
+        Pending access;
+        if (op_has(op, SYNC) && op != placement->judged)
+            return false;
+        for (uint32_t i = 0; i < op->nin; i++)
+            if (access_of(placement, op, i, &access))
+                add(placement, set, access);
+        if (op->code == OP_if) {
+            bool first = exposed(placement, op->regions[0], set);
+            bool second = exposed(placement, op->regions[1], set);
+            if (!first && !second)
+                return false;
+        } else if (op->code == OP_for || op->code == OP_while) {
+            const Summary *summary = summary_of(placement, op);
+            add_all(placement, set, &summary->met);
+            if (!summary->passes)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The loops around the op have a barrier more or less. */
+static void unsettle_around(Placement *placement, const Op *op) {
+    for (const Op *loop = op->block->parent; loop; loop = loop->block->parent) {
+        Summary *summary = ptrmap_get(&placement->summaries, loop);
+        if (summary)
+            summary->settled = false;
+    }
+}
+
+static void barrier_before(Placement *placement, Op *op, PendingSet *pending) {
+    if (placement->judged) {
+        placement->conflict = true;
+        return;
+    }
+    if (placement->marking)
+        return;
+    Builder builder = builder_before(op);
+    vec_push(placement->arena, &placement->placed, build_barrier(&builder, false, false));
+    unsettle_around(placement, op);
+    pending->len = 0;
+}
+
+static void place_in_block(Placement *placement, Block *block, PendingSet *pending);
+
+/* What a copy number defined in the loop meant is over with the iteration. */
+static void forget_indices(PendingSet *set, const Op *loop) {
+    vec_for_each (pending, set) {
+        if (pending->index && !value_is_outside(pending->index, loop))
+            pending->index = NULL;
+        if (pending->global)
+            pending->past = global_access_past(pending->global, pending->past, loop);
+    }
+}
+
+/* Other threads have seen what was done to global memory. */
+static void forget_global(PendingSet *set) {
+    size_t kept = 0;
+    for (size_t i = 0; i < set->len; i++)
+        if (!set->data[i].global)
+            set->data[kept++] = set->data[i];
+    set->len = kept;
+}
+
+/* One way around the loop: what is pending where it starts again, and where it is left. */
+typedef struct Round {
+    PendingSet again, exit;
+} Round;
+
+static Round go_around(Placement *placement, Op *loop, const PendingSet *entry) {
+    Round round = {.again = copy_of(placement, entry)};
+    place_in_block(placement, loop->regions[0], &round.again);
+    round.exit = copy_of(placement, &round.again);
+    if (loop->code == OP_while)
+        place_in_block(placement, loop->regions[1], &round.again);
+    forget_indices(&round.again, loop);
+    forget_indices(&round.exit, loop);
+    if (loop == placement->programs)
+        forget_global(&round.again);
+    return round;
+}
+
+static void go_around_until_settled(Placement *placement, Op *loop, Summary *summary) {
+    Round round;
+    do {
+        summary->settled = true; /* until a barrier is placed in the loop */
+        summary->carried.len = 0;
+        do
+            round = go_around(placement, loop, &summary->carried);
+        while (add_all(placement, &summary->carried, &round.again));
+    } while (!summary->settled);
+    summary->exit = round.exit;
+}
+
+/* Places what accesses of the loop need among themselves, if that has not been done. */
+static const Summary *summary_of(Placement *placement, Op *loop) {
+    Summary *summary = ptrmap_get(&placement->summaries, loop);
+    if (!summary) {
+        summary = ARENA_NEW(placement->arena, Summary);
+        ptrmap_set(&placement->summaries, loop, summary);
+    }
+    if (summary->settled)
+        return summary;
+    go_around_until_settled(placement, loop, summary);
+    summary->met.len = 0;
+    bool first_passes = exposed(placement, loop->regions[0], &summary->met);
+    if (loop->code == OP_while && first_passes)
+        exposed(placement, loop->regions[1], &summary->met);
+    /* The first region of a while always runs. */
+    summary->passes = loop->code == OP_for || first_passes;
+    return summary;
+}
+
+/* First what one iteration leaves to the next, then what stands before the loop. */
+static void place_in_loop(Placement *placement, Op *loop, PendingSet *pending) {
+    const Summary *summary = summary_of(placement, loop);
+    vec_for_each (access, &summary->met)
+        if (conflicts(placement, pending, access)) {
+            barrier_before(placement, loop, pending);
+            break;
+        }
+    if (placement->marking) {
+        PendingSet entry = copy_of(placement, pending);
+        add_all(placement, &entry, &summary->carried);
+        go_around(placement, loop, &entry);
+    }
+    /* What did not conflict stays pending on the paths that meet no barrier. */
+    if (!summary->passes)
+        pending->len = 0;
+    add_all(placement, pending, &summary->exit);
+}
+
+/* All that one op touches is behind the barrier, if it needs one. Where the lowering of an atomic
+ * has threads meet, global memory needs no other barrier. */
+static void place_at(Placement *placement, Op *op, PendingSet *pending) {
+    Pending access;
+    if (atomic_meets_before(op))
+        forget_global(pending);
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (access_of(placement, op, i, &access) && conflicts(placement, pending, &access)) {
+            barrier_before(placement, op, pending);
+            break;
+        }
+    for (uint32_t i = 0; i < op->nin && !leaves_nothing(op); i++)
+        if (access_of(placement, op, i, &access))
+            add(placement, pending, access);
+    if (atomic_meets_after(op) || op_scratch_bytes(op, placement->global.func->num_warps))
+        forget_global(pending);
+}
+
+/* Does another proxy access what threads did, some time? */
+static bool crosses_proxies(const Placement *placement, const PendingSet *pending) {
+    for (size_t i = 0; i < pending->len; i++)
+        for (size_t k = 0; k < placement->proxied.len; k++) {
+            const Pending *done = &pending->data[i], *other = &placement->proxied.data[k];
+            bool same = done->alloc == other->alloc ||
+                        (done->first >= 0 && done->first < other->end && other->first < done->end);
+            if (!done->global && done->actor == BY_THREADS && same &&
+                (done->writes || other->writes))
+                return true;
+        }
+    return false;
+}
+
+static void meet(Placement *placement, Op *op, PendingSet *pending) {
+    if (op == placement->judged)
+        return;
+    if (placement->marking && crosses_proxies(placement, pending))
+        op->attrs[0].i = true;
+    pending->len = 0;
+}
+
+/* From `first` to the end of its block, or to `end`. */
+static void place_from(Placement *placement, Op *first, const Op *end, PendingSet *pending) {
+    for (Op *op = first; op != end; op = op->next) {
+        if (op_has(op, SYNC)) {
+            meet(placement, op, pending);
+        } else if (op->code == OP_store_wait) {
+            vec_for_each (buffer, &placement->stored) {
+                Pending read = whole_buffer(*buffer, false);
+                read.actor = BY_COPIES;
+                add(placement, pending, read);
+            }
+        } else if (op->code == OP_wgmma_wait) {
+            vec_for_each (buffer, &placement->flown) {
+                Pending read = whole_buffer(*buffer, false);
+                read.actor = BY_WGMMA;
+                add(placement, pending, read);
+            }
+        } else if (op->code == OP_async_wait) {
+            /* What landed is now for others to see, and what was read may be written. */
+            vec_for_each (ring, &placement->copied)
+                add(placement, pending, whole_buffer(*ring, true));
+            vec_for_each (copy, &placement->fetched)
+                add(placement, pending,
+                    (Pending){.global = global_access(&placement->global, *copy, 0)});
+        } else if (op->code == OP_if) {
+            PendingSet other = copy_of(placement, pending);
+            place_in_block(placement, op->regions[0], pending);
+            place_in_block(placement, op->regions[1], &other);
+            add_all(placement, pending, &other);
+        } else if (op->code == OP_for || op->code == OP_while) {
+            place_in_loop(placement, op, pending);
+        } else {
+            place_at(placement, op, pending);
+        }
+    }
+}
+
+static void place_in_block(Placement *placement, Block *block, PendingSet *pending) {
+    place_from(placement, block->first, NULL, pending);
+}
+
+static Op *sync_before(const Op *op) {
+    Op *found = op->prev;
+    while (found && !op_has(found, SYNC))
+        found = found->prev;
+    return found;
+}
+
+static Op *sync_behind(const Op *op) {
+    Op *found = op->next;
+    while (found && !op_has(found, SYNC))
+        found = found->next;
+    return found;
+}
+
+/* Would anything conflict without the barrier? Of the blocks around it, in the innermost that has
+ * barriers on both sides these order all else. */
+static bool is_needed(Placement *placement, const Op *barrier) {
+    const Op *at = barrier;
+    Op *first = sync_before(at), *end = sync_behind(at);
+    while (at->block->parent && !(first && end)) {
+        at = at->block->parent;
+        first = sync_before(at);
+        end = sync_behind(at);
+    }
+    PendingSet pending = {0};
+    placement->judged = barrier;
+    placement->conflict = false;
+    unsettle_around(placement, barrier);
+    place_from(placement, first ? first : at->block->first, end, &pending);
+    unsettle_around(placement, barrier);
+    return placement->conflict;
+}
+
+/* One placed for what comes around a loop may make one that was placed before it superfluous. */
+static void remove_superfluous(Placement *placement) {
+    vec_for_each (barrier, &placement->placed)
+        if (!is_needed(placement, *barrier))
+            op_remove(*barrier);
+}
+
+static void add_once(Placement *placement, OpList *list, const Op *op) {
+    vec_for_each (known, list)
+        if (*known == op)
+            return;
+    vec_push(placement->arena, list, op);
+}
+
+static bool note_copied(Op *op, void *user) {
+    Placement *placement = user;
+    if (op->code == OP_async_copy) {
+        add_once(placement, &placement->copied, local_alloc_of(op_in(op, 1)));
+        add_once(placement, &placement->fetched, op);
+    }
+    if (op->code == OP_store_block_from)
+        add_once(placement, &placement->stored, local_alloc_of(op_in(op, 1)));
+    for (uint32_t i = 0; i < op->nin && actor_of(op) != BY_THREADS; i++) {
+        Pending access;
+        if (!access_of(placement, op, i, &access) || access.global)
+            continue;
+        vec_push(placement->arena, &placement->proxied, access);
+        if (op_is_wgmma(op) && op->attrs[IN_FLIGHT_ATTR].i)
+            add_once(placement, &placement->flown, access.alloc);
+    }
+    return true;
+}
+
+static void mark_proxies(Placement *placement, Func *func) {
+    PendingSet pending = {0};
+    if (!placement->proxied.len)
+        return;
+    placement->judged = NULL;
+    placement->marking = true;
+    place_in_block(placement, func->body, &pending);
+}
+
+static bool count_proxies(Op *op, void *user) {
+    *(unsigned *)user += op->code == OP_barrier && op->attrs[0].i;
+    return true;
+}
+
+bool pass_place_barriers(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Placement placement = {.arena = &ctx->scratch,
+                           .global = {.func = func, .known = {.arena = &ctx->scratch}},
+                           .programs = loop_over_programs(func),
+                           .summaries = {.arena = &ctx->scratch}};
+    PendingSet pending = {0};
+    unsigned before = 0, after = 0;
+    func_walk(func, note_copied, &placement);
+    func_walk(func, count_proxies, &before);
+    place_in_block(&placement, func->body, &pending);
+    remove_superfluous(&placement);
+    mark_proxies(&placement, func);
+    func_walk(func, count_proxies, &after);
+    bool changed = placement.placed.len > 0 || before != after;
+    arena_rewind(&ctx->scratch, mark);
+    return changed;
+}

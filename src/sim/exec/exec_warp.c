@@ -1,0 +1,213 @@
+/* Threads of a warp among themselves: shfl, vote, match, redux, activemask, elect. */
+#include "sim/exec/alu.h"
+#include "sim/exec/known.h"
+#include "sim/machine.h"
+
+/* The member mask of a .sync instruction, the same for all threads that execute it. */
+static bool member_mask(Warp *warp, const Insn *insn, uint32_t mask, const Operand *operand,
+                        uint32_t *member) {
+    const Reg *reg = reg_of(warp, operand->reg);
+    uint32_t first = (uint32_t)__builtin_ctz(mask);
+    if (!reg_require(warp, insn, reg, mask, "the member mask"))
+        return false;
+    *member = (uint32_t)reg->v[first];
+    FOR_LANES(lane, mask) {
+        uint32_t own = (uint32_t)reg->v[lane];
+        if (own >> lane & 1)
+            continue;
+        report(warp, insn, lane, sim_not_member, own);
+        return false;
+    }
+    return true;
+}
+
+/* Common beginning: waits for the members. The caller stops when the result is not EXEC_NEXT. */
+static ExecResult assemble(Warp *warp, const Insn *insn, uint32_t mask, const Operand *operand,
+                           uint32_t *together) {
+    uint32_t member;
+    *together = mask;
+    if (!member_mask(warp, insn, mask, operand, &member))
+        return EXEC_NEXT;
+    return split_gather(warp, insn, mask, member, together) ? EXEC_NEXT : EXEC_WAIT;
+}
+
+/* PTX ISA, shfl.sync: the lane read and whether it is within the segment. */
+static bool source_lane(Word mode, uint32_t lane, uint32_t b, uint32_t c, uint32_t *from) {
+    uint32_t clamp = c & 31, segment = c >> 8 & 31, bound = b & 31;
+    uint32_t limit = (lane & segment) | (clamp & ~segment);
+    uint32_t lowest = lane & segment;
+    int32_t at;
+    bool inside;
+    switch (mode) {
+    case WORD_up:
+        at = (int32_t)lane - (int32_t)bound;
+        inside = at >= (int32_t)limit;
+        break;
+    case WORD_down:
+        at = (int32_t)(lane + bound);
+        inside = at <= (int32_t)limit;
+        break;
+    case WORD_bfly:
+        at = (int32_t)(lane ^ bound);
+        inside = at <= (int32_t)limit;
+        break;
+    default:
+        at = (int32_t)(lowest | (bound & ~segment));
+        inside = at <= (int32_t)limit;
+        break;
+    }
+    *from = inside ? (uint32_t)at : lane;
+    return inside;
+}
+
+ExecResult exec_shfl(Warp *warp, const Insn *insn, uint32_t mask) {
+    uint32_t together;
+    ExecResult result = assemble(warp, insn, mask, &insn->operand[4], &together);
+    if (result != EXEC_NEXT)
+        return result;
+    const Reg source = *reg_of(warp, insn->operand[1].reg);
+    const Reg *b = reg_of(warp, insn->operand[2].reg), *c = reg_of(warp, insn->operand[3].reg);
+    uint64_t bv[LANES], cv[LANES];
+    memcpy(bv, b->v, sizeof bv);
+    memcpy(cv, c->v, sizeof cv);
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    Reg *flag = insn->operand[0].second == NO_REG ? NULL : reg_of(warp, insn->operand[0].second);
+    Word mode = (Word)insn->field[FIELD_OPERATION];
+    FOR_LANES(lane, together) {
+        uint32_t from;
+        bool inside = source_lane(mode, lane, (uint32_t)bv[lane], (uint32_t)cv[lane], &from);
+        /* The value of a thread that does not execute the instruction is undefined. */
+        dest->v[lane] = source.v[from];
+        dest->def[lane] = together >> from & 1 ? source.def[from] : 0;
+        if (flag) {
+            flag->v[lane] = inside;
+            flag->def[lane] = DEFINED;
+        }
+    }
+    return EXEC_NEXT;
+}
+
+ExecResult exec_vote(Warp *warp, const Insn *insn, uint32_t mask) {
+    uint32_t together, yes = 0, known = 0;
+    ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
+    if (result != EXEC_NEXT)
+        return result;
+    const Reg *p = reg_of(warp, insn->operand[1].reg);
+    FOR_LANES(lane, together) {
+        yes |= (uint32_t)predicate(&insn->operand[1], p, lane) << lane;
+        known |= (uint32_t)(p->def[lane] == DEFINED) << lane;
+    }
+    bool all_known = known == together;
+    Bits value = {yes, ~(uint64_t)(together & ~known)};
+    switch ((Word)insn->field[FIELD_OPERATION]) {
+    case WORD_all:
+        value = (Bits){yes == together, all_known || (known & ~yes) ? DEFINED : 0};
+        break;
+    case WORD_any:
+        value = (Bits){yes != 0, all_known || (known & yes) ? DEFINED : 0};
+        break;
+    case WORD_uni:
+        value = (Bits){yes == 0 || yes == together,
+                       all_known || ((known & yes) && (known & ~yes)) ? DEFINED : 0};
+        break;
+    default:
+        break;
+    }
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    FOR_LANES(lane, together) {
+        dest->v[lane] = value.value;
+        dest->def[lane] = value.known;
+    }
+    return EXEC_NEXT;
+}
+
+ExecResult exec_match(Warp *warp, const Insn *insn, uint32_t mask) {
+    uint32_t together;
+    ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
+    if (result != EXEC_NEXT)
+        return result;
+    const Reg source = *reg_of(warp, insn->operand[1].reg);
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    Reg *flag = insn->operand[0].second == NO_REG ? NULL : reg_of(warp, insn->operand[0].second);
+    bool all = insn_has(insn, WORD_all);
+    FOR_LANES(lane, together) {
+        uint32_t same = 0;
+        uint64_t defined = DEFINED;
+        FOR_LANES(other, together) {
+            same |= (uint32_t)(source.v[other] == source.v[lane]) << other;
+            defined &= source.def[other];
+        }
+        dest->v[lane] = all && same != together ? 0 : same;
+        dest->def[lane] = defined == DEFINED ? DEFINED : 0;
+        if (flag) {
+            flag->v[lane] = same == together;
+            flag->def[lane] = dest->def[lane];
+        }
+    }
+    return EXEC_NEXT;
+}
+
+/* redux.f32: |a| with .abs; NaN loses unless .NaN. */
+static uint64_t reduce_float(const Insn *insn, uint64_t a, uint64_t b) {
+    if (insn_has(insn, WORD_NaN) && (f32_from(a) != f32_from(a) || f32_from(b) != f32_from(b)))
+        return F32_NAN;
+    return alu_atomic((Word)insn->field[FIELD_OPERATION], TYPE_f32, a, b);
+}
+
+ExecResult exec_redux(Warp *warp, const Insn *insn, uint32_t mask) {
+    uint32_t together;
+    ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
+    if (result != EXEC_NEXT)
+        return result;
+    const Reg *source = reg_of(warp, insn->operand[1].reg);
+    bool is_float = insn->type[0] == TYPE_f32, first = true;
+    uint64_t value = 0, defined = DEFINED;
+    FOR_LANES(lane, together) {
+        uint64_t own = source->v[lane];
+        if (is_float && insn_has(insn, WORD_abs))
+            own &= 0x7fffffff;
+        if (first)
+            value = own;
+        else if (is_float)
+            value = reduce_float(insn, value, own);
+        else
+            value = alu_atomic((Word)insn->field[FIELD_OPERATION], (Type)insn->type[0], value, own);
+        first = false;
+        defined &= source->def[lane];
+    }
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    FOR_LANES(lane, together) {
+        dest->v[lane] = value;
+        dest->def[lane] = defined == DEFINED ? DEFINED : 0;
+    }
+    return EXEC_NEXT;
+}
+
+ExecResult exec_activemask(Warp *warp, const Insn *insn, uint32_t mask) {
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    FOR_LANES(lane, mask) {
+        dest->v[lane] = mask;
+        dest->def[lane] = DEFINED;
+    }
+    return EXEC_NEXT;
+}
+
+/* The lowest thread of the mask leads. */
+ExecResult exec_elect(Warp *warp, const Insn *insn, uint32_t mask) {
+    uint32_t together;
+    ExecResult result = assemble(warp, insn, mask, &insn->operand[1], &together);
+    if (result != EXEC_NEXT)
+        return result;
+    uint32_t leader = (uint32_t)__builtin_ctz(together);
+    Reg *dest = reg_of(warp, insn->operand[0].reg);
+    Reg *flag = insn->operand[0].second == NO_REG ? NULL : reg_of(warp, insn->operand[0].second);
+    FOR_LANES(lane, together) {
+        dest->v[lane] = leader;
+        dest->def[lane] = DEFINED;
+        if (flag) {
+            flag->v[lane] = lane == leader;
+            flag->def[lane] = DEFINED;
+        }
+    }
+    return EXEC_NEXT;
+}

@@ -1,0 +1,95 @@
+/* The table of compilation targets, its two look-ups, and what an SM holds at once. */
+#include "target/target.h"
+
+const Target target_table[] = {
+#define TARGET(name, capability, cpu, features, shared_block, shared_sm, threads, blocks)          \
+    {name, capability, cpu, features, shared_block, shared_sm, threads, blocks},
+#include "target/targets.def"
+};
+
+const int target_count = sizeof target_table / sizeof target_table[0];
+
+/* Code for an architecture with suffix `a` runs on that very architecture only (PTX ISA, .target).
+ */
+static bool is_specific(const Target *target) {
+    return target->name[strlen(target->name) - 1] == 'a';
+}
+
+const Target *target_by_name(Str name) {
+    for (int i = 0; i < target_count; i++) {
+        Str full = str_from(target_table[i].name);
+        Str general = {full.ptr, full.len - is_specific(&target_table[i])};
+        if (str_eq(name, full) || str_eq(name, general))
+            return &target_table[i];
+    }
+    return NULL;
+}
+
+const Target *target_by_capability(int capability) {
+    const Target *best = NULL;
+    for (int i = 0; i < target_count; i++) {
+        const Target *target = &target_table[i];
+        bool runs = is_specific(target) ? target->capability == capability
+                                        : target->capability <= capability &&
+                                              target->capability / 10 == capability / 10;
+        if (runs && (!best || target->capability > best->capability))
+            best = target;
+    }
+    return best;
+}
+
+enum {
+    REGISTER_UNIT = 256,    /* registers are given to a warp in this many */
+    SHARED_UNIT = 128,      /* shared memory in this many bytes */
+    SHARED_RESERVED = 1024, /* taken by the system for each CTA, from compute capability 8.0 */
+    SUBPARTITIONS = 4,      /* of an SM; a warp's registers come from one of them */
+};
+
+static int32_t round_up(int32_t value, int32_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+int32_t target_warps_for(int32_t registers) {
+    int32_t per_warp = round_up(registers * TARGET_WARP_SIZE, REGISTER_UNIT);
+    return TARGET_REGISTERS_PER_SM / SUBPARTITIONS / per_warp * SUBPARTITIONS;
+}
+
+int32_t target_registers_for(int32_t warps) {
+    int32_t here = (warps + SUBPARTITIONS - 1) / SUBPARTITIONS;
+    int32_t units = TARGET_REGISTERS_PER_SM / SUBPARTITIONS / here / REGISTER_UNIT;
+    int32_t registers = units * (REGISTER_UNIT / TARGET_WARP_SIZE);
+    return registers < TARGET_MAX_REGISTERS ? registers : TARGET_MAX_REGISTERS;
+}
+
+static void limit_ctas(Occupancy *occupancy, int32_t ctas, OccupancyLimit limit) {
+    if (ctas >= occupancy->ctas)
+        return;
+    occupancy->ctas = ctas;
+    occupancy->limit = limit;
+}
+
+Occupancy target_occupancy(const Target *target, int32_t registers, int32_t threads,
+                           int32_t shared_bytes) {
+    int32_t warps = (threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE;
+    Occupancy occupancy = {.max_warps = target->threads_per_sm / TARGET_WARP_SIZE};
+    if (warps <= 0)
+        return occupancy;
+    occupancy.ctas = target->blocks_per_sm;
+    limit_ctas(&occupancy, occupancy.max_warps / warps, OCCUPANCY_THREADS);
+    if (registers > 0)
+        limit_ctas(&occupancy, target_warps_for(registers) / warps, OCCUPANCY_REGISTERS);
+    int32_t shared = round_up(shared_bytes, SHARED_UNIT) + SHARED_RESERVED;
+    limit_ctas(&occupancy, target->shared_per_sm / shared, OCCUPANCY_SHARED);
+    occupancy.warps = occupancy.ctas * warps;
+    return occupancy;
+}
+
+const char *occupancy_limit_name(OccupancyLimit limit) {
+    static const char *const names[] = {
+        [OCCUPANCY_CTAS] = "CTAs of an SM",
+        [OCCUPANCY_THREADS] = "threads of an SM",
+        [OCCUPANCY_REGISTERS] = "registers",
+        [OCCUPANCY_SHARED] = "shared memory",
+    };
+    return names[limit];
+}
