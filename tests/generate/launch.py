@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formats import FORMATS, FP8, from_bits
-from program import arguments, source
+from formats import FP8, from_bits
+from program import arguments, source, statements
 from reference import agrees, evaluate
 
 TIMEOUT = 60  # seconds of one run
@@ -46,7 +46,8 @@ class Launch:
 
     def __init__(self, tilec, program, folder, allowed=None):
         self.tilec, self.program, self.folder = tilec, program, folder
-        self.expected = evaluate(program) if allowed is None else evaluate(program, allowed)
+        self.expected, printed = evaluate(program) if allowed is None else evaluate(program, allowed)
+        self.printed = sorted(printed)
         self.bound = max((float(err.max()) for _, err in self.expected.values() if err is not None), default=0.0)
         os.makedirs(folder, exist_ok=True)
         self.file = os.path.join(folder, "kernel.py")
@@ -60,6 +61,8 @@ class Launch:
         command = [self.tilec, "run", self.file, "-k", "kernel", "--grid", f"({', '.join(map(str, program.grid))},)", "--num-warps",
                    str(program.warps), "--num-stages", str(program.stages), "--max-steps", str(MAX_STEPS),
                    "--cache-dir", os.path.join(folder, "cache"), *options]
+        if any(s.op == "assert" for s in statements(program.body)):
+            command.append("--debug")
         for name, array in program.arrays.items():
             prefix = f"@{array.dtype}:" if array.dtype == "bf16" or array.dtype in FP8 else ""
             command += ["-a", f"{name}={prefix}{folder}/{name}.npy"]
@@ -86,6 +89,10 @@ class Launch:
             return Failure(way, "timeout", f"no end after {TIMEOUT} s")
         if process.returncode:
             return Failure(way, _kind(process), process.stderr.strip()[-3000:])
+        printed = sorted(line for line in process.stdout.splitlines() if line.startswith("pid ("))
+        if printed != self.printed:
+            wrong = sorted(set(printed) ^ set(self.printed)) or ["lines more than once"]
+            return Failure(way, "printed", f"{len(printed)} lines, expected {len(self.printed)}; {wrong[0]}")
         for name, (expected, err) in self.expected.items():
             dtype = self.program.arrays[name].dtype
             got = from_bits(dtype, np.load(os.path.join(self.folder, f"{name}.out.npy")))

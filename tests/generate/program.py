@@ -41,6 +41,7 @@ class Array:
     whole: bool = True
     seed: int = 0
     kind: str = ""  # of atomics
+    special: float = 0.0  # the share of floats that are infinite or NaN
 
     def values(self):
         rng = np.random.default_rng(self.seed)
@@ -48,9 +49,14 @@ class Array:
         if f.kind == "bool":
             return rng.integers(0, 2, self.size).astype(np.bool_)
         if f.is_float and not self.whole:
-            return rounded(self.dtype, rng.uniform(self.low, self.high, self.size))
+            return self.with_special(rng, rounded(self.dtype, rng.uniform(self.low, self.high, self.size)))
         low, high = (max(0, self.low), max(1, self.high)) if f.kind == "uint" else (self.low, self.high)
-        return rng.integers(low, high, self.size).astype(f.numpy)
+        return self.with_special(rng, rng.integers(low, high, self.size).astype(f.numpy))
+
+    def with_special(self, rng, values):
+        if not self.special or not FORMATS[self.dtype].is_float:
+            return values
+        return np.where(rng.random(self.size) < self.special, rng.choice([np.inf, -np.inf, np.nan], self.size), values)
 
 
 @dataclass
@@ -144,6 +150,10 @@ class Writer:
             return operation.text.format(*(self.arg(a) for a in s.args), **attrs)
         return MEMORY_TEXT[s.op](self, s)
 
+    def call(self, helper, name, s):
+        self.helpers[helper] = None
+        return f"{name}({', '.join(self.arg(a) for a in s.args)})"
+
     def block(self, body, depth):
         if not body:
             self.lines.append("    " * depth + "pass")
@@ -193,6 +203,24 @@ def _checked(s):
     return f", boundary_check={s.attrs['checked']}" if s.attrs.get("checked") else ""
 
 
+ADD_BY_CAS = '''@triton.jit
+def add_by_cas(p, x):
+    old = tl.atomic_cas(p, x, x)
+    seen = tl.atomic_cas(p, old, old + x)
+    while seen != old:
+        old = seen
+        seen = tl.atomic_cas(p, old, old + x)
+'''
+
+ADD_LOCKED = '''@triton.jit
+def add_locked(lock, p, x):
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(p, tl.load(p) + x)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+'''
+
 MEMORY_TEXT = {
     "program_id": lambda w, s: f"tl.program_id({s.attrs['axis']})",
     "num_programs": lambda w, s: f"tl.num_programs({s.attrs['axis']})",
@@ -200,12 +228,20 @@ MEMORY_TEXT = {
     "load": lambda w, s: f"tl.load({w.arg(s.args[0])}{_masked(w, s.args[1:])})",
     "store": lambda w, s: f"tl.store({w.arg(s.args[0])}, {w.arg(s.args[1])}{_masked(w, (s.args[2], None))})",
     "atomic": lambda w, s: f"tl.atomic_{s.attrs['kind']}({w.arg(s.args[0])}, {w.arg(s.args[1])}{_masked(w, (s.args[2], None))})",
+    "exchange": lambda w, s: f"tl.atomic_xchg({w.arg(s.args[0])}, {w.arg(s.args[1])}{_masked(w, (s.args[2], None))})",
+    "compare_swap": lambda w, s: f"tl.atomic_cas({', '.join(w.arg(a) for a in s.args)})",
+    "add_by_cas": lambda w, s: w.call(ADD_BY_CAS, "add_by_cas", s),
+    "add_locked": lambda w, s: w.call(ADD_LOCKED, "add_locked", s),
+    "print": lambda w, s: f"tl.device_print({', '.join([repr(s.attrs['prefix']), *(w.arg(a) for a in s.args)])})",
+    "assert": lambda w, s: f"tl.device_assert({w.arg(s.args[0])}, {s.attrs['message']!r})",
+    "assume": lambda w, s: f"tl.assume({w.arg(s.args[0])})",
     "block": _block,
     "advance": lambda w, s: f"tl.advance({w.arg(s.args[0])}, {_tuple(w, s.args[1:])})",
     "block_load": lambda w, s: f"tl.load({w.arg(s.args[0])}{_checked(s)}{', padding_option=' + repr('zero') if s.attrs.get('checked') else ''})",
     "block_store": lambda w, s: f"tl.store({w.arg(s.args[0])}, {w.arg(s.args[1])}{_checked(s)})",
     "desc": _desc,
     "desc_load": lambda w, s: f"{w.arg(s.args[0])}.load([{', '.join(w.arg(a) for a in s.args[1:])}])",
+    "desc_atomic": lambda w, s: f"{w.arg(s.args[0])}.atomic_{s.attrs['kind']}([{', '.join(w.arg(a) for a in s.args[2:])}], {w.arg(s.args[1])})",
     "desc_store": lambda w, s: f"{w.arg(s.args[0])}.store([{', '.join(w.arg(a) for a in s.args[2:])}], {w.arg(s.args[1])})",
 }
 
@@ -238,7 +274,8 @@ def arguments(program):
     return {name: to_bits(array.dtype, array.values()) for name, array in program.arrays.items()}
 
 
-EFFECTS = ("store", "atomic", "block_store", "desc_store", "return")
+EFFECTS = ("store", "atomic", "block_store", "desc_store", "return", "exchange", "compare_swap", "add_by_cas", "add_locked",
+           "desc_atomic", "print", "assert", "assume")
 
 
 def tidied(program):

@@ -2,6 +2,7 @@
 and one that the language leaves undefined is dropped. Bodies of loops and branches are made on copies of the state, and the
 whole is then evaluated on the state itself."""
 import math
+from typing import Callable, NamedTuple
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from formats import FLOATS, FORMATS, FP8, INTS
 from operations import OPERATIONS
 from program import Array, Program, Statement, tidied
 from reference import ORDERS, Evaluation, Memory, Return
-from values import Block, Invalid, Pointer, Value
+from values import Invalid, Value
 
 MOST_ELEMENTS = 1 << 10
 TRIES = 12
@@ -143,7 +144,8 @@ class Builder:
         f = FORMATS[dtype]
         if f.is_int and self.chance(0.4):
             return {"low": -(2 ** (f.bits - 1)) + 1 if f.kind == "int" else 0, "high": 2 ** (f.bits - 1) - 1}
-        return {"low": -3, "high": 4} if self.chance(0.7) else {"low": 0, "high": 9}
+        special = {"special": 0.08} if self.random.special and dtype in FLOATS else {}
+        return {**special, **({"low": -3, "high": 4} if self.chance(0.7) else {"low": 0, "high": 9})}
 
     def index(self, shape, strides, offset=None):
         """A tile of offset + sum of stride * index along each dimension; a scalar for no dimensions."""
@@ -200,7 +202,7 @@ class Builder:
             return self.emit("lt", index, int(values.min()) + self.some(1, max(2, int(np.ptp(values)) + 1)), hidden=True)
         if kind == 1:
             d = self.some(0, len(shape))
-            part = self.index(shape, [int(i == d) for i in range(len(shape))]) if False else self.line(shape, d)
+            part = self.line(shape, d)
             mask = self.emit(self.pick(("lt", "ge")), part, self.some(0, shape[d]) + (shape[d] > 1), hidden=True)
             return self.emit("broadcast", mask, shape=shape, hidden=True)
         if kind == 2:
@@ -249,6 +251,13 @@ class Builder:
         return self.some(0 if f.kind == "uint" else -4, 9)
 
 
+class Recipe(NamedTuple):
+    make: Callable  # adds statements to a block
+    weight: float
+    deepest: int = 9  # in blocks of blocks
+    heavy: bool = False  # takes long; a program has one such
+
+
 class RandomProgram:
     def __init__(self, seed, switches, steps=None):
         self.rng = np.random.default_rng(seed)
@@ -258,6 +267,8 @@ class RandomProgram:
         self.count = 0
         self.hidden, self.pids, self.indices = set(), [], []
         self.stored, self.rooms, self.trips, self.trip_counts = set(), {}, 1, []
+        self.heavy, self.largest = False, 8 * MOST_ELEMENTS  # a heavy recipe is there; elements of a tile
+        self.special = self.rng.random() < 0.15  # infinities and NaN are among what is loaded
         grid = ((1,), (2,), (3,), (4,), (2, 2), (3, 2), (2, 1, 2), (7,))
         warps = (1, 2, 4, 4, 4, 8, 8, 16)
         self.program = Program({}, {}, {}, grid[int(self.rng.integers(len(grid)))], [], int(warps[int(self.rng.integers(len(warps)))]),
@@ -292,17 +303,26 @@ class RandomProgram:
                 if isinstance(value, Value):
                     if value.err is not None and not self.real:
                         raise Invalid("rounding")
-                    if value.data.size > 8 * MOST_ELEMENTS:
+                    if value.data.size > self.largest:
                         raise Invalid("a large tile")
 
+    def choose_recipe(self, depth):
+        """One that may stand in a block of this depth."""
+        rows = [r for r in self.recipes if depth <= r.deepest and not (r.heavy and self.heavy)]
+        recipe = rows[int(self.rng.choice(len(rows), p=np.array([r.weight for r in rows]) / sum(r.weight for r in rows)))]
+        self.heavy |= recipe.heavy
+        return recipe
+
     def build(self):
+        import control
         import recipes
 
+        self.recipes = recipes.RECIPES
         top = Builder(self)
         self.open = [top]
         for axis in range(len(self.program.grid)):
             self.pids.append(top.emit("program_id", axis=axis, hidden=True))
-        recipes.fill(top, self.steps)
+        control.fill(top, self.steps)
         recipes.store_results(top)
         self.program.body = top.body
         return tidied(self.program)

@@ -4,9 +4,9 @@ Raises Invalid where the language leaves the result open: elements outside of ar
 that one program writes and another touches, two lanes of a store at one place, an order of atomics that counts."""
 import numpy as np
 
-from formats import FORMATS, rounded
-from operations import OPERATIONS, spread
-from values import Block, Invalid, Pointer, Value, as_value, converted, either, settled
+from formats import FORMATS
+from operations import OPERATIONS
+from values import Block, Invalid, Pointer, Value, as_value, converted, settled, spread
 
 MAX_STEPS = 4000
 NOBODY, SEVERAL = -1, -2
@@ -24,6 +24,9 @@ class Memory:
         self.reader = np.full(array.size, NOBODY, np.int16)
 
 
+COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+
+
 class Return(Exception):
     pass
 
@@ -38,6 +41,7 @@ class Evaluation:
         self.memory = memory or {name: Memory(array) for name, array in program.arrays.items()}
         self.allowed = allowed
         self.steps = 0
+        self.printed = []
         self.pid = 0
         self.env = {}
 
@@ -135,14 +139,39 @@ class Evaluation:
 
     # Programs' numbers
 
+    def places(self):
+        grid, pid = (*self.program.grid, 1), self.pid
+        return pid % grid[0], pid // grid[0] % grid[1], pid // (grid[0] * grid[1])
+
     def do_program_id(self, s):
-        grid, pid = self.program.grid, self.pid
-        places = pid % grid[0], pid // grid[0] % (grid[1] if len(grid) > 1 else 1), pid // (grid[0] * (grid[1] if len(grid) > 1 else 1))
-        self.assign(s.dst, (as_value(places[s.attrs["axis"]], "i32"),))
+        self.assign(s.dst, (as_value(self.places()[s.attrs["axis"]], "i32"),))
 
     def do_num_programs(self, s):
         grid = (*self.program.grid, 1, 1)
         self.assign(s.dst, (as_value(grid[s.attrs["axis"]], "i32"),))
+
+    # What the program says of itself
+
+    def do_print(self, s):
+        values = [self.arg(a) for a in s.args]
+        for number, value in enumerate(values):
+            if not isinstance(value, Value) or value.shape != values[0].shape or not np.isfinite(value.exact().defined().data).all():
+                raise Invalid("nothing to print")
+            operand = f"(operand {number}) " if len(values) > 1 else ""
+            for index, x in np.ndenumerate(value.data):
+                text = f"{x:f}" if value.format.is_float else str(x)
+                if float(text) != x:
+                    raise Invalid("more digits than are printed")
+                where = ", ".join(str(i).rjust(len(str(extent - 1))) for i, extent in zip(index, value.shape))
+                self.printed.append(f"pid ({', '.join(map(str, self.places()))}) idx ({where}) {s.attrs['prefix']}: {operand}{text}")
+
+    def do_assert(self, s):
+        if not np.all(self.arg(s.args[0]).defined().exact().data):
+            raise Invalid("an assertion that fails")
+
+    def do_assume(self, s):
+        if not self.number(self.arg(s.args[0])):
+            raise Invalid("an assumption that does not hold")
 
     # Memory
 
@@ -219,7 +248,7 @@ class Evaluation:
                 undef = other.undef & ~on
             if other.err is not None:
                 bound = np.where(on, 0 if bound is None else bound, other.err)
-        return settled(memory.dtype, data, bound, undef)
+        return settled(memory.dtype, data, bound, undef, ~np.isfinite(data) if FORMATS[memory.dtype].is_float else None)
 
     def do_load(self, s):
         pointer, mask, other = (None if a is None else self.arg(a) for a in s.args)
@@ -243,21 +272,56 @@ class Evaluation:
 
     def do_atomic(self, s):
         pointer, value, mask = (None if a is None else self.arg(a) for a in s.args)
-        on, at = self.lanes(pointer, mask)
-        memory = self.memory[pointer.array]
-        if memory.role != "atomic" or memory.kind != s.attrs["kind"]:
+        self.update(pointer.array, *self.lanes(pointer, mask), value, s.attrs["kind"], COMBINE[s.attrs["kind"]])
+
+    def update(self, name, on, at, value, kind, combine):
+        memory = self.memory[name]
+        if memory.role != "atomic" or memory.kind != kind:
             raise Invalid("another atomic operation")
-        value = self.stored(pointer.array, value, on.shape)
+        value = self.stored(name, value, on.shape)
         if value.undef is not None and (value.undef & on).any():
             raise Invalid("an undefined number")
         data = value.exact().data[on]
-        combine = {"add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
         with np.errstate(over="ignore"):
-            combine[memory.kind].at(memory.data, at, data)
+            combine.at(memory.data, at, data)
         if memory.magnitude is not None:
             np.add.at(memory.magnitude, at, np.abs(data))
             if (data != np.trunc(data)).any() or (memory.magnitude > 2.0 ** FORMATS[memory.dtype].precision).any():
                 raise Invalid("a sum that depends on the order")
+
+    def do_exchange(self, s):
+        pointer, value, mask = (None if a is None else self.arg(a) for a in s.args)
+        self.exchange(s, pointer, value, mask, lambda old, new: new)
+
+    def do_compare_swap(self, s):
+        pointer, expected, value = (self.arg(a) for a in s.args)
+        expected = self.stored(pointer.array, expected, pointer.shape).defined()
+        self.exchange(s, pointer, value, None, lambda old, new: np.where(old == expected.data.reshape(-1), new, old))
+
+    def exchange(self, s, pointer, value, mask, choose):
+        """Leaves what `choose` says of old and new elements; gives the old ones."""
+        on, at = self.lanes(pointer, mask)
+        value = self.stored(pointer.array, value, on.shape).exact().defined()
+        old = self.loaded(pointer.array, on, at, None).exact()
+        self.write(pointer.array, at, Value(value.dtype, choose(old.data[on], value.data[on])))
+        self.assign(s.dst, (old,))
+
+    def do_add_by_cas(self, s):
+        self.add_together(*(self.arg(a) for a in s.args), "add_by_cas")
+
+    def do_add_locked(self, s):
+        lock, pointer, value = (self.arg(a) for a in s.args)
+        if self.memory[lock.array].kind != "lock" or self.memory[lock.array].data[self.lanes(lock, None)[1]].any():
+            raise Invalid("no lock")
+        self.add_together(pointer, value, "locked")
+
+    def add_together(self, pointer, value, kind):
+        """Adds to what programs update in some order."""
+        if not isinstance(value, Value) or value.dtype != self.memory[pointer.array].dtype or value.shape != pointer.shape:
+            raise Invalid("a value of another type")
+        if np.unique(pointer.data).size != pointer.data.size or not pointer.shape and kind == "locked":
+            raise Invalid("one place twice")
+        self.update(pointer.array, *self.lanes(pointer, None), value, kind, np.add)
 
     # Blocks
 
@@ -316,12 +380,19 @@ class Evaluation:
         block, value, *place = (self.arg(a) for a in s.args)
         on, at = self.region(block, [self.number(p) for p in place], range(len(block.tile)))
         self.store_region(block, value, on, at)
+    def do_desc_atomic(self, s):
+        block, value, *place = (self.arg(a) for a in s.args)
+        if not isinstance(value, Value) or value.shape != block.tile or value.dtype != self.memory[block.array].dtype:
+            raise Invalid("a tile of another type")
+        on, at = self.region(block, [self.number(p) for p in place], range(len(block.tile)))
+        self.update(block.array, on, at, value, s.attrs["kind"], COMBINE[s.attrs["kind"]])
 
 
 def evaluate(program, allowed=ORDERS):
-    """Arrays by name after the launch: (values, bounds or None)."""
-    memory = Evaluation(program, allowed=allowed).run()
-    return {name: (m.data, m.err) for name, m in memory.items() if m.role != "in"}
+    """Arrays by name after the launch, (values, bounds or None); the lines that are printed, in some order."""
+    evaluation = Evaluation(program, allowed=allowed)
+    memory = evaluation.run()
+    return {name: (m.data, m.err) for name, m in memory.items() if m.role != "in"}, evaluation.printed
 
 
 def agrees(dtype, got, expected, err):
@@ -329,4 +400,4 @@ def agrees(dtype, got, expected, err):
     if not FORMATS[dtype].is_float:
         return got == expected
     with np.errstate(invalid="ignore"):
-        return (got == expected) | (np.abs(got - expected) <= err)
+        return (got == expected) | (np.abs(got - expected) <= err) | np.isnan(got) & np.isnan(expected)

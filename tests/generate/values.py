@@ -86,8 +86,16 @@ class Block:
         return ("desc*" if self.place is None else "block*") + self.array, self.tile
 
 
-def settled(dtype, data, err=None, undef=None):
-    """A value whose bounds and marks are left out where they say nothing; what is undefined is 0 here."""
+def not_finite(*values):
+    """Where one of them is infinite or NaN, broadcast; None: nowhere."""
+    marks = [~np.isfinite(v.data) for v in values if v.format.is_float]
+    return _any([mark for mark in marks if mark.any()])
+
+
+def settled(dtype, data, err=None, undef=None, special=None):
+    """A value whose bounds and marks are left out where they say nothing; what is undefined is 0 here.
+
+    `special` marks elements that may be infinite or NaN, without an error: the same ones are it on hardware."""
     data = np.asarray(data)
     if undef is not None:
         undef = np.broadcast_to(undef, data.shape)
@@ -97,7 +105,9 @@ def settled(dtype, data, err=None, undef=None):
         else:
             undef = None
     if FORMATS[dtype].is_float and not np.isfinite(data).all():
-        raise Invalid("a result that is not finite")
+        if special is None or not (np.isfinite(data) | special).all():
+            raise Invalid("a result that is not finite")
+        err = None if err is None else np.where(np.isfinite(data), err, 0.0)
     if err is not None:
         err = np.broadcast_to(np.asarray(err, np.float64) * SLACK, data.shape)
         if not np.isfinite(err).all():
@@ -108,7 +118,10 @@ def settled(dtype, data, err=None, undef=None):
 
 def either(*values):
     """Where one of them is undefined, broadcast."""
-    marks = [v.undef for v in values if isinstance(v, (Value, Pointer)) and v.undef is not None]
+    return _any([v.undef for v in values if isinstance(v, (Value, Pointer)) and v.undef is not None])
+
+
+def _any(marks):
     if not marks:
         return None
     result = marks[0]
@@ -117,15 +130,24 @@ def either(*values):
     return result
 
 
-def float_result(dtype, exact, err, undef, fused=False):
-    """Rounds float64 `exact`, known to `err`. `fused`: a product, whose rounding a sum behind it may leave out."""
+def float_result(dtype, exact, err, undef, fused=False, special=None):
+    """Rounds float64 `exact`, known to `err`. `fused`: a product, whose rounding a sum behind it may leave out.
+    `special` as of `settled`."""
     with np.errstate(invalid="ignore", over="ignore"):
         data = rounded(dtype, exact)
         f = FORMATS[dtype]
         ulp = np.abs(data) * 2 * f.unit + 2.0 ** (f.least - f.precision)
         inexact = data != exact
         bound = np.where(np.asarray(err) > 0, err + ulp, np.where(inexact & fused, ulp, 0.0))
-    return settled(dtype, data, bound, undef)
+    return settled(dtype, data, bound, undef, special)
+
+
+def spread(value, shape):
+    try:
+        parts = [None if part is None else np.broadcast_to(part, shape).copy() for part in (value.data, value.err, value.undef)]
+    except ValueError as error:
+        raise Invalid(str(error)) from error
+    return Pointer(value.array, parts[0], value.undef) if isinstance(value, Pointer) else Value(value.dtype, *parts)
 
 
 def number_type(number):
@@ -204,17 +226,31 @@ def converted(value, dtype, towards_zero=False):
         with np.errstate(over="ignore"):
             return settled(dtype, value.data.astype(target.numpy), undef=value.undef)
     if source.is_float:
-        data = rounded(dtype, value.data, towards_zero)
+        data = _narrowed(target, value, towards_zero)
         err = None
         if value.err is not None:
             ulp = np.abs(data) * 2 * target.unit + 2.0 ** (target.least - target.precision)
             err = np.where(value.err > 0, value.err + ulp, 0)
-        if (np.abs(data) > target.largest).any():
-            raise Invalid("a float out of range")
-        return settled(dtype, data, err, value.undef)
+        return settled(dtype, data, err, value.undef, ~np.isfinite(data))
     if (np.abs(value.data.astype(np.float64)) > 2.0**53).any():
         raise Invalid("an integer that float64 does not hold")
     data = rounded(dtype, value.data.astype(np.float64))
     if not np.isfinite(data).all():
         raise Invalid("a float out of range")
     return settled(dtype, data, undef=value.undef)
+
+
+def _narrowed(target, value, towards_zero):
+    """A float as another one, also what is too large, infinite or NaN, as the language's table of conversions has it."""
+    data = rounded(target.name, value.data, towards_zero)
+    over = np.isinf(data)
+    if not over.any():
+        return data
+    if value.err is not None and (over & (value.err > 0)).any():
+        raise Invalid("a float out of range")
+    largest = np.copysign(target.largest, value.data)
+    if target.bits > 8:
+        return np.where(over & np.isfinite(value.data) & towards_zero, largest, data)
+    if target.name == "fp8e5" and towards_zero and np.isinf(value.data).any():
+        raise Invalid("an infinity that files do not tell from NaN")
+    return np.where(over, largest, data)
