@@ -249,7 +249,8 @@ def _compare(name, sign, function):
             a = as_value(a)
         a, b = paired(a, b)
         elementwise(a, b)
-        near = np.abs(a.data.astype(np.float64) - b.data.astype(np.float64)) <= a.bound + b.bound
+        bound = a.bound + b.bound
+        near = (np.abs(a.data.astype(np.float64) - b.data.astype(np.float64)) <= bound) & (bound > 0)
         if (a.err is not None or b.err is not None) and near.any():
             raise Invalid("a comparison of rounded numbers")
         return settled("i1", function(a.data, b.data), undef=either(a, b))

@@ -20,19 +20,22 @@ def fill(b, steps):
             pass
 
 
-def counted(b, make_body, given=None):
-    """A for loop with a body that `make_body` adds to a block; `given`: its bounds."""
+def counted(b, make_body, given=None, end=None):
+    """A for loop with a body that `make_body` adds to a block; `given`: its bounds, of which a variable `end` may say the last
+    one, and nothing is added to that body."""
     low, step = b.pick((0, 0, 0, 1, 2)), b.pick((1, 1, 1, 2, 16))
     trips = b.pick((0, 1, 2, 3, 3, 4, 5))
     high = low + trips * step - (b.some(0, step) if trips else 0)
     static = b.chance(0.1)
     if given:
-        (low, high, step), trips, static = given, given[1] - given[0], False
+        (low, high, step), trips, static = given, -(-(given[1] - given[0]) // given[2]), False
     bounds = [low, high, step]
     uneven = not static and not given and not b.depth and b.chance(0.2)
     if uneven:  # programs take different numbers of iterations
         bounds[1] = b.emit("add", b.pick(b.random.pids), high, hidden=True)
         trips += max(b.random.program.grid)
+    elif end is not None:
+        bounds[1] = end
     elif not static and b.chance(0.5):
         bounds[1] = scalar_of(b, high)
     index = b.fresh()
@@ -46,10 +49,11 @@ def counted(b, make_body, given=None):
     random.trip_counts.append((low + max(trips, 1) * step, random.trips))
     random.trips *= low + max(trips, 1) * step
     try:
-        if random.trips > 200:
+        if random.trips > 200 and not given:
             raise Stuck
         make_body(inner)
-        carry(inner, b)
+        if not given:
+            carry(inner, b)
     finally:
         random.open.pop()
         random.indices.pop()
@@ -74,20 +78,27 @@ def settle(b, make, body):
     raise Stuck
 
 
+def argument(b, number):
+    """The number, as an argument of the launch; None if there are enough of them."""
+    scalars = b.random.program.scalars
+    for name, (dtype, value) in scalars.items():
+        if value == number and dtype == "i32" and name in b.states[0].env:
+            return name
+    if len(scalars) >= 5 or b.depth:
+        return None
+    name = f"n{len(scalars)}"
+    scalars[name] = ("i32", number)
+    for builder in b.random.open:
+        for state in builder.states:
+            state.env[name] = as_value(number, "i32")
+    return name
+
+
 def scalar_of(b, number):
     """The number, as an argument of the launch or a load."""
-    scalars = b.random.program.scalars
-    if b.chance(0.5):
-        for name, (dtype, value) in scalars.items():
-            if value == number and dtype == "i32" and name in b.states[0].env:
-                return name
-        if len(scalars) < 5 and not b.depth:
-            name = f"n{len(scalars)}"
-            scalars[name] = ("i32", number)
-            for builder in b.random.open:
-                for state in builder.states:
-                    state.env[name] = as_value(number, "i32")
-            return name
+    name = argument(b, number) if b.chance(0.5) else None
+    if name:
+        return name
     array = b.array("i32", 4, low=number, high=number + 1)
     pointer = b.emit("pointer", b.some(0, 4), array=array, hidden=True)
     return b.emit("load", pointer, None, None)

@@ -1,7 +1,7 @@
 """Recipes of products on tensor cores."""
 import math
 
-from control import counted, fill
+from control import argument, counted, fill
 from formats import FORMATS
 from memory import block_load, block_store, linear_pid
 from pure import pure, weighted
@@ -78,51 +78,85 @@ def product_loop(b):
             fill(inner, inner.some(1, 3))
 
     counted(b, body)
-    for _ in range(b.some(0, 4)):
+    some(b, acc, 4)
+
+
+def some(b, name, most):
+    """Up to so many operations behind a product."""
+    for _ in range(b.some(0, most)):
         try:
-            pure(b, acc)
+            pure(b, name)
         except Stuck:
             pass
+
+
+class Matrix:
+    """A matrix of which a program loads tiles by a descriptor or block pointers, perhaps stored with its columns together."""
+
+    def __init__(self, b, dtype, extents, tile, descriptor, transposed=False, **data):
+        self.tile, self.transposed = tile, transposed
+        self.extents = extents[::-1] if transposed else extents
+        stored = tile[::-1] if transposed else tile
+        unit = 128 // FORMATS[dtype].bits
+        row = -(-self.extents[1] // unit) * unit
+        self.attrs = {"array": b.array(dtype, self.extents[0] * row, **data), "extents": self.extents, "strides": (row, 1), "tile": stored}
+        self.desc = b.emit("desc", 0, hidden=True, **self.attrs) if descriptor else None
+
+    def load(self, b, *place):
+        place = place[::-1] if self.transposed else place
+        if self.desc:
+            tile = b.emit("desc_load", self.desc, *place)
+        else:
+            tile = b.emit("block_load", b.emit("block", 0, *place, hidden=True, **self.attrs), checked=(0, 1))
+        return b.emit("trans", tile) if self.transposed else tile
 
 
 def block_product(b):
-    """Tiles of a product, a tile for each program, operands by descriptors or block pointers along K."""
+    """Tiles of products of one operand with one or several others, a tile for each program, operands by descriptors or block
+    pointers along K; perhaps functions of the sums, which take long, in front of the stores."""
     program = b.random.program
     dtype = b.pick(("fp16", "fp16", "bf16", "fp8e5", "i8"))
-    if b.depth:
-        raise Stuck
-    m, n, k = b.pick((64, 64, 128)), b.pick((32, 64, 64)), b.pick((32, 64))
+    m, n, k = b.pick((64, 64, 128)), b.pick((32, 64, 64, 128)), b.pick((32, 64))
+    descriptor, large = b.chance(0.6), b.chance(0.08) and not b.random.heavy
+    if large:  # buffers fill an SM: two teams of warps take turns
+        dtype, m, n, k, descriptor, program.warps, program.stages = b.pick(("fp16", "bf16")), 64, 256, 64, True, 4, 4
+        b.random.heavy, b.random.largest = True, 1 << 14
+    elif m == 128 and b.chance(0.6):  # warpgroups have rows of their own
+        program.warps = 8
+    count = b.pick((1, 1, 1, 2, 2, 3)) if m * n <= 8192 else 1
     steps, summed = b.some(1, 5), "i32" if dtype == "i8" else "fp32"
-    transposed = dtype not in ("i8", "fp8e5") and b.chance(0.3)
-    rows, depth = m * program.programs - b.pick((0, 0, 5)), k * steps - b.pick((0, 0, 16))
-    first = b.array(dtype, rows * depth, low=-2, high=3, whole=True)
-    second = b.array(dtype, depth * n, low=-2, high=3, whole=True)
-    tile, extents = ((n, k), (n, depth)) if transposed else ((k, n), (depth, n))
-    descriptors = b.chance(0.6)
-    if descriptors:
-        x = b.emit("desc", 0, array=first, extents=(rows, depth), strides=(depth, 1), tile=(m, k), hidden=True)
-        y = b.emit("desc", 0, array=second, extents=extents, strides=(extents[1], 1), tile=tile, hidden=True)
+    transposed = b.chance(0.7 if FORMATS[dtype].bits == 8 else 0.3)  # of 8 bits tensor cores take them as rows along K
+    data = {"low": -2, "high": 3, "whole": True}
+    depth = k * steps - b.pick((0, 0, 16))
+    x = Matrix(b, dtype, (m * program.programs - b.pick((0, 0, 5)), depth), (m, k), descriptor, **data)
+    others = [Matrix(b, dtype, (depth, n), (k, n), descriptor, transposed, **data) for _ in range(count)]
     place = b.emit("mul", linear_pid(b), m, hidden=True)
-    acc = b.emit("full", 0, shape=(m, n), dtype=summed)
+    sums = [b.emit("full", 0, shape=(m, n), dtype=summed) for _ in others]
 
     def body(inner):
         at = inner.emit("mul", inner.random.indices[-1], k, hidden=True)
-        where = (0, at) if transposed else (at, 0)
-        if descriptors:
-            a, other = inner.emit("desc_load", x, place, at), inner.emit("desc_load", y, *where)
-        else:
-            a = inner.emit("block", 0, place, at, array=first, extents=(rows, depth), strides=(depth, 1), tile=(m, k), hidden=True)
-            other = inner.emit("block", 0, *where, array=second, extents=extents, strides=(extents[1], 1), tile=tile, hidden=True)
-            a, other = inner.emit("block_load", a, checked=(0, 1)), inner.emit("block_load", other, checked=(0, 1))
-        if transposed:
-            other = inner.emit("trans", other)
-        inner.do("dot", a, other, acc, dst=(acc,))
+        a = x.load(inner, place, at)
+        tiles = [other.load(inner, at, 0) for other in others]
+        for acc, tile in zip(sums, tiles):
+            inner.do("dot", a, tile, acc, dst=(acc,))
 
-    counted(b, body, (0, steps, 1))
-    for _ in range(b.some(0, 3)):
-        try:
-            pure(b, acc)
-        except Stuck:
-            pass
-    if b.chance(0.7):
-        block_store(b, acc)
+    counted(b, body, (0, steps, 1), argument(b, steps) if b.chance(0.7) else None)
+    if summed == "fp32" and b.chance(0.4):
+        return finished(b, sums, b.pick(("fp16", "bf16", "fp32", "fp32")))
+    for acc in sums:
+        some(b, acc, 3)
+        if b.chance(0.7):
+            block_store(b, acc)
+
+
+def finished(b, sums, dtype):
+    """Stores a function of sums, which are small numbers times 1/64."""
+    b.random.real = True
+    tiles = [b.emit("mul", acc, 1 / 64) for acc in sums]
+    result = tiles[0]
+    for _ in range(b.some(1, 4)):
+        result = b.emit(b.pick(("gelu", "exp", "sigmoid", "tanh", "erf", "cos")), result)
+    for tile in tiles[1:]:
+        result = b.emit(b.pick(("mul", "add", "maximum")), result, tile)
+    some(b, result, 2)
+    block_store(b, b.emit("to", result, dtype=dtype))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from formats import FORMATS, rounded, to_bits
+from formats import FLOATS, FORMATS, rounded, to_bits
 from operations import OPERATIONS
 
 
@@ -54,7 +54,7 @@ class Array:
         return self.with_special(rng, rng.integers(low, high, self.size).astype(f.numpy))
 
     def with_special(self, rng, values):
-        if not self.special or not FORMATS[self.dtype].is_float:
+        if not self.special or self.dtype not in FLOATS:
             return values
         return np.where(rng.random(self.size) < self.special, rng.choice([np.inf, -np.inf, np.nan], self.size), values)
 
@@ -115,6 +115,8 @@ def copied(body):
 # Text
 
 def literal(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     return repr(value) if not isinstance(value, str) else value
 
 

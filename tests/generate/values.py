@@ -174,7 +174,7 @@ def as_value(number, dtype=None):
             raise Invalid("a number that does not fit")
     if f.is_float:
         number = float(rounded(dtype, float(number)))
-    return settled(dtype, np.asarray(number, f.numpy))
+    return settled(dtype, np.asarray(number, f.numpy), special=f.is_float and not np.isfinite(number))
 
 
 def common_type(a, b):
