@@ -160,7 +160,21 @@ class Builder:
             if stride != 1:
                 part = self.emit("mul", part, stride, hidden=True)
             total = part if total is None else self.emit("add", total, part, hidden=True)
-        return self.emit("copy", 0, hidden=True) if total is None else total
+        if total is None:
+            return self.emit("copy", 0, hidden=True)
+        return self.hinted(total, shape, strides) if shape and self.chance(0.1) else total
+
+    def hinted(self, index, shape, strides):
+        """The index with what is known of its runs said of it; of what it is a multiple only where no iteration is to come."""
+        lengths = tuple(max(n for n in (1, 2, 4, 8, 16) if extent % n == 0) if stride == 1 else 1 for extent, stride in zip(shape, strides))
+        same = tuple(extent if stride == 0 else 1 for extent, stride in zip(shape, strides))
+        try:
+            if max(same) > 1:
+                return self.emit("constancy", index, lengths=same, hidden=True)
+            unit = 1 if self.in_loop else self.pick((1, 4, 8, 16))
+            return self.emit("runs", index, values=tuple(unit if n > 1 else 1 for n in lengths), lengths=lengths, hidden=True)
+        except Stuck:
+            return index
 
     def strides(self, shape):
         """Of a tile without two elements at one place: dimensions in some order, with gaps, some turned around."""
