@@ -494,7 +494,7 @@ static bool run_protected(Run *run, RunMemory *memory, const InterpArg *args) {
 bool interp_run(Func *func, const InterpArg *args, InterpArray *arrays, uint32_t narrays,
                 const InterpOptions *options) {
     Ctx *ctx = func_ctx(func);
-    RunMemory memory = {.outer_oom = ctx->arena.oom};
+    RunMemory memory = {.outer_oom = ctx->arena.oom, .arena.cancel = ctx->arena.cancel};
     Run run = {.ctx = ctx,
                .func = func,
                .arena = &memory.arena,

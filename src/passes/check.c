@@ -83,8 +83,8 @@ static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Mod
     return false;
 }
 
-/* A sandbox that runs out of memory checks nothing more: the compilation goes on, and the function
- * counts as too long. */
+/* A sandbox that runs out of memory, or is cancelled, checks nothing more: the compilation goes on
+ * to where it finds that out for itself, and the function counts as too long. */
 static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, bool changed,
                              PassContract *contract) {
     Ctx *sandbox = ctx_create();
@@ -94,6 +94,7 @@ static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, boo
         ctx_destroy(sandbox);
         return true;
     }
+    ctx_cancel_with(sandbox, func_ctx(func)->arena.cancel);
     bool ok = check_text(sandbox, func, pass, after, &module);
     if (ok && changed)
         ok = check_meaning(sandbox, func, pass, before, module, contract);

@@ -26,6 +26,12 @@ enum { HAS_PROCESSES = 0 };
 enum { HAS_PROCESSES = 1 };
 #endif
 
+/* What LLVM held between passes of its back end stays allocated. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {
+    return "leak:llvm\nleak:LLVM\n";
+}
+
 /* What a cancellation may take: the target is 100 ms, the rest is for loaded machines. */
 enum { PROMPT_MS = 2000 };
 
