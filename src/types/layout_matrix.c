@@ -1,4 +1,4 @@
-/* Matrix loads and asynchronous copies: what of them a pair of layouts allows.
+/* Matrix loads: which of them a pair of layouts allows, and the layout of a buffer for them.
  *
  * Seen from memory a matrix load is an access of 16 bytes by each lane, so that its conflicts and
  * the swizzle against them are those of a layout in which lanes hold rows:
@@ -124,16 +124,4 @@ const Layout *layout_shared_exchange(Ctx *ctx, const Layout *src, const Layout *
         }
     }
     return best;
-}
-
-int layout_async_width(Ctx *ctx, const Layout *dist, const Layout *shared, int width) {
-    const Layout *offsets = layout_compose(ctx, layout_invert(ctx, shared), dist);
-    int bits = 0;
-    while ((2 << bits) <= width && bits < offsets->bits[LAYOUT_REG] &&
-           offsets->basis[bits] == 1u << bits)
-        bits++;
-    for (int i = 0; i < layout_in_bits(offsets); i++)
-        while (i >= bits && offsets->basis[i] & ((1u << bits) - 1))
-            bits--;
-    return 1 << bits;
 }

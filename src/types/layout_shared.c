@@ -323,3 +323,15 @@ const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, 
     assert(search.best);
     return search.best;
 }
+
+int layout_async_width(Ctx *ctx, const Layout *dist, const Layout *shared, int width) {
+    const Layout *offsets = layout_compose(ctx, layout_invert(ctx, shared), dist);
+    int bits = 0;
+    while ((2 << bits) <= width && bits < offsets->bits[LAYOUT_REG] &&
+           offsets->basis[bits] == 1u << bits)
+        bits++;
+    for (int i = 0; i < layout_in_bits(offsets); i++)
+        while (i >= bits && offsets->basis[i] & ((1u << bits) - 1))
+            bits--;
+    return 1 << bits;
+}

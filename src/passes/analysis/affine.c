@@ -21,11 +21,18 @@ static bool collect_scalar(Op *op, void *user) {
     return true;
 }
 
+static bool collect_assumption(Op *op, void *user) {
+    Affines *a = user;
+    if (op->code == OP_assume)
+        vec_push(a->arena, &a->assumptions, op);
+    return true;
+}
+
 Affines *affines_create(Func *func, Arena *arena) {
     Affines *affines = ARENA_NEW(arena, Affines);
     *affines = (Affines){.arena = arena, .forms = {.arena = arena}};
     affines->facts = facts_compute(func, arena);
-    func_walk(func, affines_collect_assumption, affines);
+    func_walk(func, collect_assumption, affines);
     func_walk(func, collect_scalar, affines);
     return affines;
 }

@@ -16,7 +16,6 @@ struct Affines {
 
 /* x + scale * y */
 const Affine *affine_sum(Affines *affines, const Affine *x, const Affine *y, int64_t scale);
-OpVisitor affines_collect_assumption;
 
 /* Of expand_dims, broadcast, transpose, splat, convert_layout and reshape: for each dimension of
  * the result that of the operand it is, -1 where no index of the operand goes along it. False: of

@@ -20,13 +20,6 @@ typedef struct Sign {
     const Poly *known[MAX_KNOWN]; /* at least zero */
 } Sign;
 
-bool affines_collect_assumption(Op *op, void *user) {
-    Affines *a = user;
-    if (op->code == OP_assume)
-        vec_push(a->arena, &a->assumptions, op);
-    return true;
-}
-
 static void know(Sign *s, const Poly *poly) {
     if (poly && s->count < MAX_KNOWN)
         s->known[s->count++] = poly;

@@ -6,6 +6,8 @@
 #include "passes/rewrite.h"
 #include "support/vec.h"
 
+enum { SPECIALISE_ADDRESS_REGISTERS = 32 }; /* of a thread besides tiles */
+
 /* A loop whose operands come by tensor copies. */
 typedef struct Ring {
     Op *loop;

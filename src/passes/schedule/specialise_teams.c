@@ -240,3 +240,10 @@ void specialise_teams(Specialise *s) {
     compute_late(t.ring->loop);
     ctx_diag(s->ctx, t.ring->loop->span, takes_turns_by_tiles);
 }
+
+int64_t specialise_spare_registers(Func *func) {
+    if (specialise_wants_teams(func) && specialise_team_spare(func) >= 0)
+        return specialise_team_spare(func);
+    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + SPECIALISE_ADDRESS_REGISTERS;
+    return pressure_room(func, func->num_warps + 1) - taken;
+}

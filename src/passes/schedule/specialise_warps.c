@@ -51,8 +51,6 @@
 #include "target/panels.h"
 #include "target/wgmma.h"
 
-enum { ADDRESS_REGISTERS = 32 }; /* of a thread besides tiles */
-
 static bool refuse(Specialise *s, const Ring *ring, const char *why) {
     ctx_diag(s->ctx, ring->loop->span, not_specialised, why);
     return false;
@@ -165,16 +163,9 @@ static bool check_threads(Specialise *s, const Ring *ring) {
     if (s->func->num_warps >= TARGET_MAX_WARPS)
         return refuse(s, ring, "a CTA cannot have one warp more");
     uint64_t room = (uint64_t)pressure_room(s->func, s->func->num_warps + 1);
-    return pressure_most_in_thread(s->func) + ADDRESS_REGISTERS <= room ||
+    return pressure_most_in_thread(s->func) + SPECIALISE_ADDRESS_REGISTERS <= room ||
            (specialise_wants_teams(s->func) && specialise_team_spare(s->func) >= 0) ||
            refuse(s, ring, "its threads need the registers that one warp more would take");
-}
-
-int64_t specialise_spare_registers(Func *func) {
-    if (specialise_wants_teams(func) && specialise_team_spare(func) >= 0)
-        return specialise_team_spare(func);
-    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + ADDRESS_REGISTERS;
-    return pressure_room(func, func->num_warps + 1) - taken;
 }
 
 static int64_t bytes_of(const Op *alloc) {

@@ -1,0 +1,34 @@
+/* What subcommands write, and where. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void cli_print_diags(Ctx *ctx) {
+    StrBuf text = strbuf(&ctx->arena);
+    diag_print_all(&ctx->diags, &text);
+    if (text.len)
+        fwrite(text.ptr, 1, text.len, stderr);
+    ctx->diags.first = ctx->diags.last = NULL;
+}
+
+void cli_write(Str text) {
+    fwrite(text.ptr, 1, text.len, stdout);
+}
+
+void cli_printf(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vfprintf(stdout, format, args);
+    va_end(args);
+}
+
+int cli_usage_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("tilec: error: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return STATUS_USAGE;
+}
