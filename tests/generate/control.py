@@ -10,7 +10,7 @@ from values import Value, as_value
 def fill(b, steps):
     done = 0
     for _ in range(steps * TRIES):
-        if done >= steps:
+        if done >= steps or b.random.done:
             return
         recipe = b.random.choose_recipe(b.depth)
         try:

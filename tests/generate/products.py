@@ -4,6 +4,7 @@ import math
 from control import argument, counted, fill
 from formats import FORMATS
 from memory import block_load, block_store, linear_pid
+from program import statements
 from pure import pure, weighted
 from random_program import Stuck
 
@@ -111,21 +112,30 @@ class Matrix:
         return b.emit("trans", tile) if self.transposed else tile
 
 
-def block_product(b):
+def alone(b):
+    """A product by tensor copies in a program of few other things: CTAs may then go through programs one after the other."""
+    if any(s.op in ("dot", "while", "print", "return") for s in statements(b.body)):
+        raise Stuck
+    block_product(b, True)
+    b.random.done = True
+
+
+def block_product(b, copied=False):
     """Tiles of products of one operand with one or several others, a tile for each program, operands by descriptors or block
-    pointers along K; perhaps functions of the sums, which take long, in front of the stores."""
+    pointers along K; perhaps functions of the sums, which take long, in front of the stores. `copied`: all as tensor copies
+    and wgmma take it."""
     program = b.random.program
     dtype = b.pick(("fp16", "fp16", "bf16", "fp8e5", "i8"))
     m, n, k = b.pick((64, 64, 128)), b.pick((32, 64, 64, 128)), b.pick((32, 64))
-    descriptor, large = b.chance(0.6), b.chance(0.08) and not b.random.heavy
+    descriptor, large = copied or b.chance(0.6), b.chance(0.3 if copied else 0.04)
     if large:  # buffers fill an SM: two teams of warps take turns
         dtype, m, n, k, descriptor, program.warps, program.stages = b.pick(("fp16", "bf16")), 64, 256, 64, True, 4, 4
-        b.random.heavy, b.random.largest = True, 1 << 14
-    elif m == 128 and b.chance(0.6):  # warpgroups have rows of their own
-        program.warps = 8
+        b.random.largest = 1 << 14
+    elif copied or m == 128 and b.chance(0.6):  # warpgroups have rows of their own
+        program.warps = m // 16
     count = b.pick((1, 1, 1, 2, 2, 3)) if m * n <= 8192 else 1
     steps, summed = b.some(1, 5), "i32" if dtype == "i8" else "fp32"
-    transposed = b.chance(0.7 if FORMATS[dtype].bits == 8 else 0.3)  # of 8 bits tensor cores take them as rows along K
+    transposed = b.chance((1.0 if copied else 0.7) if FORMATS[dtype].bits == 8 else 0.3)  # of 8 bits tensor cores take them as rows along K
     data = {"low": -2, "high": 3, "whole": True}
     depth = k * steps - b.pick((0, 0, 16))
     x = Matrix(b, dtype, (m * program.programs - b.pick((0, 0, 5)), depth), (m, k), descriptor, **data)
@@ -140,12 +150,12 @@ def block_product(b):
         for acc, tile in zip(sums, tiles):
             inner.do("dot", a, tile, acc, dst=(acc,))
 
-    counted(b, body, (0, steps, 1), argument(b, steps) if b.chance(0.7) else None)
+    counted(b, body, (0, steps, 1), argument(b, steps) if copied or b.chance(0.7) else None)
     if summed == "fp32" and b.chance(0.4):
         return finished(b, sums, b.pick(("fp16", "bf16", "fp32", "fp32")))
     for acc in sums:
         some(b, acc, 3)
-        if b.chance(0.7):
+        if copied or b.chance(0.7):
             block_store(b, acc)
 
 

@@ -282,6 +282,7 @@ class RandomProgram:
         self.hidden, self.pids, self.indices = set(), [], []
         self.stored, self.rooms, self.trips, self.trip_counts = set(), {}, 1, []
         self.heavy, self.largest = False, 8 * MOST_ELEMENTS  # a heavy recipe is there; elements of a tile
+        self.done = False  # nothing more is to come
         self.special = self.rng.random() < 0.15  # infinities and NaN are among what is loaded
         grid = ((1,), (2,), (3,), (4,), (2, 2), (3, 2), (2, 1, 2), (7,))
         warps = (1, 2, 4, 4, 4, 8, 8, 16)

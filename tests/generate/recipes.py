@@ -3,7 +3,7 @@ from control import branch, loop, sum_loop, while_loop
 from effects import asserted, assumed, block_atomic, by_comparing, exchange, locked, printed
 from heavy import rescaled_products, waiting_row
 from memory import atomic, block_load, block_store, store, update
-from products import block_product, product, product_loop
+from products import alone, block_product, product, product_loop
 from pure import function, pure
 from random_program import Recipe, Stuck
 
@@ -55,5 +55,5 @@ RECIPES = [
     Recipe(block_product, 0.4, 0), Recipe(loop, 1.5, 2), Recipe(sum_loop, 0.5, 2), Recipe(while_loop, 0.4, 2), Recipe(branch, 1.2, 2),
     Recipe(exchange, 0.6), Recipe(by_comparing, 0.2), Recipe(locked, 0.2), Recipe(block_atomic, 0.4), Recipe(printed, 0.3),
     Recipe(assumed, 0.7), Recipe(asserted, 0.3),
-    Recipe(rescaled_products, 0.2, 0, True), Recipe(waiting_row, 0.15, 0, True),
+    Recipe(rescaled_products, 0.2, 0, True), Recipe(waiting_row, 0.15, 0, True), Recipe(alone, 0.5, 0, True),
 ]
