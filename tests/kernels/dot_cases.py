@@ -411,6 +411,29 @@ def attention_relative(rng, dtype, batch, heads, queries, keys, dim, reach, caus
                 tolerance={"o_ptr": (2 * ROUNDING[dtype], attention_error(dtype, qv, kv, vv, scale)[0])})
 
 
+def attention_relative_2d(rng, dtype, batch, heads, queries, height, width, dim, block_m=32, pad=8):
+    of_q, of_k = (batch, heads, queries, dim), (batch, heads, height * width, dim)
+    q, k, v = (stored(rng, numbers(rng, shape, dtype), dtype, pad=pad)[0] for shape in (of_q, of_k, of_k))
+    o, _ = empty(of_q, dtype, pad=pad)
+    row_bias, column_bias = (array(rng.standard_normal((heads, queries, size)), dtype) for size in (height, width))
+    qv, kv, vv = (logical(x.values, (0, dim)) for x in (q, k, v))
+    (qb, qh, qm), (kb, kh, kn) = heads_strides(of_q, pad), heads_strides(of_k, pad)
+    scale = dim**-0.5
+
+    def reference(inputs):
+        bias = np.repeat(row_bias.values, width, axis=-1) + np.tile(column_bias.values, height)
+        return {"o_ptr": placed(softmax_and_lse(scale * (qv @ np.swapaxes(kv, -1, -2)) + bias)[0] @ vv, o)}
+
+    # The sum of the two biases is rounded to their type: so much more the exponent of each probability may be off.
+    off = 2 * ROUNDING[dtype] * float((np.abs(row_bias.values).max() + np.abs(column_bias.values).max())) * float(np.abs(vv).max())
+    return Case(f"attention_relative_2d-{dtype}-{batch}x{heads}x{queries}x{height}x{width}x{dim}", "attention_relative.tile", "attention_relative_2d",
+                {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": o, "row_bias_ptr": row_bias, "column_bias_ptr": column_bias,
+                 "stride_qb": qb, "stride_qh": qh, "stride_qm": qm, "stride_kb": kb, "stride_kh": kh, "stride_kn": kn,
+                 "stride_ob": qb, "stride_oh": qh, "stride_om": qm, "queries": queries, "height": height, "scale": scale},
+                {"HEAD_DIM": dim, "BLOCK_M": block_m, "WIDTH": width}, (-(-queries // block_m), heads, batch), reference,
+                tolerance={"o_ptr": (2 * ROUNDING[dtype], attention_error(dtype, qv, kv, vv, scale)[0] + off)})
+
+
 def attention_backward(rng, part, dtype, batch, heads, queries, keys, dim, group=1, causal=False, block=(32, 32), pad=8):
     """`part`: delta, dkdv or dq."""
     of_q, of_k = (batch, heads, queries, dim), (batch, heads // group, keys, dim)
@@ -583,9 +606,15 @@ def all_cases(large):
               linear_attention(rng, "fp32", 1, 1, 45, 32, 16, block_v=16)]
     found += warpgroup_cases(rng)
     found += stream_k_cases(np.random.default_rng(3))
+    found += relative_2d_cases(np.random.default_rng(6))
     if large:
         found += large_cases(rng)
     return found
+
+
+def relative_2d_cases(rng):
+    """Products whose bias is made of a tile in front of the loop and a column in it, aligned and by elements."""
+    return [attention_relative_2d(rng, "fp16", 1, 2, 150, 3, 64, 64, block_m=128), attention_relative_2d(rng, "bf16", 2, 1, 50, 4, 16, 32, pad=3)]
 
 
 def warpgroup_cases(rng):

@@ -8,8 +8,16 @@
  * Loads are decided in the order of their size, the largest first, each in its coalesced layout
  * unless what its users ask for costs less: so a row of weights or a column of scales is loaded as
  * the slice of the large tile that it is combined with. Demands flow backward from stores and from
- * the homes known by then. */
+ * the homes known by then.
+ *
+ * A value that enters a loop, computed in it from nothing but what is made in front of it and what
+ * is recomputed, takes the layout that is asked for there rather than that of its operands, which
+ * are then converted once and not in each iteration. What is asked for is what follows from the
+ * homes that are known without such values. */
+#include "passes/analysis/pressure.h"
 #include "passes/layout/choose_layouts.h"
+#include "passes/rewrite.h"
+#include "target/target.h"
 #include <assert.h>
 
 static bool is_home(const Choice *choice, const Value *value) {
@@ -39,6 +47,29 @@ static bool is_recomputed(const Choice *choice, const Op *op) {
     return true;
 }
 
+/* Is the operand made once for all iterations of the loop that the op is part of? */
+static bool is_invariant(const Op *op, const Value *operand) {
+    const Op *loop = op_loop_around(op);
+    return loop && value_is_outside(operand, loop);
+}
+
+/* Does the op of a loop compute from nothing but what is made in front of it, and what is
+ * recomputed? */
+static bool enters_loop(const Choice *choice, const Op *op) {
+    if (!op_passes_layouts(op))
+        return false;
+    bool enters = false;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *value = op_in(op, i);
+        if (!is_home(choice, value))
+            continue;
+        if (!is_invariant(op, value) && !choice->enters[value->id])
+            return false;
+        enters = true;
+    }
+    return enters;
+}
+
 static void note_value(Choice *choice, Value *value, Origin origin) {
     choice->values[value->id] = value;
     choice->origin[value->id] = type_is_tile(value->type) ? origin : ORIGIN_NONE;
@@ -51,8 +82,12 @@ static void classify(Choice *choice, Block *block) {
         for (uint32_t i = 0; i < op->nregions; i++)
             classify(choice, op->regions[i]);
         Origin origin = is_recomputed(choice, op) ? ORIGIN_RECOMPUTED : ORIGIN_HOME;
-        for (uint32_t i = 0; i < op->nout; i++)
+        bool enters = origin == ORIGIN_HOME && enters_loop(choice, op);
+        for (uint32_t i = 0; i < op->nout; i++) {
             note_value(choice, &op->out[i], origin);
+            choice->enters[op->out[i].id] = enters;
+            choice->some_enter |= enters;
+        }
     }
 }
 
@@ -132,6 +167,48 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op) {
     return layout;
 }
 
+static int64_t registers_in(const Value *value, const Layout *layout) {
+    return (int64_t)layout_owned_registers(layout) * ((type_element_bytes(value->type) + 3) / 4);
+}
+
+/* Does a user take the value in another layout, or may it? */
+static bool has_other_use(const Choice *choice, const Value *value, const Layout *layout) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        const Layout *wanted = user->nout ? wanted_of(choice, &user->out[0]) : NULL;
+        if (!wanted ||
+            layout_of_operand(choice->ctx, user, (uint32_t)(use - user->in), wanted) != layout)
+            return true;
+    }
+    return false;
+}
+
+/* The layout that is asked for; NULL: none, or a thread, which would keep the op's invariant
+ * operands so while the loop runs, has no registers for what that is more. */
+static const Layout *entered_as_asked(const Choice *choice, const Op *op) {
+    const Layout *asked = choice->asked[op->out[0].id];
+    int64_t more = 0;
+    for (uint32_t i = 0; i < op->nin && asked; i++) {
+        const Value *value = op_in(op, i);
+        const Layout *home = home_of(choice, value);
+        const Layout *wanted = layout_of_operand(choice->ctx, op, i, asked);
+        if (type_is_tile(value->type) && !wanted)
+            return NULL;
+        if (!home || home == wanted || !is_invariant(op, value))
+            continue;
+        more += registers_in(value, wanted);
+        if (!has_other_use(choice, value, wanted))
+            more -= registers_in(value, home);
+    }
+    return more <= 0 || more <= choice->room ? asked : NULL;
+}
+
+static const Layout *passed_on(Ctx *ctx, const Op *op, const Layout *operand) {
+    const Layout *result = layout_of_result(ctx, op, operand);
+    /* A split whose halves are in different threads: they are brought into one first. */
+    return result || op->code != OP_split ? result : layout_drop_bits(ctx, operand, 1);
+}
+
 static const Layout *forward_layout(const Choice *choice, const Op *op) {
     Ctx *ctx = choice->ctx;
     if (op->code == OP_dot)
@@ -145,14 +222,17 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
         assert(op->attrs[1].i == 0); /* only split-reduces keeps part of an axis */
         return layout ? layout_drop_bits(ctx, layout, mask) : NULL;
     }
-    if (!op_passes_layouts(op))
-        return NULL;
     const Layout *operand = first_home(choice, op);
-    if (!operand)
+    if (!op_passes_layouts(op) || !operand)
         return NULL;
-    const Layout *result = layout_of_result(ctx, op, operand);
-    /* A split whose halves are in different threads: they are brought into one first. */
-    return result || op->code != OP_split ? result : layout_drop_bits(ctx, operand, 1);
+    if (choice->enters[op->out[0].id]) {
+        if (choice->holds_entering)
+            return NULL;
+        const Layout *asked = entered_as_asked(choice, op);
+        if (asked)
+            return asked;
+    }
+    return passed_on(ctx, op, operand);
 }
 
 static bool settle_tie(Choice *choice, const Tie *tie, bool from_initial) {
@@ -191,7 +271,7 @@ static bool forward_block(Choice *choice, Block *block, bool from_initial) {
     return changed;
 }
 
-static void forward(Choice *choice, bool from_initial) {
+static void forward_all(Choice *choice, bool from_initial) {
     while (forward_block(choice, choice->func->body, from_initial)) {
     }
 }
@@ -206,12 +286,12 @@ static bool ask(Choice *choice, const Value *value, const Layout *layout) {
     return true;
 }
 
-static void ask_operands(Choice *choice, const Op *op) {
+static void ask_operands(Choice *choice, const Op *op, bool wishes) {
     const Layout *layout = NULL;
     if (choose_access(choice, op)) {
         layout = choose_working_layout(choice, op);
         /* What a store would like is a wish even while its value is undecided. */
-        if (!layout && op->code != OP_load)
+        if (!layout && wishes && op->code != OP_load)
             layout = choose_access(choice, op)->coalesced;
         for (uint32_t i = 0; i < op->nin; i++)
             ask(choice, op_in(op, i), layout);
@@ -225,19 +305,22 @@ static void ask_operands(Choice *choice, const Op *op) {
 }
 
 /* Where nobody asks, staying where the initial value is spares a conversion. */
-static const Layout *wanted_of_tie(const Choice *choice, const Tie *tie) {
-    for (int i = 0; i < tie->nsame; i++)
-        if (wanted_of(choice, tie->same[i]))
-            return wanted_of(choice, tie->same[i]);
-    return tie->initial ? home_of(choice, tie->initial) : NULL;
+static const Layout *wanted_of_tie(const Choice *choice, const Tie *tie, bool wishes) {
+    for (int i = 0; i < tie->nsame; i++) {
+        const Value *value = tie->same[i];
+        const Layout *wanted = wishes ? wanted_of(choice, value) : home_of(choice, value);
+        if (wanted)
+            return wanted;
+    }
+    return wishes && tie->initial ? home_of(choice, tie->initial) : NULL;
 }
 
 /* True if something is asked for that was not. */
-static bool ask_ties(Choice *choice, const Op *op) {
+static bool ask_ties(Choice *choice, const Op *op, bool wishes) {
     bool asked = false;
     for (uint32_t i = 0; i < op->nout; i++) {
         Tie tie = tie_of(op, i);
-        const Layout *layout = wanted_of_tie(choice, &tie);
+        const Layout *layout = wanted_of_tie(choice, &tie, wishes);
         for (int j = 0; j < tie.nsame; j++)
             asked |= ask(choice, tie.same[j], layout);
         for (int j = 0; j < tie.npassed; j++)
@@ -248,25 +331,49 @@ static bool ask_ties(Choice *choice, const Op *op) {
     return asked;
 }
 
-static void backward_block(Choice *choice, Block *block) {
+static void backward_block(Choice *choice, Block *block, bool wishes) {
     for (Op *op = block->last; op; op = op->prev) {
         if (!is_control(op)) {
-            ask_operands(choice, op);
+            ask_operands(choice, op, wishes);
             continue;
         }
-        ask_ties(choice, op);
+        ask_ties(choice, op, wishes);
         /* Once more where what a body asks of its arguments reaches what it passes on. A value is
          * asked for once, so however deep control flow is, few bodies are gone through again. */
         do
             for (uint32_t i = op->nregions; i-- > 0;)
-                backward_block(choice, op->regions[i]);
-        while (ask_ties(choice, op));
+                backward_block(choice, op->regions[i], wishes);
+        while (ask_ties(choice, op, wishes));
     }
 }
 
-static void backward(Choice *choice) {
+/* With what stores and carried values would like, or only what follows from homes. */
+static void backward(Choice *choice, bool wishes) {
     memset(choice->demand, 0, choice->nvalues * sizeof *choice->demand);
-    backward_block(choice, choice->func->body);
+    backward_block(choice, choice->func->body, wishes);
+}
+
+/* Into loops */
+
+/* What values that enter loops are asked for by what is decided without them. */
+static void ask_entering(Choice *choice) {
+    size_t bytes = choice->nvalues * sizeof *choice->home;
+    ArenaMark mark = arena_mark(choice->arena);
+    const Layout **decided = ARENA_ARRAY(choice->arena, const Layout *, choice->nvalues);
+    memcpy(decided, choice->home, bytes);
+    choice->holds_entering = true;
+    forward_all(choice, false);
+    choice->holds_entering = false;
+    backward(choice, false);
+    memcpy(choice->asked, choice->demand, bytes);
+    memcpy(choice->home, decided, bytes);
+    arena_rewind(choice->arena, mark);
+}
+
+static void forward(Choice *choice, bool from_initial) {
+    if (choice->some_enter)
+        ask_entering(choice);
+    forward_all(choice, from_initial);
 }
 
 /* Decisions */
@@ -282,7 +389,7 @@ static bool decide_loads(Choice *choice) {
     }
     if (largest < 0)
         return false;
-    backward(choice);
+    backward(choice, true);
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *access = &choice->accesses[i];
         if (access->op->code != OP_load || access->type->log2_numel != largest)
@@ -312,7 +419,7 @@ static bool settle_as_asked(Choice *choice, const Value *value) {
 
 /* What no load, dot or reduction reaches: as its users ask, carried values first. */
 static bool decide_rest(Choice *choice) {
-    backward(choice);
+    backward(choice, true);
     const Value *first = NULL;
     bool settled = false;
     for (uint32_t id = 0; id < choice->nvalues; id++) {
@@ -328,8 +435,15 @@ static bool decide_rest(Choice *choice) {
     return first && settle_as_asked(choice, first);
 }
 
+static int64_t free_registers(Func *func) {
+    uint64_t threads = (uint64_t)func->num_warps * TARGET_WARP_SIZE;
+    return pressure_room(func, func->num_warps) - (int64_t)(pressure_most(func) / threads);
+}
+
 void choose_homes(Choice *choice) {
     classify(choice, choice->func->body);
+    if (choice->some_enter)
+        choice->room = free_registers(choice->func);
     forward(choice, false);
     while (decide_loads(choice))
         forward(choice, false);

@@ -38,7 +38,9 @@ bool pass_choose_layouts(Func *func) {
     choice.access_of.arena = choice.arena;
     choice.values = ARENA_ARRAY(choice.arena, Value *, choice.nvalues);
     choice.origin = ARENA_ARRAY(choice.arena, Origin, choice.nvalues);
+    choice.enters = ARENA_ARRAY(choice.arena, bool, choice.nvalues);
     choice.home = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);
+    choice.asked = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);
     choice.demand = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);
     choose_accesses(&choice);
     choose_homes(&choice);

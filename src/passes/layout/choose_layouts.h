@@ -36,8 +36,13 @@ typedef struct Choice {
     Value **values;
     uint32_t nvalues;
     Origin *origin;
+    bool *enters; /* computed in a loop from what is made in front of it, and what is recomputed */
     const Layout **home;   /* NULL: undecided */
+    const Layout **asked;  /* of values that enter: what a user of its loop asks for */
     const Layout **demand; /* what a user asks for, the last in the program; NULL: nothing */
+    bool some_enter;       /* some value does */
+    bool holds_entering;   /* values that enter wait until the others are decided */
+    int64_t room;          /* registers of a thread that tiles leave free; set where some enter */
 } Choice;
 
 /* Finds the accesses and their coalesced layouts. */
