@@ -13,6 +13,9 @@
  *     }                                          }
  *                                                %total = reduce %parts {axis = 1}, addf
  *
+ * The parts are added up in front of a product that takes the tile narrowed (P of attention), which
+ * needs the registers for its operands.
+ *
  * `keep` are the index bits of the axis that lanes and warps hold: each thread carries as many
  * registers as before. A following loop that begins with such a sum goes on with the parts. Without
  * a factor the sum may begin with any value, which is added behind the loop.
@@ -137,11 +140,36 @@ static Value *factor_of_parts(Builder *b, const Sum *sum, const Type *parts) {
     return build_broadcast(b, build_expand_dims(b, sum->factor, sum->reduce->attrs[0].i), parts);
 }
 
+/* Does the op multiply, by mma.sync, elements narrower than those of the tile? What warpgroups
+ * multiply is in flight while sums are taken. */
+static bool multiplies_narrowed(const Op *op, const Value *tile) {
+    return op->code == OP_dot && op->attrs[2].i == UNIT_MMA &&
+           type_element_bytes(op_in(op, 0)->type) < type_element_bytes(tile->type);
+}
+
+/* Where a thread adds up what it has: in front of the product behind which nothing else needs the
+ * tile, so that registers hold it no longer than its narrowed copy is made. */
+static Op *place_of_parts(const Sum *sum) {
+    const Value *tile = op_in(sum->reduce, 0);
+    uint32_t others = 0, seen = 0;
+    value_for_each_use (use, tile)
+        others += use->user != sum->reduce;
+    Op *first = tile->def && tile->def->block == sum->reduce->block ? tile->def->next : NULL;
+    for (Op *op = first; op && op != sum->reduce; op = op->next) {
+        if (seen == others && multiplies_narrowed(op, tile))
+            return op;
+        for (uint32_t i = 0; i < op->nin; i++)
+            seen += op_in(op, i) == tile;
+    }
+    return sum->add;
+}
+
 static void carry_parts(const Sum *sum, const Type *parts) {
-    Builder b = builder_before(sum->add);
+    Builder b = builder_before(place_of_parts(sum));
     b.span = sum->reduce->span;
     Value *part =
         op_out(rewrite_reduce(&b, sum->reduce, (Value *[]){op_in(sum->reduce, 0)}, sum->keep));
+    b = builder_before(sum->add);
     b.span = sum->add->span;
     /* Arguments, of which the factor may be one, move when one is added. */
     Value *factor = sum->factor ? factor_of_parts(&b, sum, parts) : NULL;
