@@ -18,6 +18,7 @@
  * front of the loop without masks and the one with them) moves into each of them, so that no thread
  * holds the whole, where
  *   - the tiles alive at once take more than CROWDED_REGISTERS of a thread,
+ *   - matrix loads bring it, where sums are in f16,
  *   - only products in those loops take it, as it is or converted, and
  *   - nothing from the load to the end of the last loop writes its buffer.
  * Else it is read once and taken apart by `slice`.
@@ -143,8 +144,19 @@ static bool is_for_loops(const Op *load, const Value *value) {
     return true;
 }
 
+/* Does reading the whole anew cost more than to keep it? Matrix loads bring the registers of a
+ * fragment side by side, others leave that to moves; and sums in f16 take half the registers of
+ * others. */
+static bool had_better_stay(const Split *split, const Op *load) {
+    const Type *type = load->out[0].type;
+    LayoutMatrices matrices;
+    return split->dot->out[0].type->dtype == DT_F16 &&
+           !layout_matrices(split->ctx, type->layout, op_in(load, 0)->type->layout,
+                            type_element_bytes(type), &matrices);
+}
+
 static bool is_read_again(const Split *split, const Op *load) {
-    return split->crowded && is_for_loops(load, &load->out[0]);
+    return split->crowded && !had_better_stay(split, load) && is_for_loops(load, &load->out[0]);
 }
 
 static bool is_read_by_parts(const Split *split, const Op *op) {
@@ -228,8 +240,7 @@ static bool choose_step(Split *split) {
     const Op *dot = split->dot;
     const Mma *mma = mma_find(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
                               dot->out[0].type->dtype, dot->block->func->capability);
-    /* Sums in f16 are rounded once for each dot. */
-    if (!mma || mma->k >= split->depth || mma->acc == DT_F16)
+    if (!mma || mma->k >= split->depth)
         return false;
     split->step = mma->k;
     for (int i = 0; i < 2; i++) {
