@@ -36,9 +36,14 @@ static bool comes_from_dot(const Value *value, unsigned *budget) {
     return false;
 }
 
+bool value_comes_from_dot(const Value *value) {
+    unsigned budget = CHAIN_BUDGET;
+    return comes_from_dot(value, &budget);
+}
+
 bool dot_is_chained(const Op *dot) {
-    unsigned forward = CHAIN_BUDGET, backward = CHAIN_BUDGET;
-    return reaches_dot(&dot->out[0], &forward) || comes_from_dot(op_in(dot, 0), &backward);
+    unsigned forward = CHAIN_BUDGET;
+    return reaches_dot(&dot->out[0], &forward) || value_comes_from_dot(op_in(dot, 0));
 }
 
 static const Mma *mma_of(const Op *dot) {

@@ -49,6 +49,8 @@ const Layout *layout_dot_operand(Ctx *ctx, const Layout *acc_layout, const Type 
  * (dot_layouts.c). */
 const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot, int num_warps);
 const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index);
+/* Is the value a product, or computed from one? */
+bool value_comes_from_dot(const Value *value);
 /* Does the product of this dot become operand a of another, or its own a come from one? */
 bool dot_is_chained(const Op *dot);
 /* An operand, 0 or 1, of a dot that warpgroups are to compute; transposed: the dot takes the

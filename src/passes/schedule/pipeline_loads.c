@@ -52,7 +52,8 @@
  *
  * What cp.async cannot do goes through registers: elements of less than 4 bytes together, an
  * `other` that is not zero, cache operators. Such a tile is loaded at the top of an iteration and
- * stored at its end, which hides the latency of memory behind one iteration.
+ * stored at its end, which hides the latency of memory behind one iteration. Where a thread has no
+ * registers for that, tiles that join products (biases) stay where they are.
  *
  * Needs layouts, and of blocks those that tensor copies take. A loop is left alone where it has an
  * inner loop, stores through an argument that it loads through, or through any without num_stages
@@ -62,6 +63,7 @@
 #include "passes/schedule/pipeline_loads.h"
 #include "ir/scratch.h"
 #include "passes/analysis/pointer_origin.h"
+#include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/blocks/tensor_maps.h"
 #include "passes/layout/layout_rules.h"
@@ -75,7 +77,8 @@ enum {
     MOST_STAGES = 16,
     MAX_STEP = 1 << 20,
     REACH_BUDGET = 256,
-    LINE_BYTES = 1024 /* of a tile that costs next to nothing to fetch ahead */
+    ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
+    LINE_BYTES = 1024       /* of a tile that costs next to nothing to fetch ahead */
 };
 
 /* Candidates */
@@ -175,6 +178,48 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
     int width = layout_async_width(ctx, staged->copied, staged->shared, (int)op_access_width(load));
     *why = "fewer than 4 bytes are known to be consecutive and aligned";
     return width * bytes >= 4 ? width : 0;
+}
+
+static bool joins_product(const Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (value_comes_from_dot(op_in(op, i)))
+            return true;
+    return false;
+}
+
+/* Is the value an operand of a dot, or what one is computed from, without a product of another? */
+static bool is_for_operand(const Value *value, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user->code == OP_dot && use != &user->in[2])
+            return true;
+        if (*budget == 0 || !op_is_pure(user) || user->nout != 1 || joins_product(user))
+            continue;
+        --*budget;
+        if (is_for_operand(&user->out[0], budget))
+            return true;
+    }
+    return false;
+}
+
+/* Elements that are loaded one by one wait in a register each. */
+static int64_t registers_of(const Staged *staged) {
+    int64_t words = (type_element_bytes(op_out(staged->load)->type) + 3) / 4;
+    return layout_owned_registers(staged->copied) * words;
+}
+
+/* May the load wait in registers until the iteration ends? An operand may. What joins a product
+ * (biases) has the whole product to arrive in, and waits where a thread has registers for it. */
+static bool may_wait(const Pipelined *p, const Staged *waiting) {
+    Func *func = p->loop->block->func;
+    unsigned budget = REACH_BUDGET;
+    if (is_for_operand(&waiting->load->out[0], &budget))
+        return true;
+    int64_t taken = (int64_t)pressure_most_in_thread(func) + ADDRESS_REGISTERS;
+    vec_for_each (staged, &p->loads)
+        if (staged->means == BY_REGISTERS)
+            taken += registers_of(staged);
+    return taken + registers_of(waiting) <= pressure_room(func, func->num_warps);
 }
 
 /* Memory that the loop writes */
@@ -295,7 +340,7 @@ static bool add_load(Pipelined *p, Op *load) {
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
-    if (!staged.width && !wanted)
+    if (!staged.width && !(wanted && may_wait(p, &staged)))
         return false;
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
