@@ -9,7 +9,7 @@ import numpy as np
 from formats import FLOATS, FORMATS, FP8, INTS
 from operations import OPERATIONS
 from program import Array, Program, Statement, tidied
-from reference import ORDERS, Evaluation, Memory, Return
+from reference import ORDERS, Evaluation, Memory, Return, evaluate
 from values import Invalid, Value
 
 MOST_ELEMENTS = 1 << 10
@@ -339,8 +339,19 @@ class RandomProgram:
             self.pids.append(top.emit("program_id", axis=axis, hidden=True))
         control.fill(top, self.steps)
         recipes.store_results(top)
-        self.program.body = top.body
-        return tidied(self.program)
+        return self.whole(top.body)
+
+    def whole(self, body):
+        """The program of the statements, without the last ones where all of them together are not valid: what statements of a loop's
+        body pass on to iterations is known when the loop stands."""
+        while True:
+            self.program.body = body
+            program = tidied(self.program)
+            try:
+                evaluate(program)
+                return program
+            except Invalid:
+                body = body[:-1]
 
 
 def random_program(seed, switches):
