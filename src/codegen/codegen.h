@@ -6,36 +6,8 @@
  * hidden last parameter (see KernelMeta). */
 #ifndef TILEC_CODEGEN_CODEGEN_H
 #define TILEC_CODEGEN_CODEGEN_H
+#include "codegen/kernel_meta.h"
 #include "ir/ir.h"
-#include "target/target.h"
-#include "target/tensor_map.h"
-
-/* What a launcher must know; see docs/runtime.md. */
-typedef struct KernelMeta {
-    Str name; /* entry symbol */
-    const Target *target;
-    int32_t num_warps; /* per program */
-    int32_t programs_per_cta;
-    int32_t teams;    /* of num_warps warps each, which share the programs of a CTA */
-    int32_t num_ctas; /* per cluster */
-    /* Of a CTA: 32 * num_warps * programs_per_cta * teams, 32 of a producer, beside teams 128. */
-    int32_t threads;
-    int32_t shared_bytes; /* dynamic shared memory of a CTA */
-    /* With programs_per_cta > 1 the launch grid's x is ceil(grid_x / programs_per_cta) and one i32
-     * parameter, the logical grid_x, follows the kernel's own. */
-    bool has_grid_parameter;
-    /* The launch is of CTAs along x, any number of them, which share the programs; three i32
-     * parameters, the logical grid's x, y and z, follow the kernel's own. */
-    bool is_persistent;
-    /* Tensor maps: each is a parameter of 128 bytes, aligned to 64, by value, in this order after
-     * all others. */
-    TensorMapRecipes tensor_maps;
-} KernelMeta;
-
-/* Parameters that hold the logical grid, from x on. */
-static inline int meta_grid_parameters(const KernelMeta *meta) {
-    return meta->is_persistent ? 3 : meta->has_grid_parameter;
-}
 
 typedef struct CodegenOptions {
     bool line_info;     /* .loc directives; source paths come from the spans */

@@ -6,7 +6,7 @@
  * in parallel, each with its own. */
 #ifndef TILEC_RUNTIME_COMPILE_H
 #define TILEC_RUNTIME_COMPILE_H
-#include "codegen/codegen.h"
+#include "codegen/kernel_meta.h"
 #include "frontend/frontend.h"
 #include "passes/passes.h"
 #include "runtime/cache.h"
