@@ -1,6 +1,8 @@
 /* codegen_ptx: checks what the passes promise, then builds, optimises and emits. */
 #include "codegen/codegen.h"
 #include "codegen/build.h"
+#include "codegen/llvm/llvm_pipeline.h"
+#include "codegen/llvm/machine.h"
 #include "ir/scratch.h"
 #include "target/wgmma.h"
 #include <time.h>
@@ -125,7 +127,7 @@ static bool generate(Cg *cg) {
     if (cg->options->keep_llvm)
         result->llvm_before = machine_text(cg);
     double built = now_ms();
-    if (!machine_optimise(cg))
+    if (!llvm_pipeline_run(cg))
         return false;
     double optimised = now_ms();
     if (cg->options->keep_llvm)

@@ -189,7 +189,7 @@ struct Func {
      * CTA. */
     int32_t last_first;
     /* Programs of one x start together, for a section of neighbours along the other axes: see
-     * codegen/programs.c. On the same conditions. */
+     * codegen/values/programs.c. On the same conditions. */
     bool in_sections;
     /* Above 1: beside the producer, as many teams of num_warps warps share the programs of a CTA,
      * each of which runs what stands behind the producer: team_id and team_count say which programs

@@ -1,6 +1,7 @@
 /* A compilation: stages in order, each timed, its output kept if wanted and dumped if asked for. */
 #include "runtime/compile.h"
 
+#include "codegen/codegen.h"
 #include "passes/lint/lint.h"
 #include "runtime/meta.h"
 #include "runtime/ptxas.h"

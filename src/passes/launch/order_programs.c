@@ -13,7 +13,7 @@
  * How the number of iterations goes with the number of the program is told from the bounds: of each
  * value, along an axis, whether it grows, shrinks, stays or is not known. An axis along which some
  * loop grows and none shrinks is turned. Along x, where loops all grow or all shrink, neighbours
- * along the other axes start together (codegen/programs.c). Nothing depends on it but time;
+ * along the other axes start together (codegen/values/programs.c). Nothing depends on it but time;
  * programs that wait for others are left alone, since they may count on those with lower numbers to
  * have started.
  *

@@ -1,0 +1,168 @@
+/* Delays loads that all programs share to where a store needs them.
+ *
+ * A tile is lowered op by op: one instruction per register of the tile for the first op, as many
+ * for the next. So all of it is alive before its first store, and ptxas keeps the order of loads
+ * and stores. Where 16-bit elements are widened that costs twice the registers, and the stores come
+ * in one burst behind the loads. Better is one vector at a time: load what it needs, compute,
+ * store.
+ *
+ * That moves loads past stores. It is done for a load that says that it may be delayed (pass
+ * delay-loads): the lowering marks the LLVM instruction, and `schedule_function` acts on the marks
+ * after LLVM's passes. It orders the end of a block, from the last barrier or other effect on:
+ * stores and unmarked loads keep their order, and each pulls in front of it, depth first, what it
+ * needs. The loads of the next one go before it, so that they are under way while it is computed.
+ *
+ *     load w0, w1, w2                        load w0, w1; y0 = ..; store y0
+ *     y0 = ..; y1 = ..; y2 = ..        =>    load w2;     y1 = ..; store y1
+ *     store y0, y1, y2                                    y2 = ..; store y2
+ */
+#include "codegen/llvm/schedule.h"
+#include "support/ptrmap.h"
+#include "support/vec.h"
+
+static const char access_mark[] = "tilec.access", delay_mark[] = "tilec.delay";
+
+static unsigned mark_kind(Cg *cg, const char *name) {
+    return LLVMGetMDKindIDInContext(cg->llvm, name, (unsigned)strlen(name));
+}
+
+void schedule_mark(Cg *cg, Lv access, bool may_delay) {
+    LLVMMetadataRef empty = LLVMMDNodeInContext2(cg->llvm, NULL, 0);
+    LLVMSetMetadata(access, mark_kind(cg, may_delay ? delay_mark : access_mark),
+                    LLVMMetadataAsValue(cg->llvm, empty));
+}
+
+/* Ordering a block */
+
+typedef struct Schedule {
+    Arena *arena;
+    PtrMap pending; /* instructions that may move and have no place yet */
+    VEC(Lv) order, stack, loads, anchors;
+    unsigned access, delay;      /* kinds of metadata */
+    unsigned memory, convergent; /* kinds of attributes */
+} Schedule;
+
+static bool call_is_pure(const Schedule *s, Lv call) {
+    Lv callee = LLVMGetCalledValue(call);
+    if (!LLVMIsAFunction(callee))
+        return false;
+    LLVMAttributeRef memory =
+        LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, s->memory);
+    return memory && LLVMGetEnumAttributeValue(memory) == 0 &&
+           !LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, s->convergent);
+}
+
+static bool is_pure(const Schedule *s, Lv inst) {
+    if (LLVMIsACallInst(inst))
+        return call_is_pure(s, inst);
+    return LLVMIsABinaryOperator(inst) || LLVMIsACastInst(inst) || LLVMIsACmpInst(inst) ||
+           LLVMIsAUnaryOperator(inst) || LLVMIsASelectInst(inst) ||
+           LLVMIsAGetElementPtrInst(inst) || LLVMIsAExtractElementInst(inst) ||
+           LLVMIsAInsertElementInst(inst) || LLVMIsAShuffleVectorInst(inst) ||
+           LLVMIsAExtractValueInst(inst) || LLVMIsAInsertValueInst(inst) || LLVMIsAFreezeInst(inst);
+}
+
+static bool may_move(const Schedule *s, Lv inst) {
+    return LLVMGetMetadata(inst, s->delay) || is_pure(s, inst);
+}
+
+static bool is_pending(const Schedule *s, Lv value) {
+    return ptrmap_get(&s->pending, value) != NULL;
+}
+
+/* Appends the instruction, after what it needs and has no place yet. */
+static void place(Schedule *s, Lv root) {
+    vec_push(s->arena, &s->stack, root);
+    while (s->stack.len) {
+        Lv inst = s->stack.data[s->stack.len - 1];
+        size_t before = s->stack.len;
+        bool placed = inst != root && !is_pending(s, inst);
+        for (unsigned i = placed ? 0 : (unsigned)LLVMGetNumOperands(inst); i-- > 0;)
+            if (is_pending(s, LLVMGetOperand(inst, i)))
+                vec_push(s->arena, &s->stack, LLVMGetOperand(inst, i));
+        if (s->stack.len != before)
+            continue;
+        s->stack.len--;
+        if (placed)
+            continue;
+        ptrmap_set(&s->pending, inst, NULL);
+        vec_push(s->arena, &s->order, inst);
+    }
+}
+
+/* Appends the marked loads that `anchor` waits for. */
+static void place_loads(Schedule *s, Lv anchor) {
+    PtrMap seen = {.arena = s->arena};
+    size_t first = s->loads.len;
+    vec_push(s->arena, &s->loads, anchor);
+    for (size_t at = first; at < s->loads.len; at++)
+        for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(s->loads.data[at]); i++) {
+            Lv in = LLVMGetOperand(s->loads.data[at], i);
+            if (!is_pending(s, in) || ptrmap_get(&seen, in))
+                continue;
+            ptrmap_set(&seen, in, in);
+            vec_push(s->arena, &s->loads, in);
+        }
+    for (size_t at = first + 1; at < s->loads.len; at++)
+        if (LLVMGetMetadata(s->loads.data[at], s->delay) && is_pending(s, s->loads.data[at]))
+            place(s, s->loads.data[at]);
+    s->loads.len = first;
+}
+
+/* The first of the instructions at the block's end that may be ordered; NULL: nothing to gain. */
+static Lv find_start(const Schedule *s, Lv terminator) {
+    Lv start = NULL;
+    bool delays = false;
+    for (Lv inst = LLVMGetPreviousInstruction(terminator); inst;
+         inst = LLVMGetPreviousInstruction(inst)) {
+        if (!may_move(s, inst) && !LLVMGetMetadata(inst, s->access))
+            break;
+        delays |= LLVMGetMetadata(inst, s->delay) != NULL;
+        start = inst;
+    }
+    return delays ? start : NULL;
+}
+
+static void schedule_block(Schedule *s, LLVMBasicBlockRef block, LLVMBuilderRef builder) {
+    Lv terminator = LLVMGetBasicBlockTerminator(block), start = find_start(s, terminator);
+    if (!start)
+        return;
+    s->order.len = s->anchors.len = 0;
+    for (Lv inst = start; inst != terminator; inst = LLVMGetNextInstruction(inst))
+        if (may_move(s, inst))
+            ptrmap_set(&s->pending, inst, inst);
+        else
+            vec_push(s->arena, &s->anchors, inst);
+    for (size_t i = 0; i < s->anchors.len; i++) {
+        place_loads(s, s->anchors.data[i]);
+        if (i + 1 < s->anchors.len)
+            place_loads(s, s->anchors.data[i + 1]);
+        place(s, s->anchors.data[i]);
+    }
+    for (Lv inst = start; inst != terminator; inst = LLVMGetNextInstruction(inst))
+        if (is_pending(s, inst))
+            place(s, inst);
+    vec_push(s->arena, &s->order, terminator);
+    /* At the block's end: before an instruction the builder would take over its source line. */
+    LLVMPositionBuilderAtEnd(builder, block);
+    vec_for_each (inst, &s->order) {
+        LLVMInstructionRemoveFromParent(*inst);
+        LLVMInsertIntoBuilder(builder, *inst);
+    }
+}
+
+void schedule_function(Cg *cg) {
+    Schedule s = {
+        .arena = cg->arena,
+        .pending = {.arena = cg->arena},
+        .access = mark_kind(cg, access_mark),
+        .delay = mark_kind(cg, delay_mark),
+        .memory = LLVMGetEnumAttributeKindForName("memory", 6),
+        .convergent = LLVMGetEnumAttributeKindForName("convergent", 10),
+    };
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(cg->llvm);
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(cg->fn); block;
+         block = LLVMGetNextBasicBlock(block))
+        schedule_block(&s, block, builder);
+    LLVMDisposeBuilder(builder);
+}

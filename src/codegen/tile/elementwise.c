@@ -1,0 +1,367 @@
+/* Elementwise ops, for one element: integers, simple float arithmetic, comparisons, integer and
+ * pointer conversions. Functions with range reductions are in math.c, float conversions in
+ * convert.c.
+ *
+ * f16 and bf16 use native instructions where PTX has them; f8 has no arithmetic: operands are
+ * widened to f32 and results rounded back. */
+#include "codegen/lowerings.h"
+#include "codegen/tile/convert.h"
+#include "codegen/values/builder.h"
+#include "codegen/values/cache.h"
+#include "codegen/values/values.h"
+
+static DType element(const Op *op) {
+    return op_in(op, 0)->type->dtype;
+}
+
+static bool is_f8(DType dtype) {
+    return dtype == DT_F8E4M3 || dtype == DT_F8E5M2;
+}
+
+/* Integers */
+
+#define BINARY(name, build)                                                                        \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        return LLVMBuild##build(cg->b, in[0], in[1], "");                                          \
+    }
+BINARY(muli, Mul)
+BINARY(divsi, SDiv)
+BINARY(divui, UDiv)
+BINARY(remsi, SRem)
+BINARY(remui, URem)
+BINARY(andi, And)
+BINARY(ori, Or)
+BINARY(xori, Xor)
+
+/* Elements without a result (a shift by too much, a float that does not fit) are poison to LLVM,
+ * and so would be all that is made of them. Frozen they are some value, which a mask that is off
+ * keeps from mattering. */
+static Lv some_value(Cg *cg, Lv x) {
+    return LLVMIsAConstantInt(x) ? x : LLVMBuildFreeze(cg->b, x, "");
+}
+
+#define SHIFT(name, build)                                                                         \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        Lv shifted = LLVMBuild##build(cg->b, in[0], in[1], "");                                    \
+        return LLVMIsAConstantInt(in[1]) ? shifted : some_value(cg, shifted);                      \
+    }
+SHIFT(shli, Shl)
+SHIFT(shrsi, AShr)
+SHIFT(shrui, LShr)
+
+/* An integer as a variable part, NULL: none, and a constant. */
+typedef struct Offset {
+    Lv base;
+    uint64_t constant;
+} Offset;
+
+static Offset offset_of(Lv x) {
+    if (LLVMIsAConstantInt(x))
+        return (Offset){NULL, LLVMConstIntGetZExtValue(x)};
+    if (LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd &&
+        LLVMIsAConstantInt(LLVMGetOperand(x, 1)))
+        return (Offset){LLVMGetOperand(x, 0), LLVMConstIntGetZExtValue(LLVMGetOperand(x, 1))};
+    return (Offset){x, 0};
+}
+
+typedef struct BaseSum {
+    struct BaseSum *next;
+    Lv a, b, sum;
+} BaseSum;
+
+typedef struct BaseSums {
+    const Op *op; /* whose registers they are of */
+    BaseSum *latest;
+} BaseSums;
+
+static const CacheKind base_sums_kind = {sizeof(BaseSums)};
+
+/* a + b or a - b, once for the op's registers. Bases are few, or one for each register, and then
+ * none comes again: only the latest are looked at. */
+static Lv base_sum(Cg *cg, const Op *op, Lv a, Lv b) {
+    enum { LATEST = 8 };
+    BaseSums *cache = cg_cache(cg, &base_sums_kind);
+    if (cache->op != op)
+        *cache = (BaseSums){op, NULL};
+    int looked_at = 0;
+    for (const BaseSum *s = cache->latest; s && looked_at < LATEST; s = s->next, looked_at++)
+        if (s->a == a && s->b == b)
+            return s->sum;
+    BaseSum *s = ARENA_NEW(cg->arena, BaseSum);
+    *s = (BaseSum){cache->latest, a, b,
+                   op->code == OP_addi ? LLVMBuildAdd(cg->b, a, b, "")
+                                       : LLVMBuildSub(cg->b, a, b, "")};
+    cache->latest = s;
+    return s->sum;
+}
+
+/* Registers of a tile differ by constants, which are kept apart: (x + 8) - (y + 1) is (x - y) + 7.
+ * So what sums of tiles have in common is computed once, and LLVM, for which every one of them
+ * would be an induction variable of its own, need not find that. */
+static Lv sum_of_offsets(Cg *cg, const Op *op, const Lv *in) {
+    bool minus = op->code == OP_subi;
+    Offset a = offset_of(in[0]), b = offset_of(in[1]);
+    if (!type_is_tile(op->out[0].type) || !a.base || !b.base || !(a.constant | b.constant))
+        return minus ? LLVMBuildSub(cg->b, in[0], in[1], "")
+                     : LLVMBuildAdd(cg->b, in[0], in[1], "");
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    uint64_t constant = minus ? a.constant - b.constant : a.constant + b.constant;
+    uint64_t mask = UINT64_MAX >> (64 - LLVMGetIntTypeWidth(type));
+    return LLVMBuildAdd(cg->b, base_sum(cg, op, a.base, b.base),
+                        LLVMConstInt(type, constant & mask, false), "");
+}
+
+Lv emit_addi(Cg *cg, const Op *op, const Lv *in) {
+    return sum_of_offsets(cg, op, in);
+}
+
+Lv emit_subi(Cg *cg, const Op *op, const Lv *in) {
+    return sum_of_offsets(cg, op, in);
+}
+
+#define INTRINSIC2(name, intrinsic)                                                                \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        return cg_intrinsic2(cg, intrinsic, in[0], in[1]);                                         \
+    }
+INTRINSIC2(minsi, "llvm.smin")
+INTRINSIC2(maxsi, "llvm.smax")
+INTRINSIC2(minui, "llvm.umin")
+INTRINSIC2(maxui, "llvm.umax")
+
+Lv emit_absi(Cg *cg, const Op *op, const Lv *in) {
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    return cg_intrinsic(cg, "llvm.abs", &type, 1, (Lv[]){in[0], cg_i1(cg, false)}, 2);
+}
+
+/* By the instruction for 32 and 64 bits: LLVM would reason at length about products of twice the
+ * width. */
+Lv emit_mulhui(Cg *cg, const Op *op, const Lv *in) {
+    unsigned bits = dtype_info[element(op)].bits;
+    if (bits >= 32)
+        return cg_intrinsic(cg, bits == 32 ? "llvm.nvvm.mulhi.ui" : "llvm.nvvm.mulhi.ull", NULL, 0,
+                            (Lv[]){in[0], in[1]}, 2);
+    LLVMTypeRef narrow = LLVMTypeOf(in[0]);
+    Lv wide = LLVMBuildZExt(cg->b, in[1], cg->t_i32, "");
+    Lv product = LLVMBuildMul(cg->b, LLVMBuildZExt(cg->b, in[0], cg->t_i32, ""), wide, "");
+    return LLVMBuildTrunc(cg->b, LLVMBuildLShr(cg->b, product, cg_i32(cg, bits), ""), narrow, "");
+}
+
+/* Floats */
+
+typedef Lv FloatOp(Cg *cg, const Lv *in);
+
+/* Applies `f` to the operands widened to f32, if the element has no arithmetic of its own. */
+static Lv widened(Cg *cg, const Op *op, const Lv *in, FloatOp *f, bool widen) {
+    if (!widen)
+        return f(cg, in);
+    DType dtype = element(op);
+    Lv wide[3];
+    for (uint32_t i = 0; i < op->nin; i++)
+        wide[i] = cg_to_f32(cg, dtype, in[i]);
+    return cg_from_f32(cg, dtype, f(cg, wide));
+}
+
+#define FLOAT_OP(name, widen, expression)                                                          \
+    static Lv float_##name(Cg *cg, const Lv *in) {                                                 \
+        return expression;                                                                         \
+    }                                                                                              \
+    Lv emit_##name(Cg *cg, const Op *op, const Lv *in) {                                           \
+        DType dtype = element(op);                                                                 \
+        return widened(cg, op, in, float_##name, widen);                                           \
+    }
+FLOAT_OP(addf, is_f8(dtype), cg_contract(LLVMBuildFAdd(cg->b, in[0], in[1], "")))
+FLOAT_OP(subf, is_f8(dtype), cg_contract(LLVMBuildFSub(cg->b, in[0], in[1], "")))
+FLOAT_OP(mulf, is_f8(dtype), cg_contract(LLVMBuildFMul(cg->b, in[0], in[1], "")))
+FLOAT_OP(minf, is_f8(dtype), cg_intrinsic2(cg, "llvm.minnum", in[0], in[1]))
+FLOAT_OP(maxf, is_f8(dtype), cg_intrinsic2(cg, "llvm.maxnum", in[0], in[1]))
+FLOAT_OP(minf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.minimum", in[0], in[1]))
+FLOAT_OP(maxf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.maximum", in[0], in[1]))
+FLOAT_OP(floor, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.floor", in[0]))
+FLOAT_OP(ceil, dtype_info[dtype].bits < 32, cg_intrinsic1(cg, "llvm.ceil", in[0]))
+/* The sign of an f8 changes in its bits: through f32 and back, infinity would become finite. */
+Lv emit_negf(Cg *cg, const Op *op, const Lv *in) {
+    return is_f8(element(op)) ? LLVMBuildXor(cg->b, in[0], LLVMConstInt(cg->t_i8, 0x80, false), "")
+                              : LLVMBuildFNeg(cg->b, in[0], "");
+}
+
+Lv emit_absf(Cg *cg, const Op *op, const Lv *in) {
+    return is_f8(element(op)) ? LLVMBuildAnd(cg->b, in[0], LLVMConstInt(cg->t_i8, 0x7f, false), "")
+                              : cg_intrinsic1(cg, "llvm.fabs", in[0]);
+}
+
+/* Rounding the f32 quotient or root of f16 or bf16 operands again is exact: f32 has more than twice
+ * their digits. */
+FLOAT_OP(divf_rn, dtype_info[dtype].bits < 32, LLVMBuildFDiv(cg->b, in[0], in[1], ""))
+
+Lv emit_fma(Cg *cg, const Op *op, const Lv *in) {
+    DType dtype = element(op);
+    if (is_f8(dtype)) {
+        /* The product of two f8 is exact in f32, and the sum rounds once more at most. */
+        Lv wide[3];
+        for (int i = 0; i < 3; i++)
+            wide[i] = cg_to_f32(cg, dtype, in[i]);
+        return cg_from_f32(cg, dtype, cg_intrinsic(cg, "llvm.fma", &cg->t_f32, 1, wide, 3));
+    }
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    return cg_intrinsic(cg, "llvm.fma", &type, 1, (Lv[]){in[0], in[1], in[2]}, 3);
+}
+
+/* Comparison and choice */
+
+static const LLVMIntPredicate int_predicate[IPRED_COUNT] = {
+    [IPRED_EQ] = LLVMIntEQ,   [IPRED_NE] = LLVMIntNE,   [IPRED_SLT] = LLVMIntSLT,
+    [IPRED_SLE] = LLVMIntSLE, [IPRED_SGT] = LLVMIntSGT, [IPRED_SGE] = LLVMIntSGE,
+    [IPRED_ULT] = LLVMIntULT, [IPRED_ULE] = LLVMIntULE, [IPRED_UGT] = LLVMIntUGT,
+    [IPRED_UGE] = LLVMIntUGE,
+};
+
+static const LLVMRealPredicate float_predicate[FPRED_COUNT] = {
+    [FPRED_OEQ] = LLVMRealOEQ, [FPRED_UNE] = LLVMRealUNE, [FPRED_OLT] = LLVMRealOLT,
+    [FPRED_OLE] = LLVMRealOLE, [FPRED_OGT] = LLVMRealOGT, [FPRED_OGE] = LLVMRealOGE,
+};
+
+Lv emit_cmpi(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildICmp(cg->b, int_predicate[op->attrs[0].i], in[0], in[1], "");
+}
+
+Lv emit_cmpf(Cg *cg, const Op *op, const Lv *in) {
+    DType dtype = element(op);
+    Lv a = is_f8(dtype) ? cg_to_f32(cg, dtype, in[0]) : in[0];
+    Lv b = is_f8(dtype) ? cg_to_f32(cg, dtype, in[1]) : in[1];
+    return LLVMBuildFCmp(cg->b, float_predicate[op->attrs[0].i], a, b, "");
+}
+
+Lv emit_select(Cg *cg, const Op *op, const Lv *in) {
+    return in[1] == in[2] ? in[1] : LLVMBuildSelect(cg->b, in[0], in[1], in[2], "");
+}
+
+/* Conversions of integers and pointers */
+
+static LLVMTypeRef result_type(Cg *cg, const Op *op) {
+    return cg_type(cg, op->out[0].type);
+}
+
+Lv emit_trunci(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildTrunc(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_extsi(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildSExt(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_extui(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildZExt(cg->b, in[0], result_type(cg, op), "");
+}
+
+/* f8 operands pass through f32, f8 results too: every other type converts to f32 first. */
+static Lv float_operand(Cg *cg, const Op *op, Lv x) {
+    return is_f8(element(op)) ? cg_to_f32(cg, element(op), x) : x;
+}
+
+Lv emit_ftosi(Cg *cg, const Op *op, const Lv *in) {
+    Lv x = float_operand(cg, op, in[0]);
+    return some_value(cg, LLVMBuildFPToSI(cg->b, x, result_type(cg, op), ""));
+}
+
+Lv emit_ftoui(Cg *cg, const Op *op, const Lv *in) {
+    Lv x = float_operand(cg, op, in[0]);
+    return some_value(cg, LLVMBuildFPToUI(cg->b, x, result_type(cg, op), ""));
+}
+
+Lv emit_sitof(Cg *cg, const Op *op, const Lv *in) {
+    DType to = op->out[0].type->dtype;
+    if (is_f8(to))
+        return cg_from_f32(cg, to, LLVMBuildSIToFP(cg->b, in[0], cg->t_f32, ""));
+    return LLVMBuildSIToFP(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_uitof(Cg *cg, const Op *op, const Lv *in) {
+    DType to = op->out[0].type->dtype;
+    if (is_f8(to))
+        return cg_from_f32(cg, to, LLVMBuildUIToFP(cg->b, in[0], cg->t_f32, ""));
+    return LLVMBuildUIToFP(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_bitcast(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildBitCast(cg->b, in[0], result_type(cg, op), "");
+}
+
+Lv emit_ptrtoint(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildPtrToInt(cg->b, in[0], cg->t_i64, "");
+}
+
+Lv emit_inttoptr(Cg *cg, const Op *op, const Lv *in) {
+    return LLVMBuildIntToPtr(cg->b, in[0], cg->t_global, "");
+}
+
+/* Lines of memory: `(first + lines) * stride`. */
+typedef struct Line {
+    Lv first, stride;
+    int64_t lines;
+} Line;
+
+/* Line `lines` of memory past line `first`, as an addptr found it last. */
+typedef struct LineBefore {
+    const Op *op;
+    Lv base, first, stride;
+    int64_t lines;
+    Lv at;
+} LineBefore;
+
+static const CacheKind line_before_kind = {sizeof(LineBefore)};
+
+/* Is the tile a product with one number for all elements? */
+static bool has_one_stride(const Value *index) {
+    const Op *op = index->def;
+    while (op && (op->code == OP_broadcast || op->code == OP_expand_dims))
+        op = op_in(op, 0)->def;
+    if (!op || op->code != OP_muli)
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const Op *factor = op_in(op, i)->def;
+        if (factor && (factor->code == OP_splat || factor->code == OP_constant_int))
+            return true;
+    }
+    return false;
+}
+
+static bool is_sum(Lv x) {
+    return LLVMIsAInstruction(x) && LLVMGetInstructionOpcode(x) == LLVMAdd && LLVMGetNSW(x) &&
+           LLVMIsAConstantInt(LLVMGetOperand(x, 1));
+}
+
+static bool find_line(const Op *op, Lv index, Line *line) {
+    if (!has_one_stride(op_in(op, 1)) || !LLVMIsAInstruction(index) ||
+        LLVMGetInstructionOpcode(index) != LLVMMul)
+        return false;
+    unsigned side = !is_sum(LLVMGetOperand(index, 0));
+    Lv sum = LLVMGetOperand(index, side);
+    if (!is_sum(sum))
+        return false;
+    *line = (Line){LLVMGetOperand(sum, 0), LLVMGetOperand(index, 1 - side),
+                   LLVMConstIntGetSExtValue(LLVMGetOperand(sum, 1))};
+    return true;
+}
+
+/* Of lines, what tells threads apart is added once; the distances between those of one thread are
+ * the same for all threads, which hold them in uniform registers. A few lines are each found from
+ * the one before: equal distances are one value then, where those from the first would all live
+ * through a loop. Many would wait for each other. Indices do not wrap (docs/passes.md). */
+Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
+    enum { FEW_LINES = 4 };
+    LLVMTypeRef memory = cg_memory_type(cg, element(op));
+    Line line;
+    if (!find_line(op, in[1], &line))
+        return LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){in[1]}, 1, "");
+    LineBefore *before = cg_cache(cg, &line_before_kind);
+    if (cg_count(op->out[0].type) > FEW_LINES || before->op != op || before->base != in[0] ||
+        before->first != line.first || before->stride != line.stride) {
+        Lv first = LLVMBuildMul(cg->b, line.first, line.stride, "");
+        Lv at = LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){first}, 1, "");
+        *before = (LineBefore){op, in[0], line.first, line.stride, 0, at};
+    }
+    Lv stride = LLVMBuildSExt(cg->b, line.stride, cg->t_i64, "");
+    Lv distance = LLVMBuildMul(cg->b, stride, cg_i64(cg, line.lines - before->lines), "");
+    before->lines = line.lines;
+    return before->at = LLVMBuildGEP2(cg->b, memory, before->at, (Lv[]){distance}, 1, "");
+}

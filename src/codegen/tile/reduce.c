@@ -1,0 +1,428 @@
+/* Reductions and scans: within the thread, then within the warp.
+ *
+ * reduce: let P be the layout with the index bits of the reduced axis deleted. Registers of equal P
+ * hold terms of one result and are combined as a tree. What remains is the space of lane masks c
+ * for which P(c) is also the P of some register combination v: lane ^ c holds, in register ^ v,
+ * terms of the same result. One butterfly per vector of a basis of this space finishes every lane
+ * at once, and every lane ends with the result. Masks under which a thread holds the very same
+ * elements (copies) are left out.
+ *
+ * scan: the axis bits are taken from the lowest up. Runs of register bits below the first lane bit
+ * are scanned serially; after that each thread keeps, per such run, the total of the block scanned
+ * so far and the carry to be combined in front of its own elements. A further bit of the axis, in a
+ * lane or a register, joins two neighbouring blocks. */
+#include "codegen/lowerings.h"
+#include "codegen/values/builder.h"
+#include "codegen/values/plans.h"
+#include "codegen/values/regions.h"
+#include "codegen/values/shuffle.h"
+#include "codegen/values/values.h"
+
+/* A tuple of values, one per operand of the op. */
+typedef struct Combiner {
+    const Op *op;
+    uint32_t n;
+} Combiner;
+
+/* out = region(a, b); `out` may be a or b. */
+static void combine(Cg *cg, const Combiner *c, const Lv *a, const Lv *b, Lv *out) {
+    Lv *args = ARENA_ARRAY(cg->arena, Lv, 2 * (size_t)c->n);
+    memcpy(args, a, c->n * sizeof *args);
+    memcpy(args + c->n, b, c->n * sizeof *args);
+    cg_inline_region(cg, c->op->regions[0], args, 2 * c->n, out, c->n);
+}
+
+/* The values of one register, as a tuple: values[reg * n + k]. */
+static Lv *tuples(Cg *cg, const Op *op, uint32_t count) {
+    Lv *values = ARENA_ARRAY(cg->arena, Lv, (size_t)count * op->nin);
+    for (uint32_t k = 0; k < op->nin; k++)
+        for (uint32_t reg = 0; reg < count; reg++)
+            values[reg * op->nin + k] = cg_in(cg, op, k)[reg];
+    return values;
+}
+
+/* redux.sync does the whole warp in one instruction for these regions over i32. */
+static const char *redux_name(const Op *op) {
+    const Block *block = op->regions[0];
+    const Op *only = block->first;
+    if (op->nin != 1 || block->nargs != 2 || !only || only->next != block->last || only->nin != 2 ||
+        only->nout != 1 || op_in(block->last, 0) != &only->out[0] ||
+        !type_is_int(only->out[0].type) || only->out[0].type->dtype != DT_I32)
+        return NULL;
+    const Value *a = op_in(only, 0), *b = op_in(only, 1);
+    if (!(a == &block->args[0] && b == &block->args[1]) &&
+        !(a == &block->args[1] && b == &block->args[0]))
+        return NULL;
+    static const struct {
+        OpCode code;
+        const char *name;
+    } table[] = {
+        {OP_addi, "llvm.nvvm.redux.sync.add"},   {OP_minsi, "llvm.nvvm.redux.sync.min"},
+        {OP_maxsi, "llvm.nvvm.redux.sync.max"},  {OP_minui, "llvm.nvvm.redux.sync.umin"},
+        {OP_maxui, "llvm.nvvm.redux.sync.umax"}, {OP_andi, "llvm.nvvm.redux.sync.and"},
+        {OP_ori, "llvm.nvvm.redux.sync.or"},     {OP_xori, "llvm.nvvm.redux.sync.xor"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].code == only->code)
+            return table[i].name;
+    return NULL;
+}
+
+/* Linear algebra over the bases of a layout: pairs of an image and the coordinates that gave it. */
+typedef struct Span2 {
+    uint32_t image[LAYOUT_MAX_BASES], regs[LAYOUT_MAX_BASES], threads[LAYOUT_MAX_BASES];
+    int count;
+} Span2;
+
+static void span_reduce(const Span2 *span, uint32_t *image, uint32_t *regs, uint32_t *threads) {
+    for (int p = 0; p < span->count; p++)
+        if ((*image ^ span->image[p]) < *image) {
+            *image ^= span->image[p];
+            *regs ^= span->regs[p];
+            *threads ^= span->threads[p];
+        }
+}
+
+/* True if the image was not in the span; then it is added. */
+static bool span_add(Span2 *span, uint32_t image, uint32_t regs, uint32_t threads) {
+    span_reduce(span, &image, &regs, &threads);
+    if (!image)
+        return false;
+    span->image[span->count] = image;
+    span->regs[span->count] = regs;
+    span->threads[span->count++] = threads;
+    return true;
+}
+
+typedef struct Butterfly {
+    uint32_t threads, regs; /* partner = thread ^ threads, its register = register ^ regs */
+} Butterfly;
+
+/* Steps across threads that a reduction over the index bits `dropped` takes. */
+static int find_butterflies(const Layout *l, uint32_t dropped, Butterfly *steps) {
+    Span2 kept = {.count = 0}, held = {.count = 0};
+    int count = 0;
+    for (int bit = 0; bit < l->bits[LAYOUT_REG]; bit++) {
+        span_add(&kept, bits_drop(l->basis[bit], dropped), 1u << bit, 0);
+        span_add(&held, l->basis[bit], 0, 0);
+    }
+    for (int bit = 0; bit < layout_thread_bits(l); bit++) {
+        uint32_t full = layout_thread_basis(l, bit);
+        uint32_t image = bits_drop(full, dropped), regs = 0, threads = 1u << bit;
+        span_reduce(&kept, &image, &regs, &threads);
+        if (image) {
+            span_add(&kept, image, regs, threads);
+            span_add(&held, full, 0, 0);
+        } else {
+            /* The image of the whole step, without what its registers contribute to the axis: those
+             * are combined already. A copy has nothing new. */
+            uint32_t moved = layout_reg_image(l, regs);
+            for (int t = 0; t < layout_thread_bits(l); t++)
+                moved ^= threads >> t & 1 ? layout_thread_basis(l, t) : 0;
+            if (span_add(&held, moved, 0, 0))
+                steps[count++] = (Butterfly){threads, regs};
+        }
+    }
+    return count;
+}
+
+/* Combines `n` registers as a balanced tree, into the first of them, depth first: so few partial
+ * results are alive at once that their operands may be computed as they are needed. */
+static void combine_tree(Cg *cg, const Combiner *c, Lv *values, const uint32_t *members,
+                         uint32_t n) {
+    if (n < 2)
+        return;
+    uint32_t half = 1u << (31 - __builtin_clz(n - 1));
+    combine_tree(cg, c, values, members, half);
+    combine_tree(cg, c, values, members + half, n - half);
+    combine(cg, c, &values[members[0] * c->n], &values[members[half] * c->n],
+            &values[members[0] * c->n]);
+}
+
+/* Combines the registers of equal kept image; the result goes to the lowest of each class.
+ * leader[reg] tells which that is, class_of[image] one more than it (0: none). */
+static void reduce_in_thread(Cg *cg, const Combiner *c, const Plan *plan, uint32_t dropped,
+                             Lv *values, uint32_t *leader, uint32_t *class_of) {
+    uint32_t *members = ARENA_ARRAY(cg->arena, uint32_t, plan->count);
+    for (uint32_t reg = 0; reg < plan->count; reg++) {
+        uint32_t image = bits_drop(layout_reg_image(plan->layout, reg), dropped);
+        if (!class_of[image])
+            class_of[image] = reg + 1;
+        leader[reg] = class_of[image] - 1;
+    }
+    for (uint32_t first = 0; first < plan->count; first++) {
+        if (leader[first] != first)
+            continue;
+        uint32_t n = 0;
+        for (uint32_t reg = first; reg < plan->count; reg++)
+            if (leader[reg] == first && plan->rep[reg] == reg)
+                members[n++] = reg;
+        combine_tree(cg, c, values, members, n);
+    }
+}
+
+static void reduce_in_warp(Cg *cg, const Combiner *c, const Plan *plan, const uint32_t *leader,
+                           const Butterfly *steps, int nsteps, Lv *values) {
+    Lv *received = ARENA_ARRAY(cg->arena, Lv, (size_t)plan->count * c->n);
+    uint32_t lanes = 0;
+    for (int s = 0; s < nsteps; s++)
+        lanes |= steps[s].threads;
+    const char *redux = nsteps == LAYOUT_LANE_BITS && lanes == 31 ? redux_name(c->op) : NULL;
+    for (int s = 0; redux && s < nsteps; s++)
+        if (steps[s].regs)
+            redux = NULL;
+    if (redux) {
+        for (uint32_t reg = 0; reg < plan->count; reg++)
+            if (leader[reg] == reg)
+                values[reg] =
+                    cg_intrinsic(cg, redux, NULL, 0, (Lv[]){values[reg], cg_i32(cg, -1)}, 2);
+        return;
+    }
+    for (int s = 0; s < nsteps; s++) {
+        /* All shuffles of a step before its combinations: they are independent. */
+        for (uint32_t reg = 0; reg < plan->count; reg++)
+            for (uint32_t k = 0; leader[reg] == reg && k < c->n; k++)
+                received[reg * c->n + k] = cg_shuffle_xor(
+                    cg, values[leader[reg ^ steps[s].regs] * c->n + k], steps[s].threads);
+        for (uint32_t reg = 0; reg < plan->count; reg++)
+            if (leader[reg] == reg)
+                combine(cg, c, &values[reg * c->n], &received[reg * c->n], &values[reg * c->n]);
+    }
+}
+
+void lower_reduce(Cg *cg, const Op *op) {
+    const Type *type = op_in(op, 0)->type;
+    const Plan *plan = cg_plan(cg, type->layout);
+    Combiner c = {op, op->nin};
+    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i);
+    uint32_t kept = axis ? (uint32_t)op->attrs[1].i << __builtin_ctz(axis) : 0;
+    uint32_t dropped = axis & ~kept;
+    Lv *values = tuples(cg, op, plan->count);
+    uint32_t *leader = ARENA_ARRAY(cg->arena, uint32_t, plan->count);
+    uint32_t *class_of = ARENA_ARRAY(cg->arena, uint32_t, (size_t)1 << plan->layout->out_bits);
+    Butterfly steps[LAYOUT_MAX_BASES];
+    int nsteps = find_butterflies(plan->layout, dropped, steps);
+    for (int s = 0; s < nsteps; s++)
+        if (steps[s].threads >> LAYOUT_LANE_BITS) {
+            cg_unsupported_layout(cg, op);
+            nsteps = 0;
+        }
+    reduce_in_thread(cg, &c, plan, dropped, values, leader, class_of);
+    reduce_in_warp(cg, &c, plan, leader, steps, nsteps, values);
+
+    for (uint32_t k = 0; k < op->nout; k++) {
+        const Type *to = op->out[k].type;
+        Lv *out = cg_new(cg, &op->out[k]);
+        if (!type_is_tile(to)) {
+            out[0] = values[k];
+            continue;
+        }
+        for (uint32_t reg = 0; reg < cg_count(to); reg++) {
+            uint32_t class = class_of[layout_reg_image(to->layout, reg)];
+            if (!class)
+                cg_unsupported_layout(cg, op);
+            out[reg] = values[(class ? class - 1 : 0) * op->nin + k];
+        }
+    }
+}
+
+/* Scan */
+
+typedef enum Holder { HELD_BY_REGISTER, HELD_BY_LANE, HELD_BY_WARP, HELD_BY_NONE } Holder;
+
+typedef struct AxisBit {
+    Holder holder;
+    int bit; /* of the register or lane number */
+} AxisBit;
+
+/* Who holds an index bit: a basis that is that bit alone. Copies of it (later ones) are no holders.
+ */
+static AxisBit find_holder(const Layout *l, uint32_t image) {
+    for (int i = 0; i < l->bits[LAYOUT_REG]; i++)
+        if (l->basis[i] == image)
+            return (AxisBit){HELD_BY_REGISTER, i};
+    for (int i = 0; i < layout_thread_bits(l); i++)
+        if (layout_thread_basis(l, i) == image)
+            return (AxisBit){i < LAYOUT_LANE_BITS ? HELD_BY_LANE : HELD_BY_WARP, i};
+    return (AxisBit){HELD_BY_NONE, 0};
+}
+
+typedef struct Scan {
+    Combiner c;
+    const Plan *plan;
+    bool reverse, exclusive;
+    AxisBit bits[32];
+    int nbits, serial;    /* bits of the axis; of them the lowest in registers */
+    uint32_t serial_mask; /* their register bits */
+    Lv *values, *total,
+        *carry; /* tuples by register; totals and carries at registers with serial bits zero */
+    Lv *has_carry;
+} Scan;
+
+/* The register `position` along the serial bits from the run that starts at `reg`. */
+static uint32_t serial_member(const Scan *s, uint32_t reg, uint32_t position) {
+    for (int i = 0; i < s->serial; i++)
+        if (position >> i & 1)
+            reg |= 1u << s->bits[i].bit;
+    return reg;
+}
+
+static bool starts_run(const Scan *s, uint32_t reg) {
+    return s->plan->rep[reg] == reg && !(reg & s->serial_mask);
+}
+
+/* The same, in the order of the scan. */
+static uint32_t scanned_member(const Scan *s, uint32_t reg, uint32_t position) {
+    return serial_member(s, reg, s->reverse ? (1u << s->serial) - 1 - position : position);
+}
+
+/* Each but the first of a run gets what the one before it has. */
+static void shift_run(Scan *s, uint32_t reg) {
+    uint32_t n = s->c.n;
+    for (uint32_t i = (1u << s->serial) - 1; i > 0; i--)
+        memcpy(&s->values[scanned_member(s, reg, i) * n],
+               &s->values[scanned_member(s, reg, i - 1) * n], n * sizeof *s->values);
+}
+
+static void scan_in_thread(Cg *cg, Scan *s) {
+    uint32_t n = s->c.n, length = 1u << s->serial;
+    for (uint32_t reg = 0; reg < s->plan->count; reg++) {
+        if (!starts_run(s, reg))
+            continue;
+        uint32_t before = 0;
+        for (uint32_t i = 0; i < length; i++) {
+            uint32_t member = scanned_member(s, reg, i);
+            if (i)
+                combine(cg, &s->c, &s->values[before * n], &s->values[member * n],
+                        &s->values[member * n]);
+            before = member;
+        }
+        memcpy(&s->total[reg * n], &s->values[before * n], n * sizeof *s->total);
+        if (s->exclusive)
+            shift_run(s, reg);
+        s->has_carry[reg] = cg_i1(cg, false);
+    }
+}
+
+/* Block `reg` lies behind a block with this total: that goes in front of its carry. `behind` may
+ * depend on the lane. */
+static void add_carry(Cg *cg, Scan *s, uint32_t reg, const Lv *earlier, Lv behind) {
+    uint32_t n = s->c.n;
+    Lv *joined = ARENA_ARRAY(cg->arena, Lv, n);
+    Lv has = s->has_carry[reg];
+    if (lv_is_false(has))
+        memcpy(joined, earlier, n * sizeof *joined);
+    else
+        combine(cg, &s->c, earlier, &s->carry[reg * n], joined);
+    for (uint32_t k = 0; k < n; k++) {
+        Lv *carry = &s->carry[reg * n + k];
+        if (!lv_is_false(has) && !lv_is_true(has))
+            joined[k] = LLVMBuildSelect(cg->b, has, joined[k], earlier[k], "");
+        *carry = *carry && !lv_is_true(behind)
+                     ? LLVMBuildSelect(cg->b, behind, joined[k], *carry, "")
+                     : joined[k];
+    }
+    s->has_carry[reg] = lv_is_true(behind) ? behind : LLVMBuildOr(cg->b, has, behind, "");
+}
+
+static void join_lanes(Cg *cg, Scan *s, int bit, bool last) {
+    uint32_t n = s->c.n;
+    Lv *other = ARENA_ARRAY(cg->arena, Lv, n), *ours_first = ARENA_ARRAY(cg->arena, Lv, n);
+    Lv *theirs_first = ARENA_ARRAY(cg->arena, Lv, n);
+    Lv behind = cg_parity(cg, cg->lane, 1u << bit);
+    if (s->reverse)
+        behind = LLVMBuildNot(cg->b, behind, "");
+    for (uint32_t reg = 0; reg < s->plan->count; reg++) {
+        if (!starts_run(s, reg))
+            continue;
+        Lv *total = &s->total[reg * n];
+        for (uint32_t k = 0; k < n; k++)
+            other[k] = cg_shuffle_xor(cg, total[k], 1u << bit);
+        add_carry(cg, s, reg, other, behind);
+        if (last)
+            continue;
+        combine(cg, &s->c, other, total, theirs_first);
+        combine(cg, &s->c, total, other, ours_first);
+        for (uint32_t k = 0; k < n; k++)
+            total[k] = LLVMBuildSelect(cg->b, behind, theirs_first[k], ours_first[k], "");
+    }
+}
+
+static void join_registers(Cg *cg, Scan *s, int bit) {
+    uint32_t n = s->c.n;
+    for (uint32_t reg = 0; reg < s->plan->count; reg++) {
+        if (!starts_run(s, reg) || (reg >> bit & 1))
+            continue;
+        uint32_t first = s->reverse ? reg | 1u << bit : reg,
+                 second = reg ^ first ^ (reg | 1u << bit);
+        add_carry(cg, s, second, &s->total[first * n], cg_i1(cg, true));
+        combine(cg, &s->c, &s->total[first * n], &s->total[second * n], &s->total[first * n]);
+        memcpy(&s->total[second * n], &s->total[first * n], n * sizeof *s->total);
+    }
+}
+
+static void apply_carries(Cg *cg, Scan *s) {
+    uint32_t n = s->c.n;
+    Lv *joined = ARENA_ARRAY(cg->arena, Lv, n);
+    for (uint32_t reg = 0; reg < s->plan->count; reg++) {
+        if (!starts_run(s, reg) || lv_is_false(s->has_carry[reg]))
+            continue;
+        for (uint32_t i = 0; i < 1u << s->serial; i++) {
+            Lv *value = &s->values[scanned_member(s, reg, i) * n];
+            if (s->exclusive && i == 0)
+                memcpy(joined, &s->carry[reg * n], n * sizeof *joined);
+            else
+                combine(cg, &s->c, &s->carry[reg * n], value, joined);
+            for (uint32_t k = 0; k < n; k++)
+                value[k] = lv_is_true(s->has_carry[reg])
+                               ? joined[k]
+                               : LLVMBuildSelect(cg->b, s->has_carry[reg], joined[k], value[k], "");
+        }
+    }
+}
+
+/* Fills bits, serial; false after an error. */
+static bool describe_axis(Cg *cg, const Op *op, Scan *s) {
+    const Type *type = op_in(op, 0)->type;
+    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i);
+    for (int i = 0; i < 32; i++) {
+        if (!(axis >> i & 1))
+            continue;
+        AxisBit bit = find_holder(type->layout, 1u << i);
+        if (bit.holder == HELD_BY_WARP || bit.holder == HELD_BY_NONE) {
+            cg->failed = true;
+            return ctx_diag(cg->ctx, op->span, codegen_scan_layout, (int)op->attrs[0].i);
+        }
+        if (bit.holder == HELD_BY_REGISTER && s->serial == s->nbits) {
+            s->serial++;
+            s->serial_mask |= 1u << bit.bit;
+        }
+        s->bits[s->nbits++] = bit;
+    }
+    return true;
+}
+
+void lower_scan(Cg *cg, const Op *op) {
+    const Plan *plan = cg_plan(cg, op_in(op, 0)->type->layout);
+    Scan s = {
+        .c = {op, op->nin}, .plan = plan, .reverse = op->attrs[1].i, .exclusive = op->attrs[2].i};
+    size_t size = (size_t)plan->count * op->nin;
+    s.values = tuples(cg, op, plan->count);
+    s.total = ARENA_ARRAY(cg->arena, Lv, size);
+    s.carry = ARENA_ARRAY(cg->arena, Lv, size);
+    s.has_carry = ARENA_ARRAY(cg->arena, Lv, plan->count);
+    if (describe_axis(cg, op, &s)) {
+        scan_in_thread(cg, &s);
+        for (int i = s.serial; i < s.nbits; i++)
+            if (s.bits[i].holder == HELD_BY_LANE)
+                join_lanes(cg, &s, s.bits[i].bit, i + 1 == s.nbits);
+            else
+                join_registers(cg, &s, s.bits[i].bit);
+        apply_carries(cg, &s);
+    }
+    for (uint32_t k = 0; k < op->nout; k++) {
+        Lv *out = cg_new(cg, &op->out[k]);
+        for (uint32_t reg = 0; reg < plan->count; reg++)
+            out[reg] = s.values[plan->rep[reg] * op->nin + k];
+    }
+}

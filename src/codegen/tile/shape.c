@@ -1,0 +1,204 @@
+/* Constants, indices, and the ops that rearrange elements without touching them: for these the
+ * lowering only says which register of the operand each register of the result is. */
+#include "codegen/lowerings.h"
+#include "codegen/values/builder.h"
+#include "codegen/values/plans.h"
+#include "codegen/values/programs.h"
+#include "codegen/values/threads.h"
+#include "codegen/values/values.h"
+#include "codegen/values/words.h"
+#include "types/float_bits.h"
+
+/* Constants and indices */
+
+static void lower_constant(Cg *cg, const Op *op, Lv constant) {
+    const Value *out = &op->out[0];
+    Lv *regs = cg_new(cg, out);
+    for (uint32_t i = 0; i < cg_count(out->type); i++)
+        regs[i] = constant;
+}
+
+void lower_constant_int(Cg *cg, const Op *op) {
+    lower_constant(cg, op,
+                   LLVMConstInt(cg_type(cg, op->out[0].type), (uint64_t)op->attrs[0].i, true));
+}
+
+void lower_constant_float(Cg *cg, const Op *op) {
+    DType dtype = op->out[0].type->dtype;
+    uint64_t bits = float_to_bits(dtype, op->attrs[0].f);
+    LLVMTypeRef as_int = LLVMIntTypeInContext(cg->llvm, dtype_info[dtype].bits);
+    lower_constant(cg, op,
+                   LLVMConstBitCast(LLVMConstInt(as_int, bits, false), cg_dtype(cg, dtype)));
+}
+
+void lower_program_id(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_program_id(cg, op->attrs[0].i);
+}
+
+void lower_num_programs(Cg *cg, const Op *op) {
+    int64_t axis = op->attrs[0].i;
+    bool hidden = axis < meta_grid_parameters(&cg->meta);
+    cg_new(cg, &op->out[0])[0] = hidden
+                                     ? LLVMGetParam(cg->fn, cg->func->body->nargs + (unsigned)axis)
+                                     : cg_cta_count(cg, axis);
+}
+
+void lower_cta_id(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_cta_id(cg, 0);
+}
+
+void lower_cta_count(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_cta_count(cg, 0);
+}
+
+/* The same in all threads of a warp, which ptxas is to know. */
+void lower_team_id(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_team(cg);
+}
+
+void lower_team_count(Cg *cg, const Op *op) {
+    cg_new(cg, &op->out[0])[0] = cg_i32(cg, cg->meta.teams);
+}
+
+void lower_range(Cg *cg, const Op *op) {
+    const Value *out = &op->out[0];
+    const Plan *plan = cg_plan(cg, out->type->layout);
+    Lv *regs = cg_new(cg, out);
+    for (uint32_t reg = 0; reg < plan->count; reg++) {
+        if (plan->rep[reg] != reg) {
+            regs[reg] = regs[plan->rep[reg]];
+            continue;
+        }
+        regs[reg] = cg_plan_at(cg, plan, reg);
+        if (op->attrs[0].i)
+            regs[reg] = LLVMBuildNSWAdd(cg->b, regs[reg], cg_i32(cg, op->attrs[0].i), "");
+    }
+}
+
+/* Shapes */
+
+void lower_splat(Cg *cg, const Op *op) {
+    lower_constant(cg, op, cg_scalar(cg, op_in(op, 0)));
+}
+
+static void same_registers(Cg *cg, const Op *op) {
+    cg_set(cg, &op->out[0], cg_get(cg, op_in(op, 0)));
+}
+
+void lower_expand_dims(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_reshape(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+/* Bases are permuted within themselves: every register keeps its element. */
+void lower_transpose(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+/* 0, computed from lane masks that have no bit in common, which ptxas does not know. Each time
+ * anew: where registers are short none is kept for it. */
+static Lv opaque_zero(Cg *cg) {
+    return cg_asm(cg, cg->t_i32,
+                  "{ .reg .b32 mask; mov.u32 mask, %lanemask_lt; "
+                  "mov.u32 $0, %lanemask_eq; and.b32 $0, $0, mask; }",
+                  "=r", NULL, 0, ASM_EFFECTS);
+}
+
+/* Adds that zero to each 32-bit register, in place: of narrow elements to several at once, and a
+ * second time to the sum is no sooner x than the first was. */
+void lower_opaque(Cg *cg, const Op *op) {
+    const Type *type = op->out[0].type;
+    const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
+    uint32_t count = cg_count(type), per_word = 4 / (uint32_t)type_element_bytes(type);
+    Lv *in = cg_in(cg, op, 0), *out = cg_new(cg, &op->out[0]), args[2] = {NULL, opaque_zero(cg)};
+    uint32_t *members = ARENA_ARRAY(cg->arena, uint32_t, count), n = 0;
+    for (uint32_t reg = 0; reg < count; reg++)
+        if (!plan || plan->rep[reg] == reg)
+            members[n++] = reg;
+    for (uint32_t first = 0; first < n; first += per_word) {
+        Lv elements[4];
+        for (uint32_t i = 0; i < per_word; i++)
+            elements[i] = in[members[first + i < n ? first + i : n - 1]];
+        LLVMTypeRef element = LLVMTypeOf(elements[0]);
+        args[0] = cg_word(cg, elements, per_word);
+        Lv word = cg_asm(cg, cg->t_i32, "add.u32 $0, $1, $2;", "=r,r,r", args, 2, ASM_PURE);
+        bool whole = per_word == 1;
+        Lv parts =
+            LLVMBuildBitCast(cg->b, word, whole ? element : LLVMVectorType(element, per_word), "");
+        for (uint32_t i = 0; i < per_word && first + i < n; i++)
+            out[members[first + i]] =
+                whole ? parts : LLVMBuildExtractElement(cg->b, parts, cg_i32(cg, i), "");
+    }
+    for (uint32_t reg = 0; plan && reg < count; reg++)
+        out[reg] = out[plan->rep[reg]];
+}
+
+void lower_hint_divisible(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_hint_contiguous(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_hint_constant(Cg *cg, const Op *op) {
+    same_registers(cg, op);
+}
+
+void lower_broadcast(Cg *cg, const Op *op) {
+    const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
+    uint32_t repeated = 0;
+    for (int i = 0; i < to->rank; i++)
+        if (from->shape[i] != to->shape[i])
+            repeated |= layout_dim_mask(to->rank, to->shape, i);
+    Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
+    uint32_t count = cg_count(to), *map = ARENA_ARRAY(cg->arena, uint32_t, count);
+    if (!cg_match_registers(cg, to->layout, repeated, from->layout, map))
+        cg_unsupported_layout(cg, op);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = in[map[i]];
+}
+
+void lower_join(Cg *cg, const Op *op) {
+    Lv *out = cg_new(cg, &op->out[0]);
+    for (uint32_t i = 0; i < cg_count(op->out[0].type); i++)
+        out[i] = cg_in(cg, op, i & 1)[i >> 1];
+}
+
+void lower_split(Cg *cg, const Op *op) {
+    Lv *in = cg_in(cg, op, 0);
+    for (uint32_t half = 0; half < 2; half++) {
+        Lv *out = cg_new(cg, &op->out[half]);
+        for (uint32_t i = 0; i < cg_count(op->out[half].type); i++)
+            out[i] = in[2 * i + half];
+    }
+}
+
+void lower_slice(Cg *cg, const Op *op) {
+    const Type *whole = op_in(op, 0)->type, *part = op->out[0].type;
+    const Layout *in_whole =
+        layout_of_part(cg->ctx, part->layout, part->rank, part->shape, whole->shape);
+    /* One more register bit leads from the tile's first elements to those of the part. */
+    Layout moved = *in_whole;
+    uint32_t count = cg_count(part), moved_by = op->attrs[0].i ? count : 0;
+    if (moved_by) {
+        int at = in_whole->bits[LAYOUT_REG];
+        memmove(moved.basis + at + 1, in_whole->basis + at,
+                (size_t)(layout_in_bits(in_whole) - at) * sizeof *moved.basis);
+        moved.basis[at] = (uint32_t)op->attrs[0].i;
+        moved.bits[LAYOUT_REG]++;
+    }
+    Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
+    uint32_t *map = ARENA_ARRAY(cg->arena, uint32_t, 2 * (size_t)count);
+    if (!cg_match_registers(cg, &moved, 0, whole->layout, map))
+        cg_unsupported_layout(cg, op);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = in[map[i + moved_by]];
+}
+
+void lower_assume(Cg *cg, const Op *op) {
+    cg_intrinsic(cg, "llvm.assume", NULL, 0, (Lv[]){cg_scalar(cg, op_in(op, 0))}, 1);
+}

@@ -1,0 +1,50 @@
+/* Thread numbers, the program's place in the CTA, and the end of programs past the grid. */
+#include "codegen/values/threads.h"
+#include "codegen/values/builder.h"
+#include "codegen/values/programs.h"
+#include "codegen/values/shuffle.h"
+#include "target/wgmma.h"
+
+void cg_begin_threads(Cg *cg) {
+    const KernelMeta *meta = &cg->meta;
+    int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
+    Lv tid = cg_intrinsic(cg, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
+    bool is_part = programs > 1 || meta->teams > 1;
+    cg->cta_thread = tid;
+    cg->thread = is_part ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, threads - 1), "") : tid;
+    cg->lane = threads > 32 || is_part ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, 31), "") : tid;
+    cg->warp = threads > 32 ? LLVMBuildLShr(cg->b, cg->thread, cg_i32(cg, 5), "") : cg_i32(cg, 0);
+    cg_order_programs(cg);
+    if (programs == 1)
+        return;
+    cg->slot = LLVMBuildLShr(cg->b, tid, cg_i32(cg, __builtin_ctz((unsigned)threads)), "");
+    Lv cta = cg_cta_id(cg, 0);
+    cg->program_ids[0] =
+        LLVMBuildAdd(cg->b, LLVMBuildMul(cg->b, cta, cg_i32(cg, programs), ""), cg->slot, "");
+}
+
+void cg_end_entry(Cg *cg, LLVMBasicBlockRef body) {
+    if (!cg->slot) {
+        LLVMBuildBr(cg->entry, body);
+        return;
+    }
+    LLVMBasicBlockRef past = cg_block(cg, "past_grid");
+    Lv grid_x = LLVMGetParam(cg->fn, cg->func->body->nargs);
+    Lv inside = LLVMBuildICmp(cg->entry, LLVMIntULT, cg->program_ids[0], grid_x, "");
+    LLVMBuildCondBr(cg->entry, inside, body, past);
+    LLVMPositionBuilderAtEnd(cg->entry, past);
+    LLVMBuildRetVoid(cg->entry);
+}
+
+Lv cg_team(Cg *cg) {
+    return cg->team ? cg->team : cg_i32(cg, 0);
+}
+
+Lv cg_uniform(Cg *cg, Lv number) {
+    return cg_shuffle(cg, "idx", number, cg_i32(cg, 0));
+}
+
+Lv cg_warpgroup(Cg *cg) {
+    return LLVMBuildLShr(cg->b, cg_uniform(cg, cg->warp), cg_i32(cg, __builtin_ctz(WGMMA_WARPS)),
+                         "");
+}
