@@ -11,8 +11,14 @@
  * they held before, and one thread runs the launch again. So the findings are those of one thread,
  * whatever the number of threads; and so are the results, unless programs depend on each other's
  * order. */
+#include "sim/run.h"
+
 #include "sim/check/global.h"
-#include "sim/machine.h"
+#include "sim/programs.h"
+#include "sim/report/counters.h"
+#include "sim/schedule.h"
+#include "sim/state/program.h"
+#include "sim/state/team.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -23,19 +29,10 @@ enum {
     MIXED = 8, /* clusters that schedules other than round robin start before any runs */
     MIXED_QUANTUM = 500,
     MAX_THREADS_USED = 64,
-    WORD_LOCKS = 64,
     LOOP_WEIGHT = 32,    /* how often a loop is taken to run */
     LEAST_WORK = 20000,  /* warp instructions for which threads are worth starting */
     WORK_OF_BYTES = 512, /* bytes that are saved in the time of a warp instruction */
     HOST_ALIGNMENT = 16,
-};
-
-/* What the machines of a launch on several threads share. */
-struct Team {
-    pthread_mutex_t lock;              /* of the order of global memory */
-    pthread_mutex_t words[WORD_LOCKS]; /* of parts of its cells */
-    uint64_t next;                     /* cluster to start; atomic */
-    bool abandoned;                    /* atomic */
 };
 
 /* One machine of a team, with memory of its own. */
@@ -46,47 +43,6 @@ typedef struct Worker {
     pthread_t thread;
     bool started;
 } Worker;
-
-/* Taking part. */
-
-void team_lock_order(Machine *machine) {
-    pthread_mutex_lock(&machine->team->lock);
-    machine->holds_order = true;
-}
-
-void team_unlock_order(Machine *machine) {
-    machine->holds_order = false;
-    pthread_mutex_unlock(&machine->team->lock);
-}
-
-static pthread_mutex_t *lock_of(const Machine *machine, const void *cell) {
-    /* Neighbours share a lock, as one access has several of them. */
-    return &machine->team->words[(uintptr_t)cell / 4096 % WORD_LOCKS];
-}
-
-void team_hold_cell(Machine *machine, const void *cell) {
-    pthread_mutex_t *lock = lock_of(machine, cell);
-    if (machine->held_cells == lock)
-        return;
-    team_release_cell(machine);
-    pthread_mutex_lock(lock);
-    machine->held_cells = lock;
-}
-
-void team_release_cell(Machine *machine) {
-    if (machine->held_cells)
-        pthread_mutex_unlock(machine->held_cells);
-    machine->held_cells = NULL;
-}
-
-void team_abandon(Machine *machine) {
-    __atomic_store_n(&machine->team->abandoned, true, __ATOMIC_RELAXED);
-    machine->stop = true;
-}
-
-bool team_abandoned(const Machine *machine) {
-    return __atomic_load_n(&machine->team->abandoned, __ATOMIC_RELAXED);
-}
 
 /* Programs. */
 
@@ -208,18 +164,6 @@ static void restore_memory(const Machine *machine, const Saved *saved) {
         if (saved[i].defined)
             memcpy(allocation->defined, saved[i].defined, allocation->size);
     }
-}
-
-static void team_begin(Team *team) {
-    pthread_mutex_init(&team->lock, NULL);
-    for (unsigned i = 0; i < WORD_LOCKS; i++)
-        pthread_mutex_init(&team->words[i], NULL);
-}
-
-static void team_end(Team *team) {
-    pthread_mutex_destroy(&team->lock);
-    for (unsigned i = 0; i < WORD_LOCKS; i++)
-        pthread_mutex_destroy(&team->words[i]);
 }
 
 /* False: there was a finding or something failed, and memory is as before. */

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "random_ptx.h"
 #include "sim/parse/lex.h"
+#include "sim/parse/table.h"
 
 #include <string.h>
 

@@ -2,6 +2,9 @@
  * added to the table is made here without a change. */
 #include "random_ptx.h"
 
+#include "sim/parse/table.h"
+#include "sim/parse/words.h"
+
 enum { LABELS = 8, REGISTERS = 16 };
 
 unsigned choose(Choices *choices, unsigned count) {

@@ -2,7 +2,8 @@
  * expected numbers are counted by hand from the texts. */
 #include "sim_test.h"
 
-#include "sim/parse/cfg.h"
+#include "sim/parse/module.h"
+#include "sim/report/live.h"
 #include "sim/report/report.h"
 #include "target/target.h"
 

@@ -3,6 +3,7 @@
 #include "sim_test.h"
 
 #include "random_ptx.h"
+#include "sim/parse/table.h"
 
 enum { TRIES = 24 };
 

@@ -8,7 +8,9 @@
  * as `exported`: what has come before a fence that other programs see. A warp has one clock for
  * what all its lanes know and another for what some of them know besides. Where sets of lanes would
  * have to be kept apart they are united: a race may be missed, none is made up. */
-#include "sim/machine.h"
+#include "sim/check/clock.h"
+
+#include "sim/state/program.h"
 
 enum { MAX_TRACKED_MBARRIERS = 64 }; /* of a program */
 

@@ -1,11 +1,10 @@
 /* Findings: each says kernel, program and thread, lies at the PTX instruction, and notes the line
  * of the source that the instruction was compiled from. An instruction is reported once for each
  * kind of finding. */
-#include "sim/machine.h"
+#include "sim/check/findings.h"
 
-#include "support/file.h"
-
-enum { MAX_SOURCE = 1 << 24 };
+#include "sim/state/program.h"
+#include "sim/state/team.h"
 
 bool finding_new(Machine *machine, const Insn *insn, DiagId id) {
     uint64_t key = (uint64_t)(insn - machine->module->insns.data) << 16 | (uint64_t)id;
@@ -36,20 +35,6 @@ const char *finding_where(Warp *warp, uint32_t lane) {
 
 Span finding_span(const Machine *machine, const Insn *insn) {
     return (Span){machine->module->file, insn->lo, insn->hi};
-}
-
-uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path) {
-    Ctx *ctx = module->ctx;
-    *path = file < module->file_names.len ? module->file_names.data[file] : (Str){"", 0};
-    if (!path->len)
-        return 0;
-    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++)
-        if (str_eq(source_get(&ctx->sources, i)->path, *path))
-            return i;
-    Str text;
-    if (file_read(&ctx->arena, str_dup(&ctx->arena, *path), MAX_SOURCE, &text) != 0)
-        return 0;
-    return source_add(&ctx->sources, *path, text);
 }
 
 static void note_place(Machine *machine, const Insn *insn, const char *text) {

@@ -5,7 +5,10 @@
  * vector clock: what the writer knew. An acquire of that word, or a fence that acquires behind a
  * strong load of it, knows it too. Of more words than are followed the others share a clock: a race
  * may be missed, none is made up. */
-#include "sim/machine.h"
+#include "sim/check/flags.h"
+
+#include "sim/check/clock.h"
+#include "sim/state/program.h"
 
 enum { MAX_FLAGS = 64 };
 

@@ -1,8 +1,8 @@
-/* Who accessed global memory last, and what orders it: what races_global.c, global_cells.c and
- * publish.c share. */
+/* Who accessed global memory last, and what orders it. */
 #ifndef TILEC_SIM_CHECK_GLOBAL_H
 #define TILEC_SIM_CHECK_GLOBAL_H
-#include "sim/machine.h"
+#include "sim/state/machine.h"
+#include "sim/state/vector_clock.h"
 
 /* An access to a piece of global memory. */
 typedef struct GlobalMark {
@@ -33,17 +33,6 @@ typedef struct GlobalCell {
 } GlobalCell;
 enum { GLOBAL_PIECE = 16, GLOBAL_PARTS = 4 };
 
-/* Who accesses global memory, and how. */
-typedef struct GlobalAccess {
-    Warp *warp;
-    const Insn *insn;
-    uint32_t lane;
-    const Target *target;
-    AccessKind kind;
-    bool strong, strong_inside, by_proxy;
-    const uint8_t *value; /* that is written; NULL: not known */
-} GlobalAccess;
-
 /* What a program has made known of one of its warps, and since when. */
 typedef struct Publication {
     uint64_t time;
@@ -68,21 +57,4 @@ struct GlobalOrder {
     size_t sync_count, sync_cap;
     uint64_t time; /* counts publications */
 };
-
-/* Publications (publish.c). */
-/* Whether what a thread of another program did is before what `lane` does now. */
-bool publish_orders(const Warp *warp, uint32_t lane, const GlobalMark *mark);
-/* A strong access of a lane: finds what is published at the words, then publishes there. */
-void publish_access(Warp *warp, uint32_t lane, uint64_t address, uint32_t size, AccessKind kind);
-
-/* Cells (global_cells.c). */
-/* Visits the cells of `size` bytes from an offset on; the bytes a cell stands for begin at `offset`
- * of the allocation. */
-typedef void CellVisitor(const GlobalAccess *access, GlobalCell *cell, uint64_t offset,
-                         uint32_t size);
-void global_visit(const GlobalAccess *access, uint64_t offset, uint64_t size, CellVisitor *visit);
-/* Whether the marked access is before this one. */
-bool global_is_ordered(const GlobalAccess *access, const GlobalMark *mark);
-/* Notes the access. `same`: it writes what is there. */
-void global_note(const GlobalAccess *access, GlobalCell *cell, bool same);
 #endif

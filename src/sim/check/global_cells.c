@@ -5,7 +5,13 @@
  * different bytes is kept apart, and wide accesses cost little. Of reads two are kept, of different
  * warps and if possible of different programs, so that whoever writes finds one that is not its
  * own; of further ones a race may be missed. */
+#include "sim/check/global_cells.h"
+
+#include "sim/check/clock.h"
 #include "sim/check/global.h"
+#include "sim/check/publish.h"
+#include "sim/state/program.h"
+#include "sim/state/team.h"
 
 /* Several machines may come first. */
 static GlobalCell *cells_of(Machine *machine, const Allocation *allocation) {

@@ -4,8 +4,13 @@
  * threads wrote before must be ordered before the start, with a fence.proxy.async on the way; what
  * they read must be ordered. What a copy has written is known to whoever knows that the phase of
  * its mbarrier has ended. */
-#include "sim/bulk.h"
+#include "sim/check/proxy.h"
+
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
 #include "sim/check/races.h"
+#include "sim/state/mbarrier_object.h"
+#include "sim/state/program.h"
 
 /* What a thread stored must be visible to the proxy. */
 static bool is_fenced(Warp *warp, const Insn *insn, uint32_t lane, const SharedCell *cell,
@@ -84,18 +89,4 @@ void proxy_read_end(Warp *warp, uint32_t lane, Cta *owner, uint64_t address, uin
         cell->epoch = followed ? mbarrier->phase + 1 : mbarrier ? 0 : warp->epoch;
         cell->actor = (uint16_t)(followed ? mbarrier->actor : warp->clock_index);
     }
-}
-
-ExecResult exec_proxy_fence(Warp *warp, const Insn *insn, uint32_t mask) {
-    if (!insn_has(insn, WORD_global))
-        clock_proxy_fence(warp, mask);
-    if (insn_has(insn, WORD_global) || !insn->field[FIELD_SPACE])
-        warp->cta->proxy_fences++;
-    return EXEC_NEXT;
-}
-
-ExecResult exec_mbarrier_fence(Warp *warp, const Insn *insn, uint32_t mask) {
-    mbarrier_fence_init(warp, mask);
-    clock_fence(warp, mask);
-    return EXEC_NEXT;
 }

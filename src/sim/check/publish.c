@@ -7,7 +7,12 @@
  * after another one when what was published until the time that its thread has acquired has it. By
  * such times more may seem known than is, what others published elsewhere at that time: a race may
  * be missed, none is made up. */
+#include "sim/check/publish.h"
+
+#include "sim/check/clock.h"
 #include "sim/check/global.h"
+#include "sim/state/program.h"
+#include "sim/state/team.h"
 
 static void lock_order(Machine *machine) {
     if (machine->team)

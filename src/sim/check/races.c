@@ -6,6 +6,11 @@
  * the end of an epoch (a barrier, bar.warp.sync). Global memory: races_global.c. */
 #include "sim/check/races.h"
 
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/state/program.h"
+#include "sim/state/warpgroup.h"
+
 const char *race_thread_name(Warp *warp, const SharedCell *cell) {
     const Cluster *cluster = warp->cta->cluster;
     if (cell->actor >= cluster->warp_count && cell->actor < cluster->reader_count)
@@ -67,6 +72,15 @@ bool race_against_write(Warp *warp, const Insn *insn, uint32_t lane, const Cta *
     return false;
 }
 
+/* Whether the cell is a read of a wgmma that no warp has waited for. */
+static bool is_in_flight(const Cta *cta, const SharedCell *cell) {
+    uint32_t warps = cta->cluster->warp_count, each = cta->warp_count / WARPGROUP;
+    if (cell->actor < warps || cell->actor >= cta->cluster->reader_count)
+        return false;
+    const Warpgroup *group = cta->warpgroups[(cell->actor - warps) % each];
+    return group && cell->epoch > group->finished;
+}
+
 /* Against the last read of each warp; false after a finding. */
 bool race_against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta *owner,
                         uint64_t address) {
@@ -81,7 +95,7 @@ bool race_against_reads(Warp *warp, const Insn *insn, uint32_t lane, const Cta *
         }
         if (is_ordered(warp, lane, cell))
             continue;
-        if (wgmma_in_flight(owner, cell)) {
+        if (is_in_flight(owner, cell)) {
             if (report(warp, insn, lane, sim_matrix_race, address))
                 finding_other(warp, cell->pc, race_thread_name(warp, cell), "started the wgmma");
             return false;

@@ -1,8 +1,23 @@
-/* Pieces of the race checks, for those who check accesses of another kind. */
+/* Races in shared memory. */
 #ifndef TILEC_SIM_CHECK_RACES_H
 #define TILEC_SIM_CHECK_RACES_H
-#include "sim/machine.h"
+#include "sim/state/program.h"
 
+/* An access to the shared memory of `owner`, a program of the warp's cluster, at its own address.
+ */
+void race_shared(Warp *warp, const Insn *insn, uint32_t lane, Cta *owner, uint64_t address,
+                 uint32_t size, AccessKind kind, const uint8_t *value);
+void race_shared_async(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
+                       bool done);
+/* wgmma of the warp is about to read bytes of its program's shared memory through the asynchronous
+ * proxy. */
+void race_matrix_read(Warp *warp, const Insn *insn, uint64_t address, uint32_t size);
+/* Notes that a reader, the warpgroup as an actor of vector clocks, reads bytes with its operation
+ * `op`. */
+void race_matrix_note(Cta *cta, const Insn *insn, uint32_t reader, uint64_t address, uint32_t size,
+                      uint32_t op);
+
+/* For those who check accesses of another kind. */
 /* Who made the access of a cell, in words. */
 const char *race_thread_name(Warp *warp, const SharedCell *cell);
 /* Threads write through the generic proxy; what has another actor came through the asynchronous

@@ -1,7 +1,15 @@
 /* Races in global memory: accesses of different threads to a byte, one of them a write, that
  * nothing orders. Threads of one program are ordered as in shared memory (races.c), those of
  * different ones by what their programs have published (publish.c). */
+#include "sim/check/races_global.h"
+
+#include "sim/check/findings.h"
+#include "sim/check/flags.h"
 #include "sim/check/global.h"
+#include "sim/check/global_cells.h"
+#include "sim/check/publish.h"
+#include "sim/state/host_memory.h"
+#include "sim/state/program.h"
 
 static bool is_mine(const GlobalAccess *access, const GlobalMark *mark) {
     return mark->program == access->warp->cta->number + 1;

@@ -3,6 +3,7 @@
  * 2^-20.5, tanh 2^-11); a GPU's last bits differ. Special cases are those of the PTX ISA's tables.
  */
 #include "sim/exec/alu.h"
+#include "sim/parse/table.h"
 
 #include <math.h>
 

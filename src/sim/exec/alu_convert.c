@@ -1,6 +1,7 @@
 /* cvt: between integers and floats of every width and rounding, with .sat, .satfinite, .relu and
  * .ftz. */
 #include "sim/exec/alu.h"
+#include "sim/parse/table.h"
 
 #include <fenv.h>
 #include <math.h>

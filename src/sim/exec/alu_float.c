@@ -3,6 +3,7 @@
  * The processor's own arithmetic is IEEE; directed roundings set its rounding mode around the
  * operation. This file is compiled so that the compiler neither moves nor fuses operations. */
 #include "sim/exec/alu.h"
+#include "sim/parse/table.h"
 
 #include <fenv.h>
 #include <math.h>

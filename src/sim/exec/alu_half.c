@@ -3,6 +3,7 @@
  * Products of two halves are exact in double; sums are rounded to odd first, so that the one
  * rounding to the format is that of the exact result. */
 #include "sim/exec/alu.h"
+#include "sim/parse/table.h"
 
 #include <math.h>
 

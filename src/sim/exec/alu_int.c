@@ -1,6 +1,7 @@
 /* Integer instructions: results from operands, bit for bit (PTX ISA, Integer Arithmetic
  * Instructions; Logic and Shift Instructions). */
 #include "sim/exec/alu.h"
+#include "sim/parse/table.h"
 
 #include <math.h>
 

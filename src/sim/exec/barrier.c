@@ -1,7 +1,19 @@
-/* Barriers of a program, barriers of a warp, and what a program that cannot go on waits for. */
+/* Barriers of a program, barriers of a warp, fences, and what a program that cannot go on waits
+ * for. */
+#include "sim/exec/barrier.h"
+
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/check/flags.h"
+#include "sim/check/publish.h"
 #include "sim/check/races.h"
-#include "sim/exec/alu.h"
-#include "sim/machine.h"
+#include "sim/exec/cluster_barrier.h"
+#include "sim/exec/mbarrier.h"
+#include "sim/exec/registers.h"
+#include "sim/exec/splits.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/program.h"
 
 typedef enum Arrival { ARRIVE_SYNC, ARRIVE_ONLY, ARRIVE_REDUCE } Arrival;
 
@@ -203,6 +215,14 @@ ExecResult exec_fence(Warp *warp, const Insn *insn, uint32_t mask) {
         flags_acquire(warp, mask);
     race_release(warp, insn, mask);
     race_acquire(warp, insn, mask);
+    return EXEC_NEXT;
+}
+
+ExecResult exec_proxy_fence(Warp *warp, const Insn *insn, uint32_t mask) {
+    if (!insn_has(insn, WORD_global))
+        clock_proxy_fence(warp, mask);
+    if (insn_has(insn, WORD_global) || !insn->field[FIELD_SPACE])
+        warp->cta->proxy_fences++;
     return EXEC_NEXT;
 }
 

@@ -2,7 +2,13 @@
  *
  * In shared::cluster the program of rank r has its shared memory at (r + 1) << SIM_RANK_SHIFT; the
  * addresses of shared::cta, which lie below, are the own program's in both. */
-#include "sim/machine.h"
+#include "sim/exec/cluster.h"
+
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/exec/cluster_barrier.h"
+#include "sim/parse/table.h"
+#include "sim/state/program.h"
 
 Cta *cluster_peer(const Cta *cta, uint32_t rank) {
     return rank < cta->cluster->size ? &cta->cluster->ctas[rank] : NULL;
@@ -16,7 +22,8 @@ Cta *cluster_owner(Cta *cta, uint64_t address, uint64_t *own) {
     return window <= cta->cluster->size ? &cta->cluster->ctas[window - 1] : NULL;
 }
 
-uint64_t cluster_address(const Cta *cta, uint64_t own) {
+/* The address in shared::cluster of an address of the program's own shared memory. */
+static uint64_t cluster_address(const Cta *cta, uint64_t own) {
     return (uint64_t)(cta->rank + 1) << SIM_RANK_SHIFT | own;
 }
 

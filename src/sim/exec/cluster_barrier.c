@@ -4,7 +4,14 @@
  * not exited have arrived; a thread cannot arrive again before it has waited, so that one phase at
  * a time is incomplete. Arrivals with .release, which is the default, and those behind a fence
  * order what came before them before what comes behind the wait. */
-#include "sim/machine.h"
+#include "sim/exec/cluster_barrier.h"
+
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/exec/splits.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/program.h"
 
 static bool is_complete(const Cluster *cluster) {
     for (uint32_t w = 0; w < cluster->warp_count; w++)

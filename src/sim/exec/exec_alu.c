@@ -5,7 +5,8 @@
  */
 #include "sim/exec/alu.h"
 #include "sim/exec/known.h"
-#include "sim/machine.h"
+#include "sim/parse/table.h"
+#include "sim/state/warp.h"
 
 static Bits bits_of(const Reg *reg, uint32_t lane) {
     return (Bits){reg->v[lane], reg->def[lane]};

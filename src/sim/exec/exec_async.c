@@ -4,7 +4,16 @@
  * By default a copy is carried out by the wait that covers it, the latest moment the rules allow;
  * with the option `early` when it is issued. Either way its destination belongs to it until that
  * wait. */
-#include "sim/machine.h"
+#include "sim/exec/exec_async.h"
+
+#include "sim/check/findings.h"
+#include "sim/check/races.h"
+#include "sim/check/races_global.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/host_memory.h"
+#include "sim/state/warp.h"
 
 static void carry_out(Warp *warp, const Copy *copy) {
     Target from, to;
@@ -153,7 +162,7 @@ static bool is_older(const Warp *warp, const Copy *copy, uint32_t number) {
 
 /* Carries out the lane's copies but those of its last `keep` groups; keep UINT32_MAX: also those
  * not committed. */
-void copies_finish(Warp *warp, uint32_t lane, uint32_t keep) {
+static void copies_finish(Warp *warp, uint32_t lane, uint32_t keep) {
     finish_covered(warp, lane, is_beyond_groups, keep);
 }
 

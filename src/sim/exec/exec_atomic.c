@@ -1,6 +1,16 @@
 /* atom and red: threads one after another in the order of lanes. */
+#include "sim/check/findings.h"
+#include "sim/check/flags.h"
+#include "sim/check/publish.h"
+#include "sim/check/races.h"
+#include "sim/check/races_global.h"
 #include "sim/exec/alu.h"
-#include "sim/machine.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/host_memory.h"
+#include "sim/state/program.h"
+#include "sim/state/team.h"
 
 #include <math.h>
 

@@ -3,11 +3,25 @@
  *
  * Both ends are checked when a copy starts. Its data moves at the wait that covers it, or with the
  * option `early` at once. */
-#include "sim/bulk.h"
+#include "sim/exec/bulk.h"
 
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/check/proxy.h"
+#include "sim/check/races_global.h"
 #include "sim/exec/alu.h"
+#include "sim/exec/cluster.h"
+#include "sim/exec/exec_tensor.h"
+#include "sim/exec/mbarrier.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/host_memory.h"
+#include "sim/state/mbarrier_object.h"
+#include "sim/state/program.h"
 
-void bulk_walk(BulkCopy *bulk, ChunkVisitor *visit) {
+/* Visits the chunks of a copy in order. */
+static void bulk_walk(BulkCopy *bulk, ChunkVisitor *visit) {
     if (bulk->map) {
         tensor_walk(bulk, visit);
         return;
@@ -45,8 +59,10 @@ static bool is_aligned(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
     return false;
 }
 
-bool bulk_shared(Warp *warp, const Insn *insn, uint32_t lane, const Operand *operand, uint32_t size,
-                 uint32_t align, AccessKind kind, Cta **owner, uint64_t *own) {
+/* Where an operand leads in shared memory, a multiple of `align`; false after a finding. */
+static bool bulk_shared(Warp *warp, const Insn *insn, uint32_t lane, const Operand *operand,
+                        uint32_t size, uint32_t align, AccessKind kind, Cta **owner,
+                        uint64_t *own) {
     Target target;
     uint64_t address = memory_address(warp, insn, operand, lane);
     if (address >= SIM_SHARED_BASE && address - SIM_SHARED_BASE < SIM_WINDOW)
@@ -60,13 +76,15 @@ bool bulk_shared(Warp *warp, const Insn *insn, uint32_t lane, const Operand *ope
            memory_find_shared(warp, insn, lane, *owner, *own, size, kind, &target);
 }
 
-bool bulk_mbarrier(Warp *warp, const Insn *insn, uint32_t lane, const Operand *operand, Cta **owner,
-                   uint64_t *own) {
+/* The same of the mbarrier that a copy completes at. */
+static bool bulk_mbarrier(Warp *warp, const Insn *insn, uint32_t lane, const Operand *operand,
+                          Cta **owner, uint64_t *own) {
     return bulk_shared(warp, insn, lane, operand, 8, 8, ACCESS_ATOMIC, owner, own);
 }
 
-bool bulk_multicast(Warp *warp, const Insn *insn, uint32_t lane, unsigned operand,
-                    uint32_t *ranks) {
+/* The programs a copy goes to; false after a finding. */
+static bool bulk_multicast(Warp *warp, const Insn *insn, uint32_t lane, unsigned operand,
+                           uint32_t *ranks) {
     const Cluster *cluster = warp->cta->cluster;
     if (!insn_has(insn, WORD_multicast)) {
         *ranks = 0;
@@ -217,7 +235,8 @@ void bulk_complete(BulkCopy *bulk) {
     mbarrier_complete_tx(bulk->mbarrier, bulk->warp, bulk->insn, bulk->lane, bulk->size);
 }
 
-void bulk_start_load(const BulkCopy *bulk) {
+/* Starts a copy that an mbarrier counts. */
+static void bulk_start_load(const BulkCopy *bulk) {
     Warp *warp = bulk->warp;
     Mbarrier *mbarrier = bulk->mbarrier;
     BulkCopy *kept = ARENA_NEW(warp->machine->arena, BulkCopy);
@@ -403,7 +422,8 @@ static void store_write(BulkCopy *bulk) {
     bulk_walk(bulk, mark_written);
 }
 
-void bulk_start_store(const BulkCopy *bulk) {
+/* Starts a copy that is counted in one of the thread's groups. */
+static void bulk_start_store(const BulkCopy *bulk) {
     Warp *warp = bulk->warp;
     BulkCopy *kept = ARENA_NEW(warp->machine->arena, BulkCopy);
     *kept = *bulk;
@@ -425,24 +445,9 @@ ExecResult exec_bulk_store(Warp *warp, const Insn *insn, uint32_t mask) {
     return EXEC_NEXT;
 }
 
-ExecResult exec_tensor_store(Warp *warp, const Insn *insn, uint32_t mask) {
-    FOR_LANES(lane, mask) {
-        BulkCopy bulk = new_copy(warp, insn, lane, BULK_STORE);
-        if (!tensor_operand(&bulk, &insn->operand[0]) ||
-            !bulk_shared(warp, insn, lane, &insn->operand[1], tensor_span(&bulk), TENSOR_ALIGN,
-                         ACCESS_READ, &bulk.owner, &bulk.shared))
-            continue;
-        bulk.type = tensor_type_number(bulk.map->type);
-        const char *problem = bulk.reduction ? bulk_reduction(bulk.reduction, bulk.type) : NULL;
-        if (problem)
-            report(warp, insn, lane, sim_tensor_reduction, problem);
-        else
-            bulk_start_store(&bulk);
-    }
-    return EXEC_NEXT;
-}
-
-const char *bulk_reduction(Word operation, Type type) {
+/* What is wrong with a reduction of that type; NULL when nothing is. The hardware ends a launch
+ * that combines the bits of .s64. */
+static const char *bulk_reduction(Word operation, Type type) {
     bool bits = type_info[type].kind == KIND_BITS, fraction = type_info[type].kind == KIND_FLOAT;
     if (!fraction && type_info[type].bits < 32)
         return "integers have 32 or 64 bits";
@@ -462,6 +467,23 @@ const char *bulk_reduction(Word operation, Type type) {
     default:
         return bits ? "add takes a type of numbers" : NULL;
     }
+}
+
+ExecResult exec_tensor_store(Warp *warp, const Insn *insn, uint32_t mask) {
+    FOR_LANES(lane, mask) {
+        BulkCopy bulk = new_copy(warp, insn, lane, BULK_STORE);
+        if (!tensor_operand(&bulk, &insn->operand[0]) ||
+            !bulk_shared(warp, insn, lane, &insn->operand[1], tensor_span(&bulk), TENSOR_ALIGN,
+                         ACCESS_READ, &bulk.owner, &bulk.shared))
+            continue;
+        bulk.type = tensor_type_number(bulk.map->type);
+        const char *problem = bulk.reduction ? bulk_reduction(bulk.reduction, bulk.type) : NULL;
+        if (problem)
+            report(warp, insn, lane, sim_tensor_reduction, problem);
+        else
+            bulk_start_store(&bulk);
+    }
+    return EXEC_NEXT;
 }
 
 const char *check_bulk_reduction(const Insn *insn) {

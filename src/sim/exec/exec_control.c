@@ -1,7 +1,34 @@
 /* Branches, calls, exits, printf and assert. */
-#include "sim/machine.h"
+#include "sim/check/findings.h"
+#include "sim/exec/barrier.h"
+#include "sim/exec/bulk.h"
+#include "sim/exec/cluster.h"
+#include "sim/exec/exec_stack.h"
+#include "sim/exec/memory.h"
+#include "sim/exec/registers.h"
+#include "sim/exec/splits.h"
+#include "sim/exec/wgmma.h"
+#include "sim/parse/table.h"
+#include "sim/state/program.h"
 
 #include <stdio.h>
+
+/* Threads of a split exit. */
+static void warp_exit(Warp *warp, Split *split, uint32_t mask) {
+    warp->alive &= ~mask;
+    for (Split *at = split; at; at = at->parent)
+        at->mask &= ~mask;
+    if (!split->mask)
+        split_end(warp, split);
+    if (!warp->alive) {
+        wgmma_warp_exits(warp);
+        bulk_warp_exit(warp);
+        barrier_recheck(warp->cta);
+        registers_exit(warp);
+    }
+    if (warp->cta->cluster->size > 1)
+        cluster_exit(warp);
+}
 
 ExecResult exec_bra(Warp *warp, const Insn *insn, uint32_t mask) {
     split_branch(warp, mask, mask, insn->target, insn->reconverge);

@@ -1,6 +1,12 @@
 /* ldmatrix, stmatrix, movmatrix: matrices of 8 x 8 elements of 16 bits between shared memory and
  * the registers of a warp. */
-#include "sim/machine.h"
+#include "sim/check/findings.h"
+#include "sim/check/races.h"
+#include "sim/exec/memory.h"
+#include "sim/exec/splits.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/warp.h"
 
 static unsigned matrix_count(const Insn *insn) {
     return insn_has(insn, WORD_x4) ? 4 : insn_has(insn, WORD_x2) ? 2 : 1;

@@ -1,6 +1,15 @@
 /* ld, ldu, st: each thread's bytes, then what the warp's access costs and what it races with. */
+#include "sim/check/findings.h"
+#include "sim/check/flags.h"
+#include "sim/check/publish.h"
+#include "sim/check/races.h"
+#include "sim/check/races_global.h"
 #include "sim/exec/alu.h"
-#include "sim/machine.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/host_memory.h"
+#include "sim/state/program.h"
 
 static const Operand *address_operand(const Insn *insn) {
     return insn->operand[0].kind == OPERAND_ADDRESS ? &insn->operand[0] : &insn->operand[1];

@@ -1,5 +1,9 @@
 /* mma.sync: a warp multiplies matrices that lie in its registers. */
 #include "sim/exec/matrix.h"
+#include "sim/exec/splits.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/warp.h"
 
 typedef struct Shape {
     unsigned m, n, k;

@@ -1,6 +1,10 @@
 /* The stack that alloca grows: a region of each thread's local memory above all frames. What a
  * function allocates is gone when it returns; stacksave and stackrestore give it back before. */
-#include "sim/machine.h"
+#include "sim/exec/exec_stack.h"
+
+#include "sim/check/findings.h"
+#include "sim/parse/table.h"
+#include "sim/state/warp.h"
 
 enum { STACK_LIMIT = 1 << 17, STACK_ALIGN = 8 };
 

@@ -2,8 +2,15 @@
  *
  * The store is carried out and its bytes counted at once, which the rules allow; who has not waited
  * at the mbarrier does not know of it, so that its access races. */
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/check/races.h"
 #include "sim/exec/alu.h"
-#include "sim/machine.h"
+#include "sim/exec/mbarrier.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/state/mbarrier_object.h"
+#include "sim/state/program.h"
 
 enum { MAX_VECTOR = 4 };
 

@@ -3,7 +3,14 @@
  * The box lies in shared memory with its innermost dimension contiguous; a swizzle exchanges
  * 16-byte chunks by bits of their absolute address. Elements outside the tensor are filled when
  * loaded and left out when stored. */
-#include "sim/bulk.h"
+#include "sim/exec/exec_tensor.h"
+
+#include "sim/check/findings.h"
+#include "sim/exec/bulk.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/state/host_memory.h"
+#include "sim/state/warp.h"
 
 /* Operands. */
 

@@ -1,7 +1,10 @@
 /* Threads of a warp among themselves: shfl, vote, match, redux, activemask, elect. */
+#include "sim/check/findings.h"
 #include "sim/exec/alu.h"
 #include "sim/exec/known.h"
-#include "sim/machine.h"
+#include "sim/exec/splits.h"
+#include "sim/parse/table.h"
+#include "sim/state/warp.h"
 
 /* The member mask of a .sync instruction, the same for all threads that execute it. */
 static bool member_mask(Warp *warp, const Insn *insn, uint32_t mask, const Operand *operand,

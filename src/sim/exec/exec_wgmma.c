@@ -2,22 +2,14 @@
  *
  * The four warps of a warpgroup run each on its own; what they execute is compared operation by
  * operation, and what a warp never executed is found when it exits. */
+#include "sim/check/findings.h"
+#include "sim/exec/matrix.h"
+#include "sim/exec/splits.h"
 #include "sim/exec/wgmma.h"
-
-unsigned wgmma_columns(const Insn *insn) {
-    return insn->number;
-}
-
-unsigned wgmma_depth(const Insn *insn) {
-    switch ((Word)insn->field[FIELD_SHAPE]) {
-    case WORD_m64nk8:
-        return 8;
-    case WORD_m64nk16:
-        return 16;
-    default:
-        return 32;
-    }
-}
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/program.h"
+#include "sim/state/warpgroup.h"
 
 /* Decoding. */
 

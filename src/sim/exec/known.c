@@ -4,7 +4,9 @@
  * are.
  */
 #include "sim/exec/known.h"
+
 #include "sim/exec/alu.h"
+#include "sim/parse/table.h"
 
 #include <math.h>
 

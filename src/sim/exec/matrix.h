@@ -7,7 +7,7 @@
 #ifndef TILEC_SIM_EXEC_MATRIX_H
 #define TILEC_SIM_EXEC_MATRIX_H
 #include "sim/exec/alu.h"
-#include "sim/machine.h"
+#include "sim/state/warp.h"
 
 enum { MATRIX_ROWS = 16, MATRIX_COLUMNS = 256, MATRIX_DEPTH = 32 };
 

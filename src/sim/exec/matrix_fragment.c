@@ -4,7 +4,9 @@
  * A and B: consecutive k fill a register of 32 bits (64 for f64); four lanes follow each other
  * along k; then rows g and g + 8 alternate, then k goes on behind the four lanes' part. C and D:
  * pairs of columns, then rows g and g + 8, then the next eight columns. */
+#include "sim/exec/alu.h"
 #include "sim/exec/matrix.h"
+#include "sim/state/reg.h"
 
 unsigned fragment_register_bits(Type type) {
     return type == TYPE_f64 ? 64 : 32;

@@ -11,6 +11,7 @@
  *
  * The sums of eight columns are formed together, in double: a product scaled by the reciprocal of
  * the unit is exact, below 2^27, and converting it to an integer truncates it. */
+#include "sim/exec/alu.h"
 #include "sim/exec/matrix.h"
 
 #include <math.h>

@@ -6,7 +6,18 @@
  * rounds of that without anything new the threads are in a deadlock. Copies and late arrivals are
  * carried out when somebody waits for them. For vector clocks an mbarrier is an actor: data that
  * the asynchronous proxy has written is known to whoever knows the end of the phase. */
-#include "sim/machine.h"
+#include "sim/exec/mbarrier.h"
+
+#include "sim/check/clock.h"
+#include "sim/check/findings.h"
+#include "sim/check/races.h"
+#include "sim/exec/bulk.h"
+#include "sim/exec/exec_async.h"
+#include "sim/exec/memory.h"
+#include "sim/parse/table.h"
+#include "sim/report/counters.h"
+#include "sim/state/mbarrier_object.h"
+#include "sim/state/program.h"
 
 enum {
     MAX_COUNT = (1 << 20) - 1,
@@ -602,11 +613,18 @@ void mbarrier_describe_wait(Warp *warp, const Split *split) {
               mbarrier->pending - mbarrier->late_arrivals, mbarrier->expected, mbarrier->tx);
 }
 
-void mbarrier_fence_init(Warp *warp, uint32_t mask) {
+/* What the lanes have initialised the asynchronous proxy may use. */
+static void fence_init(Warp *warp, uint32_t mask) {
     for (uint32_t i = 0; i < warp->cta->mbarrier_count; i++) {
         Mbarrier *mbarrier = warp->cta->mbarriers.data[i];
         const SharedCell *init = &mbarrier->init;
         if (init->actor == warp->clock_index && mask >> init->lane & 1)
             mbarrier->init_fenced = true;
     }
+}
+
+ExecResult exec_mbarrier_fence(Warp *warp, const Insn *insn, uint32_t mask) {
+    fence_init(warp, mask);
+    clock_fence(warp, mask);
+    return EXEC_NEXT;
 }

@@ -1,5 +1,10 @@
 /* Memory: what is mapped where, and what an address leads to. */
-#include "sim/machine.h"
+#include "sim/exec/memory.h"
+
+#include "sim/check/findings.h"
+#include "sim/exec/cluster.h"
+#include "sim/report/counters.h"
+#include "sim/state/program.h"
 
 enum { MAP_ALIGN = 256, MAP_MIN_GAP = 4096, MAP_GAPS = 4096 };
 
@@ -212,24 +217,6 @@ static bool find_shared(Warp *warp, const Insn *insn, uint32_t lane, uint64_t ad
     return memory_find_shared(warp, insn, lane, owner, own, size, kind, target);
 }
 
-/* Local memory grows with the frames that are open. */
-bool memory_grow_local(Warp *warp, uint64_t bytes) {
-    if (bytes <= warp->local_bytes)
-        return true;
-    uint64_t size = (bytes + 255) / 256 * 256 * 2;
-    uint8_t *data = arena_alloc(warp->machine->arena, size * LANES);
-    uint8_t *defined = arena_alloc(warp->machine->arena, size * LANES);
-    for (uint32_t lane = 0; lane < LANES && warp->local_bytes; lane++) {
-        memcpy(data + lane * size, warp->local + lane * warp->local_bytes, warp->local_bytes);
-        memcpy(defined + lane * size, warp->local_def + lane * warp->local_bytes,
-               warp->local_bytes);
-    }
-    warp->local = data;
-    warp->local_def = defined;
-    warp->local_bytes = size;
-    return true;
-}
-
 /* What alloca gave the lane. */
 static bool find_stack(Warp *warp, const Insn *insn, uint32_t lane, uint64_t address, uint32_t size,
                        AccessKind kind, Target *target) {
@@ -316,27 +303,6 @@ bool memory_find(Warp *warp, const Insn *insn, uint32_t lane, SpaceKind space, u
         break;
     }
     return memory_find_global(warp, insn, lane, address, size, kind, target);
-}
-
-SpaceKind insn_space(const Insn *insn) {
-    switch ((Word)insn->field[FIELD_SPACE]) {
-    case WORD_global:
-        return SPACE_global;
-    case WORD_shared:
-    case WORD_shared_cta:
-    case WORD_shared_cluster:
-        return SPACE_shared;
-    case WORD_local:
-        return SPACE_local;
-    case WORD_const:
-        return SPACE_const;
-    case WORD_param:
-    case WORD_param_entry:
-    case WORD_param_func:
-        return SPACE_param;
-    default:
-        return SPACE_generic;
-    }
 }
 
 uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane) {

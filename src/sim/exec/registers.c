@@ -4,7 +4,12 @@
  * must say. setmaxnreg.dec puts what a warp gives up into the program's pool; setmaxnreg.inc waits
  * until the pool holds what it asks for. All warps of a warpgroup execute the same setmaxnreg, and
  * meet before the next one. */
-#include "sim/machine.h"
+#include "sim/exec/registers.h"
+
+#include "sim/check/findings.h"
+#include "sim/exec/splits.h"
+#include "sim/parse/table.h"
+#include "sim/state/program.h"
 
 enum {
     REGISTERS_OF_SM = 65536,

@@ -3,7 +3,7 @@
  * The format of the hardware is not public. This one holds the arguments of the encoding function
  * as they are, behind a mark, with a sum over all bytes, so that a map of another origin or one
  * that was written to is found out. */
-#include "sim/bulk.h"
+#include "sim/exec/tensor_map.h"
 
 /* 128 bytes: the mark, the sum, then fields at fixed places. */
 enum {

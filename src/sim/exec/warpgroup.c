@@ -5,15 +5,11 @@
  * shared memory are over: the reader of the warpgroup is an actor of vector clocks whose epochs are
  * the numbers of its operations, so that who hears of the wait of any of the four warps knows it.
  * The registers of a warp are its own again when it has waited itself. */
+#include "sim/state/warpgroup.h"
+#include "sim/check/findings.h"
+#include "sim/exec/matrix.h"
 #include "sim/exec/wgmma.h"
-
-struct Warpgroup {
-    Warp *warps; /* the four */
-    uint32_t reader;
-    uint32_t ops, finished; /* operations started, and those that took effect */
-    uint32_t arrived;       /* bit by bit the warps that wait */
-    WgmmaOp waiting[WARPGROUP];
-};
+#include "sim/state/program.h"
 
 uint32_t wgmma_groups(const Machine *machine, const Cluster *cluster) {
     return machine->module->has_wgmma
@@ -47,28 +43,20 @@ void wgmma_start_program(Cta *cta) {
                 0;
 }
 
-static struct Warpgroup *group_of(Warp *warp) {
+static Warpgroup *group_of(Warp *warp) {
     Cta *cta = warp->cta;
     unsigned index = warp->index / WARPGROUP, each = cta->warp_count / WARPGROUP;
-    struct Warpgroup **group = &cta->warpgroups[index];
+    Warpgroup **group = &cta->warpgroups[index];
     if (*group)
         return *group;
-    *group = ARENA_NEW(warp->machine->arena, struct Warpgroup);
+    *group = ARENA_NEW(warp->machine->arena, Warpgroup);
     (*group)->warps = &cta->warps[index * WARPGROUP];
     (*group)->reader = cta->cluster->warp_count + cta->rank * each + index;
     return *group;
 }
 
-bool wgmma_in_flight(const Cta *cta, const SharedCell *cell) {
-    uint32_t warps = cta->cluster->warp_count, each = cta->warp_count / WARPGROUP;
-    if (cell->actor < warps || cell->actor >= cta->cluster->reader_count)
-        return false;
-    const struct Warpgroup *group = cta->warpgroups[(cell->actor - warps) % each];
-    return group && cell->epoch > group->finished;
-}
-
 /* Those who wait go on behind the wgmma. */
-static void go_on(struct Warpgroup *group, const Warp *but) {
+static void go_on(Warpgroup *group, const Warp *but) {
     for (unsigned w = 0; w < WARPGROUP; w++) {
         Warp *warp = &group->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS && warp != but; i++)
@@ -109,7 +97,7 @@ static void multiply(Warp *warp, const WgmmaOp *op) {
 }
 
 /* Operations up to that number take effect for all four warps. */
-static void take_effect(struct Warpgroup *group, uint32_t number) {
+static void take_effect(Warpgroup *group, uint32_t number) {
     for (; group->finished < number; group->finished++)
         for (unsigned w = 0; w < WARPGROUP; w++) {
             Warp *warp = &group->warps[w];
@@ -132,7 +120,7 @@ static void enqueue(Warp *warp, const WgmmaOp *start) {
 }
 
 /* All four have come with the same instruction. */
-static void start(struct Warpgroup *group) {
+static void start(Warpgroup *group) {
     const WgmmaOp *first = &group->waiting[0];
     bool found = true;
     group->ops++;
@@ -162,7 +150,7 @@ static void report_missing(Warp *warp, const Insn *insn, uint32_t other) {
 }
 
 /* Some of the four have exited, or wait at another wgmma; then nobody waits for them. */
-static bool can_meet(struct Warpgroup *group, Warp *warp, const WgmmaOp *op) {
+static bool can_meet(Warpgroup *group, Warp *warp, const WgmmaOp *op) {
     for (unsigned w = 0; w < WARPGROUP; w++) {
         const Insn *other = group->waiting[w].insn;
         if (!group->warps[w].alive) {
@@ -182,7 +170,7 @@ static bool can_meet(struct Warpgroup *group, Warp *warp, const WgmmaOp *op) {
 }
 
 ExecResult warpgroup_arrive(Warp *warp, const WgmmaOp *op) {
-    struct Warpgroup *group = group_of(warp);
+    Warpgroup *group = group_of(warp);
     unsigned own = warp->index % WARPGROUP;
     wgmma_state(warp);
     if (!can_meet(group, warp, op)) {
@@ -203,7 +191,7 @@ ExecResult warpgroup_arrive(Warp *warp, const WgmmaOp *op) {
 }
 
 void wgmma_warp_exits(Warp *warp) {
-    struct Warpgroup *group = warp->cta->warpgroups[warp->index / WARPGROUP];
+    Warpgroup *group = warp->cta->warpgroups[warp->index / WARPGROUP];
     if (!group || !group->arrived)
         return;
     unsigned first = (unsigned)__builtin_ctz(group->arrived);
@@ -212,7 +200,7 @@ void wgmma_warp_exits(Warp *warp) {
 }
 
 void wgmma_finish_first(Warp *warp) {
-    struct Warpgroup *group = group_of(warp);
+    Warpgroup *group = group_of(warp);
     WgmmaState *state = warp->wgmma;
     WgmmaOp *op = state->first;
     take_effect(group, op->number);

@@ -6,58 +6,51 @@
 #ifndef TILEC_SIM_EXEC_WGMMA_H
 #define TILEC_SIM_EXEC_WGMMA_H
 #include "sim/exec/matrix.h"
-#include "sim/exec/wgmma_descriptor.h"
-
-enum { WARPGROUP = 4 };
-
-typedef enum MatrixRole { ROLE_A, ROLE_ACCUMULATOR } MatrixRole;
-
-/* A register of a frame that some wgmma of its function uses. */
-typedef struct MatrixReg {
-    uint32_t op; /* the last operation in flight that uses it; 0: none */
-    uint32_t
-        touched;    /* 1 + fences of the warp when another instruction last accessed it; 0: never */
-    uint32_t pc;    /* of that access */
-    uint16_t index; /* in the vector of the operation */
-    uint8_t role;
-    bool written; /* by that access */
-} MatrixReg;
-
-typedef struct WgmmaOp {
-    struct WgmmaOp *next;
-    const Insn *insn;
-    Frame *frame;
-    uint64_t a, b;   /* descriptors */
-    uint32_t number; /* counts the operations of the warpgroup from 1 */
-    uint32_t group;  /* UINT32_MAX: not committed */
-    bool accumulates;
-} WgmmaOp;
-
-/* Of a warp. */
-typedef struct WgmmaState {
-    WgmmaOp *first, **end; /* in flight, oldest first */
-    WgmmaOp *unused;
-    uint32_t groups, fences;
-} WgmmaState;
+#include "sim/state/program.h"
+#include "sim/state/warpgroup.h"
 
 static inline bool wgmma_a_in_registers(const Insn *insn) {
     return insn->operand[1].kind == OPERAND_VECTOR;
 }
-unsigned wgmma_columns(const Insn *insn);
-unsigned wgmma_depth(const Insn *insn);
+/* N and K of its shape. */
+static inline unsigned wgmma_columns(const Insn *insn) {
+    return insn->number;
+}
+static inline unsigned wgmma_depth(const Insn *insn) {
+    switch ((Word)insn->field[FIELD_SHAPE]) {
+    case WORD_m64nk8:
+        return 8;
+    case WORD_m64nk16:
+        return 16;
+    default:
+        return 32;
+    }
+}
 
 /* Warpgroups (warpgroup.c). */
+/* How many warpgroups of a cluster may execute wgmma. */
+uint32_t wgmma_groups(const Machine *machine, const Cluster *cluster);
+/* Forget what an earlier program left in the slot. */
+void wgmma_start_program(Cta *cta);
+void wgmma_start_warp(Warp *warp);
+/* All threads of the warp have exited: nobody waits for it. */
+void wgmma_warp_exits(Warp *warp);
 WgmmaState *wgmma_state(Warp *warp);
 /* The warp has come to a wgmma: starts it when it is the last of the four. */
 ExecResult warpgroup_arrive(Warp *warp, const WgmmaOp *op);
 /* The oldest operation of the warp is over. */
 void wgmma_finish_first(Warp *warp);
 
+/* The function returns: its registers are gone (exec_wgmma.c). */
+void wgmma_leave(Warp *warp, const Insn *insn, const Frame *frame);
+
 /* Registers (wgmma_registers.c). */
 /* Reports registers of the operation that belong to another one or that an instruction accessed
  * after the last fence, and gives them to the operation. */
 void wgmma_take_registers(Warp *warp, const WgmmaOp *op);
 void wgmma_release_registers(const WgmmaOp *op);
+/* Another instruction than wgmma accesses registers that wgmma uses. */
+void wgmma_touch(Warp *warp, const Insn *insn);
 
 /* The operands in shared memory (wgmma_operands.c). */
 /* Checks the descriptors and what they lead to, and notes that the reader reads it; false after a

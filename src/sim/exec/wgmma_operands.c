@@ -1,6 +1,13 @@
 /* Operands of wgmma in shared memory: checking their descriptors, marking what is read, reading
  * numbers. */
+#include "sim/check/findings.h"
+#include "sim/check/races.h"
+#include "sim/exec/matrix.h"
+#include "sim/exec/memory.h"
 #include "sim/exec/wgmma.h"
+#include "sim/exec/wgmma_descriptor.h"
+#include "sim/state/program.h"
+#include "sim/state/warpgroup.h"
 
 /* One operand as a warp sees it: all of B, or the 16 rows of A that are its own. */
 typedef struct Tile {

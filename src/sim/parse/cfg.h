@@ -27,7 +27,6 @@ typedef struct Graph {
 /* The blocks of a function with a body and the edges between them, in `arena`. */
 Graph cfg_graph(const SimModule *module, const Func *func, Arena *arena);
 
-/* The most 32-bit registers that values of the function, and of those it calls, hold at once: what
- * a thread needs at least if nothing is spilled or computed again. */
-uint32_t live_registers(const SimModule *module, const Func *func, Arena *scratch);
+/* Numbers the targets of branches and finds where threads that part meet again. */
+void cfg_build(SimModule *module, Func *func);
 #endif

@@ -165,7 +165,6 @@ typedef struct Operand {
 
 typedef struct Insn Insn;
 typedef struct Warp Warp;
-typedef struct Parser Parser;
 
 typedef enum ExecResult {
     EXEC_NEXT,   /* go on behind the instruction */
@@ -331,48 +330,24 @@ static inline uint64_t sim_image_base(const SimModule *module) {
     return SIM_IMAGE_BASE + (uint64_t)module->file * SIM_WINDOW;
 }
 
-/* The functions that rows of the table name. */
-#define SCALAR(name, modifiers, types, operands, class, function) Scalar function;
-#define SCALAR_KNOWN(name, modifiers, types, operands, class, function, known)                     \
-    Scalar function;                                                                               \
-    KnownBits known;
-#define INSN(name, modifiers, types, operands, class, executor) Executor executor;
-#define INSN_CHECKED(name, modifiers, types, operands, class, executor, check)                     \
-    Executor executor;                                                                             \
-    OperandCheck check;
-#include "sim/parse/instructions.def"
-Executor exec_scalar; /* runs `scalar` for each thread */
-Executor exec_return; /* of the exit that every function ends with */
-
 extern const TypeInfo type_info[TYPE_COUNT];
 extern const SpecialInfo special_info[SPECIAL_COUNT];
 extern const char *const word_text[WORD_COUNT];
 extern const Field word_field[WORD_COUNT];
-extern const Row insn_rows[];
-extern const unsigned insn_row_count;
-
-/* The type, modifier or special register of a text; -1 or WORD_none when there is none. A modifier
- * with a number gives it. */
-int type_find(Str name);
-Word word_find(Str text, uint16_t *number);
-int special_find(Str text);
-
-/* Finds the row of a name and its words (each without its dot) and fills in row, types and fields.
- * Otherwise returns the index of the word that fits no row, or the count when words are missing,
- * and says in `problem` what is wrong; -1 when it was found. */
-int insn_match(Arena *arena, Str name, const Str *words, unsigned count, Insn *insn,
-               const char **problem);
-
-/* Finds the registers that wgmma of the function use, and the instructions that name them. */
-void wgmma_find_registers(SimModule *module, Func *func);
-/* Numbers the targets of branches and finds where threads that part meet again. */
-void cfg_build(SimModule *module, Func *func);
 
 /* The number of a source that .file names, and its path: one of the context, or read now; 0 when it
  * cannot be. */
 uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path);
 
+/* The space a modifier names; generic when there is none. */
+SpaceKind insn_space(const Insn *insn);
+
 static inline bool insn_has(const Insn *insn, Word word) {
     return insn->field[word_field[word]] == word;
+}
+
+/* Whether it is a register that instructions of the function name. */
+static inline bool is_frame_register(const Func *func, RegRef reg) {
+    return reg >> BANK_SHIFT == BANK_FRAME && reg >= REG_FIRST && reg < func->regs;
 }
 #endif

@@ -1,104 +1,12 @@
-/* The PTX parser: tokens, functions and their bodies. Names are kept in parse_name.c; directives
- * are read in parse_directive.c, variables in parse_variable.c, instructions in parse_insn.c.
+/* The PTX parser: functions and their bodies. Tokens are taken in tokens.c, names kept in
+ * parse_name.c; directives are read in parse_directive.c, variables in parse_variable.c,
+ * instructions in parse_insn.c.
  *
  * Errors are located at the token that does not fit; reading goes on behind the next semicolon, so
  * that one run reports several. */
+#include "sim/parse/cfg.h"
 #include "sim/parse/parser.h"
-
-#include "sim/sim.h"
-
-void ptx_next(Parser *parser) {
-    parser->last_hi = parser->token.hi;
-    parser->token = ptx_lex(parser->text, parser->length, parser->token.hi);
-}
-
-Str ptx_text(const Parser *parser, PtxToken token) {
-    return (Str){parser->text + token.lo, token.hi - token.lo};
-}
-
-Span ptx_span(const Parser *parser, uint32_t lo, uint32_t hi) {
-    return (Span){parser->file, lo, hi};
-}
-
-bool ptx_at(const Parser *parser, char punct) {
-    return parser->token.kind == PTX_PUNCT && parser->token.punct == punct;
-}
-
-bool ptx_at_word(const Parser *parser, const char *word) {
-    return parser->token.kind == PTX_WORD && str_is(ptx_text(parser, parser->token), word);
-}
-
-bool ptx_take(Parser *parser, char punct) {
-    if (!ptx_at(parser, punct))
-        return false;
-    ptx_next(parser);
-    return true;
-}
-
-bool ptx_take_word(Parser *parser, const char *word) {
-    if (!ptx_at_word(parser, word))
-        return false;
-    ptx_next(parser);
-    return true;
-}
-
-bool ptx_wanted(Parser *parser, const char *wanted) {
-    PtxToken token = parser->token;
-    Str text = ptx_text(parser, token);
-    if (token.kind == PTX_END)
-        return ptx_error(parser, token.lo, token.hi, ptx_expected_end, wanted);
-    if (token.kind == PTX_BAD)
-        return ptx_error(parser, token.lo, token.hi, ptx_bad_byte, (unsigned char)text.ptr[0],
-                         wanted);
-    return ptx_error(parser, token.lo, token.hi, ptx_expected, wanted, STR_ARG(text));
-}
-
-bool ptx_expect(Parser *parser, char punct) {
-    const char wanted[] = {'`', punct, '`', 0};
-    return ptx_take(parser, punct) || ptx_wanted(parser, wanted);
-}
-
-bool ptx_int_value(Str text, uint64_t *value) {
-    if (text.len && text.ptr[text.len - 1] == 'U')
-        text.len--;
-    unsigned base = 10;
-    size_t at = 0;
-    if (text.len > 1 && text.ptr[0] == '0') {
-        char mark = text.ptr[1] | 0x20;
-        base = mark == 'x' ? 16 : mark == 'b' ? 2 : 8;
-        at = base == 8 ? 1 : 2;
-    }
-    uint64_t sum = 0;
-    for (; at < text.len; at++) {
-        char c = text.ptr[at];
-        unsigned digit = c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
-        if (digit >= base || sum > (UINT64_MAX - digit) / base)
-            return false;
-        sum = sum * base + digit;
-    }
-    *value = sum;
-    return true;
-}
-
-bool ptx_expect_int(Parser *parser, int64_t *value) {
-    bool negative = ptx_take(parser, '-');
-    uint64_t magnitude;
-    if (parser->token.kind != PTX_INT)
-        return ptx_wanted(parser, "an integer");
-    if (!ptx_int_value(ptx_text(parser, parser->token), &magnitude))
-        return ptx_error(parser, parser->token.lo, parser->token.hi, ptx_int_range);
-    ptx_next(parser);
-    *value = (int64_t)(negative ? -magnitude : magnitude);
-    return true;
-}
-
-bool ptx_expect_name(Parser *parser, Str *name) {
-    if (parser->token.kind != PTX_NAME)
-        return ptx_wanted(parser, "a name");
-    *name = ptx_text(parser, parser->token);
-    ptx_next(parser);
-    return true;
-}
+#include "sim/parse/table.h"
 
 /* Behind the next semicolon, or in front of a brace that closes a scope. A brace that closes a
  * vector, which may have been opened before the error, is followed by what goes on with a
@@ -217,11 +125,8 @@ static bool parse_statement(Parser *parser) {
     return ptx_parse_insn(parser);
 }
 
-/* What every function ends with; all rets lead to it. */
-static const Row return_row = {"ret", "", "", "", CLASS_CONTROL, exec_return, NULL, NULL, NULL};
-
 static void add_exit(Parser *parser, Func *func) {
-    Insn insn = {.row = &return_row,
+    Insn insn = {.row = &insn_return_row,
                  .lo = parser->token.lo,
                  .hi = parser->token.hi,
                  .loc = parser->place,
@@ -274,7 +179,7 @@ static bool parse_body(Parser *parser, Func *func) {
     ptx_next(parser);
     if (parser->ctx->diags.errors == errors) {
         cfg_build(parser->module, func);
-        wgmma_find_registers(parser->module, func);
+        ptx_mark_matrix_registers(parser->module, func);
     }
     return true;
 }
@@ -403,16 +308,6 @@ static void check_callees(Parser *parser) {
     vec_for_each (insn, &parser->module->insns)
         if (insn->call && insn->call->kind == CALL_FUNC && !insn->call->callee->has_body)
             ptx_error(parser, insn->lo, insn->hi, ptx_no_body, STR_ARG(insn->call->name));
-}
-
-uint64_t sim_static_shared(const SimModule *module, const Func *kernel) {
-    return kernel->shared_end > module->static_shared ? kernel->shared_end : module->static_shared;
-}
-
-uint64_t sim_aligned_shared(const SimModule *module, const Func *kernel) {
-    uint64_t end = SIM_SHARED_START + sim_static_shared(module, kernel);
-    return (end + module->dynamic_align - 1) / module->dynamic_align * module->dynamic_align -
-           SIM_SHARED_START;
 }
 
 SimModule *sim_parse(Ctx *ctx, uint32_t file) {

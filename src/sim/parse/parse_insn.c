@@ -1,5 +1,6 @@
 /* Instructions of PTX: guard, name, modifiers, operands as the row of the table wants them. */
 #include "sim/parse/parser.h"
+#include "sim/parse/words.h"
 
 static uint64_t mask_of(unsigned bits) {
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;

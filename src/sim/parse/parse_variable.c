@@ -1,5 +1,6 @@
 /* Declarations of PTX: registers, variables with initialisers, and parameters of functions. */
 #include "sim/parse/parser.h"
+#include "sim/parse/words.h"
 
 #include <stdlib.h>
 

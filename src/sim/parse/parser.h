@@ -44,7 +44,7 @@ typedef struct Alias {
     PtxToken token, target;
 } Alias;
 
-struct Parser {
+typedef struct Parser {
     Ctx *ctx;
     Arena *arena;
     SimModule *module;
@@ -64,7 +64,7 @@ struct Parser {
     size_t first_use[MAX_SCOPES];
     uint32_t constant_heads[NAME_BUCKETS]; /* index + 1 */
     VEC(uint32_t) constant_next;
-};
+} Parser;
 
 /* Tokens. */
 void ptx_next(Parser *parser);
@@ -131,4 +131,13 @@ bool ptx_check_target(Parser *parser, const Insn *insn);
 /* The operands of call, behind its modifiers. */
 bool ptx_parse_call(Parser *parser, Insn *insn);
 bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand);
+
+/* Finds the row of a name and its words (each without its dot) and fills in row, types and fields.
+ * Otherwise returns the index of the word that fits no row, or the count when words are missing,
+ * and says in `problem` what is wrong; -1 when it was found. */
+int insn_match(Arena *arena, Str name, const Str *words, unsigned count, Insn *insn,
+               const char **problem);
+
+/* Finds the registers that wgmma of the function use, and the instructions that name them. */
+void ptx_mark_matrix_registers(SimModule *module, Func *func);
 #endif

@@ -4,6 +4,8 @@
  * block (those that live where it begins). Predicates take none of the 32-bit registers, wide
  * values two. What an assembler makes of it differs: it keeps addresses and constants elsewhere,
  * computes values again, and moves instructions for speed. */
+#include "sim/report/live.h"
+
 #include "sim/parse/cfg.h"
 
 enum { MAX_SET_BYTES = 1 << 26, BITS = 64 };

@@ -1,5 +1,5 @@
 /* Sums over the instructions of a launch: by class, by line, and what the kernel takes of an SM. */
-#include "sim/parse/cfg.h"
+#include "sim/report/live.h"
 #include "sim/report/report.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@ import itertools
 import os
 import re
 
-DEFINITIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../src/sim/instructions.def")
+DEFINITIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../src/sim/parse/instructions.def")
 
 
 class Row:

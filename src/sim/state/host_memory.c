@@ -3,7 +3,7 @@
  * Loads acquire and stores release, which orders at least what any PTX program may ask for but
  * sequential consistency; read-modify-write operations give that. Wide accesses are made of pieces
  * of up to 8 bytes, as on a GPU. Without a team these are plain copies. */
-#include "sim/machine.h"
+#include "sim/state/host_memory.h"
 
 /* The largest piece that an address and a size allow. */
 static uint32_t piece_at(const void *at, uint64_t size) {
