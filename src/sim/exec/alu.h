@@ -60,9 +60,6 @@ static inline uint64_t f32_result(float value) {
 static inline uint64_t f64_result(double value) {
     return value != value ? UINT64_C(0xfff8000000000000) : f64_bits(value);
 }
-/* What f64 instructions make of operands of which one is NaN: that one, made quiet, its sign kept;
- * of several the first of `x`, which holds the operands in the order of their precedence. */
-uint64_t f64_propagate(const uint64_t *x, unsigned count, double value);
 /* a * b + c, rounded in the processor's direction; of NaNs that of b, then of c, then of a. */
 uint64_t f64_fma(uint64_t a, uint64_t b, uint64_t c);
 #define F64_QUIET UINT64_C(0x0008000000000000)

@@ -108,7 +108,9 @@ uint64_t alu_fsqrt(const Insn *insn, const uint64_t *x) {
     return output(insn, ROUNDED(insn, float, sqrtf(a)), sqrt((double)a));
 }
 
-uint64_t f64_propagate(const uint64_t *x, unsigned count, double value) {
+/* What f64 instructions make of operands of which one is NaN: that one, made quiet, its sign kept;
+ * of several the first of `x`, which holds the operands in the order of their precedence. */
+static uint64_t f64_propagate(const uint64_t *x, unsigned count, double value) {
     for (unsigned i = 0; i < count; i++)
         if (isnan(f64_from(x[i])))
             return x[i] | F64_QUIET;

@@ -68,7 +68,7 @@ static uint32_t sum_of(const uint8_t *bytes) {
     return sum;
 }
 
-void tensor_map_store(const TensorMap *map, uint8_t bytes[128]) {
+static void store_map(const TensorMap *map, uint8_t bytes[128]) {
     const uint32_t mark = MAP_MARK;
     memset(bytes, 0, MAP_BYTES);
     memcpy(bytes + AT_MARK, &mark, 4);
@@ -203,6 +203,6 @@ bool sim_tensor_map_encode(Ctx *ctx, SimTensorMap *map, SimTensorType type, uint
     const char *problem = tensor_map_problem(&ctx->arena, &decoded);
     if (problem)
         return ctx_diag(ctx, (Span){0}, sim_tensor_map, problem);
-    tensor_map_store(&decoded, map->bytes);
+    store_map(&decoded, map->bytes);
     return true;
 }

@@ -25,7 +25,6 @@ uint32_t tensor_type_bytes(SimTensorType type);
 Type tensor_type_number(SimTensorType type);
 /* Reads an encoded map; false when the bytes are none. */
 bool tensor_map_decode(const uint8_t bytes[128], TensorMap *map);
-void tensor_map_store(const TensorMap *map, uint8_t bytes[128]);
 /* What is wrong with a map; NULL when nothing is. */
 const char *tensor_map_problem(Arena *arena, const TensorMap *map);
 /* Elements along a dimension of the box that are copied. */

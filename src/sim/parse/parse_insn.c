@@ -274,7 +274,7 @@ static bool parse_place(Parser *parser, Insn *insn, Operand *operand) {
     return true;
 }
 
-bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand) {
+static bool parse_address(Parser *parser, Insn *insn, Operand *operand) {
     return ptx_expect(parser, '[') && parse_place(parser, insn, operand) && ptx_expect(parser, ']');
 }
 
@@ -326,6 +326,99 @@ static bool parse_second(Parser *parser, Insn *insn, Operand *operand) {
     return true;
 }
 
+static bool parse_list(Parser *parser, Insn *insn, const Operand **list, uint32_t *count) {
+    VEC(Operand) items = {0};
+    if (!ptx_expect(parser, '('))
+        return false;
+    while (!ptx_at(parser, ')')) {
+        Operand item = {.second = NO_REG};
+        const Name *name = parser->token.kind == PTX_NAME
+                               ? ptx_find(parser, ptx_text(parser, parser->token))
+                               : NULL;
+        if (name && name->kind == NAME_VARIABLE && name->variable->in_frame) {
+            item.kind = OPERAND_ADDRESS;
+            item.reg = ptx_address_of(parser, name->variable, 0);
+            item.count = (uint32_t)name->variable->size;
+            ptx_next(parser);
+        } else {
+            RegRef reg;
+            uint8_t bits = 32;
+            find_register(parser, ptx_text(parser, parser->token), &reg, &bits);
+            if (!parse_source(parser, insn, bits, false, &item))
+                return false;
+        }
+        vec_push(parser->arena, &items, item);
+        if (!ptx_at(parser, ')') && !ptx_expect(parser, ','))
+            return false;
+    }
+    ptx_next(parser);
+    *list = items.data;
+    *count = (uint32_t)items.len;
+    return true;
+}
+
+static bool check_call(Parser *parser, Call *call, PtxToken token) {
+    const Func *callee = call->callee;
+    if (!callee)
+        return true;
+    unsigned wanted = call->kind == CALL_VPRINTF  ? 2
+                      : call->kind == CALL_ASSERT ? 5
+                                                  : (unsigned)callee->params.len;
+    if (call->arg_count != wanted)
+        return ptx_error(parser, token.lo, token.hi, ptx_call_arguments, STR_ARG(callee->name),
+                         wanted, (unsigned)callee->results.len, call->arg_count,
+                         call->result_count);
+    if (call->arg_count != callee->params.len || call->result_count != callee->results.len)
+        return ptx_error(parser, token.lo, token.hi, ptx_call_arguments, STR_ARG(callee->name),
+                         (unsigned)callee->params.len, (unsigned)callee->results.len,
+                         call->arg_count, call->result_count);
+    return true;
+}
+
+static bool resolve_callee(Parser *parser, Call *call, PtxToken token) {
+    static const struct {
+        const char *name;
+        int kind;
+    } known[] = {{"vprintf", CALL_VPRINTF}, {"__assertfail", CALL_ASSERT}};
+    const Name *name = ptx_find(parser, call->name);
+    RegRef reg;
+    uint8_t bits;
+    if (name && name->kind == NAME_FUNC) {
+        call->callee = name->func;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (str_is(call->name, known[i].name))
+                call->kind = known[i].kind;
+        return true;
+    }
+    if (find_register(parser, call->name, &reg, &bits)) {
+        call->kind = CALL_INDIRECT;
+        call->pointer = (Operand){.kind = OPERAND_REG, .reg = reg, .bits = bits};
+        return true;
+    }
+    return ptx_error(parser, token.lo, token.hi, ptx_unknown_name, STR_ARG(call->name));
+}
+
+/* The operands of call, behind its modifiers. */
+static bool parse_call(Parser *parser, Insn *insn) {
+    Call *call = ARENA_NEW(parser->arena, Call);
+    insn->call = call;
+    if (ptx_at(parser, '(') && (!parse_list(parser, insn, &call->results, &call->result_count) ||
+                                !ptx_expect(parser, ',')))
+        return false;
+    PtxToken token = parser->token;
+    if (!ptx_expect_name(parser, &call->name) || !resolve_callee(parser, call, token))
+        return false;
+    if (ptx_take(parser, ',')) {
+        if (!parse_list(parser, insn, &call->args, &call->arg_count))
+            return false;
+        /* The prototype or the list of possible callees of an indirect call. */
+        Str prototype;
+        if (ptx_take(parser, ',') && !ptx_expect_name(parser, &prototype))
+            return false;
+    }
+    return check_call(parser, call, token);
+}
+
 /* One operand as an entry of the row's list says. */
 static bool parse_operand(Parser *parser, Insn *insn, Str spec, Operand *operand) {
     bool write = spec.ptr[0] == '=';
@@ -345,13 +438,13 @@ static bool parse_operand(Parser *parser, Insn *insn, Str spec, Operand *operand
         bits = type_info[insn->type[spec.ptr[1] - '0']].bits;
     operand->second = NO_REG;
     if (spec.len == 1 && kind == 'm')
-        return ptx_parse_address(parser, insn, operand);
+        return parse_address(parser, insn, operand);
     if (spec.len == 1 && kind == 't')
         return parse_tensor(parser, insn, operand);
     if (spec.len == 1 && (kind == 'L' || kind == 'T'))
         return parse_label_use(parser, operand, kind == 'T');
     if (spec.len == 1 && kind == 'c')
-        return ptx_parse_call(parser, insn);
+        return parse_call(parser, insn);
     if (spec.len == 1 && kind == 'i') {
         operand->kind = OPERAND_NUMBER;
         return ptx_expect_int(parser, &operand->offset);
@@ -505,98 +598,4 @@ bool ptx_parse_insn(Parser *parser) {
     parser->module->has_bulk |= insn.field[FIELD_BULK] != WORD_none;
     vec_push(parser->arena, &parser->module->insns, insn);
     return true;
-}
-
-/* Calls. */
-
-static bool parse_list(Parser *parser, Insn *insn, const Operand **list, uint32_t *count) {
-    VEC(Operand) items = {0};
-    if (!ptx_expect(parser, '('))
-        return false;
-    while (!ptx_at(parser, ')')) {
-        Operand item = {.second = NO_REG};
-        const Name *name = parser->token.kind == PTX_NAME
-                               ? ptx_find(parser, ptx_text(parser, parser->token))
-                               : NULL;
-        if (name && name->kind == NAME_VARIABLE && name->variable->in_frame) {
-            item.kind = OPERAND_ADDRESS;
-            item.reg = ptx_address_of(parser, name->variable, 0);
-            item.count = (uint32_t)name->variable->size;
-            ptx_next(parser);
-        } else {
-            RegRef reg;
-            uint8_t bits = 32;
-            find_register(parser, ptx_text(parser, parser->token), &reg, &bits);
-            if (!parse_source(parser, insn, bits, false, &item))
-                return false;
-        }
-        vec_push(parser->arena, &items, item);
-        if (!ptx_at(parser, ')') && !ptx_expect(parser, ','))
-            return false;
-    }
-    ptx_next(parser);
-    *list = items.data;
-    *count = (uint32_t)items.len;
-    return true;
-}
-
-static bool check_call(Parser *parser, Call *call, PtxToken token) {
-    const Func *callee = call->callee;
-    if (!callee)
-        return true;
-    unsigned wanted = call->kind == CALL_VPRINTF  ? 2
-                      : call->kind == CALL_ASSERT ? 5
-                                                  : (unsigned)callee->params.len;
-    if (call->arg_count != wanted)
-        return ptx_error(parser, token.lo, token.hi, ptx_call_arguments, STR_ARG(callee->name),
-                         wanted, (unsigned)callee->results.len, call->arg_count,
-                         call->result_count);
-    if (call->arg_count != callee->params.len || call->result_count != callee->results.len)
-        return ptx_error(parser, token.lo, token.hi, ptx_call_arguments, STR_ARG(callee->name),
-                         (unsigned)callee->params.len, (unsigned)callee->results.len,
-                         call->arg_count, call->result_count);
-    return true;
-}
-
-static bool resolve_callee(Parser *parser, Call *call, PtxToken token) {
-    static const struct {
-        const char *name;
-        int kind;
-    } known[] = {{"vprintf", CALL_VPRINTF}, {"__assertfail", CALL_ASSERT}};
-    const Name *name = ptx_find(parser, call->name);
-    RegRef reg;
-    uint8_t bits;
-    if (name && name->kind == NAME_FUNC) {
-        call->callee = name->func;
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (str_is(call->name, known[i].name))
-                call->kind = known[i].kind;
-        return true;
-    }
-    if (find_register(parser, call->name, &reg, &bits)) {
-        call->kind = CALL_INDIRECT;
-        call->pointer = (Operand){.kind = OPERAND_REG, .reg = reg, .bits = bits};
-        return true;
-    }
-    return ptx_error(parser, token.lo, token.hi, ptx_unknown_name, STR_ARG(call->name));
-}
-
-bool ptx_parse_call(Parser *parser, Insn *insn) {
-    Call *call = ARENA_NEW(parser->arena, Call);
-    insn->call = call;
-    if (ptx_at(parser, '(') && (!parse_list(parser, insn, &call->results, &call->result_count) ||
-                                !ptx_expect(parser, ',')))
-        return false;
-    PtxToken token = parser->token;
-    if (!ptx_expect_name(parser, &call->name) || !resolve_callee(parser, call, token))
-        return false;
-    if (ptx_take(parser, ',')) {
-        if (!parse_list(parser, insn, &call->args, &call->arg_count))
-            return false;
-        /* The prototype or the list of possible callees of an indirect call. */
-        Str prototype;
-        if (ptx_take(parser, ',') && !ptx_expect_name(parser, &prototype))
-            return false;
-    }
-    return check_call(parser, call, token);
 }

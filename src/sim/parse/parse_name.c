@@ -145,7 +145,8 @@ RegRef ptx_constant(Parser *parser, uint64_t value) {
     return REG_IN(BANK_CONST, parser->module->constants.len - 1);
 }
 
-RegRef ptx_new_reg(Parser *parser) {
+/* A new register of the function that is read. */
+static RegRef new_reg(Parser *parser) {
     return REG_IN(BANK_FRAME, parser->func->regs++);
 }
 
@@ -155,7 +156,7 @@ RegRef ptx_address_of(Parser *parser, const Variable *variable, int64_t offset) 
         vec_for_each (at, &parser->func->frame_addresses)
             if (at->offset == address)
                 return REG_IN(BANK_FRAME, at->reg);
-        uint32_t reg = ptx_new_reg(parser);
+        uint32_t reg = new_reg(parser);
         vec_push(parser->arena, &parser->func->frame_addresses, (FrameAddress){reg, address});
         return reg;
     }

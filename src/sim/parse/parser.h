@@ -101,8 +101,6 @@ void ptx_resolve_labels(Parser *parser);
 
 /* The register of a value that does not change. */
 RegRef ptx_constant(Parser *parser, uint64_t value);
-/* A new register of the function that is read. */
-RegRef ptx_new_reg(Parser *parser);
 /* The address of a variable plus an offset, as a register. */
 RegRef ptx_address_of(Parser *parser, const Variable *variable, int64_t offset);
 
@@ -128,9 +126,6 @@ bool ptx_parse_float(Parser *parser, unsigned bits, bool negative, uint64_t *val
 bool ptx_parse_insn(Parser *parser);
 /* Whether the module's target has the instruction; reports if not. */
 bool ptx_check_target(Parser *parser, const Insn *insn);
-/* The operands of call, behind its modifiers. */
-bool ptx_parse_call(Parser *parser, Insn *insn);
-bool ptx_parse_address(Parser *parser, Insn *insn, Operand *operand);
 
 /* Finds the row of a name and its words (each without its dot) and fills in row, types and fields.
  * Otherwise returns the index of the word that fits no row, or the count when words are missing,
