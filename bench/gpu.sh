@@ -2,7 +2,7 @@
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
 #   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
-# `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/public); `beside` times the
+# `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -18,10 +18,10 @@ for what in "$@"; do
     case $what in
     check)
         "$tilec" version
-        python3 tests/kernels/check.py --tilec "$tilec" --device cuda --large 2>&1 | tee "$out/check.log" || status=1
+        python3 tests/e2e/kernels/check.py --tilec "$tilec" --device cuda --large 2>&1 | tee "$out/check.log" || status=1
         ;;
     order)
-        python3 tests/kernels/memory_order.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/order.log" || status=1
+        python3 tests/e2e/kernels/memory_order.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/order.log" || status=1
         ;;
     ops)
         python3 tests/gpu/run.py --tilec "$tilec" 2>&1 | tee "$out/ops.log" || status=1
@@ -31,12 +31,12 @@ for what in "$@"; do
         ;;
     sanitize)
         for tool in memcheck racecheck synccheck; do
-            python3 tests/kernels/check.py --tilec "$tilec" --device cuda --under "compute-sanitizer --tool $tool --error-exitcode 9" \
+            python3 tests/e2e/kernels/check.py --tilec "$tilec" --device cuda --under "compute-sanitizer --tool $tool --error-exitcode 9" \
                 2>&1 | tee "$out/$tool.log" || status=1
         done
         ;;
     public)
-        python3 tests/public/run.py --device cuda --tilec "$tilec" --lib "$root/src/runtime/libtilec.so" -j 16 --limit 150 --budget 450 \
+        python3 tests/e2e/public/run.py --device cuda --tilec "$tilec" --lib "$root/src/runtime/libtilec.so" -j 16 --limit 150 --budget 450 \
             --out "$out/public.jsonl" 2>"$out/public.err" | tee "$out/public.log" || status=1
         ;;
     beside)

@@ -50,7 +50,7 @@ class Code:
 
 
 def matmul(dtype, m, n, k, warps, b="n", stages=3, out="fp16", aligned=True, a="n"):
-    """The plain product of tests/tensor, each operand by rows (n) or by columns (t)."""
+    """The plain product of tests/e2e/tensor, each operand by rows (n) or by columns (t)."""
     size, stride = ("i32:16", "i32:16") if aligned else ("i32", "i32")
     pointer = f"*{dtype}:16"
     types = dict(a_ptr=pointer, b_ptr=pointer, c_ptr=f"*{out}:16", M="i32", N=size, K=size)
@@ -58,7 +58,7 @@ def matmul(dtype, m, n, k, warps, b="n", stages=3, out="fp16", aligned=True, a="
     types.update(zip(("stride_bk", "stride_bn"), (stride, "1") if b == "n" else ("1", stride)))
     types.update(stride_cm=stride, stride_cn="1")
     said = f"{m} x {n} x {k}, {a}{b}, {dtype}, {stages} stages{'' if aligned else ', unaligned'}"
-    return Row(said, "tests/tensor/Inputs/matmul.tile", "matmul", types,
+    return Row(said, "tests/e2e/tensor/Inputs/matmul.tile", "matmul", types,
                dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, PRECISION="tf32"), warps, stages)
 
 

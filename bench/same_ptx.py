@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Does a change of the compiler leave its code as it is? PTX of every case of tests/kernels, of every configuration that the contests try
-(candidates.py) and of the public kernels (tests/public), for sm_80 and sm_90a; no GPU is needed.
+"""Does a change of the compiler leave its code as it is? PTX of every case of tests/e2e/kernels, of every configuration that the contests try
+(candidates.py) and of the public kernels (tests/e2e/public), for sm_80 and sm_90a; no GPU is needed.
 
     same_ptx.py --tilec OLD --keep FOLDER           writes FOLDER/<name>.ptx
     same_ptx.py --tilec NEW --against FOLDER        compiles them again; prints those whose PTX differs
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-for folder in ("bench", "tests/kernels", "tests/public"):
+for folder in ("bench", "tests/e2e/kernels", "tests/e2e/public"):
     sys.path.append(os.path.join(ROOT, folder))
 
 import cases  # noqa: E402

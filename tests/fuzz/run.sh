@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes every reader under ASan and UBSan, TILEC_FUZZ_SECONDS each (600 by default), one after the other; new inputs
 # that reach new code join the corpus in build/fuzz, what was said is in build/fuzz/<name>.log. A finding ends the run
-# with its input in build/fuzz/<name>-*. `run.sh NAME...` fuzzes only those. `generate` is random kernels (tests/generate),
+# with its input in build/fuzz/<name>-*. `run.sh NAME...` fuzzes only those. `generate` is random kernels (tests/e2e/generate),
 # by build/release, for an hour unless TILEC_FUZZ_SECONDS says otherwise; failures are in build/fuzz/generate.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ "$*" = generate ]; then
     cmake --preset release >/dev/null
     cmake --build build/release --target tilec
-    exec /usr/bin/python3 tests/generate/run.py --tilec build/release/src/cli/tilec --seconds "${TILEC_FUZZ_SECONDS:-3600}" \
+    exec /usr/bin/python3 tests/e2e/generate/run.py --tilec build/release/src/cli/tilec --seconds "${TILEC_FUZZ_SECONDS:-3600}" \
         --found build/fuzz/generate
 fi
 seconds=${TILEC_FUZZ_SECONDS:-600}

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-sys.path.insert(0, os.path.join(TESTS, "kernels"))
+sys.path.insert(0, os.path.join(TESTS, "e2e", "kernels"))
 
 from mutations import RESULT, TABLE, Equivalent, Fault  # noqa: E402
 from simulate import first_difference, simulate  # noqa: E402

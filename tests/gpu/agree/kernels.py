@@ -133,7 +133,7 @@ def triton_kernels(options, folder):
 FAMILIES = (cuda_kernels, triton_kernels)
 
 
-# tilec's kernels: `tilec run` on both devices, with the inputs of tests/kernels.
+# tilec's kernels: `tilec run` on both devices, with the inputs of tests/e2e/kernels.
 
 STORED = {"fp32": ("<u4", "f32"), "fp16": ("<u2", "f16"), "bf16": ("<u2", "bf16"), "i32": ("<u4", "s32"), "i64": ("<u8", "s64"),
           "i8": ("<u1", "s8"), "u8": ("<u1", "u8"), "fp64": ("<u8", "f64"), "fp8e4nv": ("<u1", "e4m3"), "fp8e5": ("<u1", "e5m2")}
@@ -166,7 +166,7 @@ def run_case(check, tilec, case, device):
 
 def tilec_results(options, deadline):
     """[(probe, GPU's result, simulator's result)] of kernels/."""
-    sys.path.insert(0, os.path.join(HERE, "../../kernels"))
+    sys.path.insert(0, os.path.join(HERE, "../../e2e/kernels"))
     import check
 
     tilec = os.path.join(options.build, "src/cli/tilec")

@@ -74,7 +74,7 @@ def chains(rng, rows, length, block=(128, 64, 64)):
             result = result * 0.5 + np.exp2(values["q_ptr"] @ values["k_ptr"][part].T) @ values["v_ptr"][part]
         return {"o_ptr": result}
 
-    return Case(f"attention-chains-{rows}x{length}", os.path.join("..", "tests", "tensor", "Inputs", "rotated.tile"), "chains",
+    return Case(f"attention-chains-{rows}x{length}", os.path.join("..", "tests", "e2e", "tensor", "Inputs", "rotated.tile"), "chains",
                 {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": output((rows, block[2]), "fp32"), "R": rows, "T": length},
                 dict(zip("MND", block)), (1,), reference, tolerance={"o_ptr": (2e-3, 4e-3)})
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each kernel of kernels/ costs in memory, by source line, against tests/kernels/golden.
+"""What each kernel of kernels/ costs in memory, by source line, against tests/e2e/kernels/golden.
 
     memory_report.py --tilec build/release/src/cli/tilec            compare; prints what differs
     memory_report.py --tilec build/release/src/cli/tilec --update   write the files anew

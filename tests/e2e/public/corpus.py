@@ -1,4 +1,4 @@
-"""A folder of public kernels, as the judge of tests/public reads it.
+"""A folder of public kernels, as the judge of tests/e2e/public reads it.
 
     kernels/index.jsonl   a kernel a line: id ("repository:path:line:name"), file, kernel, signature, constexprs, divisible16, equal_to_1,
                           num_warps, num_stages
@@ -167,7 +167,7 @@ def folder_of_kernels(argument):
 
     Ends the process where the folder that was named is none."""
     named = argument or os.environ.get("TILEC_PUBLIC_KERNELS")
-    path = os.path.abspath(named or os.path.join(HERE, "..", "..", "..", "shared", "public"))
+    path = os.path.abspath(named or os.path.join(HERE, "..", "..", "..", "..", "shared", "public"))
     if os.path.exists(os.path.join(path, "kernels", "index.jsonl")):
         return path
     if named:

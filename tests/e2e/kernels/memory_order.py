@@ -16,7 +16,7 @@ from cases import Case, array
 from check import check
 from simulate import compile_case, first_difference, simulate
 
-FILE = os.path.join("..", "tests", "kernels", "Inputs", "memory_order.tile")
+FILE = os.path.join("..", "tests", "e2e", "kernels", "Inputs", "memory_order.tile")
 TARGETS = ("sm_80", "sm_90a")
 RUNS = [["--schedule", "round-robin"], ["--schedule", "adversarial"], ["--schedule", "random", "--seed", "1"]]
 

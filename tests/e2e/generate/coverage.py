@@ -19,7 +19,7 @@ from random_program import random_program
 from values import Invalid
 
 TARGETS = ("sm_80", "sm_90a")
-OPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "ir", "ops.def")
+OPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src", "ir", "ops.def")
 TYPE = re.compile(r": .*?(?:tile|buffer)?<?(?:\d+x)*(ptr<\w+>|i1|i8|i16|i32|i64|f8\w*|f16|bf16|f32|f64)\b")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import cases as case_module
 from cases import TOLERANCE, Array, Case, all_cases
 
-KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "kernels")
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "kernels")
 # No kernel here may be warned of: see docs/language.md.
 LINTS = ("store_by_programs", "undefined_elements", "mask_along_other_axis", "mask_extents_exchanged", "index_wraps")
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")

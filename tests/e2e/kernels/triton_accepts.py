@@ -2,7 +2,7 @@
 """Compiles every case of every kernel under kernels/ with Triton itself, unchanged: they are plain Triton source.
 
 Run by hand with a Python that has Triton (no GPU is needed; the test suite does not depend on it):
-    /path/to/python tests/kernels/triton_accepts.py [--filter TEXT] [--capability 90]
+    /path/to/python tests/e2e/kernels/triton_accepts.py [--filter TEXT] [--capability 90]
 Prints one line for each kernel file and fails if any case does.
 """
 import argparse
@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as case_module  # noqa: E402
 from dot_cases import Text  # noqa: E402
 
-KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "kernels")
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "kernels")
 modules = {}
 
 
