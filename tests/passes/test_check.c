@@ -2,8 +2,8 @@
  * blamed. */
 #include "../ir/ir_testing.h"
 
-#include "passes/check.h"
-#include "passes/equivalence.h"
+#include "passes/contract/check.h"
+#include "passes/contract/equivalence.h"
 
 static const char kernel[] = "func @k(%x: ptr<f32>, %out: ptr<i32>, %n: i32 {divisible = 16}) {\n"
                              "    %r = range {start = 0} : tile<64xi32>\n"
@@ -27,16 +27,21 @@ static Op *find_op(Func *func, OpCode code) {
 /* Parses the kernel, lets `change` do what a pass would, and gives the messages of the check. */
 typedef bool Change(Func *func);
 
-static const char *check_change(Ctx *ctx, const char *text, Change *change,
-                                PassContract *contract) {
+static const char *check_change_as(Ctx *ctx, const char *text, Change *change, PassId pass,
+                                   PropertySet had, PassContract *contract) {
     Func *func = testing_parse_good(ctx, text)->funcs;
-    PassCheck check = check_begin(func);
+    PassCheck check = check_begin(func, had);
     bool changed = change(func);
-    bool ok = check_end(&check, func, PASS_simplify, changed, contract);
+    bool ok = check_end(&check, func, pass, changed, contract);
     assert_int_equal(ok, ctx->diags.errors == 0);
     assert_int_equal(contract->runs, 1);
     assert_int_equal(contract->changed, changed);
     return testing_messages(ctx);
+}
+
+static const char *check_change(Ctx *ctx, const char *text, Change *change,
+                                PassContract *contract) {
+    return check_change_as(ctx, text, change, PASS_simplify, NOTHING, contract);
 }
 
 static void expect(Change *change, const char *message) {
@@ -92,6 +97,78 @@ static void test_contract(void **state) {
     expect(compute_something_else, "of 'out' differs");
     expect(leave_the_array, "only the function after it fails in the interpreter");
     expect(use_before_definition, "pass 'simplify' left invalid IR");
+}
+
+static void expect_property(Change *change, PassId pass, PropertySet had, const char *message) {
+    Ctx *ctx = testing_ctx();
+    PassContract contract = {0};
+    const char *got = check_change_as(ctx, kernel, change, pass, had, &contract);
+    if (message ? !strstr(got, message) : *got != '\0')
+        fail_msg("wanted '%s', got '%s'", message ? message : "nothing", got);
+    ctx_destroy(ctx);
+}
+
+static bool turn_round(Func *func) {
+    func->last_first = 1;
+    return true;
+}
+
+/* What a pass ensures is there behind it, and what was there stays, unless it clears it. */
+static void test_properties(void **state) {
+    PropertySet had = PROGRAMS_IN_ORDER;
+    expect_property(do_nothing, PASS_choose_warps, NOTHING,
+                    "pass 'choose-warps' did not give what it ensures");
+    expect_property(do_nothing, PASS_choose_warps, NOTHING,
+                    "WARPS_CHOSEN is missing: num_warps is given");
+    expect_property(do_nothing, PASS_simplify, had, NULL);
+    expect_property(turn_round, PASS_simplify, had, "pass 'simplify' broke what others ensured");
+    expect_property(turn_round, PASS_simplify, had, "PROGRAMS_IN_ORDER is missing");
+    expect_property(turn_round, PASS_simplify, NOTHING, NULL);
+    expect_property(turn_round, PASS_order_programs, had, NULL);
+}
+
+/* Goes through the pipeline but for one step by what the tables say; counts the passes, and
+ * codegen, that are short of something. */
+static void follow(const Func *func, unsigned left_out, unsigned *short_of) {
+    PropertySet has = (PropertySet)PIPELINE_TAKES;
+    for (unsigned i = 0; i < PIPELINE_STEPS; i++) {
+        const PipelineStep *step = &pipeline_steps[i];
+        if (i == left_out || !pipeline_step_runs(func, step->condition))
+            continue;
+        *short_of += (pass_info[step->pass].requires & ~has) != 0;
+        has = pass_leaves(step->pass, has);
+    }
+    *short_of += (PIPELINE_GIVES & ~has) != 0;
+}
+
+/* Each step finds what it requires, with and without tensor copies. Without a step that ensures
+ * something some other is short of it. */
+static void test_order(void **state) {
+    static const int32_t capabilities[] = {80, 90};
+    for (int c = 0; c < 2; c++) {
+        Func func = {.capability = capabilities[c]};
+        unsigned short_of = 0;
+        follow(&func, PIPELINE_STEPS, &short_of);
+        assert_int_equal(short_of, 0);
+        for (unsigned i = 0; i < PIPELINE_STEPS; i++) {
+            bool needed = pass_info[pipeline_steps[i].pass].ensures != NOTHING;
+            short_of = 0;
+            follow(&func, i, &short_of);
+            assert_int_equal(short_of > 0, needed);
+        }
+    }
+}
+
+/* Every property is required by a pass, or by codegen, and given by one or by the elaborator. */
+static void test_no_idle_property(void **state) {
+    unsigned required = PIPELINE_GIVES, given = PIPELINE_TAKES;
+    for (int i = 0; i < PASS_COUNT; i++) {
+        required |= pass_info[i].requires;
+        given |= pass_info[i].ensures;
+        assert_int_equal(pass_info[i].ensures & pass_info[i].clears, 0);
+    }
+    assert_int_equal(required, (1u << PROPERTY_COUNT) - 1);
+    assert_int_equal(given, (1u << PROPERTY_COUNT) - 1);
 }
 
 /* A loop of `trips` over a tile of 64 x 1024, of which what `offset` moves is stored to `array`. */
@@ -348,9 +425,11 @@ static void test_infinite_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract),      cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_report),        cmocka_unit_test(test_float_tolerance),
-        cmocka_unit_test(test_infinite_sums), cmocka_unit_test(test_steps_of_sums),
+        cmocka_unit_test(test_contract),        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_no_idle_property),
+        cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_float_tolerance), cmocka_unit_test(test_infinite_sums),
+        cmocka_unit_test(test_steps_of_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,19 +28,6 @@ int64_t block_buffer_bytes(const Type *buffer) {
     return type_numel(buffer) * type_element_bytes(buffer);
 }
 
-static bool buffer_fits(Op *op, void *user) {
-    const char *const *pass = user;
-    Ctx *ctx = func_ctx(op->block->func);
-    bool is_copied = op->code == OP_load_block || op->code == OP_store_block;
-    return !is_copied || block_buffer_type(ctx, op) ||
-           ctx_diag(ctx, op->span, pass_needs, *pass, "blocks that tensor copies take",
-                    "lower-blocks");
-}
-
-bool block_buffers_fit(Func *func, const char *pass) {
-    return func_walk(func, buffer_fits, &pass);
-}
-
 /* The value is what the buffer holds, in its own type or in that of a reshape. */
 static void read_as(Value *value, Value *buffer, Builder *b) {
     const Type *type = value->type, *held = buffer->type;

@@ -9,8 +9,6 @@
  * panels fit. */
 const Type *block_buffer_type(Ctx *ctx, const Op *access);
 int64_t block_buffer_bytes(const Type *buffer);
-/* Has every block of the function such a buffer? An error that names the pass says where not. */
-bool block_buffers_fit(Func *func, const char *pass);
 
 /* All uses of the load_block become reads of `buffer`, each in the layout that it wants; the op
  * goes. Reads stand where the conversions of the value or of a reshape of it stand, or the load. */

@@ -273,10 +273,6 @@ static bool collect(Op *op, void *user) {
 
 bool pass_stage_blocks(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "stage-blocks", "layouts", "choose-layouts");
-    if (!block_buffers_fit(func, "stage-blocks"))
-        return false;
     ArenaMark mark = arena_mark(&ctx->scratch);
     Stage stage = {
         .func = func, .arena = &ctx->scratch, .facts = facts_compute(func, &ctx->scratch)};

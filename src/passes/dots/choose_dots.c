@@ -29,6 +29,7 @@
  *
  * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
  */
+#include "passes/dots/choose_dots.h"
 #include "passes/analysis/facts.h"
 #include "passes/blocks/tensor_maps.h"
 #include "passes/layout/layout_rules.h"
@@ -216,6 +217,15 @@ static Op *turn(Op *dot) {
     return product->def;
 }
 
+bool dot_is_chosen(const Op *dot) {
+    int32_t capability = dot->block->func->capability;
+    const Value *a = op_in(dot, 0), *b = op_in(dot, 1);
+    const Mma *mma = mma_find(a->type->dtype, b->type->dtype, dot->out[0].type->dtype, capability);
+    bool widened = is_f8(a) && is_f8(b) && (!mma || dot->attrs[1].i < depth_of(dot));
+    return dot->attrs[2].i != UNIT_FMA || !target_by_capability(capability) ||
+           (!widened && obstacle(dot, mma));
+}
+
 static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
     Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     DType acc = op_out(dot)->type->dtype;
@@ -286,8 +296,6 @@ static void settle_chains(Func *func) {
 }
 
 bool pass_choose_dots(Func *func) {
-    if (!target_by_capability(func->capability))
-        return ctx_diag(func_ctx(func), func->span, pass_target, "choose-dots", func->capability);
     Arena *scratch = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(scratch);
     const Facts *facts = func->capability == WGMMA_CAPABILITY ? facts_compute(func, scratch) : NULL;

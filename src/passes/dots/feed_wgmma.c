@@ -217,9 +217,6 @@ static bool visit_block(Func *func, Block *block) {
 }
 
 bool pass_feed_wgmma(Func *func) {
-    Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "feed-wgmma", "layouts", "choose-layouts");
     bool changed = visit_block(func, func->body);
     if (changed)
         eliminate_dead(func);

@@ -221,8 +221,6 @@ static bool visit_block(Join *join, Block *block) {
 
 bool pass_join_wgmma(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "join-wgmma", "layouts", "choose-layouts");
     ArenaMark mark = arena_mark(&ctx->scratch);
     Join join = {
         .ctx = ctx, .func = func, .arena = &ctx->scratch, .joined = {.arena = &ctx->scratch}};

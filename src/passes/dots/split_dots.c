@@ -320,8 +320,6 @@ static bool visit_block(Ctx *ctx, Block *block, bool crowded) {
 
 bool pass_split_dots(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "split-dots", "layouts", "choose-layouts");
     bool changed = visit_block(ctx, func->body, pressure_most_in_thread(func) > CROWDED_REGISTERS);
     if (changed)
         eliminate_dead(func);

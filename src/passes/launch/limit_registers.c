@@ -87,10 +87,6 @@ static uint64_t limit_for(uint64_t need, int32_t warps) {
 }
 
 bool pass_limit_registers(Func *func) {
-    Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "limit-registers", "layouts",
-                        "choose-layouts");
     Work work = {0};
     func_walk(func, add_work, &work);
     if (func->max_registers || !work.products || work.warpgroups)

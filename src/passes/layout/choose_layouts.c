@@ -19,11 +19,6 @@
 
 bool pass_choose_layouts(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (func->has_layouts)
-        return false;
-    if (func->num_warps <= 0)
-        return ctx_diag(ctx, func->span, pass_needs, "choose-layouts", "the number of warps",
-                        "choose-warps");
     if (func->num_ctas > 1) {
         ctx_diag(ctx, func->span, codegen_launch, STR_ARG(func->name), "num_ctas",
                  (int)func->num_ctas, "1: clusters are not generated");

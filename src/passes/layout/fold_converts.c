@@ -264,9 +264,6 @@ static bool fold_block(Block *block) {
 }
 
 bool pass_fold_converts(Func *func) {
-    if (!func->has_layouts)
-        return ctx_diag(func_ctx(func), func->span, pass_needs, "fold-converts", "layouts",
-                        "choose-layouts");
     bool changed = false;
     while (fold_block(func->body))
         changed = true;

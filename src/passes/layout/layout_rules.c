@@ -369,9 +369,8 @@ Value *value_recompute(Value *value, const Layout *layout, unsigned budget) {
     return recomputable(value, &budget) ? recompute(value, layout) : NULL;
 }
 
-uint32_t reduce_crossing_bits(const Op *op) {
-    if (op->code != OP_reduce)
-        return 0;
+/* Index bits of the op's axis, attribute 0, that warps hold, from the axis's lowest on. */
+static uint32_t warp_bits_of_axis(const Op *op) {
     const Type *type = op_in(op, 0)->type;
     const Layout *layout = type->layout;
     uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i), held = 0;
@@ -379,5 +378,18 @@ uint32_t reduce_crossing_bits(const Op *op) {
         return 0;
     for (int i = 0; i < layout->bits[LAYOUT_WARP]; i++)
         held |= layout_bases(layout, LAYOUT_WARP)[i];
-    return (held & mask) >> __builtin_ctz(mask) & ~(uint32_t)op->attrs[1].i;
+    return (held & mask) >> __builtin_ctz(mask);
+}
+
+uint32_t reduce_crossing_bits(const Op *op) {
+    return op->code == OP_reduce ? warp_bits_of_axis(op) & ~(uint32_t)op->attrs[1].i : 0;
+}
+
+bool scan_crosses_warps(const Op *op) {
+    return op->code == OP_scan && warp_bits_of_axis(op);
+}
+
+bool convert_crosses_warps(const Op *op) {
+    return op->code == OP_convert_layout &&
+           layout_classify(op->out[0].type->layout, op_in(op, 0)->type->layout) >= CONVERT_SHARED;
 }

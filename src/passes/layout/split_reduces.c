@@ -132,8 +132,5 @@ static bool split_block(Block *block) {
 }
 
 bool pass_split_reduces(Func *func) {
-    if (!func->has_layouts)
-        return ctx_diag(func_ctx(func), func->span, pass_needs, "split-reduces", "layouts",
-                        "choose-layouts");
     return split_block(func->body);
 }

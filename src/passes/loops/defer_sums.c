@@ -217,9 +217,6 @@ static bool visit_loop(Op *loop, void *user) {
 }
 
 bool pass_defer_sums(Func *func) {
-    if (!func->has_layouts)
-        return ctx_diag(func_ctx(func), func->span, pass_needs, "defer-sums", "layouts",
-                        "choose-layouts");
     bool changed = loops_inside_out(func->body, visit_loop, NULL);
     if (changed)
         eliminate_dead(func);

@@ -422,8 +422,6 @@ static bool visit(Op *op, void *user) {
 
 bool pass_split_loops(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
-    if (func->has_layouts)
-        return false;
     ArenaMark mark = arena_mark(arena);
     Splitter s = {.facts = facts_compute(func, arena), .arena = arena};
     func_walk(func, visit, &s);

@@ -479,9 +479,6 @@ static bool park_block(Func *func, Block *block, uint64_t *shared) {
 }
 
 bool pass_park(Func *func) {
-    if (!func->has_layouts)
-        return ctx_diag(func_ctx(func), func->span, pass_needs, "park", "layouts",
-                        "choose-layouts");
     uint64_t shared = 0;
     func_walk(func, add_shared, &shared);
     return park_block(func, func->body, &shared);

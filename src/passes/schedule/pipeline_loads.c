@@ -667,13 +667,6 @@ static bool pipeline_loop(Op *loop, void *user) {
 }
 
 bool pass_pipeline_loads(Func *func) {
-    Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "pipeline-loads", "layouts", "choose-layouts");
-    if (!target_by_capability(func->capability))
-        return ctx_diag(ctx, func->span, pass_target, "pipeline-loads", func->capability);
-    if (!block_buffers_fit(func, "pipeline-loads"))
-        return false;
     bool changed = loops_inside_out(func->body, pipeline_loop, NULL);
     if (changed)
         eliminate_dead(func);

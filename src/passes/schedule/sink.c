@@ -101,9 +101,6 @@ static void limit_registers(Func *func) {
 }
 
 bool pass_sink(Func *func) {
-    if (func->num_warps <= 0)
-        return ctx_diag(func_ctx(func), func->span, pass_needs, "sink", "the number of warps",
-                        "choose-warps");
     if (registers_of_thread(func) <= CROWDED_REGISTERS || !sink_block(func->body))
         return false;
     limit_registers(func);

@@ -319,11 +319,6 @@ static bool specialise(Specialise *s) {
 
 bool pass_specialise_warps(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "specialise-warps", "layouts",
-                        "choose-layouts");
-    if (!target_by_capability(func->capability))
-        return ctx_diag(ctx, func->span, pass_target, "specialise-warps", func->capability);
     if (func_producer(func) || func->programs_per_cta > 1)
         return false;
     ArenaMark mark = arena_mark(&ctx->scratch);

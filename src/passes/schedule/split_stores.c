@@ -133,8 +133,6 @@ static bool collect(Op *op, void *user) {
 
 bool pass_split_stores(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "split-stores", "layouts", "choose-layouts");
     if (!func->is_persistent)
         return false;
     ArenaMark mark = arena_mark(&ctx->scratch);

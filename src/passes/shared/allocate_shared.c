@@ -440,8 +440,6 @@ bool shared_fits(Func *func, int64_t room, const SharedSize *sizes, uint32_t cou
 bool pass_allocate_shared(Func *func) {
     Ctx *ctx = func_ctx(func);
     const Target *target = target_by_capability(func->capability);
-    if (!target)
-        return ctx_diag(ctx, func->span, pass_target, "allocate-shared", func->capability);
     ArenaMark mark = arena_mark(&ctx->scratch);
     Allocation allocation = collect(func);
     int64_t bytes = place(&allocation, func, target);

@@ -29,6 +29,7 @@
  * through two proxies: a barrier between them has `proxy` set.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
+#include "passes/shared/place_barriers.h"
 #include "ir/scratch.h"
 #include "passes/analysis/global_access.h"
 #include "passes/passes.h"
@@ -36,7 +37,10 @@
 #include "support/ptrmap.h"
 #include "support/vec.h"
 
-enum { IN_FLIGHT_ATTR = 1 }; /* of wgmma and wgmma_joint */
+enum {
+    IN_FLIGHT_ATTR = 1, /* of wgmma and wgmma_joint */
+    WARPGROUPS_ATTR = 1 /* of barrier */
+};
 
 /* By what: instructions of threads, wgmma, or tensor copies, which one thread issues in order. */
 typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
@@ -526,16 +530,40 @@ static bool count_proxies(Op *op, void *user) {
     return true;
 }
 
+static Placement placement_begin(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    Placement placement = {.arena = arena,
+                           .global = {.func = func, .known = {.arena = arena}},
+                           .programs = loop_over_programs(func),
+                           .summaries = {.arena = arena}};
+    func_walk(func, note_copied, &placement);
+    return placement;
+}
+
+static bool is_of_threads(Op *op, void *user) {
+    return op->code != OP_barrier || !op->attrs[WARPGROUPS_ATTR].i;
+}
+
+bool barriers_are_placed(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    if (!func_walk(func, is_of_threads, NULL))
+        return true;
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Placement placement = placement_begin(func);
+    PendingSet pending = {0};
+    const Op none = {0};
+    placement.judged = &none;
+    place_in_block(&placement, func->body, &pending);
+    arena_rewind(&ctx->scratch, mark);
+    return !placement.conflict;
+}
+
 bool pass_place_barriers(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Placement placement = {.arena = &ctx->scratch,
-                           .global = {.func = func, .known = {.arena = &ctx->scratch}},
-                           .programs = loop_over_programs(func),
-                           .summaries = {.arena = &ctx->scratch}};
+    Placement placement = placement_begin(func);
     PendingSet pending = {0};
     unsigned before = 0, after = 0;
-    func_walk(func, note_copied, &placement);
     func_walk(func, count_proxies, &before);
     place_in_block(&placement, func->body, &pending);
     remove_superfluous(&placement);

@@ -380,11 +380,6 @@ static void rewrite(Split *split) {
 
 bool pass_split_exchanges(Func *func) {
     Ctx *ctx = func_ctx(func);
-    if (!func->has_layouts)
-        return ctx_diag(ctx, func->span, pass_needs, "split-exchanges", "layouts",
-                        "choose-layouts");
-    if (!target_by_capability(func->capability))
-        return ctx_diag(ctx, func->span, pass_target, "split-exchanges", func->capability);
     ArenaMark mark = arena_mark(&ctx->scratch);
     Split split = {.ctx = ctx, .func = func, .arena = &ctx->scratch};
     func_walk(func, collect, &split);

@@ -13,13 +13,9 @@
  *
  * Needs layouts. Leaves no convert_layout that crosses warps; barriers are place-barriers' matter.
  */
+#include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
-
-static bool crosses_warps(const Op *op) {
-    return op->code == OP_convert_layout &&
-           layout_classify(op->out[0].type->layout, op_in(op, 0)->type->layout) >= CONVERT_SHARED;
-}
 
 static Value *stage_store(Builder *builder, Op *convert) {
     Ctx *ctx = builder->ctx;
@@ -63,7 +59,7 @@ static bool needs_earlier(const Op *convert, const Op *first) {
 static Op *stage_run(Op *first) {
     Op *end = first->next;
     uint32_t count = 1;
-    while (end && crosses_warps(end) && !needs_earlier(end, first)) {
+    while (end && convert_crosses_warps(end) && !needs_earlier(end, first)) {
         end = end->next;
         count++;
     }
@@ -99,7 +95,7 @@ static bool sink(Op *convert) {
             uses |= op_ancestor_in(use->user, convert->block) == first;
         if (uses)
             break;
-        passes |= !crosses_warps(first);
+        passes |= !convert_crosses_warps(first);
         first = first->next;
     }
     if (!first || !passes)
@@ -112,11 +108,11 @@ static bool stage_block(Block *block) {
     bool changed = false;
     for (Op *op = block->first, *next; op; op = next) {
         next = op->next;
-        if (crosses_warps(op))
+        if (convert_crosses_warps(op))
             changed |= sink(op);
     }
     for (Op *op = block->first; op;) {
-        if (crosses_warps(op)) {
+        if (convert_crosses_warps(op)) {
             op = stage_run(op);
             changed = true;
             continue;
@@ -129,8 +125,5 @@ static bool stage_block(Block *block) {
 }
 
 bool pass_stage_shared(Func *func) {
-    if (!func->has_layouts)
-        return ctx_diag(func_ctx(func), func->span, pass_needs, "stage-shared", "layouts",
-                        "choose-layouts");
     return stage_block(func->body);
 }

@@ -8,7 +8,7 @@ ROOT = sys.argv[1]
 USES = {"support": "", "types": "support", "target": "types", "ir": "target", "frontend": "ir", "interp": "ir", "passes": "interp", "codegen": "ir",
         "sim": "ir", "runtime": "frontend passes codegen sim", "cli": "runtime"}
 # The same for the rooms of a folder, and which headers of the folder itself each of them may include
-ROOMS = {"passes": {"analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
+ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
          "codegen": {"llvm": "", "values": "llvm", "tile": "values", "memory": "values", "products": "tile memory"},
          "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"}}
@@ -62,20 +62,61 @@ def check_table(document, text, paths):
             wrong.append(f"{document}: no word of {path}")
 
 
-def check_passes():
-    """The order in passes.md is the pipeline's, excerpts of it are in that order, and each pass has a section that shows IR."""
-    names = dict(re.findall(r'^PASS\((\w+),\s+"([\w-]+)"', read("src/passes/passes.def"), re.M))
-    array = re.search(r"pipeline_order\[\] = \{(.*?)\};", read("src/passes/pipeline.c"), re.S).group(1)
-    order = [names[name] for name in re.findall(r"PASS_(\w+)", array)]
+def pass_rows():
+    """Of each row of passes.def by id: its name, and what it requires, ensures and clears."""
+    text = read("src/passes/passes.def")
+    sets = r"\s*REQUIRES\(([^)]*)\),\s*ENSURES\(([^)]*)\),\s*CLEARS\(([^)]*)\)\)"
+    rows = re.findall(rf'^PASS\((\w+),\s+"([\w-]+)",.*,{sets}', text, re.M)
+    assert len(rows) == len(re.findall(r"^PASS\(", text, re.M))
+    return {name: (text, *(set(re.findall(r"\w+", part)) - {"NOTHING"} for part in sets)) for name, text, *sets in rows}
+
+
+def pipeline():
+    """Steps in order: the pass and where it runs, in words."""
+    text = read("src/passes/pipeline.def")
+    conditions = dict(re.findall(r'^CONDITION\((\w+),\s+"(.+)"\)', text, re.M))
+    return [(name, conditions[condition]) for name, condition in re.findall(r"^STEP\((\w+),\s+(\w+)\)", text, re.M)]
+
+
+def told_order(rows):
+    """What passes.md says of the order: where runs of steps run, and which these are."""
+    runs = []
+    for name, where in pipeline():
+        if not runs or runs[-1][0] != where:
+            runs.append((where, []))
+        runs[-1][1].append(rows[name][0])
+    return " ".join(f"{where}: {', '.join(names)}" for where, names in runs)
+
+
+def told_properties(rows):
+    """The rows of the table of properties in passes.md."""
+    def passes(column, name):
+        return ", ".join(row[0] for row in rows.values() if name in row[column]) or "-"
+    listed = re.findall(r'^\w+_PROPERTY\s*\((\w+),\s+"(.*?)", "(.*?)"\)', read("src/passes/contract/properties.def"), re.M)
+    return [f"| {name} | {meaning} | {passes(2, name)} | {passes(1, name)} | {passes(3, name)} |" for name, _, meaning in listed]
+
+
+def check_passes(paths):
+    """The order and the properties in passes.md are the tables', excerpts of the order agree, each pass has a section that shows IR, a file whose
+    head shows IR, and a test by its name."""
+    rows = pass_rows()
     text = read("docs/passes.md")
-    told = re.search(r"come first\):\n\n(.*?)\n\n", text, re.S).group(1)
-    if re.findall(r"[\w-]+", told) != order:
-        wrong.append(f"docs/passes.md: the order is {', '.join(order)}")
+    told = re.search(r"has the order:\n\n(.*?)\n\n", text, re.S).group(1)
+    if " ".join(told.split()) != told_order(rows):
+        wrong.append(f"docs/passes.md: the order is {told_order(rows)}")
+    wrong.extend(f"docs/passes.md: no line {line}" for line in told_properties(rows) if line not in text.split("\n"))
     sections = {name.strip(): body for title, body in re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", text, re.M) for name in title.split(",")}
-    wrong.extend(f"docs/passes.md: no section on {name} with IR" for name in names.values() if not re.search(r"^    \S", sections.get(name, ""), re.M))
+    for name, row in rows.items():
+        if not re.search(r"^    \S", sections.get(row[0], ""), re.M):
+            wrong.append(f"docs/passes.md: no section on {row[0]} with IR")
+        heads = [read(path).split("*/")[0] for path in paths if re.fullmatch(rf"src/passes/\w+/{name}\.c", path)]
+        if len(heads) != 1 or not heads[0].startswith(f"/* {row[0]}:") or not re.search(r"^ \*     ", heads[0], re.M):
+            wrong.append(f"src/passes: {row[0]} has no file {name}.c whose head shows IR")
+        if not any(re.fullmatch(rf"tests/passes/(?:(?!Inputs)\w+/)?{name}(?:_\w+)?\.tir", path) for path in paths):
+            wrong.append(f"tests/passes: {row[0]} has no test {name}.tir")
     for document in ("docs/tensor-cores.md", "docs/tma.md"):
         excerpt = re.search(r"Order: (.*?)(?:\. |\n\n)", read(document), re.S).group(1)
-        rest = iter(["simplify", "raise-pointers", *order])
+        rest = iter([rows[name][0] for name, _ in pipeline()])
         if not all(name in rest for name in re.findall(r"[a-z][\w-]+", excerpt)):
             wrong.append(f"{document}: passes do not run in the order {excerpt}")
 
@@ -135,7 +176,7 @@ for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"
     check_names(document, text, paths)
     if document in TABLES:
         check_table(document, text, paths)
-check_passes()
+check_passes(paths)
 check_commands()
 check_includes(paths)
 check_rooms(paths)

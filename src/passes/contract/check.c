@@ -2,13 +2,14 @@
  *
  * - the module verifies after it;
  * - it answers true if and only if the printed function changed;
+ * - the function has what the pass ensures, and what it had and the pass does not clear;
  * - what is printed reads back, and prints the same again;
  * - on generated arguments the function stores what it stored before (equivalence.h).
  *
  * The last two need modules of their own; they live in a context of their own, so that the
  * compilation's arena and diagnostics see nothing of them. */
-#include "passes/check.h"
-#include "passes/equivalence.h"
+#include "passes/contract/check.h"
+#include "passes/contract/equivalence.h"
 
 enum { EQUIVALENCE_SEED = 1 };
 
@@ -18,8 +19,34 @@ static Str print_module(const Module *module, Arena *arena) {
     return strbuf_str(&text);
 }
 
-PassCheck check_begin(Func *func) {
-    return (PassCheck){print_module(func->module, &func_ctx(func)->arena)};
+/* The first pass of the table with the property among those that it ensures, or else clears. */
+static const PassInfo *first_pass(int property, bool ensures) {
+    for (int i = 0; i < PASS_COUNT; i++)
+        if ((ensures ? pass_info[i].ensures : pass_info[i].clears) >> property & 1)
+            return &pass_info[i];
+    return NULL;
+}
+
+bool check_requirements(Func *func, PassId pass, PropertySet *has) {
+    Ctx *ctx = func_ctx(func);
+    const PassInfo *info = &pass_info[pass];
+    const Op *where;
+    int missing = property_missing(func, (PropertySet)(info->requires & ~*has), &where);
+    *has = (PropertySet)(*has | info->requires);
+    if (missing == PROPERTY_COUNT)
+        return true;
+    Span span = where ? where->span : func->span;
+    const char *needed = property_info[missing].needed;
+    const PassInfo *giver = first_pass(missing, true), *taker = first_pass(missing, false);
+    if (giver)
+        return ctx_diag(ctx, span, pass_needs, info->name, needed, giver->name);
+    if (taker)
+        return ctx_diag(ctx, span, pass_comes_early, info->name, needed, taker->name);
+    return ctx_diag(ctx, span, pass_needs_given, info->name, needed);
+}
+
+PassCheck check_begin(Func *func, PropertySet had) {
+    return (PassCheck){print_module(func->module, &func_ctx(func)->arena), had};
 }
 
 static Func *find_func(Module *module, Str name) {
@@ -43,6 +70,19 @@ static Str first_difference(Str text, Str other) {
     while (end < text.len && text.ptr[end] != '\n')
         end++;
     return (Str){text.ptr + line, end - line};
+}
+
+/* What the pass ensures, and what the function had and it does not clear. */
+static bool check_properties(Func *func, PassId pass, PropertySet had) {
+    const Op *where;
+    int missing = property_missing(func, pass_leaves(pass, had), &where);
+    if (missing == PROPERTY_COUNT)
+        return true;
+    bool ensured = pass_info[pass].ensures >> missing & 1;
+    broke(func, pass, ensured ? "did not give what it ensures" : "broke what others ensured");
+    diag_note(&func_ctx(func)->diags, where ? where->span : func->span, "%s is missing: %s",
+              property_info[missing].name, property_info[missing].meaning);
+    return false;
 }
 
 static bool check_text(Ctx *sandbox, Func *func, PassId pass, Str after, Module **module) {
@@ -114,6 +154,8 @@ bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed,
         ok = broke(func, pass,
                    differs ? "changed the IR and said that it did not"
                            : "said that it changed the IR and did not");
+    if (ok)
+        ok = check_properties(func, pass, check->had);
     if (ok)
         ok = check_in_sandbox(func, pass, check->before, after, changed, contract);
     return ok;

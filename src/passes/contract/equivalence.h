@@ -1,6 +1,6 @@
 /* Do two functions compute the same? Asked of the interpreter, on generated arguments. */
-#ifndef TILEC_PASSES_EQUIVALENCE_H
-#define TILEC_PASSES_EQUIVALENCE_H
+#ifndef TILEC_PASSES_CONTRACT_EQUIVALENCE_H
+#define TILEC_PASSES_CONTRACT_EQUIVALENCE_H
 #include "ir/ir.h"
 
 /* What is no answer says why there is none: of all lists of arguments that were tried. */

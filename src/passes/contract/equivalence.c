@@ -12,7 +12,7 @@
  * function before the pass also runs on slightly different inputs, by more than any order of its
  * sums rounds: an element may differ by as much as these runs make of it. Other changes are larger,
  * or of elements that the inputs move little. */
-#include "passes/equivalence.h"
+#include "passes/contract/equivalence.h"
 #include "interp/interp.h"
 #include "types/float_bits.h"
 
