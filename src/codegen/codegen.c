@@ -26,8 +26,8 @@ static bool take_end(Op *op, void *user) {
     int64_t *end = user;
     if (op->code != OP_local_alloc && op->code != OP_mbarrier_alloc)
         return true;
-    if (op->attrs[0].i + local_extent(op_out(op)) > *end)
-        *end = op->attrs[0].i + local_extent(op_out(op));
+    if (op_offset(op) + local_extent(op_out(op)) > *end)
+        *end = op_offset(op) + local_extent(op_out(op));
     return true;
 }
 

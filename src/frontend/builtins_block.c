@@ -268,10 +268,11 @@ Val block_load(Call *call, CacheModifier cache, EvictionPolicy evict, bool is_vo
     Val block = call->args[0];
     const Val *offsets = block.block.parts + 1 + 2 * info->tile->rank;
     Op *op = build_access(call->e, OP_load_block, block, offsets, NULL, checked);
-    op->attrs[1].i = padding;
-    op->attrs[2].i = cache;
-    op->attrs[3].i = evict;
-    op->attrs[4].i = is_volatile;
+    *load_block_attrs(op) = (struct load_block_attrs){.checked = checked,
+                                                      .padding = padding,
+                                                      .cache = cache,
+                                                      .evict = evict,
+                                                      .is_volatile = is_volatile};
     return val_tile(op_out(op), info->scalar);
 }
 
@@ -315,8 +316,8 @@ Val block_store(Call *call, CacheModifier cache, EvictionPolicy evict) {
     Val block = call->args[0];
     const Val *offsets = block.block.parts + 1 + 2 * info->tile->rank;
     Op *op = build_access(call->e, OP_store_block, block, offsets, value.tile.ir, checked);
-    op->attrs[1].i = cache;
-    op->attrs[2].i = evict;
+    *store_block_attrs(op) =
+        (struct store_block_attrs){.checked = checked, .cache = cache, .evict = evict};
     return val_none();
 }
 
@@ -387,7 +388,7 @@ Val builtin_descriptor_load(Call *call) {
         return val_error();
     Op *op =
         build_access(call->e, OP_load_block, call->args[0], offsets, NULL, all_dimensions(info));
-    op->attrs[1].i = info->padding;
+    load_block_attrs(op)->padding = info->padding;
     return val_tile(op_out(op), scalar_number(info->scalar.elem));
 }
 
@@ -438,7 +439,7 @@ Val builtin_descriptor_atomic(Call *call) {
     }
     Op *op = build_access(e, OP_atomic_block, call->args[0], offsets, value.tile.ir,
                           all_dimensions(info));
-    op->attrs[1].i = descriptor_operation(call, elem);
+    atomic_block_attrs(op)->kind = descriptor_operation(call, elem);
     return val_none();
 }
 

@@ -192,9 +192,8 @@ static bool try_for(Elab *e, Loop *loop, const Bounds *bounds) {
     find_carried(e, loop);
     Op *op = build_for(&e->builder, bounds->lo.tile.ir, bounds->hi.tile.ir, bounds->step.tile.ir,
                        (uint32_t)loop->inits.len, loop->inits.data);
-    op->attrs[0].i = bounds->num_stages;
-    op->attrs[1].i = bounds->unroll;
-    op->attrs[2].i = bounds->flags;
+    *for_attrs(op) = (struct for_attrs){
+        .num_stages = bounds->num_stages, .unroll = bounds->unroll, .flags = bounds->flags};
     Block *body = op->regions[0];
     bind_args(e, loop, body, 1);
     e->builder = builder_at_end(body);
@@ -471,7 +470,7 @@ static Val eval_test(Elab *e, const Expr *expr, Op *op) {
     bool stays;
     if (!elab_bind_call(e, expr, callee, &call) || !call_flag(&call, 1, &stays))
         return val_error();
-    op->attrs[0].i = stays ? LOOP_NO_LICM : 0;
+    while_attrs(op)->flags = stays ? LOOP_NO_LICM : 0;
     return call.args[0];
 }
 

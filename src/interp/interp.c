@@ -166,7 +166,7 @@ static void add_deaths(Compiler *compiler, const Block *block, const Op *op, Ins
 /* What interp_check_delays needs lives until the block's end. */
 static void keep_delayed(Compiler *compiler, const Block *block, Inst *end, uint32_t *capacity) {
     block_for_each (op, block) {
-        if (!load_may_delay(op))
+        if (!op_may_delay(op))
             continue;
         add_deaths(compiler, block, op, end, capacity);
         add_dead(compiler, block, op_out(op), end, capacity);
@@ -234,7 +234,7 @@ static void compile_block(Compiler *compiler, const Block *block, InstBlock *out
     const Op *op = block->last;
     for (uint32_t i = count; i-- > 0; op = op->prev) {
         compile_op(compiler, block, op, &out->insts[i]);
-        out->may_delay |= load_may_delay(op);
+        out->may_delay |= op_may_delay(op);
     }
 }
 

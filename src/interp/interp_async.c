@@ -12,8 +12,8 @@ void interp_async_copy(Run *run, const Inst *inst) {
     Slot zeros = {0};
     memset(slot_new(run, &zeros, n, bytes), 0, (size_t)n * bytes);
     slot_new(run, &copy.from, n, bytes);
-    interp_gather(run, op, op->nin > 2 ? in_slot(run, op, 2) : NULL, &zeros, op->attrs[2].i,
-                  &copy.from);
+    interp_gather(run, op, op->nin > 2 ? in_slot(run, op, 2) : NULL, &zeros,
+                  async_copy_attrs(op)->width, &copy.from);
     slot_clear(run, &zeros);
     memset(to->undef, origin_of(run, op, UNDEF_UNDER_WAY), n);
     slot_share(run, &copy.to, to);
@@ -36,7 +36,7 @@ void interp_async_commit(Run *run, const Inst *inst) {
 }
 
 void interp_async_wait(Run *run, const Inst *inst) {
-    uint32_t pending = (uint32_t)inst->op->attrs[0].i, kept = 0;
+    uint32_t pending = (uint32_t)async_wait_attrs(inst->op)->pending, kept = 0;
     for (size_t i = 0; i < run->copies.len; i++) {
         AsyncCopy *copy = &run->copies.data[i];
         if (copy->group + pending < run->committed)

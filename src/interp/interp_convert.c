@@ -137,7 +137,7 @@ static void narrow_from_float(Elem *e) {
 }
 
 void elem_truncf(Elem *e) {
-    Rounding rounding = (Rounding)e->op->attrs[0].i;
+    Rounding rounding = truncf_attrs(e->op)->rounding;
     if (e->dtype == DT_F32 && rounding == ROUND_RTNE)
         narrow_from_float(e);
     else

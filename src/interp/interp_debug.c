@@ -60,7 +60,7 @@ static void print_prefix(StrBuf *out, Str prefix) {
 void interp_print(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     StrBuf *out = run->options->output;
-    Str prefix = op->attrs[0].s;
+    Str prefix = print_attrs(op)->prefix;
     if (!out)
         return;
     if (op->nin == 0) {
@@ -78,7 +78,7 @@ void interp_print(Run *run, const Inst *inst) {
             strbuf_puts(out, ": ");
             if (op->nin > 1)
                 strbuf_printf(out, "(operand %u) ", k);
-            print_value(out, slot, type, i, op->attrs[1].i != 0);
+            print_value(out, slot, type, i, print_attrs(op)->hex);
             strbuf_putc(out, '\n');
         }
     }
@@ -100,7 +100,7 @@ static bool all_true(Run *run, const Op *op, const char *use, uint32_t *first) {
 
 void interp_assert(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    Str message = op->attrs[0].s;
+    Str message = assert_attrs(op)->message;
     uint32_t i;
     if (!all_true(run, op, "the asserted condition", &i))
         finding(run, op, interp_assert, STR_ARG(message),

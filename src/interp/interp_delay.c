@@ -27,6 +27,6 @@ static void check_load(Run *run, const Op *op) {
 
 void interp_check_delays(Run *run, const InstBlock *block) {
     for (uint32_t i = 0; i < block->count && block->may_delay && !run->stopped; i++)
-        if (load_may_delay(block->insts[i].op))
+        if (op_may_delay(block->insts[i].op))
             check_load(run, block->insts[i].op);
 }

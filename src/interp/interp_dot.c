@@ -176,7 +176,7 @@ static void compute(Run *run, const Dot *dot, DotShape shape, Slot *out) {
 
 void interp_dot(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    Dot dot = {.precision = (DotPrecision)op->attrs[0].i};
+    Dot dot = {.precision = dot_attrs(op)->precision};
     for (uint32_t i = 0; i < 3; i++) {
         dot.in[i] = in_slot(run, op, i);
         dot.type[i] = op_in(op, i)->type;
@@ -241,10 +241,10 @@ static void take_products(Run *run, Slot *to, const Slot *from, bool all) {
 
 /* The op's products join those under way, which it waits for unless it is `beside` them. */
 static void note_products(Run *run, const Op *op) {
-    bool beside = op->code == OP_wgmma && op->attrs[2].i;
-    if (!op->attrs[1].i || !beside)
+    bool beside = op_beside(op);
+    if (!op_in_flight(op) || !beside)
         run->products.len = 0;
-    if (!op->attrs[1].i)
+    if (!op_in_flight(op))
         return;
     vec_push(run->arena, &run->products, op);
     for (uint32_t i = 0; i < op->nout; i++) {
@@ -258,7 +258,7 @@ static void note_products(Run *run, const Op *op) {
 /* Computed at once, also what is in flight. */
 static void multiply(Run *run, const Op *op) {
     Slot turned_a = {0};
-    bool turned = op->attrs[0].i & 1;
+    bool turned = op_transposed(op) & 1;
     const Type *a = op_in(op, 0)->type;
     Dot dot = {.type = {a},
                .in = {wgmma_operand(run, op, 0, turned, &turned_a)},
@@ -267,7 +267,7 @@ static void multiply(Run *run, const Op *op) {
         Slot turned_b = {0};
         uint32_t sum = wgmma_sum_operand(op, i);
         const Type *acc = op_in(op, sum)->type;
-        dot.in[1] = wgmma_operand(run, op, 1 + i, op->attrs[0].i >> 1 & 1, &turned_b);
+        dot.in[1] = wgmma_operand(run, op, 1 + i, op_transposed(op) >> 1 & 1, &turned_b);
         Slot added = {0};
         take_products(run, &added, in_slot(run, op, sum), true);
         dot.in[2] = &added;
@@ -302,7 +302,7 @@ void interp_wgmma_joint(Run *run, const Inst *inst) {
 }
 
 void interp_wgmma_wait(Run *run, const Inst *inst) {
-    const size_t pending = (size_t)inst->op->attrs[0].i, count = run->products.len;
+    const size_t pending = (size_t)wgmma_wait_attrs(inst->op)->pending, count = run->products.len;
     for (size_t i = 0; i < pending && count > pending; i++)
         run->products.data[i] = run->products.data[count - pending + i];
     run->products.len = count < pending ? count : pending;

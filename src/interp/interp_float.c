@@ -240,6 +240,6 @@ void elem_cmpf(Elem *e) {
         uint32_t count = e->n - done < CHUNK ? e->n - done : CHUNK;
         floats_load_double(e->dtype, (const char *)e->in[0] + done * bytes, a, count);
         floats_load_double(e->dtype, (const char *)e->in[1] + done * bytes, b, count);
-        compare_doubles((FloatPredicate)e->op->attrs[0].i, a, b, (uint8_t *)e->out + done, count);
+        compare_doubles(cmpf_attrs(e->op)->pred, a, b, (uint8_t *)e->out + done, count);
     }
 }

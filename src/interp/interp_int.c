@@ -188,7 +188,7 @@ static IntPredicate bool_predicate(IntPredicate predicate) {
 }
 
 void elem_cmpi(Elem *e) {
-    IntPredicate predicate = (IntPredicate)e->op->attrs[0].i;
+    IntPredicate predicate = cmpi_attrs(e->op)->pred;
     if (e->dtype == DT_I1)
         predicate = bool_predicate(predicate);
     switch (predicate) {

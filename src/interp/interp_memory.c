@@ -266,7 +266,7 @@ void interp_load(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *mask = has_operand(op, 1) ? in_slot(run, op, 1) : NULL;
     const Slot *other = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
-    interp_gather(run, op, mask, other, op->attrs[3].i, new_result(run, op, 0));
+    interp_gather(run, op, mask, other, load_attrs(op)->width, new_result(run, op, 0));
 }
 
 static void set_defined(const Access *access, int64_t offset) {
@@ -296,7 +296,7 @@ void interp_store(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     Access access = access_begin(run, op, "store", true, mask);
-    check_width(&access, op->attrs[2].i);
+    check_width(&access, store_attrs(op)->width);
     store_lanes(&access, in_slot(run, op, 1));
 }
 
@@ -378,7 +378,7 @@ void interp_write_block(Run *run, const Op *op, const BlockLanes *lanes, const S
 void interp_load_block(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     BlockLanes lanes = block_lanes(run, op);
-    bool is_nan = op->attrs[1].i == PADDING_NAN;
+    bool is_nan = load_block_attrs(op)->padding == PADDING_NAN;
     uint64_t padding = is_nan ? float_to_bits(lanes.tile->dtype, NAN) : 0;
     interp_read_block(run, op, &lanes, padding, new_result(run, op, 0));
     block_lanes_release(run, &lanes);
@@ -480,7 +480,7 @@ void interp_atomic_rmw(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     Access access = access_begin(run, op, "atomic", true, mask);
-    rmw_lanes(&access, (AtomicOp)op->attrs[0].i, new_result(run, op, 0));
+    rmw_lanes(&access, atomic_rmw_attrs(op)->kind, new_result(run, op, 0));
 }
 
 void interp_atomic_block(Run *run, const Inst *inst) {
@@ -489,7 +489,7 @@ void interp_atomic_block(Run *run, const Inst *inst) {
     Access access = block_begin(run, op, "atomic", true, &lanes);
     Slot old = {0};
     slot_new(run, &old, (uint32_t)type_numel(lanes.tile), access.size);
-    rmw_lanes(&access, (AtomicOp)op->attrs[1].i, &old);
+    rmw_lanes(&access, atomic_block_attrs(op)->kind, &old);
     slot_clear(run, &old);
     block_lanes_release(run, &lanes);
 }

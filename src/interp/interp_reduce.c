@@ -125,7 +125,7 @@ static uint32_t axis_stride(const Type *type, int64_t axis) {
 void interp_reduce(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Type *type = op_in(op, 0)->type;
-    int64_t axis = op->attrs[0].i, keep = op->attrs[1].i;
+    int64_t axis = reduce_attrs(op)->axis, keep = reduce_attrs(op)->keep;
     uint32_t stride = axis_stride(type, axis);
     Work work = work_begin(run, inst);
     for (uint32_t bit = (uint32_t)type->shape[axis] / 2; bit && !run_halted(run); bit /= 2) {
@@ -202,8 +202,8 @@ static void shift_lines(Slot *x, uint32_t line, uint32_t stride, size_t bytes) {
 void interp_scan(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Type *type = op_in(op, 0)->type;
-    int64_t axis = op->attrs[0].i;
-    bool reverse = op->attrs[1].i != 0;
+    int64_t axis = scan_attrs(op)->axis;
+    bool reverse = scan_attrs(op)->reverse;
     uint32_t stride = axis_stride(type, axis), length = (uint32_t)type->shape[axis];
     uint32_t line = length * stride, lines = (uint32_t)type_numel(type) / line;
     Work work = work_begin(run, inst);
@@ -223,7 +223,7 @@ void interp_scan(Run *run, const Inst *inst) {
         for (uint32_t k = 0; k < work.n && !run_halted(run); k++)
             scatter_scanned(run, &work.x[k], &work.out[k], line, skip, operand_bytes(op, k));
     }
-    for (uint32_t k = 0; op->attrs[2].i && k < work.n && !run_halted(run); k++)
+    for (uint32_t k = 0; scan_attrs(op)->exclusive && k < work.n && !run_halted(run); k++)
         shift_lines(&work.x[k], line, stride, operand_bytes(op, k));
     for (uint32_t k = 0; reverse && k < work.n && !run_halted(run); k++)
         reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));

@@ -70,24 +70,25 @@ static void fill(void *data, size_t element_bytes, uint32_t n, uint64_t bits) {
 
 void interp_constant_int(Run *run, const Inst *inst) {
     const Type *type = op_out(inst->op)->type;
-    uint64_t bits = (uint64_t)inst->op->attrs[0].i;
+    uint64_t bits = (uint64_t)constant_int_attrs(inst->op)->value;
     Slot *out = new_result(run, inst->op, 0);
     fill(out->data, (size_t)type_element_bytes(type), out->n, type_is_bool(type) ? bits & 1 : bits);
 }
 
 void interp_constant_float(Run *run, const Inst *inst) {
     const Type *type = op_out(inst->op)->type;
-    uint64_t bits = float_to_bits(type->dtype, inst->op->attrs[0].f);
+    uint64_t bits = float_to_bits(type->dtype, constant_float_attrs(inst->op)->value);
     Slot *out = new_result(run, inst->op, 0);
     fill(out->data, (size_t)type_element_bytes(type), out->n, bits);
 }
 
 void interp_program_id(Run *run, const Inst *inst) {
-    fill(new_result(run, inst->op, 0)->data, 4, 1, run->pid[inst->op->attrs[0].i]);
+    fill(new_result(run, inst->op, 0)->data, 4, 1, run->pid[program_id_attrs(inst->op)->axis]);
 }
 
 void interp_num_programs(Run *run, const Inst *inst) {
-    fill(new_result(run, inst->op, 0)->data, 4, 1, run->options->grid[inst->op->attrs[0].i]);
+    fill(new_result(run, inst->op, 0)->data, 4, 1,
+         run->options->grid[num_programs_attrs(inst->op)->axis]);
 }
 
 /* A CTA stands where the program along axis 0 does. */
@@ -102,7 +103,7 @@ void interp_cta_count(Run *run, const Inst *inst) {
 /* There is no cache: the priority alone. */
 void interp_cache_policy(Run *run, const Inst *inst) {
     bool on = *(const uint8_t *)in_slot(run, inst->op, 0)->data & 1;
-    uint64_t priority = on ? (uint64_t)inst->op->attrs[0].i : EVICT_NORMAL;
+    uint64_t priority = on ? (uint64_t)cache_policy_attrs(inst->op)->evict : EVICT_NORMAL;
     fill(new_result(run, inst->op, 0)->data, 8, 1, priority);
 }
 
@@ -117,7 +118,7 @@ void interp_team_count(Run *run, const Inst *inst) {
 
 void interp_range(Run *run, const Inst *inst) {
     Slot *out = new_result(run, inst->op, 0);
-    uint32_t *data = (uint32_t *)out->data, start = (uint32_t)inst->op->attrs[0].i;
+    uint32_t *data = (uint32_t *)out->data, start = (uint32_t)range_attrs(inst->op)->start;
     for (uint32_t i = 0; i < out->n; i++)
         data[i] = start + i;
 }
@@ -158,7 +159,7 @@ void interp_transpose(Run *run, const Inst *inst) {
     int64_t strides[MAX_RANK], moved[MAX_RANK];
     row_major_strides(op_in(inst->op, 0)->type, strides);
     for (int d = 0; d < type->rank; d++)
-        moved[d] = strides[inst->op->attrs[0].ints.ptr[d]];
+        moved[d] = strides[transpose_attrs(inst->op)->order.ptr[d]];
     copy_slot(run, new_result(run, inst->op, 0), in_slot(run, inst->op, 0),
               (size_t)type_element_bytes(type), type->rank, type->shape, moved);
 }
@@ -222,7 +223,7 @@ void interp_split(Run *run, const Inst *inst) {
 static void copy_part(Run *run, const Inst *inst, const Type *whole) {
     const Type *part = op_out(inst->op)->type;
     const Slot *from = in_slot(run, inst->op, 0);
-    size_t bytes = (size_t)type_element_bytes(part), at = (size_t)inst->op->attrs[0].i;
+    size_t bytes = (size_t)type_element_bytes(part), at = (size_t)op_at(inst->op);
     Slot *out = new_result(run, inst->op, 0);
     int64_t strides[MAX_RANK];
     row_major_strides(whole, strides);
@@ -314,7 +315,7 @@ static void check_line(Run *run, const Inst *inst, Hint hint, int64_t fact, cons
 
 static void check_hint(Run *run, const Inst *inst, Hint hint) {
     const Type *type = op_in(inst->op, 0)->type;
-    Ints facts = inst->op->attrs[0].ints;
+    Ints facts = op_values(inst->op);
     for (uint32_t d = 0; d < facts.len && !run->stopped; d++) {
         if (facts.ptr[d] <= 1)
             continue;
@@ -365,7 +366,7 @@ void interp_local_view(Run *run, const Inst *inst) {
                 finding_place(run, op_in(op, 1)->type, 0));
         index = 0;
     }
-    uint32_t copy = (uint32_t)((index + op->attrs[0].i) % copies);
+    uint32_t copy = (uint32_t)((index + local_view_attrs(op)->ahead) % copies);
     slot_view(run, value_slot(run, op_out(op)), in_slot(run, op, 0), copy * n, n,
               (size_t)type_element_bytes(type));
 }
@@ -375,7 +376,7 @@ void interp_local_store(Run *run, const Inst *inst) {
     const Type *whole = op_in(op, 0)->type, *part = op_in(op, 1)->type;
     const Slot *value = in_slot(run, op, 0);
     Slot *buffer = in_slot(run, op, 1);
-    size_t bytes = (size_t)type_element_bytes(part), at = (size_t)op->attrs[0].i;
+    size_t bytes = (size_t)type_element_bytes(part), at = (size_t)local_store_attrs(op)->at;
     int64_t strides[MAX_RANK];
     row_major_strides(whole, strides);
     copy_strided(buffer->data, (const char *)value->data + at * bytes, bytes, part->rank,
@@ -407,13 +408,14 @@ static void load_into(Run *run, const Inst *inst) {
     size_t bytes = (size_t)type_element_bytes(part);
     Slot *out = new_result(run, op, 0);
     memcpy(out->data, old->data, out->n * bytes);
-    scatter_part(out->data, buffer->data, bytes, whole, part, op->attrs[0].i);
+    scatter_part(out->data, buffer->data, bytes, whole, part, local_load_attrs(op)->at);
     slot_new_undef(run, out);
     if (old->undef)
         memcpy(out->undef, old->undef, out->n * sizeof *out->undef);
     else
         memset(out->undef, 0, out->n * sizeof *out->undef);
-    scatter_part(out->undef, buffer->undef, sizeof *out->undef, whole, part, op->attrs[0].i);
+    scatter_part(out->undef, buffer->undef, sizeof *out->undef, whole, part,
+                 local_load_attrs(op)->at);
     slot_settle(run, out);
 }
 

@@ -37,7 +37,7 @@ static const char *place(Run *run) {
 
 /* Does mbarrier_arrive end its phases? */
 static bool has_arrivals(const Op *op) {
-    return local_alloc_of(op_in(op, 0))->attrs[2].i > 0;
+    return mbarrier_arrivals(op_in(op, 0)) > 0;
 }
 
 /* The i1 operand `index`; off where it is not defined. */
@@ -186,7 +186,7 @@ void interp_mbarrier_expect(Run *run, const Inst *inst) {
     if (phase.arrived)
         finding(run, op, interp_phase, "has an arrival in this phase already", place(run));
     phase.arrived = 1;
-    phase.expected = (uint32_t)op->attrs[0].i;
+    phase.expected = (uint32_t)mbarrier_expect_attrs(op)->bytes;
     set_phase(barrier, phase);
 }
 
@@ -280,7 +280,7 @@ static int64_t block_operand(Run *run, const Op *op, uint32_t first, int dim) {
  * made where all of it lies behind the tensor. */
 static void check_begin(Run *run, const Op *op) {
     BlockAccess access = block_access(op);
-    for (int d = 0; d < access.rank && store_is_guarded(op); d++)
+    for (int d = 0; d < access.rank && op_guarded(op); d++)
         if (block_checks(&access, d) &&
             block_operand(run, op, access.offsets, d) >= block_operand(run, op, access.shape, d))
             return;
@@ -321,13 +321,13 @@ static void store_clear(Run *run, BlockStore *store) {
 
 void interp_store_wait(Run *run, const Inst *inst) {
     const Op *op = inst->op;
-    size_t pending = (size_t)op->attrs[0].i, count = run->stores.len;
+    size_t pending = (size_t)store_wait_attrs(op)->pending, count = run->stores.len;
     size_t done = count > pending ? count - pending : 0;
     if (!done)
         return;
     for (size_t i = 0; i < done; i++)
         store_read(run, &run->stores.data[i]);
-    if (op->attrs[1].i)
+    if (store_wait_attrs(op)->read)
         return;
     for (size_t i = 0; i < done; i++) {
         BlockStore *store = &run->stores.data[i];

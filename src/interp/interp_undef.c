@@ -89,7 +89,7 @@ static bool decides_int(const Elem *e, uint32_t operand, uint32_t i) {
     case OP_remui:
         return operand == 1 && value == 1;
     case OP_cmpi:
-        return decides_cmpi((IntPredicate)e->op->attrs[0].i, value, ones, operand == 1);
+        return decides_cmpi(cmpi_attrs(e->op)->pred, value, ones, operand == 1);
     default:
         return false;
     }
@@ -106,8 +106,7 @@ static bool decides(const Elem *e, uint32_t operand, uint32_t i) {
     case OP_maxf_nan:
         return isnan(float_at(e, operand, i));
     case OP_cmpf:
-        return decides_cmpf((FloatPredicate)e->op->attrs[0].i, float_at(e, operand, i),
-                            operand == 1);
+        return decides_cmpf(cmpf_attrs(e->op)->pred, float_at(e, operand, i), operand == 1);
     default:
         return dtype_is_int(e->dtype) && decides_int(e, operand, i);
     }

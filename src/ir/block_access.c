@@ -40,7 +40,7 @@ static BlockAccess access_of(const Op *op, const Type *tile) {
                          .strides = shape + rank,
                          .offsets = shape + 2 * rank,
                          .rank = tile->rank,
-                         .checked = op->attrs[0].i};
+                         .checked = op_checked(op)};
 }
 
 /* The operand after the offsets, if there is one. */
@@ -83,7 +83,7 @@ static bool want_block(Ctx *ctx, const Op *op, const Type *tile) {
         return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, op->nin,
                         "three for each dimension of the tile after the pointer and the value");
     if (access.checked < 0 || access.checked >> access.rank)
-        return rule_bad_attr(ctx, op, 0, "a mask of the tile's dimensions");
+        return rule_bad_attr(ctx, op, ATTR_NAME_checked, "a mask of the tile's dimensions");
     if (op->nin > policy && rule_in(op, policy) != type_scalar(ctx, DT_I64))
         return rule_bad_operand(ctx, op, policy, "i64: a cache_policy");
     return want_indices(ctx, op, &access);
@@ -101,9 +101,9 @@ bool rule_load_block(Ctx *ctx, const Op *op, const Type *stated, const Type **re
         return rule_bad_result(ctx, op, stated, "a tile of what the pointer points at");
     if (!want_block(ctx, op, stated))
         return false;
-    bool is_nan = op->attrs[1].i == PADDING_NAN;
+    bool is_nan = load_block_attrs(op)->padding == PADDING_NAN;
     return !is_nan || type_is_float(stated) ||
-           rule_bad_attr(ctx, op, 1, "zero: integers have no NaN");
+           rule_bad_attr(ctx, op, ATTR_NAME_padding, "zero: integers have no NaN");
 }
 
 static bool want_written_block(Ctx *ctx, const Op *op) {
@@ -145,16 +145,17 @@ bool rule_store_block_from(Ctx *ctx, const Op *op, const Type *stated, const Typ
     const Type *buffer = rule_in(op, 1);
     int64_t parts = op->block->func->num_warps / WGMMA_WARPS;
     bool has_parts = parts > 0 && buffer->rank == 2 && buffer->shape[0] % parts == 0;
-    return !op->attrs[2].i || has_parts ||
-           rule_bad_attr(ctx, op, 2, "a buffer of rank 2 with rows for each warpgroup");
+    return !store_block_from_attrs(op)->warpgroups || has_parts ||
+           rule_bad_attr(ctx, op, ATTR_NAME_warpgroups,
+                         "a buffer of rank 2 with rows for each warpgroup");
 }
 
 bool rule_atomic_block(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!want_written_block(ctx, op))
         return false;
-    AtomicOp kind = (AtomicOp)op->attrs[1].i;
+    AtomicOp kind = atomic_block_attrs(op)->kind;
     if (kind == RMW_XCHG)
-        return rule_bad_attr(ctx, op, 1, "an operation that combines");
+        return rule_bad_attr(ctx, op, ATTR_NAME_kind, "an operation that combines");
     return rule_atomic_takes(kind, rule_in(op, 1)->dtype) ||
            rule_bad_operand(ctx, op, 1, "i32 or i64 (fadd: f16, bf16, f32 or f64)");
 }
@@ -173,7 +174,7 @@ Op *build_block_access(Builder *builder, OpCode code, Value *ptr, Value *value, 
             operands[n++] = groups[g][d];
     bool loads = code == OP_load_block;
     Op *op = op_create(builder, code, n, operands, loads, loads ? &tile : NULL);
-    op->attrs[0].i = checked;
+    op_set_checked(op, checked);
     return op;
 }
 
@@ -193,7 +194,7 @@ Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Va
         Value *mapped = map ? value_map_get(map, op_in(access, i)) : NULL;
         operands[n++] = mapped ? mapped : op_in(access, i);
     }
-    EvictionPolicy evict = (EvictionPolicy)access->attrs[barrier ? 3 : 2].i;
+    EvictionPolicy evict = op_evict(access);
     return barrier
                ? build_copy_block(builder, n, operands, block.checked, evict)
                : build_store_block_from(builder, n, operands, block.checked, evict, false, false);

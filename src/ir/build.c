@@ -64,7 +64,7 @@ Op *op_create(Builder *builder, OpCode code, uint32_t nin, Value *const *in, uin
     op->nout = nout;
     op->in = ARENA_ARRAY(arena, Use, ir_capacity(nin));
     op->out = ARENA_ARRAY(arena, Value, ir_capacity(nout));
-    op->attrs = ARENA_ARRAY(arena, Attr, (size_t)info->attr_count);
+    op->attrs = arena_alloc(arena, info->attr_bytes);
     for (uint32_t i = 0; i < nin; i++) {
         op->in[i].user = op;
         use_link(&op->in[i], in[i]);
@@ -83,11 +83,11 @@ Op *op_create(Builder *builder, OpCode code, uint32_t nin, Value *const *in, uin
  * constants are equal attributes. */
 static void normalize_int_constant(Op *op) {
     int bits = dtype_info[op->out[0].type->dtype].bits;
-    uint64_t value = (uint64_t)op->attrs[0].i;
+    int64_t *value = &constant_int_attrs(op)->value;
     if (bits == 1)
-        op->attrs[0].i = (int64_t)(value & 1);
+        *value &= 1;
     else
-        op->attrs[0].i = (int64_t)(value << (64 - bits)) >> (64 - bits);
+        *value = (int64_t)((uint64_t)*value << (64 - bits)) >> (64 - bits);
 }
 
 static bool counts_fit(Ctx *ctx, const Op *op) {
@@ -135,31 +135,32 @@ void block_set_args(Block *block, uint32_t nargs, const Type *const *types) {
 
 /* Builders */
 
-static Attr attr_int(Ctx *ctx, int64_t value) {
-    return (Attr){.i = value};
+static int64_t keep_int(Ctx *ctx, int64_t value) {
+    return value;
 }
 
-static Attr attr_float(Ctx *ctx, double value) {
-    return (Attr){.f = value};
+static double keep_float(Ctx *ctx, double value) {
+    return value;
 }
 
-static Attr attr_str(Ctx *ctx, Str value) {
-    return (Attr){.s = ctx_intern(ctx, value)};
+static Str keep_str(Ctx *ctx, Str value) {
+    return ctx_intern(ctx, value);
 }
 
-static Attr attr_ints(Ctx *ctx, Ints value) {
+static Ints keep_ints(Ctx *ctx, Ints value) {
     int64_t *copy = ARENA_ARRAY(&ctx->arena, int64_t, value.len);
     if (value.len)
         memcpy(copy, value.ptr, value.len * sizeof *copy);
-    return (Attr){.ints = {copy, value.len}};
+    return (Ints){copy, value.len};
 }
 
-#define TO_ATTR(ctx, value)                                                                        \
+/* The value of an attribute as the op may hold it: what it points at lives as long as the op. */
+#define KEEP(ctx, value)                                                                           \
     _Generic((value), double                                                                       \
-             : attr_float, Str                                                                     \
-             : attr_str, Ints                                                                      \
-             : attr_ints, default                                                                  \
-             : attr_int)(ctx, value)
+             : keep_float, Str                                                                     \
+             : keep_str, Ints                                                                      \
+             : keep_ints, default                                                                  \
+             : keep_int)(ctx, value)
 
 /* A broken rule is the caller's bug: debug builds stop here, others leave the diagnostic. */
 static void builder_finish(Ctx *ctx, Op *op, const Type *stated) {
@@ -216,14 +217,7 @@ static uint32_t present(uint32_t count, Value *const *operands) {
         a, b, c, d                                                                                 \
     }
 #define ARR_INV(xs) xs
-#define SET(index, name) op_->attrs[index] = TO_ATTR(builder->ctx, name);
-#define SET_AT0()
-#define SET_AT1(k, n) SET(0, n)
-#define SET_AT2(k, n, k2, n2) SET(0, n) SET(1, n2)
-#define SET_AT3(k, n, k2, n2, k3, n3) SET(0, n) SET(1, n2) SET(2, n3)
-#define SET_AT4(k, n, k2, n2, k3, n3, k4, n4) SET(0, n) SET(1, n2) SET(2, n3) SET(3, n4)
-#define SET_AT5(k, n, k2, n2, k3, n3, k4, n4, k5, n5)                                              \
-    SET_AT4(k, n, k2, n2, k3, n3, k4, n4) SET(4, n5)
+#define SET(op, index, kind, name) op##_attrs(op_)->name = KEEP(builder->ctx, name);
 #define NOUT_OUT0(r) 0, NULL
 #define NOUT_OUT1(r) 1, NULL
 #define NOUT_OUTT(r) 1, NULL
@@ -237,10 +231,11 @@ static uint32_t present(uint32_t count, Value *const *operands) {
 #define GIVE_OUTT(r) op_out(op_)
 #define GIVE_OUTV(r) op_
 #define OP(name, in, at, out, traits, summary)                                                     \
-    RET_##out build_##name(Builder *builder PAR_##in PAR_##at PAR_##out) {                         \
+    RET_##out build_##name(Builder *builder PAR_##in EACH_ATTR(ATTR_PARAMETER, name, at)           \
+                               PAR_##out) {                                                        \
         Value *const *in_ = ARR_##in;                                                              \
         Op *op_ = op_create(builder, OP_##name, CNT_##in, in_, NOUT_##out);                        \
-        SET_##at builder_finish(builder->ctx, op_, STATED_##out);                                  \
+        EACH_ATTR(SET, name, at) builder_finish(builder->ctx, op_, STATED_##out);                  \
         return GIVE_##out;                                                                         \
     }
 #define OP_E OP
@@ -313,8 +308,7 @@ Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis,
             types[i] = reduce_result_type(builder->ctx, type, (int)axis, keep);
     }
     Op *op = op_create(builder, OP_reduce, nxs, xs, nxs, types);
-    op->attrs[0].i = axis;
-    op->attrs[1].i = keep;
+    *reduce_attrs(op) = (struct reduce_attrs){.axis = axis, .keep = keep};
     set_combiner_args(builder->ctx, op);
     builder_finish(builder->ctx, op, NULL);
     return op;
@@ -323,9 +317,7 @@ Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis,
 Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse,
                bool exclusive) {
     Op *op = op_create(builder, OP_scan, nxs, xs, nxs, types_of(builder->ctx, nxs, xs));
-    op->attrs[0].i = axis;
-    op->attrs[1].i = reverse;
-    op->attrs[2].i = exclusive;
+    *scan_attrs(op) = (struct scan_attrs){.axis = axis, .reverse = reverse, .exclusive = exclusive};
     set_combiner_args(builder->ctx, op);
     builder_finish(builder->ctx, op, NULL);
     return op;

@@ -207,7 +207,7 @@ Op *op_clone(Builder *builder, const Op *op, ValueMap *map) {
     Op *copy = op_create(builder, op->code, op->nin, in, op->nout, NULL);
     copy->span = op->span;
     /* Strings and arrays in attributes are never changed, so copies share them. */
-    memcpy(copy->attrs, op->attrs, (size_t)op_info[op->code].attr_count * sizeof *op->attrs);
+    op_copy_attrs(copy, op);
     map_values(map, op->out, copy->out, op->nout);
     for (uint32_t i = 0; i < op->nregions; i++) {
         const Block *from = op->regions[i];

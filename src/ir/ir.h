@@ -9,7 +9,9 @@
  * The op table is ops.def; build_<op>() below are generated from it. */
 #ifndef TILEC_IR_IR_H
 #define TILEC_IR_IR_H
+#include "ir/attrs.h"
 #include "types/type.h"
+#include <assert.h>
 
 typedef struct Value Value;
 typedef struct Use Use;
@@ -39,55 +41,7 @@ typedef enum OpCode {
     OP_COUNT
 } OpCode;
 
-/* Attributes */
-
-#define ENUM(kind, c_type) typedef enum c_type {
-#define VALUE(kind, id, text) kind##_##id,
-#define END(kind)                                                                                  \
-    kind##_COUNT                                                                                   \
-    }                                                                                              \
-    CTYPE_##kind, CTYPE_OPT_##kind;
-#include "ir/attrs.def"
-#define ENUM(kind, c_type) typedef CTYPE_##kind c_type;
-#define VALUE(kind, id, text)
-#define END(kind)
-#include "ir/attrs.def"
-
-typedef enum AttrKind {
-    ATTR_I64,
-    ATTR_F64,
-    ATTR_BOOL,
-    ATTR_STR,
-    ATTR_INTS,
-#define ENUM(kind, c_type) ATTR_##kind,
-#define VALUE(kind, id, text)
-#define END(kind)
-#include "ir/attrs.def"
-    ATTR_KIND_COUNT
-} AttrKind;
-
-/* Values of an enumerated kind by number; NULL past the end, and for the other kinds. */
-const char *attr_enum_text(AttrKind kind, int64_t value);
-
-typedef struct Ints {
-    const int64_t *ptr;
-    uint32_t len;
-} Ints;
-
-typedef union Attr {
-    int64_t i; /* I64, BOOL and the enumerations */
-    double f;
-    Str s; /* interned */
-    Ints ints;
-} Attr;
-
-typedef int64_t CTYPE_I64, CTYPE_OPT_I64;
-typedef double CTYPE_F64;
-typedef bool CTYPE_BOOL, CTYPE_OPT_BOOL;
-typedef Str CTYPE_STR;
-typedef Ints CTYPE_INTS;
-
-enum { OP_MAX_ATTRS = 5, OP_MAX_FIXED = 4 };
+enum { OP_MAX_FIXED = 4 };
 
 typedef enum ResultKind { RESULT_NONE, RESULT_INFERRED, RESULT_STATED, RESULT_VARIADIC } ResultKind;
 
@@ -102,9 +56,8 @@ typedef struct OpInfo {
     int8_t min_operands, max_operands; /* max -1: variadic */
     const char *operand_names[OP_MAX_FIXED];
     int8_t attr_count;
-    AttrKind attr_kinds[OP_MAX_ATTRS];
-    bool attr_optional[OP_MAX_ATTRS]; /* left out of the text when zero */
-    const char *attr_names[OP_MAX_ATTRS];
+    AttrInfo attr[OP_MAX_ATTRS];
+    uint16_t attr_bytes; /* of its attributes, struct <name>_attrs */
     ResultKind results;
     uint8_t regions;
     uint32_t traits;
@@ -138,7 +91,7 @@ struct Op {
     Use *in;
     Value *out;
     Block **regions;
-    Attr *attrs; /* op_info[code].attr_count of them */
+    void *attrs; /* struct <name>_attrs, which <name>_attrs() gives */
     Span span;
 };
 
@@ -202,6 +155,48 @@ struct Module {
     Ctx *ctx;
     Func *funcs;
 };
+
+/* Attributes */
+
+/* load_attrs(op) and so on: the attributes of an op, which must be of that code. As with operands,
+ * who may change them is up to the owner of the op: they are not const through a const Op. */
+#define OP(name, ...)                                                                              \
+    static inline struct name##_attrs *name##_attrs(const Op *op) {                                \
+        assert(op->code == OP_##name);                                                             \
+        return (struct name##_attrs *)op->attrs;                                                   \
+    }
+#define OP_E OP
+#define OP_R OP
+#include "ir/ops.def"
+
+/* Where the op has the attribute; NULL: it has none of that name. */
+void *op_attr_place(const Op *op, AttrName name);
+
+static inline bool op_has_attr(const Op *op, AttrName name) {
+    return op_attr_place(op, name) != NULL;
+}
+
+/* op_width(op), op_set_width(op, width) and so on: see attr_names.def. */
+#define FAMILY(kind, name)                                                                         \
+    static inline CTYPE_##kind op_##name(const Op *op) {                                           \
+        const CTYPE_##kind *place = (CTYPE_##kind *)op_attr_place(op, ATTR_NAME_##name);           \
+        assert(place || MAY_OMIT_##kind);                                                          \
+        return place ? *place : (CTYPE_##kind){0};                                                 \
+    }                                                                                              \
+    static inline void op_set_##name(Op *op, CTYPE_##kind value) {                                 \
+        CTYPE_##kind *place = (CTYPE_##kind *)op_attr_place(op, ATTR_NAME_##name);                 \
+        assert(place);                                                                             \
+        *place = value;                                                                            \
+    }
+#define NAME(name)
+#include "ir/attr_names.def"
+
+/* Attribute `index` of those in op_info[op->code].attr. */
+Attr op_attr(const Op *op, uint32_t index);
+/* Strings must be interned; arrays are not copied. */
+void op_set_attr(Op *op, uint32_t index, Attr value);
+/* Every attribute that both have takes the value that it has in `from`. */
+void op_copy_attrs(Op *to, const Op *from);
 
 /* Construction */
 
@@ -286,9 +281,7 @@ Op *op_ancestor_in(Op *op, const Block *block);
 /* Effects of the op including those of its regions: union of READS, WRITES, LREADS, LWRITES, SYNC.
  */
 uint32_t op_effects(const Op *op);
-/* Index of the attribute `width`, which load, store and async_copy have; -1: the op has none. */
-int op_width_attr(const Op *op);
-/* Elements of one access by it, 1 where it is not set or there is none. */
+/* Elements of one access by the attribute `width`, 1 where it is not set or there is none. */
 uint32_t op_access_width(const Op *op);
 /* The innermost for or while loop around the op; NULL: there is none. */
 Op *op_loop_around(const Op *op);
@@ -331,14 +324,7 @@ bool module_verify(Module *module);
 #define PAR_INO(min, a, b, c) , Value *a, Value *b, Value *c
 #define PAR_INO4(min, a, b, c, d) , Value *a, Value *b, Value *c, Value *d
 #define PAR_INV(xs) , uint32_t n_##xs, Value *const *xs
-#define PAR_AT0()
-#define PAR_AT1(k, n) , CTYPE_##k n
-#define PAR_AT2(k, n, k2, n2) , CTYPE_##k n, CTYPE_##k2 n2
-#define PAR_AT3(k, n, k2, n2, k3, n3) , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3
-#define PAR_AT4(k, n, k2, n2, k3, n3, k4, n4)                                                      \
-    , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3, CTYPE_##k4 n4
-#define PAR_AT5(k, n, k2, n2, k3, n3, k4, n4, k5, n5)                                              \
-    , CTYPE_##k n, CTYPE_##k2 n2, CTYPE_##k3 n3, CTYPE_##k4 n4, CTYPE_##k5 n5
+#define ATTR_PARAMETER(op, index, kind, name) , CTYPE_##kind name
 #define PAR_OUT0(rule)
 #define PAR_OUT1(rule)
 #define PAR_OUTT(rule) , const Type *type
@@ -348,7 +334,7 @@ bool module_verify(Module *module);
 #define RET_OUTT(rule) Value *
 #define RET_OUTV(rule) Op *
 #define OP(name, in, at, out, traits, summary)                                                     \
-    RET_##out build_##name(Builder *builder PAR_##in PAR_##at PAR_##out);
+    RET_##out build_##name(Builder *builder PAR_##in EACH_ATTR(ATTR_PARAMETER, name, at) PAR_##out);
 #define OP_E OP
 #define OP_R(...)
 #include "ir/ops.def"
@@ -383,6 +369,8 @@ int64_t local_copies(const Value *buffer);
 int64_t local_bytes(const Value *buffer);
 int64_t local_stride(const Value *buffer);
 int64_t local_extent(const Value *buffer);
+/* Attribute `arrivals` of the mbarrier_alloc that `barrier` is, or is a view of. */
+int64_t mbarrier_arrivals(const Value *barrier);
 
 /* Products of warpgroups from shared memory: wgmma, and wgmma_joint, which has several operands b
  * and as many sums and results. */
@@ -426,18 +414,6 @@ Op *build_block_copy(Builder *builder, const Op *access, const ValueMap *map, Va
 
 #define FOR_FIXED_OPERANDS 3 /* lo, hi, step precede the initial values */
 
-/* Attribute of a load: it may be executed as late as the end of its block; see ops.def. */
-enum { LOAD_MAY_DELAY_ATTR = 4 };
-static inline bool load_may_delay(const Op *op) {
-    return op->code == OP_load && op->attrs[LOAD_MAY_DELAY_ATTR].i;
-}
-
-/* Attribute `guarded` of store_block_from; see ops.def. */
-enum { STORE_GUARDED_ATTR = 3 };
-static inline bool store_is_guarded(const Op *op) {
-    return op->attrs[STORE_GUARDED_ATTR].i != 0;
-}
-
 /* Bits of attribute `flags` of `for` and (LOOP_NO_LICM alone) of `while`: what the source asked of
  * the loop. */
 enum {
@@ -451,9 +427,4 @@ enum {
                           follow on those of that one, or it does not run */
     LOOP_FLAGS = 63
 };
-
-/* The flags of a `for` or a `while`. */
-static inline int64_t loop_flags(const Op *op) {
-    return op->attrs[op->code == OP_for ? 2 : 0].i;
-}
 #endif

@@ -71,7 +71,7 @@ static bool at_attrs(const Parser *p) {
 static bool unknown_attr(Parser *p, const OpInfo *info, Str name, Span span) {
     Str candidates[OP_MAX_ATTRS];
     for (int i = 0; i < info->attr_count; i++)
-        candidates[i] = str_from(info->attr_names[i]);
+        candidates[i] = str_from(attr_name_text(info->attr[i].name));
     const char *what = str_format(p->scratch, "attribute of '%s'", info->name);
     return parse_unknown(p, span, what, name, candidates, (size_t)info->attr_count);
 }
@@ -82,14 +82,14 @@ static bool parse_op_attr(Parser *p, const OpInfo *info, unsigned *seen, Attr *a
     if (!parse_want_kind(p, TOKEN_NAME, "an attribute", &name))
         return false;
     int index = 0;
-    while (index < info->attr_count && !str_is(name, info->attr_names[index]))
+    while (index < info->attr_count && !str_is(name, attr_name_text(info->attr[index].name)))
         index++;
     if (index == info->attr_count)
         return unknown_attr(p, info, name, span);
     if (*seen >> index & 1)
         return ctx_diag(p->ctx, span, ir_redefined, STR_ARG(name));
     *seen |= 1u << index;
-    return parse_want(p, '=') && parse_attr_value(p, info->attr_kinds[index], &attrs[index]);
+    return parse_want(p, '=') && parse_attr_value(p, info->attr[index].kind, &attrs[index]);
 }
 
 static bool parse_op_attrs(Parser *p, const OpInfo *info, Span span, Attr *attrs) {
@@ -104,8 +104,9 @@ static bool parse_op_attrs(Parser *p, const OpInfo *info, Span span, Attr *attrs
             return false;
     }
     for (int i = 0; i < info->attr_count; i++)
-        if (!(seen >> i & 1) && !info->attr_optional[i])
-            return ctx_diag(p->ctx, span, ir_attr_missing, info->name, info->attr_names[i]);
+        if (!(seen >> i & 1) && !info->attr[i].optional)
+            return ctx_diag(p->ctx, span, ir_attr_missing, info->name,
+                            attr_name_text(info->attr[i].name));
     return true;
 }
 
@@ -254,7 +255,8 @@ static bool parse_op_after_results(Parser *p, Block *block, NamedVec *results) {
     Builder builder = {.ctx = p->ctx, .block = block, .span = span};
     Op *op = op_create(&builder, (OpCode)(info - op_info), (uint32_t)operands.len, operands.data,
                        (uint32_t)results->len, types);
-    memcpy(op->attrs, attrs, (size_t)info->attr_count * sizeof *attrs);
+    for (uint32_t i = 0; i < (uint32_t)info->attr_count; i++)
+        op_set_attr(op, i, attrs[i]);
     for (uint32_t i = 0; i < op->nregions; i++)
         if (!parse_region(p, op->regions[i]))
             return false;

@@ -167,14 +167,15 @@ static void print_attr(Printer *p, AttrKind kind, Attr attr) {
     }
 }
 
-static void print_attrs(Printer *p, const Op *op) {
+static void print_op_attrs(Printer *p, const Op *op) {
     const OpInfo *info = &op_info[op->code];
     const char *separator = " {";
-    for (int i = 0; i < info->attr_count; i++) {
-        if (info->attr_optional[i] && op->attrs[i].i == 0)
+    for (uint32_t i = 0; i < (uint32_t)info->attr_count; i++) {
+        Attr attr = op_attr(op, i);
+        if (info->attr[i].optional && attr.i == 0)
             continue;
-        strbuf_printf(p->out, "%s%s = ", separator, info->attr_names[i]);
-        print_attr(p, info->attr_kinds[i], op->attrs[i]);
+        strbuf_printf(p->out, "%s%s = ", separator, attr_name_text(info->attr[i].name));
+        print_attr(p, info->attr[i].kind, attr);
         separator = ", ";
     }
     strbuf_puts(p->out, *separator == ',' ? "}" : "");
@@ -212,7 +213,7 @@ static void print_op(Printer *p, const Op *op, int indent) {
         strbuf_puts(p->out, i ? ", " : " ");
         print_name(p, op_in(op, i));
     }
-    print_attrs(p, op);
+    print_op_attrs(p, op);
     for (uint32_t i = 0; i < op->nout; i++) {
         strbuf_puts(p->out, i ? ", " : " : ");
         print_type(p, op->out[i].type);

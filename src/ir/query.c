@@ -1,7 +1,6 @@
 /* Questions about IR: constants, numbering, ancestry, effects, walking. */
 #include "ir/ir.h"
 #include "target/target.h"
-#include <string.h>
 
 /* The op that makes the elements, past ops that only repeat or rearrange equal elements. */
 static const Op *uniform_source(const Value *value) {
@@ -16,7 +15,7 @@ bool value_int_constant(const Value *value, int64_t *constant) {
     const Op *op = uniform_source(value);
     if (!op || op->code != OP_constant_int)
         return false;
-    *constant = op->attrs[0].i;
+    *constant = constant_int_attrs(op)->value;
     return true;
 }
 
@@ -24,7 +23,7 @@ bool value_float_constant(const Value *value, double *constant) {
     const Op *op = uniform_source(value);
     if (!op || op->code != OP_constant_float)
         return false;
-    *constant = op->attrs[0].f;
+    *constant = constant_float_attrs(op)->value;
     return true;
 }
 
@@ -78,17 +77,9 @@ Op *op_loop_around(const Op *op) {
     return parent;
 }
 
-int op_width_attr(const Op *op) {
-    const OpInfo *info = &op_info[op->code];
-    int index = info->attr_count - 1;
-    while (index >= 0 && strcmp(info->attr_names[index], "width") != 0)
-        index--;
-    return index;
-}
-
 uint32_t op_access_width(const Op *op) {
-    int index = op_width_attr(op);
-    return index >= 0 && op->attrs[index].i > 1 ? (uint32_t)op->attrs[index].i : 1;
+    int64_t width = op_width(op);
+    return width > 1 ? (uint32_t)width : 1;
 }
 
 static bool walk_block(Block *block, OpVisitor *visit, void *user) {
@@ -112,7 +103,7 @@ const Op *local_alloc_of(const Value *buffer) {
 }
 
 int64_t local_copies(const Value *buffer) {
-    int64_t copies = local_alloc_of(buffer)->attrs[1].i;
+    int64_t copies = op_copies(local_alloc_of(buffer));
     return copies > 1 ? copies : 1;
 }
 
@@ -122,10 +113,14 @@ int64_t local_bytes(const Value *buffer) {
 
 int64_t local_stride(const Value *buffer) {
     const Op *alloc = local_alloc_of(buffer);
-    bool stated = alloc->code == OP_local_alloc && alloc->attrs[2].i;
-    return stated ? alloc->attrs[2].i : local_bytes(buffer);
+    int64_t stated = alloc->code == OP_local_alloc ? local_alloc_attrs(alloc)->stride : 0;
+    return stated ? stated : local_bytes(buffer);
 }
 
 int64_t local_extent(const Value *buffer) {
     return (local_copies(buffer) - 1) * local_stride(buffer) + local_bytes(buffer);
+}
+
+int64_t mbarrier_arrivals(const Value *barrier) {
+    return mbarrier_alloc_attrs(local_alloc_of(barrier))->arrivals;
 }

@@ -44,7 +44,7 @@ static bool add_op(ExprBuilder *b, const Op *op, DType type, uint32_t depth) {
     switch ((int)op->code) {
     case OP_constant_int:
         return add_step(b, RECIPE_constant_int, type,
-                        dtype_sign_extend(type, (uint64_t)op->attrs[0].i));
+                        dtype_sign_extend(type, (uint64_t)constant_int_attrs(op)->value));
     case OP_addptr:
         return add_operands(b, op, depth) &&
                add_step(b, RECIPE_addptr, type, dtype_bytes(op_out(op)->type->dtype));

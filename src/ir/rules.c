@@ -65,10 +65,13 @@ static const char *attr_text(Ctx *ctx, AttrKind kind, Attr attr) {
     return text.ptr;
 }
 
-bool rule_bad_attr(Ctx *ctx, const Op *op, int attr, const char *wanted) {
+bool rule_bad_attr(Ctx *ctx, const Op *op, AttrName name, const char *wanted) {
     const OpInfo *info = &op_info[op->code];
-    return ctx_diag(ctx, op->span, ir_attribute, info->name, info->attr_names[attr],
-                    attr_text(ctx, info->attr_kinds[attr], op->attrs[attr]), wanted);
+    uint32_t index = 0;
+    while (info->attr[index].name != name)
+        index++;
+    return ctx_diag(ctx, op->span, ir_attribute, info->name, attr_name_text(name),
+                    attr_text(ctx, info->attr[index].kind, op_attr(op, index)), wanted);
 }
 
 bool rule_want_equal(Ctx *ctx, const Op *op, uint32_t a, uint32_t b) {
@@ -117,7 +120,8 @@ bool rule_grid_axis(Ctx *ctx, const Op *op, const Type *stated, const Type **res
     if (op->code == OP_program_id && op->block->func->is_persistent)
         return ctx_diag(ctx, op->span, ir_place, "program_id", "a function with is_persistent",
                         "the number that its loop over programs has");
-    return (op->attrs[0].i >= 0 && op->attrs[0].i <= 2) || rule_bad_attr(ctx, op, 0, "0, 1 or 2");
+    return (op_axis(op) >= 0 && op_axis(op) <= 2) ||
+           rule_bad_attr(ctx, op, ATTR_NAME_axis, "0, 1 or 2");
 }
 
 bool rule_cta_number(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -139,9 +143,9 @@ bool rule_range(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
     *result = stated;
     if (!stated || !is_number(stated) || stated->rank != 1 || stated->dtype != DT_I32)
         return rule_bad_result(ctx, op, stated, "a rank-1 tile of i32");
-    int64_t start = op->attrs[0].i;
+    int64_t start = range_attrs(op)->start;
     return (start >= INT32_MIN && start <= INT32_MAX - stated->shape[0] + 1) ||
-           rule_bad_attr(ctx, op, 0, "a start that keeps every element in i32");
+           rule_bad_attr(ctx, op, ATTR_NAME_start, "a start that keeps every element in i32");
 }
 
 /* Shapes */
@@ -160,9 +164,9 @@ bool rule_expand_dims(Ctx *ctx, const Op *op, const Type *stated, const Type **r
     const Type *x = rule_in(op, 0);
     if (!type_is_tile(x) || x->rank == MAX_RANK)
         return rule_bad_operand(ctx, op, 0, "a tile of rank 1 to 7");
-    int64_t axis = op->attrs[0].i, shape[MAX_RANK];
+    int64_t axis = expand_dims_attrs(op)->axis, shape[MAX_RANK];
     if (axis < 0 || axis > x->rank)
-        return rule_bad_attr(ctx, op, 0, "at least 0 and at most the operand's rank");
+        return rule_bad_attr(ctx, op, ATTR_NAME_axis, "at least 0 and at most the operand's rank");
     for (int i = 0, from = 0; i <= x->rank; i++)
         shape[i] = i == axis ? 1 : x->shape[from++];
     *result = type_with_shape(ctx, x, x->rank + 1, shape);
@@ -205,7 +209,7 @@ bool rule_transpose(Ctx *ctx, const Op *op, const Type *stated, const Type **res
     const Type *x = rule_in(op, 0);
     if (!type_is_tile(x))
         return rule_bad_operand(ctx, op, 0, "a tile");
-    Ints order = op->attrs[0].ints;
+    Ints order = transpose_attrs(op)->order;
     int permutation[MAX_RANK];
     int64_t shape[MAX_RANK];
     unsigned seen = 0;
@@ -219,7 +223,7 @@ bool rule_transpose(Ctx *ctx, const Op *op, const Type *stated, const Type **res
         shape[i] = x->shape[order.ptr[i]];
     }
     if (!ok)
-        return rule_bad_attr(ctx, op, 0, "a permutation of the operand's dimensions");
+        return rule_bad_attr(ctx, op, ATTR_NAME_order, "a permutation of the operand's dimensions");
     const Layout *layout =
         x->layout ? layout_transpose(ctx, x->layout, x->rank, x->shape, permutation) : NULL;
     *result = type_get(ctx, x->kind, x->dtype, x->rank, shape, layout);
@@ -278,7 +282,7 @@ bool rule_slice(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
     *result = stated;
     if (!type_is_tile(x))
         return rule_bad_operand(ctx, op, 0, "a tile");
-    return (rule_is_part(stated, x, op->attrs[0].i) && stated->kind == x->kind &&
+    return (rule_is_part(stated, x, slice_attrs(op)->at) && stated->kind == x->kind &&
             !stated->layout == !x->layout) ||
            rule_bad_result(ctx, op, stated, "a part of the operand that begins at `at`");
 }
@@ -433,9 +437,10 @@ bool rule_hint(Ctx *ctx, const Op *op, const Type *stated, const Type **result) 
     *result = x;
     if (!type_is_int(x) && !type_is_pointer(x))
         return rule_bad_operand(ctx, op, 0, "integers or pointers");
-    Ints values = op->attrs[0].ints;
+    Ints values = op_values(op);
     bool ok = values.len == (uint32_t)(x->rank ? x->rank : 1);
     for (uint32_t i = 0; ok && i < values.len; i++)
         ok = values.ptr[i] > 0;
-    return ok || rule_bad_attr(ctx, op, 0, "one positive value per dimension (scalars: one)");
+    return ok || rule_bad_attr(ctx, op, ATTR_NAME_values,
+                               "one positive value per dimension (scalars: one)");
 }

@@ -28,7 +28,7 @@ bool rule_bad_pair(Ctx *ctx, const Op *op, uint32_t a, uint32_t b, const char *w
 /* Is `part` elements of `whole` from number `at` on, at a multiple of its own shape? */
 bool rule_is_part(const Type *part, const Type *whole, int64_t at);
 bool rule_bad_result(Ctx *ctx, const Op *op, const Type *stated, const char *wanted);
-bool rule_bad_attr(Ctx *ctx, const Op *op, int attr, const char *wanted);
+bool rule_bad_attr(Ctx *ctx, const Op *op, AttrName name, const char *wanted);
 
 /* Both report what fails. */
 bool rule_want_equal(Ctx *ctx, const Op *op, uint32_t a, uint32_t b);

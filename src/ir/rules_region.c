@@ -100,17 +100,18 @@ bool rule_bool_any(Ctx *ctx, const Op *op, const Type *stated, const Type **resu
 /* Global memory */
 
 /* Attribute `width`: see ops.def. */
-static bool want_width(Ctx *ctx, const Op *op, int attr, const Type *value) {
-    int64_t width = op->attrs[attr].i;
+static bool want_width(Ctx *ctx, const Op *op, const Type *value) {
+    int64_t width = op_width(op);
     if (width == 0 || width == 1)
         return true;
     if (width < 0 || (width & (width - 1)) || width * type_element_bytes(value) > 16 || width > 16)
-        return rule_bad_attr(ctx, op, attr, "a power of two of at most 16 bytes");
+        return rule_bad_attr(ctx, op, ATTR_NAME_width, "a power of two of at most 16 bytes");
     /* Along whichever dimension the lowest register enumerates. */
     const Layout *layout = value->layout;
     int first = layout && layout->basis[0] ? __builtin_ctz(layout->basis[0]) : 0;
     return (layout && layout_run(layout, first, (int)width) >= width) ||
-           rule_bad_attr(ctx, op, attr, "at most the consecutive elements that the layout holds");
+           rule_bad_attr(ctx, op, ATTR_NAME_width,
+                         "at most the consecutive elements that the layout holds");
 }
 
 bool rule_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -122,7 +123,7 @@ bool rule_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) 
         return false;
     if (op->nin > 2 && rule_in(op, 2) != *result)
         return rule_bad_pair(ctx, op, 0, 2, "pointers and what they point at");
-    return want_width(ctx, op, 3, *result);
+    return want_width(ctx, op, *result);
 }
 
 bool rule_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -133,7 +134,7 @@ bool rule_store(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
         return rule_bad_pair(ctx, op, 0, 1, "pointers and what they point at");
     if (op->nin > 2 && !rule_want_mask(ctx, op, 2, 0))
         return false;
-    return want_width(ctx, op, 2, rule_in(op, 1));
+    return want_width(ctx, op, rule_in(op, 1));
 }
 
 bool rule_atomic_takes(AtomicOp kind, DType dtype) {
@@ -165,7 +166,7 @@ bool rule_atomic_rmw(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     *result = rule_pointee(ctx, ptr);
     if (rule_in(op, 1) != *result)
         return rule_bad_pair(ctx, op, 0, 1, "pointers and what they point at");
-    if (!rule_atomic_takes((AtomicOp)op->attrs[0].i, ptr->dtype))
+    if (!rule_atomic_takes(atomic_rmw_attrs(op)->kind, ptr->dtype))
         return rule_bad_operand(ctx, op, 1,
                                 "i32 or i64 (fadd: f16, bf16, f32 or f64; xchg: 32 or 64 bits)");
     return op->nin <= 2 || rule_want_mask(ctx, op, 2, 0);
@@ -184,7 +185,7 @@ bool rule_atomic_cas(Ctx *ctx, const Op *op, const Type *stated, const Type **re
 
 /* Reductions and products */
 
-/* Equal shapes and an axis; the attribute `axis` is the first one. */
+/* Equal shapes and an axis. */
 static bool want_tiles_and_axis(Ctx *ctx, const Op *op) {
     if (op->nin == 0)
         return ctx_diag(ctx, op->span, ir_operand_count, op_info[op->code].name, 0u,
@@ -195,8 +196,8 @@ static bool want_tiles_and_axis(Ctx *ctx, const Op *op) {
         if (!rule_want_same_shape(ctx, op, 0, i))
             return false;
     }
-    return (op->attrs[0].i >= 0 && op->attrs[0].i < rule_in(op, 0)->rank) ||
-           rule_bad_attr(ctx, op, 0, "a dimension of the operands");
+    return (op_axis(op) >= 0 && op_axis(op) < rule_in(op, 0)->rank) ||
+           rule_bad_attr(ctx, op, ATTR_NAME_axis, "a dimension of the operands");
 }
 
 static const Type *element_scalar(Ctx *ctx, const Type *tile) {
@@ -232,10 +233,10 @@ const Type *reduce_result_type(Ctx *ctx, const Type *type, int axis, int64_t kee
 bool rule_reduce(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!want_tiles_and_axis(ctx, op))
         return false;
-    int axis = (int)op->attrs[0].i;
-    int64_t keep = op->attrs[1].i;
+    int axis = (int)reduce_attrs(op)->axis;
+    int64_t keep = reduce_attrs(op)->keep;
     if (keep < 0 || keep >= rule_in(op, 0)->shape[axis])
-        return rule_bad_attr(ctx, op, 1, "a mask of index bits of the axis");
+        return rule_bad_attr(ctx, op, ATTR_NAME_keep, "a mask of index bits of the axis");
     const Type **types = operand_types(ctx, op, 0);
     for (uint32_t i = 0; i < op->nin; i++)
         types[i] = reduce_result_type(ctx, types[i], axis, keep);
@@ -301,12 +302,13 @@ bool rule_dot(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
         return rule_bad_pair(ctx, op, 0, 2,
                              "an accumulator of i32 for i8, f64 for f64, else f32 "
                              "(f16 and f8: f16 too)");
-    return op->attrs[1].i >= 0 || rule_bad_attr(ctx, op, 1, "0 or more");
+    return dot_attrs(op)->max_imprecise >= 0 ||
+           rule_bad_attr(ctx, op, ATTR_NAME_max_imprecise, "0 or more");
 }
 
 static bool want_wgmma_operand(Ctx *ctx, const Op *op, uint32_t index) {
     const Type *type = rule_in(op, index);
-    bool turned = op->attrs[0].i & 1;
+    bool turned = op_transposed(op) & 1;
     if (type->kind == TYPE_BUFFER && type->rank == 2)
         return true;
     if (index > 0)
@@ -318,13 +320,13 @@ static bool want_wgmma_operand(Ctx *ctx, const Op *op, uint32_t index) {
 /* One product: of operands 0 and `second`, added to operand `sum`. */
 static bool want_wgmma(Ctx *ctx, const Op *op, uint32_t second, uint32_t sum) {
     const Type *a = rule_in(op, 0), *b = rule_in(op, second), *acc = rule_in(op, sum);
-    int64_t turned = op->attrs[0].i;
+    int64_t turned = op_transposed(op);
     if (!want_wgmma_operand(ctx, op, 0) || !want_wgmma_operand(ctx, op, second))
         return false;
     if (acc->kind != TYPE_NUMBER || acc->rank != 2 || !acc->layout)
         return rule_bad_operand(ctx, op, sum, "a tile of numbers of rank 2 with a layout");
     if (turned < 0 || turned > 3)
-        return rule_bad_attr(ctx, op, 0, "0 to 3");
+        return rule_bad_attr(ctx, op, ATTR_NAME_transposed, "0 to 3");
     int ak = turned & 1 ? 0 : 1, bk = turned & 2 ? 1 : 0;
     if (a->shape[ak] != b->shape[bk])
         return rule_bad_pair(ctx, op, 0, second, "shapes [M, K] and [K, N]");
@@ -362,7 +364,8 @@ bool rule_wgmma_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     const Type *acc = *result = rule_in(op, 0);
     if (acc->kind != TYPE_NUMBER || acc->rank != 2)
         return rule_bad_operand(ctx, op, 0, "a tile of numbers of rank 2");
-    return op->attrs[0].i >= 0 || rule_bad_attr(ctx, op, 0, "0 or more");
+    return wgmma_wait_attrs(op)->pending >= 0 ||
+           rule_bad_attr(ctx, op, ATTR_NAME_pending, "0 or more");
 }
 
 /* Control flow */
@@ -376,11 +379,13 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!rule_want_equal(ctx, op, 0, 1) || !rule_want_equal(ctx, op, 0, 2) ||
         !rule_any(ctx, op, NULL, result))
         return false;
-    for (int i = 0; i < 2; i++)
-        if (op->attrs[i].i < 0 || op->attrs[i].i > INT32_MAX)
-            return rule_bad_attr(ctx, op, i, "0 or more");
-    if (op->attrs[2].i < 0 || op->attrs[2].i > LOOP_FLAGS)
-        return rule_bad_attr(ctx, op, 2, "a sum of 1, 2, 4, 8 and 16");
+    const struct for_attrs *attrs = for_attrs(op);
+    if (attrs->num_stages < 0 || attrs->num_stages > INT32_MAX)
+        return rule_bad_attr(ctx, op, ATTR_NAME_num_stages, "0 or more");
+    if (attrs->unroll < 0 || attrs->unroll > INT32_MAX)
+        return rule_bad_attr(ctx, op, ATTR_NAME_unroll, "0 or more");
+    if (attrs->flags < 0 || attrs->flags > LOOP_FLAGS)
+        return rule_bad_attr(ctx, op, ATTR_NAME_flags, "a sum of 1, 2, 4, 8 and 16");
     /* Carried values start one place after the step: that place is the index's. */
     const Type **types = operand_types(ctx, op, FOR_FIXED_OPERANDS - 1);
     types[0] = index;
@@ -392,8 +397,8 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
 bool rule_while(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!rule_any(ctx, op, NULL, result))
         return false;
-    if (loop_flags(op) & ~(int64_t)LOOP_NO_LICM)
-        return rule_bad_attr(ctx, op, 0, "0 or 8");
+    if (while_attrs(op)->flags & ~(int64_t)LOOP_NO_LICM)
+        return rule_bad_attr(ctx, op, ATTR_NAME_flags, "0 or 8");
     const Type **types = operand_types(ctx, op, 0);
     return want_results(ctx, op, op->nin, types) && want_region_args(ctx, op, 0, op->nin, types) &&
            want_region_args(ctx, op, 1, op->nin, types);
@@ -453,19 +458,21 @@ static bool rule_buffer(Ctx *ctx, const Op *op, const Type *stated, const Type *
     *result = stated;
     if (!stated || stated->kind != TYPE_BUFFER || stated->rank == 0)
         return rule_bad_result(ctx, op, stated, "a buffer of rank 1 or more");
-    if (op->attrs[0].i < -1 || op->attrs[0].i > INT32_MAX)
-        return rule_bad_attr(ctx, op, 0, "-1 or an offset in bytes");
-    return (op->attrs[1].i >= 0 && op->attrs[1].i <= MAX_BUFFER_COPIES) ||
-           rule_bad_attr(ctx, op, 1, "0 to 64");
+    if (op_offset(op) < -1 || op_offset(op) > INT32_MAX)
+        return rule_bad_attr(ctx, op, ATTR_NAME_offset, "-1 or an offset in bytes");
+    return (op_copies(op) >= 0 && op_copies(op) <= MAX_BUFFER_COPIES) ||
+           rule_bad_attr(ctx, op, ATTR_NAME_copies, "0 to 64");
 }
 
 bool rule_local_alloc(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!rule_buffer(ctx, op, stated, result))
         return false;
-    int64_t stride = op->attrs[2].i, bytes = type_numel(stated) * type_element_bytes(stated);
+    int64_t stride = local_alloc_attrs(op)->stride,
+            bytes = type_numel(stated) * type_element_bytes(stated);
     return stride == 0 ||
            (stride >= bytes && stride <= INT32_MAX && stride % BUFFER_ALIGNMENT == 0) ||
-           rule_bad_attr(ctx, op, 2, "0, or a multiple of 16 of no less than the buffer's bytes");
+           rule_bad_attr(ctx, op, ATTR_NAME_stride,
+                         "0, or a multiple of 16 of no less than the buffer's bytes");
 }
 
 bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -476,16 +483,17 @@ bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **re
         return rule_bad_operand(ctx, op, 0, "the result of a local_alloc or mbarrier_alloc");
     if (rule_in(op, 1) != type_scalar(ctx, DT_I32))
         return rule_bad_operand(ctx, op, 1, "i32");
-    return (op->attrs[0].i >= 0 && op->attrs[0].i < local_copies(buffer)) ||
-           rule_bad_attr(ctx, op, 0, "less than the buffer's copies");
+    int64_t ahead = local_view_attrs(op)->ahead;
+    return (ahead >= 0 && ahead < local_copies(buffer)) ||
+           rule_bad_attr(ctx, op, ATTR_NAME_ahead, "less than the buffer's copies");
 }
 
 bool rule_mbarrier(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!rule_buffer(ctx, op, stated, result))
         return false;
-    int64_t arrivals = op->attrs[2].i;
+    int64_t arrivals = mbarrier_alloc_attrs(op)->arrivals;
     if (arrivals < 0 || arrivals > TARGET_MAX_WARPS || (arrivals & (arrivals - 1)))
-        return rule_bad_attr(ctx, op, 2, "0 or a power of two up to 32");
+        return rule_bad_attr(ctx, op, ATTR_NAME_arrivals, "0 or a power of two up to 32");
     return (stated->dtype == DT_I64 && type_numel(stated) == 1) ||
            rule_bad_result(ctx, op, stated, "a buffer of one i64");
 }
@@ -501,7 +509,7 @@ bool rule_want_mbarrier(Ctx *ctx, const Op *op, uint32_t index) {
 static bool want_arrival(Ctx *ctx, const Op *op, bool by_threads) {
     if (!rule_want_mbarrier(ctx, op, 0))
         return false;
-    if ((local_alloc_of(op_in(op, 0))->attrs[2].i > 0) != by_threads)
+    if ((mbarrier_arrivals(op_in(op, 0)) > 0) != by_threads)
         return rule_bad_operand(ctx, op, 0,
                                 by_threads ? "an mbarrier with arrivals"
                                            : "an mbarrier without arrivals but by copies");
@@ -517,8 +525,9 @@ bool rule_mbarrier_expect(Ctx *ctx, const Op *op, const Type *stated, const Type
     *result = NULL;
     if (!want_arrival(ctx, op, false))
         return false;
-    return (op->attrs[0].i > 0 && op->attrs[0].i <= MAX_EXPECTED_BYTES) ||
-           rule_bad_attr(ctx, op, 0, "1 to 1048575");
+    int64_t bytes = mbarrier_expect_attrs(op)->bytes;
+    return (bytes > 0 && bytes <= MAX_EXPECTED_BYTES) ||
+           rule_bad_attr(ctx, op, ATTR_NAME_bytes, "1 to 1048575");
 }
 
 bool rule_mbarrier_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -564,7 +573,8 @@ bool rule_local_store(Ctx *ctx, const Op *op, const Type *stated, const Type **r
     if (!is_buffer(op_in(op, 1)))
         return rule_bad_operand(ctx, op, 1, "a buffer");
     const Type *tile = rule_in(op, 0);
-    return (tile->kind == TYPE_NUMBER && rule_is_part(rule_in(op, 1), tile, op->attrs[0].i)) ||
+    return (tile->kind == TYPE_NUMBER &&
+            rule_is_part(rule_in(op, 1), tile, local_store_attrs(op)->at)) ||
            rule_bad_pair(ctx, op, 0, 1,
                          "a tile of numbers and a buffer of its shape, or of a part's");
 }
@@ -574,8 +584,8 @@ static bool is_loaded(const Op *op, const Type *stated) {
     const Type *buffer = rule_in(op, 0);
     if (!stated || stated->kind != TYPE_NUMBER)
         return false;
-    return op->nin == 1 ? rule_is_part(stated, buffer, op->attrs[0].i)
-                        : rule_is_part(buffer, stated, op->attrs[0].i);
+    int64_t at = local_load_attrs(op)->at;
+    return op->nin == 1 ? rule_is_part(stated, buffer, at) : rule_is_part(buffer, stated, at);
 }
 
 bool rule_local_load(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -602,7 +612,7 @@ bool rule_async_copy(Ctx *ctx, const Op *op, const Type *stated, const Type **re
         return false;
     int64_t bytes = (int64_t)op_access_width(op) * type_element_bytes(buffer);
     return bytes == 4 || bytes == 8 || bytes == 16 ||
-           rule_bad_attr(ctx, op, 2, "elements of 4, 8 or 16 bytes together");
+           rule_bad_attr(ctx, op, ATTR_NAME_width, "elements of 4, 8 or 16 bytes together");
 }
 
 bool rule_store_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
@@ -611,8 +621,8 @@ bool rule_store_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **re
 
 bool rule_async_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = NULL;
-    return (op->attrs[0].i >= 0 && op->attrs[0].i < MAX_BUFFER_COPIES) ||
-           rule_bad_attr(ctx, op, 0, "0 to 63");
+    return (op_pending(op) >= 0 && op_pending(op) < MAX_BUFFER_COPIES) ||
+           rule_bad_attr(ctx, op, ATTR_NAME_pending, "0 to 63");
 }
 
 /* What one warp can do by itself, without tiles, memory or meeting others. */

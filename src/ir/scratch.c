@@ -18,16 +18,12 @@ static bool is_atomic(const Op *op) {
     return op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
 }
 
-static MemorySemantic semantic_of(const Op *op) {
-    return (MemorySemantic)op->attrs[op->code == OP_atomic_rmw ? 1 : 0].i;
-}
-
 bool atomic_meets_before(const Op *op) {
-    return is_atomic(op) && !type_is_tile(op->out[0].type) && semantic_of(op) != SEM_RELAXED;
+    return is_atomic(op) && !type_is_tile(op->out[0].type) && op_sem(op) != SEM_RELAXED;
 }
 
 bool atomic_meets_after(const Op *op) {
-    return atomic_meets_before(op) && semantic_of(op) != SEM_RELEASE;
+    return atomic_meets_before(op) && op_sem(op) != SEM_RELEASE;
 }
 
 int64_t op_scratch_bytes(const Op *op, int32_t num_warps) {

@@ -1,25 +1,7 @@
-/* op_info and the enumerated attributes, from ops.def and attrs.def. */
+/* op_info, and the names and enumerated kinds of attributes, from ops.def, attr_names.def and
+ * attrs.def. */
 #include "ir/rules.h"
-
-/* AttrKind and optionality of the kinds as written in ops.def. */
-enum {
-#define KINDS(kind) KIND_##kind = ATTR_##kind, KIND_OPT_##kind = ATTR_##kind,
-#define ENUM(kind, c_type) KINDS(kind)
-#define VALUE(kind, id, text)
-#define END(kind)
-    KINDS(I64) KINDS(F64) KINDS(BOOL) KINDS(STR) KINDS(INTS)
-#include "ir/attrs.def"
-};
-#undef KINDS
-enum {
-#define KINDS(kind) MAY_OMIT_##kind = 0, MAY_OMIT_OPT_##kind = 1,
-#define ENUM(kind, c_type) KINDS(kind)
-#define VALUE(kind, id, text)
-#define END(kind)
-    KINDS(I64) KINDS(F64) KINDS(BOOL) KINDS(STR) KINDS(INTS)
-#include "ir/attrs.def"
-};
-#undef KINDS
+#include <stddef.h>
 
 #define ENUM(kind, c_type) static const char *const text_##kind[kind##_COUNT] = {
 #define VALUE(kind, id, text) [kind##_##id] = text,
@@ -47,6 +29,29 @@ const char *attr_enum_text(AttrKind kind, int64_t value) {
     return NULL;
 }
 
+const char *attr_name_text(AttrName name) {
+    static const char *const texts[ATTR_NAME_COUNT] = {
+#define FAMILY(kind, name) [ATTR_NAME_##name] = #name,
+#define NAME(name) [ATTR_NAME_##name] = #name,
+#include "ir/attr_names.def"
+    };
+    return texts[name];
+}
+
+/* An attribute of a family has the same kind in every op. */
+enum {
+#define FAMILY(kind, name) FAMILY_KIND_##name = KIND_##kind,
+#define NAME(name) FAMILY_KIND_##name = -1,
+#include "ir/attr_names.def"
+};
+#define SAME_KIND(op, index, kind, name)                                                           \
+    _Static_assert((int)FAMILY_KIND_##name < 0 || (int)FAMILY_KIND_##name == (int)KIND_##kind,     \
+                   #op " has attribute " #name " with another kind than its family");
+#define OP(name, in, at, ...) EACH_ATTR(SAME_KIND, name, at)
+#define OP_E OP
+#define OP_R OP
+#include "ir/ops.def"
+
 #define NIN_IN0() .min_operands = 0, .max_operands = 0
 #define NIN_IN1(a) .min_operands = 1, .max_operands = 1, .operand_names = {#a}
 #define NIN_IN2(a, b) .min_operands = 2, .max_operands = 2, .operand_names = {#a, #b}
@@ -56,28 +61,12 @@ const char *attr_enum_text(AttrKind kind, int64_t value) {
 #define NIN_INO4(min, a, b, c, d)                                                                  \
     .min_operands = min, .max_operands = 4, .operand_names = {#a, #b, #c, #d}
 #define NIN_INV(xs) .min_operands = 0, .max_operands = -1, .operand_names = {#xs}
-#define NAT_AT0() .attr_count = 0
-#define NAT_AT1(k, n)                                                                              \
-    .attr_count = 1, .attr_kinds = {(AttrKind)KIND_##k}, .attr_optional = {MAY_OMIT_##k},          \
-    .attr_names = {#n}
-#define NAT_AT2(k, n, k2, n2)                                                                      \
-    .attr_count = 2, .attr_kinds = {(AttrKind)KIND_##k, (AttrKind)KIND_##k2},                      \
-    .attr_optional = {MAY_OMIT_##k, MAY_OMIT_##k2}, .attr_names = {#n, #n2}
-#define NAT_AT3(k, n, k2, n2, k3, n3)                                                              \
-    .attr_count = 3, .attr_kinds = {(AttrKind)KIND_##k, (AttrKind)KIND_##k2, (AttrKind)KIND_##k3}, \
-    .attr_optional = {MAY_OMIT_##k, MAY_OMIT_##k2, MAY_OMIT_##k3}, .attr_names = {#n, #n2, #n3}
-#define NAT_AT4(k, n, k2, n2, k3, n3, k4, n4)                                                      \
-    .attr_count = 4,                                                                               \
-    .attr_kinds = {(AttrKind)KIND_##k, (AttrKind)KIND_##k2, (AttrKind)KIND_##k3,                   \
-                   (AttrKind)KIND_##k4},                                                           \
-    .attr_optional = {MAY_OMIT_##k, MAY_OMIT_##k2, MAY_OMIT_##k3, MAY_OMIT_##k4},                  \
-    .attr_names = {#n, #n2, #n3, #n4}
-#define NAT_AT5(k, n, k2, n2, k3, n3, k4, n4, k5, n5)                                              \
-    .attr_count = 5,                                                                               \
-    .attr_kinds = {(AttrKind)KIND_##k, (AttrKind)KIND_##k2, (AttrKind)KIND_##k3,                   \
-                   (AttrKind)KIND_##k4, (AttrKind)KIND_##k5},                                      \
-    .attr_optional = {MAY_OMIT_##k, MAY_OMIT_##k2, MAY_OMIT_##k3, MAY_OMIT_##k4, MAY_OMIT_##k5},   \
-    .attr_names = {#n, #n2, #n3, #n4, #n5}
+#define COUNT(op, index, kind, name) +1
+#define ATTR_INFO(op, index_, kind_, name_)                                                        \
+    [index_] = {.name = ATTR_NAME_##name_,                                                         \
+                .kind = (AttrKind)KIND_##kind_,                                                    \
+                .optional = MAY_OMIT_##kind_,                                                      \
+                .offset = offsetof(struct op##_attrs, name_)},
 #define RES_OUT0(r) RESULT_NONE
 #define RES_OUT1(r) RESULT_INFERRED
 #define RES_OUTT(r) RESULT_STATED
@@ -86,7 +75,9 @@ const char *attr_enum_text(AttrKind kind, int64_t value) {
     [OP_##name_] = {.name = #name_,                                                                \
                     .summary = summary_,                                                           \
                     NIN_##in,                                                                      \
-                    NAT_##at,                                                                      \
+                    .attr_count = 0 EACH_ATTR(COUNT, name_, at),                                   \
+                    .attr_bytes = sizeof(struct name_##_attrs),                                    \
+                    .attr = {EACH_ATTR(ATTR_INFO, name_, at)},                                     \
                     .results = RES_##out,                                                          \
                     .regions = regions_,                                                           \
                     .traits = traits_,                                                             \

@@ -62,13 +62,13 @@ static bool check_op_links(Verifier *v, const Op *op, int depth) {
     }
     if (!check_values(v, op, NULL))
         return false;
-    for (int i = 0; i < info->attr_count; i++) {
-        AttrKind kind = info->attr_kinds[i];
-        int64_t value = op->attrs[i].i;
-        bool is_enum = attr_enum_text(kind, 0) != NULL;
-        if ((is_enum && !attr_enum_text(kind, value)) || (kind == ATTR_BOOL && value >> 1))
+    for (uint32_t i = 0; i < (uint32_t)info->attr_count; i++) {
+        const AttrInfo *attr = &info->attr[i];
+        int64_t value = op_attr(op, i).i;
+        bool is_enum = attr_enum_text(attr->kind, 0) != NULL;
+        if (is_enum && !attr_enum_text(attr->kind, value))
             return v->ok = ctx_diag(v->ctx, op->span, ir_attr_value, info->name,
-                                    info->attr_names[i], (long long)value);
+                                    attr_name_text(attr->name), (long long)value);
     }
     for (uint32_t i = 0; i < op->nregions; i++)
         if (!check_links(v, op->regions[i], op, depth + 1))
@@ -208,7 +208,7 @@ static void check_terminator(Verifier *v, const Block *block) {
 /* A constant is stored as its type holds it: sign-extended, i1 as 0 or 1. */
 static bool constant_fits(const Op *op) {
     int bits = dtype_info[op->out[0].type->dtype].bits;
-    int64_t value = op->attrs[0].i;
+    int64_t value = constant_int_attrs(op)->value;
     if (bits == 1)
         return value == 0 || value == 1;
     return bits == 64 || (value >> (bits - 1) == 0 || value >> (bits - 1) == -1);
@@ -223,8 +223,8 @@ static void check_rule(Verifier *v, const Op *op) {
         v->ok = ctx_diag(v->ctx, op->span, ir_stale_type, info->name, type_text(v, stated),
                          type_text(v, type));
     else if (op->code == OP_constant_int && !constant_fits(op))
-        v->ok = ctx_diag(v->ctx, op->span, ir_attr_value, info->name, info->attr_names[0],
-                         (long long)op->attrs[0].i);
+        v->ok = ctx_diag(v->ctx, op->span, ir_attr_value, info->name,
+                         attr_name_text(ATTR_NAME_value), (long long)constant_int_attrs(op)->value);
 }
 
 /* Combining regions are for one element: scalars, no effects, at any depth. */

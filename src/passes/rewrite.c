@@ -54,8 +54,7 @@ Value *rewrite_float(Builder *builder, const Type *type, double value) {
 Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *in,
                     const Type *type) {
     Op *copy = op_create(builder, op->code, nin, in, 1, &type);
-    for (int i = 0; i < op_info[op->code].attr_count; i++)
-        copy->attrs[i] = op->attrs[i];
+    op_copy_attrs(copy, op);
     return op_out(copy);
 }
 
@@ -188,7 +187,7 @@ Op *rewrite_scan(Builder *builder, const Op *scan, Value *const *in, int64_t axi
 }
 
 Op *rewrite_reduce(Builder *builder, const Op *reduce, Value *const *in, int64_t keep) {
-    Op *copy = build_reduce(builder, reduce->nin, in, reduce->attrs[0].i, keep);
+    Op *copy = build_reduce(builder, reduce->nin, in, reduce_attrs(reduce)->axis, keep);
     copy_region(reduce, copy, &builder->ctx->arena);
     return copy;
 }

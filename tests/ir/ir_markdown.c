@@ -105,7 +105,7 @@ static void print_func_attrs(StrBuf *out) {
                      "multiple of.\n\n");
 }
 
-static void print_attrs(StrBuf *out) {
+static void print_attr_kinds(StrBuf *out) {
     strbuf_puts(out,
                 "## Enumerated attributes\n\n| kind | values, the default first |\n|---|---|\n");
     for (int kind = 0; kind < ATTR_KIND_COUNT; kind++) {
@@ -136,8 +136,8 @@ static void print_op(OpCode code, StrBuf *out) {
     print_operands(info, out);
     strbuf_puts(out, " | ");
     for (int i = 0; i < info->attr_count; i++)
-        strbuf_printf(out, "%s%s: %s%s", i ? ", " : "", info->attr_names[i],
-                      attr_kind_names[info->attr_kinds[i]], info->attr_optional[i] ? "?" : "");
+        strbuf_printf(out, "%s%s: %s%s", i ? ", " : "", attr_name_text(info->attr[i].name),
+                      attr_kind_names[info->attr[i].kind], info->attr[i].optional ? "?" : "");
     static const char *const results[] = {[RESULT_NONE] = "none",
                                           [RESULT_INFERRED] = "one",
                                           [RESULT_STATED] = "one, stated",
@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
     print_types(&out);
     print_grammar(&out);
     print_func_attrs(&out);
-    print_attrs(&out);
+    print_attr_kinds(&out);
     print_ops(&out);
     int status = 0;
     if (argc == 3 && str_is(str_from(argv[1]), "--check")) {

@@ -116,7 +116,7 @@ static void test_floats_are_exact(void **state) {
         build_constant_float(&b, value, type_scalar(ctx, DT_F64));
         build_return(&b);
         Module *again = testing_parse_good(ctx, testing_print(module));
-        assert_true(bits_of(again->funcs->body->first->attrs[0].f) == bits);
+        assert_true(bits_of(constant_float_attrs(again->funcs->body->first)->value) == bits);
     }
     ctx_destroy(ctx);
 }
@@ -134,7 +134,7 @@ static void test_float_spellings(void **state) {
             &ctx->arena, "func @f() {\n%%x = constant_float {value = %s} : f64\nreturn\n}",
             cases[i].text);
         Module *module = testing_parse_good(ctx, text);
-        assert_true(module->funcs->body->first->attrs[0].f == cases[i].value);
+        assert_true(constant_float_attrs(module->funcs->body->first)->value == cases[i].value);
     }
     ctx_destroy(ctx);
 }
@@ -151,7 +151,7 @@ static void test_integers_wrap_to_their_type(void **state) {
     const int64_t *next = wanted;
     block_for_each (op, module->funcs->body) {
         if (op->code == OP_constant_int)
-            assert_int_equal(op->attrs[0].i, *next++);
+            assert_int_equal(constant_int_attrs(op)->value, *next++);
     }
     ctx_destroy(ctx);
 }

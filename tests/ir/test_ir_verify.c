@@ -168,11 +168,11 @@ static void unknown_code(Module *m) {
 }
 
 static void bad_enum(Module *m) {
-    find(m, OP_store)->attrs[0].i = CACHE_COUNT;
+    store_attrs(find(m, OP_store))->cache = CACHE_COUNT;
 }
 
 static void unwrapped_constant(Module *m) {
-    find(m, OP_constant_int)->attrs[0].i = INT64_C(1) << 40;
+    constant_int_attrs(find(m, OP_constant_int))->value = INT64_C(1) << 40;
 }
 
 static void missing_operand(Module *m) {

@@ -72,14 +72,14 @@ static bool rename_honestly(Func *func) {
 }
 
 static bool compute_something_else(Func *func) {
-    find_op(func, OP_constant_int)->attrs[0].i = 4;
+    constant_int_attrs(find_op(func, OP_constant_int))->value = 4;
     return true;
 }
 
 static bool leave_the_array(Func *func) {
     Op *store = find_op(func, OP_store);
     op_remove_operand(store, 2);
-    find_op(func, OP_range)->attrs[0].i = 1 << 20;
+    range_attrs(find_op(func, OP_range))->start = 1 << 20;
     return true;
 }
 
@@ -195,7 +195,7 @@ static bool add_something_else(Func *func) {
     block_for_each (op, func->body)
         if (op->code == OP_constant_int && type_numel(op->out[0].type) > 1)
             constant = op;
-    constant->attrs[0].i = 4;
+    constant_int_attrs(constant)->value = 4;
     return true;
 }
 

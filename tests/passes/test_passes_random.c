@@ -96,7 +96,7 @@ static void run_case(const Case *c, Arrays *before, Arrays *after) {
 }
 
 static bool does_not_keep(Op *op, void *user) {
-    return op->code != OP_reduce || op->attrs[1].i == 0;
+    return op->code != OP_reduce || reduce_attrs(op)->keep == 0;
 }
 
 /* The pipeline as a compilation runs it, for 1, 4 or as many warps as it chooses. Reductions that

@@ -188,7 +188,7 @@ static const Op *buffer_of(const Op *op) {
 }
 
 static bool share_bytes(const Op *a, const Op *b, int64_t bytes) {
-    int64_t x = a->attrs[0].i, y = b->attrs[0].i;
+    int64_t x = op_offset(a), y = op_offset(b);
     return x < y + bytes && y < x + bytes;
 }
 
@@ -356,7 +356,7 @@ static void test_reuse(void **state) {
     }
     assert_true(pass_allocate_shared(program.func));
     for (int i = 0; i < 4; i++)
-        assert_int_equal(buffers[i]->def->attrs[0].i, 0);
+        assert_int_equal(local_alloc_attrs(buffers[i]->def)->offset, 0);
     assert_int_equal(program.func->shared_bytes, 4 << 14);
     assert_false(pass_allocate_shared(program.func));
     ctx_destroy(ctx);

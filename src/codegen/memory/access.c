@@ -104,7 +104,7 @@ static bool qualifiers(StrBuf *text, const Access *access, bool is_load) {
 
 /* What an access without a policy does is evict_unchanged: evict_normal takes from lines the
  * priority that they have, which makes products of 2048 an eighth slower. */
-Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict) {
+Lv cg_l2_policy(Cg *cg, EvictionPolicy evict) {
     static const char *const text[EVICT_COUNT] = {
         [EVICT_NORMAL] = "createpolicy.fractional.L2::evict_unchanged.b64 $0, 1.0;",
         [EVICT_FIRST] = "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;",
@@ -115,7 +115,7 @@ Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict) {
 
 void lower_cache_policy(Cg *cg, const Op *op) {
     Lv on = cg_scalar(cg, op_in(op, 0));
-    Lv policy = cg_l2_policy(cg, (CTYPE_EVICT)op->attrs[0].i);
+    Lv policy = cg_l2_policy(cg, cache_policy_attrs(op)->evict);
     Lv normal = cg_l2_policy(cg, EVICT_NORMAL);
     cg_new(cg, &op->out[0])[0] = LLVMBuildSelect(cg->b, on, policy, normal, "");
 }
@@ -293,6 +293,7 @@ void cg_store(Cg *cg, const Access *access, const Lv *values) {
 /* Ops on global memory */
 
 void lower_load(Cg *cg, const Op *op) {
+    const struct load_attrs *attrs = load_attrs(op);
     const Type *type = op->out[0].type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     uint32_t count = cg_count(type), width = op_access_width(op);
@@ -314,10 +315,10 @@ void lower_load(Cg *cg, const Op *op) {
                           .width = width,
                           .pointer = ptr[reg],
                           .predicate = mask ? mask[reg] : NULL,
-                          .cache = (CTYPE_CACHE)op->attrs[0].i,
-                          .evict = (CTYPE_EVICT)op->attrs[1].i,
-                          .is_volatile = op->attrs[2].i,
-                          .may_delay = load_may_delay(op)},
+                          .cache = attrs->cache,
+                          .evict = attrs->evict,
+                          .is_volatile = attrs->is_volatile,
+                          .may_delay = attrs->may_delay},
                 other, out + reg);
     }
     cg_end_batch(cg, op);
@@ -338,8 +339,8 @@ void lower_store(Cg *cg, const Op *op) {
                            .width = width,
                            .pointer = ptr[reg],
                            .predicate = cg_and(cg, mask ? mask[reg] : NULL, owner),
-                           .cache = (CTYPE_CACHE)op->attrs[0].i,
-                           .evict = (CTYPE_EVICT)op->attrs[1].i},
+                           .cache = store_attrs(op)->cache,
+                           .evict = store_attrs(op)->evict},
                  values + reg);
     }
 }

@@ -11,13 +11,13 @@ typedef struct Access {
     uint32_t width; /* elements */
     Lv pointer;     /* to the first */
     Lv predicate;
-    CTYPE_CACHE cache;
-    CTYPE_EVICT evict;
+    CacheModifier cache;
+    EvictionPolicy evict;
     bool is_volatile;
     bool may_delay; /* of a load: see schedule.c */
 } Access;
 void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
 void cg_store(Cg *cg, const Access *access, const Lv *values);
 /* An L2 cache policy for operand `cache-policy`; `evict` is not EVICT_NORMAL. */
-Lv cg_l2_policy(Cg *cg, CTYPE_EVICT evict);
+Lv cg_l2_policy(Cg *cg, EvictionPolicy evict);
 #endif

@@ -65,7 +65,7 @@ static void emit_copy(Cg *cg, const AsyncCopy *copy) {
 
 void lower_async_copy(Cg *cg, const Op *op) {
     const Type *type = op_in(op, 0)->type, *buffer = op_in(op, 1)->type;
-    uint32_t width = op->attrs[2].i > 1 ? (uint32_t)op->attrs[2].i : 1;
+    uint32_t width = op_access_width(op);
     int bytes = type_element_bytes(buffer);
     if (layout_async_width(cg->ctx, type->layout, buffer->layout, (int)width) < (int)width) {
         cg_unsupported_layout(cg, op);
@@ -85,7 +85,7 @@ void lower_async_copy(Cg *cg, const Op *op) {
                                    .mask = mask ? mask[reg] : NULL,
                                    .predicate = owner,
                                    .bytes = bytes * (int)width,
-                                   .evict = (EvictionPolicy)op->attrs[1].i});
+                                   .evict = async_copy_attrs(op)->evict});
     }
 }
 
@@ -94,6 +94,6 @@ void lower_async_commit(Cg *cg, const Op *op) {
 }
 
 void lower_async_wait(Cg *cg, const Op *op) {
-    Lv pending = cg_i32(cg, op->attrs[0].i);
+    Lv pending = cg_i32(cg, async_wait_attrs(op)->pending);
     cg_intrinsic(cg, "llvm.nvvm.cp.async.wait.group", NULL, 0, &pending, 1);
 }

@@ -94,7 +94,7 @@ static LLVMTypeRef register_type(Cg *cg, char constraint) {
 
 /* `@p atom.sem.scope.global.op.type old, [ptr], values..` with old preset to zero; red without
  * `wanted`. */
-static Lv atomic_asm(Cg *cg, const AtomicForm *form, CTYPE_SEM sem, CTYPE_SCOPE scope, Lv ptr,
+static Lv atomic_asm(Cg *cg, const AtomicForm *form, MemorySemantic sem, MemoryScope scope, Lv ptr,
                      uint32_t nvalues, const Lv *values, Lv predicate, bool wanted) {
     LLVMTypeRef type = LLVMTypeOf(values[0]), word = register_type(cg, form->constraint);
     StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
@@ -133,7 +133,7 @@ static Lv atomic_asm(Cg *cg, const AtomicForm *form, CTYPE_SEM sem, CTYPE_SCOPE 
 }
 
 /* The value a thread expects at first; relaxed, since others may write meanwhile. */
-static Lv load_relaxed(Cg *cg, CTYPE_SCOPE scope, Lv ptr) {
+static Lv load_relaxed(Cg *cg, MemoryScope scope, Lv ptr) {
     StrBuf text = strbuf(cg->arena);
     strbuf_printf(&text, "ld.relaxed.%s.global.b16 $0, [$1];", scope_text[scope]);
     return cg_asm(cg, cg->t_i16, text.ptr, "=h,l,~{memory}", &ptr, 1, ASM_EFFECTS);
@@ -143,8 +143,8 @@ static Lv load_relaxed(Cg *cg, CTYPE_SCOPE scope, Lv ptr) {
  * Returns the old value. */
 static Lv swap_until_found(Cg *cg, const Op *op, Lv ptr, Lv value) {
     static const AtomicForm form = {"cas", "b16", 'h'};
-    CTYPE_SEM sem = (CTYPE_SEM)op->attrs[1].i;
-    CTYPE_SCOPE scope = (CTYPE_SCOPE)op->attrs[2].i;
+    MemorySemantic sem = atomic_rmw_attrs(op)->sem;
+    MemoryScope scope = atomic_rmw_attrs(op)->scope;
     LLVMTypeRef type = LLVMTypeOf(value);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), again = cg_block(cg, "swap"),
                       done = cg_block(cg, "swapped");
@@ -241,8 +241,8 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     Lv *ptr = cg_in(cg, op, 0), *values = cg_in(cg, op, 1), *mask = cg_in(cg, op, 2);
     Lv *out = cg_new(cg, &op->out[0]), owner = cg_owner(cg, type->layout);
-    AtomicOp kind = (AtomicOp)op->attrs[0].i;
-    CTYPE_SEM sem = (CTYPE_SEM)op->attrs[1].i;
+    AtomicOp kind = atomic_rmw_attrs(op)->kind;
+    MemorySemantic sem = atomic_rmw_attrs(op)->sem;
     AtomicForm form = atomic_form(kind, type->dtype);
     bool wanted = !value_unused(&op->out[0]) || kind == RMW_XCHG;
     bool loop = kind == RMW_FADD && type->dtype == DT_BF16 && cg->meta.target->capability < 90;
@@ -253,7 +253,7 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
             continue;
         Lv predicate = cg_and(cg, mask ? mask[reg] : NULL, owner);
         out[reg] = loop ? rmw_loop(cg, op, ptr[reg], values[reg], predicate)
-                        : atomic_asm(cg, &form, sem, (CTYPE_SCOPE)op->attrs[2].i, ptr[reg], 1,
+                        : atomic_asm(cg, &form, sem, atomic_rmw_attrs(op)->scope, ptr[reg], 1,
                                      &values[reg], predicate, wanted);
     }
     if (!value_unused(&op->out[0]))
@@ -267,7 +267,7 @@ void lower_atomic_cas(Cg *cg, const Op *op) {
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     Lv *ptr = cg_in(cg, op, 0), *expected = cg_in(cg, op, 1), *desired = cg_in(cg, op, 2);
     Lv *out = cg_new(cg, &op->out[0]), owner = cg_owner(cg, type->layout);
-    CTYPE_SEM sem = (CTYPE_SEM)op->attrs[0].i;
+    MemorySemantic sem = atomic_cas_attrs(op)->sem;
     AtomicForm form = {"cas", by_width(type->dtype, "b16", "b32", "b64"),
                        width_constraint(type->dtype)};
     if (atomic_meets_before(op))
@@ -276,7 +276,7 @@ void lower_atomic_cas(Cg *cg, const Op *op) {
         if (plan && plan->rep[reg] != reg)
             continue;
         Lv values[] = {expected[reg], desired[reg]};
-        out[reg] = atomic_asm(cg, &form, sem, (CTYPE_SCOPE)op->attrs[1].i, ptr[reg], 2, values,
+        out[reg] = atomic_asm(cg, &form, sem, atomic_cas_attrs(op)->scope, ptr[reg], 2, values,
                               owner, true);
     }
     if (!value_unused(&op->out[0]))

@@ -65,9 +65,9 @@ static void barrier_of_warpgroups(Cg *cg) {
 /* What threads did to shared memory, asynchronous copies that landed included, reaches wgmma and
  * tensor copies through another proxy: each thread orders that before others go on. */
 void lower_barrier(Cg *cg, const Op *op) {
-    if (op->attrs[0].i)
+    if (barrier_attrs(op)->proxy)
         cg_asm(cg, cg->t_void, "fence.proxy.async.shared::cta;", "~{memory}", NULL, 0, ASM_EFFECTS);
-    if (op->attrs[1].i)
+    if (barrier_attrs(op)->warpgroups)
         barrier_of_warpgroups(cg);
     else
         cg_barrier(cg);

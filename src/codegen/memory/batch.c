@@ -86,7 +86,7 @@ void cg_find_batch(Cg *cg) {
         bool feeds = ptrmap_get(&needed, op) != NULL;
         loads++;
         feeding += feeds;
-        waiting += !feeds && !load_may_delay(op);
+        waiting += !feeds && !op_may_delay(op);
         registers += registers_of(op->out[0].type);
         last = op;
     }

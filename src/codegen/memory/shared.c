@@ -10,13 +10,13 @@
 #include "types/gf2.h"
 
 void lower_local_alloc(Cg *cg, const Op *op) {
-    cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, op->attrs[0].i);
+    cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, local_alloc_attrs(op)->offset);
 }
 
 /* Copy (index + ahead) mod copies, without a division: both are below the number of copies. */
 void lower_local_view(Cg *cg, const Op *op) {
     const Value *buffer = op_in(op, 0);
-    int64_t copies = local_copies(buffer), ahead = op->attrs[0].i;
+    int64_t copies = local_copies(buffer), ahead = local_view_attrs(op)->ahead;
     Lv copy = cg_scalar(cg, op_in(op, 1));
     if (ahead) {
         Lv on = LLVMBuildNUWAdd(cg->b, copy, cg_i32(cg, ahead), "");
@@ -235,7 +235,7 @@ static SharedMove move_of(Cg *cg, const Type *tile, const Value *buffer, const S
 void lower_local_store(Cg *cg, const Op *op) {
     const Value *buffer = op_in(op, 1);
     const Type *type = op_in(op, 0)->type;
-    Sharing sharing = sharing_of(cg, type, buffer->type, op->attrs[0].i);
+    Sharing sharing = sharing_of(cg, type, buffer->type, local_store_attrs(op)->at);
     Share share;
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {
         if (!share_of(&sharing, reg, &share))
@@ -253,7 +253,7 @@ void lower_local_store(Cg *cg, const Op *op) {
 static void load_into(Cg *cg, const Op *op) {
     const Value *buffer = op_in(op, 0);
     const Type *type = op->out[0].type;
-    Sharing sharing = sharing_of(cg, type, buffer->type, op->attrs[0].i);
+    Sharing sharing = sharing_of(cg, type, buffer->type, local_load_attrs(op)->at);
     Lv *out = cg_new(cg, &op->out[0]);
     memcpy(out, cg_in(cg, op, 1), cg_count(type) * sizeof *out);
     Share share;

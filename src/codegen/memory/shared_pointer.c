@@ -63,7 +63,7 @@ LoadedPart cg_loaded_part(Cg *cg, const Op *op) {
     const Layout *inverse = layout_invert(cg->ctx, buffer->layout);
     return (LoadedPart){
         layout_of_part(cg->ctx, part->layout, part->rank, part->shape, buffer->shape),
-        layout_apply(inverse, (uint32_t)op->attrs[0].i, 0, 0, 0)};
+        layout_apply(inverse, (uint32_t)local_load_attrs(op)->at, 0, 0, 0)};
 }
 
 /* Where a thread's part of a map to offsets leads in a buffer. */

@@ -26,7 +26,7 @@ static bool not_at_launch(Cg *cg, const Op *op) {
 
 const Type *cg_copied_part(Cg *cg, const Op *op) {
     const Type *tile = block_access(op).tile;
-    if (op->code != OP_store_block_from || !op->attrs[2].i)
+    if (op->code != OP_store_block_from || !store_block_from_attrs(op)->warpgroups)
         return tile;
     int64_t shape[MAX_RANK];
     for (int d = 0; d < tile->rank; d++)

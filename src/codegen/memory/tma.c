@@ -60,9 +60,10 @@ static bool init_mbarrier(Op *op, void *user) {
     Cg *cg = user;
     if (op->code != OP_mbarrier_alloc)
         return true;
-    int64_t arrivals = op->attrs[2].i ? op->attrs[2].i : 1;
+    const struct mbarrier_alloc_attrs *attrs = mbarrier_alloc_attrs(op);
+    int64_t arrivals = attrs->arrivals ? attrs->arrivals : 1;
     for (int64_t i = 0; i < local_copies(&op->out[0]); i++) {
-        Lv args[] = {cg_shared_at(cg, op->attrs[0].i + MBARRIER_BYTES * i), cg_i32(cg, arrivals)};
+        Lv args[] = {cg_shared_at(cg, attrs->offset + MBARRIER_BYTES * i), cg_i32(cg, arrivals)};
         cg_asm(cg, cg->t_void, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}", args, 2,
                ASM_EFFECTS);
     }
@@ -99,7 +100,7 @@ void cg_begin_tensor_copies(Cg *cg) {
 /* mbarriers */
 
 void lower_mbarrier_alloc(Cg *cg, const Op *op) {
-    cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, op->attrs[0].i);
+    cg_new(cg, &op->out[0])[0] = cg_shared_at(cg, mbarrier_alloc_attrs(op)->offset);
 }
 
 /* The thread that issues, where the i1 `on` is. */
@@ -112,7 +113,8 @@ static Lv issuer(Cg *cg, const Value *on) {
 }
 
 void lower_mbarrier_expect(Cg *cg, const Op *op) {
-    Lv args[] = {cg_scalar(cg, op_in(op, 0)), cg_i32(cg, op->attrs[0].i), issuer(cg, op_in(op, 1))};
+    Lv args[] = {cg_scalar(cg, op_in(op, 0)), cg_i32(cg, mbarrier_expect_attrs(op)->bytes),
+                 issuer(cg, op_in(op, 1))};
     if (lv_is_true(args[2]))
         cg_asm(cg, cg->t_void, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
                "r,r,~{memory}", args, 2, ASM_EFFECTS);
@@ -139,7 +141,7 @@ static void keep_before(Cg *cg, const Op *op) {
 /* One thread of as many warps as make one arrival, of warpgroups whose products it has waited for.
  */
 void lower_mbarrier_arrive(Cg *cg, const Op *op) {
-    int64_t arrivals = local_alloc_of(op_in(op, 0))->attrs[2].i;
+    int64_t arrivals = mbarrier_arrivals(op_in(op, 0));
     int64_t threads = TARGET_WARP_SIZE * cg->meta.num_warps / arrivals;
     if (!threads) {
         cg_unsupported_layout(cg, op);
@@ -165,7 +167,7 @@ static bool is_in_producer(const Op *op) {
  * that starts copies, whose number is one for all its threads, and ptxas is to know it. */
 static Lv waits(Cg *cg, const Op *op) {
     Lv on = op->nin > 2 ? cg_scalar(cg, op_in(op, 2)) : NULL;
-    if (!local_alloc_of(op_in(op, 0))->attrs[2].i || is_in_producer(op))
+    if (!mbarrier_arrivals(op_in(op, 0)) || is_in_producer(op))
         return on;
     Lv warp = cg_uniform(cg, cg->warp);
     Lv copies = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, 0), "");
@@ -183,7 +185,7 @@ static void elect_copier(Cg *cg) {
 }
 
 void lower_mbarrier_wait(Cg *cg, const Op *op) {
-    bool is_copiers = local_alloc_of(op_in(op, 0))->attrs[2].i && !is_in_producer(op);
+    bool is_copiers = mbarrier_arrivals(op_in(op, 0)) && !is_in_producer(op);
     Lv args[3] = {cg_scalar(cg, op_in(op, 0)), cg_scalar(cg, op_in(op, 1)), waits(cg, op)};
     if (args[2]) {
         cg_asm(cg, cg->t_void,
@@ -361,7 +363,7 @@ static bool copy_of(Cg *cg, const Op *op, TensorCopy *copy) {
         uint32_t dim = (uint32_t)copy->boxes.dims[i];
         copy->begin[i] = cg_scalar(cg, op_in(op, copy->access.offsets + dim));
     }
-    EvictionPolicy evict = (EvictionPolicy)op->attrs[1].i;
+    EvictionPolicy evict = op_evict(op);
     const Value *policy = block_access_policy(op);
     copy->policy = policy                  ? cg_scalar(cg, policy)
                    : evict != EVICT_NORMAL ? cg_l2_policy(cg, evict)
@@ -504,12 +506,12 @@ void lower_store_block_from(Cg *cg, const Op *op) {
     TensorCopy copy;
     if (!copy_of(cg, op, &copy))
         return;
-    if (op->attrs[2].i)
+    if (store_block_from_attrs(op)->warpgroups)
         take_part(&copy);
     else
         copy.issuer = elected(cg);
     Lv committer = copy.issuer;
-    if (store_is_guarded(op))
+    if (op_guarded(op))
         copy.issuer = LLVMBuildAnd(cg->b, committer, reaches_tensor(cg, op), "");
     emit_boxes(&copy);
     cg_asm(cg, cg->t_void, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", &committer, 1,
@@ -520,6 +522,7 @@ void lower_store_block_from(Cg *cg, const Op *op) {
 /* Threads that issued nothing have nothing to wait for. */
 void lower_store_wait(Cg *cg, const Op *op) {
     const char *text = str_format(cg->arena, "cp.async.bulk.wait_group%s %lld;",
-                                  op->attrs[1].i ? ".read" : "", (long long)op->attrs[0].i);
+                                  store_wait_attrs(op)->read ? ".read" : "",
+                                  (long long)store_wait_attrs(op)->pending);
     cg_asm(cg, cg->t_void, text, "~{memory}", NULL, 0, ASM_EFFECTS);
 }

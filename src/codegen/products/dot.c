@@ -112,7 +112,7 @@ static void lower_multiply_adds(Cg *cg, const Op *op) {
 }
 
 void lower_dot(Cg *cg, const Op *op) {
-    switch ((DotUnit)op->attrs[2].i) {
+    switch (dot_attrs(op)->unit) {
     case UNIT_MMA:   /* mma.c takes all that it can */
     case UNIT_WGMMA: /* feed-wgmma leaves none */
         cg_unsupported_layout(cg, op);

@@ -53,8 +53,7 @@ static void say_filler(Cg *cg, StrBuf *text, const Value *buffer) {
     strbuf_puts(text, " from shared memory");
     if (filler && filler->code == OP_async_copy) {
         strbuf_printf(text, ", filled by cp.async of %lld bytes in %lld stages",
-                      (long long)(bytes * (filler->attrs[2].i > 1 ? filler->attrs[2].i : 1)),
-                      (long long)copies);
+                      (long long)bytes * op_access_width(filler), (long long)copies);
     } else if (filler && filler->code == OP_copy_block) {
         strbuf_puts(text, ", filled by tensor copies of ");
         say_box(cg, text, filler);
@@ -157,7 +156,7 @@ static void say_wgmma_operand(Cg *cg, StrBuf *text, const Op *op, uint32_t index
         say_operand(cg, text, op, index);
         return;
     }
-    int k = (index == 0) ^ (int)(op->attrs[0].i >> (index > 0) & 1);
+    int k = (index == 0) ^ (int)(op_transposed(op) >> (index > 0) & 1);
     strbuf_printf(text, "; %c: %s, %d-byte swizzle,", index ? 'b' : 'a',
                   lies.line == k ? "K-major"
                   : index == 0   ? "M-major"
@@ -168,7 +167,7 @@ static void say_wgmma_operand(Cg *cg, StrBuf *text, const Op *op, uint32_t index
 
 /* The instructions of several products of one operand a. */
 static void say_joint(Cg *cg, StrBuf *text, const Op *op) {
-    if (op->attrs[2].i) {
+    if (wgmma_joint_attrs(op)->adjacent) {
         strbuf_puts(text, " for this one and those beside it");
         return;
     }
@@ -187,7 +186,7 @@ void cg_wgmma_remark(Cg *cg, const Op *op) {
         strbuf_puts(&text, ", of the transposed product b^T a^T");
     for (uint32_t i = 0; i <= wgmma_products(op); i++)
         say_wgmma_operand(cg, &text, op, i);
-    if (op->attrs[1].i)
+    if (op_in_flight(op))
         strbuf_puts(&text, "; in flight while the next iteration begins");
     say_once(cg, op, strbuf_str(&text));
 }

@@ -118,7 +118,7 @@ static int log2_of(int64_t size) {
 /* Which ops */
 
 static bool is_product(Cg *cg, const Op *op) {
-    if (op->code != OP_dot || op->attrs[2].i != UNIT_MMA)
+    if (op->code != OP_dot || dot_attrs(op)->unit != UNIT_MMA)
         return false;
     const Mma *mma = mma_of(cg, op);
     return mma && holds_fragments(cg, mma, op) &&
@@ -145,7 +145,7 @@ static bool is_multiplied(const Value *value) {
             if (!is_multiplied(&use->user->out[0]))
                 return false;
             multiplied = true;
-        } else if (use->user->code == OP_dot && use->user->attrs[2].i == UNIT_MMA) {
+        } else if (use->user->code == OP_dot && dot_attrs(use->user)->unit == UNIT_MMA) {
             if (index > 1 || !loads_operand_words(value->type, index))
                 return false;
             multiplied = true;

@@ -271,7 +271,7 @@ static Lv *arguments(Cg *cg, const Op *op, const WgmmaProduct *p, const SumRegis
 
 /* Waits for those before it, and for it too unless it is in flight; beside others, for none. */
 static void put_end(StrBuf *text, const Op *op) {
-    bool in_flight = op->attrs[1].i, beside = op->code == OP_wgmma && op->attrs[2].i;
+    bool in_flight = op_in_flight(op), beside = op_beside(op);
     strbuf_puts(text, "wgmma.commit_group.sync.aligned;\n\t");
     if (!in_flight || !beside)
         strbuf_printf(text, "wgmma.wait_group.sync.aligned %d;\n\t", in_flight);
@@ -338,7 +338,8 @@ void lower_wgmma_wait(Cg *cg, const Op *op) {
     put_constraints(&constraints, op->out[0].type, count);
     strbuf_puts(&constraints, ",~{memory}");
     StrBuf text = strbuf(cg->arena);
-    strbuf_printf(&text, "wgmma.wait_group.sync.aligned %lld;", (long long)op->attrs[0].i);
+    strbuf_printf(&text, "wgmma.wait_group.sync.aligned %lld;",
+                  (long long)wgmma_wait_attrs(op)->pending);
     Lv result = cg_asm(cg, struct_of(cg, LLVMTypeOf(in[0]), count), strbuf_str(&text).ptr,
                        strbuf_str(&constraints).ptr, in, count, ASM_CONVERGENT);
     for (uint32_t i = 0; i < count; i++)

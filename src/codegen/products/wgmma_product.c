@@ -2,7 +2,7 @@
 #include "codegen/products/wgmma_product.h"
 
 static bool operand_of(Cg *cg, const Op *op, uint32_t index, WgmmaOperand *out) {
-    bool turned = op->attrs[0].i >> (index > 0) & 1;
+    bool turned = op_transposed(op) >> (index > 0) & 1;
     out->type = op_in(op, index)->type;
     out->k = (index == 0) ^ turned;
     out->in_registers = out->type->kind != TYPE_BUFFER;
@@ -25,10 +25,10 @@ static bool lies_behind(const Value *first, const Value *second) {
     const Op *view = first->def, *other = second->def;
     bool ring = view->code == OP_local_view;
     bool alike = ring ? other->code == OP_local_view && op_in(view, 1) == op_in(other, 1) &&
-                            view->attrs[0].i == other->attrs[0].i &&
+                            local_view_attrs(view)->ahead == local_view_attrs(other)->ahead &&
                             local_stride(first) == local_stride(second)
                       : other->code == OP_local_alloc;
-    return alike && after->attrs[0].i == before->attrs[0].i + local_bytes(first);
+    return alike && op_offset(after) == op_offset(before) + local_bytes(first);
 }
 
 static bool are_adjacent(Cg *cg, const Op *op, const WgmmaProduct *p) {
@@ -43,7 +43,7 @@ static bool are_adjacent(Cg *cg, const Op *op, const WgmmaProduct *p) {
 
 bool wgmma_product_of(Cg *cg, const Op *op, WgmmaProduct *out) {
     *out = (WgmmaProduct){.count = wgmma_products(op)};
-    out->adjacent = op->code == OP_wgmma_joint && op->attrs[2].i;
+    out->adjacent = op_adjacent(op);
     if (!operand_of(cg, op, 0, &out->a))
         return false;
     const Type *a = out->a.type;

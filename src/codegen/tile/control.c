@@ -116,7 +116,7 @@ static Lv enters(Cg *cg, Lv lo, Lv hi, Lv step) {
  * itself. */
 static void keep_in_loop(Cg *cg, const Op *op, Lv latch) {
     static const char word[] = "llvm.licm.disable", kind[] = "llvm.loop";
-    if (!(loop_flags(op) & LOOP_NO_LICM))
+    if (!(op_flags(op) & LOOP_NO_LICM))
         return;
     LLVMMetadataRef text = LLVMMDStringInContext2(cg->llvm, word, sizeof word - 1);
     LLVMMetadataRef self = LLVMTemporaryMDNode(cg->llvm, NULL, 0);

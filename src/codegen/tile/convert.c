@@ -171,7 +171,7 @@ static Lv truncate_towards_zero(Cg *cg, DType from, DType to, Lv x) {
 
 Lv emit_truncf(Cg *cg, const Op *op, const Lv *in) {
     DType from = op_in(op, 0)->type->dtype, to = op->out[0].type->dtype;
-    if (op->attrs[0].i == ROUND_RTZ)
+    if (truncf_attrs(op)->rounding == ROUND_RTZ)
         return truncate_towards_zero(cg, from, to, in[0]);
     if (from == DT_F64 && to != DT_F32) {
         if (!f8_format(to))

@@ -221,14 +221,14 @@ static const LLVMRealPredicate float_predicate[FPRED_COUNT] = {
 };
 
 Lv emit_cmpi(Cg *cg, const Op *op, const Lv *in) {
-    return LLVMBuildICmp(cg->b, int_predicate[op->attrs[0].i], in[0], in[1], "");
+    return LLVMBuildICmp(cg->b, int_predicate[cmpi_attrs(op)->pred], in[0], in[1], "");
 }
 
 Lv emit_cmpf(Cg *cg, const Op *op, const Lv *in) {
     DType dtype = element(op);
     Lv a = is_f8(dtype) ? cg_to_f32(cg, dtype, in[0]) : in[0];
     Lv b = is_f8(dtype) ? cg_to_f32(cg, dtype, in[1]) : in[1];
-    return LLVMBuildFCmp(cg->b, float_predicate[op->attrs[0].i], a, b, "");
+    return LLVMBuildFCmp(cg->b, float_predicate[cmpf_attrs(op)->pred], a, b, "");
 }
 
 Lv emit_select(Cg *cg, const Op *op, const Lv *in) {

@@ -148,11 +148,11 @@ static void print_operand(Cg *cg, const Op *op, uint32_t k) {
         unsigned nargs = add_program(cg, &format, args);
         Lv index = plan ? cg_plan_at(cg, plan, reg) : cg_i32(cg, 0);
         nargs += add_index(cg, &format, type, index, args + nargs);
-        add_prefix(&format, op->attrs[0].s);
+        add_prefix(&format, print_attrs(op)->prefix);
         strbuf_puts(&format, ": ");
         if (op->nin > 1)
             strbuf_printf(&format, "(operand %u) ", k);
-        args[nargs++] = add_value(cg, &format, type, values[reg], op->attrs[1].i);
+        args[nargs++] = add_value(cg, &format, type, values[reg], print_attrs(op)->hex);
         strbuf_putc(&format, '\n');
         call_vprintf(cg, strbuf_str(&format), args, nargs);
     }
@@ -168,7 +168,7 @@ void lower_print(Cg *cg, const Op *op) {
     Lv args[3];
     LLVMBasicBlockRef after = begin_guarded(cg, cg_owner(cg, NULL));
     unsigned nargs = add_program(cg, &format, args);
-    add_prefix(&format, op->attrs[0].s);
+    add_prefix(&format, print_attrs(op)->prefix);
     strbuf_putc(&format, '\n');
     call_vprintf(cg, strbuf_str(&format), args, nargs);
     end_guarded(cg, after);
@@ -188,7 +188,7 @@ void lower_assert(Cg *cg, const Op *op) {
     LLVMTypeRef params[] = {cg->t_generic, cg->t_generic, cg->t_i32, cg->t_generic, cg->t_i64};
     LLVMTypeRef fn_type = LLVMFunctionType(cg->t_void, params, 5, false);
     Lv fn = external(cg, "__assertfail", fn_type);
-    Lv args[] = {string_constant(cg, op->attrs[0].s),
+    Lv args[] = {string_constant(cg, assert_attrs(op)->message),
                  string_constant(cg, source ? source->path : STR("?")), cg_i32(cg, line),
                  string_constant(cg, cg->func->name), cg_i64(cg, 1)};
     LLVMBuildCall2(cg->b, fn_type, fn, args, 5, "");

@@ -194,8 +194,8 @@ void lower_reduce(Cg *cg, const Op *op) {
     const Type *type = op_in(op, 0)->type;
     const Plan *plan = cg_plan(cg, type->layout);
     Combiner c = {op, op->nin};
-    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i);
-    uint32_t kept = axis ? (uint32_t)op->attrs[1].i << __builtin_ctz(axis) : 0;
+    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(op)->axis);
+    uint32_t kept = axis ? (uint32_t)reduce_attrs(op)->keep << __builtin_ctz(axis) : 0;
     uint32_t dropped = axis & ~kept;
     Lv *values = tuples(cg, op, plan->count);
     uint32_t *leader = ARENA_ARRAY(cg->arena, uint32_t, plan->count);
@@ -384,14 +384,14 @@ static void apply_carries(Cg *cg, Scan *s) {
 /* Fills bits, serial; false after an error. */
 static bool describe_axis(Cg *cg, const Op *op, Scan *s) {
     const Type *type = op_in(op, 0)->type;
-    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i);
+    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)scan_attrs(op)->axis);
     for (int i = 0; i < 32; i++) {
         if (!(axis >> i & 1))
             continue;
         AxisBit bit = find_holder(type->layout, 1u << i);
         if (bit.holder == HELD_BY_WARP || bit.holder == HELD_BY_NONE) {
             cg->failed = true;
-            return ctx_diag(cg->ctx, op->span, codegen_scan_layout, (int)op->attrs[0].i);
+            return ctx_diag(cg->ctx, op->span, codegen_scan_layout, (int)scan_attrs(op)->axis);
         }
         if (bit.holder == HELD_BY_REGISTER && s->serial == s->nbits) {
             s->serial++;
@@ -404,8 +404,10 @@ static bool describe_axis(Cg *cg, const Op *op, Scan *s) {
 
 void lower_scan(Cg *cg, const Op *op) {
     const Plan *plan = cg_plan(cg, op_in(op, 0)->type->layout);
-    Scan s = {
-        .c = {op, op->nin}, .plan = plan, .reverse = op->attrs[1].i, .exclusive = op->attrs[2].i};
+    Scan s = {.c = {op, op->nin},
+              .plan = plan,
+              .reverse = scan_attrs(op)->reverse,
+              .exclusive = scan_attrs(op)->exclusive};
     size_t size = (size_t)plan->count * op->nin;
     s.values = tuples(cg, op, plan->count);
     s.total = ARENA_ARRAY(cg->arena, Lv, size);

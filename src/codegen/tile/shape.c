@@ -19,24 +19,25 @@ static void lower_constant(Cg *cg, const Op *op, Lv constant) {
 }
 
 void lower_constant_int(Cg *cg, const Op *op) {
-    lower_constant(cg, op,
-                   LLVMConstInt(cg_type(cg, op->out[0].type), (uint64_t)op->attrs[0].i, true));
+    lower_constant(
+        cg, op,
+        LLVMConstInt(cg_type(cg, op->out[0].type), (uint64_t)constant_int_attrs(op)->value, true));
 }
 
 void lower_constant_float(Cg *cg, const Op *op) {
     DType dtype = op->out[0].type->dtype;
-    uint64_t bits = float_to_bits(dtype, op->attrs[0].f);
+    uint64_t bits = float_to_bits(dtype, constant_float_attrs(op)->value);
     LLVMTypeRef as_int = LLVMIntTypeInContext(cg->llvm, dtype_info[dtype].bits);
     lower_constant(cg, op,
                    LLVMConstBitCast(LLVMConstInt(as_int, bits, false), cg_dtype(cg, dtype)));
 }
 
 void lower_program_id(Cg *cg, const Op *op) {
-    cg_new(cg, &op->out[0])[0] = cg_program_id(cg, op->attrs[0].i);
+    cg_new(cg, &op->out[0])[0] = cg_program_id(cg, program_id_attrs(op)->axis);
 }
 
 void lower_num_programs(Cg *cg, const Op *op) {
-    int64_t axis = op->attrs[0].i;
+    int64_t axis = num_programs_attrs(op)->axis;
     bool hidden = axis < meta_grid_parameters(&cg->meta);
     cg_new(cg, &op->out[0])[0] = hidden
                                      ? LLVMGetParam(cg->fn, cg->func->body->nargs + (unsigned)axis)
@@ -70,8 +71,8 @@ void lower_range(Cg *cg, const Op *op) {
             continue;
         }
         regs[reg] = cg_plan_at(cg, plan, reg);
-        if (op->attrs[0].i)
-            regs[reg] = LLVMBuildNSWAdd(cg->b, regs[reg], cg_i32(cg, op->attrs[0].i), "");
+        if (range_attrs(op)->start)
+            regs[reg] = LLVMBuildNSWAdd(cg->b, regs[reg], cg_i32(cg, range_attrs(op)->start), "");
     }
 }
 
@@ -183,12 +184,12 @@ void lower_slice(Cg *cg, const Op *op) {
         layout_of_part(cg->ctx, part->layout, part->rank, part->shape, whole->shape);
     /* One more register bit leads from the tile's first elements to those of the part. */
     Layout moved = *in_whole;
-    uint32_t count = cg_count(part), moved_by = op->attrs[0].i ? count : 0;
+    uint32_t count = cg_count(part), moved_by = slice_attrs(op)->at ? count : 0;
     if (moved_by) {
         int at = in_whole->bits[LAYOUT_REG];
         memmove(moved.basis + at + 1, in_whole->basis + at,
                 (size_t)(layout_in_bits(in_whole) - at) * sizeof *moved.basis);
-        moved.basis[at] = (uint32_t)op->attrs[0].i;
+        moved.basis[at] = (uint32_t)slice_attrs(op)->at;
         moved.bits[LAYOUT_REG]++;
     }
     Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);

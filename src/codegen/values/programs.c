@@ -44,8 +44,8 @@ static Lv from_last(Cg *cg, int64_t axis, Lv at) {
 
 static bool note_axis(Op *op, void *user) {
     int *axes = user;
-    if (op->code == OP_program_id && op->attrs[0].i >= *axes)
-        *axes = (int)op->attrs[0].i + 1;
+    if (op->code == OP_program_id && program_id_attrs(op)->axis >= *axes)
+        *axes = (int)program_id_attrs(op)->axis + 1;
     return true;
 }
 

@@ -185,7 +185,8 @@ static const Affine *arithmetic_form(Affines *a, const Op *op) {
                    : NULL;
     case OP_constant_int: {
         Affine *form = form_create(a, op->out[0].type);
-        form->offset = poly_constant(a->arena, int_wrap(op->out[0].type->dtype, op->attrs[0].i));
+        form->offset = poly_constant(
+            a->arena, int_wrap(op->out[0].type->dtype, constant_int_attrs(op)->value));
         return form;
     }
     default:
@@ -242,11 +243,11 @@ bool shape_sources(const Op *op, int *source) {
     switch (op->code) {
     case OP_expand_dims:
         for (int d = 0, next = 0; d < to->rank; d++)
-            source[d] = d == op->attrs[0].i ? -1 : next++;
+            source[d] = d == expand_dims_attrs(op)->axis ? -1 : next++;
         return true;
     case OP_transpose:
         for (int d = 0; d < to->rank; d++)
-            source[d] = (int)op->attrs[0].ints.ptr[d];
+            source[d] = (int)transpose_attrs(op)->order.ptr[d];
         return true;
     case OP_broadcast:
         for (int d = 0; d < to->rank; d++)
@@ -276,7 +277,7 @@ static const Affine *shape_form(Affines *a, const Op *op) {
 
 static const Affine *range_form(Affines *a, const Op *op) {
     Affine *form = form_create(a, op->out[0].type);
-    form->offset = poly_constant(a->arena, op->attrs[0].i);
+    form->offset = poly_constant(a->arena, range_attrs(op)->start);
     form->dims[0].stride = poly_constant(a->arena, op->out[0].type->shape[0] > 1);
     return form;
 }

@@ -73,7 +73,7 @@ static bool are_nonnegative(Masks *m, const Op *op) {
 }
 
 static void add_comparison(Masks *m, const Op *op, const int *place) {
-    IntPredicate pred = (IntPredicate)op->attrs[0].i;
+    IntPredicate pred = cmpi_attrs(op)->pred;
     const Affine *a = affine_of(m->a, op_in(op, 0)), *b = affine_of(m->a, op_in(op, 1));
     bool swaps = pred == IPRED_SGT || pred == IPRED_SGE || pred == IPRED_UGT || pred == IPRED_UGE;
     bool strict = pred == IPRED_SLT || pred == IPRED_SGT || pred == IPRED_ULT || pred == IPRED_UGT;

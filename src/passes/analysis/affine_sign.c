@@ -40,7 +40,7 @@ static void know_order(Sign *s, Value *larger, Value *smaller, bool strict) {
 
 static void know_comparison(Sign *s, const Op *op, bool holds) {
     Value *a = op_in(op, 0), *b = op_in(op, 1);
-    IntPredicate pred = (IntPredicate)op->attrs[0].i;
+    IntPredicate pred = cmpi_attrs(op)->pred;
     if (!type_is_int(a->type) || a->type->rank || a->type->dtype == DT_I1)
         return;
     switch (holds ? pred : predicate_invert(pred)) {

@@ -241,7 +241,7 @@ static void assume_comparison(Assumptions *a, const Op *assume, const Op *op) {
     int64_t bound;
     if (!type_is_int(op_in(op, 0)->type))
         return;
-    IntPredicate pred = (IntPredicate)op->attrs[0].i;
+    IntPredicate pred = cmpi_attrs(op)->pred;
     DType dtype = op_in(op, 0)->type->dtype;
     if (value_int_constant(op_in(op, 1), &bound))
         assume_compared(a, assume, op_in(op, 0), pred, int_wrap(dtype, bound));

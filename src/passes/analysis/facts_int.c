@@ -83,7 +83,7 @@ void facts_elementwise(const Facts *facts, const Op *op, ValueFacts *out) {
 
 static void facts_constant_int(const Facts *facts, const Op *op, ValueFacts *out) {
     const Type *type = op->out[0].type;
-    int64_t value = int_wrap(type->dtype, op->attrs[0].i);
+    int64_t value = int_wrap(type->dtype, constant_int_attrs(op)->value);
     for (int i = 0; i < facts_dims(type); i++) {
         out->constant[i] = type->rank ? type->shape[i] : 1;
         out->divisible[i] = low_bit(value);
@@ -98,7 +98,7 @@ static void facts_constant_float(const Facts *facts, const Op *op, ValueFacts *o
 
 /* The CUDA programming guide's limits of a grid: 2^31 - 1 blocks along x, 65535 along y and z. */
 static int64_t grid_limit(const Op *op) {
-    return op->attrs[0].i == 0 ? INT32_MAX : 65535;
+    return op_axis(op) == 0 ? INT32_MAX : 65535;
 }
 
 static void facts_program_id(const Facts *facts, const Op *op, ValueFacts *out) {
@@ -128,7 +128,7 @@ static void facts_team_count(const Facts *facts, const Op *op, ValueFacts *out) 
 
 static void facts_range(const Facts *facts, const Op *op, ValueFacts *out) {
     const Type *type = op->out[0].type;
-    int64_t start = op->attrs[0].i;
+    int64_t start = range_attrs(op)->start;
     out->contiguous[0] = type->shape[0];
     out->divisible[0] = low_bit(start);
     set_range(out, type, start, (Wide)start + type->shape[0] - 1);
@@ -483,7 +483,7 @@ static bool compare_is_decided(IntPredicate pred, In a, In b, bool *result) {
 
 static void facts_cmpi(const Facts *facts, const Op *op, ValueFacts *out) {
     In a = operand(facts, op, 0), b = operand(facts, op, 1);
-    IntPredicate pred = (IntPredicate)op->attrs[0].i;
+    IntPredicate pred = cmpi_attrs(op)->pred;
     bool splits_below =
         pred == IPRED_SLT || pred == IPRED_SGE || pred == IPRED_ULT || pred == IPRED_UGE;
     bool splits_above =

@@ -32,7 +32,7 @@ void facts_splat(const Facts *facts, const Op *op, ValueFacts *out) {
 
 void facts_expand_dims(const Facts *facts, const Op *op, ValueFacts *out) {
     const ValueFacts *in = facts_in(facts, op, 0);
-    int axis = (int)op->attrs[0].i;
+    int axis = (int)expand_dims_attrs(op)->axis;
     for (int to = 0, from = 0; to < op->out[0].type->rank; to++) {
         if (to == axis)
             single_dim(in, op_in(op, 0)->type, out, to);
@@ -102,7 +102,7 @@ void facts_reshape(const Facts *facts, const Op *op, ValueFacts *out) {
 void facts_transpose(const Facts *facts, const Op *op, ValueFacts *out) {
     const ValueFacts *in = facts_in(facts, op, 0);
     for (int i = 0; i < op->out[0].type->rank; i++)
-        copy_dim(in, (int)op->attrs[0].ints.ptr[i], out, i);
+        copy_dim(in, (int)transpose_attrs(op)->order.ptr[i], out, i);
     copy_values(in, out);
 }
 
@@ -136,12 +136,13 @@ void facts_convert_layout(const Facts *facts, const Op *op, ValueFacts *out) {
 void facts_hint_divisible(const Facts *facts, const Op *op, ValueFacts *out) {
     *out = *facts_in(facts, op, 0);
     for (int i = 0; i < facts_dims(op->out[0].type); i++)
-        out->divisible[i] = max_i64(out->divisible[i], low_bit(op->attrs[0].ints.ptr[i]));
+        out->divisible[i] =
+            max_i64(out->divisible[i], low_bit(hint_divisible_attrs(op)->values.ptr[i]));
 }
 
 static int64_t hinted_run(const Op *op, int dim) {
     const Type *type = op->out[0].type;
-    return type->rank ? min_i64(low_bit(op->attrs[0].ints.ptr[dim]), type->shape[dim]) : 1;
+    return type->rank ? min_i64(low_bit(op_values(op).ptr[dim]), type->shape[dim]) : 1;
 }
 
 void facts_hint_contiguous(const Facts *facts, const Op *op, ValueFacts *out) {
@@ -159,8 +160,8 @@ void facts_hint_constant(const Facts *facts, const Op *op, ValueFacts *out) {
 /* Equal slices have equal reductions. */
 void facts_reduce(const Facts *facts, const Op *op, ValueFacts *out) {
     const Type *type = op_in(op, 0)->type;
-    int axis = (int)op->attrs[0].i;
-    bool keeps = op->attrs[1].i != 0;
+    int axis = (int)reduce_attrs(op)->axis;
+    bool keeps = reduce_attrs(op)->keep != 0;
     for (int from = 0, to = 0; from < type->rank; from++) {
         if (from == axis) {
             to += keeps;

@@ -160,7 +160,7 @@ IntPredicate predicate_invert(IntPredicate pred) {
 }
 
 static bool fold_cmpi(const Op *op, const Scalar *in, Scalar *out) {
-    out->i = fold_compare((IntPredicate)op->attrs[0].i, in_dtype(op), in[0].i, in[1].i);
+    out->i = fold_compare(cmpi_attrs(op)->pred, in_dtype(op), in[0].i, in[1].i);
     return true;
 }
 
@@ -221,7 +221,7 @@ static bool fold_fma(const Op *op, const Scalar *in, Scalar *out) {
 
 static bool fold_cmpf(const Op *op, const Scalar *in, Scalar *out) {
     double a = in[0].f, b = in[1].f;
-    switch ((FloatPredicate)op->attrs[0].i) {
+    switch (cmpf_attrs(op)->pred) {
     case FPRED_OEQ:
         out->i = a == b;
         return true;
@@ -254,7 +254,8 @@ static bool fold_extf(const Op *op, const Scalar *in, Scalar *out) {
 /* Rounding towards zero folds when there is nothing to round. */
 static bool fold_truncf(const Op *op, const Scalar *in, Scalar *out) {
     out->f = in[0].f;
-    return op->attrs[0].i == ROUND_RTNE || float_round(out_dtype(op), in[0].f) == in[0].f;
+    return truncf_attrs(op)->rounding == ROUND_RTNE ||
+           float_round(out_dtype(op), in[0].f) == in[0].f;
 }
 
 static bool fold_ftosi(const Op *op, const Scalar *in, Scalar *out) {

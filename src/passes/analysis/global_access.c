@@ -421,8 +421,10 @@ static bool one_thread(const Pair *p) {
 
 /* Sums, bits and extremes, of which nobody looks at what was there. */
 static bool may_be_exchanged(const Op *a, const Op *b) {
-    return a->code == OP_atomic_rmw && b->code == OP_atomic_rmw && a->attrs[0].i == b->attrs[0].i &&
-           a->attrs[0].i != RMW_XCHG && value_unused(&a->out[0]) && value_unused(&b->out[0]);
+    return a->code == OP_atomic_rmw && b->code == OP_atomic_rmw &&
+           atomic_rmw_attrs(a)->kind == atomic_rmw_attrs(b)->kind &&
+           atomic_rmw_attrs(a)->kind != RMW_XCHG && value_unused(&a->out[0]) &&
+           value_unused(&b->out[0]);
 }
 
 bool global_accesses_meet(GlobalAccesses *accesses, const GlobalAccess *earlier, const Op *past,

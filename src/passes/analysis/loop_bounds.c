@@ -213,7 +213,8 @@ static bool decompose_extension(Decomposer *d, const Op *op, Linear *out) {
 static bool decompose_op(Decomposer *d, const Op *op, Linear *out) {
     switch ((int)op->code) {
     case OP_range:
-        *out = linear_constant(op->attrs[0].i, op->attrs[0].i + op->out[0].type->shape[0] - 1);
+        *out = linear_constant(range_attrs(op)->start,
+                               range_attrs(op)->start + op->out[0].type->shape[0] - 1);
         return true;
     case OP_splat:
     case OP_expand_dims:
@@ -291,7 +292,7 @@ static bool signed_predicate(const LoopBounds *to, const Op *cmp, IntPredicate *
 }
 
 static bool add_comparison(LoopBounds *to, const Op *cmp, bool truth) {
-    IntPredicate pred = (IntPredicate)cmp->attrs[0].i;
+    IntPredicate pred = cmpi_attrs(cmp)->pred;
     if (!truth)
         pred = predicate_invert(pred);
     if (!type_is_int(op_in(cmp, 0)->type) || !signed_predicate(to, cmp, &pred))

@@ -80,7 +80,7 @@ static bool divides_by_rows(Follow *f) {
 }
 
 static bool follow_reduction(Follow *f, Op *op, int dim) {
-    int axis = (int)op->attrs[0].i;
+    int axis = (int)op_axis(op);
     if (dim == axis)
         return seen_by(f, "a reduction combines its rows");
     block_for_each (inner, op->regions[0])

@@ -115,25 +115,24 @@ static void lower_access(Op *op) {
                   .access = block_access(op),
                   .i64 = type_scalar(func_ctx(op->block->func), DT_I64)};
     l.b.span = op->span;
-    const Attr *attrs = op->attrs;
     const Type *tile = l.access.tile;
     Value *pointers = block_pointers(&l), *mask = block_mask(&l);
     if (op->code == OP_load_block) {
+        const struct load_block_attrs *attrs = load_block_attrs(op);
         Value *other = NULL;
         if (mask)
             other = type_is_float(tile)
-                        ? rewrite_float(&l.b, tile, attrs[1].i == PADDING_NAN ? (double)NAN : 0)
+                        ? rewrite_float(&l.b, tile, attrs->padding == PADDING_NAN ? (double)NAN : 0)
                         : rewrite_int(&l.b, tile, 0);
-        rewrite_replace(op, build_load(&l.b, pointers, mask, other, (CacheModifier)attrs[2].i,
-                                       (EvictionPolicy)attrs[3].i, attrs[4].i != 0, 0, false));
+        rewrite_replace(op, build_load(&l.b, pointers, mask, other, attrs->cache, attrs->evict,
+                                       attrs->is_volatile, 0, false));
         return;
     }
     if (op->code == OP_store_block)
-        build_store(&l.b, pointers, op_in(op, 1), mask, (CacheModifier)attrs[1].i,
-                    (EvictionPolicy)attrs[2].i, 0);
+        build_store(&l.b, pointers, op_in(op, 1), mask, op_cache(op), op_evict(op), 0);
     else
-        build_atomic_rmw(&l.b, pointers, op_in(op, 1), mask, (AtomicOp)attrs[1].i, SEM_RELAXED,
-                         SCOPE_GPU);
+        build_atomic_rmw(&l.b, pointers, op_in(op, 1), mask, atomic_block_attrs(op)->kind,
+                         SEM_RELAXED, SCOPE_GPU);
     op_remove(op);
 }
 

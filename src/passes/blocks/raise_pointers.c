@@ -54,11 +54,9 @@ typedef struct Raised {
     BlockPlan plan;
     const char *why_not;
     Op *first, *block;
-    Value *value;             /* of a load: the tile in its own shape */
-    OpCode code;              /* of a store that was removed, with .. */
-    uint32_t nin;             /* .. */
-    Value **in;               /* .. operands .. */
-    Attr attrs[OP_MAX_ATTRS]; /* .. and attributes */
+    Value *value; /* of a load: the tile in its own shape */
+    uint32_t nin; /* operands of a store that was removed */
+    Value **in;
     Span span;
 } Raised;
 
@@ -189,15 +187,9 @@ static Op *build_block(Builder *b, const BlockPlan *plan, OpCode code, Value *st
 
 /* The attributes of blocks but `checked`, of pointers and blocks alike. */
 static void copy_attributes(const Op *from, Op *block) {
-    bool is_block = op_is_block_access(from);
-    if (block->code == OP_load_block) {
-        block->attrs[1].i = is_block ? from->attrs[1].i : PADDING_ZERO;
-        for (int i = 2; i < 5; i++)
-            block->attrs[i] = from->attrs[is_block ? i : i - 2];
-    } else {
-        for (int i = 1; i < 3; i++)
-            block->attrs[i] = from->attrs[is_block ? i : i - 1];
-    }
+    int64_t checked = op_checked(block);
+    op_copy_attrs(block, from);
+    op_set_checked(block, checked);
 }
 
 static void replace_load(Builder *b, Raised *access) {
@@ -213,13 +205,10 @@ static void replace_load(Builder *b, Raised *access) {
 static void replace_store(Raise *r, Builder *b, Raised *access) {
     Op *store = access->op;
     Value *stored = op_in(store, 1);
-    access->code = store->code;
     access->nin = store->nin;
     access->in = ARENA_ARRAY(r->arena, Value *, store->nin);
     for (uint32_t i = 0; i < store->nin; i++)
         access->in[i] = op_in(store, i);
-    for (int i = 0; i < op_info[store->code].attr_count; i++)
-        access->attrs[i] = store->attrs[i];
     access->block = build_block(b, &access->plan, OP_store_block, stored, stored->type);
     copy_attributes(store, access->block);
     op_remove(store);
@@ -255,9 +244,9 @@ static void take_back(Raised *access) {
     } else {
         Builder b = builder_before(access->first);
         b.span = access->span;
-        access->op = op_create(&b, access->code, access->nin, access->in, 0, NULL);
-        for (int i = 0; i < op_info[access->code].attr_count; i++)
-            access->op->attrs[i] = access->attrs[i];
+        const Op *removed = access->op;
+        access->op = op_create(&b, removed->code, access->nin, access->in, 0, NULL);
+        op_copy_attrs(access->op, removed);
     }
     remove_built(access);
 }

@@ -257,7 +257,7 @@ static void stage_store(Stage *stage, Op *store, bool guarded) {
     if (!stage->tells)
         wait_for_others(stage, &b, store);
     Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);
-    copy->attrs[STORE_GUARDED_ATTR].i = guarded;
+    store_block_from_attrs(copy)->guarded = guarded;
     vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
     wait_for_store(stage, copy);
     op_remove(store);

@@ -27,7 +27,6 @@
 
 enum {
     AXES = 3,
-    EVICT_ATTR = 3,
     MAX_READS = 4,              /* of an element, on average */
     MIN_TENSOR_BYTES = 16 << 20 /* the L2 caches of the targets hold 24 to 126 MB */
 };
@@ -41,7 +40,7 @@ typedef struct Streams {
 static bool note_axis(Op *op, void *user) {
     Streams *s = user;
     if (op->code == OP_program_id)
-        s->asked[op->attrs[0].i] = true;
+        s->asked[program_id_attrs(op)->axis] = true;
     return true;
 }
 
@@ -165,7 +164,7 @@ static Value *build_policy(Builder *b, const Streams *s, const Op *block) {
 
 /* By the source, or by this pass when it ran before. */
 static bool is_decided(const Op *block) {
-    return block->attrs[EVICT_ATTR].i != EVICT_NORMAL || block_access_policy(block);
+    return op_evict(block) != EVICT_NORMAL || block_access_policy(block);
 }
 
 static bool visit(Op *op, void *user) {

@@ -87,11 +87,11 @@ static bool ordinary(Question *q) {
         return refuse(q, "it is neither a load nor a store");
     if (!recipe_dtype(q->access.tile->dtype))
         return refuse(q, "tensor maps have no elements of its type");
-    if (op->attrs[loads ? 2 : 1].i != CACHE_NONE)
+    if (op_cache(op) != CACHE_NONE)
         return refuse(q, "it has a cache modifier");
-    if (loads && op->attrs[4].i)
+    if (op_is_volatile(op))
         return refuse(q, "it is volatile");
-    if (loads && op->attrs[1].i != PADDING_ZERO)
+    if (loads && load_block_attrs(op)->padding != PADDING_ZERO)
         return refuse(q, "its padding is not zero");
     if (q->access.rank > RECIPE_MAX_RANK)
         return refuse(q, "it has more than five dimensions");
@@ -232,7 +232,7 @@ static int passed_dim(const Op *op, int dim) {
     const Type *from = op_in(op, 0)->type, *to = op->out[0].type;
     if (op->code == OP_transpose) {
         for (int i = 0; i < to->rank; i++)
-            if (op->attrs[0].ints.ptr[i] == dim)
+            if (transpose_attrs(op)->order.ptr[i] == dim)
                 return i;
         return -1;
     }
@@ -264,7 +264,7 @@ static const char *dot_obstacle(const Value *value, int inner, int bytes, unsign
         --*budget;
         if (user->code == OP_dot && use != &user->in[2]) {
             int k = value->type->rank - (use == &user->in[0] ? 1 : 2);
-            if (value->type->dtype == DT_F32 && user->attrs[0].i == PRECISION_IEEE)
+            if (value->type->dtype == DT_F32 && dot_attrs(user)->precision == PRECISION_IEEE)
                 return "its dot is computed by multiply-adds";
             if (bytes != 2 && (bytes > 4 || inner != k))
                 return "its elements are not of 16 bits, and not adjacent along K of a dot";

@@ -7,8 +7,6 @@
 #include "passes/shared/place_barriers.h"
 #include "target/target.h"
 
-enum { OFFSET_ATTR = 0, UNIT_ATTR = 2 };
-
 const PropertyInfo property_info[PROPERTY_COUNT] = {
 #define PROPERTY(id, needed, meaning) {#id, needed, meaning},
 #include "passes/contract/properties.def"
@@ -50,7 +48,7 @@ static bool breaks_NO_BLOCKS(const Op *op) {
 }
 
 static bool breaks_DOTS_FED(const Op *op) {
-    return op->code == OP_dot && op->attrs[UNIT_ATTR].i == UNIT_WGMMA;
+    return op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA;
 }
 
 static bool breaks_SCANS_IN_WARPS(const Op *op) {
@@ -66,8 +64,7 @@ static bool breaks_CONVERTS_IN_WARPS(const Op *op) {
 }
 
 static bool breaks_SHARED_ALLOCATED(const Op *op) {
-    return (op->code == OP_local_alloc || op->code == OP_mbarrier_alloc) &&
-           op->attrs[OFFSET_ATTR].i < 0;
+    return (op->code == OP_local_alloc || op->code == OP_mbarrier_alloc) && op_offset(op) < 0;
 }
 
 static bool has_BARRIERS_PLACED(Func *func) {

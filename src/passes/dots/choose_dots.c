@@ -120,14 +120,15 @@ static void sum_apart(Op *dot, DotUnit unit) {
     Builder b = builder_before(dot);
     Value *acc = op_in(dot, 2);
     Value *sum = product(&b, op_in(dot, 0), op_in(dot, 1), rewrite_float(&b, acc->type, 0));
-    sum->def->attrs[1].i = IMPRECISE_ALL;
-    sum->def->attrs[2].i = unit;
+    struct dot_attrs *attrs = dot_attrs(sum->def);
+    attrs->max_imprecise = IMPRECISE_ALL;
+    attrs->unit = unit;
     rewrite_replace(dot, build_addf(&b, acc, sum));
 }
 
 /* Why the tensor cores cannot compute it; NULL: they can. */
 static const char *obstacle(const Op *dot, const Mma *mma) {
-    if (op_in(dot, 0)->type->dtype == DT_F32 && dot->attrs[0].i == PRECISION_IEEE)
+    if (op_in(dot, 0)->type->dtype == DT_F32 && dot_attrs(dot)->precision == PRECISION_IEEE)
         return "input_precision is ieee, and tensor cores round fp32 to tf32";
     if (!mma)
         return "no tensor-core instruction takes these types";
@@ -211,8 +212,8 @@ static Op *turn(Op *dot) {
     Builder b = builder_before(dot);
     b.span = dot->span;
     Value *product = build_dot(&b, transposed(&b, op_in(dot, 1)), transposed(&b, op_in(dot, 0)),
-                               transposed(&b, op_in(dot, 2)), (DotPrecision)dot->attrs[0].i,
-                               dot->attrs[1].i, (DotUnit)dot->attrs[2].i);
+                               transposed(&b, op_in(dot, 2)), dot_attrs(dot)->precision,
+                               dot_attrs(dot)->max_imprecise, dot_attrs(dot)->unit);
     rewrite_replace(dot, transposed(&b, product));
     return product->def;
 }
@@ -221,19 +222,19 @@ bool dot_is_chosen(const Op *dot) {
     int32_t capability = dot->block->func->capability;
     const Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, dot->out[0].type->dtype, capability);
-    bool widened = is_f8(a) && is_f8(b) && (!mma || dot->attrs[1].i < depth_of(dot));
-    return dot->attrs[2].i != UNIT_FMA || !target_by_capability(capability) ||
+    bool widened = is_f8(a) && is_f8(b) && (!mma || dot_attrs(dot)->max_imprecise < depth_of(dot));
+    return dot_attrs(dot)->unit != UNIT_FMA || !target_by_capability(capability) ||
            (!widened && obstacle(dot, mma));
 }
 
 static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
     Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     DType acc = op_out(dot)->type->dtype;
-    if (dot->attrs[2].i != UNIT_FMA)
+    if (dot_attrs(dot)->unit != UNIT_FMA)
         return false;
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, acc, func->capability);
     bool changed = false, f8 = is_f8(a) && is_f8(b);
-    if (f8 && (!mma || dot->attrs[1].i < depth_of(dot))) {
+    if (f8 && (!mma || dot_attrs(dot)->max_imprecise < depth_of(dot))) {
         Builder builder = builder_before(dot);
         op_set_operand(dot, 0, cast(&builder, a, DT_F16, true));
         op_set_operand(dot, 1, cast(&builder, b, DT_F16, true));
@@ -245,15 +246,15 @@ static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
         ctx_diag(func_ctx(func), dot->span, dot_without_tensor_cores, why_not);
         return changed;
     }
-    const Split *split = &splits[dot->attrs[0].i];
+    const Split *split = &splits[dot_attrs(dot)->precision];
     if (a->type->dtype == DT_F32 && split->parts)
         expand(dot, split);
-    else if (f8 && !changed && dot->attrs[1].i < IMPRECISE_ALL)
+    else if (f8 && !changed && dot_attrs(dot)->max_imprecise < IMPRECISE_ALL)
         sum_apart(dot, tensor_unit(func, facts, dot));
     else {
         if (wants_turning(func, facts, dot))
             dot = turn(dot);
-        dot->attrs[2].i = tensor_unit(func, facts, dot);
+        dot_attrs(dot)->unit = tensor_unit(func, facts, dot);
     }
     return true;
 }
@@ -274,14 +275,14 @@ static bool visit_block(Func *func, const Facts *facts, Block *block) {
 
 static bool is_chained_otherwise(Op *op, void *user) {
     bool *found = user;
-    *found |= op->code == OP_dot && op->attrs[2].i != UNIT_WGMMA && dot_is_chained(op);
+    *found |= op->code == OP_dot && dot_attrs(op)->unit != UNIT_WGMMA && dot_is_chained(op);
     return !*found;
 }
 
 static bool leave_to_warps(Op *op, void *user) {
     Func *func = user;
-    if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA && dot_is_chained(op)) {
-        op->attrs[2].i = UNIT_MMA;
+    if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA && dot_is_chained(op)) {
+        dot_attrs(op)->unit = UNIT_MMA;
         ctx_diag(func_ctx(func), op->span, dot_without_wgmma,
                  "its rows are those of another dot that is not");
     }

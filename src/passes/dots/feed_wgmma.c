@@ -105,8 +105,10 @@ static bool has_spare_copy(const Value *buffer) {
         value_for_each_use (use, &view->user->out[0]) {
             if (use->user->code == OP_local_store)
                 return false;
-            if (in_loop && (use->user->code == OP_async_copy || use->user->code == OP_copy_block))
-                ahead = view->user->attrs[0].i > ahead ? view->user->attrs[0].i : ahead;
+            if (in_loop && (use->user->code == OP_async_copy || use->user->code == OP_copy_block)) {
+                int64_t by = local_view_attrs(view->user)->ahead;
+                ahead = by > ahead ? by : ahead;
+            }
         }
     }
     return ahead >= 0 && ahead + 2 <= copies;
@@ -201,13 +203,13 @@ static bool visit_block(Func *func, Block *block) {
         next = op->next;
         for (uint32_t i = 0; i < op->nregions; i++)
             changed |= visit_block(func, op->regions[i]);
-        if (op->code != OP_dot || op->attrs[2].i != UNIT_WGMMA)
+        if (op->code != OP_dot || dot_attrs(op)->unit != UNIT_WGMMA)
             continue;
         Plan plan = {0};
         const char *why_not = plan_for(func_ctx(func), func, op, &plan);
         if (why_not) {
             ctx_diag(func_ctx(func), op->span, dot_without_wgmma, why_not);
-            op->attrs[2].i = UNIT_MMA;
+            dot_attrs(op)->unit = UNIT_MMA;
         } else {
             form(func, op, &plan);
         }

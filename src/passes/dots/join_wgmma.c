@@ -44,7 +44,7 @@ typedef struct Group {
 
 /* A product of its own: always computed, and after those before it. */
 static bool is_product(const Op *op) {
-    return op->code == OP_wgmma && op->nin == 3 && !op->attrs[2].i;
+    return op->code == OP_wgmma && op->nin == 3 && !wgmma_attrs(op)->beside;
 }
 
 static int64_t registers_of(const Op *wgmma) {
@@ -55,9 +55,10 @@ static bool is_alike(const Op *a, const Op *b) {
     int64_t groups[2][2];
     const Type *x = op_out(a)->type, *y = op_out(b)->type;
     Ctx *ctx = func_ctx(a->block->func);
-    return op_in(a, 0) == op_in(b, 0) && a->attrs[0].i == b->attrs[0].i &&
-           a->attrs[1].i == b->attrs[1].i && wgmma_grouping(ctx, x, groups[0]) &&
-           wgmma_grouping(ctx, y, groups[1]) && groups[0][0] == groups[1][0];
+    return op_in(a, 0) == op_in(b, 0) && wgmma_attrs(a)->transposed == wgmma_attrs(b)->transposed &&
+           wgmma_attrs(a)->in_flight == wgmma_attrs(b)->in_flight &&
+           wgmma_grouping(ctx, x, groups[0]) && wgmma_grouping(ctx, y, groups[1]) &&
+           groups[0][0] == groups[1][0];
 }
 
 static bool takes_result_of(const Op *op, const Group *group) {
@@ -100,7 +101,7 @@ static bool may_lie_together(const Join *join, const Group *group) {
         if (view != ring || local_copies(b) != local_copies(first) ||
             ptr_set_has(&join->joined, alloc) ||
             (view && (op_in(b->def, 1) != op_in(first->def, 1) ||
-                      b->def->attrs[0].i != first->def->attrs[0].i)))
+                      local_view_attrs(b->def)->ahead != local_view_attrs(first->def)->ahead)))
             return false;
         for (uint32_t k = 0; k < i; k++)
             if (local_alloc_of(op_in(group->ops[k], 1)) == alloc)
@@ -156,7 +157,7 @@ static void set_type(Value *buffer, const Type *type) {
 
 static bool is_one_instruction(Join *join, const Group *group) {
     const Type *b[MAX_JOINT_PRODUCTS], *acc[MAX_JOINT_PRODUCTS];
-    int k = (int)(group->ops[0]->attrs[0].i >> 1 & 1);
+    int k = (int)(wgmma_attrs(group->ops[0])->transposed >> 1 & 1);
     types_of_b(join, group, k, b);
     for (uint32_t i = 0; i < group->count; i++)
         acc[i] = op_out(group->ops[i])->type;
@@ -195,8 +196,8 @@ static void form(Join *join, const Group *group) {
     }
     bool adjacent = is_one_instruction(join, group);
     say(join->ctx, group, adjacent);
-    Op *joint = build_wgmma_joint(&b, 1 + 2 * group->count, in, last->attrs[0].i, last->attrs[1].i,
-                                  adjacent, group->count, types);
+    Op *joint = build_wgmma_joint(&b, 1 + 2 * group->count, in, wgmma_attrs(last)->transposed,
+                                  wgmma_attrs(last)->in_flight, adjacent, group->count, types);
     for (uint32_t i = 0; i < group->count; i++)
         rewrite_replace(group->ops[i], &joint->out[i]);
 }

@@ -55,7 +55,7 @@ static const Value *index_of_copy(const Value *buffer) {
 /* Copies of a ring at a known distance within an iteration. */
 static bool are_apart(const Value *a, const Value *b) {
     return index_of_copy(a) && index_of_copy(a) == index_of_copy(b) &&
-           a->def->attrs[0].i != b->def->attrs[0].i;
+           local_view_attrs(a->def)->ahead != local_view_attrs(b->def)->ahead;
 }
 
 /* May the op, or one in its regions, write what the buffer holds? */
@@ -126,7 +126,7 @@ static bool computes_parts(const Op *op) {
 
 static Part part_of_operand(const Op *op, Part part) {
     if (op->code == OP_transpose)
-        part.dim = (int)op->attrs[0].ints.ptr[part.dim];
+        part.dim = (int)transpose_attrs(op)->order.ptr[part.dim];
     return part;
 }
 
@@ -136,7 +136,7 @@ static bool is_for_loops(const Op *load, const Value *value) {
     value_for_each_use (use, value) {
         const Op *user = use->user;
         bool suits = user->code == OP_dot
-                         ? user->attrs[2].i == UNIT_MMA && may_enter(load, user->block->parent)
+                         ? dot_attrs(user)->unit == UNIT_MMA && may_enter(load, user->block->parent)
                          : computes_parts(user) && is_for_loops(load, &user->out[0]);
         if (!suits)
             return false;
@@ -160,7 +160,7 @@ static bool is_read_again(const Split *split, const Op *load) {
 }
 
 static bool is_read_by_parts(const Split *split, const Op *op) {
-    return op && op->code == OP_local_load && op->attrs[0].i == 0 && op->nin == 1 &&
+    return op && op->code == OP_local_load && local_load_attrs(op)->at == 0 && op->nin == 1 &&
            (has_one_use(&op->out[0]) || is_read_again(split, op));
 }
 
@@ -294,8 +294,8 @@ static void split_dot(Split *split) {
                                       : part_by_slice(&b, operand, part);
         }
         if (k > 0)
-            sum = build_dot(&b, now[0], now[1], sum, (CTYPE_PRECISION)dot->attrs[0].i,
-                            dot->attrs[1].i, (CTYPE_UNIT)dot->attrs[2].i);
+            sum = build_dot(&b, now[0], now[1], sum, dot_attrs(dot)->precision,
+                            dot_attrs(dot)->max_imprecise, dot_attrs(dot)->unit);
     }
     rewrite_replace(dot, sum);
     arena_rewind(&split->ctx->scratch, mark);
@@ -306,7 +306,7 @@ static bool visit_block(Ctx *ctx, Block *block, bool crowded) {
     block_for_each_safe (op, block) {
         for (uint32_t i = 0; i < op->nregions; i++)
             changed |= visit_block(ctx, op->regions[i], crowded);
-        if (op->code != OP_dot || op->attrs[2].i != UNIT_MMA)
+        if (op->code != OP_dot || dot_attrs(op)->unit != UNIT_MMA)
             continue;
         Split split = {.ctx = ctx, .dot = op, .crowded = crowded};
         split.depth = op_in(op, 0)->type->shape[k_dim(op, 0)];

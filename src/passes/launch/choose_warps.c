@@ -67,9 +67,9 @@ typedef struct Work {
  * those of another, warps split rows alone. */
 static int32_t most_warps(const Op *dot) {
     const Type *acc = dot->out[0].type;
-    if (dot->attrs[2].i == UNIT_WGMMA)
+    if (dot_attrs(dot)->unit == UNIT_WGMMA)
         return (int32_t)dot_most_warpgroups(dot) * WGMMA_WARPS;
-    if (dot->attrs[2].i != UNIT_MMA || acc->rank != 2 || !dot_is_chained(dot))
+    if (dot_attrs(dot)->unit != UNIT_MMA || acc->rank != 2 || !dot_is_chained(dot))
         return 0;
     int32_t most = (int32_t)(acc->shape[0] / MMA_ROWS);
     return most > DOT_WARPS_MIN ? most : DOT_WARPS_MIN;
@@ -89,7 +89,7 @@ static bool add_work(Op *op, void *user) {
         work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
     }
     work->reduces |= op->code == OP_reduce;
-    if (load_may_delay(op))
+    if (op_may_delay(op))
         work->delayed += pressure_of(op->out[0].type);
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
         work->dot = pressure_of(op->out[0].type);
@@ -100,7 +100,7 @@ static bool add_work(Op *op, void *user) {
         work->most = most;
         work->narrowest = op;
     }
-    if (op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA && dot_is_chained(op))
+    if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA && dot_is_chained(op))
         work->chained += pressure_of(op->out[0].type);
     return true;
 }
@@ -146,7 +146,7 @@ static bool wants_half(const Work *work, int32_t warps) {
 /* Dots */
 
 static const char *why_no_more(const Op *dot) {
-    if (dot->attrs[2].i == UNIT_MMA)
+    if (dot_attrs(dot)->unit == UNIT_MMA)
         return "its rows are those of another dot, and a warp takes 16";
     return dot_is_chained(dot) ? "its rows are those of another dot, and four warps take 64"
                                : "four warps take 64 x 64 elements of it";
@@ -161,7 +161,7 @@ static void remark_warps(const Op *dot, int32_t before, int32_t after, const cha
  * spills. */
 static int32_t most_for_dots(const Work *work) {
     int32_t most = work->most && work->most < DOT_WARPS_MAX ? work->most : DOT_WARPS_MAX;
-    bool may_share = most < DOT_WARPS_MAX && work->narrowest->attrs[2].i == UNIT_MMA;
+    bool may_share = most < DOT_WARPS_MAX && dot_attrs(work->narrowest)->unit == UNIT_MMA;
     return may_share && per_thread(work->live, most) > CROWDED_REGISTERS ? 2 * most : most;
 }
 

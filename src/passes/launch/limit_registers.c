@@ -63,7 +63,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b) {
 
 static bool add_work(Op *op, void *user) {
     Work *work = user;
-    work->products += op->code == OP_dot && op->attrs[2].i == UNIT_MMA;
+    work->products += op->code == OP_dot && dot_attrs(op)->unit == UNIT_MMA;
     work->warpgroups += op_is_wgmma(op);
     if (op->code == OP_for) {
         work->copies = max_u64(work->copies, copies_of(op->regions[0]));

@@ -76,7 +76,7 @@ static Trend trend_of_rounded(Programs *p, const Op *op) {
 static Trend trend_of_result(Programs *p, const Op *op) {
     switch ((int)op->code) {
     case OP_program_id:
-        return op->attrs[0].i == p->axis ? TREND_GROWS : TREND_STAYS;
+        return program_id_attrs(op)->axis == p->axis ? TREND_GROWS : TREND_STAYS;
     case OP_addi:
     case OP_minsi:
     case OP_maxsi:
@@ -114,7 +114,7 @@ static Trend trend_of(Programs *p, const Value *value) {
 static const Op *last_part(const Op *loop) {
     for (const Op *op = loop->next; op; op = op->next)
         if (op->code == OP_for) {
-            if (!(loop_flags(op) & LOOP_GOES_ON) || op_in(op, 0) != op_in(loop, 1))
+            if (!(op_flags(op) & LOOP_GOES_ON) || op_in(op, 0) != op_in(loop, 1))
                 return loop;
             loop = op;
         }
@@ -124,7 +124,7 @@ static const Op *last_part(const Op *loop) {
 /* hi - lo, of a loop that counts down lo - hi. Where both grow, as in a window, iterations stay
  * about the same. */
 static void visit_loop(Programs *p, const Op *loop) {
-    if (loop_flags(loop) & LOOP_GOES_ON)
+    if (op_flags(loop) & LOOP_GOES_ON)
         return;
     const Op *last = last_part(loop);
     Trend trend = joined(trend_of(p, op_in(last, 1)), opposite(trend_of(p, op_in(loop, 0))));
@@ -139,8 +139,7 @@ static bool visit(Op *op, void *user) {
     Programs *p = user;
     bool is_atomic = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
     p->waits |= op->code == OP_while || (is_atomic && !value_unused(op_out(op)));
-    p->waits |= op->code == OP_load && op->attrs[2].i;
-    p->waits |= op->code == OP_load_block && op->attrs[4].i;
+    p->waits |= op_is_volatile(op);
     if (op->code == OP_for)
         visit_loop(p, op);
     return true;

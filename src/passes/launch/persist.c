@@ -29,7 +29,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-enum { AXES = 3, FLAGS_ATTR = 2 };
+enum { AXES = 3 };
 
 typedef struct Programs {
     Func *func;
@@ -99,18 +99,14 @@ static bool note_effects(Op *op, void *user) {
         op->code == OP_atomic_rmw || op->code == OP_atomic_cas || op->code == OP_atomic_block;
     note_invariant(p, op);
     p->adds_to_memory |= is_atomic;
-    p->multiplies |= op->code == OP_dot && op->attrs[2].i == UNIT_WGMMA;
-    if (op->code == OP_program_id && op->attrs[0].i >= p->axes)
-        p->axes = (int)op->attrs[0].i + 1;
+    p->multiplies |= op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA;
+    if (op->code == OP_program_id && program_id_attrs(op)->axis >= p->axes)
+        p->axes = (int)program_id_attrs(op)->axis + 1;
     if (is_store || is_atomic) {
         const Value *origin = pointer_origin(op_in(op, 0));
         ptr_set_add(&p->written, origin ? origin : op_in(op, 0));
     }
     return true;
-}
-
-static bool is_volatile(const Op *op) {
-    return (op->code == OP_load && op->attrs[2].i) || (op->code == OP_load_block && op->attrs[4].i);
 }
 
 /* A program that waits for another must not stand in line before it. */
@@ -124,7 +120,7 @@ static bool check_op(Op *op, void *user) {
         return fails(p, "its programs differ in the iterations of a loop");
     if ((op->code == OP_atomic_rmw || op->code == OP_atomic_cas) && !value_unused(op_out(op)))
         return fails(p, "it uses what an atomic operation returns, and so may wait for others");
-    if (is_volatile(op))
+    if (op_is_volatile(op))
         return fails(p, "it has a volatile load, and so may wait for others");
     if (op->code == OP_load && op_loop_around(op) && may_be_written(p, op_in(op, 0)))
         return fails(p,
@@ -213,7 +209,7 @@ static void replace_ids(Block *block, const Place *place) {
         for (uint32_t i = 0; i < op->nregions; i++)
             replace_ids(op->regions[i], place);
         if (op->code == OP_program_id)
-            rewrite_replace(op, place->ids[op->attrs[0].i]);
+            rewrite_replace(op, place->ids[program_id_attrs(op)->axis]);
     }
 }
 

@@ -59,7 +59,7 @@ static bool collect_axes(Op *op, void *user) {
     bool is_scan = op->code == OP_scan;
     if ((op->code != OP_reduce && !is_scan) || !same_dimensions(op_in(op, 0)->type, combined->type))
         return true;
-    combined->axes |= 1u << op->attrs[0].i;
+    combined->axes |= 1u << op_axis(op);
     if (is_scan && !combined->scan)
         combined->scan = op;
     return true;

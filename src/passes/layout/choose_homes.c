@@ -218,8 +218,8 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
     if (op->code == OP_reduce) {
         const Layout *layout = choose_working_layout(choice, op);
         const Type *type = op_in(op, 0)->type;
-        uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i);
-        assert(op->attrs[1].i == 0); /* only split-reduces keeps part of an axis */
+        uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(op)->axis);
+        assert(reduce_attrs(op)->keep == 0); /* only split-reduces keeps part of an axis */
         return layout ? layout_drop_bits(ctx, layout, mask) : NULL;
     }
     const Layout *operand = first_home(choice, op);

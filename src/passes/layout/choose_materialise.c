@@ -90,9 +90,8 @@ static void set_operand(Rewrite *rewrite, Op *op, uint32_t index, const Layout *
 static void set_access_width(Choice *choice, Op *op, const Layout *layout) {
     const Access *access = choose_access(choice, op);
     int width = choose_width(access, layout);
-    int attr = op_width_attr(op);
-    if (width > 1 && attr >= 0)
-        op->attrs[attr].i = width;
+    if (width > 1 && op_has_attr(op, ATTR_NAME_width))
+        op_set_width(op, width);
 }
 
 /* Halves that are scalars are in every thread. */

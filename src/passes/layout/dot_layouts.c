@@ -63,7 +63,7 @@ static int64_t loads_for_matrix(const Facts *facts, const Op *dot, int index) {
     int rank = operand->type->rank, k = index == 0 ? rank - 1 : rank - 2;
     const Op *op = operand->def;
     for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
-        k = (int)op->attrs[0].ints.ptr[k];
+        k = (int)transpose_attrs(op)->order.ptr[k];
     if (!op || op->code != OP_load || bytes == 2 || bytes > 4)
         return 1;
     const Value *ptr = op_in(op, 0), *mask = op->nin > 1 ? op_in(op, 1) : NULL;
@@ -112,9 +112,9 @@ static const Layout *warpgroup_accumulator(Ctx *ctx, const Type *acc, int num_wa
 
 const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot, int num_warps) {
     const Type *acc = dot->out[0].type;
-    if (dot->attrs[2].i == UNIT_FMA)
+    if (dot_attrs(dot)->unit == UNIT_FMA)
         return layout_dot_accumulator(ctx, acc, num_warps);
-    if (dot->attrs[2].i == UNIT_WGMMA)
+    if (dot_attrs(dot)->unit == UNIT_WGMMA)
         return warpgroup_accumulator(ctx, acc, num_warps);
     const Mma *mma = mma_of(dot);
     int64_t warps[MAX_RANK];
@@ -124,7 +124,7 @@ const Layout *layout_of_accumulator(Ctx *ctx, const Facts *facts, const Op *dot,
 
 const Layout *layout_of_dot_operand(Ctx *ctx, const Op *dot, const Layout *acc_layout, int index) {
     const Type *acc = dot->out[0].type, *operand = op_in(dot, (uint32_t)index)->type;
-    if (dot->attrs[2].i == UNIT_FMA)
+    if (dot_attrs(dot)->unit == UNIT_FMA)
         return layout_dot_operand(ctx, acc_layout, acc, operand, index);
     return layout_mma_operand(ctx, mma_of(dot), acc, acc_layout, operand, index);
 }
@@ -156,7 +156,7 @@ bool dot_operand_use(const Use *use, DotOperand *out) {
         out->transposed ^= user->code == OP_transpose;
         return !value_unused(&user->out[0]);
     }
-    if (user->code != OP_dot || user->attrs[2].i != UNIT_WGMMA || use == &user->in[2])
+    if (user->code != OP_dot || dot_attrs(user)->unit != UNIT_WGMMA || use == &user->in[2])
         return false;
     *out = (DotOperand){user, use == &user->in[1], false};
     return true;

@@ -6,7 +6,7 @@
 
 static void inverse_order(const Op *op, int rank, int inverse[MAX_RANK]) {
     for (int i = 0; i < rank; i++)
-        inverse[op->attrs[0].ints.ptr[i]] = i;
+        inverse[transpose_attrs(op)->order.ptr[i]] = i;
 }
 
 /* Dimensions that the op repeats, as a mask of the result's index bits. */
@@ -80,7 +80,7 @@ const Layout *layout_of_result(Ctx *ctx, const Op *op, const Layout *operand) {
         int order[MAX_RANK];
         const Type *from = op_in(op, 0)->type;
         for (int i = 0; i < from->rank; i++)
-            order[i] = (int)op->attrs[0].ints.ptr[i];
+            order[i] = (int)transpose_attrs(op)->order.ptr[i];
         return layout_transpose(ctx, operand, from->rank, from->shape, order);
     }
     if (op->code == OP_join)
@@ -297,12 +297,12 @@ static const Layout *with_idle_warps(Ctx *ctx, const Layout *layout, uint32_t ax
 
 /* Sections take two dimensions more, and what comes before an element itself. */
 static bool may_have_sections(const Op *scan) {
-    return op_in(scan, 0)->type->rank + 2 <= MAX_RANK && !scan->attrs[2].i;
+    return op_in(scan, 0)->type->rank + 2 <= MAX_RANK && !scan_attrs(scan)->exclusive;
 }
 
 static uint32_t scanned_bits(const Op *scan) {
     const Type *type = op_in(scan, 0)->type;
-    return layout_dim_mask(type->rank, type->shape, (int)scan->attrs[0].i);
+    return layout_dim_mask(type->rank, type->shape, (int)scan_attrs(scan)->axis);
 }
 
 const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan) {
@@ -315,7 +315,7 @@ const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *sca
 
 const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, int num_warps) {
     const Type *type = op_in(scan, 0)->type;
-    int axis = (int)scan->attrs[0].i;
+    int axis = (int)scan_attrs(scan)->axis;
     uint32_t mask = scanned_bits(scan);
     bool by_warps = may_have_sections(scan);
     const Layout *sections = layout_with_sections(ctx, layout, scan);
@@ -369,11 +369,11 @@ Value *value_recompute(Value *value, const Layout *layout, unsigned budget) {
     return recomputable(value, &budget) ? recompute(value, layout) : NULL;
 }
 
-/* Index bits of the op's axis, attribute 0, that warps hold, from the axis's lowest on. */
+/* Index bits of the op's axis that warps hold, from the axis's lowest on. */
 static uint32_t warp_bits_of_axis(const Op *op) {
     const Type *type = op_in(op, 0)->type;
     const Layout *layout = type->layout;
-    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)op->attrs[0].i), held = 0;
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)op_axis(op)), held = 0;
     if (!layout || !mask)
         return 0;
     for (int i = 0; i < layout->bits[LAYOUT_WARP]; i++)
@@ -382,7 +382,7 @@ static uint32_t warp_bits_of_axis(const Op *op) {
 }
 
 uint32_t reduce_crossing_bits(const Op *op) {
-    return op->code == OP_reduce ? warp_bits_of_axis(op) & ~(uint32_t)op->attrs[1].i : 0;
+    return op->code == OP_reduce ? warp_bits_of_axis(op) & ~(uint32_t)reduce_attrs(op)->keep : 0;
 }
 
 bool scan_crosses_warps(const Op *op) {

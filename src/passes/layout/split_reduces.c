@@ -85,14 +85,14 @@ static void split(Op *op, uint32_t crossing, Group *group) {
     for (uint32_t i = 0; i < op->nin; i++)
         in[i] = op_in(op, i);
     Builder builder = builder_before(op);
-    Op *part = rewrite_reduce(&builder, op, in, op->attrs[1].i | crossing);
+    Op *part = rewrite_reduce(&builder, op, in, reduce_attrs(op)->keep | crossing);
     bool joined = group->first_convert && join_group(part, group);
     if (joined)
         builder = builder_after(group->last_convert);
     builder.span = op->span;
     for (uint32_t i = 0; i < op->nin; i++) {
         const Type *type =
-            gathered_type(ctx, part->out[i].type, op->out[i].type, (int)op->attrs[0].i);
+            gathered_type(ctx, part->out[i].type, op->out[i].type, (int)reduce_attrs(op)->axis);
         in[i] = build_convert_layout(&builder, &part->out[i], type);
         if (!joined && i == 0)
             group->first_convert = in[i]->def;
@@ -101,10 +101,10 @@ static void split(Op *op, uint32_t crossing, Group *group) {
     Builder at_op = builder_before(op);
     /* Bits that the op itself keeps are the lowest among those of the parts only when no crossing
      * bit is below them; they are told apart by their place among the kept ones. */
-    int64_t all = op->attrs[1].i | crossing, keep = 0;
+    int64_t all = reduce_attrs(op)->keep | crossing, keep = 0;
     for (int bit = 0, place = 0; bit < 32; bit++)
         if (all >> bit & 1)
-            keep |= (op->attrs[1].i >> bit & 1) << place++;
+            keep |= (reduce_attrs(op)->keep >> bit & 1) << place++;
     Op *whole = rewrite_reduce(&at_op, op, in, keep);
     for (uint32_t i = 0; i < op->nout; i++) {
         whole->out[i].name = op->out[i].name;

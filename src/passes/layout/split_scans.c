@@ -33,8 +33,8 @@ static bool describe(Split *s, Op *op) {
     const Type *type = op_in(op, 0)->type;
     *s = (Split){.ctx = func_ctx(op->block->func), .scan = op, .b = builder_before(op)};
     s->b.span = op->span;
-    s->axis = (int)op->attrs[0].i;
-    s->reverse = op->attrs[1].i;
+    s->axis = (int)scan_attrs(op)->axis;
+    s->reverse = scan_attrs(op)->reverse;
     s->layout = type->layout;
     uint32_t axis = layout_dim_mask(type->rank, type->shape, s->axis);
     for (int i = 0; i < s->layout->bits[LAYOUT_WARP]; i++)
@@ -42,7 +42,7 @@ static bool describe(Split *s, Op *op) {
     s->within = axis & ~s->sections;
     s->count = INT64_C(1) << __builtin_popcount(s->sections);
     s->length = type->shape[s->axis] / s->count;
-    return s->sections > s->within && !op->attrs[2].i && type->rank + 2 <= MAX_RANK;
+    return s->sections > s->within && !scan_attrs(op)->exclusive && type->rank + 2 <= MAX_RANK;
 }
 
 /* The operand's type with a dimension for the sections, and `length` elements of each. */

@@ -17,7 +17,7 @@ static uint32_t varies_of(const Flow *flow, const Op *op, uint32_t index) {
     if (op->nin && lint_move_dims(op, flow_of(flow, op_in(op, 0)), &moved))
         return moved;
     if (op->code == OP_reduce)
-        return lint_drop_dim(flow_of_operands(flow, op), (int)op->attrs[0].i) & all;
+        return lint_drop_dim(flow_of_operands(flow, op), (int)reduce_attrs(op)->axis) & all;
     if (op_has(op, ELEMENTWISE) || op->code == OP_load || op->code == OP_hint_divisible ||
         op->code == OP_hint_contiguous || op->code == OP_hint_constant)
         return flow_of_operands(flow, op) & all;

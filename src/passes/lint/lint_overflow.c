@@ -36,7 +36,7 @@ static Wide count_of(const Sizes *sizes, const Op *op) {
     if (is_constant(&op->out[0], &constant))
         return (Wide)constant + 1;
     if (op->code == OP_range)
-        return (Wide)(op->attrs[0].i + op->out[0].type->shape[0]);
+        return (Wide)(range_attrs(op)->start + op->out[0].type->shape[0]);
     if (op->nin == 0)
         return 0;
     Wide a = sizes->counts[op_in(op, 0)->id];

@@ -17,7 +17,7 @@ static uint32_t programs_of(const Flow *flow, const Op *op, uint32_t index) {
     uint32_t operands = flow_of_operands(flow, op);
     switch (op->code) {
     case OP_program_id:
-        return 1u << op->attrs[0].i;
+        return 1u << program_id_attrs(op)->axis;
     case OP_load:
     case OP_load_block:
         return operands | FROM_MEMORY;

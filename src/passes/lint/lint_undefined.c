@@ -74,7 +74,7 @@ static uint32_t undefined_of(const Flow *flow, const Op *op, uint32_t index) {
     if (op_has(op, ELEMENTWISE))
         return through_elementwise(flow, op);
     if (op->code == OP_reduce)
-        return lint_drop_dim(flow_of_operands(flow, op), (int)op->attrs[0].i);
+        return lint_drop_dim(flow_of_operands(flow, op), (int)reduce_attrs(op)->axis);
     if (op->code == OP_dot) {
         uint32_t dims = flow_of(flow, op_in(op, 2));
         for (uint32_t i = 0; i < 2; i++)
@@ -99,12 +99,13 @@ static const char *taken_by_access(const Flow *flow, const Op *op) {
 
 /* How the op takes undefined elements for defined ones; NULL: it does not. */
 static const char *taken_by(const Flow *flow, const Op *op) {
-    if (op->code == OP_reduce && flow_of_operands(flow, op) >> op->attrs[0].i & 1)
+    if (op->code == OP_reduce && flow_of_operands(flow, op) >> reduce_attrs(op)->axis & 1)
         return "a reduction takes them";
     for (uint32_t i = 0; op->code == OP_dot && i < 2; i++)
         if (flow_of(flow, op_in(op, i)) >> summed_dim(op, i) & 1)
             return "a product sums over them";
-    if (op->code == OP_store_block && flow_of(flow, op_in(op, 1)) & ~(uint32_t)op->attrs[0].i)
+    if (op->code == OP_store_block &&
+        flow_of(flow, op_in(op, 1)) & ~(uint32_t)store_block_attrs(op)->checked)
         return "they are stored";
     return taken_by_access(flow, op);
 }

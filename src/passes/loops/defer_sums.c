@@ -51,7 +51,7 @@ static bool is_sum(const Op *op) {
 
 /* Sums its only operand along an axis, by the op of `add`. */
 static bool sums_axis(const Op *reduce, const Op *add) {
-    if (reduce->code != OP_reduce || reduce->nin != 1 || reduce->attrs[1].i)
+    if (reduce->code != OP_reduce || reduce->nin != 1 || reduce_attrs(reduce)->keep)
         return false;
     const Block *region = reduce->regions[0];
     const Op *combine = region->first;
@@ -63,7 +63,7 @@ static bool sums_axis(const Op *reduce, const Op *add) {
 /* Index bits of the axis that lanes and warps hold, and registers do not. */
 static int64_t bits_of_threads(const Op *reduce) {
     const Type *type = op_in(reduce, 0)->type;
-    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)reduce->attrs[0].i);
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(reduce)->axis);
     const Layout *layout = type->layout;
     int held = layout->bits[LAYOUT_REG];
     int threads_end = held + layout->bits[LAYOUT_LANE] + layout->bits[LAYOUT_WARP];
@@ -96,7 +96,7 @@ static bool had_better_stay(const Op *loop, const Op *reduce) {
     bool has_turns = loop->block->func->num_warps > WGMMA_WARPS;
     block_for_each (op, loop->regions[0])
         if (op->code == OP_dot &&
-            (reduce_crossing_bits(reduce) || (has_turns && op->attrs[2].i == UNIT_WGMMA)))
+            (reduce_crossing_bits(reduce) || (has_turns && dot_attrs(op)->unit == UNIT_WGMMA)))
             return true;
     return false;
 }
@@ -123,7 +123,8 @@ static bool find_sum(Op *loop, uint32_t index, Sum *sum) {
 static Value *parts_before(const Sum *sum, const Type *parts, const Value *init) {
     const Op *before = value_def(init, OP_reduce);
     bool fits = before && before->nin == 1 && op_in(before, 0)->type == parts &&
-                before->attrs[0].i == sum->reduce->attrs[0].i && sums_axis(before, sum->add);
+                reduce_attrs(before)->axis == reduce_attrs(sum->reduce)->axis &&
+                sums_axis(before, sum->add);
     return fits ? op_in(before, 0) : NULL;
 }
 
@@ -137,13 +138,14 @@ static Value *no_parts(const Sum *sum, const Type *parts) {
 static Value *factor_of_parts(Builder *b, const Sum *sum, const Type *parts) {
     if (!sum->factor->type->rank)
         return build_splat(b, sum->factor, parts);
-    return build_broadcast(b, build_expand_dims(b, sum->factor, sum->reduce->attrs[0].i), parts);
+    return build_broadcast(b, build_expand_dims(b, sum->factor, reduce_attrs(sum->reduce)->axis),
+                           parts);
 }
 
 /* Does the op multiply, by mma.sync, elements narrower than those of the tile? What warpgroups
  * multiply is in flight while sums are taken. */
 static bool multiplies_narrowed(const Op *op, const Value *tile) {
-    return op->code == OP_dot && op->attrs[2].i == UNIT_MMA &&
+    return op->code == OP_dot && dot_attrs(op)->unit == UNIT_MMA &&
            type_element_bytes(op_in(op, 0)->type) < type_element_bytes(tile->type);
 }
 
@@ -184,7 +186,7 @@ static bool defer(const Sum *sum) {
     Op *loop = sum->loop;
     Ctx *ctx = func_ctx(loop->block->func);
     const Type *parts = reduce_result_type(ctx, op_in(sum->reduce, 0)->type,
-                                           (int)sum->reduce->attrs[0].i, sum->keep);
+                                           (int)reduce_attrs(sum->reduce)->axis, sum->keep);
     Value *init = op_in(loop, FOR_FIXED_OPERANDS + sum->index - 1);
     Value *before = parts_before(sum, parts, init);
     bool is_whole = before || value_is_positive_zero(init);

@@ -51,7 +51,7 @@ static bool can_move(const Licm *licm, const Op *op, const Op *loop, bool runs, 
     if (!operands_outside(op, loop))
         return false;
     if (op->code == OP_load || op->code == OP_load_block)
-        return runs && !writes && !op->attrs[op->code == OP_load ? 2 : 4].i;
+        return runs && !writes && !op_is_volatile(op);
     return op_is_pure(op) && !op_has(op, TERMINATOR) && (runs || !may_be_undefined(licm, op));
 }
 
@@ -76,7 +76,7 @@ static void visit_block(Licm *licm, Block *block) {
         for (uint32_t r = 0; r < op->nregions; r++)
             visit_block(licm, op->regions[r]);
         bool is_loop = op->code == OP_for || op->code == OP_while;
-        if (is_loop && !(loop_flags(op) & LOOP_NO_LICM))
+        if (is_loop && !(op_flags(op) & LOOP_NO_LICM))
             hoist(licm, op);
     }
 }

@@ -26,8 +26,6 @@
 #include <math.h>
 
 enum {
-    STAGES_ATTR = 0,
-    FLAGS_ATTR = 2,
     MASKED_STAGES = 2,      /* of the few masked iterations, at most */
     MAX_BODY_OPS = 400,     /* of a body that is worth a copy or two */
     ASYNC_BYTES = 4,        /* the least that an asynchronous copy takes */
@@ -277,7 +275,7 @@ static Op *run_before(Op *loop, Value *begin, Value *end, ValueMap *map) {
     for (uint32_t i = 0; i < loop->nout; i++)
         op_set_operand(loop, FOR_FIXED_OPERANDS + i, &copy->out[i]);
     op_set_operand(loop, 0, end);
-    loop->attrs[FLAGS_ATTR].i |= LOOP_GOES_ON;
+    for_attrs(loop)->flags |= LOOP_GOES_ON;
     return copy;
 }
 
@@ -333,12 +331,12 @@ static Value *narrow(Emitter *e, Value *index) {
 /* Few iterations keep masks. The loop says so; loads further ahead would cost them more to begin
  * than they gain. */
 static void lower_stages(Op *masked) {
-    int64_t stages = masked->attrs[STAGES_ATTR].i;
+    int64_t stages = for_attrs(masked)->num_stages;
     if (stages == 0)
         stages = masked->block->func->num_stages;
     if (stages == 0 || stages > MASKED_STAGES)
-        masked->attrs[STAGES_ATTR].i = MASKED_STAGES;
-    masked->attrs[FLAGS_ATTR].i |= LOOP_FEW;
+        for_attrs(masked)->num_stages = MASKED_STAGES;
+    for_attrs(masked)->flags |= LOOP_FEW;
 }
 
 /* The loop, copied or itself where map is NULL, as it is where the bounds hold. */

@@ -16,8 +16,6 @@
 #include "passes/rewrite.h"
 
 enum {
-    UNROLL_ATTR = 1,
-    STAGES_ATTR = 0,
     FULL_TRIPS = 4,       /* iterations of a loop that is unrolled without being asked */
     FULL_OPS = 48,        /* ops of its body */
     MAX_COPIED_OPS = 4096 /* that one loop may grow to */
@@ -96,9 +94,8 @@ static Value *end_of_groups(Builder *b, const Op *loop, int64_t step, int64_t fa
 }
 
 static void copy_loop_attrs(Op *to, const Op *from) {
-    for (int i = 0; i < op_info[OP_for].attr_count; i++)
-        to->attrs[i] = from->attrs[i];
-    to->attrs[UNROLL_ATTR].i = 1;
+    op_copy_attrs(to, from);
+    for_attrs(to)->unroll = 1;
 }
 
 static bool unroll_by(Op *loop, int64_t step, int64_t factor) {
@@ -125,7 +122,7 @@ static bool unroll_by(Op *loop, int64_t step, int64_t factor) {
     op_set_operand(loop, 0, end);
     for (uint32_t i = 0; i < loop->nout; i++)
         op_set_operand(loop, FOR_FIXED_OPERANDS + i, &groups->out[i]);
-    loop->attrs[UNROLL_ATTR].i = 1;
+    for_attrs(loop)->unroll = 1;
     return true;
 }
 
@@ -134,7 +131,7 @@ static bool refuse(Op *loop, const char *why) {
 }
 
 static bool unroll_as_asked(Op *loop, int64_t trips, uint64_t ops) {
-    int64_t factor = loop->attrs[UNROLL_ATTR].i, step;
+    int64_t factor = for_attrs(loop)->unroll, step;
     int64_t copies = trips >= 0 && trips < factor ? trips : factor;
     if ((uint64_t)copies > MAX_COPIED_OPS / ops)
         return refuse(loop, "the copies of its body would be too large");
@@ -148,13 +145,13 @@ static bool unroll_as_asked(Op *loop, int64_t trips, uint64_t ops) {
 }
 
 static bool unroll_loop(Op *loop, void *user) {
-    int64_t trips = loop_trip_count(loop), wanted = loop->attrs[UNROLL_ATTR].i;
+    int64_t trips = loop_trip_count(loop), wanted = for_attrs(loop)->unroll;
     uint64_t ops = count_ops(loop->regions[0]);
     if (wanted > 1)
         return unroll_as_asked(loop, trips, ops);
     bool small = trips >= 0 && trips <= FULL_TRIPS && ops * (uint64_t)trips <= FULL_OPS * 2 &&
                  ops <= FULL_OPS && !has_loop(loop->regions[0]);
-    return wanted == 0 && loop->attrs[STAGES_ATTR].i <= 1 && small && unroll_fully(loop, trips);
+    return wanted == 0 && for_attrs(loop)->num_stages <= 1 && small && unroll_fully(loop, trips);
 }
 
 bool pass_unroll(Func *func) {

@@ -70,7 +70,8 @@ static bool keeps_apart(Op *op, void *user) {
 
 static bool may_delay(DelayLoads *delays, const Op *load) {
     const Type *type = load->out[0].type;
-    if (!type_is_tile(type) || type_element_bytes(type) > NARROW_BYTES || load->attrs[2].i)
+    if (!type_is_tile(type) || type_element_bytes(type) > NARROW_BYTES ||
+        load_attrs(load)->is_volatile)
         return false;
     for (uint32_t i = 0; i < load->nin; i++)
         if (depends_on(delays, op_in(load, i)))
@@ -81,8 +82,8 @@ static bool may_delay(DelayLoads *delays, const Op *load) {
 
 static bool mark_load(Op *op, void *user) {
     DelayLoads *delays = user;
-    if (op->code == OP_load && !load_may_delay(op) && may_delay(delays, op)) {
-        op->attrs[LOAD_MAY_DELAY_ATTR].i = true;
+    if (op->code == OP_load && !op_may_delay(op) && may_delay(delays, op)) {
+        load_attrs(op)->may_delay = true;
         delays->changed = true;
     }
     return true;

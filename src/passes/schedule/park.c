@@ -240,7 +240,7 @@ static void note_load(Park *park, const Op *op) {
     if (op->code != OP_load || !type_is_tile(op_out(op)->type))
         return;
     uint64_t registers = registers_of(op_out(op)->type);
-    bool part = registers > DELAYED_REGISTERS && load_may_delay(op);
+    bool part = registers > DELAYED_REGISTERS && op_may_delay(op);
     park->loads[phase_of(park, op)] += registers;
     park->early[phase_of(park, op)] += part ? DELAYED_REGISTERS : registers;
 }

@@ -29,7 +29,7 @@ Op *pipeline_next_loop(const Pipelined *first, const Pipelined *last) {
     Op *op = last->loop->next;
     while (op && op->code != OP_for && op_is_pure(op))
         op = op->next;
-    bool goes_on = op && op->code == OP_for && (loop_flags(op) & LOOP_GOES_ON) &&
+    bool goes_on = op && op->code == OP_for && (op_flags(op) & LOOP_GOES_ON) &&
                    op_in(op, 0) == op_in(last->loop, 1);
     return goes_on && is_known_before(op_in(op, 1), first->loop, op) ? op : NULL;
 }

@@ -121,7 +121,7 @@ static int64_t bytes_of(const Type *tile) {
  * of another dot before, a line, such as the sums of the rows of scores, but no tile of biases. */
 static bool is_ingredient(const Op *op) {
     unsigned budget = REACH_BUDGET;
-    if (op->code != OP_load || op->attrs[2].i || !type_is_tile(op_out(op)->type) ||
+    if (op->code != OP_load || load_attrs(op)->is_volatile || !type_is_tile(op_out(op)->type) ||
         op_out(op)->type->kind != TYPE_NUMBER || wanted_layout(op))
         return false;
     return reaches_operand(&op->out[0], bytes_of(op_out(op)->type) <= LINE_BYTES, &budget);
@@ -129,8 +129,8 @@ static bool is_ingredient(const Op *op) {
 
 static bool is_candidate(const Op *op) {
     if (op->code == OP_load_block)
-        return !op->attrs[4].i && value_may_reach_dot(&op->out[0]);
-    return op->code == OP_load && !op->attrs[2].i && type_is_tile(op_out(op)->type) &&
+        return !load_block_attrs(op)->is_volatile && value_may_reach_dot(&op->out[0]);
+    return op->code == OP_load && !load_attrs(op)->is_volatile && type_is_tile(op_out(op)->type) &&
            op_out(op)->type->kind == TYPE_NUMBER && wanted_layout(op) &&
            value_may_reach_dot(&op->out[0]);
 }
@@ -170,8 +170,8 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
         *why = "its `other` is not zero";
         return 0;
     }
-    if (load->attrs[0].i != CACHE_NONE && load->attrs[0].i != CACHE_CA &&
-        load->attrs[0].i != CACHE_CG) {
+    CacheModifier cache = load_attrs(load)->cache;
+    if (cache != CACHE_NONE && cache != CACHE_CA && cache != CACHE_CG) {
         *why = "it has a cache modifier";
         return 0;
     }
@@ -280,9 +280,9 @@ static bool add_to_slice(Pipelined *p, Value *value) {
     Op *op = value->def;
     if (!op || op->block != p->body || !ptr_set_add(&p->slice, op))
         return true;
-    bool movable = op_is_pure(op)
-                       ? op->code != OP_dot && !op->nregions && !may_trap(op)
-                       : op->code == OP_load && !op->attrs[2].i && !may_be_written(p, op);
+    bool movable = op_is_pure(op) ? op->code != OP_dot && !op->nregions && !may_trap(op)
+                                  : op->code == OP_load && !load_attrs(op)->is_volatile &&
+                                        !may_be_written(p, op);
     return movable && add_operands(p, op);
 }
 
@@ -295,7 +295,7 @@ static bool refuse(Ctx *ctx, Op *loop, const char *why) {
                 last->span.lo == loop->span.lo;
     if (!said)
         ctx_diag(ctx, loop->span, loop_not_pipelined, why);
-    loop->attrs[0].i = 1;
+    for_attrs(loop)->num_stages = 1;
     return true;
 }
 
@@ -366,9 +366,10 @@ static bool has_buffer(const Pipelined *p, const Op *op) {
 static int64_t bytes_beside_rings(const Pipelined *p) {
     int64_t bytes = 0;
     block_for_each (dot, p->body) {
-        if (dot->code != OP_dot || dot->attrs[2].i == UNIT_FMA)
+        if (dot->code != OP_dot || dot_attrs(dot)->unit == UNIT_FMA)
             continue;
-        LayoutConversion least = dot->attrs[2].i == UNIT_WGMMA ? CONVERT_SHUFFLES : CONVERT_SHARED;
+        LayoutConversion least =
+            dot_attrs(dot)->unit == UNIT_WGMMA ? CONVERT_SHUFFLES : CONVERT_SHARED;
         for (uint32_t i = 0; i < 2; i++) {
             const Op *op = op_in(dot, i)->def;
             while (op && op->code == OP_transpose)
@@ -574,7 +575,8 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
     Ctx *ctx = func_ctx(func);
     *p = (Pipelined){.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
     p->last = loop;
-    p->stages = (int)(loop->attrs[0].i ? loop->attrs[0].i : func->num_stages);
+    int64_t asked = for_attrs(loop)->num_stages;
+    p->stages = (int)(asked ? asked : func->num_stages);
     p->stages = p->stages < MOST_STAGES ? p->stages : MOST_STAGES;
     p->slice.arena = p->written.arena = p->arena;
     bool any = false, inner = block_has_loop(p->body);
@@ -584,17 +586,17 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
         return PLAN_NONE;
     if (!any || inner)
         return refused(
-            loop->attrs[0].i &&
+            asked &&
             refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot"));
-    if (loop->attrs[0].i > MOST_STAGES)
-        ctx_diag(ctx, loop->span, too_many_stages, (long long)loop->attrs[0].i, MOST_STAGES);
+    if (asked > MOST_STAGES)
+        ctx_diag(ctx, loop->span, too_many_stages, (long long)asked, MOST_STAGES);
     if (!value_int_constant(op_in(loop, 2), &p->step) || p->step <= 0 || p->step > MAX_STEP)
         return refused(refuse(ctx, loop, "its step is not a positive constant"));
     if (!note_stores(p))
         return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
     /* What a store takes lives beside the operands of the next product: registers for all of it are
      * the program's choice. */
-    if (p->writes && !loop->attrs[0].i)
+    if (p->writes && !asked)
         return refused(refuse(ctx, loop, "it stores, and has no num_stages of its own"));
     block_for_each (op, p->body) {
         if (!is_candidate(op))
@@ -649,7 +651,7 @@ static void finish(Pipelined *p) {
         return;
     }
     for (; p; p = p->next)
-        p->loop->attrs[0].i = 1;
+        for_attrs(p->loop)->num_stages = 1;
 }
 
 static bool pipeline_loop(Op *loop, void *user) {

@@ -77,11 +77,11 @@ static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *
     Value *mask = load->nin > 1 ? mapped(map, op_in(load, 1)) : NULL;
     Value *other = load->nin > 2 ? mapped(map, op_in(load, 2)) : NULL;
     if (type_is_tile(ptr->type))
-        mask = guarded_mask(b, mask, on, ptr->type, load->attrs[3].i);
+        mask = guarded_mask(b, mask, on, ptr->type, load_attrs(load)->width);
     else
         mask = mask ? build_andi(b, mask, on) : on;
-    return build_load(b, ptr, mask, other, (CTYPE_OPT_CACHE)load->attrs[0].i,
-                      (CTYPE_OPT_EVICT)load->attrs[1].i, false, load->attrs[3].i, false);
+    return build_load(b, ptr, mask, other, load_attrs(load)->cache, load_attrs(load)->evict, false,
+                      load_attrs(load)->width, false);
 }
 
 static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {
@@ -122,8 +122,8 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
         assert(ptr && guarded);
     }
     Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
-    build_async_copy(b, ptr, view, guarded, (CTYPE_OPT_CACHE)load->attrs[0].i,
-                     (CTYPE_OPT_EVICT)load->attrs[1].i, staged->width);
+    build_async_copy(b, ptr, view, guarded, load_attrs(load)->cache, load_attrs(load)->evict,
+                     staged->width);
 }
 
 static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
@@ -301,7 +301,7 @@ static Position emit_steady_state(Pipelined *p, const Position *first, Value *co
         op_add_operand(end, next_of(p, map, i));
     vec_for_each (staged, &p->loads)
         read_ring(p, staged, slot);
-    loop->attrs[0].i = 1;
+    for_attrs(loop)->num_stages = 1;
     return (Position){&loop->out[first_arg - 1], p->full ? &loop->out[first_arg] : NULL};
 }
 

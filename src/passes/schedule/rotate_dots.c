@@ -44,9 +44,7 @@
 enum {
     LEAST_AHEAD = 2,      /* stages that copies are ahead of what reads them */
     OTHER_REGISTERS = 40, /* of a thread beside the sums and operands of both products */
-    WORD_BYTES = 4,
-    FLIGHT_ATTR = 1, /* of wgmma: in_flight, beside */
-    BESIDE_ATTR = 2
+    WORD_BYTES = 4
 };
 
 typedef VEC(Op *) OpList;
@@ -105,7 +103,7 @@ static bool is_chain(const Rotation *r) {
 
 static const Op *view_at(const Value *buffer, const Value *index, int64_t ahead) {
     const Op *view = value_def(buffer, OP_local_view);
-    return view && op_in(view, 1) == index && view->attrs[0].i == ahead ? view : NULL;
+    return view && op_in(view, 1) == index && local_view_attrs(view)->ahead == ahead ? view : NULL;
 }
 
 /* Is what the iteration reads waited for once, where it begins, and then read from the rings by the
@@ -124,7 +122,7 @@ static bool find_wait(Rotation *r) {
     if (!full || op_in(full, 1)->owner != r->body || op_in(r->wait, 1)->owner != r->body)
         return false;
     r->slot = op_in(full, 1);
-    return full->attrs[0].i == 0 && view_at(op_in(r->first, 1), r->slot, 0) &&
+    return local_view_attrs(full)->ahead == 0 && view_at(op_in(r->first, 1), r->slot, 0) &&
            view_at(op_in(r->second, 1), r->slot, 0);
 }
 
@@ -135,7 +133,7 @@ static bool find_copies(Rotation *r) {
             continue;
         const Op *view = op_in(op, op->code == OP_copy_block ? 1 : 0)->def;
         if (view->code != OP_local_view || op_in(view, 1) != r->slot ||
-            view->attrs[0].i < LEAST_AHEAD)
+            local_view_attrs(view)->ahead < LEAST_AHEAD)
             return false;
         vec_push(r->arena, &r->copies, op);
     }
@@ -215,7 +213,7 @@ static Value *start(const Rotation *r, Builder *b, Value *on, Value *slot, int64
     build_mbarrier_wait(b, build_local_view(b, full, slot, ahead), parity, on);
     b->span = first->span;
     return build_wgmma(b, op_in(first, 0), build_local_view(b, ring, slot, ahead), op_in(first, 2),
-                       on, first->attrs[0].i, in_flight, in_flight);
+                       on, wgmma_attrs(first)->transposed, in_flight, in_flight);
 }
 
 static Value *start_first(const Rotation *r) {
@@ -282,7 +280,8 @@ static void rotate(Rotation *r) {
     Value *begun = start_first(r);
     drift.waited = move_second(r);
     Value *next = start_next(r);
-    r->second->attrs[FLIGHT_ATTR].i = r->second->attrs[BESIDE_ATTR].i = true;
+    struct wgmma_attrs *second = wgmma_attrs(r->second);
+    second->in_flight = second->beside = true;
     vec_for_each (copy, &r->copies)
         op_move_before(*copy, end);
     op_remove(r->wait);
@@ -309,7 +308,7 @@ static void rotate(Rotation *r) {
 static bool visit_loop(Op *loop, void *user) {
     Ctx *ctx = func_ctx(loop->block->func);
     Rotation r = {.loop = loop, .body = loop->regions[0], .arena = &ctx->scratch};
-    if ((loop_flags(loop) & LOOP_FEW) || !find_products(&r) || !is_chain(&r))
+    if ((op_flags(loop) & LOOP_FEW) || !find_products(&r) || !is_chain(&r))
         return false;
     const char *why_not = analyse(&r);
     if (why_not) {

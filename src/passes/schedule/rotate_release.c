@@ -104,7 +104,7 @@ static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
     const Op *view = op_in(expect, 0)->def;
     bool inside = expect->block == d->loop->regions[0];
     Value *slot = op_in(view, 1), *phase = inside ? d->parity : entry_of(d, d->parity);
-    int64_t ahead = view->attrs[0].i, copies = local_copies(d->full);
+    int64_t ahead = local_view_attrs(view)->ahead, copies = local_copies(d->full);
     Builder b = builder_before(expect);
     b.span = expect->span;
     if (ahead) {
@@ -117,7 +117,7 @@ static void wait_for_slot(const Drift *d, Value *empty, Op *expect) {
 }
 
 static void arrive_behind(Op *op, Value *empty, Value *slot, Value *first, Value *other,
-                          CTYPE_IPRED is_used) {
+                          IntPredicate is_used) {
     Builder b = builder_after(op);
     b.span = op->span;
     Value *on = build_cmpi(&b, first, other, is_used);

@@ -36,7 +36,7 @@ static bool may_sink(const Op *op) {
     if (op->nout != 1 || op->nregions || !type_is_tile(op->out[0].type))
         return false;
     if (op->code == OP_load)
-        return op->attrs[2].i == 0; /* not volatile */
+        return !load_attrs(op)->is_volatile;
     return op->code == OP_extf || op->code == OP_sitof || op->code == OP_uitof;
 }
 

@@ -32,8 +32,7 @@ static bool needs_none_behind(const Early *e, const Op *op) {
 
 /* Registers of a thread that the load fills; 0: it stays where it is. */
 static uint64_t registers_of_load(const Op *op) {
-    enum { CACHE, EVICT, IS_VOLATILE };
-    if (op->code != OP_load || op->attrs[CACHE].i || op->attrs[IS_VOLATILE].i)
+    if (op->code != OP_load || op_cache(op) || op_is_volatile(op))
         return 0;
     return type_is_tile(op->out[0].type) ? pressure_in_thread(op->out[0].type) : 1;
 }

@@ -186,7 +186,7 @@ static void go_back(const Ring *ring) {
     }
     block_for_each (op, body)
         if (op->code == OP_local_view)
-            op->attrs[0].i = 0;
+            local_view_attrs(op)->ahead = 0;
 }
 
 /* Ops of scalars, loops and copies are left: none that reads memory or holds tiles. */

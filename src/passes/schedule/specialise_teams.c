@@ -104,7 +104,7 @@ static bool find_buffer(Op *op, void *user) {
 
 static void set_copies(const Teams *t, int64_t copies) {
     vec_for_each (alloc, &t->buffers)
-        (*alloc)->attrs[1].i = copies;
+        op_set_copies(*alloc, copies);
 }
 
 /* Does an SM hold no second CTA anyway, and has this one room for all buffers twice? */

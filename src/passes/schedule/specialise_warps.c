@@ -69,7 +69,7 @@ static bool waits_for_ring(const Op *op) {
     const Op *loop = op->block->parent;
     return loop && loop->code == OP_for && op_loop_around(loop) &&
            is_argument_of(op_in(op_in(op, 0)->def, 1), loop) &&
-           is_argument_of(op_in(op, 1), loop) && !local_alloc_of(op_in(op, 0))->attrs[2].i;
+           is_argument_of(op_in(op, 1), loop) && !mbarrier_arrivals(op_in(op, 0));
 }
 
 static bool find_ring(Op *op, void *user) {
@@ -102,7 +102,7 @@ static bool collect_copies(Specialise *s, Ring *ring) {
             if (!specialise_starts_copies(op) || (!inside && op->block != ring->loop->block))
                 return refuse(s, ring, "others wait for its copies");
             if (inside)
-                ring->ahead = view->user->attrs[0].i;
+                ring->ahead = local_view_attrs(view->user)->ahead;
             if (op->code == OP_copy_block)
                 add_buffer(s, ring, op);
             vec_push(s->arena, &ring->copies, op);
@@ -132,9 +132,9 @@ static bool check_body(Specialise *s, Ring *ring) {
             return refuse(s, ring, "threads copy other operands");
         if (!op_is_wgmma(op))
             continue;
-        if (in_flight || (op->code == OP_wgmma && (op->attrs[2].i || op->nin > 3)))
+        if (in_flight || (op->code == OP_wgmma && (wgmma_attrs(op)->beside || op->nin > 3)))
             return refuse(s, ring, "more than one product is under way");
-        in_flight = op->attrs[1].i;
+        in_flight = op_in_flight(op);
         ring->product = op;
     }
     return ring->product || refuse(s, ring, "its dots are not computed by warpgroups");
@@ -144,7 +144,7 @@ static bool check_body(Specialise *s, Ring *ring) {
 static Op *wait_behind(const Ring *ring) {
     Op *last = NULL;
     for (Op *op = ring->loop->next; op && op->code == OP_wgmma_wait; op = op->next)
-        if (op_in(op, 0)->def == ring->loop && !op->attrs[0].i)
+        if (op_in(op, 0)->def == ring->loop && !wgmma_wait_attrs(op)->pending)
             last = op;
     return last;
 }
@@ -152,7 +152,7 @@ static Op *wait_behind(const Ring *ring) {
 static bool check_ring(Specialise *s, Ring *ring) {
     if (!collect_copies(s, ring) || !check_readers(s, ring) || !check_body(s, ring))
         return false;
-    return !ring->product->attrs[1].i || wait_behind(ring) ||
+    return !op_in_flight(ring->product) || wait_behind(ring) ||
            refuse(s, ring, "its last product is not waited for behind it");
 }
 
@@ -217,7 +217,7 @@ static void release_slots(Specialise *s, const Ring *ring) {
     int64_t before = local_copies(op_out(ring->full)) - 1;
     Builder b = builder_after(ring->product);
     b.span = loop->span;
-    if (!ring->product->attrs[1].i) {
+    if (!op_in_flight(ring->product)) {
         arrive(&b, ring, slot, 0, rewrite_int(&b, type_scalar(s->ctx, DT_I1), 1));
         return;
     }
@@ -230,7 +230,8 @@ static void release_slots(Specialise *s, const Ring *ring) {
 }
 
 static bool is_wait_for_reads(const Op *op) {
-    return op->code == OP_store_wait && op->attrs[1].i && !op->attrs[0].i;
+    return op->code == OP_store_wait && store_wait_attrs(op)->read &&
+           !store_wait_attrs(op)->pending;
 }
 
 static bool collect_store(Op *op, void *user) {
@@ -262,7 +263,8 @@ static bool stores_in(const Specialise *s, const Block *body) {
 static void delay_store_wait(Specialise *s, Block *body, Op *wait) {
     Op *first = s->stores.data[0], *write = write_of(first), *full = first->prev;
     op_move_before(wait, body->parent->next);
-    if (full->code == OP_store_wait && !full->attrs[1].i && !full->attrs[0].i) {
+    if (full->code == OP_store_wait && !store_wait_attrs(full)->read &&
+        !store_wait_attrs(full)->pending) {
         op_move_before(full, write);
     } else {
         Builder b = builder_before(write);

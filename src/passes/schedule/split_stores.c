@@ -37,7 +37,7 @@ static bool is_computed(const Half *half, const Op *op) {
 /* The part of an operand of an elementwise op, a broadcast or expand_dims; size 0: all of it. */
 static Part part_of_operand(const Op *op, const Type *operand, Part part) {
     if (op->code == OP_expand_dims) {
-        int axis = (int)op->attrs[0].i;
+        int axis = (int)expand_dims_attrs(op)->axis;
         if (part.dim == axis)
             return (Part){0};
         part.dim -= part.dim > axis;

@@ -90,7 +90,7 @@ static const Op *extent_of(const Op *alloc, Op *access) {
 /* Copies that are under way touch the buffer until they are waited for. */
 static const Op *wait_after(const Op *alloc, Op *copy, OpCode wait) {
     const Op *op = op_ancestor_in(copy, alloc->block);
-    while (op && (op->code != wait || op->attrs[0].i))
+    while (op && (op->code != wait || op_pending(op)))
         op = op->next;
     return op ? op : alloc->block->last;
 }
@@ -175,7 +175,7 @@ static void follow(Allocation *allocation, Op *leader, Op *alloc) {
  * codegen reports. */
 static bool join_buffers(Op *op, void *user) {
     Allocation *allocation = user;
-    if (op->code != OP_wgmma_joint || !op->attrs[2].i)
+    if (op->code != OP_wgmma_joint || !wgmma_joint_attrs(op)->adjacent)
         return true;
     Op *leader = local_alloc_of(op_in(op, 1))->out[0].def;
     bool free = true;
@@ -340,10 +340,11 @@ static bool check_limit(Func *func, Allocation *allocation, const Target *target
 
 static bool set_place(Op *alloc, int64_t offset, int64_t stride) {
     bool has_stride = alloc->code == OP_local_alloc;
-    bool changed = alloc->attrs[0].i != offset || (has_stride && alloc->attrs[2].i != stride);
-    alloc->attrs[0].i = offset;
+    bool changed =
+        op_offset(alloc) != offset || (has_stride && local_alloc_attrs(alloc)->stride != stride);
+    op_set_offset(alloc, offset);
     if (has_stride)
-        alloc->attrs[2].i = stride;
+        local_alloc_attrs(alloc)->stride = stride;
     return changed;
 }
 

@@ -26,8 +26,6 @@
 #include "target/panels.h"
 #include "target/wgmma.h"
 
-enum { BARRIER_WARPGROUPS = 1, STORE_WARPGROUPS = 2 }; /* attributes */
-
 typedef struct Parts {
     Ctx *ctx;
     Arena *arena;
@@ -104,9 +102,9 @@ static bool note_op(Parts *p, Op *op) {
         vec_push(p->arena, &p->stores, op);
         return in_programs;
     case OP_store_wait:
-        if (!op->attrs[1].i)
+        if (!store_wait_attrs(op)->read)
             vec_push(p->arena, &p->orders, op);
-        return op->attrs[1].i || is_order(p, op);
+        return store_wait_attrs(op)->read || is_order(p, op);
     case OP_wgmma_wait:
     case OP_mbarrier_wait:
     case OP_mbarrier_arrive:
@@ -150,9 +148,9 @@ static bool can_part(const Parts *p) {
 
 static void part(const Parts *p) {
     vec_for_each (barrier, &p->barriers)
-        (*barrier)->attrs[BARRIER_WARPGROUPS].i = true;
+        barrier_attrs(*barrier)->warpgroups = true;
     vec_for_each (store, &p->stores)
-        (*store)->attrs[STORE_WARPGROUPS].i = true;
+        store_block_from_attrs(*store)->warpgroups = true;
     vec_for_each (wait, &p->orders) {
         Builder b = builder_after(*wait);
         b.span = (*wait)->span;

@@ -37,11 +37,6 @@
 #include "support/ptrmap.h"
 #include "support/vec.h"
 
-enum {
-    IN_FLIGHT_ATTR = 1, /* of wgmma and wgmma_joint */
-    WARPGROUPS_ATTR = 1 /* of barrier */
-};
-
 /* By what: instructions of threads, wgmma, or tensor copies, which one thread issues in order. */
 typedef enum Actor { BY_THREADS, BY_WGMMA, BY_COPIES } Actor;
 
@@ -173,7 +168,7 @@ static const Layout *own_elements(const Op *op) {
 
 static Pending whole_buffer(const Op *alloc, bool writes) {
     const Value *buffer = &alloc->out[0];
-    int64_t offset = alloc->attrs[0].i;
+    int64_t offset = local_alloc_attrs(alloc)->offset;
     return (Pending){.alloc = alloc,
                      .first = offset,
                      .end = offset + local_extent(buffer),
@@ -198,11 +193,11 @@ static bool is_released(const Op *copy, const Op *view) {
     if (copy->code != OP_copy_block)
         return false;
     for (const Op *op = copy->prev; op; op = op->prev) {
-        if (op->code != OP_mbarrier_wait || !local_alloc_of(op_in(op, 0))->attrs[2].i)
+        if (op->code != OP_mbarrier_wait || !mbarrier_arrivals(op_in(op, 0)))
             continue;
         const Op *slot = value_def(op_in(op, 0), OP_local_view);
-        bool same =
-            slot && op_in(slot, 1) == op_in(view, 1) && slot->attrs[0].i == view->attrs[0].i;
+        bool same = slot && op_in(slot, 1) == op_in(view, 1) &&
+                    local_view_attrs(slot)->ahead == local_view_attrs(view)->ahead;
         if (same && (op->nin < 3 || op_in(op, 2) == op_in(copy, 3)))
             return true;
     }
@@ -222,10 +217,10 @@ static bool access_of(Placement *placement, const Op *op, uint32_t i, Pending *a
     *access = whole_buffer(local_alloc_of(buffer), op_has(op, LWRITES));
     access->actor = actor_of(op);
     access->own = own_elements(op);
-    access->part = access->own ? op->attrs[0].i : 0;
+    access->part = access->own ? op_at(op) : 0;
     if (buffer->def->code == OP_local_view) {
         access->index = op_in(buffer->def, 1);
-        access->ahead = buffer->def->attrs[0].i;
+        access->ahead = local_view_attrs(buffer->def)->ahead;
         access->released = is_released(op, buffer->def);
     }
     return true;
@@ -405,7 +400,7 @@ static void meet(Placement *placement, Op *op, PendingSet *pending) {
     if (op == placement->judged)
         return;
     if (placement->marking && crosses_proxies(placement, pending))
-        op->attrs[0].i = true;
+        barrier_attrs(op)->proxy = true;
     pending->len = 0;
 }
 
@@ -510,7 +505,7 @@ static bool note_copied(Op *op, void *user) {
         if (!access_of(placement, op, i, &access) || access.global)
             continue;
         vec_push(placement->arena, &placement->proxied, access);
-        if (op_is_wgmma(op) && op->attrs[IN_FLIGHT_ATTR].i)
+        if (op_is_wgmma(op) && op_in_flight(op))
             add_once(placement, &placement->flown, access.alloc);
     }
     return true;
@@ -526,7 +521,7 @@ static void mark_proxies(Placement *placement, Func *func) {
 }
 
 static bool count_proxies(Op *op, void *user) {
-    *(unsigned *)user += op->code == OP_barrier && op->attrs[0].i;
+    *(unsigned *)user += op->code == OP_barrier && barrier_attrs(op)->proxy;
     return true;
 }
 
@@ -541,7 +536,7 @@ static Placement placement_begin(Func *func) {
 }
 
 static bool is_of_threads(Op *op, void *user) {
-    return op->code != OP_barrier || !op->attrs[WARPGROUPS_ATTR].i;
+    return op->code != OP_barrier || !barrier_attrs(op)->warpgroups;
 }
 
 bool barriers_are_placed(Func *func) {

@@ -301,7 +301,7 @@ static void load_parts(const Split *split, Exchange *e, Op *load) {
     Builder b = builder_before(load);
     b.span = load->span;
     if (type->log2_numel < op_in(e->store, 0)->type->log2_numel) {
-        uint32_t at = (uint32_t)load->attrs[0].i;
+        uint32_t at = (uint32_t)local_load_attrs(load)->at;
         fill(e, &b, at & e->parts);
         rewrite_replace(load,
                         build_local_load(&b, e->buffer, NULL, without_bits(at, e->parts), type));

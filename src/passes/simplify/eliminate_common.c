@@ -36,7 +36,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 static bool is_candidate(const Op *op) {
     if (op->code == OP_load || op->code == OP_load_block)
-        return !op->attrs[op->code == OP_load ? 2 : 4].i;
+        return !op_is_volatile(op);
     return op_is_pure(op) && !op_has(op, TERMINATOR);
 }
 
@@ -53,8 +53,8 @@ static uint64_t hash_op(const Op *op) {
     uint64_t hash = mix(op->code, op->nin);
     for (uint32_t i = 0; i < op->nout; i++)
         hash = mix(hash, (uintptr_t)op->out[i].type);
-    for (int i = 0; i < info->attr_count; i++)
-        hash = hash_attr(hash, info->attr_kinds[i], op->attrs[i]);
+    for (uint32_t i = 0; i < (uint32_t)info->attr_count; i++)
+        hash = hash_attr(hash, info->attr[i].kind, op_attr(op, i));
     uint64_t operands = 0; /* a sum where the order does not matter */
     for (uint32_t i = 0; i < op->nin; i++) {
         bool swaps = i < 2 && op_has(op, COMMUTES);
@@ -78,8 +78,8 @@ bool op_is_alike(const Op *a, const Op *b) {
     bool same = a->code == b->code && a->nin == b->nin && a->nout == b->nout;
     for (uint32_t i = 0; same && i < a->nout; i++)
         same = a->out[i].type == b->out[i].type;
-    for (int i = 0; same && i < info->attr_count; i++)
-        same = same_attr(info->attr_kinds[i], a->attrs[i], b->attrs[i]);
+    for (uint32_t i = 0; same && i < (uint32_t)info->attr_count; i++)
+        same = same_attr(info->attr[i].kind, op_attr(a, i), op_attr(b, i));
     return same;
 }
 

@@ -27,8 +27,7 @@ static bool is_control(const Op *op) {
 /* Ops that stay even if no one uses their results. Reads may go unless they are volatile. */
 static bool has_own_effect(const Op *op) {
     uint32_t lasting = WRITES | LWRITES | SYNC;
-    return op_has(op, lasting) || (op->code == OP_load && op->attrs[2].i) ||
-           (op->code == OP_load_block && op->attrs[4].i);
+    return op_has(op, lasting) || op_is_volatile(op);
 }
 
 static void mark_value(Dead *d, Value *value) {

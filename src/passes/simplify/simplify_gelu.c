@@ -86,12 +86,12 @@ bool simplify_gelu(Op *op) {
 
 bool simplify_rounded_gelu(Op *op) {
     Op *gelu = value_def(op_in(op, 0), OP_gelu);
-    if (!gelu || gelu->attrs[0].i || op_out(gelu)->type->dtype != DT_F32)
+    if (!gelu || gelu_attrs(gelu)->rounded || op_out(gelu)->type->dtype != DT_F32)
         return false;
     value_for_each_use (use, op_out(gelu))
         if (use->user->code != OP_truncf)
             return false;
-    gelu->attrs[0].i = true;
+    gelu_attrs(gelu)->rounded = true;
     ctx_diag(builder_before(gelu).ctx, gelu->span, gelu_rounded);
     return true;
 }

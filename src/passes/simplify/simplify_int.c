@@ -151,7 +151,7 @@ bool simplify_xori(Op *op) {
     Op *compare = value_def(a, OP_cmpi);
     if (compare && is_all_ones(b)) {
         Builder at = builder_before(op);
-        IntPredicate pred = predicate_invert((IntPredicate)compare->attrs[0].i);
+        IntPredicate pred = predicate_invert(cmpi_attrs(compare)->pred);
         return rewrite_replace(op, build_cmpi(&at, op_in(compare, 0), op_in(compare, 1), pred));
     }
     Op *first = constant_chain(op, &inner, &outer);
@@ -263,14 +263,14 @@ static bool compare_shifted(Op *op, IntPredicate pred, int64_t constant) {
 
 bool simplify_cmpi(Op *op) {
     Value *a = op_in(op, 0), *b = op_in(op, 1);
-    IntPredicate pred = (IntPredicate)op->attrs[0].i;
+    IntPredicate pred = cmpi_attrs(op)->pred;
     int64_t constant;
     if (a == b)
         return replace_by_int(op, fold_compare(pred, DT_I32, 0, 0));
     if (constant_of(a, &constant) && !constant_of(b, &constant)) {
         op_set_operand(op, 0, b);
         op_set_operand(op, 1, a);
-        op->attrs[0].i = predicate_swap(pred);
+        cmpi_attrs(op)->pred = predicate_swap(pred);
         return true;
     }
     if (!constant_of(b, &constant))

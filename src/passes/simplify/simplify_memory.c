@@ -212,8 +212,9 @@ bool simplify_assert(Op *op) {
 static bool simplify_hint(Op *op) {
     Scalar scalar;
     bool says_something = false;
-    for (uint32_t i = 0; i < op->attrs[0].ints.len; i++)
-        says_something |= op->attrs[0].ints.ptr[i] > 1;
+    Ints values = op_values(op);
+    for (uint32_t i = 0; i < values.len; i++)
+        says_something |= values.ptr[i] > 1;
     if (says_something && !scalar_of_value(op_in(op, 0), &scalar))
         return false;
     return rewrite_replace(op, op_in(op, 0));

@@ -21,7 +21,7 @@ bool simplify_range(Op *op) {
     if (type->log2_numel)
         return false;
     Builder b = builder_before(op);
-    return rewrite_replace(op, rewrite_int(&b, type, op->attrs[0].i));
+    return rewrite_replace(op, rewrite_int(&b, type, range_attrs(op)->start));
 }
 
 /* Of a constant: a constant tile. */
@@ -62,7 +62,7 @@ bool simplify_reshape(Op *op) {
 bool simplify_transpose(Op *op) {
     if (replace_by_splat(op))
         return true;
-    Ints order = op->attrs[0].ints;
+    Ints order = transpose_attrs(op)->order;
     bool identity = true;
     for (uint32_t i = 0; i < order.len; i++)
         identity &= order.ptr[i] == i;
@@ -73,7 +73,7 @@ bool simplify_transpose(Op *op) {
         return false;
     int64_t combined[MAX_RANK];
     for (uint32_t i = 0; i < order.len; i++)
-        combined[i] = inner->attrs[0].ints.ptr[order.ptr[i]];
+        combined[i] = transpose_attrs(inner)->order.ptr[order.ptr[i]];
     Builder b = builder_before(op);
     return rewrite_replace(op, build_transpose(&b, op_in(inner, 0), (Ints){combined, order.len}));
 }
@@ -115,7 +115,7 @@ bool simplify_convert_layout(Op *op) {
 /* Over an axis of size 1 nothing is combined: only the axis goes. */
 bool simplify_reduce(Op *op) {
     const Type *type = op_in(op, 0)->type;
-    if (type->shape[op->attrs[0].i] != 1 || type->rank == 1)
+    if (type->shape[reduce_attrs(op)->axis] != 1 || type->rank == 1)
         return false;
     for (uint32_t i = 0; i < op->nin; i++)
         if (op->out[i].type->layout != op_in(op, i)->type->layout)

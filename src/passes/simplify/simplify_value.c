@@ -16,13 +16,12 @@ static bool is_float(const Value *value, double wanted) {
  * and to add a product of f8 apart is how a program keeps its sum precise. A product in another
  * block may run less often. */
 static bool may_join(const Op *dot, const Op *sum) {
-    enum { MAX_IMPRECISE = 1 };
     const Value *acc = op_in(dot, 2);
     double zero;
     bool is_zero =
         value_is_int(acc, 0) || (type_is_float(acc->type) && value_float_constant(acc, &zero) &&
                                  fpclassify(zero) == FP_ZERO);
-    return is_zero && acc->type->dtype != DT_F16 && !dot->attrs[MAX_IMPRECISE].i &&
+    return is_zero && acc->type->dtype != DT_F16 && !dot_attrs(dot)->max_imprecise &&
            dot->block == sum->block && !dot->out[0].uses->next;
 }
 

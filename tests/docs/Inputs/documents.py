@@ -1,4 +1,5 @@
-"""documents.py ROOT: what README.md and docs/ say of the sources by name is so: links, files, passes in their order, subcommands, who includes whom."""
+"""documents.py ROOT: what README.md and docs/ say of the sources by name is so: links, files, passes in their order, subcommands, who includes whom,
+how attributes are read."""
 import os
 import re
 import sys
@@ -169,6 +170,13 @@ def check_rooms(paths):
             wrong.append(f"src/{folder} has {len(own)} files outside of rooms")
 
 
+def check_attributes(paths):
+    """Nobody outside of src/ir goes by where an attribute of an op stands."""
+    for path in paths:
+        if path.startswith(("src/", "tests/")) and not path.startswith("src/ir/") and path.endswith((".c", ".h")):
+            wrong.extend(f"{path} takes attributes by place: {line.strip()}" for line in read(path).splitlines() if re.search(r"\battrs\[|op\w*->attrs\b", line))
+
+
 paths = files()
 for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"docs/[\w-]+\.md", path)):
     text = read(document)
@@ -180,5 +188,6 @@ check_passes(paths)
 check_commands()
 check_includes(paths)
 check_rooms(paths)
+check_attributes(paths)
 print("\n".join(wrong))
 sys.exit(bool(wrong))
