@@ -50,7 +50,7 @@ static void on_fatal(const char *reason) {
 
 /* The plain back end (level 0) joins copies too: else the inputs and results of every piece of PTX
  * and every value that a loop carries are copied, products in flight among them, which ptxas then
- * has to wait for. An LLVM without the option ignores it. */
+ * has to wait for (docs/ptxas.md). An LLVM without the option ignores it. */
 static void choose_back_end(void) {
     const char *const arguments[] = {"tilec", "-optimize-regalloc"};
     LLVMParseCommandLineOptions(2, arguments, "");

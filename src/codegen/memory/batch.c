@@ -3,15 +3,14 @@
  * A program that loads a row and its weights wants them all under way before it waits for the
  * first. ptxas would rather use the row as soon as it is there, which needs fewer registers for a
  * while, and starts the last loads between the shuffles of the first reduction: in the first wave
- * of CTAs their latency, that of DRAM, then comes on top of the row's. It moves loads past
- * arithmetic, shuffles, fences and branches, but not past `pmevent`, which triggers an event for
- * performance monitors and has no other effect; so one stands behind the last of these loads.
+ * of CTAs their latency, that of DRAM, then comes on top of the row's. So behind the
+ * last of these loads stands what it moves none past (cg_keep_order).
  *
  * That is done where all tiles are loaded before the first reduction, one at least feeds it and one
  * waits, and all of them fit a thread's registers. Loads that may be delayed do not count. */
 #include "codegen/memory/batch.h"
-#include "codegen/values/builder.h"
 #include "codegen/values/cache.h"
+#include "codegen/values/ptxas.h"
 #include "support/ptrmap.h"
 #include "target/target.h"
 
@@ -99,5 +98,5 @@ void cg_find_batch(Cg *cg) {
 void cg_end_batch(Cg *cg, const Op *load) {
     const Batch *batch = cg_cache(cg, &batch_kind);
     if (load == batch->last)
-        cg_asm(cg, cg->t_void, "pmevent 0;", "", NULL, 0, ASM_EFFECTS);
+        cg_keep_order(cg);
 }

@@ -17,6 +17,7 @@
 #include "codegen/values/builder.h"
 #include "codegen/values/cache.h"
 #include "codegen/values/plans.h"
+#include "codegen/values/ptxas.h"
 #include "codegen/values/regions.h"
 #include "codegen/values/threads.h"
 #include "codegen/values/values.h"
@@ -37,12 +38,6 @@ static Lv elected(Cg *cg) {
     if (!issuers->elected)
         issuers->elected = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread, cg_i32(cg, 0), "");
     return issuers->elected;
-}
-
-/* One of the warp's threads, all of which are here. */
-static Lv elect(Cg *cg) {
-    Lv all = cg_i32(cg, -1);
-    return cg_asm(cg, cg->t_i1, "elect.sync _|$0, $1;", "=b,n", &all, 1, ASM_CONVERGENT);
 }
 
 /* Kernel entry */
@@ -124,8 +119,8 @@ void lower_mbarrier_expect(Cg *cg, const Op *op) {
 }
 
 /* What a tile's products give is computed with behind the op: ptxas would do so before it arrives,
- * or starts a copy, however long that takes, unless it may not (batch.c). Rounding alone takes no
- * time. */
+ * or starts a copy, however long that takes, unless it may not (cg_keep_order). Rounding alone
+ * takes no time. */
 static void keep_before(Cg *cg, const Op *op) {
     bool computes = false;
     block_for_each (other, op->block)
@@ -135,7 +130,7 @@ static void keep_before(Cg *cg, const Op *op) {
         computes =
             op_has(next, ELEMENTWISE) && next->code != OP_truncf && type_is_tile(next->out[0].type);
     if (computes)
-        cg_asm(cg, cg->t_void, "pmevent 0;", "", NULL, 0, ASM_EFFECTS);
+        cg_keep_order(cg);
 }
 
 /* One thread of as many warps as make one arrival, of warpgroups whose products it has waited for.
@@ -174,13 +169,12 @@ static Lv waits(Cg *cg, const Op *op) {
     return on ? LLVMBuildAnd(cg->b, copies, on, "") : copies;
 }
 
-/* The thread that starts copies behind a wait of its warp. ptxas knows that elect.sync chooses one
- * thread; of a comparison from before the wait it does not, and loops over threads at each copy. */
+/* The thread that starts copies behind a wait of its warp, as one that ptxas knows to be one. */
 static void elect_copier(Cg *cg) {
     Lv warp = cg_uniform(cg, cg->warp);
     Lv first = LLVMBuildICmp(cg->b, LLVMIntEQ, warp, cg_i32(cg, 0), "");
     Issuers *issuers = cg_cache(cg, &issuers_kind);
-    issuers->copier = LLVMBuildAnd(cg->b, first, elect(cg), "");
+    issuers->copier = LLVMBuildAnd(cg->b, first, cg_elect(cg), "");
     issuers->block = LLVMGetInsertBlock(cg->b);
 }
 
@@ -281,7 +275,7 @@ void lower_producer(Cg *cg, const Op *op) {
     cg_position(cg, producer);
     if (has_more)
         give_registers(cg, LLVMBuildICmp(cg->b, LLVMIntEQ, warp, teams, ""));
-    issuers->elected = elect(cg);
+    issuers->elected = cg_elect(cg);
     prepare_copies(cg);
     meet_producer(cg, true);
     LLVMBasicBlockRef copies = cg_block(cg, "copies"), over = cg_block(cg, "over");
@@ -457,7 +451,7 @@ static Lv elect_in_warpgroup(Cg *cg) {
     Lv warp = cg_uniform(cg, cg->warp);
     Lv within = LLVMBuildAnd(cg->b, warp, cg_i32(cg, WGMMA_WARPS - 1), "");
     Lv first = LLVMBuildICmp(cg->b, LLVMIntEQ, within, cg_i32(cg, 0), "");
-    return LLVMBuildAnd(cg->b, first, elect(cg), "");
+    return LLVMBuildAnd(cg->b, first, cg_elect(cg), "");
 }
 
 /* Rows of the buffer and of the tensor follow those of the warpgroups before. */

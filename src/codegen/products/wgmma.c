@@ -15,7 +15,7 @@
 #include "codegen/products/wgmma_product.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
-#include "codegen/values/threads.h"
+#include "codegen/values/ptxas.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
 #include "target/mma.h"

@@ -4,6 +4,7 @@
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/programs.h"
+#include "codegen/values/ptxas.h"
 #include "codegen/values/threads.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
@@ -99,22 +100,13 @@ void lower_transpose(Cg *cg, const Op *op) {
     same_registers(cg, op);
 }
 
-/* 0, computed from lane masks that have no bit in common, which ptxas does not know. Each time
- * anew: where registers are short none is kept for it. */
-static Lv opaque_zero(Cg *cg) {
-    return cg_asm(cg, cg->t_i32,
-                  "{ .reg .b32 mask; mov.u32 mask, %lanemask_lt; "
-                  "mov.u32 $0, %lanemask_eq; and.b32 $0, $0, mask; }",
-                  "=r", NULL, 0, ASM_EFFECTS);
-}
-
-/* Adds that zero to each 32-bit register, in place: of narrow elements to several at once, and a
- * second time to the sum is no sooner x than the first was. */
+/* Adds a zero that nobody knows to be one to each 32-bit register, in place: of narrow elements to
+ * several at once, and a second time to the sum is no sooner x than the first was. */
 void lower_opaque(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     uint32_t count = cg_count(type), per_word = 4 / (uint32_t)type_element_bytes(type);
-    Lv *in = cg_in(cg, op, 0), *out = cg_new(cg, &op->out[0]), args[2] = {NULL, opaque_zero(cg)};
+    Lv *in = cg_in(cg, op, 0), *out = cg_new(cg, &op->out[0]), args[2] = {NULL, cg_opaque_zero(cg)};
     uint32_t *members = ARENA_ARRAY(cg->arena, uint32_t, count), n = 0;
     for (uint32_t reg = 0; reg < count; reg++)
         if (!plan || plan->rep[reg] == reg)

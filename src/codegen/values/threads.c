@@ -2,7 +2,7 @@
 #include "codegen/values/threads.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/programs.h"
-#include "codegen/values/shuffle.h"
+#include "codegen/values/ptxas.h"
 #include "target/wgmma.h"
 
 void cg_begin_threads(Cg *cg) {
@@ -38,10 +38,6 @@ void cg_end_entry(Cg *cg, LLVMBasicBlockRef body) {
 
 Lv cg_team(Cg *cg) {
     return cg->team ? cg->team : cg_i32(cg, 0);
-}
-
-Lv cg_uniform(Cg *cg, Lv number) {
-    return cg_shuffle(cg, "idx", number, cg_i32(cg, 0));
 }
 
 Lv cg_warpgroup(Cg *cg) {

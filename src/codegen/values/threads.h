@@ -10,8 +10,6 @@ void cg_begin_threads(Cg *cg);
 void cg_end_entry(Cg *cg, LLVMBasicBlockRef body);
 /* The number of the team, the same in all threads of a warp. */
 Lv cg_team(Cg *cg);
-/* A number that all threads of a warp have, as one that ptxas sees to be the same in them. */
-Lv cg_uniform(Cg *cg, Lv number);
-/* The number of the thread's warpgroup in its program, seen to be one value in a warp. */
+/* The number of the thread's warpgroup in its program, as cg_uniform gives it. */
 Lv cg_warpgroup(Cg *cg);
 #endif
