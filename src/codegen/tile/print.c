@@ -33,7 +33,6 @@ static Lv external(Cg *cg, const char *name, LLVMTypeRef type) {
     return fn ? fn : LLVMAddFunction(cg->module, name, type);
 }
 
-/* vprintf(format, buffer): arguments lie in a struct on the stack. */
 /* Numbers the names of constants. */
 typedef struct StringCount {
     uint32_t count;
@@ -54,6 +53,7 @@ static Lv string_constant(Cg *cg, Str text) {
     return LLVMConstAddrSpaceCast(global, cg->t_generic);
 }
 
+/* vprintf(format, buffer): arguments lie in a struct on the stack. */
 static void call_vprintf(Cg *cg, Str format, Lv *args, unsigned nargs) {
     LLVMTypeRef *types = ARENA_ARRAY(cg->arena, LLVMTypeRef, nargs);
     for (unsigned i = 0; i < nargs; i++)

@@ -172,8 +172,10 @@ def _mod(a, b):
 
 
 def _remainder(a, b):
-    """C fmod, exact."""
+    """C fmod, exact; of floats of 16 bits it is fp32, as their quotient is."""
     a, b = paired(a, b)
+    if a.format.bits == 16:
+        a, b = converted(a, "fp32"), converted(b, "fp32")
     elementwise(a, b)
     if (b.exact().data == 0).any():
         raise Invalid("division by 0")
