@@ -47,13 +47,10 @@ Val builtin_debug_barrier(Call *call) {
     return val_none();
 }
 
-/* The IR's integers print as signed: unsigned ones are widened so that they come out right. */
-static Val printable(Elab *e, Span span, Val v) {
-    ScalarType type = v.tile.scalar;
-    if (!type.pointer && elem_is_int(type.elem) && !elem_info[type.elem].is_signed &&
-        type.elem != ELEM_I1 && elem_bits(type.elem) < 64)
-        return op_cast(e, span, v, scalar_number(ELEM_I64), ROUND_RTNE);
-    return v;
+/* The IR's integers have no sign of their own. */
+static bool is_unsigned(ScalarType type) {
+    return !type.pointer && elem_is_int(type.elem) && type.elem != ELEM_I1 &&
+           !elem_info[type.elem].is_signed;
 }
 
 Val builtin_device_print(Call *call) {
@@ -67,14 +64,19 @@ Val builtin_device_print(Call *call) {
         if (c >= 0x7f || (c < 0x20 && c != '\n' && c != '\t'))
             return elab_fail(e, call->spans[0], elab_print_ascii);
     }
+    if (call->rest_count > PRINT_MAX_OPERANDS)
+        return elab_fail(e, call->span, elab_print_many, PRINT_MAX_OPERANDS);
+    int64_t unsigned_operands = 0;
     Value **values = ARENA_ARRAY(e->arena, Value *, (size_t)call->rest_count + 1);
     for (uint32_t i = 0; i < call->rest_count; i++) {
         Val v = op_to_tensor(e, call->span, call->rest[i]);
         if (val_failed(v))
             return v;
-        values[i] = (hex ? v : printable(e, call->span, v)).tile.ir;
+        values[i] = v.tile.ir;
+        unsigned_operands |= (int64_t)is_unsigned(v.tile.scalar) << i;
     }
-    build_print(&e->builder, call->rest_count, values, ctx_intern(e->ctx, prefix), hex);
+    build_print(&e->builder, call->rest_count, values, ctx_intern(e->ctx, prefix), hex,
+                unsigned_operands);
     return val_none();
 }
 

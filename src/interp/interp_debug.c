@@ -10,7 +10,8 @@ static void print_float(StrBuf *out, double value) {
         strbuf_printf(out, "%f", value);
 }
 
-static void print_value(StrBuf *out, const Slot *slot, const Type *type, uint32_t i, bool hex) {
+static void print_value(StrBuf *out, const Op *op, uint32_t k, const Slot *slot, uint32_t i) {
+    const Type *type = op_in(op, k)->type;
     if (slot->undef && slot->undef[i]) {
         strbuf_puts(out, "undefined");
         return;
@@ -19,10 +20,12 @@ static void print_value(StrBuf *out, const Slot *slot, const Type *type, uint32_
     uint64_t bits = 0;
     memcpy(&bits, slot->data + i * bytes, bytes);
     int digits = type_is_bool(type) ? 1 : (int)bytes * 2;
-    if (hex || type_is_pointer(type))
+    if (print_attrs(op)->hex || type_is_pointer(type))
         strbuf_printf(out, "0x%0*llx", digits, (unsigned long long)bits);
     else if (type_is_float(type))
         print_float(out, float_from_bits(type->dtype, bits));
+    else if (print_is_unsigned(op, k))
+        strbuf_printf(out, "%llu", (unsigned long long)bits);
     else
         strbuf_printf(out, "%lld", (long long)slot_int(slot, type, i));
 }
@@ -78,7 +81,7 @@ void interp_print(Run *run, const Inst *inst) {
             strbuf_puts(out, ": ");
             if (op->nin > 1)
                 strbuf_printf(out, "(operand %u) ", k);
-            print_value(out, slot, type, i, print_attrs(op)->hex);
+            print_value(out, op, k, slot, i);
             strbuf_putc(out, '\n');
         }
     }

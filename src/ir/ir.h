@@ -427,4 +427,9 @@ enum {
                           follow on those of that one, or it does not run */
     LOOP_FLAGS = 63
 };
+
+enum { PRINT_MAX_OPERANDS = 63 }; /* bits of attribute `unsigned_operands` */
+static inline bool print_is_unsigned(const Op *op, uint32_t operand) {
+    return print_attrs(op)->unsigned_operands >> operand & 1;
+}
 #endif

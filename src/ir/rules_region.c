@@ -73,10 +73,22 @@ bool rule_none(Ctx *ctx, const Op *op, const Type *stated, const Type **result) 
     return true;
 }
 
-bool rule_any(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+static bool takes_values(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     for (uint32_t i = 0; i < op->nin; i++)
         if (rule_in(op, i)->kind == TYPE_BUFFER)
             return rule_bad_operand(ctx, op, i, "a scalar or a tile");
+    return true;
+}
+
+bool rule_print(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    const int64_t named = print_attrs(op)->unsigned_operands;
+    if (!takes_values(ctx, op, stated, result))
+        return false;
+    if (op->nin > PRINT_MAX_OPERANDS)
+        return rule_bad_operand(ctx, op, PRINT_MAX_OPERANDS, "nothing");
+    for (uint32_t i = 0; i < PRINT_MAX_OPERANDS; i++)
+        if (named >> i & 1 && (i >= op->nin || !type_is_int(rule_in(op, i))))
+            return rule_bad_attr(ctx, op, ATTR_NAME_unsigned_operands, "bits of integer operands");
     return true;
 }
 
@@ -377,7 +389,7 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (index != type_scalar(ctx, DT_I32) && index != type_scalar(ctx, DT_I64))
         return rule_bad_operand(ctx, op, 0, "i32 or i64");
     if (!rule_want_equal(ctx, op, 0, 1) || !rule_want_equal(ctx, op, 0, 2) ||
-        !rule_any(ctx, op, NULL, result))
+        !takes_values(ctx, op, NULL, result))
         return false;
     const struct for_attrs *attrs = for_attrs(op);
     if (attrs->num_stages < 0 || attrs->num_stages > INT32_MAX)
@@ -395,7 +407,7 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
 }
 
 bool rule_while(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
-    if (!rule_any(ctx, op, NULL, result))
+    if (!takes_values(ctx, op, NULL, result))
         return false;
     if (while_attrs(op)->flags & ~(int64_t)LOOP_NO_LICM)
         return rule_bad_attr(ctx, op, ATTR_NAME_flags, "0 or 8");

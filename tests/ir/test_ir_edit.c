@@ -125,7 +125,7 @@ static void test_operands_grow_and_shrink(void **state) {
     Module *module = testing_parse_good(ctx, loop_text);
     Func *func = module->funcs;
     Builder b = builder_before(func->body->last);
-    Op *op = build_print(&b, 0, NULL, STR(""), false);
+    Op *op = build_print(&b, 0, NULL, STR(""), false, 0);
     for (uint32_t i = 0; i < 50; i++) {
         op_add_operand(op, &func->body->args[i % 3]);
         assert_int_equal(op->nin, i + 1);

@@ -272,6 +272,8 @@ static const BadOp bad_ops[] = {
     {OP_condition, "while {\ncondition %c, %n\n} {\nyield\n}", DIAG_ir_passed_on},
     {OP_condition, "while {\ncondition %c\n} {\ncondition %c\n}", DIAG_ir_place},
     {OP_print, "print %sb {prefix = \"\"}", DIAG_ir_operand_type},
+    {OP_print, "print %x {prefix = \"\", unsigned_operands = 1}", DIAG_ir_attribute},
+    {OP_print, "print %x {prefix = \"\", unsigned_operands = 2}", DIAG_ir_attribute},
     {OP_assert, "assert %n {message = \"\"}", DIAG_ir_operand_type},
     {OP_convert_layout, "%r = convert_layout %tf : tile<8xf32, {reg = [1, 2, 4]}>",
      DIAG_ir_operand_type},

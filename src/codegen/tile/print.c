@@ -108,7 +108,9 @@ static void add_prefix(StrBuf *format, Str prefix) {
     add_literal(format, prefix);
 }
 
-static Lv add_value(Cg *cg, StrBuf *format, const Type *type, Lv value, bool hex) {
+static Lv add_value(Cg *cg, StrBuf *format, const Op *op, uint32_t k, Lv value) {
+    const Type *type = op_in(op, k)->type;
+    const bool hex = print_attrs(op)->hex;
     if (hex || type_is_pointer(type)) {
         int digits = type_is_bool(type) ? 1 : type_element_bytes(type) * 2;
         strbuf_printf(format, "0x%%0%dllx", digits);
@@ -123,8 +125,9 @@ static Lv add_value(Cg *cg, StrBuf *format, const Type *type, Lv value, bool hex
             return value;
         return LLVMBuildFPExt(cg->b, cg_to_f32(cg, type->dtype, value), cg->t_f64, "");
     }
-    strbuf_puts(format, "%lld");
-    if (type_is_bool(type))
+    const bool is_signed = !print_is_unsigned(op, k);
+    strbuf_puts(format, is_signed ? "%lld" : "%llu");
+    if (type_is_bool(type) || !is_signed)
         return LLVMBuildZExt(cg->b, value, cg->t_i64, "");
     return LLVMBuildSExt(cg->b, value, cg->t_i64, "");
 }
@@ -152,7 +155,7 @@ static void print_operand(Cg *cg, const Op *op, uint32_t k) {
         strbuf_puts(&format, ": ");
         if (op->nin > 1)
             strbuf_printf(&format, "(operand %u) ", k);
-        args[nargs++] = add_value(cg, &format, type, values[reg], print_attrs(op)->hex);
+        args[nargs++] = add_value(cg, &format, op, k, values[reg]);
         strbuf_putc(&format, '\n');
         call_vprintf(cg, strbuf_str(&format), args, nargs);
     }
