@@ -1,6 +1,6 @@
 /* tma_takes: a block that meets all conditions, and one for each condition that fails it alone; and
  * what lower_blocks leaves of more blocks than a kernel can have tensor maps for. */
-#include "../ir/ir_testing.h"
+#include "../../ir/ir_testing.h"
 
 #include "passes/blocks/tensor_maps.h"
 #include "passes/passes.h"

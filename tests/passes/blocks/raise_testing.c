@@ -2,7 +2,7 @@
 #include "raise_testing.h"
 #include "types/float_bits.h"
 
-#include "../ir/splitmix.h"
+#include "../../ir/splitmix.h"
 #include "frontend/frontend.h"
 #include "passes/passes.h"
 #include "support/file.h"

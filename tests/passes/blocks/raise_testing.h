@@ -6,7 +6,7 @@
  * elements, and then with extents that are no multiples of tiles either. */
 #ifndef TILEC_TESTS_RAISE_TESTING_H
 #define TILEC_TESTS_RAISE_TESTING_H
-#include "../ir/ir_testing.h"
+#include "../../ir/ir_testing.h"
 
 #include "interp/interp.h"
 

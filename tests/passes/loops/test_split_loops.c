@@ -2,7 +2,7 @@
  * iteration without masks is one in which they are true, and where no arithmetic wraps all of these
  * run without masks. Bounds near both ends of the integers are among them, empty loops, windows
  * wider than what there is. */
-#include "../ir/ir_testing.h"
+#include "../../ir/ir_testing.h"
 
 #include "interp/interp.h"
 #include "passes/passes.h"

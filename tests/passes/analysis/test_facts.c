@@ -1,8 +1,8 @@
 /* Facts against the values themselves: random integer arithmetic is run by the interpreter with
  * every value stored, and each claim is checked on what comes out; a table pins down claims that
  * code generation lives on, so that facts cannot get weaker unnoticed. */
-#include "../ir/ir_testing.h"
-#include "../ir/splitmix.h"
+#include "../../ir/ir_testing.h"
+#include "../../ir/splitmix.h"
 
 #include "interp/interp.h"
 #include "passes/analysis/facts.h"

@@ -152,7 +152,7 @@ static const Subject subjects[] = {
      2,
      3,
      1},
-    {"../tests/passes/Inputs/raise_blocks",
+    {"../tests/passes/blocks/Inputs/raise_blocks",
      "heads",
      F16_3 "i32:16, i32:16, i32:16, i32, i32, 32",
      {{0}},

@@ -1,6 +1,6 @@
 /* The checks themselves: a pass that breaks its contract is found out, one that keeps it is not
  * blamed. */
-#include "../ir/ir_testing.h"
+#include "../../ir/ir_testing.h"
 
 #include "passes/contract/check.h"
 #include "passes/contract/equivalence.h"

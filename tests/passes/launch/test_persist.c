@@ -2,7 +2,7 @@
  * product stores the bits that one program a tile stores, counts each program once, and one CTA
  * goes through the programs in the order of their numbers. So does what the whole pipeline makes of
  * it. */
-#include "../ir/ir_testing.h"
+#include "../../ir/ir_testing.h"
 #include "types/float_bits.h"
 
 #include "interp/interp.h"

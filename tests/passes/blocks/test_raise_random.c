@@ -6,8 +6,8 @@
  * store is raised. Parameters point into the middle of their arrays, so that what lies in
  * front of a tensor is memory too, which pointers read and blocks must not make zeros of. What is
  * stored must be the same to the bit. */
-#include "../ir/ir_testing.h"
-#include "../ir/splitmix.h"
+#include "../../ir/ir_testing.h"
+#include "../../ir/splitmix.h"
 #include "types/float_bits.h"
 
 #include "frontend/frontend.h"
