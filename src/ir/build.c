@@ -109,7 +109,7 @@ static bool counts_fit(Ctx *ctx, const Op *op) {
 
 bool op_check(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     ArenaMark mark = arena_mark(&ctx->scratch);
-    bool ok = counts_fit(ctx, op) && op_info[op->code].rule(ctx, op, stated, result);
+    bool ok = counts_fit(ctx, op) && op_rule[op->code](ctx, op, stated, result);
     arena_rewind(&ctx->scratch, mark);
     return ok;
 }

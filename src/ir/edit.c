@@ -9,23 +9,6 @@
 
 /* Uses */
 
-void use_link(Use *use, Value *value) {
-    use->value = value;
-    use->next = value->uses;
-    use->link = &value->uses;
-    if (value->uses)
-        value->uses->link = &use->next;
-    value->uses = use;
-}
-
-void use_unlink(Use *use) {
-    *use->link = use->next;
-    if (use->next)
-        use->next->link = use->link;
-    use->next = NULL;
-    use->link = NULL;
-}
-
 /* The use was copied to `to`: its neighbours in the list follow. */
 static void use_moved(Use *to) {
     *to->link = to;
@@ -133,20 +116,6 @@ void value_replace(Value *from, Value *to) {
 }
 
 /* Places */
-
-void op_link(Op *op, Block *block, Op *before) {
-    op->block = block;
-    op->next = before;
-    op->prev = before ? before->prev : block->last;
-    *(op->prev ? &op->prev->next : &block->first) = op;
-    *(before ? &before->prev : &block->last) = op;
-}
-
-void op_unlink(Op *op) {
-    *(op->prev ? &op->prev->next : &op->block->first) = op->next;
-    *(op->next ? &op->next->prev : &op->block->last) = op->prev;
-    op->prev = op->next = NULL;
-}
 
 static void drop_uses(Op *op) {
     for (uint32_t i = 0; i < op->nin; i++)

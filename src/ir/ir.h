@@ -61,9 +61,10 @@ typedef struct OpInfo {
     ResultKind results;
     uint8_t regions;
     uint32_t traits;
-    OpRule *rule;
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
+/* Apart from op_info, which rules look things up in. */
+extern OpRule *const op_rule[OP_COUNT];
 
 /* Objects */
 

@@ -1,5 +1,5 @@
 /* Questions about IR: constants, numbering, ancestry, effects, walking. */
-#include "ir/ir.h"
+#include "ir/build.h"
 #include "target/target.h"
 
 /* The op that makes the elements, past ops that only repeat or rearrange equal elements. */
@@ -123,4 +123,22 @@ int64_t local_extent(const Value *buffer) {
 
 int64_t mbarrier_arrivals(const Value *barrier) {
     return mbarrier_alloc_attrs(local_alloc_of(barrier))->arrivals;
+}
+
+const Type *reduce_result_type(Ctx *ctx, const Type *type, int axis, int64_t keep) {
+    int64_t shape[MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < type->rank; i++) {
+        if (i != axis)
+            shape[rank++] = type->shape[i];
+        else if (keep)
+            shape[rank++] = (int64_t)1 << __builtin_popcountll((uint64_t)keep);
+    }
+    const Layout *layout = NULL;
+    if (type->layout && rank) {
+        uint32_t mask = layout_dim_mask(type->rank, type->shape, axis);
+        uint32_t kept = mask ? (uint32_t)keep << __builtin_ctz(mask) : 0;
+        layout = layout_drop_bits(ctx, type->layout, mask & ~kept);
+    }
+    return type_get(ctx, type->kind, type->dtype, rank, shape, layout);
 }

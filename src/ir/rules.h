@@ -13,6 +13,9 @@
 #define OP_R(name, in, at, out, traits, regions, summary) OpRule RULE_##out;
 #include "ir/ops.def"
 
+/* Operands before the extents: of copy_block, and of those that store. */
+enum { COPY_FIXED_OPERANDS = 4, STORE_FIXED_OPERANDS = 2 };
+
 static inline const Type *rule_in(const Op *op, uint32_t index) {
     return op->in[index].value->type;
 }

@@ -224,24 +224,6 @@ static bool want_combiner(Ctx *ctx, const Op *op) {
     return want_region_args(ctx, op, 0, 2 * op->nin, types);
 }
 
-const Type *reduce_result_type(Ctx *ctx, const Type *type, int axis, int64_t keep) {
-    int64_t shape[MAX_RANK];
-    int rank = 0;
-    for (int i = 0; i < type->rank; i++) {
-        if (i != axis)
-            shape[rank++] = type->shape[i];
-        else if (keep)
-            shape[rank++] = (int64_t)1 << __builtin_popcountll((uint64_t)keep);
-    }
-    const Layout *layout = NULL;
-    if (type->layout && rank) {
-        uint32_t mask = layout_dim_mask(type->rank, type->shape, axis);
-        uint32_t kept = mask ? (uint32_t)keep << __builtin_ctz(mask) : 0;
-        layout = layout_drop_bits(ctx, type->layout, mask & ~kept);
-    }
-    return type_get(ctx, type->kind, type->dtype, rank, shape, layout);
-}
-
 bool rule_reduce(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (!want_tiles_and_axis(ctx, op))
         return false;

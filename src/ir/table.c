@@ -80,8 +80,7 @@ enum {
                     .attr = {EACH_ATTR(ATTR_INFO, name_, at)},                                     \
                     .results = RES_##out,                                                          \
                     .regions = regions_,                                                           \
-                    .traits = traits_,                                                             \
-                    .rule = RULE_##out},
+                    .traits = traits_},
 
 const OpInfo op_info[OP_COUNT] = {
 #define OP(name, in, at, out, traits, summary) ROW(name, in, at, out, traits, 0, summary)
