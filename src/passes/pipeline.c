@@ -1,4 +1,4 @@
-/* The pass table and the pipeline: passes in order, timed, observed, refused where what they
+/* The pipeline: passes in order, timed, observed, refused where what they
  * require is missing, and held to their contract in checked runs (contract/check.c). */
 #define _POSIX_C_SOURCE 200809L
 #include "passes/blocks/tensor_maps.h"
@@ -6,24 +6,6 @@
 #include "passes/passes.h"
 
 #include <time.h>
-
-const PassInfo pass_info[PASS_COUNT] = {
-#define PASS(id, text, summary, requires, ensures, clears)                                         \
-    {text, summary, pass_##id, requires, ensures, clears},
-#include "passes/passes.def"
-};
-
-const PipelineStep pipeline_steps[PIPELINE_STEPS] = {
-#define STEP(pass, condition) {PASS_##pass, PIPELINE_##condition},
-#include "passes/pipeline.def"
-};
-
-PassId pass_find(Str name) {
-    for (int i = 0; i < PASS_COUNT; i++)
-        if (str_is(name, pass_info[i].name))
-            return (PassId)i;
-    return PASS_COUNT;
-}
 
 static double now_ms(void) {
     struct timespec time;

@@ -14,6 +14,7 @@ CYCLES = {
     "the parser of expressions and statements": r"frontend/parse_(atom|expr|function|literal|stmt)",
     "the elaborator, by builtins.def": r"frontend/(builtins|elaborate|constexpr|convert|names|promote|signature|value)\w*",
     "the interpreter, by ops.def": r"interp/\w+",
+    "the simulator's copies and the mbarriers they complete at": r"sim/exec/(exec_bulk|mbarrier)",
 }
 
 
