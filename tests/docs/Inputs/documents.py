@@ -119,7 +119,7 @@ def check_passes(paths):
         if not any(re.fullmatch(rf"{folder}/{name}(?:_\w+)?\.tir", path) for folder in folders for path in paths):
             wrong.append(f"{', '.join(folders)}: {row[0]} has no test {name}.tir")
     for document in ("docs/tensor-cores.md", "docs/tma.md"):
-        excerpt = re.search(r"Order: (.*?)(?:\. |\n\n)", read(document), re.S).group(1)
+        excerpt = re.search(r"Order: (.*?)(?:(?<!\.)\.\s|\n\n)", read(document), re.S).group(1)
         rest = iter([rows[name][0] for name, _ in pipeline()])
         if not all(name in rest for name in re.findall(r"[a-z][\w-]+", excerpt)):
             wrong.append(f"{document}: passes do not run in the order {excerpt}")
