@@ -68,7 +68,7 @@ def pass_rows():
     """Of each row of passes.def by id: its name, and what it requires, ensures and clears."""
     text = read("src/passes/passes.def")
     sets = r"\s*REQUIRES\(([^)]*)\),\s*ENSURES\(([^)]*)\),\s*CLEARS\(([^)]*)\)\)"
-    rows = re.findall(rf'^PASS\((\w+),\s+"([\w-]+)",.*,{sets}', text, re.M)
+    rows = re.findall(rf'^PASS\((\w+),\s+"([\w-]+)",\s+"[^"]*",{sets}', text, re.M)
     assert len(rows) == len(re.findall(r"^PASS\(", text, re.M))
     return {name: (text, *(set(re.findall(r"\w+", part)) - {"NOTHING"} for part in sets)) for name, text, *sets in rows}
 
