@@ -266,6 +266,9 @@ static inline Value *op_out(const Op *op) {
 static inline bool value_unused(const Value *value) {
     return value->uses == NULL;
 }
+static inline bool value_has_one_use(const Value *value) {
+    return value->uses && !value->uses->next;
+}
 static inline Block *value_block(const Value *value) {
     return value->def ? value->def->block : value->owner;
 }

@@ -1,18 +1,15 @@
 /* See panels.h. */
 #include "target/panels.h"
+#include "support/bits.h"
 #include <assert.h>
 
 enum { ATOM_BYTES_LOG2 = 7 };
-
-static int log2_of(int64_t size) {
-    return __builtin_ctzll((unsigned long long)size);
-}
 
 /* The index bits of a dimension begin here. */
 static int first_bit(const Type *type, int dim) {
     int first = 0;
     for (int d = type->rank - 1; d > dim; d--)
-        first += log2_of(type->shape[d]);
+        first += log2_exact(type->shape[d]);
     return first;
 }
 
@@ -49,7 +46,7 @@ const Layout *layout_panels(Ctx *ctx, const Type *type, Panels panels) {
     for (int64_t at = 1; at < span; at *= 2)
         append(&offsets, (uint32_t)at << along);
     /* Address bits 7 and up within 8 lines move the chunks. */
-    int bit = log2_of(panels.span);
+    int bit = log2_exact(panels.span);
     for (int d = type->rank - 1; d >= 0; d--)
         for (int64_t at = 1; d != panels.line && at < type->shape[d]; at *= 2, bit++) {
             int64_t moved = bit >= ATOM_BYTES_LOG2 ? chunk << (bit - ATOM_BYTES_LOG2) : span;

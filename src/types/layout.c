@@ -1,6 +1,7 @@
 /* Layouts: interning, constructors, the shape-changing ops and text. The algebra is in
  * layout_algebra.c, shared memory in layout_shared.c. */
 #include "types/layout.h"
+#include "support/bits.h"
 #include "support/ctx.h"
 #include "types/type.h"
 #include <assert.h>
@@ -17,11 +18,6 @@ const Layout *layout_get(Ctx *ctx, const Layout *layout) {
     key.out_bits = layout->out_bits;
     memcpy(key.basis, layout->basis, (size_t)n * sizeof *key.basis);
     return intern(ctx, ctx->layouts, &key, sizeof key);
-}
-
-static int log2_exact(int64_t n) {
-    assert(n > 0 && (n & (n - 1)) == 0);
-    return __builtin_ctzll((uint64_t)n);
 }
 
 static int first_index_bit(int rank, const int64_t *shape, int axis) {

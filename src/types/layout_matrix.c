@@ -11,19 +11,16 @@
  *     tile       reg [row | a b | more]         lane [row: 2 | element of the row: 3]
  *     rows       reg [element of the row: 3 | more]        lane [row: 3 | a b]
  */
+#include "support/bits.h"
 #include "support/ctx.h"
 #include "types/layout.h"
 #include <assert.h>
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, WORDS_BITS = 2, ROWS_BITS = 3, MOST_MATRIX_BITS = 2 };
 
-static int log2_of(int n) {
-    return __builtin_ctz((unsigned)n);
-}
-
 /* The layout of rows that goes with `dist`; NULL if a warp does not hold such matrices. */
 static const Layout *rows_of(Ctx *ctx, const Layout *dist, int element_bytes, bool transposed) {
-    int word_bits = element_bytes <= WORD_BYTES ? log2_of(WORD_BYTES / element_bytes) : -1;
+    int word_bits = element_bytes <= WORD_BYTES ? log2_exact(WORD_BYTES / element_bytes) : -1;
     int registers = dist->bits[LAYOUT_REG];
     if (word_bits < 0 || registers < word_bits || (transposed && element_bytes != 2) ||
         dist->bits[LAYOUT_LANE] != LAYOUT_LANE_BITS)
@@ -81,9 +78,9 @@ bool layout_matrices(Ctx *ctx, const Layout *dist, const Layout *shared, int ele
         if (!rows)
             continue;
         const Layout *offsets = layout_compose(ctx, inverse, rows);
-        if (!rows_are_whole(offsets, log2_of(ROW_BYTES / element_bytes)))
+        if (!rows_are_whole(offsets, log2_exact(ROW_BYTES / element_bytes)))
             continue;
-        int word_bits = log2_of(WORD_BYTES / element_bytes);
+        int word_bits = log2_exact(WORD_BYTES / element_bytes);
         int rest = dist->bits[LAYOUT_REG] - word_bits;
         int matrix_bits = rest < MOST_MATRIX_BITS ? rest : MOST_MATRIX_BITS;
         *out = (LayoutMatrices){.offsets = offsets,

@@ -12,6 +12,7 @@
  * is hit twice if and only if the rows meet neither P nor Q; a subspace that avoids both has up to
  * `all - max(P, Q)` dimensions: vectors outside P + Q, and sums p + q of one vector of each side.
  * As P and Q never exceed the banks, that is always enough. */
+#include "support/bits.h"
 #include "support/ctx.h"
 #include "types/gf2.h"
 #include "types/layout.h"
@@ -72,10 +73,6 @@ static int phase_bits(int access_bytes) {
                                : LAYOUT_LANE_BITS;
 }
 
-static int log2_of(int n) {
-    return __builtin_ctz((unsigned)n);
-}
-
 static int min_int(int a, int b) {
     return a < b ? a : b;
 }
@@ -83,7 +80,7 @@ static int min_int(int a, int b) {
 static int conflicts_of(const LayoutAccess *access, int element_bytes) {
     const Layout *offsets = access->offsets;
     const uint32_t *lanes = layout_bases(offsets, LAYOUT_LANE);
-    int element = log2_of(element_bytes);
+    int element = log2_exact(element_bytes);
     int phase =
         min_int(phase_bits(element_bytes << access->element_bits), offsets->bits[LAYOUT_LANE]);
     Gf2 words = {0}, banks = {0};
@@ -214,7 +211,7 @@ typedef struct SwizzleInput {
 /* The map with these vectors lowest, of which a store moves 2^store_bits and a load 2^load_bits. */
 static const Layout *swizzle_for(Ctx *ctx, const SwizzleInput *in, const Basis *vector,
                                  int store_bits, int load_bits) {
-    int m = in->src->out_bits, element = log2_of(in->element_bytes);
+    int m = in->src->out_bits, element = log2_exact(in->element_bytes);
     const Layout *sides[2] = {in->src, in->dst};
     int word_bits = element < WORD_BYTES_LOG2 ? min_int(WORD_BYTES_LOG2 - element, m) : 0;
     int bank_bits = BANK_BITS + WORD_BYTES_LOG2 - element;
@@ -290,7 +287,7 @@ static void try_asked_width(Ctx *ctx, Search *search) {
     const Layout *src = search->in.src, *dst = search->in.dst;
     Gf2 held = span_of(dst->basis, dst->bits[LAYOUT_REG]);
     Basis vector = {0};
-    int bits = log2_of(search->width), load_bits = 0;
+    int bits = log2_exact(search->width), load_bits = 0;
     take_all(&vector, src->basis, src->bits[LAYOUT_REG] < bits ? src->bits[LAYOUT_REG] : bits,
              bits);
     while (load_bits < vector.count && gf2_contains(&held, vector.vector[load_bits]))
@@ -303,7 +300,7 @@ const Layout *layout_shared_for(Ctx *ctx, const Layout *src, const Layout *dst, 
     assert(src->out_bits == dst->out_bits);
     assert(element_bytes >= 1 && element_bytes <= MAX_ACCESS_BYTES);
     Search search = {.in = {src, dst, element_bytes}, .width = width};
-    int limit = log2_of(MAX_ACCESS_BYTES) - log2_of(element_bytes);
+    int limit = log2_exact(MAX_ACCESS_BYTES) - log2_exact(element_bytes);
     uint32_t common[32];
     int ncommon = common_registers(src, dst, limit, common);
     if (width > 1)

@@ -88,6 +88,10 @@ static inline bool type_is_pointer(const Type *t) {
 static inline int type_element_bytes(const Type *t) {
     return t->kind == TYPE_POINTER ? 8 : dtype_bytes(t->dtype);
 }
+/* 32-bit registers that a tile with a layout takes of each thread, its elements packed. */
+static inline int64_t type_registers(const Type *t) {
+    return ((int64_t)type_element_bytes(t) << t->layout->bits[LAYOUT_REG]) / 4;
+}
 /* Numbers that fill 32-bit registers, alone or together: what op opaque takes. */
 static inline bool type_fills_words(const Type *t) {
     return t->kind == TYPE_NUMBER && t->dtype != DT_I1 && dtype_bytes(t->dtype) <= 4;

@@ -12,15 +12,12 @@
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/values.h"
+#include "support/bits.h"
 
 /* Index bits of the last two dimensions; batch dimensions lie above. */
 typedef struct DotShape {
     int m, n, k;
 } DotShape;
-
-static int log2_of(int64_t size) {
-    return __builtin_ctzll((unsigned long long)size);
-}
 
 /* The element of a (row m, column 0) and of b (row 0, column n) that goes with an element of acc.
  */
@@ -73,8 +70,8 @@ static void lower_multiply_adds(Cg *cg, const Op *op) {
     const Type *a = op_in(op, 0)->type, *b = op_in(op, 1)->type, *acc = op_in(op, 2)->type;
     const Layout *la = a->layout, *lb = b->layout, *lacc = acc->layout;
     int rank = acc->rank;
-    DotShape s = {log2_of(acc->shape[rank - 2]), log2_of(acc->shape[rank - 1]),
-                  log2_of(a->shape[rank - 1])};
+    DotShape s = {log2_exact(acc->shape[rank - 2]), log2_exact(acc->shape[rank - 1]),
+                  log2_exact(a->shape[rank - 1])};
     Lv *out = cg_new(cg, &op->out[0]), *sum = cg_in(cg, op, 2);
     const uint32_t *find_a = cg_registers_by_image(cg, la), *find_b = cg_registers_by_image(cg, lb);
     bool ok = threads_agree(&s, la, lacc, index_in_a) && threads_agree(&s, lb, lacc, index_in_b);

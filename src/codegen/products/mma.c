@@ -24,6 +24,7 @@
 #include "codegen/values/plans.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
+#include "support/bits.h"
 #include "target/mma.h"
 #include <assert.h>
 
@@ -111,10 +112,6 @@ static bool holds_fragments(Cg *cg, const Mma *mma, const Op *op) {
     return ok;
 }
 
-static int log2_of(int64_t size) {
-    return __builtin_ctzll((unsigned long long)size);
-}
-
 /* Which ops */
 
 static bool is_product(Cg *cg, const Op *op) {
@@ -128,8 +125,8 @@ static bool is_product(Cg *cg, const Op *op) {
 /* Do the words that ldmatrix loads hold what an instruction takes as operand `index`: neighbours
  * along k? */
 static bool loads_operand_words(const Type *type, uint32_t index) {
-    int step = index == 0 ? 0 : log2_of(type->shape[type->rank - 1]);
-    int word_bits = log2_of(4 / type_element_bytes(type));
+    int step = index == 0 ? 0 : log2_exact(type->shape[type->rank - 1]);
+    int word_bits = log2_exact(4 / type_element_bytes(type));
     for (int bit = 0; bit < word_bits; bit++)
         if (type->layout->basis[bit] != 1u << (bit + step))
             return false;
@@ -208,10 +205,6 @@ static const Held *find_held(const Piece *piece, const Value *value) {
     return NULL;
 }
 
-static bool is_used_once(const Value *value) {
-    return value->uses && !value->uses->next;
-}
-
 static bool is_used_outside(const Piece *piece, const Value *value) {
     value_for_each_use (use, value) {
         const Op *user = use->user;
@@ -244,7 +237,7 @@ static void name_sums(Piece *piece, Held *held) {
     const Op *op = held->op;
     const Type *acc = op->out[0].type;
     const Held *before = find_held(piece, op_in(op, 2));
-    if (before && is_used_once(op_in(op, 2))) {
+    if (before && value_has_one_use(op_in(op, 2))) {
         held->names = before->names;
         ((Held *)before)->is_result = false;
         return;
@@ -517,9 +510,9 @@ static void put_dot(Piece *piece, const Op *op) {
                  .b = tile_of(piece, op, 1),
                  .acc = tile_of(piece, op, 2),
                  .sums = find_held(piece, &op->out[0])->names,
-                 .m = log2_of(acc->shape[acc->rank - 2]),
-                 .n = log2_of(acc->shape[acc->rank - 1]),
-                 .k = log2_of(a->shape[a->rank - 1])};
+                 .m = log2_exact(acc->shape[acc->rank - 2]),
+                 .n = log2_exact(acc->shape[acc->rank - 1]),
+                 .k = log2_exact(a->shape[a->rank - 1])};
     cg_dot_remark(cg, op, p.mma);
     const Plan *plan = cg_plan(cg, acc->layout);
     /* k outermost: consecutive instructions are independent. */

@@ -18,6 +18,7 @@
 #include "codegen/values/ptxas.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
+#include "support/bits.h"
 #include "target/mma.h"
 
 enum {
@@ -28,14 +29,10 @@ enum {
     A_WORDS = 4         /* of an instruction's operand a in each thread */
 };
 
-static int log2_of(int64_t size) {
-    return __builtin_ctzll((unsigned long long)size);
-}
-
 /* The element of a buffer at place `mn` along M or N and `k` along K. */
 static uint32_t index_of(const WgmmaOperand *operand, int64_t mn, int64_t k) {
     int64_t row = operand->k == 0 ? k : mn, column = operand->k == 0 ? mn : k;
-    return (uint32_t)(row << log2_of(operand->type->shape[1]) | column);
+    return (uint32_t)(row << log2_exact(operand->type->shape[1]) | column);
 }
 
 /* Where it lies, in units of 16 bytes; of the first of a part, which begins a unit. */
@@ -60,7 +57,7 @@ static uint64_t descriptor_constant(const WgmmaOperand *operand) {
  * goes into. One value in a warp, and seen to be: descriptors live in uniform registers. */
 static Lv warpgroup_units(Cg *cg, const WgmmaOperand *operand, const Type *acc, bool is_a) {
     const uint32_t *warps = layout_bases(acc->layout, LAYOUT_WARP);
-    int columns_log2 = log2_of(acc->shape[1]), bits = acc->layout->bits[LAYOUT_WARP];
+    int columns_log2 = log2_exact(acc->shape[1]), bits = acc->layout->bits[LAYOUT_WARP];
     uint32_t basis[LAYOUT_MAX_BASES] = {0}, any = 0;
     for (int i = 2; i < bits; i++) {
         int64_t row = warps[i] >> columns_log2, column = warps[i] & (acc->shape[1] - 1);
@@ -114,7 +111,7 @@ static SumRegister *ordered_registers(Cg *cg, const WgmmaProduct *p, uint32_t *c
         for (uint32_t i = 0; i < p->count; i++)
             for (int64_t c = 0; c < p->columns[i] / 2; c++) {
                 int64_t m = row + 8 * (c >> 1 & 1), at = 8 * (c >> 2) + (c & 1);
-                int64_t image = m << log2_of(p->acc[i]->shape[1]) | at;
+                int64_t image = m << log2_exact(p->acc[i]->shape[1]) | at;
                 order[n++] = (SumRegister){i, by_image[i][image]};
             }
     *count = n;
@@ -134,7 +131,7 @@ static OperandA ordered_words(Cg *cg, const Op *op, const WgmmaProduct *p) {
     const Type *type = p->a.type;
     uint32_t regs = 1u << type->layout->bits[LAYOUT_REG], n = 0;
     const uint32_t *by_image = registers_by_image(cg, type->layout);
-    int row_shift = log2_of(p->depth);
+    int row_shift = log2_exact(p->depth);
     uint32_t per_word = WGMMA_WORD_BYTES / (uint32_t)type_element_bytes(type);
     Lv *in = cg_in(cg, op, 0), *elements = ARENA_ARRAY(cg->arena, Lv, regs);
     for (int64_t row = 0; row < p->rows; row += WGMMA_M)

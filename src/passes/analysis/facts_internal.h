@@ -2,6 +2,7 @@
 #ifndef TILEC_PASSES_ANALYSIS_FACTS_INTERNAL_H
 #define TILEC_PASSES_ANALYSIS_FACTS_INTERNAL_H
 #include "passes/analysis/facts.h"
+#include "support/bits.h"
 #include "support/ptrmap.h"
 
 /* What the source says of a value (tl.assume). */
@@ -31,12 +32,6 @@ static inline const ValueFacts *facts_in(const Facts *facts, const Op *op, uint3
 /* Dimensions that have facts. */
 static inline int facts_dims(const Type *type) {
     return type->rank ? type->rank : 1;
-}
-static inline int64_t min_i64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static inline int64_t max_i64(int64_t a, int64_t b) {
-    return a > b ? a : b;
 }
 /* The largest power of two that divides the value. */
 static inline int64_t low_bit(int64_t value) {

@@ -134,11 +134,6 @@ static int64_t room_of(const Func *func) {
     return pressure_room(func, func->num_warps) - ADDRESS_REGISTERS;
 }
 
-static int64_t registers_of(const Value *tile) {
-    int64_t elements = 1ll << tile->type->layout->bits[LAYOUT_REG];
-    return elements * type_element_bytes(tile->type) / WGMMA_WORD_BYTES;
-}
-
 /* Bytes of the buffer that an operand takes to itself; of rings pipelines see that they fit. */
 static int64_t own_bytes(const Fed *source) {
     const Value *value = op_in(source->op, 0);
@@ -157,7 +152,7 @@ static const char *plan_for(Ctx *ctx, const Func *func, const Op *dot, Plan *pla
     int64_t groups[2];
     if (!wgmma_grouping(ctx, acc, groups))
         return "the accumulator is not laid out for it";
-    int64_t registers = registers_of(op_out(dot));
+    int64_t registers = type_registers(op_out(dot)->type);
     if (registers > WGMMA_MAX_REGISTERS)
         return "the accumulator takes more than 128 registers of a thread";
     if (!find_source(ctx, dot, 1, &plan->sources[1]))
@@ -165,7 +160,7 @@ static const char *plan_for(Ctx *ctx, const Func *func, const Op *dot, Plan *pla
     if (!find_source(ctx, dot, 0, &plan->sources[0])) {
         const Value *a = op_in(dot, 0);
         plan->a_in_registers = true;
-        registers += registers_of(a);
+        registers += type_registers(a->type);
         if (a->type->layout != wgmma_operand_in_registers(ctx, acc, a->type))
             return "operand a is neither in shared memory nor in registers as it asks";
     }

@@ -114,13 +114,9 @@ static bool may_sink(const Op *load, const Op *end) {
 
 /* Where operands come from */
 
-static bool has_one_use(const Value *value) {
-    return value->uses && !value->uses->next;
-}
-
 /* Is the value computed for one use, element by element, from what can be taken in parts? */
 static bool computes_parts(const Op *op) {
-    return op && op->nout == 1 && has_one_use(&op->out[0]) &&
+    return op && op->nout == 1 && value_has_one_use(&op->out[0]) &&
            ((op_has(op, ELEMENTWISE) && op_is_pure(op)) || op->code == OP_transpose);
 }
 
@@ -161,7 +157,7 @@ static bool is_read_again(const Split *split, const Op *load) {
 
 static bool is_read_by_parts(const Split *split, const Op *op) {
     return op && op->code == OP_local_load && local_load_attrs(op)->at == 0 && op->nin == 1 &&
-           (has_one_use(&op->out[0]) || is_read_again(split, op));
+           (value_has_one_use(&op->out[0]) || is_read_again(split, op));
 }
 
 /* The load that an operand comes from, first operands first, and the part of it that goes with

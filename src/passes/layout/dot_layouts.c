@@ -197,7 +197,7 @@ static bool dot_carries_sum(const Op *dot) {
     const Block *body = dot->block;
     const Op *end = body->last;
     return body->parent && body->parent->code == OP_for && acc->owner == body && acc->index > 0 &&
-           !acc->uses->next && result->uses && !result->uses->next && result->uses->user == end &&
+           value_has_one_use(acc) && value_has_one_use(result) &&
            result->uses == &end->in[acc->index - 1];
 }
 

@@ -16,10 +16,6 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-static bool single_use(const Value *value) {
-    return value->uses && !value->uses->next;
-}
-
 /* Removes the op if nothing uses it, then what it alone used. */
 static void remove_dead(Op *op) {
     for (uint32_t i = 0; i < op->nout; i++)
@@ -92,7 +88,7 @@ static bool comes_in(const Value *value, const Layout *layout) {
 static bool cancel_through(Op *convert) {
     Op *op = op_in(convert, 0)->def;
     const Layout *layout = op_out(convert)->type->layout;
-    if (!op || !op_has(op, ELEMENTWISE) || !single_use(op_out(op)))
+    if (!op || !op_has(op, ELEMENTWISE) || !value_has_one_use(op_out(op)))
         return false;
     bool cancels = false;
     for (uint32_t i = 0; i < op->nin; i++) {
@@ -130,7 +126,7 @@ static bool is_cast(const Op *op) {
 
 static bool convert_before_widening(Op *convert) {
     Op *cast = op_in(convert, 0)->def;
-    if (!is_cast(cast) || !single_use(op_out(cast)) || !moves_data(convert) ||
+    if (!is_cast(cast) || !value_has_one_use(op_out(cast)) || !moves_data(convert) ||
         element_bits(op_in(cast, 0)) >= element_bits(op_out(cast)))
         return false;
     const Type *type = op_out(convert)->type;
@@ -142,7 +138,7 @@ static bool convert_before_widening(Op *convert) {
 }
 
 static bool convert_after_narrowing(Op *convert) {
-    if (!single_use(op_out(convert)) || !moves_data(convert))
+    if (!value_has_one_use(op_out(convert)) || !moves_data(convert))
         return false;
     Op *cast = op_out(convert)->uses->user;
     if (!is_cast(cast) || element_bits(op_out(cast)) >= element_bits(op_out(convert)))
@@ -169,7 +165,7 @@ static bool only_feeds_dots(const Value *value) {
 static bool convert_before_turning(Op *convert) {
     Op *turn = op_in(convert, 0)->def;
     if (!turn || (turn->code != OP_transpose && turn->code != OP_reshape) ||
-        !single_use(op_out(turn)) || !only_feeds_dots(op_out(convert)))
+        !value_has_one_use(op_out(turn)) || !only_feeds_dots(op_out(convert)))
         return false;
     const Type *type = op_out(convert)->type;
     Builder builder = builder_before(convert);

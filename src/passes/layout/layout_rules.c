@@ -1,6 +1,7 @@
 /* See layout_rules.h. The rules are the inverse of what the ops' result rules in src/ir check. */
 #include "passes/layout/layout_rules.h"
 #include "passes/rewrite.h"
+#include "support/bits.h"
 #include "target/target.h"
 #include <assert.h>
 
@@ -96,10 +97,6 @@ const Layout *layout_of_result(Ctx *ctx, const Op *op, const Layout *operand) {
         return layout_join(ctx, half) == operand ? half : NULL;
     }
     return operand;
-}
-
-static int64_t min_i64(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted) {

@@ -41,10 +41,6 @@ typedef struct Sum {
     int64_t keep;
 } Sum;
 
-static bool is_used_once(const Value *value) {
-    return value->uses && !value->uses->next;
-}
-
 static bool is_sum(const Op *op) {
     return op->code == OP_addf || op->code == OP_addi;
 }
@@ -77,13 +73,13 @@ static int64_t bits_of_threads(const Op *reduce) {
 static bool find_factor(Sum *sum, const Value *so_far) {
     const Value *arg = &sum->loop->regions[0]->args[sum->index];
     sum->factor = NULL;
-    if (!is_used_once(arg))
+    if (!value_has_one_use(arg))
         return false;
     if (so_far == arg)
         return true;
     const Op *scale = value_def(so_far, OP_mulf);
     for (uint32_t i = 0; scale && i < 2; i++)
-        if (op_in(scale, i) == arg && is_used_once(so_far) &&
+        if (op_in(scale, i) == arg && value_has_one_use(so_far) &&
             scale->block == sum->loop->regions[0]) {
             sum->factor = op_in(scale, 1 - i);
             return true;
@@ -105,11 +101,11 @@ static bool find_sum(Op *loop, uint32_t index, Sum *sum) {
     const Block *body = loop->regions[0];
     Op *add = op_in(body->last, index - 1)->def;
     *sum = (Sum){.loop = loop, .index = index, .add = add};
-    if (!add || add->block != body || !is_sum(add) || !is_used_once(op_out(add)))
+    if (!add || add->block != body || !is_sum(add) || !value_has_one_use(op_out(add)))
         return false;
     for (uint32_t i = 0; i < 2; i++) {
         Op *reduce = op_in(add, i)->def;
-        if (!reduce || reduce->block != body || !is_used_once(op_in(add, i)) ||
+        if (!reduce || reduce->block != body || !value_has_one_use(op_in(add, i)) ||
             !sums_axis(reduce, add) || !find_factor(sum, op_in(add, 1 - i)))
             continue;
         sum->reduce = reduce;

@@ -44,7 +44,6 @@
 enum {
     LEAST_AHEAD = 2,      /* stages that copies are ahead of what reads them */
     OTHER_REGISTERS = 40, /* of a thread beside the sums and operands of both products */
-    WORD_BYTES = 4
 };
 
 typedef VEC(Op *) OpList;
@@ -174,16 +173,11 @@ static bool is_started_alone(const Rotation *r) {
            value_is_outside(op_in(r->first, 2), r->loop);
 }
 
-static int64_t registers_of(const Value *tile) {
-    int64_t elements = 1ll << tile->type->layout->bits[LAYOUT_REG];
-    return elements * type_element_bytes(tile->type) / WORD_BYTES;
-}
-
 /* Both sums and what was made of the first are under way at once. */
 static bool fits_registers(const Rotation *r) {
     const Func *func = r->body->func;
-    return registers_of(op_out(r->first)) + registers_of(op_out(r->second)) +
-               registers_of(op_in(r->second, 0)) + OTHER_REGISTERS <=
+    return type_registers(op_out(r->first)->type) + type_registers(op_out(r->second)->type) +
+               type_registers(op_in(r->second, 0)->type) + OTHER_REGISTERS <=
            pressure_room(func, func->num_warps);
 }
 

@@ -25,6 +25,7 @@
 #include "passes/shared/allocate_shared.h"
 #include "ir/scratch.h"
 #include "passes/passes.h"
+#include "support/bits.h"
 #include "support/ptrmap.h"
 #include "support/vec.h"
 #include "target/panels.h"
@@ -66,10 +67,6 @@ static uint32_t number_ops(Allocation *allocation, Block *block, uint32_t positi
 
 static uint32_t position_of(const PtrMap *map, const Op *op) {
     return (uint32_t)(uintptr_t)ptrmap_get(map, op);
-}
-
-static int64_t align_up(int64_t bytes, int64_t alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
 }
 
 static int64_t alignment_of(const Buffer *buffer) {

@@ -17,10 +17,6 @@
 static const double ROOT_HALF = 0.70710678118654752440;
 enum { MAX_FACTORS_DEPTH = 3 };
 
-static bool is_lone(const Value *value) {
-    return value->uses && !value->uses->next;
-}
-
 /* The x of which the value is -x / sqrt 2; NULL: of none. */
 static Value *negated_root(Value *value) {
     double sign = 1, constant;
@@ -36,7 +32,7 @@ static Value *negated_root(Value *value) {
 
 /* An erfc among the factors, through products that nothing else takes. */
 static Op *find_erfc(Value *value, int depth) {
-    if (!is_lone(value) || value->type->dtype != DT_F32)
+    if (!value_has_one_use(value) || value->type->dtype != DT_F32)
         return NULL;
     Op *product = value_def(value, OP_mulf), *found = value_def(value, OP_erfc);
     for (uint32_t i = 0; product && depth && !found && i < 2; i++)
