@@ -326,7 +326,7 @@ static void check_hint(Run *run, const Inst *inst, Hint hint) {
     share_operand(run, inst);
 }
 
-void interp_opaque(Run *run, const Inst *inst) {
+void interp_optimization_barrier(Run *run, const Inst *inst) {
     share_operand(run, inst);
 }
 

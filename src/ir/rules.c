@@ -287,7 +287,7 @@ bool rule_slice(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
            rule_bad_result(ctx, op, stated, "a part of the operand that begins at `at`");
 }
 
-bool rule_opaque(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+bool rule_optimization_barrier(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = rule_in(op, 0);
     return type_fills_words(*result) || rule_bad_operand(ctx, op, 0, "numbers of 8, 16 or 32 bits");
 }

@@ -92,7 +92,7 @@ static inline int type_element_bytes(const Type *t) {
 static inline int64_t type_registers(const Type *t) {
     return ((int64_t)type_element_bytes(t) << t->layout->bits[LAYOUT_REG]) / 4;
 }
-/* Numbers that fill 32-bit registers, alone or together: what op opaque takes. */
+/* Numbers that fill 32-bit registers, alone or together: what op optimization_barrier takes. */
 static inline bool type_fills_words(const Type *t) {
     return t->kind == TYPE_NUMBER && t->dtype != DT_I1 && dtype_bytes(t->dtype) <= 4;
 }

@@ -102,7 +102,7 @@ void lower_transpose(Cg *cg, const Op *op) {
 
 /* Adds a zero that nobody knows to be one to each 32-bit register, in place: of narrow elements to
  * several at once, and a second time to the sum is no sooner x than the first was. */
-void lower_opaque(Cg *cg, const Op *op) {
+void lower_optimization_barrier(Cg *cg, const Op *op) {
     const Type *type = op->out[0].type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     uint32_t count = cg_count(type), per_word = 4 / (uint32_t)type_element_bytes(type);

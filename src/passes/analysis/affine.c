@@ -1,4 +1,5 @@
-/* Forms of scalars and tiles: see affine.h. Masks are in affine_mask.c, signs in affine_sign.c.
+/* Forms of scalars and tiles: see affine.h. Masks are in affine_mask.c, signs in
+ * affine_nonnegative.c.
  *
  * Scalars always have a form: what is not taken apart is an atom. Tiles may have none; then `why`
  * says what stood in the way, and goes up to all that is made of them.

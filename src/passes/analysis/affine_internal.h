@@ -1,4 +1,4 @@
-/* Shared by affine.c, affine_mask.c and affine_sign.c. */
+/* Shared by affine.c, affine_mask.c and affine_nonnegative.c. */
 #ifndef TILEC_PASSES_ANALYSIS_AFFINE_INTERNAL_H
 #define TILEC_PASSES_ANALYSIS_AFFINE_INTERNAL_H
 #include "passes/analysis/affine.h"

@@ -25,7 +25,7 @@
  *
  * Needs layouts and conversions through shared memory made explicit; runs before place-barriers. */
 #include "passes/analysis/pressure.h"
-#include "passes/layout/parts.h"
+#include "passes/layout/tile_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"

@@ -1,9 +1,9 @@
 /* choose-layouts: gives every tile a layout and makes conversions explicit.
  *
  * Accesses to memory anchor the layouts (choose_accesses.c), from there they flow to all values
- * (choose_homes.c), then the IR is rewritten (choose_materialise.c). Indices, pointers and masks
- * are recomputed where they are needed in a second layout; only values that are costly to make
- * again are converted.
+ * (choose_tile_layouts.c), then the IR is rewritten (choose_materialise.c). Indices, pointers and
+ * masks are recomputed where they are needed in a second layout; only values that are costly to
+ * make again are converted.
  *
  *     %p = addptr %x, %i : tile<256xptr<f32>>       %p = addptr %x, %i : tile<256xptr<f32>, L>
  *     %v = load %p : tile<256xf32>            ->    %v = load %p {width = 2} : tile<256xf32, L>
@@ -38,7 +38,7 @@ bool pass_choose_layouts(Func *func) {
     choice.asked = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);
     choice.demand = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);
     choose_accesses(&choice);
-    choose_homes(&choice);
+    choose_tile_layouts(&choice);
     choose_materialise(&choice);
     func->has_layouts = true;
     arena_rewind(&ctx->scratch, mark);

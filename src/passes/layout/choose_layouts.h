@@ -58,7 +58,7 @@ const Layout *choose_to_write(const Choice *choice, const Access *access, const 
 int choose_width(const Access *access, const Layout *layout);
 
 /* Decides origin and home of every tile value. */
-void choose_homes(Choice *choice);
+void choose_tile_layouts(Choice *choice);
 /* The layout a store, atomic, reduce or scan wants its operands in; NULL while that is undecided.
  */
 const Layout *choose_working_layout(const Choice *choice, const Op *op);

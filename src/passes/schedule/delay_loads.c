@@ -3,7 +3,7 @@
  * A tile of 16-bit weights that is loaded where the stores of a program need it, one vector at a
  * time, takes an access's worth of registers instead of a row's (codegen/llvm/schedule.c), and a
  * program that does so needs fewer warps (choose-warps) and leaves room for another on its SM
- * (park). The loads that may be are marked here, for all of them:
+ * (rematerialise). The loads that may be are marked here, for all of them:
  *
  *     %p = addptr (splat %w), range                %p = addptr (splat %w), range
  *     %v = load %p : tile<1024xbf16>          =>   %v = load %p {may_delay = true}

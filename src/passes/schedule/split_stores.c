@@ -15,7 +15,7 @@
  *
  * In persistent functions, which hold an SM to the end: others have CTAs that compute while one
  * stores. Needs layouts, stands before stage-blocks. */
-#include "passes/layout/parts.h"
+#include "passes/layout/tile_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"

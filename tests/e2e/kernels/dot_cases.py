@@ -614,7 +614,8 @@ def all_cases(large):
 
 def relative_2d_cases(rng):
     """Products whose bias is made of a tile in front of the loop and a column in it, aligned and by elements."""
-    return [attention_relative_2d(rng, "fp16", 1, 2, 150, 3, 64, 64, block_m=128), attention_relative_2d(rng, "bf16", 2, 1, 50, 4, 16, 32, pad=3)]
+    return [attention_relative_2d(rng, "fp16", 1, 2, 150, 3, 64, 64, block_m=128), attention_relative_2d(rng, "bf16", 2, 1, 50, 4, 16, 32, pad=3),
+            attention_relative_2d(rng, "bf16", 1, 2, 64, 4, 16, 32, pad=0)]
 
 
 def warpgroup_cases(rng):

@@ -1,4 +1,4 @@
-#include "passes/layout/parts.h"
+#include "passes/layout/tile_parts.h"
 #include "passes/simplify/simplify.h"
 #include "types/layout.h"
 

@@ -1,6 +1,6 @@
 /* Pieces of tiles along one dimension, once tiles have layouts. Private to src/passes. */
-#ifndef TILEC_PASSES_LAYOUT_PARTS_H
-#define TILEC_PASSES_LAYOUT_PARTS_H
+#ifndef TILEC_PASSES_LAYOUT_TILE_PARTS_H
+#define TILEC_PASSES_LAYOUT_TILE_PARTS_H
 #include "ir/ir.h"
 
 typedef struct Part {

@@ -440,7 +440,7 @@ static int64_t free_registers(Func *func) {
     return pressure_room(func, func->num_warps) - (int64_t)(pressure_most(func) / threads);
 }
 
-void choose_homes(Choice *choice) {
+void choose_tile_layouts(Choice *choice) {
     classify(choice, choice->func->body);
     if (choice->some_enter)
         choice->room = free_registers(choice->func);
