@@ -9,7 +9,9 @@ void cli_print_diags(Ctx *ctx) {
     diag_print_all(&ctx->diags, &text);
     if (text.len)
         fwrite(text.ptr, 1, text.len, stderr);
-    ctx->diags.first = ctx->diags.last = NULL;
+    DiagMark none = diag_mark(&ctx->diags);
+    none.last = NULL;
+    diag_rewind(&ctx->diags, none);
 }
 
 void cli_write(Str text) {

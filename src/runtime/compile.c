@@ -47,13 +47,6 @@ double clock_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* What was said since then is dropped. */
-static void diags_restore(Diags *diags, const Diags *before) {
-    *diags = *before;
-    if (before->last)
-        before->last->next = NULL;
-}
-
 /* Time since the last call goes to the stage. */
 static void end_stage(Compilation *c, StageKind stage) {
     double now = clock_ms();
@@ -126,11 +119,11 @@ AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
 
 /* Where something else in the file changed than what the kernel's code depends on, the cache has it
  * under the text there was before. Messages of the parser are not what it remembers. */
-static bool find_same_code(Compilation *c, const Diagnostic *said_before) {
+static bool find_same_code(Compilation *c, DiagMark before) {
     Ctx *ctx = c->ctx;
     const CompileRequest *request = c->request;
     const FuncDef *kernel;
-    if (!c->key.len || ctx->diags.last != said_before ||
+    if (!c->key.len || diag_said_since(&ctx->diags, before) ||
         !(kernel = frontend_choose_kernel(ctx, c->compiled->syntax, request->kernel.kernel)) ||
         !frontend_reach(ctx, c->compiled->syntax, kernel, &c->reach))
         return false;
@@ -335,7 +328,7 @@ static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) 
 /* A dump without it says nothing of that. False only when it was asked for. */
 static bool disassemble(Compilation *c) {
     const bool demanded = c->request->want & OUTPUT_BIT(sass);
-    const Diags before = c->ctx->diags;
+    const DiagMark before = diag_mark(&c->ctx->diags);
     Str sass;
     if (cubin_disassemble(c->ctx, c->compiled->outputs[OUTPUT_cubin], c->request->time_limit_ms,
                           &sass)) {
@@ -343,7 +336,7 @@ static bool disassemble(Compilation *c) {
         return true;
     }
     if (!demanded)
-        diags_restore(&c->ctx->diags, &before);
+        diag_rewind(&c->ctx->diags, before);
     return !demanded;
 }
 
@@ -369,7 +362,7 @@ static int32_t spilled(const Resources *resources) {
 static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     Ctx *ctx = c->ctx;
     Func *func = c->compiled->func;
-    const Diags before = ctx->diags;
+    const DiagMark before = diag_mark(&ctx->diags);
     const int32_t limit = func->max_registers;
     func->max_registers = 0;
     CodegenResult code;
@@ -377,7 +370,7 @@ static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     bool better = generate(c, 1, &code) && assemble(c, code.ptx, &retried) &&
                   retried.resources.known &&
                   spilled(&retried.resources) < spilled(&assembled->resources);
-    diags_restore(&ctx->diags, &before);
+    diag_rewind(&ctx->diags, before);
     if (!better) {
         func->max_registers = limit;
         return;
@@ -432,10 +425,10 @@ static bool run_all_stages(Compilation *c) {
     const CompileRequest *request = c->request;
     const uint32_t after_parse = ~OUTPUT_BIT(ast), after_elaborate = after_parse & ~OUTPUT_BIT(tir),
                    after_passes = after_elaborate & ~OUTPUT_BIT(tir_final);
-    const Diagnostic *said_before = c->ctx->diags.last;
+    const DiagMark before = diag_mark(&c->ctx->diags);
     if (!parse_stage(c))
         return false;
-    if (find_same_code(c, said_before))
+    if (find_same_code(c, before))
         return finish(c);
     if (request->isolated)
         return true;

@@ -21,6 +21,22 @@ static unsigned error_limit(const Diags *diags) {
     return diags->max_errors ? diags->max_errors : 20;
 }
 
+DiagMark diag_mark(const Diags *diags) {
+    return (DiagMark){diags->last, diags->errors, diags->warnings, diags->dropped};
+}
+
+bool diag_said_since(const Diags *diags, DiagMark mark) {
+    return diags->last != mark.last;
+}
+
+void diag_rewind(Diags *diags, DiagMark mark) {
+    diags->last = mark.last;
+    *(mark.last ? &mark.last->next : &diags->first) = NULL;
+    diags->errors = mark.errors;
+    diags->warnings = mark.warnings;
+    diags->dropped = mark.dropped;
+}
+
 bool diag_full(const Diags *diags) {
     return diags->errors >= error_limit(diags);
 }

@@ -69,6 +69,18 @@ void diag_hint(Diags *diags, const char *format, ...) __attribute__((format(prin
 void diag_note(Diags *diags, Span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What has been said up to now; lives as long as the diagnostics. */
+typedef struct DiagMark {
+    Diagnostic *last;
+    unsigned errors, warnings;
+    bool dropped;
+} DiagMark;
+DiagMark diag_mark(const Diags *diags);
+/* Was anything kept since then? */
+bool diag_said_since(const Diags *diags, DiagMark mark);
+/* Drops what was said since then: of an attempt that another way took the place of. */
+void diag_rewind(Diags *diags, DiagMark mark);
+
 /* True while no further errors would be kept: the parser stops then. */
 bool diag_full(const Diags *diags);
 

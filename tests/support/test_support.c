@@ -235,6 +235,29 @@ static void test_diagnostics_as_json(void **state) {
     arena_free(&f.arena);
 }
 
+/* What an attempt said goes with it, the first thing said too. */
+static void test_diagnostics_rewound(void **state) {
+    Fixture f;
+    const Span nowhere = {0};
+    start(&f);
+    for (int i = 0; i < 2; i++) {
+        const DiagMark mark = diag_mark(&f.diags);
+        assert_false(diag_said_since(&f.diags, mark));
+        diag(&f.diags, nowhere, file_unreadable, "a.py", "dropped");
+        diag(&f.diags, nowhere, lex_nul_byte);
+        assert_true(diag_said_since(&f.diags, mark));
+        diag_rewind(&f.diags, mark);
+        assert_false(diag_said_since(&f.diags, mark));
+        diag(&f.diags, nowhere, file_unreadable, "b.py", i ? "second" : "first");
+    }
+    StrBuf out = strbuf(&f.arena);
+    diag_print_all(&f.diags, &out);
+    assert_null(strstr(out.ptr, "dropped"));
+    assert_true(strstr(out.ptr, "first") < strstr(out.ptr, "second"));
+    assert_int_equal(f.diags.errors, 2);
+    arena_free(&f.arena);
+}
+
 static void test_diagnostics_limit(void **state) {
     Fixture f;
     start(&f);
@@ -271,6 +294,7 @@ int main(void) {
         cmocka_unit_test(test_diagnostics_as_text),
         cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_diagnostics_as_json),
+        cmocka_unit_test(test_diagnostics_rewound),
         cmocka_unit_test(test_diagnostics_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,13 +288,8 @@ static bool add_to_slice(Pipelined *p, Value *value) {
 
 /* Choice */
 
-/* The two loops that unroll made of one stand behind each other and say it once. */
 static bool refuse(Ctx *ctx, Op *loop, const char *why) {
-    const Diagnostic *last = ctx->diags.last;
-    bool said = last && last->id == DIAG_loop_not_pipelined && last->span.file == loop->span.file &&
-                last->span.lo == loop->span.lo;
-    if (!said)
-        ctx_diag(ctx, loop->span, loop_not_pipelined, why);
+    ctx_diag(ctx, loop->span, loop_not_pipelined, why);
     for_attrs(loop)->num_stages = 1;
     return true;
 }
