@@ -27,7 +27,12 @@ for name in "${names[@]}"; do
     if [ -f "tests/fuzz/dict/$name.dict" ]; then
         options+=("-dict=tests/fuzz/dict/$name.dict")
     fi
-    seeds=("tests/fuzz/corpus/$name")
+    seeds=()
+    for folder in "tests/fuzz/corpus/$name" "build/fuzz/tests/fuzz/seeds/$name"; do
+        if [ -d "$folder" ]; then
+            seeds+=("$folder")
+        fi
+    done
     if [ "$name" = fuzz_ptx ]; then
         seeds+=(tests/sim/ptx tests/sim/text)
     fi
