@@ -338,8 +338,10 @@ static tile_text text(const char *data) {
 
 static const char *entry_path;
 
+/* An entry, not a reference to one. */
 static int find_entry(const char *path, const struct stat *info, int flag, struct FTW *walk) {
-    if (flag == FTW_F)
+    const char *end = strrchr(path, '.');
+    if (flag == FTW_F && end && !strcmp(end, ".kernel"))
         entry_path = strdup(path);
     return 0;
 }
