@@ -19,6 +19,8 @@ config.substitutions += [
 ]
 if not lit_config.params.get("sanitized"):
     config.available_features.add("limits")
+if lit_config.params.get("checked") != "1":
+    config.available_features.add("unchecked")  # passes are not held to their contract in every compilation
 if "fake_cuda" in lit_config.params:
     config.substitutions.append(("%fake_cuda", lit_config.params["fake_cuda"]))
     config.available_features.add("fake-cuda")

@@ -1,6 +1,8 @@
 /* What the generated PTX is made of: the instructions a user counts on, and what is refused. */
 #include "codegen_testing.h"
 
+#include "../support/llvm_leaks.h"
+
 #define LAYOUTS                                                                                    \
     "layout #V = {reg = [1, 2, 512], lane = [4, 8, 16, 32, 64], warp = [128, 256]}\n"              \
     "layout #W = {reg = [1, 2], lane = [4, 8, 16, 32, 64]}\n"                                      \

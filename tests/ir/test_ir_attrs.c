@@ -2,6 +2,7 @@
 #include "ir_testing.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,13 @@ static Builder in_new_function(Ctx *ctx) {
 
 static Op *bare_op(Builder *b, OpCode code) {
     return op_create(b, code, 0, NULL, 0, NULL);
+}
+
+/* All of the union, of which an initialiser sets one member. */
+static Attr no_value(void) {
+    Attr none;
+    memset(&none, 0, sizeof none);
+    return none;
 }
 
 static Attr some_value(AttrKind kind) {
@@ -46,7 +54,7 @@ static void test_places(void **state) {
             op_set_attr(op, set, some_value(info->attr[set].kind));
             for (uint32_t i = 0; i < (uint32_t)info->attr_count; i++) {
                 AttrKind kind = info->attr[i].kind;
-                Attr wanted = i == set ? some_value(kind) : (Attr){0};
+                Attr wanted = i == set ? some_value(kind) : no_value();
                 assert_true(is_same(kind, op_attr(op, i), wanted));
                 const char *first = op_attr_place(op, info->attr[0].name);
                 assert_ptr_equal(op_attr_place(op, info->attr[i].name),

@@ -1,6 +1,7 @@
 /* Compilations that are cancelled: from another thread, from a signal handler, at any moment, in
  * this process and isolated. ptxas and the worker are played by shell scripts where they have to be
  * slow. */
+#include "../support/llvm_leaks.h"
 #include "tilec.h"
 
 #include <dirent.h>
@@ -25,12 +26,6 @@ enum { HAS_PROCESSES = 0 };
 #else
 enum { HAS_PROCESSES = 1 };
 #endif
-
-/* What LLVM held between passes of its back end stays allocated. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) {
-    return "leak:llvm\nleak:LLVM\n";
-}
 
 /* What a cancellation may take: the target is 100 ms, the rest is for loaded machines. */
 enum { PROMPT_MS = 2000 };
