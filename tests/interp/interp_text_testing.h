@@ -73,4 +73,19 @@ static inline void text_run_reports(TextRun *t, const char *messages) {
     assert_false(text_run(t));
     assert_string_equal(text_messages(t), messages);
 }
+
+/* y[0..8) = x[0..8); MASK: ", %m" for the first six alone. */
+#define COPY_KERNEL(MASK)                                                                          \
+    "func @k(%x: ptr<f32>, %y: ptr<f32>) {\n"                                                      \
+    "  %i = range {start = 0} : tile<8xi32>\n"                                                     \
+    "  %n = constant_int {value = 6} : tile<8xi32>\n"                                              \
+    "  %m = cmpi %i, %n {pred = slt} : tile<8xi1>\n"                                               \
+    "  %xs = splat %x : tile<8xptr<f32>>\n"                                                        \
+    "  %xp = addptr %xs, %i : tile<8xptr<f32>>\n"                                                  \
+    "  %v = load %xp" MASK " : tile<8xf32>\n"                                                      \
+    "  %ys = splat %y : tile<8xptr<f32>>\n"                                                        \
+    "  %yp = addptr %ys, %i : tile<8xptr<f32>>\n"                                                  \
+    "  store %yp, %v" MASK "\n"                                                                    \
+    "  return\n"                                                                                   \
+    "}\n"
 #endif
