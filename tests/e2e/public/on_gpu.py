@@ -56,7 +56,7 @@ class Arrays:
 
 class Worker:
     def __init__(self, options):
-        sys.path.insert(0, os.path.join(HERE, "..", "..", "bench"))
+        sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "bench"))
         import corpus
         from tilec_side import Tilec
         self.options = options
@@ -187,11 +187,14 @@ class Judge:
             process.stdin.flush()
         except BrokenPipeError:
             return dict(id=kernel.id, state="died", why="the worker process ended before it was asked")
-        ready, _, _ = select.select([process.stdout], [], [], self.limit)
+        waiting = select.poll()  # select takes no file beyond 1024, and workers that die leave some
+        waiting.register(process.stdout, select.POLLIN)
+        ready = waiting.poll(self.limit * 1000)
         line = process.stdout.readline() if ready else ""
         if not line.endswith("\n"):
             process.kill()
             process.wait()
+            process.stdout.close()
             return dict(id=kernel.id, state="died" if ready else "time-limit", why=f"not done in {self.limit:g} s" if not ready else "")
         record = json.loads(line)
         if record.get("ends"):
