@@ -35,39 +35,31 @@ static Packing packing(Cg *cg, DType dtype, uint32_t width) {
     return (Packing){bytes / 4, 4 / (uint32_t)dtype_bytes(dtype), cg->t_i32, element, 'r', "b32"};
 }
 
-static Lv to_memory(Cg *cg, DType dtype, Lv x) {
-    return dtype == DT_I1 ? LLVMBuildZExt(cg->b, x, cg->t_i8, "") : x;
-}
-
-static Lv from_memory(Cg *cg, DType dtype, Lv x) {
-    return dtype == DT_I1 ? LLVMBuildICmp(cg->b, LLVMIntNE, x, cg_zero(cg->t_i8), "") : x;
-}
-
 static Lv pack(Cg *cg, const Packing *p, DType dtype, const Lv *values) {
     if (p->ptx[1] == '8' && p->ptx[2] == 0)
-        return LLVMBuildZExt(cg->b, to_memory(cg, dtype, values[0]), cg->t_i16, "");
+        return LLVMBuildZExt(cg->b, cg_to_memory(cg, dtype, values[0]), cg->t_i16, "");
     if (p->per_word == 1)
-        return LLVMBuildBitCast(cg->b, to_memory(cg, dtype, values[0]), p->word, "");
+        return LLVMBuildBitCast(cg->b, cg_to_memory(cg, dtype, values[0]), p->word, "");
     Lv vector = LLVMGetPoison(LLVMVectorType(p->element, p->per_word));
     for (uint32_t i = 0; i < p->per_word; i++)
-        vector = LLVMBuildInsertElement(cg->b, vector, to_memory(cg, dtype, values[i]),
+        vector = LLVMBuildInsertElement(cg->b, vector, cg_to_memory(cg, dtype, values[i]),
                                         cg_i32(cg, i), "");
     return LLVMBuildBitCast(cg->b, vector, p->word, "");
 }
 
 static void unpack(Cg *cg, const Packing *p, DType dtype, Lv word, Lv *values) {
     if (p->ptx[1] == '8' && p->ptx[2] == 0) {
-        values[0] = from_memory(cg, dtype, LLVMBuildTrunc(cg->b, word, cg->t_i8, ""));
+        values[0] = cg_from_memory(cg, dtype, LLVMBuildTrunc(cg->b, word, cg->t_i8, ""));
         return;
     }
     if (p->per_word == 1) {
-        values[0] = from_memory(cg, dtype, LLVMBuildBitCast(cg->b, word, p->element, ""));
+        values[0] = cg_from_memory(cg, dtype, LLVMBuildBitCast(cg->b, word, p->element, ""));
         return;
     }
     Lv vector = LLVMBuildBitCast(cg->b, word, LLVMVectorType(p->element, p->per_word), "");
     for (uint32_t i = 0; i < p->per_word; i++)
         values[i] =
-            from_memory(cg, dtype, LLVMBuildExtractElement(cg->b, vector, cg_i32(cg, i), ""));
+            cg_from_memory(cg, dtype, LLVMBuildExtractElement(cg->b, vector, cg_i32(cg, i), ""));
 }
 
 /* "{$0, $1}" for operands first.. */
@@ -145,7 +137,7 @@ static void load_plain(Cg *cg, const Access *access, Lv *out) {
         schedule_mark(cg, load, access->may_delay);
     for (uint32_t i = 0; i < access->width; i++) {
         Lv x = access->width == 1 ? load : LLVMBuildExtractElement(cg->b, load, cg_i32(cg, i), "");
-        out[i] = from_memory(cg, access->dtype, x);
+        out[i] = cg_from_memory(cg, access->dtype, x);
     }
 }
 
@@ -229,12 +221,12 @@ void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out) {
 
 static void store_plain(Cg *cg, const Access *access, const Lv *values) {
     LLVMTypeRef element = cg_memory_type(cg, access->dtype);
-    Lv stored = to_memory(cg, access->dtype, values[0]);
+    Lv stored = cg_to_memory(cg, access->dtype, values[0]);
     if (access->width > 1) {
         stored = LLVMGetPoison(LLVMVectorType(element, access->width));
         for (uint32_t i = 0; i < access->width; i++)
-            stored = LLVMBuildInsertElement(cg->b, stored, to_memory(cg, access->dtype, values[i]),
-                                            cg_i32(cg, i), "");
+            stored = LLVMBuildInsertElement(
+                cg->b, stored, cg_to_memory(cg, access->dtype, values[i]), cg_i32(cg, i), "");
     }
     Lv store = LLVMBuildStore(cg->b, stored, access->pointer);
     LLVMSetAlignment(store, access->width * (unsigned)dtype_bytes(access->dtype));

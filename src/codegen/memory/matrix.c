@@ -124,7 +124,7 @@ bool cg_store_matrices(Cg *cg, const Layout *layout, const uint32_t *regs, uint3
         int64_t constant;
         Lv at = cg_shared_offset(cg, rows, base, bytes, image, &constant);
         for (uint32_t i = 0; i < count; i++)
-            elements[i] = values[regs[store * count + i]];
+            elements[i] = cg_to_memory(cg, buffer->dtype, values[regs[store * count + i]]);
         put_stored(cg, &m, at, constant, elements);
     }
     return true;

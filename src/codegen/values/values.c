@@ -40,6 +40,14 @@ LLVMTypeRef cg_memory_type(Cg *cg, DType dtype) {
     return dtype == DT_I1 ? cg->t_i8 : cg_dtype(cg, dtype);
 }
 
+Lv cg_to_memory(Cg *cg, DType dtype, Lv x) {
+    return dtype == DT_I1 ? LLVMBuildZExt(cg->b, x, cg->t_i8, "") : x;
+}
+
+Lv cg_from_memory(Cg *cg, DType dtype, Lv x) {
+    return dtype == DT_I1 ? LLVMBuildICmp(cg->b, LLVMIntNE, x, LLVMConstNull(cg->t_i8), "") : x;
+}
+
 LLVMTypeRef cg_type(Cg *cg, const Type *type) {
     return type->kind == TYPE_POINTER ? cg->t_global : cg_dtype(cg, type->dtype);
 }

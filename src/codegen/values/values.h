@@ -10,6 +10,8 @@ uint32_t cg_count(const Type *type);
 LLVMTypeRef cg_type(Cg *cg, const Type *type); /* of one element in a register */
 LLVMTypeRef cg_dtype(Cg *cg, DType dtype);
 LLVMTypeRef cg_memory_type(Cg *cg, DType dtype); /* of one element in memory: i1 is i8 */
+Lv cg_to_memory(Cg *cg, DType dtype, Lv x);      /* such an element */
+Lv cg_from_memory(Cg *cg, DType dtype, Lv x);
 Lv *cg_get(Cg *cg, const Value *value);
 Lv *cg_in(Cg *cg, const Op *op, uint32_t index); /* NULL: absent */
 /* A fresh array for the value's registers, to be filled; the value's from now on. */

@@ -159,7 +159,8 @@ class Evaluation:
                 raise Invalid("nothing to print")
             operand = f"(operand {number}) " if len(values) > 1 else ""
             for index, x in np.ndenumerate(value.data):
-                text = f"{x:f}" if value.format.is_float else str(x)
+                # Which of two zeros a sum or a maximum gives its order may decide: the lines are compared without.
+                text = f"{x + 0.0:f}" if value.format.is_float else str(x)
                 if float(text) != x:
                     raise Invalid("more digits than are printed")
                 where = ", ".join(str(i).rjust(len(str(extent - 1))) for i, extent in zip(index, value.shape))

@@ -42,7 +42,7 @@ def examine(options, seed, folder):
         return None
     if options.reduce:
         program, failure = reduced(options.tilec, program, failure, work, options.reduce)
-    text = found_text(program, failure, seed)
+    text = found_text(program, failure, seed).replace(work + os.sep, "")
     if options.found:
         os.makedirs(options.found, exist_ok=True)
         with open(os.path.join(options.found, f"seed{seed}.py"), "w", encoding="utf-8") as file:
