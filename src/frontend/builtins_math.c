@@ -257,6 +257,22 @@ Val builtin_fmod(Call *call) {
     return op_like(build_remf(&e->builder, x.tile.ir, y.tile.ir), x);
 }
 
+/* Bits that are one, an int32 whatever the width, as CUDA's __popc and __popcll have it. */
+Val builtin_popc(Call *call) {
+    Elab *e = call->e;
+    Val x;
+    if (!call_tile(call, 0, &x))
+        return val_error();
+    ScalarType scalar = x.tile.scalar;
+    if (scalar.pointer || (scalar.elem != ELEM_I32 && scalar.elem != ELEM_I64)) {
+        elab_fail(e, call->span, elab_operand, "popc", elab_type_text(e, x));
+        elab_hint(e, "convert it with .to(tl.int32) or .to(tl.int64)");
+        return val_error();
+    }
+    Val bits = op_like(build_popcount(&e->builder, x.tile.ir), x);
+    return op_cast(e, call->span, bits, scalar_number(ELEM_I32), ROUND_RTNE);
+}
+
 /* A Python number takes the other operand's type here, unlike in Triton, where it would have to be
  * made run-time in the right type first; the high half of a product depends on the width. */
 Val builtin_umulhi(Call *call) {

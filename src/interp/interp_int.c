@@ -109,6 +109,7 @@ INT_BINARY(maxsi, sa > sb ? sa : sb)
 INT_BINARY(minui, a < b ? a : b)
 INT_BINARY(maxui, a > b ? a : b)
 INT_UNARY(absi, sa < 0 ? 0 - a : a)
+INT_UNARY(popcount, (uint64_t)__builtin_popcountll(a))
 
 static inline uint64_t high_product(uint64_t a, uint64_t b, int bits) {
     return (uint64_t)((unsigned __int128)a * b >> bits);

@@ -406,6 +406,8 @@ def integers(b):
             elementwise(b, f"{op}_{d}", f"{op} %x, %y", (d, d), d, [x, y],
                         reference=lambda a, f=reference: {2: f(a[0], a[1])})
         positive = b.ints(d, 512, np.iinfo(STORED[d]).min + 1)
+        elementwise(b, f"popcount_{d}", "popcount %x", (d,), d, [b.ints(d, 512)],
+                    reference=lambda a: {1: np.unpackbits(a[0].view("u1").reshape(len(a[0]), -1), axis=1).sum(1).astype(a[0].dtype)})
         elementwise(b, f"absi_{d}", "absi %x", (d,), d, [positive], reference=lambda a: {1: np.abs(a[0])})
         for kind, view in (("s", lambda x: x), ("u", unsigned)):
             for pred in ("lt", "le", "gt", "ge") + (("eq", "ne") if kind == "s" else ()):

@@ -151,8 +151,21 @@ static void test_binary_ops(void **state) {
             check_binary(*state, op, int_types[t]);
 }
 
-static void test_absolute_value(void **state) {
-    Buffers *buffers = *state;
+typedef Value *Unary(Builder *builder, Value *x);
+typedef uint64_t UnaryReference(Wide a, int bits);
+
+static uint64_t ref_absi(Wide a, int bits) {
+    return (uint64_t)(a < 0 ? -a : a);
+}
+
+static uint64_t ref_popcount(Wide a, int bits) {
+    uint64_t ones = 0;
+    for (int i = 0; i < bits; i++)
+        ones += (uint64_t)(a >> i) & 1;
+    return ones;
+}
+
+static void check_unary(Buffers *buffers, Unary *build, UnaryReference *reference) {
     for (size_t t = 0; t < sizeof int_types / sizeof *int_types; t++) {
         DType dtype = int_types[t];
         int bits = dtype_info[dtype].bits, bytes = dtype_bytes(dtype);
@@ -160,15 +173,20 @@ static void test_absolute_value(void **state) {
         Kernel k = kernel_begin(2, (DType[]){dtype, dtype});
         kernel_array(&k, 0, buffers->a, (size_t)(n * bytes));
         kernel_array(&k, 1, buffers->out, (size_t)(n * bytes));
-        kernel_store(&k, 1, n, build_absi(&k.b, kernel_load(&k, 0, n)));
+        kernel_store(&k, 1, n, build(&k.b, kernel_load(&k, 0, n)));
         assert_clean(&k);
         for (int64_t i = 0; i < n; i++) {
             Wide a = as_signed(get(buffers->a, (size_t)i, bytes), bits);
             assert_int_equal(get(buffers->out, (size_t)i, bytes),
-                             (uint64_t)(a < 0 ? -a : a) & mask_of(bits));
+                             reference(a, bits) & mask_of(bits));
         }
         kernel_end(&k);
     }
+}
+
+static void test_unary_ops(void **state) {
+    check_unary(*state, build_absi, ref_absi);
+    check_unary(*state, build_popcount, ref_popcount);
 }
 
 static bool compares(IntPredicate predicate, Wide ua, Wide ub, Wide sa, Wide sb) {
@@ -311,7 +329,7 @@ static int free_buffers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_binary_ops),
-        cmocka_unit_test(test_absolute_value),
+        cmocka_unit_test(test_unary_ops),
         cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_width_conversions),
         cmocka_unit_test(test_select_chooses_by_element),

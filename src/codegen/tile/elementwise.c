@@ -133,6 +133,11 @@ Lv emit_absi(Cg *cg, const Op *op, const Lv *in) {
     return cg_intrinsic(cg, "llvm.abs", &type, 1, (Lv[]){in[0], cg_i1(cg, false)}, 2);
 }
 
+Lv emit_popcount(Cg *cg, const Op *op, const Lv *in) {
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+    return cg_intrinsic(cg, "llvm.ctpop", &type, 1, (Lv[]){in[0]}, 1);
+}
+
 /* By the instruction for 32 and 64 bits: LLVM would reason at length about products of twice the
  * width. */
 Lv emit_mulhui(Cg *cg, const Op *op, const Lv *in) {

@@ -213,6 +213,14 @@ def _umulhi(a, b):
     return settled(a.dtype, (wide >> np.uint64(32)).astype(np.uint32).astype(a.data.dtype), undef=either(a, b))
 
 
+@operation("popc", "tl.math.popc({0})")
+def _popc(a):
+    if a.dtype not in ("i32", "i64"):
+        raise Invalid("popc of 32 or 64 signed bits")
+    ones = np.unpackbits(a.data[..., None].copy().view("u1"), axis=-1).sum(-1)
+    return settled("i32", ones.astype(np.int32), undef=a.undef)
+
+
 def _shift(a, b, left):
     number = a if not isinstance(a, Value) else None
     signed = (b if number is not None else a).format.kind == "int"

@@ -11,7 +11,7 @@ NUMBERS = [("add", 4), ("sub", 3), ("mul", 3), ("maximum", 2), ("minimum", 2), (
            ("neg", 1), ("abs", 1), ("sum", 3), ("max", 2), ("min", 2), ("argmax", 1), ("argmin", 1), ("cumsum", 2), ("scan_larger", 1),
            ("both", 1), ("repeated", 0.5), ("bitcast", 1)]
 INTEGERS = [("floordiv", 1), ("mod", 1), ("cdiv", 0.5), ("and", 1), ("or", 1), ("xor", 1), ("shl", 1), ("shr", 2), ("not", 1), ("xor_sum", 1),
-            ("reduce_or", 1), ("cumprod", 1), ("scan_linear", 1), ("reduce_pairs", 1), ("umulhi", 0.5)]
+            ("reduce_or", 1), ("cumprod", 1), ("scan_linear", 1), ("reduce_pairs", 1), ("umulhi", 0.5), ("popc", 0.5)]
 REALS = [("floor", 1), ("ceil", 1), ("clamp", 1), ("fma", 1), ("div", 1), ("div_rn", 1), ("sqrt_rn", 0.5), ("to_rtz", 1),
          ("mod", 0.5), ("maximum_nan", 1), ("minimum_nan", 1)]
 FUNCTIONS = ["exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sigmoid", "sin", "cos", "tanh", "erf", "one_minus_erf", "gelu"]
@@ -74,7 +74,7 @@ def pure(b, name=None):
         return b.emit(op, name, b.some(0, f.bits))
     if op == "cdiv":
         return b.emit(op, name, b.some(1, 9))
-    if op in ("neg", "not", "abs", "floor", "ceil", "sqrt_rn", "trans", "split", *FUNCTIONS):
+    if op in ("neg", "not", "abs", "popc", "floor", "ceil", "sqrt_rn", "trans", "split", *FUNCTIONS):
         return b.emit(op, name, results=2 if op == "split" else 1)
     if op == "clamp":
         high = float(b.some(1, 5))
