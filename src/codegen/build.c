@@ -10,6 +10,7 @@
 #include "codegen/values/regions.h"
 #include "codegen/values/threads.h"
 #include "codegen/values/values.h"
+#include "ir/registers.h"
 
 enum { CALLING_CONVENTION_PTX_KERNEL = 71 };
 
@@ -40,22 +41,25 @@ static void annotate(Cg *cg, const char *name, int32_t value) {
 }
 #endif
 
+/* Left alone, ptxas weighs registers against occupancy and may spill a few bytes for it. That an SM
+ * is to hold one block at least (.minnctapersm 1) lets it use all registers. */
 static void launch_attributes(Cg *cg) {
+    const int32_t limit = func_register_limit(cg->func);
     LLVMSetFunctionCallConv(cg->fn, CALLING_CONVENTION_PTX_KERNEL);
 #if LLVM_VERSION_MAJOR < 21
     annotate(cg, "reqntidx", cg->meta.threads);
     annotate(cg, "reqntidy", 1);
     annotate(cg, "reqntidz", 1);
-    if (cg->func->max_registers)
-        annotate(cg, "maxnreg", cg->func->max_registers);
-    if (cg->options->min_blocks_per_sm)
-        annotate(cg, "minctasm", cg->options->min_blocks_per_sm);
+    if (limit)
+        annotate(cg, "maxnreg", limit);
+    if (cg->func->all_registers)
+        annotate(cg, "minctasm", 1);
 #else
     string_attribute(cg, "nvvm.reqntid", str_format(cg->arena, "%d,1,1", (int)cg->meta.threads));
-    if (cg->func->max_registers)
-        int_attribute(cg, "nvvm.maxnreg", cg->func->max_registers);
-    if (cg->options->min_blocks_per_sm)
-        int_attribute(cg, "nvvm.minctasm", cg->options->min_blocks_per_sm);
+    if (limit)
+        int_attribute(cg, "nvvm.maxnreg", limit);
+    if (cg->func->all_registers)
+        int_attribute(cg, "nvvm.minctasm", 1);
 #endif
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
     LLVMAddAttributeAtIndex(cg->fn, LLVMAttributeFunctionIndex,

@@ -3,6 +3,7 @@
 #include "codegen/build.h"
 #include "codegen/llvm/llvm_pipeline.h"
 #include "codegen/llvm/machine.h"
+#include "ir/registers.h"
 #include "ir/scratch.h"
 #include "target/wgmma.h"
 #include <time.h>
@@ -59,9 +60,9 @@ static bool check_launch(Func *func, const Target *target, const KernelMeta *met
                           "1 where there is no producer, and on other targets than sm_90a");
     if (meta->num_ctas != 1)
         return bad_launch(func, "num_ctas", meta->num_ctas, "1: clusters are not generated");
-    if (func->max_registers &&
-        (func->max_registers < TARGET_MIN_REGISTERS || func->max_registers > TARGET_MAX_REGISTERS))
-        return bad_launch(func, "the limit of a thread's registers", func->max_registers,
+    const int32_t limit = func_register_limit(func);
+    if (limit && (limit < TARGET_MIN_REGISTERS || limit > TARGET_MAX_REGISTERS))
+        return bad_launch(func, "the limit of a thread's registers", limit,
                           "0 for none, or from 24 to 255");
     if (meta->shared_bytes > target->shared_per_block)
         return bad_launch(func, "shared memory", meta->shared_bytes,

@@ -13,10 +13,6 @@ typedef struct CodegenOptions {
     bool line_info;     /* .loc directives; source paths come from the spans */
     bool keep_llvm;     /* fill llvm_before and llvm_after */
     int32_t llvm_level; /* 0: default pipeline of this project; else LLVM's default<On> */
-    /* Blocks that an SM is to hold at least (.minnctapersm). 0: ptxas weighs registers against
-     * occupancy, and may spill a few bytes for it; 1 lets it use all registers: the remedy for such
-     * spills. */
-    int32_t min_blocks_per_sm;
 } CodegenOptions;
 
 typedef struct CodegenResult {

@@ -124,8 +124,12 @@ struct Func {
     int32_t num_warps; /* per program: power of two up to 32 */
     int32_t num_stages;
     int32_t num_ctas;
-    int32_t max_registers;
-    int32_t max_shared;       /* bytes that a block may take; 0: as many as its target has */
+    /* Registers of a thread: ir/registers.h. 0: nobody said. */
+    int32_t register_request; /* that it may have at most: the caller's */
+    int32_t register_goal; /* that it is to have at most: passes', so that an SM holds more CTAs */
+    int32_t max_registers; /* what comes of it: the limit that the code is assembled for */
+    bool all_registers;    /* no limit, since that would cost spills: the runtime's */
+    int32_t max_shared;    /* bytes that a block may take; 0: as many as its target has */
     int32_t programs_per_cta; /* programs that share a CTA, each with num_warps warps of its own */
     int32_t shared_bytes;     /* per program, once allocated */
     int32_t capability;       /* 80, 86, 89, 90, 100, 120; 0: no target chosen */

@@ -12,7 +12,10 @@
     FUNC_ATTR(num_warps, I64)                                                                      \
     FUNC_ATTR(num_stages, I64)                                                                     \
     FUNC_ATTR(num_ctas, I64)                                                                       \
+    FUNC_ATTR(register_request, I64)                                                               \
+    FUNC_ATTR(register_goal, I64)                                                                  \
     FUNC_ATTR(max_registers, I64)                                                                  \
+    FUNC_ATTR(all_registers, BOOL)                                                                 \
     FUNC_ATTR(max_shared, I64)                                                                     \
     FUNC_ATTR(programs_per_cta, I64)                                                               \
     FUNC_ATTR(shared_bytes, I64)                                                                   \

@@ -159,7 +159,7 @@ static bool elaborate_stage(Compilation *c) {
         return false;
     c->compiled->func = elaborated.func;
     c->compiled->func->capability = request.capability;
-    c->compiled->func->max_registers = c->request->max_registers;
+    c->compiled->func->register_request = c->request->max_registers;
     c->compiled->func->max_shared = c->request->max_shared;
     c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
     c->compiled->func->no_persistence = c->request->no_persistence;
@@ -197,13 +197,12 @@ static bool passes_stage(Compilation *c) {
 }
 
 /* Runs code generation; its times add up over runs. */
-static bool generate(Compilation *c, int32_t min_blocks_per_sm, CodegenResult *result) {
+static bool generate(Compilation *c, CodegenResult *result) {
     const CompileRequest *request = c->request;
     Compiled *compiled = c->compiled;
     CodegenOptions options = {.line_info = request->line_info,
                               .keep_llvm = wants(c, OUTPUT_BIT(ll) | OUTPUT_BIT(ll_before)),
-                              .llvm_level = request->llvm_level,
-                              .min_blocks_per_sm = min_blocks_per_sm};
+                              .llvm_level = request->llvm_level};
     *result = (CodegenResult){0};
     bool ok = codegen_ptx(compiled->func, &options, result);
     compiled->ms[STAGE_build] += result->build_ms;
@@ -239,7 +238,7 @@ static bool check_tensor_maps(Compilation *c, const KernelMeta *meta) {
 
 static bool codegen_stage(Compilation *c) {
     CodegenResult result;
-    if (!generate(c, 0, &result) || !check_tensor_maps(c, &result.meta))
+    if (!generate(c, &result) || !check_tensor_maps(c, &result.meta))
         return false;
     put_code(c, &result);
     const Target *target = c->request->target;
@@ -363,21 +362,20 @@ static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     Ctx *ctx = c->ctx;
     Func *func = c->compiled->func;
     const DiagMark before = diag_mark(&ctx->diags);
-    const int32_t limit = func->max_registers;
-    func->max_registers = 0;
+    func->all_registers = true;
     CodegenResult code;
     Assembled retried;
-    bool better = generate(c, 1, &code) && assemble(c, code.ptx, &retried) &&
+    bool better = generate(c, &code) && assemble(c, code.ptx, &retried) &&
                   retried.resources.known &&
                   spilled(&retried.resources) < spilled(&assembled->resources);
     diag_rewind(&ctx->diags, before);
     if (!better) {
-        func->max_registers = limit;
+        func->all_registers = false;
         return;
     }
     *assembled = retried;
     put_code(c, &code);
-    if (limit && wants(c, OUTPUT_BIT(tir_final)))
+    if (wants(c, OUTPUT_BIT(tir_final)))
         put_output(c, OUTPUT_tir_final, print_func(c, func));
 }
 

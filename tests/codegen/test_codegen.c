@@ -174,11 +174,22 @@ static void options_are_honoured(void **state) {
     CodegenResult result = testing_codegen(func, 90, (CodegenOptions){.keep_llvm = true});
     assert_non_null(strstr(result.llvm_before.ptr, "define ptx_kernel void @k"));
     assert_non_null(strstr(result.llvm_after.ptr, "define ptx_kernel void @k"));
-    result = testing_codegen(func, 90, (CodegenOptions){.min_blocks_per_sm = 2});
-    contains(result.ptx.ptr, ".minnctapersm 2");
     result = testing_codegen(func, 90, (CodegenOptions){.llvm_level = 3});
     assert_int_equal(result.llvm_before.len, 0);
     contains(result.ptx.ptr, ".entry k");
+    ctx_destroy(ctx);
+}
+
+static void limit_is_taken_back(void **state) {
+    Ctx *ctx = testing_ctx();
+    Func *func = testing_module(ctx, STR(KERNEL("num_warps = 4, max_registers = 64", "")))->funcs;
+    CodegenResult limited = testing_codegen(func, 90, (CodegenOptions){0});
+    contains(limited.ptx.ptr, ".maxnreg 64");
+    lacks(limited.ptx.ptr, ".minnctapersm");
+    func->all_registers = true;
+    CodegenResult freed = testing_codegen(func, 90, (CodegenOptions){0});
+    contains(freed.ptx.ptr, ".minnctapersm 1");
+    lacks(freed.ptx.ptr, ".maxnreg");
     ctx_destroy(ctx);
 }
 
@@ -286,6 +297,7 @@ int main(void) {
         cmocka_unit_test(programs_of_a_cta_have_barriers_of_their_own),
         cmocka_unit_test(lines_are_in_the_ptx),
         cmocka_unit_test(options_are_honoured),
+        cmocka_unit_test(limit_is_taken_back),
         cmocka_unit_test(names_are_made_valid),
         cmocka_unit_test(what_cannot_be_generated_is_reported),
         cmocka_unit_test(running_out_of_memory_returns_to_the_context),

@@ -11,8 +11,8 @@
 #include "codegen/memory/batch.h"
 #include "codegen/values/cache.h"
 #include "codegen/values/ptxas.h"
+#include "ir/registers.h"
 #include "support/ptrmap.h"
-#include "target/target.h"
 
 enum { OTHER_REGISTERS = 16 }; /* of a thread, for addresses and what is being computed */
 
@@ -51,12 +51,9 @@ static uint64_t registers_of(const Type *type) {
     return (((uint64_t)type_element_bytes(type) << type->layout->bits[LAYOUT_REG]) + 3) / 4;
 }
 
-static uint64_t register_limit(const Func *func) {
+static uint64_t register_room(const Func *func) {
     int32_t programs = func->programs_per_cta > 0 ? func->programs_per_cta : 1;
-    uint64_t limit = (uint64_t)target_registers_for(func->num_warps * programs);
-    if (func->max_registers && (uint64_t)func->max_registers < limit)
-        limit = (uint64_t)func->max_registers;
-    return limit;
+    return (uint64_t)func_register_room(func, func->num_warps * programs);
 }
 
 /* The first reduction of the body, if nothing before it writes, meets or branches. */
@@ -91,7 +88,7 @@ void cg_find_batch(Cg *cg) {
     }
     arena_rewind(&cg->ctx->scratch, mark);
     func_walk(cg->func, count_load, &all);
-    if (feeding && waiting && loads == all && registers <= register_limit(cg->func))
+    if (feeding && waiting && loads == all && registers <= register_room(cg->func))
         ((Batch *)cg_cache(cg, &batch_kind))->last = last;
 }
 

@@ -161,8 +161,3 @@ uint64_t pressure_most_in_thread(Func *func) {
 uint64_t pressure_streamed_in_thread(Func *func) {
     return most_alive(func, pressure_in_thread, true);
 }
-
-int32_t pressure_room(const Func *func, int32_t warps) {
-    int32_t room = target_registers_for(warps);
-    return func->max_registers && func->max_registers < room ? func->max_registers : room;
-}

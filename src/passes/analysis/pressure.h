@@ -18,7 +18,4 @@ uint64_t pressure_most_in_thread(Func *func);
 /* The same where values that elementwise ops alone take, before anything else is done, are computed
  * element by element: none is held, but what they are computed from until the last of them is. */
 uint64_t pressure_streamed_in_thread(Func *func);
-/* The registers that a thread may have where a CTA has so many warps: what the hardware has for all
- * of them at once, and no more than the function's own limit. */
-int32_t pressure_room(const Func *func, int32_t warps);
 #endif

@@ -1,5 +1,6 @@
 /* How each property shows in the IR: see properties.def. */
 #include "passes/contract/properties.h"
+#include "ir/registers.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/blocks/tensor_maps.h"
 #include "passes/dots/choose_dots.h"
@@ -61,6 +62,11 @@ static bool breaks_REDUCES_IN_WARPS(const Op *op) {
 
 static bool breaks_CONVERTS_IN_WARPS(const Op *op) {
     return convert_crosses_warps(op);
+}
+
+static bool has_REGISTERS_LIMITED(Func *func) {
+    int32_t asked = func_asked_registers(func);
+    return !asked || func->max_registers == asked;
 }
 
 static bool breaks_SHARED_ALLOCATED(const Op *op) {

@@ -17,6 +17,7 @@
  *
  * A dot whose operands come otherwise is left to mma.sync, which takes the same accumulator. Needs
  * layouts; leaves no dot with the unit wgmma. */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
@@ -131,7 +132,7 @@ static void wait_behind(Op *loop, uint32_t index) {
 
 /* Registers of a thread that are left for the operands and sums of one product. */
 static int64_t room_of(const Func *func) {
-    return pressure_room(func, func->num_warps) - ADDRESS_REGISTERS;
+    return func_register_room(func, func->num_warps) - ADDRESS_REGISTERS;
 }
 
 /* Bytes of the buffer that an operand takes to itself; of rings pipelines see that they fit. */

@@ -1,7 +1,10 @@
-/* limit-registers: programs with products on tensor cores are assembled for the registers they
- * need.
+/* limit-registers: what caller and passes ask of a thread's registers becomes the limit that the
+ * code is assembled for; programs with products on tensor cores get one of their own.
  *
- * Left alone, ptxas takes up to 50 registers more than it needs for such a loop, to read fragments
+ * The caller's request and the passes' goal (ir/registers.h) hold both: the limit is the lower one.
+ * Teams begin with as many registers as the hardware has for each of their threads. Where nobody
+ * asks for anything, products by mma.sync are assembled for the registers they need: left alone,
+ * ptxas takes up to 50 registers more than it needs for such a loop, to read fragments
  * of all steps before the first product, and an SM then holds fewer CTAs. What is needed follows
  * from the tiles that are alive at once, in their layouts, and from what an iteration brings: the
  * addresses and masks of asynchronous copies, and elements narrower than 32 bits that are loaded
@@ -10,9 +13,10 @@
  *
  *     func @matmul(..) {num_warps = 8}  =>  func @matmul(..) {num_warps = 8, max_registers = 128}
  *
- * A limit that turns out too low for ptxas is dropped by the runtime (docs/runtime.md, Spills).
- * Needs layouts; a limit that is given stands. Left alone are warpgroups (wgmma), whose
- * accumulators leave no choice. */
+ * A limit that turns out too low for ptxas is taken back by the runtime (docs/runtime.md, Spills).
+ * Needs layouts, and comes behind all that asks for registers. Warpgroups (wgmma), whose
+ * accumulators leave no choice, need no limit of their own. Nobody else writes max_registers. */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/passes.h"
 
@@ -73,7 +77,7 @@ static bool add_work(Op *op, void *user) {
 }
 
 /* TARGET_MAX_REGISTERS and more: no limit. */
-static uint64_t limit_for(uint64_t need, int32_t warps) {
+static uint64_t limit_for_need(uint64_t need, int32_t warps) {
     if (need < LEAST)
         return LEAST;
     uint64_t best = (need + SLACK + UNIT - 1) / UNIT * UNIT;
@@ -86,20 +90,27 @@ static uint64_t limit_for(uint64_t need, int32_t warps) {
     }
 }
 
-bool pass_limit_registers(Func *func) {
+/* 0: none. */
+static int32_t limit_for_products(Func *func) {
     Work work = {0};
     func_walk(func, add_work, &work);
-    if (func->max_registers || !work.products || work.warpgroups)
-        return false;
+    if (!work.products || work.warpgroups)
+        return 0;
     /* One comes after the other, and crumbs are all there when the last fragments are. */
     uint64_t need =
         pressure_most_in_thread(func) + max_u64(COPY_REGISTERS * work.copies, work.crumbs);
     if (!work.crumbs)
         need = need > OVERLAPPED ? need - OVERLAPPED : 0;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
-    uint64_t limit = limit_for(need, func->num_warps * programs);
-    if (limit >= TARGET_MAX_REGISTERS)
+    uint64_t limit = limit_for_need(need, func->num_warps * programs);
+    return limit < TARGET_MAX_REGISTERS ? (int32_t)limit : 0;
+}
+
+bool pass_limit_registers(Func *func) {
+    int32_t asked = func_asked_registers(func);
+    int32_t limit = asked ? asked : limit_for_products(func);
+    if (limit == func->max_registers)
         return false;
-    func->max_registers = (int32_t)limit;
+    func->max_registers = limit;
     return true;
 }

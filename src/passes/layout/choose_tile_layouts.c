@@ -14,6 +14,7 @@
  * is recomputed, takes the layout that is asked for there rather than that of its operands, which
  * are then converted once and not in each iteration. What is asked for is what follows from the
  * homes that are known without such values. */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/layout/choose_layouts.h"
 #include "passes/rewrite.h"
@@ -437,7 +438,7 @@ static bool decide_rest(Choice *choice) {
 
 static int64_t free_registers(Func *func) {
     uint64_t threads = (uint64_t)func->num_warps * TARGET_WARP_SIZE;
-    return pressure_room(func, func->num_warps) - (int64_t)(pressure_most(func) / threads);
+    return func_register_room(func, func->num_warps) - (int64_t)(pressure_most(func) / threads);
 }
 
 void choose_tile_layouts(Choice *choice) {

@@ -61,6 +61,7 @@
  * addresses depend on what it computes; a remark says so, for a loop with an inner one or without
  * such loads if it has num_stages of its own. Sets the loop's num_stages to 1. */
 #include "passes/schedule/pipeline_loads.h"
+#include "ir/registers.h"
 #include "ir/scratch.h"
 #include "passes/analysis/pointer_origin.h"
 #include "passes/analysis/pressure.h"
@@ -219,7 +220,7 @@ static bool may_wait(const Pipelined *p, const Staged *waiting) {
     vec_for_each (staged, &p->loads)
         if (staged->means == BY_REGISTERS)
             taken += registers_of(staged);
-    return taken + registers_of(waiting) <= pressure_room(func, func->num_warps);
+    return taken + registers_of(waiting) <= func_register_room(func, func->num_warps);
 }
 
 /* Memory that the loop writes */

@@ -41,6 +41,7 @@
  *
  * In shared memory: local_store %x16, %b behind the load, %x16' = local_load %b.
  */
+#include "ir/registers.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -318,7 +319,7 @@ static bool may_wait_in_registers(const Remat *remat) {
     return true;
 }
 
-/* Chooses the home and limits the registers of the function if so. */
+/* Chooses the home and what registers a thread is to have if so. */
 static bool pays(Remat *remat) {
     Func *func = remat->func;
     const Target *target = target_by_capability(func->capability);
@@ -337,9 +338,9 @@ static bool pays(Remat *remat) {
     if (ctas <= ctas_before(remat, warps) || ctas < 2)
         return false;
     remat->shared = shared[remat->home];
-    int32_t limit = target_registers_for((int32_t)(ctas * warps));
-    if (limit < TARGET_MAX_REGISTERS && (!func->max_registers || limit < func->max_registers))
-        func->max_registers = limit;
+    int32_t registers = target_registers_for((int32_t)(ctas * warps));
+    if (registers < TARGET_MAX_REGISTERS)
+        func_lower_register_goal(func, registers);
     return true;
 }
 

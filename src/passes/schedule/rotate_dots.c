@@ -34,6 +34,7 @@
  * be started and stopped. Needs rings filled by tensor copies and products fed from them: comes
  * behind feed-wgmma and join-wgmma. A remark at the first product says what was done, or what stood
  * against it. */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -178,7 +179,7 @@ static bool fits_registers(const Rotation *r) {
     const Func *func = r->body->func;
     return type_registers(op_out(r->first)->type) + type_registers(op_out(r->second)->type) +
                type_registers(op_in(r->second, 0)->type) + OTHER_REGISTERS <=
-           pressure_room(func, func->num_warps);
+           func_register_room(func, func->num_warps);
 }
 
 /* Why not; NULL: it can be rotated. */

@@ -19,6 +19,7 @@
  *     %y = mulf %x, %v                                 store %pm, %m
  *     store %py, %y                                    store %py, %y
  */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -92,17 +93,17 @@ static bool is_no_dot(Op *op, void *user) {
 }
 
 /* Accumulators of dots fill the registers whatever else is sunk. */
-static void limit_registers(Func *func) {
-    if (func->max_registers || !func_walk(func, is_no_dot, NULL) ||
+static void aim_at_registers(Func *func) {
+    if (func->register_request || !func_walk(func, is_no_dot, NULL) ||
         func->num_warps < SHARED_LEAST_WARPS || func->num_warps > SHARED_MOST_WARPS ||
         registers_of_thread(func) > CROWDED_REGISTERS)
         return;
-    func->max_registers = SHARED_REGISTERS;
+    func_lower_register_goal(func, SHARED_REGISTERS);
 }
 
 bool pass_sink(Func *func) {
     if (registers_of_thread(func) <= CROWDED_REGISTERS || !sink_block(func->body))
         return false;
-    limit_registers(func);
+    aim_at_registers(func);
     return true;
 }

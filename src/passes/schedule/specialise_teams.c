@@ -31,6 +31,7 @@
  * the interpreter has it, all is as before.
  *
  * Programs of a launch may run in any order, which makes this right for persistent kernels. */
+#include "ir/registers.h"
 #include "ir/scratch.h"
 #include "passes/analysis/pressure.h"
 #include "passes/schedule/specialise.h"
@@ -122,7 +123,7 @@ static bool check_room(Teams *t) {
 
 int64_t specialise_team_spare(Func *func) {
     int64_t taken = (int64_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
-    return func->max_registers ? -1 : TEAM_REGISTERS - taken;
+    return func_asked_registers(func) ? -1 : TEAM_REGISTERS - taken;
 }
 
 /* The loop over tiles */
@@ -230,7 +231,6 @@ void specialise_teams(Specialise *s) {
         return;
     }
     s->func->teams = TEAMS;
-    s->func->max_registers = target_registers_for((TEAMS + 1) * WGMMA_WARPS);
     Builder b = builder_before(s->producer->next);
     b.span = s->func->span;
     Value *team = build_team_id(&b), *count = build_team_count(&b);
@@ -245,5 +245,5 @@ int64_t specialise_spare_registers(Func *func) {
     if (specialise_wants_teams(func) && specialise_team_spare(func) >= 0)
         return specialise_team_spare(func);
     int64_t taken = (int64_t)pressure_streamed_in_thread(func) + SPECIALISE_ADDRESS_REGISTERS;
-    return pressure_room(func, func->num_warps + 1) - taken;
+    return func_register_room(func, func->num_warps + 1) - taken;
 }

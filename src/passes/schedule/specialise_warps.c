@@ -41,6 +41,7 @@
  *
  * Needs layouts, wgmma (feed-wgmma) and all buffers but their offsets (stage-shared). A remark says
  * why a loop inside another is not specialised. */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/passes.h"
@@ -162,7 +163,7 @@ static bool check_ring(Specialise *s, Ring *ring) {
 static bool check_threads(Specialise *s, const Ring *ring) {
     if (s->func->num_warps >= TARGET_MAX_WARPS)
         return refuse(s, ring, "a CTA cannot have one warp more");
-    uint64_t room = (uint64_t)pressure_room(s->func, s->func->num_warps + 1);
+    uint64_t room = (uint64_t)func_register_room(s->func, s->func->num_warps + 1);
     return pressure_most_in_thread(s->func) + SPECIALISE_ADDRESS_REGISTERS <= room ||
            (specialise_wants_teams(s->func) && specialise_team_spare(s->func) >= 0) ||
            refuse(s, ring, "its threads need the registers that one warp more would take");
