@@ -5,6 +5,7 @@
 #include "codegen/llvm/machine.h"
 #include "ir/registers.h"
 #include "ir/scratch.h"
+#include "target/target.h"
 #include "target/wgmma.h"
 #include <time.h>
 
@@ -55,7 +56,7 @@ static bool check_launch(Func *func, const Target *target, const KernelMeta *met
     if (func_producer(func) && (meta->programs_per_cta > 1 || meta->num_warps == TARGET_MAX_WARPS))
         return bad_launch(func, "the number of warps of a CTA beside its producer",
                           meta->num_warps * meta->programs_per_cta, "one program of at most 16");
-    if (meta->teams > 1 && (!func_producer(func) || target->capability != WGMMA_CAPABILITY))
+    if (meta->teams > 1 && (!func_producer(func) || !target_has(target->capability, FEATURE_WGMMA)))
         return bad_launch(func, "teams", meta->teams,
                           "1 where there is no producer, and on other targets than sm_90a");
     if (meta->num_ctas != 1)

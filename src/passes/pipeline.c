@@ -4,6 +4,7 @@
 #include "passes/blocks/tensor_maps.h"
 #include "passes/contract/check.h"
 #include "passes/passes.h"
+#include "target/target.h"
 
 #include <time.h>
 
@@ -64,7 +65,7 @@ bool pipeline_run_passes(Func *func, const PassId *passes, unsigned count,
 }
 
 bool pipeline_step_runs(const Func *func, PipelineCondition condition) {
-    return condition == PIPELINE_ALWAYS || target_has_tensor_copies(func->capability);
+    return condition == PIPELINE_ALWAYS || target_has(func->capability, FEATURE_TENSOR_COPIES);
 }
 
 bool pipeline_run(Func *func, const PipelineOptions *options) {

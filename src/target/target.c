@@ -1,4 +1,5 @@
-/* The table of compilation targets, its two look-ups, and what an SM holds at once. */
+/* The tables of compilation targets and their features, their look-ups, and what an SM holds at
+ * once. */
 #include "target/target.h"
 
 const Target target_table[] = {
@@ -36,6 +37,22 @@ const Target *target_by_capability(int capability) {
             best = target;
     }
     return best;
+}
+
+static const struct {
+    int first, last;
+} features[] = {
+#define FEATURE(id, first, last, what) {first, last},
+#include "target/features.def"
+};
+
+bool target_has(int capability, TargetFeature feature) {
+    return capability >= features[feature].first &&
+           (!features[feature].last || capability <= features[feature].last);
+}
+
+int target_first_with(TargetFeature feature) {
+    return features[feature].first;
 }
 
 enum {

@@ -38,6 +38,12 @@ typedef struct Occupancy {
     OccupancyLimit limit; /* the first of those that allow the fewest CTAs */
 } Occupancy;
 
+/* What some targets have: one row of features.def. */
+typedef enum TargetFeature {
+#define FEATURE(id, first, last, what) FEATURE_##id,
+#include "target/features.def"
+} TargetFeature;
+
 extern const Target target_table[];
 extern const int target_count;
 
@@ -45,6 +51,10 @@ extern const int target_count;
 const Target *target_by_name(Str name);
 /* The row whose code runs on a device of this capability (for example 90); NULL: none. */
 const Target *target_by_capability(int capability);
+
+bool target_has(int capability, TargetFeature feature);
+/* The first capability that has it. */
+int target_first_with(TargetFeature feature);
 
 /* How many CTAs of `threads` threads with `registers` a thread (0: not known, no limit) and
  * `shared_bytes` an SM of the target holds: CUDA C++ programming guide, allocation units of

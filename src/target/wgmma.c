@@ -1,6 +1,7 @@
 /* See wgmma.h. */
 #include "target/wgmma.h"
 #include "target/mma.h"
+#include "target/target.h"
 #include <assert.h>
 
 /* Operands as instructions name them, and what they are summed in; f32 is taken as tf32. */
@@ -27,7 +28,7 @@ static bool sums_in(DType operand, DType acc) {
 
 bool wgmma_takes(DType a, DType b, DType acc, int capability) {
     bool alike = a == b || (dtype_bytes(a) == 1 && dtype_bytes(b) == 1);
-    return capability == WGMMA_CAPABILITY && alike && sums_in(a, acc) && sums_in(b, acc);
+    return target_has(capability, FEATURE_WGMMA) && alike && sums_in(a, acc) && sums_in(b, acc);
 }
 
 bool wgmma_takes_mn_major(const Type *operand) {
@@ -95,7 +96,8 @@ bool wgmma_grouping(Ctx *ctx, const Type *acc, int64_t groups[2]) {
 }
 
 const Layout *wgmma_operand_in_registers(Ctx *ctx, const Type *acc, const Type *operand) {
-    const Mma *mma = mma_find(operand->dtype, operand->dtype, acc->dtype, WGMMA_CAPABILITY);
+    const Mma *mma =
+        mma_find(operand->dtype, operand->dtype, acc->dtype, target_first_with(FEATURE_WGMMA));
     return mma ? layout_mma_operand(ctx, mma, acc, acc->layout, operand, 0) : NULL;
 }
 

@@ -14,7 +14,6 @@
 #include "target/panels.h"
 
 enum {
-    WGMMA_CAPABILITY = 90,
     WGMMA_WARPS = 4,
     WGMMA_M = 64,
     WGMMA_LEAST_N = 16, /* a line of 32 bytes of 16-bit elements */

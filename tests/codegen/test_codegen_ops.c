@@ -33,45 +33,35 @@ static void every_op_is_in_the_file(void **state) {
     ctx_destroy(ctx);
 }
 
-static void compile_all(const char *name) {
+static void compiles_for_target(void **state) {
+    const Target *target = *state;
     Ctx *ctx = testing_ctx();
-    const Target *target = target_by_name(str_from(name));
     Module *module =
         testing_module(ctx, file_text(ctx, TILEC_SOURCE_DIR "/tests/codegen/Inputs/all_ops.tir"));
     for (Func *func = module->funcs; func; func = func->next) {
         if ((str_is(func->name, "warpgroup") || str_is(func->name, "teams")) &&
-            target->capability != 90)
+            !target_has(target->capability, FEATURE_WGMMA))
             continue;
         if ((str_is(func->name, "tensor_copies") || str_is(func->name, "producer")) &&
-            target->capability < 90)
+            !target_has(target->capability, FEATURE_TENSOR_COPIES))
             continue;
         CodegenResult result =
             testing_codegen(func, target->capability, (CodegenOptions){.line_info = true});
-        const char *log = testing_assemble(ctx, result.ptx, name);
+        const char *log = testing_assemble(ctx, result.ptx, target->name);
         /* Without addresses taken on the stack nothing but spills would use it; vprintf does. */
         if (log && !str_is(func->name, "debug") && !strstr(log, "0 bytes spill stores"))
-            fail_msg("%.*s on %s spills: %s", STR_ARG(func->name), name, log);
+            fail_msg("%.*s on %s spills: %s", STR_ARG(func->name), target->name, log);
     }
     ctx_destroy(ctx);
 }
 
-#define TARGET_TEST(name)                                                                          \
-    static void compiles_for_##name(void **state) {                                                \
-        compile_all(#name);                                                                        \
-    }
-TARGET_TEST(sm_80)
-TARGET_TEST(sm_86)
-TARGET_TEST(sm_89)
-TARGET_TEST(sm_90a)
-TARGET_TEST(sm_100a)
-TARGET_TEST(sm_120a)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_op_is_in_the_file), cmocka_unit_test(compiles_for_sm_80),
-        cmocka_unit_test(compiles_for_sm_86),      cmocka_unit_test(compiles_for_sm_89),
-        cmocka_unit_test(compiles_for_sm_90a),     cmocka_unit_test(compiles_for_sm_100a),
-        cmocka_unit_test(compiles_for_sm_120a),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    enum { TARGETS = 32 };
+    struct CMUnitTest tests[1 + TARGETS] = {cmocka_unit_test(every_op_is_in_the_file)};
+    assert_true(target_count <= TARGETS);
+    for (int i = 0; i < target_count; i++)
+        tests[1 + i] = (struct CMUnitTest){.name = target_table[i].name,
+                                           .test_func = compiles_for_target,
+                                           .initial_state = (void *)&target_table[i]};
+    return _cmocka_run_group_tests("codegen_ops", tests, (size_t)(1 + target_count), NULL, NULL);
 }

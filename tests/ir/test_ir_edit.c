@@ -1,8 +1,6 @@
 /* The context, builders, edits and queries. After each edit the verifier looks at the use lists. */
 #include "ir_testing.h"
 
-#include "target/target.h"
-
 static const char loop_text[] = "func @f(%n: i32, %x: f32, %y: f32) {\n"
                                 "    %one = constant_int {value = 1} : i32\n"
                                 "    %l, %k = for %n, %n, %one, %x, %y : f32, f32"
@@ -89,33 +87,6 @@ static void test_out_of_memory(void **state) {
     for (size_t limit = 70 * 1024; limit < 1024 * 1024; limit += 16 * 1024)
         assert_false(parse_within(limit));
     assert_true(parse_within(16 * 1024 * 1024));
-}
-
-static void test_targets(void **state) {
-    assert_int_equal(target_by_name(STR("sm_90a"))->capability, 90);
-    assert_ptr_equal(target_by_name(STR("sm_90")), target_by_name(STR("sm_90a")));
-    assert_null(target_by_name(STR("sm_9")));
-    assert_null(target_by_name(STR("")));
-    assert_string_equal(target_by_capability(90)->name, "sm_90a");
-    assert_string_equal(target_by_capability(80)->name, "sm_80");
-    /* Code for 8.6 runs on 8.7; architecture-specific code runs on no other. */
-    assert_string_equal(target_by_capability(87)->name, "sm_86");
-    assert_null(target_by_capability(91));
-    assert_null(target_by_capability(75));
-}
-
-/* What nine warps may have is what twelve may; no more would fit, and one register less is less. */
-static void test_registers(void **state) {
-    assert_int_equal(target_registers_for(8), TARGET_MAX_REGISTERS);
-    assert_int_equal(target_registers_for(9), 168);
-    assert_int_equal(target_registers_for(12), 168);
-    assert_int_equal(target_registers_for(16), 128);
-    for (int32_t warps = 1; warps <= 64; warps++) {
-        int32_t most = target_registers_for(warps);
-        assert_true(target_warps_for(most) >= warps);
-        if (most < TARGET_MAX_REGISTERS)
-            assert_true(target_warps_for(most + 1) < warps);
-    }
 }
 
 /* Edits */
@@ -304,8 +275,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interning),
         cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_targets),
-        cmocka_unit_test(test_registers),
         cmocka_unit_test(test_operands_grow_and_shrink),
         cmocka_unit_test(test_carried_values),
         cmocka_unit_test(test_replace_and_remove),

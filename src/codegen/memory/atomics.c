@@ -13,6 +13,7 @@
 #include "codegen/values/shuffle.h"
 #include "codegen/values/values.h"
 #include "ir/scratch.h"
+#include "target/target.h"
 #include <stdio.h>
 
 typedef struct AtomicForm {
@@ -245,7 +246,8 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     MemorySemantic sem = atomic_rmw_attrs(op)->sem;
     AtomicForm form = atomic_form(kind, type->dtype);
     bool wanted = !value_unused(&op->out[0]) || kind == RMW_XCHG;
-    bool loop = kind == RMW_FADD && type->dtype == DT_BF16 && cg->meta.target->capability < 90;
+    bool loop = kind == RMW_FADD && type->dtype == DT_BF16 &&
+                !target_has(cg->func->capability, FEATURE_BF16_ATOMICS);
     if (atomic_meets_before(op))
         cg_barrier(cg);
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {

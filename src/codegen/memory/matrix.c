@@ -8,6 +8,7 @@
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
 #include "target/panels.h"
+#include "target/target.h"
 
 enum { MATRIX_ROW_BYTES = 16, MOST_MATRICES = 4 /* of one instruction */ };
 
@@ -106,12 +107,12 @@ static void put_stored(Cg *cg, const LayoutMatrices *m, Lv at, int64_t constant,
 /* stmatrix: as ldmatrix, the other way. Only in panels, whose swizzle suits it. */
 bool cg_store_matrices(Cg *cg, const Layout *layout, const uint32_t *regs, uint32_t first,
                        const Lv *values, const Value *to) {
-    enum { FIRST_CAPABILITY = 90 };
     const Type *buffer = to->type;
     int bytes = type_element_bytes(buffer);
     LayoutMatrices m;
     Panels panels;
-    if (cg->func->capability < FIRST_CAPABILITY || first % (MATRIX_ROW_BYTES / (uint32_t)bytes) ||
+    if (!target_has(cg->func->capability, FEATURE_STMATRIX) ||
+        first % (MATRIX_ROW_BYTES / (uint32_t)bytes) ||
         !layout_find_panels(cg->ctx, buffer, buffer->layout, &panels) ||
         !layout_matrices(cg->ctx, layout, buffer->layout, bytes, &m))
         return false;

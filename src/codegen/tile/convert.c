@@ -11,6 +11,7 @@
 #include "codegen/lowerings.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/values.h"
+#include "target/target.h"
 #include <stdio.h>
 
 typedef struct F8Format {
@@ -28,7 +29,7 @@ static const F8Format *f8_format(DType dtype) {
 }
 
 static bool has_f8(const Cg *cg) {
-    return cg->meta.target->capability >= 89;
+    return target_has(cg->func->capability, FEATURE_F8_CONVERSIONS);
 }
 
 static Lv f8_to_f16(Cg *cg, const F8Format *f8, Lv x) {

@@ -21,6 +21,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"
+#include "target/target.h"
 #include "target/tensor_map.h"
 
 #include <math.h>
@@ -196,7 +197,7 @@ static bool lower_round(Func *func, Arena *arena, bool *changed) {
     Blocks blocks = {.func = func, .arena = arena};
     bool stores = false;
     func_walk(func, collect, &blocks);
-    if (blocks.all.len && target_has_tensor_copies(func->capability))
+    if (blocks.all.len && target_has(func->capability, FEATURE_TENSOR_COPIES))
         choose(&blocks);
     else
         vec_for_each (op, &blocks.all)

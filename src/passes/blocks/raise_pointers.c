@@ -44,8 +44,9 @@
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
 #include "support/vec.h"
+#include "target/target.h"
 
-enum { ORIGIN_BUDGET = 256, FIRST_CAPABILITY = 90 };
+enum { ORIGIN_BUDGET = 256 };
 
 /* An access and what was built for it. The old load stays until the new one is taken; an old store
  * cannot, since both would write. */
@@ -290,7 +291,7 @@ bool pass_raise_pointers(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
     Raise r = {.func = func, .arena = arena};
-    if (func->capability >= FIRST_CAPABILITY && !func->no_tensor_copies)
+    if (target_has(func->capability, FEATURE_TENSOR_COPIES) && !func->no_tensor_copies)
         func_walk(func, collect, &r);
     bool changed = r.accesses.len > 0 && raise_all(&r);
     if (changed)

@@ -24,6 +24,7 @@
 #include "passes/blocks/tensor_maps.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "target/target.h"
 
 enum {
     AXES = 3,
@@ -183,7 +184,7 @@ static bool visit(Op *op, void *user) {
 
 bool pass_stream_blocks(Func *func) {
     Streams s = {.func = func};
-    if (!target_has_tensor_copies(func->capability))
+    if (!target_has(func->capability, FEATURE_TENSOR_COPIES))
         return false;
     func_walk(func, note_axis, &s);
     func_walk(func, visit, &s);

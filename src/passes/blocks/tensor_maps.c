@@ -11,11 +11,7 @@
 #include "passes/rewrite.h"
 #include "target/panels.h"
 
-enum { REACH_BUDGET = 256, FIRST_CAPABILITY = 90 };
-
-bool target_has_tensor_copies(int capability) {
-    return capability >= FIRST_CAPABILITY;
-}
+enum { REACH_BUDGET = 256 };
 
 static bool reaches_dot(const Value *value, unsigned *budget) {
     value_for_each_use (use, value) {

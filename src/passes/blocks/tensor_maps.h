@@ -6,9 +6,6 @@
 
 enum { TENSOR_COPY_ALIGNMENT = 16, TENSOR_COPY_LEAST_BYTES = 32 };
 
-/* Block accesses may stay what they are up to code generation for a device of this capability. */
-bool target_has_tensor_copies(int capability);
-
 /* The op, a load_block or store_block, can be a tensor copy: its operands, and what the rest of the
  * function does with memory, allow one. It says nothing of the target. False: `why_not` says which
  * condition failed, in the arena of the context. Operands that are recipes (target/tensor_map.h)

@@ -27,9 +27,9 @@ static bool has_NO_LAYOUTS(Func *func) {
 
 static bool breaks_BLOCKS_COPIED(const Op *op) {
     const Func *func = op->block->func;
-    return op_is_block_access(op) &&
-           (op->code == OP_atomic_block || func->no_tensor_copies ||
-            !target_has_tensor_copies(func->capability) || !block_buffer_type(func_ctx(func), op));
+    return op_is_block_access(op) && (op->code == OP_atomic_block || func->no_tensor_copies ||
+                                      !target_has(func->capability, FEATURE_TENSOR_COPIES) ||
+                                      !block_buffer_type(func_ctx(func), op));
 }
 
 static bool breaks_DOTS_CHOSEN(const Op *op) {

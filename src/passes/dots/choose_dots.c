@@ -36,6 +36,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "target/mma.h"
+#include "target/target.h"
 #include "target/wgmma.h"
 #include <math.h>
 
@@ -299,7 +300,8 @@ static void settle_chains(Func *func) {
 bool pass_choose_dots(Func *func) {
     Arena *scratch = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(scratch);
-    const Facts *facts = func->capability == WGMMA_CAPABILITY ? facts_compute(func, scratch) : NULL;
+    const Facts *facts =
+        target_has(func->capability, FEATURE_WGMMA) ? facts_compute(func, scratch) : NULL;
     bool changed = visit_block(func, facts, func->body);
     arena_rewind(scratch, mark);
     settle_chains(func);

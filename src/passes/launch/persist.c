@@ -28,6 +28,7 @@
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "target/target.h"
 
 enum { AXES = 3 };
 
@@ -168,7 +169,7 @@ static const char *why_not(Programs *p) {
         return "a program has several CTAs";
     if (func->programs_per_cta > 1)
         return "a CTA has several programs";
-    if (!target_has_tensor_copies(func->capability) || func->no_tensor_copies)
+    if (!target_has(func->capability, FEATURE_TENSOR_COPIES) || func->no_tensor_copies)
         return "not all operands come by tensor copies";
     if (func_walk(p->func, check_dot, p))
         func_walk(p->func, check_op, p);
