@@ -160,6 +160,8 @@ static void test_occupancy(void **state) {
     } cases[] = {
         {"sm_80", 32, 32, 0, 32, 32, OCCUPANCY_CTAS},
         {"sm_86", 32, 32, 0, 16, 16, OCCUPANCY_CTAS},
+        {"sm_87", 32, 32, 0, 16, 16, OCCUPANCY_CTAS},
+        {"sm_87", 32, 128, 50000, 3, 12, OCCUPANCY_SHARED},
         {"sm_89", 32, 32, 0, 24, 24, OCCUPANCY_CTAS},
         {"sm_86", 16, 512, 0, 3, 48, OCCUPANCY_THREADS},
         {"sm_90a", 32, 1024, 0, 2, 64, OCCUPANCY_THREADS},

@@ -22,8 +22,9 @@ static void test_devices(void **state) {
         const char *target; /* NULL: none runs there */
     } cases[] = {
         {75, NULL},     {80, "sm_80"},    {86, "sm_86"},    {89, "sm_89"},
-        {90, "sm_90a"}, {100, "sm_100a"}, {120, "sm_120a"}, {88, "sm_86"},
-        {103, NULL},    {121, NULL}, /* code of architectures with suffix a runs on theirs alone */
+        {90, "sm_90a"}, {100, "sm_100a"}, {120, "sm_120a"}, {87, "sm_87"},
+        {88, "sm_87"},  {103, NULL},      {121, NULL}, /* code of architectures with suffix a runs
+                                                          on theirs alone */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const Target *target = target_by_capability(cases[i].device);
