@@ -3,6 +3,7 @@
  * once. */
 #include "cli/cli.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,15 +11,17 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { ENDING_COUNT = sizeof ending / sizeof *ending };
 
-/* A handler takes no context. */
+/* A handler takes no context. It runs on another thread than the work, which waits for it. */
 static _Atomic(Cancel *) cancel_at_signal;
-static volatile sig_atomic_t signal_seen;
+static atomic_int signal_seen, handlers_running;
 
 static void on_signal(int number) {
+    atomic_fetch_add(&handlers_running, 1);
     Cancel *cancel = atomic_load(&cancel_at_signal);
-    signal_seen = number;
+    atomic_store(&signal_seen, number);
     if (cancel)
         cancel_request(cancel);
+    atomic_fetch_sub(&handlers_running, 1);
 }
 
 typedef struct Interruptible {
@@ -46,10 +49,12 @@ static void restore_signals(void *user) {
     for (int k = 0; k < ENDING_COUNT; k++)
         sigaction(ending[k], &i->before[k], NULL);
     atomic_store(&cancel_at_signal, NULL);
+    while (atomic_load(&handlers_running))
+        sched_yield();
     ctx_cancel_with(i->ctx, NULL);
     cancel_close(&i->cancel);
-    if (signal_seen)
-        end_by(signal_seen);
+    if (atomic_load(&signal_seen))
+        end_by(atomic_load(&signal_seen));
 }
 
 void cli_interruptible(Ctx *ctx, void (*work)(void *user), void *user) {
@@ -64,7 +69,7 @@ void cli_interruptible(Ctx *ctx, void (*work)(void *user), void *user) {
         if (i.before[k].sa_handler == SIG_DFL)
             sigaction(ending[k], &handler, NULL);
     }
-    arena_finally(&ctx->arena, work_until_signal, restore_signals, &i);
+    ctx_finally(ctx, work_until_signal, restore_signals, &i);
 }
 
 typedef struct Compiling {

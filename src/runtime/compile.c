@@ -304,7 +304,7 @@ static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) 
     const Cancel *cancel = arena->cancel;
     Str log = STR("");
     bool ok;
-    arena->cancel = NULL;
+    ctx_cancel_with(c->ctx, NULL);
     if (c->request->device) {
         ok = link_with(c, c->request->device, ptx, &assembled->cubin, &log);
     } else {
@@ -317,7 +317,7 @@ static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) 
             device_close(&device);
         }
     }
-    arena->cancel = cancel;
+    ctx_cancel_with(c->ctx, cancel);
     arena_check(arena);
     if (ok)
         resources_parse(log, c->compiled->meta.name, &assembled->resources);
@@ -517,7 +517,7 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
             return ctx_diag(ctx, (Span){0}, folder_unwritable, request->dump_folder,
                             file_error_text(&ctx->arena, error));
     }
-    arena_finally(&ctx->arena, read_and_compile, release_driver, &c);
+    ctx_finally(ctx, read_and_compile, release_driver, &c);
     compiled->total_ms = clock_ms() - start;
     return c.ok;
 }

@@ -126,7 +126,7 @@ bool work_folder_use(Ctx *ctx, WorkInFolder *work, void *user) {
     FolderUse use = {.ctx = ctx, .work = work, .user = user};
     if (!open_work_folder(ctx, &use.folder))
         return false;
-    arena_finally(&ctx->arena, work_in_folder, leave_folder, &use);
+    ctx_finally(ctx, work_in_folder, leave_folder, &use);
     return use.ok;
 }
 

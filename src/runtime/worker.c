@@ -95,7 +95,7 @@ static void exchange_end(void *user) {
 static int exchange(Exchange *x) {
     x->input = memfd_create("tilec-request", MFD_CLOEXEC);
     x->output = memfd_create("tilec-answer", MFD_CLOEXEC);
-    arena_finally(&x->ctx->arena, exchange_messages, exchange_end, x);
+    ctx_finally(x->ctx, exchange_messages, exchange_end, x);
     return x->error;
 }
 

@@ -22,21 +22,6 @@ void arena_check(Arena *arena) {
         out_of_memory(arena);
 }
 
-void arena_finally(Arena *arena, void (*work)(void *user), void (*release)(void *user),
-                   void *user) {
-    jmp_buf *outer = arena->oom, here;
-    if (setjmp(here)) {
-        arena->oom = outer;
-        release(user);
-        longjmp(*outer, 1);
-    }
-    if (outer)
-        arena->oom = &here;
-    work(user);
-    arena->oom = outer;
-    release(user);
-}
-
 static void push_chunk(Arena *arena, size_t size) {
     size_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
     size_t total = sizeof(ArenaChunk) + capacity;

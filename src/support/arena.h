@@ -46,9 +46,6 @@ void arena_free(Arena *arena);
 
 /* Jumps as a failed allocation does if the work in this arena is cancelled. */
 void arena_check(Arena *arena);
-/* Calls `work`, and then `release`, also when the arena jumps out of the work; the jump goes on
- * from there. */
-void arena_finally(Arena *arena, void (*work)(void *user), void (*release)(void *user), void *user);
 
 #define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_array((arena), (n), sizeof(T)))

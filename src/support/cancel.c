@@ -20,8 +20,7 @@ void cancel_request(Cancel *cancel) {
     const int saved = errno;
     const uint64_t one = 1;
     atomic_store_explicit(&cancel->requested, true, memory_order_relaxed);
-    /* A counter that is full can be read as well. */
-    if (cancel->event >= 0 && write(cancel->event, &one, sizeof one) < 0)
+    /* A counter that is full can be read as well: what write returns does not matter. */
+    if (cancel->event < 0 || write(cancel->event, &one, sizeof one) < 0)
         errno = saved;
-    errno = saved;
 }

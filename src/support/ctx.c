@@ -105,6 +105,25 @@ void ctx_cancel_with(Ctx *ctx, const Cancel *cancel) {
     ctx->arena.cancel = ctx->scratch.cancel = cancel;
 }
 
+static void set_jump(Ctx *ctx, jmp_buf *arena, jmp_buf *scratch) {
+    ctx->arena.oom = arena;
+    ctx->scratch.oom = scratch;
+}
+
+/* Either arena may jump out of the work, and both have the same way out. */
+void ctx_finally(Ctx *ctx, void (*work)(void *user), void (*release)(void *user), void *user) {
+    jmp_buf *outer = ctx->arena.oom, *outer_scratch = ctx->scratch.oom, here;
+    if (setjmp(here)) {
+        set_jump(ctx, outer, outer_scratch);
+        release(user);
+        longjmp(*outer, 1);
+    }
+    set_jump(ctx, &here, &here);
+    work(user);
+    set_jump(ctx, outer, outer_scratch);
+    release(user);
+}
+
 void ctx_destroy(Ctx *ctx) {
     if (!ctx)
         return;

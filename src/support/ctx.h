@@ -34,6 +34,9 @@ Ctx *ctx_create(void);
 /* From a request on, work in this context is left as it is when memory runs out: by the jump, at
  * the next allocation. NULL: nothing cancels it. */
 void ctx_cancel_with(Ctx *ctx, const Cancel *cancel);
+/* Calls `work`, and then `release`, also when one of the context's arenas jumps out of the work;
+ * the jump goes on from there. */
+void ctx_finally(Ctx *ctx, void (*work)(void *user), void (*release)(void *user), void *user);
 /* NULL is allowed. */
 void ctx_destroy(Ctx *ctx);
 

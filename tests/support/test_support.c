@@ -1,5 +1,5 @@
 /* Arenas, strings, sources and diagnostics: what every other part takes for granted. */
-#include "support/diag.h"
+#include "support/ctx.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,6 +73,46 @@ static void test_arena_limit(void **state) {
         jumped = true;
     assert_true(jumped);
     arena_free(&arena);
+}
+
+typedef struct Held {
+    Ctx *ctx;
+    bool jumps, from_scratch;
+    int released;
+} Held;
+
+static void work_with(void *user) {
+    const Held *held = user;
+    Cancel cancel = {.requested = held->jumps, .event = -1};
+    ctx_cancel_with(held->ctx, &cancel);
+    arena_alloc(held->from_scratch ? &held->ctx->scratch : &held->ctx->arena, 1);
+    ctx_cancel_with(held->ctx, NULL);
+}
+
+static void release(void *user) {
+    Held *held = user;
+    ctx_cancel_with(held->ctx, NULL);
+    held->released++;
+}
+
+static bool ends_by_a_jump(Held *held) {
+    if (setjmp(held->ctx->oom))
+        return true;
+    ctx_finally(held->ctx, work_with, release, held);
+    return false;
+}
+
+/* Whichever arena the work is left from, what it held is released once, and the jump goes on. */
+static void test_context_finally(void **state) {
+    for (int i = 0; i < 4; i++) {
+        Held held = {.ctx = ctx_create(), .jumps = i & 1, .from_scratch = i & 2};
+        assert_non_null(held.ctx);
+        assert_int_equal(ends_by_a_jump(&held), held.jumps);
+        assert_int_equal(held.released, 1);
+        assert_ptr_equal(held.ctx->arena.oom, &held.ctx->oom);
+        assert_ptr_equal(held.ctx->scratch.oom, &held.ctx->oom);
+        ctx_destroy(held.ctx);
+    }
 }
 
 static void test_strings(void **state) {
@@ -287,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_arena_blocks),
         cmocka_unit_test(test_arena_marks),
         cmocka_unit_test(test_arena_limit),
+        cmocka_unit_test(test_context_finally),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_json_strings),
         cmocka_unit_test(test_nearest),
