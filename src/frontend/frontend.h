@@ -34,6 +34,8 @@ typedef struct KernelParam {
     int64_t fixed;
 } KernelParam;
 
+enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */
+
 typedef struct Elaborated {
     Module *module; /* verified; one function */
     Func *func;

@@ -11,8 +11,6 @@
 extern const char std_tile_text[];
 extern const unsigned std_tile_size;
 
-enum { MAX_SOURCE_BYTES = 1 << 26 };
-
 /* The language's modules: dotted name and what they contain. */
 static const struct {
     const char *path;
@@ -84,11 +82,11 @@ static Unit *load_unit(Elab *e, const char *path) {
         if (str_is(unit->path, path))
             return unit;
     Str text;
-    if (file_read(e->arena, path, MAX_SOURCE_BYTES, &text) != 0) {
+    if (file_read(e->arena, path, FRONTEND_SOURCE_LIMIT, &text) != 0) {
         note_absent(e, path);
         return NULL;
     }
-    uint32_t file = source_add(&e->ctx->sources, str_from(path), text);
+    uint32_t file = source_add_import(&e->ctx->sources, str_from(path), text);
     return unit_create(e, str_from(path), parse_file(&e->ctx->diags, file));
 }
 
@@ -125,6 +123,15 @@ static bool package_root(Str folder, Str name, Str *root) {
     return false;
 }
 
+/* The folder above; of one that ends by going up, with another step. */
+static Str parent_folder(Elab *e, Str folder) {
+    Str name = file_name(folder);
+    if (folder.len && !str_is(name, "..") && !str_is(name, "."))
+        return file_folder(folder);
+    const char *above = file_join(e->arena, folder, STR(".."));
+    return str_from(above);
+}
+
 static Unit *find_unit(Elab *e, const Unit *from, Str module) {
     Str folder = file_folder(from->path), root;
     size_t dots = 0;
@@ -133,7 +140,7 @@ static Unit *find_unit(Elab *e, const Unit *from, Str module) {
     Str rest = {module.ptr + dots, module.len - dots};
     if (dots) {
         for (size_t i = 1; i < dots; i++)
-            folder = file_folder(folder);
+            folder = parent_folder(e, folder);
         return find_in_folder(e, folder, rest.len ? rest : STR("__init__"));
     }
     Unit *unit = find_in_folder(e, folder, module);

@@ -13,8 +13,6 @@
 
 #include <time.h>
 
-enum { SOURCE_LIMIT = 64 << 20 };
-
 const OutputInfo output_info[OUTPUT_COUNT] = {
 #define OUTPUT(id, name, file, summary) {name, file, summary},
 #include "runtime/outputs.def"
@@ -89,7 +87,7 @@ static Str print_func(Compilation *c, const Func *func) {
 
 static uint32_t read_source(Ctx *ctx, const char *path, Str text) {
     if (!text.ptr) {
-        int error = file_read(&ctx->arena, path, SOURCE_LIMIT, &text);
+        int error = file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text);
         if (error) {
             report_unreadable(&ctx->diags, path, error);
             return 0;

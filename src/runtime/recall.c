@@ -22,7 +22,6 @@ enum {
     SECTION_COUNT
 };
 _Static_assert((int)SECTION_COUNT <= (int)CACHE_MAX_SECTIONS, "an entry has room for them");
-enum { IMPORT_LIMIT = 64 << 20 };
 
 static void new_sections(CacheSection *sections) {
     static const char *const names[SECTION_COUNT] = {"meta",  "ptx",  "cubin",
@@ -93,42 +92,11 @@ Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach,
 }
 
 /* Imported files: "<hash> <path>" a line, and with dashes for the hash what was looked for before
- * them and not there; paths under the source's folder are relative to it, so that a tree may move.
- */
+ * them and not there. Where a source has such lines, its own path stands before them, with points
+ * for the hash: paths lead from there, and files may import the source back by its name. */
 static const char absent_mark[] = "--------------------------------";
+static const char source_mark[] = "................................";
 enum { HASH_DIGITS = sizeof absent_mark - 1 };
-
-static Str main_folder(const Ctx *ctx, uint32_t file) {
-    return file_folder(source_get(&ctx->sources, file)->path);
-}
-
-static bool starts_with(Str text, Str prefix) {
-    return text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0;
-}
-
-/* `path` without "folder/" in front of it; false when it lies elsewhere. */
-static bool relative_to(Str path, Str folder, Str *rest) {
-    if (!folder.len) {
-        *rest = path;
-        return path.len && path.ptr[0] != '/';
-    }
-    if (!starts_with(path, folder) || path.len <= folder.len + 1 || path.ptr[folder.len] != '/')
-        return false;
-    *rest = (Str){path.ptr + folder.len + 1, path.len - folder.len - 1};
-    return true;
-}
-
-/* Sources that are files: definitions given as text and the compiler's own library are in the key.
- */
-static bool is_imported_file(Ctx *ctx, uint32_t number, uint32_t file, Str *path) {
-    const Source *source = source_get(&ctx->sources, number);
-    if (number == file || !source->path.len || source->path.ptr[0] == '<')
-        return false;
-    Str text;
-    *path = source->path;
-    return file_read(&ctx->arena, str_dup(&ctx->arena, source->path), IMPORT_LIMIT, &text) == 0 &&
-           str_eq(text, source->text);
-}
 
 static Str take_line(Str *rest) {
     const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
@@ -139,60 +107,65 @@ static Str take_line(Str *rest) {
     return line;
 }
 
-static void add_path(StrBuf *out, Str path, Str folder) {
-    Str relative;
-    bool inside = relative_to(path, folder, &relative);
-    strbuf_printf(out, " %s%.*s\n", inside ? "+" : "", STR_ARG(inside ? relative : path));
-}
-
 static Str files_write(Ctx *ctx, const Compiled *compiled) {
     StrBuf out = strbuf(&ctx->arena);
-    Str folder = main_folder(ctx, compiled->file);
     for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
-        Str path;
-        if (!is_imported_file(ctx, i, compiled->file, &path))
+        const Source *source = source_get(&ctx->sources, i);
+        if (!source->is_import)
             continue;
-        add_hash(&out, source_get(&ctx->sources, i)->text);
-        add_path(&out, path, folder);
+        add_hash(&out, source->text);
+        strbuf_printf(&out, " %.*s\n", STR_ARG(source->path));
     }
     for (Str rest = compiled->absent; rest.len;) {
-        strbuf_puts(&out, absent_mark);
-        add_path(&out, take_line(&rest), folder);
+        Str absent = take_line(&rest);
+        strbuf_printf(&out, "%s %.*s\n", absent_mark, STR_ARG(absent));
     }
-    return strbuf_str(&out);
+    if (!out.len)
+        return STR("");
+    Str path = source_get(&ctx->sources, compiled->file)->path;
+    return str_from(str_format(&ctx->arena, "%s %.*s\n%s", source_mark, STR_ARG(path), out.ptr));
 }
 
 /* An imported file, which becomes a source, is what it was. */
 static bool file_unchanged(Ctx *ctx, const char *path, const char *stored_hash) {
     Str text;
-    if (file_read(&ctx->arena, path, IMPORT_LIMIT, &text))
+    if (file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text))
         return false;
     StrBuf hash = strbuf(&ctx->arena);
     add_hash(&hash, text);
     if (memcmp(hash.ptr, stored_hash, HASH_DIGITS) != 0)
         return false;
-    source_add(&ctx->sources, str_from(path), text);
+    source_add_import(&ctx->sources, str_from(path), text);
     return true;
+}
+
+/* A file that an import would find, as the elaborator has it: what cannot be read is not there. */
+static bool is_found(Ctx *ctx, const char *path) {
+    Str text;
+    return access(path, F_OK) == 0 &&
+           file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text) == 0;
 }
 
 /* Nothing is where it would be found instead. `absent` gets the files that still are not there. */
 static bool files_unchanged(Ctx *ctx, Str list, uint32_t file, Str *absent) {
-    Str folder = main_folder(ctx, file);
     StrBuf not_there = strbuf(&ctx->arena);
     while (list.len) {
         Str line = take_line(&list);
         if (line.len < HASH_DIGITS + 2)
             return false;
-        Str stored = {line.ptr + HASH_DIGITS + 1, line.len - HASH_DIGITS - 1};
-        bool inside = stored.ptr[0] == '+';
         const char *path =
-            inside ? file_join(&ctx->arena, folder, (Str){stored.ptr + 1, stored.len - 1})
-                   : str_dup(&ctx->arena, stored);
-        const bool was_absent = memcmp(line.ptr, absent_mark, HASH_DIGITS) == 0;
-        if (was_absent ? access(path, F_OK) == 0 : !file_unchanged(ctx, path, line.ptr))
-            return false;
-        if (was_absent)
+            str_dup(&ctx->arena, (Str){line.ptr + HASH_DIGITS + 1, line.len - HASH_DIGITS - 1});
+        bool same;
+        if (memcmp(line.ptr, source_mark, HASH_DIGITS) == 0) {
+            same = str_is(source_get(&ctx->sources, file)->path, path);
+        } else if (memcmp(line.ptr, absent_mark, HASH_DIGITS) == 0) {
+            same = !is_found(ctx, path);
             strbuf_printf(&not_there, "%s\n", path);
+        } else {
+            same = file_unchanged(ctx, path, line.ptr);
+        }
+        if (!same)
+            return false;
     }
     *absent = strbuf_str(&not_there);
     return true;
@@ -204,14 +177,13 @@ static bool files_unchanged(Ctx *ctx, Str list, uint32_t file, Str *absent) {
  * change, offsets do not. */
 
 static uint32_t source_index(Ctx *ctx, uint32_t number, uint32_t file) {
-    Str path;
     if (number == file)
         return 1;
-    if (!number || !is_imported_file(ctx, number, file, &path))
+    if (!number || !source_get(&ctx->sources, number)->is_import)
         return 0;
     uint32_t index = 2;
     for (uint32_t i = 1; i < number; i++)
-        index += is_imported_file(ctx, i, file, &path);
+        index += source_get(&ctx->sources, i)->is_import;
     return index;
 }
 

@@ -16,6 +16,12 @@ const Source *source_get(const SourceMap *map, uint32_t file) {
     return file && file <= map->sources.len ? map->sources.data[file - 1] : NULL;
 }
 
+uint32_t source_add_import(SourceMap *map, Str path, Str text) {
+    uint32_t file = source_add(map, path, text);
+    map->sources.data[file - 1]->is_import = true;
+    return file;
+}
+
 LineColumn source_locate(const Source *source, uint32_t offset) {
     size_t lo = 0, hi = source->line_starts.len;
     while (hi - lo > 1) {

@@ -14,6 +14,7 @@ typedef struct Source {
     Str path; /* as given by the user, for messages */
     Str text; /* not terminated by contract; may hold any bytes */
     VEC(uint32_t) line_starts;
+    bool is_import; /* a file that another source imports */
 } Source;
 
 /* All sources of a compilation, numbered from 1. */
@@ -29,6 +30,7 @@ typedef struct LineColumn {
 /* Copies path and text; returns the file number for spans. Texts of 4 GiB and more are the caller's
  * to refuse. */
 uint32_t source_add(SourceMap *map, Str path, Str text);
+uint32_t source_add_import(SourceMap *map, Str path, Str text);
 /* NULL for file 0 or an unknown number. */
 const Source *source_get(const SourceMap *map, uint32_t file);
 LineColumn source_locate(const Source *source, uint32_t offset);

@@ -1,17 +1,8 @@
 /* The cache finds a kernel whose file changed elsewhere, and never one whose code, lines or
  * messages would be others: every answer is compared with a compilation that knows no cache. */
-#include "tilec.h"
+#include "same_code_testing.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 static const char base[] = "import triton\n"
                            "import triton.language as tl  # the language\n"
@@ -59,50 +50,6 @@ static const char base[] = "import triton\n"
                            "def other(x):\n"
                            "    tl.store(x, SCALE)\n";
 
-typedef struct Fixture {
-    char folder[64], cache[96], path[96];
-    tile_context *context;
-} Fixture;
-
-static tile_text text(const char *data) {
-    return (tile_text){data, strlen(data)};
-}
-
-static void remove_all(const char *path, const char *below) {
-    char command[256];
-    snprintf(command, sizeof command, "/bin/rm -rf %s%s", path, below);
-    assert_int_equal(system(command), 0);
-}
-
-static int setup(void **state) {
-    Fixture *f = calloc(1, sizeof *f);
-    strcpy(f->folder, "/tmp/tilec-test-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    snprintf(f->cache, sizeof f->cache, "%s/cache", f->folder);
-    snprintf(f->path, sizeof f->path, "%s/main.tile", f->folder);
-    const tile_context_options options = {.size = sizeof options, .cache_folder = text(f->cache)};
-    assert_int_equal(tile_context_create(&options, &f->context), TILE_OK);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state) {
-    Fixture *f = *state;
-    tile_context_destroy(f->context);
-    remove_all(f->folder, "");
-    free(f);
-    return 0;
-}
-
-static void write_file(const Fixture *f, const char *name, const char *content) {
-    char path[160];
-    snprintf(path, sizeof path, "%s/%s", f->folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(content, file);
-    fclose(file);
-}
-
 /* Files below the cache whose names end so. */
 static int count_files(const char *path, const char *suffix) {
     int count = 0;
@@ -118,83 +65,6 @@ static int count_files(const char *path, const char *suffix) {
     if (dir)
         closedir(dir);
     return count;
-}
-
-/* What a caller gets. */
-typedef struct Outcome {
-    tile_status status;
-    bool from_cache;
-    char *ptx, *meta, *said;
-} Outcome;
-
-static char *copy(tile_text from) {
-    char *to = calloc(1, from.size + 1);
-    if (from.size)
-        memcpy(to, from.data, from.size);
-    return to;
-}
-
-static void outcome_free(Outcome *outcome) {
-    free(outcome->ptx);
-    free(outcome->meta);
-    free(outcome->said);
-}
-
-static const tile_compile_options plain = {.size = sizeof plain,
-                                           .kernel = {"kernel", 6},
-                                           .signature = {"*i32:16, i32", 12},
-                                           .target = {"sm_80", 5},
-                                           .want = TILE_WANT(TILE_OUTPUT_PTX) |
-                                                   TILE_WANT(TILE_OUTPUT_META)};
-
-static Outcome compile(const Fixture *f, const tile_compile_options *with, const char *source,
-                       bool no_cache) {
-    tile_compile_options options = *with;
-    tile_kernel *kernel = NULL;
-    tile_diagnostics *said = NULL;
-    options.no_cache = no_cache;
-    if (!options.path.size)
-        options.path = text(f->path);
-    options.source = text(source);
-    Outcome outcome = {.status = tile_compile(f->context, &options, &kernel, &said)};
-    tile_kernel_info info = {.size = sizeof info};
-    if (kernel)
-        assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
-    outcome.from_cache = info.from_cache;
-    outcome.ptx = copy(tile_kernel_get_output(kernel, TILE_OUTPUT_PTX));
-    outcome.meta = copy(tile_kernel_get_output(kernel, TILE_OUTPUT_META));
-    outcome.said = copy(tile_diagnostics_text(said));
-    tile_diagnostics_destroy(said);
-    tile_kernel_destroy(kernel);
-    return outcome;
-}
-
-/* Compiles with the cache and without; true if the cache answered, and then all must be the same.
- */
-static bool compile_checked(const Fixture *f, const tile_compile_options *options,
-                            const char *source) {
-    Outcome cached = compile(f, options, source, false);
-    Outcome fresh = compile(f, options, source, true);
-    if (cached.status != fresh.status || strcmp(cached.ptx, fresh.ptx) ||
-        strcmp(cached.meta, fresh.meta) || strcmp(cached.said, fresh.said)) {
-        fprintf(stderr, "%s\n--- cached (%d)\n%s\n--- fresh (%d)\n%s\n", source, cached.status,
-                cached.said, fresh.status, fresh.said);
-        fail_msg("the cache's answer differs");
-    }
-    outcome_free(&fresh);
-    outcome_free(&cached);
-    return cached.from_cache;
-}
-
-/* The first `from` of the source replaced. */
-static char *edited(const char *source, const char *from, const char *to) {
-    const char *at = strstr(source, from);
-    if (!at)
-        fail_msg("nothing to replace: %s", from);
-    char *result = calloc(1, strlen(source) + strlen(to) + 1);
-    memcpy(result, source, (size_t)(at - source));
-    strcat(strcat(result, to), at + strlen(from));
-    return result;
 }
 
 typedef struct Edit {
@@ -312,85 +182,6 @@ static void paths(void **state) {
         assert_true(compile_checked(f, &there, commented));
     }
     free(source);
-    free(commented);
-}
-
-/* Imported files count whole, and so do names that they take from the file that imports them. */
-static void imported_files(void **state) {
-    static const char main_file[] = "import triton\n"
-                                    "import triton.language as tl\n"
-                                    "from helper import f\n"
-                                    "HIDDEN = 1\n"
-                                    "@triton.jit\n"
-                                    "def kernel(x, n):\n"
-                                    "    tl.store(x, f(n))\n"
-                                    "# the end\n";
-    static const char helper[] = "import triton\n"
-                                 "OWN = 4\n"
-                                 "@triton.jit\n"
-                                 "def f(n):\n"
-                                 "    return n + OWN\n";
-    static const char circular[] = "import triton\n"
-                                   "from main import HIDDEN as OWN\n"
-                                   "@triton.jit\n"
-                                   "def f(n):\n"
-                                   "    return n + OWN\n";
-    Fixture *f = *state;
-    char *commented = edited(main_file, "# the end", "# it ends");
-    char *changed = edited(main_file, "HIDDEN = 1", "HIDDEN = 2");
-    char *own = edited(helper, "OWN = 4", "OWN = 5");
-    write_file(f, "main.tile", main_file);
-    write_file(f, "helper.tile", helper);
-    assert_false(compile_checked(f, &plain, main_file));
-    assert_true(compile_checked(f, &plain, commented));
-    assert_true(compile_checked(f, &plain, changed));
-    write_file(f, "helper.tile", own);
-    assert_false(compile_checked(f, &plain, main_file));
-    assert_true(compile_checked(f, &plain, commented));
-    write_file(f, "helper.tile", circular);
-    assert_false(compile_checked(f, &plain, main_file));
-    assert_false(compile_checked(f, &plain, changed));
-    assert_false(compile_checked(f, &plain, commented));
-    free(commented);
-    free(changed);
-    free(own);
-}
-
-/* A file that comes to be where an import is looked for earlier takes the place of the one found.
- */
-static void imports_found_elsewhere(void **state) {
-    static const char main_file[] = "import triton\n"
-                                    "import triton.language as tl\n"
-                                    "from helper import VALUE\n"
-                                    "@triton.jit\n"
-                                    "def kernel(x, n):\n"
-                                    "    tl.store(x, VALUE)\n"
-                                    "# the end\n";
-    static const char *const places[] = {"found/helper.py",   "found/helper.tile",
-                                         "earlier/helper.py", "helper/__init__.py",
-                                         "helper.py",         "helper.tile"};
-    Fixture *f = *state;
-    char folders[2][160];
-    tile_compile_options options = plain;
-    for (int i = 0; i < 2; i++) {
-        snprintf(folders[i], sizeof folders[i], "%s/%s", f->folder, i ? "found" : "earlier");
-        assert_int_equal(mkdir(folders[i], 0755), 0);
-    }
-    char package[160];
-    snprintf(package, sizeof package, "%s/helper", f->folder);
-    assert_int_equal(mkdir(package, 0755), 0);
-    const tile_text search_paths[] = {text(folders[0]), text(folders[1])};
-    options.search_paths = search_paths;
-    options.search_path_count = 2;
-    char *commented = edited(main_file, "# the end", "# it ends");
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char value[32];
-        snprintf(value, sizeof value, "VALUE = %zu\n", i);
-        write_file(f, places[i], value);
-        assert_false(compile_checked(f, &options, main_file));
-        assert_true(compile_checked(f, &options, main_file));
-        assert_true(compile_checked(f, &options, commented));
-    }
     free(commented);
 }
 
@@ -533,8 +324,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(isolated_is_found_too, setup, teardown),
         cmocka_unit_test_setup_teardown(the_only_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(paths, setup, teardown),
-        cmocka_unit_test_setup_teardown(imported_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(imports_found_elsewhere, setup, teardown),
         cmocka_unit_test_setup_teardown(random_edits, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
