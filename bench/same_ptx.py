@@ -3,10 +3,10 @@
 (candidates.py) and of the public kernels (tests/e2e/public), for sm_80 and sm_90a; no GPU is needed.
 
     same_ptx.py --tilec OLD --keep FOLDER           writes FOLDER/<name>.ptx
-    same_ptx.py --tilec NEW --against FOLDER        compiles them again; prints those whose PTX differs
+    same_ptx.py --tilec NEW --against FOLDER        compiles them again; prints those whose PTX differs, or is not there
     [--filter TEXT] [--targets sm_80,sm_90a] [--jobs N] [--kernels FOLDER of public kernels; none: left out where there are none]
 
-Exit status: 0 all are the same (or written), 1 some differ, or are refused by one of both, 2 wrong usage."""
+Exit status: 0 all are the same (or written), 1 some differ, are refused by one of both, or are not in the folder, 2 wrong usage."""
 import argparse
 import concurrent.futures
 import os
@@ -47,14 +47,17 @@ def ptx_of(tilec, options, target):
 
 
 def examine(options, name, arguments, target):
-    """Whether the PTX is as it was."""
+    """What is to say of the PTX; None: it is as it was."""
     ptx = ptx_of(options.tilec, arguments, target)
+    path = os.path.join(options.keep or options.against, f"{file_name(name)}.{target}.ptx")
     if options.keep:
-        with open(os.path.join(options.keep, f"{file_name(name)}.{target}.ptx"), "wb") as file:
+        with open(path, "wb") as file:
             file.write(ptx)
-        return True
-    with open(os.path.join(options.against, f"{file_name(name)}.{target}.ptx"), "rb") as file:
-        return file.read() == ptx
+        return None
+    if not os.path.exists(path):
+        return "NOT KEPT"
+    with open(path, "rb") as file:
+        return None if file.read() == ptx else "DIFFERS"
 
 
 def parse_arguments():
@@ -67,7 +70,10 @@ def parse_arguments():
     parser.add_argument("--targets", default="sm_80,sm_90a")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--kernels", metavar="FOLDER")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.against and not os.path.isdir(options.against):
+        parser.error(f"{options.against} is no folder")
+    return options
 
 
 def main():
@@ -75,15 +81,15 @@ def main():
     options.tilec = os.path.abspath(options.tilec)
     if options.keep:
         os.makedirs(options.keep, exist_ok=True)
-    work = [(name, arguments, target) for name, arguments in configurations(corpus.folder_of_kernels(options.kernels))
+    work = [(name, arguments, target) for name, arguments in dict(configurations(corpus.folder_of_kernels(options.kernels))).items()
             if options.filter in name for target in options.targets.split(",")]
     differ = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for (name, _, target), same in zip(work, pool.map(lambda w: examine(options, *w), work)):
-            if not same:
+        for (name, _, target), said in zip(work, pool.map(lambda w: examine(options, *w), work)):
+            if said:
                 differ += 1
-                print(f"DIFFERS {name}, {target}", flush=True)
-    print(f"same_ptx: {len(work)} compiled, {differ} differ")
+                print(f"{said} {name}, {target}", flush=True)
+    print(f"same_ptx: {len(work)} compiled, {differ} differ or were not kept")
     return 1 if differ or not work else 0
 
 
