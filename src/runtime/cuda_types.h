@@ -21,7 +21,7 @@ typedef unsigned long long CUdeviceptr;
     X(CUDA_OK, CUDA_SUCCESS, 0)                                                                    \
     X(CUDA_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE, 1)                                             \
     X(CUDA_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY, 2)                                             \
-    X(CUDA_STUB, CUDA_ERROR_STUB_LIBRARY, 34)                                                      \
+    X(CUDA_STUB_LIBRARY, CUDA_ERROR_STUB_LIBRARY, 34)                                              \
     X(CUDA_NO_DEVICE, CUDA_ERROR_NO_DEVICE, 100)                                                   \
     X(CUDA_INVALID_DEVICE, CUDA_ERROR_INVALID_DEVICE, 101)                                         \
     X(CUDA_ATTRIBUTE_CLOCK, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                    \

@@ -37,7 +37,7 @@ static bool initialise(Driver *driver, Diags *diags) {
     CUresult result = driver->init(0);
     if (result == CUDA_NO_DEVICE)
         return diag(diags, (Span){0}, device_none, driver_error_text(driver, diags->arena, result));
-    if (result == CUDA_STUB)
+    if (result == CUDA_STUB_LIBRARY)
         return diag(diags, (Span){0}, driver_missing,
                     "the library found is the toolkit's stub, which only serves linking");
     return driver_check(driver, diags, DRIVER_init, result);

@@ -84,7 +84,7 @@ static void no_device(void **state) {
 static void stub_library(void **state) {
     Ctx *ctx = *state;
     Driver driver;
-    fake()->init_result = CUDA_STUB;
+    fake()->init_result = CUDA_STUB_LIBRARY;
     assert_false(driver_open(&driver, &ctx->diags, TILEC_FAKE_CUDA));
     assert_only_error(ctx, DIAG_driver_missing, "stub");
 }
