@@ -108,7 +108,7 @@ int64_t local_copies(const Value *buffer) {
 }
 
 int64_t local_bytes(const Value *buffer) {
-    return type_numel(buffer->type) * type_element_bytes(buffer->type);
+    return type_bytes(buffer->type);
 }
 
 int64_t local_stride(const Value *buffer) {

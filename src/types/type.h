@@ -88,6 +88,10 @@ static inline bool type_is_pointer(const Type *t) {
 static inline int type_element_bytes(const Type *t) {
     return t->kind == TYPE_POINTER ? 8 : dtype_bytes(t->dtype);
 }
+/* Of a whole tile, or of what a buffer holds in one copy. */
+static inline int64_t type_bytes(const Type *t) {
+    return type_numel(t) * type_element_bytes(t);
+}
 /* 32-bit registers that a tile with a layout takes of each thread, its elements packed. */
 static inline int64_t type_registers(const Type *t) {
     return ((int64_t)type_element_bytes(t) << t->layout->bits[LAYOUT_REG]) / 4;

@@ -25,7 +25,7 @@ const Type *block_buffer_type(Ctx *ctx, const Op *access) {
 }
 
 int64_t block_buffer_bytes(const Type *buffer) {
-    return type_numel(buffer) * type_element_bytes(buffer);
+    return type_bytes(buffer);
 }
 
 /* The value is what the buffer holds, in its own type or in that of a reshape. */

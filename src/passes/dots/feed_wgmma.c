@@ -49,15 +49,11 @@ static int width_of(const Type *tile) {
 }
 
 static bool find_source(Ctx *ctx, const Op *dot, int index, Fed *out) {
-    Op *op = op_in(dot, (uint32_t)index)->def;
     *out = (Fed){.operand = {dot, index, false}};
-    for (; op && op->code == OP_transpose; op = op_in(op, 0)->def)
-        out->operand.transposed = !out->operand.transposed;
-    out->op = op;
+    Op *op = out->op = dot_operand_source(dot, index, &out->operand.transposed);
     if (op && op->code == OP_local_load)
         return dot_takes_buffer(ctx, &out->operand, op_in(op, 0)->type);
-    if (!op || op->code != OP_convert_layout ||
-        layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) < CONVERT_SHUFFLES)
+    if (!dot_operand_is_exchanged(dot, op))
         return false;
     const Type *tile = op_in(op, 0)->type;
     out->shared = layout_of_operand_buffer(ctx, &out->operand, tile, width_of(tile));
@@ -139,7 +135,7 @@ static int64_t room_of(const Func *func) {
 static int64_t own_bytes(const Fed *source) {
     const Value *value = op_in(source->op, 0);
     bool is_view = !source->shared && value->def->code == OP_local_view;
-    return is_view ? 0 : type_numel(value->type) * type_element_bytes(value->type);
+    return is_view ? 0 : type_bytes(value->type);
 }
 
 /* What a dot becomes a wgmma of. */

@@ -84,7 +84,7 @@ static bool add_work(Op *op, void *user) {
     if (op->code == OP_store || op->code == OP_store_block)
         accessed = op_in(op, 1)->type;
     if (accessed && type_is_tile(accessed)) {
-        uint64_t bytes = (uint64_t)(type_numel(accessed) * type_element_bytes(accessed));
+        uint64_t bytes = (uint64_t)type_bytes(accessed);
         work->bytes = bytes > work->bytes ? bytes : work->bytes;
         work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
     }

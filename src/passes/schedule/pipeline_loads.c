@@ -62,7 +62,6 @@
  * such loads if it has num_stages of its own. Sets the loop's num_stages to 1. */
 #include "passes/schedule/pipeline_loads.h"
 #include "ir/registers.h"
-#include "ir/scratch.h"
 #include "passes/analysis/pointer_origin.h"
 #include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
@@ -71,11 +70,8 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
-#include "target/wgmma.h"
 
 enum {
-    LEAST_STAGES = 2,
-    MOST_STAGES = 16,
     MAX_STEP = 1 << 20,
     REACH_BUDGET = 256,
     ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
@@ -113,10 +109,6 @@ static bool reaches_operand(const Value *value, bool chained, unsigned *budget) 
     return false;
 }
 
-static int64_t bytes_of(const Type *tile) {
-    return type_numel(tile) * type_element_bytes(tile);
-}
-
 /* A load of what an operand is computed from, such as quantised weights and their scales: it is
  * fetched ahead too, and read from its ring as it would have been loaded. Of what joins the result
  * of another dot before, a line, such as the sums of the rows of scores, but no tile of biases. */
@@ -125,7 +117,7 @@ static bool is_ingredient(const Op *op) {
     if (op->code != OP_load || load_attrs(op)->is_volatile || !type_is_tile(op_out(op)->type) ||
         op_out(op)->type->kind != TYPE_NUMBER || wanted_layout(op))
         return false;
-    return reaches_operand(&op->out[0], bytes_of(op_out(op)->type) <= LINE_BYTES, &budget);
+    return reaches_operand(&op->out[0], type_bytes(op_out(op)->type) <= LINE_BYTES, &budget);
 }
 
 static bool is_candidate(const Op *op) {
@@ -346,198 +338,6 @@ static bool add_load(Pipelined *p, Op *load) {
     return true;
 }
 
-/* Its bytes are counted elsewhere. */
-static bool has_buffer(const Pipelined *p, const Op *op) {
-    while (op && op_adds_or_drops_ones(op))
-        op = op_in(op, 0)->def;
-    vec_for_each (staged, &p->loads)
-        if (op == staged->load)
-            return true;
-    return op && op->code == OP_load_block;
-}
-
-/* What products read in the loop from buffers other than the rings: operands that are converted
- * before it, or in it from what is computed. Fragments that mma.sync takes may be converted within
- * warps. */
-static int64_t bytes_beside_rings(const Pipelined *p) {
-    int64_t bytes = 0;
-    block_for_each (dot, p->body) {
-        if (dot->code != OP_dot || dot_attrs(dot)->unit == UNIT_FMA)
-            continue;
-        LayoutConversion least =
-            dot_attrs(dot)->unit == UNIT_WGMMA ? CONVERT_SHUFFLES : CONVERT_SHARED;
-        for (uint32_t i = 0; i < 2; i++) {
-            const Op *op = op_in(dot, i)->def;
-            while (op && op->code == OP_transpose)
-                op = op_in(op, 0)->def;
-            if (op && op->code == OP_convert_layout && !has_buffer(p, op_in(op, 0)->def) &&
-                layout_classify(op_out(op)->type->layout, op_in(op, 0)->type->layout) >= least)
-                bytes += bytes_of(op_out(op)->type);
-        }
-    }
-    return bytes;
-}
-
-static bool is_used_in(const Value *value, const Op *loop) {
-    value_for_each_use (use, value) {
-        bool moves = use->user->code == OP_convert_layout || use->user->code == OP_transpose ||
-                     use->user->code == OP_reshape;
-        if (op_ancestor_in(use->user, loop->regions[0]) ||
-            (moves && is_used_in(op_out(use->user), loop)))
-            return true;
-    }
-    return false;
-}
-
-/* Bytes of the blocks that are loaded before the loop and wait in buffers for it. */
-static int64_t other_buffers(const Op *loop) {
-    int64_t bytes = 0;
-    for (const Op *around = loop; around; around = around->block->parent)
-        block_for_each (op, around->block)
-            if (op->code == OP_load_block && is_used_in(op_out(op), loop))
-                bytes += bytes_of(op_out(op)->type);
-    return bytes;
-}
-
-/* Of what is stored: tiles that cross warps on their way, blocks that tensor copies take. */
-static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
-    int64_t bytes = 0;
-    block_for_each (op, block) {
-        const Op *convert =
-            op->code == OP_store && op->nin > 1 ? value_def(op_in(op, 1), OP_convert_layout) : NULL;
-        if (op->code == OP_store_block)
-            bytes += block_buffer_bytes(block_buffer_type(p->ctx, op));
-        else if (convert && layout_classify(op_out(convert)->type->layout,
-                                            op_in(convert, 0)->type->layout) >= CONVERT_SHARED)
-            bytes += bytes_of(op_out(convert)->type);
-    }
-    return bytes;
-}
-
-static bool is_loaded(PtrSet *seen, const Value *value);
-
-/* Of a result of a while loop or an argument of one of its regions. The condition passes values on
- * to the body and out of the loop, and the body to the condition; memory may also decide how often.
- */
-static bool while_is_loaded(PtrSet *seen, const Op *loop, const Value *value) {
-    const Op *test = loop->regions[0]->last, *next = loop->regions[1]->last;
-    if (is_loaded(seen, op_in(test, 0)))
-        return true;
-    if (value->def || value->owner == loop->regions[1])
-        return is_loaded(seen, op_in(test, value->index + 1));
-    return is_loaded(seen, op_in(loop, value->index)) || is_loaded(seen, op_in(next, value->index));
-}
-
-/* Does the value depend on memory? */
-static bool is_loaded(PtrSet *seen, const Value *value) {
-    const Op *op = value->def ? value->def : value->owner->parent;
-    if (!op || !ptr_set_add(seen, value))
-        return false;
-    if (op->code == OP_while)
-        return while_is_loaded(seen, op, value);
-    if (!op->nregions && !op_is_pure(op))
-        return true;
-    bool is_for = op->code == OP_for, is_argument = !value->def;
-    uint32_t fixed = is_for ? FOR_FIXED_OPERANDS : op->nin;
-    for (uint32_t i = 0; i < fixed; i++)
-        if (is_loaded(seen, op_in(op, i)))
-            return true;
-    bool is_index = is_argument && value->index == 0;
-    if ((!is_for && op->code != OP_if) || is_index)
-        return false;
-    uint32_t number = value->index - is_argument;
-    if (is_for && is_loaded(seen, op_in(op, FOR_FIXED_OPERANDS + number)))
-        return true;
-    for (uint32_t i = 0; i < op->nregions; i++)
-        if (is_loaded(seen, op_in(op->regions[i]->last, number)))
-            return true;
-    return false;
-}
-
-/* Do the copies lie, and the loop and those around it run, as arguments and program ids alone say?
- */
-static bool is_placed_by_scalars(const Pipelined *p) {
-    PtrSet seen = {.arena = p->arena};
-    vec_for_each (staged, &p->loads)
-        for (uint32_t i = 0; i < staged->load->nin; i++)
-            if (is_loaded(&seen, op_in(staged->load, i)))
-                return false;
-    for (const Op *around = p->loop; around; around = around->block->parent) {
-        bool is_while = around->code == OP_while;
-        const Op *decides = is_while ? around->regions[0]->last : around;
-        uint32_t count = is_while ? 1 : around->code == OP_for ? FOR_FIXED_OPERANDS : around->nin;
-        for (uint32_t i = 0; i < count; i++)
-            if (is_loaded(&seen, op_in(decides, i)))
-                return false;
-    }
-    return true;
-}
-
-/* May specialise-warps give the copies to a warp of their own, which goes on to the next tile while
- * this one is stored? */
-static bool may_have_producer(const Pipelined *p) {
-    const Op *around = p->loop->block->parent;
-    const Func *func = p->body->func;
-    vec_for_each (staged, &p->loads)
-        if (staged->means != BY_TENSOR_COPY)
-            return false;
-    return p->in_flight && !p->next && around && around->code == OP_for &&
-           func->programs_per_cta <= 1 && func->num_warps < TARGET_MAX_WARPS &&
-           is_placed_by_scalars(p);
-}
-
-/* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
-static bool fit_ring(Pipelined *p, int64_t bytes, int64_t room) {
-    int copies = p->stages + 1;
-    while (copies > LEAST_STAGES && copies * bytes > room)
-        copies--;
-    if (copies <= LEAST_STAGES || copies < p->stages)
-        return false;
-    p->copies = copies;
-    p->stages = copies - 1;
-    return true;
-}
-
-/* Two teams (passes/schedule/specialise_teams.c) each store through a buffer of their own. They are
- * for CTAs that an SM holds one of. */
-static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
-    const Func *func = p->body->func;
-    int64_t stored = bytes_of_stores(p, p->loop->block);
-    if (!may_have_producer(p))
-        return false;
-    bool is_large = 2 * ((p->stages + 1) * bytes + stored) > room;
-    bool has_teams = func->is_persistent && func->num_warps == WGMMA_WARPS && is_large;
-    return (has_teams && fit_ring(p, bytes, room - 2 * stored)) ||
-           fit_ring(p, bytes, room - stored);
-}
-
-/* As many stages as were asked for and shared memory has room for. */
-static bool fit_stages(Pipelined *p, const Func *func) {
-    int64_t bytes = 0, room = func_shared_room(func);
-    int64_t beside = 0;
-    for (const Pipelined *one = p; one; one = one->next) {
-        int64_t more = bytes_beside_rings(one) + bytes_of_stores(one, one->body);
-        beside = beside > more ? beside : more;
-    }
-    room -= beside + other_buffers(p->loop) + MOST_STAGES * MBARRIER_BYTES +
-            func_scratch_bytes(p->body->func);
-    vec_for_each (staged, &p->loads)
-        bytes += bytes_of(op_out(staged->load)->type);
-    int asked = p->stages;
-    if (fit_producer(p, bytes, room))
-        return true;
-    if (!p->async && !p->bytes)
-        p->stages =
-            LEAST_STAGES; /* a load in registers is one iteration ahead, however many there are */
-    while (p->stages >= LEAST_STAGES && p->stages * bytes > room)
-        p->stages--;
-    p->copies = p->stages + (p->in_flight && (p->stages + 1) * bytes <= room);
-    if (p->stages < asked && (p->async || p->bytes))
-        ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
-                 (long long)room, p->stages < LEAST_STAGES ? 1 : p->stages);
-    return p->stages >= LEAST_STAGES;
-}
-
 /* Ingredients join where nothing stands against it: their own addresses, those of others. */
 static void add_ingredients(Pipelined *p) {
     block_for_each (op, p->body) {
@@ -573,19 +373,19 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
     p->last = loop;
     int64_t asked = for_attrs(loop)->num_stages;
     p->stages = (int)(asked ? asked : func->num_stages);
-    p->stages = p->stages < MOST_STAGES ? p->stages : MOST_STAGES;
+    p->stages = p->stages < PIPELINE_MOST_STAGES ? p->stages : PIPELINE_MOST_STAGES;
     p->slice.arena = p->written.arena = p->arena;
     bool any = false, inner = block_has_loop(p->body);
     block_for_each (op, p->body)
         any |= is_candidate(op);
-    if (p->stages < LEAST_STAGES)
+    if (p->stages < PIPELINE_LEAST_STAGES)
         return PLAN_NONE;
     if (!any || inner)
         return refused(
             asked &&
             refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot"));
-    if (asked > MOST_STAGES)
-        ctx_diag(ctx, loop->span, too_many_stages, (long long)asked, MOST_STAGES);
+    if (asked > PIPELINE_MOST_STAGES)
+        ctx_diag(ctx, loop->span, too_many_stages, (long long)asked, PIPELINE_MOST_STAGES);
     if (!value_int_constant(op_in(loop, 2), &p->step) || p->step <= 0 || p->step > MAX_STEP)
         return refused(refuse(ctx, loop, "its step is not a positive constant"));
     if (!note_stores(p))
@@ -642,7 +442,7 @@ static void join_chain(Pipelined *p) {
 
 static void finish(Pipelined *p) {
     join_chain(p);
-    if (fit_stages(p, p->body->func)) {
+    if (pipeline_fit_stages(p)) {
         pipeline_rewrite(p);
         return;
     }

@@ -264,10 +264,6 @@ static void note_value(Remat *remat, Value *value) {
 
 /* Profit */
 
-static uint64_t bytes_of(const Type *type) {
-    return (uint64_t)type_numel(type) * (uint64_t)type_element_bytes(type);
-}
-
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
@@ -329,7 +325,7 @@ static bool pays(Remat *remat) {
     uint64_t warps = (uint64_t)func->num_warps * programs;
     uint64_t shared[HOME_COUNT] = {remat->shared, remat->shared}, after[HOME_COUNT];
     vec_for_each (root, remat->roots)
-        shared[HOME_SHARED] += bytes_of(op_out(root->load)->type);
+        shared[HOME_SHARED] += (uint64_t)type_bytes(op_out(root->load)->type);
     for (Home home = 0; home < HOME_COUNT; home++)
         after[home] = ctas_after(remat, home, target, warps, shared[home] * programs);
     bool in_registers = after[HOME_REGISTERS] > after[HOME_SHARED] && may_wait_in_registers(remat);
@@ -344,14 +340,19 @@ static bool pays(Remat *remat) {
     return true;
 }
 
-/* What conversions and reductions will take at most. */
+static uint64_t bytes_of_exchange(const Type *type) {
+    return type ? (uint64_t)type_bytes(type) : 0;
+}
+
+/* What buffers take, and conversions and reductions will, each beside the others. */
 static bool add_shared(Op *op, void *user) {
+    Ctx *ctx = func_ctx(op->block->func);
     uint64_t *bytes = user;
-    if (op->code == OP_convert_layout || op->code == OP_local_alloc)
-        *bytes += bytes_of(op_out(op)->type);
-    if (reduce_crossing_bits(op))
-        for (uint32_t i = 0; i < op->nout; i++)
-            *bytes += bytes_of(op->out[i].type) << __builtin_popcount(reduce_crossing_bits(op));
+    if (op->code == OP_local_alloc)
+        *bytes += (uint64_t)(local_bytes(op_out(op)) * local_copies(op_out(op)));
+    *bytes += bytes_of_exchange(convert_exchanged(ctx, op));
+    for (uint32_t i = 0; i < op->nout && op->code == OP_reduce; i++)
+        *bytes += bytes_of_exchange(reduce_exchanged(ctx, op, i));
     return true;
 }
 

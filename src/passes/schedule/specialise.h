@@ -6,7 +6,10 @@
 #include "passes/rewrite.h"
 #include "support/vec.h"
 
-enum { SPECIALISE_ADDRESS_REGISTERS = 32 }; /* of a thread besides tiles */
+enum {
+    SPECIALISE_TEAMS = 2,
+    SPECIALISE_ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
+};
 
 /* A loop whose operands come by tensor copies. */
 typedef struct Ring {
@@ -39,8 +42,19 @@ bool specialise_starts_copies(const Op *op);
  * them; the function is then as it was. */
 bool specialise_make_producer(Specialise *s);
 
-/* May two teams of warps take the programs of a CTA in turn, if there is room? */
+/* Asked by pipeline-loads too, which sizes rings for what will lie beside them. */
+
+/* Has a CTA of the function place for a producer? */
+bool specialise_has_place(const Func *func);
+/* Do arguments and program ids alone, and nothing that is loaded, say where a copy (load_block or
+ * copy_block) goes, and how the loops and branches around it run? */
+bool specialise_can_place(Arena *arena, const Op *copy);
+/* May two teams of warps take the programs of a CTA in turn, if there is room? Each stores through
+ * buffers of its own. */
 bool specialise_wants_teams(const Func *func);
+/* Are CTAs that take so many bytes of `room`, before they have teams, alone on their SM? Teams are
+ * for such. */
+bool specialise_is_alone(int64_t bytes, int64_t room);
 /* Registers that a thread has to spare where a CTA has two teams and a producer; negative: it has
  * not what it needs. */
 int64_t specialise_team_spare(Func *func);

@@ -211,7 +211,17 @@ static void drop_producer(Specialise *s) {
         op_remove((*ring)->empty->def);
 }
 
+static bool can_place_all(const Specialise *s) {
+    vec_for_each (ring, &s->rings)
+        vec_for_each (copy, &(*ring)->copies)
+            if (!specialise_can_place(s->arena, *copy))
+                return false;
+    return true;
+}
+
 bool specialise_make_producer(Specialise *s) {
+    if (!can_place_all(s))
+        return false;
     build_role(s);
     bool can = is_slice(s->producer->regions[0]);
     vec_for_each (ring, &s->rings)

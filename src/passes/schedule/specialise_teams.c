@@ -39,7 +39,7 @@
 #include "target/target.h"
 #include "target/wgmma.h"
 
-enum { TEAMS = 2, OTHER_REGISTERS = 40 /* of a thread besides tiles */ };
+enum { OTHER_REGISTERS = 40 /* of a thread besides tiles */ };
 
 typedef struct Teams {
     Specialise *s;
@@ -58,6 +58,10 @@ static bool fails(Teams *t, const char *why_not) {
 
 bool specialise_wants_teams(const Func *func) {
     return func->is_persistent && func->num_warps == WGMMA_WARPS && !func->teams;
+}
+
+bool specialise_is_alone(int64_t bytes, int64_t room) {
+    return bytes * SPECIALISE_TEAMS > room;
 }
 
 /* Conditions */
@@ -113,9 +117,9 @@ static bool check_room(Teams *t) {
     int64_t room = func_shared_room(t->func);
     if (func_scratch_bytes(t->func))
         return fails(t, "atomics exchange results in shared memory");
-    if (shared_bytes_apart(t->func) * TEAMS <= room)
+    if (!specialise_is_alone(shared_bytes_apart(t->func), room))
         return fails(t, "an SM holds several of its CTAs");
-    set_copies(t, TEAMS);
+    set_copies(t, SPECIALISE_TEAMS);
     int64_t bytes = shared_bytes_apart(t->func);
     set_copies(t, 0);
     return bytes <= room || fails(t, "shared memory has no room for what both store");
@@ -184,7 +188,7 @@ static void order_products(const Teams *t) {
 
 /* Each team has a buffer of its own where there was one. */
 static void share_buffers(const Teams *t, Value *team, Builder *b) {
-    set_copies(t, TEAMS);
+    set_copies(t, SPECIALISE_TEAMS);
     vec_for_each (alloc, &t->buffers) {
         op_move_before(*alloc, t->s->producer);
         Value *buffer = op_out(*alloc), *own = build_local_view(b, buffer, team, 0);
@@ -230,7 +234,7 @@ void specialise_teams(Specialise *s) {
         ctx_diag(s->ctx, t.ring->loop->span, no_teams, t.why_not);
         return;
     }
-    s->func->teams = TEAMS;
+    s->func->teams = SPECIALISE_TEAMS;
     Builder b = builder_before(s->producer->next);
     b.span = s->func->span;
     Value *team = build_team_id(&b), *count = build_team_count(&b);

@@ -159,9 +159,13 @@ static bool check_ring(Specialise *s, Ring *ring) {
 
 /* Room */
 
+bool specialise_has_place(const Func *func) {
+    return func->programs_per_cta <= 1 && func->num_warps < TARGET_MAX_WARPS;
+}
+
 /* Is there room for one warp more in a CTA, and are there registers for its threads? */
 static bool check_threads(Specialise *s, const Ring *ring) {
-    if (s->func->num_warps >= TARGET_MAX_WARPS)
+    if (!specialise_has_place(s->func))
         return refuse(s, ring, "a CTA cannot have one warp more");
     uint64_t room = (uint64_t)func_register_room(s->func, s->func->num_warps + 1);
     return pressure_most_in_thread(s->func) + SPECIALISE_ADDRESS_REGISTERS <= room ||

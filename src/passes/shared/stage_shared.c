@@ -22,10 +22,9 @@ static Value *stage_store(Builder *builder, Op *convert) {
     builder->span = convert->span;
     Value *value = op_in(convert, 0);
     const Layout *dst = op_out(convert)->type->layout;
-    if (type_is_pointer(value->type))
-        value = build_ptrtoint(builder, value,
-                               type_with_element(ctx, value->type, TYPE_NUMBER, DT_I64));
-    const Type *type = value->type;
+    const Type *type = convert_exchanged(ctx, convert);
+    if (type != value->type)
+        value = build_ptrtoint(builder, value, type);
     const Layout *shared =
         layout_shared_exchange(ctx, type->layout, dst, type_element_bytes(type), 1);
     Value *buffer =

@@ -1,0 +1,137 @@
+/* How many stages of pipeline-loads fit shared memory.
+ *
+ * Rings lie beside what others take while their loop runs. What that is the passes that take it say
+ * themselves: feed-wgmma and stage-shared of operands and of what is stored (exchanges.c),
+ * stage-blocks of blocks (block_buffers.c), codegen of atomics (ir/scratch.h), specialise-warps of
+ * its producer and teams (specialise.h). */
+#include "ir/scratch.h"
+#include "passes/blocks/block_buffers.h"
+#include "passes/layout/layout_rules.h"
+#include "passes/schedule/pipeline_loads.h"
+#include "passes/schedule/specialise.h"
+
+/* Its bytes are counted elsewhere. */
+static bool has_buffer(const Pipelined *p, const Op *op) {
+    while (op && op_adds_or_drops_ones(op))
+        op = op_in(op, 0)->def;
+    vec_for_each (staged, &p->loads)
+        if (op == staged->load)
+            return true;
+    return op && op->code == OP_load_block;
+}
+
+/* What products read in the loop from buffers other than the rings: operands that are converted
+ * before it, or in it from what is computed. */
+static int64_t bytes_beside_rings(const Pipelined *p) {
+    int64_t bytes = 0;
+    block_for_each (dot, p->body) {
+        if (dot->code != OP_dot || dot_attrs(dot)->unit == UNIT_FMA)
+            continue;
+        for (int i = 0; i < 2; i++) {
+            bool transposed;
+            const Op *op = dot_operand_source(dot, i, &transposed);
+            if (dot_operand_is_exchanged(dot, op) && !has_buffer(p, op_in(op, 0)->def))
+                bytes += type_bytes(op_out(op)->type);
+        }
+    }
+    return bytes;
+}
+
+static bool is_used_in(const Value *value, const Op *loop) {
+    value_for_each_use (use, value) {
+        bool moves = use->user->code == OP_convert_layout || use->user->code == OP_transpose ||
+                     use->user->code == OP_reshape;
+        if (op_ancestor_in(use->user, loop->regions[0]) ||
+            (moves && is_used_in(op_out(use->user), loop)))
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of the blocks that are loaded before the loop and wait in buffers for it. */
+static int64_t other_buffers(const Pipelined *p) {
+    int64_t bytes = 0;
+    for (const Op *loop = p->loop, *around = loop; around; around = around->block->parent)
+        block_for_each (op, around->block)
+            if (op->code == OP_load_block && is_used_in(op_out(op), loop))
+                bytes += block_buffer_bytes(block_buffer_type(p->ctx, op));
+    return bytes;
+}
+
+/* Of what is stored: tiles that cross warps on their way, blocks that tensor copies take. */
+static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
+    int64_t bytes = 0;
+    block_for_each (op, block) {
+        const Op *convert =
+            op->code == OP_store && op->nin > 1 ? value_def(op_in(op, 1), OP_convert_layout) : NULL;
+        const Type *exchanged = convert ? convert_exchanged(p->ctx, convert) : NULL;
+        if (op->code == OP_store_block)
+            bytes += block_buffer_bytes(block_buffer_type(p->ctx, op));
+        else if (exchanged)
+            bytes += type_bytes(exchanged);
+    }
+    return bytes;
+}
+
+/* May specialise-warps give the copies to a warp of their own, which goes on to the next tile while
+ * this one is stored? */
+static bool may_have_producer(const Pipelined *p) {
+    const Op *around = p->loop->block->parent;
+    if (!p->in_flight || p->next || !around || around->code != OP_for ||
+        !specialise_has_place(p->body->func))
+        return false;
+    vec_for_each (staged, &p->loads)
+        if (staged->means != BY_TENSOR_COPY || !specialise_can_place(p->arena, staged->load))
+            return false;
+    return true;
+}
+
+/* Rings lie beside what is stored then, and all their buffers but one are ahead of the product. */
+static bool fit_ring(Pipelined *p, int64_t bytes, int64_t room) {
+    int copies = p->stages + 1;
+    while (copies > PIPELINE_LEAST_STAGES && copies * bytes > room)
+        copies--;
+    if (copies <= PIPELINE_LEAST_STAGES || copies < p->stages)
+        return false;
+    p->copies = copies;
+    p->stages = copies - 1;
+    return true;
+}
+
+static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
+    const Func *func = p->body->func;
+    int64_t stored = bytes_of_stores(p, p->loop->block);
+    if (!may_have_producer(p))
+        return false;
+    bool has_teams =
+        specialise_wants_teams(func) && specialise_is_alone((p->stages + 1) * bytes + stored, room);
+    return (has_teams && fit_ring(p, bytes, room - SPECIALISE_TEAMS * stored)) ||
+           fit_ring(p, bytes, room - stored);
+}
+
+bool pipeline_fit_stages(Pipelined *p) {
+    const Func *func = p->body->func;
+    int64_t bytes = 0, room = func_shared_room(func);
+    int64_t beside = 0;
+    for (const Pipelined *one = p; one; one = one->next) {
+        int64_t more = bytes_beside_rings(one) + bytes_of_stores(one, one->body);
+        beside = beside > more ? beside : more;
+    }
+    room -= beside + other_buffers(p) + PIPELINE_MOST_STAGES * MBARRIER_BYTES +
+            func_scratch_bytes(p->body->func);
+    vec_for_each (staged, &p->loads)
+        bytes += type_bytes(op_out(staged->load)->type);
+    int asked = p->stages;
+    if (fit_producer(p, bytes, room))
+        return true;
+    /* A load in registers is one iteration ahead, however many there are. */
+    if (!p->async && !p->bytes)
+        p->stages = PIPELINE_LEAST_STAGES;
+    while (p->stages >= PIPELINE_LEAST_STAGES && p->stages * bytes > room)
+        p->stages--;
+    p->copies = p->stages + (p->in_flight && (p->stages + 1) * bytes <= room);
+    if (p->stages < asked && (p->async || p->bytes))
+        ctx_diag(p->ctx, p->loop->span, fewer_stages, asked, (long long)(asked * bytes),
+                 (long long)room, p->stages < PIPELINE_LEAST_STAGES ? 1 : p->stages);
+    return p->stages >= PIPELINE_LEAST_STAGES;
+}
