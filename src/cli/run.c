@@ -234,12 +234,26 @@ static bool execute_form(Run *run, bool *other_form) {
                           run->options.atol, run->options.rtol, &run->times);
 }
 
+static const char *last_text(const Diags *diags, DiagId id) {
+    const char *text = "";
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        text = d->id == id ? d->text : text;
+    return text;
+}
+
+/* What was said of the form that the arguments do not suit is dropped but for the reason. */
 static bool execute(Run *run) {
+    Diags *diags = &run->ctx->diags;
+    const DiagMark before = diag_mark(diags);
     bool other_form, ok = execute_form(run, &other_form);
     if (!other_form)
         return ok;
+    const char *why = last_text(diags, DIAG_tensor_map_other_form);
+    diag_rewind(diags, before);
     run->request.no_tensor_copies = true;
-    return execute_form(run, &other_form);
+    ok = execute_form(run, &other_form);
+    diag_emit(diags, (Span){0}, DIAG_tensor_map_other_form, "%s", why);
+    return ok;
 }
 
 static void write_outputs(Run *run) {

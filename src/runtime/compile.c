@@ -503,7 +503,7 @@ static void release_driver(void *user) {
 }
 
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
-    *compiled = (Compiled){0};
+    *compiled = (Compiled){.before = diag_mark(&ctx->diags)};
     Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
     double start = c.stage_start = clock_ms();
     arena_check(&ctx->arena);

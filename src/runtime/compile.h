@@ -69,6 +69,7 @@ typedef struct PassTime {
 } PassTime;
 
 typedef struct Compiled {
+    DiagMark before;       /* what the compilation says comes behind it */
     uint32_t file;         /* the source in ctx->sources */
     const AstFile *syntax; /* NULL when the cache answered */
     Func *func;            /* NULL when the cache answered */

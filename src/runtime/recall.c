@@ -202,9 +202,15 @@ static void said_line(Ctx *ctx, StrBuf *out, const char *head, Span span, uint32
     strbuf_putc(out, '\n');
 }
 
-static Str said_write(Ctx *ctx, uint32_t file) {
+static const Diagnostic *first_said(const Ctx *ctx, const Compiled *compiled) {
+    const Diagnostic *last_before = compiled->before.last;
+    return last_before ? last_before->next : ctx->diags.first;
+}
+
+static Str said_write(Ctx *ctx, const Compiled *compiled) {
+    const uint32_t file = compiled->file;
     StrBuf out = strbuf(&ctx->arena);
-    for (const Diagnostic *d = ctx->diags.first; d; d = d->next) {
+    for (const Diagnostic *d = first_said(ctx, compiled); d; d = d->next) {
         if (d->id == DIAG_cache_unusable)
             continue;
         said_line(ctx, &out, str_format(&ctx->arena, "d %s", diag_name(d->id)), d->span, file,
@@ -259,7 +265,7 @@ static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import
 
 Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
     Recalled described = {.files = files_write(ctx, compiled),
-                          .said = said_write(ctx, compiled->file),
+                          .said = said_write(ctx, compiled),
                           .asked = compiled->asked};
     if (compiled->meta.target) {
         StrBuf meta = strbuf(&ctx->arena);
@@ -289,7 +295,7 @@ bool recall_is_covered(Ctx *ctx, const Reach *reach, const Compiled *compiled) {
     for (Str rest = compiled->asked; rest.len;)
         if (!reach_has_name(ctx, reach, take_line(&rest)))
             return false;
-    for (const Diagnostic *d = ctx->diags.first; d; d = d->next) {
+    for (const Diagnostic *d = first_said(ctx, compiled); d; d = d->next) {
         if (!reach_has_span(reach, d->span))
             return false;
         for (const DiagNote *note = d->notes; note; note = note->next)

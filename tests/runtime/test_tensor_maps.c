@@ -377,9 +377,11 @@ static void add_map_to_entry(const char *folder) {
     ctx_destroy(ctx);
 }
 
-static tile_function *make_function(const Functions *f) {
-    const tile_compile_options options = {
-        .size = sizeof options, .path = text("copy.tile"), .source = text(source)};
+static tile_function *make_function(const Functions *f, bool no_tensor_copies) {
+    const tile_compile_options options = {.size = sizeof options,
+                                          .path = text("copy.tile"),
+                                          .source = text(source),
+                                          .no_tensor_copies = no_tensor_copies};
     tile_function *function = NULL;
     assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
     return function;
@@ -406,12 +408,12 @@ static int setup_functions(void **state) {
                                           .cuda_library = text(TILEC_FAKE_CUDA)};
     assert_int_equal(tile_context_create(&options, &f->context), TILE_OK);
     assert_int_equal(tile_device_open(f->context, 0, &f->device, NULL), TILE_OK);
-    f->function = make_function(f);
+    f->function = make_function(f, false);
     assert_int_equal(call(f, 100, STRIDE, NULL), TILE_OK);
     assert_int_equal(f->cuda->encodings, 0);
     tile_function_destroy(f->function);
     add_map_to_entry(f->folder);
-    f->function = make_function(f);
+    f->function = make_function(f, false);
     f->cuda->loads = f->cuda->unloads = f->cuda->launches = 0;
     *state = f;
     return 0;
@@ -450,6 +452,20 @@ static void function_has_another_form(void **state) {
     assert_int_equal(f->cuda->loads, 2);
     assert_int_equal(f->cuda->launches, 4);
     assert_int_equal(f->cuda->encodings, 1);
+}
+
+/* Why one call had no maps is no part of what the cache keeps of that form. */
+static void another_form_is_kept_without_the_reason(void **state) {
+    Functions *f = *state;
+    tile_diagnostics *said = NULL;
+    assert_int_equal(call(f, -28, STRIDE, &said), TILE_OK);
+    assert_non_null(said);
+    tile_diagnostics_destroy(said);
+    tile_function_destroy(f->function);
+    f->function = make_function(f, true);
+    assert_int_equal(call(f, 100, STRIDE, &said), TILE_OK);
+    assert_null(said);
+    assert_int_equal(f->cuda->encodings, 0);
 }
 
 static const char product[] =
@@ -638,6 +654,7 @@ int main(void) {
         TEST(too_many_maps_are_refused),
         TEST(threads_share_maps),
         TEST_FUNCTIONS(function_has_another_form),
+        TEST_FUNCTIONS(another_form_is_kept_without_the_reason),
         TEST_FUNCTIONS(rows_of_eight_elements_have_maps),
         TEST_FUNCTIONS(old_drivers_get_the_other_form),
         TEST_FUNCTIONS(other_form_that_cannot_be_loaded),
