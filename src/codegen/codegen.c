@@ -26,7 +26,7 @@ static bool is_power_of_two(int32_t x) {
 
 static bool take_end(Op *op, void *user) {
     int64_t *end = user;
-    if (op->code != OP_local_alloc && op->code != OP_mbarrier_alloc)
+    if (!op_has(op, ALLOCATES))
         return true;
     if (op_offset(op) + local_extent(op_out(op)) > *end)
         *end = op_offset(op) + local_extent(op_out(op));

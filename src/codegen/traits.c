@@ -16,7 +16,7 @@ typedef struct Accesses {
 static bool note_product(Op *op, void *user) {
     Accesses *accesses = user;
     accesses->others |= op->code == OP_dot;
-    accesses->copies |= op->code == OP_copy_block || op->code == OP_store_block_from;
+    accesses->copies |= op_has(op, TENSOR_COPY);
     if (!op_is_wgmma(op))
         return true;
     accesses->products = true;

@@ -175,9 +175,7 @@ static void keep_delayed(Compiler *compiler, const Block *block, Inst *end, uint
 
 static bool region_is_elementwise(const Block *block) {
     block_for_each (op, block) {
-        bool simple = op_has(op, ELEMENTWISE | TERMINATOR) || op->code == OP_constant_int ||
-                      op->code == OP_constant_float;
-        if (!simple)
+        if (!op_has(op, ELEMENTWISE | TERMINATOR | CONSTANT))
             return false;
     }
     return true;
@@ -191,9 +189,9 @@ static uint64_t work_of(const Op *op) {
     for (uint32_t i = 0; i < op->nout; i++)
         work += (uint64_t)type_numel(op->out[i].type);
     for (uint32_t i = 0; i < op->nin; i++)
-        if (op->code == OP_reduce || op->code == OP_scan || op->nout == 0)
+        if (op_has(op, COMBINES) || op->nout == 0)
             work += (uint64_t)type_numel(op_in(op, i)->type);
-    if (op->code == OP_dot || op->code == OP_wgmma || op->code == OP_wgmma_joint) {
+    if (op->code == OP_dot || op_is_wgmma(op)) {
         const Type *a = op_in(op, 0)->type;
         work *= (uint64_t)a->shape[a->rank - 1];
     }
@@ -215,7 +213,7 @@ static void compile_op(Compiler *compiler, const Block *block, const Op *op, Ins
         keep_delayed(compiler, block, inst, &capacity);
     if (!op->nregions)
         return;
-    bool combines = op->code == OP_reduce || op->code == OP_scan;
+    bool combines = op_has(op, COMBINES);
     uint32_t carried = op->nout > op->nin ? op->nout : op->nin;
     inst->carry = ARENA_ARRAY(arena, Slot, combines ? COMBINE_SLOTS * op->nin : carried);
     inst->regions = ARENA_ARRAY(arena, InstBlock, op->nregions);

@@ -70,29 +70,39 @@ static bool decides_cmpf(FloatPredicate predicate, double value, bool is_right) 
     return false;
 }
 
+/* The number that decides a result, whichever operand it is. */
+typedef enum Absorbing {
+    ABSORBS_NONE,
+    ABSORBS_ZERO,
+    ABSORBS_ONES,
+    ABSORBS_LEAST,
+    ABSORBS_MOST
+} Absorbing;
+
+static const Absorbing absorbing[OP_COUNT] = {
+    [OP_andi] = ABSORBS_ZERO,   [OP_ori] = ABSORBS_ONES,   [OP_muli] = ABSORBS_ZERO,
+    [OP_mulhui] = ABSORBS_ZERO, [OP_minui] = ABSORBS_ZERO, [OP_maxui] = ABSORBS_ONES,
+    [OP_minsi] = ABSORBS_LEAST, [OP_maxsi] = ABSORBS_MOST,
+};
+
 static bool decides_int(const Elem *e, uint32_t operand, uint32_t i) {
     uint64_t value = int_at(e, operand, i), ones = UINT64_MAX >> (64 - dtype_info[e->dtype].bits);
-    uint64_t least = ones ^ ones >> 1;
-    switch (e->op->code) {
-    case OP_andi:
-    case OP_muli:
-    case OP_mulhui:
-    case OP_minui:
+    uint64_t least = ones ^ ones >> 1; /* signed */
+    switch (absorbing[e->op->code]) {
+    case ABSORBS_ZERO:
         return value == 0;
-    case OP_ori:
-    case OP_maxui:
+    case ABSORBS_ONES:
         return value == ones;
-    case OP_minsi:
+    case ABSORBS_LEAST:
         return value == least;
-    case OP_maxsi:
+    case ABSORBS_MOST:
         return value == (least ^ ones);
-    case OP_remui:
-        return operand == 1 && value == 1;
-    case OP_cmpi:
-        return decides_cmpi(cmpi_attrs(e->op)->pred, value, ones, operand == 1);
-    default:
-        return false;
+    case ABSORBS_NONE:
+        break;
     }
+    if (e->op->code == OP_cmpi)
+        return decides_cmpi(cmpi_attrs(e->op)->pred, value, ones, operand == 1);
+    return e->op->code == OP_remui && operand == 1 && value == 1;
 }
 
 /* Whether the result is the same whatever the other operand is. */

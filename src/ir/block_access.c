@@ -3,19 +3,11 @@
 #include "ir/rules.h"
 #include "target/wgmma.h"
 
-bool op_is_block_access(const Op *op) {
-    return op->code == OP_load_block || op->code == OP_store_block || op->code == OP_atomic_block;
-}
-
 /* Operands before the extents. */
 static uint32_t fixed_operands(OpCode code) {
     return code == OP_load_block   ? 1
            : code == OP_copy_block ? COPY_FIXED_OPERANDS
                                    : STORE_FIXED_OPERANDS;
-}
-
-static bool copies(const Op *op) {
-    return op->code == OP_copy_block || op->code == OP_store_block_from;
 }
 
 /* The block that a buffer holds: as many dimensions as the operands have, the leading ones of one
@@ -48,7 +40,7 @@ static uint32_t policy_operand(const BlockAccess *access) {
 
 BlockAccess block_access(const Op *op) {
     const Type *type = op->code == OP_load_block ? op_out(op)->type : op_in(op, 1)->type;
-    return access_of(op, copies(op) ? block_in(op, type) : type);
+    return access_of(op, op_has(op, TENSOR_COPY) ? block_in(op, type) : type);
 }
 
 /* What is copied to shared memory may have a cache policy. */

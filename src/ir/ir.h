@@ -30,7 +30,27 @@ typedef enum Trait {
     LWRITES = 64,
     SYNC = 128,
     TERMINATOR = 256,
-    ELEMENTWISE = 512 /* set by OP_E */
+    ELEMENTWISE = 512, /* set by OP_E */
+    CONSTANT = 1 << 10,
+    MOVES = 1 << 11,
+    HINT = 1 << 12,
+    CONVERTS = 1 << 13,
+    EXTREMUM = 1 << 14,
+    QUOTIENT = 1 << 15,
+    TRANSCENDENTAL = 1 << 16,
+    MAY_TRAP = 1 << 17,
+    COST_FMA = 1 << 18,
+    COST_SPECIAL = 1 << 19,
+    STORE = 1 << 20,
+    ATOMIC = 1 << 21,
+    BLOCK = 1 << 22,
+    TENSOR_COPY = 1 << 23,
+    ALLOCATES = 1 << 24,
+    SAYS = 1 << 25,
+    LOOP = 1 << 26,
+    COMBINES = 1 << 27,
+    ACCUMULATES = 1 << 28,
+    ONE_WARP = 1 << 29
 } Trait;
 
 typedef enum OpCode {
@@ -276,7 +296,7 @@ static inline bool value_has_one_use(const Value *value) {
 static inline Block *value_block(const Value *value) {
     return value->def ? value->def->block : value->owner;
 }
-/* The constant behind a value: through splat, broadcast, reshape, expand_dims, convert_layout. */
+/* The constant behind a value: through ops that only move elements. */
 bool value_int_constant(const Value *value, int64_t *constant);
 bool value_float_constant(const Value *value, double *constant);
 /* Numbers all values of the function from 0 in order of definition; returns how many there are. */
@@ -296,6 +316,35 @@ Op *op_loop_around(const Op *op);
 static inline bool op_is_pure(const Op *op) {
     return op_has(op, PURE);
 }
+/* Its own effects are just these. */
+static inline bool op_has_only(const Op *op, uint32_t effects) {
+    return (op_info[op->code].traits & (READS | WRITES | LREADS | LWRITES | SYNC)) == effects;
+}
+/* Gives what global memory holds, and does nothing else: load, load_block. */
+static inline bool op_is_load(const Op *op) {
+    return op_has_only(op, READS);
+}
+/* Loads, stores or changes what a tile of pointers, its first operand, points to. */
+static inline bool op_is_pointer_access(const Op *op) {
+    return !op_has(op, BLOCK) && (op_is_load(op) || op_has(op, STORE | ATOMIC));
+}
+/* What the op's operand `mask` is; NULL: it has none. */
+Value *op_mask(const Op *op);
+/* Fills a buffer, at once or some time, from a tile or from global memory. */
+static inline bool op_fills_buffer(const Op *op) {
+    return op_has(op, LWRITES) && !op_has(op, LREADS);
+}
+/* Decides whether or how often its regions run, which pass values on. */
+static inline bool op_is_control(const Op *op) {
+    return op_has(op, LOOP) || op->code == OP_if;
+}
+/* May one warp run it by itself, without tiles, memory or meeting others? */
+static inline bool op_suits_one_warp(const Op *op) {
+    return op_has(op, ONE_WARP) || op_is_control(op) ||
+           (op_has(op, PURE | TERMINATOR) && !op->nregions);
+}
+/* Gives each element of its operand once, in another order or shape or to other threads. */
+bool op_rearranges(const Op *op);
 
 #define block_for_each(op, block_) for (Op *op = (block_)->first; op; op = op->next)
 /* The op may be removed, or moved, in the body. */
@@ -402,7 +451,9 @@ typedef struct BlockAccess {
     int rank;
     int64_t checked;
 } BlockAccess;
-bool op_is_block_access(const Op *op);  /* of a tile: one of the first three */
+static inline bool op_is_block_access(const Op *op) { /* of a tile: one of the first three */
+    return op_has(op, BLOCK);
+}
 BlockAccess block_access(const Op *op); /* of a verified op */
 static inline bool block_checks(const BlockAccess *access, int dim) {
     return (access->checked >> dim & 1) != 0;

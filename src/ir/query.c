@@ -2,11 +2,10 @@
 #include "ir/build.h"
 #include "target/target.h"
 
-/* The op that makes the elements, past ops that only repeat or rearrange equal elements. */
+/* The op that makes the elements, past ops that only take or rearrange some of equal ones. */
 static const Op *uniform_source(const Value *value) {
     const Op *op = value->def;
-    while (op && (op->code == OP_splat || op->code == OP_broadcast || op->code == OP_reshape ||
-                  op->code == OP_expand_dims || op->code == OP_convert_layout))
+    while (op && op_has(op, MOVES) && op->nin == 1)
         op = op_in(op, 0)->def;
     return op;
 }
@@ -72,9 +71,23 @@ uint32_t op_effects(const Op *op) {
 
 Op *op_loop_around(const Op *op) {
     Op *parent = op->block->parent;
-    while (parent && parent->code != OP_for && parent->code != OP_while)
+    while (parent && !op_has(parent, LOOP))
         parent = parent->block->parent;
     return parent;
+}
+
+Value *op_mask(const Op *op) {
+    for (uint32_t i = 0; i < op->nin && i < OP_MAX_FIXED; i++) {
+        const char *name = op_info[op->code].operand_names[i];
+        if (name && strcmp(name, "mask") == 0)
+            return op_in(op, i);
+    }
+    return NULL;
+}
+
+bool op_rearranges(const Op *op) {
+    return op_has(op, MOVES) && op->nin == 1 && op->nout == 1 &&
+           type_numel(op_in(op, 0)->type) == type_numel(op_out(op)->type);
 }
 
 uint32_t op_access_width(const Op *op) {

@@ -24,18 +24,8 @@ static bool add_operands(ExprBuilder *b, const Op *op, uint32_t depth) {
 
 /* Ops that change neither value nor width. */
 static bool is_identity(const Op *op) {
-    switch ((int)op->code) {
-    case OP_hint_divisible:
-    case OP_hint_contiguous:
-    case OP_hint_constant:
-    case OP_ptrtoint:
-    case OP_inttoptr:
-        return true;
-    case OP_bitcast:
-        return !type_is_float(op_in(op, 0)->type);
-    default:
-        return false;
-    }
+    bool renames = op->code == OP_bitcast && !type_is_float(op_in(op, 0)->type);
+    return renames || op_has(op, HINT) || op->code == OP_ptrtoint || op->code == OP_inttoptr;
 }
 
 static bool add_op(ExprBuilder *b, const Op *op, DType type, uint32_t depth) {

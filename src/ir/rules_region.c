@@ -413,7 +413,7 @@ bool rule_yield(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
         return ctx_diag(ctx, op->span, ir_place, "yield",
                         parent ? "the first region of a 'while'" : "the body of the function",
                         "in a region that passes values on");
-    bool combines = parent->code == OP_reduce || parent->code == OP_scan;
+    bool combines = op_has(parent, COMBINES);
     const Type **types = ARENA_ARRAY(&ctx->scratch, const Type *, parent->nout);
     for (uint32_t i = 0; i < parent->nout; i++)
         types[i] = combines ? element_scalar(ctx, parent->out[i].type) : parent->out[i].type;
@@ -472,8 +472,7 @@ bool rule_local_alloc(Ctx *ctx, const Op *op, const Type *stated, const Type **r
 bool rule_local_view(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     const Value *buffer = op_in(op, 0);
     *result = buffer->type;
-    if (buffer->type->kind != TYPE_BUFFER || !buffer->def ||
-        (buffer->def->code != OP_local_alloc && buffer->def->code != OP_mbarrier_alloc))
+    if (buffer->type->kind != TYPE_BUFFER || !buffer->def || !op_has(buffer->def, ALLOCATES))
         return rule_bad_operand(ctx, op, 0, "the result of a local_alloc or mbarrier_alloc");
     if (rule_in(op, 1) != type_scalar(ctx, DT_I32))
         return rule_bad_operand(ctx, op, 1, "i32");
@@ -619,30 +618,12 @@ bool rule_async_wait(Ctx *ctx, const Op *op, const Type *stated, const Type **re
            rule_bad_attr(ctx, op, ATTR_NAME_pending, "0 to 63");
 }
 
-/* What one warp can do by itself, without tiles, memory or meeting others. */
-static bool producer_may(const Op *op) {
-    switch (op->code) {
-    case OP_for:
-    case OP_while:
-    case OP_if:
-    case OP_yield:
-    case OP_condition:
-    case OP_local_view:
-    case OP_mbarrier_expect:
-    case OP_mbarrier_wait:
-    case OP_copy_block:
-        return true;
-    default:
-        return op_is_pure(op) && !op->nregions;
-    }
-}
-
 static const Op *not_for_producer(const Block *block) {
     block_for_each (op, block) {
         bool tiles = false;
         for (uint32_t i = 0; i < op->nout; i++)
             tiles |= op->out[i].type && type_is_tile(op->out[i].type);
-        if (tiles || !producer_may(op))
+        if (tiles || !op_suits_one_warp(op))
             return op;
         for (uint32_t i = 0; i < op->nregions; i++) {
             const Op *inner = not_for_producer(op->regions[i]);

@@ -15,7 +15,7 @@ uint32_t type_repeating_threads(const Type *type, int32_t num_warps) {
 }
 
 static bool is_atomic(const Op *op) {
-    return op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
+    return op_has(op, ATOMIC) && !op_has(op, BLOCK);
 }
 
 bool atomic_meets_before(const Op *op) {

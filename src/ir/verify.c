@@ -250,7 +250,7 @@ static void check_block(Verifier *v, const Block *block) {
         const Op *combiner = v->combiner;
         if (combiner)
             check_combiner(v, op);
-        else if (op->code == OP_reduce || op->code == OP_scan)
+        else if (op_has(op, COMBINES))
             v->combiner = op;
         for (uint32_t i = 0; i < op->nregions; i++)
             check_block(v, op->regions[i]);

@@ -59,7 +59,7 @@ Value *rewrite_like(Builder *builder, const Op *op, uint32_t nin, Value *const *
 }
 
 static bool is_constant_op(const Op *op) {
-    return op && (op->code == OP_constant_int || op->code == OP_constant_float);
+    return op && op_has(op, CONSTANT);
 }
 
 bool value_is_uniform(const Value *value) {
@@ -114,7 +114,7 @@ bool value_is_outside(const Value *value, const Op *op) {
 
 bool block_has_loop(const Block *block) {
     block_for_each (op, block) {
-        if (op->code == OP_for || op->code == OP_while)
+        if (op_has(op, LOOP))
             return true;
         for (uint32_t i = 0; i < op->nregions; i++)
             if (block_has_loop(op->regions[i]))

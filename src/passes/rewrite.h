@@ -73,10 +73,6 @@ bool block_has_loop(const Block *block);
  * a visit puts behind its loop is not visited. True if some visit answered true. */
 typedef bool LoopVisitor(Op *loop, void *user);
 bool loops_inside_out(Block *block, LoopVisitor *visit, void *user);
-/* assert, assume, print: their effects have an order, and touch no memory of the program. */
-static inline bool op_only_says(const Op *op) {
-    return op->code == OP_assert || op->code == OP_assume || op->code == OP_print;
-}
 /* The loop of a persistent function over its programs, which are not ordered among each other;
  * NULL: there is none. */
 Op *loop_over_programs(const Func *func);

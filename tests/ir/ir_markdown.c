@@ -60,7 +60,27 @@ static const struct {
                    {LWRITES, "local writes"},
                    {SYNC, "sync"},
                    {TERMINATOR, "terminator"},
-                   {ELEMENTWISE, "elementwise"}};
+                   {ELEMENTWISE, "elementwise"},
+                   {CONSTANT, "constant"},
+                   {MOVES, "moves"},
+                   {HINT, "hint"},
+                   {CONVERTS, "converts"},
+                   {EXTREMUM, "extremum"},
+                   {QUOTIENT, "quotient"},
+                   {TRANSCENDENTAL, "transcendental"},
+                   {MAY_TRAP, "may trap"},
+                   {COST_FMA, "costs an fma"},
+                   {COST_SPECIAL, "costs a special function"},
+                   {STORE, "store"},
+                   {ATOMIC, "atomic"},
+                   {BLOCK, "block"},
+                   {TENSOR_COPY, "tensor copy"},
+                   {ALLOCATES, "allocates"},
+                   {SAYS, "says"},
+                   {LOOP, "loop"},
+                   {COMBINES, "combines"},
+                   {ACCUMULATES, "accumulates"},
+                   {ONE_WARP, "one warp"}};
 
 static void print_types(StrBuf *out) {
     strbuf_puts(out, "## Types\n\nElements:");

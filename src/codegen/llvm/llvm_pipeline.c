@@ -37,7 +37,7 @@ static const char plain_pipeline[] = "function(early-cse,simplifycfg,loop-mssa(l
 enum { LARGE_STRAIGHT_CODE = 600, LARGE_CODE_WITH_LOOPS = 8192, MANY_CARRIED = 512 };
 
 static bool is_loop(Op *op, void *user) {
-    return op->code != OP_for && op->code != OP_while;
+    return !op_has(op, LOOP);
 }
 
 typedef struct CodeSize {

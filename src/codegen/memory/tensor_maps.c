@@ -74,7 +74,7 @@ static uint32_t number_of(Cg *cg, const TensorMapRecipe *recipe) {
 static bool collect(Op *op, void *user) {
     Cg *cg = user;
     TensorMapRecipe recipe;
-    if (op->code != OP_copy_block && op->code != OP_store_block_from)
+    if (!op_has(op, TENSOR_COPY))
         return true;
     if (!recipe_of(cg, op, &recipe))
         return false;

@@ -15,8 +15,7 @@ static const Op *filler_of(const Value *buffer) {
         const Op *user = use->user;
         if (user->code == OP_local_view)
             user = filler_of(&user->out[0]);
-        if (user && (user->code == OP_async_copy || user->code == OP_copy_block ||
-                     user->code == OP_local_store))
+        if (user && op_fills_buffer(user))
             found = user;
     }
     return found;
@@ -85,9 +84,8 @@ static void say_load(Cg *cg, StrBuf *text, const Op *load) {
 /* Past what only renames or rounds registers. */
 static const Op *source_of(const Value *value) {
     const Op *op = value->def;
-    while (op && op->nin == 1 && !op->nregions &&
-           (op_has(op, ELEMENTWISE) || op->code == OP_transpose || op->code == OP_reshape ||
-            op->code == OP_slice))
+    while (op && op->nin == 1 && !op->nregions && op_has(op, ELEMENTWISE | MOVES) &&
+           op->code != OP_convert_layout)
         op = op_in(op, 0)->def;
     return op;
 }

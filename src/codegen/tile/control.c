@@ -162,7 +162,7 @@ static void hide_advances(Cg *cg, const Block *body) {
 static uint32_t count_compared(const Block *body) {
     uint32_t count = 0;
     block_for_each (op, body) {
-        if (op->code == OP_for || op->code == OP_while)
+        if (op_has(op, LOOP))
             return 0;
         if (op->code == OP_cmpi && type_is_tile(op->out[0].type))
             count += cg_count(op->out[0].type);

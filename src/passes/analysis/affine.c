@@ -240,6 +240,8 @@ static bool match_dims(const Type *from, const Type *to, int *source) {
 }
 
 bool shape_sources(const Op *op, int *source) {
+    if (!op_has(op, MOVES))
+        return false;
     const Type *to = op->out[0].type, *from = op_in(op, 0)->type;
     switch (op->code) {
     case OP_expand_dims:
@@ -269,13 +271,6 @@ bool shape_sources(const Op *op, int *source) {
     }
 }
 
-static const Affine *shape_form(Affines *a, const Op *op) {
-    int source[MAX_RANK];
-    if (!shape_sources(op, source))
-        return fail(a, "an index has been reshaped");
-    return reorder(a, operand_form(a, op, 0), op->out[0].type, source);
-}
-
 static const Affine *range_form(Affines *a, const Op *op) {
     Affine *form = form_create(a, op->out[0].type);
     form->offset = poly_constant(a->arena, range_attrs(op)->start);
@@ -289,65 +284,40 @@ static const Affine *pointer_sum(Affines *a, const Op *op) {
 
 /* For messages: what the index comes from. */
 static const char *opaque_reason(Affines *a, const Op *op) {
-    switch (op->code) {
-    case OP_load:
+    if (op->code == OP_load)
         return "an index was loaded from memory";
-    case OP_divsi:
-    case OP_divui:
-    case OP_shrsi:
-    case OP_shrui:
+    if (op->code == OP_reshape)
+        return "an index has been reshaped";
+    if (op_has(op, QUOTIENT))
         return "an index is a quotient";
-    case OP_select:
-    case OP_minsi:
-    case OP_maxsi:
-    case OP_minui:
-    case OP_maxui:
+    if (op->code == OP_select || op_has(op, EXTREMUM))
         return "an index is chosen by element";
-    default:
-        return str_format(a->arena, "an index is made by %s", op_info[op->code].name);
-    }
+    return str_format(a->arena, "an index is made by %s", op_info[op->code].name);
 }
 
 static const Affine *tile_form(Affines *a, const Op *op) {
     const Affine *form = NULL;
-    switch (op->code) {
-    case OP_range:
+    int source[MAX_RANK];
+    if (op->code == OP_range)
         return range_form(a, op);
-    case OP_splat:
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_reshape:
-    case OP_transpose:
-    case OP_convert_layout:
-        return shape_form(a, op);
-    case OP_addptr:
+    if (op->code == OP_addptr)
         return pointer_sum(a, op);
-    case OP_hint_divisible:
-    case OP_hint_contiguous:
-    case OP_hint_constant:
+    if (op_has(op, HINT))
         return operand_form(a, op, 0);
-    case OP_remsi:
-    case OP_remui:
-    case OP_andi:
+    if (shape_sources(op, source))
+        return reorder(a, operand_form(a, op, 0), op->out[0].type, source);
+    bool is_rest = op_has(op, MAY_TRAP) && !op_has(op, QUOTIENT);
+    if (is_rest || op->code == OP_andi)
         form = remainder_form(a, op);
-        break;
-    default:
-        if (is_wide_int(op->out[0].type))
-            form = arithmetic_form(a, op);
-        break;
-    }
+    else if (is_wide_int(op->out[0].type))
+        form = arithmetic_form(a, op);
     return form ? form : fail(a, opaque_reason(a, op));
-}
-
-static bool is_hint(const Op *op) {
-    return op->code == OP_hint_divisible || op->code == OP_hint_contiguous ||
-           op->code == OP_hint_constant;
 }
 
 static const Affine *scalar_form(Affines *a, Value *value) {
     const Affine *form = NULL;
     const Op *op = value->def;
-    if (op && is_hint(op))
+    if (op && op_has(op, HINT))
         form = operand_form(a, op, 0);
     else if (op && op->code == OP_addptr)
         form = pointer_sum(a, op);

@@ -174,6 +174,9 @@ static bool atom_is_nonnegative(Sign *s, Value *atom, int depth) {
     const Op *op = atom->def;
     if (!op)
         return false;
+    /* Divided, or the rest of that, by what is not negative; see SIGN_BY_QUOTIENT. */
+    if (op_has(op, QUOTIENT | MAY_TRAP))
+        return value_is_nonnegative(s, op_in(op, 0), depth - 1);
     switch (op->code) {
     case OP_minsi:
         return value_is_nonnegative(s, op_in(op, 0), depth - 1) &&
@@ -181,10 +184,6 @@ static bool atom_is_nonnegative(Sign *s, Value *atom, int depth) {
     case OP_maxsi:
         return value_is_nonnegative(s, op_in(op, 0), depth - 1) ||
                value_is_nonnegative(s, op_in(op, 1), depth - 1);
-    case OP_divsi: /* by what is not negative; see SIGN_BY_QUOTIENT */
-    case OP_remsi:
-    case OP_shrsi:
-        return value_is_nonnegative(s, op_in(op, 0), depth - 1);
     case OP_select:
         return value_is_nonnegative(s, op_in(op, 1), depth - 1) &&
                value_is_nonnegative(s, op_in(op, 2), depth - 1);

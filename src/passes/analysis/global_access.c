@@ -23,7 +23,7 @@
 enum { MOST_DIVISIBLE = 1 << 20, MOST_DISTANCE = 1 << 30, COINCIDE_BUDGET = 1000 };
 
 static bool touches_memory(const Op *op) {
-    return op_has(op, READS | WRITES) && !op_has(op, SYNC) && !op_only_says(op) &&
+    return op_has(op, READS | WRITES) && !op_has(op, SYNC) && !op_has(op, SAYS) &&
            op->code != OP_copy_block && op->nin > 0 && type_is_pointer(op_in(op, 0)->type);
 }
 
@@ -132,16 +132,10 @@ static bool never_negative(const Pair *p, const Poly *poly) {
     return poly_is_nonnegative(p->affines, poly, p->later->op);
 }
 
-static Value *mask_of(const Op *op) {
-    uint32_t at = op->code == OP_load ? 1 : 2;
-    bool has = op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw;
-    return has && op->nin > at ? op_in(op, at) : NULL;
-}
-
 /* The last index of dimension `d` at which the mask is on, as it says; NULL: it does not say. */
 static const Poly *last_index(const Pair *p, const GlobalAccess *access, int d) {
     Constraints constraints;
-    mask_constraints(p->affines, mask_of(access->op), access->op, &constraints);
+    mask_constraints(p->affines, op_mask(access->op), access->op, &constraints);
     for (int i = 0; i < constraints.count; i++) {
         const Constraint *c = &constraints.list[i];
         bool holds = !p->past || access == p->later || poly_is_outside(c->bound, p->past);

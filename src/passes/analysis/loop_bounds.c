@@ -211,19 +211,13 @@ static bool decompose_extension(Decomposer *d, const Op *op, Linear *out) {
 }
 
 static bool decompose_op(Decomposer *d, const Op *op, Linear *out) {
+    if (op_has(op, MOVES | HINT) && op->nin == 1)
+        return decompose(d, op_in(op, 0), out);
     switch ((int)op->code) {
     case OP_range:
         *out = linear_constant(range_attrs(op)->start,
                                range_attrs(op)->start + op->out[0].type->shape[0] - 1);
         return true;
-    case OP_splat:
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_reshape:
-    case OP_transpose:
-    case OP_hint_divisible:
-    case OP_hint_contiguous:
-    case OP_hint_constant:
     case OP_trunci:
         return decompose(d, op_in(op, 0), out);
     case OP_addi:
@@ -317,6 +311,8 @@ static bool add_mask(LoopBounds *to, Value *mask, bool truth, bool outside);
 /* What makes the op's result equal `truth`: both sides of an `and` for true, of an `or` for false.
  */
 static bool add_mask_op(LoopBounds *to, const Op *op, bool truth, bool outside) {
+    if (op_has(op, MOVES) && op->nin == 1)
+        return add_mask(to, op_in(op, 0), truth, outside);
     switch ((int)op->code) {
     case OP_cmpi:
         return add_comparison(to, op, truth);
@@ -326,12 +322,6 @@ static bool add_mask_op(LoopBounds *to, const Op *op, bool truth, bool outside) 
                add_mask(to, op_in(op, 1), truth, outside);
     case OP_xori:
         return value_is_int(op_in(op, 1), 1) && add_mask(to, op_in(op, 0), !truth, outside);
-    case OP_splat:
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_reshape:
-    case OP_transpose:
-        return add_mask(to, op_in(op, 0), truth, outside);
     default:
         return false;
     }

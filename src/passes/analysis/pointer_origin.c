@@ -30,24 +30,21 @@ static bool origin_of_argument(Origin *origin, const Value *arg) {
            find_origin(origin, op_in(parent->regions[1]->last, arg->index));
 }
 
+static bool origin_of_operands(Origin *origin, const Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (!find_origin(origin, op_in(op, i)))
+            return false;
+    return true;
+}
+
 static bool origin_of_result(Origin *origin, const Value *result) {
     const Op *op = result->def;
+    if (op_has(op, MOVES | HINT))
+        return origin_of_operands(origin, op);
     switch (op->code) {
     case OP_addptr:
-    case OP_splat:
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_reshape:
-    case OP_transpose:
-    case OP_convert_layout:
-    case OP_hint_divisible:
-    case OP_hint_contiguous:
-    case OP_hint_constant:
-    case OP_split:
     case OP_bitcast:
         return find_origin(origin, op_in(op, 0));
-    case OP_join:
-        return find_origin(origin, op_in(op, 0)) && find_origin(origin, op_in(op, 1));
     case OP_select:
         return find_origin(origin, op_in(op, 1)) && find_origin(origin, op_in(op, 2));
     case OP_if:

@@ -104,7 +104,7 @@ static void add_value(Liveness *live, const Value *value) {
 
 /* The arguments of a loop take the place of initial values that nobody else needs. */
 static void hand_over(Liveness *live, const Op *op, uint32_t number) {
-    if (op->code != OP_for && op->code != OP_while)
+    if (!op_has(op, LOOP))
         return;
     for (uint32_t i = 0; i < op->nin; i++) {
         const Value *value = op_in(op, i);
@@ -127,8 +127,7 @@ static void sweep_block(Liveness *live, const Block *block) {
             sweep_block(live, op->regions[r]);
         /* Element by element, a result takes the place of an operand, and a product's of its sum.
          */
-        bool in_place = op_has(op, ELEMENTWISE) || op->code == OP_dot || op_is_wgmma(op) ||
-                        op->code == OP_wgmma_wait;
+        bool in_place = op_has(op, ELEMENTWISE | ACCUMULATES);
         uint64_t ended = in_place ? live->ends[number] : 0;
         live->now -= ended;
         for (uint32_t i = 0; i < op->nout; i++)

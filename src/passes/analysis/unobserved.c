@@ -54,12 +54,11 @@ static bool meet_around(Follow *f, const Op *loop, Value *arg, int dim) {
     return meet(f, arg, dim);
 }
 
-static bool follow_shape(Follow *f, Op *op, int dim) {
-    int source[MAX_RANK];
-    if (shape_sources(op, source))
-        for (int d = 0; d < op->out[0].type->rank; d++)
-            if (source[d] == dim)
-                return meet(f, op_out(op), d);
+/* Dimension d of the result is `source[d]` of the operand. */
+static bool follow_shape(Follow *f, Op *op, const int *source, int dim) {
+    for (int d = 0; d < op->out[0].type->rank; d++)
+        if (source[d] == dim)
+            return meet(f, op_out(op), d);
     return seen_by(f, "its rows are reshaped");
 }
 
@@ -68,11 +67,6 @@ static bool follow_dot(Follow *f, Op *op, uint32_t index, int dim) {
     if (index < 2 && dim == summed)
         return seen_by(f, "a dot sums over its rows");
     return meet(f, op_out(op), dim);
-}
-
-static bool divides(const Op *op) {
-    return op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
-           op->code == OP_remui;
 }
 
 static bool divides_by_rows(Follow *f) {
@@ -84,7 +78,7 @@ static bool follow_reduction(Follow *f, Op *op, int dim) {
     if (dim == axis)
         return seen_by(f, "a reduction combines its rows");
     block_for_each (inner, op->regions[0])
-        if (divides(inner))
+        if (op_has(inner, MAY_TRAP))
             return divides_by_rows(f);
     return meet_results(f, op, op->code == OP_reduce && dim > axis ? dim - 1 : dim);
 }
@@ -154,21 +148,17 @@ static bool follow_block(Follow *f, Op *op, uint32_t index, int dim) {
 static bool follow_use(Follow *f, const Use *use, int dim) {
     Op *op = use->user;
     uint32_t index = (uint32_t)(use - op->in);
-    if (divides(op) && index == 1)
+    if (op_has(op, MAY_TRAP) && index == 1)
         return divides_by_rows(f);
-    if (op_has(op, ELEMENTWISE) && op->code != OP_select)
+    if (op_has(op, ELEMENTWISE | HINT) && op->code != OP_select)
         return meet(f, op_out(op), dim);
+    int source[MAX_RANK];
+    if (shape_sources(op, source))
+        return follow_shape(f, op, source, dim);
     switch (op->code) {
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_transpose:
     case OP_reshape:
-        return follow_shape(f, op, dim);
+        return seen_by(f, "its rows are reshaped");
     case OP_join:
-    case OP_convert_layout:
-    case OP_hint_divisible:
-    case OP_hint_contiguous:
-    case OP_hint_constant:
         return meet(f, op_out(op), dim);
     case OP_split:
         return dim == op_in(op, 0)->type->rank - 1 ? seen_by(f, "its rows are split")

@@ -408,7 +408,7 @@ static void find_place(Planner *p, BlockDim *dim) {
 }
 
 bool block_plan(Affines *affines, Op *access, BlockPlan *plan, const char **why_not) {
-    bool loads = access->code == OP_load || access->code == OP_load_block;
+    bool loads = op_is_load(access);
     Planner p = {.a = affines,
                  .arena = affines->arena,
                  .op = access,

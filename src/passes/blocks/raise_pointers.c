@@ -103,19 +103,15 @@ static bool comes_from_dot(const Value *value, PtrSet *seen) {
     return false;
 }
 
-static bool loads(const Op *op) {
-    return op->code == OP_load || op->code == OP_load_block;
-}
-
 /* Blocks are candidates where their base depends on the program. */
 static bool is_candidate(Raise *r, Op *op) {
-    bool is_block = op->code == OP_load_block || op->code == OP_store_block;
-    if (!is_block && op->code != OP_load && op->code != OP_store)
+    bool is_block = op_is_block_access(op);
+    if (!op_is_load(op) && !op_has(op, STORE))
         return false;
-    const Type *tile = loads(op) ? op_out(op)->type : op_in(op, 1)->type;
+    const Type *tile = op_is_load(op) ? op_out(op)->type : op_in(op, 1)->type;
     if (tile->rank < 2 || tile->kind != TYPE_NUMBER || (is_block && launch_invariant(op_in(op, 0))))
         return false;
-    if (loads(op))
+    if (op_is_load(op))
         return value_may_reach_dot(op_out(op));
     PtrSet seen = {.arena = r->arena};
     return comes_from_dot(op_in(op, 1), &seen);
@@ -220,7 +216,7 @@ static void build_access(Raise *r, Raised *access) {
     Op *before = access->op->prev;
     Block *block = access->op->block;
     b.span = access->span;
-    if (loads(access->op))
+    if (op_is_load(access->op))
         replace_load(&b, access);
     else
         replace_store(r, &b, access);
@@ -282,7 +278,7 @@ static bool raise_all(Raise *r) {
         any |= kept;
         if (!kept && !op_is_block_access(access->op)) /* lower-blocks tells of blocks */
             ctx_diag(func_ctx(r->func), access->span, access_not_raised,
-                     loads(access->op) ? "load" : "store", access->why_not);
+                     op_is_load(access->op) ? "load" : "store", access->why_not);
     }
     return any;
 }

@@ -60,17 +60,13 @@ typedef struct Stage {
 
 /* Loads */
 
-static bool only_moves(const Op *op) {
-    return op->code == OP_convert_layout || op->code == OP_reshape || op->code == OP_transpose;
-}
-
 /* The ops in the block of `load` that only move its value, and in `users` who takes it from them.
  */
 static void collect_moves(Stage *stage, const Op *load, const Value *value, OpList *moves,
                           PtrSet *users) {
     value_for_each_use (use, value) {
         Op *user = use->user;
-        if (only_moves(user) && user->block == load->block) {
+        if (op_rearranges(user) && user->block == load->block) {
             vec_push(stage->arena, moves, user);
             collect_moves(stage, load, op_out(user), moves, users);
         } else {
@@ -265,8 +261,8 @@ static void stage_store(Stage *stage, Op *store, bool guarded) {
 
 static bool collect(Op *op, void *user) {
     Stage *stage = user;
-    stage->tells |= op->code == OP_atomic_rmw || op->code == OP_atomic_cas || op_has(op, SYNC);
-    if (op->code == OP_load_block || op->code == OP_store_block)
+    stage->tells |= op_has(op, ATOMIC | SYNC);
+    if (op_is_block_access(op) && !op_has(op, ATOMIC))
         vec_push(stage->arena, &stage->accesses, ((Access){op, needs_guard(stage, op)}));
     return true;
 }

@@ -57,8 +57,8 @@ static bool refuse(Question *q, const char *why_not) {
 /* For messages: the source's name, behind conversions and sums of a pointer. */
 static const char *value_name(Arena *arena, const Value *value) {
     while (!value->name.len && value->def &&
-           (value->def->code == OP_extsi || value->def->code == OP_extui ||
-            value->def->code == OP_addptr || value->def->code == OP_muli))
+           (op_has(value->def, CONVERTS) || value->def->code == OP_addptr ||
+            value->def->code == OP_muli))
         value = op_in(value->def, 0);
     if (value->name.len)
         return str_dup(arena, value->name);
@@ -99,9 +99,8 @@ static bool ordinary(Question *q) {
 static bool is_taken_behind(const Value *value, const Block *block, const PtrSet *before) {
     value_for_each_use (use, value) {
         Op *user = use->user;
-        bool moves = user->code == OP_transpose || user->code == OP_reshape;
         if (!ptr_set_has(before, op_ancestor_in(user, block)) ||
-            (moves && is_taken_behind(op_out(user), block, before)))
+            (op_rearranges(user) && is_taken_behind(op_out(user), block, before)))
             return true;
     }
     return false;
@@ -278,7 +277,7 @@ static const char *dot_obstacle(const Value *value, int inner, int bytes, unsign
 /* Memory */
 
 static bool is_loop(const Op *op) {
-    return op->code == OP_for || op->code == OP_while;
+    return op_has(op, LOOP);
 }
 
 static Op *loop_of(const Op *op) {
@@ -290,7 +289,7 @@ static Op *loop_of(const Op *op) {
 
 static bool writes_memory(const Block *block) {
     block_for_each (op, block) {
-        if (!op->nregions && op_has(op, WRITES | SYNC) && !op_only_says(op))
+        if (!op->nregions && op_has(op, WRITES | SYNC) && !op_has(op, SAYS))
             return true;
         for (uint32_t r = 0; r < op->nregions; r++)
             if (writes_memory(op->regions[r]))

@@ -182,10 +182,11 @@ static double tolerance(DType dtype) {
     return bits == 64 ? 1e-9 : bits == 32 ? 1e-4 : bits == 16 ? 4e-2 : 0.3;
 }
 
-/* An array may be of wider numbers than the sums that are stored to it. */
+/* An array may be of wider numbers than the sums that are stored to it. No pass changes the order
+ * in which a wgmma adds up. */
 static bool note_sum(Op *op, void *user) {
     double *rounding = user;
-    bool adds_up = op->code == OP_reduce || op->code == OP_scan || op->code == OP_dot;
+    bool adds_up = op_has(op, COMBINES) || op->code == OP_dot;
     for (uint32_t i = 0; i < op->nout && adds_up; i++)
         if (type_is_float(op->out[i].type))
             *rounding = fmax(*rounding, tolerance(op->out[i].type->dtype));

@@ -70,7 +70,7 @@ static bool has_REGISTERS_LIMITED(Func *func) {
 }
 
 static bool breaks_SHARED_ALLOCATED(const Op *op) {
-    return (op->code == OP_local_alloc || op->code == OP_mbarrier_alloc) && op_offset(op) < 0;
+    return op_has(op, ALLOCATES) && op_offset(op) < 0;
 }
 
 static bool has_BARRIERS_PLACED(Func *func) {

@@ -148,7 +148,7 @@ static const char *b_obstacle(const Facts *facts, const Value *b, int k) {
     const Op *op = b->def;
     for (; op && (op->code == OP_transpose || op_adds_or_drops_ones(op)); op = op_in(op, 0)->def)
         k = op->code == OP_transpose ? 1 - k : k;
-    if (!op || (op->code != OP_load && op->code != OP_load_block))
+    if (!op || !op_is_load(op))
         return "operand b is computed";
     if (wgmma_takes_mn_major(b->type))
         return NULL;

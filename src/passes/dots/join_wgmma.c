@@ -120,8 +120,7 @@ static Value *buffer_of_b(const Op *wgmma) {
 static bool is_fed_by_copies(const Value *buffer) {
     value_for_each_use (use, buffer) {
         const Op *user = use->user;
-        bool takes_panels =
-            user->code == OP_copy_block || user->code == OP_wgmma || user->code == OP_wgmma_joint;
+        bool takes_panels = user->code == OP_copy_block || op_is_wgmma(user);
         if (user->code == OP_local_view ? !is_fed_by_copies(op_out(user)) : !takes_panels)
             return false;
     }

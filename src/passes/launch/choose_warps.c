@@ -78,11 +78,8 @@ static int32_t most_warps(const Op *dot) {
 static bool add_work(Op *op, void *user) {
     Work *work = user;
     const Type *accessed = NULL;
-    if (op->code == OP_load || op->code == OP_load_block || op->code == OP_atomic_rmw ||
-        op->code == OP_atomic_cas)
-        accessed = op->out[0].type;
-    if (op->code == OP_store || op->code == OP_store_block)
-        accessed = op_in(op, 1)->type;
+    if (op_is_load(op) || op_has(op, STORE | ATOMIC))
+        accessed = op->nout ? op->out[0].type : op_in(op, 1)->type;
     if (accessed && type_is_tile(accessed)) {
         uint64_t bytes = (uint64_t)type_bytes(accessed);
         work->bytes = bytes > work->bytes ? bytes : work->bytes;

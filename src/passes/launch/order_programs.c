@@ -74,30 +74,24 @@ static Trend trend_of_rounded(Programs *p, const Op *op) {
 }
 
 static Trend trend_of_result(Programs *p, const Op *op) {
+    if (op_has(op, CONVERTS))
+        return trend_of(p, op_in(op, 0));
+    if (op_has(op, EXTREMUM) || op->code == OP_addi)
+        return joined(trend_of(p, op_in(op, 0)), trend_of(p, op_in(op, 1)));
+    if (op_has(op, QUOTIENT))
+        return trend_of_scaled(p, op);
     switch ((int)op->code) {
     case OP_program_id:
         return program_id_attrs(op)->axis == p->axis ? TREND_GROWS : TREND_STAYS;
-    case OP_addi:
-    case OP_minsi:
-    case OP_maxsi:
-        return joined(trend_of(p, op_in(op, 0)), trend_of(p, op_in(op, 1)));
     case OP_subi:
         return joined(trend_of(p, op_in(op, 0)), opposite(trend_of(p, op_in(op, 1))));
     case OP_select: /* either of them: which one, is not asked */
         return joined(trend_of(p, op_in(op, 1)), trend_of(p, op_in(op, 2)));
     case OP_muli:
-    case OP_divsi:
-    case OP_divui:
     case OP_shli:
-    case OP_shrsi:
-    case OP_shrui:
         return trend_of_scaled(p, op);
     case OP_andi:
         return trend_of_rounded(p, op);
-    case OP_extsi:
-    case OP_extui:
-    case OP_trunci:
-        return trend_of(p, op_in(op, 0));
     default:
         return op->nregions ? TREND_UNKNOWN : trend_of_others(p, op);
     }
@@ -137,8 +131,8 @@ static void visit_loop(Programs *p, const Op *loop) {
 
 static bool visit(Op *op, void *user) {
     Programs *p = user;
-    bool is_atomic = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
-    p->waits |= op->code == OP_while || (is_atomic && !value_unused(op_out(op)));
+    p->waits |=
+        op->code == OP_while || (op_has(op, ATOMIC) && op->nout && !value_unused(op_out(op)));
     p->waits |= op_is_volatile(op);
     if (op->code == OP_for)
         visit_loop(p, op);

@@ -95,15 +95,12 @@ static bool may_be_written(const Programs *p, const Value *pointer) {
 
 static bool note_effects(Op *op, void *user) {
     Programs *p = user;
-    bool is_store = op->code == OP_store || op->code == OP_store_block;
-    bool is_atomic =
-        op->code == OP_atomic_rmw || op->code == OP_atomic_cas || op->code == OP_atomic_block;
     note_invariant(p, op);
-    p->adds_to_memory |= is_atomic;
+    p->adds_to_memory |= op_has(op, ATOMIC);
     p->multiplies |= op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA;
     if (op->code == OP_program_id && program_id_attrs(op)->axis >= p->axes)
         p->axes = (int)program_id_attrs(op)->axis + 1;
-    if (is_store || is_atomic) {
+    if (op_has(op, STORE | ATOMIC)) {
         const Value *origin = pointer_origin(op_in(op, 0));
         ptr_set_add(&p->written, origin ? origin : op_in(op, 0));
     }
@@ -119,7 +116,7 @@ static bool check_op(Op *op, void *user) {
         return fails(p, "a loop runs until a condition holds, which other programs may decide");
     if (op->code == OP_for && !is_even(p, op))
         return fails(p, "its programs differ in the iterations of a loop");
-    if ((op->code == OP_atomic_rmw || op->code == OP_atomic_cas) && !value_unused(op_out(op)))
+    if (op_has(op, ATOMIC) && op->nout && !value_unused(op_out(op)))
         return fails(p, "it uses what an atomic operation returns, and so may wait for others");
     if (op_is_volatile(op))
         return fails(p, "it has a volatile load, and so may wait for others");

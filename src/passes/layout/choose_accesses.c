@@ -21,26 +21,23 @@ enum {
 
 static bool collect_access(Op *op, void *user) {
     Choice *choice = user;
-    if (!op_is_access(op) || !type_is_tile(op_in(op, 0)->type))
+    if (!op_is_pointer_access(op) || !type_is_tile(op_in(op, 0)->type))
         return true;
     Access *access = &choice->accesses[choice->naccesses++];
-    Value *ptr = op_in(op, 0), *mask = NULL;
-    if (op->code == OP_load && op->nin > 1)
-        mask = op_in(op, 1);
-    else if ((op->code == OP_store || op->code == OP_atomic_rmw) && op->nin > 2)
-        mask = op_in(op, 2);
+    Value *ptr = op_in(op, 0);
     access->op = op;
     access->type = ptr->type;
     access->fastest = facts_fastest_dim(choice->facts, ptr);
     access->scattered = facts_of(choice->facts, ptr)->contiguous[access->fastest] <= 1;
-    bool one_by_one = op->code == OP_atomic_rmw || op->code == OP_atomic_cas;
-    access->width = one_by_one ? 1 : facts_access_width(choice->facts, ptr, mask, access->fastest);
+    access->width = op_has(op, ATOMIC)
+                        ? 1
+                        : facts_access_width(choice->facts, ptr, op_mask(op), access->fastest);
     ptrmap_set(&choice->access_of, op, access);
     return true;
 }
 
 static bool count_access(Op *op, void *user) {
-    *(uint32_t *)user += op_is_access(op);
+    *(uint32_t *)user += op_is_pointer_access(op);
     return true;
 }
 

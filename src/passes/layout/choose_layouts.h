@@ -66,11 +66,7 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op);
 /* Retypes values, recomputes and converts operands. */
 void choose_materialise(Choice *choice);
 
-static inline bool op_is_access(const Op *op) {
-    return op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw ||
-           op->code == OP_atomic_cas;
-}
 static inline Access *choose_access(const Choice *choice, const Op *op) {
-    return op_is_access(op) ? ptrmap_get(&choice->access_of, op) : NULL;
+    return op_is_pointer_access(op) ? ptrmap_get(&choice->access_of, op) : NULL;
 }
 #endif

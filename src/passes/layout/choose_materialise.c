@@ -105,7 +105,7 @@ static const Layout *result_layout(Ctx *ctx, const Op *op, int num_warps) {
 static void rewrite_operands(Rewrite *rewrite, Op *op) {
     Choice *choice = rewrite->choice;
     Ctx *ctx = choice->ctx;
-    bool same = choose_access(choice, op) || op->code == OP_reduce || op->code == OP_scan;
+    bool same = choose_access(choice, op) || op_has(op, COMBINES);
     const Layout *working = same ? choose_working_layout(choice, op) : NULL;
     if (choose_access(choice, op))
         set_access_width(choice, op, working);
@@ -149,7 +149,7 @@ static void rewrite_block(Rewrite *rewrite, Block *block) {
     for (Op *op = block->first, *next; op; op = next) {
         next = op->next; /* what is inserted needs no rewriting */
         bool recomputes = op->nout && choice->origin[op->out[0].id] == ORIGIN_RECOMPUTED;
-        if (op->code == OP_for || op->code == OP_while || op->code == OP_if)
+        if (op_is_control(op))
             rewrite_control(rewrite, op);
         else if (!recomputes && !op_has(op, TERMINATOR))
             rewrite_operands(rewrite, op);

@@ -121,10 +121,6 @@ static Tie tie_of(const Op *op, uint32_t i) {
     return tie;
 }
 
-static bool is_control(const Op *op) {
-    return op->code == OP_for || op->code == OP_while || op->code == OP_if;
-}
-
 /* Forward */
 
 static bool settle(Choice *choice, const Value *value, const Layout *layout) {
@@ -214,7 +210,7 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
     Ctx *ctx = choice->ctx;
     if (op->code == OP_dot)
         return layout_of_accumulator(ctx, choice->facts, op, choice->num_warps);
-    if (op->code == OP_scan || op->code == OP_atomic_rmw || op->code == OP_atomic_cas)
+    if (op->code == OP_scan || op_has(op, ATOMIC))
         return choose_working_layout(choice, op);
     if (op->code == OP_reduce) {
         const Layout *layout = choose_working_layout(choice, op);
@@ -253,7 +249,7 @@ static bool settle_tie(Choice *choice, const Tie *tie, bool from_initial) {
 static bool forward_block(Choice *choice, Block *block, bool from_initial) {
     bool changed = false;
     block_for_each (op, block) {
-        if (is_control(op)) {
+        if (op_is_control(op)) {
             for (uint32_t i = 0; i < op->nregions; i++)
                 changed |= forward_block(choice, op->regions[i], from_initial);
             for (uint32_t i = 0; i < op->nout; i++) {
@@ -334,7 +330,7 @@ static bool ask_ties(Choice *choice, const Op *op, bool wishes) {
 
 static void backward_block(Choice *choice, Block *block, bool wishes) {
     for (Op *op = block->last; op; op = op->prev) {
-        if (!is_control(op)) {
+        if (!op_is_control(op)) {
             ask_operands(choice, op, wishes);
             continue;
         }
@@ -428,7 +424,7 @@ static bool decide_rest(Choice *choice) {
         if (!value || !is_home(choice, value) || choice->home[id])
             continue;
         first = first ? first : value;
-        if ((!value->def || is_control(value->def)) && choice->demand[id])
+        if ((!value->def || op_is_control(value->def)) && choice->demand[id])
             settled |= settle(choice, value, choice->demand[id]);
         if (settled)
             return true;

@@ -207,7 +207,7 @@ static bool is_fetched(const Value *value) {
     while (op &&
            (op->code == OP_transpose || op->code == OP_convert_layout || op_adds_or_drops_ones(op)))
         op = op_in(op, 0)->def;
-    return op && (op->code == OP_load || op->code == OP_load_block || op->code == OP_local_load);
+    return op && (op_is_load(op) || op->code == OP_local_load);
 }
 
 bool dot_may_stay_in_flight(const Op *dot) {

@@ -20,15 +20,10 @@ static uint32_t repeated_bits(const Op *op) {
     return mask;
 }
 
-static bool is_hint(const Op *op) {
-    return op->code == OP_hint_divisible || op->code == OP_hint_contiguous ||
-           op->code == OP_hint_constant;
-}
-
+/* A scalar has no layout that a splat could pass on. */
 bool op_passes_layouts(const Op *op) {
-    return op_has(op, ELEMENTWISE) || is_hint(op) || op->code == OP_expand_dims ||
-           op->code == OP_broadcast || op->code == OP_reshape || op->code == OP_transpose ||
-           op->code == OP_join || op->code == OP_split || op->code == OP_slice;
+    return op_has(op, ELEMENTWISE | HINT | MOVES) && op->code != OP_splat &&
+           op->code != OP_convert_layout;
 }
 
 /* Index bits of the operand that a slice does not have. */

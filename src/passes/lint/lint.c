@@ -12,14 +12,13 @@ static uint32_t all_dims(const Type *type) {
 static uint32_t varies_of(const Flow *flow, const Op *op, uint32_t index) {
     const Type *type = op->out[index].type;
     uint32_t moved, all = all_dims(type);
-    if (type->rank == 0 || op->code == OP_constant_int || op->code == OP_constant_float)
+    if (type->rank == 0 || op_has(op, CONSTANT))
         return 0;
     if (op->nin && lint_move_dims(op, flow_of(flow, op_in(op, 0)), &moved))
         return moved;
     if (op->code == OP_reduce)
         return lint_drop_dim(flow_of_operands(flow, op), (int)reduce_attrs(op)->axis) & all;
-    if (op_has(op, ELEMENTWISE) || op->code == OP_load || op->code == OP_hint_divisible ||
-        op->code == OP_hint_contiguous || op->code == OP_hint_constant)
+    if (op_has(op, ELEMENTWISE | HINT) || op->code == OP_load)
         return flow_of_operands(flow, op) & all;
     return all;
 }

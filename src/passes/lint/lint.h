@@ -50,7 +50,6 @@ bool lint_move_dims(const Op *op, uint32_t dims, uint32_t *moved);
 /* Without dimension `axis`, those behind it one place further to the front. */
 uint32_t lint_drop_dim(uint32_t dims, int axis);
 
-/* The operands that say where an access goes and whether it is made; NULL: it has no such. */
+/* The operand that says where an access goes; NULL: the op is none. */
 Value *lint_pointer(const Op *op);
-Value *lint_mask_of(const Op *op);
 #endif

@@ -100,13 +100,5 @@ bool lint_move_dims(const Op *op, uint32_t dims, uint32_t *moved) {
 }
 
 Value *lint_pointer(const Op *op) {
-    bool is_access = op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw ||
-                     op->code == OP_atomic_cas;
-    return is_access ? op_in(op, 0) : NULL;
-}
-
-Value *lint_mask_of(const Op *op) {
-    uint32_t at = op->code == OP_load ? 1 : 2;
-    bool is_masked = op->code == OP_load || op->code == OP_store || op->code == OP_atomic_rmw;
-    return is_masked && op->nin > at ? op_in(op, at) : NULL;
+    return op_is_pointer_access(op) ? op_in(op, 0) : NULL;
 }

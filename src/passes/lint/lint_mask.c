@@ -83,7 +83,7 @@ static void check_extents(const LintInput *input, const Op *op, Value *pointer, 
 
 static bool check_op(Op *op, void *user) {
     const LintInput *input = user;
-    Value *pointer = lint_pointer(op), *mask = pointer ? lint_mask_of(op) : NULL;
+    Value *pointer = lint_pointer(op), *mask = pointer ? op_mask(op) : NULL;
     if (mask && mask->type->rank > 0) {
         check_axis(input, op, pointer, mask);
         check_extents(input, op, pointer, mask);

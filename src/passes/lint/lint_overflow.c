@@ -67,7 +67,7 @@ static void note_op(const Sizes *sizes, const Op *op) {
 
 static void check_access(const Sizes *sizes, const Op *op) {
     const Value *pointer = lint_pointer(op);
-    const Op *wraps = pointer && !lint_mask_of(op) ? sizes->wraps[pointer->id] : NULL;
+    const Op *wraps = pointer && !op_mask(op) ? sizes->wraps[pointer->id] : NULL;
     if (!wraps)
         return;
     Diags *diags = &func_ctx(sizes->input->func)->diags;

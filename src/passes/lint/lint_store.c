@@ -15,18 +15,11 @@ enum { FROM_MEMORY = 1 << 3 /* beside a bit for each axis */ };
 
 static uint32_t programs_of(const Flow *flow, const Op *op, uint32_t index) {
     uint32_t operands = flow_of_operands(flow, op);
-    switch (op->code) {
-    case OP_program_id:
+    if (op->code == OP_program_id)
         return 1u << program_id_attrs(op)->axis;
-    case OP_load:
-    case OP_load_block:
-        return operands | FROM_MEMORY;
-    case OP_atomic_rmw:
-    case OP_atomic_cas: /* the old value is another for each program */
+    if (op_has(op, ATOMIC)) /* the old value is another for each program */
         return operands | FROM_MEMORY | (FROM_MEMORY - 1);
-    default:
-        return operands;
-    }
+    return op_is_load(op) ? operands | FROM_MEMORY : operands;
 }
 
 /* What decides where a store goes, and whether it is made, but for the branches around it. */
@@ -53,7 +46,7 @@ static void check_store(const LintInput *input, const Flow *programs, const Op *
 static void check_block(const LintInput *input, const Flow *programs, const Block *block,
                         uint32_t control) {
     block_for_each (op, block) {
-        if (op->code == OP_store || op->code == OP_store_block)
+        if (op_has(op, STORE))
             check_store(input, programs, op, control);
         uint32_t inner = control;
         if (op->code == OP_if)

@@ -57,7 +57,7 @@ static int summed_dim(const Op *dot, uint32_t operand) {
 
 /* The dimensions along which a load leaves elements undefined: its mask differs. */
 static uint32_t undefined_dims(const LintInput *input, const Op *op) {
-    const Value *mask = op->code == OP_load ? lint_mask_of(op) : NULL;
+    const Value *mask = op->code == OP_load ? op_mask(op) : NULL;
     if (!mask || op->nin > 2)
         return 0;
     const ValueFacts *facts = facts_of(affines_facts(input->affines), mask);
@@ -85,7 +85,7 @@ static uint32_t undefined_of(const Flow *flow, const Op *op, uint32_t index) {
 }
 
 static const char *taken_by_access(const Flow *flow, const Op *op) {
-    const Value *pointer = lint_pointer(op), *mask = lint_mask_of(op);
+    const Value *pointer = lint_pointer(op), *mask = op_mask(op);
     uint32_t guarded = mask ? varies(flow->user, mask) : 0;
     if (!pointer)
         return NULL;

@@ -30,8 +30,7 @@ static bool operands_outside(const Op *op, const Op *loop) {
 
 /* LLVM may assume that a division it meets is defined. */
 static bool may_be_undefined(const Licm *licm, const Op *op) {
-    if (op->code != OP_divsi && op->code != OP_divui && op->code != OP_remsi &&
-        op->code != OP_remui)
+    if (!op_has(op, MAY_TRAP))
         return false;
     const ValueFacts *divisor = facts_of(licm->facts, op_in(op, 1));
     bool is_zero = divisor->lo <= 0 && divisor->hi >= 0;
@@ -50,7 +49,7 @@ static bool surely_runs(const Licm *licm, const Op *loop) {
 static bool can_move(const Licm *licm, const Op *op, const Op *loop, bool runs, bool writes) {
     if (!operands_outside(op, loop))
         return false;
-    if (op->code == OP_load || op->code == OP_load_block)
+    if (op_is_load(op))
         return runs && !writes && !op_is_volatile(op);
     return op_is_pure(op) && !op_has(op, TERMINATOR) && (runs || !may_be_undefined(licm, op));
 }
@@ -75,7 +74,7 @@ static void visit_block(Licm *licm, Block *block) {
     block_for_each (op, block) {
         for (uint32_t r = 0; r < op->nregions; r++)
             visit_block(licm, op->regions[r]);
-        bool is_loop = op->code == OP_for || op->code == OP_while;
+        bool is_loop = op_has(op, LOOP);
         if (is_loop && !(op_flags(op) & LOOP_NO_LICM))
             hoist(licm, op);
     }

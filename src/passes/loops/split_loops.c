@@ -84,18 +84,6 @@ static bool idle_condition(const Op *select, bool *truth) {
     return true;
 }
 
-static Value *mask_of_access(const Op *op) {
-    switch ((int)op->code) {
-    case OP_load:
-        return op->nin > 1 ? op_in(op, 1) : NULL;
-    case OP_store:
-    case OP_atomic_rmw:
-        return op->nin > 2 ? op_in(op, 2) : NULL;
-    default:
-        return NULL;
-    }
-}
-
 static int count_ops(const Block *block) {
     int count = 0;
     block_for_each (op, block)
@@ -116,7 +104,7 @@ static bool loads_piecemeal(const LoopBounds *bounds) {
         if (op->code != OP_load || op->out[0].type->rank < 2)
             continue;
         int axis = facts_fastest_dim(bounds->facts, op_in(op, 0));
-        int width = facts_access_width(bounds->facts, op_in(op, 0), mask_of_access(op), axis);
+        int width = facts_access_width(bounds->facts, op_in(op, 0), op_mask(op), axis);
         if (width * dtype_bytes(op->out[0].type->dtype) < ASYNC_BYTES)
             elements += (int64_t)1 << op->out[0].type->log2_numel;
     }
@@ -147,8 +135,8 @@ static bool collect_bounds(Plan *plan, Arena *arena) {
     if (bounds->impossible || (!loop_bounds_above(bounds) && !loop_bounds_below(bounds)))
         return false;
     block_for_each (op, body)
-        if (mask_of_access(op))
-            loop_bounds_add_free(bounds, mask_of_access(op), true);
+        if (op_mask(op))
+            loop_bounds_add_free(bounds, op_mask(op), true);
     return true;
 }
 

@@ -33,7 +33,7 @@ static uint64_t count_ops(const Block *block) {
 
 static bool has_loop(const Block *block) {
     block_for_each (op, block)
-        if (op->code == OP_for || op->code == OP_while)
+        if (op_has(op, LOOP))
             return true;
     return false;
 }

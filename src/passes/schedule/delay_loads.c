@@ -59,7 +59,7 @@ static unsigned depends_on(DelayLoads *delays, const Value *value) {
 static bool keeps_apart(Op *op, void *user) {
     DelayLoads *delays = user;
     /* The effects of a barrier are an order, which its block keeps. */
-    if (!op_has(op, WRITES) || op->code == OP_barrier || op_only_says(op))
+    if (!op_has(op, WRITES) || op->code == OP_barrier || op_has(op, SAYS))
         return true;
     const Value *origin = op->code == OP_store ? pointer_origin(op_in(op, 0)) : NULL;
     if (!origin || !(depends_on(delays, op_in(op, 0)) & DEPENDS_PROGRAM))

@@ -39,10 +39,8 @@ static int64_t bytes_beside_rings(const Pipelined *p) {
 
 static bool is_used_in(const Value *value, const Op *loop) {
     value_for_each_use (use, value) {
-        bool moves = use->user->code == OP_convert_layout || use->user->code == OP_transpose ||
-                     use->user->code == OP_reshape;
         if (op_ancestor_in(use->user, loop->regions[0]) ||
-            (moves && is_used_in(op_out(use->user), loop)))
+            (op_rearranges(use->user) && is_used_in(op_out(use->user), loop)))
             return true;
     }
     return false;

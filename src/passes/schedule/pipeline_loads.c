@@ -221,11 +221,9 @@ static bool may_wait(const Pipelined *p, const Staged *waiting) {
  * barriers. */
 static bool note_stores(Pipelined *p) {
     block_for_each (op, p->body) {
-        if (op_only_says(op) || !(op_effects(op) & (WRITES | SYNC)))
+        if (op_has(op, SAYS) || !(op_effects(op) & (WRITES | SYNC)))
             continue;
-        const Value *origin = op->code == OP_store || op->code == OP_store_block
-                                  ? pointer_origin(op_in(op, 0))
-                                  : NULL;
+        const Value *origin = op_has(op, STORE) ? pointer_origin(op_in(op, 0)) : NULL;
         if (!origin)
             return false;
         ptr_set_add(&p->written, origin);
@@ -244,9 +242,7 @@ static bool may_be_written(const Pipelined *p, const Op *load) {
 
 static bool may_trap(const Op *op) {
     int64_t divisor;
-    bool divides = op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
-                   op->code == OP_remui;
-    return divides &&
+    return op_has(op, MAY_TRAP) &&
            (!value_int_constant(op_in(op, 1), &divisor) || divisor == 0 || divisor == -1);
 }
 

@@ -51,7 +51,7 @@
 
 enum {
     RECOMPUTE_BUDGET = 32, /* slots of an FMA per element for one chain */
-    COST_SPECIAL = 8,      /* of an op that takes a special function: 16 per clock, not 128 */
+    SPECIAL_SLOTS = 8,     /* of an op that takes a special function: 16 per clock, not 128 */
     OTHER_REGISTERS = 16,  /* of a thread, for addresses, scalars and what is being computed */
     SMALL_REGISTERS = 4,   /* of a tile that may stay as it is */
     DELAYED_REGISTERS = 8, /* of a delayed load: an access for this store, one for the next */
@@ -173,16 +173,11 @@ static unsigned op_cost(const Op *op) {
         return RECOMPUTE_BUDGET + 1;
     if (op_has(op, CHEAP))
         return 1;
-    if (op->code == OP_exp || op->code == OP_exp2 || op->code == OP_log || op->code == OP_log2 ||
-        op->code == OP_sqrt || op->code == OP_rsqrt)
-        return COST_SPECIAL;
-    if (op->code == OP_divf)
-        return value_is_uniform(op_in(op, 1)) ? 1 : COST_SPECIAL;
-    bool plain = op->code == OP_extf || op->code == OP_truncf || op->code == OP_addf ||
-                 op->code == OP_subf || op->code == OP_mulf || op->code == OP_fma ||
-                 op->code == OP_negf || op->code == OP_absf || op->code == OP_minf ||
-                 op->code == OP_maxf;
-    return plain ? 1 : RECOMPUTE_BUDGET + 1;
+    if (op->code == OP_divf && value_is_uniform(op_in(op, 1)))
+        return 1; /* a product with a reciprocal */
+    if (op_has(op, COST_SPECIAL))
+        return SPECIAL_SLOTS;
+    return op_has(op, COST_FMA) ? 1 : RECOMPUTE_BUDGET + 1;
 }
 
 static bool is_root(const Value *value) {

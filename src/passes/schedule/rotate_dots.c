@@ -67,7 +67,7 @@ typedef struct Rotation {
 /* The two products; false: there is another number of them, or one within a region. */
 static bool find_products(Rotation *r) {
     block_for_each (op, r->body) {
-        if (op->code == OP_for || op->code == OP_while)
+        if (op_has(op, LOOP))
             return false;
         for (uint32_t i = 0; i < op->nregions; i++)
             block_for_each (inner, op->regions[i])
@@ -114,8 +114,8 @@ static bool find_wait(Rotation *r) {
             return false;
         if (op->code == OP_mbarrier_wait)
             r->wait = op;
-        else if (op->code == OP_async_wait || op->code == OP_async_copy || op_has(op, SYNC) ||
-                 op->code == OP_local_store || op->code == OP_wgmma_wait)
+        else if (op->code == OP_async_wait || op->code == OP_wgmma_wait || op_has(op, SYNC) ||
+                 (op_fills_buffer(op) && !op_has(op, TENSOR_COPY)))
             return false;
     }
     const Op *full = r->wait ? value_def(op_in(r->wait, 0), OP_local_view) : NULL;

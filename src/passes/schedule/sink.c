@@ -38,7 +38,7 @@ static bool may_sink(const Op *op) {
         return false;
     if (op->code == OP_load)
         return !load_attrs(op)->is_volatile;
-    return op->code == OP_extf || op->code == OP_sitof || op->code == OP_uitof;
+    return op_has(op, CONVERTS) && op->code != OP_truncf && type_is_float(op->out[0].type);
 }
 
 /* What `op` must not pass, whoever uses its result. */

@@ -63,7 +63,7 @@ static void strip_op(const Specialise *s, Op *op) {
         for (uint32_t i = 0; i < op->nout; i++)
             if (!value_unused(&op->out[i]))
                 return;
-        if (op->code != OP_local_alloc && op->code != OP_mbarrier_alloc)
+        if (!op_has(op, ALLOCATES))
             op_remove(op);
     }
 }
@@ -192,9 +192,7 @@ static void go_back(const Ring *ring) {
 /* Ops of scalars, loops and copies are left: none that reads memory or holds tiles. */
 static bool is_slice(const Block *block) {
     block_for_each (op, block) {
-        bool allowed = op_is_pure(op) || op->nregions || op_has(op, TERMINATOR) ||
-                       specialise_starts_copies(op) || op->code == OP_mbarrier_wait ||
-                       op->code == OP_local_alloc || op->code == OP_mbarrier_alloc;
+        bool allowed = op_suits_one_warp(op) || op_has(op, ALLOCATES);
         for (uint32_t i = 0; i < op->nout; i++)
             allowed &= !type_is_tile(op->out[i].type);
         for (uint32_t i = 0; i < op->nregions; i++)

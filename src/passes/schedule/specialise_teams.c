@@ -88,7 +88,7 @@ static bool check_tiles(Teams *t) {
         return fails(t, "a tile takes something from the one before");
     block_for_each (op, t->func->body) {
         bool known = op == tiles || op->code == OP_producer || op->code == OP_store_wait ||
-                     op->code == OP_local_alloc || op->code == OP_mbarrier_alloc;
+                     op_has(op, ALLOCATES);
         if (!known && !op_is_pure(op) && !op_has(op, TERMINATOR))
             return fails(t, "it does more than go through tiles");
     }

@@ -77,9 +77,7 @@ static bool takes_long(const Half *half, const Value *value, unsigned depth) {
     const Op *op = value->def;
     if (!depth || !is_computed(half, op))
         return false;
-    if (op->code == OP_exp || op->code == OP_exp2 || op->code == OP_log || op->code == OP_log2 ||
-        op->code == OP_sin || op->code == OP_cos || op->code == OP_tanh || op->code == OP_erf ||
-        op->code == OP_erfc || op->code == OP_gelu)
+    if (op_has(op, TRANSCENDENTAL))
         return true;
     for (uint32_t i = 0; i < op->nin; i++)
         if (op_in(op, i)->type->rank == value->type->rank &&

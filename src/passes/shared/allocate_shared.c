@@ -79,7 +79,7 @@ static int64_t alignment_of(const Buffer *buffer) {
 static const Op *extent_of(const Op *alloc, Op *access) {
     const Op *around = op_ancestor_in(access, alloc->block);
     for (const Op *op = access; op != around; op = op->block->parent)
-        if (op->block->parent->code == OP_for || op->block->parent->code == OP_while)
+        if (op_has(op->block->parent, LOOP))
             return around;
     return access;
 }
@@ -108,9 +108,8 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
         }
         extend(allocation, buffer, extent_of(buffer->alloc, use->user));
         OpCode code = use->user->code;
-        buffer->swizzled |=
-            buffer->alloc->code == OP_local_alloc &&
-            (op_is_wgmma(use->user) || code == OP_copy_block || code == OP_store_block_from);
+        buffer->swizzled |= buffer->alloc->code == OP_local_alloc &&
+                            (op_is_wgmma(use->user) || op_has(use->user, TENSOR_COPY));
         if (code == OP_async_copy)
             extend(allocation, buffer, wait_after(buffer->alloc, use->user, OP_async_wait));
         if (code == OP_store_block_from)
@@ -131,7 +130,7 @@ static void collect_buffer(Allocation *allocation, Op *alloc) {
 
 static void collect_buffers(Allocation *allocation, Block *block) {
     block_for_each (op, block) {
-        if (op->code == OP_local_alloc || op->code == OP_mbarrier_alloc)
+        if (op_has(op, ALLOCATES))
             collect_buffer(allocation, op);
         for (uint32_t i = 0; i < op->nregions; i++)
             collect_buffers(allocation, op->regions[i]);

@@ -105,12 +105,12 @@ static bool note_op(Parts *p, Op *op) {
         if (!store_wait_attrs(op)->read)
             vec_push(p->arena, &p->orders, op);
         return store_wait_attrs(op)->read || is_order(p, op);
-    case OP_wgmma_wait:
     case OP_mbarrier_wait:
     case OP_mbarrier_arrive:
         return true;
     default:
-        return op_is_wgmma(op) || op_only_says(op) || !op_has(op, WRITES | LREADS | LWRITES | SYNC);
+        return op_has(op, ACCUMULATES) || op_has(op, SAYS) ||
+               !op_has(op, WRITES | LREADS | LWRITES | SYNC);
     }
 }
 

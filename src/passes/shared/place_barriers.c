@@ -180,7 +180,7 @@ static Pending whole_buffer(const Op *alloc, bool writes) {
 static Actor actor_of(const Op *op) {
     if (op_is_wgmma(op))
         return BY_WGMMA;
-    return op->code == OP_copy_block || op->code == OP_store_block_from ? BY_COPIES : BY_THREADS;
+    return op_has(op, TENSOR_COPY) ? BY_COPIES : BY_THREADS;
 }
 
 /* Is the access over, as far as barriers go, as soon as it begins? */
@@ -243,7 +243,7 @@ static bool exposed(Placement *placement, Block *block, PendingSet *set) {
             bool second = exposed(placement, op->regions[1], set);
             if (!first && !second)
                 return false;
-        } else if (op->code == OP_for || op->code == OP_while) {
+        } else if (op_has(op, LOOP)) {
             const Summary *summary = summary_of(placement, op);
             add_all(placement, set, &summary->met);
             if (!summary->passes)
@@ -433,7 +433,7 @@ static void place_from(Placement *placement, Op *first, const Op *end, PendingSe
             place_in_block(placement, op->regions[0], pending);
             place_in_block(placement, op->regions[1], &other);
             add_all(placement, pending, &other);
-        } else if (op->code == OP_for || op->code == OP_while) {
+        } else if (op_has(op, LOOP)) {
             place_in_loop(placement, op, pending);
         } else {
             place_at(placement, op, pending);

@@ -35,7 +35,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 static bool is_candidate(const Op *op) {
-    if (op->code == OP_load || op->code == OP_load_block)
+    if (op_is_load(op))
         return !op_is_volatile(op);
     return op_is_pure(op) && !op_has(op, TERMINATOR);
 }

@@ -20,10 +20,6 @@ typedef struct Dead {
     bool changed;
 } Dead;
 
-static bool is_control(const Op *op) {
-    return op->code == OP_for || op->code == OP_while || op->code == OP_if;
-}
-
 /* Ops that stay even if no one uses their results. Reads may go unless they are volatile. */
 static bool has_own_effect(const Op *op) {
     uint32_t lasting = WRITES | LWRITES | SYNC;
@@ -66,9 +62,9 @@ static void mark_operands(Dead *d, Op *op) {
 /* Iterates outwards: an op in a region needs the ops around it. */
 static void mark_op(Dead *d, Op *op) {
     for (; op && ptr_set_add(&d->needed, op); op = op->block->parent) {
-        if (op->code == OP_yield && is_control(op->block->parent))
+        if (op->code == OP_yield && op_is_control(op->block->parent))
             continue;
-        if (is_control(op))
+        if (op_is_control(op))
             mark_control(d, op);
         else
             mark_operands(d, op);
@@ -103,7 +99,7 @@ static void follow(Dead *d, Value *value) {
     Op *op = value->def ? value->def : value->owner->parent;
     if (!op)
         return; /* a parameter */
-    if (!is_control(op)) {
+    if (!op_is_control(op)) {
         mark_op(d, op);
     } else if (value->def) {
         mark_carried(d, op, value->index);
@@ -159,11 +155,11 @@ static void sweep_op(Dead *d, Op *op) {
         d->changed = true;
         return;
     }
-    if (is_control(op))
+    if (op_is_control(op))
         drop_passed_on(d, op);
     for (uint32_t i = op->nregions; i-- > 0;)
         sweep_block(d, op->regions[i]);
-    if (is_control(op))
+    if (op_is_control(op))
         drop_carried(d, op);
 }
 

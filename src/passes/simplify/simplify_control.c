@@ -153,10 +153,8 @@ enum { MAX_SPECULATED = 8 };
 static bool can_speculate(const Block *region) {
     int count = 0;
     for (const Op *op = region->first; op != region->last; op = op->next) {
-        bool divides = op->code == OP_divsi || op->code == OP_divui || op->code == OP_remsi ||
-                       op->code == OP_remui;
-        if (!op_is_pure(op) || !op_has(op, CHEAP) || divides || op->out[0].type->rank ||
-            ++count > MAX_SPECULATED)
+        if (!op_is_pure(op) || !op_has(op, CHEAP) || op_has(op, MAY_TRAP) ||
+            op->out[0].type->rank || ++count > MAX_SPECULATED)
             return false;
     }
     return true;

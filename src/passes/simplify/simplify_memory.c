@@ -28,15 +28,13 @@ static bool has_scalar_part(const Value *index, int depth) {
     const Op *op = index->def;
     if (!op)
         return false;
+    if ((op_has(op, MOVES) && op->nin == 1 && op->nout == 1) || op->code == OP_extsi)
+        return has_scalar_part(op_in(op, 0), depth - 1);
     switch (op->code) {
     case OP_addi:
         return has_scalar_part(op_in(op, 0), depth - 1) || has_scalar_part(op_in(op, 1), depth - 1);
     case OP_muli:
         return value_is_uniform(op_in(op, 1)) && has_scalar_part(op_in(op, 0), depth - 1);
-    case OP_expand_dims:
-    case OP_broadcast:
-    case OP_extsi:
-        return has_scalar_part(op_in(op, 0), depth - 1);
     default: /* any other op is a tile part as a whole */
         return false;
     }

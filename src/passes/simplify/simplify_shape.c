@@ -27,7 +27,7 @@ bool simplify_range(Op *op) {
 /* Of a constant: a constant tile. */
 bool simplify_splat(Op *op) {
     const Op *constant = op_in(op, 0)->def;
-    if (!constant || (constant->code != OP_constant_int && constant->code != OP_constant_float))
+    if (!constant || !op_has(constant, CONSTANT))
         return false;
     Builder b = builder_before(op);
     return rewrite_replace(op, rewrite_like(&b, constant, 0, NULL, op->out[0].type));

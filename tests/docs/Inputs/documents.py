@@ -1,5 +1,5 @@
 """documents.py ROOT: what README.md and docs/ say of the sources by name is so: links, files, passes in their order, subcommands, who includes whom,
-how attributes are read."""
+how attributes are read; that properties of ops are traits of theirs."""
 import os
 import re
 import sys
@@ -180,6 +180,34 @@ def check_attributes(paths):
             wrong.extend(f"{path} takes attributes by place: {line.strip()}" for line in read(path).splitlines() if re.search(r"\battrs\[|op\w*->attrs\b", line))
 
 
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", lambda comment: re.sub(r"[^\n]", " ", comment.group()), text, flags=re.S)
+
+
+def lists_of_ops(text, ops):
+    """Where a text lists three ops or more by name as what they have in common, and which: in one expression that compares the same code with each,
+    as labels of one case, or in braces, but as indices of a table."""
+    for part in re.finditer(r"[^;{}]+", text):
+        listed = {}
+        for code, op in re.findall(r"([\w.>\[\]-]+)\s*[=!]=\s*OP_(\w+)", part.group()):
+            listed.setdefault(code, set()).add(op)
+        labels = max(re.findall(r"(?:case\s+OP_\w+\s*:\s*)+", part.group()), key=len, default="")
+        values = re.findall(r"(?:(?<=^)|(?<=,))\s*OP_(\w+)\s*(?=,|$)", part.group())
+        for found in [*listed.values(), set(re.findall(r"OP_(\w+)", labels)), set(values)]:
+            if len(found & ops) >= 3:
+                start = part.end() - len(part.group().lstrip())
+                yield text.count("\n", 0, start) + 1, sorted(found & ops)
+
+
+def check_properties(paths):
+    """No list of ops says what a trait of ops.def is to say: whoever adds an op would have to find it. Tables with a row for each op are none."""
+    ops = set(re.findall(r"^OP(?:_E|_R)?\s*\((\w+),", read("src/ir/ops.def"), re.M))
+    for path in paths:
+        if path.startswith("src/") and path.endswith((".c", ".h", ".re")):
+            wrong.extend(f"{path}:{line} lists {', '.join(found)}: what they have in common is a trait, of src/ir/ops.def"
+                         for line, found in lists_of_ops(without_comments(read(path)), ops))
+
+
 paths = files()
 for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"docs/[\w-]+\.md", path)):
     text = read(document)
@@ -192,5 +220,6 @@ check_commands()
 check_includes(paths)
 check_rooms(paths)
 check_attributes(paths)
+check_properties(paths)
 print("\n".join(wrong))
 sys.exit(bool(wrong))
