@@ -2,10 +2,9 @@
  *
  *     ir_markdown                the text on standard output
  *     ir_markdown --check FILE   succeeds if FILE holds just that */
-#include "ir/text.h"
+#include "markdown.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "ir/text.h"
 
 /* What op_info does not keep: the name of the rule, and where sections begin. */
 #define RULE_NAME_OUT0(rule) #rule
@@ -200,17 +199,6 @@ static void print_ops(StrBuf *out) {
     }
 }
 
-static bool holds(const char *path, Str text) {
-    FILE *file = fopen(path, "rb");
-    char *found = malloc(text.len + 1);
-    size_t len = file && found ? fread(found, 1, text.len + 1, file) : 0;
-    bool same = file && found && len == text.len && memcmp(found, text.ptr, len) == 0;
-    if (file)
-        fclose(file);
-    free(found);
-    return same;
-}
-
 int main(int argc, char **argv) {
     Arena arena = {0};
     StrBuf out = strbuf(&arena);
@@ -222,14 +210,7 @@ int main(int argc, char **argv) {
     print_func_attrs(&out);
     print_attr_kinds(&out);
     print_ops(&out);
-    int status = 0;
-    if (argc == 3 && str_is(str_from(argv[1]), "--check")) {
-        status = !holds(argv[2], strbuf_str(&out));
-        if (status)
-            fprintf(stderr, "%s is not current: write the output of %s there\n", argv[2], argv[0]);
-    } else {
-        fwrite(out.ptr, 1, out.len, stdout);
-    }
+    int status = markdown_main(argc, argv, strbuf_str(&out));
     arena_free(&arena);
     return status;
 }

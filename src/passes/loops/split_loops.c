@@ -4,9 +4,9 @@
  * constant (attention: scores of keys that do not exist or may not be seen) is split where the
  * masks become and cease to be all true: at most one loop before, the long one, one after. In the
  * long one the masks are constants, and with them those of loads that hold over the same range, and
- * a factor of the scores leaves their maximum (scaled_maxima.h). The other loops are as before but
- * for fewer stages, so results are the same bits; ranges may be empty, and the long one is where
- * the arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone.
+ * a factor of the scores leaves their maximum (reduce_scaled in rules.def). The other loops are as
+ * before but for fewer stages, so results are the same bits; ranges may be empty, and the long one
+ * is where the arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone.
  *
  * Needs no layouts, and invariants outside of loops. The copies are for simplify to fold.
  *
@@ -18,9 +18,9 @@
  *     }                                              for %i = %b, %hi, 64 { as before }
  */
 #include "passes/analysis/loop_bounds.h"
-#include "passes/loops/scaled_maxima.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/simplify/rule.h"
 #include "support/vec.h"
 
 #include <math.h>
@@ -114,9 +114,9 @@ static bool loads_piecemeal(const LoopBounds *bounds) {
 /* What is known of a loop that is to be split. */
 typedef struct Plan {
     LoopBounds bounds;
-    VEC(Op *) idle;      /* choices that are none where the bounds hold .. */
-    VEC(Value *) chosen; /* .. and what they then are */
-    VEC(ScaledMaximum) maxima;
+    VEC(Op *) idle;        /* choices that are none where the bounds hold .. */
+    VEC(Value *) chosen;   /* .. and what they then are */
+    VEC(RuleMatch) maxima; /* of scaled scores, by rules with a gate */
 } Plan;
 
 /* Fills in the bounds; false: there is nothing to split for. */
@@ -147,14 +147,20 @@ static Value *past_idle_choices(const Plan *plan, Value *value) {
     return value;
 }
 
-/* Maxima over scores that need no choice any more. */
+/* Maxima over scores that need no choice any more. Whether the factor is one that may leave them
+ * must be known in front of the loop. */
 static void collect_maxima(Plan *plan, Arena *arena) {
     Op *loop = plan->bounds.loop;
-    ScaledMaximum maximum;
+    const RuleGroup *group = &rule_groups[OP_reduce];
+    RuleMatch match;
     block_for_each (op, loop->regions[0])
-        if (op->code == OP_reduce &&
-            scaled_maximum_match(loop, op, past_idle_choices(plan, op_in(op, 0)), &maximum))
-            vec_push(arena, &plan->maxima, maximum);
+        for (uint32_t i = 0; op->code == OP_reduce && i < group->count; i++)
+            if (group->rules[i].gate &&
+                rule_match(&group->rules[i], op, past_idle_choices(plan, op_in(op, 0)), &match) &&
+                rule_gate_may_hold(&match) && rule_gate_is_outside(&match, loop)) {
+                vec_push(arena, &plan->maxima, match);
+                break;
+            }
 }
 
 /* Where to split: scalars of 64 bits in front of the loop */
@@ -331,7 +337,7 @@ static void lower_stages(Op *masked) {
 static void unmask(const Plan *plan, Op *loop, const ValueMap *map) {
     fix_masks(&plan->bounds, loop, map);
     vec_for_each (maximum, &plan->maxima)
-        scaled_maximum_rewrite(maximum, map);
+        rule_apply(maximum, map);
 }
 
 static void split(const Plan *plan) {
@@ -348,7 +354,7 @@ static void split(const Plan *plan) {
     Value *end = above ? build_maxsi(&e.b, begin, end_of_range(&e)) : e.hi;
     Value *holds = remaining_bounds(&e, above, below, begin, end);
     vec_for_each (maximum, &plan->maxima)
-        holds = both(&e, holds, scaled_maximum_condition(&e.b, maximum));
+        holds = both(&e, holds, rule_gate(maximum, &e.b));
     if (holds && above)
         end = build_select(&e.b, holds, end, begin);
     else if (holds)

@@ -3,9 +3,9 @@
  * Rounds over the function until one changes nothing. A round first folds what facts prove (ranges:
  * `range < 1024` over range 0..1023 is true), then visits every op in order, applying to it:
  * folding of constants, constants to the right of commutative ops, elementwise ops of splats (one
- * scalar op and a splat), and the op's own rule (table `rules`); then removes common and dead ops.
- * Operands are simplified before their users, so nearly everything happens in the first round. New
- * ops are visited at once.
+ * scalar op and a splat), the algebraic rules (rules.def) and the op's own rule (`own_rules`);
+ * then removes common and dead ops. Operands are simplified before their users, so nearly
+ * everything happens in the first round. New ops are visited at once.
  *
  * Needs nothing, leaves the IR valid with or without layouts. Running it again changes nothing.
  *
@@ -21,25 +21,28 @@
 #include "passes/simplify/simplify.h"
 #include "passes/analysis/fold.h"
 #include "passes/passes.h"
+#include "passes/simplify/rule.h"
 
-static Rule *const rules[OP_COUNT] = {
+static SimplifyOp *const own_rules[OP_COUNT] = {
 #define X(name) [OP_##name] = simplify_##name,
-    SIMPLIFY_RULES(X)
+    SIMPLIFY_OPS(X)
 #undef X
 };
 
 /* A correct set of rules shrinks or orders what it touches; this many changes of one function in
  * one round mean that two rules undo each other, and the round ends so that the compiler does not
  * hang. */
-enum { MAX_CHANGES_PER_OP = 64, MAX_ROUNDS = 64, MAX_ELEMENTWISE_IN = 3 };
+enum { MAX_CHANGES_PER_OP = 64, MAX_ROUNDS = 64 };
 
-static bool fold_constants(Op *op) {
-    Scalar in[MAX_ELEMENTWISE_IN], result;
-    if (!op_has(op, ELEMENTWISE) || op->nin > MAX_ELEMENTWISE_IN)
+static bool fold_constants(Op *op, const Glance *glance) {
+    Scalar in[RULE_MAX_OPERANDS], result;
+    if (!op_has(op, ELEMENTWISE))
         return false;
     for (uint32_t i = 0; i < op->nin; i++)
-        if (!scalar_of_value(op_in(op, i), &in[i]))
+        if (!glance->constant[i])
             return false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        scalar_of_value(op_in(op, i), &in[i]);
     if (!fold_elementwise(op, in, &result))
         return false;
     Builder b = builder_before(op);
@@ -48,13 +51,8 @@ static bool fold_constants(Op *op) {
                                                  : rewrite_float(&b, type, result.f));
 }
 
-static bool is_constant(const Value *value) {
-    Scalar scalar;
-    return scalar_of_value(value, &scalar);
-}
-
-static bool order_operands(Op *op) {
-    if (!op_has(op, COMMUTES) || !is_constant(op_in(op, 0)) || is_constant(op_in(op, 1)))
+static bool order_operands(Op *op, const Glance *glance) {
+    if (!op_has(op, COMMUTES) || !glance->constant[0] || glance->constant[1])
         return false;
     Value *constant = op_in(op, 0);
     op_set_operand(op, 0, op_in(op, 1));
@@ -65,9 +63,9 @@ static bool order_operands(Op *op) {
 /* An op of uniform tiles is a scalar op. Constants alone stay: no op folds them, or they would be
  * folded. */
 static bool scalarise(Op *op) {
-    Value *in[MAX_ELEMENTWISE_IN];
+    Value *in[RULE_MAX_OPERANDS];
     bool has_splat = false;
-    if (!(op_has(op, ELEMENTWISE) || op->code == OP_load) || op->nin > MAX_ELEMENTWISE_IN ||
+    if (!(op_has(op, ELEMENTWISE) || op->code == OP_load) || op->nin > RULE_MAX_OPERANDS ||
         op->out[0].type->rank == 0)
         return false;
     for (uint32_t i = 0; i < op->nin; i++) {
@@ -85,9 +83,17 @@ static bool scalarise(Op *op) {
     return rewrite_replace(op, build_splat(&b, scalar, type));
 }
 
+/* What is folded, ordered and has rules, by kind of op: those that compute elements. */
+static bool simplify_elements(Op *op) {
+    Glance glance = glance_at(op);
+    return fold_constants(op, &glance) || order_operands(op, &glance) || scalarise(op) ||
+           rules_apply(op, &glance);
+}
+
 static bool simplify_op(Op *op) {
-    return fold_constants(op) || order_operands(op) || scalarise(op) ||
-           (rules[op->code] && rules[op->code](op));
+    bool has_rules = op_has(op, ELEMENTWISE | COMMUTES) || rule_groups[op->code].count;
+    return (has_rules && op->nin <= RULE_MAX_OPERANDS ? simplify_elements(op) : scalarise(op)) ||
+           (own_rules[op->code] && own_rules[op->code](op));
 }
 
 static bool simplify_block(Block *block, uint64_t *fuel) {
