@@ -26,7 +26,8 @@ static const Option opt_options[] = {
     {0, "time", OPTION_FLAG, NULL,
      "tell what each pass did and how long it took, with --check what could be compared",
      offsetof(OptOptions, time), 0, 0},
-    {0, "list", OPTION_FLAG, NULL, "list the passes", offsetof(OptOptions, list), 0, 0},
+    {0, "list", OPTION_FLAG, NULL, "list the passes and what each requires, ensures and clears",
+     offsetof(OptOptions, list), 0, 0},
 };
 
 static const CommandSpec opt_spec = {
@@ -43,9 +44,24 @@ enum { MAX_INPUT_BYTES = 256 << 20 };
 
 typedef VEC(PassId) PassList;
 
+static void list_properties(const char *what, PropertySet set) {
+    if (set == NOTHING)
+        return;
+    cli_printf("    %-8s", what);
+    for (int i = 0; i < PROPERTY_COUNT; i++)
+        if (set >> i & 1)
+            cli_printf(" %s", property_info[i].name);
+    cli_printf("\n");
+}
+
 static int list_passes(void) {
-    for (int i = 0; i < PASS_COUNT; i++)
-        cli_printf("%-16s %s\n", pass_info[i].name, pass_info[i].summary);
+    for (int i = 0; i < PASS_COUNT; i++) {
+        const PassInfo *info = &pass_info[i];
+        cli_printf("%-16s %s\n", info->name, info->summary);
+        list_properties("requires", info->requires);
+        list_properties("ensures", info->ensures);
+        list_properties("clears", info->clears);
+    }
     return STATUS_OK;
 }
 

@@ -254,6 +254,8 @@ static bool count_step(Run *run, const Inst *inst) {
     else
         finding(run, inst->op, interp_work, (unsigned long long)max_work,
                 finding_place(run, NULL, 0));
+    if (run->options->gave_up)
+        *run->options->gave_up = true;
     run->stopped = true;
     return false;
 }

@@ -40,6 +40,7 @@ typedef struct InterpOptions {
     uint64_t max_steps;   /* ops executed before giving up (endless loops); 0: no limit */
     uint64_t max_work;    /* elements computed before giving up, where time counts; 0: no limit */
     StrBuf *output;       /* device_print goes here; NULL: discarded */
+    bool *gave_up;        /* set where a limit of steps or work ends the run; NULL: nobody asks */
 } InterpOptions;
 
 /* One argument per parameter. Findings are diagnostics at the op's span, one per op and kind, with

@@ -194,6 +194,11 @@ struct Module {
 #define OP_R OP
 #include "ir/ops.def"
 
+/* Accesses of a load that may be delayed which a thread has under way at once: what the next store
+ * needs and what the one behind it does. Codegen loads so far ahead (codegen/llvm/schedule.c), and
+ * who counts registers counts so many. */
+enum { DELAYED_ACCESSES = 2 };
+
 /* Where the op has the attribute; NULL: it has none of that name. */
 void *op_attr_place(const Op *op, AttrName name);
 

@@ -134,9 +134,8 @@ static void schedule_block(Schedule *s, LLVMBasicBlockRef block, LLVMBuilderRef 
         else
             vec_push(s->arena, &s->anchors, inst);
     for (size_t i = 0; i < s->anchors.len; i++) {
-        place_loads(s, s->anchors.data[i]);
-        if (i + 1 < s->anchors.len)
-            place_loads(s, s->anchors.data[i + 1]);
+        for (size_t k = i; k < s->anchors.len && k < i + DELAYED_ACCESSES; k++)
+            place_loads(s, s->anchors.data[k]);
         place(s, s->anchors.data[i]);
     }
     for (Lv inst = start; inst != terminator; inst = LLVMGetNextInstruction(inst))

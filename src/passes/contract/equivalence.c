@@ -162,19 +162,19 @@ typedef struct Way {
     bool alone;
 } Way;
 
+typedef enum RunEnd { RUN_DONE, RUN_TOO_LONG, RUN_WRONG } RunEnd;
+
 /* A persistent function shares the programs among any number of CTAs. */
-static bool run(Func *func, const Setup *setup, Way way, uint64_t more) {
+static RunEnd run(Func *func, const Setup *setup, Way way, uint64_t more) {
+    bool gave_up = false;
     InterpOptions options = {.grid = {way.alone ? 1 : 2, way.alone ? 1 : 2, 1},
                              .ctas = (uint32_t)way.guess + 1,
                              .max_steps = more * MAX_STEPS,
-                             .max_work = more * MAX_WORK};
-    return interp_run(func, setup->args, setup->arrays, setup->narrays, &options);
-}
-
-/* Did the last run end because it took too long? */
-static bool took_too_long(const Func *func) {
-    const Diagnostic *last = func_ctx(func)->diags.last;
-    return last && (last->id == DIAG_interp_steps || last->id == DIAG_interp_work);
+                             .max_work = more * MAX_WORK,
+                             .gave_up = &gave_up};
+    if (interp_run(func, setup->args, setup->arrays, setup->narrays, &options))
+        return RUN_DONE;
+    return gave_up ? RUN_TOO_LONG : RUN_WRONG;
 }
 
 static double tolerance(DType dtype) {
@@ -310,7 +310,7 @@ static bool same_results(Func *before, const Setup *inputs, const Setup *first, 
     Nudged nudged = {.count = 0};
     for (int i = 0; i < NUDGES && inputs->rounding > 0; i++) {
         nudged.runs[nudged.count] = nudge_setup(inputs, i);
-        nudged.count += run(before, &nudged.runs[nudged.count], way, 1);
+        nudged.count += run(before, &nudged.runs[nudged.count], way, 1) == RUN_DONE;
     }
     if (!find_difference(first, second, &nudged, &array, &at))
         return true;
@@ -333,9 +333,10 @@ static uint64_t count_changes(const Setup *before, const Setup *after) {
 static Equivalence compare_on(Func *before, Func *after, const Setup *inputs, Way way,
                               Comparison *out) {
     Setup first = copy_setup(inputs), second = copy_setup(inputs);
-    if (!run(before, &first, way, 1))
-        return took_too_long(before) ? TOO_LONG : GOES_WRONG;
-    if (!run(after, &second, way, MORE_WORK)) {
+    RunEnd end = run(before, &first, way, 1);
+    if (end != RUN_DONE)
+        return end == RUN_TOO_LONG ? TOO_LONG : GOES_WRONG;
+    if (run(after, &second, way, MORE_WORK) != RUN_DONE) {
         strbuf_puts(&out->why, "only the function after it fails in the interpreter");
         return DIFFERENT;
     }

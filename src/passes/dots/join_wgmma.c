@@ -19,8 +19,10 @@
  * sectors at least. Persistent programs keep their panels: they load one tile while they multiply
  * another, and what lines cost then is more than what the instruction saves.
  *
- * Needs feed-wgmma. The products move to the last of them, past what neither takes their results
- * nor writes memory. */
+ * A pass of its own beside feed-wgmma: that one looks at a dot and says where each operand comes
+ * from, this one looks at what stands side by side in a block, and at all that reads the buffers
+ * which it lays in a row. That is known once every dot is fed. The products move to the last of
+ * them, past what neither takes their results nor writes memory. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "support/vec.h"

@@ -54,8 +54,9 @@ enum {
     SPECIAL_SLOTS = 8,     /* of an op that takes a special function: 16 per clock, not 128 */
     OTHER_REGISTERS = 16,  /* of a thread, for addresses, scalars and what is being computed */
     SMALL_REGISTERS = 4,   /* of a tile that may stay as it is */
-    DELAYED_REGISTERS = 8, /* of a delayed load: an access for this store, one for the next */
-    MOST_CTAS = 3,         /* of an SM; more do not load more */
+    ACCESS_REGISTERS = 4,  /* of the widest access */
+    DELAYED_REGISTERS = DELAYED_ACCESSES * ACCESS_REGISTERS,
+    MOST_CTAS = 3, /* of an SM; more do not load more */
 };
 
 /* Where tiles wait. */

@@ -18,7 +18,10 @@
  * Parts of a tile that may overlap in memory are ordered by a branch that waits for the first
  * (stage-blocks): there all meet.
  *
- * Needs barriers (place-barriers), of which it takes back what orders warpgroups. */
+ * A pass of its own beside place-barriers: that one adds barriers to what is there and decides
+ * nothing about it, this one decides who copies a tile, by the boxes of its tensor map, and asks
+ * first which barriers are left. Needs them (place-barriers), and takes back what orders
+ * warpgroups. */
 #include "passes/analysis/pointer_origin.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"

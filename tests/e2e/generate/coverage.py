@@ -30,7 +30,7 @@ def known_operations():
 
 def known_passes(tilec):
     lines = subprocess.run([tilec, "opt", "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [line.split()[0] for line in lines if line.strip()]
+    return [line.split()[0] for line in lines if not line.startswith(" ")]
 
 
 def stages(tilec, seed, target, folder):
