@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /* A worker whose time is over, or that is cancelled, has GRACE_MS to remove what its tools wrote.
- */
-enum { GRACE_MS = 100 };
+ * An answer about imported files that were written meanwhile is asked for again. */
+enum { GRACE_MS = 100, ATTEMPTS = 3 };
 
 static const char PROGRAM_VARIABLE[] = "TILEC_WORKER";
 
@@ -142,6 +142,17 @@ static bool take_answer(Ctx *ctx, Str message, Compiled *compiled, bool *ok) {
     return true;
 }
 
+/* False after a report. */
+static bool ask(Exchange *x) {
+    const int error = exchange(x);
+    if (error)
+        return ctx_diag(x->ctx, (Span){0}, tool_failed, x->program,
+                        file_error_text(&x->ctx->arena, error));
+    if (x->process.timed_out || x->process.exit_code != WORKER_ANSWERED)
+        return report_end(x->ctx, x->program, x->request, &x->process);
+    return true;
+}
+
 bool worker_compile(Ctx *ctx, const CompileRequest *given, Compiled *compiled) {
     CompileRequest request = *given;
     const char *program = find_program(&ctx->arena, given);
@@ -154,15 +165,18 @@ bool worker_compile(Ctx *ctx, const CompileRequest *given, Compiled *compiled) {
     Wire wire = {.arena = &ctx->arena, .out = &message};
     wire_build(&wire);
     wire_request(&wire, &request);
-    Exchange result = {
+    Exchange x = {
         .ctx = ctx, .program = program, .request = &request, .message = strbuf_str(&message)};
-    int error = exchange(&result);
-    if (error)
-        return ctx_diag(ctx, (Span){0}, tool_failed, program, file_error_text(&ctx->arena, error));
-    if (result.process.timed_out || result.process.exit_code != WORKER_ANSWERED)
-        return report_end(ctx, program, &request, &result.process);
-    bool ok = false;
-    if (!take_answer(ctx, result.answer, compiled, &ok))
+    bool ok = false, taken = false;
+    for (int attempt = 0; attempt < ATTEMPTS && !taken; attempt++) {
+        const DiagMark before = diag_mark(&ctx->diags);
+        if (!ask(&x))
+            return false;
+        taken = take_answer(ctx, x.answer, compiled, &ok);
+        if (!taken)
+            diag_rewind(&ctx->diags, before);
+    }
+    if (!taken)
         return ctx_diag(ctx, (Span){0}, worker_failed, program, "its answer cannot be read");
     return ok;
 }
