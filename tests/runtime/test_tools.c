@@ -315,7 +315,7 @@ static bool in_folder(Ctx *ctx, const WorkFolder *folder, void *user) {
 static void *use_folders(void *user) {
     size_t *refused = user;
     Ctx *ctx = ctx_create();
-    for (int i = 0; i < 4000; i++)
+    for (int i = 0; i < 1000; i++)
         *refused += !work_folder_use(ctx, in_folder, NULL);
     ctx_destroy(ctx);
     return NULL;
