@@ -4,8 +4,9 @@
  * depends on in that text (frontend/reach.h), by which it is found when something else in the file
  * changed. Either key text lists everything that decides the code but the imported files, which are
  * only known after elaboration: an entry lists those with their hashes, and counts as a miss when
- * one of them changed or would be found elsewhere now. Warnings and remarks are kept too, so that
- * an answer from the cache says what the compilation said. */
+ * one of them changed or would be found elsewhere now, which it does for a source of another path.
+ * Warnings and remarks are kept too, so that an answer from the cache says what the compilation
+ * said. */
 #ifndef TILEC_RUNTIME_RECALL_H
 #define TILEC_RUNTIME_RECALL_H
 #include "frontend/reach.h"
