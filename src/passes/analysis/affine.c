@@ -10,14 +10,10 @@
 #include "passes/analysis/affine_internal.h"
 #include "passes/rewrite.h"
 
-static bool is_wide_int(const Type *type) {
-    return type_is_int(type) && (type->dtype == DT_I32 || type->dtype == DT_I64);
-}
-
 static bool collect_scalar(Op *op, void *user) {
     Affines *a = user;
     if (op_is_pure(op) && op->nout == 1 && op->out[0].type->rank == 0 &&
-        is_wide_int(op->out[0].type))
+        type_is_index(op->out[0].type))
         vec_push(a->arena, &a->scalars, op_out(op));
     return true;
 }
@@ -179,9 +175,9 @@ static const Affine *arithmetic_form(Affines *a, const Op *op) {
         return affine_product(a, operand_form(a, op, 0), scale);
     }
     case OP_extsi:
-        return is_wide_int(op_in(op, 0)->type) ? operand_form(a, op, 0) : NULL;
+        return type_is_index(op_in(op, 0)->type) ? operand_form(a, op, 0) : NULL;
     case OP_extui:
-        return is_wide_int(op_in(op, 0)->type) && is_nonnegative(a, op_in(op, 0))
+        return type_is_index(op_in(op, 0)->type) && is_nonnegative(a, op_in(op, 0))
                    ? operand_form(a, op, 0)
                    : NULL;
     case OP_constant_int: {
@@ -309,7 +305,7 @@ static const Affine *tile_form(Affines *a, const Op *op) {
     bool is_rest = op_has(op, MAY_TRAP) && !op_has(op, QUOTIENT);
     if (is_rest || op->code == OP_andi)
         form = remainder_form(a, op);
-    else if (is_wide_int(op->out[0].type))
+    else if (type_is_index(op->out[0].type))
         form = arithmetic_form(a, op);
     return form ? form : fail(a, opaque_reason(a, op));
 }
@@ -321,7 +317,7 @@ static const Affine *scalar_form(Affines *a, Value *value) {
         form = operand_form(a, op, 0);
     else if (op && op->code == OP_addptr)
         form = pointer_sum(a, op);
-    else if (op && is_wide_int(value->type))
+    else if (op && type_is_index(value->type))
         form = arithmetic_form(a, op);
     return form && !form->why ? form : opaque_form(a, value);
 }
@@ -383,7 +379,7 @@ static const Affine *carried_form(Affines *a, Value *arg) {
 
 static bool is_carried(const Value *value) {
     return value->owner && value->owner->parent && value->owner->parent->code == OP_for &&
-           value->index > 0 && (type_is_pointer(value->type) || is_wide_int(value->type));
+           value->index > 0 && (type_is_pointer(value->type) || type_is_index(value->type));
 }
 
 const Affine *affine_of(Affines *a, Value *value) {

@@ -32,7 +32,8 @@ static ValueFacts *slot(Flow *flow, const Value *value) {
 }
 
 /* Assumptions hold from the value's definition on: they stand in its block, so that it is not made
- * without them, and a program that breaks them has no meaning at all. The range tells the sign. */
+ * without them, and a program that breaks them has no meaning at all. The range tells the sign; of
+ * numbers narrower than an index nothing else does, since they may wrap as the source wants. */
 static void apply_assumed(const Facts *all, const Value *value, ValueFacts *facts) {
     if (!facts->has_range)
         return;
@@ -45,6 +46,8 @@ static void apply_assumed(const Facts *all, const Value *value, ValueFacts *fact
         }
     }
     facts_sign_of_range(facts);
+    if (facts->lo < 0 && !type_is_index(value->type))
+        facts->sign = SIGN_UNKNOWN;
 }
 
 static void set(Flow *flow, const Value *value, ValueFacts facts) {

@@ -9,7 +9,8 @@
  *
  * Divisibility, constancy and ranges hold in wrapping arithmetic. Contiguity, and what is derived
  * from the sign of an index, takes sums and products of indices not to wrap, as Triton does: an
- * index that wraps addresses memory 2^32 elements away from what the source says. */
+ * index that wraps addresses memory 2^32 elements away from what the source says. That is said of
+ * no number narrower than 32 bits, and of none that a conversion cuts off. */
 #ifndef TILEC_PASSES_ANALYSIS_FACTS_H
 #define TILEC_PASSES_ANALYSIS_FACTS_H
 #include "ir/ir.h"
@@ -35,6 +36,11 @@ typedef struct ValueFacts {
 
 /* The divisibility of zero, and the largest that is told. */
 #define FACTS_MAX_DIVISIBLE ((int64_t)1 << 62)
+
+/* Integers that addresses are computed in, of which sums and products are taken not to wrap. */
+static inline bool type_is_index(const Type *type) {
+    return type_is_int(type) && dtype_info[type->dtype].bits >= 32;
+}
 
 typedef struct Facts Facts;
 

@@ -539,7 +539,10 @@ static void facts_trunci(const Facts *facts, const Op *op, ValueFacts *out) {
         facts_elementwise(facts, op, out);
         return;
     }
+    DType dtype = op->out[0].type->dtype;
     keep_runs(a, out);
+    if (a.facts->lo < int_lowest(dtype) || a.facts->hi > int_highest(dtype))
+        return; /* what is cut off may leave a negative number */
     out->sign = a.facts->sign;
     set_range(out, op->out[0].type, a.facts->lo, a.facts->hi);
 }

@@ -8,7 +8,8 @@
  * same for all programs and iterations and can be shared or encoded in the access. Moving the
  * scalar part of an i32 index from the index to the pointer assumes that the sum does not wrap, the
  * assumption that contiguity makes too (facts.h): a program whose index wraps addresses memory 2^32
- * elements away from what its source says. */
+ * elements away from what its source says. Sums of narrower numbers stay as they are. */
+#include "passes/analysis/facts.h"
 #include "passes/analysis/fold.h"
 #include "passes/simplify/simplify.h"
 
@@ -32,9 +33,11 @@ static bool has_scalar_part(const Value *index, int depth) {
         return has_scalar_part(op_in(op, 0), depth - 1);
     switch (op->code) {
     case OP_addi:
-        return has_scalar_part(op_in(op, 0), depth - 1) || has_scalar_part(op_in(op, 1), depth - 1);
+        return type_is_index(index->type) && (has_scalar_part(op_in(op, 0), depth - 1) ||
+                                              has_scalar_part(op_in(op, 1), depth - 1));
     case OP_muli:
-        return value_is_uniform(op_in(op, 1)) && has_scalar_part(op_in(op, 0), depth - 1);
+        return type_is_index(index->type) && value_is_uniform(op_in(op, 1)) &&
+               has_scalar_part(op_in(op, 0), depth - 1);
     default: /* any other op is a tile part as a whole */
         return false;
     }
