@@ -3,10 +3,11 @@
  * f8 converts through f32. From sm_89 on there are instructions, which convert pairs; earlier
  * targets get integer code:
  *
- *   widening    the 7 bits below the sign are moved to where f16 keeps its exponent; the product
- * with a power of two then corrects the bias, of subnormals too (the product is exact) narrowing
- * normal results: rounding by adding half a unit to the f32 bits, then rebiasing; subnormal ones:
- *               adding a power of two whose unit is the smallest f8, which rounds in hardware */
+ * Widening: the 7 bits below the sign are moved to where f16 keeps its exponent; the product with a
+ * power of two then corrects the bias, of subnormals too (the product is exact).
+ *
+ * Narrowing: normal results by adding half a unit to the f32 bits, then rebiasing; subnormal ones
+ * by adding a power of two whose unit is the smallest f8, which rounds in hardware. */
 #include "codegen/tile/convert.h"
 #include "codegen/lowerings.h"
 #include "codegen/values/builder.h"

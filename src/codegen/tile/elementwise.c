@@ -9,6 +9,7 @@
 #include "codegen/values/builder.h"
 #include "codegen/values/cache.h"
 #include "codegen/values/values.h"
+#include "target/target.h"
 
 static DType element(const Op *op) {
     return op_in(op, 0)->type->dtype;
@@ -273,18 +274,38 @@ Lv emit_ftoui(Cg *cg, const Op *op, const Lv *in) {
     return some_value(cg, LLVMBuildFPToUI(cg->b, x, result_type(cg, op), ""));
 }
 
-Lv emit_sitof(Cg *cg, const Op *op, const Lv *in) {
+/* bf16 of an integer that may have more digits than an f32, where no instruction converts it: LLVM
+ * would round twice. The first rounding is to odd, which leaves no tie that was none. */
+static Lv bf16_of_wide_integer(Cg *cg, Lv x, bool is_signed) {
+    LLVMBuilderRef b = cg->b;
+    LLVMTypeRef type = LLVMTypeOf(x);
+    unsigned bits = LLVMGetIntTypeWidth(type);
+    const char *text =
+        str_format(cg->arena, "cvt.rz.f32.%c%u $0, $1;", is_signed ? 's' : 'u', bits);
+    Lv chopped = cg_asm(cg, cg->t_f32, text, bits == 64 ? "=f,l" : "=f,r", &x, 1, ASM_PURE);
+    Lv back =
+        is_signed ? LLVMBuildFPToSI(b, chopped, type, "") : LLVMBuildFPToUI(b, chopped, type, "");
+    Lv odd = LLVMBuildZExt(b, LLVMBuildICmp(b, LLVMIntNE, back, x, ""), cg->t_i32, "");
+    odd = LLVMBuildOr(b, LLVMBuildBitCast(b, chopped, cg->t_i32, ""), odd, "");
+    return LLVMBuildFPTrunc(b, LLVMBuildBitCast(b, odd, cg->t_f32, ""), cg->t_bf16, "");
+}
+
+static Lv float_of_integer(Cg *cg, const Op *op, Lv x, bool is_signed) {
     DType to = op->out[0].type->dtype;
-    if (is_f8(to))
-        return cg_from_f32(cg, to, LLVMBuildSIToFP(cg->b, in[0], cg->t_f32, ""));
-    return LLVMBuildSIToFP(cg->b, in[0], result_type(cg, op), "");
+    if (to == DT_BF16 && dtype_info[element(op)].bits >= 32 &&
+        !target_has(cg->func->capability, FEATURE_BF16_OF_INTEGERS))
+        return bf16_of_wide_integer(cg, x, is_signed);
+    LLVMTypeRef type = is_f8(to) ? cg->t_f32 : result_type(cg, op);
+    x = is_signed ? LLVMBuildSIToFP(cg->b, x, type, "") : LLVMBuildUIToFP(cg->b, x, type, "");
+    return is_f8(to) ? cg_from_f32(cg, to, x) : x;
+}
+
+Lv emit_sitof(Cg *cg, const Op *op, const Lv *in) {
+    return float_of_integer(cg, op, in[0], true);
 }
 
 Lv emit_uitof(Cg *cg, const Op *op, const Lv *in) {
-    DType to = op->out[0].type->dtype;
-    if (is_f8(to))
-        return cg_from_f32(cg, to, LLVMBuildUIToFP(cg->b, in[0], cg->t_f32, ""));
-    return LLVMBuildUIToFP(cg->b, in[0], result_type(cg, op), "");
+    return float_of_integer(cg, op, in[0], false);
 }
 
 Lv emit_bitcast(Cg *cg, const Op *op, const Lv *in) {
