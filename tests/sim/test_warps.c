@@ -33,6 +33,9 @@ VALUE(elected, lane < 4 ? 7 : lane == 4 ? 104 : 4)
 VALUE(active, lane % 2 ? 0xaaaaaaaa : 0x55555555)
 VALUE(match_all, lane < 16 ? 0xffff + 1 : 0)
 VALUE(votes, 1 + 4 + 8)
+VALUE(halves, (lane < 16 ? 0x5555u + 120 : 0x55550000u + 376) + (lane ^ 1) +
+                  ((0x55555555u << lane % 2) & (lane < 16 ? 0xffff : 0xffff0000)))
+VALUE(quarters, lane < 16 ? 0x5555 : 0x55550000)
 VALUE(found_bit, lane < 16 ? 2 * lane : UINT32_MAX)
 VALUE(reductions, 40 + 1000 * 1 + 10000 * 0 + 100000 * 1)
 VALUE(warp_reductions, warp ? 10 + 100 : 20)
@@ -41,12 +44,18 @@ VALUE(lane_masks, (1u << lane) ^ ((1u << lane) - 1) ^ ((2u << lane) - 1) ^ ~((1u
 VALUE(sizes, 256 * 1 + 512 + 768)
 VALUE(places, 1 + 2 + 4 + 8 + 16 + 32)
 VALUE(vector_sum, 0x44800000) /* 1024 */
+VALUE(two, 0x40000000)        /* 2 */
 VALUE(half_pairs, 0x54005000)
 VALUE(brain_pairs, 0x43004280)
 VALUE(double_sum, 2016 / 2)
 VALUE(wide_swap, 64)
 VALUE(wide_exchange, 1)
 VALUE(shared_pairs, 0x54005000)
+
+/* %r3: the members of the own half of a warp; %p2: even lanes. */
+#define HALVES                                                                                     \
+    "setp.lt.u32 %p1, %r2, 16; selp.b32 %r3, 0xffff, 0xffff0000, %p1;\n"                           \
+    "and.b32 %r4, %r2, 1; setp.eq.u32 %p2, %r4, 0;\n"
 
 static const SimCase cases[] = {
     {"redux.add", KERNEL("redux.sync.add.u32 %r9, %r1, -1;\n"), sum_of_lanes},
@@ -81,6 +90,24 @@ static const SimCase cases[] = {
             "A: mov.u64 %rd4, 12345678901; match.all.sync.b64 %r9|%p2, %rd4, 0xffff; @%p2 add.u32 "
             "%r9, %r9, 1; B:\n"),
      match_all},
+    {"members that differ from thread to thread",
+     KERNEL(HALVES "vote.sync.ballot.b32 %r5, %p2, %r3; redux.sync.add.u32 %r6, %r2, %r3;\n"
+                   "match.any.sync.b32 %r7, %r4, %r3; shfl.sync.bfly.b32 %r8, %r2, 1, 31, %r3;\n"
+                   "bar.warp.sync %r3; add.u32 %r9, %r5, %r6; add.u32 %r9, %r9, %r7;\n"
+                   "add.u32 %r9, %r9, %r8;\n"),
+     halves},
+    /* X ends nowhere that all threads come to, so that the quarters stay apart. */
+    {"sets of members that come one after another",
+     KERNEL(HALVES "shr.u32 %r6, %r2, 3; setp.eq.u32 %p3, %r2, 99; setp.eq.u32 %p4, %r6, 0;\n"
+                   "@%p4 bra A; setp.eq.u32 %p4, %r6, 1; @%p4 bra B; setp.eq.u32 %p4, %r6, 2;\n"
+                   "@%p4 bra C; @%p3 bra E; bra X;\n"
+                   "A: @%p3 bra E; bra X;\n"
+                   "B: add.u32 %r9, %r9, 1; setp.lt.u32 %p5, %r9, 200; @%p5 bra B;\n"
+                   "@%p3 bra E; bra X;\n"
+                   "C: @%p3 bra E; bra X;\n"
+                   "X: vote.sync.ballot.b32 %r9, %p2, %r3;\n"
+                   "E:\n"),
+     quarters},
     {"vote",
      KERNEL("setp.lt.u32 %p1, %r2, 32; setp.lt.u32 %p2, %r2, 9; vote.sync.all.pred %p3, %p1, -1; "
             "vote.sync.all.pred %p4, %p2, -1;\n"

@@ -1,5 +1,4 @@
-/* Barriers of a program, barriers of a warp, fences, and what a program that cannot go on waits
- * for. */
+/* Barriers of a program, fences, and what a program that cannot go on waits for. */
 #include "sim/exec/barrier.h"
 
 #include "sim/check/clock.h"
@@ -189,22 +188,6 @@ ExecResult exec_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
         return EXEC_JUMPED;
     }
     return EXEC_WAIT;
-}
-
-ExecResult exec_warp_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
-    const Reg *reg = reg_of(warp, insn->operand[0].reg);
-    uint32_t together, member = (uint32_t)reg->v[__builtin_ctz(mask)];
-    if (!reg_require(warp, insn, reg, mask, "the member mask"))
-        return EXEC_NEXT;
-    FOR_LANES(lane, mask)
-    if (!((uint32_t)reg->v[lane] >> lane & 1)) {
-        report(warp, insn, lane, sim_not_member, (uint32_t)reg->v[lane]);
-        return EXEC_NEXT;
-    }
-    if (!split_gather(warp, insn, mask, member, &together))
-        return EXEC_WAIT;
-    clock_meet(warp, together);
-    return EXEC_NEXT;
 }
 
 /* Within a program barriers order accesses; a fence orders them towards other programs. */

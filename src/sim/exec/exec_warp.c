@@ -1,4 +1,5 @@
-/* Threads of a warp among themselves: shfl, vote, match, redux, activemask, elect. */
+/* Threads of a warp among themselves: shfl, vote, match, redux, activemask, elect, bar.warp. */
+#include "sim/check/clock.h"
 #include "sim/check/findings.h"
 #include "sim/exec/alu.h"
 #include "sim/exec/known.h"
@@ -6,16 +7,18 @@
 #include "sim/parse/table.h"
 #include "sim/state/warp.h"
 
-/* The member mask of a .sync instruction, the same for all threads that execute it. */
-static bool member_mask(Warp *warp, const Insn *insn, uint32_t mask, const Operand *operand,
-                        uint32_t *member) {
-    const Reg *reg = reg_of(warp, operand->reg);
-    uint32_t first = (uint32_t)__builtin_ctz(mask);
+/* What the threads of a .sync instruction that name the same members do together. */
+typedef void Meeting(Warp *warp, const Insn *insn, uint32_t together);
+
+/* All whom the threads name; false after a finding. */
+static bool named_members(Warp *warp, const Insn *insn, uint32_t mask, const Reg *reg,
+                          uint32_t *members) {
+    *members = 0;
     if (!reg_require(warp, insn, reg, mask, "the member mask"))
         return false;
-    *member = (uint32_t)reg->v[first];
     FOR_LANES(lane, mask) {
         uint32_t own = (uint32_t)reg->v[lane];
+        *members |= own;
         if (own >> lane & 1)
             continue;
         report(warp, insn, lane, sim_not_member, own);
@@ -24,14 +27,27 @@ static bool member_mask(Warp *warp, const Insn *insn, uint32_t mask, const Opera
     return true;
 }
 
-/* Common beginning: waits for the members. The caller stops when the result is not EXEC_NEXT. */
-static ExecResult assemble(Warp *warp, const Insn *insn, uint32_t mask, const Operand *operand,
-                           uint32_t *together) {
-    uint32_t member;
-    *together = mask;
-    if (!member_mask(warp, insn, mask, operand, &member))
+/* Waits for the members. Threads that execute the instruction together may name different ones, as
+ * halves of a warp that keep to themselves do: each set meets alone. */
+static ExecResult meet(Warp *warp, const Insn *insn, uint32_t mask, unsigned operand,
+                       Meeting *meeting) {
+    const Reg *reg = reg_of(warp, insn->operand[operand].reg);
+    uint32_t members, together;
+    if (!named_members(warp, insn, mask, reg, &members)) {
+        meeting(warp, insn, mask);
         return EXEC_NEXT;
-    return split_gather(warp, insn, mask, member, together) ? EXEC_NEXT : EXEC_WAIT;
+    }
+    if (!split_gather(warp, insn, mask, members, &together))
+        return EXEC_WAIT;
+    for (uint32_t rest = together; rest;) {
+        uint64_t first = reg->v[__builtin_ctz(rest)];
+        uint32_t set = 0;
+        FOR_LANES(lane, rest)
+        set |= (uint32_t)(reg->v[lane] == first) << lane;
+        rest &= ~set;
+        meeting(warp, insn, set);
+    }
+    return EXEC_NEXT;
 }
 
 /* PTX ISA, shfl.sync: the lane read and whether it is within the segment. */
@@ -63,11 +79,7 @@ static bool source_lane(Word mode, uint32_t lane, uint32_t b, uint32_t c, uint32
     return inside;
 }
 
-ExecResult exec_shfl(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t together;
-    ExecResult result = assemble(warp, insn, mask, &insn->operand[4], &together);
-    if (result != EXEC_NEXT)
-        return result;
+static void shfl(Warp *warp, const Insn *insn, uint32_t together) {
     const Reg source = *reg_of(warp, insn->operand[1].reg);
     const Reg *b = reg_of(warp, insn->operand[2].reg), *c = reg_of(warp, insn->operand[3].reg);
     uint64_t bv[LANES], cv[LANES];
@@ -87,14 +99,14 @@ ExecResult exec_shfl(Warp *warp, const Insn *insn, uint32_t mask) {
             flag->def[lane] = DEFINED;
         }
     }
-    return EXEC_NEXT;
 }
 
-ExecResult exec_vote(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t together, yes = 0, known = 0;
-    ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
-    if (result != EXEC_NEXT)
-        return result;
+ExecResult exec_shfl(Warp *warp, const Insn *insn, uint32_t mask) {
+    return meet(warp, insn, mask, 4, shfl);
+}
+
+static void vote(Warp *warp, const Insn *insn, uint32_t together) {
+    uint32_t yes = 0, known = 0;
     const Reg *p = reg_of(warp, insn->operand[1].reg);
     FOR_LANES(lane, together) {
         yes |= (uint32_t)predicate(&insn->operand[1], p, lane) << lane;
@@ -121,14 +133,13 @@ ExecResult exec_vote(Warp *warp, const Insn *insn, uint32_t mask) {
         dest->v[lane] = value.value;
         dest->def[lane] = value.known;
     }
-    return EXEC_NEXT;
 }
 
-ExecResult exec_match(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t together;
-    ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
-    if (result != EXEC_NEXT)
-        return result;
+ExecResult exec_vote(Warp *warp, const Insn *insn, uint32_t mask) {
+    return meet(warp, insn, mask, 2, vote);
+}
+
+static void match(Warp *warp, const Insn *insn, uint32_t together) {
     const Reg source = *reg_of(warp, insn->operand[1].reg);
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     Reg *flag = insn->operand[0].second == NO_REG ? NULL : reg_of(warp, insn->operand[0].second);
@@ -147,7 +158,10 @@ ExecResult exec_match(Warp *warp, const Insn *insn, uint32_t mask) {
             flag->def[lane] = dest->def[lane];
         }
     }
-    return EXEC_NEXT;
+}
+
+ExecResult exec_match(Warp *warp, const Insn *insn, uint32_t mask) {
+    return meet(warp, insn, mask, 2, match);
 }
 
 /* redux.f32: |a| with .abs; NaN loses unless .NaN. */
@@ -157,11 +171,7 @@ static uint64_t reduce_float(const Insn *insn, uint64_t a, uint64_t b) {
     return alu_atomic((Word)insn->field[FIELD_OPERATION], TYPE_f32, a, b);
 }
 
-ExecResult exec_redux(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t together;
-    ExecResult result = assemble(warp, insn, mask, &insn->operand[2], &together);
-    if (result != EXEC_NEXT)
-        return result;
+static void redux(Warp *warp, const Insn *insn, uint32_t together) {
     const Reg *source = reg_of(warp, insn->operand[1].reg);
     bool is_float = insn->type[0] == TYPE_f32, first = true;
     uint64_t value = 0, defined = DEFINED;
@@ -183,7 +193,10 @@ ExecResult exec_redux(Warp *warp, const Insn *insn, uint32_t mask) {
         dest->v[lane] = value;
         dest->def[lane] = defined == DEFINED ? DEFINED : 0;
     }
-    return EXEC_NEXT;
+}
+
+ExecResult exec_redux(Warp *warp, const Insn *insn, uint32_t mask) {
+    return meet(warp, insn, mask, 2, redux);
 }
 
 ExecResult exec_activemask(Warp *warp, const Insn *insn, uint32_t mask) {
@@ -196,11 +209,7 @@ ExecResult exec_activemask(Warp *warp, const Insn *insn, uint32_t mask) {
 }
 
 /* The lowest thread of the mask leads. */
-ExecResult exec_elect(Warp *warp, const Insn *insn, uint32_t mask) {
-    uint32_t together;
-    ExecResult result = assemble(warp, insn, mask, &insn->operand[1], &together);
-    if (result != EXEC_NEXT)
-        return result;
+static void elect(Warp *warp, const Insn *insn, uint32_t together) {
     uint32_t leader = (uint32_t)__builtin_ctz(together);
     Reg *dest = reg_of(warp, insn->operand[0].reg);
     Reg *flag = insn->operand[0].second == NO_REG ? NULL : reg_of(warp, insn->operand[0].second);
@@ -212,5 +221,16 @@ ExecResult exec_elect(Warp *warp, const Insn *insn, uint32_t mask) {
             flag->def[lane] = DEFINED;
         }
     }
-    return EXEC_NEXT;
+}
+
+ExecResult exec_elect(Warp *warp, const Insn *insn, uint32_t mask) {
+    return meet(warp, insn, mask, 1, elect);
+}
+
+static void warp_barrier(Warp *warp, const Insn *insn, uint32_t together) {
+    clock_meet(warp, together);
+}
+
+ExecResult exec_warp_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
+    return meet(warp, insn, mask, 0, warp_barrier);
 }

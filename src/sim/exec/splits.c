@@ -130,19 +130,32 @@ bool warp_converged(Warp *warp, const Insn *insn, uint32_t mask) {
     return false;
 }
 
+/* Does the split wait at the instruction where this one has come? */
+static bool waits_there(const Split *split, const Split *self) {
+    return split->used && split != self && split->wait == WAIT_LANES && split->pc == self->pc &&
+           split->frame == self->frame;
+}
+
+/* Adds a split of threads that are needed, with those whom it waits for; false: none has come. */
+static bool take_in(const Warp *warp, uint32_t *need, uint32_t *here) {
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        const Split *split = &warp->splits[i];
+        if (!waits_there(split, warp->current) || !(split->wait_mask & *need & ~*here))
+            continue;
+        *here |= split->wait_mask;
+        *need |= split->wait_member & warp->alive;
+        return true;
+    }
+    return false;
+}
+
 bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member,
                   uint32_t *together) {
     Split *self = warp->current;
     uint32_t need = member & warp->alive, here = mask;
     *together = mask;
-    if (!(need & ~mask))
-        return true;
-    for (unsigned i = 0; i < MAX_SPLITS; i++) {
-        const Split *split = &warp->splits[i];
-        if (split->used && split != self && split->wait == WAIT_LANES && split->pc == self->pc &&
-            split->frame == self->frame)
-            here |= split->wait_mask;
-    }
+    while (need & ~here && take_in(warp, &need, &here))
+        ;
     if (need & ~here) {
         self->wait = WAIT_LANES;
         self->wait_mask = mask;
@@ -151,8 +164,7 @@ bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member,
     }
     for (unsigned i = 0; i < MAX_SPLITS; i++) {
         Split *split = &warp->splits[i];
-        if (split->used && split != self && split->wait == WAIT_LANES && split->pc == self->pc &&
-            split->frame == self->frame) {
+        if (waits_there(split, self) && split->wait_mask & here) {
             split->wait = WAIT_NONE;
             split->pc++;
         }
