@@ -164,6 +164,11 @@ static const SimCase cases[] = {
             "add.f32 %f5, %f5, %f7; add.f32 %f5, %f5, %f8;\n"
             "add.f32 %f5, %f5, 0fc2800000; mov.b32 %r9, %f5;\n"),
      vector_sum},
+    {"a vector whose results go where its values come from",
+     KERNEL("mov.f32 %f1, 0f3f800000; mov.f32 %f2, 0f40000000; setp.eq.u32 %p1, %r1, 0;\n"
+            "@%p1 atom.global.add.v2.f32 {%f2, %f1}, [%rd3], {%f1, %f2}; bar.sync 0;\n"
+            "ld.global.u32 %r9, [%rd3+4];\n"),
+     two},
     {"vectors of half pairs",
      KERNEL("mov.u32 %r3, 0x40003c00; red.global.add.noftz.v2.f16x2 [%rd3], {%r3, %r3}; bar.sync "
             "0; ld.global.u32 %r9, [%rd3+4]; sub.u32 %r9, %r9, 0x04000400;\n"),

@@ -8,10 +8,6 @@
 #include "sim/parse/table.h"
 #include "sim/state/warp.h"
 
-static Bits bits_of(const Reg *reg, uint32_t lane) {
-    return (Bits){reg->v[lane], reg->def[lane]};
-}
-
 /* The definedness of a result of which not all sources are defined. */
 static uint64_t known_result(const Insn *insn, const uint64_t *x, const Reg *const *sources,
                              unsigned count, uint32_t lane) {

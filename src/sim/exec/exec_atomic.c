@@ -5,6 +5,7 @@
 #include "sim/check/races.h"
 #include "sim/check/races_global.h"
 #include "sim/exec/alu.h"
+#include "sim/exec/known.h"
 #include "sim/exec/memory.h"
 #include "sim/parse/table.h"
 #include "sim/report/counters.h"
@@ -13,6 +14,8 @@
 #include "sim/state/team.h"
 
 #include <math.h>
+
+enum { MOST_ELEMENTS = 8 };
 
 static bool has_result(const Insn *insn) {
     return insn->row->name[0] == 'a';
@@ -64,13 +67,13 @@ static uint64_t known_bits(const Machine *machine, const uint8_t *defined, uint3
 
 /* One element of one thread. */
 static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
-                   unsigned index, const Reg *value, const Reg *swap, Reg *dest) {
+                   unsigned index, Bits value, const Reg *swap, Reg *dest) {
     uint32_t size = type_bytes((Type)insn->type[0]);
     uint8_t *bytes = target->data + index * size;
     uint64_t old = 0, result;
     uint64_t known = DEFINED;
     host_load(warp->machine, bytes, &old, size);
-    if (value->def[lane] != DEFINED || (swap && swap->def[lane] != DEFINED))
+    if (value.known != DEFINED || (swap && swap->def[lane] != DEFINED))
         report(warp, insn, lane, sim_undefined, "an operand of the atomic operation");
     if (target->defined)
         known = known_bits(warp->machine, target->defined + index * size, size);
@@ -78,9 +81,9 @@ static void update(Warp *warp, const Insn *insn, uint32_t lane, const Target *ta
         report(warp, insn, lane, sim_undefined, "the memory the atomic operation changes");
     do {
         if (swap)
-            result = old == value->v[lane] ? swap->v[lane] : old;
+            result = old == value.value ? swap->v[lane] : old;
         else
-            result = combine(insn, target, old, value->v[lane]);
+            result = combine(insn, target, old, value.value);
     } while (!host_swap(warp->machine, bytes, &old, result, size));
     if (target->defined)
         host_fill(warp->machine, target->defined + index * size, BYTE_DEFINED, size);
@@ -144,15 +147,18 @@ ExecResult exec_atom(Warp *warp, const Insn *insn, uint32_t mask) {
     uint32_t size = type_bytes((Type)insn->type[0]) * elements, found = 0;
     uint64_t addresses[LANES] = {0};
     Target target = {0};
+    Bits values[MOST_ELEMENTS];
     begin_order(warp, insn, mask);
     FOR_LANES(lane, mask) {
         if (!find_changed(warp, insn, address, lane, size, &target))
             continue;
         addresses[lane] = counted_address(&target);
         found |= 1u << lane;
+        /* All before the first result, which may go where the second value comes from. */
         for (unsigned i = 0; i < elements; i++)
-            update(warp, insn, lane, &target, i, reg_of(warp, piece(value, i)),
-                   swap ? reg_of(warp, swap->reg) : NULL,
+            values[i] = bits_of(reg_of(warp, piece(value, i)), lane);
+        for (unsigned i = 0; i < elements; i++)
+            update(warp, insn, lane, &target, i, values[i], swap ? reg_of(warp, swap->reg) : NULL,
                    first ? reg_of(warp, piece(&insn->operand[0], i)) : NULL);
     }
     count(warp, insn, &target, addresses, found, size);
