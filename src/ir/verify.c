@@ -6,6 +6,7 @@
  * of its block. */
 #include "ir/build.h"
 #include "ir/text.h"
+#include "support/bits.h"
 #include "support/ptrmap.h"
 #include "target/wgmma.h"
 
@@ -137,8 +138,10 @@ static void check_listed(Verifier *v, const Block *block) {
 
 /* Layouts */
 
-static int log2_of(int32_t value) {
-    return value > 1 ? __builtin_ctz((unsigned)value) : 0;
+/* Bases of a layout for so many warps or blocks; 0: not given, which is one. Other counts than
+ * powers of two are reported with the function's attributes. */
+static int bases_for(int32_t count) {
+    return count > 0 && (count & (count - 1)) == 0 ? log2_exact(count) : 0;
 }
 
 static const char *layout_problem(const Verifier *v, const Type *type) {
@@ -154,9 +157,9 @@ static const char *layout_problem(const Verifier *v, const Type *type) {
                    : NULL;
     if (layout->bits[LAYOUT_LANE] != LAYOUT_LANE_BITS)
         return "a tile's has 5 lane bases";
-    if (layout->bits[LAYOUT_WARP] != log2_of(v->func->num_warps))
+    if (layout->bits[LAYOUT_WARP] != bases_for(v->func->num_warps))
         return "the warp bases are not log2 of num_warps";
-    if (layout->bits[LAYOUT_BLOCK] != log2_of(v->func->num_ctas))
+    if (layout->bits[LAYOUT_BLOCK] != bases_for(v->func->num_ctas))
         return "the block bases are not log2 of num_ctas";
     return NULL;
 }

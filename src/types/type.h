@@ -94,7 +94,7 @@ static inline int64_t type_bytes(const Type *t) {
 }
 /* 32-bit registers that a tile with a layout takes of each thread, its elements packed. */
 static inline int64_t type_registers(const Type *t) {
-    return ((int64_t)type_element_bytes(t) << t->layout->bits[LAYOUT_REG]) / 4;
+    return (((int64_t)type_element_bytes(t) << t->layout->bits[LAYOUT_REG]) + 3) / 4;
 }
 /* Numbers that fill 32-bit registers, alone or together: what op optimization_barrier takes. */
 static inline bool type_fills_words(const Type *t) {

@@ -49,10 +49,6 @@ static bool is_product(const Op *op) {
     return op->code == OP_wgmma && op->nin == 3 && !wgmma_attrs(op)->beside;
 }
 
-static int64_t registers_of(const Op *wgmma) {
-    return 1ll << op_out(wgmma)->type->layout->bits[LAYOUT_REG];
-}
-
 static bool is_alike(const Op *a, const Op *b) {
     int64_t groups[2][2];
     const Type *x = op_out(a)->type, *y = op_out(b)->type;
@@ -80,11 +76,11 @@ static bool lets_pass(const Op *op, const Group *group) {
 /* The products that can be computed with `first` where the last of them stands. */
 static Group group_from(Op *first) {
     Group group = {.ops = {first}, .count = 1};
-    int64_t registers = registers_of(first);
+    int64_t registers = type_registers(op_out(first)->type);
     for (Op *op = first->next; op && lets_pass(op, &group); op = op->next) {
         if (!is_product(op) || !is_alike(first, op))
             continue;
-        registers += registers_of(op);
+        registers += type_registers(op_out(op)->type);
         if (registers > WGMMA_MAX_REGISTERS || group.count == MAX_JOINT_PRODUCTS)
             break;
         group.ops[group.count++] = op;

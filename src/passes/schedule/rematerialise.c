@@ -157,8 +157,7 @@ static unsigned last_phase(const Remat *remat, const Value *value) {
 
 /* Of one thread, in elements of their own width: narrow ones share registers while they wait. */
 static uint64_t registers_of(const Type *type) {
-    uint64_t bytes = (uint64_t)type_element_bytes(type) << type->layout->bits[LAYOUT_REG];
-    return (bytes + 3) / 4;
+    return (uint64_t)type_registers(type);
 }
 
 /* No two threads hold the same element, so that each reads back what it wrote itself. */

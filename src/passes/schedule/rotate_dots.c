@@ -248,7 +248,7 @@ static Op *move_second(Rotation *r) {
         op_move_before(*op, end);
     Op *operand = op_in(r->second, 0)->def;
     bool alone = operand && operand->block == r->body && op_has(operand, ELEMENTWISE) &&
-                 !op_out(operand)->uses->next;
+                 value_has_one_use(op_out(operand));
     if (alone)
         op_move_before(operand, end);
     op_move_before(r->second, end);
