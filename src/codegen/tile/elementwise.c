@@ -369,6 +369,25 @@ static bool find_line(const Op *op, Lv index, Line *line) {
     return true;
 }
 
+/* Is the index made of a sum or the like that wraps in fewer bits than an index has? */
+static bool is_narrow_sum(Lv index) {
+    enum { INDEX_BITS = 32 };
+    if (!LLVMIsASExtInst(index))
+        return false;
+    Lv narrow = LLVMGetOperand(index, 0);
+    return LLVMGetIntTypeWidth(LLVMTypeOf(narrow)) < INDEX_BITS &&
+           (LLVMIsABinaryOperator(narrow) || LLVMIsATruncInst(narrow));
+}
+
+/* LLVM's straight-line strength reduction takes addresses whose narrow indices differ by a constant
+ * to be that far apart, also where one index has wrapped. (LLVM 22; pull request 204278 mends it.)
+ * It does not look into this. */
+static Lv widen_narrow_sum(Cg *cg, Lv index) {
+    Lv narrow = LLVMGetOperand(index, 0), wide = LLVMBuildSExt(cg->b, narrow, cg->t_i16, "");
+    wide = cg_asm(cg, cg->t_i32, "cvt.s32.s16 $0, $1;", "=r,h", &wide, 1, ASM_PURE);
+    return LLVMBuildSExt(cg->b, wide, LLVMTypeOf(index), "");
+}
+
 /* Of lines, what tells threads apart is added once; the distances between those of one thread are
  * the same for all threads, which hold them in uniform registers. A few lines are each found from
  * the one before: equal distances are one value then, where those from the first would all live
@@ -377,6 +396,10 @@ Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
     enum { FEW_LINES = 4 };
     LLVMTypeRef memory = cg_memory_type(cg, element(op));
     Line line;
+    if (is_narrow_sum(in[1])) {
+        Lv index = widen_narrow_sum(cg, in[1]);
+        return LLVMBuildGEP2(cg->b, memory, in[0], &index, 1, "");
+    }
     if (!find_line(op, in[1], &line))
         return LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){in[1]}, 1, "");
     LineBefore *before = cg_cache(cg, &line_before_kind);
