@@ -35,6 +35,7 @@ VALUE(match_all, lane < 16 ? 0xffff + 1 : 0)
 VALUE(votes, 1 + 4 + 8)
 VALUE(halves, (lane < 16 ? 0x5555u + 120 : 0x55550000u + 376) + (lane ^ 1) +
                   ((0x55555555u << lane % 2) & (lane < 16 ? 0xffff : 0xffff0000)))
+VALUE(left, 0x5555)
 VALUE(quarters, lane < 16 ? 0x5555 : 0x55550000)
 VALUE(found_bit, lane < 16 ? 2 * lane : UINT32_MAX)
 VALUE(reductions, 40 + 1000 * 1 + 10000 * 0 + 100000 * 1)
@@ -96,6 +97,12 @@ static const SimCase cases[] = {
                    "bar.warp.sync %r3; add.u32 %r9, %r5, %r6; add.u32 %r9, %r9, %r7;\n"
                    "add.u32 %r9, %r9, %r8;\n"),
      halves},
+    {"members that exit while others wait for them",
+     KERNEL(HALVES "@!%p1 bra A; vote.sync.ballot.b32 %r9, %p2, -1; bra E;\n"
+                   "A: add.u32 %r9, %r9, 1; setp.lt.u32 %p5, %r9, 200; @%p5 bra A;\n"
+                   "st.global.u32 [%rd2], 0x5555; exit;\n"
+                   "E:\n"),
+     left},
     /* X ends nowhere that all threads come to, so that the quarters stay apart. */
     {"sets of members that come one after another",
      KERNEL(HALVES "shr.u32 %r6, %r2, 3; setp.eq.u32 %p3, %r2, 99; setp.eq.u32 %p4, %r6, 0;\n"

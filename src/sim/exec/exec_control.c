@@ -20,6 +20,7 @@ static void warp_exit(Warp *warp, Split *split, uint32_t mask) {
         at->mask &= ~mask;
     if (!split->mask)
         split_end(warp, split);
+    splits_recheck(warp);
     if (!warp->alive) {
         wgmma_warp_exits(warp);
         bulk_warp_exit(warp);

@@ -136,11 +136,12 @@ static bool waits_there(const Split *split, const Split *self) {
            split->frame == self->frame;
 }
 
-/* Adds a split of threads that are needed, with those whom it waits for; false: none has come. */
-static bool take_in(const Warp *warp, uint32_t *need, uint32_t *here) {
+/* Adds a split of threads that are needed beside `self`, with those whom it waits for; false: none
+ * has come. */
+static bool take_in(const Warp *warp, const Split *self, uint32_t *need, uint32_t *here) {
     for (unsigned i = 0; i < MAX_SPLITS; i++) {
         const Split *split = &warp->splits[i];
-        if (!waits_there(split, warp->current) || !(split->wait_mask & *need & ~*here))
+        if (!waits_there(split, self) || !(split->wait_mask & *need & ~*here))
             continue;
         *here |= split->wait_mask;
         *need |= split->wait_member & warp->alive;
@@ -154,7 +155,7 @@ bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member,
     Split *self = warp->current;
     uint32_t need = member & warp->alive, here = mask;
     *together = mask;
-    while (need & ~here && take_in(warp, &need, &here))
+    while (need & ~here && take_in(warp, self, &need, &here))
         ;
     if (need & ~here) {
         self->wait = WAIT_LANES;
@@ -171,6 +172,19 @@ bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member,
     }
     *together = here;
     return true;
+}
+
+void splits_recheck(Warp *warp) {
+    for (unsigned i = 0; i < MAX_SPLITS; i++) {
+        Split *split = &warp->splits[i];
+        uint32_t need = split->wait_member & warp->alive, here = split->wait_mask;
+        if (!split->used || split->wait != WAIT_LANES)
+            continue;
+        while (need & ~here && take_in(warp, split, &need, &here))
+            ;
+        if (!(need & ~here))
+            split->wait = WAIT_NONE; /* it executes the instruction again */
+    }
 }
 
 void splits_release(Warp *warp) {

@@ -11,6 +11,8 @@ void split_branch(Warp *warp, uint32_t taken, uint32_t mask, uint32_t target, ui
 /* Waits until the threads of `member` are at the instruction: false while some are missing.
  * `together`: those to execute now, who may be of several splits. */
 bool split_gather(Warp *warp, const Insn *insn, uint32_t mask, uint32_t member, uint32_t *together);
+/* Threads of the warp have exited, for whom others may have waited. */
+void splits_recheck(Warp *warp);
 /* After a release threads may come to an instruction that needs the whole warp one after another:
  * they wait there, and those that come last take the others in. False: the split waits. */
 bool split_meet_again(Warp *warp, Split *split);
