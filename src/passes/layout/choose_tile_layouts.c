@@ -146,6 +146,28 @@ static const Layout *written_layout(const Choice *choice, const Access *access) 
     return home ? choose_to_write(choice, access, home) : access->coalesced;
 }
 
+/* A reduction's results where its operands lie in `operand`. */
+static const Layout *reduced(Ctx *ctx, const Op *op, const Layout *operand) {
+    const Type *type = op_in(op, 0)->type;
+    assert(reduce_attrs(op)->keep == 0); /* only split-reduces keeps part of an axis */
+    return layout_drop_bits(ctx, operand,
+                            layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(op)->axis));
+}
+
+/* The layout from which the results, if they have theirs by now, have them: operands that were
+ * decided later do not change it. */
+static const Layout *combined_before(const Choice *choice, const Op *op) {
+    const Layout *result = home_of(choice, &op->out[0]);
+    if (!result || op->code == OP_scan)
+        return result;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Layout *home = home_of(choice, op_in(op, i));
+        if (home && reduced(choice->ctx, op, home) == result)
+            return home;
+    }
+    return NULL;
+}
+
 const Layout *choose_working_layout(const Choice *choice, const Op *op) {
     const Access *access = choose_access(choice, op);
     if (access)
@@ -154,7 +176,10 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op) {
     bool undecided = false;
     for (uint32_t i = 0; i < op->nin; i++)
         undecided |= is_home(choice, op_in(op, i));
-    const Layout *layout = first_home(choice, op);
+    const Layout *layout = combined_before(choice, op);
+    if (layout)
+        return layout;
+    layout = first_home(choice, op);
     if (!layout && undecided)
         return NULL;
     if (!layout)
@@ -214,10 +239,7 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
         return choose_working_layout(choice, op);
     if (op->code == OP_reduce) {
         const Layout *layout = choose_working_layout(choice, op);
-        const Type *type = op_in(op, 0)->type;
-        uint32_t mask = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(op)->axis);
-        assert(reduce_attrs(op)->keep == 0); /* only split-reduces keeps part of an axis */
-        return layout ? layout_drop_bits(ctx, layout, mask) : NULL;
+        return layout ? reduced(ctx, op, layout) : NULL;
     }
     const Layout *operand = first_home(choice, op);
     if (!op_passes_layouts(op) || !operand)
