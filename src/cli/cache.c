@@ -1,7 +1,7 @@
 /* `tilec cache`: what is in the cache, and keeping it in order. */
-#include "runtime/cache.h"
+#include "runtime/cache/cache.h"
 #include "cli/cli.h"
-#include "runtime/meta.h"
+#include "runtime/compile/meta.h"
 #include "runtime/status.h"
 #include "support/file.h"
 

@@ -2,7 +2,7 @@
 #ifndef TILEC_CLI_CLI_H
 #define TILEC_CLI_CLI_H
 #include "cli/options.h"
-#include "runtime/compile.h"
+#include "runtime/compile/compile.h"
 
 typedef enum ExitStatus {
     STATUS_OK = 0,

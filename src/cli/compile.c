@@ -1,6 +1,6 @@
 /* `tilec compile`: a kernel to any stage. */
 #include "cli/kernel_options.h"
-#include "runtime/meta.h"
+#include "runtime/compile/meta.h"
 #include "runtime/status.h"
 #include "support/file.h"
 
@@ -17,7 +17,7 @@ typedef struct CompileOptions {
 /* "|ast|tir|..."; the text begins with a bar that CHOICES skips. */
 #define OUTPUT(id, name, file, summary) "|" name
 static const char output_choices[] =
-#include "runtime/outputs.def"
+#include "runtime/compile/outputs.def"
     ;
 
 static const Option compile_options[] = {

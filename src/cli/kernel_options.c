@@ -1,7 +1,7 @@
 /* From options to a request: names and values apart, the target found. */
 #include "cli/kernel_options.h"
 
-#include "runtime/stack.h"
+#include "runtime/compile/stack.h"
 #include "runtime/status.h"
 #include "support/file.h"
 

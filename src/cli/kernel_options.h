@@ -3,7 +3,7 @@
 #ifndef TILEC_CLI_KERNEL_OPTIONS_H
 #define TILEC_CLI_KERNEL_OPTIONS_H
 #include "cli/cli.h"
-#include "runtime/compile.h"
+#include "runtime/compile/compile.h"
 
 typedef struct KernelOptions {
     const char *kernel, *signature, *target, *cache, *ptxas;

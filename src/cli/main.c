@@ -1,7 +1,7 @@
 /* The entry of tilec: finds the subcommand and runs it with a context of its own, on a thread with
  * room for what recurses. */
 #include "cli/cli.h"
-#include "runtime/stack.h"
+#include "runtime/compile/stack.h"
 
 #include <errno.h>
 #include <stdio.h>

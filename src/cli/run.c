@@ -1,7 +1,7 @@
 /* `tilec run`: compiles a kernel, runs it on given data and looks at the results. */
 #include "cli/run_sim.h"
-#include "runtime/meta.h"
-#include "runtime/npy.h"
+#include "runtime/compile/meta.h"
+#include "runtime/data/npy.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
 #ifndef TILEC_CLI_RUN_H
 #define TILEC_CLI_RUN_H
 #include "cli/kernel_options.h"
-#include "runtime/check.h"
-#include "runtime/grid.h"
-#include "runtime/launch.h"
+#include "runtime/data/check.h"
+#include "runtime/data/grid.h"
+#include "runtime/launch/launch.h"
 
 /* The value of one parameter, from -a NAME=...: an array, a scalar or None. */
 typedef struct RunArg {

@@ -1,8 +1,8 @@
 /* Arguments of `tilec run`: what stands after NAME= and what the kernel makes of it. */
 #include "cli/run.h"
-#include "runtime/generate.h"
-#include "runtime/npy.h"
-#include "runtime/specialise.h"
+#include "runtime/data/generate.h"
+#include "runtime/data/npy.h"
+#include "runtime/launch/specialise.h"
 #include "types/float_bits.h"
 
 #include <errno.h>

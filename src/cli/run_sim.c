@@ -1,7 +1,7 @@
 /* `tilec run` on the PTX simulator, and launching simulated kernels on arguments of the command
  * line. */
 #include "cli/run_sim.h"
-#include "runtime/ptxas.h"
+#include "runtime/tools/ptxas.h"
 
 /* An array given for two parameters is one array. */
 static uint64_t map_array(SimMemory *memory, RunArg *arg) {
@@ -69,7 +69,7 @@ static const void *parameter(const SimParams *params, RunArg *arg, uint64_t size
 /* Appends what the launcher adds; the values of the kernel's own parameters are known by now. */
 static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_t *count) {
     const KernelMeta *meta = &hidden->compiled->meta;
-    const KernelImage image = kernel_image(&ctx->arena, hidden->compiled);
+    const KernelImage image = compiled_image(&ctx->arena, hidden->compiled);
     for (int axis = 0; axis < meta_grid_parameters(meta); axis++)
         params[(*count)++] = &hidden->grid[axis];
     for (uint32_t i = 0; i < meta->tensor_maps.len; i++) {

@@ -1,6 +1,6 @@
 /* `tilec sim`: runs a kernel of a PTX file on the simulator. */
 #include "cli/run_sim.h"
-#include "runtime/npy.h"
+#include "runtime/data/npy.h"
 #include "support/file.h"
 
 #include <errno.h>

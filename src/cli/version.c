@@ -1,8 +1,8 @@
 /* `tilec version`: what this compiler is and what it found on the machine. */
 #include "cli/cli.h"
-#include "runtime/build_info.h"
-#include "runtime/driver.h"
-#include "runtime/ptxas.h"
+#include "runtime/compile/build_info.h"
+#include "runtime/driver/driver.h"
+#include "runtime/tools/ptxas.h"
 
 typedef struct VersionOptions {
     bool json;

@@ -1,5 +1,5 @@
 /* `tilec worker`: one compilation for a host that wants it in a process of its own. */
-#include "runtime/worker.h"
+#include "runtime/compile/worker.h"
 #include "cli/cli.h"
 
 typedef struct Serving {

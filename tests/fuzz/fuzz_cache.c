@@ -8,9 +8,9 @@
  * Beyond not crashing: a file is a hit or damaged, its sections lie in readable memory; an entry
  * that answers has what an answer needs, can be described, and its messages printed. */
 #include "fuzz.h"
-#include "runtime/cache_internal.h"
-#include "runtime/meta.h"
-#include "runtime/recall.h"
+#include "runtime/cache/cache_internal.h"
+#include "runtime/compile/meta.h"
+#include "runtime/compile/recall.h"
 
 #include <ftw.h>
 #include <sys/stat.h>

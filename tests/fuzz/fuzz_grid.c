@@ -3,8 +3,8 @@
  * as the numbers that came out, the same; an array is as large as its type and shape say, and the
  * same when made again. */
 #include "fuzz.h"
-#include "runtime/generate.h"
-#include "runtime/grid.h"
+#include "runtime/data/generate.h"
+#include "runtime/data/grid.h"
 
 enum { ARRAY_BYTES = 1 << 20 };
 

@@ -2,7 +2,7 @@
  * as many bytes of data as its type and shape say, inside readable memory, and reads back equal
  * from what is written for it. */
 #include "fuzz.h"
-#include "runtime/npy.h"
+#include "runtime/data/npy.h"
 
 static void check_round_trip(Ctx *ctx, const HostArray *array) {
     StrBuf file = strbuf(&ctx->arena);

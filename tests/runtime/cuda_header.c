@@ -10,7 +10,7 @@
 #define CUevent OurCUevent
 #define CUlinkState OurCUlinkState
 #define CUdeviceptr OurCUdeviceptr
-#include "runtime/cuda_types.h"
+#include "runtime/driver/cuda_types.h"
 #undef CUdevice
 #undef CUdeviceptr
 

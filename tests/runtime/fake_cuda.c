@@ -31,7 +31,7 @@ static CUresult result_of(const char *symbol) {
 
 /* The functions are declared by the same table that the runtime looks them up with. */
 #define DRIVER(field, symbol, parameters) CUresult fake_##field parameters __asm__(symbol);
-#include "runtime/driver.def"
+#include "runtime/driver/driver.def"
 
 #define FAKE(field, ...) EXPORT CUresult fake_##field(__VA_ARGS__)
 #define RETURN_IF_FAILING(symbol)                                                                  \

@@ -2,7 +2,7 @@
  * the real one; a test finds the same instance with dlopen and fake_cuda_state. */
 #ifndef TILEC_TESTS_FAKE_CUDA_H
 #define TILEC_TESTS_FAKE_CUDA_H
-#include "runtime/cuda_types.h"
+#include "runtime/driver/cuda_types.h"
 
 enum { FAKE_MAX_VALUES = 32, FAKE_MAX_RANK = 5 };
 

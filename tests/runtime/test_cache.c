@@ -1,5 +1,5 @@
 /* The cache on disk: what it returns, what it survives, how it stays in bounds. */
-#include "runtime/cache.h"
+#include "runtime/cache/cache.h"
 #include "support/ctx.h"
 #include "support/file.h"
 

@@ -1,5 +1,5 @@
 /* Comparison of arrays. */
-#include "runtime/check.h"
+#include "runtime/data/check.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Our declarations of the driver's ABI against NVIDIA's header. */
-#include "runtime/cuda_types.h"
+#include "runtime/driver/cuda_types.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

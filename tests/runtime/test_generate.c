@@ -1,5 +1,5 @@
 /* Generators of arrays: values, determinism, distribution, and messages. */
-#include "runtime/generate.h"
+#include "runtime/data/generate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Grid expressions: values as Python computes them, and what is refused. */
-#include "runtime/grid.h"
+#include "runtime/data/grid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Facts of a kernel as text and JSON: tensor maps there and back, damage found out. */
-#include "runtime/meta.h"
+#include "runtime/compile/meta.h"
 #include "support/ctx.h"
 
 #include <setjmp.h>

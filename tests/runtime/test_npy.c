@@ -1,6 +1,6 @@
 /* .npy files, written here byte by byte as NumPy's format document says, and every way they can be
  * wrong. */
-#include "runtime/npy.h"
+#include "runtime/data/npy.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Tensor maps at launch, on the driver of fake_cuda.c: what is encoded and passed, what is kept,
  * what is refused, and the other form of a function. */
 #include "fake_cuda.h"
-#include "runtime/api.h"
-#include "runtime/cache_internal.h"
+#include "runtime/api/api.h"
+#include "runtime/cache/cache_internal.h"
 
 #include <dlfcn.h>
 #include <ftw.h>

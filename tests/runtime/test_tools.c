@@ -1,10 +1,10 @@
 /* Tools: where they are found, how they are run, what their output means. ptxas is played by shell
  * scripts. */
-#include "runtime/process.h"
-#include "runtime/ptxas.h"
-#include "runtime/stack.h"
+#include "runtime/compile/stack.h"
 #include "runtime/status.h"
-#include "runtime/work_folder.h"
+#include "runtime/tools/process.h"
+#include "runtime/tools/ptxas.h"
+#include "runtime/tools/work_folder.h"
 #include "support/ctx.h"
 #include "support/file.h"
 

@@ -12,8 +12,9 @@ USES = {"support": "", "types": "support", "target": "types", "ir": "target", "f
 ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
          "codegen": {"llvm": "", "values": "llvm", "tile": "values", "memory": "values", "products": "tile memory"},
-         "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"}}
-DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "codegen": {"cg.h", "lowerings.h"}, "sim": {"sim.h"}}
+         "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"},
+         "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver", "compile": "tools cache launch", "api": "compile"}}
+DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "codegen": {"cg.h", "lowerings.h"}, "sim": {"sim.h"}, "runtime": {"status.h", "status.def"}}
 # Documents whose table of files is to be complete, and of which folder
 TABLES = {"docs/codegen.md": "src/codegen", "docs/simulator.md": "src/sim", "docs/runtime.md": "src/runtime"}
 # Files that a user makes or a run leaves

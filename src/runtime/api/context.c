@@ -1,0 +1,299 @@
+/* Public API: contexts, diagnostics, and what every call needs. */
+#include "runtime/api/api.h"
+#include "runtime/compile/build_info.h"
+#include "runtime/status.h"
+
+struct tile_diagnostics {
+    Arena arena;
+    tile_diagnostic *items;
+    size_t count;
+    tile_text text, json;
+};
+
+const char *tile_version(void) {
+    return build_version;
+}
+
+const char *text_dup(Arena *arena, tile_text text) {
+    return text.data && text.size ? str_dup(arena, text_str(text)) : NULL;
+}
+
+Str text_str(tile_text text) {
+    return (Str){text.data ? text.data : "", text.data ? text.size : 0};
+}
+
+tile_text text_of(Str text) {
+    tile_text result = {text.ptr, text.len};
+    return result;
+}
+
+static tile_text text_copy(Arena *arena, Str text) {
+    return text_of((Str){str_dup(arena, text), text.len});
+}
+
+bool options_copy(void *to, size_t to_size, const void *from, size_t minimum) {
+    size_t size;
+    memcpy(&size, from, sizeof size);
+    if (size < minimum)
+        return false;
+    memset(to, 0, to_size);
+    memcpy(to, from, size < to_size ? size : to_size);
+    return true;
+}
+
+bool info_copy(void *to, const void *from, size_t from_size) {
+    size_t size;
+    memcpy(&size, to, sizeof size);
+    if (size <= sizeof size)
+        return false;
+    size_t known = size < from_size ? size : from_size;
+    memcpy((char *)to + sizeof size, (const char *)from + sizeof size, known - sizeof size);
+    if (size > known)
+        memset((char *)to + known, 0, size - known);
+    return true;
+}
+
+/* Contexts */
+
+tile_status tile_context_create(const tile_context_options *given, tile_context **context) {
+    tile_context_options options = {.size = sizeof options};
+    if (!context || (given && !options_copy(&options, sizeof options, given, sizeof options.size)))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    jmp_buf oom;
+    Arena arena = {.oom = &oom};
+    if (setjmp(oom)) {
+        arena_free(&arena);
+        return TILE_ERROR_OUT_OF_MEMORY;
+    }
+    tile_context *made = ARENA_NEW(&arena, tile_context);
+    cache_open(&made->cache, &arena, text_dup(&arena, options.cache_folder),
+               options.cache_max_bytes);
+    made->ptxas = text_dup(&arena, options.ptxas);
+    made->cuda_library = text_dup(&arena, options.cuda_library);
+    made->memory_limit = options.memory_limit;
+    made->time_limit_ms = options.time_limit_ms;
+    made->worker = text_dup(&arena, options.worker);
+    atomic_init(&made->has_driver, false);
+    if (pthread_mutex_init(&made->lock, NULL))
+        longjmp(oom, 1);
+    made->arena = arena;
+    made->arena.oom = NULL;
+    *context = made;
+    return TILE_OK;
+}
+
+void tile_context_destroy(tile_context *context) {
+    if (!context)
+        return;
+    if (atomic_load(&context->has_driver))
+        driver_close(&context->driver);
+    pthread_mutex_destroy(&context->lock);
+    Arena arena = context->arena;
+    arena_free(&arena);
+}
+
+const Driver *context_driver(tile_context *context, Diags *diags) {
+    if (atomic_load_explicit(&context->has_driver, memory_order_acquire))
+        return &context->driver;
+    /* Reports allocate, and running out of memory must not leave the lock taken. */
+    pthread_mutex_lock(&context->lock);
+    jmp_buf *outer = diags->arena->oom, here;
+    if (setjmp(here)) {
+        pthread_mutex_unlock(&context->lock);
+        diags->arena->oom = outer;
+        longjmp(*outer, 1);
+    }
+    diags->arena->oom = &here;
+    bool ok = atomic_load(&context->has_driver) ||
+              driver_open(&context->driver, diags, context->cuda_library);
+    atomic_store_explicit(&context->has_driver, ok, memory_order_release);
+    diags->arena->oom = outer;
+    pthread_mutex_unlock(&context->lock);
+    return ok ? &context->driver : NULL;
+}
+
+/* Diagnostics */
+
+static void copy_diagnostic(Arena *arena, const Diags *diags, const Diagnostic *from,
+                            tile_diagnostic *to) {
+    static const tile_severity severities[] = {
+        [SEV_REMARK] = TILE_REMARK, [SEV_WARNING] = TILE_WARNING, [SEV_ERROR] = TILE_ERROR};
+    StrBuf rendered = strbuf(diags->arena);
+    diag_print(diags, from, &rendered);
+    to->size = sizeof *to;
+    to->severity = severities[from->severity];
+    to->id = text_of(str_from(diag_name(from->id)));
+    to->message = text_copy(arena, str_from(from->text));
+    to->path = text_of(STR(""));
+    to->rendered = text_copy(arena, strbuf_str(&rendered));
+    const Source *source = source_get(diags->sources, from->span.file);
+    if (!source)
+        return;
+    LineColumn lo = source_locate(source, from->span.lo), hi = source_locate(source, from->span.hi);
+    to->path = text_copy(arena, source->path);
+    to->line = lo.line;
+    to->column = lo.column;
+    to->end_line = hi.line;
+    to->end_column = hi.column;
+}
+
+/* What is said when there is no memory to say more with. */
+#define NO_MEMORY "out of memory"
+static const tile_diagnostic no_memory_item = {
+    .size = sizeof no_memory_item,
+    .severity = TILE_ERROR,
+    .id = {"out_of_memory", 13},
+    .message = {NO_MEMORY, sizeof NO_MEMORY - 1},
+    .path = {"", 0},
+    .rendered = {"tilec: error: " NO_MEMORY "\n", sizeof "tilec: error: " NO_MEMORY "\n" - 1},
+};
+#define NO_MEMORY_JSON                                                                             \
+    "[{\"severity\": \"error\", \"id\": \"out_of_memory\", \"message\": \"" NO_MEMORY              \
+    "\", \"notes\": []}]"
+static tile_diagnostics no_memory = {
+    .items = (tile_diagnostic *)&no_memory_item,
+    .count = 1,
+    .text = {"tilec: error: " NO_MEMORY "\n", sizeof "tilec: error: " NO_MEMORY "\n" - 1},
+    .json = {NO_MEMORY_JSON, sizeof NO_MEMORY_JSON - 1},
+};
+
+/* For a status of TILE_ERROR_OUT_OF_MEMORY: which memory it was. A cancellation is said in any
+ * case.
+ */
+static void report_no_memory(Diags *diags, size_t limit) {
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        if (d->severity == SEV_ERROR)
+            return;
+    if (limit)
+        diag(diags, (Span){0}, memory_limit, limit);
+    else
+        diag(diags, (Span){0}, out_of_memory);
+}
+
+/* `limit` is that of the call, if it ran out of memory. */
+static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, size_t limit) {
+    jmp_buf oom, *outer = diags->arena->oom;
+    Arena arena = {.oom = &oom};
+    if (setjmp(oom)) {
+        diags->arena->oom = outer;
+        arena_free(&arena);
+        return &no_memory;
+    }
+    diags->arena->oom = &oom;
+    if (status == TILE_ERROR_OUT_OF_MEMORY)
+        report_no_memory(diags, limit);
+    if (status == TILE_ERROR_CANCELLED)
+        diag(diags, (Span){0}, cancelled);
+    tile_diagnostics *list = ARENA_NEW(&arena, tile_diagnostics);
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        list->count++;
+    list->items = ARENA_ARRAY(&arena, tile_diagnostic, list->count);
+    size_t i = 0;
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        copy_diagnostic(&arena, diags, d, &list->items[i++]);
+    StrBuf text = strbuf(diags->arena), json = strbuf(diags->arena);
+    diag_print_all(diags, &text);
+    diag_json(diags, &json);
+    list->text = text_copy(&arena, strbuf_str(&text));
+    list->json = text_copy(&arena, strbuf_str(&json));
+    diags->arena->oom = outer;
+    list->arena = arena;
+    list->arena.oom = NULL;
+    return list;
+}
+
+size_t tile_diagnostics_count(const tile_diagnostics *diagnostics) {
+    return diagnostics ? diagnostics->count : 0;
+}
+
+tile_status tile_diagnostics_get(const tile_diagnostics *diagnostics, size_t index,
+                                 tile_diagnostic *diagnostic) {
+    if (!diagnostics || !diagnostic || index >= diagnostics->count ||
+        !info_copy(diagnostic, &diagnostics->items[index], sizeof *diagnostic))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    return TILE_OK;
+}
+
+tile_text tile_diagnostics_text(const tile_diagnostics *diagnostics) {
+    return diagnostics ? diagnostics->text : text_of(STR(""));
+}
+
+tile_text tile_diagnostics_json(const tile_diagnostics *diagnostics) {
+    return diagnostics ? diagnostics->json : text_of(STR("[]"));
+}
+
+void tile_diagnostics_destroy(tile_diagnostics *diagnostics) {
+    if (!diagnostics || diagnostics == &no_memory)
+        return;
+    Arena arena = diagnostics->arena;
+    arena_free(&arena);
+}
+
+/* Calls */
+
+tile_status invalid_argument(tile_diagnostics **diagnostics) {
+    if (diagnostics)
+        *diagnostics = NULL;
+    return TILE_ERROR_INVALID_ARGUMENT;
+}
+
+Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics) {
+    if (diagnostics)
+        *diagnostics = NULL;
+    Ctx *ctx = ctx_create();
+    if (!ctx || setjmp(ctx->oom)) {
+        ctx_destroy(ctx);
+        if (diagnostics)
+            *diagnostics = &no_memory;
+        return NULL;
+    }
+    ctx->arena.limit = context->memory_limit;
+    Call *call = ARENA_NEW(&ctx->arena, Call);
+    call->ctx = ctx;
+    call->diagnostics = diagnostics;
+    call->object.oom = ctx->arena.oom;
+    return call;
+}
+
+void call_keep(Call *call, Arena *owner) {
+    *owner = call->object;
+    owner->oom = NULL;
+    call->object = (Arena){0};
+}
+
+tile_status call_end(Call *call, tile_status status) {
+    if (!call)
+        return TILE_ERROR_OUT_OF_MEMORY;
+    Ctx *ctx = call->ctx;
+    if (status == TILE_OK)
+        status = status_of(&ctx->diags);
+    else if (status == TILE_ERROR_OUT_OF_MEMORY && cancel_is_requested(ctx->arena.cancel))
+        status = TILE_ERROR_CANCELLED;
+    ctx_cancel_with(ctx, NULL);
+    const bool left = status == TILE_ERROR_OUT_OF_MEMORY || status == TILE_ERROR_CANCELLED;
+    if (call->diagnostics && (ctx->diags.first || left)) {
+        const size_t limit = ctx->arena.limit;
+        ctx->arena.limit = 0;
+        *call->diagnostics = diagnostics_create(&ctx->diags, status, limit);
+    }
+    arena_free(&call->object);
+    ctx_destroy(ctx);
+    return status;
+}
+
+tile_status status_of_result(CUresult result) {
+    switch (result) {
+    case CUDA_OK:
+        return TILE_OK;
+    case CUDA_INVALID_VALUE:
+        return TILE_ERROR_INVALID_ARGUMENT;
+    case CUDA_OUT_OF_MEMORY:
+        return TILE_ERROR_DEVICE_MEMORY;
+    case CUDA_NO_DEVICE:
+    case CUDA_INVALID_DEVICE:
+        return TILE_ERROR_NO_DEVICE;
+    case LAUNCH_NO_TENSOR_MAP:
+        return TILE_ERROR_TENSOR_MAP;
+    }
+    return TILE_ERROR_DRIVER;
+}

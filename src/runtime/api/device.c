@@ -1,0 +1,235 @@
+/* Public API: devices, their memory, streams and events; loading and launching. */
+#include "runtime/api/api.h"
+
+tile_status tile_device_count(tile_context *context, int *count, tile_diagnostics **diagnostics) {
+    if (!context || !count)
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    const Driver *driver = context_driver(context, &call->ctx->diags);
+    int found = driver ? driver_device_count(driver, &call->ctx->diags) : 0;
+    if (found)
+        *count = found;
+    return call_end(call, TILE_OK);
+}
+
+tile_status tile_device_open(tile_context *context, int ordinal, tile_device **device,
+                             tile_diagnostics **diagnostics) {
+    if (!context || !device)
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    tile_device *made = ARENA_NEW(&call->object, tile_device);
+    made->context = context;
+    const Driver *driver = context_driver(context, &call->ctx->diags);
+    if (driver && device_open(driver, &call->ctx->diags, ordinal, &made->device)) {
+        call_keep(call, &made->arena);
+        *device = made;
+    }
+    return call_end(call, TILE_OK);
+}
+
+void tile_device_close(tile_device *device) {
+    if (!device)
+        return;
+    device_close(&device->device);
+    Arena arena = device->arena;
+    arena_free(&arena);
+}
+
+tile_status tile_device_get_info(const tile_device *device, tile_device_info *info) {
+    if (!device || !info)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    const Device *d = &device->device;
+    const tile_device_info known = {
+        .name = text_of(str_from(d->name)),
+        .target = text_of(str_from(d->target ? d->target->name : "")),
+        .ordinal = d->ordinal,
+        .major = d->major,
+        .minor = d->minor,
+        .sm_count = d->sm_count,
+        .l2_bytes = d->l2_bytes,
+        .shared_per_block = d->shared_per_block,
+        .memory_bytes = d->memory,
+        .driver_version = d->driver->version,
+    };
+    return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
+}
+
+/* Driver calls with the device's context current: `expression` may use `driver`. */
+#define WITH_DEVICE(device_, expression)                                                           \
+    do {                                                                                           \
+        if (!(device_))                                                                            \
+            return TILE_ERROR_INVALID_ARGUMENT;                                                    \
+        const Driver *driver = (device_)->device.driver;                                           \
+        bool pushed_;                                                                              \
+        CUresult result_ = device_enter(&(device_)->device, &pushed_);                             \
+        if (result_ == CUDA_OK) {                                                                  \
+            result_ = (expression);                                                                \
+            device_leave(&(device_)->device, pushed_);                                             \
+        }                                                                                          \
+        return status_of_result(result_);                                                          \
+    } while (0)
+
+tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *address,
+                                 tile_diagnostics **diagnostics) {
+    if (!device || !address)
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(device->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    bool pushed;
+    CUdeviceptr pointer;
+    if (driver_check(device->device.driver, &call->ctx->diags, DRIVER_context_push,
+                     device_enter(&device->device, &pushed))) {
+        if (device_allocate(&device->device, &call->ctx->diags, bytes, &pointer))
+            *address = pointer;
+        device_leave(&device->device, pushed);
+    }
+    return call_end(call, TILE_OK);
+}
+
+tile_status tile_memory_free(tile_device *device, uint64_t address) {
+    WITH_DEVICE(device, driver->memory_free(address));
+}
+
+tile_status tile_memory_write(tile_device *device, uint64_t to, const void *from, size_t bytes,
+                              tile_stream stream) {
+    WITH_DEVICE(device, driver->copy_to_device(to, from, bytes, (CUstream)stream));
+}
+
+tile_status tile_memory_read(tile_device *device, void *to, uint64_t from, size_t bytes,
+                             tile_stream stream) {
+    WITH_DEVICE(device, driver->copy_from_device(to, from, bytes, (CUstream)stream));
+}
+
+tile_status tile_memory_set(tile_device *device, uint64_t to, uint8_t value, size_t bytes,
+                            tile_stream stream) {
+    WITH_DEVICE(device, driver->set_bytes(to, value, bytes, (CUstream)stream));
+}
+
+tile_status tile_stream_create(tile_device *device, tile_stream *stream) {
+    if (!stream)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    WITH_DEVICE(device, driver->stream_create((CUstream *)stream, CUDA_STREAM_NON_BLOCKING));
+}
+
+tile_status tile_stream_destroy(tile_device *device, tile_stream stream) {
+    WITH_DEVICE(device, driver->stream_destroy((CUstream)stream));
+}
+
+tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
+                                    tile_diagnostics **diagnostics) {
+    if (!device)
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(device->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    const Driver *driver = device->device.driver;
+    bool pushed;
+    if (driver_check(driver, &call->ctx->diags, DRIVER_context_push,
+                     device_enter(&device->device, &pushed))) {
+        DRIVER_TRY(driver, &call->ctx->diags, stream_wait, (CUstream)stream);
+        device_leave(&device->device, pushed);
+    }
+    return call_end(call, TILE_OK);
+}
+
+tile_status tile_event_create(tile_device *device, tile_event *event) {
+    if (!event)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    WITH_DEVICE(device, driver->event_create((CUevent *)event, CUDA_EVENT_DEFAULT));
+}
+
+tile_status tile_event_destroy(tile_device *device, tile_event event) {
+    WITH_DEVICE(device, driver->event_destroy((CUevent)event));
+}
+
+tile_status tile_event_record(tile_device *device, tile_event event, tile_stream stream) {
+    WITH_DEVICE(device, driver->event_record((CUevent)event, (CUstream)stream));
+}
+
+static CUresult elapsed(const Driver *driver, CUevent begin, CUevent end, float *milliseconds) {
+    CUresult result = driver->event_wait(end);
+    return result == CUDA_OK ? driver->event_elapsed(milliseconds, begin, end) : result;
+}
+
+tile_status tile_event_elapsed(tile_device *device, tile_event begin, tile_event end,
+                               float *milliseconds) {
+    if (!milliseconds)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    WITH_DEVICE(device, elapsed(driver, (CUevent)begin, (CUevent)end, milliseconds));
+}
+
+tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_executable **executable,
+                      tile_diagnostics **diagnostics) {
+    if (!kernel || !device || !executable)
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(device->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    const Compiled *compiled = &kernel->compiled;
+    tile_executable *made = ARENA_NEW(&call->object, tile_executable);
+    made->context = device->context;
+    Diags *diags = &call->ctx->diags;
+    const KernelImage image = compiled_image(&call->ctx->arena, compiled);
+    if (check_target(diags, compiled, &device->device) &&
+        executable_load(&made->executable, &call->object, diags, &device->device, &image)) {
+        call_keep(call, &made->arena);
+        *executable = made;
+    }
+    return call_end(call, TILE_OK);
+}
+
+void tile_executable_destroy(tile_executable *executable) {
+    if (!executable)
+        return;
+    executable_unload(&executable->executable);
+    Arena arena = executable->arena;
+    arena_free(&arena);
+}
+
+tile_status tile_executable_get_info(const tile_executable *executable,
+                                     tile_executable_info *info) {
+    if (!executable || !info)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    const tile_executable_info known = {.registers = executable->executable.registers,
+                                        .local_bytes = executable->executable.local_bytes,
+                                        .param_count = executable->executable.param_count};
+    return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
+}
+
+tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
+                        tile_stream stream, void *const *params, size_t param_count) {
+    if (!executable || !grid || param_count != executable->executable.param_count ||
+        (param_count && !params))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    TensorMapProblem problem;
+    return status_of_result(
+        executable_launch(&executable->executable, grid, (CUstream)stream, params, &problem));
+}
+
+static void check_maps(Call *call, const Executable *executable, void *const *params) {
+    CudaTensorMap maps[RECIPE_MAX_MAPS];
+    TensorMapProblem problem;
+    if (!executable->maps || tensor_maps_encode(executable->maps, executable->device->driver,
+                                                (const void *const *)params, maps, &problem))
+        return;
+    ctx_diag(call->ctx, (Span){0}, tensor_map_refused, STR_ARG(executable->name),
+             executable_explain(executable, &call->ctx->arena, params, &problem));
+    diag_hint(&call->ctx->diags, "compile with no_tensor_copies for a form that takes them");
+}
+
+tile_status tile_executable_check(const tile_executable *executable, void *const *params,
+                                  size_t param_count, tile_diagnostics **diagnostics) {
+    if (!executable || param_count != executable->executable.param_count ||
+        (param_count && !params))
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(executable->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    check_maps(call, &executable->executable, params);
+    return call_end(call, TILE_OK);
+}

@@ -1,0 +1,11 @@
+# Writes OUTPUT, the build's identity, from the contents of LIBRARIES (a list separated by commas).
+string(REPLACE "," ";" LIBRARIES "${LIBRARIES}")
+set(all "")
+foreach(library ${LIBRARIES})
+    file(SHA256 ${library} hash)
+    string(APPEND all ${hash})
+endforeach()
+string(SHA256 id "${all}")
+string(SUBSTRING ${id} 0 32 id)
+file(WRITE ${OUTPUT}.new "#include \"runtime/compile/build_info.h\"\n\nconst char build_version[] = \"${VERSION}\";\nconst char build_id[] = \"${id}\";\n")
+file(RENAME ${OUTPUT}.new ${OUTPUT})

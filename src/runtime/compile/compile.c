@@ -1,0 +1,582 @@
+/* A compilation: stages in order, each timed, its output kept if wanted and dumped if asked for. */
+#include "runtime/compile/compile.h"
+
+#include "codegen/codegen.h"
+#include "passes/lint/lint.h"
+#include "runtime/compile/meta.h"
+#include "runtime/compile/recall.h"
+#include "runtime/compile/stack.h"
+#include "runtime/compile/worker.h"
+#include "runtime/status.h"
+#include "runtime/tools/ptxas.h"
+#include "support/file.h"
+
+#include <time.h>
+
+const OutputInfo output_info[OUTPUT_COUNT] = {
+#define OUTPUT(id, name, file, summary) {name, file, summary},
+#include "runtime/compile/outputs.def"
+};
+
+const char *const stage_name[STAGE_COUNT] = {
+#define STAGE(id, name) name,
+#include "runtime/compile/stages.def"
+};
+
+/* One compilation: what every stage needs. */
+typedef struct Compilation {
+    Ctx *ctx;
+    const CompileRequest *request;
+    Compiled *compiled;
+    double stage_start;
+    Str assembler;     /* identifies it; empty: none is needed */
+    Str key, code_key; /* of the cache; empty: none */
+    Reach reach;       /* with a code_key */
+    bool dump_failed;
+    bool ok;              /* what came of it */
+    const char *ptxas;    /* NULL: none */
+    Driver driver;        /* loaded here when neither ptxas nor a device was there */
+    const Driver *linker; /* the driver that assembles; NULL: ptxas does, or nothing is assembled */
+} Compilation;
+
+double clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* Time since the last call goes to the stage. */
+static void end_stage(Compilation *c, StageKind stage) {
+    double now = clock_ms();
+    c->compiled->ms[stage] += now - c->stage_start;
+    c->stage_start = now;
+}
+
+static bool wants(const Compilation *c, uint32_t outputs) {
+    return c->request->dump_folder || (c->request->want & outputs);
+}
+
+static void dump(Compilation *c, const char *file, Str text) {
+    const char *folder = c->request->dump_folder;
+    if (!folder || c->dump_failed)
+        return;
+    double start = clock_ms();
+    Arena *arena = &c->ctx->arena;
+    const char *path = file_join(arena, str_from(folder), str_from(file));
+    int error = file_write(arena, path, text, false);
+    if (error) {
+        c->dump_failed = true;
+        report_unwritable(&c->ctx->diags, path, error);
+    }
+    double spent = clock_ms() - start;
+    c->compiled->ms[STAGE_dump] += spent;
+    c->stage_start += spent;
+}
+
+static void put_output(Compilation *c, OutputKind kind, Str text) {
+    c->compiled->outputs[kind] = text;
+    if (output_info[kind].file && text.len)
+        dump(c, output_info[kind].file, text);
+}
+
+static Str print_func(Compilation *c, const Func *func) {
+    StrBuf text = strbuf(&c->ctx->arena);
+    module_print(func->module, &(PrintOptions){0}, &text);
+    return strbuf_str(&text);
+}
+
+static uint32_t read_source(Ctx *ctx, const char *path, Str text) {
+    if (!text.ptr) {
+        int error = file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text);
+        if (error) {
+            report_unreadable(&ctx->diags, path, error);
+            return 0;
+        }
+    }
+    return source_add(&ctx->sources, str_from(path), text);
+}
+
+typedef struct Parse {
+    Ctx *ctx;
+    uint32_t file;
+    AstFile *syntax;
+} Parse;
+
+static void parse_on_stack(void *user) {
+    Parse *parse = user;
+    parse->syntax = parse_file(&parse->ctx->diags, parse->file);
+}
+
+AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
+    Parse parse = {.ctx = ctx, .file = read_source(ctx, path, text)};
+    *file = parse.file;
+    if (!parse.file || !stack_run(ctx, parse_on_stack, &parse))
+        return NULL;
+    return ctx->diags.errors ? NULL : parse.syntax;
+}
+
+/* Where something else in the file changed than what the kernel's code depends on, the cache has it
+ * under the text there was before. Messages of the parser are not what it remembers. */
+static bool find_same_code(Compilation *c, DiagMark before) {
+    Ctx *ctx = c->ctx;
+    const CompileRequest *request = c->request;
+    const FuncDef *kernel;
+    if (!c->key.len || diag_said_since(&ctx->diags, before) ||
+        !(kernel = frontend_choose_kernel(ctx, c->compiled->syntax, request->kernel.kernel)) ||
+        !frontend_reach(ctx, c->compiled->syntax, kernel, &c->reach))
+        return false;
+    c->code_key = recall_code_key(ctx, request, &c->reach, c->assembler);
+    bool found = recall_get_code(ctx, request, c->key, c->code_key, c->compiled);
+    if (found)
+        c->compiled->syntax = NULL;
+    end_stage(c, STAGE_cache);
+    return found;
+}
+
+static bool parse_stage(Compilation *c) {
+    Ctx *ctx = c->ctx;
+    AstFile *syntax = parse_file(&ctx->diags, c->compiled->file);
+    c->compiled->syntax = syntax;
+    if (ctx->diags.errors)
+        return false;
+    if (wants(c, OUTPUT_BIT(ast))) {
+        StrBuf text = strbuf(&ctx->arena);
+        ast_print_file(syntax, &text);
+        put_output(c, OUTPUT_ast, strbuf_str(&text));
+    }
+    end_stage(c, STAGE_parse);
+    return true;
+}
+
+static bool elaborate_stage(Compilation *c) {
+    ElaborateRequest request = c->request->kernel;
+    request.file = c->compiled->file;
+    request.capability = c->request->target->capability;
+    Elaborated elaborated;
+    if (!frontend_elaborate(c->ctx, c->compiled->syntax, &request, &elaborated))
+        return false;
+    c->compiled->func = elaborated.func;
+    c->compiled->func->capability = request.capability;
+    c->compiled->func->register_request = c->request->max_registers;
+    c->compiled->func->max_shared = c->request->max_shared;
+    c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
+    c->compiled->func->no_persistence = c->request->no_persistence;
+    lint_func(c->compiled->func);
+    if (c->ctx->diags.errors)
+        return false;
+    c->compiled->asked = elaborated.asked;
+    c->compiled->absent = elaborated.absent;
+    c->compiled->params = elaborated.params;
+    c->compiled->param_count = elaborated.param_count;
+    if (wants(c, OUTPUT_BIT(tir)))
+        put_output(c, OUTPUT_tir, print_func(c, elaborated.func));
+    end_stage(c, STAGE_elaborate);
+    return true;
+}
+
+/* Dumps what a pass changed; the numbers go on from the elaborator's 01. */
+static void observe_pass(void *user, const Func *func, PassId pass, unsigned position, bool changed,
+                         double milliseconds) {
+    Compilation *c = user;
+    vec_push(&c->ctx->arena, &c->compiled->passes, (PassTime){pass, changed, milliseconds});
+    if (changed && c->request->dump_folder)
+        dump(c, str_format(&c->ctx->arena, "%02u-%s.tir", position + 2, pass_info[pass].name),
+             print_func(c, func));
+}
+
+static bool passes_stage(Compilation *c) {
+    PipelineOptions options = {c->request->check_passes, observe_pass, c, c->compiled->contracts};
+    if (!pipeline_run(c->compiled->func, &options))
+        return false;
+    if (wants(c, OUTPUT_BIT(tir_final)))
+        put_output(c, OUTPUT_tir_final, print_func(c, c->compiled->func));
+    end_stage(c, STAGE_passes);
+    return true;
+}
+
+/* Runs code generation; its times add up over runs. */
+static bool generate(Compilation *c, CodegenResult *result) {
+    const CompileRequest *request = c->request;
+    Compiled *compiled = c->compiled;
+    CodegenOptions options = {.line_info = request->line_info,
+                              .keep_llvm = wants(c, OUTPUT_BIT(ll) | OUTPUT_BIT(ll_before)),
+                              .llvm_level = request->llvm_level};
+    *result = (CodegenResult){0};
+    bool ok = codegen_ptx(compiled->func, &options, result);
+    compiled->ms[STAGE_build] += result->build_ms;
+    compiled->ms[STAGE_optimise] += result->optimise_ms;
+    compiled->ms[STAGE_emit] += result->emit_ms;
+    c->stage_start = clock_ms();
+    return ok;
+}
+
+static void put_code(Compilation *c, const CodegenResult *result) {
+    c->compiled->meta = result->meta;
+    put_output(c, OUTPUT_ll_before, result->llvm_before);
+    put_output(c, OUTPUT_ll, result->llvm_after);
+    put_output(c, OUTPUT_ptx, result->ptx);
+}
+
+/* What a launcher will rely on. */
+static bool check_tensor_maps(Compilation *c, const KernelMeta *meta) {
+    if (c->request->no_tensor_copies && meta->tensor_maps.len)
+        return ctx_diag(c->ctx, c->compiled->func->span, tensor_map_unwanted, STR_ARG(meta->name));
+    vec_for_each (recipe, &meta->tensor_maps) {
+        if (recipe_valid(recipe))
+            continue;
+        StrBuf text = strbuf(&c->ctx->arena);
+        strbuf_printf(&text, "rank %d ", recipe->rank);
+        if (recipe->rank >= 0 && recipe->rank <= RECIPE_MAX_RANK)
+            recipe_print(recipe, &text);
+        return ctx_diag(c->ctx, c->compiled->func->span, tensor_map_invalid, STR_ARG(meta->name),
+                        text.ptr);
+    }
+    return true;
+}
+
+static bool codegen_stage(Compilation *c) {
+    CodegenResult result;
+    if (!generate(c, &result) || !check_tensor_maps(c, &result.meta))
+        return false;
+    put_code(c, &result);
+    const Target *target = c->request->target;
+    if (result.meta.shared_bytes <= target->shared_per_block)
+        return true;
+    ctx_diag(c->ctx, c->compiled->func->span, kernel_shared_limit, STR_ARG(result.meta.name),
+             result.meta.shared_bytes, target->name, target->shared_per_block);
+    diag_hint(&c->ctx->diags, "use smaller tiles or fewer stages");
+    return false;
+}
+
+/* Finds what turns PTX into cubin; its identity is part of the cache's key. False after a report.
+ */
+static bool find_assembler(Compilation *c, Str *identity) {
+    Arena *arena = &c->ctx->arena;
+    *identity = STR("");
+    if (!wants(c, OUTPUT_BIT(cubin) | OUTPUT_BIT(sass)))
+        return true;
+    c->ptxas = ptxas_find(arena, c->request->ptxas);
+    if (c->ptxas) {
+        *identity = str_from(ptxas_identity(arena, c->ptxas));
+        return true;
+    }
+    Diags quiet = {.arena = arena, .sources = &c->ctx->sources};
+    if (c->request->device) {
+        c->linker = c->request->device->driver;
+    } else if (driver_load(&c->driver, &quiet, c->request->cuda_library)) {
+        c->linker = &c->driver;
+    } else {
+        bool demanded = c->request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
+        if (demanded)
+            ctx_diag(c->ctx, (Span){0}, assembler_missing, quiet.first->text);
+        else
+            ctx_diag(c->ctx, (Span){0}, dump_without_cubin, quiet.first->text);
+        diag_hint(&c->ctx->diags, "set TILEC_PTXAS to a ptxas of CUDA 12 or newer%s",
+                  demanded ? ", or emit ptx" : "");
+        return !demanded;
+    }
+    *identity = str_from(str_format(arena, "driver %d", c->linker->version));
+    return true;
+}
+
+/* Machine code and what it takes of an SM. */
+typedef struct Assembled {
+    Str cubin;
+    Resources resources;
+} Assembled;
+
+static bool link_with(Compilation *c, const Device *device, Str ptx, Str *cubin, Str *log) {
+    bool pushed;
+    CUresult result = device_enter(device, &pushed);
+    if (!driver_check(device->driver, &c->ctx->diags, DRIVER_context_push, result))
+        return false;
+    bool ok = driver_assemble(device, &c->ctx->diags, ptx, c->request->line_info, cubin, log);
+    device_leave(device, pushed);
+    return ok;
+}
+
+/* The driver cannot be interrupted, and has things that it wants back: a cancellation waits for it.
+ */
+static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) {
+    Arena *arena = &c->ctx->arena;
+    const Cancel *cancel = arena->cancel;
+    Str log = STR("");
+    bool ok;
+    ctx_cancel_with(c->ctx, NULL);
+    if (c->request->device) {
+        ok = link_with(c, c->request->device, ptx, &assembled->cubin, &log);
+    } else {
+        Device device;
+        driver_close(&c->driver);
+        ok = driver_open(&c->driver, &c->ctx->diags, c->request->cuda_library) &&
+             device_open(&c->driver, &c->ctx->diags, 0, &device);
+        if (ok) {
+            ok = link_with(c, &device, ptx, &assembled->cubin, &log);
+            device_close(&device);
+        }
+    }
+    ctx_cancel_with(c->ctx, cancel);
+    arena_check(arena);
+    if (ok)
+        resources_parse(log, c->compiled->meta.name, &assembled->resources);
+    return ok;
+}
+
+/* A dump without it says nothing of that. False only when it was asked for. */
+static bool disassemble(Compilation *c) {
+    const bool demanded = c->request->want & OUTPUT_BIT(sass);
+    const DiagMark before = diag_mark(&c->ctx->diags);
+    Str sass;
+    if (cubin_disassemble(c->ctx, c->compiled->outputs[OUTPUT_cubin], c->request->time_limit_ms,
+                          &sass)) {
+        put_output(c, OUTPUT_sass, sass);
+        return true;
+    }
+    if (!demanded)
+        diag_rewind(&c->ctx->diags, before);
+    return !demanded;
+}
+
+static bool assemble(Compilation *c, Str ptx, Assembled *assembled) {
+    *assembled = (Assembled){0};
+    const AssembleRequest request = {ptx, c->compiled->meta.name, c->request->target,
+                                     c->request->line_info, c->request->time_limit_ms};
+    bool ok = c->ptxas ? ptxas_assemble(c->ctx, c->ptxas, &request, &assembled->cubin,
+                                        &assembled->resources)
+                       : assemble_with_driver(c, ptx, assembled);
+    end_stage(c, STAGE_assemble);
+    return ok;
+}
+
+static int32_t spilled(const Resources *resources) {
+    return resources->spill_stores + resources->spill_loads;
+}
+
+/* The assembler spills a few bytes at times to keep room for more blocks on an SM, and so does a
+ * pass's limit on registers; the spills then cost more than the room is worth. The code is made
+ * once more without either, and kept if it spills less. What is said of a version not kept is
+ * dropped. */
+static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
+    Ctx *ctx = c->ctx;
+    Func *func = c->compiled->func;
+    const DiagMark before = diag_mark(&ctx->diags);
+    func->all_registers = true;
+    CodegenResult code;
+    Assembled retried;
+    bool better = generate(c, &code) && assemble(c, code.ptx, &retried) &&
+                  retried.resources.known &&
+                  spilled(&retried.resources) < spilled(&assembled->resources);
+    diag_rewind(&ctx->diags, before);
+    if (!better) {
+        func->all_registers = false;
+        return;
+    }
+    *assembled = retried;
+    put_code(c, &code);
+    if (wants(c, OUTPUT_BIT(tir_final)))
+        put_output(c, OUTPUT_tir_final, print_func(c, func));
+}
+
+static void report_resources(Compilation *c) {
+    Compiled *compiled = c->compiled;
+    Resources *resources = &compiled->resources;
+    if (!resources->known)
+        return;
+    resources_occupancy(resources, compiled->meta.target, compiled->meta.threads,
+                        compiled->meta.shared_bytes);
+    if (spilled(resources))
+        ctx_diag(c->ctx, compiled->func->span, kernel_spills, STR_ARG(compiled->meta.name),
+                 resources->spill_stores, resources->spill_loads, resources->registers);
+}
+
+static bool assemble_stage(Compilation *c) {
+    if (!c->ptxas && !c->linker)
+        return true;
+    Assembled assembled;
+    if (!assemble(c, c->compiled->outputs[OUTPUT_ptx], &assembled))
+        return false;
+    if (spilled(&assembled.resources) && !c->request->max_registers)
+        retry_with_all_registers(c, &assembled);
+    c->compiled->resources = assembled.resources;
+    report_resources(c);
+    put_output(c, OUTPUT_cubin, assembled.cubin);
+    return true;
+}
+
+/* What follows machine code, whether it was compiled or recalled. */
+static bool finish(Compilation *c) {
+    if (wants(c, OUTPUT_BIT(sass)) && c->compiled->outputs[OUTPUT_cubin].len && !disassemble(c))
+        return false;
+    if (wants(c, OUTPUT_BIT(meta))) {
+        StrBuf text = strbuf(&c->ctx->arena);
+        strbuf_putc(&text, '{');
+        meta_json(c->compiled, &text);
+        strbuf_puts(&text, "}\n");
+        put_output(c, OUTPUT_meta, strbuf_str(&text));
+    }
+    return !c->dump_failed;
+}
+
+static bool run_all_stages(Compilation *c) {
+    const CompileRequest *request = c->request;
+    const uint32_t after_parse = ~OUTPUT_BIT(ast), after_elaborate = after_parse & ~OUTPUT_BIT(tir),
+                   after_passes = after_elaborate & ~OUTPUT_BIT(tir_final);
+    const DiagMark before = diag_mark(&c->ctx->diags);
+    if (!parse_stage(c))
+        return false;
+    if (find_same_code(c, before))
+        return finish(c);
+    if (request->isolated)
+        return true;
+    if (!request->keep_func && !wants(c, after_parse))
+        return true;
+    if (!elaborate_stage(c))
+        return false;
+    if (!request->until_passes && !wants(c, after_elaborate))
+        return true;
+    if (!passes_stage(c))
+        return false;
+    if (!wants(c, after_passes))
+        return true;
+    return codegen_stage(c) && assemble_stage(c) && finish(c);
+}
+
+static void stages_on_stack(void *user) {
+    Compilation *c = user;
+    c->ok = run_all_stages(c);
+}
+
+/* A source that no cache may know goes to the worker unread. */
+static bool run_stages(Compilation *c) {
+    const bool isolated = c->request->isolated;
+    if ((!isolated || c->key.len) && (!stack_run(c->ctx, stages_on_stack, c) || !c->ok))
+        return false;
+    return !isolated || c->compiled->from_cache || worker_compile(c->ctx, c->request, c->compiled);
+}
+
+/* The cache knows code and facts, not what lies before them. */
+static bool may_recall(const CompileRequest *request) {
+    const uint32_t known =
+        OUTPUT_BIT(ptx) | OUTPUT_BIT(cubin) | OUTPUT_BIT(sass) | OUTPUT_BIT(meta);
+    return request->cache && request->cache->folder && (request->want & known) &&
+           !(request->want & ~known) && !request->dump_folder && !request->keep_func;
+}
+
+static bool compile_source(Compilation *c) {
+    if (!find_assembler(c, &c->assembler))
+        return false;
+    if (!may_recall(c->request))
+        return run_stages(c);
+    c->key = recall_key(c->ctx, c->request, c->compiled->file, c->assembler);
+    bool found = recall_get(c->ctx, c->request, c->key, c->compiled);
+    end_stage(c, STAGE_cache);
+    if (found)
+        return finish(c);
+    if (!run_stages(c))
+        return false;
+    c->stage_start = clock_ms();
+    if (c->code_key.len && !c->compiled->from_cache &&
+        !recall_is_covered(c->ctx, &c->reach, c->compiled))
+        c->code_key = STR("");
+    recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
+    end_stage(c, STAGE_store);
+    return true;
+}
+
+bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {
+    bool ok = true;
+    for (uint32_t i = 0; i < request->warning_count; i++)
+        ok &= diag_choose(&ctx->diags, request->warnings[i]);
+    return ok;
+}
+
+static void read_and_compile(void *user) {
+    Compilation *c = user;
+    c->compiled->file = read_source(c->ctx, c->request->path, c->request->text);
+    end_stage(c, STAGE_read);
+    c->ok = c->compiled->file && compile_source(c);
+}
+
+static void release_driver(void *user) {
+    Compilation *c = user;
+    driver_close(&c->driver);
+}
+
+bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
+    *compiled = (Compiled){.before = diag_mark(&ctx->diags)};
+    Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
+    double start = c.stage_start = clock_ms();
+    arena_check(&ctx->arena);
+    if (!compile_choose_warnings(ctx, request))
+        return false;
+    if (request->dump_folder) {
+        int error = file_make_folder(&ctx->arena, request->dump_folder);
+        if (error)
+            return ctx_diag(ctx, (Span){0}, folder_unwritable, request->dump_folder,
+                            file_error_text(&ctx->arena, error));
+    }
+    ctx_finally(ctx, read_and_compile, release_driver, &c);
+    compiled->total_ms = clock_ms() - start;
+    return c.ok;
+}
+
+static bool was_checked(const Compiled *compiled) {
+    bool checked = false;
+    for (int pass = 0; pass < PASS_COUNT; pass++)
+        checked |= compiled->contracts[pass].runs != 0;
+    return checked;
+}
+
+void compiled_print_times(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "stage                 ms\n");
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        if (compiled->ms[i] == 0)
+            continue;
+        strbuf_printf(out, "%-16s %7.3f\n", stage_name[i], compiled->ms[i]);
+        if (i != STAGE_passes)
+            continue;
+        for (size_t j = 0; j < compiled->passes.len; j++) {
+            const PassTime *pass = &compiled->passes.data[j];
+            strbuf_printf(out, "  %-14s %7.3f%s\n", pass_info[pass->pass].name, pass->ms,
+                          pass->changed ? "" : "  no change");
+        }
+    }
+    strbuf_printf(out, "%-16s %7.3f\n", "total", compiled->total_ms);
+    if (was_checked(compiled))
+        contracts_print(compiled->contracts, out);
+}
+
+void compiled_json_times(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "\"stages\": [");
+    const char *separator = "";
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        if (compiled->ms[i] == 0)
+            continue;
+        strbuf_printf(out, "%s{\"name\": \"%s\", \"ms\": %.4f}", separator, stage_name[i],
+                      compiled->ms[i]);
+        separator = ", ";
+    }
+    strbuf_printf(out, "], \"total_ms\": %.4f, \"passes\": [", compiled->total_ms);
+    for (size_t i = 0; i < compiled->passes.len; i++) {
+        const PassTime *pass = &compiled->passes.data[i];
+        strbuf_printf(out, "%s{\"name\": \"%s\", \"ms\": %.4f, \"changed\": %s}", i ? ", " : "",
+                      pass_info[pass->pass].name, pass->ms, pass->changed ? "true" : "false");
+    }
+    strbuf_putc(out, ']');
+    if (was_checked(compiled)) {
+        strbuf_puts(out, ", \"contract\": ");
+        contracts_json(compiled->contracts, out);
+    }
+}
+
+KernelImage compiled_image(Arena *arena, const Compiled *compiled) {
+    Str cubin = compiled->outputs[OUTPUT_cubin];
+    KernelImage image = {.code = cubin.len ? cubin : compiled->outputs[OUTPUT_ptx],
+                         .meta = &compiled->meta};
+    Str *names = ARENA_ARRAY(arena, Str, compiled->param_count + 1);
+    for (uint32_t i = 0; i < compiled->param_count; i++)
+        if (!compiled->params[i].is_constexpr)
+            names[image.param_count++] = compiled->params[i].name;
+    image.param_names = names;
+    return image;
+}

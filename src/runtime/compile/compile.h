@@ -1,0 +1,111 @@
+/* The stages of a compilation, from a file or text to whatever is wanted of it.
+ *
+ *     read -> (cache) -> parse -> elaborate -> passes -> LLVM -> PTX -> cubin -> (store)
+ *
+ * Stages beyond the last one that is wanted do not run. Contexts are independent: compilations run
+ * in parallel, each with its own. */
+#ifndef TILEC_RUNTIME_COMPILE_COMPILE_H
+#define TILEC_RUNTIME_COMPILE_COMPILE_H
+#include "codegen/kernel_meta.h"
+#include "frontend/frontend.h"
+#include "passes/passes.h"
+#include "runtime/cache/cache.h"
+#include "runtime/launch/launch.h"
+#include "runtime/tools/resources.h"
+
+typedef enum OutputKind {
+#define OUTPUT(id, name, file, summary) OUTPUT_##id,
+#include "runtime/compile/outputs.def"
+    OUTPUT_COUNT
+} OutputKind;
+
+typedef enum StageKind {
+#define STAGE(id, name) STAGE_##id,
+#include "runtime/compile/stages.def"
+    STAGE_COUNT
+} StageKind;
+
+typedef struct OutputInfo {
+    const char *name, *file, *summary;
+} OutputInfo;
+extern const OutputInfo output_info[OUTPUT_COUNT];
+extern const char *const stage_name[STAGE_COUNT];
+
+#define OUTPUT_BIT(id) (1u << OUTPUT_##id)
+
+typedef struct CompileRequest {
+    const char *path;        /* read unless `text` is given; names the source in messages */
+    Str text;                /* ptr NULL: read `path` */
+    ElaborateRequest kernel; /* what to compile; `file` and `capability` are filled in */
+    const Target *target;
+    const Str *warnings; /* as diag_choose takes them */
+    uint32_t warning_count;
+    int32_t max_registers;   /* 0: as the code needs */
+    int32_t max_shared;      /* bytes of a block; 0: as many as the target has */
+    uint32_t want;           /* OUTPUT_BIT(...) | ... */
+    const char *dump_folder; /* NULL: none. Every stage is written there */
+    bool line_info;          /* source lines in PTX and cubin */
+    bool no_tensor_copies;   /* see Func */
+    bool no_persistence;     /* see Func */
+    bool check_passes;       /* hold every pass to its contract */
+    bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
+    bool until_passes;       /* with keep_func: run the passes, whatever is wanted */
+    int32_t llvm_level;      /* see CodegenOptions */
+    double time_limit_ms;    /* of a tool or a worker; 0: PROCESS_TIME_LIMIT_MS */
+    size_t memory_limit;     /* of a worker; 0: none */
+    bool isolated;           /* in a process of its own; not with keep_func */
+    const char *worker;      /* that program; NULL: found; see worker.c */
+    const char *ptxas;       /* NULL: found; see ptxas_find */
+    const Device
+        *device; /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */
+    const char *cuda_library; /* of that driver; NULL: found */
+    Cache *cache;             /* NULL: none */
+} CompileRequest;
+
+typedef struct PassTime {
+    PassId pass;
+    bool changed;
+    double ms;
+} PassTime;
+
+typedef struct Compiled {
+    DiagMark before;       /* what the compilation says comes behind it */
+    uint32_t file;         /* the source in ctx->sources */
+    const AstFile *syntax; /* NULL when the cache answered */
+    Func *func;            /* NULL when the cache answered */
+    KernelParam *params;
+    uint32_t param_count;
+    KernelMeta meta; /* meta.name is empty before codegen */
+    Resources resources;
+    Str outputs[OUTPUT_COUNT]; /* the wanted ones; empty when their stage was not reached */
+    Str asked;                 /* see Elaborated; empty when the cache answered */
+    Str absent;                /* see Elaborated */
+    bool from_cache;
+    double ms[STAGE_COUNT], total_ms;
+    VEC(PassTime) passes;
+    PassContract contracts[PASS_COUNT]; /* with check_passes */
+} Compiled;
+
+/* False after errors were reported; the times and outputs up to there are filled in. Running out of
+ * memory, and a cancellation of what works in `ctx` (ctx_cancel_with), leave by the arena's jump.
+ */
+bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled);
+
+/* What the request says of warnings, for a context without messages yet. False after an error. */
+bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request);
+
+/* Reads and parses only. NULL after errors were reported. */
+AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
+
+/* What a device loads: the cubin, else the PTX. */
+KernelImage compiled_image(Arena *arena, const Compiled *compiled);
+
+/* The table of stages and passes, and the same as members of a JSON object: "stages": [{name, ms},
+ * ..], "total_ms": .., "passes": [{name, ms, changed}, ..]. Of passes that were held to their
+ * contract also what could be compared: "contract": [{pass, runs, changed, ..}, ..]. */
+void compiled_print_times(const Compiled *compiled, StrBuf *out);
+void compiled_json_times(const Compiled *compiled, StrBuf *out);
+
+/* Milliseconds of a steady clock. */
+double clock_ms(void);
+#endif

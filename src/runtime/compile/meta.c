@@ -1,0 +1,298 @@
+/* Facts are lines of a name and a value; the integer facts come from one table, so that writer,
+ * reader and JSON cannot differ. */
+#include "runtime/compile/meta.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* FACT(name, field of Compiled) */
+#define META_FACTS(FACT)                                                                           \
+    FACT(num_warps, meta.num_warps)                                                                \
+    FACT(programs_per_cta, meta.programs_per_cta)                                                  \
+    FACT(num_ctas, meta.num_ctas)                                                                  \
+    FACT(threads, meta.threads)                                                                    \
+    FACT(shared_bytes, meta.shared_bytes)
+
+#define RESOURCE_FACTS(FACT)                                                                       \
+    FACT(registers, resources.registers)                                                           \
+    FACT(stack_bytes, resources.stack_bytes)                                                       \
+    FACT(spill_stores, resources.spill_stores)                                                     \
+    FACT(spill_loads, resources.spill_loads)                                                       \
+    FACT(static_shared, resources.static_shared)
+
+static void add_escaped(StrBuf *out, Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\n' || text.ptr[i] == '\\')
+            strbuf_printf(out, "\\%c", text.ptr[i] == '\n' ? 'n' : '\\');
+        else
+            strbuf_putc(out, text.ptr[i]);
+    }
+}
+
+static Str unescape(Arena *arena, Str text) {
+    StrBuf out = strbuf(arena);
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\\' && i + 1 < text.len)
+            strbuf_putc(&out, text.ptr[++i] == 'n' ? '\n' : '\\');
+        else
+            strbuf_putc(&out, text.ptr[i]);
+    }
+    return strbuf_str(&out);
+}
+
+void meta_write(const Compiled *compiled, StrBuf *out) {
+    strbuf_printf(out, "name %.*s\n", STR_ARG(compiled->meta.name));
+    strbuf_printf(out, "target %s\n", compiled->meta.target->name);
+#define FACT(name, field) strbuf_printf(out, #name " %d\n", (int)compiled->field);
+    META_FACTS(FACT)
+    RESOURCE_FACTS(FACT)
+#undef FACT
+    strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
+    strbuf_printf(out, "persistent %d\n", compiled->meta.is_persistent);
+    strbuf_printf(out, "assembled %d\n", compiled->resources.known);
+    vec_for_each (recipe, &compiled->meta.tensor_maps) {
+        strbuf_puts(out, "tensor_map ");
+        recipe_print(recipe, out);
+        strbuf_putc(out, '\n');
+    }
+    for (uint32_t i = 0; i < compiled->param_count; i++) {
+        const KernelParam *param = &compiled->params[i];
+        strbuf_printf(out, "param %" PRId64 " %d %d %" PRId64 " %.*s ", param->divisible,
+                      param->is_constexpr, param->is_fixed, param->fixed, STR_ARG(param->name));
+        add_escaped(out, param->text);
+        strbuf_putc(out, '\n');
+    }
+}
+
+/* The text up to `end`, which is skipped. */
+static Str take(Str *rest, char end) {
+    const char *at = rest->len ? memchr(rest->ptr, end, rest->len) : NULL;
+    size_t len = at ? (size_t)(at - rest->ptr) : rest->len;
+    Str word = {rest->ptr, len};
+    size_t skip = at ? len + 1 : len;
+    *rest = (Str){rest->ptr + skip, rest->len - skip};
+    return word;
+}
+
+static bool read_int(Str text, int64_t *value) {
+    char digits[24], *end;
+    if (!text.len || text.len >= sizeof digits)
+        return false;
+    memcpy(digits, text.ptr, text.len);
+    digits[text.len] = 0;
+    errno = 0;
+    *value = strtoll(digits, &end, 10);
+    return !errno && !*end;
+}
+
+static bool read_param(Arena *arena, Str line, KernelParam *param) {
+    int64_t divisible, is_constexpr, is_fixed, fixed;
+    if (!read_int(take(&line, ' '), &divisible) || !read_int(take(&line, ' '), &is_constexpr) ||
+        !read_int(take(&line, ' '), &is_fixed) || !read_int(take(&line, ' '), &fixed))
+        return false;
+    Str name = take(&line, ' ');
+    *param = (KernelParam){.name = {str_dup(arena, name), name.len},
+                           .divisible = divisible,
+                           .is_constexpr = is_constexpr != 0,
+                           .is_fixed = is_fixed != 0,
+                           .fixed = fixed,
+                           .text = unescape(arena, line)};
+    return name.len != 0;
+}
+
+/* What a parameter is to a recipe; false for one that recipes do not read. */
+static bool recipe_type(Str text, DType *type) {
+    static const struct {
+        char digits[3];
+        DType type;
+    } widths[] = {{"1", DT_I1}, {"8", DT_I8}, {"16", DT_I16}, {"32", DT_I32}, {"64", DT_I64}};
+    *type = DT_I64;
+    if (text.len && text.ptr[0] == '*')
+        return true;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        *type = widths[i].type;
+        if (text.len > 1 && (text.ptr[0] == 'i' || text.ptr[0] == 'u') &&
+            str_is((Str){text.ptr + 1, text.len - 1}, widths[i].digits))
+            return true;
+    }
+    return false;
+}
+
+static bool recipes_fit(Arena *arena, const Compiled *compiled) {
+    DType *types = ARENA_ARRAY(arena, DType, compiled->param_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < compiled->param_count; i++)
+        if (!compiled->params[i].is_constexpr &&
+            !recipe_type(compiled->params[i].text, &types[count++]))
+            types[count - 1] = DT_COUNT;
+    vec_for_each (recipe, &compiled->meta.tensor_maps)
+        if (!recipe_fits(recipe, types, count))
+            return false;
+    return compiled->meta.tensor_maps.len <= RECIPE_MAX_MAPS;
+}
+
+static bool read_fact(Compiled *compiled, Str name, Str value) {
+    int64_t number;
+    if (!read_int(value, &number) || number < INT32_MIN || number > INT32_MAX)
+        return false;
+#define FACT(fact, field)                                                                          \
+    if (str_is(name, #fact)) {                                                                     \
+        compiled->field = (int32_t)number;                                                         \
+        return true;                                                                               \
+    }
+    META_FACTS(FACT)
+    RESOURCE_FACTS(FACT)
+#undef FACT
+    if (str_is(name, "grid_parameter"))
+        compiled->meta.has_grid_parameter = number != 0;
+    else if (str_is(name, "persistent"))
+        compiled->meta.is_persistent = number != 0;
+    else if (str_is(name, "assembled"))
+        compiled->resources.known = number != 0;
+    else
+        return false;
+    return true;
+}
+
+/* Within what any target has, so that nothing computed from the facts overflows. */
+static bool plausible(const Compiled *compiled) {
+    const int32_t counts[] = {
+#define FACT(name, field) compiled->field,
+        META_FACTS(FACT) RESOURCE_FACTS(FACT)
+#undef FACT
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] < 0 || counts[i] > 1 << 24)
+            return false;
+    return compiled->meta.threads > 0;
+}
+
+bool meta_read(Arena *arena, Str text, Compiled *compiled) {
+    VEC(KernelParam) params = {0};
+    if (text.len && memchr(text.ptr, 0, text.len))
+        return false;
+    while (text.len) {
+        Str line = take(&text, '\n');
+        Str name = take(&line, ' ');
+        if (str_is(name, "name")) {
+            compiled->meta.name = (Str){str_dup(arena, line), line.len};
+        } else if (str_is(name, "target")) {
+            compiled->meta.target = target_by_name(line);
+        } else if (str_is(name, "param")) {
+            KernelParam param;
+            if (!read_param(arena, line, &param))
+                return false;
+            vec_push(arena, &params, param);
+        } else if (str_is(name, "tensor_map")) {
+            TensorMapRecipe recipe;
+            if (!recipe_parse(arena, line, &recipe))
+                return false;
+            vec_push(arena, &compiled->meta.tensor_maps, recipe);
+        } else if (!read_fact(compiled, name, line)) {
+            return false;
+        }
+    }
+    compiled->params = params.data;
+    compiled->param_count = (uint32_t)params.len;
+    if (!compiled->meta.target || !compiled->meta.name.len || !plausible(compiled) ||
+        !recipes_fit(arena, compiled))
+        return false;
+    if (compiled->resources.known)
+        resources_occupancy(&compiled->resources, compiled->meta.target, compiled->meta.threads,
+                            compiled->meta.shared_bytes);
+    return true;
+}
+
+static void json_params(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "\"params\": [");
+    for (uint32_t i = 0; i < compiled->param_count; i++) {
+        const KernelParam *param = &compiled->params[i];
+        strbuf_printf(out, "%s{\"name\": ", i ? ", " : "");
+        strbuf_json(out, param->name);
+        strbuf_printf(out, ", \"constexpr\": %s, \"%s\": ", param->is_constexpr ? "true" : "false",
+                      param->is_constexpr ? "value" : "type");
+        strbuf_json(out, param->text);
+        if (!param->is_constexpr)
+            strbuf_printf(out, ", \"divisible\": %" PRId64, param->divisible);
+        if (param->is_fixed)
+            strbuf_printf(out, ", \"equal_to\": %" PRId64, param->fixed);
+        strbuf_putc(out, '}');
+    }
+    strbuf_putc(out, ']');
+}
+
+static void json_expr(const char *separator, const RecipeExpr *expr, const Str *names,
+                      StrBuf *out) {
+    StrBuf text = strbuf(out->arena);
+    recipe_expr_print(expr, names, &text);
+    strbuf_puts(out, separator);
+    strbuf_json(out, strbuf_str(&text));
+}
+
+/* Extents and strides are in elements, the adjacent dimension first, which has no stride. */
+static void json_recipe(const TensorMapRecipe *recipe, const Str *names, StrBuf *out) {
+    strbuf_printf(out, "{\"dtype\": \"%s\", \"swizzle\": %d, \"box\": [",
+                  dtype_info[recipe->dtype].text, recipe->swizzle);
+    for (int32_t i = 0; i < recipe->rank; i++)
+        strbuf_printf(out, "%s%d", i ? ", " : "", recipe->box[i]);
+    json_expr("], \"base\": ", &recipe->base, names, out);
+    for (int32_t i = 0; i < recipe->rank; i++)
+        json_expr(i ? ", " : ", \"extents\": [", &recipe->extents[i], names, out);
+    strbuf_puts(out, "], \"strides\": [");
+    for (int32_t i = 1; i < recipe->rank; i++)
+        json_expr(i > 1 ? ", " : "", &recipe->strides[i], names, out);
+    strbuf_puts(out, "], \"recipe\": ");
+    StrBuf text = strbuf(out->arena);
+    recipe_print(recipe, &text);
+    strbuf_json(out, strbuf_str(&text));
+    strbuf_putc(out, '}');
+}
+
+static void json_tensor_maps(const Compiled *compiled, StrBuf *out) {
+    Str *names = ARENA_ARRAY(out->arena, Str, compiled->param_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < compiled->param_count; i++)
+        if (!compiled->params[i].is_constexpr)
+            names[count++] = compiled->params[i].name;
+    const char *separator = "";
+    strbuf_puts(out, "\"tensor_maps\": [");
+    vec_for_each (recipe, &compiled->meta.tensor_maps) {
+        strbuf_puts(out, separator);
+        json_recipe(recipe, names, out);
+        separator = ", ";
+    }
+    strbuf_putc(out, ']');
+}
+
+/* In bytes and registers a thread, but for static_shared, which is a block's. */
+static void json_resources(const Compiled *compiled, StrBuf *out) {
+    if (!compiled->resources.known) {
+        strbuf_puts(out, "\"resources\": null");
+        return;
+    }
+    strbuf_puts(out, "\"resources\": {");
+#define FACT(name, field) strbuf_printf(out, "\"" #name "\": %d, ", (int)compiled->field);
+    RESOURCE_FACTS(FACT)
+#undef FACT
+    strbuf_printf(out, "\"blocks_per_sm\": %d, \"warps_per_sm\": %d, \"occupancy\": %.3f}",
+                  compiled->resources.blocks_per_sm, compiled->resources.warps_per_sm,
+                  compiled->resources.occupancy);
+}
+
+void meta_json(const Compiled *compiled, StrBuf *out) {
+    strbuf_puts(out, "\"kernel\": ");
+    strbuf_json(out, compiled->meta.name);
+    strbuf_printf(out, ", \"target\": \"%s\"", compiled->meta.target->name);
+#define FACT(name, field) strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
+    META_FACTS(FACT)
+#undef FACT
+    strbuf_printf(out, ", \"grid_parameter\": %s, \"persistent\": %s, ",
+                  compiled->meta.has_grid_parameter ? "true" : "false",
+                  compiled->meta.is_persistent ? "true" : "false");
+    json_resources(compiled, out);
+    strbuf_puts(out, ", ");
+    json_params(compiled, out);
+    strbuf_puts(out, ", ");
+    json_tensor_maps(compiled, out);
+}

@@ -1,0 +1,370 @@
+/* Entries of the cache, section by section: facts, PTX, cubin, imported files, and what was said.
+ */
+#include "runtime/compile/recall.h"
+
+#include "runtime/compile/build_info.h"
+#include "runtime/compile/meta.h"
+#include "support/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    SECTION_META,
+    SECTION_PTX,
+    SECTION_CUBIN,
+    SECTION_FILES,
+    SECTION_SAID,
+    SECTION_CODE, /* hash of the key that may refer to this entry; empty: none may */
+    SECTION_COUNT
+};
+_Static_assert((int)SECTION_COUNT <= (int)CACHE_MAX_SECTIONS, "an entry has room for them");
+
+static void new_sections(CacheSection *sections) {
+    static const char *const names[SECTION_COUNT] = {"meta",  "ptx",  "cubin",
+                                                     "files", "said", "code"};
+    for (int i = 0; i < SECTION_COUNT; i++)
+        sections[i] = (CacheSection){names[i], {"", 0}};
+}
+
+static void add_hash(StrBuf *out, Str text) {
+    XXH128_hash_t hash = XXH3_128bits(text.ptr, text.len);
+    strbuf_printf(out, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
+}
+
+static void add_text(StrBuf *out, const char *name, Str text) {
+    strbuf_printf(out, "%s ", name);
+    strbuf_json(out, text);
+    strbuf_putc(out, '\n');
+}
+
+static void add_named(StrBuf *out, const char *kind, const NamedText *named, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        strbuf_printf(out, "%s %.*s ", kind, STR_ARG(named[i].name));
+        strbuf_json(out, named[i].text);
+        strbuf_putc(out, '\n');
+    }
+}
+
+/* The path is in the code where lines are, and in what a false assertion says. */
+static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const char *what,
+                  const Source *source, Str text) {
+    const ElaborateRequest *kernel = &request->kernel;
+    const bool has_path = request->line_info || kernel->debug;
+    StrBuf key = strbuf(&ctx->arena);
+    strbuf_printf(&key, "compiler %s %s\nllvm %s\n", build_version, build_id,
+                  build_llvm_version(&ctx->arena));
+    add_text(&key, "assembler", assembler);
+    strbuf_printf(&key, "%s %zu ", what, text.len);
+    add_hash(&key, text);
+    strbuf_putc(&key, '\n');
+    add_text(&key, "path", has_path ? source->path : STR(""));
+    add_text(&key, "kernel", kernel->kernel);
+    add_text(&key, "signature", kernel->signature);
+    add_named(&key, "type", kernel->types, kernel->type_count);
+    add_named(&key, "define", kernel->defines, kernel->define_count);
+    for (uint32_t i = 0; i < kernel->search_path_count; i++)
+        add_text(&key, "search", kernel->search_paths[i]);
+    for (uint32_t i = 0; i < request->warning_count; i++)
+        add_text(&key, "warning", request->warnings[i]);
+    strbuf_printf(&key,
+                  "target %s\nwarps %d\nstages %d\nctas %d\nregisters %d\nshared %d\nlines "
+                  "%d\nllvm_level %d\n",
+                  request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
+                  request->max_registers, request->max_shared, request->line_info,
+                  request->llvm_level);
+    strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\n", kernel->debug,
+                  request->no_tensor_copies, request->no_persistence);
+    return strbuf_str(&key);
+}
+
+Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler) {
+    const Source *source = source_get(&ctx->sources, file);
+    return key_of(ctx, request, assembler, "source", source, source->text);
+}
+
+Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach, Str assembler) {
+    const Source *source = source_get(&ctx->sources, reach->file);
+    return key_of(ctx, request, assembler, "code", source, reach->text);
+}
+
+/* Imported files: "<hash> <path>" a line, and with dashes for the hash what was looked for before
+ * them and not there. Where a source has such lines, its own path stands before them, with points
+ * for the hash: paths lead from there, and files may import the source back by its name. */
+static const char absent_mark[] = "--------------------------------";
+static const char source_mark[] = "................................";
+enum { HASH_DIGITS = sizeof absent_mark - 1 };
+
+static Str take_line(Str *rest) {
+    const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
+    size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
+    Str line = {rest->ptr, len};
+    size_t skip = end ? len + 1 : len;
+    *rest = (Str){rest->ptr + skip, rest->len - skip};
+    return line;
+}
+
+static Str files_write(Ctx *ctx, const Compiled *compiled) {
+    StrBuf out = strbuf(&ctx->arena);
+    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
+        const Source *source = source_get(&ctx->sources, i);
+        if (!source->is_import)
+            continue;
+        add_hash(&out, source->text);
+        strbuf_printf(&out, " %.*s\n", STR_ARG(source->path));
+    }
+    for (Str rest = compiled->absent; rest.len;) {
+        Str absent = take_line(&rest);
+        strbuf_printf(&out, "%s %.*s\n", absent_mark, STR_ARG(absent));
+    }
+    if (!out.len)
+        return STR("");
+    Str path = source_get(&ctx->sources, compiled->file)->path;
+    return str_from(str_format(&ctx->arena, "%s %.*s\n%s", source_mark, STR_ARG(path), out.ptr));
+}
+
+/* An imported file, which becomes a source, is what it was. */
+static bool file_unchanged(Ctx *ctx, const char *path, const char *stored_hash) {
+    Str text;
+    if (file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text))
+        return false;
+    StrBuf hash = strbuf(&ctx->arena);
+    add_hash(&hash, text);
+    if (memcmp(hash.ptr, stored_hash, HASH_DIGITS) != 0)
+        return false;
+    source_add_import(&ctx->sources, str_from(path), text);
+    return true;
+}
+
+/* A file that an import would find, as the elaborator has it: what cannot be read is not there. */
+static bool is_found(Ctx *ctx, const char *path) {
+    Str text;
+    return access(path, F_OK) == 0 &&
+           file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text) == 0;
+}
+
+/* Nothing is where it would be found instead. `absent` gets the files that still are not there. */
+static bool files_unchanged(Ctx *ctx, Str list, uint32_t file, Str *absent) {
+    StrBuf not_there = strbuf(&ctx->arena);
+    while (list.len) {
+        Str line = take_line(&list);
+        if (line.len < HASH_DIGITS + 2)
+            return false;
+        const char *path =
+            str_dup(&ctx->arena, (Str){line.ptr + HASH_DIGITS + 1, line.len - HASH_DIGITS - 1});
+        bool same;
+        if (memcmp(line.ptr, source_mark, HASH_DIGITS) == 0) {
+            same = str_is(source_get(&ctx->sources, file)->path, path);
+        } else if (memcmp(line.ptr, absent_mark, HASH_DIGITS) == 0) {
+            same = !is_found(ctx, path);
+            strbuf_printf(&not_there, "%s\n", path);
+        } else {
+            same = file_unchanged(ctx, path, line.ptr);
+        }
+        if (!same)
+            return false;
+    }
+    *absent = strbuf_str(&not_there);
+    return true;
+}
+
+/* Diagnostics: "d <id> <place>", "h <text>" hint and "n <place>" note lines, each followed by its
+ * text as a line; a place is "<source> <line>:<column> <line>:<column>", the source 0 for none, 1
+ * for the main one, 2.. for imported ones. Lines and columns stay where they are when comments
+ * change, offsets do not. */
+
+static uint32_t source_index(Ctx *ctx, uint32_t number, uint32_t file) {
+    if (number == file)
+        return 1;
+    if (!number || !source_get(&ctx->sources, number)->is_import)
+        return 0;
+    uint32_t index = 2;
+    for (uint32_t i = 1; i < number; i++)
+        index += source_get(&ctx->sources, i)->is_import;
+    return index;
+}
+
+static void said_line(Ctx *ctx, StrBuf *out, const char *head, Span span, uint32_t file,
+                      const char *text) {
+    const Source *source = source_get(&ctx->sources, span.file);
+    LineColumn lo = {0}, hi = {0};
+    if (source) {
+        lo = source_locate(source, span.lo);
+        hi = source_locate(source, span.hi);
+    }
+    strbuf_printf(out, "%s %u %u:%u %u:%u ", head, source_index(ctx, span.file, file), lo.line,
+                  lo.column, hi.line, hi.column);
+    for (const char *p = text; *p; p++)
+        strbuf_putc(out, *p == '\n' ? ' ' : *p);
+    strbuf_putc(out, '\n');
+}
+
+static const Diagnostic *first_said(const Ctx *ctx, const Compiled *compiled) {
+    const Diagnostic *last_before = compiled->before.last;
+    return last_before ? last_before->next : ctx->diags.first;
+}
+
+static Str said_write(Ctx *ctx, const Compiled *compiled) {
+    const uint32_t file = compiled->file;
+    StrBuf out = strbuf(&ctx->arena);
+    for (const Diagnostic *d = first_said(ctx, compiled); d; d = d->next) {
+        if (d->id == DIAG_cache_unusable)
+            continue;
+        said_line(ctx, &out, str_format(&ctx->arena, "d %s", diag_name(d->id)), d->span, file,
+                  d->text);
+        for (const DiagNote *note = d->notes; note; note = note->next)
+            said_line(ctx, &out, note->is_hint ? "n hint" : "n note", note->span, file, note->text);
+    }
+    return strbuf_str(&out);
+}
+
+static DiagId find_diag(const char *name) {
+    for (int id = 0; id < DIAG_COUNT; id++)
+        if (!strcmp(diag_name((DiagId)id), name))
+            return (DiagId)id;
+    return DIAG_COUNT;
+}
+
+static Span span_of(Ctx *ctx, uint32_t file, LineColumn lo, LineColumn hi) {
+    const Source *source = source_get(&ctx->sources, file);
+    Span span = {file, source ? source_offset(source, lo) : UINT32_MAX,
+                 source ? source_offset(source, hi) : UINT32_MAX};
+    return span.lo <= span.hi && span.hi != UINT32_MAX ? span : (Span){0};
+}
+
+/* `first_import` is the number that the first imported source got in this context. */
+static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import) {
+    while (said.len) {
+        Str line = take_line(&said);
+        char kind, name[64];
+        unsigned source;
+        LineColumn lo, hi;
+        int text = 0;
+        if (sscanf(str_dup(&ctx->arena, line), "%c %63s %u %u:%u %u:%u %n", &kind, name, &source,
+                   &lo.line, &lo.column, &hi.line, &hi.column, &text) != 7 ||
+            !text)
+            return false;
+        Span span = span_of(ctx, source <= 1 ? source * file : first_import + source - 2, lo, hi);
+        int len = (int)(line.len - (size_t)text);
+        if (kind == 'd') {
+            DiagId id = find_diag(name);
+            if (id == DIAG_COUNT)
+                return false;
+            diag_emit(&ctx->diags, span, id, "%.*s", len, line.ptr + text);
+        } else if (!strcmp(name, "hint")) {
+            diag_hint(&ctx->diags, "%.*s", len, line.ptr + text);
+        } else {
+            diag_note(&ctx->diags, span, "%.*s", len, line.ptr + text);
+        }
+    }
+    return true;
+}
+
+Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
+    Recalled described = {.files = files_write(ctx, compiled),
+                          .said = said_write(ctx, compiled),
+                          .asked = compiled->asked};
+    if (compiled->meta.target) {
+        StrBuf meta = strbuf(&ctx->arena);
+        meta_write(compiled, &meta);
+        described.meta = strbuf_str(&meta);
+    }
+    return described;
+}
+
+bool recall_repeat(Ctx *ctx, const Recalled *described, Compiled *compiled) {
+    uint32_t first_import = (uint32_t)ctx->sources.sources.len + 1;
+    Compiled found = {.file = compiled->file};
+    if (!files_unchanged(ctx, described->files, compiled->file, &found.absent) ||
+        (described->meta.len && !meta_read(&ctx->arena, described->meta, &found)) ||
+        !said_repeat(ctx, described->said, compiled->file, first_import))
+        return false;
+    compiled->meta = found.meta;
+    compiled->resources = found.resources;
+    compiled->params = found.params;
+    compiled->param_count = found.param_count;
+    compiled->asked = described->asked;
+    compiled->absent = found.absent;
+    return true;
+}
+
+bool recall_is_covered(Ctx *ctx, const Reach *reach, const Compiled *compiled) {
+    for (Str rest = compiled->asked; rest.len;)
+        if (!reach_has_name(ctx, reach, take_line(&rest)))
+            return false;
+    for (const Diagnostic *d = first_said(ctx, compiled); d; d = d->next) {
+        if (!reach_has_span(reach, d->span))
+            return false;
+        for (const DiagNote *note = d->notes; note; note = note->next)
+            if (!reach_has_span(reach, note->span))
+                return false;
+    }
+    return true;
+}
+
+static Str hash_of(Ctx *ctx, Str text) {
+    StrBuf hash = strbuf(&ctx->arena);
+    add_hash(&hash, text);
+    return strbuf_str(&hash);
+}
+
+/* `code_key` empty: the entry may be of any code. */
+static bool get_entry(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                      Compiled *compiled) {
+    CacheSection sections[SECTION_COUNT];
+    new_sections(sections);
+    if (cache_get(request->cache, &ctx->arena, key, sections, SECTION_COUNT) != CACHE_HIT)
+        return false;
+    const bool needs_cubin = request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
+    const Recalled described = {sections[SECTION_META].data, sections[SECTION_FILES].data,
+                                sections[SECTION_SAID].data, STR("")};
+    if (code_key.len && !str_eq(sections[SECTION_CODE].data, hash_of(ctx, code_key)))
+        return false;
+    if (!described.meta.len || !sections[SECTION_PTX].data.len ||
+        (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
+        !recall_repeat(ctx, &described, compiled))
+        return false;
+    compiled->outputs[OUTPUT_ptx] = sections[SECTION_PTX].data;
+    compiled->outputs[OUTPUT_cubin] = sections[SECTION_CUBIN].data;
+    compiled->from_cache = true;
+    return true;
+}
+
+bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
+    return get_entry(ctx, request, key, STR(""), compiled);
+}
+
+bool recall_get_code(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                     Compiled *compiled) {
+    Str other;
+    return cache_follow(request->cache, &ctx->arena, code_key, &other) && !str_eq(other, key) &&
+           get_entry(ctx, request, other, code_key, compiled);
+}
+
+void recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                const Compiled *compiled) {
+    CacheSection sections[SECTION_COUNT];
+    new_sections(sections);
+    const Recalled described = recall_describe(ctx, compiled);
+    sections[SECTION_META].data = described.meta;
+    sections[SECTION_PTX].data = compiled->outputs[OUTPUT_ptx];
+    sections[SECTION_CUBIN].data = compiled->outputs[OUTPUT_cubin];
+    sections[SECTION_FILES].data = described.files;
+    sections[SECTION_SAID].data = described.said;
+    sections[SECTION_CODE].data = code_key.len ? hash_of(ctx, code_key) : STR("");
+    int error = cache_put(request->cache, &ctx->arena, key, sections, SECTION_COUNT);
+    if (!error && code_key.len)
+        error = cache_refer(request->cache, &ctx->arena, code_key, key);
+    if ((!error && !request->cache->bad_size) || atomic_exchange(&request->cache->warned, true))
+        return;
+    if (!error) {
+        ctx_diag(ctx, (Span){0}, cache_size, request->cache->bad_size);
+        return;
+    }
+    ctx_diag(ctx, (Span){0}, cache_unusable, request->cache->folder,
+             file_error_text(&ctx->arena, error));
+    diag_hint(&ctx->diags, "set TILEC_CACHE_DIR to a folder that can be written, or to none");
+}

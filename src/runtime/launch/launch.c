@@ -1,0 +1,193 @@
+/* What a launch needs is worked out when the kernel is loaded; the launch itself fills in the grid
+ * and the tensor maps. */
+#include "runtime/launch/launch.h"
+
+enum { SHARED_WITHOUT_OPT_IN = 48 * 1024 };
+
+LaunchShape launch_shape(const KernelMeta *meta) {
+    return (LaunchShape){.is_persistent = meta->is_persistent,
+                         .programs_per_cta =
+                             meta->programs_per_cta > 1 ? (uint32_t)meta->programs_per_cta : 1};
+}
+
+/* How many CTAs of a persistent kernel the device holds at once. */
+static bool count_resident(Executable *e, Diags *diags) {
+    int blocks = 0;
+    if (!DRIVER_TRY(e->device->driver, diags, occupancy, &blocks, e->function, (int)e->threads,
+                    e->shared_bytes))
+        return false;
+    /* Where not even one fits the launch itself says so. */
+    uint32_t processors = (uint32_t)(e->device->sm_count > 0 ? e->device->sm_count : 1);
+    e->shape.resident_ctas = processors * (uint32_t)(blocks > 0 ? blocks : 1);
+    return true;
+}
+
+static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
+    const Driver *driver = e->device->driver;
+    const char *name = str_dup(diags->arena, meta->name);
+    if (!DRIVER_TRY(driver, diags, module_function, &e->function, e->module, name) ||
+        !DRIVER_TRY(driver, diags, function_get, &e->registers, CUDA_FUNCTION_REGISTERS,
+                    e->function) ||
+        !DRIVER_TRY(driver, diags, function_get, &e->local_bytes, CUDA_FUNCTION_LOCAL, e->function))
+        return false;
+    if (meta->shared_bytes > SHARED_WITHOUT_OPT_IN &&
+        !DRIVER_TRY(driver, diags, function_set, e->function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED,
+                    meta->shared_bytes))
+        return false;
+    return !meta->is_persistent || count_resident(e, diags);
+}
+
+bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
+                     const KernelImage *image) {
+    const KernelMeta *meta = image->meta;
+    *executable = (Executable){
+        .device = device,
+        .threads = (uint32_t)meta->threads,
+        .shared_bytes = (uint32_t)meta->shared_bytes,
+        .shape = launch_shape(meta),
+        .num_ctas = meta->num_ctas > 1 ? (uint32_t)meta->num_ctas : 1,
+        .param_count = image->param_count,
+        .name = {str_dup(arena, meta->name), meta->name.len},
+        .grid_parameters = (uint32_t)meta_grid_parameters(meta),
+        .maps =
+            tensor_maps_create(arena, &meta->tensor_maps, image->param_names, image->param_count),
+    };
+    if (image->param_count > LAUNCH_MAX_PARAMS)
+        return diag(diags, (Span){0}, too_many_params, STR_ARG(meta->name), image->param_count,
+                    LAUNCH_MAX_PARAMS);
+    if (meta->tensor_maps.len > RECIPE_MAX_MAPS)
+        return diag(diags, (Span){0}, too_many_tensor_maps, STR_ARG(meta->name),
+                    meta->tensor_maps.len, RECIPE_MAX_MAPS);
+    const Driver *driver = device->driver;
+    bool pushed;
+    if (!driver_check(driver, diags, DRIVER_context_push, device_enter(device, &pushed)))
+        return false;
+    CUresult loaded = driver->module_load(&executable->module, image->code.ptr, 0, NULL, NULL);
+    bool ok = loaded == CUDA_OUT_OF_MEMORY
+                  ? diag(diags, (Span){0}, device_memory_code, STR_ARG(meta->name))
+                  : driver_check(driver, diags, DRIVER_module_load, loaded);
+    if (ok && !load_function(executable, diags, meta)) {
+        driver->module_unload(executable->module);
+        ok = false;
+    }
+    device_leave(device, pushed);
+    if (!ok)
+        executable->module = NULL;
+    return ok;
+}
+
+void executable_unload(Executable *executable) {
+    if (!executable->module)
+        return;
+    bool pushed;
+    if (device_enter(executable->device, &pushed) == CUDA_OK) {
+        executable->device->driver->module_unload(executable->module);
+        device_leave(executable->device, pushed);
+    }
+    executable->module = NULL;
+}
+
+/* Clusters are part of the launch, not of the kernel's own grid arithmetic: num_ctas blocks work on
+ * one program, and the grid counts blocks. */
+static CUresult launch_clusters(const Executable *e, const uint32_t blocks[3], CUstream stream,
+                                void **params) {
+    if (blocks[0] > INT32_MAX / e->num_ctas)
+        return CUDA_INVALID_VALUE; /* as the driver would say if it could be told */
+    CudaLaunchAttribute cluster = {.id = CUDA_LAUNCH_CLUSTER, .value.cluster = {e->num_ctas, 1, 1}};
+    const CudaLaunchConfig config = {.grid_x = blocks[0] * e->num_ctas,
+                                     .grid_y = blocks[1],
+                                     .grid_z = blocks[2],
+                                     .block_x = e->threads,
+                                     .block_y = 1,
+                                     .block_z = 1,
+                                     .shared_bytes = e->shared_bytes,
+                                     .stream = stream,
+                                     .attributes = &cluster,
+                                     .attribute_count = 1};
+    return e->device->driver->launch_ex(&config, e->function, params, NULL);
+}
+
+static CUresult launch_blocks(const Executable *e, const uint32_t blocks[3], CUstream stream,
+                              void **params) {
+    return e->num_ctas > 1
+               ? launch_clusters(e, blocks, stream, params)
+               : e->device->driver->launch(e->function, blocks[0], blocks[1], blocks[2], e->threads,
+                                           1, 1, e->shared_bytes, stream, params, NULL);
+}
+
+typedef struct HiddenParams {
+    void *all[LAUNCH_MAX_PARAMS + 3 + RECIPE_MAX_MAPS];
+    CudaTensorMap maps[RECIPE_MAX_MAPS];
+    uint32_t grid[3];
+} HiddenParams;
+
+/* The kernel's own parameters, then those that only the launcher knows of. */
+static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3],
+                                   const uint32_t blocks[3], CUstream stream, void *const *params,
+                                   TensorMapProblem *problem) {
+    HiddenParams hidden;
+    uint32_t count = e->param_count;
+    if (count)
+        memcpy(hidden.all, params, count * sizeof *hidden.all);
+    memcpy(hidden.grid, grid, sizeof hidden.grid);
+    for (uint32_t axis = 0; axis < e->grid_parameters; axis++)
+        hidden.all[count++] = &hidden.grid[axis];
+    if (e->maps && !tensor_maps_encode(e->maps, e->device->driver, (const void *const *)params,
+                                       hidden.maps, problem))
+        return LAUNCH_NO_TENSOR_MAP;
+    for (uint32_t i = 0; i < tensor_maps_count(e->maps); i++)
+        hidden.all[count++] = &hidden.maps[i];
+    return launch_blocks(e, blocks, stream, hidden.all);
+}
+
+/* Programs of the grid; false: they are too many for a persistent kernel. */
+static bool count_programs(const uint32_t grid[3], uint32_t *programs) {
+    uint64_t plane = (uint64_t)grid[0] * grid[1];
+    *programs = 0;
+    if (plane == 0 || grid[2] == 0)
+        return true;
+    if (plane > LAUNCH_MAX_PERSISTENT || plane * grid[2] > LAUNCH_MAX_PERSISTENT)
+        return false;
+    *programs = (uint32_t)(plane * grid[2]);
+    return true;
+}
+
+bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]) {
+    if (!shape->is_persistent) {
+        uint64_t each = shape->programs_per_cta;
+        blocks[0] = (uint32_t)((grid[0] + each - 1) / each);
+        blocks[1] = grid[1];
+        blocks[2] = grid[2];
+        return true;
+    }
+    uint32_t programs;
+    bool countable = count_programs(grid, &programs);
+    blocks[0] = programs < shape->resident_ctas ? programs : shape->resident_ctas;
+    blocks[1] = blocks[2] = 1;
+    return countable;
+}
+
+CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
+                           void *const *params, TensorMapProblem *problem) {
+    const Executable *e = executable;
+    uint32_t blocks[3];
+    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+        return CUDA_OK;
+    if (!launch_shape_blocks(&e->shape, grid, blocks))
+        return CUDA_INVALID_VALUE;
+    bool pushed;
+    CUresult result = device_enter(e->device, &pushed);
+    if (result != CUDA_OK)
+        return result;
+    result = e->grid_parameters || e->maps
+                 ? launch_with_hidden(e, grid, blocks, stream, params, problem)
+                 : launch_blocks(e, blocks, stream, (void **)(uintptr_t)params);
+    device_leave(e->device, pushed);
+    return result;
+}
+
+const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
+                               const TensorMapProblem *problem) {
+    return tensor_maps_explain(executable->maps, executable->device->driver, arena,
+                               (const void *const *)params, problem);
+}

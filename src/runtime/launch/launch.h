@@ -1,0 +1,64 @@
+/* A kernel on a device: loading and launching. */
+#ifndef TILEC_RUNTIME_LAUNCH_LAUNCH_H
+#define TILEC_RUNTIME_LAUNCH_LAUNCH_H
+#include "codegen/kernel_meta.h"
+#include "runtime/launch/tensor_maps.h"
+
+enum {
+    LAUNCH_MAX_PARAMS = 512,
+    /* Programs of a persistent kernel: the number of one, and CTAs to go on by, add up to i32. */
+    LAUNCH_MAX_PERSISTENT = 1 << 30
+};
+
+/* What executable_launch returns, besides what the driver does, when a tensor map cannot hold the
+ * arguments. */
+enum { LAUNCH_NO_TENSOR_MAP = -1 };
+
+/* What is loaded. */
+typedef struct KernelImage {
+    Str code; /* cubin, or PTX terminated by a zero */
+    const KernelMeta *meta;
+    const Str *param_names; /* of those passed at launch */
+    uint32_t param_count;
+} KernelImage;
+
+/* What the blocks of a launch follow from, besides the programs. */
+typedef struct LaunchShape {
+    uint32_t programs_per_cta;
+    bool is_persistent;
+    uint32_t resident_ctas; /* of a persistent kernel: those that the device holds at once */
+} LaunchShape;
+
+/* Without resident_ctas, which the device decides. */
+LaunchShape launch_shape(const KernelMeta *meta);
+/* The blocks that run a grid of programs: none where a side of it is 0. False: the programs are too
+ * many for a persistent kernel. */
+bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]);
+
+typedef struct Executable {
+    const Device *device;
+    CUmodule module;
+    CUfunction function;
+    LaunchShape shape;
+    uint32_t threads, shared_bytes, num_ctas;
+    uint32_t param_count;       /* without the hidden ones */
+    uint32_t grid_parameters;   /* see meta_grid_parameters */
+    TensorMaps *maps;           /* NULL: none */
+    Str name;                   /* in the arena */
+    int registers, local_bytes; /* of a thread, as loaded */
+} Executable;
+
+/* Loads the image and readies the kernel for launches; the arena lives as long as the executable.
+ * False after an error was reported; nothing stays loaded then. */
+bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
+                     const KernelImage *image);
+void executable_unload(Executable *executable);
+
+/* Launches `grid` programs; see tile_launch. No allocation, no lock. `problem` is filled in with
+ * LAUNCH_NO_TENSOR_MAP. */
+CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
+                           void *const *params, TensorMapProblem *problem);
+/* Why a launch gave LAUNCH_NO_TENSOR_MAP; see tensor_maps_explain. */
+const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
+                               const TensorMapProblem *problem);
+#endif

@@ -1,0 +1,26 @@
+/* What a launch promises about an argument, so that code can be made for it. */
+#ifndef TILEC_RUNTIME_LAUNCH_SPECIALISE_H
+#define TILEC_RUNTIME_LAUNCH_SPECIALISE_H
+#include "support/str.h"
+
+typedef enum SpecialKind {
+    SPECIAL_NONE,
+    SPECIAL_8,  /* a multiple of 8: 16 bytes of 16-bit elements, what tensor copies ask of rows */
+    SPECIAL_16, /* a multiple of 16 */
+    SPECIAL_FIXED, /* this very value */
+} SpecialKind;
+
+typedef struct Special {
+    SpecialKind kind;
+    int64_t value;
+} Special;
+
+Special special_of_pointer(uint64_t address);
+/* `constexprs`: the call's integer constexprs. An integer that equals one of them is fixed: a row
+ * as long as its block needs no masks. Small ones are left out; they are equal by chance. */
+Special special_of_integer(int64_t value, const int64_t *constexprs, size_t count);
+/* An integer constexpr's text, in decimal; false: something else. */
+bool special_constexpr(Str text, int64_t *value);
+/* The hint of a signature, with its colon; empty for SPECIAL_NONE. */
+const char *special_hint(Arena *arena, Special special);
+#endif
