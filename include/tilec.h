@@ -202,6 +202,7 @@ typedef struct tile_compile_options {
                                   it an error; the last that names it counts */
     size_t warning_count;
     tile_cancellation *cancellation; /* ends the compilation when it is requested; NULL: none */
+    bool plain_abi; /* for launchers of others: docs/ahead-of-time.md, "The plain form" */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.
@@ -242,6 +243,7 @@ typedef struct tile_kernel_info {
     size_t param_count;      /* of the source, constexprs included */
     size_t tensor_map_count; /* of 128 bytes each, after all other parameters; docs/runtime.md */
     bool is_persistent; /* three i32, the logical grid, follow the parameters; docs/runtime.md */
+    bool plain_abi;     /* compiled as tile_compile_options.plain_abi says */
 } tile_kernel_info;
 
 typedef struct tile_param_info {

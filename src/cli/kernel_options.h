@@ -11,7 +11,7 @@ typedef struct KernelOptions {
     TextList defines, include, warnings;
     int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,
         memory_limit;
-    bool no_line_info, no_tensor_copies, no_persistence, debug, check_passes, isolated;
+    bool no_line_info, no_tensor_copies, no_persistence, plain_abi, debug, check_passes, isolated;
 } KernelOptions;
 
 /* Rows for a command whose struct has a member `kernel` of this type; `types` describes -a. */
@@ -124,6 +124,14 @@ typedef struct KernelOptions {
          NULL,                                                                                     \
          "give every program a CTA of its own, or a share of one",                                 \
          offsetof(Struct, kernel.no_persistence),                                                  \
+         0,                                                                                        \
+         0},                                                                                       \
+        {0,                                                                                        \
+         "plain-abi",                                                                              \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "the source's parameters and no others, a CTA for each program: for launchers of others", \
+         offsetof(Struct, kernel.plain_abi),                                                       \
          0,                                                                                        \
          0},                                                                                       \
         {'W',                                                                                      \

@@ -113,6 +113,7 @@ static KernelMeta launch_of(const Func *func) {
     meta.shared_bytes = ((func->shared_bytes + 15) & -16) * meta.programs_per_cta;
     meta.has_grid_parameter = meta.programs_per_cta > 1;
     meta.is_persistent = func->is_persistent;
+    meta.plain_abi = func->plain_abi;
     return meta;
 }
 

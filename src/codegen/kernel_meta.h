@@ -20,6 +20,9 @@ typedef struct KernelMeta {
     /* The launch is of CTAs along x, any number of them, which share the programs; three i32
      * parameters, the logical grid's x, y and z, follow the kernel's own. */
     bool is_persistent;
+    /* None of the two, no tensor maps, and a CTA, or num_ctas of them, for each program: any
+     * launcher can launch it. */
+    bool plain_abi;
     /* Tensor maps: each is a parameter of 128 bytes, aligned to 64, by value, in this order after
      * all others. */
     TensorMapRecipes tensor_maps;

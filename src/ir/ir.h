@@ -158,6 +158,9 @@ struct Func {
      * that no tensor map can hold (docs/tma.md). */
     bool no_tensor_copies;
     bool no_persistence; /* pass persist leaves the function alone */
+    /* The launch is the source's own: its parameters and nothing behind them, a CTA, or num_ctas of
+     * them, for each program. Says no_tensor_copies and no_persistence, too; see func_plain_abi. */
+    bool plain_abi;
     /* The launch is of CTAs, any number of them, each of which goes through programs by a loop of
      * its own: cta_id and cta_count say which, num_programs counts programs, and there is no
      * program_id. See passes/launch/persist.c. */
@@ -415,6 +418,9 @@ Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, b
 
 /* The `producer` of the function; NULL: it has none. */
 Op *func_producer(const Func *func);
+/* Makes the launch the source's own from here on: plain_abi and what goes with it. Before
+ * choose-warps. */
+void func_plain_abi(Func *func);
 
 /* Copies of a buffer: those of the local_alloc or mbarrier_alloc that `buffer` is, or is a view of.
  */

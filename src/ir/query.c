@@ -61,6 +61,12 @@ Op *func_producer(const Func *func) {
     return NULL;
 }
 
+void func_plain_abi(Func *func) {
+    func->plain_abi = true;
+    func->no_tensor_copies = true;
+    func->no_persistence = true;
+}
+
 uint32_t op_effects(const Op *op) {
     uint32_t effects = op_info[op->code].traits & (READS | WRITES | LREADS | LWRITES | SYNC);
     for (uint32_t i = 0; i < op->nregions; i++)

@@ -289,6 +289,10 @@ static void check_func_attrs(Verifier *v) {
     if (func->is_persistent && func->num_ctas > 1)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_ctas",
                          func->num_ctas, "at most 1, because the function is persistent");
+    if (func->plain_abi && (func->programs_per_cta > 1 || func->is_persistent ||
+                            !func->no_tensor_copies || !func->no_persistence))
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "plain_abi", 1,
+                         "0, because a program is not one CTA or tensor copies are allowed");
     if (func->last_first < 0 || func->last_first >= 1 << MAX_AXES)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "last_first",
                          func->last_first, "a bit for each of three axes");

@@ -199,6 +199,16 @@ static void bad_stages(Module *m) {
     m->funcs->num_stages = -1;
 }
 
+static void plain_with_tensor_copies(Module *m) {
+    m->funcs->plain_abi = true;
+    m->funcs->no_persistence = true;
+}
+
+static void plain_with_shared_ctas(Module *m) {
+    func_plain_abi(m->funcs);
+    m->funcs->programs_per_cta = 2;
+}
+
 static void layouts_without_warps(Module *m) {
     m->funcs->has_layouts = true;
 }
@@ -276,6 +286,8 @@ static const Damage damages[] = {
     DAMAGE(yield_too_little, ir_passed_on),
     DAMAGE(bad_warps, ir_func_attr),
     DAMAGE(bad_stages, ir_func_attr),
+    DAMAGE(plain_with_tensor_copies, ir_func_attr),
+    DAMAGE(plain_with_shared_ctas, ir_func_attr),
     DAMAGE(layouts_without_warps, ir_func_attr),
     DAMAGE(layouts_missing, ir_layout_map),
     DAMAGE(equal_names, ir_redefined),

@@ -18,7 +18,8 @@
  * that changes the number, and why.
  *
  * Needs: layouts not chosen yet. Leaves num_warps, num_stages, num_ctas and programs_per_cta set. A
- * given num_warps stands, with one program in a CTA: the launch is then what the source says.
+ * given num_warps stands, with one program in a CTA: the launch is then what the source says; so it
+ * is with plain_abi.
  *
  *     func @softmax(..) {                          func @softmax(..) {num_warps = 1,
  *         %x = load .. : tile<256xf32>      =>             programs_per_cta = 4, ..} {
@@ -210,7 +211,8 @@ static bool set_if_open(int32_t *field, int32_t value) {
 
 /* Who has said that a program is a CTA, in whatever order, has one for each. */
 static bool may_share_cta(const Func *func) {
-    return func->num_ctas == 1 && !func->is_persistent && !func->last_first && !func->in_sections;
+    return func->num_ctas == 1 && !func->plain_abi && !func->is_persistent && !func->last_first &&
+           !func->in_sections;
 }
 
 bool pass_choose_warps(Func *func) {

@@ -117,6 +117,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .line_info = !options->no_line_info,
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,
+        .plain_abi = options->plain_abi,
         .time_limit_ms = context->time_limit_ms,
         .memory_limit = context->memory_limit,
         .isolated = options->isolated,
@@ -218,6 +219,7 @@ tile_status tile_kernel_get_info(const tile_kernel *kernel, tile_kernel_info *in
         .param_count = c->param_count,
         .tensor_map_count = c->meta.tensor_maps.len,
         .is_persistent = c->meta.is_persistent,
+        .plain_abi = c->meta.plain_abi,
     };
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }

@@ -161,6 +161,8 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->func->max_shared = c->request->max_shared;
     c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
     c->compiled->func->no_persistence = c->request->no_persistence;
+    if (c->request->plain_abi)
+        func_plain_abi(c->compiled->func);
     lint_func(c->compiled->func);
     if (c->ctx->diags.errors)
         return false;

@@ -47,6 +47,7 @@ typedef struct CompileRequest {
     bool line_info;          /* source lines in PTX and cubin */
     bool no_tensor_copies;   /* see Func */
     bool no_persistence;     /* see Func */
+    bool plain_abi;          /* see Func */
     bool check_passes;       /* hold every pass to its contract */
     bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
     bool until_passes;       /* with keep_func: run the passes, whatever is wanted */

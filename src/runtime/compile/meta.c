@@ -50,6 +50,7 @@ void meta_write(const Compiled *compiled, StrBuf *out) {
 #undef FACT
     strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
     strbuf_printf(out, "persistent %d\n", compiled->meta.is_persistent);
+    strbuf_printf(out, "plain_abi %d\n", compiled->meta.plain_abi);
     strbuf_printf(out, "assembled %d\n", compiled->resources.known);
     vec_for_each (recipe, &compiled->meta.tensor_maps) {
         strbuf_puts(out, "tensor_map ");
@@ -148,6 +149,8 @@ static bool read_fact(Compiled *compiled, Str name, Str value) {
         compiled->meta.has_grid_parameter = number != 0;
     else if (str_is(name, "persistent"))
         compiled->meta.is_persistent = number != 0;
+    else if (str_is(name, "plain_abi"))
+        compiled->meta.plain_abi = number != 0;
     else if (str_is(name, "assembled"))
         compiled->resources.known = number != 0;
     else
@@ -287,9 +290,10 @@ void meta_json(const Compiled *compiled, StrBuf *out) {
 #define FACT(name, field) strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
     META_FACTS(FACT)
 #undef FACT
-    strbuf_printf(out, ", \"grid_parameter\": %s, \"persistent\": %s, ",
+    strbuf_printf(out, ", \"grid_parameter\": %s, \"persistent\": %s, \"plain_abi\": %s, ",
                   compiled->meta.has_grid_parameter ? "true" : "false",
-                  compiled->meta.is_persistent ? "true" : "false");
+                  compiled->meta.is_persistent ? "true" : "false",
+                  compiled->meta.plain_abi ? "true" : "false");
     json_resources(compiled, out);
     strbuf_puts(out, ", ");
     json_params(compiled, out);

@@ -76,8 +76,9 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
                   request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
                   request->max_registers, request->max_shared, request->line_info,
                   request->llvm_level);
-    strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\n", kernel->debug,
-                  request->no_tensor_copies, request->no_persistence);
+    strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\n",
+                  kernel->debug, request->no_tensor_copies, request->no_persistence,
+                  request->plain_abi);
     return strbuf_str(&key);
 }
 

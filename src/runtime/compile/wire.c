@@ -2,7 +2,7 @@
 #include "runtime/compile/wire.h"
 #include "runtime/compile/build_info.h"
 
-enum { WIRE_VERSION = 2 };
+enum { WIRE_VERSION = 3 };
 
 static const void *take(Wire *wire, size_t size) {
     if (size > wire->in.len)
@@ -111,6 +111,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     WIRE_NUMBER(wire, request->line_info);
     WIRE_NUMBER(wire, request->no_tensor_copies);
     WIRE_NUMBER(wire, request->no_persistence);
+    WIRE_NUMBER(wire, request->plain_abi);
     WIRE_NUMBER(wire, request->check_passes);
     WIRE_NUMBER(wire, request->llvm_level);
     WIRE_NUMBER(wire, request->time_limit_ms);
