@@ -1,5 +1,6 @@
 # Text tests: `RUN:` lines in .tir, .tile and .test files. Started by CTest (see CMakeLists.txt here).
 import os
+import shutil
 
 import lit.formats
 
@@ -29,6 +30,9 @@ config.environment["TILEC_CACHE_DIR"] = os.path.join(config.test_exec_root, "cac
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "CUDA_HOME", "TILEC_PTXAS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+for name in ("groff", "zsh", "fish"):
+    if shutil.which(name):
+        config.available_features.add(name)
 if any(
     os.access(os.path.join(d, "ptxas"), os.X_OK)
     for d in os.environ["PATH"].split(os.pathsep) + ["/usr/local/cuda/bin"]

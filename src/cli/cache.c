@@ -15,28 +15,30 @@ typedef struct CacheOptions {
     bool json;
 } CacheOptions;
 
+#define OPTIONS_OF CacheOptions
 static const Option cache_options[] = {
-    {0, "cache-dir", OPTION_TEXT, "FOLDER",
-     "the cache; default: TILEC_CACHE_DIR, XDG_CACHE_HOME/tilec, ~/.cache/tilec",
-     offsetof(CacheOptions, folder), 0, 0},
-    {0, "max-size", OPTION_INT, "MIB",
-     "gc: the size to shrink to; default: TILEC_CACHE_SIZE, else 2048",
-     offsetof(CacheOptions, max_megabytes), 1, 1 << 30},
-    {0, "json", OPTION_FLAG, NULL, "report as JSON", offsetof(CacheOptions, json), 0, 0},
+#include "cli/options/cache.def"
 };
 
-static const CommandSpec cache_spec = {
+/* CACHE_ACTION(name, what it does) */
+#define CACHE_ACTIONS(CACHE_ACTION)                                                                \
+    CACHE_ACTION(ls, "list entries, most recently used first")                                     \
+    CACHE_ACTION(stats, "folder, entries, bytes, limit")                                           \
+    CACHE_ACTION(verify,                                                                           \
+                 "check every entry, remove the damaged ones; exit status 1 if there were any")    \
+    CACHE_ACTION(gc, "remove forgotten temporary files and the entries used least recently")       \
+    CACHE_ACTION(clear, "remove every entry")
+
+#define CACHE_ACTION_HELP(name, help) {#name, help},
+static const HelpEntry cache_actions[] = {CACHE_ACTIONS(CACHE_ACTION_HELP)};
+
+const CommandSpec cache_spec = {
     .name = "cache",
-    .arguments = "ls|stats|verify|gc|clear",
-    .description =
-        "Looks after the compiled kernels on disk.\n\n"
-        "  ls      list entries, most recently used first\n"
-        "  stats   folder, entries, bytes, limit\n"
-        "  verify  check every entry, remove the damaged ones; exit status 1 if there were any\n"
-        "  gc      remove forgotten temporary files and the entries used least recently\n"
-        "  clear   remove every entry",
-    .options = cache_options,
-    .option_count = sizeof cache_options / sizeof *cache_options,
+    .arguments = "ACTION",
+    .description = "Looks after the compiled kernels on disk.",
+    .actions = {cache_actions, sizeof cache_actions / sizeof *cache_actions},
+    .examples = HELP_ENTRIES({"Shrink the cache to 100 MiB", "tilec cache gc --max-size 100"}),
+    OPTION_TABLE(cache_options),
     .min_arguments = 1,
     .max_arguments = 1,
 };
@@ -206,15 +208,11 @@ static void cache_clear(CacheCommand *command, StrBuf *out) {
     sweep(command, 0, false, out);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(CacheCommand *command, StrBuf *out);
-} cache_actions[] = {
-    {"ls", cache_ls}, {"stats", cache_stats}, {"verify", cache_verify},
-    {"gc", cache_gc}, {"clear", cache_clear},
-};
+#define CACHE_ACTION_RUN(name, help) cache_##name,
+static void (*const action_runs[])(CacheCommand *command,
+                                   StrBuf *out) = {CACHE_ACTIONS(CACHE_ACTION_RUN)};
 
-enum { ACTION_COUNT = sizeof cache_actions / sizeof *cache_actions };
+enum { ACTION_COUNT = sizeof action_runs / sizeof *action_runs };
 
 int command_cache(Ctx *ctx, int argc, char **argv) {
     CacheOptions options = {0};
@@ -240,7 +238,7 @@ int command_cache(Ctx *ctx, int argc, char **argv) {
         return cli_usage_error(
             "tilec cache has no '%s'%s; see 'tilec cache --help'", arguments.data[0],
             options_suggestion(&ctx->arena, arguments.data[0], names, ACTION_COUNT));
-    cache_actions[action].run(&command, &out);
+    action_runs[action](&command, &out);
     int status = status_of(&ctx->diags) == TILE_OK ? STATUS_OK : STATUS_INPUT;
     cli_print_diags(ctx);
     cli_write(strbuf_str(&out));

@@ -7,20 +7,23 @@ typedef struct CheckOptions {
     bool json;
 } CheckOptions;
 
+#define OPTIONS_OF CheckOptions
 static const Option check_options[] = {
-    KERNEL_OPTIONS(CheckOptions, "NAME=TYPE", "a type by name, as in x_ptr=*fp32:16 or n=i32"),
-    {0, "json", OPTION_FLAG, NULL, "report as JSON", offsetof(CheckOptions, json), 0, 0},
+#include "cli/options/check.def"
 };
 
-static const CommandSpec check_spec = {
+const CommandSpec check_spec = {
     .name = "check",
     .arguments = "FILE",
-    .description =
-        "Parses a file and lists its kernels. A kernel whose types are given, by annotations in "
-        "the\n"
-        "source or by -s, -a and -D, is also type-checked: elaborated to Tile IR and verified.",
-    .options = check_options,
-    .option_count = sizeof check_options / sizeof *check_options,
+    .extensions = "tile|py",
+    .description = "Parses a file and lists its kernels. A kernel whose types are given, by "
+                   "annotations in the source or by -s, -a and -D, is also type-checked: "
+                   "elaborated to Tile IR and verified.",
+    .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE),
+    .examples = HELP_ENTRIES({"The kernels of a file, one of them with its types",
+                              "tilec check softmax.tile -k softmax \\\n"
+                              "      -s \"*fp32, *fp32, i32, i32, i32, 1024\""}),
+    OPTION_TABLE(check_options),
     .min_arguments = 1,
     .max_arguments = 1,
 };

@@ -15,7 +15,10 @@ typedef enum ExitStatus {
  * ends the process with STATUS_MACHINE. */
 typedef int Command(Ctx *ctx, int argc, char **argv);
 
-#define COMMAND(name, summary) Command command_##name;
+#define COMMAND(name, summary)                                                                     \
+    Command command_##name;                                                                        \
+    extern const CommandSpec name##_spec;
+#define HIDDEN_COMMAND(name) Command command_##name;
 #include "cli/commands.def"
 
 /* Prints the diagnostics recorded since the last call to standard error. */

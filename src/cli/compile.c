@@ -14,36 +14,30 @@ typedef struct CompileOptions {
     bool time, json;
 } CompileOptions;
 
-/* "|ast|tir|..."; the text begins with a bar that CHOICES skips. */
+/* "|ast|tir|...". */
 #define OUTPUT(id, name, file, summary) "|" name
-static const char output_choices[] =
+static const char output_names[] =
 #include "runtime/compile/outputs.def"
     ;
+#define OUTPUT_CHOICES (output_names + 1)
 
+#define OPTIONS_OF CompileOptions
 static const Option compile_options[] = {
-    KERNEL_OPTIONS(CompileOptions, "NAME=TYPE", "a type by name, as in x_ptr=*fp32:16 or n=i32"),
-    {'e', "emit", OPTION_CHOICE, output_choices + 1,
-     "what to write; default: what the name after -o ends in, else ptx",
-     offsetof(CompileOptions, emit), 0, 0},
-    {'o', "output", OPTION_TEXT, "FILE", "where to write it; default: standard output",
-     offsetof(CompileOptions, output), 0, 0},
-    {0, "dump-dir", OPTION_TEXT, "FOLDER",
-     "write every stage there: 00-ast.txt, NN-<pass>.tir, kernel.ll, ...",
-     offsetof(CompileOptions, dump_folder), 0, 0},
-    {0, "time", OPTION_FLAG, NULL, "print what each stage took, on standard error",
-     offsetof(CompileOptions, time), 0, 0},
-    {0, "json", OPTION_FLAG, NULL, "report facts, diagnostics and times as JSON on standard output",
-     offsetof(CompileOptions, json), 0, 0},
+#include "cli/options/compile.def"
 };
 
-static const CommandSpec compile_spec = {
+const CommandSpec compile_spec = {
     .name = "compile",
     .arguments = "FILE",
-    .description = "Compiles a kernel of a .tile or .py file.\n\n"
-                   "  tilec compile softmax.tile -s \"*fp32:16, *fp32:16, i32:16, i32:16, i32:16, "
-                   "1024\" -o softmax.cubin",
-    .options = compile_options,
-    .option_count = sizeof compile_options / sizeof *compile_options,
+    .extensions = "tile|py",
+    .description =
+        "Compiles a kernel of a .tile or .py file to PTX, cubin or any stage before them.",
+    .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE),
+    .examples = HELP_ENTRIES({"PTX for the default target",
+                              "tilec compile softmax.tile \\\n"
+                              "      -s \"*fp32:16, *fp32:16, i32:16, i32:16, i32:16, 1024\" -o "
+                              "softmax.ptx"}),
+    OPTION_TABLE(compile_options),
     .min_arguments = 1,
     .max_arguments = 1,
 };
@@ -111,7 +105,7 @@ int command_compile(Ctx *ctx, int argc, char **argv) {
     if (kind < 0)
         return cli_usage_error(
             "what to write to '%s'? Its name ends in none of %s|json: add --emit", options.output,
-            output_choices + 1);
+            OUTPUT_CHOICES);
     OutputKind emit = (OutputKind)kind;
     if (emit == OUTPUT_cubin && to_standard_output(options.output) && !options.json && isatty(1))
         return cli_usage_error("a cubin is not text: give a file with -o");

@@ -1,62 +1,27 @@
 /* The entry of tilec: finds the subcommand and runs it with a context of its own, on a thread with
  * room for what recurses. */
-#include "cli/cli.h"
+#include "cli/help.h"
 #include "runtime/compile/stack.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 static const struct {
-    const char *name, *summary;
+    const char *name;
     Command *run;
 } commands[] = {
-#define COMMAND(name, summary) {#name, summary, command_##name},
+#define COMMAND(name, summary) {#name, command_##name},
+#define HIDDEN_COMMAND(name) COMMAND(name, NULL)
 #include "cli/commands.def"
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-static int unknown_command(Ctx *ctx, const char *name) {
-    Str names[COMMAND_COUNT];
-    size_t count = 0;
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (commands[i].summary)
-            names[count++] = str_from(commands[i].name);
-    return cli_usage_error("unknown command '%s'%s; see 'tilec help'", name,
-                           options_suggestion(&ctx->arena, name, names, count));
-}
-
 static int run_command(Ctx *ctx, int argc, char **argv) {
     for (int i = 0; i < COMMAND_COUNT; i++)
         if (!strcmp(argv[0], commands[i].name))
             return commands[i].run(ctx, argc, argv);
-    return unknown_command(ctx, argv[0]);
-}
-
-static void print_commands(FILE *out) {
-    fputs("Usage: tilec COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-          "Compiles kernels written in the language of @triton.jit functions to PTX and cubin, and "
-          "runs them.\n\nCommands:\n",
-          out);
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (commands[i].summary)
-            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n'tilec COMMAND --help' explains a command. Exit status: 0 success, 1 the input is "
-          "wrong,\n"
-          "2 the command line is wrong, 3 the machine lacks something.\n",
-          out);
-}
-
-int command_help(Ctx *ctx, int argc, char **argv) {
-    if (argc < 2 || argv[1][0] == '-') {
-        print_commands(stdout);
-        return STATUS_OK;
-    }
-    if (!strcmp(argv[1], "help"))
-        return command_help(ctx, 1, argv);
-    char help[] = "--help";
-    char *arguments[] = {argv[1], help, NULL};
-    return run_command(ctx, 2, arguments);
+    return help_unknown_command(ctx, argv[0]);
 }
 
 /* Aliases that every tool has. */
@@ -91,7 +56,7 @@ static void run_on_stack(void *user) {
 
 int main(int argc, char **argv) {
     if (argc < 2) {
-        print_commands(stderr);
+        help_print_commands(stderr);
         return STATUS_USAGE;
     }
     argv[1] = command_name(argv[1]);

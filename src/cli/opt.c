@@ -10,33 +10,22 @@ typedef struct OptOptions {
     bool pipeline, check, list, spans, time;
 } OptOptions;
 
+#define OPTIONS_OF OptOptions
 static const Option opt_options[] = {
-    {'p', "passes", OPTION_TEXT, "NAMES", "run these passes, separated by commas, in this order",
-     offsetof(OptOptions, passes), 0, 0},
-    {0, "pipeline", OPTION_FLAG, NULL, "run the whole pipeline, after --passes if both are given",
-     offsetof(OptOptions, pipeline), 0, 0},
-    {0, "check", OPTION_FLAG, NULL, "hold every pass to its contract; see docs/passes.md",
-     offsetof(OptOptions, check), 0, 0},
-    {0, "target", OPTION_TEXT, "NAME", "compile functions that name no target for this one",
-     offsetof(OptOptions, target), 0, 0},
-    {'o', "output", OPTION_TEXT, "FILE", "write there instead of to standard output",
-     offsetof(OptOptions, output), 0, 0},
-    {0, "spans", OPTION_FLAG, NULL, "print the source place of every op",
-     offsetof(OptOptions, spans), 0, 0},
-    {0, "time", OPTION_FLAG, NULL,
-     "tell what each pass did and how long it took, with --check what could be compared",
-     offsetof(OptOptions, time), 0, 0},
-    {0, "list", OPTION_FLAG, NULL, "list the passes and what each requires, ensures and clears",
-     offsetof(OptOptions, list), 0, 0},
+#include "cli/options/opt.def"
 };
 
-static const CommandSpec opt_spec = {
+const CommandSpec opt_spec = {
     .name = "opt",
     .arguments = "[FILE]",
-    .description = "Reads Tile IR, verifies it, runs passes on every function and prints it.\n"
-                   "FILE - is standard input.",
-    .options = opt_options,
-    .option_count = sizeof opt_options / sizeof *opt_options,
+    .extensions = "tir",
+    .description = "Reads Tile IR, verifies it, runs passes on every function and prints it. FILE "
+                   "- is standard input.",
+    .examples = HELP_ENTRIES({"Two passes over a kernel's IR",
+                              "tilec compile softmax.tile -e tir -o softmax.tir \\\n"
+                              "      -s \"*fp32:16, *fp32:16, i32:16, i32:16, i32:16, 1024\"\n"
+                              "  tilec opt softmax.tir -p simplify,choose-warps"}),
+    OPTION_TABLE(opt_options),
     .max_arguments = 1,
 };
 

@@ -1,5 +1,4 @@
-/* Parsing by the table, and the help made from it. A mistake gives one message that says what was
- * wanted. */
+/* Parsing by the table. A mistake gives one message that says what was wanted. */
 #include "cli/options.h"
 
 #include <errno.h>
@@ -7,8 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { HELP_COLUMN = 30, HELP_WIDTH = 96 };
 
 /* One parse: where it stands and what a message needs. */
 typedef struct Parse {
@@ -39,10 +36,9 @@ const char *options_suggestion(Arena *arena, const char *word, const Str *names,
     return str_format(arena, " (did you mean '%.*s'?)", STR_ARG(names[nearest]));
 }
 
-/* The alternatives `a|b|c` as an array; returns how many. */
-static size_t split_choices(Arena *arena, const char *choices, const Str **out) {
+size_t options_alternatives(Arena *arena, const char *text, const Str **out) {
     VEC(Str) list = {0};
-    for (const char *p = choices;;) {
+    for (const char *p = text;;) {
         size_t len = strcspn(p, "|");
         vec_push(arena, &list, (Str){p, len});
         if (!p[len])
@@ -55,7 +51,7 @@ static size_t split_choices(Arena *arena, const char *choices, const Str **out) 
 
 static OptionsResult set_choice(Parse *parse, const Option *option, const char *value) {
     const Str *choices;
-    size_t count = split_choices(parse->arena, option->argument, &choices);
+    size_t count = options_alternatives(parse->arena, option->argument, &choices);
     for (size_t i = 0; i < count; i++) {
         if (str_is(choices[i], value)) {
             *(int *)((char *)parse->out + option->offset) = (int)i;
@@ -128,18 +124,27 @@ static const char *suggest_option(Parse *parse, Str name) {
     VEC(Str) names = {0};
     for (size_t i = 0; i < parse->spec->option_count; i++)
         vec_push(parse->arena, &names, str_from(parse->spec->options[i].name));
-    vec_push(parse->arena, &names, STR("help"));
+    for (int i = 0; i < COMMON_OPTIONS; i++)
+        vec_push(parse->arena, &names, str_from(common_options[i].name));
     int nearest = str_nearest(name, names.data, names.len);
     if (nearest < 0)
         return "";
     return str_format(parse->arena, " (did you mean '--%.*s'?)", STR_ARG(names.data[nearest]));
 }
 
+static OptionsResult print_help(const Parse *parse, bool all) {
+    StrBuf help = strbuf(parse->arena);
+    options_help(parse->spec, all, &help);
+    fwrite(help.ptr, 1, help.len, stdout);
+    return OPTIONS_HELP;
+}
+
 static OptionsResult parse_long(Parse *parse, const char *text) {
     Str name = {text, strcspn(text, "=")};
     const char *attached = text[name.len] == '=' ? text + name.len + 1 : NULL;
-    if (str_is(name, "help"))
-        return OPTIONS_HELP;
+    for (int i = 0; i < COMMON_OPTIONS; i++)
+        if (str_is(name, common_options[i].name))
+            return print_help(parse, i == COMMON_HELP_ALL);
     for (size_t i = 0; i < parse->spec->option_count; i++)
         if (str_is(name, parse->spec->options[i].name))
             return take_option(parse, &parse->spec->options[i], attached);
@@ -156,8 +161,8 @@ static const Option *find_short(const CommandSpec *spec, char letter) {
 /* `text` follows the dash: flags, the last of which may be an option with its value. */
 static OptionsResult parse_short(Parse *parse, const char *text) {
     for (const char *p = text; *p; p++) {
-        if (*p == 'h')
-            return OPTIONS_HELP;
+        if (*p == common_options[COMMON_HELP].short_name)
+            return print_help(parse, false);
         const Option *option = find_short(parse->spec, *p);
         if (!option)
             return bad(parse, "unknown option '-%c' in '-%s'%s", *p, text,
@@ -193,59 +198,8 @@ OptionsResult options_parse(const CommandSpec *spec, Arena *arena, int argc, cha
             result = parse_long(&parse, text + 2);
         else
             only_arguments = true;
-        if (result == OPTIONS_HELP) {
-            StrBuf help = strbuf(arena);
-            options_help(spec, &help);
-            fwrite(help.ptr, 1, help.len, stdout);
-        }
         if (result != OPTIONS_OK)
             return result;
     }
     return check_count(&parse, arguments);
-}
-
-/* Adds `text` from column `column` on, broken at spaces and continued at HELP_COLUMN. */
-static void add_wrapped(StrBuf *out, const char *text, size_t column) {
-    for (const char *separator = ""; *text; separator = " ") {
-        size_t word = strcspn(text, " ");
-        if (column + word + 1 > HELP_WIDTH) {
-            strbuf_printf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-            separator = "";
-        }
-        strbuf_puts(out, separator);
-        strbuf_add(out, text, word);
-        column += word + strlen(separator);
-        text += word + strspn(text + word, " ");
-    }
-    strbuf_putc(out, '\n');
-}
-
-static void add_option(StrBuf *out, const Option *option) {
-    size_t start = out->len;
-    if (option->short_name)
-        strbuf_printf(out, "  -%c, ", option->short_name);
-    else
-        strbuf_puts(out, "      ");
-    strbuf_printf(out, "--%s", option->name);
-    if (option->argument)
-        strbuf_printf(out, " %s", option->argument);
-    size_t width = out->len - start;
-    if (width + 2 > HELP_COLUMN) {
-        strbuf_putc(out, '\n');
-        width = 0;
-    }
-    strbuf_printf(out, "%*s", (int)(HELP_COLUMN - width), "");
-    add_wrapped(out, option->help, HELP_COLUMN);
-}
-
-void options_help(const CommandSpec *spec, StrBuf *out) {
-    strbuf_printf(out, "Usage: tilec %s%s%s%s\n\n%s\n", spec->name,
-                  spec->option_count ? " [OPTIONS]" : "", *spec->arguments ? " " : "",
-                  spec->arguments, spec->description);
-    strbuf_puts(out, "\nOptions:\n");
-    for (size_t i = 0; i < spec->option_count; i++)
-        add_option(out, &spec->options[i]);
-    static const Option help = {'h', "help", OPTION_FLAG, NULL, "print this help", 0, 0, 0};
-    add_option(out, &help);
 }

@@ -19,64 +19,23 @@ typedef struct RunOptions {
 enum { PROGRAMS_OF_A_CTA = 3, MAX_CHOSEN_CTAS = 132 /* an H200's processors */ };
 enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_CPU, DEVICE_SIM };
 
+#define OPTIONS_OF RunOptions
 static const Option run_options[] = {
-    KERNEL_OPTIONS(RunOptions, "NAME=DATA",
-                   "an argument: a number (1000, 1e-5:fp32), None, an array made here "
-                   "(randn:fp32[64,1000]; also rand, "
-                   "randint, arange, zeros, ones, full), or a file (x.npy, @bf16:x.npy)"),
-    {'g', "grid", OPTION_TEXT, "EXPR", "programs to launch, as in '(rows, cdiv(n, BLOCK))'",
-     offsetof(RunOptions, grid), 0, 0},
-    {'d', "device", OPTION_CHOICE, "auto|cuda|cpu|sim",
-     "where to run; auto: the GPU if there is one, else the interpreter on the CPU; sim: the "
-     "generated PTX on the simulator",
-     offsetof(RunOptions, device), 0, 0},
-    {0, "gpu", OPTION_INT, "N", "which GPU; default: 0", offsetof(RunOptions, gpu), 0, 1023},
-    {0, "out", OPTION_LIST, "NAME=FILE", "write an array to a .npy file afterwards",
-     offsetof(RunOptions, out), 0, 0},
-    {0, "check", OPTION_LIST, "NAME=FILE", "compare an array with a .npy file afterwards",
-     offsetof(RunOptions, check), 0, 0},
-    {0, "atol", OPTION_REAL, "X",
-     "absolute tolerance of --check and --every-pass; default: by type", offsetof(RunOptions, atol),
-     0, 0},
-    {0, "rtol", OPTION_REAL, "X",
-     "relative tolerance of --check and --every-pass; default: by type", offsetof(RunOptions, rtol),
-     0, 0},
-    {0, "repeat", OPTION_INT, "N", "time N more launches on the GPU", offsetof(RunOptions, repeat),
-     1, 1000000},
-    {0, "max-steps", OPTION_INT, "N",
-     "on the CPU: give up after N operations (warp instructions on the simulator)",
-     offsetof(RunOptions, max_steps), 1, INT64_MAX},
-    {0, "ctas", OPTION_INT, "N",
-     "on the CPU: how many CTAs share the programs of a persistent kernel; default: one for three "
-     "programs",
-     offsetof(RunOptions, ctas), 1, 1 << 20},
-    SIM_ORDER_OPTIONS(RunOptions, "on the simulator: "),
-    {0, "final-ir", OPTION_FLAG, NULL, "on the CPU: run the Tile IR after all passes",
-     offsetof(RunOptions, final_ir), 0, 0},
-    {0, "every-pass", OPTION_FLAG, NULL,
-     "on the CPU: run the Tile IR after each pass as well and compare the results, as --check does",
-     offsetof(RunOptions, every_pass), 0, 0},
-    {0, "report", OPTION_FLAG, NULL,
-     "on the simulator: print what was counted beside the source lines; with --json all counts",
-     offsetof(RunOptions, report), 0, 0},
-    {0, "dump-dir", OPTION_TEXT, "FOLDER", "write every stage of the compilation there",
-     offsetof(RunOptions, dump_folder), 0, 0},
-    {0, "time", OPTION_FLAG, NULL, "print what each stage took, on standard error",
-     offsetof(RunOptions, time), 0, 0},
-    {0, "json", OPTION_FLAG, NULL, "report as JSON on standard output", offsetof(RunOptions, json),
-     0, 0},
+#include "cli/options/run.def"
 };
 
-static const CommandSpec run_spec = {
+const CommandSpec run_spec = {
     .name = "run",
     .arguments = "FILE",
-    .description =
-        "Runs a kernel of a .tile or .py file on data.\n\n"
-        "  tilec run softmax.tile --grid \"(8,)\" -a x_ptr=randn:fp32[8,1000] -a "
-        "y_ptr=zeros:fp32[8,1000] \\\n"
-        "      -a x_stride=1000 -a y_stride=1000 -a cols=1000 -D BLOCK=1024 --out y_ptr=y.npy",
-    .options = run_options,
-    .option_count = sizeof run_options / sizeof *run_options,
+    .extensions = "tile|py",
+    .description = "Runs a kernel of a .tile or .py file on data.",
+    .notes = HELP_ENTRIES(DATA_NOTE, KERNEL_TYPES_NOTE),
+    .examples =
+        HELP_ENTRIES({"Random input, the result into a file",
+                      "tilec run softmax.tile -g \"(8,)\" -D BLOCK=1024 \\\n"
+                      "      -a x_ptr=randn:fp32[8,1000] -a y_ptr=zeros:fp32[8,1000] \\\n"
+                      "      -a x_stride=1000 -a y_stride=1000 -a cols=1000 --out y_ptr=y.npy"}),
+    OPTION_TABLE(run_options),
     .min_arguments = 1,
     .max_arguments = 1,
 };

@@ -13,24 +13,6 @@ typedef struct SimOrder {
     bool early;
 } SimOrder;
 
-/* The options, of a structure with a SimOrder `order`; `where` begins their help. */
-#define SIM_ORDER_OPTIONS(Struct, where)                                                             \
-    {0,                                                                                              \
-     "schedule",                                                                                     \
-     OPTION_CHOICE,                                                                                  \
-     "round-robin|random|adversarial",                                                               \
-     where "whose turn it is among the warps",                                                       \
-     offsetof(Struct, order.schedule),                                                               \
-     0,                                                                                              \
-     0},                                                                                             \
-        {0, "seed",   OPTION_INT, "N", where "of the random schedule", offsetof(Struct, order.seed), \
-         0, INT64_MAX},                                                                              \
-    {                                                                                                \
-        0, "early", OPTION_FLAG, NULL,                                                               \
-            where "asynchronous copies take effect at once, not at the wait that covers them",       \
-            offsetof(Struct, order.early), 0, 0                                                      \
-    }
-
 /* A tensor map given as an argument: boxes of an array, or what a recipe makes of the arguments
  * before it. */
 typedef struct SimMapArg {

@@ -13,58 +13,27 @@ typedef struct SimOptions {
     bool report, json, check;
 } SimOptions;
 
+#define OPTIONS_OF SimOptions
 static const Option sim_options[] = {
-    {'k', "kernel", OPTION_TEXT, "NAME", "the kernel to run; default: the only one",
-     offsetof(SimOptions, kernel), 0, 0},
-    {'a', "arg", OPTION_LIST, "NAME=DATA",
-     "the next parameter: a number (1000, 1e-5:fp32), an array made here (randn:fp32[64,1000]), a "
-     "file, a tensor map of an array (map:x[64,32]:swizzle=128B), or one by a recipe of a kernel's "
-     "facts (recipe:f16 swizzle 128 ..)",
-     offsetof(SimOptions, arguments), 0, 0},
-    {0, "array", OPTION_LIST, "NAME=DATA", "an array that is no parameter, for tensor maps",
-     offsetof(SimOptions, arrays), 0, 0},
-    {'g', "grid", OPTION_TEXT, "EXPR", "programs (CTAs) to launch, as in '(8, 4)'",
-     offsetof(SimOptions, grid), 0, 0},
-    {'b', "block", OPTION_TEXT, "EXPR", "threads of a program; default: what .reqntid says",
-     offsetof(SimOptions, block), 0, 0},
-    {0, "cluster", OPTION_TEXT, "EXPR",
-     "programs of a cluster; default: what .reqnctapercluster says", offsetof(SimOptions, cluster),
-     0, 0},
-    {0, "shared", OPTION_INT, "BYTES", "dynamic shared memory", offsetof(SimOptions, shared), 0,
-     1 << 20},
-    {0, "out", OPTION_LIST, "NAME=FILE", "write an array to a .npy file afterwards",
-     offsetof(SimOptions, out), 0, 0},
-    SIM_ORDER_OPTIONS(SimOptions, ""),
-    {0, "max-steps", OPTION_INT, "N", "give up after N warp instructions",
-     offsetof(SimOptions, max_steps), 1, INT64_MAX},
-    {0, "threads", OPTION_INT, "N",
-     "threads that run programs; default: one for each core where it pays",
-     offsetof(SimOptions, threads), 1, 64},
-    {0, "max-reports", OPTION_INT, "N", "stop after N findings; default: 10",
-     offsetof(SimOptions, max_reports), 1, 1000},
-    {0, "report", OPTION_FLAG, NULL, "print what was counted beside the lines of the source",
-     offsetof(SimOptions, report), 0, 0},
-    {0, "ptxas", OPTION_TEXT, "PATH",
-     "the assembler that says how many registers the kernel takes; default: TILEC_PTXAS, "
-     "CUDA_HOME, "
-     "PATH; 'none': an estimate",
-     offsetof(SimOptions, ptxas), 0, 0},
-    {0, "json", OPTION_FLAG, NULL, "report as JSON on standard output", offsetof(SimOptions, json),
-     0, 0},
-    {0, "check-only", OPTION_FLAG, NULL, "read the file and list its kernels",
-     offsetof(SimOptions, check), 0, 0},
+#include "cli/options/sim.def"
 };
 
-static const CommandSpec sim_spec = {
+const CommandSpec sim_spec = {
     .name = "sim",
     .arguments = "FILE.ptx",
+    .extensions = "ptx",
     .description = "Runs a kernel of a PTX file on the CPU, checks its accesses, races and "
-                   "barriers, and counts what it costs.\n\n"
-                   "  tilec sim softmax.ptx --grid 8 -a x=randn:fp32[8,1000] -a "
-                   "y=zeros:fp32[8,1000] -a xs=1000 \\\n"
-                   "      -a ys=1000 -a cols=1000 -a programs=8 --report",
-    .options = sim_options,
-    .option_count = sizeof sim_options / sizeof *sim_options,
+                   "barriers, and counts what it costs.",
+    .notes = HELP_ENTRIES(DATA_NOTE, {"Tensor maps",
+                                      "-a NAME=map:ARRAY[64,32]:swizzle=128B is a map of boxes of "
+                                      "an array; -a \"NAME=recipe:f16 swizzle 128 ..\" one by a "
+                                      "recipe of a kernel's facts (tilec compile --emit meta)."}),
+    .examples =
+        HELP_ENTRIES({"What softmax.ptx of `tilec compile --help` costs",
+                      "tilec sim softmax.ptx -g 8 -a x=randn:fp32[8,1024] \\\n"
+                      "      -a y=zeros:fp32[8,1024] -a xs=1024 -a ys=1024 -a cols=1024 \\\n"
+                      "      -a programs=8 --report"}),
+    OPTION_TABLE(sim_options),
     .min_arguments = 1,
     .max_arguments = 1,
 };

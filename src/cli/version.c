@@ -8,17 +8,18 @@ typedef struct VersionOptions {
     bool json;
 } VersionOptions;
 
+#define OPTIONS_OF VersionOptions
 static const Option version_options[] = {
-    {0, "json", OPTION_FLAG, NULL, "report as JSON", offsetof(VersionOptions, json), 0, 0},
+#include "cli/options/version.def"
 };
 
-static const CommandSpec version_spec = {
+const CommandSpec version_spec = {
     .name = "version",
     .arguments = "",
     .description =
         "Prints versions of the compiler, LLVM, ptxas and the CUDA driver, and the GPUs found.",
-    .options = version_options,
-    .option_count = 1,
+    .examples = HELP_ENTRIES({"For a report of a bug", "tilec version"}),
+    OPTION_TABLE(version_options),
 };
 
 typedef struct Found {

@@ -17,6 +17,10 @@ const char *diag_name(DiagId id) {
     return diag_table[id].name;
 }
 
+Severity diag_severity(DiagId id) {
+    return diag_table[id].severity;
+}
+
 static unsigned error_limit(const Diags *diags) {
     return diags->max_errors ? diags->max_errors : 20;
 }

@@ -54,6 +54,8 @@ typedef struct Diags {
 
 /* The name of an id as written in diags.def, for JSON and for tests. */
 const char *diag_name(DiagId id);
+/* As written there, whatever was chosen. */
+Severity diag_severity(DiagId id);
 
 /* `text`: a warning's name shows it, `no-` in front of one hides it, `error=` makes it an error.
  * The last word about a name counts. False after an error that says what is wrong with the text. */

@@ -26,6 +26,12 @@ flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec 2
 LD_LIBRARY_PATH=$(dirname "$pc") "$work/by_pkg_config"
 "$work/moved/bin/tilec" version | head -1
 
+# Man pages and completion are where shells and man look for them.
+for file in man/man1/tilec.1 man/man1/tilec-compile.1 bash-completion/completions/tilec zsh/site-functions/_tilec \
+    fish/vendor_completions.d/tilec.fish; do
+    [ -s "$work/moved/share/$file" ] || { echo "share/$file is not installed" >&2; exit 1; }
+done
+
 # What the library shows is the API and nothing else.
 library=$(find "$work/moved" -name 'libtilec.so.*.*.*')
 others=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v -e '^tile_' -e '^TILEC_0' || true)

@@ -134,6 +134,14 @@ def check_commands():
         wrong.append(f"docs/runtime.md: the subcommands are {', '.join(sorted(commands))}, not {', '.join(sorted(told))}")
 
 
+def check_environment():
+    """Man pages and runtime.md name the same variables."""
+    told = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]+)\|", read("docs/runtime.md").split("## Environment")[1], re.M)))
+    rows = re.findall(r"^VARIABLE\((\w+),", read("src/cli/environment.def"), re.M)
+    if told != rows:
+        wrong.append(f"docs/runtime.md: the variables are {', '.join(rows)}, not {', '.join(told)}")
+
+
 def used_by(folder, uses):
     return {folder}.union(*(used_by(other, uses) for other in uses[folder].split()))
 
@@ -218,6 +226,7 @@ for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"
         check_table(document, text, paths)
 check_passes(paths)
 check_commands()
+check_environment()
 check_includes(paths)
 check_rooms(paths)
 check_attributes(paths)

@@ -1,0 +1,47 @@
+"""examples.py TILEC: every example of every command's help runs, in a folder with the kernels, in the order of the commands; and each help fits a screen:
+40 lines of 80 columns."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TILEC = os.path.abspath(sys.argv[1])
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "kernels")
+wrong = []
+
+
+def output(*arguments):
+    return subprocess.run([TILEC, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def examples(text):
+    return re.findall(r"^  (tilec (?:.*\\\n)*.*)", re.sub(r"^Usage.*", "", text), re.M)
+
+
+def check_size(name, text):
+    lines = text.splitlines()
+    if len(lines) > 40 or max(map(len, lines)) > 80:
+        wrong.append(f"help of {name}: {len(lines)} lines, the longest {max(map(len, lines))}")
+
+
+commands = re.findall(r"^  ([a-z]+) +\S", output("help"), re.M)
+check_size("tilec", output("help"))
+with tempfile.TemporaryDirectory() as folder:
+    shutil.copytree(KERNELS, folder, dirs_exist_ok=True)
+    environment = {**os.environ, "TILEC_CACHE_DIR": os.path.join(folder, "cache")}
+    for command in commands:
+        text = output(command, "--help")
+        check_size(command, text)
+        found = examples(text)
+        if not found:
+            wrong.append(f"{command} --help: no example")
+        for example in found:
+            ran = subprocess.run(["bash", "-c", f'tilec() {{ {TILEC} "$@"; }}; {example}'], cwd=folder, env=environment, capture_output=True, text=True)
+            print(example.split("\n")[0])
+            if ran.returncode:
+                wrong.append(f"{example}: exit status {ran.returncode}\n{ran.stderr}")
+print("\n".join(wrong))
+print(f"{len(commands)} commands")
+sys.exit(len(wrong) != 0)
