@@ -1,7 +1,7 @@
 /* `tilec cache`: what is in the cache, and keeping it in order. */
 #include "runtime/cache/cache.h"
 #include "cli/cli.h"
-#include "runtime/compile/meta.h"
+#include "runtime/launch/facts.h"
 #include "runtime/status.h"
 #include "support/file.h"
 
@@ -72,15 +72,15 @@ static void add_entry(void *user, Arena *scratch, const CacheEntry *entry, Cache
         listing->bytes += entry->bytes;
         return;
     }
-    Compiled compiled = {0};
+    KernelFacts facts = {0};
     Listed listed = {.bytes = entry->bytes, .used = entry->used};
     listed.damaged =
-        entry->state == CACHE_DAMAGED || !meta_read(scratch, sections[LIST_META].data, &compiled);
+        entry->state == CACHE_DAMAGED || !facts_read(scratch, sections[LIST_META].data, &facts);
     Str name = file_name(str_from(entry->path));
     listed.file = (Str){str_dup(arena, name), name.len};
     if (!listed.damaged) {
-        listed.kernel = (Str){str_dup(arena, compiled.meta.name), compiled.meta.name.len};
-        listed.target = str_from(compiled.meta.target->name);
+        listed.kernel = (Str){str_dup(arena, facts.meta.name), facts.meta.name.len};
+        listed.target = str_from(facts.meta.target->name);
         listed.has_cubin = sections[LIST_CUBIN].data.len != 0;
     }
     listing->bytes += entry->bytes;

@@ -1,6 +1,6 @@
 /* `tilec compile`: a kernel to any stage. */
 #include "cli/kernel_options.h"
-#include "runtime/compile/meta.h"
+#include "runtime/launch/facts.h"
 #include "runtime/status.h"
 #include "support/file.h"
 
@@ -76,9 +76,9 @@ static void print_json(Ctx *ctx, const CompileOptions *options, const Compiled *
         strbuf_json(&out, str_from(options->output));
     else
         strbuf_puts(&out, "null");
-    if (ok && compiled->meta.target) {
+    if (ok && compiled->facts.meta.target) {
         strbuf_puts(&out, ", ");
-        meta_json(compiled, &out);
+        facts_json(&compiled->facts, &out);
     }
     strbuf_printf(&out, ", \"from_cache\": %s, ", compiled->from_cache ? "true" : "false");
     compiled_json_times(compiled, &out);

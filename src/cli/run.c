@@ -1,7 +1,7 @@
 /* `tilec run`: compiles a kernel, runs it on given data and looks at the results. */
 #include "cli/run_sim.h"
-#include "runtime/compile/meta.h"
 #include "runtime/data/npy.h"
+#include "runtime/launch/facts.h"
 
 #include <stdio.h>
 
@@ -248,13 +248,14 @@ static const char *device_name(const Run *run) {
 
 static void print_text(const Run *run) {
     const Compiled *compiled = &run->compiled;
-    Str name = compiled->func ? compiled->func->name : compiled->meta.name;
+    Str name = compiled->func ? compiled->func->name : compiled->facts.meta.name;
     cli_printf("%.*s on %s: grid (%u, %u, %u)", STR_ARG(name), device_name(run), run->grid[0],
                run->grid[1], run->grid[2]);
     if (run->on_device)
         cli_printf(", %d threads a block, %d registers, %d bytes of shared memory%s",
-                   compiled->meta.threads, compiled->resources.registers,
-                   compiled->meta.shared_bytes, compiled->from_cache ? ", from the cache" : "");
+                   compiled->facts.meta.threads, compiled->facts.resources.registers,
+                   compiled->facts.meta.shared_bytes,
+                   compiled->from_cache ? ", from the cache" : "");
     cli_printf("\n");
     if (run->times.count)
         cli_printf("time %.4f ms (median of %u, least %.4f ms)\n", run->times.median,
@@ -304,8 +305,8 @@ static void print_json(const Run *run, bool ok) {
         strbuf_printf(&out, "\"time_ms\": {\"median\": %.6f, \"least\": %.6f, \"count\": %u}, ",
                       run->times.median, run->times.least, run->times.count);
     json_checks(run, &out);
-    if (run->compiled.meta.target) {
-        meta_json(&run->compiled, &out);
+    if (run->compiled.facts.meta.target) {
+        facts_json(&run->compiled.facts, &out);
         strbuf_printf(&out, ", \"from_cache\": %s, ", run->compiled.from_cache ? "true" : "false");
     }
     compiled_json_times(&run->compiled, &out);

@@ -184,7 +184,7 @@ RunArg *run_find_arg(const RunArgs *args, Str name) {
 }
 
 /* Arrays are aligned to more than 16 bytes wherever they are put. */
-static Str type_of(Ctx *ctx, const RunArg *arg, const int64_t *constexprs, size_t count) {
+static Str type_of(Ctx *ctx, const RunArg *arg, FixedValues constexprs) {
     if (arg->is_none)
         return STR("None");
     Elem elem = arg->is_array ? arg->array.elem : arg->elem;
@@ -193,7 +193,7 @@ static Str type_of(Ctx *ctx, const RunArg *arg, const int64_t *constexprs, size_
         return str_from(str_format(&ctx->arena, "*%s:16", text));
     if (elem_is_float(elem) || elem == ELEM_I1)
         return str_from(text);
-    Special special = special_of_integer(arg->integer, constexprs, count);
+    Special special = special_of_integer(arg->integer, constexprs);
     return str_from(str_format(&ctx->arena, "%s%s", text, special_hint(&ctx->arena, special)));
 }
 
@@ -204,7 +204,8 @@ const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest
         count += special_constexpr(kernel->defines[i].text, &constexprs[count]);
     NamedText *types = ARENA_ARRAY(&ctx->arena, NamedText, args->len + 1);
     for (size_t i = 0; i < args->len; i++)
-        types[i] = (NamedText){args->data[i].name, type_of(ctx, &args->data[i], constexprs, count)};
+        types[i] = (NamedText){args->data[i].name,
+                               type_of(ctx, &args->data[i], (FixedValues){constexprs, count})};
     return types;
 }
 
@@ -229,10 +230,10 @@ const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateReq
 
 bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
                     uint32_t *count) {
-    *ordered = ARENA_ARRAY(&ctx->arena, RunArg *, compiled->param_count + 1);
+    *ordered = ARENA_ARRAY(&ctx->arena, RunArg *, compiled->facts.param_count + 1);
     *count = 0;
-    for (uint32_t i = 0; i < compiled->param_count; i++) {
-        const KernelParam *param = &compiled->params[i];
+    for (uint32_t i = 0; i < compiled->facts.param_count; i++) {
+        const KernelParam *param = &compiled->facts.params[i];
         if (param->is_constexpr)
             continue;
         RunArg *arg = run_find_arg(args, param->name);

@@ -68,7 +68,7 @@ static const void *parameter(const SimParams *params, RunArg *arg, uint64_t size
 
 /* Appends what the launcher adds; the values of the kernel's own parameters are known by now. */
 static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_t *count) {
-    const KernelMeta *meta = &hidden->compiled->meta;
+    const KernelMeta *meta = &hidden->compiled->facts.meta;
     const KernelImage image = compiled_image(&ctx->arena, hidden->compiled);
     for (int axis = 0; axis < meta_grid_parameters(meta); axis++)
         params[(*count)++] = &hidden->grid[axis];
@@ -153,7 +153,7 @@ void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char
 }
 
 bool run_on_sim(Ctx *ctx, SimRun *run) {
-    const KernelMeta *meta = &run->compiled->meta;
+    const KernelMeta *meta = &run->compiled->facts.meta;
     Str ptx = run->compiled->outputs[OUTPUT_ptx];
     uint32_t file = source_add(&ctx->sources, STR("kernel.ptx"), ptx);
     run->module = sim_parse(ctx, file);

@@ -6,8 +6,8 @@
  * hidden last parameter (see KernelMeta). */
 #ifndef TILEC_CODEGEN_CODEGEN_H
 #define TILEC_CODEGEN_CODEGEN_H
-#include "codegen/kernel_meta.h"
 #include "ir/ir.h"
+#include "target/kernel_meta.h"
 
 typedef struct CodegenOptions {
     bool line_info;     /* .loc directives; source paths come from the spans */

@@ -343,6 +343,7 @@ static KernelParam *describe_params(Elab *e, const FuncDef *def, const Specializ
                                                   : scalar_text(e->arena, params[i].type);
         out[i] = (KernelParam){.name = def->params[i].name,
                                .is_constexpr = params[i].is_constexpr,
+                               .is_default = params[i].is_default,
                                .is_fixed = params[i].is_fixed,
                                .fixed = params[i].fixed,
                                .text = str_from(text),

@@ -318,6 +318,7 @@ Val op_promote_bf16(Elab *e, Span span, Val v);
 typedef struct Specialized {
     ScalarType type;
     bool is_constexpr; /* value holds it */
+    bool is_default;   /* which is the parameter's default */
     bool is_fixed;     /* compiled for the value `fixed`, which is still passed */
     int64_t fixed;
     int64_t divisible; /* 1, 8 or 16 */

@@ -3,6 +3,7 @@
 #define TILEC_FRONTEND_FRONTEND_H
 #include "frontend/parse.h"
 #include "ir/ir.h"
+#include "target/kernel_meta.h"
 
 /* A value or type given by name: `-a x_ptr=*fp32:16`, `-D BLOCK=1024`. */
 typedef struct NamedText {
@@ -23,16 +24,6 @@ typedef struct ElaborateRequest {
     int32_t capability;
     bool debug; /* keep tl.device_assert and assert statements */
 } ElaborateRequest;
-
-/* How a parameter of the source arrives at the kernel. */
-typedef struct KernelParam {
-    Str name;
-    bool is_constexpr; /* not passed at launch; `text` is its value as a Python literal */
-    bool is_fixed;     /* compiled for the value `fixed`; still passed */
-    Str text;          /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
-    int64_t divisible; /* 1, 8 or 16 */
-    int64_t fixed;
-} KernelParam;
 
 enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */
 

@@ -223,8 +223,11 @@ static bool apply_param(Applied *a, const Entries *entries, Specialized *out) {
         *out = (Specialized){.type = type, .divisible = 1};
         return true;
     }
-    if (param->default_value)
-        return set_value(a, elab_eval_in(e, a->unit, param->default_value), out);
+    if (param->default_value) {
+        bool ok = set_value(a, elab_eval_in(e, a->unit, param->default_value), out);
+        out->is_default = ok;
+        return ok;
+    }
     return missing(a);
 }
 

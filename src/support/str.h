@@ -26,6 +26,9 @@ static inline bool str_is(Str a, const char *text) {
 }
 /* A terminated copy in the arena. */
 char *str_dup(Arena *arena, Str s);
+static inline Str str_keep(Arena *arena, Str s) {
+    return (Str){str_dup(arena, s), s.len};
+}
 char *str_format(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The candidate nearest to `word` by edit distance, or -1 when none is near enough to suggest. */
 int str_nearest(Str word, const Str *candidates, size_t count);

@@ -32,18 +32,18 @@ static void add_recipe(Ctx *ctx, KernelMeta *meta, int pointer) {
 static Compiled *kernel(Ctx *ctx) {
     static const char *const names[] = {"x", "y", "rows", "columns", "stride"};
     Compiled *compiled = ARENA_NEW(&ctx->arena, Compiled);
-    compiled->meta = (KernelMeta){.name = STR("copy_boxes"),
-                                  .target = target_by_capability(90),
-                                  .num_warps = 1,
-                                  .programs_per_cta = 1,
-                                  .num_ctas = 1,
-                                  .threads = 32};
-    add_recipe(ctx, &compiled->meta, 0);
-    add_recipe(ctx, &compiled->meta, 1);
-    compiled->param_count = 5;
-    compiled->params = ARENA_ARRAY(&ctx->arena, KernelParam, 5);
+    compiled->facts.meta = (KernelMeta){.name = STR("copy_boxes"),
+                                        .target = target_by_capability(90),
+                                        .num_warps = 1,
+                                        .programs_per_cta = 1,
+                                        .num_ctas = 1,
+                                        .threads = 32};
+    add_recipe(ctx, &compiled->facts.meta, 0);
+    add_recipe(ctx, &compiled->facts.meta, 1);
+    compiled->facts.param_count = 5;
+    compiled->facts.params = ARENA_ARRAY(&ctx->arena, KernelParam, 5);
     for (int i = 0; i < 5; i++)
-        compiled->params[i].name = str_from(names[i]);
+        compiled->facts.params[i].name = str_from(names[i]);
     assert_int_equal(file_read(&ctx->arena, TILEC_SOURCE_DIR "/tests/cli/Inputs/copy_boxes.ptx",
                                1 << 20, &compiled->outputs[OUTPUT_ptx]),
                      0);

@@ -9,8 +9,8 @@
  * that answers has what an answer needs, can be described, and its messages printed. */
 #include "fuzz.h"
 #include "runtime/cache/cache_internal.h"
-#include "runtime/compile/meta.h"
 #include "runtime/compile/recall.h"
+#include "runtime/launch/facts.h"
 
 #include <ftw.h>
 #include <sys/stat.h>
@@ -94,18 +94,19 @@ static uint32_t split_sections(Ctx *ctx, Str text, CacheSection *sections) {
 }
 
 static void check_answer(Ctx *ctx, const Compiled *compiled) {
-    FUZZ_CHECK(compiled->from_cache && compiled->meta.target && compiled->meta.name.len);
-    FUZZ_CHECK(compiled->outputs[OUTPUT_ptx].len && compiled->meta.threads > 0);
+    FUZZ_CHECK(compiled->from_cache && compiled->facts.meta.target &&
+               compiled->facts.meta.name.len);
+    FUZZ_CHECK(compiled->outputs[OUTPUT_ptx].len && compiled->facts.meta.threads > 0);
     StrBuf text = strbuf(&ctx->arena);
-    meta_json(compiled, &text);
+    facts_json(&compiled->facts, &text);
     diag_print_all(&ctx->diags, &text);
     diag_json(&ctx->diags, &text);
     /* What was read is written as the same facts. */
     StrBuf written = strbuf(&ctx->arena), again = strbuf(&ctx->arena);
-    meta_write(compiled, &written);
-    Compiled second = {.file = compiled->file};
-    FUZZ_CHECK(meta_read(&ctx->arena, strbuf_str(&written), &second));
-    meta_write(&second, &again);
+    facts_write(&compiled->facts, &written);
+    KernelFacts second = {0};
+    FUZZ_CHECK(facts_read(&ctx->arena, strbuf_str(&written), &second));
+    facts_write(&second, &again);
     FUZZ_CHECK(str_eq(strbuf_str(&written), strbuf_str(&again)));
 }
 

@@ -5,30 +5,38 @@
  * nothing allocates in them afterwards. */
 #ifndef TILEC_RUNTIME_API_API_H
 #define TILEC_RUNTIME_API_API_H
-#include "runtime/compile/compile.h"
-#include "runtime/launch/launch.h"
+#include "runtime/cache/cache.h"
+#include "runtime/launch/facts.h"
+#include "support/ctx.h"
 #include "tilec.h"
 #include <pthread.h>
 
 struct tile_context {
     Arena arena;
-    Cache cache;
+    const char *cache_folder; /* NULL: found */
+    uint64_t cache_max_bytes;
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
     uint32_t time_limit_ms;
     const char *worker;   /* NULL: found */
-    pthread_mutex_t lock; /* of `driver` until `has_driver` */
-    atomic_bool has_driver;
+    pthread_mutex_t lock; /* of what is made when it is first needed: see context_once */
+    atomic_bool has_driver, has_cache;
     Driver driver;
+    Cache cache;
 };
 
 struct tile_cancellation {
     Cancel cancel;
 };
 
+enum { API_OUTPUT_COUNT = TILE_OUTPUT_META + 1 };
+
 struct tile_kernel {
     Arena arena;
-    Compiled compiled; /* outputs, params and meta only; nothing points into a Ctx */
+    KernelFacts facts;
+    Str outputs[API_OUTPUT_COUNT];
+    bool from_cache;
+    double compile_ms;
 };
 
 struct tile_device {
@@ -69,6 +77,10 @@ tile_status call_end(Call *call, tile_status status);
 
 /* The status of a driver call that reported nothing. */
 tile_status status_of_result(CUresult result);
+/* Runs `make` unless an earlier call has; false: it failed now, after a report. It runs alone and
+ * may allocate in the context's arena. */
+bool context_once(tile_context *context, Diags *diags, atomic_bool *done,
+                  bool (*make)(tile_context *context, Diags *diags));
 /* The context's driver, opened by the first caller. NULL after a report. */
 const Driver *context_driver(tile_context *context, Diags *diags);
 
@@ -83,12 +95,8 @@ bool options_copy(void *to, size_t to_size, const void *from, size_t minimum);
 /* Writes a result struct of `*size` bytes, the first field, from one of the library's. */
 bool info_copy(void *to, const void *from, size_t from_size);
 
-/* Fills a request from options, whose cancellation is the call's from here on; texts are copied
- * into the call's arena. False for arguments that are not valid. */
-bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
-                          CompileRequest *request);
-/* A kernel holding copies of what `compiled` points at. TILE_OK or TILE_ERROR_OUT_OF_MEMORY. */
-tile_status kernel_create(const Compiled *compiled, tile_kernel **kernel);
-/* The number of the kernel's device differs from what it was compiled for. */
-bool check_target(Diags *diags, const Compiled *compiled, const Device *device);
+/* A kernel holding copies of what `found` points at. TILE_OK or TILE_ERROR_OUT_OF_MEMORY. */
+tile_status kernel_create(const tile_kernel *found, tile_kernel **kernel);
+/* What a device loads of it. */
+KernelImage kernel_image(Arena *arena, const tile_kernel *kernel);
 #endif

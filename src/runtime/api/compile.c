@@ -1,5 +1,5 @@
-/* Public API: compilation and what is known of a kernel. */
-#include "runtime/api/api.h"
+/* Public API: compilation. */
+#include "runtime/api/api_compile.h"
 
 #include <stdlib.h>
 
@@ -81,10 +81,16 @@ void tile_cancellation_destroy(tile_cancellation *cancellation) {
     free(cancellation);
 }
 
+static bool open_cache(tile_context *context, Diags *diags) {
+    cache_open(&context->cache, &context->arena, context->cache_folder, context->cache_max_bytes);
+    return true;
+}
+
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request) {
     Arena *arena = &call->ctx->arena;
     ctx_cancel_with(call->ctx, options->cancellation ? &options->cancellation->cancel : NULL);
+    context_once(context, &call->ctx->diags, &context->has_cache, open_cache);
     const char *path = text_dup(arena, options->path);
     if ((!path && !options->source.data) || !is_list(options->types, options->type_count) ||
         !is_list(options->constexprs, options->constexpr_count) ||
@@ -134,39 +140,6 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
     return true;
 }
 
-static Str str_copy(Arena *arena, Str text) {
-    return text.len ? (Str){str_dup(arena, text), text.len} : STR("");
-}
-
-tile_status kernel_create(const Compiled *compiled, tile_kernel **kernel) {
-    jmp_buf oom;
-    Arena arena = {.oom = &oom};
-    if (setjmp(oom)) {
-        arena_free(&arena);
-        return TILE_ERROR_OUT_OF_MEMORY;
-    }
-    tile_kernel *made = ARENA_NEW(&arena, tile_kernel);
-    made->compiled = (Compiled){.param_count = compiled->param_count,
-                                .meta = compiled->meta,
-                                .resources = compiled->resources,
-                                .from_cache = compiled->from_cache,
-                                .total_ms = compiled->total_ms};
-    made->compiled.meta.name = str_copy(&arena, compiled->meta.name);
-    made->compiled.meta.tensor_maps = recipes_copy(&arena, &compiled->meta.tensor_maps);
-    for (int i = 0; i < OUTPUT_COUNT; i++)
-        made->compiled.outputs[i] = str_copy(&arena, compiled->outputs[i]);
-    made->compiled.params = ARENA_ARRAY(&arena, KernelParam, compiled->param_count + 1);
-    for (uint32_t i = 0; i < compiled->param_count; i++) {
-        made->compiled.params[i] = compiled->params[i];
-        made->compiled.params[i].name = str_copy(&arena, compiled->params[i].name);
-        made->compiled.params[i].text = str_copy(&arena, compiled->params[i].text);
-    }
-    made->arena = arena;
-    made->arena.oom = NULL;
-    *kernel = made;
-    return TILE_OK;
-}
-
 tile_status tile_compile(tile_context *context, const tile_compile_options *given,
                          tile_kernel **kernel, tile_diagnostics **diagnostics) {
     tile_compile_options options;
@@ -181,71 +154,13 @@ tile_status tile_compile(tile_context *context, const tile_compile_options *give
     if (!request_from_options(call, context, &options, &request))
         return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
     tile_status status = TILE_OK;
-    if (request.target && compile_kernel(call->ctx, &request, &compiled))
-        status = kernel_create(&compiled, kernel);
+    if (request.target && compile_kernel(call->ctx, &request, &compiled)) {
+        tile_kernel found = {.facts = compiled.facts,
+                             .from_cache = compiled.from_cache,
+                             .compile_ms = compiled.total_ms};
+        for (int i = 0; i < API_OUTPUT_COUNT; i++)
+            found.outputs[i] = compiled.outputs[i];
+        status = kernel_create(&found, kernel);
+    }
     return call_end(call, status);
-}
-
-void tile_kernel_destroy(tile_kernel *kernel) {
-    if (!kernel)
-        return;
-    Arena arena = kernel->arena;
-    arena_free(&arena);
-}
-
-tile_status tile_kernel_get_info(const tile_kernel *kernel, tile_kernel_info *info) {
-    if (!kernel || !info)
-        return TILE_ERROR_INVALID_ARGUMENT;
-    const Compiled *c = &kernel->compiled;
-    const tile_kernel_info known = {
-        .name = text_of(c->meta.name),
-        .target = text_of(str_from(c->meta.target->name)),
-        .num_warps = c->meta.num_warps,
-        .programs_per_cta = c->meta.programs_per_cta,
-        .num_ctas = c->meta.num_ctas,
-        .threads = c->meta.threads,
-        .shared_bytes = c->meta.shared_bytes,
-        .has_grid_parameter = c->meta.has_grid_parameter,
-        .assembled = c->resources.known,
-        .registers = c->resources.registers,
-        .stack_bytes = c->resources.stack_bytes,
-        .spill_store_bytes = c->resources.spill_stores,
-        .spill_load_bytes = c->resources.spill_loads,
-        .static_shared_bytes = c->resources.static_shared,
-        .blocks_per_sm = c->resources.blocks_per_sm,
-        .occupancy = c->resources.occupancy,
-        .from_cache = c->from_cache,
-        .compile_ms = c->total_ms,
-        .param_count = c->param_count,
-        .tensor_map_count = c->meta.tensor_maps.len,
-        .is_persistent = c->meta.is_persistent,
-        .plain_abi = c->meta.plain_abi,
-    };
-    return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
-}
-
-tile_status tile_kernel_get_param(const tile_kernel *kernel, size_t index, tile_param_info *info) {
-    if (!kernel || !info || index >= kernel->compiled.param_count)
-        return TILE_ERROR_INVALID_ARGUMENT;
-    const KernelParam *param = &kernel->compiled.params[index];
-    const tile_param_info known = {.name = text_of(param->name),
-                                   .type = text_of(param->text),
-                                   .is_constexpr = param->is_constexpr,
-                                   .is_fixed = param->is_fixed,
-                                   .fixed = param->fixed,
-                                   .divisible = param->divisible};
-    return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
-}
-
-tile_text tile_kernel_get_output(const tile_kernel *kernel, tile_output output) {
-    if (!kernel || (unsigned)output >= OUTPUT_COUNT)
-        return text_of(STR(""));
-    return text_of(kernel->compiled.outputs[output]);
-}
-
-bool check_target(Diags *diags, const Compiled *compiled, const Device *device) {
-    if (device->target == compiled->meta.target)
-        return true;
-    return diag(diags, (Span){0}, device_other_target, STR_ARG(compiled->meta.name),
-                compiled->meta.target->name, device->name, device->major, device->minor);
 }

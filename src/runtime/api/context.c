@@ -1,6 +1,5 @@
 /* Public API: contexts, diagnostics, and what every call needs. */
 #include "runtime/api/api.h"
-#include "runtime/compile/build_info.h"
 #include "runtime/status.h"
 
 struct tile_diagnostics {
@@ -10,8 +9,12 @@ struct tile_diagnostics {
     tile_text text, json;
 };
 
+#define NUMBER_TEXT(number) #number
+#define VERSION_TEXT(major, minor, patch)                                                          \
+    NUMBER_TEXT(major) "." NUMBER_TEXT(minor) "." NUMBER_TEXT(patch)
+
 const char *tile_version(void) {
-    return build_version;
+    return VERSION_TEXT(TILE_VERSION_MAJOR, TILE_VERSION_MINOR, TILE_VERSION_PATCH);
 }
 
 const char *text_dup(Arena *arena, tile_text text) {
@@ -66,14 +69,15 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
         return TILE_ERROR_OUT_OF_MEMORY;
     }
     tile_context *made = ARENA_NEW(&arena, tile_context);
-    cache_open(&made->cache, &arena, text_dup(&arena, options.cache_folder),
-               options.cache_max_bytes);
+    made->cache_folder = text_dup(&arena, options.cache_folder);
+    made->cache_max_bytes = options.cache_max_bytes;
     made->ptxas = text_dup(&arena, options.ptxas);
     made->cuda_library = text_dup(&arena, options.cuda_library);
     made->memory_limit = options.memory_limit;
     made->time_limit_ms = options.time_limit_ms;
     made->worker = text_dup(&arena, options.worker);
     atomic_init(&made->has_driver, false);
+    atomic_init(&made->has_cache, false);
     if (pthread_mutex_init(&made->lock, NULL))
         longjmp(oom, 1);
     made->arena = arena;
@@ -92,24 +96,35 @@ void tile_context_destroy(tile_context *context) {
     arena_free(&arena);
 }
 
-const Driver *context_driver(tile_context *context, Diags *diags) {
-    if (atomic_load_explicit(&context->has_driver, memory_order_acquire))
-        return &context->driver;
+bool context_once(tile_context *context, Diags *diags, atomic_bool *done,
+                  bool (*make)(tile_context *context, Diags *diags)) {
+    if (atomic_load_explicit(done, memory_order_acquire))
+        return true;
     /* Reports allocate, and running out of memory must not leave the lock taken. */
     pthread_mutex_lock(&context->lock);
     jmp_buf *outer = diags->arena->oom, here;
     if (setjmp(here)) {
+        context->arena.oom = NULL;
         pthread_mutex_unlock(&context->lock);
         diags->arena->oom = outer;
         longjmp(*outer, 1);
     }
-    diags->arena->oom = &here;
-    bool ok = atomic_load(&context->has_driver) ||
-              driver_open(&context->driver, diags, context->cuda_library);
-    atomic_store_explicit(&context->has_driver, ok, memory_order_release);
+    diags->arena->oom = context->arena.oom = &here;
+    bool ok = atomic_load(done) || make(context, diags);
+    atomic_store_explicit(done, ok, memory_order_release);
+    context->arena.oom = NULL;
     diags->arena->oom = outer;
     pthread_mutex_unlock(&context->lock);
-    return ok ? &context->driver : NULL;
+    return ok;
+}
+
+static bool open_driver(tile_context *context, Diags *diags) {
+    return driver_open(&context->driver, diags, context->cuda_library);
+}
+
+const Driver *context_driver(tile_context *context, Diags *diags) {
+    return context_once(context, diags, &context->has_driver, open_driver) ? &context->driver
+                                                                           : NULL;
 }
 
 /* Diagnostics */

@@ -163,6 +163,14 @@ tile_status tile_event_elapsed(tile_device *device, tile_event begin, tile_event
     WITH_DEVICE(device, elapsed(driver, (CUevent)begin, (CUevent)end, milliseconds));
 }
 
+/* The kernel was compiled for what the device is. */
+static bool check_target(Diags *diags, const KernelFacts *facts, const Device *device) {
+    if (device->target == facts->meta.target)
+        return true;
+    return diag(diags, (Span){0}, device_other_target, STR_ARG(facts->meta.name),
+                facts->meta.target->name, device->name, device->major, device->minor);
+}
+
 tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_executable **executable,
                       tile_diagnostics **diagnostics) {
     if (!kernel || !device || !executable)
@@ -170,12 +178,11 @@ tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_execu
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    const Compiled *compiled = &kernel->compiled;
     tile_executable *made = ARENA_NEW(&call->object, tile_executable);
     made->context = device->context;
     Diags *diags = &call->ctx->diags;
-    const KernelImage image = compiled_image(&call->ctx->arena, compiled);
-    if (check_target(diags, compiled, &device->device) &&
+    const KernelImage image = kernel_image(&call->ctx->arena, kernel);
+    if (check_target(diags, &kernel->facts, &device->device) &&
         executable_load(&made->executable, &call->object, diags, &device->device, &image)) {
         call_keep(call, &made->arena);
         *executable = made;

@@ -3,10 +3,10 @@
 
 #include "codegen/codegen.h"
 #include "passes/lint/lint.h"
-#include "runtime/compile/meta.h"
 #include "runtime/compile/recall.h"
 #include "runtime/compile/stack.h"
 #include "runtime/compile/worker.h"
+#include "runtime/launch/facts.h"
 #include "runtime/status.h"
 #include "runtime/tools/ptxas.h"
 #include "support/file.h"
@@ -168,8 +168,8 @@ static bool elaborate_stage(Compilation *c) {
         return false;
     c->compiled->asked = elaborated.asked;
     c->compiled->absent = elaborated.absent;
-    c->compiled->params = elaborated.params;
-    c->compiled->param_count = elaborated.param_count;
+    c->compiled->facts.params = elaborated.params;
+    c->compiled->facts.param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))
         put_output(c, OUTPUT_tir, print_func(c, elaborated.func));
     end_stage(c, STAGE_elaborate);
@@ -213,7 +213,7 @@ static bool generate(Compilation *c, CodegenResult *result) {
 }
 
 static void put_code(Compilation *c, const CodegenResult *result) {
-    c->compiled->meta = result->meta;
+    c->compiled->facts.meta = result->meta;
     put_output(c, OUTPUT_ll_before, result->llvm_before);
     put_output(c, OUTPUT_ll, result->llvm_after);
     put_output(c, OUTPUT_ptx, result->ptx);
@@ -320,7 +320,7 @@ static bool assemble_with_driver(Compilation *c, Str ptx, Assembled *assembled) 
     ctx_cancel_with(c->ctx, cancel);
     arena_check(arena);
     if (ok)
-        resources_parse(log, c->compiled->meta.name, &assembled->resources);
+        resources_parse(log, c->compiled->facts.meta.name, &assembled->resources);
     return ok;
 }
 
@@ -341,7 +341,7 @@ static bool disassemble(Compilation *c) {
 
 static bool assemble(Compilation *c, Str ptx, Assembled *assembled) {
     *assembled = (Assembled){0};
-    const AssembleRequest request = {ptx, c->compiled->meta.name, c->request->target,
+    const AssembleRequest request = {ptx, c->compiled->facts.meta.name, c->request->target,
                                      c->request->line_info, c->request->time_limit_ms};
     bool ok = c->ptxas ? ptxas_assemble(c->ctx, c->ptxas, &request, &assembled->cubin,
                                         &assembled->resources)
@@ -381,13 +381,13 @@ static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
 
 static void report_resources(Compilation *c) {
     Compiled *compiled = c->compiled;
-    Resources *resources = &compiled->resources;
+    Resources *resources = &compiled->facts.resources;
     if (!resources->known)
         return;
-    resources_occupancy(resources, compiled->meta.target, compiled->meta.threads,
-                        compiled->meta.shared_bytes);
+    resources_occupancy(resources, compiled->facts.meta.target, compiled->facts.meta.threads,
+                        compiled->facts.meta.shared_bytes);
     if (spilled(resources))
-        ctx_diag(c->ctx, compiled->func->span, kernel_spills, STR_ARG(compiled->meta.name),
+        ctx_diag(c->ctx, compiled->func->span, kernel_spills, STR_ARG(compiled->facts.meta.name),
                  resources->spill_stores, resources->spill_loads, resources->registers);
 }
 
@@ -399,7 +399,7 @@ static bool assemble_stage(Compilation *c) {
         return false;
     if (spilled(&assembled.resources) && !c->request->max_registers)
         retry_with_all_registers(c, &assembled);
-    c->compiled->resources = assembled.resources;
+    c->compiled->facts.resources = assembled.resources;
     report_resources(c);
     put_output(c, OUTPUT_cubin, assembled.cubin);
     return true;
@@ -412,7 +412,7 @@ static bool finish(Compilation *c) {
     if (wants(c, OUTPUT_BIT(meta))) {
         StrBuf text = strbuf(&c->ctx->arena);
         strbuf_putc(&text, '{');
-        meta_json(c->compiled, &text);
+        facts_json(&c->compiled->facts, &text);
         strbuf_puts(&text, "}\n");
         put_output(c, OUTPUT_meta, strbuf_str(&text));
     }
@@ -573,12 +573,5 @@ void compiled_json_times(const Compiled *compiled, StrBuf *out) {
 
 KernelImage compiled_image(Arena *arena, const Compiled *compiled) {
     Str cubin = compiled->outputs[OUTPUT_cubin];
-    KernelImage image = {.code = cubin.len ? cubin : compiled->outputs[OUTPUT_ptx],
-                         .meta = &compiled->meta};
-    Str *names = ARENA_ARRAY(arena, Str, compiled->param_count + 1);
-    for (uint32_t i = 0; i < compiled->param_count; i++)
-        if (!compiled->params[i].is_constexpr)
-            names[image.param_count++] = compiled->params[i].name;
-    image.param_names = names;
-    return image;
+    return facts_image(arena, &compiled->facts, cubin.len ? cubin : compiled->outputs[OUTPUT_ptx]);
 }

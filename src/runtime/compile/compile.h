@@ -6,12 +6,10 @@
  * in parallel, each with its own. */
 #ifndef TILEC_RUNTIME_COMPILE_COMPILE_H
 #define TILEC_RUNTIME_COMPILE_COMPILE_H
-#include "codegen/kernel_meta.h"
 #include "frontend/frontend.h"
 #include "passes/passes.h"
 #include "runtime/cache/cache.h"
-#include "runtime/launch/launch.h"
-#include "runtime/tools/resources.h"
+#include "runtime/launch/facts.h"
 
 typedef enum OutputKind {
 #define OUTPUT(id, name, file, summary) OUTPUT_##id,
@@ -70,14 +68,11 @@ typedef struct PassTime {
 } PassTime;
 
 typedef struct Compiled {
-    DiagMark before;       /* what the compilation says comes behind it */
-    uint32_t file;         /* the source in ctx->sources */
-    const AstFile *syntax; /* NULL when the cache answered */
-    Func *func;            /* NULL when the cache answered */
-    KernelParam *params;
-    uint32_t param_count;
-    KernelMeta meta; /* meta.name is empty before codegen */
-    Resources resources;
+    DiagMark before;           /* what the compilation says comes behind it */
+    uint32_t file;             /* the source in ctx->sources */
+    const AstFile *syntax;     /* NULL when the cache answered */
+    Func *func;                /* NULL when the cache answered */
+    KernelFacts facts;         /* facts.meta.name is empty before codegen */
     Str outputs[OUTPUT_COUNT]; /* the wanted ones; empty when their stage was not reached */
     Str asked;                 /* see Elaborated; empty when the cache answered */
     Str absent;                /* see Elaborated */

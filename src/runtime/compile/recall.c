@@ -3,7 +3,7 @@
 #include "runtime/compile/recall.h"
 
 #include "runtime/compile/build_info.h"
-#include "runtime/compile/meta.h"
+#include "runtime/launch/facts.h"
 #include "support/file.h"
 
 #include <inttypes.h>
@@ -268,9 +268,9 @@ Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
     Recalled described = {.files = files_write(ctx, compiled),
                           .said = said_write(ctx, compiled),
                           .asked = compiled->asked};
-    if (compiled->meta.target) {
+    if (compiled->facts.meta.target) {
         StrBuf meta = strbuf(&ctx->arena);
-        meta_write(compiled, &meta);
+        facts_write(&compiled->facts, &meta);
         described.meta = strbuf_str(&meta);
     }
     return described;
@@ -278,17 +278,15 @@ Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
 
 bool recall_repeat(Ctx *ctx, const Recalled *described, Compiled *compiled) {
     uint32_t first_import = (uint32_t)ctx->sources.sources.len + 1;
-    Compiled found = {.file = compiled->file};
-    if (!files_unchanged(ctx, described->files, compiled->file, &found.absent) ||
-        (described->meta.len && !meta_read(&ctx->arena, described->meta, &found)) ||
+    KernelFacts facts = {0};
+    Str absent;
+    if (!files_unchanged(ctx, described->files, compiled->file, &absent) ||
+        (described->meta.len && !facts_read(&ctx->arena, described->meta, &facts)) ||
         !said_repeat(ctx, described->said, compiled->file, first_import))
         return false;
-    compiled->meta = found.meta;
-    compiled->resources = found.resources;
-    compiled->params = found.params;
-    compiled->param_count = found.param_count;
+    compiled->facts = facts;
     compiled->asked = described->asked;
-    compiled->absent = found.absent;
+    compiled->absent = absent;
     return true;
 }
 

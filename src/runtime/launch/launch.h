@@ -1,8 +1,8 @@
 /* A kernel on a device: loading and launching. */
 #ifndef TILEC_RUNTIME_LAUNCH_LAUNCH_H
 #define TILEC_RUNTIME_LAUNCH_LAUNCH_H
-#include "codegen/kernel_meta.h"
 #include "runtime/launch/tensor_maps.h"
+#include "target/kernel_meta.h"
 
 enum {
     LAUNCH_MAX_PARAMS = 512,

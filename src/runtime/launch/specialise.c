@@ -10,13 +10,17 @@ Special special_of_pointer(uint64_t address) {
     return (Special){address % 16 == 0 ? SPECIAL_16 : SPECIAL_NONE, 0};
 }
 
-Special special_of_integer(int64_t value, const int64_t *constexprs, size_t count) {
-    if (value == 1)
-        return (Special){SPECIAL_FIXED, 1};
-    for (size_t i = 0; i < count && value >= LEAST_FIXED; i++)
-        if (constexprs[i] == value)
+Special special_among(int64_t value, FixedValues fixed) {
+    for (size_t i = 0; i < fixed.count; i++)
+        if (fixed.values[i] == value)
             return (Special){SPECIAL_FIXED, value};
     return (Special){value % 16 == 0 ? SPECIAL_16 : value % 8 == 0 ? SPECIAL_8 : SPECIAL_NONE, 0};
+}
+
+Special special_of_integer(int64_t value, FixedValues constexprs) {
+    if (value == 1)
+        return (Special){SPECIAL_FIXED, 1};
+    return special_among(value, value >= LEAST_FIXED ? constexprs : (FixedValues){0});
 }
 
 bool special_constexpr(Str text, int64_t *value) {

@@ -15,10 +15,19 @@ typedef struct Special {
     int64_t value;
 } Special;
 
+/* Values that code was, or is to be, made for. */
+typedef struct FixedValues {
+    const int64_t *values;
+    size_t count;
+} FixedValues;
+
+/* As @triton.jit specialises, and a little more. */
 Special special_of_pointer(uint64_t address);
 /* `constexprs`: the call's integer constexprs. An integer that equals one of them is fixed: a row
  * as long as its block needs no masks. Small ones are left out; they are equal by chance. */
-Special special_of_integer(int64_t value, const int64_t *constexprs, size_t count);
+Special special_of_integer(int64_t value, FixedValues constexprs);
+/* All that can matter where the instances are there already, of which some are for these values. */
+Special special_among(int64_t value, FixedValues fixed);
 /* An integer constexpr's text, in decimal; false: something else. */
 bool special_constexpr(Str text, int64_t *value);
 /* The hint of a signature, with its colon; empty for SPECIAL_NONE. */

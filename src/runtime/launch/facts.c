@@ -1,12 +1,12 @@
 /* Facts are lines of a name and a value; the integer facts come from one table, so that writer,
  * reader and JSON cannot differ. */
-#include "runtime/compile/meta.h"
+#include "runtime/launch/facts.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* FACT(name, field of Compiled) */
+/* FACT(name, field of KernelFacts) */
 #define META_FACTS(FACT)                                                                           \
     FACT(num_warps, meta.num_warps)                                                                \
     FACT(programs_per_cta, meta.programs_per_cta)                                                  \
@@ -41,26 +41,27 @@ static Str unescape(Arena *arena, Str text) {
     return strbuf_str(&out);
 }
 
-void meta_write(const Compiled *compiled, StrBuf *out) {
-    strbuf_printf(out, "name %.*s\n", STR_ARG(compiled->meta.name));
-    strbuf_printf(out, "target %s\n", compiled->meta.target->name);
-#define FACT(name, field) strbuf_printf(out, #name " %d\n", (int)compiled->field);
+void facts_write(const KernelFacts *facts, StrBuf *out) {
+    strbuf_printf(out, "name %.*s\n", STR_ARG(facts->meta.name));
+    strbuf_printf(out, "target %s\n", facts->meta.target->name);
+#define FACT(name, field) strbuf_printf(out, #name " %d\n", (int)facts->field);
     META_FACTS(FACT)
     RESOURCE_FACTS(FACT)
 #undef FACT
-    strbuf_printf(out, "grid_parameter %d\n", compiled->meta.has_grid_parameter);
-    strbuf_printf(out, "persistent %d\n", compiled->meta.is_persistent);
-    strbuf_printf(out, "plain_abi %d\n", compiled->meta.plain_abi);
-    strbuf_printf(out, "assembled %d\n", compiled->resources.known);
-    vec_for_each (recipe, &compiled->meta.tensor_maps) {
+    strbuf_printf(out, "grid_parameter %d\n", facts->meta.has_grid_parameter);
+    strbuf_printf(out, "persistent %d\n", facts->meta.is_persistent);
+    strbuf_printf(out, "plain_abi %d\n", facts->meta.plain_abi);
+    strbuf_printf(out, "assembled %d\n", facts->resources.known);
+    vec_for_each (recipe, &facts->meta.tensor_maps) {
         strbuf_puts(out, "tensor_map ");
         recipe_print(recipe, out);
         strbuf_putc(out, '\n');
     }
-    for (uint32_t i = 0; i < compiled->param_count; i++) {
-        const KernelParam *param = &compiled->params[i];
+    for (uint32_t i = 0; i < facts->param_count; i++) {
+        const KernelParam *param = &facts->params[i];
         strbuf_printf(out, "param %" PRId64 " %d %d %" PRId64 " %.*s ", param->divisible,
-                      param->is_constexpr, param->is_fixed, param->fixed, STR_ARG(param->name));
+                      param->is_constexpr + param->is_default, param->is_fixed, param->fixed,
+                      STR_ARG(param->name));
         add_escaped(out, param->text);
         strbuf_putc(out, '\n');
     }
@@ -87,6 +88,7 @@ static bool read_int(Str text, int64_t *value) {
     return !errno && !*end;
 }
 
+/* "param <divisible> <0, 1 a constexpr, 2 one by default> <is_fixed> <fixed> <name> <text>" */
 static bool read_param(Arena *arena, Str line, KernelParam *param) {
     int64_t divisible, is_constexpr, is_fixed, fixed;
     if (!read_int(take(&line, ' '), &divisible) || !read_int(take(&line, ' '), &is_constexpr) ||
@@ -96,6 +98,7 @@ static bool read_param(Arena *arena, Str line, KernelParam *param) {
     *param = (KernelParam){.name = {str_dup(arena, name), name.len},
                            .divisible = divisible,
                            .is_constexpr = is_constexpr != 0,
+                           .is_default = is_constexpr == 2,
                            .is_fixed = is_fixed != 0,
                            .fixed = fixed,
                            .text = unescape(arena, line)};
@@ -120,58 +123,57 @@ static bool recipe_type(Str text, DType *type) {
     return false;
 }
 
-static bool recipes_fit(Arena *arena, const Compiled *compiled) {
-    DType *types = ARENA_ARRAY(arena, DType, compiled->param_count + 1);
+static bool recipes_fit(Arena *arena, const KernelFacts *facts) {
+    DType *types = ARENA_ARRAY(arena, DType, facts->param_count + 1);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < compiled->param_count; i++)
-        if (!compiled->params[i].is_constexpr &&
-            !recipe_type(compiled->params[i].text, &types[count++]))
+    for (uint32_t i = 0; i < facts->param_count; i++)
+        if (!facts->params[i].is_constexpr && !recipe_type(facts->params[i].text, &types[count++]))
             types[count - 1] = DT_COUNT;
-    vec_for_each (recipe, &compiled->meta.tensor_maps)
+    vec_for_each (recipe, &facts->meta.tensor_maps)
         if (!recipe_fits(recipe, types, count))
             return false;
-    return compiled->meta.tensor_maps.len <= RECIPE_MAX_MAPS;
+    return facts->meta.tensor_maps.len <= RECIPE_MAX_MAPS;
 }
 
-static bool read_fact(Compiled *compiled, Str name, Str value) {
+static bool read_fact(KernelFacts *facts, Str name, Str value) {
     int64_t number;
     if (!read_int(value, &number) || number < INT32_MIN || number > INT32_MAX)
         return false;
 #define FACT(fact, field)                                                                          \
     if (str_is(name, #fact)) {                                                                     \
-        compiled->field = (int32_t)number;                                                         \
+        facts->field = (int32_t)number;                                                            \
         return true;                                                                               \
     }
     META_FACTS(FACT)
     RESOURCE_FACTS(FACT)
 #undef FACT
     if (str_is(name, "grid_parameter"))
-        compiled->meta.has_grid_parameter = number != 0;
+        facts->meta.has_grid_parameter = number != 0;
     else if (str_is(name, "persistent"))
-        compiled->meta.is_persistent = number != 0;
+        facts->meta.is_persistent = number != 0;
     else if (str_is(name, "plain_abi"))
-        compiled->meta.plain_abi = number != 0;
+        facts->meta.plain_abi = number != 0;
     else if (str_is(name, "assembled"))
-        compiled->resources.known = number != 0;
+        facts->resources.known = number != 0;
     else
         return false;
     return true;
 }
 
 /* Within what any target has, so that nothing computed from the facts overflows. */
-static bool plausible(const Compiled *compiled) {
+static bool plausible(const KernelFacts *facts) {
     const int32_t counts[] = {
-#define FACT(name, field) compiled->field,
+#define FACT(name, field) facts->field,
         META_FACTS(FACT) RESOURCE_FACTS(FACT)
 #undef FACT
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i] < 0 || counts[i] > 1 << 24)
             return false;
-    return compiled->meta.threads > 0;
+    return facts->meta.threads > 0;
 }
 
-bool meta_read(Arena *arena, Str text, Compiled *compiled) {
+bool facts_read(Arena *arena, Str text, KernelFacts *facts) {
     VEC(KernelParam) params = {0};
     if (text.len && memchr(text.ptr, 0, text.len))
         return false;
@@ -179,9 +181,9 @@ bool meta_read(Arena *arena, Str text, Compiled *compiled) {
         Str line = take(&text, '\n');
         Str name = take(&line, ' ');
         if (str_is(name, "name")) {
-            compiled->meta.name = (Str){str_dup(arena, line), line.len};
+            facts->meta.name = (Str){str_dup(arena, line), line.len};
         } else if (str_is(name, "target")) {
-            compiled->meta.target = target_by_name(line);
+            facts->meta.target = target_by_name(line);
         } else if (str_is(name, "param")) {
             KernelParam param;
             if (!read_param(arena, line, &param))
@@ -191,31 +193,33 @@ bool meta_read(Arena *arena, Str text, Compiled *compiled) {
             TensorMapRecipe recipe;
             if (!recipe_parse(arena, line, &recipe))
                 return false;
-            vec_push(arena, &compiled->meta.tensor_maps, recipe);
-        } else if (!read_fact(compiled, name, line)) {
+            vec_push(arena, &facts->meta.tensor_maps, recipe);
+        } else if (!read_fact(facts, name, line)) {
             return false;
         }
     }
-    compiled->params = params.data;
-    compiled->param_count = (uint32_t)params.len;
-    if (!compiled->meta.target || !compiled->meta.name.len || !plausible(compiled) ||
-        !recipes_fit(arena, compiled))
+    facts->params = params.data;
+    facts->param_count = (uint32_t)params.len;
+    if (!facts->meta.target || !facts->meta.name.len || !plausible(facts) ||
+        !recipes_fit(arena, facts))
         return false;
-    if (compiled->resources.known)
-        resources_occupancy(&compiled->resources, compiled->meta.target, compiled->meta.threads,
-                            compiled->meta.shared_bytes);
+    if (facts->resources.known)
+        resources_occupancy(&facts->resources, facts->meta.target, facts->meta.threads,
+                            facts->meta.shared_bytes);
     return true;
 }
 
-static void json_params(const Compiled *compiled, StrBuf *out) {
+static void json_params(const KernelFacts *facts, StrBuf *out) {
     strbuf_puts(out, "\"params\": [");
-    for (uint32_t i = 0; i < compiled->param_count; i++) {
-        const KernelParam *param = &compiled->params[i];
+    for (uint32_t i = 0; i < facts->param_count; i++) {
+        const KernelParam *param = &facts->params[i];
         strbuf_printf(out, "%s{\"name\": ", i ? ", " : "");
         strbuf_json(out, param->name);
         strbuf_printf(out, ", \"constexpr\": %s, \"%s\": ", param->is_constexpr ? "true" : "false",
                       param->is_constexpr ? "value" : "type");
         strbuf_json(out, param->text);
+        if (param->is_default)
+            strbuf_puts(out, ", \"default\": true");
         if (!param->is_constexpr)
             strbuf_printf(out, ", \"divisible\": %" PRId64, param->divisible);
         if (param->is_fixed)
@@ -252,15 +256,15 @@ static void json_recipe(const TensorMapRecipe *recipe, const Str *names, StrBuf 
     strbuf_putc(out, '}');
 }
 
-static void json_tensor_maps(const Compiled *compiled, StrBuf *out) {
-    Str *names = ARENA_ARRAY(out->arena, Str, compiled->param_count + 1);
+static void json_tensor_maps(const KernelFacts *facts, StrBuf *out) {
+    Str *names = ARENA_ARRAY(out->arena, Str, facts->param_count + 1);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < compiled->param_count; i++)
-        if (!compiled->params[i].is_constexpr)
-            names[count++] = compiled->params[i].name;
+    for (uint32_t i = 0; i < facts->param_count; i++)
+        if (!facts->params[i].is_constexpr)
+            names[count++] = facts->params[i].name;
     const char *separator = "";
     strbuf_puts(out, "\"tensor_maps\": [");
-    vec_for_each (recipe, &compiled->meta.tensor_maps) {
+    vec_for_each (recipe, &facts->meta.tensor_maps) {
         strbuf_puts(out, separator);
         json_recipe(recipe, names, out);
         separator = ", ";
@@ -269,34 +273,57 @@ static void json_tensor_maps(const Compiled *compiled, StrBuf *out) {
 }
 
 /* In bytes and registers a thread, but for static_shared, which is a block's. */
-static void json_resources(const Compiled *compiled, StrBuf *out) {
-    if (!compiled->resources.known) {
+static void json_resources(const KernelFacts *facts, StrBuf *out) {
+    if (!facts->resources.known) {
         strbuf_puts(out, "\"resources\": null");
         return;
     }
     strbuf_puts(out, "\"resources\": {");
-#define FACT(name, field) strbuf_printf(out, "\"" #name "\": %d, ", (int)compiled->field);
+#define FACT(name, field) strbuf_printf(out, "\"" #name "\": %d, ", (int)facts->field);
     RESOURCE_FACTS(FACT)
 #undef FACT
     strbuf_printf(out, "\"blocks_per_sm\": %d, \"warps_per_sm\": %d, \"occupancy\": %.3f}",
-                  compiled->resources.blocks_per_sm, compiled->resources.warps_per_sm,
-                  compiled->resources.occupancy);
+                  facts->resources.blocks_per_sm, facts->resources.warps_per_sm,
+                  facts->resources.occupancy);
 }
 
-void meta_json(const Compiled *compiled, StrBuf *out) {
+void facts_json(const KernelFacts *facts, StrBuf *out) {
     strbuf_puts(out, "\"kernel\": ");
-    strbuf_json(out, compiled->meta.name);
-    strbuf_printf(out, ", \"target\": \"%s\"", compiled->meta.target->name);
-#define FACT(name, field) strbuf_printf(out, ", \"" #name "\": %d", (int)compiled->field);
+    strbuf_json(out, facts->meta.name);
+    strbuf_printf(out, ", \"target\": \"%s\"", facts->meta.target->name);
+#define FACT(name, field) strbuf_printf(out, ", \"" #name "\": %d", (int)facts->field);
     META_FACTS(FACT)
 #undef FACT
     strbuf_printf(out, ", \"grid_parameter\": %s, \"persistent\": %s, \"plain_abi\": %s, ",
-                  compiled->meta.has_grid_parameter ? "true" : "false",
-                  compiled->meta.is_persistent ? "true" : "false",
-                  compiled->meta.plain_abi ? "true" : "false");
-    json_resources(compiled, out);
+                  facts->meta.has_grid_parameter ? "true" : "false",
+                  facts->meta.is_persistent ? "true" : "false",
+                  facts->meta.plain_abi ? "true" : "false");
+    json_resources(facts, out);
     strbuf_puts(out, ", ");
-    json_params(compiled, out);
+    json_params(facts, out);
     strbuf_puts(out, ", ");
-    json_tensor_maps(compiled, out);
+    json_tensor_maps(facts, out);
+}
+
+KernelFacts facts_copy(Arena *arena, const KernelFacts *facts) {
+    KernelFacts copy = *facts;
+    copy.meta.name = str_keep(arena, facts->meta.name);
+    copy.meta.tensor_maps = recipes_copy(arena, &facts->meta.tensor_maps);
+    copy.params = ARENA_ARRAY(arena, KernelParam, facts->param_count + 1);
+    for (uint32_t i = 0; i < facts->param_count; i++) {
+        copy.params[i] = facts->params[i];
+        copy.params[i].name = str_keep(arena, facts->params[i].name);
+        copy.params[i].text = str_keep(arena, facts->params[i].text);
+    }
+    return copy;
+}
+
+KernelImage facts_image(Arena *arena, const KernelFacts *facts, Str code) {
+    KernelImage image = {.code = code, .meta = &facts->meta};
+    Str *names = ARENA_ARRAY(arena, Str, facts->param_count + 1);
+    for (uint32_t i = 0; i < facts->param_count; i++)
+        if (!facts->params[i].is_constexpr)
+            names[image.param_count++] = facts->params[i].name;
+    image.param_names = names;
+    return image;
 }

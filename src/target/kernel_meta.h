@@ -1,8 +1,19 @@
 /* What a launcher must know of a kernel beside its code; see docs/runtime.md. */
-#ifndef TILEC_CODEGEN_KERNEL_META_H
-#define TILEC_CODEGEN_KERNEL_META_H
+#ifndef TILEC_TARGET_KERNEL_META_H
+#define TILEC_TARGET_KERNEL_META_H
 #include "target/target.h"
 #include "target/tensor_map.h"
+
+/* How a parameter of the source arrives at the kernel. */
+typedef struct KernelParam {
+    Str name;
+    bool is_constexpr; /* not passed at launch; `text` is its value as a Python literal */
+    bool is_default;   /* a constexpr that nobody gave: what its default makes it */
+    bool is_fixed;     /* compiled for the value `fixed`; still passed */
+    Str text;          /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
+    int64_t divisible; /* 1, 8 or 16 */
+    int64_t fixed;
+} KernelParam;
 
 typedef struct KernelMeta {
     Str name; /* entry symbol */

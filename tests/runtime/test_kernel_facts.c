@@ -1,5 +1,5 @@
 /* Facts of a kernel as text and JSON: tensor maps there and back, damage found out. */
-#include "runtime/compile/meta.h"
+#include "runtime/launch/facts.h"
 #include "support/ctx.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static const char head[] = "name matmul\n"
                            "grid_parameter 0\n"
                            "assembled 0\n";
 static const char params[] = "param 16 0 0 0 a *fp16\n"
-                             "param 1 1 0 0 BLOCK 64\n"
+                             "param 1 2 0 0 BLOCK 64\n"
                              "param 1 0 0 0 scale fp32\n"
                              "param 16 0 0 0 m i32\n"
                              "param 16 0 0 0 k u32\n";
@@ -30,40 +30,42 @@ static const char map[] =
     "tensor_map f16 swizzle 128 box 64 128 base param=0:i64 extent param=3:i32 "
     "extsi:i64 extent param=2:i32 extsi:i64 stride param=3:i32 extsi:i64\n";
 
-static bool read_text(Ctx *ctx, const char *facts, const char *maps, Compiled *compiled) {
-    *compiled = (Compiled){0};
-    return meta_read(&ctx->arena, str_from(str_format(&ctx->arena, "%s%s%s", head, facts, maps)),
-                     compiled);
+static bool read_text(Ctx *ctx, const char *lines, const char *maps, KernelFacts *facts) {
+    *facts = (KernelFacts){0};
+    return facts_read(&ctx->arena, str_from(str_format(&ctx->arena, "%s%s%s", head, lines, maps)),
+                      facts);
 }
 
 static void tensor_maps_come_back(void **state) {
     Ctx *ctx = ctx_create();
-    Compiled compiled;
-    assert_true(read_text(ctx, params, map, &compiled));
-    assert_int_equal(compiled.meta.tensor_maps.len, 1);
-    assert_int_equal(compiled.meta.tensor_maps.data[0].box[1], 128);
+    KernelFacts facts;
+    assert_true(read_text(ctx, params, map, &facts));
+    assert_int_equal(facts.meta.tensor_maps.len, 1);
+    assert_int_equal(facts.meta.tensor_maps.data[0].box[1], 128);
     StrBuf out = strbuf(&ctx->arena);
-    meta_write(&compiled, &out);
+    facts_write(&facts, &out);
     assert_non_null(strstr(out.ptr, map));
-    Compiled again = {0};
-    assert_true(meta_read(&ctx->arena, strbuf_str(&out), &again));
-    assert_true(recipe_equal(compiled.meta.tensor_maps.data, again.meta.tensor_maps.data));
+    KernelFacts again = {0};
+    assert_true(facts_read(&ctx->arena, strbuf_str(&out), &again));
+    assert_non_null(strstr(out.ptr, params));
+    assert_true(again.params[1].is_constexpr && again.params[1].is_default);
+    assert_true(recipe_equal(facts.meta.tensor_maps.data, again.meta.tensor_maps.data));
     ctx_destroy(ctx);
 }
 
 static void tensor_maps_in_json(void **state) {
     Ctx *ctx = ctx_create();
-    Compiled compiled;
-    assert_true(read_text(ctx, params, map, &compiled));
+    KernelFacts facts;
+    assert_true(read_text(ctx, params, map, &facts));
     StrBuf out = strbuf(&ctx->arena);
-    meta_json(&compiled, &out);
+    facts_json(&facts, &out);
     assert_non_null(strstr(out.ptr,
                            "\"tensor_maps\": [{\"dtype\": \"f16\", \"swizzle\": 128, "
                            "\"box\": [64, 128], \"base\": \"a\", \"extents\": [\"k\", \"m\"], "
                            "\"strides\": [\"k\"], \"recipe\": \"f16 swizzle 128 box 64 128 "));
-    assert_true(read_text(ctx, params, "", &compiled));
+    assert_true(read_text(ctx, params, "", &facts));
     out.len = 0;
-    meta_json(&compiled, &out);
+    facts_json(&facts, &out);
     assert_non_null(strstr(out.ptr, "\"tensor_maps\": []"));
     ctx_destroy(ctx);
 }
@@ -79,16 +81,16 @@ static void damage_is_found(void **state) {
         "tensor_map f16 swizzle 128 box 64 base param=0:i64 extent param=1:i32 extsi:i64\n",
     };
     Ctx *ctx = ctx_create();
-    Compiled compiled;
+    KernelFacts facts;
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-        if (read_text(ctx, params, maps[i], &compiled))
+        if (read_text(ctx, params, maps[i], &facts))
             fail_msg("taken: %s", maps[i]);
     StrBuf many = strbuf(&ctx->arena);
     for (int i = 0; i < RECIPE_MAX_MAPS; i++)
         strbuf_puts(&many, map);
-    assert_true(read_text(ctx, params, many.ptr, &compiled));
+    assert_true(read_text(ctx, params, many.ptr, &facts));
     strbuf_puts(&many, map);
-    assert_false(read_text(ctx, params, many.ptr, &compiled));
+    assert_false(read_text(ctx, params, many.ptr, &facts));
     ctx_destroy(ctx);
 }
 

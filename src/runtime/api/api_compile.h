@@ -1,0 +1,11 @@
+/* What the files of the public API share that compile. */
+#ifndef TILEC_RUNTIME_API_API_COMPILE_H
+#define TILEC_RUNTIME_API_API_COMPILE_H
+#include "runtime/api/api.h"
+#include "runtime/compile/compile.h"
+
+/* Fills a request from options, whose cancellation is the call's from here on; texts are copied
+ * into the call's arena. False for arguments that are not valid. */
+bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
+                          CompileRequest *request);
+#endif

@@ -1,0 +1,47 @@
+/* What functions are made of, wherever their instances come from. */
+#ifndef TILEC_RUNTIME_API_FUNCTION_H
+#define TILEC_RUNTIME_API_FUNCTION_H
+#include "runtime/api/api.h"
+#include "runtime/launch/arguments.h"
+
+typedef struct InstanceTable InstanceTable;
+
+/* What a call asks for, and with what. */
+typedef struct Asked {
+    tile_function *function;
+    tile_device *device;
+    const tile_argument *arguments;
+    const Packed *packed;
+    uint64_t hash; /* of the key */
+} Asked;
+
+/* What an instance is loaded from. */
+typedef struct InstanceImage {
+    KernelImage image;
+    bool lasts; /* the code stays where it is as long as the function: instances of it share one
+                   load */
+} InstanceImage;
+
+/* Under the function's lock: what the call needs, of `asked`, in the call's arena; without tensor
+ * copies where no tensor map holds the arguments. False after a report. */
+typedef bool FindImage(Call *call, const Asked *asked, bool no_tensor_copies, InstanceImage *found);
+
+struct tile_function {
+    Arena arena;
+    tile_context *context;
+    FindImage *find;
+    Str name;    /* of the kernel */
+    Str *params; /* names of the arguments a call takes, in order */
+    uint32_t param_count;
+    uint32_t required_count; /* of them: those behind have defaults */
+    Specialisation specialisation;
+    pthread_mutex_t lock; /* of writers */
+    _Atomic(InstanceTable *) table;
+};
+
+/* Readies a function that lies in the call's object, filled in up to the lock; it is the caller's
+ * then. Needs no destruction where it fails. */
+tile_status function_open(Call *call, tile_function *made, tile_function **function);
+/* The integers among constexprs that hold for every call. */
+FixedValues function_constants(Arena *arena, const tile_named *constexprs, size_t count);
+#endif

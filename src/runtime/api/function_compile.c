@@ -1,0 +1,140 @@
+/* Public API: functions that are compiled when they are called. */
+#include "runtime/api/api_compile.h"
+#include "runtime/api/function.h"
+
+typedef struct CompiledFunction {
+    tile_function function;       /* first: what the API hands out */
+    tile_compile_options options; /* texts in the arena */
+} CompiledFunction;
+
+/* The function's request with this call's types and constexprs added by name. */
+static bool instance_request(Call *call, const Asked *asked, CompileRequest *request) {
+    Arena *arena = &call->ctx->arena;
+    const CompiledFunction *function = (const CompiledFunction *)asked->function;
+    const uint32_t count = asked->packed->given;
+    tile_compile_options options = function->options;
+    options.device = asked->device;
+    if (!request_from_options(call, function->function.context, &options, request))
+        return false;
+    ElaborateRequest *kernel = &request->kernel;
+    NamedText *types = ARENA_ARRAY(arena, NamedText, count + 1);
+    NamedText *defines = ARENA_ARRAY(arena, NamedText, kernel->define_count + count + 1);
+    if (kernel->define_count)
+        memcpy(defines, kernel->defines, kernel->define_count * sizeof *defines);
+    for (uint32_t i = 0; i < count; i++) {
+        const tile_argument *argument = &asked->arguments[i];
+        NamedText named = {.name = function->function.params[i]};
+        if (argument_constexpr(arena, argument, &named.text)) {
+            defines[kernel->define_count++] = named;
+            continue;
+        }
+        Special special =
+            argument_special(&function->function.specialisation, asked->arguments, count, i);
+        named.text = str_from(str_format(arena, "%s%s", argument_type(arena, argument),
+                                         special_hint(arena, special)));
+        types[kernel->type_count++] = named;
+    }
+    kernel->types = types;
+    kernel->defines = defines;
+    return request->target != NULL;
+}
+
+static bool find_by_compiling(Call *call, const Asked *asked, bool no_tensor_copies,
+                              InstanceImage *found) {
+    CompileRequest request;
+    Compiled *compiled = ARENA_NEW(&call->ctx->arena, Compiled);
+    if (!instance_request(call, asked, &request))
+        return false;
+    request.no_tensor_copies |= no_tensor_copies;
+    if (!compile_kernel(call->ctx, &request, compiled))
+        return false;
+    *found = (InstanceImage){.image = compiled_image(&call->ctx->arena, compiled)};
+    return true;
+}
+
+static tile_text keep_text(Arena *arena, Str text) {
+    return text_of((Str){str_dup(arena, text), text.len});
+}
+
+static const tile_text *keep_texts(Arena *arena, const tile_text *texts, size_t count) {
+    tile_text *kept = ARENA_ARRAY(arena, tile_text, count + 1);
+    for (size_t i = 0; i < count; i++)
+        kept[i] = keep_text(arena, text_str(texts[i]));
+    return kept;
+}
+
+static void keep_options(Arena *arena, CompiledFunction *function, const CompileRequest *request,
+                         const tile_compile_options *options, Str source, Str kernel) {
+    function->options = *options;
+    function->options.path = keep_text(arena, str_from(request->path));
+    function->options.source = keep_text(arena, source);
+    function->options.kernel = keep_text(arena, kernel);
+    function->options.dump_folder = keep_text(arena, text_str(options->dump_folder));
+    function->options.search_paths =
+        keep_texts(arena, options->search_paths, options->search_path_count);
+    function->options.warnings = keep_texts(arena, options->warnings, options->warning_count);
+    tile_named *constexprs = ARENA_ARRAY(arena, tile_named, options->constexpr_count + 1);
+    for (size_t i = 0; i < options->constexpr_count; i++) {
+        constexprs[i].name = keep_text(arena, text_str(options->constexprs[i].name));
+        constexprs[i].value = keep_text(arena, text_str(options->constexprs[i].value));
+    }
+    function->options.constexprs = constexprs;
+    function->function.specialisation.constants =
+        function_constants(arena, constexprs, options->constexpr_count);
+}
+
+static bool is_set(const tile_compile_options *options, Str name) {
+    for (size_t i = 0; i < options->constexpr_count; i++)
+        if (str_eq(text_str(options->constexprs[i].name), name))
+            return true;
+    return false;
+}
+
+static void keep_params(Arena *arena, tile_function *function, const FuncDef *def,
+                        const tile_compile_options *options) {
+    function->params = ARENA_ARRAY(arena, Str, def->param_count + 1);
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        Str name = def->params[i].name;
+        if (is_set(options, name))
+            continue;
+        function->params[function->param_count++] = (Str){str_dup(arena, name), name.len};
+        if (!def->params[i].default_value)
+            function->required_count = function->param_count;
+    }
+}
+
+static tile_status build_function(Call *call, tile_context *context,
+                                  const tile_compile_options *options, tile_function **function) {
+    CompileRequest request;
+    if (options->signature.size || options->type_count || options->target.size ||
+        !request_from_options(call, context, options, &request))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    uint32_t file;
+    const AstFile *syntax = compile_parse(call->ctx, request.path, request.text, &file);
+    if (!syntax)
+        return TILE_OK;
+    const FuncDef *def = frontend_find_kernel(call->ctx, syntax, request.kernel.kernel);
+    if (!def)
+        return TILE_OK;
+    Arena *arena = &call->object;
+    CompiledFunction *made = ARENA_NEW(arena, CompiledFunction);
+    made->function.context = context;
+    made->function.find = find_by_compiling;
+    made->function.name = str_keep(arena, def->name);
+    keep_options(arena, made, &request, options, source_get(&call->ctx->sources, file)->text,
+                 def->name);
+    keep_params(arena, &made->function, def, options);
+    return function_open(call, &made->function, function);
+}
+
+tile_status tile_function_create(tile_context *context, const tile_compile_options *given,
+                                 tile_function **function, tile_diagnostics **diagnostics) {
+    tile_compile_options options;
+    if (!context || !function || !given ||
+        !options_copy(&options, sizeof options, given, sizeof options.size))
+        return invalid_argument(diagnostics);
+    Call *call = call_begin(context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    return call_end(call, build_function(call, context, &options, function));
+}

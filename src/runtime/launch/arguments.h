@@ -1,0 +1,40 @@
+/* The arguments of a call by value: as values to launch with, and as a key of the instance that
+ * they need. */
+#ifndef TILEC_RUNTIME_LAUNCH_ARGUMENTS_H
+#define TILEC_RUNTIME_LAUNCH_ARGUMENTS_H
+#include "runtime/launch/specialise.h"
+#include "tilec.h"
+
+enum { ARGUMENTS_KEY_SIZE = 4096 };
+
+/* In which values of arguments the instances of a function differ. */
+typedef struct Specialisation {
+    FixedValues constants;    /* integer constexprs that hold for every call */
+    const FixedValues *fixed; /* of each parameter of a call, what instances are there for; NULL: an
+                                 instance can be made for any value */
+} Specialisation;
+
+typedef struct Packed {
+    unsigned char key[ARGUMENTS_KEY_SIZE];
+    size_t key_len;
+    uint64_t values[TILE_MAX_ARGUMENTS];
+    void *params[TILE_MAX_ARGUMENTS];
+    uint32_t count; /* of values */
+    uint32_t given; /* arguments of the call */
+} Packed;
+
+/* The key is of the arguments' kinds, types and specialisations, of the constexprs' values, and of
+ * `device`. False: one of them is refused. */
+bool arguments_pack(Packed *packed, const Specialisation *specialisation, const void *device,
+                    const tile_argument *arguments, size_t count);
+/* Why one is refused, which alone, with those before it, is. */
+const char *argument_explain(Arena *arena, const tile_argument *argument);
+
+/* What the call promises of argument i. */
+Special argument_special(const Specialisation *specialisation, const tile_argument *arguments,
+                         size_t count, size_t i);
+/* "*fp32", "i32": the type that a parameter has for it; empty for constexprs. */
+const char *argument_type(Arena *arena, const tile_argument *argument);
+/* A constexpr's value as a Python literal; false for a value that is passed. */
+bool argument_constexpr(Arena *arena, const tile_argument *argument, Str *literal);
+#endif
