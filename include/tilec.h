@@ -185,8 +185,9 @@ typedef struct tile_compile_options {
     size_t constexpr_count;
     const tile_text *search_paths; /* for imported files, after the source's own folder */
     size_t search_path_count;
-    tile_text target;                        /* "sm_90a"; empty: what `device` is, else sm_90a */
-    tile_device *device;                     /* may be NULL; assembles when there is no ptxas */
+    tile_text target;    /* "sm_90a"; "native": what `device` is, else GPU 0 of this machine; empty:
+                            what `device` is, else sm_90a */
+    tile_device *device; /* may be NULL; assembles when there is no ptxas */
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
     int32_t max_registers;                   /* of a thread, 24 to 255; 0: no limit */
     uint32_t want;         /* TILE_WANT(...) | ...; 0: PTX and cubin. PTX is always there */

@@ -19,7 +19,7 @@ const CommandSpec check_spec = {
     .description = "Parses a file and lists its kernels. A kernel whose types are given, by "
                    "annotations in the source or by -s, -a and -D, is also type-checked: "
                    "elaborated to Tile IR and verified.",
-    .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE),
+    .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples = HELP_ENTRIES({"The kernels of a file, one of them with its types",
                               "tilec check softmax.tile -k softmax \\\n"
                               "      -s \"*fp32, *fp32, i32, i32, i32, 1024\""}),
@@ -118,7 +118,8 @@ int command_check(Ctx *ctx, int argc, char **argv) {
         return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
     Cache cache;
     CompileRequest request;
-    int status = cli_kernel_request(ctx, &options.kernel, arguments.data[0], 0, &cache, &request);
+    int status =
+        cli_kernel_request(ctx, &options.kernel, arguments.data[0], NULL, &cache, &request);
     if (status == STATUS_USAGE)
         return status;
     StrBuf results = strbuf(&ctx->arena);

@@ -32,7 +32,7 @@ const CommandSpec compile_spec = {
     .extensions = "tile|py",
     .description =
         "Compiles a kernel of a .tile or .py file to PTX, cubin or any stage before them.",
-    .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE),
+    .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples = HELP_ENTRIES({"PTX for the default target",
                               "tilec compile softmax.tile \\\n"
                               "      -s \"*fp32:16, *fp32:16, i32:16, i32:16, i32:16, 1024\" -o "
@@ -112,7 +112,8 @@ int command_compile(Ctx *ctx, int argc, char **argv) {
     Cache cache;
     CompileRequest request;
     Compiled compiled = {0};
-    int status = cli_kernel_request(ctx, &options.kernel, arguments.data[0], 0, &cache, &request);
+    int status =
+        cli_kernel_request(ctx, &options.kernel, arguments.data[0], NULL, &cache, &request);
     if (status == STATUS_USAGE)
         return status;
     request.want = 1u << emit;

@@ -14,6 +14,7 @@ static Completion target_names(Arena *arena) {
     Words words = {0};
     for (int i = 0; i < target_count; i++)
         vec_push(arena, &words, str_from(target_table[i].name));
+    vec_push(arena, &words, STR(TARGET_NATIVE));
     return of_words(COMPLETE_WORDS, &words);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/kernel_options.h"
 
 #include "runtime/compile/stack.h"
+#include "runtime/driver/choose_target.h"
 #include "runtime/status.h"
 #include "support/file.h"
 
@@ -30,25 +31,6 @@ static bool split_all(Ctx *ctx, const TextList *texts, const char *option, const
     return true;
 }
 
-static const Target *find_target(Ctx *ctx, const char *name, int capability) {
-    if (!name)
-        return target_by_capability(capability ? capability : KERNEL_DEFAULT_CAPABILITY);
-    const Target *target = target_by_name(str_from(name));
-    if (target)
-        return target;
-    StrBuf known = strbuf(&ctx->arena);
-    Str *names = ARENA_ARRAY(&ctx->arena, Str, (size_t)target_count);
-    for (int i = 0; i < target_count; i++) {
-        names[i] = str_from(target_table[i].name);
-        strbuf_printf(&known, "%s%s", i ? ", " : "", target_table[i].name);
-    }
-    ctx_diag(ctx, (Span){0}, target_unknown, STR_ARG(str_from(name)), known.ptr);
-    int nearest = str_nearest(str_from(name), names, (size_t)target_count);
-    if (nearest >= 0)
-        diag_hint(&ctx->diags, "did you mean '%s'?", target_table[nearest].name);
-    return NULL;
-}
-
 /* A source of "-". Other files are read when they are compiled. */
 static bool read_standard_input(Ctx *ctx, CompileRequest *request) {
     enum { SOURCE_LIMIT = 64 << 20 };
@@ -59,8 +41,8 @@ static bool read_standard_input(Ctx *ctx, CompileRequest *request) {
     return !error || report_unreadable(&ctx->diags, request->path, error);
 }
 
-int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path, int capability,
-                       Cache *cache, CompileRequest *request) {
+int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
+                       const Device *device, Cache *cache, CompileRequest *request) {
     *request = (CompileRequest){
         .path = path,
         .max_registers = (int32_t)options->max_registers,
@@ -108,7 +90,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     request->warnings = warnings;
     request->warning_count = (uint32_t)options->warnings.len;
     cache_open(cache, &ctx->arena, options->cache, 0);
-    request->target = find_target(ctx, options->target, capability);
+    request->target =
+        choose_target(&ctx->diags, str_from(options->target ? options->target : ""), device, NULL);
     return request->target ? STATUS_OK : STATUS_INPUT;
 }
 

@@ -14,35 +14,43 @@ typedef struct KernelOptions {
     bool no_line_info, no_tensor_copies, no_persistence, plain_abi, debug, check_passes, isolated;
 } KernelOptions;
 
-/* Notes for the help: what -s, -a and -D take. */
+/* Notes for the help: what -s, -a, -D and -t take. */
 #define KERNEL_TYPES_NOTE                                                                          \
     {                                                                                              \
-        "Types", "-s names them by position, as Triton's ahead-of-time compiler takes them: "      \
-                 "pointers (*fp32), "                                                              \
-                 "scalars (i32, fp32), and literals, which set constexprs. ':16' promises a "      \
-                 "multiple of 16, "                                                                \
-                 "':8' of 8, ':1' a value of 1. -a and -D name parameters and win over -s; an "    \
-                 "annotation in "                                                                  \
-                 "the source or a default value serve where neither says anything."                \
+        "Types",                                                                                   \
+            "-s names them by position, as Triton's ahead-of-time compiler takes them: pointers "  \
+            "(*fp32), scalars (i32, fp32), and literals, which set constexprs. ':16' promises a "  \
+            "multiple of 16, ':8' of 8, ':1' a value of 1. -a and -D name parameters and win "     \
+            "over -s; "                                                                            \
+            "an annotation in the source or a default value serve where neither says anything."    \
     }
+#define TARGETS_NOTE                                                                               \
+    {                                                                                              \
+        "Targets", "'tilec version' lists them. One with suffix a runs on GPUs of that very "      \
+                   "compute capability "                                                           \
+                   "(sm_90a: 9.0), others also on those of a later minor number. native is what "  \
+                   "runs on the "                                                                  \
+                   "GPU of this machine."                                                          \
+    }
+/* And what `run` and `sim` take for arguments. */
 #define DATA_NOTE                                                                                  \
     {                                                                                              \
         "Data", "A scalar is a number, with its type where that is not i32 or fp32 (1e-5:fp64). "  \
                 "An array is "                                                                     \
-                "made as GENERATOR:TYPE[SIZES]: rand, randn, randint, arange, zeros, ones or "     \
-                "full; or it is "                                                                  \
-                "read: x.npy, @x.npy, or @bf16:x.npy for elements that NumPy has no type of."      \
+                "made as GENERATOR:TYPE[SIZES]: rand, randn, randint(LOW, HIGH), arange, zeros, "  \
+                "ones or "                                                                         \
+                "full(VALUE); or it is read: x.npy, @x.npy, or @bf16:x.npy for elements that "     \
+                "NumPy has no "                                                                    \
+                "type of."                                                                         \
     }
-
-enum { KERNEL_DEFAULT_CAPABILITY = 90 };
 
 /* Splits NAME=TEXT; reports a usage error naming the option otherwise. */
 bool cli_split_named(const char *text, const char *option, NamedText *named);
 
-/* Fills a request but for `want`. `capability` is used without --target: 0 stands for
- * KERNEL_DEFAULT_CAPABILITY. STATUS_OK, or the exit status after a message. */
-int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path, int capability,
-                       Cache *cache, CompileRequest *request);
+/* Fills a request but for `want`. `device`: that will run it, or NULL; see
+ * choose_target. STATUS_OK, or the exit status after a message. */
+int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
+                       const Device *device, Cache *cache, CompileRequest *request);
 
 /* The exit status that stands for the diagnostics' first error. */
 int cli_status(const Ctx *ctx);

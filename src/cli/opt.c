@@ -1,6 +1,7 @@
 /* `tilec opt`: passes over Tile IR as text, for tests and for looking at what a pass does. */
-#include "cli/cli.h"
+#include "cli/kernel_options.h"
 #include "passes/passes.h"
+#include "runtime/driver/choose_target.h"
 #include "support/file.h"
 
 #include <stdio.h>
@@ -132,18 +133,6 @@ static int read_module(Ctx *ctx, const char *path, Module **module) {
     return *module ? STATUS_OK : STATUS_INPUT;
 }
 
-static const Target *find_target(Ctx *ctx, const char *name, int *status) {
-    const Target *target = name ? target_by_name(str_from(name)) : NULL;
-    if (!name || target)
-        return target;
-    Str *names = ARENA_ARRAY(&ctx->arena, Str, (size_t)target_count);
-    for (int i = 0; i < target_count; i++)
-        names[i] = str_from(target_table[i].name);
-    *status = cli_usage_error("unknown target '%s'%s", name,
-                              options_suggestion(&ctx->arena, name, names, (size_t)target_count));
-    return NULL;
-}
-
 int command_opt(Ctx *ctx, int argc, char **argv) {
     OptOptions options = {0};
     TextList arguments = {0};
@@ -159,9 +148,10 @@ int command_opt(Ctx *ctx, int argc, char **argv) {
     int status = parse_passes(ctx, options.passes, &passes);
     if (status != STATUS_OK)
         return status;
-    const Target *target = find_target(ctx, options.target, &status);
-    if (status != STATUS_OK)
-        return status;
+    const Target *target =
+        options.target ? choose_target(&ctx->diags, str_from(options.target), NULL, NULL) : NULL;
+    if (options.target && !target)
+        return cli_status(ctx);
     status = read_module(ctx, arguments.data[0], &module);
     return status == STATUS_OK ? run_on_module(ctx, module, &passes, target, &options) : status;
 }

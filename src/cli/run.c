@@ -1,6 +1,7 @@
 /* `tilec run`: compiles a kernel, runs it on given data and looks at the results. */
 #include "cli/run_sim.h"
 #include "runtime/data/npy.h"
+#include "runtime/driver/choose_target.h"
 #include "runtime/launch/facts.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ const CommandSpec run_spec = {
     .arguments = "FILE",
     .extensions = "tile|py",
     .description = "Runs a kernel of a .tile or .py file on data.",
-    .notes = HELP_ENTRIES(DATA_NOTE, KERNEL_TYPES_NOTE),
+    .notes = HELP_ENTRIES(DATA_NOTE, KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples =
         HELP_ENTRIES({"Random input, the result into a file",
                       "tilec run softmax.tile -g \"(8,)\" -D BLOCK=1024 \\\n"
@@ -73,8 +74,7 @@ static bool choose_device(Run *run) {
     run->on_device = driver_open(&run->driver, diags, NULL) &&
                      device_open(&run->driver, diags, (int)run->options.gpu, &run->device);
     if (run->on_device && !run->device.target) {
-        diag(diags, (Span){0}, device_target, run->device.name, run->device.major,
-             run->device.minor);
+        report_device_target(diags, &run->device);
         device_close(&run->device);
         run->on_device = false;
     }
@@ -118,8 +118,8 @@ static int prepare(Run *run, const char *path) {
         return STATUS_MACHINE;
     KernelOptions kernel = run->options.kernel;
     kernel.arguments = (TextList){0};
-    int capability = run->on_device ? 10 * run->device.major + run->device.minor : 0;
-    int status = cli_kernel_request(ctx, &kernel, path, capability, &run->cache, &run->request);
+    const Device *device = run->on_device ? &run->device : NULL;
+    int status = cli_kernel_request(ctx, &kernel, path, device, &run->cache, &run->request);
     if (status != STATUS_OK)
         return status;
     run->request.kernel.types = run_types(ctx, &run->args, &run->request.kernel);

@@ -17,7 +17,8 @@ const CommandSpec version_spec = {
     .name = "version",
     .arguments = "",
     .description =
-        "Prints versions of the compiler, LLVM, ptxas and the CUDA driver, and the GPUs found.",
+        "Prints versions of the compiler, LLVM, ptxas and the CUDA driver, the targets that it "
+        "compiles for, and the GPUs found.",
     .examples = HELP_ENTRIES({"For a report of a bug", "tilec version"}),
     OPTION_TABLE(version_options),
 };
@@ -60,7 +61,10 @@ static void print_json(const Found *found, StrBuf *out) {
                       found->driver.version % 1000 / 10);
     else
         strbuf_puts(out, ", \"cuda_driver\": null");
-    strbuf_puts(out, ", \"devices\": [");
+    strbuf_puts(out, ", \"targets\": [");
+    for (int i = 0; i < target_count; i++)
+        strbuf_printf(out, "%s\"%s\"", i ? ", " : "", target_table[i].name);
+    strbuf_puts(out, "], \"devices\": [");
     for (int i = 0; i < found->device_count; i++) {
         const Device *d = &found->devices[i];
         strbuf_puts(out, i ? ", {\"name\": " : "{\"name\": ");
@@ -74,7 +78,8 @@ static void print_json(const Found *found, StrBuf *out) {
 }
 
 static void print_text(const Found *found, StrBuf *out) {
-    strbuf_printf(out, "tilec  %s, build %s\nLLVM   %s\n", build_version, build_id, found->llvm);
+    strbuf_printf(out, "tilec  %s, build %s\nLLVM   %s\nfor    %s\n", build_version, build_id,
+                  found->llvm, target_list(out->arena));
     if (found->ptxas)
         strbuf_printf(out, "ptxas  %s, %s\n",
                       *found->ptxas_version ? found->ptxas_version : "cannot be run", found->ptxas);

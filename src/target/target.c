@@ -3,8 +3,8 @@
 #include "target/target.h"
 
 const Target target_table[] = {
-#define TARGET(name, capability, cpu, features, shared_block, shared_sm, threads, blocks)          \
-    {name, capability, cpu, features, shared_block, shared_sm, threads, blocks},
+#define TARGET(name, capability, llvm, features, shared_block, shared_sm, threads, blocks)         \
+    {name, capability, llvm, features, shared_block, shared_sm, threads, blocks},
 #include "target/targets.def"
 };
 
@@ -37,6 +37,13 @@ const Target *target_by_capability(int capability) {
             best = target;
     }
     return best;
+}
+
+const char *target_list(Arena *arena) {
+    StrBuf list = strbuf(arena);
+    for (int i = 0; i < target_count; i++)
+        strbuf_printf(&list, "%s%s", i ? ", " : "", target_table[i].name);
+    return list.ptr;
 }
 
 static const struct {

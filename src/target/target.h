@@ -4,9 +4,10 @@
 #include "support/str.h"
 
 typedef struct Target {
-    const char *name; /* sm_90a */
+    const char *name; /* sm_90a, also for LLVM */
     int capability;   /* 90 */
-    const char *llvm_cpu, *llvm_features;
+    int first_llvm;   /* major version; older ones do not know it */
+    const char *llvm_features;
     int shared_per_block, shared_per_sm; /* bytes */
     int threads_per_sm, blocks_per_sm;
 } Target;
@@ -47,8 +48,13 @@ typedef enum TargetFeature {
 extern const Target target_table[];
 extern const int target_count;
 
+/* Stands, where a target is named, for that of this machine's GPU. */
+#define TARGET_NATIVE "native"
+
 /* By name ("sm_90a"; "sm_90" finds sm_90a); NULL: unknown. */
 const Target *target_by_name(Str name);
+/* "sm_80, sm_86, ..": every row. */
+const char *target_list(Arena *arena);
 /* The row whose code runs on a device of this capability (for example 90); NULL: none. */
 const Target *target_by_capability(int capability);
 

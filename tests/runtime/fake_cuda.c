@@ -50,6 +50,8 @@ static void read_environment(void) {
         state.memory_limit = (size_t)atoll(memory);
     if (getenv("FAKE_CUDA_MAJOR"))
         state.major = atoi(getenv("FAKE_CUDA_MAJOR"));
+    if (getenv("FAKE_CUDA_MINOR"))
+        state.minor = atoi(getenv("FAKE_CUDA_MINOR"));
     if (getenv("FAKE_CUDA_FAIL")) {
         state.fail = getenv("FAKE_CUDA_FAIL");
         state.fail_result = 719;

@@ -114,6 +114,34 @@ static void status_says_what_kind(void **state) {
     assert_int_equal(tile_compile(NULL, &options, NULL, NULL), TILE_ERROR_INVALID_ARGUMENT);
 }
 
+/* "native" is what runs on GPU 0, or says why there is none. */
+static void native_target_is_of_this_machine(void **state) {
+    static const struct {
+        int major, minor, devices;
+        tile_status status;
+        const char *target;
+    } cases[] = {{9, 0, 1, TILE_OK, "sm_90a"},
+                 {10, 3, 1, TILE_OK, "sm_103a"},
+                 {11, 0, 1, TILE_ERROR_NO_DEVICE, NULL},
+                 {9, 0, 0, TILE_ERROR_NO_DEVICE, NULL}};
+    Fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_compile_options options = scale_options();
+        tile_kernel *kernel = NULL;
+        options.target = text("native");
+        f->cuda->major = cases[i].major;
+        f->cuda->minor = cases[i].minor;
+        f->cuda->device_count = cases[i].devices;
+        assert_int_equal(tile_compile(f->context, &options, &kernel, NULL), cases[i].status);
+        if (!cases[i].target)
+            continue;
+        tile_kernel_info info = {.size = sizeof info};
+        assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
+        assert_string_equal(info.target.data, cases[i].target);
+        tile_kernel_destroy(kernel);
+    }
+}
+
 static void memory_limit_is_a_status(void **state) {
     Fixture *f = *state;
     tile_compile_options options = scale_options();
@@ -345,6 +373,7 @@ int main(void) {
         TEST(warnings_are_chosen),
         TEST(mistakes_are_diagnostics),
         TEST(status_says_what_kind),
+        TEST(native_target_is_of_this_machine),
         TEST(memory_limit_is_a_status),
         TEST(cache_answers_the_same_question_only),
         TEST(cache_watches_imports),

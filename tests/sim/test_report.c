@@ -168,6 +168,10 @@ static void test_occupancy(void **state) {
         {"sm_90a", 128, 256, 0, 2, 16, OCCUPANCY_REGISTERS},
         {"sm_100a", 255, 512, 0, 0, 0, OCCUPANCY_REGISTERS},
         {"sm_120a", 32, 128, 50000, 2, 8, OCCUPANCY_SHARED},
+        {"sm_103a", 32, 32, 0, 32, 32, OCCUPANCY_CTAS},
+        {"sm_103a", 32, 128, 116000, 1, 4, OCCUPANCY_SHARED},
+        {"sm_121a", 32, 32, 0, 24, 24, OCCUPANCY_CTAS},
+        {"sm_121a", 32, 512, 0, 3, 48, OCCUPANCY_THREADS},
         {"sm_80", 32, 128, 166912, 1, 4, OCCUPANCY_SHARED},
         {"sm_90", 0, 128, 0, 16, 64, OCCUPANCY_THREADS},
     };

@@ -21,10 +21,10 @@ static void test_devices(void **state) {
         int device;
         const char *target; /* NULL: none runs there */
     } cases[] = {
-        {75, NULL},     {80, "sm_80"},    {86, "sm_86"},    {89, "sm_89"},
-        {90, "sm_90a"}, {100, "sm_100a"}, {120, "sm_120a"}, {87, "sm_87"},
-        {88, "sm_87"},  {103, NULL},      {121, NULL}, /* code of architectures with suffix a runs
-                                                          on theirs alone */
+        {75, NULL},       {80, "sm_80"},    {86, "sm_86"}, {89, "sm_89"}, {90, "sm_90a"},
+        {100, "sm_100a"}, {120, "sm_120a"}, {87, "sm_87"}, {88, "sm_87"}, {103, "sm_103a"},
+        {121, "sm_121a"}, {101, NULL},      {110, NULL},   {129, NULL},
+        /* code of architectures with suffix a runs on theirs alone */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const Target *target = target_by_capability(cases[i].device);
@@ -39,9 +39,9 @@ static void test_features(void **state) {
     static const struct {
         TargetFeature feature;
         int first, last; /* of the capabilities of the table */
-    } cases[] = {{FEATURE_F8_CONVERSIONS, 89, 120},   {FEATURE_TENSOR_COPIES, 90, 120},
-                 {FEATURE_STMATRIX, 90, 120},         {FEATURE_BF16_ATOMICS, 90, 120},
-                 {FEATURE_BF16_OF_INTEGERS, 90, 120}, {FEATURE_WGMMA, 90, 90}};
+    } cases[] = {{FEATURE_F8_CONVERSIONS, 89, 121},   {FEATURE_TENSOR_COPIES, 90, 121},
+                 {FEATURE_STMATRIX, 90, 121},         {FEATURE_BF16_ATOMICS, 90, 121},
+                 {FEATURE_BF16_OF_INTEGERS, 90, 121}, {FEATURE_WGMMA, 90, 90}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(target_first_with(cases[i].feature), cases[i].first);
         for (int k = 0; k < target_count; k++) {

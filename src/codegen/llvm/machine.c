@@ -228,13 +228,18 @@ static const char triple[] = "nvptx64-nvidia-cuda";
 bool machine_set_level(Cg *cg, LLVMCodeGenOptLevel level) {
     const Target *target = cg->meta.target;
     LLVMTargetRef nvptx = NULL;
+    unsigned llvm;
+    LLVMGetVersion(&llvm, NULL, NULL);
+    if ((int)llvm < target->first_llvm)
+        return ctx_diag(cg->ctx, cg->func->span, target_llvm, target->name, target->first_llvm,
+                        llvm);
     char *error = NULL;
     if (LLVMGetTargetFromTriple(triple, &nvptx, &error))
         return machine_report(cg, error);
     if (cg->machine)
         LLVMDisposeTargetMachine(cg->machine);
-    cg->machine = LLVMCreateTargetMachine(nvptx, triple, target->llvm_cpu, target->llvm_features,
-                                          level, LLVMRelocDefault, LLVMCodeModelDefault);
+    cg->machine = LLVMCreateTargetMachine(nvptx, triple, target->name, target->llvm_features, level,
+                                          LLVMRelocDefault, LLVMCodeModelDefault);
     return cg->machine || ctx_diag(cg->ctx, cg->func->span, llvm_error, "no target machine");
 }
 

@@ -1,5 +1,6 @@
 /* Public API: compilation. */
 #include "runtime/api/api_compile.h"
+#include "runtime/driver/choose_target.h"
 
 #include <stdlib.h>
 
@@ -16,8 +17,6 @@ OUTPUT_PAIR(sass, SASS);
 OUTPUT_PAIR(meta, META);
 _Static_assert(OUTPUT_COUNT == TILE_OUTPUT_META + 1, "the API lists outputs.def");
 
-enum { DEFAULT_CAPABILITY = 90 };
-
 static const NamedText *copy_named(Arena *arena, const tile_named *named, size_t count) {
     NamedText *copy = ARENA_ARRAY(arena, NamedText, count + 1);
     for (size_t i = 0; i < count; i++) {
@@ -25,22 +24,6 @@ static const NamedText *copy_named(Arena *arena, const tile_named *named, size_t
         copy[i] = (NamedText){{str_dup(arena, name), name.len}, {str_dup(arena, value), value.len}};
     }
     return copy;
-}
-
-static const Target *choose_target(Call *call, const tile_compile_options *options) {
-    Str name = text_str(options->target);
-    if (!name.len)
-        return options->device && options->device->device.target
-                   ? options->device->device.target
-                   : target_by_capability(DEFAULT_CAPABILITY);
-    const Target *target = target_by_name(name);
-    if (target)
-        return target;
-    StrBuf known = strbuf(&call->ctx->arena);
-    for (int i = 0; i < target_count; i++)
-        strbuf_printf(&known, "%s%s", i ? ", " : "", target_table[i].name);
-    ctx_diag(call->ctx, (Span){0}, target_unknown, STR_ARG(name), known.ptr);
-    return NULL;
 }
 
 static bool is_list(const void *items, size_t count) {
@@ -132,7 +115,9 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .cuda_library = context->cuda_library,
         .device = options->device ? &options->device->device : NULL,
         .cache = options->no_cache ? NULL : &context->cache,
-        .target = choose_target(call, options),
+        .target =
+            choose_target(&call->ctx->diags, text_str(options->target),
+                          options->device ? &options->device->device : NULL, context->cuda_library),
     };
 #ifdef TILEC_CHECKED
     request->check_passes = true;

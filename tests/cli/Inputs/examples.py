@@ -42,6 +42,6 @@ with tempfile.TemporaryDirectory() as folder:
             print(example.split("\n")[0])
             if ran.returncode:
                 wrong.append(f"{example}: exit status {ran.returncode}\n{ran.stderr}")
-print("\n".join(wrong))
+print("\n".join(wrong), file=sys.stderr)
 print(f"{len(commands)} commands")
 sys.exit(len(wrong) != 0)

@@ -27,6 +27,6 @@ for command in commands:
         options += 1
         if f"--{option}\\fR" not in text:
             wrong.append(f"tilec-{command}.1: no word of --{option}")
-print("\n".join(wrong))
+print("\n".join(wrong), file=sys.stderr)
 print(f"{options} options of {len(commands)} commands")
 sys.exit(len(wrong) != 0)
