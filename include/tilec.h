@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* libtilec: compiles kernels written in the language of Triton's @triton.jit functions and launches
  * them through the CUDA driver.
  *

@@ -34,8 +34,16 @@ done
 
 # What the library shows is the API and nothing else.
 library=$(find "$work/moved" -name 'libtilec.so.*.*.*')
-others=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v -e '^tile_' -e '^TILEC_0' || true)
+others=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v -e '^tile_' -e '^TILE_[0-9.]*$' || true)
 [ -z "$others" ] || { echo "libtilec.so also exports: $others" >&2; exit 1; }
+
+# The record of the ABI tells a change that programs notice from one that they do not.
+header=$programs/../../include/tilec.h
+judge() { python3 "$programs/abi.py" "$work/changed.h" "$library" "$cc" "$programs/abi.txt" | tail -1; }
+sed '/^    size_t type_count;/d' "$header" >"$work/changed.h"
+[[ $(judge) == incompatible* ]] || { echo "abi.py takes a header without a field" >&2; exit 1; }
+sed 's/^} tile_compile_options;/    size_t added;\n&/' "$header" >"$work/changed.h"
+[[ $(judge) == compatible* ]] || { echo "abi.py refuses an added field" >&2; exit 1; }
 
 # It runs with the C library that docs/runtime.md names.
 newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)

@@ -134,6 +134,15 @@ def check_commands():
         wrong.append(f"docs/runtime.md: the subcommands are {', '.join(sorted(commands))}, not {', '.join(sorted(told))}")
 
 
+def check_version():
+    """CMake, the header and the changes have the same version."""
+    version = re.search(r"^project\(tilec VERSION ([\d.]+)", read("CMakeLists.txt"), re.M).group(1)
+    header = ".".join(re.search(rf"#define TILE_VERSION_{part} (\d+)", read("include/tilec.h")).group(1) for part in ("MAJOR", "MINOR", "PATCH"))
+    changes = re.search(r"^## ([\d.]+)", read("CHANGELOG.md"), re.M).group(1)
+    if not version == header == changes:
+        wrong.append(f"the version is {version} in CMakeLists.txt, {header} in tilec.h, {changes} in CHANGELOG.md")
+
+
 def check_environment():
     """Man pages and runtime.md name the same variables."""
     told = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]+)\|", read("docs/runtime.md").split("## Environment")[1], re.M)))
@@ -227,6 +236,7 @@ for document in ["README.md"] + sorted(path for path in paths if re.fullmatch(r"
 check_passes(paths)
 check_commands()
 check_environment()
+check_version()
 check_includes(paths)
 check_rooms(paths)
 check_attributes(paths)
