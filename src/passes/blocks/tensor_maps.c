@@ -74,24 +74,26 @@ static bool refuse_operand(Question *q, const char *what, int dim, const Value *
     return false;
 }
 
+const char *tensor_copy_obstacle(const Op *op) {
+    BlockAccess access = block_access(op);
+    if (op->code == OP_atomic_block)
+        return "it is neither a load nor a store";
+    if (!recipe_dtype(access.tile->dtype))
+        return "tensor maps have no elements of its type";
+    if (op_cache(op) != CACHE_NONE)
+        return "it has a cache modifier";
+    if (op_is_volatile(op))
+        return "it is volatile";
+    if (op->code == OP_load_block && load_block_attrs(op)->padding != PADDING_ZERO)
+        return "its padding is not zero";
+    return access.rank > RECIPE_MAX_RANK ? "it has more than five dimensions" : NULL;
+}
+
 static bool ordinary(Question *q) {
-    const Op *op = q->op;
-    bool loads = op->code == OP_load_block;
     if (q->func->no_tensor_copies)
         return refuse(q, "this form of the kernel has none");
-    if (op->code != OP_load_block && op->code != OP_store_block)
-        return refuse(q, "it is neither a load nor a store");
-    if (!recipe_dtype(q->access.tile->dtype))
-        return refuse(q, "tensor maps have no elements of its type");
-    if (op_cache(op) != CACHE_NONE)
-        return refuse(q, "it has a cache modifier");
-    if (op_is_volatile(op))
-        return refuse(q, "it is volatile");
-    if (loads && load_block_attrs(op)->padding != PADDING_ZERO)
-        return refuse(q, "its padding is not zero");
-    if (q->access.rank > RECIPE_MAX_RANK)
-        return refuse(q, "it has more than five dimensions");
-    return true;
+    const char *why_not = tensor_copy_obstacle(q->op);
+    return !why_not || refuse(q, why_not);
 }
 
 /* Is the value, or what only moves it, taken by an op of the block that is not among those before?

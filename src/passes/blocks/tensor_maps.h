@@ -15,6 +15,10 @@ bool tma_takes(Func *func, Op *op, const char **why_not);
 /* The same with facts of the function as it is, for many questions. */
 bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not);
 
+/* What no tensor copy does, of all that a block access asks for by itself, whatever its operands
+ * are; NULL: nothing. */
+const char *tensor_copy_obstacle(const Op *op);
+
 /* The dimension of stride 1; -1: there is none. Of several the longest, then the last. */
 int tensor_copy_inner_dim(const Op *op);
 

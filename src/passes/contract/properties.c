@@ -27,7 +27,7 @@ static bool has_NO_LAYOUTS(Func *func) {
 
 static bool breaks_BLOCKS_COPIED(const Op *op) {
     const Func *func = op->block->func;
-    return op_is_block_access(op) && (op->code == OP_atomic_block || func->no_tensor_copies ||
+    return op_is_block_access(op) && (func->no_tensor_copies || tensor_copy_obstacle(op) ||
                                       !target_has(func->capability, FEATURE_TENSOR_COPIES) ||
                                       !block_buffer_type(func_ctx(func), op));
 }
