@@ -52,8 +52,9 @@ bool pipeline_step_runs(const Func *func, PipelineCondition condition);
 /* What functions have as the elaborator makes them, and what codegen takes. */
 enum {
     PIPELINE_TAKES = TARGET_GIVEN | PROGRAMS_IN_ORDER | NO_LAYOUTS,
-    PIPELINE_GIVES = LAYOUTS | NO_BLOCKS | DOTS_FED | SCANS_IN_WARPS | REDUCES_IN_WARPS |
-                     CONVERTS_IN_WARPS | REGISTERS_LIMITED | SHARED_ALLOCATED | BARRIERS_PLACED
+    PIPELINE_GIVES = LAYOUTS | SCANS_IN_ORDER | NO_BLOCKS | DOTS_FED | SCANS_IN_WARPS |
+                     REDUCES_IN_WARPS | CONVERTS_IN_WARPS | REGISTERS_LIMITED | SHARED_ALLOCATED |
+                     BARRIERS_PLACED
 };
 
 /* What the function has behind the pass, of which it had `had`. */

@@ -44,6 +44,10 @@ static bool has_LAYOUTS(Func *func) {
     return func->has_layouts;
 }
 
+static bool breaks_SCANS_IN_ORDER(const Op *op) {
+    return op->code == OP_scan && !scan_is_in_order(op);
+}
+
 static bool breaks_NO_BLOCKS(const Op *op) {
     return op_is_block_access(op);
 }

@@ -326,6 +326,11 @@ const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, in
     return chosen;
 }
 
+bool scan_is_in_order(const Op *op) {
+    const Layout *layout = op_in(op, 0)->type->layout;
+    return layout && scans_in_order(layout, scanned_bits(op), may_have_sections(op));
+}
+
 static bool recomputable(const Value *value, unsigned *budget) {
     if (!type_is_tile(value->type))
         return true;

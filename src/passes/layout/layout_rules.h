@@ -86,6 +86,8 @@ const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *sca
 /* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
  * other ops, and without layouts. */
 uint32_t reduce_crossing_bits(const Op *op);
+/* Does a scan lie as layout_for_scan puts it? */
+bool scan_is_in_order(const Op *op);
 /* Do warps hold parts of the axis of a scan? */
 bool scan_crosses_warps(const Op *op);
 /* Must a convert_layout go through shared memory? */

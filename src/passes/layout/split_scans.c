@@ -13,7 +13,8 @@
  *
  * Warps hold the highest bits of the axis, so that each has a section of it.
  *
- * Needs layouts. Leaves no scan whose axis is held by warps, as choose-layouts puts them. */
+ * Needs layouts in which scans meet their axis in order, as choose-layouts puts them. Leaves no
+ * scan whose axis is held by warps. */
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
