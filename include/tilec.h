@@ -102,6 +102,9 @@ typedef struct tile_context_options {
                                take before it is stopped: TILE_ERROR_TIME_LIMIT; 0: ten minutes */
     tile_text worker; /* the program of isolated compilations, a tilec of the same build; empty:
                          TILEC_WORKER, `tilec` beside the library or in ../bin, PATH */
+    tile_text trusted_caches; /* folders, separated by colons, that are read after cache_folder,
+                                 whoever owns them, and never written; empty: TILEC_CACHE_TRUSTED.
+                                 Whoever can write to them runs code in this process's name */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */

@@ -10,7 +10,7 @@
 #include <time.h>
 
 typedef struct CacheOptions {
-    const char *folder;
+    const char *folder, *trusted;
     int64_t max_megabytes;
     bool json;
 } CacheOptions;
@@ -22,10 +22,10 @@ static const Option cache_options[] = {
 
 /* CACHE_ACTION(name, what it does) */
 #define CACHE_ACTIONS(CACHE_ACTION)                                                                \
-    CACHE_ACTION(ls, "list entries, most recently used first")                                     \
-    CACHE_ACTION(stats, "folder, entries, bytes, limit")                                           \
-    CACHE_ACTION(verify,                                                                           \
-                 "check every entry, remove the damaged ones; exit status 1 if there were any")    \
+    CACHE_ACTION(ls, "list entries, most recently used first; those of trusted caches follow")     \
+    CACHE_ACTION(stats, "folders, entries, bytes, limit")                                          \
+    CACHE_ACTION(verify, "check every entry, remove those that are damaged or that others own or " \
+                         "may write to; exit status 1 if there were any")                          \
     CACHE_ACTION(gc, "remove forgotten temporary files and the entries used least recently")       \
     CACHE_ACTION(clear, "remove every entry")
 
@@ -35,7 +35,7 @@ static const HelpEntry cache_actions[] = {CACHE_ACTIONS(CACHE_ACTION_HELP)};
 const CommandSpec cache_spec = {
     .name = "cache",
     .arguments = "ACTION",
-    .description = "Looks after the compiled kernels on disk.",
+    .description = "Looks after the compiled kernels on disk. Trusted caches are only read.",
     .actions = {cache_actions, sizeof cache_actions / sizeof *cache_actions},
     .examples = HELP_ENTRIES({"Shrink the cache to 100 MiB", "tilec cache gc --max-size 100"}),
     OPTION_TABLE(cache_options),
@@ -54,13 +54,16 @@ typedef struct Listed {
     Str file, kernel, target;
     uint64_t bytes;
     int64_t used;
-    bool damaged, has_cubin;
+    CacheResult state;
+    bool has_cubin;
 } Listed;
 
 typedef struct Listing {
     Arena *arena;
     VEC(Listed) entries;
-    uint64_t bytes, damaged;
+    uint64_t bytes, damaged, refused;
+    const char *folder; /* NULL: none */
+    int error;          /* what kept it from being read */
 } Listing;
 
 enum { LIST_META, LIST_CUBIN, LIST_SECTIONS };
@@ -68,39 +71,30 @@ enum { LIST_META, LIST_CUBIN, LIST_SECTIONS };
 static void add_entry(void *user, Arena *scratch, const CacheEntry *entry, CacheSection *sections) {
     Listing *listing = user;
     Arena *arena = listing->arena;
-    if (entry->is_reference && entry->state != CACHE_DAMAGED) {
-        listing->bytes += entry->bytes;
+    listing->bytes += entry->bytes;
+    if (entry->is_reference && entry->state == CACHE_HIT)
         return;
-    }
     KernelFacts facts = {0};
-    Listed listed = {.bytes = entry->bytes, .used = entry->used};
-    listed.damaged =
-        entry->state == CACHE_DAMAGED || !facts_read(scratch, sections[LIST_META].data, &facts);
-    Str name = file_name(str_from(entry->path));
+    Listed listed = {.bytes = entry->bytes, .used = entry->used, .state = entry->state};
+    const Str name = str_from(entry->file);
     listed.file = (Str){str_dup(arena, name), name.len};
-    if (!listed.damaged) {
+    if (entry->state == CACHE_HIT && !facts_read(scratch, sections[LIST_META].data, &facts))
+        listed.state = CACHE_DAMAGED;
+    if (listed.state == CACHE_HIT) {
         listed.kernel = (Str){str_dup(arena, facts.meta.name), facts.meta.name.len};
         listed.target = str_from(facts.meta.target->name);
         listed.has_cubin = sections[LIST_CUBIN].data.len != 0;
     }
-    listing->bytes += entry->bytes;
-    listing->damaged += listed.damaged;
+    listing->damaged += listed.state == CACHE_DAMAGED;
+    listing->refused += listed.state == CACHE_REFUSED;
     vec_push(arena, &listing->entries, listed);
 }
 
-static bool report(CacheCommand *command, int error) {
+static bool report(CacheCommand *command, const char *folder, int error) {
     if (!error)
         return true;
-    return ctx_diag(command->ctx, (Span){0}, cache_failed, command->cache->folder,
+    return ctx_diag(command->ctx, (Span){0}, cache_failed, folder,
                     file_error_text(&command->ctx->arena, error));
-}
-
-/* The visit rewinds the context's arena, so what is kept goes to an arena of its own. */
-static bool list_entries(CacheCommand *command, Arena *kept, Listing *listing) {
-    CacheSection sections[LIST_SECTIONS] = {{"meta", {0}}, {"cubin", {0}}};
-    *listing = (Listing){.arena = kept};
-    return report(command, cache_visit(command->cache, &command->ctx->arena, sections,
-                                       LIST_SECTIONS, add_entry, listing));
 }
 
 static int most_recent_first(const void *a, const void *b) {
@@ -108,26 +102,48 @@ static int most_recent_first(const void *a, const void *b) {
     return x->used < y->used ? 1 : x->used > y->used ? -1 : 0;
 }
 
-static void list_json(const Listing *listing, StrBuf *out) {
-    strbuf_putc(out, '[');
+/* The visit rewinds the context's arena, so what is kept goes to an arena of its own. A trusted
+ * folder that cannot be read was a warning already. */
+static Listing list_layer(CacheCommand *command, Arena *kept, uint32_t layer) {
+    Cache *cache = command->cache;
+    CacheSection sections[LIST_SECTIONS] = {{"meta", {0}}, {"cubin", {0}}};
+    Listing listing = {.arena = kept, .folder = layer ? cache->trusted[layer - 1] : cache->folder};
+    listing.error = cache_visit(cache, &command->ctx->arena, layer, sections, LIST_SECTIONS,
+                                add_entry, &listing);
+    if (!layer)
+        report(command, cache->folder, listing.error);
+    if (listing.entries.len)
+        qsort(listing.entries.data, listing.entries.len, sizeof(Listed), most_recent_first);
+    return listing;
+}
+
+static const char *state_text(CacheResult state) {
+    return state == CACHE_REFUSED ? "refused" : "damaged";
+}
+
+static void list_json(const Listing *listing, bool is_trusted, StrBuf *out) {
     for (size_t i = 0; i < listing->entries.len; i++) {
         const Listed *e = &listing->entries.data[i];
-        strbuf_puts(out, i ? ", {\"kernel\": " : "{\"kernel\": ");
+        strbuf_puts(out, out->len > 1 ? ", {\"kernel\": " : "{\"kernel\": ");
         strbuf_json(out, e->kernel);
         strbuf_puts(out, ", \"target\": ");
         strbuf_json(out, e->target);
         strbuf_printf(out,
                       ", \"bytes\": %" PRIu64 ", \"used\": %" PRId64
-                      ", \"cubin\": %s, \"damaged\": %s, \"file\": ",
+                      ", \"cubin\": %s, \"damaged\": %s, \"refused\": %s, \"file\": ",
                       e->bytes, e->used, e->has_cubin ? "true" : "false",
-                      e->damaged ? "true" : "false");
+                      e->state == CACHE_DAMAGED ? "true" : "false",
+                      e->state == CACHE_REFUSED ? "true" : "false");
         strbuf_json(out, e->file);
-        strbuf_putc(out, '}');
+        strbuf_puts(out, ", \"folder\": ");
+        strbuf_json(out, str_from(listing->folder));
+        strbuf_printf(out, ", \"trusted\": %s}", is_trusted ? "true" : "false");
     }
-    strbuf_puts(out, "]\n");
 }
 
-static void list_text(const Listing *listing, StrBuf *out) {
+static void list_text(const Listing *listing, bool is_trusted, StrBuf *out) {
+    if (is_trusted)
+        strbuf_printf(out, "trusted %s\n", listing->folder);
     for (size_t i = 0; i < listing->entries.len; i++) {
         const Listed *e = &listing->entries.data[i];
         time_t used = (time_t)e->used;
@@ -135,8 +151,8 @@ static void list_text(const Listing *listing, StrBuf *out) {
         char when[32] = "?";
         if (gmtime_r(&used, &utc))
             strftime(when, sizeof when, "%Y-%m-%d %H:%M", &utc);
-        if (e->damaged)
-            strbuf_printf(out, "%s %9" PRIu64 "  damaged: %.*s\n", when, e->bytes,
+        if (e->state != CACHE_HIT)
+            strbuf_printf(out, "%s %9" PRIu64 "  %s: %.*s\n", when, e->bytes, state_text(e->state),
                           STR_ARG(e->file));
         else
             strbuf_printf(out, "%s %9" PRIu64 "  %-8.*s %-5s %.*s  %.*s\n", when, e->bytes,
@@ -147,42 +163,70 @@ static void list_text(const Listing *listing, StrBuf *out) {
 
 static void cache_ls(CacheCommand *command, StrBuf *out) {
     Arena kept = {.oom = &command->ctx->oom};
-    Listing listing;
-    if (list_entries(command, &kept, &listing)) {
-        if (listing.entries.len)
-            qsort(listing.entries.data, listing.entries.len, sizeof(Listed), most_recent_first);
-        (command->options->json ? list_json : list_text)(&listing, out);
+    const bool json = command->options->json;
+    if (json)
+        strbuf_putc(out, '[');
+    for (uint32_t layer = 0; layer <= command->cache->trusted_count; layer++) {
+        const Listing listing = list_layer(command, &kept, layer);
+        (json ? list_json : list_text)(&listing, layer != 0, out);
     }
+    if (json)
+        strbuf_puts(out, "]\n");
     arena_free(&kept);
+}
+
+static void stats_json(const Listing *own, const Cache *cache, StrBuf *out) {
+    strbuf_puts(out, "{\"folder\": ");
+    strbuf_json(out, str_from(own->folder ? own->folder : "none"));
+    strbuf_printf(out,
+                  ", \"entries\": %zu, \"bytes\": %" PRIu64 ", \"max_bytes\": %" PRIu64
+                  ", \"damaged\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"trusted\": [",
+                  own->entries.len, own->bytes, cache->max_bytes, own->damaged, own->refused);
+}
+
+static void stats_text(const Listing *own, const Cache *cache, StrBuf *out) {
+    strbuf_printf(out,
+                  "folder   %s\nentries  %zu\nbytes    %" PRIu64 "\nlimit    %" PRIu64
+                  "\ndamaged  %" PRIu64 "\nrefused  %" PRIu64 "\n",
+                  own->folder ? own->folder : "none", own->entries.len, own->bytes,
+                  cache->max_bytes, own->damaged, own->refused);
+}
+
+static void layer_json(const Listing *layer, StrBuf *out) {
+    strbuf_puts(out, out->ptr[out->len - 1] == '[' ? "{\"folder\": " : ", {\"folder\": ");
+    strbuf_json(out, str_from(layer->folder));
+    strbuf_printf(
+        out,
+        ", \"readable\": %s, \"entries\": %zu, \"bytes\": %" PRIu64 ", \"damaged\": %" PRIu64 "}",
+        layer->error ? "false" : "true", layer->entries.len, layer->bytes, layer->damaged);
+}
+
+static void layer_text(const Listing *layer, StrBuf *out) {
+    strbuf_printf(out, "trusted  %s: ", layer->folder);
+    if (layer->error)
+        strbuf_puts(out, "cannot be read\n");
+    else
+        strbuf_printf(out, "%zu entries, %" PRIu64 " bytes, %" PRIu64 " damaged\n",
+                      layer->entries.len, layer->bytes, layer->damaged);
 }
 
 static void cache_stats(CacheCommand *command, StrBuf *out) {
     Arena kept = {.oom = &command->ctx->oom};
-    Listing listing;
-    if (list_entries(command, &kept, &listing)) {
-        const Cache *cache = command->cache;
-        const char *folder = cache->folder ? cache->folder : "none";
-        if (command->options->json) {
-            strbuf_puts(out, "{\"folder\": ");
-            strbuf_json(out, str_from(folder));
-            strbuf_printf(out,
-                          ", \"entries\": %zu, \"bytes\": %" PRIu64 ", \"max_bytes\": %" PRIu64
-                          ", \"damaged\": %" PRIu64 "}\n",
-                          listing.entries.len, listing.bytes, cache->max_bytes, listing.damaged);
-        } else {
-            strbuf_printf(out,
-                          "folder   %s\nentries  %zu\nbytes    %" PRIu64 "\nlimit    %" PRIu64
-                          "\ndamaged  %" PRIu64 "\n",
-                          folder, listing.entries.len, listing.bytes, cache->max_bytes,
-                          listing.damaged);
-        }
+    const bool json = command->options->json;
+    const Listing own = list_layer(command, &kept, 0);
+    (json ? stats_json : stats_text)(&own, command->cache, out);
+    for (uint32_t i = 1; i <= command->cache->trusted_count; i++) {
+        const Listing layer = list_layer(command, &kept, i);
+        (json ? layer_json : layer_text)(&layer, out);
     }
+    if (json)
+        strbuf_puts(out, "]}\n");
     arena_free(&kept);
 }
 
 static void sweep(CacheCommand *command, uint64_t max_bytes, bool verify, StrBuf *out) {
     CacheSweep result;
-    if (!report(command,
+    if (!report(command, command->cache->folder,
                 cache_sweep(command->cache, &command->ctx->arena, max_bytes, verify, &result)))
         return;
     if (verify && result.removed_entries)
@@ -222,9 +266,12 @@ int command_cache(Ctx *ctx, int argc, char **argv) {
     if (parsed != OPTIONS_OK)
         return parsed == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
     Cache cache;
-    cache_open(&cache, &ctx->arena, options.folder, (uint64_t)options.max_megabytes << 20);
-    if (cache.bad_size)
-        ctx_diag(ctx, (Span){0}, cache_size, cache.bad_size);
+    const CacheConfig config = {.folder = options.folder,
+                                .max_bytes = (uint64_t)options.max_megabytes << 20,
+                                .trusted = options.trusted};
+    cache_open(&cache, &ctx->arena, &config);
+    cache_check(&cache);
+    cache_report(&cache, &ctx->diags, 0);
     CacheCommand command = {ctx, &options, &cache};
     StrBuf out = strbuf(&ctx->arena);
     Str names[ACTION_COUNT];

@@ -89,7 +89,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         warnings[i] = str_from(options->warnings.data[i]);
     request->warnings = warnings;
     request->warning_count = (uint32_t)options->warnings.len;
-    cache_open(cache, &ctx->arena, options->cache, 0);
+    const CacheConfig config = {.folder = options->cache, .trusted = options->trusted_caches};
+    cache_open(cache, &ctx->arena, &config);
     request->target =
         choose_target(&ctx->diags, str_from(options->target ? options->target : ""), device, NULL);
     return request->target ? STATUS_OK : STATUS_INPUT;

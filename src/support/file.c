@@ -114,17 +114,12 @@ __attribute__((noinline)) static int copy_text(Arena *arena, Str found, Str *tex
     return 0;
 }
 
-/* Closes `fd`. */
-static int read_descriptor(Arena *arena, int fd, bool regular_only, size_t limit, Str *text) {
+int file_read_open(Arena *arena, int fd, size_t limit, Str *text) {
     *text = (Str){"", 0};
-    if (fd < 0)
-        return errno;
     struct stat info;
     char *data = NULL;
     size_t len = 0;
     int error = fstat(fd, &info) ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
-    if (!error && regular_only && !S_ISREG(info.st_mode))
-        error = EINVAL;
     if (!error && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
         error = EFBIG;
     if (!error)
@@ -138,12 +133,9 @@ static int read_descriptor(Arena *arena, int fd, bool regular_only, size_t limit
 }
 
 int file_read(Arena *arena, const char *path, size_t limit, Str *text) {
-    return read_descriptor(arena, open(path, O_RDONLY | O_CLOEXEC), false, limit, text);
-}
-
-int file_read_regular(Arena *arena, const char *path, size_t limit, Str *text) {
-    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    return read_descriptor(arena, open(path, flags), true, limit, text);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *text = (Str){"", 0};
+    return fd < 0 ? errno : file_read_open(arena, fd, limit, text);
 }
 
 static uint64_t random_bits(void) {
@@ -158,14 +150,13 @@ static uint64_t random_bits(void) {
 
 /* A file that is being written, in the folder where it will be. */
 typedef struct Temporary {
-    const char *folder;
-    char *name; /* "": it has none yet */
-    size_t size;
+    int folder;
+    char name[sizeof FILE_TEMPORARY_PREFIX + 24]; /* "": it has none yet */
     int fd;
 } Temporary;
 
-static void make_name(const Temporary *file) {
-    snprintf(file->name, file->size, "%s/" FILE_TEMPORARY_PREFIX "%016llx.tmp", file->folder,
+static void make_name(Temporary *file) {
+    snprintf(file->name, sizeof file->name, FILE_TEMPORARY_PREFIX "%016llx.tmp",
              (unsigned long long)random_bits());
 }
 
@@ -173,14 +164,14 @@ static const char own_descriptors[] = "/proc/self/fd";
 
 /* A new file, if possible one without a name, which nobody has to remove when this process is
  * killed. */
-static int open_temporary(Temporary *file) {
+static int open_temporary(Temporary *file, unsigned mode) {
     *file->name = 0;
     file->fd = access(own_descriptors, X_OK)
                    ? -1
-                   : open(file->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+                   : openat(file->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     for (int attempt = 0; file->fd < 0 && attempt < NAME_ATTEMPTS; attempt++) {
         make_name(file);
-        file->fd = open(file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file->fd = openat(file->folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (file->fd < 0 && errno != EEXIST)
             break;
     }
@@ -188,12 +179,12 @@ static int open_temporary(Temporary *file) {
 }
 
 /* Gives a file without a name one, from where it can be renamed over another. */
-static int name_temporary(const Temporary *file) {
+static int name_temporary(Temporary *file) {
     char self[sizeof own_descriptors + 16];
     snprintf(self, sizeof self, "%s/%d", own_descriptors, file->fd);
     for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
         make_name(file);
-        if (linkat(AT_FDCWD, self, AT_FDCWD, file->name, AT_SYMLINK_FOLLOW) == 0)
+        if (linkat(AT_FDCWD, self, file->folder, file->name, AT_SYMLINK_FOLLOW) == 0)
             return 0;
         if (errno != EEXIST)
             break;
@@ -204,16 +195,15 @@ static int name_temporary(const Temporary *file) {
 }
 
 /* Makes a rename durable. File systems that cannot flush folders say EINVAL; the rename stands. */
-static void flush_folder(const char *folder) {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static void flush_folder(int folder) {
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return;
     fsync(fd);
     close(fd);
 }
 
-/* `temporary` holds the name of the file, or room for one in `folder`. */
-static int publish(const Temporary *file, const char *path, Str data, bool durable) {
+static int publish(Temporary *file, const char *name, Str data, bool durable) {
     int error = file_write_all(file->fd, data);
     if (!error && durable && fsync(file->fd) && errno != EINVAL)
         error = errno;
@@ -222,11 +212,22 @@ static int publish(const Temporary *file, const char *path, Str data, bool durab
     /* Network file systems report a full disk when the file is closed. */
     if (close(file->fd) && !error)
         error = errno;
-    if (!error && rename(file->name, path))
+    if (!error && renameat(file->folder, file->name, file->folder, name))
         error = errno;
     if (error && *file->name)
-        unlink(file->name);
+        unlinkat(file->folder, file->name, 0);
+    if (!error && durable)
+        flush_folder(file->folder);
     return error;
+}
+
+int file_write_at(int folder, const char *name, Str data, unsigned mode, bool durable) {
+    Temporary file = {.folder = folder};
+    int error = open_temporary(&file, mode);
+    if (error)
+        return error;
+    fchmod(file.fd, mode); /* what cannot, has no modes */
+    return publish(&file, name, data, durable);
 }
 
 static int write_directly(const char *path, Str data) {
@@ -251,16 +252,15 @@ int file_write(Arena *arena, const char *path, Str data, bool durable) {
             return errno;
         path = target;
     }
-    Str folder = file_folder(str_from(path));
+    const Str folder = file_folder(str_from(path)), name = file_name(str_from(path));
     const char *folder_path = folder.len ? str_dup(arena, folder) : ".";
-    Temporary file = {.folder = folder_path,
-                      .size = strlen(folder_path) + sizeof FILE_TEMPORARY_PREFIX + 32};
-    file.name = arena_alloc(arena, file.size);
-    int error = open_temporary(&file);
+    Temporary file = {.folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    if (file.folder < 0)
+        return errno;
+    int error = open_temporary(&file, 0666);
     if (!error)
-        error = publish(&file, path, data, durable);
-    if (!error && durable)
-        flush_folder(folder_path);
+        error = publish(&file, name.ptr, data, durable);
+    close(file.folder);
     return error;
 }
 

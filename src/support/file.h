@@ -11,14 +11,18 @@
  * are read to their end. EISDIR for a folder. */
 int file_read(Arena *arena, const char *path, size_t limit, Str *text);
 
-/* The same of a regular file that is no symbolic link; for anything else an error, at once. */
-int file_read_regular(Arena *arena, const char *path, size_t limit, Str *text);
+/* The same of an open descriptor, which is closed in any case. */
+int file_read_open(Arena *arena, int fd, size_t limit, Str *text);
 
 /* Makes `path` hold `data`, all or nothing: a temporary file in the same folder is written and
  * renamed over it. With `durable`, file and folder are flushed to disk, so that a machine that
  * stops leaves the old content or the new. A symbolic link keeps pointing where it pointed; a path
  * that exists and is no regular file (/dev/null, a pipe) is written to directly. */
 int file_write(Arena *arena, const char *path, Str data, bool durable);
+
+/* The same in an open folder: `name` is in the folder itself, a link of that name is replaced, and
+ * the file has exactly `mode`, whatever the umask. Allocates nothing. */
+int file_write_at(int folder, const char *name, Str data, unsigned mode, bool durable);
 
 /* Writes all of `data` to a descriptor. */
 int file_write_all(int fd, Str data);

@@ -60,13 +60,9 @@ static void check_file(Ctx *ctx, char *file, size_t size) {
         XXH128_canonicalFromHash(&checksum, XXH3_128bits(file + HEADER_SIZE, size - HEADER_SIZE));
         memcpy(file + CHECKSUM_OFFSET, &checksum, sizeof checksum);
     }
-    /* A cache reads regular files by their own names. */
-    const char *path = str_format(&ctx->arena, "%s/entry", folder());
-    FILE *entry = fopen(path, "w");
-    FUZZ_CHECK(entry && fwrite(file, 1, size, entry) == size && fclose(entry) == 0);
     CacheSection sections[] = {{"meta", {"", 0}}, {"ptx", {"", 0}}};
     Str key = STR("");
-    CacheResult result = cache_read_entry(&ctx->arena, path, &key, sections, 2);
+    CacheResult result = cache_parse_file(&ctx->arena, (Str){file, size}, &key, sections, 2);
     FUZZ_CHECK(result == CACHE_HIT || result == CACHE_DAMAGED);
     if (result == CACHE_HIT) {
         read_all(key);
@@ -113,7 +109,8 @@ static void check_answer(Ctx *ctx, const Compiled *compiled) {
 static void check_sections(Ctx *ctx, Str text) {
     CacheSection sections[MAX_SECTIONS];
     uint32_t count = split_sections(ctx, text, sections);
-    Cache cache = {.folder = folder(), .max_bytes = CACHE_DEFAULT_BYTES};
+    Cache cache;
+    cache_open(&cache, &ctx->arena, &(CacheConfig){.folder = folder()});
     Str search = str_from(folder());
     CompileRequest request = {.cache = &cache,
                               .want = OUTPUT_BIT(ptx),
@@ -124,7 +121,8 @@ static void check_sections(Ctx *ctx, Str text) {
     FUZZ_CHECK(cache_put(&cache, &ctx->arena, key, sections, count) == 0);
     if (recall_get(ctx, &request, key, &compiled))
         check_answer(ctx, &compiled);
-    cache_remove(&cache, &ctx->arena, key);
+    cache_remove(&cache, key);
+    cache_close(&cache);
 }
 
 static void check_input(Ctx *ctx, const uint8_t *data, size_t size) {

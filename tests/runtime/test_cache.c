@@ -1,94 +1,8 @@
 /* The cache on disk: what it returns, what it survives, how it stays in bounds. */
-#include "runtime/cache/cache.h"
-#include "support/ctx.h"
-#include "support/file.h"
+#include "cache_testing.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-typedef struct Fixture {
-    Ctx *ctx;
-    Arena *arena;
-    char folder[64];
-    Cache cache;
-} Fixture;
-
-static void open_cache(Fixture *f, uint64_t max_bytes) {
-    cache_open(&f->cache, f->arena, f->folder, max_bytes);
-}
-
-static int setup(void **state) {
-    Fixture *f = calloc(1, sizeof *f);
-    f->ctx = ctx_create();
-    f->arena = &f->ctx->arena;
-    strcpy(f->folder, "/tmp/tilec-test-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    open_cache(f, 0);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state) {
-    Fixture *f = *state;
-    char command[128];
-    snprintf(command, sizeof command, "/bin/rm -rf %s", f->folder);
-    assert_int_equal(system(command), 0);
-    ctx_destroy(f->ctx);
-    free(f);
-    return 0;
-}
-
-/* Text that does not compress to nothing, different for each seed. */
-static Str make_data(Fixture *f, size_t size, unsigned seed) {
-    char *data = arena_alloc(f->arena, size + 1);
-    uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
-    for (size_t i = 0; i < size; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        data[i] = (char)(x >> 56);
-    }
-    return (Str){data, size};
-}
-
-static int put(Fixture *f, const char *key, Str ptx, Str cubin) {
-    const CacheSection sections[] = {{"ptx", ptx}, {"cubin", cubin}};
-    return cache_put(&f->cache, f->arena, str_from(key), sections, 2);
-}
-
-static CacheResult get(Fixture *f, const char *key, Str *ptx, Str *cubin) {
-    CacheSection sections[] = {{"ptx", {0}}, {"cubin", {0}}};
-    CacheResult result = cache_get(&f->cache, f->arena, str_from(key), sections, 2);
-    *ptx = sections[0].data;
-    *cubin = sections[1].data;
-    return result;
-}
-
-/* The paths of all files below the folder that end in `suffix`. */
-static size_t list_files(Fixture *f, const char *suffix, const char **paths, size_t capacity) {
-    size_t count = 0;
-    for (int i = 0; i < 16; i++) {
-        const char *folder = str_format(f->arena, "%s/v1/%x", f->folder, i);
-        DIR *dir = opendir(folder);
-        for (struct dirent *entry; dir && (entry = readdir(dir));)
-            if (strstr(entry->d_name, suffix) && count < capacity)
-                paths[count++] = str_format(f->arena, "%s/%s", folder, entry->d_name);
-        if (dir)
-            closedir(dir);
-    }
-    return count;
-}
 
 static void returns_what_was_stored(void **state) {
     Fixture *f = *state;
@@ -121,7 +35,7 @@ static void absent_section_is_empty(void **state) {
 static void damage_is_a_miss(void **state) {
     Fixture *f = *state;
     Str ptx = make_data(f, 1500, 2), cubin = STR("cubin"), got_ptx, got_cubin, file;
-    const char *path;
+    const char *path = NULL;
     assert_int_equal(put(f, "key", ptx, cubin), 0);
     assert_int_equal(list_files(f, ".kernel", &path, 1), 1);
     assert_int_equal(file_read(f->arena, path, 1 << 20, &file), 0);
@@ -145,7 +59,7 @@ static void damage_is_a_miss(void **state) {
  * takes its place. */
 static void strange_files_are_misses(void **state) {
     Fixture *f = *state;
-    const char *path;
+    const char *path = NULL;
     Str ptx, cubin;
     const char *other = str_format(f->arena, "%s/other", f->folder);
     assert_int_equal(file_write(f->arena, other, STR("kept"), false), 0);
@@ -172,7 +86,7 @@ static void strange_files_are_misses(void **state) {
 /* An entry under the name of another key, as a collision of hashes would leave it. */
 static void key_text_is_compared(void **state) {
     Fixture *f = *state;
-    const char *first, *both[2];
+    const char *first = NULL, *both[2];
     Str ptx, cubin;
     assert_int_equal(put(f, "first", STR("1"), STR("")), 0);
     assert_int_equal(list_files(f, ".kernel", &first, 1), 1);
@@ -189,7 +103,8 @@ static void folder_that_cannot_be_made(void **state) {
     char file[96];
     snprintf(file, sizeof file, "%s/file", f->folder);
     assert_int_equal(file_write(f->arena, file, STR("x"), false), 0);
-    cache_open(&f->cache, f->arena, str_format(f->arena, "%s/cache", file), 0);
+    cache_open(&f->cache, f->arena,
+               &(CacheConfig){.folder = str_format(f->arena, "%s/cache", file)});
     Str ptx, cubin;
     assert_int_equal(put(f, "key", STR("p"), STR("")), ENOTDIR);
     assert_int_equal(get(f, "key", &ptx, &cubin), CACHE_MISS);
@@ -267,7 +182,7 @@ static void sweep_removes_least_recently_used(void **state) {
 
 static void reading_renews_at_most_once_an_hour(void **state) {
     Fixture *f = *state;
-    const char *path;
+    const char *path = NULL;
     struct stat before, after;
     Str ptx, cubin;
     assert_int_equal(put(f, "key", STR("p"), STR("")), 0);
@@ -282,7 +197,7 @@ static void reading_renews_at_most_once_an_hour(void **state) {
 /* A reference may outlive its entry, is no entry itself, and is removed with the rest. */
 static void references(void **state) {
     Fixture *f = *state;
-    const char *path;
+    const char *path = NULL;
     Str found;
     CacheSweep sweep;
     assert_false(cache_follow(&f->cache, f->arena, STR("code"), &found));
@@ -310,7 +225,7 @@ static void references(void **state) {
 
 static void sweep_removes_damage_and_forgotten_files(void **state) {
     Fixture *f = *state;
-    const char *path;
+    const char *path = NULL;
     assert_int_equal(put(f, "good", STR("p"), STR("")), 0);
     assert_int_equal(list_files(f, ".kernel", &path, 1), 1);
     Str folder = file_folder(str_from(path));
@@ -378,7 +293,7 @@ static void folder_comes_from_the_environment(void **state) {
     setenv("HOME", "/home/someone", 1);
     setenv("TILEC_CACHE_DIR", "/y/tilec", 1);
     setenv("TILEC_CACHE_SIZE", "3M", 1);
-    cache_open(&f->cache, f->arena, NULL, 0);
+    cache_open(&f->cache, f->arena, &(CacheConfig){0});
     assert_string_equal(f->cache.folder, "/y/tilec");
     assert_int_equal(f->cache.max_bytes, 3 << 20);
     assert_null(f->cache.bad_size);
@@ -386,27 +301,25 @@ static void folder_comes_from_the_environment(void **state) {
                                            "0",    "K",    "1 G", "1GG", "99999999999G"};
     for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++) {
         setenv("TILEC_CACHE_SIZE", no_sizes[i], 1);
-        cache_open(&f->cache, f->arena, NULL, 0);
+        cache_open(&f->cache, f->arena, &(CacheConfig){0});
         assert_string_equal(f->cache.bad_size, no_sizes[i]);
         assert_true(f->cache.max_bytes == (uint64_t)2 << 30);
     }
     unsetenv("TILEC_CACHE_DIR");
-    cache_open(&f->cache, f->arena, NULL, 77);
+    cache_open(&f->cache, f->arena, &(CacheConfig){.max_bytes = 77});
     assert_string_equal(f->cache.folder, "/x/cache/tilec");
     assert_int_equal(f->cache.max_bytes, 77);
     unsetenv("XDG_CACHE_HOME");
     unsetenv("TILEC_CACHE_SIZE");
-    cache_open(&f->cache, f->arena, NULL, 0);
+    cache_open(&f->cache, f->arena, &(CacheConfig){0});
     assert_string_equal(f->cache.folder, "/home/someone/.cache/tilec");
     assert_true(f->cache.max_bytes == (uint64_t)2 << 30);
-    cache_open(&f->cache, f->arena, "none", 0);
+    cache_open(&f->cache, f->arena, &(CacheConfig){.folder = "none"});
     assert_null(f->cache.folder);
     Str ptx, cubin;
     assert_int_equal(put(f, "key", STR("p"), STR("")), 0);
     assert_int_equal(get(f, "key", &ptx, &cubin), CACHE_MISS);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

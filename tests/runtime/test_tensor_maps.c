@@ -3,6 +3,7 @@
 #include "fake_cuda.h"
 #include "runtime/api/api.h"
 #include "runtime/cache/cache_internal.h"
+#include "support/file.h"
 
 #include <dlfcn.h>
 #include <ftw.h>
@@ -364,15 +365,16 @@ static void add_map_to_entry(const char *folder) {
     entry_path = NULL;
     nftw(folder, find_entry, 8, FTW_PHYS);
     assert_non_null(entry_path);
-    Str key;
-    assert_int_equal(cache_read_entry(&ctx->arena, entry_path, &key, sections, 5), CACHE_HIT);
+    Str key, file;
+    assert_int_equal(file_read(&ctx->arena, entry_path, 1 << 20, &file), 0);
+    assert_int_equal(cache_parse_file(&ctx->arena, file, &key, sections, 5), CACHE_HIT);
     free((char *)(uintptr_t)entry_path);
     StrBuf meta = strbuf(&ctx->arena);
     strbuf_add(&meta, sections[0].data.ptr, sections[0].data.len);
     strbuf_puts(&meta, line);
     sections[0].data = strbuf_str(&meta);
-    Cache cache = {0};
-    cache_open(&cache, &ctx->arena, folder, 0);
+    Cache cache;
+    cache_open(&cache, &ctx->arena, &(CacheConfig){.folder = folder});
     assert_int_equal(cache_put(&cache, &ctx->arena, key, sections, 5), 0);
     ctx_destroy(ctx);
 }

@@ -13,8 +13,7 @@
 
 struct tile_context {
     Arena arena;
-    const char *cache_folder; /* NULL: found */
-    uint64_t cache_max_bytes;
+    CacheConfig cache_config;
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
     uint32_t time_limit_ms;
@@ -23,6 +22,7 @@ struct tile_context {
     atomic_bool has_driver, has_cache;
     Driver driver;
     Cache cache;
+    void (*close_cache)(Cache *cache); /* NULL: not opened; launchers are linked without it */
 };
 
 struct tile_cancellation {

@@ -65,7 +65,8 @@ void tile_cancellation_destroy(tile_cancellation *cancellation) {
 }
 
 static bool open_cache(tile_context *context, Diags *diags) {
-    cache_open(&context->cache, &context->arena, context->cache_folder, context->cache_max_bytes);
+    cache_open(&context->cache, &context->arena, &context->cache_config);
+    context->close_cache = cache_close;
     return true;
 }
 

@@ -69,8 +69,9 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
         return TILE_ERROR_OUT_OF_MEMORY;
     }
     tile_context *made = ARENA_NEW(&arena, tile_context);
-    made->cache_folder = text_dup(&arena, options.cache_folder);
-    made->cache_max_bytes = options.cache_max_bytes;
+    made->cache_config = (CacheConfig){.folder = text_dup(&arena, options.cache_folder),
+                                       .max_bytes = options.cache_max_bytes,
+                                       .trusted = text_dup(&arena, options.trusted_caches)};
     made->ptxas = text_dup(&arena, options.ptxas);
     made->cuda_library = text_dup(&arena, options.cuda_library);
     made->memory_limit = options.memory_limit;
@@ -91,6 +92,8 @@ void tile_context_destroy(tile_context *context) {
         return;
     if (atomic_load(&context->has_driver))
         driver_close(&context->driver);
+    if (context->close_cache)
+        context->close_cache(&context->cache);
     pthread_mutex_destroy(&context->lock);
     Arena arena = context->arena;
     arena_free(&arena);

@@ -1,7 +1,9 @@
-/* Compiled kernels on disk, shared by processes and hosts.
+/* Compiled kernels on disk, shared by processes and hosts; docs/caches.md tells the whole.
  *
- * One file an entry, <folder>/v1/<digit>/<32 hex digits>.kernel, named by the XXH3-128 of its key
- * text: a readable list of everything that decides the code. A file describes itself:
+ * A cache has one folder of its own, which it reads and writes, and any number of trusted ones,
+ * layers that it only reads. One file an entry, <folder>/v1/<digit>/<32 hex digits>.kernel, named
+ * by the XXH3-128 of its key text: a readable list of everything that decides the code. A file
+ * describes itself:
  *
  *     header     magic, format version, number of sections, file size, XXH3-128 of what follows
  *     sections   name, codec (raw or zstd), offset, stored size, size
@@ -11,20 +13,53 @@
  * as its only payload beside its own.
  *
  * Entries are immutable and published by rename, so readers need no lock; a reader verifies size,
- * checksum and key text, and what fails is a miss and removed. Each of the 16 subfolders holds at
- * most a sixteenth of the limit: a store that exceeds it removes the entries of that subfolder used
- * least recently (by modification time, which a hit renews at most once an hour). */
+ * checksum and key text, and what fails is a miss and removed. What others own or may write to is
+ * refused, file or folder, in the cache's own folder. Each of the 16 subfolders holds at most a
+ * sixteenth of the limit: a store that exceeds it removes the entries of that subfolder used least
+ * recently (by modification time, which a hit renews at most once an hour). */
 #ifndef TILEC_RUNTIME_CACHE_CACHE_H
 #define TILEC_RUNTIME_CACHE_CACHE_H
-#include "support/str.h"
+#include "support/diag.h"
+#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
+
+/* Why a file or a folder is not used. */
+typedef enum CacheReason {
+    CACHE_ACCEPTED,
+    CACHE_FOREIGN,    /* it belongs to another user */
+    CACHE_WRITABLE,   /* others may write to it */
+    CACHE_UNREADABLE, /* a trusted folder that cannot be opened */
+} CacheReason;
+
+typedef struct CacheRefusal {
+    CacheReason reason;
+    const char *folder; /* of the cache or the layer */
+    char file[64];      /* below that folder; "": the folder itself */
+    uid_t owner;        /* with CACHE_FOREIGN */
+    int error;          /* with CACHE_UNREADABLE */
+    bool was_told;
+} CacheRefusal;
 
 typedef struct Cache {
-    const char *folder; /* NULL: no cache */
+    const char *folder; /* NULL: none of its own */
     uint64_t max_bytes;
+    const char *const *trusted;
+    uint32_t trusted_count;
     const char *bad_size; /* what TILEC_CACHE_SIZE says, if that is no size; NULL: it is one */
-    atomic_bool warned;   /* that it cannot be used, or of that */
+    atomic_bool told_size, told_error;
+    pthread_mutex_t lock;   /* of what follows */
+    CacheRefusal *refusals; /* the first one of each folder, the cache's own before the trusted */
 } Cache;
+
+/* Each member may be NULL or 0: the environment, then the default. */
+typedef struct CacheConfig {
+    const char *folder;  /* TILEC_CACHE_DIR, XDG_CACHE_HOME/tilec, ~/.cache/tilec; "none": no cache,
+                            no layer either */
+    uint64_t max_bytes;  /* TILEC_CACHE_SIZE (digits with K, M or G), 2 GiB, also where that is no
+                            size */
+    const char *trusted; /* TILEC_CACHE_TRUSTED; folders separated by colons */
+} CacheConfig;
 
 enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8 };
 
@@ -33,34 +68,37 @@ typedef struct CacheSection {
     Str data;
 } CacheSection;
 
-typedef enum CacheResult { CACHE_HIT, CACHE_MISS, CACHE_DAMAGED } CacheResult;
+typedef enum CacheResult { CACHE_HIT, CACHE_MISS, CACHE_DAMAGED, CACHE_REFUSED } CacheResult;
 
-/* `wanted` (may be NULL), else TILEC_CACHE_DIR, else XDG_CACHE_HOME/tilec, else ~/.cache/tilec;
- * "none" and no home: no cache. `max_bytes` 0: TILEC_CACHE_SIZE (digits with K, M or G), else 2
- * GiB, also where that is no size. The folder is made by the first store. */
-void cache_open(Cache *cache, Arena *arena, const char *wanted, uint64_t max_bytes);
+/* Texts are copied to the arena. The folder is made by the first store, for its owner alone. */
+void cache_open(Cache *cache, Arena *arena, const CacheConfig *config);
+void cache_close(Cache *cache);
+/* There is something to read or write. */
+bool cache_is_on(const Cache *cache);
 
-/* Looks the key up and fills the data of the named sections (empty when the entry lacks one), in
- * the arena. A damaged entry is removed. Any thread. */
-CacheResult cache_get(const Cache *cache, Arena *arena, Str key, CacheSection *sections,
-                      uint32_t count);
-/* Stores an entry; 0 or an errno. Any thread. */
-int cache_put(const Cache *cache, Arena *arena, Str key, const CacheSection *sections,
-              uint32_t count);
-/* Makes `key` refer to the entry of `entry_key`, which need not be there; 0 or an errno. Any
- * thread.
- */
-int cache_refer(const Cache *cache, Arena *arena, Str key, Str entry_key);
+/* Looks the key up, in the cache's own folder and then in the layers, and fills the data of the
+ * named sections (empty when the entry lacks one), in the arena. A damaged entry is removed, but
+ * from layers. Anything but CACHE_HIT is a miss. Any thread. */
+CacheResult cache_get(Cache *cache, Arena *arena, Str key, CacheSection *sections, uint32_t count);
+/* Stores an entry; 0 or an errno. Nothing is stored in a folder that is refused. Any thread. */
+int cache_put(Cache *cache, Arena *arena, Str key, const CacheSection *sections, uint32_t count);
+/* Makes `key` refer to the entry of `entry_key`, which need not be there; the same. */
+int cache_refer(Cache *cache, Arena *arena, Str key, Str entry_key);
 /* The key that `key` refers to; false: it refers to none. Any thread. */
-bool cache_follow(const Cache *cache, Arena *arena, Str key, Str *entry_key);
+bool cache_follow(Cache *cache, Arena *arena, Str key, Str *entry_key);
 /* Removes an entry, for a caller that finds its content unusable. */
-void cache_remove(const Cache *cache, Arena *arena, Str key);
+void cache_remove(Cache *cache, Str key);
+/* Says what was not said yet: that TILEC_CACHE_SIZE is no size; what was refused, once for each
+ * folder; and once, that the cache cannot be used, with the `error` of a store or 0. A cache's own
+ * folder that is named as trusted, too, is then a layer, and its refusal nothing to say. */
+void cache_report(Cache *cache, Diags *diags, int error);
+/* Opens every folder, for the reports. */
+void cache_check(Cache *cache);
 
-/* Maintenance: calls `visit` for every entry and reference, in no order; CACHE_DAMAGED entries have
- * no sections but the file's name. `read_all` also checks the checksums. Returns 0 or the errno
- * that stopped it. */
+/* Maintenance. A layer is 0 for the cache's own folder, from 1 on for the trusted ones. Folders
+ * are looked after whoever owns them; what would be refused there says so. */
 typedef struct CacheEntry {
-    const char *path;
+    const char *file; /* its name, without the folders */
     uint64_t bytes;
     int64_t used; /* seconds since 1970 */
     CacheResult state;
@@ -69,7 +107,9 @@ typedef struct CacheEntry {
 } CacheEntry;
 typedef void CacheVisitor(void *user, Arena *arena, const CacheEntry *entry,
                           CacheSection *sections);
-int cache_visit(const Cache *cache, Arena *arena, CacheSection *sections, uint32_t count,
+/* Calls `visit` for every entry and reference of a layer, in no order; CACHE_DAMAGED and
+ * CACHE_REFUSED entries have no sections but the file's name. 0 or the errno that stopped it. */
+int cache_visit(Cache *cache, Arena *arena, uint32_t layer, CacheSection *sections, uint32_t count,
                 CacheVisitor *visit, void *user);
 
 typedef struct CacheSweep {
@@ -77,8 +117,8 @@ typedef struct CacheSweep {
     /* Entries and forgotten temporary files; references count when they are damaged. */
     uint64_t removed_entries, removed_bytes;
 } CacheSweep;
-/* Removes damaged entries if `verify`, temporary files older than an hour, and the least recently
- * used entries beyond `max_bytes` in all (0: every entry). 0 or an errno. */
-int cache_sweep(const Cache *cache, Arena *arena, uint64_t max_bytes, bool verify,
-                CacheSweep *sweep);
+/* Of the own folder: removes damaged and refused entries if `verify`, temporary files older than an
+ * hour, and the least recently used entries beyond `max_bytes` in all (0: every entry). 0 or an
+ * errno. */
+int cache_sweep(Cache *cache, Arena *arena, uint64_t max_bytes, bool verify, CacheSweep *sweep);
 #endif

@@ -1,6 +1,5 @@
 /* The form of a cache file: a header with a checksum, a table of sections, the sections. */
 #include "runtime/cache/cache_internal.h"
-#include "support/file.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -94,11 +93,8 @@ static bool find_section(Arena *arena, Str file, const FileSection *sections, ui
     return true;
 }
 
-CacheResult cache_read_entry(Arena *arena, const char *path, Str *key, CacheSection *sections,
+CacheResult cache_parse_file(Arena *arena, Str file, Str *key, CacheSection *sections,
                              uint32_t count) {
-    Str file;
-    if (file_read_regular(arena, path, CACHE_ENTRY_LIMIT, &file))
-        return CACHE_MISS;
     FileHeader header;
     const FileSection *found = check_file(file, &header);
     if (!found || !find_section(arena, file, found, header.section_count, "key", key))

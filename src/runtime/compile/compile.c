@@ -460,8 +460,21 @@ static bool run_stages(Compilation *c) {
 static bool may_recall(const CompileRequest *request) {
     const uint32_t known =
         OUTPUT_BIT(ptx) | OUTPUT_BIT(cubin) | OUTPUT_BIT(sass) | OUTPUT_BIT(meta);
-    return request->cache && request->cache->folder && (request->want & known) &&
+    return request->cache && cache_is_on(request->cache) && (request->want & known) &&
            !(request->want & ~known) && !request->dump_folder && !request->keep_func;
+}
+
+static int make_and_store(Compilation *c, bool *ok) {
+    *ok = run_stages(c);
+    if (!*ok)
+        return 0;
+    c->stage_start = clock_ms();
+    if (c->code_key.len && !c->compiled->from_cache &&
+        !recall_is_covered(c->ctx, &c->reach, c->compiled))
+        c->code_key = STR("");
+    const int error = recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
+    end_stage(c, STAGE_store);
+    return error;
 }
 
 static bool compile_source(Compilation *c) {
@@ -470,19 +483,15 @@ static bool compile_source(Compilation *c) {
     if (!may_recall(c->request))
         return run_stages(c);
     c->key = recall_key(c->ctx, c->request, c->compiled->file, c->assembler);
-    bool found = recall_get(c->ctx, c->request, c->key, c->compiled);
+    bool ok = recall_get(c->ctx, c->request, c->key, c->compiled);
+    int error = 0;
     end_stage(c, STAGE_cache);
-    if (found)
-        return finish(c);
-    if (!run_stages(c))
-        return false;
-    c->stage_start = clock_ms();
-    if (c->code_key.len && !c->compiled->from_cache &&
-        !recall_is_covered(c->ctx, &c->reach, c->compiled))
-        c->code_key = STR("");
-    recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
-    end_stage(c, STAGE_store);
-    return true;
+    if (ok)
+        ok = finish(c);
+    else
+        error = make_and_store(c, &ok);
+    cache_report(c->request->cache, &c->ctx->diags, error);
+    return ok;
 }
 
 bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {

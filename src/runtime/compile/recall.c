@@ -212,8 +212,6 @@ static Str said_write(Ctx *ctx, const Compiled *compiled) {
     const uint32_t file = compiled->file;
     StrBuf out = strbuf(&ctx->arena);
     for (const Diagnostic *d = first_said(ctx, compiled); d; d = d->next) {
-        if (d->id == DIAG_cache_unusable)
-            continue;
         said_line(ctx, &out, str_format(&ctx->arena, "d %s", diag_name(d->id)), d->span, file,
                   d->text);
         for (const DiagNote *note = d->notes; note; note = note->next)
@@ -343,8 +341,8 @@ bool recall_get_code(Ctx *ctx, const CompileRequest *request, Str key, Str code_
            get_entry(ctx, request, other, code_key, compiled);
 }
 
-void recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
-                const Compiled *compiled) {
+int recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+               const Compiled *compiled) {
     CacheSection sections[SECTION_COUNT];
     new_sections(sections);
     const Recalled described = recall_describe(ctx, compiled);
@@ -357,13 +355,5 @@ void recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
     int error = cache_put(request->cache, &ctx->arena, key, sections, SECTION_COUNT);
     if (!error && code_key.len)
         error = cache_refer(request->cache, &ctx->arena, code_key, key);
-    if ((!error && !request->cache->bad_size) || atomic_exchange(&request->cache->warned, true))
-        return;
-    if (!error) {
-        ctx_diag(ctx, (Span){0}, cache_size, request->cache->bad_size);
-        return;
-    }
-    ctx_diag(ctx, (Span){0}, cache_unusable, request->cache->folder,
-             file_error_text(&ctx->arena, error));
-    diag_hint(&ctx->diags, "set TILEC_CACHE_DIR to a folder that can be written, or to none");
+    return error;
 }

@@ -32,8 +32,8 @@ Recalled recall_describe(Ctx *ctx, const Compiled *compiled);
 /* The reverse, where compiled->file is the same source: fills `compiled` and says it again. False
  * when an imported file is not what it was, or another one would be found. */
 bool recall_repeat(Ctx *ctx, const Recalled *described, Compiled *compiled);
-/* Stores the compilation, to be found by its code as well unless `code_key` is empty. A failure is
- * one warning for each Cache. */
-void recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
-                const Compiled *compiled);
+/* Stores the compilation, to be found by its code as well unless `code_key` is empty; 0 or an
+ * errno. */
+int recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+               const Compiled *compiled);
 #endif
