@@ -65,7 +65,7 @@ if "--update" in sys.argv[5:]:
         file.write("\n".join([head if head.split()[0] == soname else f"{soname} unreleased", *new]) + "\n")
 elif head.split()[0] != soname or old != new:
     print("\n".join([f"- {line}" for line in [head.split()[0], *old] if line not in [soname, *new]] + [f"+ {line}" for line in [soname, *new] if line not in [head.split()[0], *old]]))
-    print(f"{'compatible' if compatible else 'incompatible'} with {RECORD}: see docs/building.md, \"Versions\"")
+    print(f"{'compatible' if compatible else 'incompatible'} with {RECORD}: if it is meant, the same command with --update (docs/building.md, \"Versions\")")
     sys.exit(1)
 else:
     print(f"{soname}: {len(new)} lines as recorded")
