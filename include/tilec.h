@@ -453,7 +453,10 @@ TILE_API void tile_function_destroy(tile_function *function);
  * threads that need the same one meanwhile wait. It is specialised as Triton does, on pointers and
  * integers that are multiples of 16 and integers equal to 1, and on integers equal to an integer
  * constexpr, of the call or of the options, that is at least 16: where a row's length is BLOCK, its
- * masks go away.
+ * masks go away. What @triton.jit is told not to specialise on is not.
+ *
+ * Parameters that @triton.heuristics set are no arguments of the call, and neither are those that
+ * the options' constexprs set, which win; docs/language.md says which lambdas are evaluated.
  *
  * Arguments that the tensor maps of an instance cannot hold, such as a stride of 0, are launched by
  * its other form, without tensor copies, which is made when it is first needed (a remark says why)

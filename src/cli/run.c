@@ -122,6 +122,8 @@ static int prepare(Run *run, const char *path) {
     int status = cli_kernel_request(ctx, &kernel, path, device, &run->cache, &run->request);
     if (status != STATUS_OK)
         return status;
+    if (!run_heuristics(ctx, &run->args, &run->request))
+        return STATUS_INPUT;
     run->request.kernel.types = run_types(ctx, &run->args, &run->request.kernel);
     run->request.kernel.type_count = (uint32_t)run->args.len;
     run->request.dump_folder = run->options.dump_folder;

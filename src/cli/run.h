@@ -29,6 +29,9 @@ bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
 RunArg *run_find_arg(const RunArgs *args, Str name);
 /* The types of the arguments as the elaborator takes them, specialised as a launch would. */
 const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel);
+/* Adds to the request what the kernel's heuristics derive from the arguments; defines win. False
+ * after a report. */
+bool run_heuristics(Ctx *ctx, const RunArgs *args, CompileRequest *request);
 /* Names for grid expressions: integer arguments, and defines that are integers. */
 const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel,
                                uint32_t *count);

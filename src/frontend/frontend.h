@@ -22,7 +22,8 @@ typedef struct ElaborateRequest {
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
     int32_t capability;
-    bool debug; /* keep tl.device_assert and assert statements */
+    bool debug;           /* keep tl.device_assert and assert statements */
+    bool heuristics_done; /* what @triton.heuristics says is among the defines */
 } ElaborateRequest;
 
 enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */
@@ -36,6 +37,13 @@ typedef struct Elaborated {
     Str asked;  /* names of the file's top level that were looked up, there or not: one a line */
     Str absent; /* files that imports were looked for in and that are not there: one a line */
 } Elaborated;
+
+/* What the options of @triton.jit keep from being specialised on. */
+typedef struct ParamHints {
+    bool no_value;     /* do_not_specialize: neither values nor multiples */
+    bool no_alignment; /* do_not_specialize_on_alignment: no multiples */
+} ParamHints;
+ParamHints frontend_param_hints(const FuncDef *def, uint32_t index);
 
 /* False after errors were reported. `syntax` is the file's tree. */
 bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,

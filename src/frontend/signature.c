@@ -56,7 +56,7 @@ typedef struct Applied {
     Unit *unit;
     const Param *param;
     uint32_t index;
-    bool no_hints; /* do_not_specialize */
+    ParamHints hints;
 } Applied;
 
 /* A literal given on the command line or in a signature. */
@@ -114,9 +114,9 @@ static bool apply_hint(Applied *a, Str text, Str hint, Specialized *out) {
                   ":=N (equal to N, which the type must hold) with integers");
         return false;
     }
-    if (a->no_hints)
+    if (a->hints.no_value)
         return true;
-    out->divisible = divisible;
+    out->divisible = a->hints.no_alignment ? 1 : divisible;
     out->is_fixed = fixed;
     out->fixed = fixed ? value : 0;
     return true;
@@ -231,7 +231,7 @@ static bool apply_param(Applied *a, const Entries *entries, Specialized *out) {
     return missing(a);
 }
 
-/* Decorator jit(do_not_specialize=[names or positions]). */
+/* jit(do_not_specialize=[names or positions]). */
 static bool listed(const Expr *list, const Param *param, uint32_t index) {
     if (list->kind != EXPR_list && list->kind != EXPR_tuple)
         return false;
@@ -244,18 +244,37 @@ static bool listed(const Expr *list, const Param *param, uint32_t index) {
     return false;
 }
 
-static bool not_specialized(const FuncDef *def, const Param *param, uint32_t index) {
+/* X(option of jit, field of ParamHints). */
+#define HINT_OPTIONS(X)                                                                            \
+    X(do_not_specialize, no_value)                                                                 \
+    X(do_not_specialize_on_alignment, no_alignment)
+
+static bool is_hint_option(Str name) {
+#define HINT_OPTION(option, field)                                                                 \
+    if (str_is(name, #option))                                                                     \
+        return true;
+    HINT_OPTIONS(HINT_OPTION)
+#undef HINT_OPTION
+    return false;
+}
+
+ParamHints frontend_param_hints(const FuncDef *def, uint32_t index) {
+    ParamHints hints = {0};
+    const Param *param = &def->params[index];
     for (uint32_t i = 0; i < def->decorators.count; i++) {
         const Expr *decorator = def->decorators.items[i];
         if (decorator->kind != EXPR_call)
             continue;
         for (uint32_t k = 0; k < decorator->u.call.keyword_count; k++) {
             const Keyword *keyword = &decorator->u.call.keywords[k];
-            if (str_is(keyword->name, "do_not_specialize") && listed(keyword->value, param, index))
-                return true;
+#define HINT_OPTION(option, field)                                                                 \
+    if (str_is(keyword->name, #option) && listed(keyword->value, param, index))                    \
+        hints.field = true;
+            HINT_OPTIONS(HINT_OPTION)
+#undef HINT_OPTION
         }
     }
-    return false;
+    return hints;
 }
 
 static void check_names(Elab *e, const FuncDef *def, const NamedText *list, uint32_t count) {
@@ -279,15 +298,17 @@ static void remark_on_decorators(Elab *e, const FuncDef *def) {
         const Expr *decorator = def->decorators.items[i];
         Str name = ast_decorator_name(decorator);
         bool is_jit = str_is(name, "jit"), is_call = decorator->kind == EXPR_call;
-        if (!is_jit)
+        const bool is_done = e->request->heuristics_done && str_is(name, "heuristics");
+        if (!is_jit && !is_done)
             elab_no_effect(e, decorator->span, name.len ? str_dup(e->arena, name) : "decorator",
                            "values and options are those that the compilation is given");
         for (uint32_t k = 0; is_jit && is_call && k < decorator->u.call.keyword_count; k++) {
             const Keyword *keyword = &decorator->u.call.keywords[k];
-            if (!str_is(keyword->name, "do_not_specialize"))
+            if (!is_hint_option(keyword->name))
                 elab_no_effect(e, keyword->span,
                                keyword->name.len ? str_dup(e->arena, keyword->name) : "**",
-                               "of the options of jit do_not_specialize is followed");
+                               "of the options of jit do_not_specialize and "
+                               "do_not_specialize_on_alignment are followed");
         }
     }
 }
@@ -305,7 +326,7 @@ bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out) 
     check_names(e, def, e->request->types, e->request->type_count);
     check_names(e, def, e->request->defines, e->request->define_count);
     for (uint32_t i = 0; i < def->param_count; i++) {
-        Applied a = {e, def, unit, &def->params[i], i, not_specialized(def, &def->params[i], i)};
+        Applied a = {e, def, unit, &def->params[i], i, frontend_param_hints(def, i)};
         apply_param(&a, &entries, &out[i]);
     }
     return e->ctx->diags.errors == errors;

@@ -203,6 +203,10 @@ static tile_status refuse_arguments(const Asked *asked, Packed *packed, size_t c
                  function->param_count, count);
         return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
     }
+    if (packed->is_underived) {
+        function->report_underived(call, asked, count);
+        return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
+    }
     size_t good = 0;
     while (good < count && arguments_pack(packed, &function->specialisation, asked->device,
                                           asked->arguments, good + 1))

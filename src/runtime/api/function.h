@@ -26,10 +26,14 @@ typedef struct InstanceImage {
  * copies where no tensor map holds the arguments. False after a report. */
 typedef bool FindImage(Call *call, const Asked *asked, bool no_tensor_copies, InstanceImage *found);
 
+/* Reports why a call is underived: see Packed. */
+typedef void ReportUnderived(Call *call, const Asked *asked, size_t count);
+
 struct tile_function {
     Arena arena;
     tile_context *context;
     FindImage *find;
+    ReportUnderived *report_underived;
     Str name;    /* of the kernel */
     Str *params; /* names of the arguments a call takes, in order */
     uint32_t param_count;

@@ -1,11 +1,33 @@
 /* Public API: functions that are compiled when they are called. */
 #include "runtime/api/api_compile.h"
+#include "runtime/api/derive.h"
 #include "runtime/api/function.h"
 
 typedef struct CompiledFunction {
     tile_function function;       /* first: what the API hands out */
     tile_compile_options options; /* texts in the arena */
+    Derivation derivation;
 } CompiledFunction;
+
+/* Adds what heuristics say of the call. */
+static bool add_derived(Call *call, const CompiledFunction *function, const Asked *asked,
+                        uint32_t count, ElaborateRequest *kernel) {
+    HostValue values[DERIVE_MAX_NAMES];
+    HostError error;
+    const Derivation *derivation = &function->derivation;
+    if (!derive_values(derivation, asked->arguments, count, values, &error)) {
+        source_add(&call->ctx->sources, text_str(function->options.path),
+                   text_str(function->options.source));
+        return host_report(call->ctx, &error);
+    }
+    heuristics_request(&derivation->heuristics, values, &call->ctx->arena, kernel);
+    return true;
+}
+
+static void report_underived(Call *call, const Asked *asked, size_t count) {
+    ElaborateRequest none = {0};
+    add_derived(call, (const CompiledFunction *)asked->function, asked, (uint32_t)count, &none);
+}
 
 /* The function's request with this call's types and constexprs added by name. */
 static bool instance_request(Call *call, const Asked *asked, CompileRequest *request) {
@@ -17,6 +39,8 @@ static bool instance_request(Call *call, const Asked *asked, CompileRequest *req
     if (!request_from_options(call, function->function.context, &options, request))
         return false;
     ElaborateRequest *kernel = &request->kernel;
+    if (!add_derived(call, function, asked, count, kernel))
+        return false;
     NamedText *types = ARENA_ARRAY(arena, NamedText, count + 1);
     NamedText *defines = ARENA_ARRAY(arena, NamedText, kernel->define_count + count + 1);
     if (kernel->define_count)
@@ -28,8 +52,8 @@ static bool instance_request(Call *call, const Asked *asked, CompileRequest *req
             defines[kernel->define_count++] = named;
             continue;
         }
-        Special special =
-            argument_special(&function->function.specialisation, asked->arguments, count, i);
+        Special special = argument_special(&function->function.specialisation, asked->arguments,
+                                           asked->packed, i);
         named.text = str_from(str_format(arena, "%s%s", argument_type(arena, argument),
                                          special_hint(arena, special)));
         types[kernel->type_count++] = named;
@@ -90,17 +114,52 @@ static bool is_set(const tile_compile_options *options, Str name) {
     return false;
 }
 
-static void keep_params(Arena *arena, tile_function *function, const FuncDef *def,
-                        const tile_compile_options *options) {
+static SpecialLimit limit_of(const FuncDef *def, uint32_t index) {
+    const ParamHints hints = frontend_param_hints(def, index);
+    return hints.no_value       ? SPECIAL_NOTHING
+           : hints.no_alignment ? SPECIAL_NO_MULTIPLES
+                                : SPECIAL_ANY;
+}
+
+/* The arguments of a call: parameters that neither the options nor a heuristic set. */
+static void keep_params(Arena *arena, CompiledFunction *made, const FuncDef *def,
+                        const bool *given) {
+    tile_function *function = &made->function;
+    SpecialLimit *limits = ARENA_ARRAY(arena, SpecialLimit, def->param_count + 1);
+    uint32_t *params = ARENA_ARRAY(arena, uint32_t, def->param_count + 1);
     function->params = ARENA_ARRAY(arena, Str, def->param_count + 1);
     for (uint32_t i = 0; i < def->param_count; i++) {
-        Str name = def->params[i].name;
-        if (is_set(options, name))
+        if (given[i] || heuristics_set(&made->derivation.heuristics, i))
             continue;
-        function->params[function->param_count++] = (Str){str_dup(arena, name), name.len};
+        const uint32_t slot = function->param_count++;
+        function->params[slot] = str_keep(arena, def->params[i].name);
+        limits[slot] = limit_of(def, i);
+        params[slot] = i;
         if (!def->params[i].default_value)
             function->required_count = function->param_count;
     }
+    function->specialisation.limits = limits;
+    made->derivation.params = params;
+}
+
+/* What the call derives from its arguments. False after a report. */
+static bool keep_derivation(Call *call, CompiledFunction *made, const AstFile *syntax,
+                            const FuncDef *def, const CompileRequest *request) {
+    Derivation *derivation = &made->derivation;
+    bool *given = ARENA_ARRAY(&call->ctx->arena, bool, def->param_count + 1);
+    for (uint32_t i = 0; i < def->param_count; i++)
+        given[i] = is_set(&made->options, def->params[i].name);
+    if (!heuristics_read(call->ctx, &call->object, syntax, def, given, &derivation->heuristics))
+        return false;
+    keep_params(&call->object, made, def, given);
+    derivation->known =
+        heuristics_known(call->ctx, &call->object, &derivation->heuristics, def, &request->kernel);
+    if (derivation->heuristics.count) {
+        made->function.specialisation.derive = derive_key;
+        made->function.specialisation.derivation = derivation;
+        made->function.report_underived = report_underived;
+    }
+    return true;
 }
 
 static tile_status build_function(Call *call, tile_context *context,
@@ -123,7 +182,10 @@ static tile_status build_function(Call *call, tile_context *context,
     made->function.name = str_keep(arena, def->name);
     keep_options(arena, made, &request, options, source_get(&call->ctx->sources, file)->text,
                  def->name);
-    keep_params(arena, &made->function, def, options);
+    if (def->param_count > TILE_MAX_ARGUMENTS)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    if (!keep_derivation(call, made, syntax, def, &request))
+        return TILE_OK;
     return function_open(call, &made->function, function);
 }
 

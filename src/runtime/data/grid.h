@@ -9,8 +9,8 @@ typedef struct GridName {
     int64_t value;
 } GridName;
 
-/* Evaluates `text` with Python's meaning on integers: + - * // % **, unary minus, cdiv, min, max
- * and next_power_of_2 (also as triton.cdiv, tl.cdiv); a tuple gives up to three dimensions, those
- * that are missing are 1. False after an error was reported at its place in the text. */
+/* Evaluates `text`, a host expression (frontend/host_expr.h) of the names; a tuple gives up to
+ * three dimensions, those that are missing are 1. False after an error was reported at its place in
+ * the text. */
 bool grid_evaluate(Ctx *ctx, Str text, const GridName *names, uint32_t count, uint32_t grid[3]);
 #endif

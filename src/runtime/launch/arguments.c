@@ -13,7 +13,7 @@ enum { DTYPE_COUNT = sizeof dtype_names / sizeof *dtype_names };
 
 /* The integer constexprs of a call, by which its integers are specialised. */
 typedef struct Constexprs {
-    int64_t values[TILE_MAX_ARGUMENTS];
+    int64_t values[2 * TILE_MAX_ARGUMENTS];
     size_t count;
 } Constexprs;
 
@@ -34,9 +34,12 @@ static Str text_of_constexpr(const tile_argument *argument) {
     return (Str){text.data ? text.data : "", text.data ? text.size : 0};
 }
 
-static void find_constexprs(const tile_argument *arguments, size_t count, Constexprs *found) {
-    found->count = 0;
-    for (size_t i = 0; i < count; i++) {
+/* Those of the arguments and those derived from them. */
+static void find_constexprs(const tile_argument *arguments, const Packed *packed,
+                            Constexprs *found) {
+    found->count = packed->derived_count;
+    memcpy(found->values, packed->derived, found->count * sizeof *found->values);
+    for (size_t i = 0; i < packed->given; i++) {
         int64_t *value = &found->values[found->count];
         if (arguments[i].kind == TILE_ARGUMENT_CONSTEXPR_INT)
             *value = arguments[i].value.integer;
@@ -47,8 +50,9 @@ static void find_constexprs(const tile_argument *arguments, size_t count, Conste
     }
 }
 
-static Special special_of(const Specialisation *specialisation, const tile_argument *argument,
-                          size_t i, const Constexprs *constexprs) {
+static Special unlimited_special(const Specialisation *specialisation,
+                                 const tile_argument *argument, size_t i,
+                                 const Constexprs *constexprs) {
     const bool is_pointer = argument->kind == TILE_ARGUMENT_POINTER;
     if (!is_pointer && (argument->kind != TILE_ARGUMENT_INT || integer_type(argument) == TILE_I1))
         return (Special){0};
@@ -63,7 +67,13 @@ static Special special_of(const Specialisation *specialisation, const tile_argum
                                          : special_of_integer(value, specialisation->constants);
 }
 
-static bool key_add(Packed *packed, const void *data, size_t size) {
+static Special special_of(const Specialisation *specialisation, const tile_argument *argument,
+                          size_t i, const Constexprs *constexprs) {
+    const Special special = unlimited_special(specialisation, argument, i, constexprs);
+    return specialisation->limits ? special_limited(special, specialisation->limits[i]) : special;
+}
+
+bool packed_add(Packed *packed, const void *data, size_t size) {
     if (size > ARGUMENTS_KEY_SIZE - packed->key_len)
         return false;
     memcpy(packed->key + packed->key_len, data, size);
@@ -74,8 +84,9 @@ static bool key_add(Packed *packed, const void *data, size_t size) {
 static bool key_head(Packed *packed, unsigned kind, unsigned type, Special special) {
     const unsigned char head[3] = {(unsigned char)kind, (unsigned char)type,
                                    (unsigned char)special.kind};
-    return key_add(packed, head, sizeof head) &&
-           (special.kind != SPECIAL_FIXED || key_add(packed, &special.value, sizeof special.value));
+    return packed_add(packed, head, sizeof head) &&
+           (special.kind != SPECIAL_FIXED ||
+            packed_add(packed, &special.value, sizeof special.value));
 }
 
 static void pass_value(Packed *packed, const void *value, size_t size) {
@@ -125,12 +136,12 @@ static bool pack_argument(Packed *packed, const tile_argument *argument, Special
         uint32_t size = (uint32_t)argument->value.text.size;
         return argument->value.text.size <= ARGUMENTS_KEY_SIZE &&
                key_head(packed, argument->kind, 0, special) &&
-               key_add(packed, &size, sizeof size) &&
-               key_add(packed, argument->value.text.data, size);
+               packed_add(packed, &size, sizeof size) &&
+               packed_add(packed, argument->value.text.data, size);
     }
     case TILE_ARGUMENT_CONSTEXPR_INT:
         return key_head(packed, argument->kind, 0, special) &&
-               key_add(packed, &argument->value.integer, sizeof argument->value.integer);
+               packed_add(packed, &argument->value.integer, sizeof argument->value.integer);
     }
     return false;
 }
@@ -140,10 +151,14 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
     packed->key_len = 0;
     packed->count = 0;
     packed->given = (uint32_t)count;
-    if (!key_add(packed, &device, sizeof device))
+    packed->derived_count = 0;
+    packed->is_underived = false;
+    if (!packed_add(packed, &device, sizeof device) ||
+        (specialisation->derive &&
+         !specialisation->derive(specialisation->derivation, arguments, count, packed)))
         return false;
     Constexprs constexprs;
-    find_constexprs(arguments, count, &constexprs);
+    find_constexprs(arguments, packed, &constexprs);
     for (size_t i = 0; i < count; i++)
         if (!pack_argument(packed, &arguments[i],
                            special_of(specialisation, &arguments[i], i, &constexprs)))
@@ -152,9 +167,9 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
 }
 
 Special argument_special(const Specialisation *specialisation, const tile_argument *arguments,
-                         size_t count, size_t i) {
+                         const Packed *packed, size_t i) {
     Constexprs constexprs;
-    find_constexprs(arguments, count, &constexprs);
+    find_constexprs(arguments, packed, &constexprs);
     return special_of(specialisation, &arguments[i], i, &constexprs);
 }
 

@@ -7,21 +7,38 @@
 
 enum { ARGUMENTS_KEY_SIZE = 4096 };
 
+typedef struct Packed Packed;
+
+/* What a function computes from its arguments before they are packed: adds it to the key
+ * (packed_add), and integers that are constexprs to `derived`. False, with `is_underived` set: it
+ * cannot. */
+typedef bool Derive(const void *derivation, const tile_argument *arguments, size_t count,
+                    Packed *packed);
+
 /* In which values of arguments the instances of a function differ. */
 typedef struct Specialisation {
     FixedValues constants;    /* integer constexprs that hold for every call */
     const FixedValues *fixed; /* of each parameter of a call, what instances are there for; NULL: an
                                  instance can be made for any value */
+    const SpecialLimit *limits; /* of each parameter of a call; NULL: none has one */
+    Derive *derive;             /* NULL: nothing */
+    const void *derivation;
 } Specialisation;
 
-typedef struct Packed {
+struct Packed {
     unsigned char key[ARGUMENTS_KEY_SIZE];
     size_t key_len;
     uint64_t values[TILE_MAX_ARGUMENTS];
     void *params[TILE_MAX_ARGUMENTS];
     uint32_t count; /* of values */
     uint32_t given; /* arguments of the call */
-} Packed;
+    int64_t derived[TILE_MAX_ARGUMENTS];
+    uint32_t derived_count;
+    bool is_underived;
+};
+
+/* Appends to the key; false: it is full. */
+bool packed_add(Packed *packed, const void *data, size_t size);
 
 /* The key is of the arguments' kinds, types and specialisations, of the constexprs' values, and of
  * `device`. False: one of them is refused. */
@@ -30,9 +47,9 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
 /* Why one is refused, which alone, with those before it, is. */
 const char *argument_explain(Arena *arena, const tile_argument *argument);
 
-/* What the call promises of argument i. */
+/* What the call that was packed promises of argument i. */
 Special argument_special(const Specialisation *specialisation, const tile_argument *arguments,
-                         size_t count, size_t i);
+                         const Packed *packed, size_t i);
 /* "*fp32", "i32": the type that a parameter has for it; empty for constexprs. */
 const char *argument_type(Arena *arena, const tile_argument *argument);
 /* A constexpr's value as a Python literal; false for a value that is passed. */

@@ -23,6 +23,12 @@ Special special_of_integer(int64_t value, FixedValues constexprs) {
     return special_among(value, value >= LEAST_FIXED ? constexprs : (FixedValues){0});
 }
 
+Special special_limited(Special special, SpecialLimit limit) {
+    const bool is_multiple = special.kind == SPECIAL_8 || special.kind == SPECIAL_16;
+    const bool drops = limit == SPECIAL_NOTHING || (limit == SPECIAL_NO_MULTIPLES && is_multiple);
+    return drops ? (Special){0} : special;
+}
+
 bool special_constexpr(Str text, int64_t *value) {
     char digits[24], *end;
     if (!text.len || text.len >= sizeof digits || text.ptr[0] < '0' || text.ptr[0] > '9')

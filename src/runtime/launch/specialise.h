@@ -15,6 +15,9 @@ typedef struct Special {
     int64_t value;
 } Special;
 
+/* What a kernel lets instances differ in, of one parameter. */
+typedef enum SpecialLimit { SPECIAL_ANY, SPECIAL_NO_MULTIPLES, SPECIAL_NOTHING } SpecialLimit;
+
 /* Values that code was, or is to be, made for. */
 typedef struct FixedValues {
     const int64_t *values;
@@ -28,6 +31,7 @@ Special special_of_pointer(uint64_t address);
 Special special_of_integer(int64_t value, FixedValues constexprs);
 /* All that can matter where the instances are there already, of which some are for these values. */
 Special special_among(int64_t value, FixedValues fixed);
+Special special_limited(Special special, SpecialLimit limit);
 /* An integer constexpr's text, in decimal; false: something else. */
 bool special_constexpr(Str text, int64_t *value);
 /* The hint of a signature, with its colon; empty for SPECIAL_NONE. */

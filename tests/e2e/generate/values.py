@@ -130,13 +130,19 @@ def _any(marks):
     return result
 
 
+def _spacing(f, data):
+    """At least what lies between neighbours at `data`, subnormal ones too: so far apart may numbers be rounded that
+    differ ever so little."""
+    return np.abs(data) * 2 * f.unit + 2.0 ** (f.least - f.precision + 1)
+
+
 def float_result(dtype, exact, err, undef, fused=False, special=None):
     """Rounds float64 `exact`, known to `err`. `fused`: a product, whose rounding a sum behind it may leave out.
     `special` as of `settled`."""
     with np.errstate(invalid="ignore", over="ignore"):
         data = rounded(dtype, exact)
         f = FORMATS[dtype]
-        ulp = np.abs(data) * 2 * f.unit + 2.0 ** (f.least - f.precision)
+        ulp = _spacing(f, data)
         inexact = data != exact
         bound = np.where(np.asarray(err) > 0, err + ulp, np.where(inexact & fused, ulp, 0.0))
     return settled(dtype, data, bound, undef, special)
@@ -229,8 +235,7 @@ def converted(value, dtype, towards_zero=False):
         data = _narrowed(target, value, towards_zero)
         err = None
         if value.err is not None:
-            ulp = np.abs(data) * 2 * target.unit + 2.0 ** (target.least - target.precision)
-            err = np.where(value.err > 0, value.err + ulp, 0)
+            err = np.where(value.err > 0, value.err + _spacing(target, data), 0)
         return settled(dtype, data, err, value.undef, ~np.isfinite(data))
     if (np.abs(value.data.astype(np.float64)) > 2.0**53).any():
         raise Invalid("an integer that float64 does not hold")
