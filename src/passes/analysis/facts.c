@@ -114,9 +114,12 @@ static void visit_for(Flow *flow, Op *op) {
     for (uint32_t i = 0; i < op->nout; i++)
         flow_value(flow, &body->args[i + 1], op_in(op, FOR_FIXED_OPERANDS + i));
     visit_block(flow, body);
+    /* A result is what came in or what an iteration left, and no argument: what the body assumes of
+     * its argument is not said of the last value, which no iteration sees. */
     for (uint32_t i = 0; i < op->nout; i++) {
-        flow_value(flow, &body->args[i + 1], op_in(body->last, i));
-        set(flow, &op->out[i], *slot(flow, &body->args[i + 1]));
+        const Value *before = op_in(op, FOR_FIXED_OPERANDS + i), *left = op_in(body->last, i);
+        flow_value(flow, &body->args[i + 1], left);
+        set(flow, &op->out[i], facts_both(op->out[i].type, slot(flow, before), slot(flow, left)));
     }
 }
 

@@ -446,6 +446,16 @@ static const Expected expected[] = {
      "%c = cmpi %k, %z {pred = sge} : i1\nassume %c\nyield\n} {\nyield\n}\n"
      "%v = addi %k, %z : i32\n",
      0, 1, 1, 1, INT32_MIN, INT32_MAX},
+    /* What iterations assume of what they carry says nothing of what the last one leaves. */
+    {"%z = constant_int {value = 0} : i32\n%s = constant_int {value = 1} : i32\n"
+     "%v = for %z, %k, %s, %n : i32 (%i: i32, %a: i32) {\n"
+     "%c = cmpi %a, %z {pred = sgt} : i1\nassume %c\n%b = subi %a, %s : i32\nyield %b\n}\n",
+     0, 1, 1, 1, INT32_MIN, INT32_MAX},
+    {"%z = constant_int {value = 0} : i32\n%s = constant_int {value = 1} : i32\n"
+     "%o = constant_int {value = 5} : i32\n"
+     "%v = for %z, %k, %s, %o : i32 (%i: i32, %a: i32) {\n"
+     "%c = cmpi %a, %z {pred = sgt} : i1\nassume %c\nyield %z\n}\n",
+     0, 1, 1, 1, 0, 5},
 };
 
 static const Value *find_value(Func *func, const char *name) {
