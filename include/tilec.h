@@ -176,6 +176,11 @@ TILE_API void tile_cancellation_request(tile_cancellation *cancellation);
 TILE_API bool tile_cancellation_is_requested(const tile_cancellation *cancellation);
 TILE_API void tile_cancellation_destroy(tile_cancellation *cancellation);
 
+/* Reads a file for a compilation: true, with its text, when there is one under that path; false: it
+ * is looked for on disk. Called by the thread that compiles, or one of the library's in its stead,
+ * before the call returns; the text must stay until then. */
+typedef bool (*tile_read_file)(void *user, tile_text path, tile_text *source);
+
 typedef struct tile_compile_options {
     size_t size;
     tile_text path; /* of the source; with `source` given, only its name in messages and imports */
@@ -207,7 +212,12 @@ typedef struct tile_compile_options {
                                   it an error; the last that names it counts */
     size_t warning_count;
     tile_cancellation *cancellation; /* ends the compilation when it is requested; NULL: none */
-    bool plain_abi; /* for launchers of others: docs/ahead-of-time.md, "The plain form" */
+    bool plain_abi;          /* for launchers of others: docs/ahead-of-time.md, "The plain form" */
+    const tile_named *files; /* in memory, path and text: imports, and a `path` without source, find
+                                them before those on disk */
+    size_t file_count;
+    tile_read_file read_file; /* asked behind `files`; not with `isolated`. NULL: none */
+    void *read_user;
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

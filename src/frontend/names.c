@@ -82,7 +82,7 @@ static Unit *load_unit(Elab *e, const char *path) {
         if (str_is(unit->path, path))
             return unit;
     Str text;
-    if (file_read(e->arena, path, FRONTEND_SOURCE_LIMIT, &text) != 0) {
+    if (source_read(&e->ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text) != 0) {
         note_absent(e, path);
         return NULL;
     }

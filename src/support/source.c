@@ -1,5 +1,9 @@
 #include "support/source.h"
 
+#include "support/file.h"
+
+#include <errno.h>
+
 uint32_t source_add(SourceMap *map, Str path, Str text) {
     Source *source = ARENA_NEW(map->arena, Source);
     source->path = (Str){str_dup(map->arena, path), path.len};
@@ -20,6 +24,12 @@ uint32_t source_add_import(SourceMap *map, Str path, Str text) {
     uint32_t file = source_add(map, path, text);
     map->sources.data[file - 1]->is_import = true;
     return file;
+}
+
+int source_read(const SourceMap *map, const char *path, size_t limit, Str *text) {
+    if (map->files.read && map->files.read(map->files.user, str_from(path), text))
+        return text->len > limit ? EFBIG : 0;
+    return file_read(map->arena, path, limit, text);
 }
 
 LineColumn source_locate(const Source *source, uint32_t offset) {

@@ -17,9 +17,17 @@ typedef struct Source {
     bool is_import; /* a file that another source imports */
 } Source;
 
+/* Files that are asked for before those on disk. `read` gives the text of one it has, which stays
+ * as long as the sources do. */
+typedef struct SourceFiles {
+    bool (*read)(void *user, Str path, Str *text); /* NULL: there are none */
+    void *user;
+} SourceFiles;
+
 /* All sources of a compilation, numbered from 1. */
 typedef struct SourceMap {
     Arena *arena;
+    SourceFiles files;
     VEC(Source *) sources;
 } SourceMap;
 
@@ -31,6 +39,9 @@ typedef struct LineColumn {
  * to refuse. */
 uint32_t source_add(SourceMap *map, Str path, Str text);
 uint32_t source_add_import(SourceMap *map, Str path, Str text);
+/* The text of a file of at most `limit` bytes, of `files` or on disk, which is no source yet: 0 or
+ * an errno. */
+int source_read(const SourceMap *map, const char *path, size_t limit, Str *text);
 /* NULL for file 0 or an unknown number. */
 const Source *source_get(const SourceMap *map, uint32_t file);
 LineColumn source_locate(const Source *source, uint32_t offset);

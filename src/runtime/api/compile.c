@@ -70,6 +70,20 @@ static bool open_cache(tile_context *context, Diags *diags) {
     return true;
 }
 
+typedef struct FileReader {
+    tile_read_file read;
+    void *user;
+} FileReader;
+
+static bool read_by_callback(void *user, Str path, Str *text) {
+    const FileReader *reader = user;
+    tile_text source = {0};
+    if (!reader->read(reader->user, text_of(path), &source))
+        return false;
+    *text = text_str(source);
+    return true;
+}
+
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request) {
     Arena *arena = &call->ctx->arena;
@@ -79,8 +93,11 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
     if ((!path && !options->source.data) || !is_list(options->types, options->type_count) ||
         !is_list(options->constexprs, options->constexpr_count) ||
         !is_list(options->search_paths, options->search_path_count) ||
-        !is_list(options->warnings, options->warning_count))
+        !is_list(options->warnings, options->warning_count) ||
+        !is_list(options->files, options->file_count))
         return false;
+    FileReader *reader = ARENA_NEW(arena, FileReader);
+    *reader = (FileReader){options->read_file, options->read_user};
     *request = (CompileRequest){
         .path = path ? path : "<source>",
         .text = {options->source.data, options->source.size},
@@ -97,6 +114,9 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                    .num_stages = options->num_stages,
                    .num_ctas = options->num_ctas,
                    .debug = options->debug},
+        .files = copy_named(arena, options->files, options->file_count),
+        .file_count = (uint32_t)options->file_count,
+        .reader = {options->read_file ? read_by_callback : NULL, reader},
         .warnings = copy_texts(arena, options->warnings, options->warning_count),
         .warning_count = (uint32_t)options->warning_count,
         .max_registers = options->max_registers,

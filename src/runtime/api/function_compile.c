@@ -87,6 +87,15 @@ static const tile_text *keep_texts(Arena *arena, const tile_text *texts, size_t 
     return kept;
 }
 
+static const tile_named *keep_named(Arena *arena, const tile_named *named, size_t count) {
+    tile_named *kept = ARENA_ARRAY(arena, tile_named, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        kept[i].name = keep_text(arena, text_str(named[i].name));
+        kept[i].value = keep_text(arena, text_str(named[i].value));
+    }
+    return kept;
+}
+
 static void keep_options(Arena *arena, CompiledFunction *function, const CompileRequest *request,
                          const tile_compile_options *options, Str source, Str kernel) {
     function->options = *options;
@@ -97,14 +106,10 @@ static void keep_options(Arena *arena, CompiledFunction *function, const Compile
     function->options.search_paths =
         keep_texts(arena, options->search_paths, options->search_path_count);
     function->options.warnings = keep_texts(arena, options->warnings, options->warning_count);
-    tile_named *constexprs = ARENA_ARRAY(arena, tile_named, options->constexpr_count + 1);
-    for (size_t i = 0; i < options->constexpr_count; i++) {
-        constexprs[i].name = keep_text(arena, text_str(options->constexprs[i].name));
-        constexprs[i].value = keep_text(arena, text_str(options->constexprs[i].value));
-    }
-    function->options.constexprs = constexprs;
+    function->options.files = keep_named(arena, options->files, options->file_count);
+    function->options.constexprs = keep_named(arena, options->constexprs, options->constexpr_count);
     function->function.specialisation.constants =
-        function_constants(arena, constexprs, options->constexpr_count);
+        function_constants(arena, function->options.constexprs, options->constexpr_count);
 }
 
 static bool is_set(const tile_compile_options *options, Str name) {
@@ -169,6 +174,7 @@ static tile_status build_function(Call *call, tile_context *context,
         !request_from_options(call, context, options, &request))
         return TILE_ERROR_INVALID_ARGUMENT;
     uint32_t file;
+    compile_use_files(call->ctx, &request);
     const AstFile *syntax = compile_parse(call->ctx, request.path, request.text, &file);
     if (!syntax)
         return TILE_OK;

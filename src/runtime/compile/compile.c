@@ -85,9 +85,32 @@ static Str print_func(Compilation *c, const Func *func) {
     return strbuf_str(&text);
 }
 
+/* Paths of imports begin with the folder of the importing file, be it ".". */
+static Str without_dots(Str path) {
+    while (path.len > 2 && path.ptr[0] == '.' && path.ptr[1] == '/')
+        path = (Str){path.ptr + 2, path.len - 2};
+    return path;
+}
+
+static bool read_given(void *user, Str path, Str *text) {
+    const CompileRequest *request = user;
+    for (uint32_t i = 0; i < request->file_count; i++) {
+        if (str_eq(without_dots(request->files[i].name), without_dots(path))) {
+            *text = request->files[i].text;
+            return true;
+        }
+    }
+    return request->reader.read && request->reader.read(request->reader.user, path, text);
+}
+
+void compile_use_files(Ctx *ctx, const CompileRequest *request) {
+    const bool has_files = request->file_count || request->reader.read;
+    ctx->sources.files = (SourceFiles){has_files ? read_given : NULL, (void *)(uintptr_t)request};
+}
+
 static uint32_t read_source(Ctx *ctx, const char *path, Str text) {
     if (!text.ptr) {
-        int error = file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text);
+        int error = source_read(&ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text);
         if (error) {
             report_unreadable(&ctx->diags, path, error);
             return 0;
@@ -518,6 +541,9 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
     Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
     double start = c.stage_start = clock_ms();
     arena_check(&ctx->arena);
+    compile_use_files(ctx, request);
+    if (request->isolated && request->reader.read)
+        return ctx_diag(ctx, (Span){0}, reader_isolated);
     if (!compile_choose_warnings(ctx, request))
         return false;
     if (request->dump_folder) {

@@ -36,6 +36,9 @@ typedef struct CompileRequest {
     Str text;                /* ptr NULL: read `path` */
     ElaborateRequest kernel; /* what to compile; `file` and `capability` are filled in */
     const Target *target;
+    const NamedText *files; /* path and text: there for imports, and for `path`, before the disk */
+    uint32_t file_count;
+    SourceFiles reader;  /* asked behind `files`; not with `isolated` */
     const Str *warnings; /* as diag_choose takes them */
     uint32_t warning_count;
     int32_t max_registers;   /* 0: as the code needs */
@@ -89,6 +92,9 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
 
 /* What the request says of warnings, for a context without messages yet. False after an error. */
 bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request);
+
+/* From here on sources are read as the request says; it stays as long as the context reads any. */
+void compile_use_files(Ctx *ctx, const CompileRequest *request);
 
 /* Reads and parses only. NULL after errors were reported. */
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);

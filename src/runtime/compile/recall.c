@@ -76,9 +76,11 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
                   request->target->name, kernel->num_warps, kernel->num_stages, kernel->num_ctas,
                   request->max_registers, request->max_shared, request->line_info,
                   request->llvm_level);
-    strbuf_printf(&key, "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\n",
-                  kernel->debug, request->no_tensor_copies, request->no_persistence,
-                  request->plain_abi);
+    strbuf_printf(
+        &key,
+        "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\nheuristics_done %d\n",
+        kernel->debug, request->no_tensor_copies, request->no_persistence, request->plain_abi,
+        kernel->heuristics_done);
     return strbuf_str(&key);
 }
 
@@ -130,7 +132,7 @@ static Str files_write(Ctx *ctx, const Compiled *compiled) {
 /* An imported file, which becomes a source, is what it was. */
 static bool file_unchanged(Ctx *ctx, const char *path, const char *stored_hash) {
     Str text;
-    if (file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text))
+    if (source_read(&ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text))
         return false;
     StrBuf hash = strbuf(&ctx->arena);
     add_hash(&hash, text);
@@ -143,8 +145,7 @@ static bool file_unchanged(Ctx *ctx, const char *path, const char *stored_hash) 
 /* A file that an import would find, as the elaborator has it: what cannot be read is not there. */
 static bool is_found(Ctx *ctx, const char *path) {
     Str text;
-    return access(path, F_OK) == 0 &&
-           file_read(&ctx->arena, path, FRONTEND_SOURCE_LIMIT, &text) == 0;
+    return source_read(&ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text) == 0;
 }
 
 /* Nothing is where it would be found instead. `absent` gets the files that still are not there. */

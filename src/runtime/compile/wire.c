@@ -2,7 +2,7 @@
 #include "runtime/compile/wire.h"
 #include "runtime/compile/build_info.h"
 
-enum { WIRE_VERSION = 3 };
+enum { WIRE_VERSION = 4 };
 
 static const void *take(Wire *wire, size_t size) {
     if (size > wire->in.len)
@@ -98,12 +98,14 @@ void wire_request(Wire *wire, CompileRequest *request) {
     wire_text(wire, &kernel->signature);
     wire_named(wire, &kernel->types, &kernel->type_count);
     wire_named(wire, &kernel->defines, &kernel->define_count);
+    wire_named(wire, &request->files, &request->file_count);
     wire_texts(wire, &kernel->search_paths, &kernel->search_path_count);
     wire_texts(wire, &request->warnings, &request->warning_count);
     WIRE_NUMBER(wire, kernel->num_warps);
     WIRE_NUMBER(wire, kernel->num_stages);
     WIRE_NUMBER(wire, kernel->num_ctas);
     WIRE_NUMBER(wire, kernel->debug);
+    WIRE_NUMBER(wire, kernel->heuristics_done);
     WIRE_NUMBER(wire, request->max_registers);
     WIRE_NUMBER(wire, request->max_shared);
     WIRE_NUMBER(wire, request->want);
