@@ -105,6 +105,9 @@ typedef struct tile_context_options {
     tile_text trusted_caches; /* folders, separated by colons, that are read after cache_folder,
                                  whoever owns them, and never written; empty: TILEC_CACHE_TRUSTED.
                                  Whoever can write to them runs code in this process's name */
+    uint32_t cache_wait_ms; /* how long a compilation waits for another one of the same, of a thread
+                               or a process, before it goes on itself; 0: TILEC_CACHE_WAIT, a
+                               minute */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */

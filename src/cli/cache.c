@@ -175,21 +175,23 @@ static void cache_ls(CacheCommand *command, StrBuf *out) {
     arena_free(&kept);
 }
 
-static void stats_json(const Listing *own, const Cache *cache, StrBuf *out) {
+static void stats_json(const Listing *own, const Cache *cache, uint64_t leases, StrBuf *out) {
     strbuf_puts(out, "{\"folder\": ");
     strbuf_json(out, str_from(own->folder ? own->folder : "none"));
     strbuf_printf(out,
                   ", \"entries\": %zu, \"bytes\": %" PRIu64 ", \"max_bytes\": %" PRIu64
-                  ", \"damaged\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"trusted\": [",
-                  own->entries.len, own->bytes, cache->max_bytes, own->damaged, own->refused);
+                  ", \"damaged\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"leases\": %" PRIu64
+                  ", \"trusted\": [",
+                  own->entries.len, own->bytes, cache->max_bytes, own->damaged, own->refused,
+                  leases);
 }
 
-static void stats_text(const Listing *own, const Cache *cache, StrBuf *out) {
+static void stats_text(const Listing *own, const Cache *cache, uint64_t leases, StrBuf *out) {
     strbuf_printf(out,
                   "folder   %s\nentries  %zu\nbytes    %" PRIu64 "\nlimit    %" PRIu64
-                  "\ndamaged  %" PRIu64 "\nrefused  %" PRIu64 "\n",
+                  "\ndamaged  %" PRIu64 "\nrefused  %" PRIu64 "\nleases   %" PRIu64 "\n",
                   own->folder ? own->folder : "none", own->entries.len, own->bytes,
-                  cache->max_bytes, own->damaged, own->refused);
+                  cache->max_bytes, own->damaged, own->refused, leases);
 }
 
 static void layer_json(const Listing *layer, StrBuf *out) {
@@ -214,7 +216,11 @@ static void cache_stats(CacheCommand *command, StrBuf *out) {
     Arena kept = {.oom = &command->ctx->oom};
     const bool json = command->options->json;
     const Listing own = list_layer(command, &kept, 0);
-    (json ? stats_json : stats_text)(&own, command->cache, out);
+    uint64_t leases = 0;
+    if (!own.error)
+        report(command, own.folder,
+               cache_count_leases(command->cache, &command->ctx->arena, &leases));
+    (json ? stats_json : stats_text)(&own, command->cache, leases, out);
     for (uint32_t i = 1; i <= command->cache->trusted_count; i++) {
         const Listing layer = list_layer(command, &kept, i);
         (json ? layer_json : layer_text)(&layer, out);

@@ -54,6 +54,16 @@ static const char *given_or(const char *given, const char *variable) {
     return given ? given : "";
 }
 
+/* What is no number is as good as none. */
+static uint32_t default_wait(void) {
+    const char *text = getenv("TILEC_CACHE_WAIT");
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return CACHE_WAIT_MS;
+    const unsigned long long value = strtoull(text, &end, 10);
+    return *end || value > INT32_MAX ? CACHE_WAIT_MS : (uint32_t)value;
+}
+
 void cache_open(Cache *cache, Arena *arena, const CacheConfig *config) {
     const char *wanted = config->folder, *size = getenv("TILEC_CACHE_SIZE");
     uint64_t max_bytes = config->max_bytes;
@@ -69,6 +79,7 @@ void cache_open(Cache *cache, Arena *arena, const CacheConfig *config) {
         cache->bad_size = max_bytes ? NULL : str_dup(arena, str_from(size));
     }
     cache->max_bytes = max_bytes ? max_bytes : CACHE_DEFAULT_BYTES;
+    cache->wait_ms = config->wait_ms ? config->wait_ms : default_wait();
     pthread_mutex_init(&cache->lock, NULL); /* which cannot fail */
 }
 
@@ -149,6 +160,11 @@ static CacheResult get_file(Cache *cache, Arena *arena, const char *suffix, Str 
 }
 
 CacheResult cache_get(Cache *cache, Arena *arena, Str key, CacheSection *sections, uint32_t count) {
+    const CachePlace place = cache_place(key, CACHE_SUFFIX);
+    Str file, echo;
+    if (cache_landed(cache, arena, &place, &file) &&
+        cache_parse_file(arena, file, &echo, sections, count) == CACHE_HIT && str_eq(echo, key))
+        return CACHE_HIT;
     return get_file(cache, arena, CACHE_SUFFIX, key, sections, count);
 }
 
@@ -192,6 +208,10 @@ static int put_file(Cache *cache, Arena *arena, const char *suffix, Str key,
     const CachePlace place = cache_place(key, suffix);
     const Str file = cache_build_file(arena, key, sections, count);
     int subfolder;
+    if (!strcmp(suffix, CACHE_SUFFIX))
+        cache_land(cache, &place, file);
+    if (!cache->folder)
+        return 0;
     int error = open_to_store(cache, arena, &place, &subfolder);
     if (error)
         return error == CACHE_ERROR_REFUSED ? 0 : error;
@@ -206,14 +226,12 @@ static int put_file(Cache *cache, Arena *arena, const char *suffix, Str key,
 }
 
 int cache_put(Cache *cache, Arena *arena, Str key, const CacheSection *sections, uint32_t count) {
-    if (!cache->folder || count >= CACHE_MAX_SECTIONS)
-        return cache->folder ? EINVAL : 0;
+    if (count >= CACHE_MAX_SECTIONS)
+        return EINVAL;
     return put_file(cache, arena, CACHE_SUFFIX, key, sections, count);
 }
 
 int cache_refer(Cache *cache, Arena *arena, Str key, Str entry_key) {
     const CacheSection section = {reference_section, entry_key};
-    if (!cache->folder)
-        return 0;
     return put_file(cache, arena, CACHE_REFERENCE_SUFFIX, key, &section, 1);
 }

@@ -41,6 +41,8 @@ typedef struct CacheRefusal {
     bool was_told;
 } CacheRefusal;
 
+typedef struct CacheFlight CacheFlight;
+
 typedef struct Cache {
     const char *folder; /* NULL: none of its own */
     uint64_t max_bytes;
@@ -48,7 +50,9 @@ typedef struct Cache {
     uint32_t trusted_count;
     const char *bad_size; /* what TILEC_CACHE_SIZE says, if that is no size; NULL: it is one */
     atomic_bool told_size, told_error;
-    pthread_mutex_t lock;   /* of what follows */
+    uint32_t wait_ms;     /* see lease.h */
+    pthread_mutex_t lock; /* of what follows */
+    CacheFlight *flights;
     CacheRefusal *refusals; /* the first one of each folder, the cache's own before the trusted */
 } Cache;
 
@@ -59,9 +63,11 @@ typedef struct CacheConfig {
     uint64_t max_bytes;  /* TILEC_CACHE_SIZE (digits with K, M or G), 2 GiB, also where that is no
                             size */
     const char *trusted; /* TILEC_CACHE_TRUSTED; folders separated by colons */
+    uint32_t wait_ms;    /* TILEC_CACHE_WAIT (milliseconds), CACHE_WAIT_MS: for another compilation
+                            of the same */
 } CacheConfig;
 
-enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8 };
+enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000 };
 
 typedef struct CacheSection {
     const char *name; /* at most 8 bytes */
@@ -112,13 +118,16 @@ typedef void CacheVisitor(void *user, Arena *arena, const CacheEntry *entry,
 int cache_visit(Cache *cache, Arena *arena, uint32_t layer, CacheSection *sections, uint32_t count,
                 CacheVisitor *visit, void *user);
 
+/* The compilations under way that hold a lease in the own folder. 0 or an errno. */
+int cache_count_leases(Cache *cache, Arena *arena, uint64_t *held);
+
 typedef struct CacheSweep {
     uint64_t entries, bytes; /* kept; the bytes are those of references, too */
     /* Entries and forgotten temporary files; references count when they are damaged. */
     uint64_t removed_entries, removed_bytes;
 } CacheSweep;
 /* Of the own folder: removes damaged and refused entries if `verify`, temporary files older than an
- * hour, and the least recently used entries beyond `max_bytes` in all (0: every entry). 0 or an
- * errno. */
+ * hour, leases that nobody holds, and the least recently used entries beyond `max_bytes` in all (0:
+ * every entry). 0 or an errno. */
 int cache_sweep(Cache *cache, Arena *arena, uint64_t max_bytes, bool verify, CacheSweep *sweep);
 #endif

@@ -5,8 +5,14 @@
 
 #define CACHE_SUFFIX ".kernel"
 #define CACHE_REFERENCE_SUFFIX ".same"
+#define CACHE_LEASE_SUFFIX ".lease"
 
-enum { CACHE_FOLDERS = 16, CACHE_ENTRY_LIMIT = 512 << 20, CACHE_STALE_SECONDS = 3600 };
+enum {
+    CACHE_FOLDERS = 16,
+    CACHE_ENTRY_LIMIT = 512 << 20,
+    CACHE_STALE_SECONDS = 3600,
+    CACHE_HASH_DIGITS = 32
+};
 #define CACHE_DEFAULT_BYTES ((uint64_t)2 << 30)
 
 /* cache_file.c: the form of a file. */
@@ -19,10 +25,12 @@ Str cache_build_file(Arena *arena, Str key, const CacheSection *sections, uint32
 
 /* cache_folder.c: folders and files, opened and judged by their descriptors. Nothing allocates. */
 
+enum { CACHE_FILE_NAME = 48 };
+
 /* Where the file of a key lies below a folder. */
 typedef struct CachePlace {
     unsigned subfolder; /* below CACHE_FOLDERS */
-    char name[48];
+    char name[CACHE_FILE_NAME];
 } CachePlace;
 CachePlace cache_place(Str key, const char *suffix);
 
@@ -49,6 +57,22 @@ CacheReason cache_judge(int fd, uid_t *owner);
 /* The mode of a file in an open subfolder: that of its owner, and of others as they may read the
  * folder. */
 unsigned cache_file_mode(int subfolder);
+
+/* lease.c */
+
+/* A compilation of which other threads of the process want the result. */
+struct CacheFlight {
+    CacheFlight *next;
+    char name[CACHE_FILE_NAME]; /* of its lease */
+    uint32_t references;        /* who makes it, and who waits */
+    bool has_landed, has_ended;
+    char *file; /* of the entry, once it has landed; NULL: there was no memory for it */
+    size_t size;
+};
+/* Hands the file of an entry to threads that wait for it, whether it can be stored or not. */
+void cache_land(Cache *cache, const CachePlace *place, Str file);
+/* What landed and is still waited for. */
+bool cache_landed(Cache *cache, Arena *arena, const CachePlace *place, Str *file);
 
 /* cache_sweep.c */
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ typedef struct Found {
 
 typedef struct FoundList {
     VEC(Found) entries;
-    uint64_t bytes;
+    uint64_t bytes, held_leases;
     bool may_remove;   /* forgotten files */
     CacheSweep *sweep; /* may be NULL */
 } FoundList;
@@ -56,16 +57,34 @@ static struct timespec time_of_use(const struct stat *info) {
     return is_ahead ? (struct timespec){0} : info->st_mtim;
 }
 
+/* Whoever has a lease has it locked; one without a holder was killed. Taking the lock makes sure
+ * that nobody who just opened it goes on with a file that is about to vanish: see lease.c. */
+static void list_lease(int subfolder, const char *name, bool is_old, FoundList *list) {
+    const int fd = openat(subfolder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    const bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    list->held_leases += !is_free && errno == EWOULDBLOCK;
+    if (is_free && is_old && list->may_remove)
+        remove_file(subfolder, name, 0, true, list->sweep);
+    close(fd);
+}
+
 /* Adds one file of a subfolder, or removes a temporary one that nobody can still be writing. */
 static void list_file(Arena *arena, int subfolder, const char *name, FoundList *list) {
     const bool is_temporary =
         !strncmp(name, FILE_TEMPORARY_PREFIX, sizeof FILE_TEMPORARY_PREFIX - 1);
     const bool is_reference = ends_with(name, CACHE_REFERENCE_SUFFIX);
+    const bool is_lease = ends_with(name, CACHE_LEASE_SUFFIX);
     struct stat info;
-    if ((!is_temporary && !is_reference && !ends_with(name, CACHE_SUFFIX)) ||
+    if ((!is_temporary && !is_reference && !is_lease && !ends_with(name, CACHE_SUFFIX)) ||
         fstatat(subfolder, name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
         return;
     const uint64_t bytes = (uint64_t)info.st_size;
+    if (is_lease) {
+        list_lease(subfolder, name, is_stale(&info), list);
+        return;
+    }
     if (is_temporary) {
         if (list->may_remove && is_stale(&info))
             remove_file(subfolder, name, bytes, true, list->sweep);
@@ -237,6 +256,16 @@ int cache_visit(Cache *cache, Arena *arena, uint32_t layer, CacheSection *sectio
     Tending t = {.cache = cache, .arena = arena, .layer = layer};
     Visit v = {sections, count, visit, user};
     return tend(&t, visit_all, &v);
+}
+
+static int count_leases(Tending *t, void *user) {
+    *(uint64_t *)user = t->list.held_leases;
+    return 0;
+}
+
+int cache_count_leases(Cache *cache, Arena *arena, uint64_t *held) {
+    Tending t = {.cache = cache, .arena = arena};
+    return tend(&t, count_leases, held);
 }
 
 typedef struct SweepOrder {

@@ -3,6 +3,7 @@
 
 #include "codegen/codegen.h"
 #include "passes/lint/lint.h"
+#include "runtime/cache/lease.h"
 #include "runtime/compile/recall.h"
 #include "runtime/compile/stack.h"
 #include "runtime/compile/worker.h"
@@ -32,6 +33,8 @@ typedef struct Compilation {
     Str assembler;     /* identifies it; empty: none is needed */
     Str key, code_key; /* of the cache; empty: none */
     Reach reach;       /* with a code_key */
+    CacheLease lease;
+    int store_error; /* errno */
     bool dump_failed;
     bool ok;              /* what came of it */
     const char *ptxas;    /* NULL: none */
@@ -487,17 +490,38 @@ static bool may_recall(const CompileRequest *request) {
            !(request->want & ~known) && !request->dump_folder && !request->keep_func;
 }
 
-static int make_and_store(Compilation *c, bool *ok) {
-    *ok = run_stages(c);
-    if (!*ok)
-        return 0;
+static void make_and_store(Compilation *c) {
+    c->ok = run_stages(c);
+    if (!c->ok)
+        return;
     c->stage_start = clock_ms();
     if (c->code_key.len && !c->compiled->from_cache &&
         !recall_is_covered(c->ctx, &c->reach, c->compiled))
         c->code_key = STR("");
-    const int error = recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
+    c->store_error = recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
     end_stage(c, STAGE_store);
-    return error;
+}
+
+/* Of several that want the same at once one makes it. */
+static void find_or_make(void *user) {
+    Compilation *c = user;
+    for (bool look = true; look;) {
+        const bool found = recall_get(c->ctx, c->request, c->key, c->compiled);
+        end_stage(c, STAGE_cache);
+        if (found)
+            break;
+        look = cache_lease_wait(&c->lease, c->ctx->arena.cancel);
+        end_stage(c, STAGE_wait);
+    }
+    if (c->compiled->from_cache)
+        c->ok = finish(c);
+    else
+        make_and_store(c);
+}
+
+static void end_lease(void *user) {
+    Compilation *c = user;
+    cache_lease_close(&c->lease);
 }
 
 static bool compile_source(Compilation *c) {
@@ -506,15 +530,10 @@ static bool compile_source(Compilation *c) {
     if (!may_recall(c->request))
         return run_stages(c);
     c->key = recall_key(c->ctx, c->request, c->compiled->file, c->assembler);
-    bool ok = recall_get(c->ctx, c->request, c->key, c->compiled);
-    int error = 0;
-    end_stage(c, STAGE_cache);
-    if (ok)
-        ok = finish(c);
-    else
-        error = make_and_store(c, &ok);
-    cache_report(c->request->cache, &c->ctx->diags, error);
-    return ok;
+    cache_lease_open(&c->lease, c->request->cache, c->key);
+    ctx_finally(c->ctx, find_or_make, end_lease, c);
+    cache_report(c->request->cache, &c->ctx->diags, c->store_error);
+    return c->ok;
 }
 
 bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {
