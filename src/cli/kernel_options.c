@@ -105,6 +105,8 @@ int cli_status(const Ctx *ctx) {
     case TILE_ERROR_FILE:
     case TILE_ERROR_INTERNAL:
     case TILE_ERROR_TENSOR_MAP:
+    case TILE_ERROR_BUNDLE:
+    case TILE_ERROR_NO_VARIANT:
         return STATUS_INPUT;
     case TILE_ERROR_DISK_FULL:
     case TILE_ERROR_OUT_OF_MEMORY:

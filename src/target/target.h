@@ -55,6 +55,8 @@ extern const int target_count;
 const Target *target_by_name(Str name);
 /* "sm_80, sm_86, ..": every row. */
 const char *target_list(Arena *arena);
+/* Its code runs on devices of this very capability alone. */
+bool target_is_specific(const Target *target);
 /* The row whose code runs on a device of this capability (for example 90); NULL: none. */
 const Target *target_by_capability(int capability);
 

@@ -32,10 +32,22 @@ for file in man/man1/tilec.1 man/man1/tilec-compile.1 bash-completion/completion
     [ -s "$work/moved/share/$file" ] || { echo "share/$file is not installed" >&2; exit 1; }
 done
 
-# What the library shows is the API and nothing else.
-library=$(find "$work/moved" -name 'libtilec.so.*.*.*')
-others=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v -e '^tile_' -e '^TILE_[0-9.]*$' || true)
-[ -z "$others" ] || { echo "libtilec.so also exports: $others" >&2; exit 1; }
+# What the libraries show is the API and nothing else: all of it, or but for what takes a compiler.
+declared() { grep -v '^ \*' "$1" | tr '\n' ' ' | grep -o 'TILE_API [^(]*(' | grep -o 'tile_[a-z_]*($' | tr -d '(' | sort; }
+exported() { nm -D --defined-only "$1" | awk '$2 == "T" { sub("@.*", "", $3); print $3 }' | sort; }
+library=$(find "$work/moved" -name 'libtilec.so.*.*.*') run=$(find "$work/moved" -name 'libtilec-run.so.*.*.*')
+declared "$(find "$work/moved" -name tilec.h)" >"$work/declared"
+exported "$library" | diff "$work/declared" - || { echo "libtilec.so and tilec.h differ" >&2; exit 1; }
+grep -v -x -e tile_compile -e tile_function_create -e 'tile_cancellation_.*' "$work/declared" >"$work/declared-run"
+exported "$run" | diff "$work/declared-run" - || { echo "libtilec-run.so lacks functions, or has others" >&2; exit 1; }
+others=$(nm "$(find "$work/moved" -name libtilec-run.a)" | awk 'NF == 3 && $2 ~ /^[TDBRCVW]$/ && $3 !~ /^tile_/ { print $3 }')
+[ -z "$others" ] || { echo "libtilec-run.a also defines: $others" >&2; exit 1; }
+
+# libtilec-run needs the C library alone, and less than 200 KiB.
+needed=$(objdump -p "$run" | awk '$1 == "NEEDED" { print $2 }')
+[ "$needed" = libc.so.6 ] || { echo "libtilec-run.so needs $needed" >&2; exit 1; }
+strip -o "$work/stripped.so" "$run"
+[ "$(stat -c %s "$work/stripped.so")" -lt 204800 ] || { echo "libtilec-run.so has $(stat -c %s "$work/stripped.so") bytes" >&2; exit 1; }
 
 # The record of the ABI tells a change that programs notice from one that they do not.
 header=$programs/../../include/tilec.h
@@ -45,12 +57,14 @@ sed '/^    size_t type_count;/d' "$header" >"$work/changed.h"
 sed 's/^} tile_compile_options;/    size_t added;\n&/' "$header" >"$work/changed.h"
 [[ $(judge) == compatible* ]] || { echo "abi.py refuses an added field" >&2; exit 1; }
 
-# It runs with the C library that docs/runtime.md names.
-newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)
-[ "$(printf '%s\n' "$newest" GLIBC_2.35 | sort -V | tail -1)" = GLIBC_2.35 ] || {
-    echo "libtilec.so needs $newest" >&2
-    exit 1
-}
+# They run with the C library that docs/runtime.md names.
+for file in "$library" "$run"; do
+    newest=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)
+    [ "$(printf '%s\n' "$newest" GLIBC_2.35 | sort -V | tail -1)" = GLIBC_2.35 ] || {
+        echo "$file needs $newest" >&2
+        exit 1
+    }
+done
 
 # A project that has this one as a subdirectory uses the same name.
 mkdir -p "$work/parent"

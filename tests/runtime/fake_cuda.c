@@ -8,8 +8,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static FakeCuda state = {
-    .device_count = 1, .major = 9, .blocks_per_sm = 2, .memory_limit = 1 << 30};
+static FakeCuda state = {.device_count = 1,
+                         .major = 9,
+                         .blocks_per_sm = 2,
+                         .shared_per_block = 232448,
+                         .memory_limit = 1 << 30};
 
 FakeCuda *fake_cuda_state(void);
 EXPORT FakeCuda *fake_cuda_state(void) {
@@ -101,10 +104,11 @@ FAKE(device_memory, size_t *bytes, CUdevice device) {
 }
 
 FAKE(device_attribute, int *value, int attribute, CUdevice device) {
-    *value = attribute == CUDA_ATTRIBUTE_MAJOR      ? state.major
-             : attribute == CUDA_ATTRIBUTE_MINOR    ? state.minor
-             : attribute == CUDA_ATTRIBUTE_SM_COUNT ? 132
-                                                    : 1024;
+    *value = attribute == CUDA_ATTRIBUTE_MAJOR          ? state.major
+             : attribute == CUDA_ATTRIBUTE_MINOR        ? state.minor
+             : attribute == CUDA_ATTRIBUTE_SM_COUNT     ? 132
+             : attribute == CUDA_ATTRIBUTE_SHARED_OPTIN ? state.shared_per_block
+                                                        : 1024;
     return CUDA_OK;
 }
 

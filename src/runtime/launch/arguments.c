@@ -188,6 +188,23 @@ const char *argument_type(Arena *arena, const tile_argument *argument) {
     return "";
 }
 
+bool argument_fits(const tile_argument *argument, Str type) {
+    switch (argument->kind) {
+    case TILE_ARGUMENT_POINTER:
+        return type.len && type.ptr[0] == '*' &&
+               str_is((Str){type.ptr + 1, type.len - 1}, dtype_names[argument->type]);
+    case TILE_ARGUMENT_INT:
+        return str_is(type, dtype_names[integer_type(argument)]) ||
+               (argument->type == TILE_DTYPE_AUTO && str_is(type, dtype_names[TILE_I64]));
+    case TILE_ARGUMENT_FLOAT:
+        return str_is(type, argument->type == TILE_FP64 ? "fp64" : "fp32");
+    case TILE_ARGUMENT_CONSTEXPR:
+    case TILE_ARGUMENT_CONSTEXPR_INT:
+        return false;
+    }
+    return false;
+}
+
 bool argument_constexpr(Arena *arena, const tile_argument *argument, Str *literal) {
     if (argument->kind == TILE_ARGUMENT_CONSTEXPR)
         *literal = text_of_constexpr(argument);

@@ -52,6 +52,9 @@ Special argument_special(const Specialisation *specialisation, const tile_argume
                          const Packed *packed, size_t i);
 /* "*fp32", "i32": the type that a parameter has for it; empty for constexprs. */
 const char *argument_type(Arena *arena, const tile_argument *argument);
+/* Whether a parameter of this type takes it: a number that is i32 for want of a stated type may be
+ * i64 as well. */
+bool argument_fits(const tile_argument *argument, Str type);
 /* A constexpr's value as a Python literal; false for a value that is passed. */
 bool argument_constexpr(Arena *arena, const tile_argument *argument, Str *literal);
 #endif

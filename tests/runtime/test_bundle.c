@@ -1,0 +1,571 @@
+/* Bundles: functions of them launch what functions that compile launch; variants are chosen by what
+ * they promise; damage of any byte is found. */
+#include "api_testing.h"
+#include "runtime/api/api.h"
+#include "runtime/launch/variants.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MAX_VARIANTS = 8, HEADER = 128 };
+
+/* Kernels that are compiled here, and the bundle of them. */
+typedef struct Making {
+    tile_kernel *kernels[MAX_VARIANTS];
+    Variant variants[MAX_VARIANTS];
+    uint32_t count;
+} Making;
+
+static void compile_variant(Fixture *f, Making *making, const tile_compile_options *options) {
+    tile_diagnostics *said = NULL;
+    tile_kernel **kernel = &making->kernels[making->count];
+    if (tile_compile(f->context, options, kernel, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    tile_diagnostics_destroy(said);
+    making->variants[making->count++] = (Variant){.facts = (*kernel)->facts,
+                                                  .path = text_str(options->path),
+                                                  .ptx = (*kernel)->outputs[TILE_OUTPUT_PTX],
+                                                  .num_warps = options->num_warps,
+                                                  .is_other_form = options->no_tensor_copies};
+}
+
+static void add_scale(Fixture *f, Making *making, const char *signature, const char *target,
+                      int num_warps) {
+    tile_compile_options options = scale_options();
+    options.signature = text(signature);
+    options.target = text(target);
+    options.num_warps = num_warps;
+    compile_variant(f, making, &options);
+}
+
+/* The bytes, in an arena of their own; the kernels are gone. */
+static Str finish(Ctx *ctx, Making *making) {
+    StrBuf out = strbuf(&ctx->arena);
+    bundle_write(making->variants, making->count, &out);
+    for (uint32_t i = 0; i < making->count; i++)
+        tile_kernel_destroy(making->kernels[i]);
+    return strbuf_str(&out);
+}
+
+static Str scale_bundle(Fixture *f, Ctx *ctx) {
+    Making making = {0};
+    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:=1024, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:1, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 512", "sm_90a", 8);
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_80", 0);
+    return finish(ctx, &making);
+}
+
+static tile_status open_bytes(Fixture *f, Str bytes, tile_bundle **bundle,
+                              tile_diagnostics **said) {
+    const tile_bundle_options options = {.size = sizeof options,
+                                         .path = text("scale.bundle"),
+                                         .data = bytes.ptr,
+                                         .data_size = bytes.len};
+    return tile_bundle_open(f->context, &options, bundle, said);
+}
+
+static tile_bundle *open_good(Fixture *f, Str bytes) {
+    tile_bundle *bundle = NULL;
+    tile_diagnostics *said = NULL;
+    if (open_bytes(f, bytes, &bundle, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    return bundle;
+}
+
+static tile_function *function_in(tile_bundle *bundle, tile_compile_options options) {
+    tile_function *function = NULL;
+    tile_diagnostics *said = NULL;
+    options.size = sizeof options;
+    if (tile_bundle_function(bundle, &options, &function, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    return function;
+}
+
+/* What the driver is asked to launch. */
+typedef struct Launch {
+    unsigned grid[3], block[3], shared;
+    uint64_t values[8];
+    char function[64];
+} Launch;
+
+static Launch launch(Fixture *f, tile_function *function, tile_device *device,
+                     const tile_argument *arguments, size_t count, bool hidden_grid) {
+    static const uint32_t grid[3] = {37, 2, 1};
+    const unsigned char bytes[] = {8, 4, 4, hidden_grid ? 4 : 0, 0};
+    memcpy(f->cuda->param_bytes, bytes, sizeof bytes);
+    memset(f->cuda->values, 0, sizeof f->cuda->values);
+    tile_diagnostics *said = NULL;
+    const unsigned before = f->cuda->launches;
+    if (tile_function_launch(function, device, grid, NULL, arguments, count, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    assert_int_equal(f->cuda->launches, before + 1);
+    Launch made = {.shared = f->cuda->shared_bytes};
+    memcpy(made.grid, f->cuda->grid, sizeof made.grid);
+    memcpy(made.block, f->cuda->block, sizeof made.block);
+    memcpy(made.values, f->cuda->values, sizeof made.values);
+    memcpy(made.function, f->cuda->function, sizeof made.function);
+    return made;
+}
+
+static tile_function *compiling(Fixture *f) {
+    const tile_compile_options options = {
+        .size = sizeof options, .path = text("scale.tile"), .source = text(source)};
+    tile_function *function = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    return function;
+}
+
+static void launches_as_a_compiler_would(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    const Str bytes = scale_bundle(f, ctx);
+    tile_bundle *bundle = open_good(f, bytes);
+    tile_device *device = open_device(f);
+    tile_function *bundled = function_in(bundle, (tile_compile_options){0});
+    tile_function *compiled = compiling(f);
+    static const int64_t sizes[] = {1, 1000, 1004, 1008, 1024};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const tile_argument arguments[] = {tile_pointer(0x10000, TILE_FP32), tile_int(sizes[i]),
+                                           tile_float(2.0), tile_constexpr_int(1024)};
+        const Launch a = launch(f, bundled, device, arguments, 4, true);
+        const Launch b = launch(f, compiled, device, arguments, 4, true);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+    tile_function_destroy(compiled);
+    tile_function_destroy(bundled);
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    assert_int_equal(f->cuda->loads, f->cuda->unloads);
+    ctx_destroy(ctx);
+}
+
+static const tile_executable *instance(tile_function *function, tile_device *device,
+                                       uint64_t address, int64_t n, const char *block) {
+    const tile_argument arguments[] = {tile_pointer(address, TILE_FP32), tile_int(n),
+                                       tile_float(2.0), tile_constexpr(text(block))};
+    const tile_executable *executable = NULL;
+    tile_diagnostics *said = NULL;
+    if (tile_function_instance(function, device, arguments, 4, &executable, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    return executable;
+}
+
+/* What promises most, of what the arguments keep; each loaded once however it is asked for. */
+static void chooses_by_promises(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    tile_bundle *bundle = open_good(f, scale_bundle(f, ctx));
+    tile_device *device = open_device(f);
+    tile_function *function = function_in(bundle, (tile_compile_options){0});
+    const tile_executable *none = instance(function, device, 4100, 1004, "1024");
+    const tile_executable *pointer = instance(function, device, 1 << 12, 1004, "1024");
+    const tile_executable *both = instance(function, device, 1 << 12, 1008, "1024");
+    const tile_executable *equal = instance(function, device, 1 << 12, 1024, "1024");
+    const tile_executable *one = instance(function, device, 1 << 12, 1, "1024");
+    const tile_executable *small = instance(function, device, 1 << 12, 1008, "512");
+    const tile_executable *all[] = {none, pointer, both, equal, one, small};
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < i; j++)
+            assert_ptr_not_equal(all[i], all[j]);
+    assert_int_equal(f->cuda->loads, 6);
+    assert_ptr_equal(none, instance(function, device, 4100, 1024, "1024"));
+    assert_ptr_equal(none, instance(function, device, 4100, 1, "0x400"));
+    assert_ptr_equal(pointer, instance(function, device, 1 << 12, 1000, " 1024"));
+    assert_ptr_equal(both, instance(function, device, 1 << 12, 512, "1024"));
+    assert_int_equal(f->cuda->loads, 6);
+    tile_function_destroy(function);
+    assert_int_equal(f->cuda->unloads, 6);
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
+static void chooses_by_options(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    tile_bundle *bundle = open_good(f, scale_bundle(f, ctx));
+    tile_device *device = open_device(f);
+    const tile_named block = {text("BLOCK"), text("512")};
+    tile_function *function = function_in(
+        bundle, (tile_compile_options){.num_warps = 8, .constexprs = &block, .constexpr_count = 1});
+    const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(1008),
+                                       tile_float(2.0)};
+    assert_int_equal(launch(f, function, device, arguments, 3, false).block[0], 256);
+    tile_function_destroy(function);
+    const struct {
+        tile_compile_options options;
+        tile_status status;
+        const char *said;
+    } wrong[] = {
+        {{.kernel = text("scaled")},
+         TILE_ERROR_NO_VARIANT,
+         "tilec: error: no kernel 'scaled' in scale.bundle, which has scale\n"},
+        {{.path = text("other.tile")},
+         TILE_ERROR_NO_VARIANT,
+         "tilec: error: no kernel '' in scale.bundle, which has scale\n"},
+        {{.num_warps = 16},
+         TILE_ERROR_NO_VARIANT,
+         "tilec: error: no variant of 'scale' in scale.bundle was compiled with these warps, "
+         "stages, CTAs and in this form\n"},
+        {{.constexprs = (const tile_named[]){{text("BLOCKS"), text("1")}}, .constexpr_count = 1},
+         TILE_ERROR_INVALID_ARGUMENT,
+         "tilec: error: 'scale' in scale.bundle has no parameter 'BLOCKS'\n"},
+        {{.target = text("sm_80")}, TILE_ERROR_INVALID_ARGUMENT, ""},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tile_compile_options options = wrong[i].options;
+        tile_diagnostics *said = NULL;
+        options.size = sizeof options;
+        assert_int_equal(tile_bundle_function(bundle, &options, &function, &said), wrong[i].status);
+        assert_string_equal(tile_diagnostics_text(said).data, wrong[i].said);
+        tile_diagnostics_destroy(said);
+    }
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
+/* Calls that no variant is for: the message names the argument and what there is. */
+static void says_what_is_missing(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    Making making = {0};
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:=1000, fp32, 1024", "sm_90a", 0);
+    tile_bundle *bundle = open_good(f, finish(ctx, &making));
+    tile_device *device = open_device(f);
+    tile_function *function = function_in(bundle, (tile_compile_options){0});
+#define NO_VARIANT "tilec: error: no variant of 'scale' for this call: "
+    const struct {
+        tile_argument arguments[4];
+        const char *said;
+    } calls[] = {
+        {{tile_pointer(0x1000, TILE_FP32), tile_int(1004), tile_float(1), tile_constexpr_int(1024)},
+         NO_VARIANT "'n' is i32 1004, wanted i32:16, i32:=1000\n"},
+        {{tile_pointer(0x1004, TILE_FP32), tile_int(1008), tile_float(1), tile_constexpr_int(1024)},
+         NO_VARIANT "'x' is *fp32 at 0x1004, wanted *fp32:16\n"},
+        {{tile_pointer(0x1000, TILE_FP16), tile_int(1000), tile_float(1), tile_constexpr_int(1024)},
+         NO_VARIANT "'x' is *fp16 at 0x1000, wanted *fp32:16\n"},
+        {{tile_pointer(0x1000, TILE_FP32), tile_int(1000), tile_float(1), tile_constexpr_int(512)},
+         NO_VARIANT "'BLOCK' is the constexpr 512, wanted the constexpr 1024\n"},
+        {{tile_pointer(0x1000, TILE_FP32), tile_int(1000), tile_int(1), tile_constexpr_int(1024)},
+         NO_VARIANT "'factor' is i32 1, wanted fp32\n"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        tile_diagnostics *said = NULL;
+        assert_int_equal(tile_function_launch(function, device, (uint32_t[]){1, 1, 1}, NULL,
+                                              calls[i].arguments, 4, &said),
+                         TILE_ERROR_NO_VARIANT);
+        assert_string_equal(tile_diagnostics_text(said).data, calls[i].said);
+        tile_diagnostics_destroy(said);
+    }
+    assert_int_equal(f->cuda->launches, 0);
+    tile_function_destroy(function);
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
+/* Devices: their own code first, then code and PTX of earlier ones. */
+static void chooses_by_device(void **state) {
+    Ctx *ctx = ctx_create();
+    Variant sm80 = {.cubin = STR("80"), .ptx = STR("ptx")}, sm90 = {.cubin = STR("90")};
+    sm80.facts.meta.target = target_by_name(STR("sm_80"));
+    sm90.facts.meta.target = target_by_name(STR("sm_90a"));
+    const Variant *both[] = {&sm80, &sm90};
+    const struct {
+        int major, minor;
+        const Variant *chosen;
+        const char *code;
+    } devices[] = {{8, 0, &sm80, "80"},
+                   {8, 9, &sm80, "80"},
+                   {9, 0, &sm90, "90"},
+                   {10, 0, &sm80, "ptx"},
+                   {7, 5, NULL, ""}};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        const Device device = {.name = "GPU",
+                               .major = devices[i].major,
+                               .minor = devices[i].minor,
+                               .shared_per_block = 99 << 10};
+        const VariantCall call = {.device = &device};
+        const Variant *chosen = variants_choose(both, 2, &call);
+        assert_ptr_equal(chosen, devices[i].chosen);
+        if (chosen)
+            assert_true(str_is(variant_code(chosen, &device), devices[i].code));
+        else
+            assert_string_equal(variants_explain(&ctx->arena, both, 2, &call),
+                                "'GPU' has capability 7.5 and 101376 bytes of shared memory a "
+                                "block, wanted what runs code for sm_80, sm_90a");
+    }
+    /* Code for a chip with more shared memory does not fit. */
+    sm80.facts.meta.shared_bytes = 100 << 10;
+    const Device small = {.major = 8, .minor = 6, .shared_per_block = 99 << 10};
+    assert_null(variants_choose(both, 2, &(VariantCall){.device = &small}));
+    ctx_destroy(ctx);
+}
+
+/* matmul has tensor maps, which hold no stride of 0. */
+static void has_another_form(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    for (int with_other_form = 0; with_other_form < 2; with_other_form++) {
+        Making making = {0};
+        tile_compile_options options = {.size = sizeof options,
+                                        .path = text(TILEC_SOURCE_DIR "/kernels/matmul.tile"),
+                                        .kernel = text("matmul"),
+                                        .signature =
+                                            text("*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, "
+                                                 "i32:16, i32:16, 1, i32:16, 1, i32:16, "
+                                                 "1, 64, 64, 32"),
+                                        .target = text("sm_90a"),
+                                        .num_warps = 4,
+                                        .want = TILE_WANT(TILE_OUTPUT_PTX)};
+        compile_variant(f, &making, &options);
+        assert_true(making.variants[0].facts.meta.tensor_maps.len > 0);
+        options.no_tensor_copies = true;
+        if (with_other_form)
+            compile_variant(f, &making, &options);
+        tile_bundle *bundle = open_good(f, finish(ctx, &making));
+        tile_device *device = open_device(f);
+        tile_function *function = function_in(bundle, (tile_compile_options){.num_warps = 4});
+        tile_argument arguments[15] = {tile_pointer(0x10000, TILE_FP16),
+                                       tile_pointer(0x20000, TILE_FP16),
+                                       tile_pointer(0x30000, TILE_FP16),
+                                       tile_int(512),
+                                       tile_int(512),
+                                       tile_int(512),
+                                       tile_int(0),
+                                       tile_constexpr_int(1),
+                                       tile_int(512),
+                                       tile_constexpr_int(1),
+                                       tile_int(512),
+                                       tile_constexpr_int(1),
+                                       tile_constexpr_int(64),
+                                       tile_constexpr_int(64),
+                                       tile_constexpr_int(32)};
+        tile_diagnostics *said = NULL;
+        const unsigned before = f->cuda->launches;
+        memset(f->cuda->param_bytes, 0, sizeof f->cuda->param_bytes);
+        tile_status status = tile_function_launch(function, device, (uint32_t[]){8, 8, 1}, NULL,
+                                                  arguments, 15, &said);
+        assert_int_equal(status, with_other_form ? TILE_OK : TILE_ERROR_NO_VARIANT);
+        assert_int_equal(f->cuda->launches, before + (unsigned)with_other_form);
+        const char *words = tile_diagnostics_text(said).data;
+        if (!strstr(words, "runs without tensor copies here"))
+            fail_msg("%s", words);
+        assert_int_equal(!strstr(words, "there is none without tensor copies"), with_other_form);
+        tile_diagnostics_destroy(said);
+        tile_function_destroy(function);
+        tile_device_close(device);
+        tile_bundle_close(bundle);
+    }
+    ctx_destroy(ctx);
+}
+
+static void tells_its_variants(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    tile_bundle *bundle = open_good(f, scale_bundle(f, ctx));
+    tile_device *device = open_device(f);
+    tile_bundle_info info = {.size = sizeof info};
+    assert_int_equal(tile_bundle_get_info(bundle, &info), TILE_OK);
+    assert_int_equal(info.variant_count, 7);
+    assert_int_equal(info.sha256.size, 64);
+    const tile_kernel *kernel = NULL;
+    tile_variant_info variant = {.size = sizeof variant};
+    assert_int_equal(tile_bundle_get_variant(bundle, 5, &kernel, &variant), TILE_OK);
+    assert_int_equal(variant.num_warps, 8);
+    assert_string_equal(variant.path.data, "scale.tile");
+    tile_kernel_info facts = {.size = sizeof facts};
+    assert_int_equal(tile_kernel_get_info(kernel, &facts), TILE_OK);
+    assert_string_equal(facts.name.data, "scale");
+    assert_int_equal(facts.threads, 256);
+    assert_non_null(strstr(tile_kernel_get_output(kernel, TILE_OUTPUT_PTX).data, ".entry scale"));
+    tile_executable *executable = NULL;
+    assert_int_equal(tile_load(kernel, device, &executable, NULL), TILE_OK);
+    tile_executable_destroy(executable);
+    assert_int_equal(tile_bundle_get_variant(bundle, 7, &kernel, NULL),
+                     TILE_ERROR_INVALID_ARGUMENT);
+    /* The content that is wanted, and another. */
+    const Str bytes = scale_bundle(f, ctx);
+    char wanted[65];
+    memcpy(wanted, info.sha256.data, sizeof wanted);
+    tile_bundle_options options = {
+        .size = sizeof options, .data = bytes.ptr, .data_size = bytes.len, .sha256 = text(wanted)};
+    tile_bundle *again = NULL;
+    assert_int_equal(tile_bundle_open(f->context, &options, &again, NULL), TILE_OK);
+    tile_bundle_close(again);
+    wanted[0] = wanted[0] == '0' ? '1' : '0';
+    assert_int_equal(tile_bundle_open(f->context, &options, &again, NULL), TILE_ERROR_BUNDLE);
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
+/* The same bytes twice; from a file and from memory at any address. */
+static void reads_from_anywhere(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    const Str bytes = scale_bundle(f, ctx), again = scale_bundle(f, ctx);
+    assert_int_equal(bytes.len, again.len);
+    assert_memory_equal(bytes.ptr, again.ptr, bytes.len);
+    char *moved = malloc(bytes.len + 3), path[96];
+    memcpy(moved + 3, bytes.ptr, bytes.len);
+    tile_bundle_close(open_good(f, (Str){moved + 3, bytes.len}));
+    free(moved);
+    snprintf(path, sizeof path, "%s/scale.bundle", f->folder);
+    const tile_bundle_options options = {.size = sizeof options, .path = text(path)};
+    tile_bundle *bundle = NULL;
+    assert_int_equal(tile_bundle_open(f->context, &options, &bundle, NULL), TILE_ERROR_FILE);
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes.ptr, 1, bytes.len, file), bytes.len);
+    fclose(file);
+    assert_int_equal(tile_bundle_open(f->context, &options, &bundle, NULL), TILE_OK);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
+static void refused(Fixture *f, Str bytes, const char *why) {
+    tile_bundle *bundle = NULL;
+    tile_diagnostics *said = NULL;
+    assert_int_equal(open_bytes(f, bytes, &bundle, &said), TILE_ERROR_BUNDLE);
+    if (!strstr(tile_diagnostics_text(said).data, why))
+        fail_msg("%s, not %s", tile_diagnostics_text(said).data, why);
+    tile_diagnostics_destroy(said);
+}
+
+static void finds_damage_anywhere(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    Making making = {0};
+    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    const Str bytes = finish(ctx, &making);
+    char *copy = aligned_alloc(BUNDLE_ALIGNMENT, (bytes.len + 127) / 64 * 64);
+    memcpy(copy, bytes.ptr, bytes.len);
+    copy[bytes.len] = 0;
+    for (size_t i = 0; i < bytes.len; i += i < HEADER + 600 ? 1 : 97) {
+        copy[i] ^= 0x10;
+        refused(f, (Str){copy, bytes.len},
+                i < 8        ? "does not begin"
+                : i < 12     ? "of version"
+                : i < HEADER ? "header is damaged"
+                             : "content is damaged");
+        copy[i] ^= 0x10;
+    }
+    for (size_t len = 0; len < bytes.len; len += len < HEADER + 10 ? 1 : 311)
+        refused(f, (Str){copy, len}, len < HEADER ? "does not begin" : "bytes, and says");
+    refused(f, (Str){copy, bytes.len + 1}, "bytes, and says");
+    free(copy);
+    ctx_destroy(ctx);
+}
+
+/* Checksums as they must be, whatever was changed. */
+static void sign(char *bytes, size_t len) {
+    XXH128_canonicalFromHash((XXH128_canonical_t *)(bytes + 32),
+                             XXH3_128bits(bytes + HEADER, len - HEADER));
+    const uint64_t hash = XXH3_64bits(bytes, 120);
+    for (int i = 0; i < 8; i++)
+        bytes[120 + i] = (char)(hash >> 8 * i);
+}
+
+/* Somebody else's bundle, whose checksums fit: it may be refused or not, but nothing is read that
+ * lies outside of it. */
+static void survives_forgery(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    Making making = {0};
+    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    const Str bytes = finish(ctx, &making);
+    char *copy = aligned_alloc(BUNDLE_ALIGNMENT, (bytes.len + 63) / 64 * 64);
+    memcpy(copy, bytes.ptr, bytes.len);
+    static const char others[] = "0 9\n-~";
+    unsigned was_refused = 0;
+    for (size_t i = 8; i < HEADER + 500; i++) {
+        if (i >= 32 && i < HEADER)
+            continue;
+        for (size_t j = 0; j < sizeof others; j++) {
+            const char kept = copy[i];
+            copy[i] = others[j];
+            sign(copy, bytes.len);
+            tile_bundle *bundle = NULL;
+            was_refused += open_bytes(f, (Str){copy, bytes.len}, &bundle, NULL) != TILE_OK;
+            for (size_t k = 0; bundle && k < 2; k++) {
+                const tile_kernel *kernel;
+                if (tile_bundle_get_variant(bundle, k, &kernel, NULL) == TILE_OK)
+                    assert_true(strlen(tile_kernel_get_output(kernel, TILE_OUTPUT_PTX).data) <=
+                                bytes.len);
+            }
+            tile_bundle_close(bundle);
+            copy[i] = kept;
+        }
+    }
+    assert_true(was_refused > 500);
+    free(copy);
+    ctx_destroy(ctx);
+}
+
+static void literals(void **state) {
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } pairs[] = {{"16", "0x10", true},
+                 {"-1", "-1", true},
+                 {"1", "1.0", false},
+                 {"1e-5", "1e-05", true},
+                 {"0.5", ".5", true},
+                 {"\"a\"", "'a'", true},
+                 {"'a'", "'b'", false},
+                 {"'1'", "1", false},
+                 {"(1, 2)", "(1,2)", true},
+                 {"True", "1", false},
+                 {"tl.float16", "tl.float16", true},
+                 {"9007199254740993", "9007199254740992", false},
+                 {"", "1", false}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        assert_int_equal(literal_same(str_from(pairs[i].a), str_from(pairs[i].b)), pairs[i].same);
+        assert_int_equal(literal_same(str_from(pairs[i].b), str_from(pairs[i].a)), pairs[i].same);
+    }
+}
+
+static void sha256_of_the_standard(void **state) {
+    static const struct {
+        const char *text, *digest;
+    } vectors[] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
+         "lmnopqrsmnopqrstnopqrstu",
+         "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        unsigned char digest[SHA256_SIZE];
+        char digits[SHA256_TEXT_SIZE];
+        sha256(str_from(vectors[i].text), digest);
+        sha256_text(digest, digits);
+        assert_string_equal(digits, vectors[i].digest);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(launches_as_a_compiler_would),
+        TEST(chooses_by_promises),
+        TEST(chooses_by_options),
+        TEST(says_what_is_missing),
+        cmocka_unit_test(chooses_by_device),
+        TEST(has_another_form),
+        TEST(tells_its_variants),
+        TEST(reads_from_anywhere),
+        TEST(finds_damage_anywhere),
+        TEST(survives_forgery),
+        cmocka_unit_test(literals),
+        cmocka_unit_test(sha256_of_the_standard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
