@@ -111,6 +111,12 @@ typedef struct tile_context_options {
     uint32_t cache_wait_ms; /* how long a compilation waits for another one of the same, of a thread
                                or a process, before it goes on itself; 0: TILEC_CACHE_WAIT, a
                                minute */
+    tile_text remote_cache; /* redis://user:password@host:port/prefix or rediss://..: a cache
+                               that machines share, asked after folders; empty:
+                               TILEC_REMOTE_CACHE. See docs/caches.md */
+    tile_text remote_cache_key; /* signs what is put there, and is asked of what is found; empty:
+                                   TILEC_REMOTE_CACHE_KEY, the file TILEC_REMOTE_CACHE_KEY_FILE,
+                                   none */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */

@@ -10,7 +10,7 @@
 #include <time.h>
 
 typedef struct CacheOptions {
-    const char *folder, *trusted;
+    const char *folder, *trusted, *remote;
     int64_t max_megabytes;
     bool json;
 } CacheOptions;
@@ -212,6 +212,23 @@ static void layer_text(const Listing *layer, StrBuf *out) {
                       layer->entries.len, layer->bytes, layer->damaged);
 }
 
+/* Whether it answers now. */
+static void remote_stats(CacheCommand *command, StrBuf *out) {
+    Remote *remote = command->cache->remote;
+    const bool answers = remote && remote_answers(remote);
+    if (command->options->json && !remote) {
+        strbuf_puts(out, "null}\n");
+    } else if (command->options->json) {
+        strbuf_puts(out, "{\"address\": ");
+        strbuf_json(out, str_from(remote_address(remote)));
+        strbuf_printf(out, ", \"answers\": %s}}\n", answers ? "true" : "false");
+    } else if (remote) {
+        strbuf_printf(out, "remote   %s: %s\n", remote_address(remote),
+                      answers ? "answers" : "does not answer");
+    }
+    cache_report(command->cache, &command->ctx->diags, 0);
+}
+
 static void cache_stats(CacheCommand *command, StrBuf *out) {
     Arena kept = {.oom = &command->ctx->oom};
     const bool json = command->options->json;
@@ -226,7 +243,8 @@ static void cache_stats(CacheCommand *command, StrBuf *out) {
         (json ? layer_json : layer_text)(&layer, out);
     }
     if (json)
-        strbuf_puts(out, "]}\n");
+        strbuf_puts(out, "], \"remote\": ");
+    remote_stats(command, out);
     arena_free(&kept);
 }
 
@@ -274,7 +292,8 @@ int command_cache(Ctx *ctx, int argc, char **argv) {
     Cache cache;
     const CacheConfig config = {.folder = options.folder,
                                 .max_bytes = (uint64_t)options.max_megabytes << 20,
-                                .trusted = options.trusted};
+                                .trusted = options.trusted,
+                                .remote = options.remote};
     cache_open(&cache, &ctx->arena, &config);
     cache_check(&cache);
     cache_report(&cache, &ctx->diags, 0);

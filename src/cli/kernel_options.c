@@ -89,7 +89,9 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         warnings[i] = str_from(options->warnings.data[i]);
     request->warnings = warnings;
     request->warning_count = (uint32_t)options->warnings.len;
-    const CacheConfig config = {.folder = options->cache, .trusted = options->trusted_caches};
+    const CacheConfig config = {.folder = options->cache,
+                                .trusted = options->trusted_caches,
+                                .remote = options->remote_cache};
     cache_open(cache, &ctx->arena, &config);
     request->target =
         choose_target(&ctx->diags, str_from(options->target ? options->target : ""), device, NULL);

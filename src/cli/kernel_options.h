@@ -6,7 +6,7 @@
 #include "runtime/compile/compile.h"
 
 typedef struct KernelOptions {
-    const char *kernel, *signature, *target, *cache, *trusted_caches, *ptxas;
+    const char *kernel, *signature, *target, *cache, *trusted_caches, *remote_cache, *ptxas;
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include, warnings;
     int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,

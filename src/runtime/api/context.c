@@ -72,7 +72,9 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
     made->cache_config = (CacheConfig){.folder = text_dup(&arena, options.cache_folder),
                                        .max_bytes = options.cache_max_bytes,
                                        .trusted = text_dup(&arena, options.trusted_caches),
-                                       .wait_ms = options.cache_wait_ms};
+                                       .wait_ms = options.cache_wait_ms,
+                                       .remote = text_dup(&arena, options.remote_cache),
+                                       .remote_key = text_dup(&arena, options.remote_cache_key)};
     made->ptxas = text_dup(&arena, options.ptxas);
     made->cuda_library = text_dup(&arena, options.cuda_library);
     made->memory_limit = options.memory_limit;

@@ -19,6 +19,7 @@
  * recently (by modification time, which a hit renews at most once an hour). */
 #ifndef TILEC_RUNTIME_CACHE_CACHE_H
 #define TILEC_RUNTIME_CACHE_CACHE_H
+#include "runtime/cache/remote.h"
 #include "support/diag.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,7 +50,9 @@ typedef struct Cache {
     const char *const *trusted;
     uint32_t trusted_count;
     const char *bad_size; /* what TILEC_CACHE_SIZE says, if that is no size; NULL: it is one */
-    atomic_bool told_size, told_error;
+    Remote *remote;       /* NULL: none */
+    const char *remote_trouble; /* why there is none, though one was asked for; NULL otherwise */
+    atomic_bool told_size, told_error, told_remote;
     uint32_t wait_ms;     /* see lease.h */
     pthread_mutex_t lock; /* of what follows */
     CacheFlight *flights;
@@ -65,9 +68,13 @@ typedef struct CacheConfig {
     const char *trusted; /* TILEC_CACHE_TRUSTED; folders separated by colons */
     uint32_t wait_ms;    /* TILEC_CACHE_WAIT (milliseconds), CACHE_WAIT_MS: for another compilation
                             of the same */
+    /* TILEC_REMOTE_CACHE, _KEY or the file of _KEY_FILE, _CA; see RemoteConfig. Of the remote a
+     * build without it says once that there is none. */
+    const char *remote, *remote_key, *remote_ca;
+    uint32_t remote_ms; /* TILEC_REMOTE_CACHE_TIME, CACHE_REMOTE_MS: of a call of the remote */
 } CacheConfig;
 
-enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000 };
+enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000, CACHE_REMOTE_MS = 100 };
 
 typedef struct CacheSection {
     const char *name; /* at most 8 bytes */

@@ -29,8 +29,17 @@ static void report_refusal(Diags *diags, const CacheRefusal *refusal) {
             refusal->folder);
 }
 
+static void report_remote(Cache *cache, Diags *diags) {
+    char trouble[192];
+    if (cache->remote_trouble && !atomic_exchange(&cache->told_remote, true))
+        diag(diags, (Span){0}, cache_remote_none, cache->remote_trouble);
+    if (cache->remote && remote_take_trouble(cache->remote, trouble, sizeof trouble))
+        diag(diags, (Span){0}, cache_remote, remote_address(cache->remote), trouble);
+}
+
 void cache_report(Cache *cache, Diags *diags, int error) {
     CacheRefusal refusal;
+    report_remote(cache, diags);
     if (cache->bad_size && !atomic_exchange(&cache->told_size, true))
         diag(diags, (Span){0}, cache_size, cache->bad_size);
     while (cache_take_refusal(cache, &refusal))

@@ -197,6 +197,41 @@ static bool pause_for(CacheLease *lease, const Cancel *cancel, int *poll_ms) {
     return true;
 }
 
+/* Other machines */
+
+/* Between two looks at a remote: as many machines may wait for one as there are. Every LEASE_POLLS
+ * looks, whether its lease has expired. */
+enum { FIRST_REMOTE_POLL_MS = 25, REMOTE_DOUBLINGS = 4, LEASE_POLLS = 4 };
+
+/* Grows, and a part of it is left to chance, so that machines that began together do not come
+ * together. */
+static int remote_poll_ms(CacheLease *lease) {
+    const int shift =
+        lease->remote_polls < REMOTE_DOUBLINGS ? lease->remote_polls : REMOTE_DOUBLINGS;
+    const int ms = FIRST_REMOTE_POLL_MS << shift;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    lease->remote_polls++;
+    return ms / 2 + (int)(now.tv_nsec / 1000 % ms);
+}
+
+/* True: look again, whether we have the lease now or somebody else may be done. */
+static bool wait_for_machines(CacheLease *lease, const Cancel *cancel) {
+    Cache *cache = lease->cache;
+    RemoteTurn turn = cache->remote ? REMOTE_BUSY : REMOTE_NONE;
+    lease->has_local = true;
+    if (cache->remote && lease->remote_polls % LEASE_POLLS == 0)
+        turn =
+            remote_lease_take(cache->remote, cache_remote_name(&lease->place).text, &lease->remote);
+    if (turn == REMOTE_BUSY) {
+        int poll_ms = remote_poll_ms(lease);
+        lease->may_make = !pause_for(lease, cancel, &poll_ms);
+        return !lease->may_make;
+    }
+    lease->may_make = true;
+    return turn == REMOTE_HELD || lease->file >= 0;
+}
+
 /* A lock that was waited for and is now ours belonged to one that was killed, and so is what was
  * looked for before still not there; else somebody may have been done in between. */
 static bool wait_for_processes(CacheLease *lease, const Cancel *cancel) {
@@ -205,11 +240,8 @@ static bool wait_for_processes(CacheLease *lease, const Cancel *cancel) {
     for (;;) {
         switch (try_lock(lease)) {
         case LOCK_NONE:
-            lease->may_make = true;
-            return false;
         case LOCK_HELD:
-            lease->may_make = true;
-            return true;
+            return wait_for_machines(lease, cancel);
         case LOCK_ENDED:
             lease->may_make = was_busy;
             return true;
@@ -228,6 +260,8 @@ bool cache_lease_wait(CacheLease *lease, const Cancel *cancel) {
     int poll_ms = FIRST_POLL_MS;
     if (lease->may_make)
         return false;
+    if (lease->has_local)
+        return wait_for_machines(lease, cancel);
     if (lease->own)
         return wait_for_processes(lease, cancel);
     if (enter(lease))
@@ -244,6 +278,9 @@ bool cache_lease_wait(CacheLease *lease, const Cancel *cancel) {
 void cache_lease_close(CacheLease *lease) {
     if (!lease->cache)
         return;
+    if (lease->cache->remote)
+        remote_lease_end(lease->cache->remote, cache_remote_name(&lease->place).text,
+                         &lease->remote);
     if (lease->file >= 0) {
         unlinkat(lease->subfolder, lease->place.name, 0);
         flock(lease->file, LOCK_UN); /* also for forks of the host that have it open */

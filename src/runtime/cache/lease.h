@@ -8,6 +8,9 @@
  *     if (!found) compile and store
  *     cache_lease_close(&lease);
  *
+ * The machine that has it then takes the lease of the remote, if there is one, so that one machine
+ * of a fleet makes it.
+ *
  * Who comes first makes it, and the others wait until that one is done, and look again. Nobody
  * relies on it: where files cannot be locked, or locks do nothing, where the one at work is slower
  * than the cache's wait_ms, and where it failed, everybody compiles. One that was killed has lost
@@ -24,7 +27,10 @@ typedef struct CacheLease {
     CacheFlight *waited; /* of another thread, of which a reference is held */
     int file;            /* locked; -1: none */
     int subfolder;       /* where it lies; -1: none */
+    RemoteLease remote;
+    bool has_local; /* nobody of this machine is to be waited for any more */
     bool may_make;
+    int remote_polls;
     double deadline; /* milliseconds of a steady clock; 0: nothing was waited for yet */
 } CacheLease;
 
