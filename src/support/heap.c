@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
 
 /* Enough for LLVM to end the pass it is in, as long as it works on a function of ordinary size. */
 enum { RESERVE = 8 << 20 };
@@ -35,14 +33,6 @@ void *__wrap_realloc(void *block, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 int __wrap_posix_memalign(void **block, size_t alignment, size_t size);
 void __wrap_free(void *block);
-
-/* LLVM asks for random numbers, for names of files that it never makes here: that alone must not
- * take a glibc of 2.36. */
-uint32_t __wrap_arc4random(void);
-uint32_t __wrap_arc4random(void) {
-    uint32_t bits = 0;
-    return getrandom(&bits, sizeof bits, GRND_NONBLOCK) == sizeof bits ? bits : (uint32_t)clock();
-}
 
 bool heap_begin(Heap *heap, jmp_buf *exhausted) {
     heap->reserve = __real_malloc(RESERVE);
