@@ -5,7 +5,7 @@ endif()
 file(READ ${CPACK_RESOURCE_FILE_LICENSE} licence)
 get_filename_component(folder ${CPACK_RESOURCE_FILE_LICENSE} DIRECTORY)
 file(READ ${folder}/NOTICE notice)
-foreach(component TOOLS RUNTIME DEVELOPMENT)
+foreach(component TOOLS RUNTIME LAUNCHER DEVELOPMENT)
     string(TOLOWER ${component} name)
     file(WRITE ${CPACK_TEMPORARY_DIRECTORY}/${name}/usr/share/doc/${CPACK_DEBIAN_${component}_PACKAGE_NAME}/copyright
          "${notice}\n\n${licence}")

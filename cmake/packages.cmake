@@ -1,5 +1,6 @@
 # Packages: `cpack -G DEB` and `cpack -G TGZ` in a build folder. Debian packages as its policy parts them: tilec (the
-# command), libtilec<soversion> (the library), libtilec-dev; the archive has all in one.
+# command), libtilec<soversion> (the library), libtilec-run<soversion>
+# (what launches bundles), libtilec-dev; the archive has all in one.
 set(CPACK_PACKAGE_NAME tilec)
 set(CPACK_PACKAGE_VENDOR tilec)
 set(CPACK_PACKAGE_CONTACT "tilec <tilec@localhost>" CACHE STRING "Maintainer in packages: name and address")
@@ -7,7 +8,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler of tile kernels to PTX and cubin
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL tools runtime development)
+set(CPACK_COMPONENTS_ALL tools runtime launcher development)
 set(CPACK_PACKAGE_FILE_NAME tilec-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
 
@@ -27,10 +28,14 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "tilec (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_DEBIAN_LAUNCHER_PACKAGE_NAME libtilec-run${TILEC_SOVERSION})
+set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilec-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library_package} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "${library_package} (= ${PROJECT_VERSION}), ${CPACK_DEBIAN_LAUNCHER_PACKAGE_NAME} (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "Compiles, runs and checks kernels written in the language of @triton.jit functions.")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Compiles tile kernels within a program and launches them through the CUDA driver.")
+set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION "Launches tile kernels that were compiled elsewhere: no compiler is inside.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Header, CMake package and pkg-config file of libtilec.")
 include(CPack)

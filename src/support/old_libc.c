@@ -6,6 +6,8 @@
  * Those of libpthread and libdl are found in these, which were libraries of their own before 2.34.
  */
 #define _GNU_SOURCE
+#include "support/old_libc.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,19 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define FIRST_VERSION "GLIBC_2.2.5"
-#elif defined(__aarch64__)
-#define FIRST_VERSION "GLIBC_2.17"
-#endif
-
-#define OLD(result, name, parameters, arguments)                                                   \
-    __asm__(".symver old_" #name "," #name "@" FIRST_VERSION);                                     \
-    result old_##name parameters;                                                                  \
-    result __wrap_##name parameters;                                                               \
-    result __wrap_##name parameters {                                                              \
-        return old_##name arguments;                                                               \
-    }
+#define OLD USE_FIRST_VERSION
 #include "support/old_libc.def"
 
 /* Of 2.33; before, the header called functions with the version of the structure. The kernel's

@@ -1,7 +1,7 @@
 /* Starting a program. __libc_start_main of 2.34 runs the program's constructors itself; the first
  * version runs what it is given, or, from 2.34 on with nothing given, the constructors. Given is
  * what glibc's own startup files had in programs until then. */
-#include <stddef.h>
+#include "support/old_libc.h"
 
 typedef int Main(int argc, char **argv, char **environment);
 typedef void Constructor(int argc, char **argv, char **environment);
@@ -9,11 +9,7 @@ typedef void Constructor(int argc, char **argv, char **environment);
 extern Constructor *__preinit_array_start[], *__preinit_array_end[];
 extern Constructor *__init_array_start[], *__init_array_end[];
 
-#if defined(__x86_64__)
-__asm__(".symver old_libc_start_main,__libc_start_main@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-__asm__(".symver old_libc_start_main,__libc_start_main@GLIBC_2.17");
-#endif
+FIRST_VERSION(old_libc_start_main, __libc_start_main);
 int old_libc_start_main(Main *main, int argc, char **argv, Constructor *construct,
                         void (*destroy)(void), void (*end_loader)(void), void *stack_end);
 int __wrap___libc_start_main(Main *main, int argc, char **argv, Constructor *construct,

@@ -19,9 +19,10 @@ for package in "$work"/packed/*.deb; do
     [ -s "$work/root/usr/share/doc/$name/copyright" ] || fail "$name has no copyright file"
     if dpkg-deb -c "$package" | grep -v ' root/root '; then fail "$name has files that are not root's"; fi
 done
-library=$(basename "$work"/packed/libtilec0*.deb | cut -d_ -f1)
-[ "$names" = "libtilec-dev $library tilec " ] || fail "the packages are $names"
-for name in tilec "$library"; do # LLVM and the C++ library are inside where LLVM's archives are linked
+library=$(basename "$work"/packed/libtilec[0-9]*.deb | cut -d_ -f1)
+launcher=libtilec-run${library#libtilec}
+[ "$names" = "libtilec-dev $launcher $library tilec " ] || fail "the packages are $names"
+for name in tilec "$library" "$launcher"; do # LLVM and the C++ library are inside where LLVM's archives are linked
     depends=$(dpkg-deb -f "$work/packed/${name}"_*.deb Depends)
     [[ $depends =~ ^libc6\ \(\>=\ [0-9.]+\)$ || $depends == *libllvm* ]] || fail "$name depends on $depends"
 done
