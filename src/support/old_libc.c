@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
