@@ -1,5 +1,5 @@
 /* `tilec compile`: a kernel to any stage. */
-#include "cli/kernel_options.h"
+#include "cli/compile_ahead.h"
 #include "runtime/launch/facts.h"
 #include "runtime/status.h"
 #include "support/file.h"
@@ -10,15 +10,16 @@
 typedef struct CompileOptions {
     KernelOptions kernel;
     const char *output, *dump_folder;
+    int64_t jobs;
     int emit; /* -1: from the output's name, else ptx */
     bool time, json;
 } CompileOptions;
 
-/* "|ast|tir|...". */
+/* "|ast|tir|...|bundle|c", as AheadKind goes on. */
 #define OUTPUT(id, name, file, summary) "|" name
 static const char output_names[] =
 #include "runtime/compile/outputs.def"
-    ;
+    "|bundle|c";
 #define OUTPUT_CHOICES (output_names + 1)
 
 #define OPTIONS_OF CompileOptions
@@ -29,14 +30,17 @@ static const Option compile_options[] = {
 const CommandSpec compile_spec = {
     .name = "compile",
     .arguments = "FILE",
-    .extensions = "tile|py",
+    .extensions = "tile|py|json",
     .description =
-        "Compiles a kernel of a .tile or .py file to PTX, cubin or any stage before them.",
+        "Compiles a kernel of a .tile or .py file to PTX, cubin or any stage before them; or a "
+        "kernel, or all that a manifest (.json) lists, to a bundle or to C.",
     .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples = HELP_ENTRIES({"PTX for the default target",
                               "tilec compile softmax.tile \\\n"
                               "      -s \"*fp32:16, *fp32:16, i32:16, i32:16, i32:16, 1024\" -o "
-                              "softmax.ptx"}),
+                              "softmax.ptx"},
+                             {"All variants that a manifest lists, as C",
+                              "tilec compile kernels.json -t sm_80,sm_90a -o kernels.c"}),
     OPTION_TABLE(compile_options),
     .min_arguments = 1,
     .max_arguments = 1,
@@ -51,6 +55,10 @@ static int kind_of_file(const char *path) {
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (!strcmp(dot + 1, output_info[i].name))
             return i;
+    if (!strcmp(dot, ".bundle"))
+        return AHEAD_BUNDLE;
+    if (!strcmp(dot, ".c"))
+        return AHEAD_C;
     return strcmp(dot, ".json") ? -1 : OUTPUT_meta;
 }
 
@@ -94,6 +102,20 @@ static void print_times(Ctx *ctx, const Compiled *compiled) {
     fwrite(out.ptr, 1, out.len, stderr);
 }
 
+static int compile_ahead(Ctx *ctx, const CompileOptions *options, const char *input,
+                         AheadKind kind) {
+    if (options->dump_folder || options->time)
+        return cli_usage_error("%s goes with one kernel, not with bundles and C",
+                               options->time ? "--time" : "--dump-dir");
+    const AheadOptions ahead = {&options->kernel,
+                                input,
+                                to_standard_output(options->output) ? NULL : options->output,
+                                kind,
+                                options->jobs,
+                                options->json};
+    return ahead_compile(ctx, &ahead);
+}
+
 int command_compile(Ctx *ctx, int argc, char **argv) {
     CompileOptions options = {.emit = -1};
     TextList arguments = {0};
@@ -106,6 +128,11 @@ int command_compile(Ctx *ctx, int argc, char **argv) {
         return cli_usage_error(
             "what to write to '%s'? Its name ends in none of %s|json: add --emit", options.output,
             OUTPUT_CHOICES);
+    const bool is_manifest = ahead_is_manifest(arguments.data[0]);
+    if (is_manifest && kind < OUTPUT_COUNT)
+        return cli_usage_error("a manifest becomes a bundle or C, not %s", output_info[kind].name);
+    if (is_manifest || kind >= OUTPUT_COUNT)
+        return compile_ahead(ctx, &options, arguments.data[0], (AheadKind)kind);
     OutputKind emit = (OutputKind)kind;
     if (emit == OUTPUT_cubin && to_standard_output(options.output) && !options.json && isatty(1))
         return cli_usage_error("a cubin is not text: give a file with -o");

@@ -98,8 +98,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     return request->target ? STATUS_OK : STATUS_INPUT;
 }
 
-int cli_status(const Ctx *ctx) {
-    switch (status_of(&ctx->diags)) {
+static int exit_status(tile_status status) {
+    switch (status) {
     case TILE_OK:
         return STATUS_OK;
     case TILE_ERROR_INVALID_ARGUMENT:
@@ -122,4 +122,12 @@ int cli_status(const Ctx *ctx) {
         break;
     }
     return STATUS_MACHINE;
+}
+
+int cli_status(const Ctx *ctx) {
+    return exit_status(status_of(&ctx->diags));
+}
+
+int cli_status_of_id(DiagId id) {
+    return exit_status(status_of_id(id));
 }

@@ -11,10 +11,14 @@ static const tile_status status_table[DIAG_COUNT] = {
 #include "runtime/status.def"
 };
 
+tile_status status_of_id(DiagId id) {
+    return status_table[id] != TILE_OK ? status_table[id] : TILE_ERROR_SOURCE;
+}
+
 tile_status status_of(const Diags *diags) {
     for (const Diagnostic *d = diags->first; d; d = d->next)
         if (d->severity == SEV_ERROR)
-            return status_table[d->id] != TILE_OK ? status_table[d->id] : TILE_ERROR_SOURCE;
+            return status_of_id(d->id);
     return TILE_OK;
 }
 

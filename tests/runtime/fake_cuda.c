@@ -132,6 +132,12 @@ FAKE(context_current, CUcontext *context) {
     return CUDA_OK;
 }
 
+int cuCtxGetDevice(CUdevice *device);
+EXPORT int cuCtxGetDevice(CUdevice *device) {
+    *device = 0;
+    return state.current ? CUDA_OK : 201; /* CUDA_ERROR_INVALID_CONTEXT */
+}
+
 FAKE(context_push, CUcontext context) {
     RETURN_IF_FAILING("cuCtxPushCurrent_v2");
     count(&state.pushes);

@@ -13,12 +13,12 @@ ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "anal
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
          "codegen": {"llvm": "", "values": "llvm", "tile": "values", "memory": "values", "products": "tile memory"},
          "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"},
-         "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver tools", "compile": "tools cache launch", "api": "compile"}}
+         "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver tools", "compile": "tools cache launch", "ahead": "compile", "api": "compile"}}
 DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "codegen": {"cg.h", "lowerings.h"}, "sim": {"sim.h"}, "runtime": {"status.h", "status.def"}}
 # Documents whose table of files is to be complete, and of which folder
 TABLES = {"docs/codegen.md": "src/codegen", "docs/simulator.md": "src/sim", "docs/runtime.md": "src/runtime"}
 # Files that a user makes or a run leaves
-EXAMPLES = {"FILE.tir", "FILE.json", "FILE.ptx", "k.ptx", "kernel.ptx", "kernel.json", "agreement.md", "agreement.json", "cuda.h"}
+EXAMPLES = {"kernels.c", "kernels.h", "FILE.tir", "FILE.json", "FILE.ptx", "k.ptx", "kernel.ptx", "kernel.json", "agreement.md", "agreement.json", "cuda.h"}
 STAGE = re.compile(r"\d\d-[\w-]+\.(?:txt|tir)")  # of --dump-dir
 FILE = re.compile(r"[\w./*\[\]-]+\.(?:c|h|def|py|re|test|tir|tile|sh|json|md|cu|ptx)\b")
 wrong = []

@@ -1,0 +1,26 @@
+/* Manifests: which kernels are to be compiled, and for what. The form is in docs/ahead-of-time.md.
+ */
+#ifndef TILEC_RUNTIME_AHEAD_MANIFEST_H
+#define TILEC_RUNTIME_AHEAD_MANIFEST_H
+#include "runtime/compile/compile.h"
+
+/* One compilation. */
+typedef struct Planned {
+    CompileRequest request; /* wants PTX, cubin or both */
+    Str path;               /* of the source, as the manifest names it */
+} Planned;
+
+typedef VEC(Planned) Plan;
+
+enum { PLAN_MAX_VARIANTS = 1 << 16 };
+
+/* What a manifest leaves open. */
+typedef struct PlanDefaults {
+    CompileRequest request; /* everything but source, kernel, types, constexprs, target and shape */
+    const Str *targets;     /* instead of the manifest's; none: its own, else the default target */
+    uint32_t target_count;
+} PlanDefaults;
+
+/* Reads a manifest and adds what it lists, in its order. False after errors. */
+bool manifest_read(Ctx *ctx, const char *path, const PlanDefaults *defaults, Plan *plan);
+#endif
