@@ -16,6 +16,11 @@ cmake -G Ninja -S "$work/consumer" -B "$work/consumer/build" -DPROGRAMS="$progra
 cmake --build "$work/consumer/build" >>"$work/consumer.log"
 "$work/consumer/build/program_c"
 "$work/consumer/build/program_cpp"
+echo '{"code": "ptx", "kernels": [{"file": "'"$programs"'/../../kernels/vector_add.tile",
+       "signatures": "*fp32:16, *fp32:16, *fp32:16, i32, 1024"}]}' >"$work/vector_add.json"
+"$work/prefix/bin/tilec" compile "$work/vector_add.json" -o "$work/vector_add.bundle"
+"$work/consumer/build/launcher" "$work/vector_add.bundle"
+"$work/consumer/build/launcher_static" "$work/vector_add.bundle"
 
 mv "$work/prefix" "$work/moved"
 pc=$(dirname "$(find "$work/moved" -name tilec.pc)")
@@ -24,6 +29,11 @@ flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec 2
 # shellcheck disable=SC2086
 "$cc" -std=c11 -Wall -Wextra -Werror "$programs/program.c" -o "$work/by_pkg_config" $flags
 LD_LIBRARY_PATH=$(dirname "$pc") "$work/by_pkg_config"
+flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec-run 2>/dev/null ||
+    PKG_CONFIG_PATH="$pc" pkg-config --cflags --libs tilec-run)
+# shellcheck disable=SC2086
+"$cc" -std=c11 -Wall -Wextra -Werror "$programs/launcher.c" -o "$work/launcher" $flags
+LD_LIBRARY_PATH=$(dirname "$pc") "$work/launcher" "$work/vector_add.bundle"
 "$work/moved/bin/tilec" version | head -1
 
 # Man pages and completion are where shells and man look for them.

@@ -351,17 +351,12 @@ static bool read_kernel(Reader *r, const Json *json, const Settings *around) {
     return true;
 }
 
-bool manifest_read(Ctx *ctx, const char *path, const PlanDefaults *defaults, Plan *plan) {
+bool manifest_parse(Ctx *ctx, uint32_t file, const PlanDefaults *defaults, Plan *plan) {
     static const char *const own[] = {"kernels", NULL};
-    enum { MANIFEST_LIMIT = 16 << 20 };
-    Str text;
-    const int error = file_read(&ctx->arena, path, MANIFEST_LIMIT, &text);
-    if (error)
-        return report_unreadable(&ctx->diags, path, error);
-    const Json *json = json_read(&ctx->diags, source_add(&ctx->sources, str_from(path), text));
+    const Json *json = json_read(&ctx->diags, file);
     if (!json)
         return false;
-    Reader r = {ctx, defaults, file_folder(str_from(path)), plan};
+    Reader r = {ctx, defaults, file_folder(source_get(&ctx->sources, file)->path), plan};
     Settings settings = {0};
     if (!read_settings(&r, json, own, &settings))
         return false;
@@ -374,4 +369,13 @@ bool manifest_read(Ctx *ctx, const char *path, const PlanDefaults *defaults, Pla
         if (!read_kernel(&r, kernels->items[i], &settings))
             return false;
     return true;
+}
+
+bool manifest_read(Ctx *ctx, const char *path, const PlanDefaults *defaults, Plan *plan) {
+    enum { MANIFEST_LIMIT = 16 << 20 };
+    Str text;
+    const int error = file_read(&ctx->arena, path, MANIFEST_LIMIT, &text);
+    return error ? report_unreadable(&ctx->diags, path, error)
+                 : manifest_parse(ctx, source_add(&ctx->sources, str_from(path), text), defaults,
+                                  plan);
 }

@@ -23,4 +23,6 @@ typedef struct PlanDefaults {
 
 /* Reads a manifest and adds what it lists, in its order. False after errors. */
 bool manifest_read(Ctx *ctx, const char *path, const PlanDefaults *defaults, Plan *plan);
+/* The same of source `file`, whose path says where the manifest lies. */
+bool manifest_parse(Ctx *ctx, uint32_t file, const PlanDefaults *defaults, Plan *plan);
 #endif
