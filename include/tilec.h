@@ -501,7 +501,7 @@ TILE_API tile_status tile_function_instance(tile_function *function, tile_device
  *
  * What is declared here can be done without a compiler: libtilec-run has the functions of this
  * header but tile_compile, tile_function_create and those of cancellations, and links nothing but
- * the C library. */
+ * the C library; of a context's options it uses cuda_library and memory_limit. */
 
 typedef struct tile_bundle_options {
     size_t size;

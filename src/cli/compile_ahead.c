@@ -106,7 +106,8 @@ static bool write_bundle(Ctx *ctx, const AheadOptions *options, const Variant *v
     bundle_write(variants, count, &out);
     if (options->output)
         return write_file(ctx, options->output, strbuf_str(&out));
-    cli_write(strbuf_str(&out));
+    if (!options->json)
+        cli_write(strbuf_str(&out));
     return true;
 }
 
