@@ -474,23 +474,24 @@ static void emit_description(Emitter *e, const Group *group) {
     strbuf_puts(h, " */\n");
 }
 
-static void emit_header(Emitter *e) {
-    static const char *const texts[] = {
-        "success",
-        "there is no usable CUDA driver",
-        "no context is current in this thread",
-        "no variant was compiled for this device and these arguments",
-        "the kernel's tensor maps cannot hold the arguments",
-        "out of memory",
-        "a call of the CUDA driver failed",
-        "more programs than a persistent kernel runs in a launch",
-    };
-    static const char *const names[] = {
-        "OK",        "NO_DRIVER",     "NO_CONTEXT",       "NO_VARIANT", "NO_TENSOR_MAP",
-        "NO_MEMORY", "DRIVER_FAILED", "TOO_MANY_PROGRAMS"};
-    enum { STATUSES = sizeof texts / sizeof *texts };
-    StrBuf *h = e->header, *c = e->c;
-    StrBuf upper = strbuf(e->arena);
+/* What launcher.c returns, by its number. */
+static const struct {
+    const char *name, *text;
+} statuses[] = {
+    {"OK", "success"},
+    {"NO_DRIVER", "there is no usable CUDA driver"},
+    {"NO_CONTEXT", "no context is current in this thread"},
+    {"NO_VARIANT", "no variant was compiled for this device and these arguments"},
+    {"NO_TENSOR_MAP", "the kernel's tensor maps cannot hold the arguments"},
+    {"NO_MEMORY", "out of memory"},
+    {"DRIVER_FAILED", "a call of the CUDA driver failed"},
+    {"TOO_MANY_PROGRAMS", "more programs than a persistent kernel runs in a launch"},
+};
+enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
+
+/* Up to the kernels. */
+static void begin_header(Emitter *e) {
+    StrBuf *h = e->header, upper = strbuf(e->arena);
     for (const char *p = e->prefix; *p; p++)
         strbuf_putc(&upper, (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p));
     strbuf_printf(
@@ -504,8 +505,9 @@ static void emit_header(Emitter *e) {
         "#ifndef %s_H\n#define %s_H\n#include <stdbool.h>\n#include <stdint.h>\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\ntypedef enum %s_status {\n",
         upper.ptr, upper.ptr, e->prefix);
-    for (int i = 0; i < STATUSES; i++)
-        strbuf_printf(h, "    %s_%s = %d, /* %s */\n", upper.ptr, names[i], i, texts[i]);
+    for (int i = 0; i < STATUS_COUNT; i++)
+        strbuf_printf(h, "    %s_%s = %d, /* %s */\n", upper.ptr, statuses[i].name, i,
+                      statuses[i].text);
     strbuf_printf(
         h,
         "} %s_status;\n\nconst char *%s_status_text(%s_status status);\n"
@@ -514,18 +516,23 @@ static void emit_header(Emitter *e) {
         "/* Unloads all that is loaded in the current context. Nothing may be launched in it "
         "meanwhile. */\n%s_status %s_unload(void);\n",
         e->prefix, e->prefix, e->prefix, e->prefix, e->prefix, e->prefix);
+}
+
+/* The functions that are no kernels. */
+static void emit_common(Emitter *e) {
+    StrBuf *c = e->c;
     strbuf_printf(c,
                   "const char *%s_status_text(%s_status status) {\n    static const char *const "
                   "texts[] = {\n",
                   e->prefix, e->prefix);
-    for (int i = 0; i < STATUSES; i++)
-        strbuf_printf(c, "        \"%s\",\n", texts[i]);
+    for (int i = 0; i < STATUS_COUNT; i++)
+        strbuf_printf(c, "        \"%s\",\n", statuses[i].text);
     strbuf_printf(c,
                   "    };\n    return (unsigned)status < %d ? texts[status] : \"unknown "
                   "status\";\n}\n\nint %s_driver_result(void) {\n    return last_result;\n}\n\n"
                   "%s_status %s_unload(void) {\n    return (%s_status)unload(kernels, "
                   "sizeof kernels / sizeof *kernels);\n}\n",
-                  STATUSES, e->prefix, e->prefix, e->prefix, e->prefix);
+                  STATUS_COUNT, e->prefix, e->prefix, e->prefix, e->prefix);
 }
 
 bool emit_c(Ctx *ctx, const Variant *variants, uint32_t count, Str stem, StrBuf *c,
@@ -548,7 +555,8 @@ bool emit_c(Ctx *ctx, const Variant *variants, uint32_t count, Str stem, StrBuf 
         emit_group(&e, i, &kernels);
     strbuf_printf(c, "static const Kernel kernels[] = {\n%.*s};\n\n", (int)kernels.len,
                   kernels.ptr);
-    emit_header(&e);
+    begin_header(&e);
+    emit_common(&e);
     for (size_t i = 0; i < e.groups.len; i++) {
         emit_function(&e, i);
         emit_description(&e, &e.groups.data[i]);
