@@ -26,10 +26,15 @@ def check_size(name, text):
         wrong.append(f"help of {name}: {len(lines)} lines, the longest {max(map(len, lines))}")
 
 
+# The manifest of an example; PTX, since there may be no assembler.
+MANIFEST = """{"code": "ptx", "kernels": [{"file": "vector_add.tile", "signatures": "*fp32, *fp32, *fp32, i32", "constexprs": {"BLOCK": 1024}}]}"""
+
 commands = re.findall(r"^  ([a-z]+) +\S", output("help"), re.M)
 check_size("tilec", output("help"))
 with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(KERNELS, folder, dirs_exist_ok=True)
+    with open(os.path.join(folder, "kernels.json"), "w", encoding="ascii") as file:
+        file.write(MANIFEST)
     environment = {**os.environ, "TILEC_CACHE_DIR": os.path.join(folder, "cache")}
     for command in commands:
         text = output(command, "--help")
