@@ -54,12 +54,14 @@ static Special unlimited_special(const Specialisation *specialisation,
                                  const tile_argument *argument, size_t i,
                                  const Constexprs *constexprs) {
     const bool is_pointer = argument->kind == TILE_ARGUMENT_POINTER;
-    if (!is_pointer && (argument->kind != TILE_ARGUMENT_INT || integer_type(argument) == TILE_I1))
+    if (!is_pointer && argument->kind != TILE_ARGUMENT_INT)
         return (Special){0};
     if (specialisation->fixed)
         return special_among(argument->value.integer, specialisation->fixed[i]);
     if (is_pointer)
         return special_of_pointer(argument->value.address);
+    if (integer_type(argument) == TILE_I1)
+        return (Special){0};
     int64_t value = argument->value.integer;
     Special special =
         special_of_integer(value, (FixedValues){constexprs->values, constexprs->count});
