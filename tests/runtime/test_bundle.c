@@ -184,6 +184,29 @@ static void chooses_by_promises(void **state) {
     ctx_destroy(ctx);
 }
 
+/* Two variants may have the same code and differ in how it is launched. */
+static void shares_no_launch(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    Making making = {0};
+    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32:16, fp32, 1024", "sm_90a", 0);
+    making.variants[1].ptx = making.variants[0].ptx;
+    making.variants[1].facts.meta.shared_bytes = 4096;
+    tile_bundle *bundle = open_good(f, finish(ctx, &making));
+    tile_device *device = open_device(f);
+    tile_function *function = function_in(bundle, (tile_compile_options){0});
+    for (int64_t n = 1000; n <= 1008; n += 8) {
+        const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(n),
+                                           tile_float(2.0), tile_constexpr_int(1024)};
+        assert_int_equal(launch(f, function, device, arguments, 4, true).shared, n % 16 ? 0 : 4096);
+    }
+    tile_function_destroy(function);
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
 /* A flag may be fixed, too, and the instance for true is none for false. */
 static void chooses_by_flags(void **state) {
     static const char flags[] = "import triton\n"
@@ -590,6 +613,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(launches_as_a_compiler_would),
         TEST(chooses_by_promises),
+        TEST(shares_no_launch),
         TEST(chooses_by_flags),
         TEST(chooses_by_options),
         TEST(says_what_is_missing),

@@ -138,7 +138,7 @@ static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies
                                          function->variant_count, &wanted));
     *found = (InstanceImage){.image = facts_image(&call->ctx->arena, &variant->facts,
                                                   variant_code(variant, wanted.device)),
-                             .lasts = true};
+                             .origin = variant};
     return true;
 }
 

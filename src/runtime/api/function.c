@@ -23,7 +23,7 @@ typedef struct Instance {
     size_t key_len;
     tile_executable *executable; /* in the arena unless it shares another instance's */
     bool shares;
-    const void *code;                 /* what was loaded, if that lasts; else NULL */
+    const void *origin;               /* of what was loaded; see InstanceImage */
     _Atomic(struct Instance *) plain; /* NULL: not needed so far, or this is it */
 } Instance;
 
@@ -86,13 +86,13 @@ static InstanceTable *table_reserve(tile_function *function, jmp_buf *oom) {
 
 /* Making an instance */
 
-/* Under the lock: who has loaded the same code on the same device; NULL: nobody. */
+/* Under the lock: who has loaded the same on the same device; NULL: nobody. */
 static Instance *find_loaded(const InstanceTable *table, const tile_device *device,
-                             const void *code) {
+                             const void *origin) {
     for (size_t i = 0; i < table->slots; i++) {
         Instance *entry = atomic_load_explicit(&table->entries[i], memory_order_relaxed);
         for (; entry; entry = atomic_load_explicit(&entry->plain, memory_order_relaxed))
-            if (entry->code == code && entry->executable->executable.device == &device->device)
+            if (entry->origin == origin && entry->executable->executable.device == &device->device)
                 return entry;
     }
     return NULL;
@@ -111,11 +111,11 @@ static Instance *instance_create(Call *call, const Asked *asked, bool no_tensor_
     instance->hash = asked->hash;
     instance->key = key;
     instance->key_len = packed->key_len;
-    instance->code = found.lasts ? found.image.code.ptr : NULL;
+    instance->origin = found.origin;
     atomic_init(&instance->plain, NULL);
     const Instance *other =
-        found.lasts ? find_loaded(atomic_load(&function->table), asked->device, instance->code)
-                    : NULL;
+        found.origin ? find_loaded(atomic_load(&function->table), asked->device, found.origin)
+                     : NULL;
     instance->shares = other != NULL;
     if (other) {
         instance->executable = other->executable;

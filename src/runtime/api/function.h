@@ -18,8 +18,8 @@ typedef struct Asked {
 /* What an instance is loaded from. */
 typedef struct InstanceImage {
     KernelImage image;
-    bool lasts; /* the code stays where it is as long as the function: instances of it share one
-                   load */
+    const void *origin; /* NULL: made for this call. Else what it was found as: instances of the
+                           same origin share one load, whose code stays as long as the function */
 } InstanceImage;
 
 /* Under the function's lock: what the call needs, of `asked`, in the call's arena; without tensor
