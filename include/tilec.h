@@ -93,6 +93,11 @@ typedef struct tile_bundle tile_bundle;
 
 /* Contexts. They share nothing but the cache's folder, where they name the same. */
 
+typedef struct tile_diagnostic tile_diagnostic;
+/* Is told what a call has to say, item by item, before it returns, whether or not the caller asked
+ * for diagnostics; by the calling thread, which holds no lock and may call the library. */
+typedef void (*tile_log)(void *user, const tile_diagnostic *diagnostic);
+
 typedef struct tile_context_options {
     size_t size;
     tile_text cache_folder; /* empty: TILEC_CACHE_DIR, XDG_CACHE_HOME/tilec, ~/.cache/tilec; "none":
@@ -117,6 +122,13 @@ typedef struct tile_context_options {
     tile_text remote_cache_key; /* signs what is put there, and is asked of what is found; empty:
                                    TILEC_REMOTE_CACHE_KEY, the file TILEC_REMOTE_CACHE_KEY_FILE,
                                    none */
+    tile_log log;           /* NULL: none. It and `log_user` stay as long as the context */
+    void *log_user;
+    bool check_launches; /* launches are held to what the code takes for granted: pointers aligned
+                            as promised, and to their elements, integers that are multiples or
+                            values as promised, a grid that the driver takes. What is not kept is
+                            TILE_ERROR_INVALID_ARGUMENT and a diagnostic that names the parameter:
+                            of tile_launch, which has none, to `log`. Nothing is launched then */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */
@@ -128,7 +140,7 @@ TILE_API void tile_context_destroy(tile_context *context);
 
 typedef enum tile_severity { TILE_REMARK, TILE_WARNING, TILE_ERROR } tile_severity;
 
-typedef struct tile_diagnostic {
+struct tile_diagnostic {
     size_t size;
     tile_severity severity;
     tile_text id;                                /* stable name of the message */
@@ -137,7 +149,7 @@ typedef struct tile_diagnostic {
     uint32_t line, column, end_line, end_column; /* from 1; columns count bytes */
     tile_text
         rendered; /* as the command line prints it: place, source line, caret, notes and hints */
-} tile_diagnostic;
+};
 
 TILE_API size_t tile_diagnostics_count(const tile_diagnostics *diagnostics);
 /* `diagnostic->size` must be set. */

@@ -17,7 +17,10 @@ struct tile_context {
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
     uint32_t time_limit_ms;
-    const char *worker;   /* NULL: found */
+    const char *worker; /* NULL: found */
+    tile_log log;       /* NULL: none */
+    void *log_user;
+    bool check_launches;
     pthread_mutex_t lock; /* of what is made when it is first needed: see context_once */
     atomic_bool has_driver, has_cache;
     Driver driver;
@@ -55,6 +58,7 @@ struct tile_executable {
  * the arena of the object that the call makes, which is freed unless call_keep gives it away. */
 typedef struct Call {
     Ctx *ctx;
+    const tile_context *context;
     tile_diagnostics **diagnostics; /* may be NULL */
     Arena object;
 } Call;
@@ -74,6 +78,10 @@ void call_keep(Call *call, Arena *owner);
 /* Hands the diagnostics over and frees the rest. `status` TILE_OK becomes what the diagnostics say,
  * TILE_ERROR_OUT_OF_MEMORY of a call that was cancelled TILE_ERROR_CANCELLED. */
 tile_status call_end(Call *call, tile_status status);
+
+/* Of a context with check_launches, before a launch. */
+tile_status launch_check(const tile_executable *executable, const uint32_t grid[3],
+                         void *const *params, tile_diagnostics **diagnostics);
 
 /* The status of a driver call that reported nothing. */
 tile_status status_of_result(CUresult result);

@@ -80,6 +80,9 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
     made->memory_limit = options.memory_limit;
     made->time_limit_ms = options.time_limit_ms;
     made->worker = text_dup(&arena, options.worker);
+    made->log = options.log;
+    made->log_user = options.log_user;
+    made->check_launches = options.check_launches;
     atomic_init(&made->has_driver, false);
     atomic_init(&made->has_cache, false);
     if (pthread_mutex_init(&made->lock, NULL))
@@ -271,6 +274,7 @@ Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics) {
     ctx->arena.limit = context->memory_limit;
     Call *call = ARENA_NEW(&ctx->arena, Call);
     call->ctx = ctx;
+    call->context = context;
     call->diagnostics = diagnostics;
     call->object.oom = ctx->arena.oom;
     return call;
@@ -282,6 +286,24 @@ void call_keep(Call *call, Arena *owner) {
     call->object = (Arena){0};
 }
 
+/* What the call says goes to the context's log and to the caller, as far as they want it. */
+static void hand_over(Call *call, tile_status status) {
+    Ctx *ctx = call->ctx;
+    const tile_context *context = call->context;
+    const bool left = status == TILE_ERROR_OUT_OF_MEMORY || status == TILE_ERROR_CANCELLED;
+    if ((!call->diagnostics && !context->log) || (!ctx->diags.first && !left))
+        return;
+    const size_t limit = ctx->arena.limit;
+    ctx->arena.limit = 0;
+    tile_diagnostics *list = diagnostics_create(&ctx->diags, status, limit);
+    for (size_t i = 0; context->log && i < list->count; i++)
+        context->log(context->log_user, &list->items[i]);
+    if (call->diagnostics)
+        *call->diagnostics = list;
+    else
+        tile_diagnostics_destroy(list);
+}
+
 tile_status call_end(Call *call, tile_status status) {
     if (!call)
         return TILE_ERROR_OUT_OF_MEMORY;
@@ -291,12 +313,7 @@ tile_status call_end(Call *call, tile_status status) {
     else if (status == TILE_ERROR_OUT_OF_MEMORY && cancel_is_requested(ctx->arena.cancel))
         status = TILE_ERROR_CANCELLED;
     ctx_cancel_with(ctx, NULL);
-    const bool left = status == TILE_ERROR_OUT_OF_MEMORY || status == TILE_ERROR_CANCELLED;
-    if (call->diagnostics && (ctx->diags.first || left)) {
-        const size_t limit = ctx->arena.limit;
-        ctx->arena.limit = 0;
-        *call->diagnostics = diagnostics_create(&ctx->diags, status, limit);
-    }
+    hand_over(call, status);
     arena_free(&call->object);
     ctx_destroy(ctx);
     return status;

@@ -208,11 +208,25 @@ tile_status tile_executable_get_info(const tile_executable *executable,
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 
+tile_status launch_check(const tile_executable *executable, const uint32_t grid[3],
+                         void *const *params, tile_diagnostics **diagnostics) {
+    Call *call = call_begin(executable->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    executable_check(&executable->executable, &call->ctx->diags, grid, params);
+    return call_end(call, TILE_OK);
+}
+
 tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                         tile_stream stream, void *const *params, size_t param_count) {
     if (!executable || !grid || param_count != executable->executable.param_count ||
         (param_count && !params))
         return TILE_ERROR_INVALID_ARGUMENT;
+    if (executable->context->check_launches) {
+        tile_status status = launch_check(executable, grid, params, NULL);
+        if (status != TILE_OK)
+            return status;
+    }
     TensorMapProblem problem;
     return status_of_result(
         executable_launch(&executable->executable, grid, (CUstream)stream, params, &problem));

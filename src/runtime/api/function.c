@@ -253,6 +253,11 @@ tile_status tile_function_launch(tile_function *function, tile_device *device,
     tile_status status = find_instance(&asked, &packed, argument_count, diagnostics, &instance);
     if (status != TILE_OK)
         return status;
+    if (function->context->check_launches) {
+        status = launch_check(instance->executable, grid, packed.params, diagnostics);
+        if (status != TILE_OK)
+            return status;
+    }
     TensorMapProblem problem;
     CUresult result = executable_launch(&instance->executable->executable, grid, (CUstream)stream,
                                         packed.params, &problem);

@@ -319,7 +319,10 @@ KernelFacts facts_copy(Arena *arena, const KernelFacts *facts) {
 }
 
 KernelImage facts_image(Arena *arena, const KernelFacts *facts, Str code) {
-    KernelImage image = {.code = code, .meta = &facts->meta};
+    KernelImage image = {.code = code,
+                         .meta = &facts->meta,
+                         .params = facts->params,
+                         .source_count = facts->param_count};
     Str *names = ARENA_ARRAY(arena, Str, facts->param_count + 1);
     for (uint32_t i = 0; i < facts->param_count; i++)
         if (!facts->params[i].is_constexpr)

@@ -51,6 +51,7 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
         .grid_parameters = (uint32_t)meta_grid_parameters(meta),
         .maps =
             tensor_maps_create(arena, &meta->tensor_maps, image->param_names, image->param_count),
+        .promises = promises_create(arena, image->params, image->source_count),
     };
     if (image->param_count > LAUNCH_MAX_PARAMS)
         return diag(diags, (Span){0}, too_many_params, STR_ARG(meta->name), image->param_count,
@@ -184,6 +185,15 @@ CUresult executable_launch(const Executable *executable, const uint32_t grid[3],
                  : launch_blocks(e, blocks, stream, (void **)(uintptr_t)params);
     device_leave(e->device, pushed);
     return result;
+}
+
+bool executable_check(const Executable *executable, Diags *diags, const uint32_t grid[3],
+                      void *const *params) {
+    const bool in_bounds =
+        promises_check_grid(diags, executable->name, executable->shape.is_persistent, grid);
+    return promises_check(executable->promises, executable->param_count, diags, executable->name,
+                          params) &&
+           in_bounds;
 }
 
 const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,

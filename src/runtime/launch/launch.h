@@ -1,6 +1,7 @@
 /* A kernel on a device: loading and launching. */
 #ifndef TILEC_RUNTIME_LAUNCH_LAUNCH_H
 #define TILEC_RUNTIME_LAUNCH_LAUNCH_H
+#include "runtime/launch/promises.h"
 #include "runtime/launch/tensor_maps.h"
 #include "target/kernel_meta.h"
 
@@ -20,6 +21,8 @@ typedef struct KernelImage {
     const KernelMeta *meta;
     const Str *param_names; /* of those passed at launch */
     uint32_t param_count;
+    const KernelParam *params; /* of the source */
+    uint32_t source_count;
 } KernelImage;
 
 /* What the blocks of a launch follow from, besides the programs. */
@@ -44,6 +47,7 @@ typedef struct Executable {
     uint32_t param_count;       /* without the hidden ones */
     uint32_t grid_parameters;   /* see meta_grid_parameters */
     TensorMaps *maps;           /* NULL: none */
+    const Promise *promises;    /* of each parameter but the hidden ones */
     Str name;                   /* in the arena */
     int registers, local_bytes; /* of a thread, as loaded */
 } Executable;
@@ -58,6 +62,9 @@ void executable_unload(Executable *executable);
  * LAUNCH_NO_TENSOR_MAP. */
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
                            void *const *params, TensorMapProblem *problem);
+/* Whether a launch keeps what the code takes for granted of it; false after a report. */
+bool executable_check(const Executable *executable, Diags *diags, const uint32_t grid[3],
+                      void *const *params);
 /* Why a launch gave LAUNCH_NO_TENSOR_MAP; see tensor_maps_explain. */
 const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
                                const TensorMapProblem *problem);

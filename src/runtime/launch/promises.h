@@ -1,0 +1,25 @@
+/* What the code of a kernel takes for granted of a launch, and whether a launch keeps it. */
+#ifndef TILEC_RUNTIME_LAUNCH_PROMISES_H
+#define TILEC_RUNTIME_LAUNCH_PROMISES_H
+#include "support/diag.h"
+#include "target/kernel_meta.h"
+
+/* Of one parameter that is passed. */
+typedef struct Promise {
+    Str name, type;
+    uint32_t bytes; /* of the value */
+    bool is_pointer, is_unsigned;
+    int64_t divisible; /* 1: nothing. Of a pointer at least what its elements are aligned to */
+    bool is_fixed;     /* equal to `fixed` */
+    int64_t fixed;
+} Promise;
+
+/* Those of the parameters that are passed, in order, with copies of the texts. */
+const Promise *promises_create(Arena *arena, const KernelParam *params, uint32_t count);
+/* False after a report that names the parameters whose values break a promise. params[i] points at
+ * value i. */
+bool promises_check(const Promise *promises, uint32_t count, Diags *diags, Str kernel,
+                    void *const *params);
+/* The same of a grid: what the driver takes, and what a persistent kernel counts to. */
+bool promises_check_grid(Diags *diags, Str kernel, bool is_persistent, const uint32_t grid[3]);
+#endif
