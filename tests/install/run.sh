@@ -22,6 +22,17 @@ echo '{"code": "ptx", "kernels": [{"file": "'"$programs"'/../../kernels/vector_a
 "$work/consumer/build/launcher" "$work/vector_add.bundle"
 "$work/consumer/build/launcher_static" "$work/vector_add.bundle"
 
+# The examples build against it, and say so where there is no GPU; nothing of theirs is a warning.
+examples=$programs/../../examples
+cmake -G Ninja -S "$examples/launch" -B "$work/examples" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="-Wall -Wextra -Werror" >"$work/examples.log"
+cmake --build "$work/examples" >>"$work/examples.log"
+for example in typed fixed plain; do
+    status=0
+    TILEC_CUDA_LIBRARY=none.so "$work/examples/$example" "$programs/../../kernels/softmax.tile" >"$work/example.out" 2>&1 || status=$?
+    [ "$status" = 3 ] || [ "$status" = 0 ] || { cat "$work/example.out"; echo "$example ends with $status" >&2; exit 1; }
+done
+
 mv "$work/prefix" "$work/moved"
 pc=$(dirname "$(find "$work/moved" -name tilec.pc)")
 flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec 2>/dev/null ||

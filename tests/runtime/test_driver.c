@@ -156,7 +156,8 @@ static KernelMeta meta_of(int programs_per_cta, int shared_bytes) {
 static bool load(Ctx *ctx, Executable *executable, const Device *device, const KernelMeta *meta,
                  uint32_t param_count) {
     static const Str names[] = {STR("first"), STR("second")};
-    const KernelImage image = {STR("image"), meta, names, param_count};
+    const KernelImage image = {
+        .code = STR("image"), .meta = meta, .param_names = names, .param_count = param_count};
     return executable_load(executable, &ctx->arena, &ctx->diags, device, &image);
 }
 

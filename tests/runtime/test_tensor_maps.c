@@ -64,7 +64,8 @@ static int setup(void **state) {
     add_recipe(f->ctx, &meta.tensor_maps,
                "f32 swizzle 0 box 256 base param=4:i64 extent param=1:i32 extui:i64");
     static const Str names[] = {STR("a"), STR("m"), STR("k"), STR("stride"), STR("b")};
-    const KernelImage image = {STR("image"), &meta, names, 5};
+    const KernelImage image = {
+        .code = STR("image"), .meta = &meta, .param_names = names, .param_count = 5};
     assert_true(
         executable_load(&f->executable, &f->ctx->arena, &f->ctx->diags, &f->device, &image));
     memcpy(f->cuda->param_bytes, (unsigned char[]){8, 4, 4, 4, 8, 4, 128, 128}, 8);
@@ -256,7 +257,8 @@ static void too_many_maps_are_refused(void **state) {
     for (int i = 0; i <= RECIPE_MAX_MAPS; i++)
         add_recipe(f->ctx, &meta.tensor_maps, map_text);
     static const Str names[] = {STR("a"), STR("m"), STR("k"), STR("stride")};
-    const KernelImage image = {STR("image"), &meta, names, 4};
+    const KernelImage image = {
+        .code = STR("image"), .meta = &meta, .param_names = names, .param_count = 4};
     Executable executable;
     assert_false(executable_load(&executable, &f->ctx->arena, &f->ctx->diags, &f->device, &image));
     assert_string_equal(f->ctx->diags.first->text,
