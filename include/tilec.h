@@ -64,7 +64,9 @@ extern "C" {
     X(TILE_ERROR_TIME_LIMIT, 13, "the time limit was reached")                                     \
     X(TILE_ERROR_CANCELLED, 14, "the compilation was cancelled")                                   \
     X(TILE_ERROR_BUNDLE, 15, "the bundle is damaged, or another one")                              \
-    X(TILE_ERROR_NO_VARIANT, 16, "the bundle has no variant of the kernel for the call")
+    X(TILE_ERROR_NO_VARIANT, 16, "the bundle has no variant of the kernel for the call")           \
+    X(TILE_ERROR_KERNEL, 17, "a kernel failed on the device")                                      \
+    X(TILE_ERROR_DEVICE_LOST, 18, "the device, or its context, is lost")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,
@@ -122,7 +124,7 @@ typedef struct tile_context_options {
     tile_text remote_cache_key; /* signs what is put there, and is asked of what is found; empty:
                                    TILEC_REMOTE_CACHE_KEY, the file TILEC_REMOTE_CACHE_KEY_FILE,
                                    none */
-    tile_log log;           /* NULL: none. It and `log_user` stay as long as the context */
+    tile_log log;               /* NULL: none. It and `log_user` stay as long as the context */
     void *log_user;
     bool check_launches; /* launches are held to what the code takes for granted: pointers aligned
                             as promised, and to their elements, integers that are multiples or

@@ -119,6 +119,8 @@ static int exit_status(tile_status status) {
     case TILE_ERROR_DRIVER:
     case TILE_ERROR_TIME_LIMIT:
     case TILE_ERROR_CANCELLED:
+    case TILE_ERROR_KERNEL:
+    case TILE_ERROR_DEVICE_LOST:
         break;
     }
     return STATUS_MACHINE;

@@ -22,6 +22,8 @@ const int cuda_header_constants[] = {
 #define X(name, theirs, value) theirs,
     CUDA_CONSTANTS(X)
 #undef X
+#define FAULT(name, theirs, value, lost, status, hint) theirs,
+#include "runtime/driver/faults.def"
 };
 
 const size_t cuda_header_layout[] = {

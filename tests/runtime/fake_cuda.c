@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
+static pid_t process; /* that initialised it */
 static FakeCuda state = {.device_count = 1,
                          .major = 9,
                          .blocks_per_sm = 2,
@@ -63,6 +65,7 @@ static void read_environment(void) {
 
 FAKE(init, unsigned flags) {
     read_environment();
+    process = getpid();
     return state.init_result;
 }
 
@@ -128,6 +131,9 @@ FAKE(primary_release, CUdevice device) {
 static _Thread_local CUcontext pushed;
 
 FAKE(context_current, CUcontext *context) {
+    RETURN_IF_FAILING("cuCtxGetCurrent");
+    if (process && process != getpid())
+        return 3; /* CUDA_ERROR_NOT_INITIALIZED, as in the child of a process that uses CUDA */
     *context = pushed ? pushed : state.current;
     return CUDA_OK;
 }
@@ -266,6 +272,7 @@ FAKE(memory_info, size_t *free_bytes, size_t *total_bytes) {
 }
 
 FAKE(copy_to_device, CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+    RETURN_IF_FAILING("cuMemcpyHtoDAsync_v2");
     memcpy((void *)(uintptr_t)to, from, bytes);
     return CUDA_OK;
 }

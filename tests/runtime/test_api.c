@@ -299,7 +299,7 @@ static void load_and_launch(void **state) {
     assert_int_equal(tile_launch(executable, grid, NULL, params, 2), TILE_ERROR_INVALID_ARGUMENT);
     f->cuda->fail = "cuLaunchKernel";
     f->cuda->fail_result = 700;
-    assert_int_equal(tile_launch(executable, grid, NULL, params, 3), TILE_ERROR_DRIVER);
+    assert_int_equal(tile_launch(executable, grid, NULL, params, 3), TILE_ERROR_KERNEL);
     tile_executable_destroy(executable);
     assert_int_equal(tile_memory_free(device, address), TILE_OK);
     tile_device_close(device);
@@ -339,7 +339,7 @@ static void device_errors(void **state) {
     tile_diagnostics_destroy(diagnostics);
     f->cuda->fail = "cuStreamSynchronize";
     f->cuda->fail_result = 700;
-    assert_int_equal(tile_stream_synchronize(device, NULL, &diagnostics), TILE_ERROR_DRIVER);
+    assert_int_equal(tile_stream_synchronize(device, NULL, &diagnostics), TILE_ERROR_KERNEL);
     assert_non_null(strstr(tile_diagnostics_text(diagnostics).data, "CUDA_ERROR_FAKE"));
     tile_diagnostics_destroy(diagnostics);
     tile_device_close(device);

@@ -16,11 +16,15 @@ static void constants(void **state) {
 #define X(name, theirs, value) name,
         CUDA_CONSTANTS(X)
 #undef X
+#define FAULT(name, theirs, value, lost, status, hint) value,
+#include "runtime/driver/faults.def"
     };
     static const char *const names[] = {
 #define X(name, theirs, value) #theirs,
         CUDA_CONSTANTS(X)
 #undef X
+#define FAULT(name, theirs, value, lost, status, hint) #theirs,
+#include "runtime/driver/faults.def"
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (ours[i] != cuda_header_constants[i])

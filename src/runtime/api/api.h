@@ -83,6 +83,9 @@ tile_status call_end(Call *call, tile_status status);
 tile_status launch_check(const tile_executable *executable, const uint32_t grid[3],
                          void *const *params, tile_diagnostics **diagnostics);
 
+/* Of a launch that the driver refused, or found an earlier fault by. */
+tile_status launch_failed(const tile_executable *executable, CUresult result,
+                          tile_diagnostics **diagnostics);
 /* The status of a driver call that reported nothing. */
 tile_status status_of_result(CUresult result);
 /* Runs `make` unless an earlier call has; false: it failed now, after a report. It runs alone and

@@ -1,5 +1,6 @@
 /* Public API: contexts, diagnostics, and what every call needs. */
 #include "runtime/api/api.h"
+#include "runtime/driver/faults.h"
 #include "runtime/status.h"
 
 struct tile_diagnostics {
@@ -320,18 +321,5 @@ tile_status call_end(Call *call, tile_status status) {
 }
 
 tile_status status_of_result(CUresult result) {
-    switch (result) {
-    case CUDA_OK:
-        return TILE_OK;
-    case CUDA_INVALID_VALUE:
-        return TILE_ERROR_INVALID_ARGUMENT;
-    case CUDA_OUT_OF_MEMORY:
-        return TILE_ERROR_DEVICE_MEMORY;
-    case CUDA_NO_DEVICE:
-    case CUDA_INVALID_DEVICE:
-        return TILE_ERROR_NO_DEVICE;
-    case LAUNCH_NO_TENSOR_MAP:
-        return TILE_ERROR_TENSOR_MAP;
-    }
-    return TILE_ERROR_DRIVER;
+    return result == LAUNCH_NO_TENSOR_MAP ? TILE_ERROR_TENSOR_MAP : fault_status(result);
 }

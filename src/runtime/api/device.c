@@ -1,5 +1,6 @@
 /* Public API: devices, their memory, streams and events; loading and launching. */
 #include "runtime/api/api.h"
+#include "runtime/driver/faults.h"
 
 tile_status tile_device_count(tile_context *context, int *count, tile_diagnostics **diagnostics) {
     if (!context || !count)
@@ -58,8 +59,20 @@ tile_status tile_device_get_info(const tile_device *device, tile_device_info *in
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 
+/* A call that has no diagnostics failed: the log is told. */
+static tile_status failed(const tile_device *device, DriverFunction function, CUresult result) {
+    const tile_context *context = device->context;
+    if (result == CUDA_OK || !context->log)
+        return status_of_result(result);
+    Call *call = call_begin(context, NULL);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    fault_check(&device->device, &call->ctx->diags, function, result);
+    return call_end(call, status_of_result(result));
+}
+
 /* Driver calls with the device's context current: `expression` may use `driver`. */
-#define WITH_DEVICE(device_, expression)                                                           \
+#define WITH_DEVICE(device_, function, expression)                                                 \
     do {                                                                                           \
         if (!(device_))                                                                            \
             return TILE_ERROR_INVALID_ARGUMENT;                                                    \
@@ -70,7 +83,7 @@ tile_status tile_device_get_info(const tile_device *device, tile_device_info *in
             result_ = (expression);                                                                \
             device_leave(&(device_)->device, pushed_);                                             \
         }                                                                                          \
-        return status_of_result(result_);                                                          \
+        return failed((device_), DRIVER_##function, result_);                                      \
     } while (0)
 
 tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *address,
@@ -82,8 +95,8 @@ tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *ad
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     bool pushed;
     CUdeviceptr pointer;
-    if (driver_check(device->device.driver, &call->ctx->diags, DRIVER_context_push,
-                     device_enter(&device->device, &pushed))) {
+    if (fault_check(&device->device, &call->ctx->diags, DRIVER_context_push,
+                    device_enter(&device->device, &pushed))) {
         if (device_allocate(&device->device, &call->ctx->diags, bytes, &pointer))
             *address = pointer;
         device_leave(&device->device, pushed);
@@ -92,32 +105,34 @@ tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *ad
 }
 
 tile_status tile_memory_free(tile_device *device, uint64_t address) {
-    WITH_DEVICE(device, driver->memory_free(address));
+    WITH_DEVICE(device, memory_free, driver->memory_free(address));
 }
 
 tile_status tile_memory_write(tile_device *device, uint64_t to, const void *from, size_t bytes,
                               tile_stream stream) {
-    WITH_DEVICE(device, driver->copy_to_device(to, from, bytes, (CUstream)stream));
+    WITH_DEVICE(device, copy_to_device, driver->copy_to_device(to, from, bytes, (CUstream)stream));
 }
 
 tile_status tile_memory_read(tile_device *device, void *to, uint64_t from, size_t bytes,
                              tile_stream stream) {
-    WITH_DEVICE(device, driver->copy_from_device(to, from, bytes, (CUstream)stream));
+    WITH_DEVICE(device, copy_from_device,
+                driver->copy_from_device(to, from, bytes, (CUstream)stream));
 }
 
 tile_status tile_memory_set(tile_device *device, uint64_t to, uint8_t value, size_t bytes,
                             tile_stream stream) {
-    WITH_DEVICE(device, driver->set_bytes(to, value, bytes, (CUstream)stream));
+    WITH_DEVICE(device, set_bytes, driver->set_bytes(to, value, bytes, (CUstream)stream));
 }
 
 tile_status tile_stream_create(tile_device *device, tile_stream *stream) {
     if (!stream)
         return TILE_ERROR_INVALID_ARGUMENT;
-    WITH_DEVICE(device, driver->stream_create((CUstream *)stream, CUDA_STREAM_NON_BLOCKING));
+    WITH_DEVICE(device, stream_create,
+                driver->stream_create((CUstream *)stream, CUDA_STREAM_NON_BLOCKING));
 }
 
 tile_status tile_stream_destroy(tile_device *device, tile_stream stream) {
-    WITH_DEVICE(device, driver->stream_destroy((CUstream)stream));
+    WITH_DEVICE(device, stream_destroy, driver->stream_destroy((CUstream)stream));
 }
 
 tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
@@ -127,28 +142,29 @@ tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    const Driver *driver = device->device.driver;
+    const Device *d = &device->device;
     bool pushed;
-    if (driver_check(driver, &call->ctx->diags, DRIVER_context_push,
-                     device_enter(&device->device, &pushed))) {
-        DRIVER_TRY(driver, &call->ctx->diags, stream_wait, (CUstream)stream);
-        device_leave(&device->device, pushed);
+    CUresult result = device_enter(d, &pushed);
+    if (fault_check(d, &call->ctx->diags, DRIVER_context_push, result)) {
+        result = d->driver->stream_wait((CUstream)stream);
+        fault_check(d, &call->ctx->diags, DRIVER_stream_wait, result);
+        device_leave(d, pushed);
     }
-    return call_end(call, TILE_OK);
+    return call_end(call, status_of_result(result));
 }
 
 tile_status tile_event_create(tile_device *device, tile_event *event) {
     if (!event)
         return TILE_ERROR_INVALID_ARGUMENT;
-    WITH_DEVICE(device, driver->event_create((CUevent *)event, CUDA_EVENT_DEFAULT));
+    WITH_DEVICE(device, event_create, driver->event_create((CUevent *)event, CUDA_EVENT_DEFAULT));
 }
 
 tile_status tile_event_destroy(tile_device *device, tile_event event) {
-    WITH_DEVICE(device, driver->event_destroy((CUevent)event));
+    WITH_DEVICE(device, event_destroy, driver->event_destroy((CUevent)event));
 }
 
 tile_status tile_event_record(tile_device *device, tile_event event, tile_stream stream) {
-    WITH_DEVICE(device, driver->event_record((CUevent)event, (CUstream)stream));
+    WITH_DEVICE(device, event_record, driver->event_record((CUevent)event, (CUstream)stream));
 }
 
 static CUresult elapsed(const Driver *driver, CUevent begin, CUevent end, float *milliseconds) {
@@ -160,7 +176,7 @@ tile_status tile_event_elapsed(tile_device *device, tile_event begin, tile_event
                                float *milliseconds) {
     if (!milliseconds)
         return TILE_ERROR_INVALID_ARGUMENT;
-    WITH_DEVICE(device, elapsed(driver, (CUevent)begin, (CUevent)end, milliseconds));
+    WITH_DEVICE(device, event_elapsed, elapsed(driver, (CUevent)begin, (CUevent)end, milliseconds));
 }
 
 /* The kernel was compiled for what the device is. */
@@ -217,6 +233,17 @@ tile_status launch_check(const tile_executable *executable, const uint32_t grid[
     return call_end(call, TILE_OK);
 }
 
+tile_status launch_failed(const tile_executable *executable, CUresult result,
+                          tile_diagnostics **diagnostics) {
+    if (!diagnostics && !executable->context->log)
+        return status_of_result(result);
+    Call *call = call_begin(executable->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    executable_report(&executable->executable, &call->ctx->diags, result);
+    return call_end(call, status_of_result(result));
+}
+
 tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                         tile_stream stream, void *const *params, size_t param_count) {
     if (!executable || !grid || param_count != executable->executable.param_count ||
@@ -228,8 +255,11 @@ tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3
             return status;
     }
     TensorMapProblem problem;
-    return status_of_result(
-        executable_launch(&executable->executable, grid, (CUstream)stream, params, &problem));
+    const CUresult result =
+        executable_launch(&executable->executable, grid, (CUstream)stream, params, &problem);
+    return result == CUDA_OK || result == LAUNCH_NO_TENSOR_MAP
+               ? status_of_result(result)
+               : launch_failed(executable, result, NULL);
 }
 
 static void check_maps(Call *call, const Executable *executable, void *const *params) {

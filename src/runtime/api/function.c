@@ -185,8 +185,9 @@ static tile_status launch_plain(const Asked *asked, Instance *instance, const ui
         if (status != TILE_OK)
             return status;
     }
-    return status_of_result(executable_launch(&plain->executable->executable, grid,
-                                              (CUstream)stream, asked->packed->params, problem));
+    const CUresult result = executable_launch(&plain->executable->executable, grid,
+                                              (CUstream)stream, asked->packed->params, problem);
+    return result == CUDA_OK ? TILE_OK : launch_failed(plain->executable, result, diagnostics);
 }
 
 /* What is wrong with a call whose arguments were not packed: their number, or one that alone, with
@@ -261,9 +262,9 @@ tile_status tile_function_launch(tile_function *function, tile_device *device,
     TensorMapProblem problem;
     CUresult result = executable_launch(&instance->executable->executable, grid, (CUstream)stream,
                                         packed.params, &problem);
-    return result == LAUNCH_NO_TENSOR_MAP
-               ? launch_plain(&asked, instance, grid, stream, &problem, diagnostics)
-               : status_of_result(result);
+    if (result == LAUNCH_NO_TENSOR_MAP)
+        return launch_plain(&asked, instance, grid, stream, &problem, diagnostics);
+    return result == CUDA_OK ? TILE_OK : launch_failed(instance->executable, result, diagnostics);
 }
 
 tile_status tile_function_instance(tile_function *function, tile_device *device,

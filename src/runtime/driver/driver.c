@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { LOG_SIZE = 64 * 1024 };
 
@@ -63,6 +64,7 @@ bool driver_load(Driver *driver, Diags *diags, const char *library) {
 bool driver_open(Driver *driver, Diags *diags, const char *library) {
     if (!driver_load(driver, diags, library))
         return false;
+    driver->process = getpid();
     if (initialise(driver, diags))
         return true;
     driver_close(driver);

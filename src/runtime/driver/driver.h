@@ -4,6 +4,8 @@
 #include "runtime/driver/cuda_types.h"
 #include "support/diag.h"
 #include "target/target.h"
+#include <stdatomic.h>
+#include <sys/types.h>
 
 typedef enum DriverFunction {
 #define DRIVER(field, symbol, parameters) DRIVER_##field,
@@ -14,7 +16,8 @@ typedef enum DriverFunction {
 /* Read-only once opened: any thread may call its functions. */
 typedef struct Driver {
     void *library;
-    int version; /* 13000: CUDA 13.0 */
+    int version;   /* 13000: CUDA 13.0 */
+    pid_t process; /* that initialised it: it works in no other */
 #define DRIVER(field, symbol, parameters) CUresult(*field) parameters;
 #include "runtime/driver/driver.def"
 } Driver;
@@ -28,6 +31,9 @@ typedef struct Device {
     int major, minor, sm_count, l2_bytes, shared_per_block;
     size_t memory;        /* bytes */
     const Target *target; /* NULL: no target of this compiler runs there */
+    /* The kernel that this library launched there last; NULL: none. It alone changes once the
+     * device is open: see device_latest. */
+    _Atomic(const char *) latest;
 } Device;
 
 /* Loads and initialises the driver: `library`, else TILEC_CUDA_LIBRARY, else libcuda.so.1. False
@@ -56,6 +62,11 @@ void device_close(Device *device);
  * device_leave has to undo that. Cheap when the caller works on the device already. */
 CUresult device_enter(const Device *device, bool *pushed);
 void device_leave(const Device *device, bool pushed);
+
+/* What `latest` is, to be read and written by any thread. */
+static inline _Atomic(const char *) *device_latest(const Device *device) {
+    return (_Atomic(const char *) *)(uintptr_t)&device->latest;
+}
 
 /* Device memory; reports how much was free when there is not enough. */
 bool device_allocate(const Device *device, Diags *diags, size_t bytes, CUdeviceptr *pointer);

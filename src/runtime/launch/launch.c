@@ -2,6 +2,8 @@
  * and the tensor maps. */
 #include "runtime/launch/launch.h"
 
+#include "runtime/driver/faults.h"
+
 enum { SHARED_WITHOUT_OPT_IN = 48 * 1024 };
 
 LaunchShape launch_shape(const KernelMeta *meta) {
@@ -59,14 +61,17 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
     if (meta->tensor_maps.len > RECIPE_MAX_MAPS)
         return diag(diags, (Span){0}, too_many_tensor_maps, STR_ARG(meta->name),
                     meta->tensor_maps.len, RECIPE_MAX_MAPS);
+    if (meta->shared_bytes > device->shared_per_block && meta->shared_bytes > SHARED_WITHOUT_OPT_IN)
+        return diag(diags, (Span){0}, load_shared, STR_ARG(meta->name), meta->shared_bytes,
+                    device->ordinal, device->shared_per_block);
     const Driver *driver = device->driver;
     bool pushed;
-    if (!driver_check(driver, diags, DRIVER_context_push, device_enter(device, &pushed)))
+    if (!fault_check(device, diags, DRIVER_context_push, device_enter(device, &pushed)))
         return false;
     CUresult loaded = driver->module_load(&executable->module, image->code.ptr, 0, NULL, NULL);
     bool ok = loaded == CUDA_OUT_OF_MEMORY
                   ? diag(diags, (Span){0}, device_memory_code, STR_ARG(meta->name))
-                  : driver_check(driver, diags, DRIVER_module_load, loaded);
+                  : fault_check(device, diags, DRIVER_module_load, loaded);
     if (ok && !load_function(executable, diags, meta)) {
         driver->module_unload(executable->module);
         ok = false;
@@ -78,8 +83,11 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
 }
 
 void executable_unload(Executable *executable) {
+    static const char unloaded[] = "a kernel that is unloaded by now";
+    const char *name = executable->name.ptr;
     if (!executable->module)
         return;
+    atomic_compare_exchange_strong(device_latest(executable->device), &name, unloaded);
     bool pushed;
     if (device_enter(executable->device, &pushed) == CUDA_OK) {
         executable->device->driver->module_unload(executable->module);
@@ -168,6 +176,25 @@ bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint3
     return countable;
 }
 
+/* Which of a block's limits is exceeded only the driver knows. */
+static void report_resources(const Executable *e, Diags *diags) {
+    const Device *device = e->device;
+    int registers = 0, threads = 0;
+    device->driver->device_attribute(&registers, CUDA_ATTRIBUTE_REGISTERS, device->handle);
+    device->driver->device_attribute(&threads, CUDA_ATTRIBUTE_THREADS, device->handle);
+    diag(diags, (Span){0}, launch_resources, STR_ARG(e->name), e->threads, e->registers,
+         e->shared_bytes, device->ordinal, registers, threads, device->shared_per_block);
+    diag_hint(diags, "compile with max_registers, fewer warps or max_shared");
+}
+
+void executable_report(const Executable *executable, Diags *diags, CUresult result) {
+    if (result == CUDA_LAUNCH_RESOURCES)
+        report_resources(executable, diags);
+    else
+        fault_check(executable->device, diags,
+                    executable->num_ctas > 1 ? DRIVER_launch_ex : DRIVER_launch, result);
+}
+
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
                            void *const *params, TensorMapProblem *problem) {
     const Executable *e = executable;
@@ -183,6 +210,8 @@ CUresult executable_launch(const Executable *executable, const uint32_t grid[3],
     result = e->grid_parameters || e->maps
                  ? launch_with_hidden(e, grid, blocks, stream, params, problem)
                  : launch_blocks(e, blocks, stream, (void **)(uintptr_t)params);
+    if (result == CUDA_OK)
+        atomic_store_explicit(device_latest(e->device), e->name.ptr, memory_order_relaxed);
     device_leave(e->device, pushed);
     return result;
 }

@@ -62,6 +62,8 @@ void executable_unload(Executable *executable);
  * LAUNCH_NO_TENSOR_MAP. */
 CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
                            void *const *params, TensorMapProblem *problem);
+/* Reports what a launch gave. */
+void executable_report(const Executable *executable, Diags *diags, CUresult result);
 /* Whether a launch keeps what the code takes for granted of it; false after a report. */
 bool executable_check(const Executable *executable, Diags *diags, const uint32_t grid[3],
                       void *const *params);
