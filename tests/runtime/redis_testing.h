@@ -21,7 +21,7 @@ typedef struct Server {
     char options[512]; /* to start it again */
 } Server;
 
-static inline bool run(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static inline bool run(const char *format, ...) {
     char command[1024];
     va_list arguments;
     va_start(arguments, format);

@@ -10,7 +10,8 @@
 
 #define PLAIN "--port", ""
 
-static Remote *open_remote(Fixture *f, const char *key, const char *ca, const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static Remote *
+open_remote(Fixture *f, const char *key, const char *ca, const char *format, ...) {
     char url[256];
     const char *trouble = "";
     va_list arguments;
