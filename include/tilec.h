@@ -244,6 +244,9 @@ typedef struct tile_compile_options {
     size_t file_count;
     tile_read_file read_file; /* asked behind `files`; not with `isolated`. NULL: none */
     void *read_user;
+    bool full_paths; /* name sources in line tables and assertions by their paths as given, which
+                        ties the code to this machine; else those that begin at the root by their
+                        part below the folder where they are looked for */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

@@ -359,13 +359,6 @@ static Str names_of(Elab *e, const Vars *vars) {
     return strbuf_str(&text);
 }
 
-static Str absent_files(Elab *e) {
-    StrBuf text = strbuf(e->arena);
-    vec_for_each (path, &e->absent)
-        strbuf_printf(&text, "%.*s\n", STR_ARG(*path));
-    return strbuf_str(&text);
-}
-
 static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated *result) {
     Frame frame = {.unit = unit, .def = def, .call_span = def->name_span};
     e->frame = &frame;
@@ -390,7 +383,7 @@ static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated
                            .param_count = def->param_count,
                            .def = def,
                            .asked = names_of(e, &unit->globals),
-                           .absent = absent_files(e)};
+                           .imports = e->imports};
     return true;
 }
 

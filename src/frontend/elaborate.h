@@ -72,8 +72,8 @@ typedef struct Elab {
     bool unrolls;        /* a loop was run at compile time */
     bool exhausted;      /* the limits were passed, and that was reported */
     Unit *units, *std;
-    VEC(Str) absent; /* files that were looked for and could not be read */
-    Span user_span;  /* of the innermost expression outside std.tile */
+    ImportsMade imports; /* in the order of their making */
+    Span user_span;      /* of the innermost expression outside std.tile */
     Func *func;
     struct {
         const FuncDef **data;

@@ -28,14 +28,22 @@ typedef struct ElaborateRequest {
 
 enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */
 
+/* A file that another one imported. */
+typedef struct ImportMade {
+    uint32_t from, found; /* in ctx->sources; 0: there is none of that name */
+    Str module;           /* as written */
+} ImportMade;
+
+typedef VEC(ImportMade) ImportsMade;
+
 typedef struct Elaborated {
     Module *module; /* verified; one function */
     Func *func;
     KernelParam *params; /* every parameter of the source, in order */
     uint32_t param_count;
     const FuncDef *def;
-    Str asked;  /* names of the file's top level that were looked up, there or not: one a line */
-    Str absent; /* files that imports were looked for in and that are not there: one a line */
+    Str asked; /* names of the file's top level that were looked up, there or not: one a line */
+    ImportsMade imports; /* each once, in the order of their making */
 } Elaborated;
 
 /* What the options of @triton.jit keep from being specialised on. */

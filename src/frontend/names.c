@@ -4,6 +4,7 @@
  * Imports of other files are looked for next to the importing file, in the package it lies in, then
  * in the search paths; `triton` and its submodules are known by their dotted names. */
 #include "frontend/builtins.h"
+#include "frontend/imports.h"
 #include "support/file.h"
 
 #include <math.h>
@@ -70,85 +71,42 @@ Unit *unit_create(Elab *e, Str path, const AstFile *syntax) {
 
 /* Other files */
 
-static void note_absent(Elab *e, const char *path) {
-    vec_for_each (known, &e->absent)
-        if (str_is(*known, path))
-            return;
-    vec_push(e->arena, &e->absent, str_from(path));
-}
+typedef struct Finding {
+    Elab *e;
+    Unit *unit; /* what was found */
+} Finding;
 
-static Unit *load_unit(Elab *e, const char *path) {
-    for (Unit *unit = e->units; unit; unit = unit->next)
-        if (str_is(unit->path, path))
-            return unit;
-    Str text;
-    if (source_read(&e->ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text) != 0) {
-        note_absent(e, path);
-        return NULL;
-    }
-    uint32_t file = source_add_import(&e->ctx->sources, str_from(path), text);
-    return unit_create(e, str_from(path), parse_file(&e->ctx->diags, file));
-}
-
-/* folder/a/b.tile, folder/a/b.py, folder/a/b/__init__.py for module a.b */
-static Unit *find_in_folder(Elab *e, Str folder, Str module) {
-    static const char *const endings[] = {".tile", ".py", "/__init__.tile", "/__init__.py"};
-    char *relative = str_dup(e->arena, module);
-    for (char *c = relative; *c; c++)
-        if (*c == '.')
-            *c = '/';
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const char *name = str_format(e->arena, "%s%s", relative, endings[i]);
-        Unit *unit = load_unit(e, file_join(e->arena, folder, str_from(name)));
-        if (unit)
-            return unit;
-    }
-    return NULL;
-}
-
-static Str first_component(Str module) {
-    const char *dot = module.len ? memchr(module.ptr, '.', module.len) : NULL;
-    return dot ? (Str){module.ptr, (size_t)(dot - module.ptr)} : module;
-}
-
-/* The folder that holds the package `name` in which a file in `folder` lies; false: in no such
- * package. */
-static bool package_root(Str folder, Str name, Str *root) {
-    for (Str at = folder; at.len && !str_is(at, "/"); at = file_folder(at)) {
-        if (str_eq(file_name(at), name)) {
-            *root = file_folder(at);
+static bool load_unit(void *user, const char *path, Str name) {
+    Finding *finding = user;
+    Elab *e = finding->e;
+    for (Unit *unit = e->units; unit; unit = unit->next) {
+        if (str_is(unit->path, path)) {
+            finding->unit = unit;
             return true;
         }
     }
-    return false;
+    Str text;
+    if (source_read(&e->ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text) != 0)
+        return false;
+    uint32_t file = source_add_import(&e->ctx->sources, str_from(path), name, text);
+    finding->unit = unit_create(e, str_from(path), parse_file(&e->ctx->diags, file));
+    return true;
 }
 
-/* The folder above; of one that ends by going up, with another step. */
-static Str parent_folder(Elab *e, Str folder) {
-    Str name = file_name(folder);
-    if (folder.len && !str_is(name, "..") && !str_is(name, "."))
-        return file_folder(folder);
-    const char *above = file_join(e->arena, folder, STR(".."));
-    return str_from(above);
+static void note_import(Elab *e, const Unit *from, const Unit *found, Str module) {
+    const ImportMade made = {from->syntax->file, found ? found->syntax->file : 0, module};
+    vec_for_each (known, &e->imports)
+        if (known->from == made.from && str_eq(known->module, module))
+            return;
+    vec_push(e->arena, &e->imports, made);
 }
 
 static Unit *find_unit(Elab *e, const Unit *from, Str module) {
-    Str folder = file_folder(from->path), root;
-    size_t dots = 0;
-    while (dots < module.len && module.ptr[dots] == '.')
-        dots++;
-    Str rest = {module.ptr + dots, module.len - dots};
-    if (dots) {
-        for (size_t i = 1; i < dots; i++)
-            folder = parent_folder(e, folder);
-        return find_in_folder(e, folder, rest.len ? rest : STR("__init__"));
-    }
-    Unit *unit = find_in_folder(e, folder, module);
-    if (!unit && package_root(folder, first_component(module), &root))
-        unit = find_in_folder(e, root, module);
-    for (uint32_t i = 0; !unit && i < e->request->search_path_count; i++)
-        unit = find_in_folder(e, e->request->search_paths[i], module);
-    return unit;
+    Finding finding = {.e = e};
+    import_find(e->arena, from->path, module, e->request->search_paths,
+                e->request->search_path_count, load_unit, &finding);
+    note_import(e, from, finding.unit, module);
+    return finding.unit;
 }
 
 /* Definitions of a file */
@@ -200,7 +158,8 @@ static Val import_name(Elab *e, Unit *unit, Span span, Str module, Str name) {
 
 static bool module_from_import(Elab *e, Unit *unit, const ImportName *import, Str name, Val *out) {
     bool renamed = !str_eq(import->alias, import->name);
-    Str module = renamed ? import->name : first_component(import->name); /* `import a.b` binds a */
+    Str module =
+        renamed ? import->name : import_first_component(import->name); /* `import a.b` binds a */
     if (!str_eq(renamed ? import->alias : module, name))
         return false;
     uint32_t contents;

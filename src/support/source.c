@@ -4,9 +4,28 @@
 
 #include <errno.h>
 
-uint32_t source_add(SourceMap *map, Str path, Str text) {
+static bool is_anothers(const SourceMap *map, Str name, Str path) {
+    vec_for_each (source, &map->sources)
+        if (str_eq((*source)->name, name) && !str_eq((*source)->path, path))
+            return true;
+    return false;
+}
+
+/* Two files of one name are told apart, as they are in the same order everywhere. */
+static Str name_of(const SourceMap *map, Str path, Str below) {
+    if (map->full_paths || !path.len || path.ptr[0] != '/')
+        return path;
+    Str name = below;
+    for (int i = 2; is_anothers(map, name, path); i++)
+        name = str_from(str_format(map->arena, "%.*s#%d", STR_ARG(below), i));
+    return name;
+}
+
+static uint32_t add(SourceMap *map, Str path, Str below, Str text) {
     Source *source = ARENA_NEW(map->arena, Source);
+    const Str name = name_of(map, path, below);
     source->path = (Str){str_dup(map->arena, path), path.len};
+    source->name = (Str){str_dup(map->arena, name), name.len};
     source->text = (Str){str_dup(map->arena, text), text.len};
     vec_push(map->arena, &source->line_starts, 0);
     for (size_t i = 0; i < text.len; i++)
@@ -16,12 +35,16 @@ uint32_t source_add(SourceMap *map, Str path, Str text) {
     return (uint32_t)map->sources.len;
 }
 
+uint32_t source_add(SourceMap *map, Str path, Str text) {
+    return add(map, path, file_name(path), text);
+}
+
 const Source *source_get(const SourceMap *map, uint32_t file) {
     return file && file <= map->sources.len ? map->sources.data[file - 1] : NULL;
 }
 
-uint32_t source_add_import(SourceMap *map, Str path, Str text) {
-    uint32_t file = source_add(map, path, text);
+uint32_t source_add_import(SourceMap *map, Str path, Str below, Str text) {
+    uint32_t file = add(map, path, below, text);
     map->sources.data[file - 1]->is_import = true;
     return file;
 }

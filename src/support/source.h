@@ -12,6 +12,7 @@ typedef struct Span {
 
 typedef struct Source {
     Str path; /* as given by the user, for messages */
+    Str name; /* for what outlives this machine, code: `path`, but without folders from the root */
     Str text; /* not terminated by contract; may hold any bytes */
     VEC(uint32_t) line_starts;
     bool is_import; /* a file that another source imports */
@@ -28,6 +29,7 @@ typedef struct SourceFiles {
 typedef struct SourceMap {
     Arena *arena;
     SourceFiles files;
+    bool full_paths; /* names are paths as they are */
     VEC(Source *) sources;
 } SourceMap;
 
@@ -38,7 +40,9 @@ typedef struct LineColumn {
 /* Copies path and text; returns the file number for spans. Texts of 4 GiB and more are the caller's
  * to refuse. */
 uint32_t source_add(SourceMap *map, Str path, Str text);
-uint32_t source_add_import(SourceMap *map, Str path, Str text);
+/* The same of a file that another one imports; `below`: its path below the folder where it was
+ * looked for, which is its name if the path begins at the root. */
+uint32_t source_add_import(SourceMap *map, Str path, Str below, Str text);
 /* The text of a file of at most `limit` bytes, of `files` or on disk, which is no source yet: 0 or
  * an errno. */
 int source_read(const SourceMap *map, const char *path, size_t limit, Str *text);

@@ -119,7 +119,7 @@ static void check_sections(Ctx *ctx, Str text) {
     Compiled compiled = {.file = source_add(&ctx->sources, str_from(path), STR("pass\n"))};
     Str key = STR("key\n");
     FUZZ_CHECK(cache_put(&cache, &ctx->arena, key, sections, count) == 0);
-    if (recall_get(ctx, &request, key, &compiled))
+    if (recall_get(ctx, &request, key, &compiled) == RECALL_HIT)
         check_answer(ctx, &compiled);
     cache_remove(&cache, key);
     cache_close(&cache);

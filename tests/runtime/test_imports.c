@@ -81,6 +81,22 @@ static void imports_found_elsewhere(void **state) {
     free(commented);
 }
 
+#define CALL(body) "@triton.jit\ndef call(x):\n    return " body "\n"
+#define HELPER(value) "import triton\n" CALL("x + " value)
+
+static char *calling(const char *module) {
+    static const char form[] = "import triton\n"
+                               "import triton.language as tl\n"
+                               "from %s import call\n"
+                               "@triton.jit\n"
+                               "def kernel(x, n):\n"
+                               "    tl.device_assert(n > 0, 'n')\n"
+                               "    tl.store(x, call(tl.load(x)))\n";
+    char *source = calloc(1, sizeof form + strlen(module));
+    sprintf(source, form, module);
+    return source;
+}
+
 /* The same source in two places, where its imports find two files. Without lines in the code its
  * path is not in the key. */
 static const char taking_a_value[] = "import triton\n"
@@ -129,6 +145,71 @@ static void other_place(void **state) {
         }
         free(source);
     }
+}
+
+/* A copy of the whole in another folder finds what the first one made, with lines in the code: no
+ * folder is in it, neither the source's nor those of imports, in packages and on search paths. */
+static void copied_tree(void **state) {
+    static const char *const folders[] = {"a",     "a/pkg",     "a/pkg/sub",     "a/lib",
+                                          "other", "other/pkg", "other/pkg/sub", "other/lib",
+                                          NULL};
+    static const char *const modules[] = {"..helper", "pkg.helper", ".helper", "inlib"};
+    Fixture *f = *state;
+    char paths[2][160], libs[2][160];
+    make_folders(f, folders);
+    for (int i = 0; i < 2; i++) {
+        const char *tree = i ? "other" : "a";
+        char name[64];
+        snprintf(paths[i], sizeof paths[i], "%s/%s/pkg/sub/main.tile", f->folder, tree);
+        snprintf(libs[i], sizeof libs[i], "%s/%s/lib", f->folder, tree);
+        snprintf(name, sizeof name, "%s/pkg/helper.tile", tree);
+        write_file(f, name, HELPER("1"));
+        snprintf(name, sizeof name, "%s/pkg/sub/helper.tile", tree);
+        write_file(f, name, HELPER("2"));
+        snprintf(name, sizeof name, "%s/lib/inlib.py", tree);
+        write_file(f, name, "import triton\nfrom below import call as c\n" CALL("c(x) + 3"));
+        snprintf(name, sizeof name, "%s/lib/below.tile", tree);
+        write_file(f, name, HELPER("4"));
+    }
+    for (size_t m = 0; m < sizeof modules / sizeof *modules; m++) {
+        char *source = calling(modules[m]);
+        for (int debug = 0; debug < 2; debug++) {
+            for (int i = 0; i < 2; i++) {
+                tile_text lib = text(libs[i]);
+                tile_compile_options options = plain;
+                options.debug = debug;
+                options.path = text(paths[i]);
+                options.search_paths = &lib;
+                options.search_path_count = 1;
+                assert_int_equal(compile_checked(f, &options, source), i);
+                options.full_paths = true;
+                assert_int_equal(compile_checked(f, &options, source), false);
+                assert_int_equal(compile_checked(f, &options, source), true);
+                Outcome outcome = compile(f, &options, source, false);
+                assert_non_null(strstr(outcome.ptx, paths[i]));
+                outcome_free(&outcome);
+            }
+        }
+        free(source);
+    }
+}
+
+/* Two trees whose imports differ do not take turns: each keeps its entry. */
+static void two_trees(void **state) {
+    static const char *const folders[] = {"a", "b", NULL};
+    Fixture *f = *state;
+    char paths[2][160];
+    char *source = value_of("helper");
+    make_folders(f, folders);
+    write_file(f, "a/helper.tile", "VALUE = 1\n");
+    write_file(f, "b/helper.tile", "VALUE = 2\n");
+    for (int i = 0; i < 6; i++) {
+        tile_compile_options options = plain;
+        snprintf(paths[i % 2], sizeof *paths, "%s/%s/main.tile", f->folder, i % 2 ? "b" : "a");
+        options.path = text(paths[i % 2]);
+        assert_int_equal(compile_checked(f, &options, source), i > 1);
+    }
+    free(source);
 }
 
 /* Search paths lead from the working folder, and so does a source's own relative path. */
@@ -223,6 +304,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(imported_files, setup, teardown),
         cmocka_unit_test_setup_teardown(imports_found_elsewhere, setup, teardown),
         cmocka_unit_test_setup_teardown(other_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(copied_tree, setup, teardown),
+        cmocka_unit_test_setup_teardown(two_trees, setup, teardown),
         cmocka_unit_test_setup_teardown(other_working_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(folder_in_the_way, setup, teardown),
         cmocka_unit_test_setup_teardown(changed_meanwhile, setup, teardown),

@@ -161,12 +161,22 @@ static void the_only_kernel(void **state) {
     free(commented);
 }
 
-/* What the file's path is in. */
+/* The file's name is in lines and assertions, its folder is not; with full paths it is. */
 static void paths(void **state) {
     static const struct {
-        bool no_line_info, debug, found;
-    } cases[] = {
-        {false, false, false}, {false, true, false}, {true, false, true}, {true, true, false}};
+        const char *path;
+        bool no_line_info, debug, full_paths, found;
+    } cases[] = {{"/somewhere/else.tile", false, false, false, false},
+                 {"/somewhere/else.tile", false, true, false, false},
+                 {"/somewhere/else.tile", true, false, false, true},
+                 {"/somewhere/else.tile", true, true, false, false},
+                 {"/somewhere/main.tile", false, false, false, true},
+                 {"/somewhere/main.tile", false, true, false, true},
+                 {"/somewhere/main.tile", true, false, true, true},
+                 {"/somewhere/main.tile", false, false, true, false},
+                 {"/somewhere/main.tile", true, true, true, false},
+                 {"main.tile", false, false, false, true},
+                 {"below/main.tile", false, false, false, false}};
     Fixture *f = *state;
     char *source = edited(base, "    v = min(v, 1000)\n", "    tl.device_assert(v > 0, 'v')\n");
     char *commented = edited(source, "# between", "# in between");
@@ -175,7 +185,8 @@ static void paths(void **state) {
         remove_all(f->cache, "");
         here.no_line_info = there.no_line_info = cases[i].no_line_info;
         here.debug = there.debug = cases[i].debug;
-        there.path = text("/somewhere/else.tile");
+        here.full_paths = there.full_paths = cases[i].full_paths;
+        there.path = text(cases[i].path);
         assert_false(compile_checked(f, &here, source));
         assert_int_equal(compile_checked(f, &there, source), cases[i].found);
         assert_true(compile_checked(f, &here, commented));

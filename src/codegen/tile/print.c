@@ -192,7 +192,7 @@ void lower_assert(Cg *cg, const Op *op) {
     LLVMTypeRef fn_type = LLVMFunctionType(cg->t_void, params, 5, false);
     Lv fn = external(cg, "__assertfail", fn_type);
     Lv args[] = {string_constant(cg, assert_attrs(op)->message),
-                 string_constant(cg, source ? source->path : STR("?")), cg_i32(cg, line),
+                 string_constant(cg, source ? source->name : STR("?")), cg_i32(cg, line),
                  string_constant(cg, cg->func->name), cg_i64(cg, 1)};
     LLVMBuildCall2(cg->b, fn_type, fn, args, 5, "");
     LLVMBuildBr(cg->b, pass);

@@ -18,7 +18,7 @@ static LLVMMetadataRef scope_of(Cg *cg, uint32_t file) {
     if (!scopes->of_file[file]) {
         const Source *source = source_get(&cg->ctx->sources, file);
         LLVMMetadataRef di_file =
-            LLVMDIBuilderCreateFile(cg->di, source->path.ptr, source->path.len, "", 0);
+            LLVMDIBuilderCreateFile(cg->di, source->name.ptr, source->name.len, "", 0);
         scopes->of_file[file] =
             LLVMDIBuilderCreateLexicalBlockFile(cg->di, scopes->kernel, di_file, 0);
     }
@@ -41,7 +41,7 @@ void cg_debug_begin(Cg *cg) {
     LineScopes *scopes = cg_cache(cg, &line_scopes_kind);
     scopes->of_file = ARENA_ARRAY(cg->arena, LLVMMetadataRef, cg->ctx->sources.sources.len + 1);
     LLVMMetadataRef file =
-        LLVMDIBuilderCreateFile(cg->di, source->path.ptr, source->path.len, "", 0);
+        LLVMDIBuilderCreateFile(cg->di, source->name.ptr, source->name.len, "", 0);
     LLVMDIBuilderCreateCompileUnit(cg->di, LLVMDWARFSourceLanguageC, file, "tilec", 5, true, "", 0,
                                    0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, false, false, "",
                                    0, "", 0);

@@ -125,6 +125,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                 (options->want ? options->want & ((1u << OUTPUT_COUNT) - 1) : OUTPUT_BIT(cubin)),
         .dump_folder = text_dup(arena, options->dump_folder),
         .line_info = !options->no_line_info,
+        .full_paths = options->full_paths,
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,
         .plain_abi = options->plain_abi,

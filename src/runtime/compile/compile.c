@@ -33,6 +33,7 @@ typedef struct Compilation {
     Str assembler;     /* identifies it; empty: none is needed */
     Str key, code_key; /* of the cache; empty: none */
     Reach reach;       /* with a code_key */
+    bool has_place;    /* the key is that of this place: see recall_place_key */
     CacheLease lease;
     int store_error; /* errno */
     bool dump_failed;
@@ -108,6 +109,7 @@ static bool read_given(void *user, Str path, Str *text) {
 
 void compile_use_files(Ctx *ctx, const CompileRequest *request) {
     const bool has_files = request->file_count || request->reader.read;
+    ctx->sources.full_paths = request->full_paths;
     ctx->sources.files = (SourceFiles){has_files ? read_given : NULL, (void *)(uintptr_t)request};
 }
 
@@ -193,7 +195,7 @@ static bool elaborate_stage(Compilation *c) {
     if (c->ctx->diags.errors)
         return false;
     c->compiled->asked = elaborated.asked;
-    c->compiled->absent = elaborated.absent;
+    c->compiled->imports = elaborated.imports;
     c->compiled->facts.params = elaborated.params;
     c->compiled->facts.param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))
@@ -506,10 +508,17 @@ static void make_and_store(Compilation *c) {
 static void find_or_make(void *user) {
     Compilation *c = user;
     for (bool look = true; look;) {
-        const bool found = recall_get(c->ctx, c->request, c->key, c->compiled);
+        const RecallResult found = recall_get(c->ctx, c->request, c->key, c->compiled);
         end_stage(c, STAGE_cache);
-        if (found)
+        if (found == RECALL_HIT)
             break;
+        if (found == RECALL_OTHER_IMPORTS && !c->has_place) {
+            c->key = recall_place_key(c->ctx, c->key, c->request, c->compiled->file);
+            c->has_place = true;
+            cache_lease_close(&c->lease);
+            cache_lease_open(&c->lease, c->request->cache, c->key);
+            continue;
+        }
         look = cache_lease_wait(&c->lease, c->ctx->arena.cancel);
         end_stage(c, STAGE_wait);
     }

@@ -46,6 +46,7 @@ typedef struct CompileRequest {
     uint32_t want;           /* OUTPUT_BIT(...) | ... */
     const char *dump_folder; /* NULL: none. Every stage is written there */
     bool line_info;          /* source lines in PTX and cubin */
+    bool full_paths;         /* code names sources by their paths as given: see Source */
     bool no_tensor_copies;   /* see Func */
     bool no_persistence;     /* see Func */
     bool plain_abi;          /* see Func */
@@ -78,7 +79,8 @@ typedef struct Compiled {
     KernelFacts facts;         /* facts.meta.name is empty before codegen */
     Str outputs[OUTPUT_COUNT]; /* the wanted ones; empty when their stage was not reached */
     Str asked;                 /* see Elaborated; empty when the cache answered */
-    Str absent;                /* see Elaborated */
+    ImportsMade imports;       /* see Elaborated */
+    Str from_entry; /* the same as an entry has it, when the cache or a worker answered */
     bool from_cache;
     double ms[STAGE_COUNT], total_ms;
     VEC(PassTime) passes;

@@ -2,13 +2,13 @@
  */
 #include "runtime/compile/recall.h"
 
+#include "frontend/imports.h"
 #include "runtime/compile/build_info.h"
 #include "runtime/launch/facts.h"
 #include "support/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -49,11 +49,12 @@ static void add_named(StrBuf *out, const char *kind, const NamedText *named, uin
     }
 }
 
-/* The path is in the code where lines are, and in what a false assertion says. */
+/* The source's name is in the code where lines are, and in what a false assertion says. Where
+ * imports are looked for decides nothing before they are. */
 static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const char *what,
                   const Source *source, Str text) {
     const ElaborateRequest *kernel = &request->kernel;
-    const bool has_path = request->line_info || kernel->debug;
+    const bool has_name = request->line_info || kernel->debug;
     StrBuf key = strbuf(&ctx->arena);
     strbuf_printf(&key, "compiler %s %s\nllvm %s\n", build_version, build_id,
                   build_llvm_version(&ctx->arena));
@@ -61,13 +62,11 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
     strbuf_printf(&key, "%s %zu ", what, text.len);
     add_hash(&key, text);
     strbuf_putc(&key, '\n');
-    add_text(&key, "path", has_path ? source->path : STR(""));
+    add_text(&key, "name", has_name ? source->name : STR(""));
     add_text(&key, "kernel", kernel->kernel);
     add_text(&key, "signature", kernel->signature);
     add_named(&key, "type", kernel->types, kernel->type_count);
     add_named(&key, "define", kernel->defines, kernel->define_count);
-    for (uint32_t i = 0; i < kernel->search_path_count; i++)
-        add_text(&key, "search", kernel->search_paths[i]);
     for (uint32_t i = 0; i < request->warning_count; i++)
         add_text(&key, "warning", request->warnings[i]);
     strbuf_printf(&key,
@@ -94,12 +93,21 @@ Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach,
     return key_of(ctx, request, assembler, "code", source, reach->text);
 }
 
-/* Imported files: "<hash> <path>" a line, and with dashes for the hash what was looked for before
- * them and not there. Where a source has such lines, its own path stands before them, with points
- * for the hash: paths lead from there, and files may import the source back by its name. */
-static const char absent_mark[] = "--------------------------------";
-static const char source_mark[] = "................................";
-enum { HASH_DIGITS = sizeof absent_mark - 1 };
+Str recall_place_key(Ctx *ctx, Str key, const CompileRequest *request, uint32_t file) {
+    StrBuf out = strbuf(&ctx->arena);
+    strbuf_add(&out, key.ptr, key.len);
+    add_text(&out, "path", source_get(&ctx->sources, file)->path);
+    for (uint32_t i = 0; i < request->kernel.search_path_count; i++)
+        add_text(&out, "search", request->kernel.search_paths[i]);
+    return strbuf_str(&out);
+}
+
+/* Imports: "<from> <found> <hash> <name> <module>" a line, in the order in which they were made.
+ * Files are counted as in messages, 1 for the source; nothing was found: 0, with dashes. Where they
+ * lie is not said: the same rule finds them from wherever the source lies now, and what it finds
+ * must be what was found. */
+enum { HASH_DIGITS = 32 };
+static const char no_hash[] = "--------------------------------";
 
 static Str take_line(Str *rest) {
     const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
@@ -108,69 +116,6 @@ static Str take_line(Str *rest) {
     size_t skip = end ? len + 1 : len;
     *rest = (Str){rest->ptr + skip, rest->len - skip};
     return line;
-}
-
-static Str files_write(Ctx *ctx, const Compiled *compiled) {
-    StrBuf out = strbuf(&ctx->arena);
-    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
-        const Source *source = source_get(&ctx->sources, i);
-        if (!source->is_import)
-            continue;
-        add_hash(&out, source->text);
-        strbuf_printf(&out, " %.*s\n", STR_ARG(source->path));
-    }
-    for (Str rest = compiled->absent; rest.len;) {
-        Str absent = take_line(&rest);
-        strbuf_printf(&out, "%s %.*s\n", absent_mark, STR_ARG(absent));
-    }
-    if (!out.len)
-        return STR("");
-    Str path = source_get(&ctx->sources, compiled->file)->path;
-    return str_from(str_format(&ctx->arena, "%s %.*s\n%s", source_mark, STR_ARG(path), out.ptr));
-}
-
-/* An imported file, which becomes a source, is what it was. */
-static bool file_unchanged(Ctx *ctx, const char *path, const char *stored_hash) {
-    Str text;
-    if (source_read(&ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text))
-        return false;
-    StrBuf hash = strbuf(&ctx->arena);
-    add_hash(&hash, text);
-    if (memcmp(hash.ptr, stored_hash, HASH_DIGITS) != 0)
-        return false;
-    source_add_import(&ctx->sources, str_from(path), text);
-    return true;
-}
-
-/* A file that an import would find, as the elaborator has it: what cannot be read is not there. */
-static bool is_found(Ctx *ctx, const char *path) {
-    Str text;
-    return source_read(&ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text) == 0;
-}
-
-/* Nothing is where it would be found instead. `absent` gets the files that still are not there. */
-static bool files_unchanged(Ctx *ctx, Str list, uint32_t file, Str *absent) {
-    StrBuf not_there = strbuf(&ctx->arena);
-    while (list.len) {
-        Str line = take_line(&list);
-        if (line.len < HASH_DIGITS + 2)
-            return false;
-        const char *path =
-            str_dup(&ctx->arena, (Str){line.ptr + HASH_DIGITS + 1, line.len - HASH_DIGITS - 1});
-        bool same;
-        if (memcmp(line.ptr, source_mark, HASH_DIGITS) == 0) {
-            same = str_is(source_get(&ctx->sources, file)->path, path);
-        } else if (memcmp(line.ptr, absent_mark, HASH_DIGITS) == 0) {
-            same = !is_found(ctx, path);
-            strbuf_printf(&not_there, "%s\n", path);
-        } else {
-            same = file_unchanged(ctx, path, line.ptr);
-        }
-        if (!same)
-            return false;
-    }
-    *absent = strbuf_str(&not_there);
-    return true;
 }
 
 /* Diagnostics: "d <id> <place>", "h <text>" hint and "n <place>" note lines, each followed by its
@@ -187,6 +132,106 @@ static uint32_t source_index(Ctx *ctx, uint32_t number, uint32_t file) {
     for (uint32_t i = 1; i < number; i++)
         index += source_get(&ctx->sources, i)->is_import;
     return index;
+}
+
+static Str imports_write(Ctx *ctx, const Compiled *compiled) {
+    StrBuf out = strbuf(&ctx->arena);
+    if (compiled->from_entry.len)
+        return compiled->from_entry;
+    vec_for_each (made, &compiled->imports) {
+        const Source *found = source_get(&ctx->sources, made->found);
+        const bool is_main = made->found == compiled->file;
+        strbuf_printf(&out, "%u %u ", source_index(ctx, made->from, compiled->file),
+                      source_index(ctx, made->found, compiled->file));
+        if (found && !is_main)
+            add_hash(&out, found->text);
+        else
+            strbuf_puts(&out, no_hash);
+        const Str name = found && !is_main ? found->name : STR("-");
+        strbuf_printf(&out, " %.*s %.*s\n", STR_ARG(name), STR_ARG(made->module));
+    }
+    return strbuf_str(&out);
+}
+
+typedef VEC(uint32_t) FileList;
+
+/* One import, looked for anew. */
+typedef struct Reimport {
+    Ctx *ctx;
+    const FileList *known; /* files by their count, from 1 */
+    size_t found;          /* the count; 0: nothing */
+    Str path, below, text; /* of one that is new */
+} Reimport;
+
+static bool look_again(void *user, const char *path, Str below) {
+    Reimport *r = user;
+    for (size_t i = 0; i < r->known->len; i++) {
+        if (!str_is(source_get(&r->ctx->sources, r->known->data[i])->path, path))
+            continue;
+        r->found = i + 1;
+        return true;
+    }
+    if (source_read(&r->ctx->sources, path, FRONTEND_SOURCE_LIMIT, &r->text))
+        return false;
+    r->found = r->known->len + 1;
+    r->path = str_from(path);
+    r->below = below;
+    return true;
+}
+
+typedef struct ImportLine {
+    unsigned from, found;
+    char hash[HASH_DIGITS + 1];
+    Str name, module;
+} ImportLine;
+
+static bool parse_import(Arena *arena, Str text, ImportLine *line) {
+    const char *copy = str_dup(arena, text);
+    int at = 0;
+    if (sscanf(copy, "%u %u %32s %n", &line->from, &line->found, line->hash, &at) != 3 || !at ||
+        strlen(line->hash) != HASH_DIGITS)
+        return false;
+    const char *space = strrchr(copy + at, ' ');
+    if (!space)
+        return false;
+    line->name = (Str){copy + at, (size_t)(space - copy) - (size_t)at};
+    line->module = str_from(space + 1);
+    return true;
+}
+
+/* A file that is new becomes a source, as it did when it was elaborated. */
+static bool add_again(Ctx *ctx, const Reimport *r, const ImportLine *line, uint32_t *file) {
+    StrBuf hash = strbuf(&ctx->arena);
+    add_hash(&hash, r->text);
+    if (memcmp(hash.ptr, line->hash, HASH_DIGITS) != 0)
+        return false;
+    *file = source_add_import(&ctx->sources, r->path, r->below, r->text);
+    return str_eq(source_get(&ctx->sources, *file)->name, line->name);
+}
+
+/* Every import finds what it found. */
+static bool imports_unchanged(Ctx *ctx, const CompileRequest *request, Str list, uint32_t file) {
+    FileList known = {0};
+    vec_push(&ctx->arena, &known, file);
+    while (list.len) {
+        ImportLine line;
+        if (!parse_import(&ctx->arena, take_line(&list), &line) || !line.from ||
+            line.from > known.len)
+            return false;
+        Reimport r = {.ctx = ctx, .known = &known};
+        const Str from = source_get(&ctx->sources, known.data[line.from - 1])->path;
+        import_find(&ctx->arena, from, line.module, request->kernel.search_paths,
+                    request->kernel.search_path_count, look_again, &r);
+        if (r.found != line.found)
+            return false;
+        uint32_t added;
+        if (r.found <= known.len)
+            continue;
+        if (!add_again(ctx, &r, &line, &added))
+            return false;
+        vec_push(&ctx->arena, &known, added);
+    }
+    return true;
 }
 
 static void said_line(Ctx *ctx, StrBuf *out, const char *head, Span span, uint32_t file,
@@ -264,7 +309,7 @@ static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import
 }
 
 Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
-    Recalled described = {.files = files_write(ctx, compiled),
+    Recalled described = {.files = imports_write(ctx, compiled),
                           .said = said_write(ctx, compiled),
                           .asked = compiled->asked};
     if (compiled->facts.meta.target) {
@@ -275,18 +320,21 @@ Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
     return described;
 }
 
-bool recall_repeat(Ctx *ctx, const Recalled *described, Compiled *compiled) {
-    uint32_t first_import = (uint32_t)ctx->sources.sources.len + 1;
+RecallResult recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *described,
+                           Compiled *compiled) {
+    const size_t sources = ctx->sources.sources.len;
     KernelFacts facts = {0};
-    Str absent;
-    if (!files_unchanged(ctx, described->files, compiled->file, &absent) ||
-        (described->meta.len && !facts_read(&ctx->arena, described->meta, &facts)) ||
-        !said_repeat(ctx, described->said, compiled->file, first_import))
-        return false;
+    if (!imports_unchanged(ctx, request, described->files, compiled->file)) {
+        ctx->sources.sources.len = sources; /* nobody has spoken of them */
+        return RECALL_OTHER_IMPORTS;
+    }
+    if ((described->meta.len && !facts_read(&ctx->arena, described->meta, &facts)) ||
+        !said_repeat(ctx, described->said, compiled->file, (uint32_t)sources + 1))
+        return RECALL_MISS;
     compiled->facts = facts;
     compiled->asked = described->asked;
-    compiled->absent = absent;
-    return true;
+    compiled->from_entry = described->files;
+    return RECALL_HIT;
 }
 
 bool recall_is_covered(Ctx *ctx, const Reach *reach, const Compiled *compiled) {
@@ -310,28 +358,30 @@ static Str hash_of(Ctx *ctx, Str text) {
 }
 
 /* `code_key` empty: the entry may be of any code. */
-static bool get_entry(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
-                      Compiled *compiled) {
+static RecallResult get_entry(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,
+                              Compiled *compiled) {
     CacheSection sections[SECTION_COUNT];
     new_sections(sections);
     if (cache_get(request->cache, &ctx->arena, key, sections, SECTION_COUNT) != CACHE_HIT)
-        return false;
+        return RECALL_MISS;
     const bool needs_cubin = request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
     const Recalled described = {sections[SECTION_META].data, sections[SECTION_FILES].data,
                                 sections[SECTION_SAID].data, STR("")};
     if (code_key.len && !str_eq(sections[SECTION_CODE].data, hash_of(ctx, code_key)))
-        return false;
+        return RECALL_MISS;
     if (!described.meta.len || !sections[SECTION_PTX].data.len ||
-        (needs_cubin && !sections[SECTION_CUBIN].data.len) ||
-        !recall_repeat(ctx, &described, compiled))
-        return false;
+        (needs_cubin && !sections[SECTION_CUBIN].data.len))
+        return RECALL_MISS;
+    const RecallResult result = recall_repeat(ctx, request, &described, compiled);
+    if (result != RECALL_HIT)
+        return result;
     compiled->outputs[OUTPUT_ptx] = sections[SECTION_PTX].data;
     compiled->outputs[OUTPUT_cubin] = sections[SECTION_CUBIN].data;
     compiled->from_cache = true;
-    return true;
+    return RECALL_HIT;
 }
 
-bool recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
+RecallResult recall_get(Ctx *ctx, const CompileRequest *request, Str key, Compiled *compiled) {
     return get_entry(ctx, request, key, STR(""), compiled);
 }
 
@@ -339,7 +389,7 @@ bool recall_get_code(Ctx *ctx, const CompileRequest *request, Str key, Str code_
                      Compiled *compiled) {
     Str other;
     return cache_follow(request->cache, &ctx->arena, code_key, &other) && !str_eq(other, key) &&
-           get_entry(ctx, request, other, code_key, compiled);
+           get_entry(ctx, request, other, code_key, compiled) == RECALL_HIT;
 }
 
 int recall_put(Ctx *ctx, const CompileRequest *request, Str key, Str code_key,

@@ -111,6 +111,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     WIRE_NUMBER(wire, request->want);
     wire_path(wire, &request->dump_folder);
     WIRE_NUMBER(wire, request->line_info);
+    WIRE_NUMBER(wire, request->full_paths);
     WIRE_NUMBER(wire, request->no_tensor_copies);
     WIRE_NUMBER(wire, request->no_persistence);
     WIRE_NUMBER(wire, request->plain_abi);

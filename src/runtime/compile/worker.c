@@ -126,13 +126,15 @@ static bool report_end(Ctx *ctx, const char *program, const CompileRequest *requ
     return false;
 }
 
-static bool take_answer(Ctx *ctx, Str message, Compiled *compiled, bool *ok) {
+static bool take_answer(Ctx *ctx, const CompileRequest *request, Str message, Compiled *compiled,
+                        bool *ok) {
     Wire wire = {.arena = &ctx->arena, .in = message};
     Answer answer = {0};
     if (!wire_build(&wire))
         return false;
     wire_answer(&wire, &answer);
-    if (wire.bad || wire.in.len || !recall_repeat(ctx, &answer.described, compiled))
+    if (wire.bad || wire.in.len ||
+        recall_repeat(ctx, request, &answer.described, compiled) != RECALL_HIT)
         return false;
     for (int i = 0; i < OUTPUT_COUNT; i++)
         compiled->outputs[i] = answer.outputs[i];
@@ -172,7 +174,7 @@ bool worker_compile(Ctx *ctx, const CompileRequest *given, Compiled *compiled) {
         const DiagMark before = diag_mark(&ctx->diags);
         if (!ask(&x))
             return false;
-        taken = take_answer(ctx, x.answer, compiled, &ok);
+        taken = take_answer(ctx, &request, x.answer, compiled, &ok);
         if (!taken)
             diag_rewind(&ctx->diags, before);
     }

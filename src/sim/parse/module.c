@@ -42,9 +42,13 @@ uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path) {
     *path = file < module->file_names.len ? module->file_names.data[file] : (Str){"", 0};
     if (!path->len)
         return 0;
-    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++)
-        if (str_eq(source_get(&ctx->sources, i)->path, *path))
-            return i;
+    for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
+        const Source *source = source_get(&ctx->sources, i);
+        if (!str_eq(source->name, *path))
+            continue;
+        *path = source->path;
+        return i;
+    }
     Str text;
     if (file_read(&ctx->arena, str_dup(&ctx->arena, *path), MAX_SOURCE, &text) != 0)
         return 0;
