@@ -287,7 +287,7 @@ static bool find_assembler(Compilation *c, Str *identity) {
         return true;
     c->ptxas = ptxas_find(arena, c->request->ptxas);
     if (c->ptxas) {
-        *identity = str_from(ptxas_identity(arena, c->ptxas));
+        *identity = recall_assembler(c->ctx, c->request->cache, c->ptxas);
         return true;
     }
     Diags quiet = {.arena = arena, .sources = &c->ctx->sources};

@@ -5,6 +5,7 @@
 #include "frontend/imports.h"
 #include "runtime/compile/build_info.h"
 #include "runtime/launch/facts.h"
+#include "runtime/tools/ptxas.h"
 #include "support/file.h"
 
 #include <inttypes.h>
@@ -91,6 +92,20 @@ Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assem
 Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach, Str assembler) {
     const Source *source = source_get(&ctx->sources, reach->file);
     return key_of(ctx, request, assembler, "code", source, reach->text);
+}
+
+Str recall_assembler(Ctx *ctx, Cache *cache, const char *path) {
+    const char *place = ptxas_identity(&ctx->arena, path);
+    Str key = str_from(str_format(&ctx->arena, "assembler %s %s", build_version, place)), known;
+    if (!cache || !cache_is_on(cache))
+        return str_from(place);
+    if (cache_follow(cache, &ctx->arena, key, &known))
+        return known;
+    const char *content = ptxas_content(&ctx->arena, path);
+    if (!content)
+        return str_from(place);
+    cache_refer(cache, &ctx->arena, key, str_from(content)); /* to be read anew, else */
+    return str_from(content);
 }
 
 Str recall_place_key(Ctx *ctx, Str key, const CompileRequest *request, uint32_t file) {

@@ -15,6 +15,9 @@
 #include "frontend/reach.h"
 #include "runtime/compile/compile.h"
 
+/* What identifies a ptxas: a binary by its content, which the cache remembers for the place, size
+ * and time of the file; else by these. */
+Str recall_assembler(Ctx *ctx, Cache *cache, const char *path);
 /* `assembler` identifies the program that makes the cubin; empty when none is wanted. */
 Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler);
 Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach, Str assembler);

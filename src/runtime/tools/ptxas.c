@@ -6,9 +6,14 @@
 #include "runtime/tools/work_folder.h"
 #include "support/file.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { CUBIN_LIMIT = 256 << 20, VERSION_LIMIT_MS = 10000 };
 
@@ -27,6 +32,26 @@ const char *ptxas_identity(Arena *arena, const char *path) {
         return path;
     return str_format(arena, "%s %lld %lld.%09ld", real, (long long)info.st_size,
                       (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+}
+
+const char *ptxas_content(Arena *arena, const char *path) {
+    static const char elf[] = "\177ELF";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    XXH128_hash_t hash = {0, 0};
+    bool ok = fd >= 0 && fstat(fd, &info) == 0 && info.st_size > (off_t)sizeof elf;
+    const size_t size = ok ? (size_t)info.st_size : 0;
+    void *data = ok ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    ok = data != MAP_FAILED && !memcmp(data, elf, sizeof elf - 1);
+    if (ok)
+        hash = XXH3_128bits(data, size);
+    if (data != MAP_FAILED)
+        munmap(data, size);
+    if (fd >= 0)
+        close(fd);
+    return ok ? str_format(arena, "binary %zu %016llx%016llx", size,
+                           (unsigned long long)hash.high64, (unsigned long long)hash.low64)
+              : NULL;
 }
 
 const char *ptxas_version(Arena *arena, const char *path) {

@@ -11,6 +11,9 @@ const char *ptxas_find(Arena *arena, const char *wanted);
 /* A text that changes whenever the program at `path` does: its real path, size and time. Cheaper
  * than asking it for its version. */
 const char *ptxas_identity(Arena *arena, const char *path);
+/* What it is, wherever it lies: size and hash of a binary. NULL: it is none, but perhaps a script,
+ * whose words do not say what it runs. Reads all of it, which takes milliseconds. */
+const char *ptxas_content(Arena *arena, const char *path);
 
 /* First line of the program's version that names a release; "" when it cannot be run. */
 const char *ptxas_version(Arena *arena, const char *path);
