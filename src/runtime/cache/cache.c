@@ -120,12 +120,6 @@ static int put_file(Cache *cache, Arena *arena, const CachePlace *place, Str fil
     return error;
 }
 
-CacheRemoteName cache_remote_name(const CachePlace *place) {
-    CacheRemoteName name;
-    snprintf(name.text, sizeof name.text, "kernel/%.*s", (int)CACHE_HASH_DIGITS, place->name);
-    return name;
-}
-
 /* An entry of the remote is a file of the cache, byte for byte, verified like one, and becomes one.
  */
 static bool get_remote(Cache *cache, Arena *arena, const CachePlace *place, Str key,

@@ -27,6 +27,12 @@ CachePlace cache_place(Str key, const char *suffix) {
     return place;
 }
 
+CacheRemoteName cache_remote_name(const CachePlace *place) {
+    CacheRemoteName name;
+    snprintf(name.text, sizeof name.text, "kernel/%.*s", (int)CACHE_HASH_DIGITS, place->name);
+    return name;
+}
+
 CacheReason cache_judge(int fd, uid_t *owner) {
     struct stat info;
     *owner = 0;

@@ -58,13 +58,13 @@ CacheReason cache_judge(int fd, uid_t *owner);
  * folder. */
 unsigned cache_file_mode(int subfolder);
 
-/* cache.c: what the remote calls an entry. */
+/* What the remote calls an entry. */
 typedef struct CacheRemoteName {
     char text[CACHE_FILE_NAME];
 } CacheRemoteName;
 CacheRemoteName cache_remote_name(const CachePlace *place);
 
-/* lease.c */
+/* flight.c */
 
 /* A compilation of which other threads of the process want the result. */
 struct CacheFlight {
