@@ -68,6 +68,16 @@ static const char *identifier(Arena *arena, Str name) {
     return out.ptr ? out.ptr : "_";
 }
 
+/* Of a kernel, behind the prefix, where other names of the file stand, too. */
+static const char *kernel_identifier(Arena *arena, Str name) {
+    static const char *const taken[] = {"status", "status_text", "driver_result", "unload"};
+    const char *plain = identifier(arena, name);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!strcmp(plain, taken[i]))
+            return str_format(arena, "%s_", plain);
+    return plain;
+}
+
 /* Grouping */
 
 static bool same_types(const KernelFacts *a, const KernelFacts *b) {
@@ -165,7 +175,7 @@ static const char *type_suffix(Emitter *e, const Group *group) {
 static void name_groups(Emitter *e) {
     for (size_t i = 0; i < e->groups.len; i++) {
         Group *group = &e->groups.data[i];
-        const char *kernel = identifier(e->arena, group->variants[0]->facts.meta.name);
+        const char *kernel = kernel_identifier(e->arena, group->variants[0]->facts.meta.name);
         const char *name =
             str_format(e->arena, "%s_%s%s", e->prefix, kernel, type_suffix(e, group));
         for (size_t j = 0; j < i; j++)
