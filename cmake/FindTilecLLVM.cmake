@@ -7,6 +7,9 @@
 #                       runs where no LLVM is installed; unused sections are dropped by the linker
 #   TILEC_LLVM=shared   libLLVM.so, for distributions
 #
+# When cross-compiling llvm-config is the building machine's, of the same version; what it names is looked for in the
+# sysroot.
+#
 # tilec_llvm carries include paths, libraries and link options; TILEC_LLVM_VERSION, TILEC_LLVM_BINDIR (lit's
 # tools) are set.
 
@@ -49,8 +52,17 @@ if(NOT TILEC_LLVM_CONFIG)
                         "-DLLVM_CONFIG=/path/to/llvm-config")
 endif()
 
+set(tilec_llvm_root "")
+if(CMAKE_CROSSCOMPILING)
+    set(tilec_llvm_root ${CMAKE_SYSROOT})
+endif()
 tilec_llvm_config(includedir --includedir)
 tilec_llvm_config(libdir --libdir)
+string(PREPEND includedir "${tilec_llvm_root}")
+string(PREPEND libdir "${tilec_llvm_root}")
+if(NOT EXISTS ${includedir}/llvm-c/Core.h)
+    message(FATAL_ERROR "${includedir} has no llvm-c/Core.h: install LLVM ${TILEC_LLVM_VERSION}'s headers and libraries")
+endif()
 tilec_llvm_config(TILEC_LLVM_BINDIR --bindir)
 
 set(TilecLLVM_FOUND TRUE)
@@ -67,6 +79,7 @@ if(TILEC_LLVM STREQUAL "shared")
 elseif(TILEC_LLVM STREQUAL "static")
     tilec_llvm_config(libs --link-static --libfiles ${TILEC_LLVM_COMPONENTS})
     separate_arguments(libs)
+    list(TRANSFORM libs PREPEND "${tilec_llvm_root}")
     # Of the system libraries only those that the linked part uses: z3 and libxml2 serve other tools of LLVM, and
     # zlib and zstd are linked from their archives where these exist.
     set(system_libs dl m pthread)

@@ -1,4 +1,4 @@
-/* Instructions against independent references: bit tricks for integers, __float128 with a search
+/* Instructions against independent references: bit tricks for integers, binary128 with a search
  * among neighbours for rounding, tables of special cases, libm within the documented error for
  * approximations. */
 #include "../ir/splitmix.h"
@@ -280,23 +280,29 @@ static uint32_t f32_bits(float x) {
     return bits;
 }
 
-typedef __float128 Exact(double a, double b, double c);
-static __float128 e_add(double a, double b, double c) {
-    return (__float128)a + b;
+/* IEEE's binary128. */
+#if __LDBL_MANT_DIG__ == 113
+typedef long double Quad;
+#else
+typedef __float128 Quad;
+#endif
+typedef Quad Exact(double a, double b, double c);
+static Quad e_add(double a, double b, double c) {
+    return (Quad)a + b;
 }
-static __float128 e_sub(double a, double b, double c) {
-    return (__float128)a - b;
+static Quad e_sub(double a, double b, double c) {
+    return (Quad)a - b;
 }
-static __float128 e_mul(double a, double b, double c) {
-    return (__float128)a * b;
+static Quad e_mul(double a, double b, double c) {
+    return (Quad)a * b;
 }
-static __float128 e_fma(double a, double b, double c) {
-    return (__float128)a * b + c;
+static Quad e_fma(double a, double b, double c) {
+    return (Quad)a * b + c;
 }
-static __float128 e_div(double a, double b, double c) {
-    return (__float128)a / b;
+static Quad e_div(double a, double b, double c) {
+    return (Quad)a / b;
 }
-static __float128 e_first(double a, double b, double c) {
+static Quad e_first(double a, double b, double c) {
     return a;
 }
 
@@ -305,11 +311,11 @@ typedef struct Format {
     unsigned bits, exponent, mantissa;
 } Format;
 
-static __float128 value_of(Format f, uint64_t bits) {
+static Quad value_of(Format f, uint64_t bits) {
     unsigned e = (unsigned)(bits >> f.mantissa) & ((1u << f.exponent) - 1);
     uint64_t m = bits & ((UINT64_C(1) << f.mantissa) - 1);
     int bias = (1 << (f.exponent - 1)) - 1, power = (int)(e ? e : 1) - bias - (int)f.mantissa;
-    __float128 x = e ? m | UINT64_C(1) << f.mantissa : m;
+    Quad x = e ? m | UINT64_C(1) << f.mantissa : m;
     for (; power > 0; power--)
         x *= 2;
     for (; power < 0; power++)
@@ -317,20 +323,20 @@ static __float128 value_of(Format f, uint64_t bits) {
     return bits >> (f.bits - 1) ? -x : x;
 }
 
-static __float128 magnitude(__float128 x) {
+static Quad magnitude(Quad x) {
     return x < 0 ? -x : x;
 }
 
 /* Whether `bits` is the exact value rounded as `mode` says: 'n', 'z', 'm' (down), 'p' (up). */
-static bool is_rounded(Format f, uint64_t bits, __float128 exact, char mode) {
+static bool is_rounded(Format f, uint64_t bits, Quad exact, char mode) {
     uint64_t sign = UINT64_C(1) << (f.bits - 1), all = ((UINT64_C(1) << f.exponent) - 1)
                                                        << f.mantissa;
     uint64_t m = bits & ~sign;
     if (m > all)
         return false;
-    __float128 x = value_of(f, bits), ulp = value_of(f, m + 1) - value_of(f, m);
-    __float128 below = m ? value_of(f, m) - value_of(f, m - 1) : ulp,
-               error = magnitude(x) - magnitude(exact);
+    Quad x = value_of(f, bits), ulp = value_of(f, m + 1) - value_of(f, m);
+    Quad below = m ? value_of(f, m) - value_of(f, m - 1) : ulp,
+         error = magnitude(x) - magnitude(exact);
     if (x != 0 && exact != 0 && (x < 0) != (exact < 0))
         return false;
     bool outward = (mode == 'p' && exact > 0) || (mode == 'm' && exact < 0);
@@ -408,7 +414,7 @@ static void test_rounding(void **state) {
             }
             run(text, one->bits, A, B, C, D);
             for (unsigned t = 0; t < COUNT; t++) {
-                __float128 exact =
+                Quad exact =
                     one->exact((double)value_of(one->in, A[t]), (double)value_of(one->in, B[t]),
                                (double)value_of(one->in, C[t]));
                 if (!is_rounded(one->out, D[t], exact, *mode))

@@ -1,0 +1,20 @@
+# Toolchain: 64-bit ARM by Debian's cross compilers (gcc- and g++-aarch64-linux-gnu). AARCH64_ROOT is a folder with the
+# libraries of that architecture, LLVM included, as their packages have them; `./dev cross` makes one in
+# build/aarch64-root. What the build runs, and tests, run by qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+if(NOT AARCH64_ROOT)
+    set(AARCH64_ROOT ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root)
+endif()
+get_filename_component(AARCH64_ROOT ${AARCH64_ROOT} ABSOLUTE)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES AARCH64_ROOT)
+set(CMAKE_SYSROOT ${AARCH64_ROOT})
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${AARCH64_ROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${AARCH64_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${AARCH64_ROOT})
