@@ -224,9 +224,9 @@ void lower_turn_wait(Cg *cg, const Op *op) {
 
 void lower_turn_pass(Cg *cg, const Op *op) {
     Lv is_first = is_first_warpgroup(cg), is_second = LLVMBuildNot(cg->b, is_first, "");
-    Lv args[] = {LLVMBuildAnd(cg->b, is_first, cg_scalar(cg, op_in(op, 0)), ""),
-                 LLVMBuildAnd(cg->b, is_second, cg_scalar(cg, op_in(op, 1)), ""),
-                 cg_i32(cg, FIRST_TURN), cg_i32(cg, SECOND_TURN),
+    Lv to_second = LLVMBuildAnd(cg->b, is_first, cg_scalar(cg, op_in(op, 0)), "");
+    Lv to_first = LLVMBuildAnd(cg->b, is_second, cg_scalar(cg, op_in(op, 1)), "");
+    Lv args[] = {to_second, to_first, cg_i32(cg, FIRST_TURN), cg_i32(cg, SECOND_TURN),
                  cg_i32(cg, TARGET_WARP_SIZE * warps_of_teams(cg))};
     cg_asm(cg, cg->t_void, "@$0 bar.arrive $3, $4;\n\t@$1 bar.arrive $2, $4;",
            "b,b,n,n,n,~{memory}", args, 5, ASM_CONVERGENT);

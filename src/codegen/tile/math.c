@@ -122,7 +122,8 @@ static Lv exp_f64(Cg *cg, Lv x) {
     Lv k = whole(cg, mul(cg, x, like(x, 0x1.71547652b82fep+0)));
     Lv r = fma3(cg, k, like(x, -0x1.62e42fefa39efp-1), x);
     r = fma3(cg, k, like(x, -0x1.abc9e3b39803fp-56), r);
-    Lv tail = mul(cg, mul(cg, r, r), POLY(cg, r, exp_table_f64));
+    Lv terms = POLY(cg, r, exp_table_f64);
+    Lv tail = mul(cg, mul(cg, r, r), terms);
     Lv value = add(cg, like(x, 1.0), add(cg, r, tail));
     return scale(cg, value, LLVMBuildFPToSI(cg->b, k, cg->t_i64, ""));
 }
@@ -157,15 +158,16 @@ static Fraction split_exponent(Cg *cg, Lv x) {
     Lv mantissa = LLVMBuildSub(
         b, bits, LLVMBuildShl(b, e, LLVMConstInt(bits_t, (unsigned)digits, false), ""), "");
     Lv m = LLVMBuildBitCast(b, mantissa, type, "");
-    return (Fraction){sub(cg, m, like(x, 1.0)), add(cg, LLVMBuildSIToFP(b, e, type, ""), offset)};
+    Lv f = sub(cg, m, like(x, 1.0));
+    return (Fraction){f, add(cg, LLVMBuildSIToFP(b, e, type, ""), offset)};
 }
 
 /* What a logarithm is outside of the positive finite numbers: infinity and NaN pass, negative ones
  * are NaN. */
 static Lv log_special(Cg *cg, Lv x, Lv result) {
     Lv infinite = like(x, INFINITY), zero = like(x, 0.0);
-    Lv finite = LLVMBuildAnd(cg->b, LLVMBuildFCmp(cg->b, LLVMRealOGT, x, zero, ""),
-                             less(cg, x, infinite), "");
+    Lv below = less(cg, x, infinite), above = LLVMBuildFCmp(cg->b, LLVMRealOGT, x, zero, "");
+    Lv finite = LLVMBuildAnd(cg->b, above, below, "");
     Lv outside = fma3(cg, x, infinite, infinite);
     outside =
         choose(cg, LLVMBuildFCmp(cg->b, LLVMRealOEQ, x, zero, ""), like(x, -INFINITY), outside);
@@ -183,8 +185,8 @@ static Lv log_f32(Cg *cg, Lv x) {
 static Lv log2_f32(Cg *cg, Lv x) {
     Fraction s = split_exponent(cg, x);
     Lv square = mul(cg, s.f, s.f);
-    Lv tail =
-        fma3(cg, square, POLY(cg, s.f, log2_table_f32), mul(cg, s.f, like(x, 0x1.c551d94ap-2)));
+    Lv linear = mul(cg, s.f, like(x, 0x1.c551d94ap-2));
+    Lv tail = fma3(cg, square, POLY(cg, s.f, log2_table_f32), linear);
     return log_special(cg, x, add(cg, s.e, add(cg, s.f, tail)));
 }
 
@@ -303,7 +305,8 @@ static Angle reduce_large(Cg *cg, Lv x) {
     Lv middle_product = LLVMBuildMul(b, m, w[1], "");
     Lv middle = LLVMBuildAdd(b, middle_product, low_carry, "");
     Lv carry = LLVMBuildZExt(b, LLVMBuildICmp(b, LLVMIntULT, middle, low_carry, ""), cg->t_i64, "");
-    Lv high = LLVMBuildAdd(b, LLVMBuildMul(b, m, w[0], ""), mul_high(cg, m, w[1]), "");
+    Lv from_middle = mul_high(cg, m, w[1]);
+    Lv high = LLVMBuildAdd(b, LLVMBuildMul(b, m, w[0], ""), from_middle, "");
     high = LLVMBuildAdd(b, high, carry, "");
 
     Lv quadrant = LLVMBuildTrunc(b, LLVMBuildLShr(b, high, cg_i64(cg, 61), ""), cg->t_i32, "");
@@ -320,8 +323,8 @@ static Angle reduce_large(Cg *cg, Lv x) {
     if (!wide)
         value = LLVMBuildFPTrunc(b, value, cg->t_f32, "");
     Lv negative = less(cg, x, like(x, 0.0));
-    return (Angle){choose(cg, negative, LLVMBuildFNeg(b, value, ""), value),
-                   choose(cg, negative, LLVMBuildNeg(b, quadrant, ""), quadrant)};
+    value = choose(cg, negative, LLVMBuildFNeg(b, value, ""), value);
+    return (Angle){value, choose(cg, negative, LLVMBuildNeg(b, quadrant, ""), quadrant)};
 }
 
 /* Large arguments are rare: they branch off. */
@@ -336,7 +339,8 @@ static Angle reduce_angle(Cg *cg, Lv x) {
     large = reduce_large(cg, x);
     LLVMBuildBr(cg->b, after);
     cg_position(cg, after);
-    Angle angle = {LLVMBuildPhi(cg->b, LLVMTypeOf(x), ""), LLVMBuildPhi(cg->b, cg->t_i32, "")};
+    Angle angle = {.r = LLVMBuildPhi(cg->b, LLVMTypeOf(x), "")};
+    angle.quadrant = LLVMBuildPhi(cg->b, cg->t_i32, "");
     LLVMAddIncoming(angle.r, (Lv[]){small.r, large.r}, (LLVMBasicBlockRef[]){from, far}, 2);
     LLVMAddIncoming(angle.quadrant, (Lv[]){small.quadrant, large.quadrant},
                     (LLVMBasicBlockRef[]){from, far}, 2);
@@ -352,9 +356,11 @@ static Lv sine(Cg *cg, Lv x, int quadrants) {
     Lv s = wide ? POLY(cg, z, sin_table_f64) : POLY(cg, z, sin_table_f32);
     s = fma3(cg, mul(cg, z, angle.r), s, angle.r);
     Lv c = wide ? POLY(cg, z, cos_table_f64) : POLY(cg, z, cos_table_f32);
-    c = fma3(cg, mul(cg, z, z), c, fma3(cg, z, like(x, -0.5), like(x, 1.0)));
+    Lv start = fma3(cg, z, like(x, -0.5), like(x, 1.0));
+    c = fma3(cg, mul(cg, z, z), c, start);
     Lv value = choose(cg, cg_parity(cg, q, 1), c, s);
-    value = choose(cg, cg_parity(cg, q, 2), LLVMBuildFNeg(cg->b, value, ""), value);
+    Lv opposite = LLVMBuildFNeg(cg->b, value, "");
+    value = choose(cg, cg_parity(cg, q, 2), opposite, value);
     /* Infinity has no angle: x - x is NaN. */
     Lv finite = less(cg, absolute(cg, x), like(x, INFINITY));
     return choose(cg, finite, value, sub(cg, x, x));
@@ -384,7 +390,8 @@ static Lv tanh_any(Cg *cg, Lv x) {
     Lv grown =
         wide ? exp_f64(cg, add(cg, a, a)) : exp2_f32(cg, mul(cg, a, like(x, 2 * 0x1.715476p+0)));
     Lv far = fma3(cg, like(x, -2.0), reciprocal(cg, add(cg, grown, like(x, 1.0))), like(x, 1.0));
-    return choose(cg, less(cg, a, like(x, 0.6)), series, copy_sign(cg, far, x));
+    far = copy_sign(cg, far, x);
+    return choose(cg, less(cg, a, like(x, 0.6)), series, far);
 }
 
 /* log2(erfc) is nearly a parabola: one polynomial and one ex2. */
@@ -393,7 +400,8 @@ static Lv erf_f32(Cg *cg, Lv x) {
     Lv series = mul(cg, x, POLY(cg, z, erf_table_f32));
     Lv bounded = choose(cg, less(cg, like(x, 4.0), a), like(x, 4.0), a);
     Lv far = sub(cg, like(x, 1.0), exp2_f32(cg, POLY(cg, bounded, erf_tail_table_f32)));
-    return choose(cg, less(cg, a, like(x, 1.0)), series, copy_sign(cg, far, x));
+    far = copy_sign(cg, far, x);
+    return choose(cg, less(cg, a, like(x, 1.0)), series, far);
 }
 
 /* 2^(x * polynomial), or 2 less that of -x, without branches: what is asked for is a sum with 1
@@ -409,8 +417,8 @@ static Lv erfc_f32(Cg *cg, Lv x) {
  * missing to 1 for others. All factors of the source are in the polynomial. */
 static Lv gelu_by(Cg *cg, Lv x, Lv log2_tail) {
     Lv tail = exp2_f32(cg, log2_tail);
-    Lv below = choose(cg, less(cg, x, like(x, 0.0)), tail, sub(cg, like(x, 1.0), tail));
-    return mul(cg, x, below);
+    Lv rest = sub(cg, like(x, 1.0), tail);
+    return mul(cg, x, choose(cg, less(cg, x, like(x, 0.0)), tail, rest));
 }
 
 static Lv gelu_f32(Cg *cg, Lv x) {
@@ -429,7 +437,8 @@ static Lv erf_f64(Cg *cg, Lv x) {
     Lv u = LLVMBuildFDiv(cg->b, like(x, 1.0), add(cg, bounded, like(x, 2.0)), "");
     Lv small = exp_f64(cg, LLVMBuildFNeg(cg->b, mul(cg, bounded, bounded), ""));
     Lv far = sub(cg, like(x, 1.0), mul(cg, small, POLY(cg, u, erf_tail_table_f64)));
-    return choose(cg, less(cg, a, like(x, 1.0)), series, copy_sign(cg, far, x));
+    far = copy_sign(cg, far, x);
+    return choose(cg, less(cg, a, like(x, 1.0)), series, far);
 }
 
 static Lv erfc_f64(Cg *cg, Lv x) {
@@ -452,8 +461,8 @@ static Lv remainder_any(Cg *cg, Lv x, Lv y) {
                       grow = cg_block(cg, "rem_scale"), shrink = cg_block(cg, "rem_step"),
                       after = cg_block(cg, "end_rem");
     /* Nothing to do for |x| < |y|, and no result for x infinite, y zero or either NaN. */
-    Lv defined = LLVMBuildAnd(b, less(cg, start, like(x, INFINITY)),
-                              LLVMBuildFCmp(b, LLVMRealOGT, divisor, like(x, 0.0), ""), "");
+    Lv divides = LLVMBuildFCmp(b, LLVMRealOGT, divisor, like(x, 0.0), "");
+    Lv defined = LLVMBuildAnd(b, less(cg, start, like(x, INFINITY)), divides, "");
     Lv loops = LLVMBuildAnd(b, defined, LLVMBuildFCmp(b, LLVMRealOGE, start, divisor, ""), "");
     LLVMBuildCondBr(b, loops, grow, after);
 
@@ -588,9 +597,9 @@ static const Reciprocal *shared_reciprocal(Cg *cg, const Op *op, Lv divisor, Lv 
         return NULL;
     Reciprocal *r = ARENA_NEW(cg->arena, Reciprocal);
     Lv magnitude = absolute(cg, as_f32);
-    r->scale = choose(cg, less(cg, like(as_f32, 0x1p64), magnitude), like(as_f32, 0x1p-64),
-                      choose(cg, less(cg, magnitude, like(as_f32, 0x1p-64)), like(as_f32, 0x1p64),
-                             like(as_f32, 1.0)));
+    Lv grows = choose(cg, less(cg, magnitude, like(as_f32, 0x1p-64)), like(as_f32, 0x1p64),
+                      like(as_f32, 1.0));
+    r->scale = choose(cg, less(cg, like(as_f32, 0x1p64), magnitude), like(as_f32, 0x1p-64), grows);
     r->inverse = reciprocal(cg, mul(cg, as_f32, r->scale));
     r->divisor = divisor;
     r->next = cache->latest;
@@ -619,6 +628,7 @@ Lv emit_remf(Cg *cg, const Op *op, const Lv *in) {
     DType dtype = element(op);
     if (dtype == DT_F64)
         return remainder_any(cg, in[0], in[1]);
-    Lv rest = remainder_any(cg, cg_to_f32(cg, dtype, in[0]), cg_to_f32(cg, dtype, in[1]));
+    Lv divisor = cg_to_f32(cg, dtype, in[1]);
+    Lv rest = remainder_any(cg, cg_to_f32(cg, dtype, in[0]), divisor);
     return cg_from_f32(cg, dtype, rest);
 }

@@ -212,9 +212,10 @@ static Value *transposed(Builder *b, Value *x) {
 static Op *turn(Op *dot) {
     Builder b = builder_before(dot);
     b.span = dot->span;
-    Value *product = build_dot(&b, transposed(&b, op_in(dot, 1)), transposed(&b, op_in(dot, 0)),
-                               transposed(&b, op_in(dot, 2)), dot_attrs(dot)->precision,
-                               dot_attrs(dot)->max_imprecise, dot_attrs(dot)->unit);
+    Value *acc = transposed(&b, op_in(dot, 2)), *right = transposed(&b, op_in(dot, 0));
+    Value *product =
+        build_dot(&b, transposed(&b, op_in(dot, 1)), right, acc, dot_attrs(dot)->precision,
+                  dot_attrs(dot)->max_imprecise, dot_attrs(dot)->unit);
     rewrite_replace(dot, transposed(&b, product));
     return product->def;
 }

@@ -89,8 +89,8 @@ static Value *is_first(Split *s, const Type *whole) {
     const Layout *layout = layout_drop_bits(s->ctx, s->layout, all & ~s->sections);
     const Type *line = type_get(s->ctx, TYPE_NUMBER, DT_I32, 1, &s->count, layout);
     Value *first = rewrite_int(&s->b, i32, s->reverse ? s->count - 1 : 0);
-    Value *found =
-        build_cmpi(&s->b, build_range(&s->b, 0, line), build_splat(&s->b, first, line), IPRED_EQ);
+    Value *everywhere = build_splat(&s->b, first, line);
+    Value *found = build_cmpi(&s->b, build_range(&s->b, 0, line), everywhere, IPRED_EQ);
     int64_t shape[MAX_RANK];
     for (int d = 0; d < whole->rank; d++)
         shape[d] = d == s->axis ? s->count : 1;

@@ -282,7 +282,8 @@ static Position emit_steady_state(Pipelined *p, const Position *first, Value *co
     if (p->async)
         build_async_wait(&top, p->stages - 2);
     Value *passed = int_constant(&b, index->type, (p->stages - 1) * p->step);
-    Stage stage = {.index = build_addi(&b, index, passed),
+    Value *next = build_addi(&b, index, passed);
+    Stage stage = {.index = next,
                    .on = build_cmpi(&b, build_subi(&b, hi, index), passed, IPRED_UGT),
                    .slot = slot,
                    .ahead = p->stages - 1,

@@ -84,7 +84,8 @@ static IndexParts split_index(Builder *b, Value *index, int depth) {
         return split_unary(b, op, depth - 1);
     IndexParts x = split_index(b, op_in(op, 0), depth - 1);
     IndexParts y = split_index(b, op_in(op, 1), depth - 1);
-    return (IndexParts){add_parts(b, x.scalar, y.scalar), add_parts(b, x.tile, y.tile)};
+    Value *scalar = add_parts(b, x.scalar, y.scalar);
+    return (IndexParts){scalar, add_parts(b, x.tile, y.tile)};
 }
 
 /* addptr(P, index) with a scalar part s in the index: addptr(addptr(P, splat s), tile part). */
