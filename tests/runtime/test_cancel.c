@@ -2,6 +2,7 @@
  * this process and isolated. ptxas and the worker are played by shell scripts where they have to be
  * slow. */
 #include "../support/llvm_leaks.h"
+#include "process_testing.h"
 #include "tilec.h"
 
 #include <dirent.h>
@@ -18,14 +19,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-/* The supervisor of tools is a process in the memory of this one, which ThreadSanitizer takes for
- * the thread that it came from: what that did since then seems unordered. */
-#ifdef __SANITIZE_THREAD__
-enum { HAS_PROCESSES = 0 };
-#else
-enum { HAS_PROCESSES = 1 };
-#endif
 
 /* What a cancellation may take: the target is 100 ms, the rest is for loaded machines. */
 enum { PROMPT_MS = 2000 };
