@@ -4,7 +4,6 @@
  *
  *     plain [softmax.tile] */
 #include "softmax.h"
-#include "tilec.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -2,6 +2,8 @@
  * softmax, by float64. */
 #ifndef EXAMPLES_SOFTMAX_H
 #define EXAMPLES_SOFTMAX_H
+#include "tilec.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +11,16 @@
 #include <stdlib.h>
 
 enum { ROWS = 1000, COLS = 781, BLOCK = 1024 };
+
+/* Prints what was said; whether to go on. */
+static inline int ok(tile_status status, tile_diagnostics *said) {
+    if (said)
+        fputs(tile_diagnostics_text(said).data, stderr);
+    else if (status != TILE_OK)
+        fprintf(stderr, "%s\n", tile_status_text(status));
+    tile_diagnostics_destroy(said);
+    return status == TILE_OK;
+}
 
 static inline float *make_rows(void) {
     float *rows = malloc(sizeof *rows * ROWS * COLS);

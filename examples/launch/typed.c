@@ -3,19 +3,8 @@
  *
  *     typed [softmax.tile] */
 #include "softmax.h"
-#include "tilec.h"
 
 #include <string.h>
-
-/* Prints what was said; whether to go on. */
-static int ok(tile_status status, tile_diagnostics *said) {
-    if (said)
-        fputs(tile_diagnostics_text(said).data, stderr);
-    else if (status != TILE_OK)
-        fprintf(stderr, "%s\n", tile_status_text(status));
-    tile_diagnostics_destroy(said);
-    return status == TILE_OK;
-}
 
 static int run(tile_device *device, tile_function *softmax, const float *x, float *y) {
     const size_t bytes = sizeof *x * ROWS * COLS;

@@ -3,17 +3,12 @@
 #include "runtime/api/api.h"
 
 static HostValue value_of_argument(const tile_argument *argument) {
-    static const char *const names[] = {[TILE_DTYPE_AUTO] = "",
-#define NAME(id, text, bytes) [id] = text,
-                                        TILE_DTYPES(NAME)
-#undef NAME
-    };
     const int64_t integer = argument->value.integer;
     switch (argument->kind) {
     case TILE_ARGUMENT_POINTER:
-        if ((unsigned)argument->type >= sizeof names / sizeof *names)
+        if (!dtype_name(argument->type))
             break;
-        return (HostValue){.kind = HOST_POINTER, .text = str_from(names[argument->type])};
+        return (HostValue){.kind = HOST_POINTER, .text = str_from(dtype_name(argument->type))};
     case TILE_ARGUMENT_INT:
         if (argument->type == TILE_I1)
             return host_bool(integer != 0);

@@ -11,6 +11,10 @@ static const char *const dtype_names[] = {[TILE_DTYPE_AUTO] = "",
 
 enum { DTYPE_COUNT = sizeof dtype_names / sizeof *dtype_names };
 
+const char *dtype_name(tile_dtype type) {
+    return (unsigned)type < DTYPE_COUNT ? dtype_names[type] : NULL;
+}
+
 /* The integer constexprs of a call, by which its integers are specialised. */
 typedef struct Constexprs {
     int64_t values[2 * TILE_MAX_ARGUMENTS];

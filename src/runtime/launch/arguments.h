@@ -44,6 +44,8 @@ bool packed_add(Packed *packed, const void *data, size_t size);
  * `device`. False: one of them is refused. */
 bool arguments_pack(Packed *packed, const Specialisation *specialisation, const void *device,
                     const tile_argument *arguments, size_t count);
+/* Its name as signatures spell it; NULL: there is no such type. */
+const char *dtype_name(tile_dtype type);
 /* Why one is refused, which alone, with those before it, is. */
 const char *argument_explain(Arena *arena, const tile_argument *argument);
 
