@@ -279,8 +279,14 @@ static void limits_of_ctas_that_stay(void **state) {
                                 {1 << 15, 1 << 15, 2},
                                 {UINT32_MAX, UINT32_MAX, UINT32_MAX},
                                 {1u << 31, 2, 1u << 31}};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(launch(&executable, huge[i], NULL, NULL), CUDA_INVALID_VALUE);
+        const DiagMark before = diag_mark(&ctx->diags);
+        assert_false(executable_check(&executable, &ctx->diags, huge[i], NULL));
+        assert_int_equal(ctx->diags.last->id, DIAG_launch_programs);
+        diag_rewind(&ctx->diags, before);
+    }
+    assert_true(executable_check(&executable, &ctx->diags, (uint32_t[]){1 << 30, 1, 1}, NULL));
     assert_int_equal(fake()->launches, 0);
     executable_unload(&executable);
 

@@ -216,10 +216,24 @@ CUresult executable_launch(const Executable *executable, const uint32_t grid[3],
     return result;
 }
 
+/* What the driver takes, and what a persistent kernel counts to. */
+static bool check_grid(const Executable *e, Diags *diags, const uint32_t grid[3]) {
+    static const uint32_t limits[] = {INT32_MAX, 65535, 65535};
+    uint32_t blocks[3];
+    bool kept = true;
+    if (!launch_shape_blocks(&e->shape, grid, blocks))
+        return diag(diags, (Span){0}, launch_programs, STR_ARG(e->name), grid[0], grid[1], grid[2],
+                    LAUNCH_MAX_PERSISTENT);
+    for (int axis = 0; axis < 3; axis++)
+        if (blocks[axis] > limits[axis])
+            kept = diag(diags, (Span){0}, launch_grid, STR_ARG(e->name), "xyz"[axis], grid[axis],
+                        limits[axis]);
+    return kept;
+}
+
 bool executable_check(const Executable *executable, Diags *diags, const uint32_t grid[3],
                       void *const *params) {
-    const bool in_bounds =
-        promises_check_grid(diags, executable->name, executable->shape.is_persistent, grid);
+    const bool in_bounds = check_grid(executable, diags, grid);
     return promises_check(executable->promises, executable->param_count, diags, executable->name,
                           params) &&
            in_bounds;

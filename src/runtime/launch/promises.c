@@ -1,6 +1,5 @@
 #include "runtime/launch/promises.h"
 
-#include "runtime/launch/launch.h"
 #include "tilec.h"
 
 #include <inttypes.h>
@@ -73,20 +72,5 @@ bool promises_check(const Promise *promises, uint32_t count, Diags *diags, Str k
     bool kept = true;
     for (uint32_t i = 0; i < count; i++)
         kept &= check_value(&promises[i], diags, kernel, params[i]);
-    return kept;
-}
-
-bool promises_check_grid(Diags *diags, Str kernel, bool is_persistent, const uint32_t grid[3]) {
-    static const uint32_t limits[] = {INT32_MAX, 65535, 65535};
-    bool kept = true;
-    for (int axis = 0; axis < 3 && !is_persistent; axis++)
-        if (grid[axis] > limits[axis])
-            kept = diag(diags, (Span){0}, launch_grid, STR_ARG(kernel), "xyz"[axis], grid[axis],
-                        limits[axis]);
-    const uint64_t plane = (uint64_t)grid[0] * grid[1];
-    if (is_persistent && grid[2] &&
-        (plane > LAUNCH_MAX_PERSISTENT || plane * grid[2] > LAUNCH_MAX_PERSISTENT))
-        kept = diag(diags, (Span){0}, launch_programs, STR_ARG(kernel), grid[0], grid[1], grid[2],
-                    LAUNCH_MAX_PERSISTENT);
     return kept;
 }

@@ -20,6 +20,4 @@ const Promise *promises_create(Arena *arena, const KernelParam *params, uint32_t
  * value i. */
 bool promises_check(const Promise *promises, uint32_t count, Diags *diags, Str kernel,
                     void *const *params);
-/* The same of a grid: what the driver takes, and what a persistent kernel counts to. */
-bool promises_check_grid(Diags *diags, Str kernel, bool is_persistent, const uint32_t grid[3]);
 #endif
