@@ -7,6 +7,7 @@
 #include "tilec.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #define PLAIN "--port", ""
 
@@ -204,6 +205,7 @@ static void full_server(void **state) {
 /* What is no server: each connection is answered by the next text, in parts of `step` bytes. */
 typedef struct Fake {
     int fd, port;
+    sem_t answered, told;
     const char *const *answers;
     size_t count, step;
 } Fake;
@@ -242,7 +244,6 @@ static void garbage(void **state) {
         "$-7\r\n",
         "$5\r\nhello",
         "$5\r\nhel",
-        "$5\r\nhello\r\n$1\r\nx\r\n",
         "$2\r\nhello\r\n",
         ":12\r\n",
         "+OK\r\n",
@@ -269,6 +270,52 @@ static void garbage(void **state) {
         pthread_join(thread, NULL);
         close(fake.fd);
     }
+}
+
+/* A second answer comes behind the first that was asked for, and is nobody's; then the server
+ * closes the connection, which is no trouble. */
+static void *answer_twice(void *user) {
+    static const char first[] = "$5\r\nhello\r\n", second[] = "$1\r\nx\r\n";
+    Fake *fake = user;
+    for (int i = 0; i < 3; i++) {
+        char buffer[1024];
+        const int fd = accept(fake->fd, NULL, NULL);
+        if (fd < 0 || recv(fd, buffer, sizeof buffer, 0) < 0 ||
+            send(fd, first, sizeof first - 1, MSG_NOSIGNAL) < 0)
+            abort();
+        if (i == 0) {
+            sem_wait(&fake->answered); /* it has taken the first */
+            send(fd, second, sizeof second - 1, MSG_NOSIGNAL);
+        } else {
+            close(fd);
+        }
+        sem_post(&fake->told);
+        while (i == 0 && recv(fd, buffer, sizeof buffer, 0) > 0)
+            ;
+        if (i == 0)
+            close(fd);
+    }
+    return NULL;
+}
+
+static void second_answers(void **state) {
+    Fixture *f = *state;
+    Fake fake = {0};
+    pthread_t thread;
+    fake.fd = listen_somewhere(&fake.port);
+    sem_init(&fake.answered, 0, 0);
+    sem_init(&fake.told, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, answer_twice, &fake), 0);
+    Remote *remote = open_remote(f, NULL, NULL, "redis://127.0.0.1:%d", fake.port);
+    for (int i = 0; i < 3; i++) {
+        assert_true(holds(f, remote, "a", STR("hello")));
+        sem_post(&fake.answered);
+        sem_wait(&fake.told);
+    }
+    assert_string_equal(trouble_of(f, remote), "");
+    remote_close(remote);
+    pthread_join(thread, NULL);
+    close(fake.fd);
 }
 
 static bool make_certificates(const char *folder) {
@@ -495,15 +542,25 @@ static void one_compilation_for_a_fleet(void **state) {
 
 int main(void) {
     if (!has_program("redis-server") || !has_program("redis-cli")) {
-        const struct CMUnitTest alone[] = {TEST(addresses), TEST(garbage)};
+        const struct CMUnitTest alone[] = {TEST(addresses), TEST(garbage), TEST(second_answers)};
         print_message("no redis-server: only addresses and garbage are tested\n");
         return cmocka_run_group_tests(alone, NULL, NULL);
     }
     alarm(300);
     const struct CMUnitTest tests[] = {
-        TEST(addresses),     TEST(blobs),       TEST(passwords), TEST(killed_server),
-        TEST(paused_server), TEST(full_server), TEST(garbage),   TEST(tls),
-        TEST(signatures),    TEST(leases),      TEST(forks),     TEST(one_compilation_for_a_fleet),
+        TEST(addresses),
+        TEST(blobs),
+        TEST(passwords),
+        TEST(killed_server),
+        TEST(paused_server),
+        TEST(full_server),
+        TEST(garbage),
+        TEST(second_answers),
+        TEST(tls),
+        TEST(signatures),
+        TEST(leases),
+        TEST(forks),
+        TEST(one_compilation_for_a_fleet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,7 +347,7 @@ static bool is_expected(const char *data) {
 }
 
 static redisReply *receive_reply(Redis *redis, double deadline, size_t limit) {
-    char buffer[IO_STEP];
+    char buffer[IO_STEP], end[2] = {0};
     void *reply = NULL;
     for (size_t total = 0, got; !reply; total += got) {
         if (!get(redis, buffer, sizeof buffer, &got, deadline))
@@ -356,15 +356,19 @@ static redisReply *receive_reply(Redis *redis, double deadline, size_t limit) {
             fail(redis, "its answer is none of a Redis server");
             return NULL;
         }
+        end[0] = got > 1 ? buffer[got - 2] : end[1];
+        end[1] = buffer[got - 1];
         if (redisReaderFeed(redis->reader, buffer, got) != REDIS_OK ||
             redisReaderGetReply(redis->reader, &reply) != REDIS_OK) {
             fail(redis, "its answer is none of a Redis server");
             return NULL;
         }
     }
-    if (redis->reader->pos == redis->reader->len)
+    const bool is_all = redis->reader->pos == redis->reader->len;
+    if (is_all && end[0] == '\r' && end[1] == '\n') /* which the reader does not look at */
         return reply;
-    fail(redis, "it answers more than it was asked"); /* whose answer would the next one be? */
+    /* Whose answer would the next one be? */
+    fail(redis, is_all ? "its answer is longer than it says" : "it answers more than it was asked");
     freeReplyObject(reply);
     return NULL;
 }
@@ -388,11 +392,19 @@ static redisReply *exchange(Redis *redis, double deadline, size_t limit, int cou
     return sent ? receive_reply(redis, deadline, limit) : NULL;
 }
 
+/* False: it was closed since, as servers do with idle connections, or something came unasked, which
+ * would be taken for the next answer. What TLS sends by itself is none of that. */
+static bool is_quiet(const Redis *redis) {
+    char byte;
+    const ssize_t n = recv(redis->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n < 0 ? errno == EAGAIN || errno == EINTR : n > 0 && redis->tls;
+}
+
 redisReply *redis_call(Redis *redis, double deadline, size_t limit, int count,
                        const Str arguments[]) {
     redisReply *reply = NULL;
     /* The parent's connection is not the child's to speak on. */
-    if (redis->fd >= 0 && redis->pid != getpid())
+    if (redis->fd >= 0 && (redis->pid != getpid() || !is_quiet(redis)))
         disconnect(redis);
     if (redis->fd >= 0 || connect_all(redis, deadline))
         reply = exchange(redis, deadline, limit, count, arguments);
