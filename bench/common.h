@@ -24,13 +24,14 @@ static inline double median(double *samples, size_t count) {
     return samples[count / 2];
 }
 
-/* Ends the program on anything but success. */
-static inline void must(tile_status status, const tile_diagnostics *diagnostics, const char *what) {
+/* Ends the program on anything but success. `diagnostics` is where the call put them, or NULL. */
+static inline void must(tile_status status, tile_diagnostics *const *diagnostics,
+                        const char *what) {
     if (status == TILE_OK)
         return;
     fprintf(stderr, "%s: %s\n", what, tile_status_text(status));
-    if (diagnostics)
-        fprintf(stderr, "%s", tile_diagnostics_text(diagnostics).data);
+    if (diagnostics && *diagnostics)
+        fprintf(stderr, "%s", tile_diagnostics_text(*diagnostics).data);
     exit(1);
 }
 

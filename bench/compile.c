@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
         double begin = now_us(), cpu_begin = cpu_us();
         tile_status status = tile_compile(context, &arguments.options, &kernel, &diagnostics);
         double cpu_ms = (cpu_us() - cpu_begin) * 1e-3, ms = (now_us() - begin) * 1e-3;
-        must(status, diagnostics, "compile");
+        must(status, &diagnostics, "compile");
         if (i < 0 && arguments.output)
             keep_ptx(kernel, arguments.output);
         tile_diagnostics_destroy(diagnostics);

@@ -135,10 +135,6 @@ def run(build):
         for name in CASES:
             report[name][side] = {"cold_ms": cold[name]["first_ms"], "warm_ms": warm[name]["first_ms"],
                                   "launch_us": warm[name]["launch_us"]}
-    loop = os.path.join(build, "bench", "bench_launch")
-    if os.path.exists(loop):
-        report["launch_from_c"] = json.loads(subprocess.run([loop, os.path.join(KERNELS, "softmax.tile")], check=True,
-                                                            capture_output=True).stdout)
     print(f"\n{'kernel':20} {'to PTX ms':>10} {'ptxas ms':>9} {'process ms':>11} {'cold ms: tilec':>15} {'Triton':>8} "
           f"{'warm ms: tilec':>15} {'Triton':>8} {'launch us: tilec':>17} {'Triton':>8}")
     for name in CASES:
@@ -146,8 +142,6 @@ def run(build):
         print(f"{name:20} {r['stages']['to_ptx_ms']:10.2f} {r['stages']['ptxas_ms']:9.1f} {r['stages']['process_ms']:11.1f} "
               f"{r['tilec']['cold_ms']:15.1f} {r['triton']['cold_ms']:8.1f} {r['tilec']['warm_ms']:15.2f} "
               f"{r['triton']['warm_ms']:8.1f} {r['tilec']['launch_us']:17.2f} {r['triton']['launch_us']:8.2f}")
-    if "launch_from_c" in report:
-        print("from C, microseconds a launch:", report["launch_from_c"])
     return report
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times|launch ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -45,6 +45,9 @@ for what in "$@"; do
         ;;
     rows | matmul | fp8 | linear | attention | backward | compile)
         python3 bench/bench.py --build "$root" --only "$what" --json "$out/$what.json" --markdown "$out/$what.md" 2>&1 | tee "$out/$what.log" || status=1
+        ;;
+    launch)
+        python3 bench/launch.py --build "$root" --json "$out/launch.json" 2>&1 | tee "$out/launch.log" || status=1
         ;;
     times)
         python3 bench/compile_candidates.py --times "$root" 2>&1 | tee "$out/times.log" || status=1

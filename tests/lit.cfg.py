@@ -15,6 +15,7 @@ llvm_bin = lit_config.params["llvm_bin"]
 source_dir = os.path.dirname(config.test_source_root)
 config.substitutions += [
     ("%tilec", lit_config.params["tilec"]),
+    ("%build", os.path.dirname(os.path.dirname(os.path.dirname(lit_config.params["tilec"])))),
     ("%kernels", os.path.join(source_dir, "kernels")),
     ("%python", "/usr/bin/python3"),
 ]

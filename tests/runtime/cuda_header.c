@@ -10,7 +10,10 @@
 #define CUevent OurCUevent
 #define CUlinkState OurCUlinkState
 #define CUdeviceptr OurCUdeviceptr
-#include "runtime/driver/cuda_types.h"
+#define CUgraph OurCUgraph
+#define CUgraphNode OurCUgraphNode
+#define CUgraphExec OurCUgraphExec
+#include "cuda_extra.h"
 #undef CUdevice
 #undef CUdeviceptr
 
@@ -20,7 +23,7 @@ extern const size_t cuda_header_tensor_map_alignment;
 
 const int cuda_header_constants[] = {
 #define X(name, theirs, value) theirs,
-    CUDA_CONSTANTS(X)
+    CUDA_CONSTANTS(X) CUDA_EXTRA_CONSTANTS(X)
 #undef X
 #define FAULT(name, theirs, value, lost, status, hint) theirs,
 #include "runtime/driver/faults.def"
@@ -39,6 +42,12 @@ const size_t cuda_header_layout[] = {
     sizeof(CUdeviceptr),
     sizeof(CUdevice),
     sizeof(CUtensorMap),
+    sizeof(CUDA_KERNEL_NODE_PARAMS_v2),
+    offsetof(CUDA_KERNEL_NODE_PARAMS_v2, gridDimX),
+    offsetof(CUDA_KERNEL_NODE_PARAMS_v2, blockDimX),
+    offsetof(CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes),
+    offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams),
+    offsetof(CUDA_KERNEL_NODE_PARAMS_v2, extra),
 };
 
 const size_t cuda_header_tensor_map_alignment = _Alignof(CUtensorMap);

@@ -1,4 +1,4 @@
-#include "fake_cuda.h"
+#include "fake_graphs.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -34,17 +34,24 @@ static CUresult result_of(const char *symbol) {
     return state.fail && !strcmp(state.fail, symbol) ? state.fail_result : CUDA_OK;
 }
 
+/* Of what must not be called while a stream is captured. */
+static CUresult result_outside_capture(const char *symbol) {
+    const CUresult result = result_of(symbol);
+    return result != CUDA_OK ? result : fake_capture_refuses(symbol);
+}
+
 /* The functions are declared by the same table that the runtime looks them up with. */
 #define DRIVER(field, symbol, parameters) CUresult fake_##field parameters __asm__(symbol);
 #include "runtime/driver/driver.def"
 
 #define FAKE(field, ...) EXPORT CUresult fake_##field(__VA_ARGS__)
-#define RETURN_IF_FAILING(symbol)                                                                  \
+#define RETURN_UNLESS_OK(result)                                                                   \
     do {                                                                                           \
-        CUresult injected = result_of(symbol);                                                     \
+        const CUresult injected = (result);                                                        \
         if (injected != CUDA_OK)                                                                   \
             return injected;                                                                       \
     } while (0)
+#define RETURN_IF_FAILING(symbol) RETURN_UNLESS_OK(result_of(symbol))
 
 /* For tests of whole programs: what the environment says the machine has. */
 static void read_environment(void) {
@@ -138,6 +145,26 @@ FAKE(context_current, CUcontext *context) {
     return CUDA_OK;
 }
 
+/* What the runtime does not call, but tests, benchmarks and libraries of CUDA do. */
+#define X(field, symbol, parameters) CUresult fake_##field parameters __asm__(symbol);
+CUDA_EXTRA_FUNCTIONS(X)
+#undef X
+
+FAKE(context_set, CUcontext context) {
+    pushed = context;
+    return CUDA_OK;
+}
+
+FAKE(function_param, CUfunction function, size_t index, size_t *offset, size_t *size) {
+    if (index >= FAKE_MAX_VALUES || !state.param_bytes[index])
+        return CUDA_INVALID_VALUE;
+    *offset = 0;
+    for (size_t i = 0; i < index; i++)
+        *offset += state.param_bytes[i];
+    *size = state.param_bytes[index];
+    return CUDA_OK;
+}
+
 int cuCtxGetDevice(CUdevice *device);
 EXPORT int cuCtxGetDevice(CUdevice *device) {
     *device = 0;
@@ -159,18 +186,19 @@ FAKE(context_pop, CUcontext *context) {
 }
 
 FAKE(context_wait, void) {
-    return result_of("cuCtxSynchronize");
+    return result_outside_capture("cuCtxSynchronize");
 }
 
 FAKE(module_load, CUmodule *module, const void *image, unsigned count, int *options,
      void **values) {
-    RETURN_IF_FAILING("cuModuleLoadDataEx");
+    RETURN_UNLESS_OK(result_outside_capture("cuModuleLoadDataEx"));
     state.loads++;
     *module = (CUmodule)(uintptr_t)0x2000;
     return CUDA_OK;
 }
 
 FAKE(module_unload, CUmodule module) {
+    RETURN_UNLESS_OK(result_outside_capture("cuModuleUnload"));
     state.unloads++;
     return CUDA_OK;
 }
@@ -202,9 +230,17 @@ FAKE(occupancy, int *blocks, CUfunction function, int threads, size_t shared_byt
     return CUDA_OK;
 }
 
-static CUresult record(CUfunction function, const CudaLaunchConfig *config, void **params) {
+static CUresult launch(CUfunction function, const CudaLaunchConfig *config, void **params) {
+    CUresult captured;
     if (!pushed && !state.current)
         return 201; /* CUDA_ERROR_INVALID_CONTEXT */
+    if (fake_capture_launch(&state, function, config, params, &captured))
+        return captured;
+    fake_run(function, config, params);
+    return CUDA_OK;
+}
+
+void fake_run(CUfunction function, const CudaLaunchConfig *config, void **params) {
     pthread_mutex_lock(&lock);
     state.launches++;
     memcpy(state.grid, &config->grid_x, sizeof state.grid);
@@ -219,7 +255,6 @@ static CUresult record(CUfunction function, const CudaLaunchConfig *config, void
             memcpy(&state.values[i], params[i], state.param_bytes[i]);
     }
     pthread_mutex_unlock(&lock);
-    return CUDA_OK;
 }
 
 FAKE(launch, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -234,17 +269,17 @@ FAKE(launch, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned gri
                                      .block_z = block_z,
                                      .shared_bytes = shared_bytes,
                                      .stream = stream};
-    return record(function, &config, params);
+    return launch(function, &config, params);
 }
 
 FAKE(launch_ex, const CudaLaunchConfig *config, CUfunction function, void **params, void **extra) {
     RETURN_IF_FAILING("cuLaunchKernelEx");
-    return record(function, config, params);
+    return launch(function, config, params);
 }
 
 /* The size stands in front of each block. */
 FAKE(memory_allocate, CUdeviceptr *pointer, size_t bytes) {
-    RETURN_IF_FAILING("cuMemAlloc_v2");
+    RETURN_UNLESS_OK(result_outside_capture("cuMemAlloc_v2"));
     if (bytes > state.memory_limit - state.allocated)
         return CUDA_OUT_OF_MEMORY;
     size_t *block = aligned_alloc(256, (bytes + 511) / 256 * 256);
@@ -292,17 +327,8 @@ FAKE(set_bytes, CUdeviceptr to, unsigned char value, size_t bytes, CUstream stre
     return CUDA_OK;
 }
 
-FAKE(stream_create, CUstream *stream, unsigned flags) {
-    *stream = (CUstream)(uintptr_t)0x4000;
-    return CUDA_OK;
-}
-
-FAKE(stream_destroy, CUstream stream) {
-    return CUDA_OK;
-}
-
 FAKE(stream_wait, CUstream stream) {
-    return result_of("cuStreamSynchronize");
+    return result_outside_capture("cuStreamSynchronize");
 }
 
 FAKE(event_create, CUevent *event, unsigned flags) {
@@ -319,7 +345,7 @@ FAKE(event_record, CUevent event, CUstream stream) {
 }
 
 FAKE(event_wait, CUevent event) {
-    return CUDA_OK;
+    return result_outside_capture("cuEventSynchronize");
 }
 
 FAKE(event_elapsed, float *milliseconds, CUevent begin, CUevent end) {

@@ -1,5 +1,5 @@
 /* Our declarations of the driver's ABI against NVIDIA's header. */
-#include "runtime/driver/cuda_types.h"
+#include "cuda_extra.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,14 +14,14 @@ extern const size_t cuda_header_tensor_map_alignment;
 static void constants(void **state) {
     static const int ours[] = {
 #define X(name, theirs, value) name,
-        CUDA_CONSTANTS(X)
+        CUDA_CONSTANTS(X) CUDA_EXTRA_CONSTANTS(X)
 #undef X
 #define FAULT(name, theirs, value, lost, status, hint) value,
 #include "runtime/driver/faults.def"
     };
     static const char *const names[] = {
 #define X(name, theirs, value) #theirs,
-        CUDA_CONSTANTS(X)
+        CUDA_CONSTANTS(X) CUDA_EXTRA_CONSTANTS(X)
 #undef X
 #define FAULT(name, theirs, value, lost, status, hint) #theirs,
 #include "runtime/driver/faults.def"
@@ -45,6 +45,12 @@ static void layout(void **state) {
         sizeof(CUdeviceptr),
         sizeof(CUdevice),
         sizeof(CudaTensorMap),
+        sizeof(CudaKernelNode),
+        offsetof(CudaKernelNode, grid_x),
+        offsetof(CudaKernelNode, block_x),
+        offsetof(CudaKernelNode, shared_bytes),
+        offsetof(CudaKernelNode, params),
+        offsetof(CudaKernelNode, extra),
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         assert_int_equal(ours[i], cuda_header_layout[i]);
