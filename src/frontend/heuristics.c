@@ -10,21 +10,19 @@ typedef struct Reader {
     VEC(Heuristic) items;
 } Reader;
 
-static void keep_names(Reader *r) {
+const Str *heuristics_names(Arena *arena, const FuncDef *def, uint32_t *count) {
     static const char *const options[] = {
 #define HEURISTIC_OPTION(name) #name,
         HEURISTIC_OPTIONS(HEURISTIC_OPTION)
 #undef HEURISTIC_OPTION
     };
-    const FuncDef *def = r->def;
-    Str *names = ARENA_ARRAY(r->arena, Str, (size_t)def->param_count + HEURISTIC_OPTION_COUNT);
+    Str *names = ARENA_ARRAY(arena, Str, (size_t)def->param_count + HEURISTIC_OPTION_COUNT);
     for (uint32_t i = 0; i < def->param_count; i++)
-        names[i] = (Str){str_dup(r->arena, def->params[i].name), def->params[i].name.len};
+        names[i] = str_keep(arena, def->params[i].name);
     for (uint32_t i = 0; i < HEURISTIC_OPTION_COUNT; i++)
         names[def->param_count + i] = str_from(options[i]);
-    *r->heuristics = (Heuristics){.names = names,
-                                  .name_count = def->param_count + HEURISTIC_OPTION_COUNT,
-                                  .param_count = def->param_count};
+    *count = def->param_count + HEURISTIC_OPTION_COUNT;
+    return names;
 }
 
 /* The number of a name, or name_count after a report. */
@@ -111,7 +109,8 @@ bool heuristics_read(Ctx *ctx, Arena *arena, const AstFile *file, const FuncDef 
                 .given = given,
                 .heuristics = heuristics};
     bool ok = true;
-    keep_names(&r);
+    *heuristics = (Heuristics){.param_count = def->param_count};
+    heuristics->names = heuristics_names(arena, def, &heuristics->name_count);
     for (uint32_t i = 0; i < def->decorators.count; i++)
         if (str_is(ast_decorator_name(def->decorators.items[i]), "heuristics"))
             ok &= read_decorator(&r, def->decorators.items[i]);

@@ -30,6 +30,8 @@ typedef struct Heuristics {
     uint32_t count;
 } Heuristics;
 
+/* The names that heuristics and configurations may set: the parameters, then the options. */
+const Str *heuristics_names(Arena *arena, const FuncDef *def, uint32_t *count);
 /* Those of a kernel, in `arena`; they point at nothing of the context. An entry that no expression
  * of host_expr.h says is a warning, and what it names is left to the caller; a name that the kernel
  * has not is an error, after which this is false. `given` (NULL: none) tells of parameters that the

@@ -50,7 +50,15 @@ bool host_truth(HostValue v) {
         return v.f != 0;
     case HOST_TEXT:
         return v.text.len != 0;
+    case HOST_LIST:
+    case HOST_TUPLE:
+        return v.list->items.len != 0;
+    case HOST_DICT:
+        return v.dict->pairs.len != 0;
     case HOST_POINTER:
+    case HOST_CONFIG:
+    case HOST_CALLABLE:
+    case HOST_PATH:
         return true;
     }
     return false;
@@ -85,12 +93,65 @@ static bool is_nan(HostValue v) {
     return v.kind == HOST_FLOAT && isnan(v.f);
 }
 
-bool host_values_equal(HostValue a, HostValue b) {
+/* Lists may hold themselves. */
+enum { MOST_NESTED = 64 };
+
+static bool equal(HostValue a, HostValue b, int depth);
+
+static bool lists_equal(const HostList *a, const HostList *b, int depth) {
+    if (a->items.len != b->items.len)
+        return false;
+    for (size_t i = 0; i < a->items.len; i++)
+        if (!equal(a->items.data[i], b->items.data[i], depth))
+            return false;
+    return true;
+}
+
+static bool dicts_equal(const HostDict *a, const HostDict *b, int depth) {
+    if (a->pairs.len != b->pairs.len)
+        return false;
+    for (size_t i = 0; i < a->pairs.len; i++) {
+        const HostValue *other = host_dict_find(b, a->pairs.data[i].key);
+        if (!other || !equal(a->pairs.data[i].value, *other, depth))
+            return false;
+    }
+    return true;
+}
+
+static bool equal(HostValue a, HostValue b, int depth) {
     if (is_number(a) && is_number(b))
         return !is_nan(a) && !is_nan(b) && order(a, b) == 0;
-    if (a.kind != b.kind)
+    if (a.kind != b.kind || depth == MOST_NESTED)
         return false;
-    return a.kind == HOST_TEXT ? str_eq(a.text, b.text) : a.kind == HOST_NONE;
+    switch (a.kind) {
+    case HOST_NONE:
+        return true;
+    case HOST_TEXT:
+    case HOST_PATH:
+        return str_eq(a.text, b.text);
+    case HOST_LIST:
+    case HOST_TUPLE:
+        return lists_equal(a.list, b.list, depth + 1);
+    case HOST_DICT:
+        return dicts_equal(a.dict, b.dict, depth + 1);
+    case HOST_CONFIG:
+        return a.config == b.config;
+    case HOST_CALLABLE:
+        return a.callable == b.callable;
+    default:
+        return false;
+    }
+}
+
+bool host_values_equal(HostValue a, HostValue b) {
+    return equal(a, b, 0);
+}
+
+HostValue *host_dict_find(const HostDict *dict, HostValue key) {
+    for (size_t i = 0; i < dict->pairs.len; i++)
+        if (host_values_equal(dict->pairs.data[i].key, key))
+            return &dict->pairs.data[i].value;
+    return NULL;
 }
 
 HostProblem host_compare(AstOperator op, HostValue a, HostValue b, bool *holds) {
@@ -364,11 +425,25 @@ const HostFunction *host_function(Str name) {
     return NULL;
 }
 
+static void print_tuple(const HostList *list, StrBuf *out) {
+    strbuf_putc(out, '(');
+    for (size_t i = 0; i < list->items.len; i++) {
+        host_print(list->items.data[i], out);
+        strbuf_puts(out, i + 1 < list->items.len ? ", " : list->items.len == 1 ? ",)" : ")");
+    }
+    if (!list->items.len)
+        strbuf_putc(out, ')');
+}
+
 void host_print(HostValue v, StrBuf *out) {
     switch (v.kind) {
     case HOST_UNKNOWN:
     case HOST_NONE:
     case HOST_POINTER:
+    case HOST_LIST:
+    case HOST_DICT:
+    case HOST_CONFIG:
+    case HOST_CALLABLE:
         strbuf_puts(out, "None");
         return;
     case HOST_BOOL:
@@ -382,6 +457,12 @@ void host_print(HostValue v, StrBuf *out) {
         return;
     case HOST_TEXT:
         val_print(val_string(v.text), true, out);
+        return;
+    case HOST_PATH:
+        strbuf_add(out, v.text.ptr, v.text.len);
+        return;
+    case HOST_TUPLE: /* which holds itself in no source */
+        print_tuple(v.list, out);
         return;
     }
 }

@@ -18,5 +18,8 @@ HostProblem host_unary(AstOperator op, HostValue operand, HostValue *value);
 HostProblem host_binary(AstOperator op, HostValue a, HostValue b, HostValue *value);
 /* ==, <, is, ..; not membership. */
 HostProblem host_compare(AstOperator op, HostValue a, HostValue b, bool *holds);
+/* As ==; configurations and functions are equal to themselves alone. */
 bool host_values_equal(HostValue a, HostValue b);
+/* The value under a key; NULL: there is none. */
+HostValue *host_dict_find(const HostDict *dict, HostValue key);
 #endif

@@ -6,37 +6,8 @@
  * an error. */
 #ifndef TILEC_FRONTEND_HOST_EXPR_H
 #define TILEC_FRONTEND_HOST_EXPR_H
-#include "frontend/ast.h"
+#include "frontend/host_value.h"
 #include "support/ctx.h"
-
-typedef enum HostKind {
-    HOST_UNKNOWN, /* of an argument whose value nobody has: using it is an error */
-    HOST_NONE,
-    HOST_BOOL,
-    HOST_INT,
-    HOST_FLOAT,
-    HOST_TEXT,    /* a string; also an element type, as signatures spell it */
-    HOST_POINTER, /* to elements of type `text` */
-} HostKind;
-
-typedef struct HostValue {
-    HostKind kind;
-    union {
-        int64_t i; /* HOST_INT, HOST_BOOL */
-        double f;
-        Str text;
-    };
-} HostValue;
-
-static inline HostValue host_int(int64_t i) {
-    return (HostValue){.kind = HOST_INT, .i = i};
-}
-static inline HostValue host_bool(bool b) {
-    return (HostValue){.kind = HOST_BOOL, .i = b};
-}
-static inline HostValue host_float(double f) {
-    return (HostValue){.kind = HOST_FLOAT, .f = f};
-}
 
 /* The names of an expression: arguments, whose values come with each evaluation, by index. */
 typedef struct HostScope {

@@ -674,6 +674,29 @@ AstFile *parse_file(Diags *diags, uint32_t file) {
     return ast;
 }
 
+ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
+    Parser p = new_parser(diags, file);
+    VEC(ModuleStmt) body = {0};
+    p.lexer = &p.file_lexer;
+    p.silent = true;
+    while (!parse_at(&p, TOK_end)) {
+        if (parse_accept(&p, TOK_dedent))
+            continue;
+        StmtVec parsed = {0};
+        const Span start = lex_span(p.lexer, parse_peek(&p));
+        if (parse_at(&p, TOK_indent))
+            parse_skip_block(&p);
+        else if (parse_at(&p, TOK_error))
+            parse_skip_line(&p);
+        else
+            parse_statement(&p, &parsed);
+        const uint32_t end = lex_span(p.lexer, parse_peek(&p)).lo;
+        vec_push(p.arena, &body, (ModuleStmt){parse_stmt_list(&parsed), {file, start.lo, end}});
+    }
+    *count = (uint32_t)body.len;
+    return body.data;
+}
+
 Expr *parse_expression(Diags *diags, uint32_t file) {
     Parser p = new_parser(diags, file);
     p.lexer = &p.file_lexer;

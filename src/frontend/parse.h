@@ -20,6 +20,16 @@
  * Never NULL; check `diags->errors` for success. */
 AstFile *parse_file(Diags *diags, uint32_t file);
 
+/* A statement of a file's top level, or some on a line. */
+typedef struct ModuleStmt {
+    StmtList parsed; /* none where it does not parse */
+    Span whole;      /* its text, blocks and clauses included */
+} ModuleStmt;
+
+/* All of a file, host code and its functions' bodies included, without a message; what does not
+ * parse is there by its place. `if` and `try` stay as they are. */
+ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count);
+
 /* A single expression, the whole text of source `file`: `-D` values, grid expressions. NULL after
  * an error was reported. */
 Expr *parse_expression(Diags *diags, uint32_t file);
