@@ -1,96 +1,33 @@
 /* Public API: functions, which choose what to launch by the arguments of a call.
  *
  * An instance is found by a key: for each argument its kind, type and specialisation, for
- * constexprs their value. Instances hang in a hash table that only grows: readers follow one atomic
- * pointer and probe without a lock; a writer, under the function's lock, puts a new entry into a
- * free slot or publishes a table of twice the size. Old tables stay until the function goes, since
- * a reader may still probe them. Where an instance that is missing comes from, a compilation or a
- * bundle, is the function's own concern (FindImage).
+ * constexprs their value. Instances hang in a table that is read without a lock, and written under
+ * the function's. Where an instance that is missing comes from, a compilation or a bundle, is the
+ * function's own concern (FindImage).
  *
  * An instance with tensor copies gets another form beside it, without, when arguments come that no
  * tensor map can hold. */
 #include "runtime/api/function.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-enum { FIRST_SLOTS = 16 };
-
 typedef struct Instance {
+    KeyEntry entry;
     Arena arena;
-    uint64_t hash;
-    const unsigned char *key;
-    size_t key_len;
     tile_executable *executable; /* in the arena unless it shares another instance's */
     bool shares;
     const void *origin;               /* of what was loaded; see InstanceImage */
     _Atomic(struct Instance *) plain; /* NULL: not needed so far, or this is it */
 } Instance;
 
-struct InstanceTable {
-    InstanceTable *older;
-    Arena arena;
-    size_t slots, used; /* slots is a power of two, at least half free */
-    _Atomic(Instance *) *entries;
-};
-
-/* The table */
-
-static Instance *table_find(const InstanceTable *table, uint64_t hash, const Packed *packed) {
-    for (size_t i = hash & (table->slots - 1);; i = (i + 1) & (table->slots - 1)) {
-        Instance *entry = atomic_load_explicit(&table->entries[i], memory_order_acquire);
-        if (!entry)
-            return NULL;
-        if (entry->hash == hash && entry->key_len == packed->key_len &&
-            memcmp(entry->key, packed->key, packed->key_len) == 0)
-            return entry;
-    }
-}
-
-static void table_place(InstanceTable *table, Instance *instance) {
-    size_t i = instance->hash & (table->slots - 1);
-    while (atomic_load_explicit(&table->entries[i], memory_order_relaxed))
-        i = (i + 1) & (table->slots - 1);
-    atomic_store_explicit(&table->entries[i], instance, memory_order_release);
-    table->used++;
-}
-
-/* A table in an arena of its own; out of memory goes to `oom`. */
-static InstanceTable *table_create(jmp_buf *oom, size_t slots, InstanceTable *older) {
-    Arena arena = {.oom = oom};
-    InstanceTable *table = arena_alloc(&arena, sizeof *table + slots * sizeof *table->entries);
-    table->older = older;
-    table->slots = slots;
-    table->entries = (_Atomic(Instance *) *)(table + 1);
-    for (size_t i = 0; i < slots; i++)
-        atomic_init(&table->entries[i], NULL);
-    table->arena = arena;
-    table->arena.oom = NULL;
-    return table;
-}
-
-/* Under the lock: room for one more entry, so that placing it cannot fail. */
-static InstanceTable *table_reserve(tile_function *function, jmp_buf *oom) {
-    InstanceTable *table = atomic_load_explicit(&function->table, memory_order_relaxed);
-    if (2 * (table->used + 1) <= table->slots)
-        return table;
-    InstanceTable *larger = table_create(oom, 2 * table->slots, table);
-    for (size_t i = 0; i < table->slots; i++) {
-        Instance *entry = atomic_load_explicit(&table->entries[i], memory_order_relaxed);
-        if (entry)
-            table_place(larger, entry);
-    }
-    atomic_store_explicit(&function->table, larger, memory_order_release);
-    return larger;
+static Instance *find_entry(tile_function *function, uint64_t hash, const Packed *packed) {
+    return (Instance *)key_table_find(&function->table, hash, packed->key, packed->key_len);
 }
 
 /* Making an instance */
 
 /* Under the lock: who has loaded the same on the same device; NULL: nobody. */
-static Instance *find_loaded(const InstanceTable *table, const tile_device *device,
-                             const void *origin) {
-    for (size_t i = 0; i < table->slots; i++) {
-        Instance *entry = atomic_load_explicit(&table->entries[i], memory_order_relaxed);
+static Instance *find_loaded(const KeyTable *table, const tile_device *device, const void *origin) {
+    for (size_t i = 0; i < key_table_slots(table); i++) {
+        Instance *entry = (Instance *)key_table_at(table, i);
         for (; entry; entry = atomic_load_explicit(&entry->plain, memory_order_relaxed))
             if (entry->origin == origin && entry->executable->executable.device == &device->device)
                 return entry;
@@ -108,9 +45,7 @@ static Instance *instance_create(Call *call, const Asked *asked, bool no_tensor_
     Instance *instance = ARENA_NEW(&call->object, Instance);
     unsigned char *key = arena_alloc(&call->object, packed->key_len);
     memcpy(key, packed->key, packed->key_len);
-    instance->hash = asked->hash;
-    instance->key = key;
-    instance->key_len = packed->key_len;
+    instance->entry = (KeyEntry){asked->hash, key, packed->key_len};
     instance->origin = found.origin;
     atomic_init(&instance->plain, NULL);
     const Instance *other =
@@ -133,13 +68,13 @@ static Instance *instance_create(Call *call, const Asked *asked, bool no_tensor_
 /* Under the lock: the instance, made unless another thread did meanwhile. */
 static Instance *first_form(Call *call, const Asked *asked) {
     tile_function *function = asked->function;
-    Instance *found = table_find(atomic_load(&function->table), asked->hash, asked->packed);
+    Instance *found = find_entry(function, asked->hash, asked->packed);
     if (found)
         return found;
-    InstanceTable *table = table_reserve(function, &call->ctx->oom);
+    KeyTable *table = key_table_reserve(&function->table, &call->ctx->oom);
     found = instance_create(call, asked, false);
     if (found)
-        table_place(table, found);
+        key_table_place(table, &found->entry);
     return found;
 }
 
@@ -228,9 +163,8 @@ static tile_status find_instance(Asked *asked, Packed *packed, size_t count,
         !arguments_pack(packed, &function->specialisation, asked->device, asked->arguments, count))
         return refuse_arguments(asked, packed, count, diagnostics);
     asked->packed = packed;
-    asked->hash = XXH3_64bits(packed->key, packed->key_len);
-    *instance = table_find(atomic_load_explicit(&function->table, memory_order_acquire),
-                           asked->hash, packed);
+    asked->hash = key_hash(packed->key, packed->key_len);
+    *instance = find_entry(function, asked->hash, packed);
     if (!*instance) {
         tile_status status = make_form(asked, NULL, NULL, diagnostics, instance);
         if (status != TILE_OK)
@@ -246,7 +180,7 @@ tile_status tile_function_launch(tile_function *function, tile_device *device,
                                  tile_diagnostics **diagnostics) {
     Asked asked = {.function = function, .device = device, .arguments = arguments};
     Packed packed;
-    Instance *instance;
+    Instance *instance = NULL;
     if (diagnostics)
         *diagnostics = NULL;
     if (!grid)
@@ -273,7 +207,7 @@ tile_status tile_function_instance(tile_function *function, tile_device *device,
                                    tile_diagnostics **diagnostics) {
     Asked asked = {.function = function, .device = device, .arguments = arguments};
     Packed packed;
-    Instance *instance;
+    Instance *instance = NULL;
     if (diagnostics)
         *diagnostics = NULL;
     if (!executable)
@@ -300,7 +234,7 @@ tile_status function_open(Call *call, tile_function *made, tile_function **funct
         return TILE_ERROR_INVALID_ARGUMENT;
     if (pthread_mutex_init(&made->lock, NULL))
         return TILE_ERROR_OUT_OF_MEMORY;
-    atomic_init(&made->table, table_create(&call->ctx->oom, FIRST_SLOTS, NULL));
+    atomic_init(&made->table, key_table_create(&call->ctx->oom));
     call_keep(call, &made->arena);
     *function = made;
     return TILE_OK;
@@ -318,19 +252,15 @@ static void instance_destroy(Instance *instance) {
 void tile_function_destroy(tile_function *function) {
     if (!function)
         return;
-    InstanceTable *table = atomic_load(&function->table);
-    for (size_t i = 0; i < table->slots; i++) {
-        Instance *instance = atomic_load(&table->entries[i]);
+    KeyTable *table = atomic_load(&function->table);
+    for (size_t i = 0; i < key_table_slots(table); i++) {
+        Instance *instance = (Instance *)key_table_at(table, i);
         if (!instance)
             continue;
         instance_destroy(atomic_load(&instance->plain));
         instance_destroy(instance);
     }
-    while (table) {
-        Arena arena = table->arena;
-        table = table->older;
-        arena_free(&arena);
-    }
+    key_table_free(table);
     pthread_mutex_destroy(&function->lock);
     Arena arena = function->arena;
     arena_free(&arena);

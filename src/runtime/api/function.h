@@ -2,9 +2,8 @@
 #ifndef TILEC_RUNTIME_API_FUNCTION_H
 #define TILEC_RUNTIME_API_FUNCTION_H
 #include "runtime/api/api.h"
+#include "runtime/api/key_table.h"
 #include "runtime/launch/arguments.h"
-
-typedef struct InstanceTable InstanceTable;
 
 /* What a call asks for, and with what. */
 typedef struct Asked {
@@ -40,7 +39,7 @@ struct tile_function {
     uint32_t required_count; /* of them: those behind have defaults */
     Specialisation specialisation;
     pthread_mutex_t lock; /* of writers */
-    _Atomic(InstanceTable *) table;
+    KeyTableRoot table;   /* of instances */
 };
 
 /* Readies a function that lies in the call's object, filled in up to the lock; it is the caller's
