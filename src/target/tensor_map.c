@@ -191,6 +191,31 @@ bool recipe_fits(const TensorMapRecipe *recipe, const DType *params, uint32_t co
 
 /* At launch */
 
+static void add_params(Arena *arena, RecipeParams *params, const RecipeExpr *expr) {
+    for (uint32_t i = 0; i < expr->count; i++) {
+        const RecipeStep *step = &expr->steps[i];
+        size_t known = 0;
+        if (step->op != RECIPE_param)
+            continue;
+        while (known < params->len && params->data[known].number != step->value)
+            known++;
+        if (known == params->len)
+            vec_push(arena, params,
+                     ((RecipeParam){(uint32_t)step->value, (uint32_t)dtype_bytes(step->type)}));
+    }
+}
+
+RecipeParams recipe_params(Arena *arena, const TensorMapRecipe *recipe) {
+    RecipeParams params = {0};
+    add_params(arena, &params, &recipe->base);
+    for (int32_t i = 0; i < recipe->rank; i++) {
+        add_params(arena, &params, &recipe->extents[i]);
+        if (i)
+            add_params(arena, &params, &recipe->strides[i]);
+    }
+    return params;
+}
+
 typedef struct Cell {
     uint64_t value;
     DType type;

@@ -148,6 +148,15 @@ typedef struct RecipeProblem {
  */
 int recipe_element(DType dtype);
 int recipe_swizzle(const TensorMapRecipe *recipe);
+/* A parameter that a recipe reads: a map follows from their values alone. */
+typedef struct RecipeParam {
+    uint32_t number, bytes;
+} RecipeParam;
+
+typedef VEC(RecipeParam) RecipeParams;
+
+/* Each once, in the order in which they are first read. */
+RecipeParams recipe_params(Arena *arena, const TensorMapRecipe *recipe);
 /* params[i] points at argument i, in its own size, as for cuLaunchKernel. */
 RecipeFault recipe_expr_value(const RecipeExpr *expr, const void *const *params, uint64_t *value);
 /* Evaluates a valid recipe and checks what the hardware wants: an address and strides that are

@@ -182,6 +182,30 @@ static void maps_are_kept_by_value(void **state) {
     assert_int_equal(f->cuda->maps[1].words[0], 0x20000);
 }
 
+/* What lies behind a parameter that is narrower than a word is not part of it. */
+static void maps_are_found_by_values_alone(void **state) {
+    Fixture *f = *state;
+    TensorMapRecipes recipes = {0};
+    add_recipe(f->ctx, &recipes,
+               "f32 swizzle 0 box 32 16 base param=3:i64 extent param=0:i8 extsi:i64 extent "
+               "param=1:i16 extsi:i64 stride param=2:i32 extsi:i64");
+    const Str names[] = {STR("columns"), STR("rows"), STR("stride"), STR("p")};
+    TensorMaps *maps = tensor_maps_create(&f->ctx->arena, &recipes, names, 4);
+    const uint64_t p = 0x4000;
+    for (uint64_t round = 0; round < 8; round++) {
+        const uint64_t noise = 0x123456789abcdef * round;
+        const uint64_t columns = (noise << 8 | 96), rows = (noise << 16 | (50 + round / 4)),
+                       stride = (noise << 32 | 104);
+        const void *params[] = {&columns, &rows, &stride, &p};
+        CudaTensorMap map;
+        TensorMapProblem problem;
+        assert_true(tensor_maps_encode(maps, &f->driver, params, &map, &problem));
+        assert_int_equal(map.words[2], 96);
+        assert_int_equal(f->cuda->encodings, 1 + round / 4);
+        assert_int_equal(f->cuda->encoding.extents[1], 50 + round / 4);
+    }
+}
+
 /* Far more than are kept: each launch has its own, and what came last is still there. */
 static void old_maps_make_room(void **state) {
     Fixture *f = *state;
@@ -652,6 +676,7 @@ int main(void) {
         TEST(encoder_gets_what_the_recipe_says),
         cmocka_unit_test(element_numbers_are_the_drivers),
         TEST(maps_are_kept_by_value),
+        TEST(maps_are_found_by_values_alone),
         TEST(old_maps_make_room),
         TEST(small_tensors_lose_a_bit),
         TEST(refusals_name_value_and_parameter),

@@ -330,6 +330,22 @@ static void test_fits(void **state) {
     ctx_destroy(ctx);
 }
 
+/* Each once, by number and width. */
+static void test_params(void **state) {
+    Ctx *ctx = testing_ctx();
+    TensorMapRecipe recipe;
+    assert_true(recipe_parse(&ctx->arena,
+                             STR("f16 swizzle 0 box 64 8 base param=7:i64 param=2:i16 extsi:i64 "
+                                 "muli:i64 extent param=2:i16 extsi:i64 extent param=0:i8 "
+                                 "extsi:i64 stride param=7:i64 param=4:i32 extsi:i64 addi:i64"),
+                             &recipe));
+    const RecipeParams params = recipe_params(&ctx->arena, &recipe);
+    static const RecipeParam wanted[] = {{7, 8}, {2, 2}, {0, 1}, {4, 4}};
+    assert_int_equal(params.len, 4);
+    assert_memory_equal(params.data, wanted, sizeof wanted);
+    ctx_destroy(ctx);
+}
+
 static void test_bad_text(void **state) {
     static const char *const texts[] = {
         "",
@@ -445,6 +461,7 @@ int main(void) {
         cmocka_unit_test(test_text),        cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_resolve),     cmocka_unit_test(test_problems),
         cmocka_unit_test(test_infix),       cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_params),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

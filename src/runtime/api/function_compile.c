@@ -132,6 +132,7 @@ static void keep_params(Arena *arena, CompiledFunction *made, const FuncDef *def
     tile_function *function = &made->function;
     SpecialLimit *limits = ARENA_ARRAY(arena, SpecialLimit, def->param_count + 1);
     uint32_t *params = ARENA_ARRAY(arena, uint32_t, def->param_count + 1);
+    bool is_limited = false;
     function->params = ARENA_ARRAY(arena, Str, def->param_count + 1);
     for (uint32_t i = 0; i < def->param_count; i++) {
         if (given[i] || heuristics_set(&made->derivation.heuristics, i))
@@ -139,11 +140,12 @@ static void keep_params(Arena *arena, CompiledFunction *made, const FuncDef *def
         const uint32_t slot = function->param_count++;
         function->params[slot] = str_keep(arena, def->params[i].name);
         limits[slot] = limit_of(def, i);
+        is_limited |= limits[slot] != SPECIAL_ANY;
         params[slot] = i;
         if (!def->params[i].default_value)
             function->required_count = function->param_count;
     }
-    function->specialisation.limits = limits;
+    function->specialisation.limits = is_limited ? limits : NULL;
     made->derivation.params = params;
 }
 

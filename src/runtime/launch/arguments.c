@@ -21,9 +21,12 @@ typedef struct Constexprs {
     size_t count;
 } Constexprs;
 
-static bool dtype_is_number(tile_dtype type) {
-    return type == TILE_FP8E4NV || type == TILE_FP8E5 || type == TILE_FP16 || type == TILE_BF16 ||
-           type == TILE_FP32 || type == TILE_FP64;
+static bool dtype_is_integer(tile_dtype type) {
+    enum {
+        INTEGERS = 1u << TILE_I1 | 1u << TILE_I8 | 1u << TILE_I16 | 1u << TILE_I32 |
+                   1u << TILE_I64 | 1u << TILE_U8 | 1u << TILE_U16 | 1u << TILE_U32 | 1u << TILE_U64
+    };
+    return (unsigned)type < DTYPE_COUNT && INTEGERS >> type & 1;
 }
 
 static tile_dtype integer_type(const tile_argument *argument) {
@@ -41,42 +44,43 @@ static Str text_of_constexpr(const tile_argument *argument) {
 /* Those of the arguments and those derived from them. */
 static void find_constexprs(const tile_argument *arguments, const Packed *packed,
                             Constexprs *found) {
-    found->count = packed->derived_count;
-    memcpy(found->values, packed->derived, found->count * sizeof *found->values);
+    size_t count = packed->derived_count;
+    memcpy(found->values, packed->derived, count * sizeof *found->values);
     for (size_t i = 0; i < packed->given; i++) {
-        int64_t *value = &found->values[found->count];
-        if (arguments[i].kind == TILE_ARGUMENT_CONSTEXPR_INT)
-            *value = arguments[i].value.integer;
-        else if (arguments[i].kind != TILE_ARGUMENT_CONSTEXPR ||
-                 !special_constexpr(text_of_constexpr(&arguments[i]), value))
+        const tile_argument *argument = &arguments[i];
+        if (argument->kind < TILE_ARGUMENT_CONSTEXPR)
             continue;
-        found->count++;
+        if (argument->kind == TILE_ARGUMENT_CONSTEXPR_INT)
+            found->values[count++] = argument->value.integer;
+        else if (argument->kind == TILE_ARGUMENT_CONSTEXPR)
+            count += special_constexpr(text_of_constexpr(argument), &found->values[count]);
     }
+    found->count = count;
 }
 
-static Special unlimited_special(const Specialisation *specialisation,
-                                 const tile_argument *argument, size_t i,
-                                 const Constexprs *constexprs) {
-    const bool is_pointer = argument->kind == TILE_ARGUMENT_POINTER;
-    if (!is_pointer && argument->kind != TILE_ARGUMENT_INT)
-        return (Special){0};
-    if (specialisation->fixed)
-        return special_among(argument->value.integer, specialisation->fixed[i]);
-    if (is_pointer)
-        return special_of_pointer(argument->value.address);
-    if (integer_type(argument) == TILE_I1)
-        return (Special){0};
-    int64_t value = argument->value.integer;
-    Special special =
-        special_of_integer(value, (FixedValues){constexprs->values, constexprs->count});
-    return special.kind == SPECIAL_FIXED ? special
-                                         : special_of_integer(value, specialisation->constants);
-}
-
-static Special special_of(const Specialisation *specialisation, const tile_argument *argument,
-                          size_t i, const Constexprs *constexprs) {
-    const Special special = unlimited_special(specialisation, argument, i, constexprs);
+static Special limited(const Specialisation *specialisation, size_t i, Special special) {
     return specialisation->limits ? special_limited(special, specialisation->limits[i]) : special;
+}
+
+static inline Special special_of_address(const Specialisation *specialisation, size_t i,
+                                         uint64_t address) {
+    if (specialisation->fixed)
+        return special_among((int64_t)address, specialisation->fixed[i]);
+    return limited(specialisation, i, special_of_pointer(address));
+}
+
+static inline Special special_of_value(const Specialisation *specialisation, size_t i,
+                                       int64_t value, tile_dtype type,
+                                       const Constexprs *constexprs) {
+    if (specialisation->fixed)
+        return special_among(value, specialisation->fixed[i]);
+    if (type == TILE_I1)
+        return (Special){0};
+    const FixedValues of_call = {constexprs->values, constexprs->count};
+    return limited(specialisation, i,
+                   special_may_be_fixed(value) && special_fixes(value, of_call)
+                       ? (Special){SPECIAL_FIXED, value}
+                       : special_of_integer(value, specialisation->constants));
 }
 
 bool packed_add(Packed *packed, const void *data, size_t size) {
@@ -87,75 +91,109 @@ bool packed_add(Packed *packed, const void *data, size_t size) {
     return true;
 }
 
-static bool key_head(Packed *packed, unsigned kind, unsigned type, Special special) {
-    const unsigned char head[3] = {(unsigned char)kind, (unsigned char)type,
-                                   (unsigned char)special.kind};
-    return packed_add(packed, head, sizeof head) &&
-           (special.kind != SPECIAL_FIXED ||
-            packed_add(packed, &special.value, sizeof special.value));
+/* The end of a key: a head for each argument, its kind, type and specialisation, and behind them
+ * all, in order, the values that an instance is for. */
+typedef struct KeyTail {
+    unsigned char *heads, *values;
+    size_t room; /* for texts: values of 8 bytes have theirs */
+} KeyTail;
+
+enum { HEAD_SIZE = 2 };
+
+static void tail_add(KeyTail *tail, const void *data, size_t size) {
+    memcpy(tail->values, data, size);
+    tail->values += size;
 }
 
-static void pass_value(Packed *packed, const void *value, size_t size) {
-    uint64_t *slot = &packed->values[packed->count];
-    *slot = 0;
-    memcpy(slot, value, size);
-    packed->params[packed->count++] = slot;
+static void tail_add_head(KeyTail *tail, unsigned kind, unsigned type, Special special) {
+    const uint16_t head = (uint16_t)(kind | (unsigned)special.kind << 4 | type << 8);
+    memcpy(tail->heads, &head, HEAD_SIZE);
+    tail->heads += HEAD_SIZE;
+    if (special.kind == SPECIAL_FIXED)
+        tail_add(tail, &special.value, sizeof special.value);
 }
 
-/* The bits of a float argument in its type: Triton passes fp32 and fp64 only; narrower scalars
- * arrive as fp32. */
-static bool pass_float(Packed *packed, double number, tile_dtype type) {
-    float narrow = (float)number;
-    if (type == TILE_FP64)
-        pass_value(packed, &number, sizeof number);
-    else if (type == TILE_FP32)
-        pass_value(packed, &narrow, sizeof narrow);
-    else
+static bool tail_add_text(KeyTail *tail, tile_text text) {
+    const uint64_t size = text.size;
+    if (size > tail->room)
         return false;
+    tail->room -= size;
+    tail_add(tail, &size, sizeof size);
+    if (size)
+        tail_add(tail, text.data, size);
     return true;
 }
 
-static bool pack_argument(Packed *packed, const tile_argument *argument, Special special) {
-    if ((unsigned)argument->type >= DTYPE_COUNT)
-        return false;
-    switch (argument->kind) {
-    case TILE_ARGUMENT_POINTER:
-        if (argument->type == TILE_DTYPE_AUTO ||
-            !key_head(packed, argument->kind, argument->type, special))
+/* The bits of a float argument in its type: Triton passes fp32 and fp64 only; narrower scalars
+ * arrive as fp32. False: it has another. */
+static bool float_bits(double number, tile_dtype type, uint64_t *bits) {
+    const float narrow = (float)number;
+    *bits = 0;
+    if (type == TILE_FP64)
+        memcpy(bits, &number, sizeof number);
+    else if (type == TILE_FP32)
+        memcpy(bits, &narrow, sizeof narrow);
+    return type == TILE_FP64 || type == TILE_FP32;
+}
+
+static bool pack_constexpr(KeyTail *tail, const tile_argument *argument) {
+    tail_add_head(tail, argument->kind, TILE_DTYPE_AUTO, (Special){0});
+    if (argument->kind == TILE_ARGUMENT_CONSTEXPR)
+        return tail_add_text(tail, argument->value.text);
+    tail_add(tail, &argument->value.integer, sizeof argument->value.integer);
+    return argument->kind == TILE_ARGUMENT_CONSTEXPR_INT;
+}
+
+/* Adds an argument to the key, and gives the bits that are passed for it. */
+static inline bool pack_value(KeyTail *tail, const Specialisation *specialisation,
+                              const tile_argument *argument, size_t i, const Constexprs *constexprs,
+                              uint64_t *bits) {
+    tile_dtype type = argument->type;
+    Special special = {0};
+    *bits = argument->value.address; /* and the integer's */
+    if (argument->kind == TILE_ARGUMENT_POINTER) {
+        if (type == TILE_DTYPE_AUTO || (unsigned)type >= DTYPE_COUNT)
             return false;
-        pass_value(packed, &argument->value.address, sizeof argument->value.address);
-        return true;
-    case TILE_ARGUMENT_INT: {
-        tile_dtype type = integer_type(argument);
-        uint64_t bits = (uint64_t)argument->value.integer;
-        if (dtype_is_number(type) || !key_head(packed, argument->kind, type, special))
+        special = special_of_address(specialisation, i, *bits);
+    } else if (argument->kind == TILE_ARGUMENT_INT) {
+        type = integer_type(argument);
+        if (!dtype_is_integer(type))
             return false;
-        pass_value(packed, &bits, sizeof bits);
-        return true;
+        special = special_of_value(specialisation, i, argument->value.integer, type, constexprs);
+    } else {
+        type = type == TILE_DTYPE_AUTO ? TILE_FP32 : type;
+        if (!float_bits(argument->value.number, type, bits))
+            return false;
     }
-    case TILE_ARGUMENT_FLOAT: {
-        tile_dtype type = argument->type == TILE_DTYPE_AUTO ? TILE_FP32 : argument->type;
-        return key_head(packed, argument->kind, type, special) &&
-               pass_float(packed, argument->value.number, type);
+    tail_add_head(tail, argument->kind, type, special);
+    return true;
+}
+
+/* Every launch of a function comes here: what it reads again and again it has copies of, which the
+ * bytes of the key cannot alias. */
+static bool pack_all(Packed *packed, KeyTail tail, Specialisation specialisation,
+                     const tile_argument *arguments, size_t count, const Constexprs *constexprs) {
+    uint32_t passed = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tile_argument *argument = &arguments[i];
+        if (argument->kind >= TILE_ARGUMENT_CONSTEXPR) {
+            if (!pack_constexpr(&tail, argument))
+                return false;
+            continue;
+        }
+        if (!pack_value(&tail, &specialisation, argument, i, constexprs, &packed->values[passed]))
+            return false;
+        packed->params[passed] = &packed->values[passed];
+        passed++;
     }
-    case TILE_ARGUMENT_CONSTEXPR: {
-        uint32_t size = (uint32_t)argument->value.text.size;
-        return argument->value.text.size <= ARGUMENTS_KEY_SIZE &&
-               key_head(packed, argument->kind, 0, special) &&
-               packed_add(packed, &size, sizeof size) &&
-               packed_add(packed, argument->value.text.data, size);
-    }
-    case TILE_ARGUMENT_CONSTEXPR_INT:
-        return key_head(packed, argument->kind, 0, special) &&
-               packed_add(packed, &argument->value.integer, sizeof argument->value.integer);
-    }
-    return false;
+    packed->count = passed;
+    packed->key_len = (size_t)(tail.values - packed->key);
+    return true;
 }
 
 bool arguments_pack(Packed *packed, const Specialisation *specialisation, const void *device,
                     const tile_argument *arguments, size_t count) {
     packed->key_len = 0;
-    packed->count = 0;
     packed->given = (uint32_t)count;
     packed->derived_count = 0;
     packed->is_underived = false;
@@ -163,20 +201,32 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
         (specialisation->derive &&
          !specialisation->derive(specialisation->derivation, arguments, count, packed)))
         return false;
+    const size_t needed = count * (HEAD_SIZE + sizeof(int64_t)),
+                 room = ARGUMENTS_KEY_SIZE - packed->key_len;
+    if (needed > room)
+        return false;
     Constexprs constexprs;
     find_constexprs(arguments, packed, &constexprs);
-    for (size_t i = 0; i < count; i++)
-        if (!pack_argument(packed, &arguments[i],
-                           special_of(specialisation, &arguments[i], i, &constexprs)))
-            return false;
-    return true;
+    unsigned char *const heads = packed->key + packed->key_len;
+    const KeyTail tail = {
+        .heads = heads, .values = heads + HEAD_SIZE * count, .room = room - needed};
+    return pack_all(packed, tail, *specialisation, arguments, count, &constexprs);
 }
 
 Special argument_special(const Specialisation *specialisation, const tile_argument *arguments,
                          const Packed *packed, size_t i) {
+    const tile_argument *argument = &arguments[i];
     Constexprs constexprs;
     find_constexprs(arguments, packed, &constexprs);
-    return special_of(specialisation, &arguments[i], i, &constexprs);
+    switch (argument->kind) {
+    case TILE_ARGUMENT_POINTER:
+        return special_of_address(specialisation, i, argument->value.address);
+    case TILE_ARGUMENT_INT:
+        return special_of_value(specialisation, i, argument->value.integer, integer_type(argument),
+                                &constexprs);
+    default:
+        return (Special){0};
+    }
 }
 
 const char *argument_type(Arena *arena, const tile_argument *argument) {

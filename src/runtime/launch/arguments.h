@@ -26,7 +26,7 @@ typedef struct Specialisation {
 } Specialisation;
 
 struct Packed {
-    unsigned char key[ARGUMENTS_KEY_SIZE];
+    _Alignas(8) unsigned char key[ARGUMENTS_KEY_SIZE];
     size_t key_len;
     uint64_t values[TILE_MAX_ARGUMENTS];
     void *params[TILE_MAX_ARGUMENTS];

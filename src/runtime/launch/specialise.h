@@ -24,14 +24,51 @@ typedef struct FixedValues {
     size_t count;
 } FixedValues;
 
+/* Each launch asks these of each argument: they are inline. */
+
+static inline bool special_fixes(int64_t value, FixedValues fixed) {
+    for (size_t i = 0; i < fixed.count; i++)
+        if (fixed.values[i] == value)
+            return true;
+    return false;
+}
+
 /* As @triton.jit specialises, and a little more. */
-Special special_of_pointer(uint64_t address);
+static inline Special special_of_pointer(uint64_t address) {
+    return (Special){address % 16 ? SPECIAL_NONE : SPECIAL_16, 0};
+}
+
+/* Where no value is fixed. */
+static inline Special special_of_multiple(int64_t value) {
+    const uint64_t bits = (uint64_t)value;
+    return (Special){bits % 8 ? SPECIAL_NONE : bits % 16 ? SPECIAL_8 : SPECIAL_16, 0};
+}
+
+/* All that can matter where the instances are there already, of which some are for these values. */
+static inline Special special_among(int64_t value, FixedValues fixed) {
+    return special_fixes(value, fixed) ? (Special){SPECIAL_FIXED, value}
+                                       : special_of_multiple(value);
+}
+
+/* Whether a value may equal a constexpr by other than chance. */
+static inline bool special_may_be_fixed(int64_t value) {
+    return value >= 16;
+}
+
 /* `constexprs`: the call's integer constexprs. An integer that equals one of them is fixed: a row
  * as long as its block needs no masks. Small ones are left out; they are equal by chance. */
-Special special_of_integer(int64_t value, FixedValues constexprs);
-/* All that can matter where the instances are there already, of which some are for these values. */
-Special special_among(int64_t value, FixedValues fixed);
-Special special_limited(Special special, SpecialLimit limit);
+static inline Special special_of_integer(int64_t value, FixedValues constexprs) {
+    if (value == 1 || (special_may_be_fixed(value) && special_fixes(value, constexprs)))
+        return (Special){SPECIAL_FIXED, value};
+    return special_of_multiple(value);
+}
+
+static inline Special special_limited(Special special, SpecialLimit limit) {
+    const bool is_multiple = special.kind == SPECIAL_8 || special.kind == SPECIAL_16;
+    const bool drops = limit == SPECIAL_NOTHING || (limit == SPECIAL_NO_MULTIPLES && is_multiple);
+    return drops ? (Special){SPECIAL_NONE, 0} : special;
+}
+
 /* An integer constexpr's text, in decimal; false: something else. */
 bool special_constexpr(Str text, int64_t *value);
 /* The hint of a signature, with its colon; empty for SPECIAL_NONE. */

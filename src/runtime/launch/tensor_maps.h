@@ -1,5 +1,5 @@
 /* Tensor maps of a launch: evaluated by their recipes (target/tensor_map.h), encoded by the driver,
- * and kept by value.
+ * and kept by the values of the parameters that they follow from.
  *
  * Encoding costs about a microsecond, and a program that launches in a loop asks for the same few
  * maps: each recipe has a table of those it gave last. Its slots are written under a version of
