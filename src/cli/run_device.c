@@ -1,5 +1,6 @@
 /* `tilec run` on a GPU. */
 #include "cli/run.h"
+#include "runtime/driver/faults.h"
 
 #include <stdlib.h>
 

@@ -159,7 +159,7 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
             machine->constants[i].v[lane] = module->constants.data[i];
     }
     machine->free_frames = ARENA_ARRAY(arena, Frame *, module->funcs.len + 1);
-    memory_map_image(machine);
+    sim_map_variables(machine->module, machine->memory);
     memory_map_shared(machine);
     machine->order = ARENA_NEW(arena, GlobalOrder);
 }

@@ -14,6 +14,11 @@ typedef struct SimCounts SimCounts;
 
 /* Reads the PTX of a source. NULL after reports. */
 SimModule *sim_parse(Ctx *ctx, uint32_t file);
+/* The same for modules of several contexts that are launched on one memory: their variables lie in
+ * the slots 1 to SIM_SLOTS - 1, of which each such module has its own. sim_parse takes the number
+ * of the source. */
+SimModule *sim_parse_at(Ctx *ctx, uint32_t file, uint32_t slot);
+enum { SIM_SLOTS = 4096 };
 
 /* A kernel of a module: its parameters and what its directives ask for. */
 typedef struct SimKernel {
@@ -32,8 +37,12 @@ SimKernel sim_kernel(const SimModule *module, uint32_t index);
 bool sim_find_kernel(const SimModule *module, Str name, SimKernel *kernel);
 /* The compute capability that .target names: 90 for sm_90 and sm_90a. */
 unsigned sim_capability(const SimModule *module);
+/* Whether it runs on that capability alone: sm_90a. */
+bool sim_is_specific(const SimModule *module);
 /* The size of a parameter in bytes. */
 uint64_t sim_param_bytes(const SimModule *module, Str kernel, uint32_t index);
+/* An estimate of the registers of a thread: the most that values of the PTX hold at once. */
+uint32_t sim_estimate_registers(const SimModule *module, Str kernel);
 
 SimMemory *sim_memory_create(Ctx *ctx);
 /* Makes `bytes` of the host readable and writable for kernels; returns their device address, a
@@ -41,6 +50,21 @@ SimMemory *sim_memory_create(Ctx *ctx);
  * initialised (0xff: all), and is updated by stores; NULL: all are. Neither is copied. */
 uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
                  bool read_only);
+/* Takes away what was mapped at the address; no later sim_map gives the address again. */
+void sim_unmap(SimMemory *memory, uint64_t address);
+/* Maps the module's .global and .const variables, with their initial values, which lie in the arena
+ * of the module's context; a launch does it where it was not done. */
+void sim_map_variables(SimModule *module, SimMemory *memory);
+void sim_unmap_variables(const SimModule *module, SimMemory *memory);
+
+/* What is mapped around an address. */
+typedef struct SimArray {
+    uint64_t address, bytes;
+    uint8_t *data, *defined; /* as given to sim_map */
+    bool read_only;
+} SimArray;
+/* False: nothing is. */
+bool sim_find_array(const SimMemory *memory, uint64_t address, SimArray *array);
 
 /* Tensor maps, as cuTensorMapEncodeTiled makes them: the same arguments with the same numbers. */
 typedef enum SimTensorType {

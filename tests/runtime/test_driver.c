@@ -1,5 +1,6 @@
 /* The driver table, devices and launches against the driver of fake_cuda.c. */
 #include "fake_cuda.h"
+#include "runtime/driver/faults.h"
 #include "runtime/launch/launch.h"
 #include "runtime/status.h"
 #include "support/ctx.h"

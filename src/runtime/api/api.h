@@ -108,6 +108,6 @@ bool info_copy(void *to, const void *from, size_t from_size);
 
 /* A kernel holding copies of what `found` points at. TILE_OK or TILE_ERROR_OUT_OF_MEMORY. */
 tile_status kernel_create(const tile_kernel *found, tile_kernel **kernel);
-/* What a device loads of it. */
-KernelImage kernel_image(Arena *arena, const tile_kernel *kernel);
+/* What a device of the driver loads of it. */
+KernelImage kernel_image(Arena *arena, const tile_kernel *kernel, const Driver *driver);
 #endif

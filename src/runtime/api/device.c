@@ -197,7 +197,7 @@ tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_execu
     tile_executable *made = ARENA_NEW(&call->object, tile_executable);
     made->context = device->context;
     Diags *diags = &call->ctx->diags;
-    const KernelImage image = kernel_image(&call->ctx->arena, kernel);
+    const KernelImage image = kernel_image(&call->ctx->arena, kernel, device->device.driver);
     if (check_target(diags, &kernel->facts, &device->device) &&
         executable_load(&made->executable, &call->object, diags, &device->device, &image)) {
         call_keep(call, &made->arena);

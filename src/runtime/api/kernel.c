@@ -19,9 +19,10 @@ tile_status kernel_create(const tile_kernel *found, tile_kernel **kernel) {
     return TILE_OK;
 }
 
-KernelImage kernel_image(Arena *arena, const tile_kernel *kernel) {
-    Str cubin = kernel->outputs[TILE_OUTPUT_CUBIN];
-    return facts_image(arena, &kernel->facts, cubin.len ? cubin : kernel->outputs[TILE_OUTPUT_PTX]);
+KernelImage kernel_image(Arena *arena, const tile_kernel *kernel, const Driver *driver) {
+    Str cubin = kernel->outputs[TILE_OUTPUT_CUBIN], ptx = kernel->outputs[TILE_OUTPUT_PTX];
+    const bool takes_ptx = !cubin.len || (ptx.len && driver_runs_ptx(driver));
+    return facts_image(arena, &kernel->facts, takes_ptx ? ptx : cubin);
 }
 
 void tile_kernel_destroy(tile_kernel *kernel) {

@@ -285,7 +285,8 @@ static bool find_assembler(Compilation *c, Str *identity) {
     *identity = STR("");
     if (!wants(c, OUTPUT_BIT(cubin) | OUTPUT_BIT(sass)))
         return true;
-    c->ptxas = ptxas_find(arena, c->request->ptxas);
+    const bool runs_ptx = c->request->device && driver_runs_ptx(c->request->device->driver);
+    c->ptxas = runs_ptx ? NULL : ptxas_find(arena, c->request->ptxas);
     if (c->ptxas) {
         *identity = recall_assembler(c->ctx, c->request->cache, c->ptxas);
         return true;
@@ -305,7 +306,9 @@ static bool find_assembler(Compilation *c, Str *identity) {
                   demanded ? ", or emit ptx" : "");
         return !demanded;
     }
-    *identity = str_from(str_format(arena, "driver %d", c->linker->version));
+    *identity = driver_runs_ptx(c->linker)
+                    ? STR("simulator")
+                    : str_from(str_format(arena, "driver %d", c->linker->version));
     return true;
 }
 

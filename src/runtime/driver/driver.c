@@ -159,16 +159,6 @@ void device_leave(const Device *device, bool pushed) {
         device->driver->context_pop(&popped);
 }
 
-bool device_allocate(const Device *device, Diags *diags, size_t bytes, CUdeviceptr *pointer) {
-    const Driver *driver = device->driver;
-    CUresult result = driver->memory_allocate(pointer, bytes ? bytes : 1);
-    if (result != CUDA_OUT_OF_MEMORY)
-        return driver_check(driver, diags, DRIVER_memory_allocate, result);
-    size_t free_bytes = 0, total = 0;
-    driver->memory_info(&free_bytes, &total);
-    return diag(diags, (Span){0}, device_memory, bytes, free_bytes, total);
-}
-
 /* Options of the driver's assembler come as two parallel arrays, numbers cast to pointers. */
 typedef struct JitOptions {
     int keys[6];

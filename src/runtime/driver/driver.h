@@ -36,6 +36,11 @@ typedef struct Device {
     _Atomic(const char *) latest;
 } Device;
 
+/* Whether PTX is what the driver's devices run: it is the simulator's (docs/simulator.md). */
+static inline bool driver_runs_ptx(const Driver *driver) {
+    return driver->runs_ptx != NULL;
+}
+
 /* Loads and initialises the driver: `library`, else TILEC_CUDA_LIBRARY, else libcuda.so.1. False
  * after an error was reported; nothing is left open then. */
 bool driver_open(Driver *driver, Diags *diags, const char *library);
@@ -67,9 +72,6 @@ void device_leave(const Device *device, bool pushed);
 static inline _Atomic(const char *) *device_latest(const Device *device) {
     return (_Atomic(const char *) *)(uintptr_t)&device->latest;
 }
-
-/* Device memory; reports how much was free when there is not enough. */
-bool device_allocate(const Device *device, Diags *diags, size_t bytes, CUdeviceptr *pointer);
 
 /* PTX to cubin by the driver's own assembler; `log` receives what it says, as ptxas -v would. The
  * device's context must be current. False after an error was reported. */

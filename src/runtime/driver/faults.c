@@ -80,7 +80,19 @@ bool fault_check(const Device *device, Diags *diags, DriverFunction function, CU
         diag(diags, (Span){0}, kernel_fault, driver_error_text(driver, diags->arena, result));
     if (fault && fault->loses_context)
         note_kernel(device, diags);
-    if (fault && fault->hint)
+    if (fault && fault->status == TILE_ERROR_KERNEL && driver_runs_ptx(driver))
+        diag_hint(diags, "the simulator has said on standard error what it found");
+    else if (fault && fault->hint)
         diag_hint(diags, "%s", fault->hint);
     return false;
+}
+
+bool device_allocate(const Device *device, Diags *diags, size_t bytes, CUdeviceptr *pointer) {
+    const Driver *driver = device->driver;
+    CUresult result = driver->memory_allocate(pointer, bytes ? bytes : 1);
+    if (result != CUDA_OUT_OF_MEMORY)
+        return fault_check(device, diags, DRIVER_memory_allocate, result);
+    size_t free_bytes = 0, total = 0;
+    driver->memory_info(&free_bytes, &total);
+    return diag(diags, (Span){0}, device_memory, bytes, free_bytes, total);
 }

@@ -17,4 +17,6 @@ tile_status fault_status(CUresult result);
  * that ran before it: which kernel of this library was launched there last, or that none was, so
  * that it is another's. */
 bool fault_check(const Device *device, Diags *diags, DriverFunction function, CUresult result);
+/* Device memory; reports how much was free when there is not enough. */
+bool device_allocate(const Device *device, Diags *diags, size_t bytes, CUdeviceptr *pointer);
 #endif

@@ -41,33 +41,8 @@ uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_
     return base;
 }
 
-/* .global and .const variables of the module, with their initial values; once for each memory. */
-void memory_map_image(Machine *machine) {
-    SimModule *module = machine->module;
-    uint64_t base = sim_image_base(module);
-    vec_for_each (at, &machine->memory->allocations)
-        if (at->base >= base && at->base < base + SIM_WINDOW)
-            return;
-    vec_for_each (at, &module->variables) {
-        const Variable *variable = *at;
-        if (variable->space != SPACE_global && variable->space != SPACE_const)
-            continue;
-        uint8_t *data = arena_alloc(&machine->memory->ctx->arena, variable->size + 8);
-        if (variable->init)
-            memcpy(data, variable->init, variable->size);
-        add_allocation(machine->memory, (Allocation){.base = base + variable->address,
-                                                     .size = variable->size,
-                                                     .data = data,
-                                                     .read_only = variable->space == SPACE_const,
-                                                     .name = variable->name});
-    }
-}
-
-static const Allocation *find_allocation(Machine *machine, uint64_t address) {
-    const Allocation *last = machine->last;
-    if (last && address >= last->base && address - last->base < last->size)
-        return last;
-    const SimMemory *memory = machine->memory;
+/* The last allocation that begins at the address or before it; NULL: all begin behind it. */
+static Allocation *last_before(const SimMemory *memory, uint64_t address) {
     size_t lo = 0, hi = memory->allocations.len;
     while (lo < hi) {
         size_t middle = (lo + hi) / 2;
@@ -76,7 +51,65 @@ static const Allocation *find_allocation(Machine *machine, uint64_t address) {
         else
             hi = middle;
     }
-    return lo ? machine->last = &memory->allocations.data[lo - 1] : NULL;
+    return lo ? &memory->allocations.data[lo - 1] : NULL;
+}
+
+static void remove_allocation(SimMemory *memory, size_t index) {
+    Allocation *all = memory->allocations.data;
+    memmove(&all[index], &all[index + 1], (--memory->allocations.len - index) * sizeof *all);
+}
+
+void sim_unmap(SimMemory *memory, uint64_t address) {
+    const Allocation *found = last_before(memory, address);
+    if (found && found->base == address)
+        remove_allocation(memory, (size_t)(found - memory->allocations.data));
+}
+
+bool sim_find_array(const SimMemory *memory, uint64_t address, SimArray *array) {
+    const Allocation *found = last_before(memory, address);
+    if (!found || address - found->base >= found->size)
+        return false;
+    *array = (SimArray){found->base, found->size, found->data, found->defined, found->read_only};
+    return true;
+}
+
+static bool is_variable_of(const Allocation *allocation, const SimModule *module) {
+    uint64_t base = sim_image_base(module);
+    return allocation->base >= base && allocation->base < base + SIM_WINDOW;
+}
+
+void sim_unmap_variables(const SimModule *module, SimMemory *memory) {
+    for (size_t i = memory->allocations.len; i-- > 0;)
+        if (is_variable_of(&memory->allocations.data[i], module))
+            remove_allocation(memory, i);
+}
+
+void sim_map_variables(SimModule *module, SimMemory *memory) {
+    uint64_t base = sim_image_base(module);
+    vec_for_each (at, &memory->allocations)
+        if (is_variable_of(at, module))
+            return;
+    vec_for_each (at, &module->variables) {
+        const Variable *variable = *at;
+        if (variable->space != SPACE_global && variable->space != SPACE_const)
+            continue;
+        uint8_t *data = arena_alloc(&module->ctx->arena, variable->size + 8);
+        if (variable->init)
+            memcpy(data, variable->init, variable->size);
+        add_allocation(memory, (Allocation){.base = base + variable->address,
+                                            .size = variable->size,
+                                            .data = data,
+                                            .read_only = variable->space == SPACE_const,
+                                            .name = variable->name});
+    }
+}
+
+static const Allocation *find_allocation(Machine *machine, uint64_t address) {
+    const Allocation *last = machine->last;
+    if (last && address >= last->base && address - last->base < last->size)
+        return last;
+    const Allocation *found = last_before(machine->memory, address);
+    return found ? machine->last = found : NULL;
 }
 
 bool memory_is_const(Machine *machine, uint64_t address) {

@@ -22,7 +22,6 @@ bool memory_find_param(Warp *warp, const Insn *insn, uint32_t lane, uint64_t add
 SpaceKind memory_resolve(uint64_t *address);
 /* Lane's address of an operand; reports an undefined one. */
 uint64_t memory_address(Warp *warp, const Insn *insn, const Operand *operand, uint32_t lane);
-void memory_map_image(Machine *machine);
 /* Whether a generic address is that of a .const variable. */
 bool memory_is_const(Machine *machine, uint64_t address);
 /* Which variable each byte of shared memory belongs to. */

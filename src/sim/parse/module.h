@@ -283,6 +283,7 @@ struct SimModule {
     Ctx *ctx;
     uint32_t file;
     Str text;
+    uint32_t slot;        /* where its variables lie: see sim_image_base */
     unsigned version, sm; /* 83 for 8.3; 90 for sm_90a */
     char sm_suffix;       /* 'a' or 'f'; 0: none */
     VEC(Insn) insns;
@@ -327,7 +328,7 @@ uint64_t sim_aligned_shared(const SimModule *module, const Func *kernel);
 enum { SIM_RANK_SHIFT = 24 };
 
 static inline uint64_t sim_image_base(const SimModule *module) {
-    return SIM_IMAGE_BASE + (uint64_t)module->file * SIM_WINDOW;
+    return SIM_IMAGE_BASE + (uint64_t)module->slot * SIM_WINDOW;
 }
 
 extern const TypeInfo type_info[TYPE_COUNT];

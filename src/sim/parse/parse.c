@@ -311,11 +311,15 @@ static void check_callees(Parser *parser) {
 }
 
 SimModule *sim_parse(Ctx *ctx, uint32_t file) {
+    return sim_parse_at(ctx, file, file);
+}
+
+SimModule *sim_parse_at(Ctx *ctx, uint32_t file, uint32_t slot) {
     const Source *source = source_get(&ctx->sources, file);
     Parser *parser = ARENA_NEW(&ctx->arena, Parser);
     SimModule *module = ARENA_NEW(&ctx->arena, SimModule);
     unsigned errors = ctx->diags.errors;
-    *module = (SimModule){.ctx = ctx, .file = file, .text = source->text};
+    *module = (SimModule){.ctx = ctx, .file = file, .slot = slot, .text = source->text};
     *parser = (Parser){.ctx = ctx,
                        .arena = &ctx->arena,
                        .module = module,

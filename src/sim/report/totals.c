@@ -18,6 +18,10 @@ unsigned sim_capability(const SimModule *module) {
     return module->sm;
 }
 
+bool sim_is_specific(const SimModule *module) {
+    return module->sm_suffix == 'a';
+}
+
 void sim_set_registers(SimCounts *counts, uint32_t registers) {
     counts->registers = registers;
 }
@@ -56,24 +60,32 @@ static void add_traffic(Traffic *traffic, const InsnCounts *own) {
     traffic->used += own->bytes_used;
 }
 
-static const Func *kernel_of(const SimModule *module, const SimCounts *counts) {
+static const Func *kernel_of(const SimModule *module, Str name) {
     vec_for_each (func, &module->funcs)
-        if ((*func)->is_entry && (*func)->has_body && str_is((*func)->name, counts->kernel))
+        if ((*func)->is_entry && (*func)->has_body && str_eq((*func)->name, name))
             return *func;
     return NULL;
 }
 
+static uint32_t estimate_registers(const SimModule *module, const Func *kernel) {
+    uint32_t registers = live_registers(module, kernel, &module->ctx->scratch);
+    if (kernel->max_regs && registers > kernel->max_regs)
+        registers = kernel->max_regs;
+    return registers < TARGET_MAX_REGISTERS ? registers : TARGET_MAX_REGISTERS;
+}
+
+uint32_t sim_estimate_registers(const SimModule *module, Str name) {
+    const Func *kernel = kernel_of(module, name);
+    return kernel ? estimate_registers(module, kernel) : 0;
+}
+
 /* Registers, and the CTAs that an SM of the module's target holds with them. */
 static void find_occupancy(const SimModule *module, const SimCounts *counts, Totals *totals) {
-    const Func *kernel = kernel_of(module, counts);
+    const Func *kernel = kernel_of(module, str_from(counts->kernel));
     totals->registers = counts->registers;
     if (!counts->registers && kernel) {
         totals->registers_estimated = true;
-        totals->registers = live_registers(module, kernel, &module->ctx->scratch);
-        if (kernel->max_regs && totals->registers > kernel->max_regs)
-            totals->registers = kernel->max_regs;
-        if (totals->registers > TARGET_MAX_REGISTERS)
-            totals->registers = TARGET_MAX_REGISTERS;
+        totals->registers = estimate_registers(module, kernel);
     }
     totals->target = target_by_name(str_from(str_format(&module->ctx->arena, "sm_%u", module->sm)));
     if (totals->target)

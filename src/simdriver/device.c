@@ -1,0 +1,151 @@
+/* The one device: what it has, and its primary context. */
+#include "simdriver/memory.h"
+#include "simdriver/module.h"
+#include "simdriver/state.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 1024, MAX_GRID = 65535, PLAIN_SHARED = 48 << 10, L2_BYTES = 50 << 20 };
+
+CUresult simulated_init(unsigned flags) {
+    SimDriver *driver = state_lock();
+    if (driver->process == getpid())
+        return state_leave(CUDA_OK);
+    if (driver->process) /* its parent's memory is here, but so are locks that nobody gives back */
+        return state_leave(CUDA_NOT_INITIALIZED);
+    if (!settings_read(&driver->settings))
+        return state_leave(CUDA_INVALID_VALUE);
+    driver->process = getpid();
+    return state_leave(CUDA_OK);
+}
+
+/* What the process has begun, for functions that need no context. */
+static CUresult begun(Settings *settings) {
+    const SimDriver *driver = state_lock();
+    *settings = driver->settings;
+    return state_leave(driver->process == getpid() ? CUDA_OK : CUDA_NOT_INITIALIZED);
+}
+
+CUresult simulated_device_count(int *count) {
+    Settings settings;
+    *count = 1;
+    return begun(&settings);
+}
+
+CUresult simulated_device_get(CUdevice *device, int ordinal) {
+    Settings settings;
+    *device = 0;
+    return ordinal ? CUDA_INVALID_DEVICE : begun(&settings);
+}
+
+CUresult simulated_device_name(char *name, int size, CUdevice device) {
+    Settings settings;
+    const CUresult result = begun(&settings);
+    if (result == CUDA_OK && size > 0)
+        snprintf(name, (size_t)size, "tilec simulator of %s", settings.target->name);
+    return result;
+}
+
+CUresult simulated_device_memory(size_t *bytes, CUdevice device) {
+    Settings settings;
+    const CUresult result = begun(&settings);
+    *bytes = (size_t)settings.memory_bytes;
+    return result;
+}
+
+/* Of CUdevice_attribute. */
+static bool find_attribute(const Settings *settings, int attribute, int64_t *value) {
+    const Target *target = settings->target;
+    const struct {
+        int attribute;
+        int64_t value;
+    } known[] = {
+        {CUDA_ATTRIBUTE_THREADS, MAX_THREADS},
+        {2, MAX_THREADS}, /* of a block in x, y, z */
+        {3, MAX_THREADS},
+        {4, 64},
+        {5, INT32_MAX}, /* of a grid in x, y, z */
+        {6, MAX_GRID},
+        {7, MAX_GRID},
+        {8, PLAIN_SHARED}, /* shared memory of a block without opt-in */
+        {10, TARGET_WARP_SIZE},
+        {CUDA_ATTRIBUTE_REGISTERS, TARGET_REGISTERS_PER_SM},
+        {CUDA_ATTRIBUTE_CLOCK, 1000000},
+        {CUDA_ATTRIBUTE_SM_COUNT, settings->processors},
+        {CUDA_ATTRIBUTE_L2_BYTES, L2_BYTES},
+        {39, target->threads_per_sm},
+        {41, 1}, /* unified addressing */
+        {CUDA_ATTRIBUTE_MAJOR, target->capability / 10},
+        {CUDA_ATTRIBUTE_MINOR, target->capability % 10},
+        {81, target->shared_per_sm},
+        {82, TARGET_REGISTERS_PER_SM},
+        {CUDA_ATTRIBUTE_SHARED_OPTIN, target->shared_per_block},
+        {106, target->blocks_per_sm},
+        {120, target->capability >= 90}, /* clusters */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].attribute != attribute)
+            continue;
+        *value = known[i].value;
+        return true;
+    }
+    return false;
+}
+
+CUresult simulated_device_attribute(int *value, int attribute, CUdevice device) {
+    Settings settings;
+    int64_t found = 0;
+    const CUresult result = begun(&settings);
+    if (result != CUDA_OK)
+        return result;
+    if (device != 0)
+        return CUDA_INVALID_DEVICE;
+    if (!find_attribute(&settings, attribute, &found))
+        return CUDA_INVALID_VALUE;
+    *value = (int)found;
+    return CUDA_OK;
+}
+
+/* False: out of memory. */
+static bool primary_create(SimDriver *driver) {
+    Ctx *ctx = ctx_create();
+    if (!ctx || setjmp(ctx->oom)) {
+        ctx_destroy(ctx);
+        return false;
+    }
+    driver->primary =
+        (Primary){.id = driver->primary.id + 1, .ctx = ctx, .memory = sim_memory_create(ctx)};
+    return true;
+}
+
+static void primary_destroy(SimDriver *driver) {
+    Primary *primary = &driver->primary;
+    modules_destroy(primary);
+    blocks_destroy(primary);
+    ctx_destroy(primary->ctx);
+    *primary = (Primary){.id = primary->id};
+}
+
+CUresult simulated_primary_retain(CUcontext *context, CUdevice device) {
+    SimDriver *driver = state_lock();
+    if (driver->process != getpid())
+        return state_leave(CUDA_NOT_INITIALIZED);
+    if (device != 0)
+        return state_leave(CUDA_INVALID_DEVICE);
+    if (!driver->primary.retains && !primary_create(driver))
+        return state_leave(CUDA_OUT_OF_MEMORY);
+    driver->primary.retains++;
+    *context = state_context();
+    return state_leave(CUDA_OK);
+}
+
+CUresult simulated_primary_release(CUdevice device) {
+    SimDriver *driver = state_lock();
+    if (driver->process != getpid() || !driver->primary.retains)
+        return state_leave(driver->process == getpid() ? CUDA_INVALID_CONTEXT
+                                                       : CUDA_NOT_INITIALIZED);
+    if (!--driver->primary.retains)
+        primary_destroy(driver);
+    return state_leave(CUDA_OK);
+}

@@ -1,0 +1,114 @@
+/* The lock, the primary context and the stack of contexts that each thread has. */
+#include "simdriver/state.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A CUDA driver is state of the process by its interface; this is all there is. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static SimDriver state;
+
+enum { MAX_CONTEXTS = 64 };
+static _Thread_local struct {
+    CUcontext contexts[MAX_CONTEXTS];
+    unsigned count;
+} stack;
+
+SimDriver *state_lock(void) {
+    pthread_mutex_lock(&lock);
+    return &state;
+}
+
+CUresult state_leave(CUresult result) {
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+CUcontext state_context(void) {
+    return (CUcontext)(void *)&state.primary;
+}
+
+static CUresult usable(const SimDriver *driver) {
+    if (driver->process != getpid())
+        return CUDA_NOT_INITIALIZED;
+    if (!stack.count || !stack.contexts[stack.count - 1])
+        return CUDA_INVALID_CONTEXT;
+    return driver->primary.retains ? driver->primary.fault : CUDA_CONTEXT_DESTROYED;
+}
+
+SimDriver *state_enter(CUresult *result) {
+    SimDriver *driver = state_lock();
+    *result = usable(driver);
+    if (*result == CUDA_OK)
+        return driver;
+    state_leave(*result);
+    return NULL;
+}
+
+CUresult simulated_context_current(CUcontext *context) {
+    const bool begun = state_lock()->process == getpid();
+    state_leave(CUDA_OK);
+    *context = stack.count ? stack.contexts[stack.count - 1] : NULL;
+    return begun ? CUDA_OK : CUDA_NOT_INITIALIZED;
+}
+
+CUresult simulated_context_push(CUcontext context) {
+    if (context != state_context() || stack.count == MAX_CONTEXTS)
+        return CUDA_INVALID_CONTEXT;
+    stack.contexts[stack.count++] = context;
+    return CUDA_OK;
+}
+
+CUresult simulated_context_pop(CUcontext *context) {
+    if (!stack.count)
+        return CUDA_INVALID_CONTEXT;
+    const CUcontext top = stack.contexts[--stack.count];
+    if (context)
+        *context = top;
+    return CUDA_OK;
+}
+
+CUresult simulated_context_set(CUcontext context) {
+    if (context && context != state_context())
+        return CUDA_INVALID_CONTEXT;
+    stack.count -= stack.count != 0;
+    if (context)
+        stack.contexts[stack.count++] = context;
+    return CUDA_OK;
+}
+
+CUresult simulated_context_device(CUdevice *device) {
+    *device = 0;
+    return stack.count ? CUDA_OK : CUDA_INVALID_CONTEXT;
+}
+
+CUresult simulated_context_id(CUcontext context, unsigned long long *id) {
+    const CUcontext wanted = context || !stack.count ? context : stack.contexts[stack.count - 1];
+    *id = state_lock()->primary.id;
+    return state_leave(wanted == state_context() ? CUDA_OK : CUDA_INVALID_CONTEXT);
+}
+
+/* Work is done when its call returns: waiting finds out what became of it. */
+CUresult simulated_context_wait(void) {
+    CUresult result;
+    return state_enter(&result) ? state_leave(CUDA_OK) : result;
+}
+
+void state_complain(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    flockfile(stderr);
+    fputs("tilec simulator: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+    va_end(arguments);
+}
+
+void state_print(Ctx *ctx) {
+    StrBuf text = strbuf(&ctx->scratch);
+    diag_print_all(&ctx->diags, &text);
+    fwrite(text.ptr, 1, text.len, stderr);
+}
