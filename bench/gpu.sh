@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|times|launch ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|times|launch ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -48,6 +48,25 @@ for what in "$@"; do
         ;;
     launch)
         python3 bench/launch.py --build "$root" --json "$out/launch.json" 2>&1 | tee "$out/launch.log" || status=1
+        ;;
+    llm)
+        # The example is built here; models are made of random numbers.
+        llm=$root/llm
+        mkdir -p "$llm"
+        {
+            cc -O2 -Iinclude examples/llm/*.c -o "$llm/llm" -L"$root/src/runtime" -ltilec -lm &&
+                for dtype in fp32 fp16 bf16; do
+                    python3 examples/llm/make_weights.py "$llm/$dtype" --dtype $dtype &&
+                        python3 examples/llm/reference.py "$llm/$dtype" "$llm/llm" --kernels examples/llm/kernels.tile --steps 64 || exit 1
+                done
+            python3 examples/llm/make_weights.py "$llm/large" --dtype fp16 --layers 16 --width 2048 --hidden 5632 --heads 32 --heads_k 4 \
+                --vocabulary 32000 &&
+                tokens=$(seq -s, 1000 1511) &&
+                python3 examples/llm/reference.py "$llm/large" "$llm/llm" --kernels examples/llm/kernels.tile --tokens "$tokens" --steps 8 &&
+                "$llm/llm" "$llm/large" --kernels examples/llm/kernels.tile --tokens "$tokens" --steps 256 --profile 32 >/dev/null &&
+                "$llm/llm" "$llm/large" --kernels examples/llm/kernels.tile --tokens "$tokens" --steps 256 --profile 0 --temperature 0.8 --top-k 50 \
+                    >/dev/null
+        } 2>&1 | tee "$out/llm.log" || status=1
         ;;
     times)
         python3 bench/compile_candidates.py --times "$root" 2>&1 | tee "$out/times.log" || status=1

@@ -33,6 +33,23 @@ for example in typed fixed plain; do
     [ "$status" = 3 ] || [ "$status" = 0 ] || { cat "$work/example.out"; echo "$example ends with $status" >&2; exit 1; }
 done
 
+# On the simulator's driver they run, unchanged, and compute what they are to; `plain` finds it as libcuda.so.1.
+simulator=$(find "$work/prefix" -name libtilec-cuda-sim.so)
+for example in typed fixed; do
+    TILEC_CUDA_LIBRARY=$simulator "$work/examples/$example" "$programs/../../kernels/softmax.tile"
+done
+LD_LIBRARY_PATH=$(dirname "$simulator")/tilec TILEC_PTXAS=none "$work/examples/plain" "$programs/../../kernels/softmax.tile"
+
+# The transformer gives the tokens that float64 gives, for each type of weights, on the simulator.
+cmake -G Ninja -S "$examples/llm" -B "$work/llm" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="-O2 -Wall -Wextra -Werror" >"$work/llm.log"
+cmake --build "$work/llm" >>"$work/llm.log"
+for dtype in fp32 fp16 bf16; do
+    /usr/bin/python3 "$examples/llm/make_weights.py" "$work/model-$dtype" --dtype "$dtype"
+    TILEC_CUDA_LIBRARY=$simulator TILEC_CACHE_DIR="$work/cache" /usr/bin/python3 "$examples/llm/reference.py" "$work/model-$dtype" \
+        "$work/llm/llm" --kernels "$examples/llm/kernels.tile" --steps 12
+done
+
 mv "$work/prefix" "$work/moved"
 pc=$(dirname "$(find "$work/moved" -name tilec.pc)")
 flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec 2>/dev/null ||
@@ -79,7 +96,7 @@ sed 's/^} tile_compile_options;/    size_t added;\n&/' "$header" >"$work/changed
 [[ $(judge) == compatible* ]] || { echo "abi.py refuses an added field" >&2; exit 1; }
 
 # They run with the C library that docs/building.md names, whichever they were built with, unless LLVM wants a newer one.
-for file in "$library" "$run" "$work/moved/bin/tilec"; do
+for file in "$library" "$run" "$work/moved/bin/tilec" "$(find "$work/moved" -name libtilec-cuda-sim.so)"; do
     newest=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -1)
     [ "$(printf '%s\n' "$newest" GLIBC_2.28 | sort -V | tail -1)" = GLIBC_2.28 ] ||
         objdump -p "$file" | grep -q 'NEEDED.*libLLVM' || { echo "$file needs $newest" >&2; exit 1; }
