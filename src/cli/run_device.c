@@ -119,7 +119,7 @@ bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, Run
     DeviceRun run = {.ctx = ctx, .device = device, .args = args, .count = count};
     run.params = ARENA_ARRAY(&ctx->arena, void *, count + 1);
     run.scalars = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
-    const KernelImage image = compiled_image(&ctx->arena, compiled);
+    const KernelImage image = compiled_image(&ctx->arena, compiled, device->driver);
     bool pushed;
     *times = (RunTimes){0};
     if (!driver_check(device->driver, &ctx->diags, DRIVER_context_push,

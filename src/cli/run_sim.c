@@ -69,7 +69,7 @@ static const void *parameter(const SimParams *params, RunArg *arg, uint64_t size
 /* Appends what the launcher adds; the values of the kernel's own parameters are known by now. */
 static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_t *count) {
     const KernelMeta *meta = &hidden->compiled->facts.meta;
-    const KernelImage image = compiled_image(&ctx->arena, hidden->compiled);
+    const KernelImage image = compiled_image(&ctx->arena, hidden->compiled, NULL);
     for (int axis = 0; axis < meta_grid_parameters(meta); axis++)
         params[(*count)++] = &hidden->grid[axis];
     for (uint32_t i = 0; i < meta->tensor_maps.len; i++) {

@@ -34,11 +34,12 @@ for example in typed fixed plain; do
 done
 
 # On the simulator's driver they run, unchanged, and compute what they are to; `plain` finds it as libcuda.so.1.
+export TILEC_PTXAS=none
 simulator=$(find "$work/prefix" -name libtilec-cuda-sim.so)
 for example in typed fixed; do
     TILEC_CUDA_LIBRARY=$simulator "$work/examples/$example" "$programs/../../kernels/softmax.tile"
 done
-LD_LIBRARY_PATH=$(dirname "$simulator")/tilec TILEC_PTXAS=none "$work/examples/plain" "$programs/../../kernels/softmax.tile"
+LD_LIBRARY_PATH=$(dirname "$simulator")/tilec "$work/examples/plain" "$programs/../../kernels/softmax.tile"
 
 # The transformer gives the tokens that float64 gives, for each type of weights, on the simulator.
 cmake -G Ninja -S "$examples/llm" -B "$work/llm" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
@@ -50,6 +51,7 @@ for dtype in fp32 fp16 bf16; do
         "$work/llm/llm" --kernels "$examples/llm/kernels.tile" --steps 12
 done
 
+unset TILEC_PTXAS
 mv "$work/prefix" "$work/moved"
 pc=$(dirname "$(find "$work/moved" -name tilec.pc)")
 flags=$(PKG_CONFIG_PATH="$pc" pkg-config --define-prefix --cflags --libs tilec 2>/dev/null ||

@@ -72,7 +72,8 @@ static bool find_by_compiling(Call *call, const Asked *asked, bool no_tensor_cop
     request.no_tensor_copies |= no_tensor_copies;
     if (!compile_kernel(call->ctx, &request, compiled))
         return false;
-    *found = (InstanceImage){.image = compiled_image(&call->ctx->arena, compiled)};
+    *found = (InstanceImage){
+        .image = compiled_image(&call->ctx->arena, compiled, asked->device->device.driver)};
     return true;
 }
 

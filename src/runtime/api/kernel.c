@@ -20,9 +20,9 @@ tile_status kernel_create(const tile_kernel *found, tile_kernel **kernel) {
 }
 
 KernelImage kernel_image(Arena *arena, const tile_kernel *kernel, const Driver *driver) {
-    Str cubin = kernel->outputs[TILE_OUTPUT_CUBIN], ptx = kernel->outputs[TILE_OUTPUT_PTX];
-    const bool takes_ptx = !cubin.len || (ptx.len && driver_runs_ptx(driver));
-    return facts_image(arena, &kernel->facts, takes_ptx ? ptx : cubin);
+    return facts_image(
+        arena, &kernel->facts,
+        facts_code(driver, kernel->outputs[TILE_OUTPUT_CUBIN], kernel->outputs[TILE_OUTPUT_PTX]));
 }
 
 void tile_kernel_destroy(tile_kernel *kernel) {

@@ -285,8 +285,7 @@ static bool find_assembler(Compilation *c, Str *identity) {
     *identity = STR("");
     if (!wants(c, OUTPUT_BIT(cubin) | OUTPUT_BIT(sass)))
         return true;
-    const bool runs_ptx = c->request->device && driver_runs_ptx(c->request->device->driver);
-    c->ptxas = runs_ptx ? NULL : ptxas_find(arena, c->request->ptxas);
+    c->ptxas = ptxas_find(arena, c->request->ptxas);
     if (c->ptxas) {
         *identity = recall_assembler(c->ctx, c->request->cache, c->ptxas);
         return true;
@@ -637,7 +636,8 @@ void compiled_json_times(const Compiled *compiled, StrBuf *out) {
     }
 }
 
-KernelImage compiled_image(Arena *arena, const Compiled *compiled) {
-    Str cubin = compiled->outputs[OUTPUT_cubin];
-    return facts_image(arena, &compiled->facts, cubin.len ? cubin : compiled->outputs[OUTPUT_ptx]);
+KernelImage compiled_image(Arena *arena, const Compiled *compiled, const Driver *driver) {
+    return facts_image(
+        arena, &compiled->facts,
+        facts_code(driver, compiled->outputs[OUTPUT_cubin], compiled->outputs[OUTPUT_ptx]));
 }

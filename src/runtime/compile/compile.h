@@ -101,8 +101,8 @@ void compile_use_files(Ctx *ctx, const CompileRequest *request);
 /* Reads and parses only. NULL after errors were reported. */
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
 
-/* What a device loads: the cubin, else the PTX. */
-KernelImage compiled_image(Arena *arena, const Compiled *compiled);
+/* What a device of the driver loads; see facts_code. */
+KernelImage compiled_image(Arena *arena, const Compiled *compiled, const Driver *driver);
 
 /* The table of stages and passes, and the same as members of a JSON object: "stages": [{name, ms},
  * ..], "total_ms": .., "passes": [{name, ms, changed}, ..]. Of passes that were held to their

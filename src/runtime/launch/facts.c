@@ -318,6 +318,10 @@ KernelFacts facts_copy(Arena *arena, const KernelFacts *facts) {
     return copy;
 }
 
+Str facts_code(const Driver *driver, Str cubin, Str ptx) {
+    return !cubin.len || (ptx.len && driver && driver_runs_ptx(driver)) ? ptx : cubin;
+}
+
 KernelImage facts_image(Arena *arena, const KernelFacts *facts, Str code) {
     KernelImage image = {.code = code,
                          .meta = &facts->meta,

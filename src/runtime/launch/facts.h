@@ -21,6 +21,9 @@ bool facts_read(Arena *arena, Str text, KernelFacts *facts);
 void facts_json(const KernelFacts *facts, StrBuf *out);
 /* A copy that shares nothing with the original. */
 KernelFacts facts_copy(Arena *arena, const KernelFacts *facts);
+/* Which code a device of the driver loads (NULL: of any): the cubin where there is one, but PTX
+ * where that is what it runs. */
+Str facts_code(const Driver *driver, Str cubin, Str ptx);
 /* What a device loads, with `code` for it; the list of names is the arena's. */
 KernelImage facts_image(Arena *arena, const KernelFacts *facts, Str code);
 #endif
