@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|times|launch ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -67,6 +67,14 @@ for what in "$@"; do
                 "$llm/llm" "$llm/large" --kernels examples/llm/kernels.tile --tokens "$tokens" --steps 256 --profile 0 --temperature 0.8 --top-k 50 \
                     >/dev/null
         } 2>&1 | tee "$out/llm.log" || status=1
+        ;;
+    server)
+        {
+            cc -O2 -Iinclude examples/server/*.c -o "$root/server" -L"$root/src/runtime" -ltilec -lm -lpthread &&
+                for threads in 1 2 4 8 16; do
+                    "$root/server" --kernels kernels --threads $threads --seconds 4 || exit 1
+                done
+        } 2>&1 | tee "$out/server.log" || status=1
         ;;
     times)
         python3 bench/compile_candidates.py --times "$root" 2>&1 | tee "$out/times.log" || status=1

@@ -51,6 +51,15 @@ for dtype in fp32 fp16 bf16; do
         "$work/llm/llm" --kernels "$examples/llm/kernels.tile" --steps 12
 done
 
+
+# The server answers all requests, on many threads, and ends in order, by itself and when it is told to.
+cmake -G Ninja -S "$examples/server" -B "$work/server" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="-O2 -Wall -Wextra -Werror" >"$work/server.log"
+cmake --build "$work/server" >>"$work/server.log"
+for limit in 60 3; do
+    TILEC_CUDA_LIBRARY=$simulator TILEC_CACHE_DIR="$work/cache" timeout --preserve-status --signal=TERM $limit \
+        "$work/server/server" --kernels "$programs/../../kernels" --seconds 100 --requests $((limit == 60 ? 50 : 1000000))
+done
 unset TILEC_PTXAS
 mv "$work/prefix" "$work/moved"
 pc=$(dirname "$(find "$work/moved" -name tilec.pc)")
