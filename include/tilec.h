@@ -66,7 +66,8 @@ extern "C" {
     X(TILE_ERROR_BUNDLE, 15, "the bundle is damaged, or another one")                              \
     X(TILE_ERROR_NO_VARIANT, 16, "the bundle has no variant of the kernel for the call")           \
     X(TILE_ERROR_KERNEL, 17, "a kernel failed on the device")                                      \
-    X(TILE_ERROR_DEVICE_LOST, 18, "the device, or its context, is lost")
+    X(TILE_ERROR_DEVICE_LOST, 18, "the device, or its context, is lost")                           \
+    X(TILE_ERROR_NOT_COMPILED, 19, "the kernel is not compiled, and the context compiles nothing")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,
@@ -100,6 +101,11 @@ typedef struct tile_diagnostic tile_diagnostic;
  * for diagnostics; by the calling thread, which holds no lock and may call the library. */
 typedef void (*tile_log)(void *user, const tile_diagnostic *diagnostic);
 
+typedef struct tile_request tile_request;
+/* Is told of each request for a kernel that is not in memory, before the call that made it returns;
+ * by the calling thread, which holds no lock and may call the library. */
+typedef void (*tile_watch)(void *user, const tile_request *request);
+
 typedef struct tile_context_options {
     size_t size;
     tile_text cache_folder; /* empty: TILEC_CACHE_DIR, XDG_CACHE_HOME/tilec, ~/.cache/tilec; "none":
@@ -131,12 +137,34 @@ typedef struct tile_context_options {
                             values as promised, a grid that the driver takes. What is not kept is
                             TILE_ERROR_INVALID_ARGUMENT and a diagnostic that names the parameter:
                             of tile_launch, which has none, to `log`. Nothing is launched then */
+    bool strict; /* tile_compile, tile_function_launch and tile_function_instance compile nothing,
+                    and wait for nobody who does: what no cache has is TILE_ERROR_NOT_COMPILED, with
+                    a diagnostic that says how it differs from what comes nearest, which is
+                    only looked for where there is a `log` or the call asks for diagnostics.
+                    docs/serving.md */
+    tile_watch watch; /* NULL: none. It and `watch_user` stay as long as the context */
+    void *watch_user;
+    tile_text record; /* a file to which each kernel that is asked for is added, once, as a line of
+                         a manifest for tile_prewarm; empty: TILEC_RECORD; "none": none */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */
 TILE_API tile_status tile_context_create(const tile_context_options *options,
                                          tile_context **context);
 TILE_API void tile_context_destroy(tile_context *context);
+
+/* Requests for kernels that were not in memory, by what became of them. */
+typedef struct tile_context_counts {
+    size_t size;
+    uint64_t found; /* in a cache */
+    uint64_t compiled;
+    uint64_t refused; /* TILE_ERROR_NOT_COMPILED */
+    uint64_t failed;  /* in any other way, cancellations included */
+} tile_context_counts;
+
+/* `counts->size` must be set. */
+TILE_API tile_status tile_context_get_counts(const tile_context *context,
+                                             tile_context_counts *counts);
 
 /* Diagnostics: messages of the compiler, ptxas and the driver. */
 
@@ -266,6 +294,58 @@ typedef struct tile_compile_options {
 TILE_API tile_status tile_compile(tile_context *context, const tile_compile_options *options,
                                   tile_kernel **kernel, tile_diagnostics **diagnostics);
 TILE_API void tile_kernel_destroy(tile_kernel *kernel);
+
+typedef enum tile_outcome {
+    TILE_FOUND,
+    TILE_COMPILED,
+    TILE_REFUSED, /* the context is strict */
+    TILE_FAILED
+} tile_outcome;
+
+/* What a watch is told; texts and lists live as long as its call. */
+struct tile_request {
+    size_t size;
+    tile_outcome outcome;
+    double milliseconds;
+    tile_text path, kernel, target; /* kernel empty: the file's only one */
+    tile_text signature;
+    const tile_named *types, *constexprs; /* in functions all that the call says is here, by name */
+    size_t type_count, constexpr_count;
+    int32_t num_warps, num_stages, num_ctas;
+    tile_text manifest; /* the whole request, as tile_prewarm takes it */
+};
+
+/* Compiling what a manifest lists, into the caches: docs/serving.md. */
+
+/* Is told after each of `total` kernels, by one thread at a time, not always the caller's. */
+typedef void (*tile_prewarm_progress)(void *user, size_t done, size_t total);
+
+typedef struct tile_prewarm_options {
+    size_t size;
+    tile_text path;           /* of a manifest; with `manifest` given, only its name and folder */
+    tile_text manifest;       /* its text; data NULL: `path` is read */
+    const tile_text *targets; /* instead of those that the manifest names */
+    size_t target_count;
+    uint32_t threads;               /* that compile; 0: one for each processor */
+    bool isolated;                  /* compile in processes of their own; see tile_compile */
+    tile_prewarm_progress progress; /* NULL: none */
+    void *user;
+    tile_cancellation *cancellation; /* what is stored by its request stays; NULL: none */
+} tile_prewarm_options;
+
+typedef struct tile_prewarm_result {
+    size_t size;
+    size_t kernels; /* that the manifest lists, each with all forms that a call may look up */
+    size_t compiled, found, failed;
+} tile_prewarm_result;
+
+/* Compiles what the context's caches lack of a manifest, also for a strict context. The own folder
+ * and the remote get it; TILE_ERROR_INVALID_ARGUMENT: there is neither. Whatever fails, the others
+ * are compiled, and the status is that of the first failure, each of which is a diagnostic at its
+ * place in the manifest. `result` (may be NULL) is written once the manifest was read, whatever the
+ * status. */
+TILE_API tile_status tile_prewarm(tile_context *context, const tile_prewarm_options *options,
+                                  tile_prewarm_result *result, tile_diagnostics **diagnostics);
 
 typedef struct tile_kernel_info {
     size_t size;
@@ -517,8 +597,8 @@ TILE_API tile_status tile_function_instance(tile_function *function, tile_device
 /* Bundles: kernels compiled ahead of time, all in one file; docs/ahead-of-time.md.
  *
  * What is declared here can be done without a compiler: libtilec-run has the functions of this
- * header but tile_compile, tile_function_create and those of cancellations, and links nothing but
- * the C library; of a context's options it uses cuda_library and memory_limit. */
+ * header but tile_compile, tile_prewarm, tile_function_create and those of cancellations, and links
+ * nothing but the C library; of a context's options it uses cuda_library and memory_limit. */
 
 typedef struct tile_bundle_options {
     size_t size;

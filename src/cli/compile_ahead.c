@@ -1,7 +1,7 @@
 /* See compile_ahead.h. */
 #include "cli/compile_ahead.h"
 
-#include "runtime/ahead/build.h"
+#include "cli/progress.h"
 #include "runtime/ahead/emit_c.h"
 #include "runtime/driver/choose_target.h"
 #include "runtime/status.h"
@@ -13,19 +13,6 @@
 bool ahead_is_manifest(const char *path) {
     const size_t len = strlen(path);
     return len > 5 && !strcmp(path + len - 5, ".json");
-}
-
-/* "sm_80,sm_90a" as texts. */
-static const Str *split_targets(Ctx *ctx, const char *targets, uint32_t *count) {
-    VEC(Str) found = {0};
-    for (const char *at = targets; at && *at;) {
-        const size_t len = strcspn(at, ",");
-        const Str name = {at, len};
-        vec_push(&ctx->arena, &found, name);
-        at += len + (at[len] == ',');
-    }
-    *count = (uint32_t)found.len;
-    return found.data;
 }
 
 /* One source, for each of the targets. */
@@ -52,36 +39,6 @@ static const char *option_for_sources(const KernelOptions *o) {
            : o->num_stages    ? "--num-stages"
            : o->num_ctas      ? "--num-ctas"
                               : NULL;
-}
-
-/* Progress: one line on a terminal, once a second is over. */
-
-typedef struct Progress {
-    double start;
-    bool shown;
-} Progress;
-
-static void show_progress(void *user, const Planned *planned, size_t done, size_t total) {
-    Progress *progress = user;
-    if (clock_ms() - progress->start < 1000 || !isatty(STDERR_FILENO))
-        return;
-    progress->shown = true;
-    fprintf(stderr, "\r\x1b[K%zu of %zu: %.*s for %s", done, total, STR_ARG(planned->path),
-            planned->request.target->name);
-    fflush(stderr);
-}
-
-typedef struct Building {
-    Ctx *ctx;
-    const Plan *plan;
-    const BuildOptions *options;
-    Built *built;
-    bool ok;
-} Building;
-
-static void build_interruptibly(void *user) {
-    Building *b = user;
-    b->ok = build_plan(b->ctx, b->plan, b->options, b->built);
 }
 
 /* Writing */
@@ -155,18 +112,6 @@ static void print_report(Ctx *ctx, const AheadOptions *options, const Built *bui
     cli_write(strbuf_str(&out));
 }
 
-/* What several variants say in the same words is printed once. */
-static void print_messages(Ctx *ctx, const Built *built, size_t len) {
-    for (size_t i = 0; i < len; i++) {
-        size_t first = 0;
-        while (!str_eq(built[first].said, built[i].said))
-            first++;
-        if (first == i)
-            fwrite(built[i].said.ptr, 1, built[i].said.len, stderr);
-    }
-    cli_print_diags(ctx);
-}
-
 /* The first failure's status. */
 static int status_of_built(const Built *built, size_t len) {
     for (size_t i = 0; i < len; i++) {
@@ -179,12 +124,7 @@ static int status_of_built(const Built *built, size_t len) {
 
 static int build_and_write(Ctx *ctx, const AheadOptions *options, const Plan *plan) {
     Built *built = ARENA_ARRAY(&ctx->arena, Built, plan->len + 1);
-    Progress progress = {.start = clock_ms()};
-    const BuildOptions how = {(unsigned)options->jobs, show_progress, &progress};
-    Building building = {ctx, plan, &how, built, false};
-    cli_interruptible(ctx, build_interruptibly, &building);
-    if (progress.shown)
-        fputs("\r\x1b[K", stderr);
+    progress_build(ctx, plan, (unsigned)options->jobs, false, built);
     int status = status_of_built(built, plan->len);
     uint32_t count;
     const Variant *variants = all_variants(ctx, built, plan->len, &count);
@@ -197,8 +137,10 @@ static int build_and_write(Ctx *ctx, const AheadOptions *options, const Plan *pl
     }
     if (options->json)
         print_report(ctx, options, built, plan->len, variants, count, status == STATUS_OK);
-    else
-        print_messages(ctx, built, plan->len);
+    else {
+        progress_messages(built, plan->len);
+        cli_print_diags(ctx);
+    }
     build_release(built, plan->len);
     return status;
 }
@@ -206,7 +148,7 @@ static int build_and_write(Ctx *ctx, const AheadOptions *options, const Plan *pl
 int ahead_compile(Ctx *ctx, const AheadOptions *options) {
     KernelOptions kernel = *options->kernel;
     PlanDefaults defaults = {0};
-    defaults.targets = split_targets(ctx, kernel.target, &defaults.target_count);
+    defaults.targets = progress_targets(ctx, kernel.target, &defaults.target_count);
     kernel.target = NULL;
     const bool is_manifest = ahead_is_manifest(options->input);
     const char *option = option_for_sources(&kernel);

@@ -2,6 +2,8 @@
  * of it, then the process ends by the signal, as whoever sent it expects. A second one ends it at
  * once. */
 #include "cli/cli.h"
+#include "runtime/compile/record.h"
+#include "support/file.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -84,8 +86,18 @@ static void compile_interruptibly(void *user) {
     c->ok = compile_kernel(c->ctx, c->request, c->compiled);
 }
 
+/* As the library does. */
+static void record(Ctx *ctx, const CompileRequest *request) {
+    const char *path = record_path(NULL);
+    const int error = path ? record_append(path, record_line(ctx, request)) : 0;
+    if (error)
+        ctx_diag(ctx, (Span){0}, record_unwritable, path, file_error_text(&ctx->arena, error));
+}
+
 bool cli_compile(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
     Compiling c = {ctx, request, compiled, false};
     cli_interruptible(ctx, compile_interruptibly, &c);
+    if (c.ok && !request->keep_func)
+        record(ctx, request);
     return c.ok;
 }

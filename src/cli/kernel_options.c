@@ -110,6 +110,7 @@ static int exit_status(tile_status status) {
     case TILE_ERROR_TENSOR_MAP:
     case TILE_ERROR_BUNDLE:
     case TILE_ERROR_NO_VARIANT:
+    case TILE_ERROR_NOT_COMPILED:
         return STATUS_INPUT;
     case TILE_ERROR_DISK_FULL:
     case TILE_ERROR_OUT_OF_MEMORY:

@@ -53,6 +53,13 @@ typedef struct ParamHints {
 } ParamHints;
 ParamHints frontend_param_hints(const FuncDef *def, uint32_t index);
 
+/* The same request in one form, whatever it was spelled in: the kernel by its name, each parameter
+ * that the request says something of by its name, in their order, types in one spelling without
+ * what decorators keep from being specialised on. Names that the kernel has not are left out.
+ * False, without a message: the signature has more entries than there are parameters. */
+bool frontend_by_name(Ctx *ctx, const FuncDef *def, const ElaborateRequest *request,
+                      ElaborateRequest *by_name);
+
 /* False after errors were reported. `syntax` is the file's tree. */
 bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,
                         Elaborated *result);

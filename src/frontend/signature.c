@@ -150,25 +150,31 @@ static bool set_type(Applied *a, Str text, Specialized *out) {
     return hint.len == 0 || apply_hint(a, text, hint, out);
 }
 
+/* Whether an entry is the value of a constexpr, and not a type. */
+static bool is_value_entry(const Param *param, Str text) {
+    Str type, hint;
+    if (ast_is_constexpr(param->annotation))
+        return true;
+    if (is_type_text(text, &type, &hint) || !text.len || text.ptr[0] == '*' || hint.len)
+        return false;
+    return strchr("+-.'\"(0123456789", text.ptr[0]) || str_is(text, "True") ||
+           str_is(text, "False") || str_is(text, "None");
+}
+
 /* An entry of the signature: a type, or the value of a constexpr. */
 static bool set_entry(Applied *a, Str text, Specialized *out) {
     Str type, hint;
-    bool constexpr_param = ast_is_constexpr(a->param->annotation);
-    bool is_type = is_type_text(text, &type, &hint);
-    bool looks_like_type = text.len && (text.ptr[0] == '*' || hint.len);
-    if (!constexpr_param && (is_type || looks_like_type))
+    if (!is_value_entry(a->param, text))
         return set_type(a, text, out);
-    if (constexpr_param && (looks_like_type || (is_type && !memchr(type.ptr, '.', type.len)))) {
+    const bool is_type = is_type_text(text, &type, &hint);
+    const bool looks_like_type = text.len && (text.ptr[0] == '*' || hint.len);
+    if (looks_like_type || (is_type && !memchr(type.ptr, '.', type.len))) {
         elab_fail(a->e, a->param->span, elab_signature_constexpr, STR_ARG(a->param->name),
                   STR_ARG(text));
         elab_hint(a->e, "give its value: a number, True, None, 'text' or tl.float16");
         return false;
     }
-    bool literal = text.len && (strchr("+-.'\"(0123456789", text.ptr[0]) || str_is(text, "True") ||
-                                str_is(text, "False") || str_is(text, "None") || constexpr_param);
-    if (!literal)
-        return set_type(a, text, out);
-    return set_value(a, parse_value(a, text), out);
+    return text.len ? set_value(a, parse_value(a, text), out) : set_type(a, text, out);
 }
 
 /* The type an annotation names; false: it names none. */
@@ -330,4 +336,62 @@ bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out) 
         apply_param(&a, &entries, &out[i]);
     }
     return e->ctx->diags.errors == errors;
+}
+
+/* One spelling of a type and its promise, less what the kernel is not specialised on; what is no
+ * type stays as it is. */
+static Str one_spelling(Arena *arena, Str text, ParamHints hints) {
+    Str type, hint;
+    ScalarType scalar;
+    int64_t value;
+    if (!is_type_text(text, &type, &hint))
+        return text;
+    scalar_parse(type, &scalar);
+    const bool is_multiple = str_is(hint, "16") || str_is(hint, "8");
+    if (hints.no_value || (is_multiple && hints.no_alignment))
+        hint = STR("");
+    else if (hint.len && hint.ptr[0] == '=' &&
+             parse_fixed((Str){hint.ptr + 1, hint.len - 1}, scalar, &value))
+        hint = str_from(value == 1 ? "1" : str_format(arena, "=%" PRId64, value));
+    return str_from(str_format(arena, "%s%s%.*s", scalar_text(arena, scalar), hint.len ? ":" : "",
+                               STR_ARG(hint)));
+}
+
+static bool has_heuristics(const FuncDef *def) {
+    for (uint32_t i = 0; i < def->decorators.count; i++)
+        if (str_is(ast_decorator_name(def->decorators.items[i]), "heuristics"))
+            return true;
+    return false;
+}
+
+bool frontend_by_name(Ctx *ctx, const FuncDef *def, const ElaborateRequest *request,
+                      ElaborateRequest *by_name) {
+    Arena *arena = &ctx->arena;
+    Entries entries = {0};
+    split_signature(arena, request->signature, &entries);
+    if (entries.len > def->param_count)
+        return false;
+    NamedText *types = ARENA_ARRAY(arena, NamedText, (size_t)def->param_count + 1);
+    NamedText *defines = ARENA_ARRAY(arena, NamedText, (size_t)def->param_count + 1);
+    *by_name = *request;
+    by_name->kernel = def->name;
+    by_name->signature = STR("");
+    by_name->types = types;
+    by_name->defines = defines;
+    by_name->type_count = by_name->define_count = 0;
+    by_name->heuristics_done |= !has_heuristics(def);
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const Param *param = &def->params[i];
+        const NamedText *define = named(request->defines, request->define_count, param->name);
+        const NamedText *type = named(request->types, request->type_count, param->name);
+        if (!define && !type && i >= entries.len)
+            continue;
+        const Str text = trim(define ? define->text : type ? type->text : entries.data[i]);
+        if (define || is_value_entry(param, text))
+            defines[by_name->define_count++] = (NamedText){param->name, text};
+        else
+            types[by_name->type_count++] =
+                (NamedText){param->name, one_spelling(arena, text, frontend_param_hints(def, i))};
+    }
+    return true;
 }

@@ -228,11 +228,12 @@ static const Json *read_value(Reader *r) {
                                   : read_number(r);
 }
 
-const Json *json_read(Diags *diags, uint32_t file) {
-    Reader r = {diags, diags->arena, file, source_get(diags->sources, file)->text, 0, 0};
+const Json *json_read_next(Diags *diags, uint32_t file, size_t *at) {
+    Reader r = {diags, diags->arena, file, source_get(diags->sources, file)->text, *at, 0};
     const Json *json = read_value(&r);
     skip_spaces(&r);
-    return json && r.at < r.text.len ? fail(&r, r.at, "nothing behind the value") : json;
+    *at = r.at;
+    return json;
 }
 
 const char *json_kind_text(JsonKind kind) {

@@ -32,8 +32,9 @@ struct Json {
     uint32_t count;
 };
 
-/* The value that source `file` holds, in the diagnostics' arena; NULL after an error. */
-const Json *json_read(Diags *diags, uint32_t file);
+/* The value that source `file` holds from *at on, in the diagnostics' arena, and where the next one
+ * begins, or the text ends; NULL after an error. */
+const Json *json_read_next(Diags *diags, uint32_t file, size_t *at);
 /* "a list", "an object", ..: for messages. */
 const char *json_kind_text(JsonKind kind);
 #endif

@@ -52,7 +52,7 @@ uint32_t source_add_import(SourceMap *map, Str path, Str below, Str text) {
 int source_read(const SourceMap *map, const char *path, size_t limit, Str *text) {
     if (map->files.read && map->files.read(map->files.user, str_from(path), text))
         return text->len > limit ? EFBIG : 0;
-    return file_read(map->arena, path, limit, text);
+    return file_read(map->arena, file_join(map->arena, map->folder, str_from(path)), limit, text);
 }
 
 LineColumn source_locate(const Source *source, uint32_t offset) {

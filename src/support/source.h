@@ -30,6 +30,7 @@ typedef struct SourceMap {
     Arena *arena;
     SourceFiles files;
     bool full_paths; /* names are paths as they are */
+    Str folder;      /* where relative paths are opened from; empty: the working directory */
     VEC(Source *) sources;
 } SourceMap;
 

@@ -24,6 +24,12 @@ static inline bool str_eq(Str a, Str b) {
 static inline bool str_is(Str a, const char *text) {
     return str_eq(a, str_from(text));
 }
+/* Below, at or above zero, as strcmp says it of bytes. */
+static inline int str_order(Str a, Str b) {
+    const size_t common = a.len < b.len ? a.len : b.len;
+    const int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
 /* A terminated copy in the arena. */
 char *str_dup(Arena *arena, Str s);
 static inline Str str_keep(Arena *arena, Str s) {

@@ -1,5 +1,8 @@
 /* See build.h. */
 #include "runtime/ahead/build.h"
+#include "runtime/compile/recall.h"
+#include "runtime/status.h"
+#include "runtime/tools/ptxas.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -9,6 +12,7 @@ typedef struct Build {
     const BuildOptions *options;
     const Cancel *cancel;
     Built *built;
+    bool is_check;        /* looks for what was compiled, and compiles nothing */
     pthread_mutex_t lock; /* of `next`, `done` and the progress */
     size_t next, done;
 } Build;
@@ -32,18 +36,45 @@ static void keep_variant(Built *built, const Planned *planned, const Compiled *c
     built->count++;
 }
 
-static bool compile_forms(Ctx *ctx, const Planned *planned, Built *built) {
-    Compiled *compiled = ARENA_NEW(&ctx->arena, Compiled);
-    CompileRequest request = planned->request;
-    if (!compile_kernel(ctx, &request, compiled))
+/* What was compiled goes to the cache, or there was no use in it. */
+static bool is_stored(Ctx *ctx, const CompileRequest *request, const Compiled *compiled) {
+    return !compiled->store_error ||
+           report_unwritable(&ctx->diags, request->cache->folder, compiled->store_error);
+}
+
+static bool compile_form(Ctx *ctx, const Build *build, const Planned *planned,
+                         const CompileRequest *request, Built *built, Compiled *compiled) {
+    if (!compile_kernel(ctx, request, compiled))
         return false;
-    keep_variant(built, planned, compiled, false);
+    built->compiled |= !compiled->from_cache;
+    if (build->options->into_cache)
+        return is_stored(ctx, request, compiled);
+    keep_variant(built, planned, compiled, built->count > 0);
+    return true;
+}
+
+static bool compile_forms(Ctx *ctx, const Build *build, const Planned *planned,
+                          CompileRequest *request, Built *built) {
+    Compiled *compiled = ARENA_NEW(&ctx->arena, Compiled);
+    request->is_strict = build->is_check;
+    if (!compile_form(ctx, build, planned, request, built, compiled))
+        return false;
     if (!compiled->facts.meta.tensor_maps.len)
         return true;
-    request.no_tensor_copies = true;
-    if (!compile_kernel(ctx, &request, compiled))
+    request->no_tensor_copies = true;
+    return compile_form(ctx, build, planned, request, built, compiled);
+}
+
+/* As a call of a function asks for it. False: nothing does, for the source is wrong. */
+static bool ask_as_call(Ctx *ctx, CompileRequest *request) {
+    const ElaborateRequest listed = request->kernel;
+    uint32_t file;
+    compile_use_files(ctx, request);
+    const AstFile *syntax = compile_parse(ctx, request->path, request->text, &file);
+    const FuncDef *kernel = syntax ? frontend_choose_kernel(ctx, syntax, listed.kernel) : NULL;
+    if (!kernel || !frontend_by_name(ctx, kernel, &listed, &request->kernel))
         return false;
-    keep_variant(built, planned, compiled, true);
+    request->kernel.heuristics_done = true;
     return true;
 }
 
@@ -55,16 +86,32 @@ static void keep_messages(Ctx *ctx, Built *built) {
     diag_json(&ctx->diags, &json);
     built->said = str_keep(&built->arena, strbuf_str(&text));
     built->said_json = str_keep(&built->arena, strbuf_str(&json));
-    for (const Diagnostic *d = ctx->diags.first; d && built->failed == DIAG_COUNT; d = d->next)
-        if (d->severity == SEV_ERROR)
-            built->failed = d->id;
+    for (const Diagnostic *d = ctx->diags.first; d && built->failed == DIAG_COUNT; d = d->next) {
+        const Source *source = source_get(&ctx->sources, d->span.file);
+        if (d->severity != SEV_ERROR)
+            continue;
+        built->failed = d->id;
+        const LineColumn at = source ? source_locate(source, d->span.lo) : (LineColumn){0};
+        built->error =
+            str_keep(&built->arena, str_from(source ? str_format(&ctx->arena, "%.*s:%u:%u: %s",
+                                                                 STR_ARG(source->path), at.line,
+                                                                 at.column, d->text)
+                                                    : d->text));
+    }
 }
 
-static void build_one(const Build *build, const Planned *planned, Built *built) {
-    *built = (Built){.failed = DIAG_COUNT};
+/* What is done of one request, in a context of its own. */
+typedef enum BuildStep {
+    BUILD_LISTED, /* as it is listed; what is said is kept */
+    BUILD_CALL,   /* as a call asks for it, which says the same again */
+} BuildStep;
+
+static void build_step(const Build *build, const Planned *planned, BuildStep step, Built *built) {
     Ctx *ctx = ctx_create();
-    if (!ctx)
+    if (!ctx) {
+        built->count = 0;
         return;
+    }
     built->arena.oom = &ctx->oom;
     if (setjmp(ctx->oom)) {
         built->count = 0;
@@ -72,18 +119,32 @@ static void build_one(const Build *build, const Planned *planned, Built *built) 
         ctx_destroy(ctx);
         return;
     }
-    ctx->arena.limit = planned->request.memory_limit;
+    CompileRequest request = planned->request;
+    ctx->arena.limit = request.memory_limit;
     ctx_cancel_with(ctx, build->cancel);
-    const bool ok = compile_forms(ctx, planned, built);
-    keep_messages(ctx, built);
-    if (!ok)
-        built->count = 0;
+    const bool ok = (step == BUILD_LISTED || ask_as_call(ctx, &request)) &&
+                    compile_forms(ctx, build, planned, &request, built);
+    if (!build->is_check && (!ok || step == BUILD_LISTED))
+        keep_messages(ctx, built);
+    built->count = !ok ? 0 : build->options->into_cache ? 1 : built->count;
     built->arena.oom = NULL;
     ctx_destroy(ctx);
 }
 
+static void build_one(const Build *build, const Planned *planned, Built *built) {
+    build_step(build, planned, BUILD_LISTED, built);
+    if (built->count && build->options->into_cache)
+        build_step(build, planned, BUILD_CALL, built);
+    if (!build->is_check || built->count)
+        return;
+    built->failed = DIAG_prewarm_lost;
+    built->error = str_from(DIAG_FORMAT_prewarm_lost);
+}
+
+/* Checks concern what was compiled; nobody is told of them. */
 static void *work(void *user) {
     Build *build = user;
+    const BuildOptions *options = build->options;
     for (;;) {
         pthread_mutex_lock(&build->lock);
         const size_t i = build->next++;
@@ -91,40 +152,89 @@ static void *work(void *user) {
         if (i >= build->plan->len)
             return NULL;
         const Planned *planned = &build->plan->data[i];
-        build->built[i] = (Built){.failed = DIAG_COUNT};
-        if (!build->cancel || !cancel_is_requested(build->cancel))
-            build_one(build, planned, &build->built[i]);
+        Built *built = &build->built[i];
+        if (!build->is_check)
+            *built = (Built){.failed = DIAG_COUNT};
+        if ((!build->is_check || (built->count && built->compiled)) &&
+            !cancel_is_requested(build->cancel))
+            build_one(build, planned, built);
         pthread_mutex_lock(&build->lock);
         build->done++;
-        if (build->options->progress)
-            build->options->progress(build->options->user, planned, build->done, build->plan->len);
+        if (options->progress && !build->is_check)
+            options->progress(options->user, planned, build->done, build->plan->len);
         pthread_mutex_unlock(&build->lock);
     }
 }
 
-bool build_plan(Ctx *ctx, const Plan *plan, const BuildOptions *options, Built *built) {
+/* Goes through the plan, this thread among others. */
+static void run(Build *build) {
     enum { MAX_JOBS = 64 };
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t jobs = build->options->jobs ? build->options->jobs
+                  : processors > 0     ? (size_t)processors
+                                       : 1;
+    jobs = jobs > build->plan->len ? build->plan->len : jobs;
+    jobs = jobs > MAX_JOBS ? MAX_JOBS : jobs;
+    pthread_t threads[MAX_JOBS];
+    size_t started = 0;
+    build->next = build->done = 0;
+    while (started + 1 < jobs && !pthread_create(&threads[started], NULL, work, build))
+        started++;
+    work(build);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Readers without an assembler are told whose code there is. */
+static void say_assembler(Ctx *ctx, const Plan *plan) {
+    for (size_t i = 0; i < plan->len; i++) {
+        const CompileRequest *request = &plan->data[i].request;
+        const char *ptxas =
+            request->want & OUTPUT_BIT(cubin) ? ptxas_find(&ctx->arena, request->ptxas) : NULL;
+        if (!ptxas)
+            continue;
+        recall_say_assembler(ctx, request->cache, ptxas); /* what cannot be written was said */
+        return;
+    }
+}
+
+bool build_plan(Ctx *ctx, const Plan *plan, const BuildOptions *options, Built *built) {
     Build build = {.plan = plan,
                    .options = options,
                    .cancel = ctx->arena.cancel,
                    .built = built,
                    .lock = PTHREAD_MUTEX_INITIALIZER};
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t jobs = options->jobs ? options->jobs : processors > 0 ? (size_t)processors : 1;
-    jobs = jobs > plan->len ? plan->len : jobs;
-    jobs = jobs > MAX_JOBS ? MAX_JOBS : jobs;
-    pthread_t threads[MAX_JOBS];
-    size_t started = 0;
-    while (started + 1 < jobs && !pthread_create(&threads[started], NULL, work, &build))
-        started++;
-    work(&build);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    run(&build);
+    if (options->into_cache) {
+        say_assembler(ctx, plan);
+        build.is_check = true;
+        run(&build);
+    }
     pthread_mutex_destroy(&build.lock);
     bool ok = true;
     for (size_t i = 0; i < plan->len; i++)
         ok &= built[i].count > 0;
     return ok;
+}
+
+BuildSums build_report(Ctx *ctx, const Plan *plan, const Built *built) {
+    BuildSums sums = {0};
+    ctx->diags.max_errors = (unsigned)plan->len + ctx->diags.errors;
+    for (size_t i = 0; i < plan->len; i++) {
+        const Planned *planned = &plan->data[i];
+        sums.failed += !built[i].count;
+        sums.compiled += built[i].count && built[i].compiled;
+        sums.found += built[i].count && !built[i].compiled;
+        if (built[i].count || cancel_is_requested(ctx->arena.cancel))
+            continue;
+        const bool is_known = built[i].failed != DIAG_COUNT;
+        const Str name = planned->request.kernel.kernel;
+        diag_emit(&ctx->diags, planned->span, is_known ? built[i].failed : DIAG_out_of_memory,
+                  "%.*s%s%.*s for %s: %.*s", STR_ARG(name), name.len ? " of " : "",
+                  STR_ARG(planned->path), planned->request.target->name,
+                  STR_ARG(is_known ? built[i].error : STR("out of memory")));
+    }
+    return sums;
 }
 
 void build_release(Built *built, size_t count) {

@@ -32,12 +32,20 @@ typedef struct Choices {
     uint32_t count;
 } Choices;
 
+/* In memory: paths and texts. */
+typedef struct Files {
+    NamedText *items;
+    uint32_t count;
+} Files;
+
 typedef struct Settings {
-    Texts targets, signatures, include, code;
+    Texts targets, signatures, include, code, warnings;
     Choices types, constexprs;
     Numbers num_warps, num_stages, num_ctas;
+    Str folder; /* ptr NULL: the manifest's */
+    Files files;
     int32_t max_registers, max_shared;
-    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, debug;
+    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, full_paths, debug;
 } Settings;
 
 typedef struct Reader {
@@ -146,6 +154,18 @@ static bool read_named(Reader *r, const Json *json, Choices *choices) {
     return true;
 }
 
+static bool read_files(Reader *r, const Json *json, Files *files) {
+    if (json->kind != JSON_OBJECT)
+        return wrong(r, json, "an object: texts by their paths");
+    *files = (Files){ARENA_ARRAY(&r->ctx->arena, NamedText, (size_t)json->count + 1), json->count};
+    for (uint32_t i = 0; i < json->count; i++) {
+        files->items[i].name = json->members[i].name;
+        if (!read_string(r, json->members[i].value, &files->items[i].text))
+            return false;
+    }
+    return true;
+}
+
 static bool read_flag(Reader *r, const Json *json, bool *flag) {
     *flag = json->kind == JSON_TRUE;
     return *flag || json->kind == JSON_FALSE || wrong(r, json, "true or false");
@@ -156,6 +176,8 @@ static bool read_flag(Reader *r, const Json *json, bool *flag) {
 #define READ_NAMED(r, json, field) read_named((r), (json), (field))
 #define READ_NUMBER(r, json, field) read_number((r), (json), (field))
 #define READ_FLAG(r, json, field) read_flag((r), (json), (field))
+#define READ_TEXT(r, json, field) read_string((r), (json), (field))
+#define READ_FILES(r, json, field) read_files((r), (json), (field))
 
 static bool is_one_of(Str name, const char *const *names) {
     for (; *names; names++)
@@ -252,22 +274,46 @@ static bool check_shape(Reader *r, const Json *at, const ElaborateRequest *kerne
     return true;
 }
 
-/* Everything but what is gone through. */
-static Planned planned(Reader *r, const Settings *s, Str file, Str kernel) {
+/* What a kernel of the manifest is: a file, or a text that goes by its name. */
+typedef struct Subject {
+    Str file, kernel, source; /* source.ptr NULL: the file is read */
+} Subject;
+
+/* Where paths begin: in the manifest's folder, of which they then are part, or in the one that it
+ * names, to which they stay relative. */
+static void add_paths(Reader *r, const Settings *s, const Subject *subject,
+                      CompileRequest *request) {
     Arena *arena = &r->ctx->arena;
-    Planned planned = {.request = r->defaults->request, .path = file};
-    CompileRequest *request = &planned.request;
-    request->path = file_join(arena, r->folder, file);
-    request->kernel.kernel = kernel;
+    const Str within = s->folder.len ? STR("") : r->folder;
+    if (s->folder.len)
+        request->folder = str_from(file_join(arena, r->folder, s->folder));
+    request->path = file_join(arena, within, subject->file);
     Str *folders =
         ARENA_ARRAY(arena, Str, request->kernel.search_path_count + (size_t)s->include.count + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->include.count; i++)
-        folders[count++] = str_from(file_join(arena, r->folder, s->include.items[i]));
+        folders[count++] = str_from(file_join(arena, within, s->include.items[i]));
     for (uint32_t i = 0; i < request->kernel.search_path_count; i++)
         folders[count++] = request->kernel.search_paths[i];
     request->kernel.search_paths = folders;
     request->kernel.search_path_count = count;
+}
+
+/* Everything but what is gone through. */
+static Planned planned(Reader *r, const Settings *s, const Subject *subject, Span span) {
+    Planned planned = {.request = r->defaults->request, .path = subject->file, .span = span};
+    CompileRequest *request = &planned.request;
+    add_paths(r, s, subject, request);
+    request->text = subject->source;
+    request->kernel.kernel = subject->kernel;
+    if (s->files.count) {
+        request->files = s->files.items;
+        request->file_count = s->files.count;
+    }
+    if (s->warnings.count) {
+        request->warnings = s->warnings.items;
+        request->warning_count = s->warnings.count;
+    }
     if (s->max_registers)
         request->max_registers = s->max_registers;
     if (s->max_shared)
@@ -276,13 +322,14 @@ static Planned planned(Reader *r, const Settings *s, Str file, Str kernel) {
     request->no_tensor_copies |= s->no_tensor_copies;
     request->no_persistence |= s->no_persistence;
     request->line_info &= !s->no_line_info;
+    request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
     return planned;
 }
 
-static bool expand(Reader *r, const Json *at, const Settings *s, Str file, Str kernel) {
+static bool expand(Reader *r, const Json *at, const Settings *s, const Subject *subject) {
     Arena *arena = &r->ctx->arena;
-    Planned base = planned(r, s, file, kernel);
+    Planned base = planned(r, s, subject, at->span);
     if (!wanted_outputs(r, at, s, &base.request.want))
         return false;
     const Texts targets =
@@ -326,48 +373,58 @@ static bool expand(Reader *r, const Json *at, const Settings *s, Str file, Str k
 }
 
 static bool read_kernel(Reader *r, const Json *json, const Settings *around) {
-    static const char *const own[] = {"file", "kernel", "variants", NULL};
+    static const char *const own[] = {"file", "source", "kernel", "variants", NULL};
     static const char *const none[] = {NULL};
     Settings settings = *around;
     if (!read_settings(r, json, own, &settings))
         return false;
     const Json *file = find(json, "file"), *kernel = find(json, "kernel"),
-               *variants = find(json, "variants");
-    Str path, name = STR("");
+               *source = find(json, "source"), *variants = find(json, "variants");
+    Subject subject = {0};
     if (!file)
         return ctx_diag(r->ctx, json->span, manifest_missing, "file");
-    if (!read_string(r, file, &path) || (kernel && !read_string(r, kernel, &name)))
+    if (!read_string(r, file, &subject.file) ||
+        (kernel && !read_string(r, kernel, &subject.kernel)) ||
+        (source && !read_string(r, source, &subject.source)))
         return false;
     if (!variants)
-        return expand(r, json, &settings, path, name);
+        return expand(r, json, &settings, &subject);
     if (variants->kind != JSON_LIST)
         return wrong(r, variants, "a list");
     for (uint32_t i = 0; i < variants->count; i++) {
         Settings of_variant = settings;
         if (!read_settings(r, variants->items[i], none, &of_variant) ||
-            !expand(r, variants->items[i], &of_variant, path, name))
+            !expand(r, variants->items[i], &of_variant, &subject))
             return false;
     }
     return true;
 }
 
-bool manifest_parse(Ctx *ctx, uint32_t file, const PlanDefaults *defaults, Plan *plan) {
+static bool read_manifest(Reader *r, const Json *json) {
     static const char *const own[] = {"kernels", NULL};
-    const Json *json = json_read(&ctx->diags, file);
-    if (!json)
-        return false;
-    Reader r = {ctx, defaults, file_folder(source_get(&ctx->sources, file)->path), plan};
     Settings settings = {0};
-    if (!read_settings(&r, json, own, &settings))
+    if (!read_settings(r, json, own, &settings))
         return false;
     const Json *kernels = find(json, "kernels");
     if (!kernels)
-        return ctx_diag(ctx, json->span, manifest_missing, "kernels");
+        return ctx_diag(r->ctx, json->span, manifest_missing, "kernels");
     if (kernels->kind != JSON_LIST || !kernels->count)
-        return wrong(&r, kernels, "a list with something in it");
+        return wrong(r, kernels, "a list with something in it");
     for (uint32_t i = 0; i < kernels->count; i++)
-        if (!read_kernel(&r, kernels->items[i], &settings))
+        if (!read_kernel(r, kernels->items[i], &settings))
             return false;
+    return true;
+}
+
+bool manifest_parse(Ctx *ctx, uint32_t file, const PlanDefaults *defaults, Plan *plan) {
+    const Source *source = source_get(&ctx->sources, file);
+    Reader r = {ctx, defaults, file_folder(source->path), plan};
+    size_t at = 0;
+    do {
+        const Json *json = json_read_next(&ctx->diags, file, &at);
+        if (!json || !read_manifest(&r, json))
+            return false;
+    } while (at < source->text.len);
     return true;
 }
 

@@ -8,6 +8,7 @@
 typedef struct Planned {
     CompileRequest request; /* wants PTX, cubin or both */
     Str path;               /* of the source, as the manifest names it */
+    Span span;              /* of what lists it there; file 0: no manifest does */
 } Planned;
 
 typedef VEC(Planned) Plan;
@@ -21,7 +22,8 @@ typedef struct PlanDefaults {
     uint32_t target_count;
 } PlanDefaults;
 
-/* Reads a manifest and adds what it lists, in its order. False after errors. */
+/* Reads a file of one manifest or several, one after another, and adds what they list, in their
+ * order. False after errors. */
 bool manifest_read(Ctx *ctx, const char *path, const PlanDefaults *defaults, Plan *plan);
 /* The same of source `file`, whose path says where the manifest lies. */
 bool manifest_parse(Ctx *ctx, uint32_t file, const PlanDefaults *defaults, Plan *plan);

@@ -20,7 +20,13 @@ struct tile_context {
     const char *worker; /* NULL: found */
     tile_log log;       /* NULL: none */
     void *log_user;
-    bool check_launches;
+    bool check_launches, strict;
+    tile_watch watch; /* NULL: none */
+    void *watch_user;
+    _Atomic uint64_t counts[TILE_FAILED + 1];
+    struct Recording *recording; /* NULL: nothing was recorded yet */
+    const char *record;          /* NULL: the environment's */
+    void (*end_recording)(struct Recording *recording);
     pthread_mutex_t lock; /* of what is made when it is first needed: see context_once */
     atomic_bool has_driver, has_cache;
     Driver driver;
@@ -54,12 +60,20 @@ struct tile_executable {
     Executable executable;
 };
 
+/* A request for a kernel that is not in memory. */
+typedef struct Requested {
+    struct Requested *next;
+    tile_outcome outcome;
+    tile_request *told; /* NULL: nobody watches */
+} Requested;
+
 /* A call that may report: a compiler context of its own, whose diagnostics become the caller's, and
  * the arena of the object that the call makes, which is freed unless call_keep gives it away. */
 typedef struct Call {
     Ctx *ctx;
-    const tile_context *context;
+    tile_context *context;
     tile_diagnostics **diagnostics; /* may be NULL */
+    Requested *requested;           /* which the watch is told of at the end; the last one first */
     Arena object;
 } Call;
 
@@ -70,7 +84,7 @@ typedef struct Call {
  *         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
  *
  * A call that is cancelled takes this way, too: call_end knows which it was. */
-Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics);
+Call *call_begin(tile_context *context, tile_diagnostics **diagnostics);
 /* TILE_ERROR_INVALID_ARGUMENT of a call that does not begin: there are no diagnostics. */
 tile_status invalid_argument(tile_diagnostics **diagnostics);
 /* The object's arena goes to its owner, which frees it. */

@@ -8,4 +8,6 @@
  * into the call's arena. False for arguments that are not valid. */
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request);
+/* compile_kernel, counted, told to the context's watch at the end of the call, and recorded. */
+bool call_compile(Call *call, const CompileRequest *request, Compiled *compiled);
 #endif

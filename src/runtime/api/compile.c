@@ -131,7 +131,9 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .plain_abi = options->plain_abi,
         .time_limit_ms = context->time_limit_ms,
         .memory_limit = context->memory_limit,
-        .isolated = options->isolated,
+        .isolated = options->isolated && !context->strict,
+        .is_strict = context->strict,
+        .explains = call->diagnostics || context->log,
         .worker = context->worker,
         .ptxas = context->ptxas,
         .cuda_library = context->cuda_library,
@@ -161,7 +163,7 @@ tile_status tile_compile(tile_context *context, const tile_compile_options *give
     if (!request_from_options(call, context, &options, &request))
         return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
     tile_status status = TILE_OK;
-    if (request.target && compile_kernel(call->ctx, &request, &compiled)) {
+    if (request.target && call_compile(call, &request, &compiled)) {
         tile_kernel found = {.facts = compiled.facts,
                              .from_cache = compiled.from_cache,
                              .compile_ms = compiled.total_ms};

@@ -84,6 +84,12 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
     made->log = options.log;
     made->log_user = options.log_user;
     made->check_launches = options.check_launches;
+    made->strict = options.strict;
+    made->watch = options.watch;
+    made->watch_user = options.watch_user;
+    made->record = text_dup(&arena, options.record);
+    for (int i = 0; i <= TILE_FAILED; i++)
+        atomic_init(&made->counts[i], 0);
     atomic_init(&made->has_driver, false);
     atomic_init(&made->has_cache, false);
     if (pthread_mutex_init(&made->lock, NULL))
@@ -101,9 +107,21 @@ void tile_context_destroy(tile_context *context) {
         driver_close(&context->driver);
     if (context->close_cache)
         context->close_cache(&context->cache);
+    if (context->end_recording)
+        context->end_recording(context->recording);
     pthread_mutex_destroy(&context->lock);
     Arena arena = context->arena;
     arena_free(&arena);
+}
+
+tile_status tile_context_get_counts(const tile_context *context, tile_context_counts *counts) {
+    if (!context || !counts)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    const tile_context_counts known = {.found = atomic_load(&context->counts[TILE_FOUND]),
+                                       .compiled = atomic_load(&context->counts[TILE_COMPILED]),
+                                       .refused = atomic_load(&context->counts[TILE_REFUSED]),
+                                       .failed = atomic_load(&context->counts[TILE_FAILED])};
+    return info_copy(counts, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 
 bool context_once(tile_context *context, Diags *diags, atomic_bool *done,
@@ -262,7 +280,7 @@ tile_status invalid_argument(tile_diagnostics **diagnostics) {
     return TILE_ERROR_INVALID_ARGUMENT;
 }
 
-Call *call_begin(const tile_context *context, tile_diagnostics **diagnostics) {
+Call *call_begin(tile_context *context, tile_diagnostics **diagnostics) {
     if (diagnostics)
         *diagnostics = NULL;
     Ctx *ctx = ctx_create();
@@ -285,6 +303,16 @@ void call_keep(Call *call, Arena *owner) {
     *owner = call->object;
     owner->oom = NULL;
     call->object = (Arena){0};
+}
+
+/* Requests are counted, and told in their order. */
+static void tell_requests(tile_context *context, const Requested *requested) {
+    if (!requested)
+        return;
+    tell_requests(context, requested->next);
+    atomic_fetch_add_explicit(&context->counts[requested->outcome], 1, memory_order_relaxed);
+    if (requested->told)
+        context->watch(context->watch_user, requested->told);
 }
 
 /* What the call says goes to the context's log and to the caller, as far as they want it. */
@@ -314,6 +342,7 @@ tile_status call_end(Call *call, tile_status status) {
     else if (status == TILE_ERROR_OUT_OF_MEMORY && cancel_is_requested(ctx->arena.cancel))
         status = TILE_ERROR_CANCELLED;
     ctx_cancel_with(ctx, NULL);
+    tell_requests(call->context, call->requested);
     hand_over(call, status);
     arena_free(&call->object);
     ctx_destroy(ctx);

@@ -61,7 +61,7 @@ tile_status tile_device_get_info(const tile_device *device, tile_device_info *in
 
 /* A call that has no diagnostics failed: the log is told. */
 static tile_status failed(const tile_device *device, DriverFunction function, CUresult result) {
-    const tile_context *context = device->context;
+    tile_context *context = device->context;
     if (result == CUDA_OK || !context->log)
         return status_of_result(result);
     Call *call = call_begin(context, NULL);

@@ -7,6 +7,7 @@ typedef struct CompiledFunction {
     tile_function function;       /* first: what the API hands out */
     tile_compile_options options; /* texts in the arena */
     Derivation derivation;
+    bool has_file; /* the source was read from its path */
 } CompiledFunction;
 
 /* Adds what heuristics say of the call. */
@@ -70,7 +71,8 @@ static bool find_by_compiling(Call *call, const Asked *asked, bool no_tensor_cop
     if (!instance_request(call, asked, &request))
         return false;
     request.no_tensor_copies |= no_tensor_copies;
-    if (!compile_kernel(call->ctx, &request, compiled))
+    request.text_of_path = ((const CompiledFunction *)asked->function)->has_file;
+    if (!call_compile(call, &request, compiled))
         return false;
     *found = (InstanceImage){
         .image = compiled_image(&call->ctx->arena, compiled, asked->device->device.driver)};
@@ -100,6 +102,7 @@ static const tile_named *keep_named(Arena *arena, const tile_named *named, size_
 static void keep_options(Arena *arena, CompiledFunction *function, const CompileRequest *request,
                          const tile_compile_options *options, Str source, Str kernel) {
     function->options = *options;
+    function->has_file = !options->source.data;
     function->options.path = keep_text(arena, str_from(request->path));
     function->options.source = keep_text(arena, source);
     function->options.kernel = keep_text(arena, kernel);

@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "passes/lint/lint.h"
 #include "runtime/cache/lease.h"
+#include "runtime/compile/missing.h"
 #include "runtime/compile/recall.h"
 #include "runtime/compile/stack.h"
 #include "runtime/compile/worker.h"
@@ -35,7 +36,6 @@ typedef struct Compilation {
     Reach reach;       /* with a code_key */
     bool has_place;    /* the key is that of this place: see recall_place_key */
     CacheLease lease;
-    int store_error; /* errno */
     bool dump_failed;
     bool ok;              /* what came of it */
     const char *ptxas;    /* NULL: none */
@@ -110,6 +110,7 @@ static bool read_given(void *user, Str path, Str *text) {
 void compile_use_files(Ctx *ctx, const CompileRequest *request) {
     const bool has_files = request->file_count || request->reader.read;
     ctx->sources.full_paths = request->full_paths;
+    ctx->sources.folder = request->folder;
     ctx->sources.files = (SourceFiles){has_files ? read_given : NULL, (void *)(uintptr_t)request};
 }
 
@@ -143,17 +144,20 @@ AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
     return ctx->diags.errors ? NULL : parse.syntax;
 }
 
-/* Where something else in the file changed than what the kernel's code depends on, the cache has it
- * under the text there was before. Messages of the parser are not what it remembers. */
+/* Where something else in the file changed than what the kernel's code depends on, or the request
+ * says the same in other words, the cache has it under what there was before. Messages of the
+ * parser are not what it remembers. */
 static bool find_same_code(Compilation *c, DiagMark before) {
     Ctx *ctx = c->ctx;
     const CompileRequest *request = c->request;
     const FuncDef *kernel;
+    CompileRequest by_name = *request;
     if (!c->key.len || diag_said_since(&ctx->diags, before) ||
         !(kernel = frontend_choose_kernel(ctx, c->compiled->syntax, request->kernel.kernel)) ||
+        !frontend_by_name(ctx, kernel, &request->kernel, &by_name.kernel) ||
         !frontend_reach(ctx, c->compiled->syntax, kernel, &c->reach))
         return false;
-    c->code_key = recall_code_key(ctx, request, &c->reach, c->assembler);
+    c->code_key = recall_code_key(ctx, &by_name, &c->reach, c->assembler);
     bool found = recall_get_code(ctx, request, c->key, c->code_key, c->compiled);
     if (found)
         c->compiled->syntax = NULL;
@@ -290,6 +294,8 @@ static bool find_assembler(Compilation *c, Str *identity) {
         *identity = recall_assembler(c->ctx, c->request->cache, c->ptxas);
         return true;
     }
+    if (c->request->is_strict && recall_prewarmed_by(c->ctx, c->request->cache, identity))
+        return true;
     Diags quiet = {.arena = arena, .sources = &c->ctx->sources};
     if (c->request->device) {
         c->linker = c->request->device->driver;
@@ -458,6 +464,8 @@ static bool run_all_stages(Compilation *c) {
         return false;
     if (find_same_code(c, before))
         return finish(c);
+    if (request->is_strict)
+        return missing_report(c->ctx, request, &(Missing){c->compiled->syntax, c->key});
     if (request->isolated)
         return true;
     if (!request->keep_func && !wants(c, after_parse))
@@ -502,7 +510,7 @@ static void make_and_store(Compilation *c) {
     if (c->code_key.len && !c->compiled->from_cache &&
         !recall_is_covered(c->ctx, &c->reach, c->compiled))
         c->code_key = STR("");
-    c->store_error = recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
+    c->compiled->store_error = recall_put(c->ctx, c->request, c->key, c->code_key, c->compiled);
     end_stage(c, STAGE_store);
 }
 
@@ -521,7 +529,7 @@ static void find_or_make(void *user) {
             cache_lease_open(&c->lease, c->request->cache, c->key);
             continue;
         }
-        look = cache_lease_wait(&c->lease, c->ctx->arena.cancel);
+        look = !c->request->is_strict && cache_lease_wait(&c->lease, c->ctx->arena.cancel);
         end_stage(c, STAGE_wait);
     }
     if (c->compiled->from_cache)
@@ -539,11 +547,11 @@ static bool compile_source(Compilation *c) {
     if (!find_assembler(c, &c->assembler))
         return false;
     if (!may_recall(c->request))
-        return run_stages(c);
+        return c->request->is_strict ? missing_report_uncached(c->ctx, c->request) : run_stages(c);
     c->key = recall_key(c->ctx, c->request, c->compiled->file, c->assembler);
     cache_lease_open(&c->lease, c->request->cache, c->key);
     ctx_finally(c->ctx, find_or_make, end_lease, c);
-    cache_report(c->request->cache, &c->ctx->diags, c->store_error);
+    cache_report(c->request->cache, &c->ctx->diags, c->compiled->store_error);
     return c->ok;
 }
 

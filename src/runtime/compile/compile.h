@@ -32,8 +32,10 @@ extern const char *const stage_name[STAGE_COUNT];
 #define OUTPUT_BIT(id) (1u << OUTPUT_##id)
 
 typedef struct CompileRequest {
-    const char *path;        /* read unless `text` is given; names the source in messages */
-    Str text;                /* ptr NULL: read `path` */
+    const char *path;  /* read unless `text` is given; names the source in messages */
+    Str text;          /* ptr NULL: read `path` */
+    bool text_of_path; /* and `text` is what was read there */
+    Str folder;        /* where relative paths of sources begin; empty: the working directory */
     ElaborateRequest kernel; /* what to compile; `file` and `capability` are filled in */
     const Target *target;
     const NamedText *files; /* path and text: there for imports, and for `path`, before the disk */
@@ -53,12 +55,14 @@ typedef struct CompileRequest {
     bool check_passes;       /* hold every pass to its contract */
     bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
     bool until_passes;       /* with keep_func: run the passes, whatever is wanted */
-    int32_t llvm_level;      /* see CodegenOptions */
-    double time_limit_ms;    /* of a tool or a worker; 0: PROCESS_TIME_LIMIT_MS */
-    size_t memory_limit;     /* of a worker; 0: none */
-    bool isolated;           /* in a process of its own; not with keep_func */
-    const char *worker;      /* that program; NULL: found; see worker.c */
-    const char *ptxas;       /* NULL: found; see ptxas_find */
+    bool is_strict;       /* answer from the cache or refuse; nothing is compiled or waited for */
+    bool explains;        /* a refusal says what is there that comes nearest */
+    int32_t llvm_level;   /* see CodegenOptions */
+    double time_limit_ms; /* of a tool or a worker; 0: PROCESS_TIME_LIMIT_MS */
+    size_t memory_limit;  /* of a worker; 0: none */
+    bool isolated;        /* in a process of its own; not with keep_func */
+    const char *worker;   /* that program; NULL: found; see worker.c */
+    const char *ptxas;    /* NULL: found; see ptxas_find */
     const Device
         *device; /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */
     const char *cuda_library; /* of that driver; NULL: found */
@@ -82,6 +86,7 @@ typedef struct Compiled {
     ImportsMade imports;       /* see Elaborated */
     Str from_entry; /* the same as an entry has it, when the cache or a worker answered */
     bool from_cache;
+    int store_error; /* errno: what was compiled is not in the own folder */
     double ms[STAGE_COUNT], total_ms;
     VEC(PassTime) passes;
     PassContract contracts[PASS_COUNT]; /* with check_passes */

@@ -42,10 +42,19 @@ static void add_text(StrBuf *out, const char *name, Str text) {
     strbuf_putc(out, '\n');
 }
 
+/* In the order of the names, since that of a request decides nothing; of two of a name the first
+ * one counts, and stays the first. */
 static void add_named(StrBuf *out, const char *kind, const NamedText *named, uint32_t count) {
+    const NamedText **sorted = ARENA_ARRAY(out->arena, const NamedText *, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        strbuf_printf(out, "%s %.*s ", kind, STR_ARG(named[i].name));
-        strbuf_json(out, named[i].text);
+        uint32_t at = i;
+        for (; at && str_order(sorted[at - 1]->name, named[i].name) > 0; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = &named[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        strbuf_printf(out, "%s %.*s ", kind, STR_ARG(sorted[i]->name));
+        strbuf_json(out, sorted[i]->text);
         strbuf_putc(out, '\n');
     }
 }
@@ -106,6 +115,18 @@ Str recall_assembler(Ctx *ctx, Cache *cache, const char *path) {
         return str_from(place);
     cache_refer(cache, &ctx->arena, key, str_from(content)); /* to be read anew, else */
     return str_from(content);
+}
+
+static Str prewarmed_key(Ctx *ctx) {
+    return str_from(str_format(&ctx->arena, "assembler %s of what was prewarmed", build_version));
+}
+
+int recall_say_assembler(Ctx *ctx, Cache *cache, const char *path) {
+    return cache_refer(cache, &ctx->arena, prewarmed_key(ctx), recall_assembler(ctx, cache, path));
+}
+
+bool recall_prewarmed_by(Ctx *ctx, Cache *cache, Str *assembler) {
+    return cache && cache_follow(cache, &ctx->arena, prewarmed_key(ctx), assembler);
 }
 
 Str recall_place_key(Ctx *ctx, Str key, const CompileRequest *request, uint32_t file) {

@@ -18,6 +18,11 @@
 /* What identifies a ptxas: a binary by its content, which the cache remembers for the place, size
  * and time of the file; else by these. */
 Str recall_assembler(Ctx *ctx, Cache *cache, const char *path);
+/* Leaves word in the cache's own folder, where readers without an assembler look, of whose code it
+ * has; 0 or an errno. */
+int recall_say_assembler(Ctx *ctx, Cache *cache, const char *path);
+/* What was said so; false: nothing. */
+bool recall_prewarmed_by(Ctx *ctx, Cache *cache, Str *assembler);
 /* `assembler` identifies the program that makes the cubin; empty when none is wanted. */
 Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler);
 Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach, Str assembler);

@@ -2,7 +2,7 @@
 #include "runtime/compile/wire.h"
 #include "runtime/compile/build_info.h"
 
-enum { WIRE_VERSION = 4 };
+enum { WIRE_VERSION = 5 };
 
 static const void *take(Wire *wire, size_t size) {
     if (size > wire->in.len)
@@ -93,6 +93,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     Str target = wire->out ? str_from(request->target->name) : STR("");
     wire_path(wire, &request->path);
     wire_text(wire, &request->text);
+    wire_text(wire, &request->folder);
     wire_text(wire, &target);
     wire_text(wire, &kernel->kernel);
     wire_text(wire, &kernel->signature);

@@ -229,8 +229,7 @@ static const char *argument_text(Arena *arena, const tile_argument *argument) {
                : type;
 }
 
-/* Appends a text that is not there yet. */
-static void add_wanted(StrBuf *list, const char *text) {
+void wanted_add(StrBuf *list, const char *text) {
     const size_t len = strlen(text);
     for (const char *at = list->ptr; at && (at = strstr(at, text)); at += len)
         if ((at == list->ptr || at[-1] == ' ') && (!at[len] || at[len] == ','))
@@ -242,7 +241,7 @@ static const char *explain_device(Arena *arena, const Variant *const *variants, 
                                   const Device *device) {
     StrBuf wanted = strbuf(arena);
     for (uint32_t i = 0; i < count; i++)
-        add_wanted(&wanted, variants[i]->facts.meta.target->name);
+        wanted_add(&wanted, variants[i]->facts.meta.target->name);
     return str_format(arena,
                       "'%s' has capability %d.%d and %d bytes of shared memory a block, "
                       "wanted what runs code for %s",
@@ -265,7 +264,7 @@ const char *variants_explain(Arena *arena, const Variant *const *variants, uint3
                 example = variants[i];
             } else if (collect && found.misses == nearest.misses &&
                        found.first_miss == nearest.first_miss) {
-                add_wanted(&wanted,
+                wanted_add(&wanted,
                            promise_text(arena, &variants[i]->facts.params[found.first_miss]));
             }
         }

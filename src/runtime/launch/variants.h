@@ -31,6 +31,9 @@ const Variant *variants_choose(const Variant *const *variants, uint32_t count,
 const char *variants_explain(Arena *arena, const Variant *const *variants, uint32_t count,
                              const VariantCall *call);
 
+/* Appends to a list in words what is not in it yet: "i32:16, i32:=1024". */
+void wanted_add(StrBuf *list, const char *text);
+
 /* Whether two literals stand for the same value: 16 and 0x10 do, 1e-5 and 1e-05, "a" and 'a', but
  * not 1 and 1.0. */
 bool literal_same(Str a, Str b);
