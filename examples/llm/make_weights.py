@@ -53,7 +53,7 @@ def main():
     for name, size in ("layers", 2), ("width", 64), ("hidden", 176), ("heads", 4), ("heads_k", 2), ("vocabulary", 256), ("positions", 4096):
         parser.add_argument(f"--{name}", type=int, default=size)
     args = parser.parse_args()
-    config = {"architectures": ["LlamaForCausalLM"], "hidden_act": "silu", "hidden_size": args.width, "intermediate_size": args.hidden,
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": args.width, "intermediate_size": args.hidden,
               "max_position_embeddings": args.positions, "num_attention_heads": args.heads, "num_hidden_layers": args.layers,
               "num_key_value_heads": args.heads_k, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": False,
               "torch_dtype": {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}[args.dtype], "vocab_size": args.vocabulary}

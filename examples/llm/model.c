@@ -19,16 +19,22 @@ static double get_number(const Json *config, const char *key, double otherwise) 
     return found && found->kind == JSON_NUMBER ? found->number : otherwise;
 }
 
-/* What would compute something else than this program does. */
+/* Other models give the same tensors another meaning. */
 static bool is_known(const Json *config) {
-    const Json *act = json_find(config, "hidden_act"), *scaling = json_find(config, "rope_scaling");
-    if (act && !json_is(act, "silu"))
-        fputs("llm: config.json: hidden_act is another one than silu\n", stderr);
-    else if (scaling && scaling->kind != JSON_NULL)
-        fputs("llm: config.json: rope_scaling is not supported\n", stderr);
-    else
-        return true;
-    return false;
+    const Json *type = json_find(config, "model_type"), *act = json_find(config, "hidden_act");
+    const Json *scaling = json_find(config, "rope_scaling");
+    const Json *rope = json_find(json_find(config, "rope_parameters"), "rope_type");
+    const Json *window = json_find(config, "sliding_window");
+    const char *problem = type && !json_is(type, "llama") && !json_is(type, "mistral")
+                              ? "model_type is not llama"
+                          : act && !json_is(act, "silu")          ? "hidden_act is not silu"
+                          : scaling && scaling->kind != JSON_NULL ? "rope_scaling is not null"
+                          : rope && !json_is(rope, "default")     ? "rope_type is not default"
+                          : window && window->kind != JSON_NULL   ? "sliding_window is not null"
+                                                                  : NULL;
+    if (problem)
+        fprintf(stderr, "llm: config.json: %s, which this program has no kernels for\n", problem);
+    return !problem;
 }
 
 static bool read_config(const Json *json, Config *config) {
@@ -42,7 +48,8 @@ static bool read_config(const Json *json, Config *config) {
         !get_size(json, "max_position_embeddings", 2048, &config->positions))
         return false;
     config->eps = get_number(json, "rms_norm_eps", 1e-6);
-    config->theta = get_number(json, "rope_theta", 10000);
+    config->theta = get_number(json_find(json, "rope_parameters"), "rope_theta",
+                               get_number(json, "rope_theta", 10000));
     const Json *tied = json_find(json, "tie_word_embeddings");
     config->tied = tied && tied->kind == JSON_BOOL && tied->number != 0;
     if (config->heads % config->heads_k == 0 && config->head_dim % 2 == 0 &&

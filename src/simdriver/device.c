@@ -9,22 +9,16 @@
 enum { MAX_THREADS = 1024, MAX_GRID = 65535, PLAIN_SHARED = 48 << 10, L2_BYTES = 50 << 20 };
 
 CUresult simulated_init(unsigned flags) {
-    SimDriver *driver = state_lock();
-    if (driver->process == getpid())
-        return state_leave(CUDA_OK);
-    if (driver->process) /* its parent's memory is here, but so are locks that nobody gives back */
-        return state_leave(CUDA_NOT_INITIALIZED);
-    if (!settings_read(&driver->settings))
-        return state_leave(CUDA_INVALID_VALUE);
-    driver->process = getpid();
-    return state_leave(CUDA_OK);
+    return state_begin();
 }
 
-/* What the process has begun, for functions that need no context. */
+/* For functions that need no context. */
 static CUresult begun(Settings *settings) {
     const SimDriver *driver = state_lock();
+    if (!driver)
+        return CUDA_NOT_INITIALIZED;
     *settings = driver->settings;
-    return state_leave(driver->process == getpid() ? CUDA_OK : CUDA_NOT_INITIALIZED);
+    return state_leave(CUDA_OK);
 }
 
 CUresult simulated_device_count(int *count) {
@@ -50,7 +44,8 @@ CUresult simulated_device_name(char *name, int size, CUdevice device) {
 CUresult simulated_device_memory(size_t *bytes, CUdevice device) {
     Settings settings;
     const CUresult result = begun(&settings);
-    *bytes = (size_t)settings.memory_bytes;
+    if (result == CUDA_OK)
+        *bytes = (size_t)settings.memory_bytes;
     return result;
 }
 
@@ -129,8 +124,8 @@ static void primary_destroy(SimDriver *driver) {
 
 CUresult simulated_primary_retain(CUcontext *context, CUdevice device) {
     SimDriver *driver = state_lock();
-    if (driver->process != getpid())
-        return state_leave(CUDA_NOT_INITIALIZED);
+    if (!driver)
+        return CUDA_NOT_INITIALIZED;
     if (device != 0)
         return state_leave(CUDA_INVALID_DEVICE);
     if (!driver->primary.retains && !primary_create(driver))
@@ -142,9 +137,10 @@ CUresult simulated_primary_retain(CUcontext *context, CUdevice device) {
 
 CUresult simulated_primary_release(CUdevice device) {
     SimDriver *driver = state_lock();
-    if (driver->process != getpid() || !driver->primary.retains)
-        return state_leave(driver->process == getpid() ? CUDA_INVALID_CONTEXT
-                                                       : CUDA_NOT_INITIALIZED);
+    if (!driver)
+        return CUDA_NOT_INITIALIZED;
+    if (!driver->primary.retains)
+        return state_leave(CUDA_INVALID_CONTEXT);
     if (!--driver->primary.retains)
         primary_destroy(driver);
     return state_leave(CUDA_OK);

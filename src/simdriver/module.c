@@ -151,6 +151,8 @@ static CUmodule *find_module(Primary *primary, CUmodule module) {
 /* Also where the context is lost: the memory is the host's. */
 CUresult simulated_module_unload(CUmodule module) {
     SimDriver *driver = state_lock();
+    if (!driver)
+        return CUDA_NOT_INITIALIZED;
     Primary *primary = &driver->primary;
     CUmodule *at = find_module(primary, module);
     if (!module || !*at)

@@ -3,12 +3,14 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
 /* A CUDA driver is state of the process by its interface; this is all there is. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static SimDriver state;
+static _Atomic(pid_t) process; /* that initialised it; 0: none did */
 
 enum { MAX_CONTEXTS = 64 };
 static _Thread_local struct {
@@ -16,7 +18,24 @@ static _Thread_local struct {
     unsigned count;
 } stack;
 
+bool state_is_begun(void) {
+    return atomic_load(&process) == getpid();
+}
+
+CUresult state_begin(void) {
+    if (state_is_begun())
+        return CUDA_OK;
+    if (atomic_load(&process))
+        return CUDA_NOT_INITIALIZED;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&process) && settings_read(&state.settings))
+        atomic_store(&process, getpid());
+    return state_leave(state_is_begun() ? CUDA_OK : CUDA_INVALID_VALUE);
+}
+
 SimDriver *state_lock(void) {
+    if (!state_is_begun())
+        return NULL;
     pthread_mutex_lock(&lock);
     return &state;
 }
@@ -31,8 +50,6 @@ CUcontext state_context(void) {
 }
 
 static CUresult usable(const SimDriver *driver) {
-    if (driver->process != getpid())
-        return CUDA_NOT_INITIALIZED;
     if (!stack.count || !stack.contexts[stack.count - 1])
         return CUDA_INVALID_CONTEXT;
     return driver->primary.retains ? driver->primary.fault : CUDA_CONTEXT_DESTROYED;
@@ -40,18 +57,19 @@ static CUresult usable(const SimDriver *driver) {
 
 SimDriver *state_enter(CUresult *result) {
     SimDriver *driver = state_lock();
-    *result = usable(driver);
+    *result = driver ? usable(driver) : CUDA_NOT_INITIALIZED;
     if (*result == CUDA_OK)
         return driver;
-    state_leave(*result);
+    if (driver)
+        state_leave(*result);
     return NULL;
 }
 
 CUresult simulated_context_current(CUcontext *context) {
-    const bool begun = state_lock()->process == getpid();
-    state_leave(CUDA_OK);
+    if (!state_is_begun())
+        return CUDA_NOT_INITIALIZED;
     *context = stack.count ? stack.contexts[stack.count - 1] : NULL;
-    return begun ? CUDA_OK : CUDA_NOT_INITIALIZED;
+    return CUDA_OK;
 }
 
 CUresult simulated_context_push(CUcontext context) {
@@ -86,7 +104,10 @@ CUresult simulated_context_device(CUdevice *device) {
 
 CUresult simulated_context_id(CUcontext context, unsigned long long *id) {
     const CUcontext wanted = context || !stack.count ? context : stack.contexts[stack.count - 1];
-    *id = state_lock()->primary.id;
+    const SimDriver *driver = state_lock();
+    if (!driver)
+        return CUDA_NOT_INITIALIZED;
+    *id = driver->primary.id;
     return state_leave(wanted == state_context() ? CUDA_OK : CUDA_INVALID_CONTEXT);
 }
 

@@ -71,12 +71,17 @@ typedef struct Primary {
 } Primary;
 
 typedef struct SimDriver {
-    pid_t process; /* that initialised it; 0: none did */
     Settings settings;
     Primary primary;
 } SimDriver;
 
-/* Takes the lock: to be given back by state_leave. */
+/* Whether this process has initialised the driver. Its children have not, and the lock may be one
+ * that nobody gives back there: every function asks first. */
+bool state_is_begun(void);
+/* Reads the settings and begins, once. */
+CUresult state_begin(void);
+/* Takes the lock, in a process that has begun; NULL: it has not. To be given back by state_leave.
+ */
 SimDriver *state_lock(void);
 /* The same for functions that work in the current context: NULL, and nothing locked, if there is
  * none, or it is lost; `*result` says why. */

@@ -45,11 +45,18 @@ LD_LIBRARY_PATH=$(dirname "$simulator")/tilec "$work/examples/plain" "$programs/
 cmake -G Ninja -S "$examples/llm" -B "$work/llm" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_C_FLAGS="-O2 -Wall -Wextra -Werror" >"$work/llm.log"
 cmake --build "$work/llm" >>"$work/llm.log"
+run_model() { # folder, then options
+    TILEC_CUDA_LIBRARY=$simulator TILEC_CACHE_DIR="$work/cache" /usr/bin/python3 "$examples/llm/reference.py" "$1" "$work/llm/llm" \
+        --kernels "$examples/llm/kernels.tile" "${@:2}"
+}
 for dtype in fp32 fp16 bf16; do
     /usr/bin/python3 "$examples/llm/make_weights.py" "$work/model-$dtype" --dtype "$dtype"
-    TILEC_CUDA_LIBRARY=$simulator TILEC_CACHE_DIR="$work/cache" /usr/bin/python3 "$examples/llm/reference.py" "$work/model-$dtype" \
-        "$work/llm/llm" --kernels "$examples/llm/kernels.tile" --steps 12
+    run_model "$work/model-$dtype" --steps 12
 done
+run_model "$work/model-fp16" --steps 12 --temperature 0.9 --top-k 20 --seed 3
+# Heads and rows of no round size; a prompt of several blocks, whose keys a step then looks at in parts.
+/usr/bin/python3 "$examples/llm/make_weights.py" "$work/model-odd" --layers 1 --width 72 --heads 3 --heads_k 1 --hidden 100 --vocabulary 300
+run_model "$work/model-odd" --steps 4 --tokens "$(seq -s, 100 249)"
 
 
 # The server answers all requests, on many threads, and ends in order, by itself and when it is told to.
