@@ -9,9 +9,10 @@ static const char *const names[KERNEL_COUNT] = {
 };
 
 bool gpu_ok(tile_status status, tile_diagnostics *said) {
-    if (status != TILE_OK)
-        fprintf(stderr, "llm: %s\n",
-                said ? tile_diagnostics_text(said).data : tile_status_text(status));
+    if (status != TILE_OK && said)
+        fputs(tile_diagnostics_text(said).data, stderr);
+    else if (status != TILE_OK)
+        fprintf(stderr, "llm: %s\n", tile_status_text(status));
     tile_diagnostics_destroy(said);
     return status == TILE_OK;
 }

@@ -16,9 +16,10 @@ static const struct {
 static const float eps = 1e-5f;
 
 bool ok(tile_status status, tile_diagnostics *said) {
-    if (status != TILE_OK)
-        fprintf(stderr, "server: %s\n",
-                said ? tile_diagnostics_text(said).data : tile_status_text(status));
+    if (status != TILE_OK && said)
+        fputs(tile_diagnostics_text(said).data, stderr);
+    else if (status != TILE_OK)
+        fprintf(stderr, "server: %s\n", tile_status_text(status));
     tile_diagnostics_destroy(said);
     return status == TILE_OK;
 }
@@ -59,10 +60,11 @@ static bool make_weights(Pipeline *pipeline) {
            ok(tile_stream_synchronize(pipeline->device, NULL, NULL), NULL);
 }
 
-int pipeline_open(Pipeline *pipeline, const char *kernels) {
+int pipeline_open(Pipeline *pipeline, const char *kernels, bool strict) {
+    const tile_context_options options = {.size = sizeof options, .strict = strict};
     tile_diagnostics *said = NULL;
     *pipeline = (Pipeline){NULL};
-    if (!ok(tile_context_create(NULL, &pipeline->context), NULL))
+    if (!ok(tile_context_create(&options, &pipeline->context), NULL))
         return 1;
     const tile_status status = tile_device_open(pipeline->context, 0, &pipeline->device, &said);
     if (!ok(status, said))

@@ -24,9 +24,9 @@ typedef struct Lane {
 
 /* Prints what was said of a failure; whether there was none. */
 bool ok(tile_status status, tile_diagnostics *said);
-/* Opens a context and a device; sources are those of the folder. 0, else the program's status after
- * a message: 3 where there is no GPU. */
-int pipeline_open(Pipeline *pipeline, const char *kernels);
+/* Opens a context: a strict one compiles nothing. Sources are those of the folder. 0, else the
+ * program's status after a message: 3 where there is no GPU. */
+int pipeline_open(Pipeline *pipeline, const char *kernels, bool strict);
 void pipeline_close(Pipeline *pipeline);
 /* Has every instance that requests of the widths use: from the cache, or compiled. */
 bool pipeline_prepare(Pipeline *pipeline);

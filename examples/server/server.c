@@ -1,11 +1,12 @@
 /* Many threads serve requests of different shapes: one context, shared functions, a stream for each
- * thread. Before it serves, the program has all that requests can ask for compiled, so that no
- * request waits for a compiler.
+ * thread. Before it serves, the program has all that requests can ask for compiled; the context
+ * that serves is strict, so that no request waits for a compiler.
  *
  *     server [--threads N] [--seconds S] [--requests N] [--kernels FOLDER]
  *
  * Ends after that time or number of requests, or at SIGINT or SIGTERM: what was accepted is
- * answered, then everything is given back. */
+ * answered, then everything is given back. Needs a cache to bring kernels from one context to the
+ * other (TILEC_CACHE_DIR). */
 #include "pipeline.h"
 #include "queue.h"
 
@@ -130,13 +131,14 @@ static int by_value(const void *a, const void *b) {
 
 /* Whether all that was asked for was there, and right. */
 static bool report(const Server *server, const Options *options, double taken) {
+    tile_context_counts counts = {.size = sizeof counts};
     uint64_t requests = 0;
     double worst = 0;
     for (int i = 0; i < options->threads; i++)
         requests += server->workers[i].requests;
     double *all = malloc((requests + 1) * sizeof *all);
-    if (!all)
-        return false;
+    if (!all || !ok(tile_context_get_counts(server->pipeline.context, &counts), NULL))
+        return free(all), false;
     size_t count = 0;
     for (int i = 0; i < options->threads; i++) {
         const Worker *worker = &server->workers[i];
@@ -146,12 +148,18 @@ static bool report(const Server *server, const Options *options, double taken) {
         worst = !(worker->worst <= worst) ? worker->worst : worst;
     }
     qsort(all, count, sizeof *all, by_value);
-    printf("%d threads: %llu requests, %.0f launches/s, latency %.3f ms in the middle, %.3f ms for "
-           "99 of 100; results within %.2g\n",
-           options->threads, (unsigned long long)requests, (double)(requests * STAGES) / taken,
-           count ? 1e3 * all[count / 2] : 0, count ? 1e3 * all[count * 99 / 100] : 0, worst);
+    printf(
+        "%d threads: %llu requests, %.0f launches/s, latency %.3f ms in the middle, %.3f ms for 99 "
+        "of 100\n",
+        options->threads, (unsigned long long)requests, (double)(requests * STAGES) / taken,
+        count ? 1e3 * all[count / 2] : 0, count ? 1e3 * all[count * 99 / 100] : 0);
+    printf(
+        "while serving: %llu kernels from the cache, %llu compiled, %llu refused; results within "
+        "%.2g\n",
+        (unsigned long long)counts.found, (unsigned long long)counts.compiled,
+        (unsigned long long)counts.refused, worst);
     free(all);
-    return requests != 0;
+    return requests && !counts.compiled && !counts.refused;
 }
 
 static bool run(Server *server, const Options *options) {
@@ -176,6 +184,16 @@ static bool run(Server *server, const Options *options) {
     for (int i = 0; i < started; i++)
         free(server->workers[i].latencies);
     return right;
+}
+
+/* In a context of its own, whose work the caches keep. */
+static int prepare(const Options *options) {
+    Pipeline pipeline;
+    int status = pipeline_open(&pipeline, options->kernels, false);
+    if (!status)
+        status = !pipeline_prepare(&pipeline);
+    pipeline_close(&pipeline);
+    return status;
 }
 
 static bool read_number(const char *text, double least, double most, double *number) {
@@ -212,9 +230,12 @@ int main(int argc, char **argv) {
     }
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
-    int status = pipeline_open(&server.pipeline, options.kernels);
+    int status = prepare(&options);
+    if (status)
+        return status;
+    status = pipeline_open(&server.pipeline, options.kernels, true);
     if (!status)
-        status = !(pipeline_prepare(&server.pipeline) && run(&server, &options));
+        status = !run(&server, &options);
     pipeline_close(&server.pipeline);
     return status;
 }
