@@ -272,6 +272,75 @@ static void garbage(void **state) {
     }
 }
 
+/* One answer to each connection, of `size` bytes, with a pause in the middle; or a byte of it now
+ * and then, without an end. */
+typedef struct Sender {
+    int fd, port;
+    size_t size;
+    bool trickles;
+} Sender;
+
+static bool send_all(int fd, const char *data, size_t size) {
+    while (size) {
+        const ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return false;
+        data += sent;
+        size -= (size_t)sent;
+    }
+    return true;
+}
+
+static void *send_answer(void *user) {
+    const Sender *sender = user;
+    char *data = malloc(sender->size), head[64];
+    const int fd = accept(sender->fd, NULL, NULL);
+    if (!data || fd < 0 || recv(fd, head, sizeof head, 0) < 0)
+        abort();
+    memset(data, 'x', sender->size);
+    snprintf(head, sizeof head, "$%zu\r\n", sender->size);
+    bool ok = send_all(fd, head, strlen(head));
+    if (sender->trickles) {
+        while (send_all(fd, "x", 1)) /* until nobody listens */
+            usleep(1000);
+    } else {
+        ok = ok && send_all(fd, data, sender->size / 2);
+        usleep(700000);
+        ok = ok && send_all(fd, data, sender->size - sender->size / 2) && send_all(fd, "\r\n", 2);
+    }
+    while (ok && !sender->trickles && recv(fd, head, sizeof head, 0) > 0)
+        ;
+    close(fd);
+    free(data);
+    return NULL;
+}
+
+/* What is large may take what its bytes take at the least rate, beside the limit; what does not
+ * come any faster than a byte now and then may not. */
+static void large_answers(void **state) {
+    Fixture *f = *state;
+    for (int trickles = 0; trickles < 2; trickles++) {
+        Sender sender = {.size = 48 << 20, .trickles = trickles}; /* 3 s */
+        pthread_t thread;
+        const char *trouble;
+        Str found = {0};
+        sender.fd = listen_somewhere(&sender.port);
+        assert_int_equal(pthread_create(&thread, NULL, send_answer, &sender), 0);
+        const RemoteConfig config = {
+            .url = str_format(f->arena, "redis://127.0.0.1:%d/test", sender.port),
+            .time_limit_ms = 500};
+        Remote *remote = remote_open(f->arena, &config, &trouble);
+        assert_int_equal(remote_get(remote, f->arena, "a", &found), !trickles);
+        if (trickles)
+            assert_string_equal(trouble_of(f, remote), "no answer in time");
+        else
+            assert_int_equal(found.len, sender.size);
+        remote_close(remote);
+        pthread_join(thread, NULL);
+        close(sender.fd);
+    }
+}
+
 /* A second answer comes behind the first that was asked for, and is nobody's; then the server
  * closes the connection, which is no trouble. */
 static void *answer_twice(void *user) {
@@ -542,25 +611,20 @@ static void one_compilation_for_a_fleet(void **state) {
 
 int main(void) {
     if (!has_program("redis-server") || !has_program("redis-cli")) {
-        const struct CMUnitTest alone[] = {TEST(addresses), TEST(garbage), TEST(second_answers)};
+        const struct CMUnitTest alone[] = {TEST(addresses), TEST(garbage), TEST(large_answers),
+                                           TEST(second_answers)};
         print_message("no redis-server: only addresses and garbage are tested\n");
         return cmocka_run_group_tests(alone, NULL, NULL);
     }
     alarm(300);
     const struct CMUnitTest tests[] = {
-        TEST(addresses),
-        TEST(blobs),
-        TEST(passwords),
-        TEST(killed_server),
-        TEST(paused_server),
-        TEST(full_server),
-        TEST(garbage),
-        TEST(second_answers),
-        TEST(tls),
-        TEST(signatures),
-        TEST(leases),
-        TEST(forks),
-        TEST(one_compilation_for_a_fleet),
+        TEST(addresses),      TEST(blobs),
+        TEST(passwords),      TEST(killed_server),
+        TEST(paused_server),  TEST(full_server),
+        TEST(garbage),        TEST(large_answers),
+        TEST(second_answers), TEST(tls),
+        TEST(signatures),     TEST(leases),
+        TEST(forks),          TEST(one_compilation_for_a_fleet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,10 +71,11 @@ typedef struct CacheConfig {
     /* TILEC_REMOTE_CACHE, _KEY or the file of _KEY_FILE, _CA; see RemoteConfig. Of the remote a
      * build without it says once that there is none. */
     const char *remote, *remote_key, *remote_ca;
-    uint32_t remote_ms; /* TILEC_REMOTE_CACHE_TIME, CACHE_REMOTE_MS: of a call of the remote */
+    uint32_t remote_ms; /* TILEC_REMOTE_CACHE_TIME, CACHE_REMOTE_MS: until the remote is connected,
+                           and until it answers */
 } CacheConfig;
 
-enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000, CACHE_REMOTE_MS = 100 };
+enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000, CACHE_REMOTE_MS = 10 };
 
 typedef struct CacheSection {
     const char *name; /* at most 8 bytes */

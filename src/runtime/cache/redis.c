@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IO_STEP = 16384 };
+/* What a connection is to carry at least, once an answer comes: 128 Mbit/s. */
+enum { IO_STEP = 16384, LEAST_BYTES_PER_MS = 16000 };
 
 double redis_now_ms(void) {
     struct timespec now;
@@ -139,9 +140,18 @@ __attribute__((format(printf, 2, 3))) static bool fail(Redis *redis, const char 
     return false;
 }
 
-static bool wait_for(Redis *redis, short events, double deadline) {
+static void allow(Redis *redis, double time_ms) {
+    redis->deadline = redis_now_ms() + time_ms;
+}
+
+/* What comes, or goes, gets the time that its size takes. */
+static void moved(Redis *redis, size_t bytes) {
+    redis->deadline += (double)bytes / LEAST_BYTES_PER_MS;
+}
+
+static bool wait_for(Redis *redis, short events) {
     for (;;) {
-        const double left = deadline - redis_now_ms();
+        const double left = redis->deadline - redis_now_ms();
         struct pollfd fd = {redis->fd, events, 0};
         if (left <= 0)
             return fail(redis, "no answer in time");
@@ -153,87 +163,89 @@ static bool wait_for(Redis *redis, short events, double deadline) {
     }
 }
 
-static bool send_bytes(Redis *redis, const char *data, size_t size, double deadline) {
+static bool send_bytes(Redis *redis, const char *data, size_t size) {
     while (size) {
         const ssize_t sent = send(redis->fd, data, size, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
             return fail(redis, "%s", strerror(errno));
-        if (sent < 0 && !wait_for(redis, POLLOUT, deadline))
+        if (sent < 0 && !wait_for(redis, POLLOUT))
             return false;
+        moved(redis, sent > 0 ? (size_t)sent : 0);
         data += sent > 0 ? sent : 0;
         size -= sent > 0 ? (size_t)sent : 0;
     }
     return true;
 }
 
-static bool receive_bytes(Redis *redis, char *data, size_t room, size_t *got, double deadline) {
+static bool receive_bytes(Redis *redis, char *data, size_t room, size_t *got) {
     for (;;) {
         const ssize_t n = recv(redis->fd, data, room, 0);
         if (n > 0) {
             *got = (size_t)n;
-            return true;
+            moved(redis, *got);
+            return redis_now_ms() < redis->deadline || fail(redis, "no answer in time");
         }
         if (n == 0)
             return fail(redis, "the server closed the connection");
         if (errno != EAGAIN && errno != EINTR)
             return fail(redis, "%s", strerror(errno));
-        if (!wait_for(redis, POLLIN, deadline))
+        if (!wait_for(redis, POLLIN))
             return false;
     }
 }
 
 /* With TLS between */
 
-static bool send_encrypted(Redis *redis, double deadline) {
+static bool send_encrypted(Redis *redis) {
     char buffer[IO_STEP];
     for (size_t size; (size = tls_take_output(redis->tls, buffer, sizeof buffer));)
-        if (!send_bytes(redis, buffer, size, deadline))
+        if (!send_bytes(redis, buffer, size))
             return false;
     return true;
 }
 
-static bool feed_encrypted(Redis *redis, double deadline) {
+static bool feed_encrypted(Redis *redis) {
     char buffer[IO_STEP];
     size_t got;
-    return receive_bytes(redis, buffer, sizeof buffer, &got, deadline) &&
+    return receive_bytes(redis, buffer, sizeof buffer, &got) &&
            (tls_put_input(redis->tls, buffer, got) || fail(redis, "out of memory"));
 }
 
-static bool shake_hands(Redis *redis, double deadline) {
+static bool shake_hands(Redis *redis) {
     const char *trouble;
     redis->tls = tls_new(redis->address->host, redis->address->ca, &trouble);
     if (!redis->tls)
         return fail(redis, "%s", trouble);
     for (;;) {
         const TlsResult result = tls_handshake(redis->tls);
-        const bool sent = send_encrypted(redis, deadline);
+        const bool sent = send_encrypted(redis);
         if (result == TLS_FAILED)
             return fail(redis, "%s", tls_trouble(redis->tls));
         if (!sent || result == TLS_DONE)
             return sent;
-        if (!feed_encrypted(redis, deadline))
+        if (!feed_encrypted(redis))
             return false;
     }
 }
 
-static bool put(Redis *redis, const char *data, size_t size, double deadline) {
+static bool put(Redis *redis, const char *data, size_t size) {
     if (!redis->tls)
-        return send_bytes(redis, data, size, deadline);
+        return send_bytes(redis, data, size);
     if (!tls_encrypt(redis->tls, data, size))
         return fail(redis, "TLS failed");
-    return send_encrypted(redis, deadline);
+    return send_encrypted(redis);
 }
 
-static bool get(Redis *redis, char *data, size_t room, size_t *got, double deadline) {
+static bool get(Redis *redis, char *data, size_t room, size_t *got) {
     if (!redis->tls)
-        return receive_bytes(redis, data, room, got, deadline);
+        return receive_bytes(redis, data, room, got);
     for (;;) {
         const TlsResult result = tls_decrypt(redis->tls, data, room, got);
         if (result == TLS_DONE)
             return true;
         if (result == TLS_FAILED)
             return fail(redis, "the server closed the connection");
-        if (!feed_encrypted(redis, deadline))
+        if (!feed_encrypted(redis))
             return false;
     }
 }
@@ -256,17 +268,25 @@ static bool start_lookup(Redis *redis) {
     return true;
 }
 
+bool redis_is_looking_up(const Redis *redis) {
+    return redis->lookup != NULL;
+}
+
 /* The name service may take seconds, and cannot be interrupted: it works on by itself, and a later
- * call finds what it said. */
-static bool look_up(Redis *redis, double deadline, struct addrinfo **found) {
+ * call, which does not wait for it once more, finds what it said. */
+static bool look_up(Redis *redis, struct addrinfo **found) {
     const struct addrinfo numeric = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
     if (getaddrinfo(redis->address->host, redis->address->port, &numeric, found) == 0)
         return true;
-    if (!redis->lookup && !start_lookup(redis))
-        return false;
+    double until = redis_now_ms();
+    if (!redis->lookup) {
+        if (!start_lookup(redis))
+            return false;
+        until = redis->deadline;
+    }
     while (is_under_way(redis->lookup)) {
         const struct gaicb *const requests[] = {&redis->lookup->request};
-        const double left = deadline - redis_now_ms();
+        const double left = until - redis_now_ms();
         const struct timespec time = {(time_t)(left / 1e3), (long)(left * 1e6) % 1000000000};
         if (left <= 0)
             return fail(redis, "the lookup of its name takes too long");
@@ -279,7 +299,7 @@ static bool look_up(Redis *redis, double deadline, struct addrinfo **found) {
     return !error || fail(redis, "%s", gai_strerror(error));
 }
 
-static bool connect_to(Redis *redis, const struct addrinfo *to, double deadline) {
+static bool connect_to(Redis *redis, const struct addrinfo *to) {
     const int one = 1;
     int error = 0;
     socklen_t size = sizeof error;
@@ -291,17 +311,16 @@ static bool connect_to(Redis *redis, const struct addrinfo *to, double deadline)
         return true;
     if (errno != EINPROGRESS)
         return fail(redis, "%s", strerror(errno));
-    if (!wait_for(redis, POLLOUT, deadline))
+    if (!wait_for(redis, POLLOUT))
         return false;
     if (getsockopt(redis->fd, SOL_SOCKET, SO_ERROR, &error, &size) || error)
         return fail(redis, "%s", strerror(error ? error : errno));
     return true;
 }
 
-static redisReply *exchange(Redis *redis, double deadline, size_t limit, int count,
-                            const Str arguments[]);
+static redisReply *exchange(Redis *redis, size_t limit, int count, const Str arguments[]);
 
-static bool sign_in(Redis *redis, double deadline) {
+static bool sign_in(Redis *redis) {
     const RedisAddress *a = redis->address;
     Str arguments[3] = {STR("AUTH")};
     int count = 1;
@@ -310,7 +329,7 @@ static bool sign_in(Redis *redis, double deadline) {
     if (a->user)
         arguments[count++] = str_from(a->user);
     arguments[count++] = str_from(a->password);
-    redisReply *reply = exchange(redis, deadline, 4096, count, arguments);
+    redisReply *reply = exchange(redis, 4096, count, arguments);
     const bool ok = reply && (reply->type == REDIS_REPLY_STATUS ||
                               fail(redis, "%.150s", reply->str ? reply->str : "not let in"));
     if (reply)
@@ -318,24 +337,24 @@ static bool sign_in(Redis *redis, double deadline) {
     return ok;
 }
 
-static bool connect_all(Redis *redis, double deadline) {
+static bool connect_all(Redis *redis) {
     struct addrinfo *found = NULL;
     bool ok = false;
-    if (!look_up(redis, deadline, &found))
+    if (!look_up(redis, &found))
         return false;
     for (const struct addrinfo *at = found; at && !ok; at = at->ai_next) {
         disconnect(redis);
-        ok = connect_to(redis, at, deadline);
+        ok = connect_to(redis, at);
     }
     freeaddrinfo(found);
     redis->pid = getpid();
     if (ok && redis->address->tls)
-        ok = shake_hands(redis, deadline);
+        ok = shake_hands(redis);
     if (ok)
         redis->reader = redisReaderCreate();
     if (ok && !redis->reader)
         ok = fail(redis, "out of memory");
-    return ok && sign_in(redis, deadline);
+    return ok && sign_in(redis);
 }
 
 /* Commands */
@@ -346,11 +365,11 @@ static bool is_expected(const char *data) {
     return strchr("+-:$", *data) != NULL && *data;
 }
 
-static redisReply *receive_reply(Redis *redis, double deadline, size_t limit) {
+static redisReply *receive_reply(Redis *redis, size_t limit) {
     char buffer[IO_STEP], end[2] = {0};
     void *reply = NULL;
     for (size_t total = 0, got; !reply; total += got) {
-        if (!get(redis, buffer, sizeof buffer, &got, deadline))
+        if (!get(redis, buffer, sizeof buffer, &got))
             return NULL;
         if ((!total && !is_expected(buffer)) || total + got > limit + IO_STEP) {
             fail(redis, "its answer is none of a Redis server");
@@ -373,8 +392,7 @@ static redisReply *receive_reply(Redis *redis, double deadline, size_t limit) {
     return NULL;
 }
 
-static redisReply *exchange(Redis *redis, double deadline, size_t limit, int count,
-                            const Str arguments[]) {
+static redisReply *exchange(Redis *redis, size_t limit, int count, const Str arguments[]) {
     const char *texts[REDIS_MAX_ARGUMENTS];
     size_t sizes[REDIS_MAX_ARGUMENTS];
     char *command = NULL;
@@ -387,9 +405,9 @@ static redisReply *exchange(Redis *redis, double deadline, size_t limit, int cou
         fail(redis, "out of memory");
         return NULL;
     }
-    const bool sent = put(redis, command, (size_t)size, deadline);
+    const bool sent = put(redis, command, (size_t)size);
     redisFreeCommand(command);
-    return sent ? receive_reply(redis, deadline, limit) : NULL;
+    return sent ? receive_reply(redis, limit) : NULL;
 }
 
 /* False: it was closed since, as servers do with idle connections, or something came unasked, which
@@ -400,14 +418,17 @@ static bool is_quiet(const Redis *redis) {
     return n < 0 ? errno == EAGAIN || errno == EINTR : n > 0 && redis->tls;
 }
 
-redisReply *redis_call(Redis *redis, double deadline, size_t limit, int count,
+redisReply *redis_call(Redis *redis, double time_ms, size_t limit, int count,
                        const Str arguments[]) {
     redisReply *reply = NULL;
     /* The parent's connection is not the child's to speak on. */
     if (redis->fd >= 0 && (redis->pid != getpid() || !is_quiet(redis)))
         disconnect(redis);
-    if (redis->fd >= 0 || connect_all(redis, deadline))
-        reply = exchange(redis, deadline, limit, count, arguments);
+    allow(redis, time_ms);
+    if (redis->fd >= 0 || connect_all(redis)) {
+        allow(redis, time_ms);
+        reply = exchange(redis, limit, count, arguments);
+    }
     if (!reply)
         disconnect(redis);
     return reply;

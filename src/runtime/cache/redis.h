@@ -27,6 +27,7 @@ typedef struct Redis {
     struct Tls *tls; /* NULL: none */
     redisReader *reader;
     RedisLookup *lookup; /* of the host's name, under way; NULL: none */
+    double deadline;     /* of what is done now; see redis_call */
     char trouble[192];   /* of the last call that failed */
 } Redis;
 
@@ -35,10 +36,15 @@ void redis_close(Redis *redis);
 
 enum { REDIS_MAX_ARGUMENTS = 8 };
 /* Sends a command, after connecting if needed, and returns the reply, which freeReplyObject frees.
- * NULL: there was none until `deadline` (redis_now_ms), and `trouble` says why; the connection is
- * closed then. An error that the server replies is a reply. `limit`: most bytes of it. */
-redisReply *redis_call(Redis *redis, double deadline, size_t limit, int count,
+ * Connecting, with TLS and signing in, may take `time_ms`, and so may the command with its answer,
+ * beside what their bytes take at 128 Mbit/s: a server that does not answer, or not as fast, costs
+ * so much, a large answer is no reason to give up. NULL: there was none in that time, and `trouble`
+ * says why; the connection is closed then. An error that the server replies is a reply. `limit`:
+ * most bytes of it. */
+redisReply *redis_call(Redis *redis, double time_ms, size_t limit, int count,
                        const Str arguments[]);
+/* After a call that failed: it was for want of the host's address, which is still looked up. */
+bool redis_is_looking_up(const Redis *redis);
 /* Milliseconds of a steady clock. */
 double redis_now_ms(void);
 #endif

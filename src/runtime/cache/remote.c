@@ -94,10 +94,10 @@ static redisReply *call(Remote *remote, size_t limit, int count, const Str argum
     const double now = redis_now_ms();
     redisReply *reply = NULL;
     if (now >= remote->closed_until) {
-        reply = redis_call(&remote->redis, now + remote->time_limit_ms, limit, count, arguments);
+        reply = redis_call(&remote->redis, remote->time_limit_ms, limit, count, arguments);
         if (reply)
             remote->backoff_ms = 0;
-        else
+        else if (!redis_is_looking_up(&remote->redis)) /* which costs later calls nothing */
             leave_alone(remote, redis_now_ms());
     }
     if (reply && reply->type == REDIS_REPLY_ERROR)

@@ -1,10 +1,10 @@
 /* Blobs by name, shared by a fleet: what one machine made, others need not make again.
  *
  * A remote only saves work. No call fails for its caller: what cannot be reached, is too slow,
- * refuses or answers rubbish holds nothing. Every call ends within the time limit, and after one
- * that did not succeed the remote is left alone for a while, twice as long after each further one
- * (BACKOFF in remote.c), so that a dead server costs one time limit now and then. The first trouble
- * is kept to be said.
+ * refuses or answers rubbish holds nothing. Connecting, and every call, ends within the time limit,
+ * beside what the bytes of a large answer take, and after one that did not succeed the remote is
+ * left alone for a while, twice as long after each further one (BACKOFF in remote.c), so that a
+ * dead server costs one time limit now and then. The first trouble is kept to be said.
  *
  * With a key, what is put is signed, name and bytes (HMAC-SHA256), and what is found without that
  * signature holds nothing either: then not everybody who can write to the server can run code on
