@@ -15,7 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { BYTES = 256 }; /* tokens of a model that reads bytes */
+enum {
+    BYTES = 256, /* tokens of a model that reads bytes */
+    GROUP = 8    /* tokens that are waited for at once */
+};
 
 typedef struct Options {
     const char *folder, *prompt, *tokens, *kernels, *logits;
@@ -125,24 +128,26 @@ static bool check_prompt(const Session *session, const Options *options) {
     return true;
 }
 
-/* The next token, by all before it: the first step takes the whole prompt. */
-static bool generate(Session *session, const Choice *choice) {
+/* The next tokens, each by all before it: the first step takes the whole prompt. A step finds the
+ * token before it on the device, so that the host waits for several at once. */
+static bool generate(Session *session, const Choice *choice, int64_t count) {
     Gpu *gpu = &session->gpu;
     const Model *model = &session->model;
-    const bool is_first = session->count == session->prompt;
-    const int64_t position = is_first ? 0 : session->count - 1;
     const uint64_t next = model->tokens + (uint64_t)session->count * sizeof(int32_t);
     const size_t bytes = (size_t)model->config.vocabulary * sizeof(float);
-    step(gpu, model, position, session->count - position, choice);
+    for (int64_t place = session->count; place < session->count + count; place++) {
+        const int64_t rows = place == session->prompt ? place : 1;
+        step(gpu, model, place - rows, rows, choice);
+    }
     if (!gpu_ok(tile_memory_read(gpu->device, &session->tokens[session->count], next,
-                                 sizeof(int32_t), gpu->stream),
+                                 (size_t)count * sizeof(int32_t), gpu->stream),
                 NULL) ||
         (session->logits &&
          !gpu_ok(tile_memory_read(gpu->device, session->row, model->logits, bytes, gpu->stream),
                  NULL)) ||
         !gpu_wait(gpu))
         return false;
-    session->count++;
+    session->count += count;
     return !session->logits || fwrite(session->row, bytes, 1, session->logits) == 1;
 }
 
@@ -160,24 +165,33 @@ static void print_token(const Session *session, int32_t token) {
     fflush(stdout);
 }
 
+/* How many tokens are waited for at once: one while kernels are compiled or logits are wanted. */
+static int64_t count_of(const Session *session, int64_t warm, int64_t last) {
+    if (session->logits || session->count < warm)
+        return 1;
+    return last - session->count < GROUP ? last - session->count : GROUP;
+}
+
 /* The first run of a step compiles, so that the first two tokens, one of many rows and one of one,
  * are no part of what is measured. */
 static bool run(Session *session, const Options *options) {
     const int64_t warm = session->prompt + 2, last = session->prompt + options->steps;
-    double begin = 0, compiled = seconds();
+    double begin = seconds(), compiled = 0;
     for (int64_t i = 0; i < session->prompt; i++)
         print_token(session, session->tokens[i]);
     while (session->count < last) {
-        if (session->count == warm)
-            begin = seconds();
-        if (!generate(session, &options->choice))
+        const int64_t before = session->count;
+        if (!generate(session, &options->choice, count_of(session, warm, last)))
             return false;
-        print_token(session, session->tokens[session->count - 1]);
-        if (session->count == warm)
-            compiled = seconds() - compiled;
+        for (int64_t i = before; i < session->count; i++)
+            print_token(session, session->tokens[i]);
+        if (session->count == warm) {
+            compiled = seconds() - begin;
+            begin = seconds();
+        }
     }
     putchar('\n');
-    if (begin > 0)
+    if (last > warm)
         fprintf(stderr, "%lld tokens, %.2f s for the first two; then %.1f tokens/s\n",
                 (long long)options->steps, compiled, (double)(last - warm) / (seconds() - begin));
     return true;
