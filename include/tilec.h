@@ -467,6 +467,31 @@ TILE_API tile_status tile_executable_get_info(const tile_executable *executable,
  * TILE_ERROR_INVALID_ARGUMENT with more. */
 TILE_API tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                                  tile_stream stream, void *const *params, size_t param_count);
+
+/* What a launch is asked for besides its grid; zeros ask for nothing. */
+typedef struct tile_launch_options {
+    size_t size;
+    bool programmatic; /* the launch may begin when each block of the one before it in the stream
+                          has called gdc_launch_dependents or ended, not when that launch has ended:
+                          programmatic stream serialization. What the kernel reads of launches
+                          before it, and whatever they read that it writes, stands behind its
+                          gdc_wait (docs/language.md); a kernel without gdc_wait is ordered by
+                          nothing. Capability 9.0 */
+    bool cooperative;  /* all blocks run at once, or the launch fails: blocks may wait for others */
+    uint32_t cluster[3]; /* blocks along each axis that run at once, near each other, 8 at most;
+                            0: 1. The grid's blocks have to be a multiple, but those of kernels that
+                            are persistent or share blocks, whose number is the launcher's own.
+                            Kernels that were compiled with num_ctas have theirs. Capability 9.0 */
+} tile_launch_options;
+
+/* As tile_launch, with options, which may be NULL, and diagnostics. TILE_ERROR_NO_DEVICE: the
+ * device cannot do what is asked; TILE_ERROR_INVALID_ARGUMENT: the kernel or the grid cannot, such
+ * as a cooperative launch of more blocks than the device holds: the diagnostic says how many that
+ * are. Nothing was launched then. */
+TILE_API tile_status tile_launch_with(const tile_executable *executable, const uint32_t grid[3],
+                                      tile_stream stream, void *const *params, size_t param_count,
+                                      const tile_launch_options *options,
+                                      tile_diagnostics **diagnostics);
 /* Whether tensor maps hold these values, which are given as to tile_launch: TILE_OK, or
  * TILE_ERROR_TENSOR_MAP with a diagnostic that names what was found, what was wanted, and the
  * parameters it comes from. TILE_ERROR_INVALID_ARGUMENT: as tile_launch. Nothing is launched. */
@@ -587,6 +612,13 @@ TILE_API tile_status tile_function_launch(tile_function *function, tile_device *
                                           const uint32_t grid[3], tile_stream stream,
                                           const tile_argument *arguments, size_t argument_count,
                                           tile_diagnostics **diagnostics);
+/* The same with options, as tile_launch_with; they may be NULL. */
+TILE_API tile_status tile_function_launch_with(tile_function *function, tile_device *device,
+                                               const uint32_t grid[3], tile_stream stream,
+                                               const tile_argument *arguments,
+                                               size_t argument_count,
+                                               const tile_launch_options *options,
+                                               tile_diagnostics **diagnostics);
 /* The instance that such a call would use, compiled if needed; it belongs to the function. It is
  * the form with tensor copies, if there are two. */
 TILE_API tile_status tile_function_instance(tile_function *function, tile_device *device,

@@ -45,7 +45,8 @@ static bool launch(DeviceRun *run, const uint32_t grid[3]) {
     if (!launch_shape_blocks(&run->executable.shape, grid, blocks))
         return ctx_diag(ctx, (Span){0}, launch_too_many_programs, STR_ARG(run->executable.name),
                         LAUNCH_MAX_PERSISTENT);
-    CUresult result = executable_launch(&run->executable, grid, NULL, run->params, &problem);
+    CUresult result =
+        executable_launch(&run->executable, &(Launch){.grid = grid}, run->params, &problem);
     if (result != LAUNCH_NO_TENSOR_MAP)
         return driver_check(run->device->driver, &ctx->diags, DRIVER_launch, result);
     run->other_form = true;

@@ -55,16 +55,17 @@ static CUresult run(SimDriver *driver, CUfunction function, SimLaunch *launch) {
     return result;
 }
 
-/* The clusters that a launch asks for. False: it asks for something else, too. */
+/* The clusters that a launch asks for. False: it asks for something else, too. A programmatic
+ * launch may begin when the one before it has ended. */
 static bool read_attributes(const CudaLaunchConfig *config, uint32_t cluster[3]) {
-    enum { IGNORE = 0, PROGRAMMATIC_SERIALIZATION = 6 };
+    enum { IGNORE = 0 };
     for (unsigned i = 0; i < config->attribute_count; i++) {
         const CudaLaunchAttribute *attribute = &config->attributes[i];
         if (attribute->id == CUDA_LAUNCH_CLUSTER) {
             cluster[0] = attribute->value.cluster.x;
             cluster[1] = attribute->value.cluster.y;
             cluster[2] = attribute->value.cluster.z;
-        } else if (attribute->id != IGNORE && attribute->id != PROGRAMMATIC_SERIALIZATION) {
+        } else if (attribute->id != IGNORE && attribute->id != CUDA_LAUNCH_PROGRAMMATIC) {
             return false;
         }
     }

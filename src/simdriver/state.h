@@ -13,12 +13,7 @@
 
 /* Errors that the runtime gives no meaning of their own; its others are in cuda_types.h and
  * faults.def. */
-enum {
-    CUDA_INVALID_CONTEXT = 201,
-    CUDA_INVALID_HANDLE = 400,
-    CUDA_NOT_FOUND = 500,
-    CUDA_NOT_SUPPORTED = 801
-};
+enum { CUDA_INVALID_CONTEXT = 201, CUDA_INVALID_HANDLE = 400, CUDA_NOT_FOUND = 500 };
 enum {
 #define FAULT(ours, theirs, value, lost, status, hint) ours = value,
 #include "runtime/driver/faults.def"

@@ -11,8 +11,7 @@ typedef struct CUgraphExec_st *CUgraphExec;
 /* X(our name, name in cuda.h, value). */
 #define CUDA_EXTRA_CONSTANTS(X)                                                                    \
     X(CUDA_CAPTURE_GLOBAL, CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                       \
-    X(CUDA_CAPTURE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                           \
-    X(CUDA_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901)
+    X(CUDA_CAPTURE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)
 
 enum {
 #define X(ours, theirs, value) ours = value,

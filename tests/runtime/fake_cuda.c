@@ -199,6 +199,10 @@ FAKE(module_load, CUmodule *module, const void *image, unsigned count, int *opti
 
 FAKE(module_unload, CUmodule module) {
     RETURN_UNLESS_OK(result_outside_capture("cuModuleUnload"));
+    while (atomic_load(&state.kernel_runs)) {
+        atomic_store(&state.unload_waits, true);
+        sched_yield();
+    }
     state.unloads++;
     return CUDA_OK;
 }
@@ -240,14 +244,27 @@ static CUresult launch(CUfunction function, const CudaLaunchConfig *config, void
     return CUDA_OK;
 }
 
+static void record_attribute(const CudaLaunchAttribute *attribute) {
+    if (attribute->id == CUDA_LAUNCH_CLUSTER)
+        memcpy(state.cluster, &attribute->value.cluster, sizeof state.cluster);
+    else if (attribute->id == CUDA_LAUNCH_PROGRAMMATIC)
+        state.programmatic = attribute->value.is_on;
+    else if (attribute->id == CUDA_LAUNCH_COOPERATIVE)
+        state.cooperative = attribute->value.is_on;
+}
+
 void fake_run(CUfunction function, const CudaLaunchConfig *config, void **params) {
     pthread_mutex_lock(&lock);
     state.launches++;
+    state.launch_context = pushed ? pushed : state.current;
     memcpy(state.grid, &config->grid_x, sizeof state.grid);
     memcpy(state.block, &config->block_x, sizeof state.block);
     state.shared_bytes = config->shared_bytes;
     state.stream = config->stream;
-    state.cluster_x = config->attribute_count ? config->attributes[0].value.cluster.x : 0;
+    memset(state.cluster, 0, sizeof state.cluster);
+    state.programmatic = state.cooperative = 0;
+    for (unsigned i = 0; i < config->attribute_count; i++)
+        record_attribute(&config->attributes[i]);
     for (unsigned i = 0, maps = 0; i < FAKE_MAX_VALUES && state.param_bytes[i]; i++) {
         if (state.param_bytes[i] == sizeof(CudaTensorMap))
             memcpy(&state.maps[maps++], params[i], sizeof(CudaTensorMap));
@@ -272,8 +289,19 @@ FAKE(launch, CUfunction function, unsigned grid_x, unsigned grid_y, unsigned gri
     return launch(function, &config, params);
 }
 
+/* Of a cooperative launch the device holds all blocks at once. */
+static bool is_held(const CudaLaunchConfig *config) {
+    const uint64_t blocks = (uint64_t)config->grid_x * config->grid_y * config->grid_z;
+    for (unsigned i = 0; i < config->attribute_count; i++)
+        if (config->attributes[i].id == CUDA_LAUNCH_COOPERATIVE)
+            return blocks <= 132u * (unsigned)state.blocks_per_sm;
+    return true;
+}
+
 FAKE(launch_ex, const CudaLaunchConfig *config, CUfunction function, void **params, void **extra) {
     RETURN_IF_FAILING("cuLaunchKernelEx");
+    if (!is_held(config))
+        return 720; /* CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE */
     return launch(function, config, params);
 }
 

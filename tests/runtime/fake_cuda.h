@@ -3,6 +3,7 @@
 #ifndef TILEC_TESTS_FAKE_CUDA_H
 #define TILEC_TESTS_FAKE_CUDA_H
 #include "runtime/driver/cuda_types.h"
+#include <stdatomic.h>
 
 enum { FAKE_MAX_VALUES = 32, FAKE_MAX_RANK = 5 };
 
@@ -26,7 +27,12 @@ typedef struct FakeCuda {
 
     /* What happened. */
     unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;
-    unsigned grid[3], block[3], shared_bytes, cluster_x;
+    unsigned grid[3], block[3], shared_bytes;
+    unsigned cluster[3]; /* zeros: the launch said none */
+    int programmatic, cooperative;
+    CUcontext launch_context; /* current at the latest launch */
+    atomic_bool kernel_runs;  /* what is to be: unloading waits for its end */
+    atomic_bool unload_waits;
     int occupancy_threads;   /* as cuOccupancyMaxActiveBlocksPerMultiprocessor was asked */
     size_t occupancy_shared; /* ... */
     int max_dynamic_shared;  /* as set by cuFuncSetAttribute */

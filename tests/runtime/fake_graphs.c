@@ -6,7 +6,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { CAPTURE_UNSUPPORTED = 900, MOST_ATTRIBUTES = 8 };
+enum { MOST_ATTRIBUTES = 8 };
+enum {
+#define FAULT(ours, theirs, value, lost, status, hint) ours = value,
+#include "runtime/driver/faults.def"
+};
 
 typedef struct CUgraphNode_st Node;
 typedef struct CUgraph_st Graph;
@@ -87,7 +91,7 @@ CUresult fake_capture_refuses(const char *symbol) {
         if (stream->captured && (stream->mode == CUDA_CAPTURE_GLOBAL ||
                                  pthread_equal(stream->thread, pthread_self()))) {
             stream->is_invalid = true;
-            result = CAPTURE_UNSUPPORTED;
+            result = CUDA_CAPTURE_UNSUPPORTED;
         }
     pthread_mutex_unlock(&lock);
     return result;

@@ -86,14 +86,14 @@ static tile_function *function_in(tile_bundle *bundle, tile_compile_options opti
 }
 
 /* What the driver is asked to launch. */
-typedef struct Launch {
+typedef struct Launched {
     unsigned grid[3], block[3], shared;
     uint64_t values[8];
     char function[64];
-} Launch;
+} Launched;
 
-static Launch launch(Fixture *f, tile_function *function, tile_device *device,
-                     const tile_argument *arguments, size_t count, bool hidden_grid) {
+static Launched launch(Fixture *f, tile_function *function, tile_device *device,
+                       const tile_argument *arguments, size_t count, bool hidden_grid) {
     static const uint32_t grid[3] = {37, 2, 1};
     const unsigned char bytes[] = {8, 4, 4, hidden_grid ? 4 : 0, 0};
     memcpy(f->cuda->param_bytes, bytes, sizeof bytes);
@@ -103,7 +103,7 @@ static Launch launch(Fixture *f, tile_function *function, tile_device *device,
     if (tile_function_launch(function, device, grid, NULL, arguments, count, &said) != TILE_OK)
         fail_msg("%s", tile_diagnostics_text(said).data);
     assert_int_equal(f->cuda->launches, before + 1);
-    Launch made = {.shared = f->cuda->shared_bytes};
+    Launched made = {.shared = f->cuda->shared_bytes};
     memcpy(made.grid, f->cuda->grid, sizeof made.grid);
     memcpy(made.block, f->cuda->block, sizeof made.block);
     memcpy(made.values, f->cuda->values, sizeof made.values);
@@ -131,10 +131,17 @@ static void launches_as_a_compiler_would(void **state) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const tile_argument arguments[] = {tile_pointer(0x10000, TILE_FP32), tile_int(sizes[i]),
                                            tile_float(2.0), tile_constexpr_int(1024)};
-        const Launch a = launch(f, bundled, device, arguments, 4, true);
-        const Launch b = launch(f, compiled, device, arguments, 4, true);
+        const Launched a = launch(f, bundled, device, arguments, 4, true);
+        const Launched b = launch(f, compiled, device, arguments, 4, true);
         assert_memory_equal(&a, &b, sizeof a);
     }
+    const tile_argument arguments[] = {tile_pointer(0x10000, TILE_FP32), tile_int(1000),
+                                       tile_float(2.0), tile_constexpr_int(1024)};
+    const tile_launch_options options = {.size = sizeof options, .programmatic = true};
+    assert_int_equal(tile_function_launch_with(bundled, device, (uint32_t[]){4, 1, 1}, NULL,
+                                               arguments, 4, &options, NULL),
+                     TILE_OK);
+    assert_int_equal(f->cuda->programmatic, 1);
     tile_function_destroy(compiled);
     tile_function_destroy(bundled);
     tile_device_close(device);

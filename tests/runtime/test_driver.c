@@ -165,7 +165,8 @@ static bool load(Ctx *ctx, Executable *executable, const Device *device, const K
 static CUresult launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
                        void *const *params) {
     TensorMapProblem problem;
-    return executable_launch(executable, grid, stream, params, &problem);
+    const Launch launch = {.grid = grid, .stream = stream};
+    return executable_launch(executable, &launch, params, &problem);
 }
 
 static void launch_passes_grid_and_parameters(void **state) {
@@ -317,7 +318,7 @@ static void launch_of_clusters(void **state) {
     meta.num_ctas = 2;
     assert_true(load(ctx, &executable, &device, &meta, 0));
     assert_int_equal(launch(&executable, (uint32_t[]){6, 1, 1}, NULL, NULL), 0);
-    assert_int_equal(fake()->cluster_x, 2);
+    assert_int_equal(fake()->cluster[0], 2);
     assert_int_equal(fake()->grid[0], 12);
     /* More blocks than the driver can be told of. */
     assert_int_equal(launch(&executable, (uint32_t[]){0x80000001, 1, 1}, NULL, NULL),

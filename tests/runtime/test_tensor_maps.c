@@ -91,7 +91,8 @@ typedef struct Arguments {
 
 static CUresult launch(Fixture *f, Arguments g, TensorMapProblem *problem) {
     void *params[] = {&g.a, &g.m, &g.k, &g.stride, &g.b};
-    return executable_launch(&f->executable, (uint32_t[]){9, 2, 1}, NULL, params, problem);
+    const Launch launch = {.grid = (uint32_t[]){9, 2, 1}};
+    return executable_launch(&f->executable, &launch, params, problem);
 }
 
 static void launch_well(Fixture *f, Arguments g) {
@@ -271,8 +272,8 @@ static void refusals_name_value_and_parameter(void **state) {
                    "the driver is too old to encode tensor maps: wanted CUDA 12.0 or newer");
     /* Nothing to launch needs no maps. */
     TensorMapProblem problem;
-    assert_int_equal(executable_launch(&f->executable, (uint32_t[]){0, 1, 1}, NULL, NULL, &problem),
-                     CUDA_OK);
+    const Launch nothing = {.grid = (uint32_t[]){0, 1, 1}};
+    assert_int_equal(executable_launch(&f->executable, &nothing, NULL, &problem), CUDA_OK);
 }
 
 static void too_many_maps_are_refused(void **state) {

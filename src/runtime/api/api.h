@@ -97,9 +97,13 @@ tile_status call_end(Call *call, tile_status status);
 tile_status launch_check(const tile_executable *executable, const uint32_t grid[3],
                          void *const *params, tile_diagnostics **diagnostics);
 
-/* Of a launch that the driver refused, or found an earlier fault by. */
-tile_status launch_failed(const tile_executable *executable, CUresult result,
+/* Of a launch that was refused, by the driver or before, or that found an earlier fault. */
+tile_status launch_failed(const tile_executable *executable, const Launch *launch, CUresult result,
                           tile_diagnostics **diagnostics);
+/* A launch with options, of which `whole` becomes a copy; they may be NULL. False: their size is
+ * wrong. */
+bool launch_make(const uint32_t grid[3], tile_stream stream, const tile_launch_options *options,
+                 tile_launch_options *whole, Launch *launch);
 /* The status of a driver call that reported nothing. */
 tile_status status_of_result(CUresult result);
 /* Runs `make` unless an earlier call has; false: it failed now, after a report. It runs alone and

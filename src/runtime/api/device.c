@@ -233,33 +233,71 @@ tile_status launch_check(const tile_executable *executable, const uint32_t grid[
     return call_end(call, TILE_OK);
 }
 
-tile_status launch_failed(const tile_executable *executable, CUresult result,
+bool launch_make(const uint32_t grid[3], tile_stream stream, const tile_launch_options *options,
+                 tile_launch_options *whole, Launch *launch) {
+    *launch = (Launch){.grid = grid, .stream = (CUstream)stream};
+    if (!options)
+        return true;
+    launch->options = whole;
+    return options_copy(whole, sizeof *whole, options, sizeof options->size);
+}
+
+tile_status launch_failed(const tile_executable *executable, const Launch *launch, CUresult result,
                           tile_diagnostics **diagnostics) {
-    if (!diagnostics && !executable->context->log)
+    const bool is_refused = result == LAUNCH_REFUSED;
+    if (!is_refused && !diagnostics && !executable->context->log)
         return status_of_result(result);
     Call *call = call_begin(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    executable_report(&executable->executable, &call->ctx->diags, result);
-    return call_end(call, status_of_result(result));
+    executable_report(&executable->executable, launch, &call->ctx->diags, result);
+    return call_end(call, is_refused ? TILE_OK : status_of_result(result));
+}
+
+static void explain_maps(Call *call, const Executable *executable, void *const *params,
+                         const TensorMapProblem *problem) {
+    ctx_diag(call->ctx, (Span){0}, tensor_map_refused, STR_ARG(executable->name),
+             executable_explain(executable, &call->ctx->arena, params, problem));
+    diag_hint(&call->ctx->diags, "compile with no_tensor_copies for a form that takes them");
+}
+
+static tile_status maps_failed(const tile_executable *executable, void *const *params,
+                               const TensorMapProblem *problem, tile_diagnostics **diagnostics) {
+    if (!diagnostics && !executable->context->log)
+        return TILE_ERROR_TENSOR_MAP;
+    Call *call = call_begin(executable->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    explain_maps(call, &executable->executable, params, problem);
+    return call_end(call, TILE_OK);
+}
+
+tile_status tile_launch_with(const tile_executable *executable, const uint32_t grid[3],
+                             tile_stream stream, void *const *params, size_t param_count,
+                             const tile_launch_options *options, tile_diagnostics **diagnostics) {
+    Launch launch;
+    tile_launch_options whole;
+    TensorMapProblem problem;
+    if (!executable || !grid || param_count != executable->executable.param_count ||
+        (param_count && !params) || !launch_make(grid, stream, options, &whole, &launch))
+        return invalid_argument(diagnostics);
+    if (diagnostics)
+        *diagnostics = NULL;
+    if (executable->context->check_launches) {
+        tile_status status = launch_check(executable, grid, params, diagnostics);
+        if (status != TILE_OK)
+            return status;
+    }
+    const CUresult result = executable_launch(&executable->executable, &launch, params, &problem);
+    return result == CUDA_OK ? TILE_OK
+           : result == LAUNCH_NO_TENSOR_MAP
+               ? maps_failed(executable, params, &problem, diagnostics)
+               : launch_failed(executable, &launch, result, diagnostics);
 }
 
 tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],
                         tile_stream stream, void *const *params, size_t param_count) {
-    if (!executable || !grid || param_count != executable->executable.param_count ||
-        (param_count && !params))
-        return TILE_ERROR_INVALID_ARGUMENT;
-    if (executable->context->check_launches) {
-        tile_status status = launch_check(executable, grid, params, NULL);
-        if (status != TILE_OK)
-            return status;
-    }
-    TensorMapProblem problem;
-    const CUresult result =
-        executable_launch(&executable->executable, grid, (CUstream)stream, params, &problem);
-    return result == CUDA_OK || result == LAUNCH_NO_TENSOR_MAP
-               ? status_of_result(result)
-               : launch_failed(executable, result, NULL);
+    return tile_launch_with(executable, grid, stream, params, param_count, NULL, NULL);
 }
 
 static void check_maps(Call *call, const Executable *executable, void *const *params) {
@@ -268,9 +306,7 @@ static void check_maps(Call *call, const Executable *executable, void *const *pa
     if (!executable->maps || tensor_maps_encode(executable->maps, executable->device->driver,
                                                 (const void *const *)params, maps, &problem))
         return;
-    ctx_diag(call->ctx, (Span){0}, tensor_map_refused, STR_ARG(executable->name),
-             executable_explain(executable, &call->ctx->arena, params, &problem));
-    diag_hint(&call->ctx->diags, "compile with no_tensor_copies for a form that takes them");
+    explain_maps(call, executable, params, &problem);
 }
 
 tile_status tile_executable_check(const tile_executable *executable, void *const *params,

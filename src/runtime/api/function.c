@@ -111,18 +111,18 @@ static tile_status make_form(const Asked *asked, Instance *instance,
     return call_end(call, TILE_OK);
 }
 
-static tile_status launch_plain(const Asked *asked, Instance *instance, const uint32_t grid[3],
-                                tile_stream stream, TensorMapProblem *problem,
-                                tile_diagnostics **diagnostics) {
+static tile_status launch_plain(const Asked *asked, Instance *instance, const Launch *launch,
+                                TensorMapProblem *problem, tile_diagnostics **diagnostics) {
     Instance *plain = atomic_load_explicit(&instance->plain, memory_order_acquire);
     if (!plain) {
         tile_status status = make_form(asked, instance, problem, diagnostics, &plain);
         if (status != TILE_OK)
             return status;
     }
-    const CUresult result = executable_launch(&plain->executable->executable, grid,
-                                              (CUstream)stream, asked->packed->params, problem);
-    return result == CUDA_OK ? TILE_OK : launch_failed(plain->executable, result, diagnostics);
+    const CUresult result =
+        executable_launch(&plain->executable->executable, launch, asked->packed->params, problem);
+    return result == CUDA_OK ? TILE_OK
+                             : launch_failed(plain->executable, launch, result, diagnostics);
 }
 
 /* What is wrong with a call whose arguments were not packed: their number, or one that alone, with
@@ -174,16 +174,19 @@ static tile_status find_instance(Asked *asked, Packed *packed, size_t count,
                                                                             : TILE_ERROR_INTERNAL;
 }
 
-tile_status tile_function_launch(tile_function *function, tile_device *device,
-                                 const uint32_t grid[3], tile_stream stream,
-                                 const tile_argument *arguments, size_t argument_count,
-                                 tile_diagnostics **diagnostics) {
+tile_status tile_function_launch_with(tile_function *function, tile_device *device,
+                                      const uint32_t grid[3], tile_stream stream,
+                                      const tile_argument *arguments, size_t argument_count,
+                                      const tile_launch_options *options,
+                                      tile_diagnostics **diagnostics) {
     Asked asked = {.function = function, .device = device, .arguments = arguments};
     Packed packed;
     Instance *instance = NULL;
+    Launch launch;
+    tile_launch_options whole;
     if (diagnostics)
         *diagnostics = NULL;
-    if (!grid)
+    if (!grid || !launch_make(grid, stream, options, &whole, &launch))
         return TILE_ERROR_INVALID_ARGUMENT;
     tile_status status = find_instance(&asked, &packed, argument_count, diagnostics, &instance);
     if (status != TILE_OK)
@@ -194,11 +197,20 @@ tile_status tile_function_launch(tile_function *function, tile_device *device,
             return status;
     }
     TensorMapProblem problem;
-    CUresult result = executable_launch(&instance->executable->executable, grid, (CUstream)stream,
-                                        packed.params, &problem);
+    CUresult result =
+        executable_launch(&instance->executable->executable, &launch, packed.params, &problem);
     if (result == LAUNCH_NO_TENSOR_MAP)
-        return launch_plain(&asked, instance, grid, stream, &problem, diagnostics);
-    return result == CUDA_OK ? TILE_OK : launch_failed(instance->executable, result, diagnostics);
+        return launch_plain(&asked, instance, &launch, &problem, diagnostics);
+    return result == CUDA_OK ? TILE_OK
+                             : launch_failed(instance->executable, &launch, result, diagnostics);
+}
+
+tile_status tile_function_launch(tile_function *function, tile_device *device,
+                                 const uint32_t grid[3], tile_stream stream,
+                                 const tile_argument *arguments, size_t argument_count,
+                                 tile_diagnostics **diagnostics) {
+    return tile_function_launch_with(function, device, grid, stream, arguments, argument_count,
+                                     NULL, diagnostics);
 }
 
 tile_status tile_function_instance(tile_function *function, tile_device *device,

@@ -31,6 +31,7 @@ typedef unsigned long long CUdeviceptr;
     X(CUDA_ATTRIBUTE_L2_BYTES, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                              \
     X(CUDA_ATTRIBUTE_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                      \
     X(CUDA_ATTRIBUTE_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                      \
+    X(CUDA_ATTRIBUTE_COOPERATIVE, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 95)                      \
     X(CUDA_ATTRIBUTE_SHARED_OPTIN, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)      \
     X(CUDA_FUNCTION_SHARED, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1)                                \
     X(CUDA_FUNCTION_LOCAL, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                                  \
@@ -45,7 +46,9 @@ typedef unsigned long long CUdeviceptr;
     X(CUDA_JIT_INPUT_PTX, CU_JIT_INPUT_PTX, 1)                                                     \
     X(CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                         \
     X(CUDA_EVENT_DEFAULT, CU_EVENT_DEFAULT, 0)                                                     \
+    X(CUDA_LAUNCH_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 2)                                 \
     X(CUDA_LAUNCH_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                               \
+    X(CUDA_LAUNCH_PROGRAMMATIC, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)          \
     X(CUDA_TENSOR_U8, CU_TENSOR_MAP_DATA_TYPE_UINT8, 0)                                            \
     X(CUDA_TENSOR_U16, CU_TENSOR_MAP_DATA_TYPE_UINT16, 1)                                          \
     X(CUDA_TENSOR_U32, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2)                                          \
@@ -82,6 +85,7 @@ typedef struct CudaLaunchAttribute {
         struct {
             unsigned x, y, z;
         } cluster;
+        int is_on; /* of CUDA_LAUNCH_COOPERATIVE and CUDA_LAUNCH_PROGRAMMATIC */
     } value;
 } CudaLaunchAttribute;
 

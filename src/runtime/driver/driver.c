@@ -117,6 +117,7 @@ bool device_query(const Driver *driver, Diags *diags, int ordinal, Device *devic
         {CUDA_ATTRIBUTE_SM_COUNT, &device->sm_count},
         {CUDA_ATTRIBUTE_L2_BYTES, &device->l2_bytes},
         {CUDA_ATTRIBUTE_SHARED_OPTIN, &device->shared_per_block},
+        {CUDA_ATTRIBUTE_COOPERATIVE, &device->cooperative},
     };
     if (!DRIVER_TRY(driver, diags, device_get, &device->handle, ordinal) ||
         !DRIVER_TRY(driver, diags, device_name, device->name, sizeof device->name - 1,

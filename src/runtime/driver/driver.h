@@ -29,6 +29,7 @@ typedef struct Device {
     CUcontext context; /* the primary one, retained */
     char name[96];
     int major, minor, sm_count, l2_bytes, shared_per_block;
+    int cooperative;      /* takes cooperative launches */
     size_t memory;        /* bytes */
     const Target *target; /* NULL: no target of this compiler runs there */
     /* The kernel that this library launched there last; NULL: none. It alone changes once the

@@ -6,6 +6,10 @@
     "`tilec run --device sim` runs the kernel with checks and names the line; `compute-sanitizer`" \
     " does the same on the GPU"
 
+#define FAULT_IN_CAPTURE                                                                           \
+    "a stream is being captured, which nothing may wait or load code beside: load kernels, and "   \
+    "launch functions once for each form of a call, before the capture begins"
+
 static const struct Fault {
     CUresult result;
     bool loses_context;

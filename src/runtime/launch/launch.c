@@ -1,8 +1,7 @@
 /* What a launch needs is worked out when the kernel is loaded; the launch itself fills in the grid
  * and the tensor maps. */
-#include "runtime/launch/launch.h"
-
 #include "runtime/driver/faults.h"
+#include "runtime/launch/launch_options.h"
 
 enum { SHARED_WITHOUT_OPT_IN = 48 * 1024 };
 
@@ -96,13 +95,13 @@ void executable_unload(Executable *executable) {
     executable->module = NULL;
 }
 
-/* Clusters are part of the launch, not of the kernel's own grid arithmetic: num_ctas blocks work on
- * one program, and the grid counts blocks. */
-static CUresult launch_clusters(const Executable *e, const uint32_t blocks[3], CUstream stream,
-                                void **params) {
+/* Clusters of a kernel's own are part of the launch, not of its grid arithmetic: num_ctas blocks
+ * work on one program, and the grid counts blocks. */
+static CUresult launch_with_attributes(const Executable *e, const Launch *launch,
+                                       const uint32_t blocks[3], void **params) {
+    CudaLaunchAttribute attributes[LAUNCH_MAX_ATTRIBUTES];
     if (blocks[0] > INT32_MAX / e->num_ctas)
         return CUDA_INVALID_VALUE; /* as the driver would say if it could be told */
-    CudaLaunchAttribute cluster = {.id = CUDA_LAUNCH_CLUSTER, .value.cluster = {e->num_ctas, 1, 1}};
     const CudaLaunchConfig config = {.grid_x = blocks[0] * e->num_ctas,
                                      .grid_y = blocks[1],
                                      .grid_z = blocks[2],
@@ -110,18 +109,24 @@ static CUresult launch_clusters(const Executable *e, const uint32_t blocks[3], C
                                      .block_y = 1,
                                      .block_z = 1,
                                      .shared_bytes = e->shared_bytes,
-                                     .stream = stream,
-                                     .attributes = &cluster,
-                                     .attribute_count = 1};
+                                     .stream = launch->stream,
+                                     .attributes = attributes,
+                                     .attribute_count =
+                                         launch_options_attributes(e, launch->options, attributes)};
     return e->device->driver->launch_ex(&config, e->function, params, NULL);
 }
 
-static CUresult launch_blocks(const Executable *e, const uint32_t blocks[3], CUstream stream,
+/* Whether cuLaunchKernel does not do. */
+static bool has_attributes(const Executable *e, const Launch *launch) {
+    return e->num_ctas > 1 || launch->options;
+}
+
+static CUresult launch_blocks(const Executable *e, const Launch *launch, const uint32_t blocks[3],
                               void **params) {
-    return e->num_ctas > 1
-               ? launch_clusters(e, blocks, stream, params)
+    return has_attributes(e, launch)
+               ? launch_with_attributes(e, launch, blocks, params)
                : e->device->driver->launch(e->function, blocks[0], blocks[1], blocks[2], e->threads,
-                                           1, 1, e->shared_bytes, stream, params, NULL);
+                                           1, 1, e->shared_bytes, launch->stream, params, NULL);
 }
 
 typedef struct HiddenParams {
@@ -131,14 +136,14 @@ typedef struct HiddenParams {
 } HiddenParams;
 
 /* The kernel's own parameters, then those that only the launcher knows of. */
-static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3],
-                                   const uint32_t blocks[3], CUstream stream, void *const *params,
+static CUresult launch_with_hidden(const Executable *e, const Launch *launch,
+                                   const uint32_t blocks[3], void *const *params,
                                    TensorMapProblem *problem) {
     HiddenParams hidden;
     uint32_t count = e->param_count;
     if (count)
         memcpy(hidden.all, params, count * sizeof *hidden.all);
-    memcpy(hidden.grid, grid, sizeof hidden.grid);
+    memcpy(hidden.grid, launch->grid, sizeof hidden.grid);
     for (uint32_t axis = 0; axis < e->grid_parameters; axis++)
         hidden.all[count++] = &hidden.grid[axis];
     if (e->maps && !tensor_maps_encode(e->maps, e->device->driver, (const void *const *)params,
@@ -146,7 +151,7 @@ static CUresult launch_with_hidden(const Executable *e, const uint32_t grid[3],
         return LAUNCH_NO_TENSOR_MAP;
     for (uint32_t i = 0; i < tensor_maps_count(e->maps); i++)
         hidden.all[count++] = &hidden.maps[i];
-    return launch_blocks(e, blocks, stream, hidden.all);
+    return launch_blocks(e, launch, blocks, hidden.all);
 }
 
 /* Programs of the grid; false: they are too many for a persistent kernel. */
@@ -187,29 +192,37 @@ static void report_resources(const Executable *e, Diags *diags) {
     diag_hint(diags, "compile with max_registers, fewer warps or max_shared");
 }
 
-void executable_report(const Executable *executable, Diags *diags, CUresult result) {
-    if (result == CUDA_LAUNCH_RESOURCES)
+void executable_report(const Executable *executable, const Launch *launch, Diags *diags,
+                       CUresult result) {
+    if (result == LAUNCH_REFUSED)
+        launch_options_report(executable, launch, diags);
+    else if (result == CUDA_LAUNCH_RESOURCES)
         report_resources(executable, diags);
+    else if (result == CUDA_COOPERATIVE_LARGE)
+        launch_report_cooperative(executable, launch, diags);
     else
         fault_check(executable->device, diags,
-                    executable->num_ctas > 1 ? DRIVER_launch_ex : DRIVER_launch, result);
+                    has_attributes(executable, launch) ? DRIVER_launch_ex : DRIVER_launch, result);
 }
 
-CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
-                           void *const *params, TensorMapProblem *problem) {
+CUresult executable_launch(const Executable *executable, const Launch *launch, void *const *params,
+                           TensorMapProblem *problem) {
     const Executable *e = executable;
+    const uint32_t *grid = launch->grid;
     uint32_t blocks[3];
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
         return CUDA_OK;
     if (!launch_shape_blocks(&e->shape, grid, blocks))
         return CUDA_INVALID_VALUE;
+    if (launch->options && launch_options_apply(e, launch->options, blocks) != LAUNCH_ALLOWED)
+        return LAUNCH_REFUSED;
     bool pushed;
     CUresult result = device_enter(e->device, &pushed);
     if (result != CUDA_OK)
         return result;
     result = e->grid_parameters || e->maps
-                 ? launch_with_hidden(e, grid, blocks, stream, params, problem)
-                 : launch_blocks(e, blocks, stream, (void **)(uintptr_t)params);
+                 ? launch_with_hidden(e, launch, blocks, params, problem)
+                 : launch_blocks(e, launch, blocks, (void **)(uintptr_t)params);
     if (result == CUDA_OK)
         atomic_store_explicit(device_latest(e->device), e->name.ptr, memory_order_relaxed);
     device_leave(e->device, pushed);

@@ -4,6 +4,7 @@
 #include "runtime/launch/promises.h"
 #include "runtime/launch/tensor_maps.h"
 #include "target/kernel_meta.h"
+#include "tilec.h"
 
 enum {
     LAUNCH_MAX_PARAMS = 512,
@@ -11,9 +12,11 @@ enum {
     LAUNCH_MAX_PERSISTENT = 1 << 30
 };
 
-/* What executable_launch returns, besides what the driver does, when a tensor map cannot hold the
- * arguments. */
-enum { LAUNCH_NO_TENSOR_MAP = -1 };
+/* What executable_launch returns besides what the driver does. */
+enum {
+    LAUNCH_NO_TENSOR_MAP = -1, /* a tensor map cannot hold the arguments */
+    LAUNCH_REFUSED = -2        /* its options do not go with the device, the kernel or the grid */
+};
 
 /* What is loaded. */
 typedef struct KernelImage {
@@ -58,12 +61,20 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
                      const KernelImage *image);
 void executable_unload(Executable *executable);
 
-/* Launches `grid` programs; see tile_launch. No allocation, no lock. `problem` is filled in with
+/* A launch besides its arguments. */
+typedef struct Launch {
+    const uint32_t *grid; /* programs along three axes */
+    CUstream stream;
+    const tile_launch_options *options; /* NULL: none. All of the struct is there */
+} Launch;
+
+/* Launches; see tile_launch. No allocation, no lock. `problem` is filled in with
  * LAUNCH_NO_TENSOR_MAP. */
-CUresult executable_launch(const Executable *executable, const uint32_t grid[3], CUstream stream,
-                           void *const *params, TensorMapProblem *problem);
-/* Reports what a launch gave. */
-void executable_report(const Executable *executable, Diags *diags, CUresult result);
+CUresult executable_launch(const Executable *executable, const Launch *launch, void *const *params,
+                           TensorMapProblem *problem);
+/* Reports what a launch gave, unless that is LAUNCH_NO_TENSOR_MAP. */
+void executable_report(const Executable *executable, const Launch *launch, Diags *diags,
+                       CUresult result);
 /* Whether a launch keeps what the code takes for granted of it; false after a report. */
 bool executable_check(const Executable *executable, Diags *diags, const uint32_t grid[3],
                       void *const *params);
