@@ -146,6 +146,9 @@ typedef struct tile_context_options {
     void *watch_user;
     tile_text record; /* a file to which each kernel that is asked for is added, once, as a line of
                          a manifest for tile_prewarm; empty: TILEC_RECORD; "none": none */
+    uint32_t compile_limit_ms; /* that one compilation may take in all, waiting for others of the
+                                  same included: TILE_ERROR_TIME_LIMIT; it is noticed where a
+                                  cancellation is, see there. 0: no limit */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */

@@ -10,7 +10,7 @@ typedef struct KernelOptions {
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include, warnings;
     int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,
-        memory_limit;
+        compile_limit, memory_limit;
     bool no_line_info, full_paths, no_tensor_copies, no_persistence, plain_abi, debug, check_passes,
         isolated;
 } KernelOptions;

@@ -1,6 +1,6 @@
-/* Compilations that are cancelled: from another thread, from a signal handler, at any moment, in
- * this process and isolated. ptxas and the worker are played by shell scripts where they have to be
- * slow. */
+/* Compilations that are cancelled, or have no more time: from another thread, from a signal
+ * handler, at any moment, in this process and isolated. ptxas and the worker are played by shell
+ * scripts where they have to be slow. */
 #include "../support/llvm_leaks.h"
 #include "process_testing.h"
 #include "tilec.h"
@@ -314,6 +314,82 @@ static void ends_at_any_moment(void **state) {
     free(source);
 }
 
+static void expect_late(const Job *job) {
+    tile_diagnostic only = {.size = sizeof only};
+    assert_int_equal(job->status, TILE_ERROR_TIME_LIMIT);
+    assert_int_equal(tile_diagnostics_count(job->said), 1);
+    assert_int_equal(tile_diagnostics_get(job->said, 0, &only), TILE_OK);
+    assert_string_equal(only.id.data, "compile_timeout");
+    tile_diagnostics_destroy(job->said);
+}
+
+static tile_context *limited_context(const Fixture *f, const char *cache, uint32_t limit_ms) {
+    const tile_context_options options = {.size = sizeof options,
+                                          .cache_folder = text(cache),
+                                          .ptxas = text(f->ptxas),
+                                          .compile_limit_ms = limit_ms};
+    tile_context *context = NULL;
+    assert_int_equal(tile_context_create(&options, &context), TILE_OK);
+    return context;
+}
+
+/* The time of a compilation ends whatever it is at: an assembler, here and of a worker, and what
+ * waits for the same; nothing is left. */
+static void limits_time_of_tools(void **state) {
+    Fixture *f = *state;
+    if (!HAS_PROCESSES)
+        skip();
+    for (int isolated = 0; isolated < 2; isolated++) {
+        Job jobs[2];
+        pthread_t threads[2];
+        tile_context *context = limited_context(f, f->cache, 1500);
+        for (int i = 0; i < 2; i++) {
+            jobs[i] = (Job){.context = context, .isolated = isolated, .to_cubin = true};
+            assert_int_equal(pthread_create(&threads[i], NULL, compile_job, &jobs[i]), 0);
+        }
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+            expect_late(&jobs[i]);
+        }
+        int tool, child;
+        wait_for_ptxas(f, &tool, &child);
+        assert_true(is_gone(tool));
+        assert_true(is_gone(child));
+        assert_int_equal(unlink(f->begun), 0);
+        assert_int_equal(count_entries(f->temporary), 0);
+        assert_int_equal(count_below(f->cache, false), 0);
+        tile_context_destroy(context);
+    }
+}
+
+/* And the compiler itself; what is in time is as good as without a limit, and a cancellation
+ * within the time is one. */
+static void limits_time_of_the_compiler(void **state) {
+    Fixture *f = *state;
+    char *source = large_source(24);
+    tile_context *context = limited_context(f, "none", 30);
+    Job job = {.context = context, .source = source};
+    for (int i = 0; i < 2; i++) {
+        compile_job(&job);
+        expect_late(&job);
+    }
+    tile_context_destroy(context);
+    context = limited_context(f, "none", 600000);
+    job = (Job){.context = context, .cancellation = f->cancellation};
+    compile_job(&job);
+    assert_int_equal(job.status, TILE_OK);
+    assert_null(job.said);
+    pthread_t thread;
+    job.source = source;
+    assert_int_equal(pthread_create(&thread, NULL, compile_job, &job), 0);
+    usleep(30000);
+    tile_cancellation_request(f->cancellation);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    expect_cancelled(&job);
+    tile_context_destroy(context);
+    free(source);
+}
+
 /* Several compilations of one object, and one without that compiles the same source meanwhile. */
 static void ends_all_and_only_its_own(void **state) {
     enum { COUNT = 3 };
@@ -434,6 +510,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(ends_a_deaf_worker, setup, teardown),
         cmocka_unit_test_setup_teardown(stays_requested, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_at_any_moment, setup, teardown),
+        cmocka_unit_test_setup_teardown(limits_time_of_tools, setup, teardown),
+        cmocka_unit_test_setup_teardown(limits_time_of_the_compiler, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_all_and_only_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(requested_by_a_signal_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_the_making_of_a_function, setup, teardown),

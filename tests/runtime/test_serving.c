@@ -1,6 +1,7 @@
 /* Serving: strict contexts, which compile nothing; the watch, counters and the record of what is
  * asked for; prewarming, by the library and by the command, whose entries are what calls look up.
  */
+#include "../support/llvm_leaks.h"
 #include "api_testing.h"
 #include "process_testing.h"
 #include "runtime/cache/lease.h"

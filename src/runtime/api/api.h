@@ -16,7 +16,7 @@ struct tile_context {
     CacheConfig cache_config;
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
-    uint32_t time_limit_ms;
+    uint32_t time_limit_ms, compile_limit_ms;
     const char *worker; /* NULL: found */
     tile_log log;       /* NULL: none */
     void *log_user;

@@ -130,6 +130,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .no_persistence = options->no_persistence,
         .plain_abi = options->plain_abi,
         .time_limit_ms = context->time_limit_ms,
+        .compile_limit_ms = context->compile_limit_ms,
         .memory_limit = context->memory_limit,
         .isolated = options->isolated && !context->strict,
         .is_strict = context->strict,

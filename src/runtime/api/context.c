@@ -80,6 +80,7 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
     made->cuda_library = text_dup(&arena, options.cuda_library);
     made->memory_limit = options.memory_limit;
     made->time_limit_ms = options.time_limit_ms;
+    made->compile_limit_ms = options.compile_limit_ms;
     made->worker = text_dup(&arena, options.worker);
     made->log = options.log;
     made->log_user = options.log_user;

@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "passes/lint/lint.h"
 #include "runtime/cache/lease.h"
+#include "runtime/compile/limit.h"
 #include "runtime/compile/missing.h"
 #include "runtime/compile/recall.h"
 #include "runtime/compile/stack.h"
@@ -574,6 +575,11 @@ static void release_driver(void *user) {
     driver_close(&c->driver);
 }
 
+static void compile_and_release(void *user) {
+    Compilation *c = user;
+    ctx_finally(c->ctx, read_and_compile, release_driver, c);
+}
+
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled) {
     *compiled = (Compiled){.before = diag_mark(&ctx->diags)};
     Compilation c = {.ctx = ctx, .request = request, .compiled = compiled};
@@ -590,9 +596,9 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
             return ctx_diag(ctx, (Span){0}, folder_unwritable, request->dump_folder,
                             file_error_text(&ctx->arena, error));
     }
-    ctx_finally(ctx, read_and_compile, release_driver, &c);
+    const bool in_time = limit_run(ctx, request->compile_limit_ms, compile_and_release, &c);
     compiled->total_ms = clock_ms() - start;
-    return c.ok;
+    return in_time && c.ok;
 }
 
 static bool was_checked(const Compiled *compiled) {

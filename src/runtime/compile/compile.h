@@ -59,10 +59,11 @@ typedef struct CompileRequest {
     bool explains;        /* a refusal says what is there that comes nearest */
     int32_t llvm_level;   /* see CodegenOptions */
     double time_limit_ms; /* of a tool or a worker; 0: PROCESS_TIME_LIMIT_MS */
-    size_t memory_limit;  /* of a worker; 0: none */
-    bool isolated;        /* in a process of its own; not with keep_func */
-    const char *worker;   /* that program; NULL: found; see worker.c */
-    const char *ptxas;    /* NULL: found; see ptxas_find */
+    double compile_limit_ms; /* of the whole compilation; 0: none */
+    size_t memory_limit;     /* of a worker; 0: none */
+    bool isolated;           /* in a process of its own; not with keep_func */
+    const char *worker;      /* that program; NULL: found; see worker.c */
+    const char *ptxas;       /* NULL: found; see ptxas_find */
     const Device
         *device; /* whose driver assembles when there is no ptxas; NULL: device 0 is opened */
     const char *cuda_library; /* of that driver; NULL: found */
@@ -92,8 +93,9 @@ typedef struct Compiled {
     PassContract contracts[PASS_COUNT]; /* with check_passes */
 } Compiled;
 
-/* False after errors were reported; the times and outputs up to there are filled in. Running out of
- * memory, and a cancellation of what works in `ctx` (ctx_cancel_with), leave by the arena's jump.
+/* False after errors were reported, the end of compile_limit_ms among them; the times and outputs
+ * up to there are filled in. Running out of memory, and a cancellation of what works in `ctx`
+ * (ctx_cancel_with), leave by the arena's jump.
  */
 bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled);
 
