@@ -53,6 +53,7 @@ for dtype in fp32 fp16 bf16; do
     /usr/bin/python3 "$examples/llm/make_weights.py" "$work/model-$dtype" --dtype "$dtype"
     run_model "$work/model-$dtype" --steps 12
 done
+TILEC_SIM_TARGET=sm_80 run_model "$work/model-bf16" --steps 4
 run_model "$work/model-fp16" --steps 12 --temperature 0.9 --top-k 20 --seed 3
 # Heads and rows of no round size; a prompt of several blocks, whose keys a step then looks at in parts.
 /usr/bin/python3 "$examples/llm/make_weights.py" "$work/model-odd" --layers 1 --width 72 --heads 3 --heads_k 1 --hidden 100 --vocabulary 300

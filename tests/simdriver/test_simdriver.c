@@ -328,6 +328,66 @@ static void many_threads_launch(void **state) {
     tile_function_destroy(function);
 }
 
+enum { M = 256, N = 384, K = 128 };
+
+static float element(int row, int column) {
+    return (float)((row * 7 + column * 3) % 5 - 2);
+}
+
+/* A product of whole numbers, by tensor cores and tensor copies, whose blocks each go through
+ * several programs: 6 on the 4 processors. */
+static void a_persistent_kernel_with_tensor_maps_runs(void **state) {
+    const Fixture *f = *state;
+    const tile_compile_options options = {.size = sizeof options,
+                                          .path = text(TILEC_SOURCE_DIR "/kernels/matmul.tile"),
+                                          .kernel = text("matmul"),
+                                          .signature = text("*bf16:16, *bf16:16, *fp32:16, i32:16, "
+                                                            "i32:16, i32:16, i32:16, 1, i32:16, 1, "
+                                                            "i32:16, 1, 128, 128, 64"),
+                                          .device = f->device};
+    static uint16_t a[M * K], b[K * N];
+    static float c[M * N];
+    for (int i = 0; i < M * K; i++)
+        a[i] = (uint16_t)((union {
+                              float f;
+                              uint32_t u;
+                          }){element(i / K, i % K)}
+                              .u >>
+                          16);
+    for (int i = 0; i < K * N; i++)
+        b[i] = (uint16_t)((union {
+                              float f;
+                              uint32_t u;
+                          }){element(i / N, i % N)}
+                              .u >>
+                          16);
+    tile_kernel *kernel = NULL;
+    tile_executable *executable = NULL;
+    tile_kernel_info info = {.size = sizeof info};
+    assert_int_equal(tile_compile(f->context, &options, &kernel, NULL), TILE_OK);
+    assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
+    assert_true(info.is_persistent && info.tensor_map_count >= 2);
+    assert_int_equal(tile_load(kernel, f->device, &executable, NULL), TILE_OK);
+    uint64_t at_a = allocate(f, sizeof a), at_b = allocate(f, sizeof b),
+             at_c = allocate(f, sizeof c);
+    int32_t m = M, n = N, k = K;
+    void *params[] = {&at_a, &at_b, &at_c, &m, &n, &k, &k, &n, &n};
+    const uint32_t grid[3] = {M / 128 * (N / 128), 1, 1};
+    assert_int_equal(tile_memory_write(f->device, at_a, a, sizeof a, NULL), TILE_OK);
+    assert_int_equal(tile_memory_write(f->device, at_b, b, sizeof b, NULL), TILE_OK);
+    assert_int_equal(tile_launch(executable, grid, NULL, params, 9), TILE_OK);
+    assert_int_equal(tile_memory_read(f->device, c, at_c, sizeof c, NULL), TILE_OK);
+    assert_int_equal(wait(f, NULL), TILE_OK);
+    for (int i = 0; i < M * N; i++) {
+        float wanted = 0;
+        for (int j = 0; j < K; j++)
+            wanted += element(i / N, j) * element(j, i % N);
+        assert_true(c[i] == wanted);
+    }
+    tile_executable_destroy(executable);
+    tile_kernel_destroy(kernel);
+}
+
 static void events_take_time(void **state) {
     const Fixture *f = *state;
     tile_event begin, end;
@@ -358,6 +418,7 @@ int main(void) {
                                        TEST(device_memory_is_limited),
                                        TEST(copies_stay_within_allocations),
                                        TEST(many_threads_launch),
+                                       TEST(a_persistent_kernel_with_tensor_maps_runs),
                                        TEST(events_take_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

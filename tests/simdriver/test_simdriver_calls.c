@@ -43,6 +43,54 @@ static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 static const char endless[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                               ".visible .entry forever()\n{\n$L: bra $L;\n}\n";
 
+/* out[ctaid] = programs of the cluster. */
+static const char clusters[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                               ".visible .entry count(.param .u64 p_out)\n"
+                               "{\n"
+                               ".reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n"
+                               "ld.param.u64 %rd1, [p_out];\n"
+                               "mov.u32 %r1, %ctaid.x;\n"
+                               "mul.wide.u32 %rd2, %r1, 4;\n"
+                               "add.s64 %rd3, %rd1, %rd2;\n"
+                               "mov.u32 %r2, %cluster_nctaid.x;\n"
+                               "st.global.u32 [%rd3], %r2;\n"
+                               "ret;\n"
+                               "}\n";
+
+/* In a process of its own, which has not begun: the settings are read once. */
+static void expect_begun(const char *variable, const char *value, CUresult wanted, int major) {
+    const pid_t child = fork();
+    if (!child) {
+        CUresult (*init)(unsigned), (*attribute)(int *, int, int);
+        void *library = dlopen(TILEC_SIM_DRIVER, RTLD_NOW);
+        int found = 0;
+        *(void **)&init = dlsym(library, "cuInit");
+        *(void **)&attribute = dlsym(library, "cuDeviceGetAttribute");
+        setenv(variable, value, 1);
+        const CUresult result = init(0);
+        _exit(result != wanted ||
+              (result == CUDA_OK &&
+               (attribute(&found, CUDA_ATTRIBUTE_MAJOR, 0) != CUDA_OK || found != major)) ||
+              (result != CUDA_OK && attribute(&found, CUDA_ATTRIBUTE_MAJOR, 0) == CUDA_OK));
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status)
+        fail_msg("%s=%s", variable, value);
+}
+
+static void the_environment_says_what_is_there(void **state) {
+    expect_begun("TILEC_SIM_TARGET", "", CUDA_OK, 9);
+    expect_begun("TILEC_SIM_TARGET", "sm_80", CUDA_OK, 8);
+    expect_begun("TILEC_SIM_TARGET", "sm_100a", CUDA_OK, 10);
+    expect_begun("TILEC_SIM_TARGET", "sm_1", CUDA_INVALID_VALUE, 0);
+    expect_begun("TILEC_SIM_SCHEDULE", "adversarial", CUDA_OK, 9);
+    expect_begun("TILEC_SIM_SCHEDULE", "fair", CUDA_INVALID_VALUE, 0);
+    expect_begun("TILEC_SIM_MEMORY", "4096", CUDA_OK, 9);
+    expect_begun("TILEC_SIM_MEMORY", "0", CUDA_INVALID_VALUE, 0);
+    expect_begun("TILEC_SIM_PROCESSORS", "many", CUDA_INVALID_VALUE, 0);
+}
+
 static int setup(void **state) {
     Fixture *f = calloc(1, sizeof *f);
     Arena arena = {0};
@@ -126,6 +174,26 @@ static void launches_that_no_device_takes(void **state) {
     assert_int_equal(f->driver.launch_ex(&config, function, params, NULL), NOT_SUPPORTED);
     /* None of them has harmed the context. */
     assert_int_equal(f->driver.context_wait(), CUDA_OK);
+    f->driver.module_unload(module);
+}
+
+static void clusters_are_launched(void **state) {
+    const Fixture *f = *state;
+    CUmodule module;
+    CUfunction function = load(f, clusters, "count", &module);
+    uint32_t sizes[4] = {0};
+    CUdeviceptr out;
+    CudaLaunchAttribute cluster = {.id = CUDA_LAUNCH_CLUSTER, .value.cluster = {2, 1, 1}};
+    CudaLaunchConfig config = {4, 1, 1, 1, 1, 1, 0, NULL, &cluster, 1};
+    assert_int_equal(f->driver.memory_allocate(&out, sizeof sizes), CUDA_OK);
+    void *params[] = {&out};
+    assert_int_equal(f->driver.launch_ex(&config, function, params, NULL), CUDA_OK);
+    assert_int_equal(f->driver.copy_from_device(sizes, out, sizeof sizes, NULL), CUDA_OK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(sizes[i], 2);
+    config.grid_x = 3;
+    assert_int_equal(f->driver.launch_ex(&config, function, params, NULL), CUDA_INVALID_VALUE);
+    f->driver.memory_free(out);
     f->driver.module_unload(module);
 }
 
@@ -239,10 +307,15 @@ static void a_child_has_no_driver(void **state) {
 
 int main(void) {
     setenv("TILEC_SIM_MAX_STEPS", "10000", 1);
-    const struct CMUnitTest tests[] = {
-        TEST(modules_have_their_own_variables), TEST(launches_that_no_device_takes),
-        TEST(code_that_does_not_run_here),      TEST(the_linker_leaves_ptx),
-        TEST(a_lost_context_comes_back_new),    TEST(contexts_are_a_stack_of_the_thread),
-        TEST(functions_are_found_by_name),      TEST(a_child_has_no_driver)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_environment_says_what_is_there),
+                                       TEST(modules_have_their_own_variables),
+                                       TEST(launches_that_no_device_takes),
+                                       TEST(clusters_are_launched),
+                                       TEST(code_that_does_not_run_here),
+                                       TEST(the_linker_leaves_ptx),
+                                       TEST(a_lost_context_comes_back_new),
+                                       TEST(contexts_are_a_stack_of_the_thread),
+                                       TEST(functions_are_found_by_name),
+                                       TEST(a_child_has_no_driver)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
