@@ -1,5 +1,6 @@
 /* Programs of libtilec on the simulator's driver: what they compute, and what they are told of
  * kernels that are wrong. */
+#include "runtime/process_testing.h"
 #include "tilec.h"
 
 #include <pthread.h>
@@ -65,7 +66,7 @@ static int setup(void **state) {
     f->real_stderr = dup(2);
     dup2(file, 2);
     close(file);
-    f->context = make_context(TILEC_FAKE_PTXAS);
+    f->context = make_context(HAS_PROCESSES ? TILEC_FAKE_PTXAS : "none");
     assert_int_equal(tile_device_open(f->context, 0, &f->device, NULL), TILE_OK);
     *state = f;
     return 0;
