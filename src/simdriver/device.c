@@ -75,7 +75,7 @@ static bool find_attribute(const Settings *settings, int attribute, int64_t *val
         {CUDA_ATTRIBUTE_MINOR, target->capability % 10},
         {81, target->shared_per_sm},
         {82, TARGET_REGISTERS_PER_SM},
-        {CUDA_ATTRIBUTE_COOPERATIVE, 0},
+        {CUDA_ATTRIBUTE_COOPERATIVE, 1},
         {CUDA_ATTRIBUTE_SHARED_OPTIN, target->shared_per_block},
         {106, target->blocks_per_sm},
         {120, target->capability >= 90}, /* clusters */

@@ -55,21 +55,49 @@ static CUresult run(SimDriver *driver, CUfunction function, SimLaunch *launch) {
     return result;
 }
 
-/* The clusters that a launch asks for. False: it asks for something else, too. A programmatic
- * launch may begin when the one before it has ended. */
-static bool read_attributes(const CudaLaunchConfig *config, uint32_t cluster[3]) {
+/* What a launch asks for besides its grid. That it may begin before the one before it has ended
+ * changes nothing: that one has. */
+typedef struct Wishes {
+    uint32_t cluster[3];
+    bool cooperative;
+} Wishes;
+
+/* False: it asks for something else, too. */
+static bool read_attributes(const CudaLaunchConfig *config, Wishes *wishes) {
     enum { IGNORE = 0 };
     for (unsigned i = 0; i < config->attribute_count; i++) {
         const CudaLaunchAttribute *attribute = &config->attributes[i];
-        if (attribute->id == CUDA_LAUNCH_CLUSTER) {
-            cluster[0] = attribute->value.cluster.x;
-            cluster[1] = attribute->value.cluster.y;
-            cluster[2] = attribute->value.cluster.z;
-        } else if (attribute->id != IGNORE && attribute->id != CUDA_LAUNCH_PROGRAMMATIC) {
+        switch (attribute->id) {
+        case IGNORE:
+        case CUDA_LAUNCH_PROGRAMMATIC:
+            break;
+        case CUDA_LAUNCH_CLUSTER:
+            wishes->cluster[0] = attribute->value.cluster.x;
+            wishes->cluster[1] = attribute->value.cluster.y;
+            wishes->cluster[2] = attribute->value.cluster.z;
+            break;
+        case CUDA_LAUNCH_COOPERATIVE:
+            wishes->cooperative = attribute->value.is_on != 0;
+            break;
+        default:
             return false;
         }
     }
     return true;
+}
+
+/* Whether all blocks of a cooperative launch are there at once: on the device, and in the
+ * simulator, which lets as many take turns. */
+static bool fits_at_once(const Settings *settings, const CudaLaunchConfig *config,
+                         const CUfunction function) {
+    enum { TURNS = 64 };
+    const uint64_t threads = (uint64_t)config->block_x * config->block_y * config->block_z;
+    const Occupancy held =
+        target_occupancy(settings->target, (int32_t)function->registers, (int32_t)threads,
+                         (int32_t)(function->kernel.static_shared + config->shared_bytes));
+    const uint64_t room = (uint64_t)held.ctas * (uint64_t)settings->processors;
+    const uint64_t blocks = (uint64_t)config->grid_x * config->grid_y * config->grid_z;
+    return blocks <= (room < TURNS ? room : TURNS);
 }
 
 static CUresult launch(SimDriver *driver, const CudaLaunchConfig *config, CUfunction function,
@@ -96,8 +124,13 @@ static CUresult launch(SimDriver *driver, const CudaLaunchConfig *config, CUfunc
                        function->max_dynamic_shared);
         return CUDA_INVALID_VALUE;
     }
-    return read_attributes(config, made.cluster) ? run(driver, function, &made)
-                                                 : CUDA_NOT_SUPPORTED;
+    Wishes wishes = {.cooperative = false};
+    if (!read_attributes(config, &wishes))
+        return CUDA_NOT_SUPPORTED;
+    if (wishes.cooperative && !fits_at_once(settings, config, function))
+        return CUDA_COOPERATIVE_LARGE;
+    memcpy(made.cluster, wishes.cluster, sizeof made.cluster);
+    return run(driver, function, &made);
 }
 
 CUresult simulated_launch_ex(const CudaLaunchConfig *config, CUfunction function, void **params,

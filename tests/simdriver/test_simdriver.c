@@ -33,6 +33,13 @@ static const char source[] =
     "    tl.store(x + tl.arange(0, BLOCK), tl.program_id(0).to(tl.float32))\n"
     "\n"
     "@triton.jit\n"
+    "def meet(count, seen, programs, BLOCK: tl.constexpr):\n"
+    "    tl.atomic_add(count, 1)\n"
+    "    while tl.atomic_add(count, 0) < programs:\n"
+    "        pass\n"
+    "    tl.store(seen + tl.program_id(0), tl.atomic_add(count, 0))\n"
+    "\n"
+    "@triton.jit\n"
     "def refuse(x, BLOCK: tl.constexpr):\n"
     "    tl.device_assert(tl.load(x) < 0, 'never')\n"
     "\n"
@@ -329,6 +336,35 @@ static void many_threads_launch(void **state) {
     tile_function_destroy(function);
 }
 
+static tile_status meet(const Fixture *f, uint64_t count, uint64_t seen, uint32_t programs) {
+    const tile_launch_options options = {
+        .size = sizeof options, .cooperative = true, .programmatic = true};
+    tile_function *function = make_function(f, "meet");
+    const uint32_t grid[3] = {programs, 1, 1};
+    const tile_argument arguments[] = {tile_pointer(count, TILE_I32), tile_pointer(seen, TILE_I32),
+                                       tile_int(programs), tile_constexpr_int(128)};
+    const tile_status status =
+        tile_function_launch_with(function, f->device, grid, NULL, arguments, 4, &options, NULL);
+    tile_function_destroy(function);
+    return status;
+}
+
+/* All programs of a cooperative launch are there at once; too many are refused. */
+static void programs_wait_for_each_other(void **state) {
+    const Fixture *f = *state;
+    enum { PROGRAMS = 8, TOO_MANY = 100000 };
+    int32_t found[PROGRAMS];
+    const uint64_t count = allocate(f, 4), seen = allocate(f, sizeof found);
+    assert_int_equal(tile_memory_set(f->device, count, 0, 4, NULL), TILE_OK);
+    assert_int_equal(meet(f, count, seen, TOO_MANY), TILE_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(meet(f, count, seen, PROGRAMS), TILE_OK);
+    assert_int_equal(tile_memory_read(f->device, found, seen, sizeof found, NULL), TILE_OK);
+    for (int i = 0; i < PROGRAMS; i++)
+        assert_int_equal(found[i], PROGRAMS);
+    tile_memory_free(f->device, count);
+    tile_memory_free(f->device, seen);
+}
+
 enum { M = 256, N = 384, K = 128 };
 
 static float element(int row, int column) {
@@ -419,6 +455,7 @@ int main(void) {
                                        TEST(device_memory_is_limited),
                                        TEST(copies_stay_within_allocations),
                                        TEST(many_threads_launch),
+                                       TEST(programs_wait_for_each_other),
                                        TEST(a_persistent_kernel_with_tensor_maps_runs),
                                        TEST(events_take_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,8 +169,8 @@ static void launches_that_no_device_takes(void **state) {
     assert_int_equal(f->driver.function_set(function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, 1 << 20),
                      CUDA_INVALID_VALUE);
     assert_int_equal(launch(f, NULL, 32, 0, params), INVALID_HANDLE);
-    CudaLaunchAttribute cooperative = {.id = 2};
-    const CudaLaunchConfig config = {1, 1, 1, 32, 1, 1, 0, NULL, &cooperative, 1};
+    CudaLaunchAttribute priority = {.id = 8};
+    const CudaLaunchConfig config = {1, 1, 1, 32, 1, 1, 0, NULL, &priority, 1};
     assert_int_equal(f->driver.launch_ex(&config, function, params, NULL), NOT_SUPPORTED);
     /* None of them has harmed the context. */
     assert_int_equal(f->driver.context_wait(), CUDA_OK);
