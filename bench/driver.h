@@ -4,6 +4,7 @@
 #define TILEC_BENCH_DRIVER_H
 #include "tests/runtime/cuda_extra.h"
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,9 @@ static inline void cuda_must(CUresult result, const char *what) {
     exit(1);
 }
 
-static inline void cuda_symbol(void *library, const char *symbol, void *function) {
+static inline void cuda_symbol(void *library, const char *symbol, bool is_needed, void *function) {
     void *found = dlsym(library, symbol);
-    if (!found) {
+    if (!found && is_needed) {
         fprintf(stderr, "the driver has no %s\n", symbol);
         exit(1);
     }
@@ -40,9 +41,11 @@ static inline void cuda_load(Cuda *cuda) {
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
-#define DRIVER(field, symbol, parameters) cuda_symbol(library, symbol, &cuda->field);
+#define DRIVER(field, symbol, parameters) cuda_symbol(library, symbol, true, &cuda->field);
+#define DRIVER_OPTIONAL(field, symbol, parameters)                                                 \
+    cuda_symbol(library, symbol, false, &cuda->field);
 #include "runtime/driver/driver.def"
-#define X(field, symbol, parameters) cuda_symbol(library, symbol, &cuda->field);
+#define X(field, symbol, parameters) cuda_symbol(library, symbol, true, &cuda->field);
     CUDA_EXTRA_FUNCTIONS(X)
 #undef X
 }

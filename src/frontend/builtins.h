@@ -21,8 +21,8 @@ BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max,
     builtin_unary, builtin_abs, builtin_fma, builtin_fdiv, builtin_div_rn, builtin_fmod,
     builtin_umulhi, builtin_popc;
 BuiltinHandler builtin_reduce, builtin_scan, builtin_dot;
-BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_device_print,
-    builtin_device_assert, builtin_not_covered;
+BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_gdc_wait,
+    builtin_gdc_launch_dependents, builtin_device_print, builtin_device_assert, builtin_not_covered;
 
 /* tl.load and tl.store of a block pointer (builtins_block.c), with cache hints already read. */
 Val block_load(Call *call, CacheModifier cache, EvictionPolicy evict, bool is_volatile);

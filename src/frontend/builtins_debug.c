@@ -47,6 +47,16 @@ Val builtin_debug_barrier(Call *call) {
     return val_none();
 }
 
+Val builtin_gdc_wait(Call *call) {
+    build_grid_wait(&call->e->builder);
+    return val_none();
+}
+
+Val builtin_gdc_launch_dependents(Call *call) {
+    build_grid_launch_dependents(&call->e->builder);
+    return val_none();
+}
+
 /* The IR's integers have no sign of their own. */
 static bool is_unsigned(ScalarType type) {
     return !type.pointer && elem_is_int(type.elem) && type.elem != ELEM_I1 &&

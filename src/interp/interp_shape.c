@@ -427,3 +427,8 @@ void interp_local_load(Run *run, const Inst *inst) {
 }
 
 void interp_barrier(Run *run, const Inst *inst) {}
+
+/* Launches run one after another here. */
+void interp_grid_wait(Run *run, const Inst *inst) {}
+
+void interp_grid_launch_dependents(Run *run, const Inst *inst) {}

@@ -48,3 +48,18 @@ void lower_barrier(Cg *cg, const Op *op) {
     else
         cg_barrier(cg);
 }
+
+/* Where no launch begins before another has ended there is nothing to wait for and nobody to tell.
+ * LLVM's intrinsics touch no memory by their declaration, so that loads would cross them. */
+static void control_grids(Cg *cg, const char *instruction) {
+    if (target_has(cg->func->capability, FEATURE_GRID_DEPENDENCY))
+        cg_asm(cg, cg->t_void, instruction, "~{memory}", NULL, 0, ASM_EFFECTS);
+}
+
+void lower_grid_wait(Cg *cg, const Op *op) {
+    control_grids(cg, "griddepcontrol.wait;");
+}
+
+void lower_grid_launch_dependents(Cg *cg, const Op *op) {
+    control_grids(cg, "griddepcontrol.launch_dependents;");
+}

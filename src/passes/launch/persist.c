@@ -211,8 +211,11 @@ static void replace_ids(Block *block, const Place *place) {
     }
 }
 
-/* Scalars that stay are computed by every program, and so may be by every CTA. */
+/* Scalars that stay are computed by every program, and so may be by every CTA. Who has waited for
+ * the launches before has done so for all its programs. */
 static bool stays_in_front(const Programs *p, const Op *op) {
+    if (op->code == OP_grid_wait)
+        return true;
     return op->code == OP_assume ? is_invariant(p, op_in(op, 0))
                                  : op->nout == 1 && is_invariant(p, op_out(op));
 }

@@ -89,6 +89,7 @@ static bool check_tiles(Teams *t) {
     block_for_each (op, t->func->body) {
         bool known = op == tiles || op->code == OP_producer || op->code == OP_store_wait ||
                      op_has(op, ALLOCATES);
+        known |= op->code == OP_grid_wait; /* for launches before, as any thread may */
         if (!known && !op_is_pure(op) && !op_has(op, TERMINATOR))
             return fails(t, "it does more than go through tiles");
     }

@@ -194,12 +194,14 @@ static void report_resources(const Executable *e, Diags *diags) {
 
 void executable_report(const Executable *executable, const Launch *launch, Diags *diags,
                        CUresult result) {
+    uint32_t blocks[3];
+    launch_shape_blocks(&executable->shape, launch->grid, blocks);
     if (result == LAUNCH_REFUSED)
-        launch_options_report(executable, launch, diags);
+        launch_options_report(executable, launch->options, blocks, diags);
     else if (result == CUDA_LAUNCH_RESOURCES)
         report_resources(executable, diags);
     else if (result == CUDA_COOPERATIVE_LARGE)
-        launch_report_cooperative(executable, launch, diags);
+        launch_report_cooperative(executable, launch->options, blocks, diags);
     else
         fault_check(executable->device, diags,
                     has_attributes(executable, launch) ? DRIVER_launch_ex : DRIVER_launch, result);

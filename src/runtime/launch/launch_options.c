@@ -92,13 +92,13 @@ static void report_capability(const Device *device, Diags *diags, const char *wh
          device->major, device->minor);
 }
 
-void launch_options_report(const Executable *executable, const Launch *launch, Diags *diags) {
+void launch_options_report(const Executable *executable, const tile_launch_options *options,
+                           const uint32_t blocks[3], Diags *diags) {
     const Executable *e = executable;
-    const Cluster cluster = asked_cluster(launch->options);
+    const Cluster cluster = asked_cluster(options);
     const uint32_t *side = cluster.side;
-    uint32_t blocks[3];
-    launch_shape_blocks(&e->shape, launch->grid, blocks);
-    switch (launch_options_apply(e, launch->options, blocks)) {
+    uint32_t whole[3] = {blocks[0], blocks[1], blocks[2]};
+    switch (launch_options_apply(e, options, whole)) {
     case LAUNCH_ALLOWED:
         break;
     case LAUNCH_NO_PROGRAMMATIC:
@@ -118,20 +118,20 @@ void launch_options_report(const Executable *executable, const Launch *launch, D
         diag(diags, (Span){0}, launch_cluster_size, side[0], side[1], side[2], CLUSTER_BLOCKS);
         break;
     case LAUNCH_CLUSTER_GRID:
-        diag(diags, (Span){0}, launch_cluster_grid, STR_ARG(e->name), blocks[0], blocks[1],
-             blocks[2], side[0], side[1], side[2]);
+        diag(diags, (Span){0}, launch_cluster_grid, STR_ARG(e->name), whole[0], whole[1], whole[2],
+             side[0], side[1], side[2]);
         break;
     }
 }
 
-void launch_report_cooperative(const Executable *executable, const Launch *launch, Diags *diags) {
+void launch_report_cooperative(const Executable *executable, const tile_launch_options *options,
+                               const uint32_t blocks[3], Diags *diags) {
     const Executable *e = executable;
-    uint32_t blocks[3];
+    uint32_t whole[3] = {blocks[0], blocks[1], blocks[2]};
     int each = 0;
-    launch_shape_blocks(&e->shape, launch->grid, blocks);
-    launch_options_apply(e, launch->options, blocks);
+    launch_options_apply(e, options, whole);
     e->device->driver->occupancy(&each, e->function, (int)e->threads, e->shared_bytes);
     diag(diags, (Span){0}, launch_cooperative_large, STR_ARG(e->name),
-         (uint64_t)blocks[0] * e->num_ctas * blocks[1] * blocks[2], e->device->ordinal,
+         (uint64_t)whole[0] * e->num_ctas * whole[1] * whole[2], e->device->ordinal,
          each * e->device->sm_count, each, e->device->sm_count);
 }

@@ -24,8 +24,10 @@ LaunchRefusal launch_options_apply(const Executable *executable, const tile_laun
 /* How many attributes the launch has. `options` may be NULL. */
 unsigned launch_options_attributes(const Executable *executable, const tile_launch_options *options,
                                    CudaLaunchAttribute attributes[LAUNCH_MAX_ATTRIBUTES]);
-/* Reports why launch_options_apply refuses. */
-void launch_options_report(const Executable *executable, const Launch *launch, Diags *diags);
+/* Reports why launch_options_apply refuses these blocks. */
+void launch_options_report(const Executable *executable, const tile_launch_options *options,
+                           const uint32_t blocks[3], Diags *diags);
 /* Reports that the device does not hold the blocks of a cooperative launch at once. */
-void launch_report_cooperative(const Executable *executable, const Launch *launch, Diags *diags);
+void launch_report_cooperative(const Executable *executable, const tile_launch_options *options,
+                               const uint32_t blocks[3], Diags *diags);
 #endif
