@@ -35,7 +35,10 @@ class CompileOptions(c.Structure):
                 ("target", Text), ("device", c.c_void_p), ("num_warps", c.c_int32), ("num_stages", c.c_int32),
                 ("num_ctas", c.c_int32), ("max_registers", c.c_int32), ("want", c.c_uint32), ("dump_folder", Text),
                 ("no_line_info", c.c_bool), ("no_cache", c.c_bool), ("debug", c.c_bool),
-                ("no_tensor_copies", c.c_bool), ("no_persistence", c.c_bool)]
+                ("no_tensor_copies", c.c_bool), ("no_persistence", c.c_bool), ("max_shared", c.c_int32), ("isolated", c.c_bool),
+                ("warnings", c.POINTER(Text)), ("warning_count", c.c_size_t), ("cancellation", c.c_void_p), ("plain_abi", c.c_bool),
+                ("files", c.POINTER(Named)), ("file_count", c.c_size_t), ("read_file", c.c_void_p), ("read_user", c.c_void_p),
+                ("full_paths", c.c_bool), ("grid", Text)]
 
 
 class Value(c.Union):

@@ -278,6 +278,8 @@ typedef struct tile_compile_options {
     bool full_paths; /* name sources in line tables and assertions by their paths as given, which
                         ties the code to this machine; else those that begin at the root by their
                         part below the folder where they are looked for */
+    tile_text grid;  /* of a function, for calls that say none: one to three Python expressions of
+                        its parameters and of what decorators set, "cdiv(n, BLOCK), heads" */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.
@@ -541,7 +543,11 @@ typedef struct tile_argument {
     tile_dtype type;
     union {
         uint64_t address;
-        int64_t integer; /* u64: its bits */
+        struct {
+            uint64_t address;
+            uint64_t bytes; /* from there on; 0: not known */
+        } memory;           /* of pointers */
+        int64_t integer;    /* u64: its bits */
         double number;
         tile_text text;
     } value;
@@ -551,7 +557,15 @@ static inline tile_argument tile_pointer(uint64_t address, tile_dtype element) {
     tile_argument argument;
     argument.kind = TILE_ARGUMENT_POINTER;
     argument.type = element;
-    argument.value.address = address;
+    argument.value.memory.address = address;
+    argument.value.memory.bytes = 0;
+    return argument;
+}
+/* A pointer to memory of a known size, which functions that are tuned need to know of what they
+ * reset or put back between runs. */
+static inline tile_argument tile_buffer(uint64_t address, tile_dtype element, uint64_t bytes) {
+    tile_argument argument = tile_pointer(address, element);
+    argument.value.memory.bytes = bytes;
     return argument;
 }
 static inline tile_argument tile_int(int64_t value) {

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "runtime/launch/facts.h"
 #include "runtime/status.h"
+#include "runtime/tune/store.h"
 #include "support/file.h"
 
 #include <inttypes.h>
@@ -66,7 +67,7 @@ typedef struct Listing {
     int error;          /* what kept it from being read */
 } Listing;
 
-enum { LIST_META, LIST_CUBIN, LIST_SECTIONS };
+enum { LIST_META, LIST_CUBIN, LIST_TUNED, LIST_SECTIONS };
 
 static void add_entry(void *user, Arena *scratch, const CacheEntry *entry, CacheSection *sections) {
     Listing *listing = user;
@@ -78,6 +79,14 @@ static void add_entry(void *user, Arena *scratch, const CacheEntry *entry, Cache
     Listed listed = {.bytes = entry->bytes, .used = entry->used, .state = entry->state};
     const Str name = str_from(entry->file);
     listed.file = (Str){str_dup(arena, name), name.len};
+    const Str tuned =
+        entry->state == CACHE_HIT ? tune_kernel_of(sections[LIST_TUNED].data) : STR("");
+    if (tuned.len) {
+        listed.kernel = str_keep(arena, tuned);
+        listed.target = STR("(time)");
+        vec_push(arena, &listing->entries, listed);
+        return;
+    }
     if (entry->state == CACHE_HIT && !facts_read(scratch, sections[LIST_META].data, &facts))
         listed.state = CACHE_DAMAGED;
     if (listed.state == CACHE_HIT) {
@@ -106,7 +115,7 @@ static int most_recent_first(const void *a, const void *b) {
  * folder that cannot be read was a warning already. */
 static Listing list_layer(CacheCommand *command, Arena *kept, uint32_t layer) {
     Cache *cache = command->cache;
-    CacheSection sections[LIST_SECTIONS] = {{"meta", {0}}, {"cubin", {0}}};
+    CacheSection sections[LIST_SECTIONS] = {{"meta", {0}}, {"cubin", {0}}, {"tuned", {0}}};
     Listing listing = {.arena = kept, .folder = layer ? cache->trusted[layer - 1] : cache->folder};
     listing.error = cache_visit(cache, &command->ctx->arena, layer, sections, LIST_SECTIONS,
                                 add_entry, &listing);

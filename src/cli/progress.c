@@ -63,7 +63,8 @@ static void build_interruptibly(void *user) {
 
 bool progress_build(Ctx *ctx, const Plan *plan, unsigned jobs, bool into_cache, Built *built) {
     Progress progress = {.start = clock_ms()};
-    const BuildOptions how = {jobs, into_cache, show, &progress};
+    const BuildOptions how = {
+        .jobs = jobs, .into_cache = into_cache, .progress = show, .user = &progress};
     Building building = {ctx, plan, &how, built, false};
     cli_interruptible(ctx, build_interruptibly, &building);
     if (progress.shown)

@@ -353,6 +353,39 @@ void autotune_apply(const Autotune *autotune, const TuneConfig *config, HostValu
             values[i] = config->values[i];
 }
 
+void autotune_request(const Autotune *autotune, const TuneConfig *config,
+                      const Heuristics *heuristics, Arena *arena, ElaborateRequest *request) {
+    NamedText *defines = heuristics_room(arena, request, autotune->name_count);
+    request->defines = defines;
+    request->autotune_done = true;
+    for (uint32_t i = 0; i < autotune->name_count; i++)
+        if (config->values[i].kind != HOST_UNKNOWN && !heuristics_set(heuristics, i))
+            heuristics_set_name(arena, autotune->param_count, autotune->names, i, config->values[i],
+                                request, defines);
+}
+
+void autotune_give(Autotune *autotune, Arena *arena, const bool *given) {
+    TuneConfig *configs = ARENA_ARRAY(arena, TuneConfig, autotune->count + 1);
+    bool *sets = ARENA_ARRAY(arena, bool, autotune->name_count + 1);
+    bool is_left = false; /* something to choose among */
+    for (uint32_t c = 0; c < autotune->count; c++) {
+        HostValue *values = ARENA_ARRAY(arena, HostValue, autotune->name_count);
+        configs[c] = (TuneConfig){values, autotune->configs[c].max_registers};
+        for (uint32_t i = 0; i < autotune->name_count; i++)
+            if (!given[i])
+                values[i] = autotune->configs[c].values[i];
+        is_left |= configs[c].max_registers != 0;
+    }
+    for (uint32_t i = 0; i < autotune->name_count; i++) {
+        sets[i] = autotune->count && autotune->sets[i] && !given[i];
+        is_left |= sets[i];
+    }
+    if (!is_left)
+        autotune->count = 0;
+    autotune->configs = configs;
+    autotune->sets = sets;
+}
+
 const char *autotune_text(Arena *arena, const Autotune *autotune, const TuneConfig *config) {
     StrBuf text = strbuf(arena);
     for (uint32_t i = 0; i < autotune->name_count; i++) {

@@ -34,6 +34,12 @@ void autotune_prune(Ctx *ctx, uint32_t file, const FuncDef *def, int32_t capabil
                     const Autotune *autotune, const HostValue *values, bool *kept);
 /* Writes what a configuration sets among the values of a call. */
 void autotune_apply(const Autotune *autotune, const TuneConfig *config, HostValue *values);
+/* Adds what a configuration sets to a request, but what heuristics set behind it. */
+void autotune_request(const Autotune *autotune, const TuneConfig *config,
+                      const Heuristics *heuristics, Arena *arena, ElaborateRequest *request);
+/* What is given otherwise no configuration sets: of each name. Where nothing is left to set there
+ * are no configurations. */
+void autotune_give(Autotune *autotune, Arena *arena, const bool *given);
 /* "BLOCK=128, num_warps=8": a configuration as messages and records name it. */
 const char *autotune_text(Arena *arena, const Autotune *autotune, const TuneConfig *config);
 #endif

@@ -24,6 +24,7 @@ typedef struct ElaborateRequest {
     int32_t capability;
     bool debug;           /* keep tl.device_assert and assert statements */
     bool heuristics_done; /* what @triton.heuristics says is among the defines */
+    bool autotune_done;   /* what a configuration of @triton.autotune says, likewise */
 } ElaborateRequest;
 
 enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */

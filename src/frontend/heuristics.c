@@ -174,23 +174,31 @@ HostValue *heuristics_known(Ctx *ctx, Arena *arena, const Heuristics *h, const F
     return values;
 }
 
-void heuristics_request(const Heuristics *h, const HostValue *values, Arena *arena,
-                        ElaborateRequest *request) {
-    NamedText *defines = ARENA_ARRAY(arena, NamedText, request->define_count + h->count + 1);
+void heuristics_set_name(Arena *arena, uint32_t param_count, const Str *names, uint32_t index,
+                         HostValue value, ElaborateRequest *request, NamedText *defines) {
+    StrBuf text = strbuf(arena);
+    host_print(value, &text);
+    if (index < param_count)
+        defines[request->define_count++] = (NamedText){names[index], strbuf_str(&text)};
+#define HEURISTIC_OPTION(option)                                                                   \
+    else if (index == param_count + HEURISTIC_##option) request->option = (int32_t)value.i;
+    HEURISTIC_OPTIONS(HEURISTIC_OPTION)
+#undef HEURISTIC_OPTION
+}
+
+NamedText *heuristics_room(Arena *arena, const ElaborateRequest *request, uint32_t count) {
+    NamedText *defines = ARENA_ARRAY(arena, NamedText, (size_t)request->define_count + count + 1);
     if (request->define_count)
         memcpy(defines, request->defines, request->define_count * sizeof *defines);
+    return defines;
+}
+
+void heuristics_request(const Heuristics *h, const HostValue *values, Arena *arena,
+                        ElaborateRequest *request) {
+    NamedText *defines = heuristics_room(arena, request, h->count);
     request->defines = defines;
     request->heuristics_done = true;
-    for (uint32_t i = 0; i < h->count; i++) {
-        const uint32_t name = h->items[i].name;
-        const HostValue value = values[name];
-        StrBuf text = strbuf(arena);
-        host_print(value, &text);
-        if (name < h->param_count)
-            defines[request->define_count++] = (NamedText){h->names[name], strbuf_str(&text)};
-#define HEURISTIC_OPTION(option)                                                                   \
-    else if (name == h->param_count + HEURISTIC_##option) request->option = (int32_t)value.i;
-        HEURISTIC_OPTIONS(HEURISTIC_OPTION)
-#undef HEURISTIC_OPTION
-    }
+    for (uint32_t i = 0; i < h->count; i++)
+        heuristics_set_name(arena, h->param_count, h->names, h->items[i].name,
+                            values[h->items[i].name], request, defines);
 }

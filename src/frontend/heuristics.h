@@ -45,6 +45,11 @@ bool heuristics_apply(const Heuristics *heuristics, HostValue *values, HostError
  * options. HOST_UNKNOWN for the others. */
 HostValue *heuristics_known(Ctx *ctx, Arena *arena, const Heuristics *heuristics,
                             const FuncDef *def, const ElaborateRequest *request);
+/* A copy of a request's defines with room for `count` more. */
+NamedText *heuristics_room(Arena *arena, const ElaborateRequest *request, uint32_t count);
+/* Adds the value of a name, `index` of heuristics_names, to a request whose defines have room. */
+void heuristics_set_name(Arena *arena, uint32_t param_count, const Str *names, uint32_t index,
+                         HostValue value, ElaborateRequest *request, NamedText *defines);
 /* Adds what heuristics have set among `values` to a request. */
 void heuristics_request(const Heuristics *heuristics, const HostValue *values, Arena *arena,
                         ElaborateRequest *request);

@@ -26,7 +26,8 @@ typedef struct HostExpr HostExpr;
     X(zero_division, "division by zero")                                                           \
     X(types, "the operands' types do not go together")                                             \
     X(not_positive, "the value must be positive")                                                  \
-    X(no_value, "the argument has no value here")
+    X(no_value, "the argument has no value here")                                                  \
+    X(grid, "a grid's sides are integers from 0, up to 2147483647 in x and 65535 in y and z")
 
 typedef enum HostProblem {
 #define HOST_PROBLEM(id, text) HOST_##id,

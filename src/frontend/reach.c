@@ -29,6 +29,8 @@ typedef struct Collector {
     TokenList tokens; /* of the file */
     bool *counts;     /* of the statements */
     Reach *reach;
+    bool no_places; /* only what tokens say counts, not where */
+    Span without;   /* what stands there does not count */
 } Collector;
 
 /* False where the file has a mistake in a token: the parser may have gone on elsewhere. */
@@ -135,6 +137,10 @@ bool reach_has_name(Ctx *ctx, const Reach *reach, Str name) {
     return ptrmap_get(&reach->names, ctx_intern(ctx, name).ptr) != NULL;
 }
 
+static bool is_left_out(const Collector *c, const Token *token) {
+    return token->lo >= c->without.lo && token->lo < c->without.hi;
+}
+
 static bool is_reached(const Collector *c, const Stmt *stmt) {
     if (stmt->kind == STMT_import)
         return true;
@@ -158,7 +164,7 @@ static bool follow_names(Collector *c) {
             c->counts[i] = more = true;
             Range range = range_of(c, stmt);
             for (size_t t = range.first; t < range.last; t++)
-                if (!is_boundary(&c->tokens.data[t]))
+                if (!is_boundary(&c->tokens.data[t]) && !is_left_out(c, &c->tokens.data[t]))
                     add_words(c, lex_text(&c->lexer, c->tokens.data[t]));
         }
     }
@@ -185,7 +191,9 @@ static void put_tokens(Collector *c, Range range, StrBuf *out) {
             strbuf_printf(out, "%d\n", token.kind);
             continue;
         }
-        LineColumn at = source_locate(source, token.lo);
+        if (is_left_out(c, &token))
+            continue;
+        const LineColumn at = c->no_places ? (LineColumn){0} : source_locate(source, token.lo);
         Str text = lex_text(&c->lexer, token);
         strbuf_printf(out, "%d %u %u %zu ", token.kind, at.line, at.column, text.len);
         strbuf_add(out, text.ptr, text.len);
@@ -194,25 +202,42 @@ static void put_tokens(Collector *c, Range range, StrBuf *out) {
     }
 }
 
-bool frontend_reach(Ctx *ctx, const AstFile *syntax, const FuncDef *kernel, Reach *reach) {
-    *reach = (Reach){.file = syntax->file, .names = {.arena = &ctx->arena}};
-    Collector c = {.ctx = ctx, .syntax = syntax, .reach = reach};
-    if (!read_tokens(&c))
+static bool collect(Collector *c, const FuncDef *kernel) {
+    const AstFile *syntax = c->syntax;
+    Ctx *ctx = c->ctx;
+    *c->reach = (Reach){.file = syntax->file, .names = {.arena = &ctx->arena}};
+    if (!read_tokens(c))
         return false;
-    c.counts = ARENA_ARRAY(&ctx->arena, bool, (size_t)syntax->body.count + 1);
-    add_name(&c, kernel->name);
-    if (!follow_names(&c))
+    c->counts = ARENA_ARRAY(&ctx->arena, bool, (size_t)syntax->body.count + 1);
+    add_name(c, kernel->name);
+    if (!follow_names(c))
         return false;
     StrBuf text = strbuf(&ctx->arena);
     strbuf_printf(&text, "kernel %.*s\n", STR_ARG(kernel->name));
     for (uint32_t i = 0; i < syntax->body.count; i++) {
-        if (!c.counts[i])
+        if (!c->counts[i])
             continue;
         describe(syntax->body.items[i], &text);
-        put_tokens(&c, range_of(&c, syntax->body.items[i]), &text);
+        put_tokens(c, range_of(c, syntax->body.items[i]), &text);
     }
-    reach->text = strbuf_str(&text);
+    c->reach->text = strbuf_str(&text);
     return true;
+}
+
+bool frontend_reach(Ctx *ctx, const AstFile *syntax, const FuncDef *kernel, Reach *reach) {
+    Collector c = {.ctx = ctx, .syntax = syntax, .reach = reach};
+    return collect(&c, kernel);
+}
+
+bool frontend_meaning(Ctx *ctx, const AstFile *syntax, const FuncDef *kernel, Str *text) {
+    Reach reach;
+    Collector c = {.ctx = ctx, .syntax = syntax, .reach = &reach, .no_places = true};
+    for (uint32_t i = 0; i < kernel->decorators.count; i++)
+        if (str_is(ast_decorator_name(kernel->decorators.items[i]), "autotune"))
+            c.without = kernel->decorators.items[i]->span;
+    const bool ok = collect(&c, kernel);
+    *text = reach.text;
+    return ok;
 }
 
 bool reach_has_span(const Reach *reach, Span span) {

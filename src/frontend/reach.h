@@ -23,6 +23,9 @@ typedef struct Reach {
 /* Of a file that was parsed without a message, and a kernel of it. False, without a message, if
  * the file cannot be divided. */
 bool frontend_reach(Ctx *ctx, const AstFile *syntax, const FuncDef *kernel, Reach *reach);
+/* A text that is equal where the kernel means the same, wherever it stands, whatever
+ * @triton.autotune says of it. False, without a message, as above. */
+bool frontend_meaning(Ctx *ctx, const AstFile *syntax, const FuncDef *kernel, Str *text);
 bool reach_has_name(Ctx *ctx, const Reach *reach, Str name);
 /* A span of another file, or from the beginning of a token of what is reached to the end of one. */
 bool reach_has_span(const Reach *reach, Span span);

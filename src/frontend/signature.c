@@ -304,7 +304,8 @@ static void remark_on_decorators(Elab *e, const FuncDef *def) {
         const Expr *decorator = def->decorators.items[i];
         Str name = ast_decorator_name(decorator);
         bool is_jit = str_is(name, "jit"), is_call = decorator->kind == EXPR_call;
-        const bool is_done = e->request->heuristics_done && str_is(name, "heuristics");
+        const bool is_done = (e->request->heuristics_done && str_is(name, "heuristics")) ||
+                             (e->request->autotune_done && str_is(name, "autotune"));
         if (!is_jit && !is_done)
             elab_no_effect(e, decorator->span, name.len ? str_dup(e->arena, name) : "decorator",
                            "values and options are those that the compilation is given");

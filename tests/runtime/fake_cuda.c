@@ -236,6 +236,8 @@ FAKE(occupancy, int *blocks, CUfunction function, int threads, size_t shared_byt
 
 static CUresult launch(CUfunction function, const CudaLaunchConfig *config, void **params) {
     CUresult captured;
+    if (state.fail_threads && state.fail_threads == config->block_x)
+        return state.fail_result;
     if (!pushed && !state.current)
         return 201; /* CUDA_ERROR_INVALID_CONTEXT */
     if (fake_capture_launch(&state, function, config, params, &captured))
@@ -271,6 +273,7 @@ void fake_run(CUfunction function, const CudaLaunchConfig *config, void **params
         else
             memcpy(&state.values[i], params[i], state.param_bytes[i]);
     }
+    state.clock_ms += state.launch_ms ? state.launch_ms(&state) : 1.5;
     pthread_mutex_unlock(&lock);
 }
 
@@ -359,16 +362,19 @@ FAKE(stream_wait, CUstream stream) {
     return result_outside_capture("cuStreamSynchronize");
 }
 
+/* An event is when it was recorded. */
 FAKE(event_create, CUevent *event, unsigned flags) {
-    *event = (CUevent)(uintptr_t)0x5000;
-    return CUDA_OK;
+    *event = calloc(1, sizeof(double));
+    return *event ? CUDA_OK : CUDA_OUT_OF_MEMORY;
 }
 
 FAKE(event_destroy, CUevent event) {
+    free(event);
     return CUDA_OK;
 }
 
 FAKE(event_record, CUevent event, CUstream stream) {
+    *(double *)event = state.clock_ms;
     return CUDA_OK;
 }
 
@@ -377,7 +383,7 @@ FAKE(event_wait, CUevent event) {
 }
 
 FAKE(event_elapsed, float *milliseconds, CUevent begin, CUevent end) {
-    *milliseconds = 1.5f;
+    *milliseconds = (float)(*(const double *)end - *(const double *)begin);
     return CUDA_OK;
 }
 

@@ -24,6 +24,11 @@ typedef struct FakeCuda {
     unsigned char
         param_bytes[FAKE_MAX_VALUES]; /* sizes of a launch's parameters, up to the first 0 */
     const char *log;                  /* what the assembler says */
+    /* What a launch, of which grid and block are known by then, takes; NULL: 1.5 ms for all. Events
+     * tell the time that launches took. */
+    double (*launch_ms)(const struct FakeCuda *cuda);
+    /* The number of threads of a block for which launches fail with fail_result; 0: none. */
+    unsigned fail_threads;
 
     /* What happened. */
     unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;
@@ -42,6 +47,7 @@ typedef struct FakeCuda {
     FakeEncoding encoding;               /* the latest */
     unsigned encodings;
     char function[64];
+    double clock_ms;
     CUcontext current;
     size_t allocated;
 } FakeCuda;

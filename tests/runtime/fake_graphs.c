@@ -84,6 +84,14 @@ FAKE(stream_destroy, CUstream stream) {
     return found ? CUDA_OK : CUDA_INVALID_VALUE;
 }
 
+FAKE(stream_capturing, CUstream stream, int *status) {
+    pthread_mutex_lock(&lock);
+    const Stream *found = find_stream(stream);
+    *status = !found || !found->captured ? 0 : found->is_invalid ? 2 : 1;
+    pthread_mutex_unlock(&lock);
+    return CUDA_OK;
+}
+
 CUresult fake_capture_refuses(const char *symbol) {
     CUresult result = CUDA_OK;
     pthread_mutex_lock(&lock);

@@ -59,7 +59,7 @@ static bool compile_forms(Ctx *ctx, const Build *build, const Planned *planned,
     request->is_strict = build->is_check;
     if (!compile_form(ctx, build, planned, request, built, compiled))
         return false;
-    if (!compiled->facts.meta.tensor_maps.len)
+    if (!compiled->facts.meta.tensor_maps.len || build->options->one_form)
         return true;
     request->no_tensor_copies = true;
     return compile_form(ctx, build, planned, request, built, compiled);

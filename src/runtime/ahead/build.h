@@ -24,6 +24,7 @@ typedef struct Built {
 typedef struct BuildOptions {
     unsigned jobs;   /* threads; 0: one for each processor */
     bool into_cache; /* see above; variants are not kept, `count` is 1 */
+    bool one_form;   /* not the other one of kernels with tensor copies */
     /* Called after each compilation by one thread at a time; NULL: nobody. */
     void (*progress)(void *user, const Planned *planned, size_t done, size_t total);
     void *user;

@@ -25,40 +25,113 @@ static HostValue value_of_argument(const tile_argument *argument) {
     return (HostValue){.kind = HOST_UNKNOWN};
 }
 
-bool derive_values(const Derivation *derivation, const tile_argument *arguments, size_t count,
-                   HostValue values[DERIVE_MAX_NAMES], HostError *error) {
-    const Heuristics *h = &derivation->heuristics;
-    memcpy(values, derivation->known, h->name_count * sizeof *values);
+void derive_given(const Derivation *derivation, const tile_argument *arguments, size_t count,
+                  HostValue values[DERIVE_MAX_NAMES]) {
+    memcpy(values, derivation->known, derivation->heuristics.name_count * sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[derivation->params[i]] = value_of_argument(&arguments[i]);
-    return heuristics_apply(h, values, error);
 }
 
-static bool add_value(Packed *packed, const HostValue *value) {
-    const unsigned char kind = (unsigned char)value->kind;
-    if (!packed_add(packed, &kind, sizeof kind))
+/* A key that grows; false: it is full. */
+typedef struct KeyBuffer {
+    unsigned char *bytes;
+    size_t *size;
+    size_t room;
+} KeyBuffer;
+
+static bool key_add(KeyBuffer key, const void *data, size_t size) {
+    if (size > key.room - *key.size)
         return false;
-    if (value->kind != HOST_TEXT)
-        return packed_add(packed, &value->i, sizeof value->i);
-    return packed_add(packed, &value->text.len, sizeof value->text.len) &&
-           packed_add(packed, value->text.ptr, value->text.len);
+    memcpy(key.bytes + *key.size, data, size);
+    *key.size += size;
+    return true;
+}
+
+static bool add_value(KeyBuffer key, const HostValue *value) {
+    const unsigned char kind = (unsigned char)value->kind;
+    const bool has_text =
+        value->kind == HOST_TEXT || value->kind == HOST_POINTER || value->kind == HOST_PATH;
+    if (!key_add(key, &kind, sizeof kind))
+        return false;
+    if (!has_text)
+        return key_add(key, &value->i, sizeof value->i);
+    return key_add(key, &value->text.len, sizeof value->text.len) &&
+           key_add(key, value->text.ptr, value->text.len);
+}
+
+bool derive_choice_key(const Derivation *derivation, const void *device,
+                       const tile_argument *arguments, size_t count, const HostValue *values,
+                       ChoiceKey *key) {
+    const Autotune *a = &derivation->autotune;
+    const KeyBuffer buffer = {key->bytes, &key->size, sizeof key->bytes};
+    key->size = 0;
+    bool ok = key_add(buffer, &device, sizeof device);
+    for (size_t i = 0; ok && i < count; i++)
+        if (arguments[i].kind == TILE_ARGUMENT_POINTER)
+            ok = key_add(buffer, &arguments[i].type, sizeof arguments[i].type);
+    for (uint32_t i = 0; ok && i < a->key_count; i++)
+        ok = add_value(buffer, &values[a->keys[i]]);
+    return ok;
+}
+
+const TuneConfig *derive_config(const Derivation *derivation, const void *device,
+                                const tile_argument *arguments, size_t count,
+                                const HostValue *values) {
+    ChoiceKey key;
+    if (derivation->forced || !derivation->autotune.count)
+        return derivation->forced;
+    if (!derive_choice_key(derivation, device, arguments, count, values, &key))
+        return NULL;
+    const Choice *choice = (const Choice *)key_table_find(
+        derivation->choices, key_hash(key.bytes, key.size), key.bytes, key.size);
+    return choice ? choice->config : NULL;
+}
+
+bool derive_values(const Derivation *derivation, const tile_argument *arguments, size_t count,
+                   const TuneConfig *config, HostValue values[DERIVE_MAX_NAMES], HostError *error) {
+    derive_given(derivation, arguments, count, values);
+    if (config)
+        autotune_apply(&derivation->autotune, config, values);
+    return heuristics_apply(&derivation->heuristics, values, error);
+}
+
+/* A derived value in the key, and among the constexprs that integers may equal. */
+static bool add_derived(Packed *packed, const HostValue *value, bool is_param) {
+    const KeyBuffer key = {packed->key, &packed->key_len, sizeof packed->key};
+    if (!add_value(key, value))
+        return false;
+    if (value->kind == HOST_INT && is_param && packed->derived_count < TILE_MAX_ARGUMENTS)
+        packed->derived[packed->derived_count++] = value->i;
+    return true;
 }
 
 bool derive_key(const void *user, const tile_argument *arguments, size_t count, Packed *packed) {
     const Derivation *derivation = user;
     const Heuristics *h = &derivation->heuristics;
+    const TuneConfig *config = NULL;
     HostValue values[DERIVE_MAX_NAMES];
     HostError error;
-    packed->is_underived = !derive_values(derivation, arguments, count, values, &error);
+    if (derivation->autotune.count) {
+        const void *device;
+        memcpy(&device, packed->key, sizeof device);
+        derive_given(derivation, arguments, count, values);
+        config = derive_config(derivation, device, arguments, count, values);
+        packed->is_untuned = !config;
+        if (!config)
+            return false;
+    }
+    packed->is_underived = !derive_values(derivation, arguments, count, config, values, &error);
     if (packed->is_underived)
         return false;
-    for (uint32_t i = 0; i < h->count; i++) {
-        const HostValue *value = &values[h->items[i].name];
-        if (!add_value(packed, value))
+    for (uint32_t i = 0; config && i < h->name_count; i++)
+        if (derivation->autotune.sets[i] && !add_derived(packed, &values[i], i < h->param_count))
             return false;
-        if (value->kind == HOST_INT && h->items[i].name < h->param_count &&
-            packed->derived_count < TILE_MAX_ARGUMENTS)
-            packed->derived[packed->derived_count++] = value->i;
+    if (config && !packed_add(packed, &config->max_registers, sizeof config->max_registers))
+        return false;
+    for (uint32_t i = 0; i < h->count; i++) {
+        const uint32_t name = h->items[i].name;
+        if (!add_derived(packed, &values[name], name < h->param_count))
+            return false;
     }
     return true;
 }

@@ -93,14 +93,11 @@ static Instance *plain_form(Call *call, const Asked *asked, Instance *instance,
 }
 
 /* The slow way: one thread makes it, the others that want the same find it when they get the lock.
- * `instance` is NULL for the first form; else its other form is made, because of `problem`. */
-static tile_status make_form(const Asked *asked, Instance *instance,
-                             const TensorMapProblem *problem, tile_diagnostics **diagnostics,
-                             Instance **made) {
+ * `instance` is NULL for the first form; else its other form is made, because of `problem`. Ends
+ * the call. */
+static tile_status make_in(Call *call, const Asked *asked, Instance *instance,
+                           const TensorMapProblem *problem, Instance **made) {
     tile_function *function = asked->function;
-    Call *call = call_begin(function->context, diagnostics);
-    if (!call)
-        return TILE_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&function->lock);
     if (setjmp(call->ctx->oom)) {
         pthread_mutex_unlock(&function->lock);
@@ -109,6 +106,13 @@ static tile_status make_form(const Asked *asked, Instance *instance,
     *made = instance ? plain_form(call, asked, instance, problem) : first_form(call, asked);
     pthread_mutex_unlock(&function->lock);
     return call_end(call, TILE_OK);
+}
+
+static tile_status make_form(const Asked *asked, Instance *instance,
+                             const TensorMapProblem *problem, tile_diagnostics **diagnostics,
+                             Instance **made) {
+    Call *call = call_begin(asked->function->context, diagnostics);
+    return call ? make_in(call, asked, instance, problem, made) : TILE_ERROR_OUT_OF_MEMORY;
 }
 
 static tile_status launch_plain(const Asked *asked, Instance *instance, const Launch *launch,
@@ -153,23 +157,53 @@ static tile_status refuse_arguments(const Asked *asked, Packed *packed, size_t c
     return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
 }
 
-/* Packs the arguments, and finds or makes their instance; `asked` keeps what they point at. */
-static tile_status find_instance(Asked *asked, Packed *packed, size_t count,
-                                 tile_diagnostics **diagnostics, Instance **instance) {
-    tile_function *function = asked->function;
-    if (!function || !asked->device || (count && !asked->arguments))
-        return TILE_ERROR_INVALID_ARGUMENT;
-    if (count < function->required_count || count > function->param_count ||
-        !arguments_pack(packed, &function->specialisation, asked->device, asked->arguments, count))
-        return refuse_arguments(asked, packed, count, diagnostics);
+static bool pack(const Asked *asked, Packed *packed, size_t count) {
+    return arguments_pack(packed, &asked->function->specialisation, asked->device, asked->arguments,
+                          count);
+}
+
+static void use_packed(Asked *asked, const Packed *packed) {
     asked->packed = packed;
     asked->hash = key_hash(packed->key, packed->key_len);
-    *instance = find_entry(function, asked->hash, packed);
-    if (!*instance) {
-        tile_status status = make_form(asked, NULL, NULL, diagnostics, instance);
-        if (status != TILE_OK)
-            return status;
+}
+
+/* Chooses a configuration, and makes its instance: in one call, whose messages are of both. */
+static tile_status choose_and_make(Asked *asked, Packed *packed, size_t count,
+                                   const CallPlace *place, tile_diagnostics **diagnostics,
+                                   Instance **instance) {
+    Call *call = call_begin(asked->function->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    asked->function->choose(call, asked, count, place);
+    if (call->ctx->diags.errors)
+        return call_end(call, TILE_OK);
+    if (!pack(asked, packed, count))
+        return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
+    use_packed(asked, packed);
+    return make_in(call, asked, NULL, NULL, instance);
+}
+
+/* Packs the arguments, and finds or makes their instance; `asked` keeps what they point at. */
+static tile_status find_instance(Asked *asked, Packed *packed, size_t count, const CallPlace *place,
+                                 tile_diagnostics **diagnostics, Instance **instance) {
+    tile_function *function = asked->function;
+    tile_status status = TILE_OK;
+    if (!function || !asked->device || (count && !asked->arguments))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    packed->is_underived = packed->is_untuned = false;
+    if (count >= function->required_count && count <= function->param_count &&
+        pack(asked, packed, count)) {
+        use_packed(asked, packed);
+        *instance = find_entry(function, asked->hash, packed);
+        if (!*instance)
+            status = make_form(asked, NULL, NULL, diagnostics, instance);
+    } else if (packed->is_untuned) {
+        status = choose_and_make(asked, packed, count, place, diagnostics, instance);
+    } else {
+        return refuse_arguments(asked, packed, count, diagnostics);
     }
+    if (status != TILE_OK)
+        return status;
     return (*instance)->executable->executable.param_count == packed->count ? TILE_OK
                                                                             : TILE_ERROR_INTERNAL;
 }
@@ -186,9 +220,17 @@ tile_status tile_function_launch_with(tile_function *function, tile_device *devi
     tile_launch_options whole;
     if (diagnostics)
         *diagnostics = NULL;
-    if (!grid || !launch_make(grid, stream, options, &whole, &launch))
+    if (!function || (!grid && !function->grid_of_call) ||
+        !launch_make(grid, stream, options, &whole, &launch))
         return TILE_ERROR_INVALID_ARGUMENT;
-    tile_status status = find_instance(&asked, &packed, argument_count, diagnostics, &instance);
+    const CallPlace place = {grid, stream, launch.options};
+    uint32_t computed[3];
+    tile_status status =
+        find_instance(&asked, &packed, argument_count, &place, diagnostics, &instance);
+    if (status == TILE_OK && !grid) {
+        status = function->grid_of_call(&asked, argument_count, computed, diagnostics);
+        grid = launch.grid = computed;
+    }
     if (status != TILE_OK)
         return status;
     if (function->context->check_launches) {
@@ -224,7 +266,8 @@ tile_status tile_function_instance(tile_function *function, tile_device *device,
         *diagnostics = NULL;
     if (!executable)
         return TILE_ERROR_INVALID_ARGUMENT;
-    tile_status status = find_instance(&asked, &packed, argument_count, diagnostics, &instance);
+    tile_status status =
+        find_instance(&asked, &packed, argument_count, &(CallPlace){0}, diagnostics, &instance);
     if (status == TILE_OK)
         *executable = instance->executable;
     return status;
@@ -273,6 +316,8 @@ void tile_function_destroy(tile_function *function) {
         instance_destroy(instance);
     }
     key_table_free(table);
+    if (function->destroy)
+        function->destroy(function);
     pthread_mutex_destroy(&function->lock);
     Arena arena = function->arena;
     arena_free(&arena);

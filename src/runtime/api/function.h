@@ -25,6 +25,21 @@ typedef struct InstanceImage {
  * copies where no tensor map holds the arguments. False after a report. */
 typedef bool FindImage(Call *call, const Asked *asked, bool no_tensor_copies, InstanceImage *found);
 
+/* Where a call goes, for those that have to be measured first. */
+typedef struct CallPlace {
+    const uint32_t *grid; /* NULL: what the function's options say */
+    tile_stream stream;
+    const tile_launch_options *options; /* NULL: none */
+} CallPlace;
+
+/* Makes a call that is_untuned (see Packed) tuned: finds which configuration it uses, or reports
+ * why there is none. */
+typedef void ChooseConfig(Call *call, const Asked *asked, size_t count, const CallPlace *place);
+
+/* The grid that the function's options say for a call that is tuned, if it has to be. */
+typedef tile_status GridOfCall(const Asked *asked, size_t count, uint32_t grid[3],
+                               tile_diagnostics **diagnostics);
+
 /* Reports why a call is underived: see Packed. */
 typedef void ReportUnderived(Call *call, const Asked *asked, size_t count);
 
@@ -33,8 +48,11 @@ struct tile_function {
     tile_context *context;
     FindImage *find;
     ReportUnderived *report_underived;
-    Str name;    /* of the kernel */
-    Str *params; /* names of the arguments a call takes, in order */
+    ChooseConfig *choose;                     /* NULL: nothing is tuned */
+    GridOfCall *grid_of_call;                 /* NULL: each call says its grid */
+    void (*destroy)(tile_function *function); /* NULL: there is nothing else to free */
+    Str name;                                 /* of the kernel */
+    Str *params;                              /* names of the arguments a call takes, in order */
     uint32_t param_count;
     uint32_t required_count; /* of them: those behind have defaults */
     Specialisation specialisation;

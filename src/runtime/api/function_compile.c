@@ -1,77 +1,16 @@
 /* Public API: functions that are compiled when they are called. */
-#include "runtime/api/api_compile.h"
-#include "runtime/api/derive.h"
-#include "runtime/api/function.h"
+#include "runtime/api/function_compile.h"
 
-typedef struct CompiledFunction {
-    tile_function function;       /* first: what the API hands out */
-    tile_compile_options options; /* texts in the arena */
-    Derivation derivation;
-    bool has_file; /* the source was read from its path */
-} CompiledFunction;
-
-/* Adds what heuristics say of the call. */
-static bool add_derived(Call *call, const CompiledFunction *function, const Asked *asked,
-                        uint32_t count, ElaborateRequest *kernel) {
-    HostValue values[DERIVE_MAX_NAMES];
-    HostError error;
-    const Derivation *derivation = &function->derivation;
-    if (!derive_values(derivation, asked->arguments, count, values, &error)) {
-        source_add(&call->ctx->sources, text_str(function->options.path),
-                   text_str(function->options.source));
-        return host_report(call->ctx, &error);
-    }
-    heuristics_request(&derivation->heuristics, values, &call->ctx->arena, kernel);
-    return true;
-}
-
-static void report_underived(Call *call, const Asked *asked, size_t count) {
-    ElaborateRequest none = {0};
-    add_derived(call, (const CompiledFunction *)asked->function, asked, (uint32_t)count, &none);
-}
-
-/* The function's request with this call's types and constexprs added by name. */
-static bool instance_request(Call *call, const Asked *asked, CompileRequest *request) {
-    Arena *arena = &call->ctx->arena;
-    const CompiledFunction *function = (const CompiledFunction *)asked->function;
-    const uint32_t count = asked->packed->given;
-    tile_compile_options options = function->options;
-    options.device = asked->device;
-    if (!request_from_options(call, function->function.context, &options, request))
-        return false;
-    ElaborateRequest *kernel = &request->kernel;
-    if (!add_derived(call, function, asked, count, kernel))
-        return false;
-    NamedText *types = ARENA_ARRAY(arena, NamedText, count + 1);
-    NamedText *defines = ARENA_ARRAY(arena, NamedText, kernel->define_count + count + 1);
-    if (kernel->define_count)
-        memcpy(defines, kernel->defines, kernel->define_count * sizeof *defines);
-    for (uint32_t i = 0; i < count; i++) {
-        const tile_argument *argument = &asked->arguments[i];
-        NamedText named = {.name = function->function.params[i]};
-        if (argument_constexpr(arena, argument, &named.text)) {
-            defines[kernel->define_count++] = named;
-            continue;
-        }
-        Special special = argument_special(&function->function.specialisation, asked->arguments,
-                                           asked->packed, i);
-        named.text = str_from(str_format(arena, "%s%s", argument_type(arena, argument),
-                                         special_hint(arena, special)));
-        types[kernel->type_count++] = named;
-    }
-    kernel->types = types;
-    kernel->defines = defines;
-    return request->target != NULL;
-}
+#include "runtime/compile/stack.h"
 
 static bool find_by_compiling(Call *call, const Asked *asked, bool no_tensor_copies,
                               InstanceImage *found) {
     CompileRequest request;
     Compiled *compiled = ARENA_NEW(&call->ctx->arena, Compiled);
-    if (!instance_request(call, asked, &request))
+    const CompiledFunction *function = (const CompiledFunction *)asked->function;
+    if (!function_request(call, function, asked, &function->derivation, &request))
         return false;
     request.no_tensor_copies |= no_tensor_copies;
-    request.text_of_path = ((const CompiledFunction *)asked->function)->has_file;
     if (!call_compile(call, &request, compiled))
         return false;
     *found = (InstanceImage){
@@ -106,6 +45,7 @@ static void keep_options(Arena *arena, CompiledFunction *function, const Compile
     function->options.path = keep_text(arena, str_from(request->path));
     function->options.source = keep_text(arena, source);
     function->options.kernel = keep_text(arena, kernel);
+    function->options.grid = keep_text(arena, text_str(options->grid));
     function->options.dump_folder = keep_text(arena, text_str(options->dump_folder));
     function->options.search_paths =
         keep_texts(arena, options->search_paths, options->search_path_count);
@@ -121,6 +61,18 @@ static bool is_set(const tile_compile_options *options, Str name) {
         if (str_eq(text_str(options->constexprs[i].name), name))
             return true;
     return false;
+}
+
+static void destroy_choices(tile_function *function) {
+    CompiledFunction *compiled = (CompiledFunction *)function;
+    KeyTable *table = atomic_load(&compiled->choices);
+    for (size_t i = 0; i < key_table_slots(table); i++) {
+        Choice *choice = (Choice *)key_table_at(table, i);
+        Arena arena = choice ? choice->arena : (Arena){0};
+        arena_free(&arena);
+    }
+    key_table_free(table);
+    pthread_mutex_destroy(&compiled->tuning_lock);
 }
 
 static SpecialLimit limit_of(const FuncDef *def, uint32_t index) {
@@ -139,7 +91,8 @@ static void keep_params(Arena *arena, CompiledFunction *made, const FuncDef *def
     bool is_limited = false;
     function->params = ARENA_ARRAY(arena, Str, def->param_count + 1);
     for (uint32_t i = 0; i < def->param_count; i++) {
-        if (given[i] || heuristics_set(&made->derivation.heuristics, i))
+        const bool is_tuned = made->derivation.autotune.count && made->derivation.autotune.sets[i];
+        if (given[i] || is_tuned || heuristics_set(&made->derivation.heuristics, i))
             continue;
         const uint32_t slot = function->param_count++;
         function->params[slot] = str_keep(arena, def->params[i].name);
@@ -153,24 +106,84 @@ static void keep_params(Arena *arena, CompiledFunction *made, const FuncDef *def
     made->derivation.params = params;
 }
 
+/* What the options say of parameters and of what configurations may set besides. */
+static bool *given_names(Call *call, const CompiledFunction *made, const FuncDef *def) {
+    bool *given =
+        ARENA_ARRAY(&call->ctx->arena, bool, (size_t)def->param_count + HEURISTIC_OPTION_COUNT);
+    for (uint32_t i = 0; i < def->param_count; i++)
+        given[i] = is_set(&made->options, def->params[i].name);
+#define HEURISTIC_OPTION(name) given[def->param_count + HEURISTIC_##name] = made->options.name != 0;
+    HEURISTIC_OPTIONS(HEURISTIC_OPTION)
+#undef HEURISTIC_OPTION
+    return given;
+}
+
+/* Reading recurses as parsing does. */
+typedef struct Reading {
+    Call *call;
+    CompiledFunction *made;
+    uint32_t file;
+    const FuncDef *def;
+    int32_t capability; /* of the options' device; 0: there is none */
+    bool ok;
+} Reading;
+
+static void read_on_stack(void *user) {
+    Reading *r = user;
+    Arena *arena = &r->call->object;
+    arena->oom = &r->call->ctx->oom;
+    r->ok = autotune_read(r->call->ctx, arena, r->file, r->def, r->capability,
+                          &r->made->derivation.autotune);
+}
+
+/* The configurations of @triton.autotune, which are chosen among when the function is called. */
+static bool read_configurations(Call *call, CompiledFunction *made, uint32_t file,
+                                const FuncDef *def, const bool *given) {
+    Autotune *autotune = &made->derivation.autotune;
+    const tile_device *device = made->options.device;
+    const Target *target = device ? device->device.target : NULL;
+    Reading reading = {call, made, file, def, target ? target->capability : 0, false};
+    if (!stack_run(call->ctx, read_on_stack, &reading) || !reading.ok)
+        return false;
+    autotune_give(autotune, &call->object, given);
+    if (!autotune->count)
+        return true;
+    if (pthread_mutex_init(&made->tuning_lock, NULL))
+        longjmp(call->ctx->oom, 1);
+    atomic_init(&made->choices, key_table_create(&call->ctx->oom));
+    made->derivation.choices = &made->choices;
+    made->function.choose = function_tune;
+    made->function.destroy = destroy_choices;
+    return true;
+}
+
 /* What the call derives from its arguments. False after a report. */
 static bool keep_derivation(Call *call, CompiledFunction *made, const AstFile *syntax,
                             const FuncDef *def, const CompileRequest *request) {
     Derivation *derivation = &made->derivation;
-    bool *given = ARENA_ARRAY(&call->ctx->arena, bool, def->param_count + 1);
-    for (uint32_t i = 0; i < def->param_count; i++)
-        given[i] = is_set(&made->options, def->params[i].name);
-    if (!heuristics_read(call->ctx, &call->object, syntax, def, given, &derivation->heuristics))
+    bool *given = given_names(call, made, def);
+    if (!heuristics_read(call->ctx, &call->object, syntax, def, given, &derivation->heuristics) ||
+        !read_configurations(call, made, syntax->file, def, given))
         return false;
     keep_params(&call->object, made, def, given);
     derivation->known =
         heuristics_known(call->ctx, &call->object, &derivation->heuristics, def, &request->kernel);
-    if (derivation->heuristics.count) {
+    if (derivation->heuristics.count || derivation->autotune.count) {
         made->function.specialisation.derive = derive_key;
         made->function.specialisation.derivation = derivation;
-        made->function.report_underived = report_underived;
+        made->function.report_underived = function_report_underived;
     }
     return true;
+}
+
+/* False after a report. */
+static bool keep_grid(Call *call, CompiledFunction *made) {
+    const Heuristics *h = &made->derivation.heuristics;
+    const Str text = text_str(made->options.grid);
+    if (!text.len)
+        return true;
+    made->function.grid_of_call = function_grid;
+    return grid_compile(call->ctx, &call->object, text, h->names, h->name_count, &made->grid);
 }
 
 static tile_status build_function(Call *call, tile_context *context,
@@ -196,7 +209,7 @@ static tile_status build_function(Call *call, tile_context *context,
                  def->name);
     if (def->param_count > TILE_MAX_ARGUMENTS)
         return TILE_ERROR_INVALID_ARGUMENT;
-    if (!keep_derivation(call, made, syntax, def, &request))
+    if (!keep_derivation(call, made, syntax, def, &request) || !keep_grid(call, made))
         return TILE_OK;
     return function_open(call, &made->function, function);
 }

@@ -10,8 +10,8 @@ enum { ARGUMENTS_KEY_SIZE = 4096 };
 typedef struct Packed Packed;
 
 /* What a function computes from its arguments before they are packed: adds it to the key
- * (packed_add), and integers that are constexprs to `derived`. False, with `is_underived` set: it
- * cannot. */
+ * (packed_add), and integers that are constexprs to `derived`. False, with `is_underived` or
+ * `is_untuned` set: it cannot. */
 typedef bool Derive(const void *derivation, const tile_argument *arguments, size_t count,
                     Packed *packed);
 
@@ -35,6 +35,7 @@ struct Packed {
     int64_t derived[TILE_MAX_ARGUMENTS];
     uint32_t derived_count;
     bool is_underived;
+    bool is_untuned; /* nobody has chosen among the function's configurations for such a call */
 };
 
 /* Appends to the key; false: it is full. */

@@ -1,0 +1,244 @@
+/* Public API: which of a function's configurations calls use; docs/tuning.md.
+ *
+ * What was chosen hangs in a table beside the instances, by what the function is tuned by, and is
+ * read without a lock. A call whose key is new chooses under a lock of its own: calls that are
+ * tuned go on meanwhile, calls of the same key wait and find the choice. */
+#include "runtime/api/function_compile.h"
+
+#include "frontend/reach.h"
+#include "runtime/compile/stack.h"
+#include "runtime/driver/faults.h"
+#include "runtime/tune/tune.h"
+
+typedef struct Choosing {
+    Call *call;
+    CompiledFunction *function;
+    Asked asked; /* of the call */
+    size_t count;
+    const CallPlace *place;
+    HostValue values[DERIVE_MAX_NAMES]; /* given */
+    bool *kept;                         /* of each configuration: pruning left it */
+    Str code;                           /* what the kernel depends on in its file */
+    TuneCandidate *candidates;
+    const TuneConfig **configs; /* of each candidate */
+    uint32_t candidate_count;
+    const Packed *packed; /* of the first candidate: what launches take */
+    bool ok;
+} Choosing;
+
+/* What the source says: which configurations are left, and what its times belong to. */
+static void read_source(void *user) {
+    Choosing *c = user;
+    Ctx *ctx = c->call->ctx;
+    const tile_compile_options *options = &c->function->options;
+    const Derivation *derivation = &c->function->derivation;
+    const DiagMark before = diag_mark(&ctx->diags);
+    uint32_t file;
+    const AstFile *syntax =
+        compile_parse(ctx, text_dup(&ctx->arena, options->path), text_str(options->source), &file);
+    const FuncDef *def =
+        syntax ? frontend_find_kernel(ctx, syntax, text_str(options->kernel)) : NULL;
+    diag_rewind(&ctx->diags, before); /* said when the function was made */
+    if (!def)
+        return;
+    if (!frontend_meaning(ctx, syntax, def, &c->code))
+        c->code = text_str(options->source);
+    const Target *target = c->asked.device->device.target;
+    autotune_prune(ctx, file, def, target ? target->capability : 0, &derivation->autotune,
+                   c->values, c->kept);
+    c->ok = true;
+}
+
+/* A configuration as a candidate. False after a report. */
+static bool add_candidate(Choosing *c, const TuneConfig *config) {
+    Call *call = c->call;
+    Arena *arena = &call->ctx->arena;
+    Derivation derivation = c->function->derivation;
+    Specialisation specialisation = c->asked.function->specialisation;
+    TuneCandidate *candidate = &c->candidates[c->candidate_count];
+    Packed *packed = ARENA_NEW(arena, Packed);
+    Asked asked = c->asked;
+    HostValue values[DERIVE_MAX_NAMES];
+    HostError error;
+    derivation.forced = config;
+    specialisation.derivation = &derivation;
+    if (!arguments_pack(packed, &specialisation, asked.device, asked.arguments, c->count))
+        return false;
+    asked.packed = packed;
+    if (!function_request(call, c->function, &asked, &derivation, &candidate->planned.request))
+        return false;
+    candidate->text = autotune_text(arena, &derivation.autotune, config);
+    for (uint32_t i = 0; i < c->candidate_count; i++)
+        if (!strcmp(c->candidates[i].text, candidate->text))
+            return true; /* they differ in what the function's options set */
+    candidate->planned.path = text_str(c->function->options.path);
+    if (c->place->grid)
+        memcpy(candidate->grid, c->place->grid, sizeof candidate->grid);
+    else if (!derive_values(&derivation, asked.arguments, c->count, config, values, &error) ||
+             !grid_run(&c->function->grid, values, candidate->grid, &error))
+        return host_report(call->ctx, &error);
+    if (!c->packed)
+        c->packed = packed;
+    c->configs[c->candidate_count++] = config;
+    return true;
+}
+
+/* "n=1024, x=*fp32": what the function is tuned by, for records and messages. */
+static Str key_text(const Choosing *c) {
+    const Derivation *d = &c->function->derivation;
+    Arena *arena = &c->call->ctx->arena;
+    StrBuf text = strbuf(arena);
+    for (uint32_t i = 0; i < d->autotune.key_count; i++) {
+        const HostValue value = c->values[d->autotune.keys[i]];
+        strbuf_printf(&text, "%s%.*s=", text.len ? ", " : "",
+                      STR_ARG(d->autotune.names[d->autotune.keys[i]]));
+        if (value.kind == HOST_POINTER)
+            strbuf_printf(&text, "*%.*s", STR_ARG(value.text));
+        else
+            host_print(value, &text);
+    }
+    for (size_t i = 0; i < c->count; i++)
+        if (c->asked.arguments[i].kind == TILE_ARGUMENT_POINTER)
+            strbuf_printf(&text, "%s%.*s=%s", text.len ? ", " : "",
+                          STR_ARG(c->asked.function->params[i]),
+                          argument_type(arena, &c->asked.arguments[i]));
+    return strbuf_str(&text);
+}
+
+/* Other options of the function that decide its code. */
+static Str options_text(const Choosing *c) {
+    const tile_compile_options *o = &c->function->options;
+    StrBuf text = strbuf(&c->call->ctx->arena);
+    strbuf_printf(&text, "%d %d %d %d %d %d %d %d", o->num_warps, o->num_stages, o->num_ctas,
+                  o->max_registers, o->max_shared, o->no_tensor_copies, o->no_persistence,
+                  o->debug);
+    for (size_t i = 0; i < o->constexpr_count; i++)
+        strbuf_printf(&text, " %.*s=%.*s", STR_ARG(text_str(o->constexprs[i].name)),
+                      STR_ARG(text_str(o->constexprs[i].value)));
+    return strbuf_str(&text);
+}
+
+/* The memory of arguments that are reset or put back for each run. False after a report. */
+static bool find_buffers(const Choosing *c, TuneCall *tuning) {
+    const Derivation *d = &c->function->derivation;
+    Ctx *ctx = c->call->ctx;
+    tuning->buffers = ARENA_ARRAY(&ctx->arena, MeasureBuffer, c->count + 1);
+    for (size_t i = 0; i < c->count; i++) {
+        const uint32_t param = d->params[i];
+        const tile_argument *argument = &c->asked.arguments[i];
+        if (argument->kind != TILE_ARGUMENT_POINTER ||
+            (!d->autotune.resets[param] && !d->autotune.restores[param]))
+            continue;
+        if (!argument->value.memory.bytes)
+            return ctx_diag(ctx, (Span){0}, tune_no_size, STR_ARG(c->asked.function->params[i]),
+                            STR_ARG(c->asked.function->name));
+        tuning->buffers[tuning->buffer_count++] =
+            (MeasureBuffer){.address = argument->value.address,
+                            .bytes = argument->value.memory.bytes,
+                            .restores = d->autotune.restores[param]};
+    }
+    return true;
+}
+
+static void say_what_was_found(const Choosing *c, const TuneCall *tuning, const Tuned *tuned) {
+    Ctx *ctx = c->call->ctx;
+    const TuneCandidate *best = &c->candidates[tuned->best];
+    for (uint32_t i = 0; i < c->candidate_count; i++)
+        if (c->candidates[i].record.reason.len && !c->candidates[i].is_known)
+            ctx_diag(ctx, (Span){0}, tune_struck, STR_ARG(tuning->subject.kernel),
+                     c->candidates[i].text, STR_ARG(c->candidates[i].record.reason));
+    ctx_diag(ctx, (Span){0}, tuned, STR_ARG(tuning->subject.kernel), best->text,
+             best->record.ms * 1e3, c->candidate_count, tuned->struck, tuned->known,
+             STR_ARG(tuning->subject.key));
+}
+
+static bool measure(Choosing *c, uint32_t *best) {
+    Call *call = c->call;
+    const Device *device = &c->asked.device->device;
+    TuneCall tuning = {.subject = {.kernel = c->asked.function->name,
+                                   .code = c->code,
+                                   .key = key_text(c),
+                                   .options = options_text(c),
+                                   .device = device},
+                       .cache = c->candidates[0].planned.request.cache,
+                       .stream = (CUstream)c->place->stream,
+                       .options = c->place->options,
+                       .params = c->packed->params,
+                       .param_count = c->packed->count,
+                       .only_known = c->asked.function->context->strict};
+    Tuned tuned;
+    bool pushed;
+    if (!find_buffers(c, &tuning) ||
+        !fault_check(device, &call->ctx->diags, DRIVER_context_push, device_enter(device, &pushed)))
+        return false;
+    const bool ok = tune_candidates(call->ctx, &tuning, c->candidates, c->candidate_count, &tuned);
+    device_leave(device, pushed);
+    if (!ok)
+        return false;
+    say_what_was_found(c, &tuning, &tuned);
+    *best = tuned.best;
+    return true;
+}
+
+static void publish(Choosing *c, const TuneConfig *config) {
+    Call *call = c->call;
+    ChoiceKey *key = ARENA_NEW(&call->ctx->arena, ChoiceKey);
+    CompiledFunction *function = c->function;
+    derive_choice_key(&function->derivation, c->asked.device, c->asked.arguments, c->count,
+                      c->values, key);
+    KeyTable *table = key_table_reserve(&function->choices, &call->ctx->oom);
+    Choice *choice = ARENA_NEW(&call->object, Choice);
+    unsigned char *kept = arena_alloc(&call->object, key->size);
+    memcpy(kept, key->bytes, key->size);
+    choice->entry = (KeyEntry){key_hash(kept, key->size), kept, key->size};
+    choice->config = config;
+    call_keep(call, &choice->arena);
+    key_table_place(table, &choice->entry);
+}
+
+static void choose(Choosing *c) {
+    const Autotune *autotune = &c->function->derivation.autotune;
+    Arena *arena = &c->call->ctx->arena;
+    uint32_t best = 0;
+    c->kept = ARENA_ARRAY(arena, bool, autotune->count);
+    c->candidates = ARENA_ARRAY(arena, TuneCandidate, autotune->count);
+    c->configs = (const TuneConfig **)arena_array(arena, autotune->count, sizeof *c->configs);
+    if (!stack_run(c->call->ctx, read_source, c) || !c->ok)
+        return;
+    for (uint32_t i = 0; i < autotune->count; i++)
+        if (c->kept[i] && !add_candidate(c, &autotune->configs[i]))
+            return;
+    if (!c->candidate_count) {
+        ctx_diag(c->call->ctx, (Span){0}, tune_pruned, STR_ARG(c->asked.function->name));
+        return;
+    }
+    if (c->candidate_count > 1 && !measure(c, &best))
+        return;
+    publish(c, c->configs[best]);
+}
+
+/* Under the lock: unless another thread has chosen meanwhile. */
+static void choose_once(void *user) {
+    Choosing *c = user;
+    if (!derive_config(&c->function->derivation, c->asked.device, c->asked.arguments, c->count,
+                       c->values))
+        choose(c);
+}
+
+static void unlock(void *user) {
+    pthread_mutex_unlock(&((Choosing *)user)->function->tuning_lock);
+}
+
+void function_tune(Call *call, const Asked *asked, size_t count, const CallPlace *place) {
+    CompiledFunction *function = (CompiledFunction *)asked->function;
+    if (!place->grid && !function->grid.rank) {
+        ctx_diag(call->ctx, (Span){0}, tune_no_grid, STR_ARG(asked->function->name));
+        return;
+    }
+    Choosing *c = ARENA_NEW(&call->ctx->arena, Choosing);
+    *c = (Choosing){
+        .call = call, .function = function, .asked = *asked, .count = count, .place = place};
+    derive_given(&function->derivation, asked->arguments, count, c->values);
+    pthread_mutex_lock(&function->tuning_lock);
+    ctx_finally(call->ctx, choose_once, unlock, c);
+}

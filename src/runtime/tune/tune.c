@@ -1,0 +1,365 @@
+/* See tune.h. */
+#include "runtime/tune/tune.h"
+
+#include "runtime/driver/faults.h"
+
+#include <math.h>
+#include <pthread.h>
+
+/* How times are judged. A first look is two runs, of which the lesser counts; who is this much
+ * slower than the best there is not looked at again. The others run in turns until there are enough
+ * times, or their turns have taken long enough. */
+enum { FIRST_RUNS = 2, TURN_RUNS = 4, MOST_TURNS = 8, TURNS_MS = 400 };
+#define HOPELESS 1.5
+/* Behind the first turns, who is this much slower than the best by the median goes. */
+#define BEHIND 1.1
+
+/* Of one that has to be measured. */
+typedef struct Trial {
+    TuneCandidate *candidate;
+    Arena arena; /* of the executable */
+    Executable executable;
+    bool is_loaded, is_same; /* as an earlier one: `same` */
+    uint32_t same;
+} Trial;
+
+typedef struct Tuning {
+    Ctx *ctx;
+    const TuneCall *call;
+    Plan plan; /* trial i is compiled as plan.data[i] */
+    Built *built;
+    Trial *trials;
+    MeasureRun *runs;
+    bool *wanted;
+    uint32_t count;
+    Measurer measurer;
+    CUresult lost; /* CUDA_OK unless the context is lost */
+    /* Shared with the thread that compiles. */
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    uint32_t *ready; /* trials in the order in which they were compiled */
+    uint32_t ready_count;
+    bool all_ready;
+    double compile_ms;
+    unsigned jobs;
+} Tuning;
+
+static void strike(Tuning *t, Trial *trial, const char *reason) {
+    trial->candidate->record =
+        (TuneRecord){INFINITY, str_from(str_dup(&t->ctx->arena, str_from(reason)))};
+}
+
+/* Compiling, on threads of its own */
+
+static void note_ready(void *user, const Planned *planned, size_t done, size_t total) {
+    Tuning *t = user;
+    pthread_mutex_lock(&t->lock);
+    t->ready[t->ready_count++] = (uint32_t)(planned - t->plan.data);
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *compile_all(void *user) {
+    Tuning *t = user;
+    const double start = clock_ms();
+    const BuildOptions options = {
+        .jobs = t->jobs, .one_form = true, .progress = note_ready, .user = t};
+    build_plan(t->ctx, &t->plan, &options, t->built);
+    pthread_mutex_lock(&t->lock);
+    t->all_ready = true;
+    t->compile_ms = clock_ms() - start;
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* The next trial that is compiled; `count` when there will be none. */
+static uint32_t next_ready(Tuning *t, uint32_t seen) {
+    pthread_mutex_lock(&t->lock);
+    while (seen == t->ready_count && !t->all_ready)
+        pthread_cond_wait(&t->more, &t->lock);
+    const uint32_t next = seen < t->ready_count ? t->ready[seen] : t->count;
+    pthread_mutex_unlock(&t->lock);
+    return next;
+}
+
+/* The first look */
+
+static Str code_of(const Built *built) {
+    const Variant *variant = &built->variants[0];
+    return variant->cubin.len ? variant->cubin : variant->ptx;
+}
+
+/* An earlier trial of the same code and grid; `i` if there is none. */
+static uint32_t same_as(const Tuning *t, uint32_t i) {
+    for (uint32_t other = 0; other < t->count; other++)
+        if (other != i && t->trials[other].is_loaded &&
+            str_eq(code_of(&t->built[other]), code_of(&t->built[i])) &&
+            !memcmp(t->trials[other].candidate->grid, t->trials[i].candidate->grid,
+                    sizeof t->trials[i].candidate->grid))
+            return other;
+    return i;
+}
+
+/* The message that a driver's result gives, taken out of the diagnostics. */
+static const char *reason_of(Tuning *t, const Trial *trial, CUresult result) {
+    Diags *diags = &t->ctx->diags;
+    const DiagMark before = diag_mark(diags);
+    if (result == LAUNCH_NO_TENSOR_MAP)
+        return "its tensor maps cannot hold the arguments";
+    const Launch launch = {
+        .grid = trial->candidate->grid, .stream = t->call->stream, .options = t->call->options};
+    executable_report(&trial->executable, &launch, diags, result);
+    const char *text = diag_said_since(diags, before) ? diags->last->text : "it failed";
+    const char *kept = str_dup(&t->ctx->arena, str_from(text));
+    diag_rewind(diags, before);
+    return kept;
+}
+
+static bool load(Tuning *t, Trial *trial, const Built *built) {
+    Diags *diags = &t->ctx->diags;
+    const DiagMark before = diag_mark(diags);
+    const KernelImage image =
+        facts_image(&t->ctx->arena, &built->variants[0].facts, code_of(built));
+    trial->arena.oom = &t->ctx->oom;
+    trial->is_loaded =
+        executable_load(&trial->executable, &trial->arena, diags, t->call->subject.device, &image);
+    trial->arena.oom = NULL;
+    if (!trial->is_loaded)
+        strike(t, trial,
+               diag_said_since(diags, before) ? diags->last->text : "it cannot be loaded");
+    else if (trial->executable.param_count != t->call->param_count)
+        strike(t, trial, "it takes other parameters");
+    diag_rewind(diags, before);
+    return trial->is_loaded && trial->executable.param_count == t->call->param_count;
+}
+
+static void run_first(Tuning *t, uint32_t i) {
+    uint32_t failed;
+    bool *only = ARENA_ARRAY(&t->ctx->arena, bool, t->count);
+    only[i] = true;
+    CUresult result = measure_runs(&t->measurer, t->runs, only, t->count, FIRST_RUNS, &failed);
+    if (result == CUDA_OK)
+        return;
+    strike(t, &t->trials[i], reason_of(t, &t->trials[i], result));
+    t->runs[i].count = 0;
+    if (result != LAUNCH_NO_TENSOR_MAP && fault_loses_context(result))
+        t->lost = result;
+}
+
+static void look_at(Tuning *t, uint32_t i) {
+    Trial *trial = &t->trials[i];
+    const Built *built = &t->built[i];
+    if (t->lost != CUDA_OK)
+        return;
+    if (!built->count && built->failed == DIAG_COUNT) { /* no fact about the candidate */
+        trial->candidate->record.reason = STR("there was no memory to compile it, or no time");
+        return;
+    }
+    if (!built->count) {
+        const char *end = built->said.len ? memchr(built->said.ptr, '\n', built->said.len) : NULL;
+        const Str line =
+            end ? (Str){built->said.ptr, (size_t)(end - built->said.ptr)} : built->said;
+        strike(t, trial, line.len ? str_dup(&t->ctx->arena, line) : "it cannot be compiled");
+        return;
+    }
+    trial->same = same_as(t, i);
+    trial->is_same = trial->same != i;
+    if (trial->is_same || !load(t, trial, built))
+        return;
+    t->runs[i] = (MeasureRun){.executable = &trial->executable, .params = t->call->params};
+    memcpy(t->runs[i].grid, trial->candidate->grid, sizeof t->runs[i].grid);
+    run_first(t, i);
+}
+
+/* Who stays */
+
+static double least_of_all(const Tuning *t) {
+    double least = INFINITY;
+    for (uint32_t i = 0; i < t->count; i++)
+        least = fmin(least, measure_least_ms(&t->runs[i]));
+    return least;
+}
+
+static void drop_hopeless(Tuning *t) {
+    const double bound = HOPELESS * least_of_all(t);
+    for (uint32_t i = 0; i < t->count; i++)
+        t->wanted[i] = t->runs[i].count && measure_least_ms(&t->runs[i]) <= bound;
+}
+
+static double best_median(const Tuning *t) {
+    double best = INFINITY;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->wanted[i])
+            best = fmin(best, measure_median_ms(&t->runs[i]));
+    return best;
+}
+
+static uint32_t drop_behind(Tuning *t) {
+    const double bound = BEHIND * best_median(t);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->wanted[i] = t->wanted[i] && measure_median_ms(&t->runs[i]) <= bound;
+        left += t->wanted[i];
+    }
+    return left;
+}
+
+static void take_turns(Tuning *t) {
+    const double start = clock_ms();
+    drop_hopeless(t);
+    for (int turn = 0; turn < MOST_TURNS && t->lost == CUDA_OK; turn++) {
+        uint32_t failed;
+        const CUresult result =
+            measure_runs(&t->measurer, t->runs, t->wanted, t->count, TURN_RUNS, &failed);
+        if (result != CUDA_OK) {
+            strike(t, &t->trials[failed], reason_of(t, &t->trials[failed], result));
+            t->runs[failed].count = 0;
+            t->wanted[failed] = false;
+            t->lost = fault_loses_context(result) ? result : CUDA_OK;
+        }
+        if (drop_behind(t) <= 1 || clock_ms() - start > TURNS_MS)
+            return;
+    }
+}
+
+static void keep_times(Tuning *t) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        Trial *trial = &t->trials[i];
+        const MeasureRun *run = &t->runs[trial->is_same ? trial->same : i];
+        if (trial->candidate->record.reason.len)
+            continue;
+        if (run->count)
+            trial->candidate->record.ms = measure_median_ms(run);
+        else if (trial->is_same)
+            trial->candidate->record = t->trials[trial->same].candidate->record;
+    }
+}
+
+static void measure_all(Tuning *t) {
+    uint32_t i;
+    for (uint32_t seen = 0; (i = next_ready(t, seen)) < t->count; seen++)
+        look_at(t, i);
+    if (t->lost == CUDA_OK)
+        take_turns(t);
+    keep_times(t);
+}
+
+static void release(void *user) {
+    Tuning *t = user;
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->trials[i].is_loaded)
+            executable_unload(&t->trials[i].executable);
+        arena_free(&t->trials[i].arena);
+    }
+    build_release(t->built, t->count);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->more);
+}
+
+/* Compiles in a thread, measures in this one. */
+static void compile_and_measure(void *user) {
+    Tuning *t = user;
+    pthread_t thread;
+    if (!measure_open(&t->measurer, &t->ctx->diags, t->call->subject.device, t->call->stream,
+                      t->call->options, t->call->buffers, t->call->buffer_count))
+        return;
+    const bool is_apart = !pthread_create(&thread, NULL, compile_all, t);
+    if (!is_apart)
+        compile_all(t);
+    jmp_buf here, *outer = t->ctx->arena.oom;
+    const bool jumped = setjmp(here);
+    if (!jumped) {
+        t->ctx->arena.oom = &here;
+        measure_all(t);
+    }
+    t->ctx->arena.oom = outer;
+    if (is_apart)
+        pthread_join(thread, NULL);
+    measure_close(&t->measurer);
+    if (jumped)
+        longjmp(*outer, 1);
+}
+
+/* A stream that is captured runs nothing, so nothing can be measured there. */
+static bool may_measure(Ctx *ctx, const TuneCall *call) {
+    const Driver *driver = call->subject.device->driver;
+    int capturing = 0;
+    if (!driver->stream_capturing ||
+        driver->stream_capturing(call->stream, &capturing) != CUDA_OK || !capturing)
+        return true;
+    return ctx_diag(ctx, (Span){0}, tune_captured, STR_ARG(call->subject.kernel));
+}
+
+static bool measure_unknown(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates,
+                            uint32_t count, Tuned *tuned) {
+    Arena *arena = &ctx->arena;
+    Tuning *t = ARENA_NEW(arena, Tuning);
+    *t = (Tuning){.ctx = ctx, .call = call, .jobs = call->jobs};
+    t->trials = ARENA_ARRAY(arena, Trial, count + 1);
+    t->runs = ARENA_ARRAY(arena, MeasureRun, count + 1);
+    t->wanted = ARENA_ARRAY(arena, bool, count + 1);
+    t->built = ARENA_ARRAY(arena, Built, count + 1);
+    t->ready = ARENA_ARRAY(arena, uint32_t, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        if (candidates[i].is_known)
+            continue;
+        t->trials[t->count++].candidate = &candidates[i];
+        vec_push(arena, &t->plan, candidates[i].planned);
+    }
+    if (!t->count)
+        return true;
+    if (!may_measure(ctx, call))
+        return false;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->more, NULL);
+    const unsigned errors = ctx->diags.errors;
+    ctx_finally(ctx, compile_and_measure, release, t);
+    tuned->compile_ms = t->compile_ms;
+    tuned->measured = t->count;
+    if (t->lost != CUDA_OK)
+        fault_check(call->subject.device, &ctx->diags, DRIVER_event_wait, t->lost);
+    return ctx->diags.errors == errors;
+}
+
+/* Those whose time, or fault, is a fact. */
+static void remember(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!candidates[i].is_known && candidates[i].record.ms > 0)
+            tune_remember(call->cache, &ctx->arena, &call->subject, candidates[i].text,
+                          &candidates[i].record);
+}
+
+bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count,
+                     Tuned *tuned) {
+    const double start = clock_ms();
+    double best = INFINITY;
+    *tuned = (Tuned){.best = count};
+    for (uint32_t i = 0; i < count; i++) {
+        TuneCandidate *c = &candidates[i];
+        c->is_known |= tune_recall(call->cache, &ctx->arena, &call->subject, c->text, &c->record);
+        tuned->known += c->is_known;
+    }
+    if (call->only_known && !tuned->known)
+        return ctx_diag(ctx, (Span){0}, tune_strict, STR_ARG(call->subject.kernel),
+                        STR_ARG(call->subject.key));
+    const bool ok = call->only_known || measure_unknown(ctx, call, candidates, count, tuned);
+    remember(ctx, call, candidates, count);
+    for (uint32_t i = 0; i < count; i++) {
+        tuned->struck += candidates[i].record.reason.len != 0;
+        if (candidates[i].record.ms > 0 && candidates[i].record.ms < best) {
+            best = candidates[i].record.ms;
+            tuned->best = i;
+        }
+    }
+    tuned->total_ms = clock_ms() - start;
+    if (!ok)
+        return false;
+    if (tuned->best < count)
+        return true;
+    ctx_diag(ctx, (Span){0}, tune_none, STR_ARG(call->subject.kernel), count);
+    for (uint32_t i = 0; i < count && i < 4; i++)
+        diag_note(&ctx->diags, (Span){0}, "%s: %.*s", candidates[i].text,
+                  STR_ARG(candidates[i].record.reason));
+    return false;
+}
