@@ -45,6 +45,12 @@ CUresult simulated_stream_query(CUstream stream) {
     return in_context();
 }
 
+/* Nothing is ever captured. */
+CUresult simulated_stream_capturing(CUstream stream, int *status) {
+    *status = 0;
+    return in_context();
+}
+
 CUresult simulated_stream_wait_event(CUstream stream, CUevent event, unsigned flags) {
     return event ? in_context() : CUDA_INVALID_HANDLE;
 }
