@@ -101,6 +101,26 @@ typedef struct tile_diagnostic tile_diagnostic;
  * for diagnostics; by the calling thread, which holds no lock and may call the library. */
 typedef void (*tile_log)(void *user, const tile_diagnostic *diagnostic);
 
+/* Memory of the host for a context, all its objects and all its calls: blocks aligned to 16, any
+ * size; `reallocate` may move a block, and leaves it where it gives NULL. NULL: there is none,
+ * which is TILE_ERROR_OUT_OF_MEMORY. Any thread calls it, also from within the library's own.
+ *
+ * Not through it go LLVM and the C++ library, zstd, hiredis, OpenSSL, the CUDA driver, what the C
+ * library takes for threads, folders and lookups of names, stacks, which are mapped, and
+ * cancellations, which are of no context. `memory_limit` then holds for what comes from here and,
+ * by itself, for what LLVM takes. */
+typedef void *(*tile_allocate)(void *user, size_t size);
+typedef void *(*tile_reallocate)(void *user, void *block, size_t old_size, size_t size);
+typedef void (*tile_release)(void *user, void *block, size_t size);
+
+typedef struct tile_allocator {
+    size_t size;
+    tile_allocate allocate;
+    tile_reallocate reallocate;
+    tile_release release;
+    void *user;
+} tile_allocator;
+
 typedef struct tile_request tile_request;
 /* Is told of each request for a kernel that is not in memory, before the call that made it returns;
  * by the calling thread, which holds no lock and may call the library. */
@@ -149,6 +169,8 @@ typedef struct tile_context_options {
     uint32_t compile_limit_ms; /* that one compilation may take in all, waiting for others of the
                                   same included: TILE_ERROR_TIME_LIMIT; it is noticed where a
                                   cancellation is, see there. 0: no limit */
+    const tile_allocator *allocator; /* NULL: malloc and its like. It is copied; its functions and
+                                        `user` stay as long as the context and all its objects */
 } tile_context_options;
 
 /* `options` may be NULL. Nothing is read or loaded yet: the driver is found when first needed. */
@@ -240,7 +262,9 @@ typedef bool (*tile_read_file)(void *user, tile_text path, tile_text *source);
 
 typedef struct tile_compile_options {
     size_t size;
-    tile_text path; /* of the source; with `source` given, only its name in messages and imports */
+    tile_text path; /* of the source; with `source` given, only its name in messages and imports. A
+                       folder: of the .tile and .py files in it and below the one that has `kernel`
+                     */
     tile_text source;        /* data NULL: `path` is read */
     tile_text kernel;        /* empty: the file's only kernel */
     tile_text signature;     /* "*fp32:16, i32, 1024": types and constexprs by position, or empty */
@@ -319,6 +343,42 @@ struct tile_request {
     int32_t num_warps, num_stages, num_ctas;
     tile_text manifest; /* the whole request, as tile_prewarm takes it */
 };
+
+/* Kernels of sources, without compiling them. */
+
+typedef struct tile_kernel_list tile_kernel_list;
+
+typedef struct tile_listed_kernel {
+    size_t size;
+    tile_text name, path;
+    uint32_t line, column; /* of the name */
+    bool is_helper;        /* another jit function of the file calls it */
+    size_t param_count;
+} tile_listed_kernel;
+
+typedef struct tile_listed_param {
+    size_t size;
+    tile_text name;
+    tile_text annotation, default_value; /* in the words of the source; empty: none */
+    bool is_constexpr;                   /* by its annotation */
+    bool is_derived;                     /* @triton.heuristics sets it, unless the options do */
+} tile_listed_param;
+
+/* Lists the jit functions of a source, or of all .tile and .py files in a folder and below, in the
+ * order of their paths, in a file those first that are no helpers. Of `options` the source counts,
+ * as for tile_compile, and `kernel`: only those of that name. Of a folder a file that has errors is
+ * left out, with a warning that says the first one. */
+TILE_API tile_status tile_kernel_list_create(tile_context *context,
+                                             const tile_compile_options *options,
+                                             tile_kernel_list **list,
+                                             tile_diagnostics **diagnostics);
+TILE_API void tile_kernel_list_destroy(tile_kernel_list *list);
+TILE_API size_t tile_kernel_list_count(const tile_kernel_list *list);
+/* `size` of what is filled must be set. */
+TILE_API tile_status tile_kernel_list_get(const tile_kernel_list *list, size_t index,
+                                          tile_listed_kernel *kernel);
+TILE_API tile_status tile_kernel_list_get_param(const tile_kernel_list *list, size_t index,
+                                                size_t param, tile_listed_param *info);
 
 /* Compiling what a manifest lists, into the caches: docs/serving.md. */
 
@@ -646,8 +706,9 @@ TILE_API tile_status tile_function_instance(tile_function *function, tile_device
 /* Bundles: kernels compiled ahead of time, all in one file; docs/ahead-of-time.md.
  *
  * What is declared here can be done without a compiler: libtilec-run has the functions of this
- * header but tile_compile, tile_prewarm, tile_function_create and those of cancellations, and links
- * nothing but the C library; of a context's options it uses cuda_library and memory_limit. */
+ * header but tile_compile, tile_prewarm, tile_function_create and those of cancellations and kernel
+ * lists, and links nothing but the C library; of a context's options it uses cuda_library and
+ * memory_limit. */
 
 typedef struct tile_bundle_options {
     size_t size;

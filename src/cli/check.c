@@ -90,7 +90,7 @@ static void check_file(Ctx *ctx, const CheckOptions *options, const CompileReque
     if (!syntax)
         return;
     const FuncDef **defs;
-    uint32_t count = frontend_kernels(ctx, syntax, &defs);
+    uint32_t entries, count = frontend_kernels(ctx, syntax, &defs, &entries);
     Str wanted = request->kernel.kernel;
     const FuncDef *target = NULL;
     if (has_types(&request->kernel) || wanted.len || count == 0) {

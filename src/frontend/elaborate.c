@@ -217,10 +217,11 @@ static uint32_t sort_kernels(Arena *arena, const AstFile *syntax, const FuncDef 
     return kernel_count;
 }
 
-uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out) {
+uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out,
+                          uint32_t *entries) {
     uint32_t count;
     *out = ARENA_ARRAY(&ctx->arena, const FuncDef *, (size_t)syntax->body.count + 1);
-    sort_kernels(&ctx->arena, syntax, *out, &count);
+    *entries = sort_kernels(&ctx->arena, syntax, *out, &count);
     return count;
 }
 

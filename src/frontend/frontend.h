@@ -65,9 +65,9 @@ bool frontend_by_name(Ctx *ctx, const FuncDef *def, const ElaborateRequest *requ
 bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest *request,
                         Elaborated *result);
 
-/* The jit functions of a file, in `ctx`; those that no other jit function of it calls come first.
- */
-uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out);
+/* The jit functions of a file, in `ctx`; those that no other jit function of it calls, `entries` of
+ * them, come first. */
+uint32_t frontend_kernels(Ctx *ctx, const AstFile *syntax, const FuncDef ***out, uint32_t *entries);
 
 /* The kernel of that name; with an empty name the only kernel of the file. NULL if there is none,
  * or several might be meant. */

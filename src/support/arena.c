@@ -17,6 +17,25 @@ static _Noreturn void out_of_memory(Arena *arena) {
     abort();
 }
 
+void *allocator_take(const Allocator *allocator, size_t size) {
+    if (!allocator)
+        return calloc(1, size);
+    void *block = allocator->allocate(allocator->user, size);
+    return block ? memset(block, 0, size) : NULL;
+}
+
+void *allocator_resize(const Allocator *allocator, void *block, size_t old_size, size_t size) {
+    return allocator ? allocator->reallocate(allocator->user, block, old_size, size)
+                     : realloc(block, size);
+}
+
+void allocator_give(const Allocator *allocator, void *block, size_t size) {
+    if (!allocator)
+        free(block);
+    else if (block)
+        allocator->release(allocator->user, block, size);
+}
+
 void arena_check(Arena *arena) {
     if (cancel_is_requested(arena->cancel))
         out_of_memory(arena);
@@ -28,7 +47,8 @@ static void push_chunk(Arena *arena, size_t size) {
     if (total < capacity || (arena->limit && (arena->reserved > arena->limit ||
                                               total > arena->limit - arena->reserved)))
         out_of_memory(arena);
-    ArenaChunk *chunk = malloc(total);
+    ArenaChunk *chunk = arena->allocator ? arena->allocator->allocate(arena->allocator->user, total)
+                                         : malloc(total); /* blocks of it are cleared */
     if (!chunk)
         out_of_memory(arena);
     chunk->prev = arena->top;
@@ -73,7 +93,7 @@ void arena_rewind(Arena *arena, ArenaMark mark) {
         ArenaChunk *chunk = arena->top;
         arena->top = chunk->prev;
         arena->reserved -= sizeof(ArenaChunk) + chunk->capacity;
-        free(chunk);
+        allocator_give(arena->allocator, chunk, sizeof(ArenaChunk) + chunk->capacity);
     }
     if (arena->top)
         arena->top->used = mark.used;

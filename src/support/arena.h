@@ -16,13 +16,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where memory comes from. Blocks are aligned to 16; NULL: there is none. Any thread may call it.
+ */
+typedef struct Allocator {
+    void *(*allocate)(void *user, size_t size);
+    void *(*reallocate)(void *user, void *block, size_t old_size, size_t size);
+    void (*release)(void *user, void *block, size_t size);
+    void *user;
+} Allocator;
+
+/* Of an allocator; NULL: malloc and its like. What is taken is zero; NULL may be given back. */
+void *allocator_take(const Allocator *allocator, size_t size);
+void *allocator_resize(const Allocator *allocator, void *block, size_t old_size, size_t size);
+void allocator_give(const Allocator *allocator, void *block, size_t size);
+
 typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
     ArenaChunk *top;
-    jmp_buf *oom;         /* where a failed allocation goes; not owned */
-    size_t reserved;      /* bytes taken from malloc */
-    size_t limit;         /* most bytes it may take; 0: no limit */
+    jmp_buf *oom;               /* where a failed allocation goes; not owned */
+    size_t reserved;            /* bytes taken */
+    size_t limit;               /* most bytes it may take; 0: no limit */
+    const Allocator *allocator; /* of chunks; NULL: malloc. Not owned */
     const Cancel *cancel; /* from its request on every allocation fails; NULL: none. Not owned */
 } Arena;
 

@@ -5,7 +5,6 @@
  * followed by a zero byte, so that interned strings are terminated. */
 #include "support/ctx.h"
 
-#include <stdlib.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -91,9 +90,14 @@ __attribute__((noinline)) static bool ctx_init(Ctx *ctx) {
 }
 
 Ctx *ctx_create(void) {
-    Ctx *ctx = calloc(1, sizeof *ctx);
+    return ctx_create_with(NULL);
+}
+
+Ctx *ctx_create_with(const Allocator *allocator) {
+    Ctx *ctx = allocator_take(allocator, sizeof *ctx);
     if (!ctx)
         return NULL;
+    ctx->arena.allocator = ctx->scratch.allocator = allocator;
     ctx->arena.oom = ctx->scratch.oom = &ctx->oom;
     if (ctx_init(ctx))
         return ctx;
@@ -127,7 +131,8 @@ void ctx_finally(Ctx *ctx, void (*work)(void *user), void (*release)(void *user)
 void ctx_destroy(Ctx *ctx) {
     if (!ctx)
         return;
+    const Allocator *allocator = ctx->arena.allocator;
     arena_free(&ctx->scratch);
     arena_free(&ctx->arena);
-    free(ctx);
+    allocator_give(allocator, ctx, sizeof *ctx);
 }

@@ -31,6 +31,8 @@ enum { CTX_STACK_PER_VALUE = 1024, CTX_LEAST_STACK = 8 << 20 };
 
 /* For a thread with a stack of CTX_LEAST_STACK bytes. NULL when out of memory. */
 Ctx *ctx_create(void);
+/* The same, with its memory from an allocator, which outlives it; NULL: malloc. */
+Ctx *ctx_create_with(const Allocator *allocator);
 /* From a request on, work in this context is left as it is when memory runs out: by the jump, at
  * the next allocation. NULL: nothing cancels it. */
 void ctx_cancel_with(Ctx *ctx, const Cancel *cancel);

@@ -71,10 +71,21 @@ int file_write_all(int fd, Str data) {
     return 0;
 }
 
-/* Reads the whole stream into malloc'ed memory: `expected` is a guess of its size. */
-static int read_stream(int fd, size_t expected, size_t limit, char **out, size_t *out_len) {
+/* What was read, in a block of an allocator. */
+typedef struct Buffer {
+    const Allocator *allocator;
+    char *data;
+    size_t len, cap;
+} Buffer;
+
+static void buffer_free(Buffer *buffer) {
+    allocator_give(buffer->allocator, buffer->data, buffer->cap);
+}
+
+/* Reads the whole stream: `expected` is a guess of its size. */
+static int read_stream(int fd, size_t expected, size_t limit, Buffer *buffer) {
     size_t cap = expected < limit ? expected + 1 : limit + 1, len = 0;
-    char *data = malloc(cap);
+    char *data = allocator_take(buffer->allocator, cap);
     for (int error = 0; data;) {
         size_t got;
         error = read_bytes(fd, data + len, cap - len, &got);
@@ -82,21 +93,21 @@ static int read_stream(int fd, size_t expected, size_t limit, char **out, size_t
         if (!error && len > limit)
             error = EFBIG;
         if (error || len < cap) {
-            *out = data;
-            *out_len = len;
+            buffer->data = data;
+            buffer->len = len;
+            buffer->cap = cap;
             return error;
         }
         size_t larger_cap = cap + (cap > READ_STEP ? cap : READ_STEP);
         if (larger_cap > limit + 1)
             larger_cap = limit + 1;
-        char *larger = realloc(data, larger_cap);
+        char *larger = allocator_resize(buffer->allocator, data, cap, larger_cap);
         if (!larger)
             break;
         data = larger;
         cap = larger_cap;
     }
-    free(data);
-    *out = NULL;
+    allocator_give(buffer->allocator, data, cap);
     return ENOMEM;
 }
 
@@ -117,18 +128,17 @@ __attribute__((noinline)) static int copy_text(Arena *arena, Str found, Str *tex
 int file_read_open(Arena *arena, int fd, size_t limit, Str *text) {
     *text = (Str){"", 0};
     struct stat info;
-    char *data = NULL;
-    size_t len = 0;
+    Buffer buffer = {.allocator = arena->allocator};
     int error = fstat(fd, &info) ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
     if (!error && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
         error = EFBIG;
     if (!error)
         error = read_stream(fd, S_ISREG(info.st_mode) ? (size_t)info.st_size : READ_STEP, limit,
-                            &data, &len);
+                            &buffer);
     close(fd);
     if (!error)
-        error = copy_text(arena, (Str){data, len}, text);
-    free(data);
+        error = copy_text(arena, (Str){buffer.data, buffer.len}, text);
+    buffer_free(&buffer);
     return error;
 }
 

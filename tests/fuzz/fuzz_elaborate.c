@@ -106,7 +106,8 @@ static bool run(Str text, uint32_t index) {
     uint32_t file = source_add(&ctx->sources, STR("input.tile"), text);
     const AstFile *syntax = parse_file(&ctx->diags, file);
     const FuncDef **kernels = NULL;
-    uint32_t count = ctx->diags.errors ? 0 : frontend_kernels(ctx, syntax, &kernels);
+    uint32_t entries,
+        count = ctx->diags.errors ? 0 : frontend_kernels(ctx, syntax, &kernels, &entries);
     if (index < count)
         check_kernel(ctx, syntax, file, kernels[index]);
     ctx_destroy(ctx);

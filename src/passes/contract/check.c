@@ -127,7 +127,7 @@ static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Mod
  * to where it finds that out for itself, and the function counts as too long. */
 static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, bool changed,
                              PassContract *contract) {
-    Ctx *sandbox = ctx_create();
+    Ctx *sandbox = ctx_create_with(func_ctx(func)->arena.allocator);
     Module *module = NULL;
     if (!sandbox || setjmp(sandbox->oom)) {
         contract->verdicts[TOO_LONG] += changed;

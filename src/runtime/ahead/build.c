@@ -1,5 +1,6 @@
 /* See build.h. */
 #include "runtime/ahead/build.h"
+#include "runtime/compile/folder.h"
 #include "runtime/compile/recall.h"
 #include "runtime/status.h"
 #include "runtime/tools/ptxas.h"
@@ -11,6 +12,7 @@ typedef struct Build {
     const Plan *plan;
     const BuildOptions *options;
     const Cancel *cancel;
+    const Allocator *allocator;
     Built *built;
     bool is_check;        /* looks for what was compiled, and compiles nothing */
     pthread_mutex_t lock; /* of `next`, `done` and the progress */
@@ -70,6 +72,10 @@ static bool ask_as_call(Ctx *ctx, CompileRequest *request) {
     const ElaborateRequest listed = request->kernel;
     uint32_t file;
     compile_use_files(ctx, request);
+    const CompileRequest *resolved = folder_resolve(ctx, request);
+    if (!resolved)
+        return false;
+    *request = *resolved;
     const AstFile *syntax = compile_parse(ctx, request->path, request->text, &file);
     const FuncDef *kernel = syntax ? frontend_choose_kernel(ctx, syntax, listed.kernel) : NULL;
     if (!kernel || !frontend_by_name(ctx, kernel, &listed, &request->kernel))
@@ -107,12 +113,13 @@ typedef enum BuildStep {
 } BuildStep;
 
 static void build_step(const Build *build, const Planned *planned, BuildStep step, Built *built) {
-    Ctx *ctx = ctx_create();
+    Ctx *ctx = ctx_create_with(build->allocator);
     if (!ctx) {
         built->count = 0;
         return;
     }
     built->arena.oom = &ctx->oom;
+    built->arena.allocator = build->allocator;
     if (setjmp(ctx->oom)) {
         built->count = 0;
         built->arena.oom = NULL;
@@ -202,6 +209,7 @@ bool build_plan(Ctx *ctx, const Plan *plan, const BuildOptions *options, Built *
     Build build = {.plan = plan,
                    .options = options,
                    .cancel = ctx->arena.cancel,
+                   .allocator = ctx->arena.allocator,
                    .built = built,
                    .lock = PTHREAD_MUTEX_INITIALIZER};
     run(&build);

@@ -13,6 +13,7 @@
 
 struct tile_context {
     Arena arena;
+    Allocator allocator; /* of all memory, if the arena has one */
     CacheConfig cache_config;
     const char *ptxas, *cuda_library; /* NULL: found */
     size_t memory_limit;
@@ -124,8 +125,10 @@ bool options_copy(void *to, size_t to_size, const void *from, size_t minimum);
 /* Writes a result struct of `*size` bytes, the first field, from one of the library's. */
 bool info_copy(void *to, const void *from, size_t from_size);
 
-/* A kernel holding copies of what `found` points at. TILE_OK or TILE_ERROR_OUT_OF_MEMORY. */
-tile_status kernel_create(const tile_kernel *found, tile_kernel **kernel);
+/* A kernel of the context, holding copies of what `found` points at. TILE_OK or
+ * TILE_ERROR_OUT_OF_MEMORY. */
+tile_status kernel_create(const tile_context *context, const tile_kernel *found,
+                          tile_kernel **kernel);
 /* What a device of the driver loads of it. */
 KernelImage kernel_image(Arena *arena, const tile_kernel *kernel, const Driver *driver);
 #endif

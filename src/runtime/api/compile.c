@@ -170,7 +170,7 @@ tile_status tile_compile(tile_context *context, const tile_compile_options *give
                              .compile_ms = compiled.total_ms};
         for (int i = 0; i < API_OUTPUT_COUNT; i++)
             found.outputs[i] = compiled.outputs[i];
-        status = kernel_create(&found, kernel);
+        status = kernel_create(context, &found, kernel);
     }
     return call_end(call, status);
 }

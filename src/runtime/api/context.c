@@ -59,17 +59,30 @@ bool info_copy(void *to, const void *from, size_t from_size) {
 
 /* Contexts */
 
+/* Without functions where it is none: of another size, or one of them is missing. */
+static Allocator read_allocator(const tile_allocator *given) {
+    tile_allocator known = {.size = sizeof known};
+    if (!given || !options_copy(&known, sizeof known, given, sizeof known) || !known.allocate ||
+        !known.reallocate || !known.release)
+        return (Allocator){0};
+    return (Allocator){known.allocate, known.reallocate, known.release, known.user};
+}
+
 tile_status tile_context_create(const tile_context_options *given, tile_context **context) {
     tile_context_options options = {.size = sizeof options};
     if (!context || (given && !options_copy(&options, sizeof options, given, sizeof options.size)))
         return TILE_ERROR_INVALID_ARGUMENT;
+    const Allocator allocator = read_allocator(options.allocator);
+    if (options.allocator && !allocator.allocate)
+        return TILE_ERROR_INVALID_ARGUMENT;
     jmp_buf oom;
-    Arena arena = {.oom = &oom};
+    Arena arena = {.oom = &oom, .allocator = options.allocator ? &allocator : NULL};
     if (setjmp(oom)) {
         arena_free(&arena);
         return TILE_ERROR_OUT_OF_MEMORY;
     }
     tile_context *made = ARENA_NEW(&arena, tile_context);
+    made->allocator = allocator;
     made->cache_config = (CacheConfig){.folder = text_dup(&arena, options.cache_folder),
                                        .max_bytes = options.cache_max_bytes,
                                        .trusted = text_dup(&arena, options.trusted_caches),
@@ -97,6 +110,7 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
         longjmp(oom, 1);
     made->arena = arena;
     made->arena.oom = NULL;
+    made->arena.allocator = options.allocator ? &made->allocator : NULL;
     *context = made;
     return TILE_OK;
 }
@@ -111,7 +125,9 @@ void tile_context_destroy(tile_context *context) {
     if (context->end_recording)
         context->end_recording(context->recording);
     pthread_mutex_destroy(&context->lock);
+    const Allocator allocator = context->allocator; /* which lies in what it frees */
     Arena arena = context->arena;
+    arena.allocator = arena.allocator ? &allocator : NULL;
     arena_free(&arena);
 }
 
@@ -217,7 +233,7 @@ static void report_no_memory(Diags *diags, size_t limit) {
 /* `limit` is that of the call, if it ran out of memory. */
 static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, size_t limit) {
     jmp_buf oom, *outer = diags->arena->oom;
-    Arena arena = {.oom = &oom};
+    Arena arena = {.oom = &oom, .allocator = diags->arena->allocator};
     if (setjmp(oom)) {
         diags->arena->oom = outer;
         arena_free(&arena);
@@ -284,7 +300,7 @@ tile_status invalid_argument(tile_diagnostics **diagnostics) {
 Call *call_begin(tile_context *context, tile_diagnostics **diagnostics) {
     if (diagnostics)
         *diagnostics = NULL;
-    Ctx *ctx = ctx_create();
+    Ctx *ctx = ctx_create_with(context->arena.allocator);
     if (!ctx || setjmp(ctx->oom)) {
         ctx_destroy(ctx);
         if (diagnostics)
@@ -297,6 +313,7 @@ Call *call_begin(tile_context *context, tile_diagnostics **diagnostics) {
     call->context = context;
     call->diagnostics = diagnostics;
     call->object.oom = ctx->arena.oom;
+    call->object.allocator = ctx->arena.allocator;
     return call;
 }
 

@@ -71,7 +71,7 @@ static Instance *first_form(Call *call, const Asked *asked) {
     Instance *found = find_entry(function, asked->hash, asked->packed);
     if (found)
         return found;
-    KeyTable *table = key_table_reserve(&function->table, &call->ctx->oom);
+    KeyTable *table = key_table_reserve(&function->table, &call->ctx->arena);
     found = instance_create(call, asked, false);
     if (found)
         key_table_place(table, &found->entry);
@@ -289,7 +289,7 @@ tile_status function_open(Call *call, tile_function *made, tile_function **funct
         return TILE_ERROR_INVALID_ARGUMENT;
     if (pthread_mutex_init(&made->lock, NULL))
         return TILE_ERROR_OUT_OF_MEMORY;
-    atomic_init(&made->table, key_table_create(&call->ctx->oom));
+    atomic_init(&made->table, key_table_create(&call->ctx->arena));
     call_keep(call, &made->arena);
     *function = made;
     return TILE_OK;

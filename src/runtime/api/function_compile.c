@@ -1,5 +1,6 @@
 /* Public API: functions that are compiled when they are called. */
 #include "runtime/api/function_compile.h"
+#include "runtime/compile/folder.h"
 
 #include "runtime/compile/stack.h"
 
@@ -150,7 +151,7 @@ static bool read_configurations(Call *call, CompiledFunction *made, uint32_t fil
         return true;
     if (pthread_mutex_init(&made->tuning_lock, NULL))
         longjmp(call->ctx->oom, 1);
-    atomic_init(&made->choices, key_table_create(&call->ctx->oom));
+    atomic_init(&made->choices, key_table_create(&call->ctx->arena));
     made->derivation.choices = &made->choices;
     made->function.choose = function_tune;
     made->function.destroy = destroy_choices;
@@ -194,6 +195,10 @@ static tile_status build_function(Call *call, tile_context *context,
         return TILE_ERROR_INVALID_ARGUMENT;
     uint32_t file;
     compile_use_files(call->ctx, &request);
+    const CompileRequest *resolved = folder_resolve(call->ctx, &request);
+    if (!resolved)
+        return TILE_OK;
+    request = *resolved;
     const AstFile *syntax = compile_parse(call->ctx, request.path, request.text, &file);
     if (!syntax)
         return TILE_OK;

@@ -186,7 +186,7 @@ static void publish(Choosing *c, const TuneConfig *config) {
     CompiledFunction *function = c->function;
     derive_choice_key(&function->derivation, c->asked.device, c->asked.arguments, c->count,
                       c->values, key);
-    KeyTable *table = key_table_reserve(&function->choices, &call->ctx->oom);
+    KeyTable *table = key_table_reserve(&function->choices, &call->ctx->arena);
     Choice *choice = ARENA_NEW(&call->object, Choice);
     unsigned char *kept = arena_alloc(&call->object, key->size);
     memcpy(kept, key->bytes, key->size);

@@ -1,9 +1,10 @@
 /* Public API: what is known of a kernel. */
 #include "runtime/api/api.h"
 
-tile_status kernel_create(const tile_kernel *found, tile_kernel **kernel) {
+tile_status kernel_create(const tile_context *context, const tile_kernel *found,
+                          tile_kernel **kernel) {
     jmp_buf oom;
-    Arena arena = {.oom = &oom};
+    Arena arena = {.oom = &oom, .allocator = context->arena.allocator};
     if (setjmp(oom)) {
         arena_free(&arena);
         return TILE_ERROR_OUT_OF_MEMORY;

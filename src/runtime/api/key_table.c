@@ -38,8 +38,8 @@ void key_table_place(KeyTable *table, KeyEntry *entry) {
 }
 
 /* In an arena of its own. */
-static KeyTable *create(jmp_buf *oom, size_t slots, KeyTable *older) {
-    Arena arena = {.oom = oom};
+static KeyTable *create(const Arena *like, size_t slots, KeyTable *older) {
+    Arena arena = {.oom = like->oom, .allocator = like->allocator};
     KeyTable *table = arena_alloc(&arena, sizeof *table + slots * sizeof *table->entries);
     table->older = older;
     table->slots = slots;
@@ -51,15 +51,15 @@ static KeyTable *create(jmp_buf *oom, size_t slots, KeyTable *older) {
     return table;
 }
 
-KeyTable *key_table_create(jmp_buf *oom) {
-    return create(oom, FIRST_SLOTS, NULL);
+KeyTable *key_table_create(const Arena *like) {
+    return create(like, FIRST_SLOTS, NULL);
 }
 
-KeyTable *key_table_reserve(KeyTableRoot *root, jmp_buf *oom) {
+KeyTable *key_table_reserve(KeyTableRoot *root, const Arena *like) {
     KeyTable *table = atomic_load_explicit(root, memory_order_relaxed);
     if (2 * (table->used + 1) <= table->slots)
         return table;
-    KeyTable *larger = create(oom, 2 * table->slots, table);
+    KeyTable *larger = create(like, 2 * table->slots, table);
     for (size_t i = 0; i < table->slots; i++)
         if (key_table_at(table, i))
             key_table_place(larger, key_table_at(table, i));

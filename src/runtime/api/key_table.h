@@ -19,12 +19,12 @@ typedef struct KeyTable KeyTable;
 typedef _Atomic(KeyTable *) KeyTableRoot;
 
 uint64_t key_hash(const void *key, size_t size);
-/* An empty table; out of memory goes to `oom`. */
-KeyTable *key_table_create(jmp_buf *oom);
+/* An empty table, with the allocator of another arena; out of memory goes where that one jumps. */
+KeyTable *key_table_create(const Arena *like);
 /* NULL: there is none. Any thread. */
 KeyEntry *key_table_find(KeyTableRoot *root, uint64_t hash, const void *key, size_t size);
 /* By the writer: room for one more entry, so that placing it cannot fail. */
-KeyTable *key_table_reserve(KeyTableRoot *root, jmp_buf *oom);
+KeyTable *key_table_reserve(KeyTableRoot *root, const Arena *like);
 void key_table_place(KeyTable *table, KeyEntry *entry);
 /* Entry `index` below key_table_slots; NULL: the slot is free. */
 size_t key_table_slots(const KeyTable *table);

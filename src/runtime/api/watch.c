@@ -7,10 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <stdlib.h>
-
 /* What a context has recorded, by the hashes of lines. */
 typedef struct Recording {
+    const Allocator *allocator;
     pthread_mutex_t lock;
     uint64_t *lines;
     size_t count, capacity;
@@ -21,18 +20,21 @@ static void end_recording(Recording *recording) {
     if (!recording)
         return;
     pthread_mutex_destroy(&recording->lock);
-    free(recording->lines);
-    free(recording);
+    allocator_give(recording->allocator, recording->lines,
+                   recording->capacity * sizeof *recording->lines);
+    allocator_give(recording->allocator, recording, sizeof *recording);
 }
 
 /* NULL: there is no memory for it. */
 static Recording *recording_of(tile_context *context) {
     pthread_mutex_lock(&context->lock);
     if (!context->recording) {
-        context->recording = calloc(1, sizeof *context->recording);
+        context->recording = allocator_take(context->arena.allocator, sizeof *context->recording);
         context->end_recording = end_recording;
-        if (context->recording)
+        if (context->recording) {
+            context->recording->allocator = context->arena.allocator;
             pthread_mutex_init(&context->recording->lock, NULL); /* which cannot fail */
+        }
     }
     pthread_mutex_unlock(&context->lock);
     return context->recording;
@@ -45,7 +47,11 @@ static bool is_new(Recording *recording, uint64_t hash) {
             return false;
     if (recording->count == recording->capacity) {
         const size_t capacity = recording->capacity ? 2 * recording->capacity : 64;
-        uint64_t *larger = realloc(recording->lines, capacity * sizeof *larger);
+        uint64_t *larger =
+            recording->lines
+                ? allocator_resize(recording->allocator, recording->lines,
+                                   recording->capacity * sizeof *larger, capacity * sizeof *larger)
+                : allocator_take(recording->allocator, capacity * sizeof *larger);
         if (!larger)
             return true;
         recording->lines = larger;

@@ -115,7 +115,7 @@ static int put_file(Cache *cache, Arena *arena, const CachePlace *place, Str fil
      * miss, and flushing would cost as much as compiling. */
     error = file_write_at(subfolder, place->name, file, cache_file_mode(subfolder), false);
     if (!error)
-        cache_trim_folder(subfolder, place->name, cache->max_bytes / CACHE_FOLDERS);
+        cache_trim_folder(cache, subfolder, place->name, cache->max_bytes / CACHE_FOLDERS);
     close(subfolder);
     return error;
 }

@@ -53,8 +53,9 @@ typedef struct Cache {
     Remote *remote;       /* NULL: none */
     const char *remote_trouble; /* why there is none, though one was asked for; NULL otherwise */
     atomic_bool told_size, told_error, told_remote;
-    uint32_t wait_ms;     /* see lease.h */
-    pthread_mutex_t lock; /* of what follows */
+    uint32_t wait_ms;           /* see lease.h */
+    const Allocator *allocator; /* that of the arena it was opened in */
+    pthread_mutex_t lock;       /* of what follows */
     CacheFlight *flights;
     CacheRefusal *refusals; /* the first one of each folder, the cache's own before the trusted */
 } Cache;

@@ -98,6 +98,7 @@ void cache_open(Cache *cache, Arena *arena, const CacheConfig *config) {
     uint64_t max_bytes = config->max_bytes;
     *cache = (Cache){.folder = wanted && *wanted ? str_dup(arena, str_from(wanted))
                                                  : default_folder(arena)};
+    cache->allocator = arena->allocator;
     const bool is_off = cache->folder && !strcmp(cache->folder, "none");
     if (is_off)
         cache->folder = NULL;

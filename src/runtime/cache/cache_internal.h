@@ -84,5 +84,5 @@ bool cache_landed(Cache *cache, Arena *arena, const CachePlace *place, Str *file
 
 /* Removes the least recently used entries of an open subfolder until it holds at most `max_bytes`,
  * never `keep`; and forgotten temporary files. Failures are left to the next store. */
-void cache_trim_folder(int subfolder, const char *keep, uint64_t max_bytes);
+void cache_trim_folder(const Cache *cache, int subfolder, const char *keep, uint64_t max_bytes);
 #endif

@@ -149,9 +149,9 @@ static int trim(FoundList *list, const char *keep, uint64_t max_bytes) {
 }
 
 /* The subfolder is open: an arena of its own, which jumps no further than here. */
-void cache_trim_folder(int subfolder, const char *keep, uint64_t max_bytes) {
+void cache_trim_folder(const Cache *cache, int subfolder, const char *keep, uint64_t max_bytes) {
     jmp_buf oom;
-    Arena arena = {.oom = &oom};
+    Arena arena = {.oom = &oom, .allocator = cache->allocator};
     FoundList list = {.may_remove = true};
     if (setjmp(oom) == 0 && list_folder(&arena, subfolder, &list) == 0)
         trim(&list, keep, max_bytes);

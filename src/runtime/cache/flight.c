@@ -1,8 +1,6 @@
 /* What a thread compiled, for other threads of the process that wait for it: see lease.h. */
 #include "runtime/cache/cache_internal.h"
 
-#include <stdlib.h>
-
 void cache_land(Cache *cache, const CachePlace *place, Str file) {
     pthread_mutex_lock(&cache->lock);
     for (CacheFlight *flight = cache->flights; flight; flight = flight->next) {
@@ -10,7 +8,7 @@ void cache_land(Cache *cache, const CachePlace *place, Str file) {
             memcmp(flight->name, place->name, CACHE_HASH_DIGITS) != 0)
             continue;
         flight->has_landed = true;
-        flight->file = malloc(file.len);
+        flight->file = allocator_take(cache->allocator, file.len);
         if (flight->file) {
             memcpy(flight->file, file.ptr, file.len);
             flight->size = file.len;

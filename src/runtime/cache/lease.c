@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -45,8 +44,8 @@ static void drop_flight(Cache *cache, CacheFlight *flight) {
     while (*at != flight)
         at = &(*at)->next;
     *at = flight->next;
-    free(flight->file);
-    free(flight);
+    allocator_give(cache->allocator, flight->file, flight->size);
+    allocator_give(cache->allocator, flight, sizeof *flight);
 }
 
 /* Who waited for a flight that brought nothing goes alone: what failed is not tried in turn. */
@@ -69,7 +68,7 @@ static bool enter(CacheLease *lease) {
         other->references++;
         lease->waited = other;
     } else if (!lease->may_make) {
-        CacheFlight *flight = calloc(1, sizeof *flight);
+        CacheFlight *flight = allocator_take(cache->allocator, sizeof *flight);
         if (flight) {
             memcpy(flight->name, lease->place.name, sizeof flight->name);
             flight->references = 1;

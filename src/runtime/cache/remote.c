@@ -17,8 +17,9 @@ enum { MOST_BYTES = 512 << 20, SMALL_REPLY = 4096 };
 struct Remote {
     RedisAddress address;
     const char *shown;
-    const char *key;    /* NULL: none */
-    TlsLibrary library; /* with a key */
+    const Allocator *allocator; /* that of the arena it was opened in */
+    const char *key;            /* NULL: none */
+    TlsLibrary library;         /* with a key */
     uint32_t time_limit_ms;
     pthread_mutex_t lock; /* of what follows */
     Redis redis;
@@ -44,6 +45,7 @@ Remote *remote_open(Arena *arena, const RemoteConfig *config, const char **troub
     remote->shown =
         str_format(arena, "redis%s://%s:%s/%s", a->tls ? "s" : "", a->host, a->port, a->prefix);
     remote->time_limit_ms = config->time_limit_ms;
+    remote->allocator = arena->allocator;
     pthread_mutex_init(&remote->lock, NULL); /* which cannot fail */
     redis_init(&remote->redis, &remote->address);
     return remote;
@@ -125,16 +127,17 @@ static Str key_of(const Remote *remote, char *key, size_t size, const char *kind
 static const char signed_magic[8] = "tilecMAC";
 enum { SIGNATURE_SIZE = sizeof signed_magic + TLS_MAC_SIZE };
 
-/* In malloc'ed memory, since nothing may jump while it is at work. */
+/* Not in an arena, since nothing may jump while it is at work. */
 static bool sign(const Remote *remote, Str name, Str blob, unsigned char mac[TLS_MAC_SIZE]) {
-    char *text = malloc(name.len + 1 + blob.len);
+    const size_t size = name.len + 1 + blob.len;
+    char *text = allocator_take(remote->allocator, size);
     if (!text)
         return false;
     memcpy(text, name.ptr, name.len);
     text[name.len] = 0;
     memcpy(text + name.len + 1, blob.ptr, blob.len);
-    const bool ok = tls_sign(&remote->library, remote->key, text, name.len + 1 + blob.len, mac);
-    free(text);
+    const bool ok = tls_sign(&remote->library, remote->key, text, size, mac);
+    allocator_give(remote->allocator, text, size);
     return ok;
 }
 

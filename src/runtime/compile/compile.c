@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "passes/lint/lint.h"
 #include "runtime/cache/lease.h"
+#include "runtime/compile/folder.h"
 #include "runtime/compile/limit.h"
 #include "runtime/compile/missing.h"
 #include "runtime/compile/recall.h"
@@ -596,6 +597,9 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
             return ctx_diag(ctx, (Span){0}, folder_unwritable, request->dump_folder,
                             file_error_text(&ctx->arena, error));
     }
+    c.request = folder_resolve(ctx, request);
+    if (!c.request)
+        return false;
     const bool in_time = limit_run(ctx, request->compile_limit_ms, compile_and_release, &c);
     compiled->total_ms = clock_ms() - start;
     return in_time && c.ok;

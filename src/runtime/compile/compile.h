@@ -32,7 +32,8 @@ extern const char *const stage_name[STAGE_COUNT];
 #define OUTPUT_BIT(id) (1u << OUTPUT_##id)
 
 typedef struct CompileRequest {
-    const char *path;  /* read unless `text` is given; names the source in messages */
+    const char *path;  /* read unless `text` is given; names the source in messages. A folder: the
+                          file in it that has the kernel */
     Str text;          /* ptr NULL: read `path` */
     bool text_of_path; /* and `text` is what was read there */
     Str folder;        /* where relative paths of sources begin; empty: the working directory */
