@@ -1,9 +1,10 @@
 /* For programs that leave LLVM by a jump: what it held then stays allocated, as tilec.h says of
- * memory limits and cancellations. LeakSanitizer calls the function. */
+ * memory limits and cancellations. LeakSanitizer, which may be a library of its own, calls the
+ * function. */
 #ifndef TILEC_TESTS_LLVM_LEAKS_H
 #define TILEC_TESTS_LLVM_LEAKS_H
 
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
     return "leak:llvm\nleak:LLVM\n";
 }
