@@ -199,14 +199,25 @@ Lv emit_absf(Cg *cg, const Op *op, const Lv *in) {
  * their digits. */
 FLOAT_OP(divf_rn, dtype_info[dtype].bits < 32, LLVMBuildFDiv(cg->b, in[0], in[1], ""))
 
+/* a * b + c of f8 values in f32, with the last bit odd where it is not exact: rounding that to f8
+ * does not see a tie that is none. It is inexact where rounding down and up differ. */
+static Lv fma_to_odd(Cg *cg, Lv wide[3]) {
+    Lv down = cg_intrinsic(cg, "llvm.nvvm.fma.rm.f", NULL, 0, wide, 3);
+    Lv up = cg_intrinsic(cg, "llvm.nvvm.fma.rp.f", NULL, 0, wide, 3);
+    Lv cut = cg_intrinsic(cg, "llvm.nvvm.fma.rz.f", NULL, 0, wide, 3);
+    Lv inexact = LLVMBuildFCmp(cg->b, LLVMRealONE, down, up, "");
+    Lv odd = LLVMBuildOr(cg->b, LLVMBuildBitCast(cg->b, cut, cg->t_i32, ""),
+                         LLVMBuildZExt(cg->b, inexact, cg->t_i32, ""), "");
+    return LLVMBuildBitCast(cg->b, odd, cg->t_f32, "");
+}
+
 Lv emit_fma(Cg *cg, const Op *op, const Lv *in) {
     DType dtype = element(op);
     if (is_f8(dtype)) {
-        /* The product of two f8 is exact in f32, and the sum rounds once more at most. */
         Lv wide[3];
         for (int i = 0; i < 3; i++)
             wide[i] = cg_to_f32(cg, dtype, in[i]);
-        return cg_from_f32(cg, dtype, cg_intrinsic(cg, "llvm.fma", &cg->t_f32, 1, wide, 3));
+        return cg_from_f32(cg, dtype, fma_to_odd(cg, wide));
     }
     LLVMTypeRef type = LLVMTypeOf(in[0]);
     return cg_intrinsic(cg, "llvm.fma", &type, 1, (Lv[]){in[0], in[1], in[2]}, 3);
