@@ -6,9 +6,6 @@
 typedef bool HostBuiltin(HostCode *code, const HostArguments *arguments, Span span,
                          HostValue *value);
 
-/* The range is a list at once. */
-enum { MAX_RANGE = 1 << 20 };
-
 static bool call_one(HostCode *code, HostValue callee, HostValue argument, Span span,
                      HostValue *value) {
     return host_call(code, callee, &(HostArguments){.items = &argument, .count = 1}, span, value);
@@ -26,7 +23,7 @@ static bool call_range(HostCode *code, const HostArguments *arguments, Span span
         return host_cannot(code, span, "a range with steps of 0");
     *value = host_new_list(code, HOST_LIST);
     for (__int128 i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
-        if (value->list->items.len == MAX_RANGE)
+        if (value->list->items.len == HOST_MAX_ITEMS)
             return host_cannot(code, span, "a range this long");
         host_append(code, *value, host_int((int64_t)i));
     }
@@ -96,6 +93,7 @@ static bool call_dict(HostCode *code, const HostArguments *arguments, Span span,
 static bool call_filter(HostCode *code, const HostArguments *arguments, Span span,
                         HostValue *value) {
     HostValue items, keeps;
+    bool is_kept;
     *value = host_new_list(code, HOST_LIST);
     if (!host_items(code, arguments->items[1], span, &items))
         return false;
@@ -104,7 +102,9 @@ static bool call_filter(HostCode *code, const HostArguments *arguments, Span spa
         if (arguments->items[0].kind != HOST_NONE &&
             !call_one(code, arguments->items[0], items.list->items.data[i], span, &keeps))
             return false;
-        if (host_truth(keeps))
+        if (!host_is_true(code, keeps, span, &is_kept))
+            return false;
+        if (is_kept)
             host_append(code, *value, items.list->items.data[i]);
     }
     return true;
@@ -169,7 +169,7 @@ static bool call_product(HostCode *code, const HostArguments *arguments, Span sp
         for (size_t r = 0; r < value->list->items.len; r++) {
             for (size_t j = 0; j < items.list->items.len; j++) {
                 HostValue row;
-                if (longer.list->items.len == MAX_RANGE)
+                if (longer.list->items.len == HOST_MAX_ITEMS)
                     return host_cannot(code, span, "a product this long");
                 if (!host_items(code, value->list->items.data[r], span, &row))
                     return false;
@@ -201,9 +201,13 @@ static bool truths(HostCode *code, const HostArguments *arguments, Span span, bo
     *value = host_bool(!wanted);
     if (!host_items(code, arguments->items[0], span, &items))
         return false;
-    for (size_t i = 0; i < items.list->items.len; i++)
-        if (host_truth(items.list->items.data[i]) == wanted)
+    for (size_t i = 0; i < items.list->items.len; i++) {
+        bool is_true;
+        if (!host_is_true(code, items.list->items.data[i], span, &is_true))
+            return false;
+        if (is_true == wanted)
             *value = host_bool(wanted);
+    }
     return true;
 }
 
@@ -282,6 +286,9 @@ static bool call_number(HostCode *code, Str name, const HostArguments *arguments
     if (arguments->named_count || count < (is_extreme ? 1 : function->least) ||
         (count > function->most && !is_extreme))
         return ctx_diag(code->ctx, span, host_arguments, function->name, function->least, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (!host_is_known(code, operands[i], span)) /* bool() asks for no type */
+            return false;
     return host_checked(code, span, function->call(operands, count, value));
 }
 
@@ -356,8 +363,11 @@ static bool call_extend(HostCode *code, HostValue self, const HostArguments *a, 
     HostValue items;
     if (!host_items(code, a->items[0], span, &items))
         return false;
+    if (self.list->items.len + items.list->items.len > HOST_MAX_ITEMS)
+        return host_cannot(code, span, "a list or text this long");
     for (size_t i = 0; i < items.list->items.len; i++)
         host_append(code, self, items.list->items.data[i]);
+    code->steps += items.list->items.len;
     *value = host_none();
     return true;
 }
@@ -437,6 +447,13 @@ static const struct {
     {HOST_DICT, "copy", 0, 0, false, call_copy},
     {HOST_POINTER, "element_size", 0, 0, false, call_element_size},
 };
+
+bool host_has_method(HostValue self, Str name) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (methods[i].kind == self.kind && str_is(name, methods[i].name))
+            return true;
+    return false;
+}
 
 bool host_call_method(HostCode *code, HostValue self, Str name, const HostArguments *arguments,
                       Span span, HostValue *value) {

@@ -100,12 +100,17 @@ static HostFlow exec_for(HostCode *code, const Stmt *stmt, HostValue *result) {
     return host_exec(code, &stmt->u.loop.orelse, result);
 }
 
+static bool condition_of(HostCode *code, const Expr *expr, bool *holds) {
+    HostValue value;
+    return host_eval(code, expr, &value) && host_is_true(code, value, expr->span, holds);
+}
+
 static HostFlow exec_while(HostCode *code, const Stmt *stmt, HostValue *result) {
     for (;;) {
-        HostValue condition;
-        if (!host_eval(code, stmt->u.branch.condition, &condition))
+        bool holds;
+        if (!condition_of(code, stmt->u.branch.condition, &holds))
             return HOST_FAILS;
-        if (!host_truth(condition))
+        if (!holds)
             return host_exec(code, &stmt->u.branch.orelse, result);
         const HostFlow flow = host_exec(code, &stmt->u.branch.body, result);
         if (flow == HOST_BREAKS)
@@ -134,8 +139,11 @@ static bool exec_augassign(HostCode *code, const Stmt *stmt) {
     if (left.kind == HOST_LIST && stmt->u.augassign.op == ASTOP_add) {
         if (!host_items(code, right, stmt->span, &sum))
             return false;
+        if (left.list->items.len + sum.list->items.len > HOST_MAX_ITEMS)
+            return host_cannot(code, stmt->span, "a list or text this long");
         for (size_t i = 0; i < sum.list->items.len; i++)
             host_append(code, left, sum.list->items.data[i]);
+        code->steps += sum.list->items.len;
         return true;
     }
     return host_checked(code, stmt->span, host_binary(stmt->u.augassign.op, left, right, &sum)) &&
@@ -171,10 +179,10 @@ static bool exec_def(HostCode *code, const FuncDef *def) {
 }
 
 static HostFlow exec_assert(HostCode *code, const Stmt *stmt) {
-    HostValue holds;
-    if (!host_eval(code, stmt->u.assertion.condition, &holds))
+    bool holds;
+    if (!condition_of(code, stmt->u.assertion.condition, &holds))
         return HOST_FAILS;
-    return flow_of(host_truth(holds) || host_cannot(code, stmt->span, "an assertion that fails"));
+    return flow_of(holds || host_cannot(code, stmt->span, "an assertion that fails"));
 }
 
 static HostFlow exec_return(HostCode *code, const Stmt *stmt, HostValue *result) {
@@ -182,6 +190,13 @@ static HostFlow exec_return(HostCode *code, const Stmt *stmt, HostValue *result)
     if (stmt->u.expr && !host_eval(code, stmt->u.expr, result))
         return HOST_FAILS;
     return HOST_RETURNS;
+}
+
+static HostFlow exec_if(HostCode *code, const Stmt *stmt, HostValue *result) {
+    bool holds;
+    if (!condition_of(code, stmt->u.branch.condition, &holds))
+        return HOST_FAILS;
+    return host_exec(code, holds ? &stmt->u.branch.body : &stmt->u.branch.orelse, result);
 }
 
 static HostFlow exec_stmt(HostCode *code, const Stmt *stmt, HostValue *result) {
@@ -198,10 +213,7 @@ static HostFlow exec_stmt(HostCode *code, const Stmt *stmt, HostValue *result) {
                        (host_eval(code, stmt->u.annassign.value, &value) &&
                         host_assign(code, stmt->u.annassign.target, value)));
     case STMT_if:
-        if (!host_eval(code, stmt->u.branch.condition, &value))
-            return HOST_FAILS;
-        return host_exec(code, host_truth(value) ? &stmt->u.branch.body : &stmt->u.branch.orelse,
-                         result);
+        return exec_if(code, stmt, result);
     case STMT_for:
         return exec_for(code, stmt, result);
     case STMT_while:

@@ -45,6 +45,26 @@ bool host_items(HostCode *code, HostValue value, Span span, HostValue *items) {
     return true;
 }
 
+/* What stands in an unknown module may be anything; element types are what their name says. */
+bool host_is_known(HostCode *code, HostValue value, Span span) {
+    static const char types[] = "tl.";
+    const size_t length = sizeof types - 1;
+    if (value.kind != HOST_PATH ||
+        (value.text.len > length && !memcmp(value.text.ptr, types, length)))
+        return true;
+    return host_cannot(code, span, str_format(code->arena, "'%.*s'", STR_ARG(value.text)));
+}
+
+bool host_is_true(HostCode *code, HostValue value, Span span, bool *is_true) {
+    *is_true = host_truth(value);
+    return host_is_known(code, value, span);
+}
+
+static bool eval_truth(HostCode *code, const Expr *expr, bool *is_true) {
+    HostValue value;
+    return host_eval(code, expr, &value) && host_is_true(code, value, expr->span, is_true);
+}
+
 /* Names and attributes */
 
 static HostValue builtin(HostCode *code, Str name, HostValue self) {
@@ -98,6 +118,9 @@ static bool eval_attribute(HostCode *code, const Expr *expr, HostValue *value) {
     }
     if (base.kind == HOST_CONFIG && config_attribute(code, base.config, name, value))
         return true;
+    if (!host_has_method(base, name))
+        return host_cannot(code, expr->u.attribute.name_span,
+                           str_format(code->arena, "the attribute '%.*s'", STR_ARG(name)));
     *value = builtin(code, name, base);
     return true;
 }
@@ -223,12 +246,9 @@ static bool comprehend_element(HostCode *code, const Expr *expr, HostValue *resu
 
 static bool all_hold(HostCode *code, const ExprList *conditions, bool *hold) {
     *hold = true;
-    for (uint32_t i = 0; *hold && i < conditions->count; i++) {
-        HostValue condition;
-        if (!host_eval(code, conditions->items[i], &condition))
+    for (uint32_t i = 0; *hold && i < conditions->count; i++)
+        if (!eval_truth(code, conditions->items[i], hold))
             return false;
-        *hold = host_truth(condition);
-    }
     return true;
 }
 
@@ -280,10 +300,13 @@ static bool is_member(HostCode *code, HostValue item, HostValue of, Span span, b
         *is = contains(of.text, item.text);
         return true;
     }
-    if (!host_items(code, of, span, &items))
+    if (!host_items(code, of, span, &items) || !host_is_known(code, item, span))
         return false;
-    for (size_t i = 0; !*is && i < items.list->items.len; i++)
+    for (size_t i = 0; !*is && i < items.list->items.len; i++) {
+        if (!host_is_known(code, items.list->items.data[i], span))
+            return false;
         *is = host_values_equal(item, items.list->items.data[i]);
+    }
     return true;
 }
 
@@ -301,7 +324,9 @@ static bool eval_compare(HostCode *code, const Expr *expr, HostValue *value) {
             if (!is_member(code, left, right, expr->span, &holds))
                 return false;
             holds ^= op == ASTOP_notin;
-        } else if (!host_checked(code, expr->span, host_compare(op, left, right, &holds))) {
+        } else if (!host_is_known(code, left, expr->span) ||
+                   !host_is_known(code, right, expr->span) ||
+                   !host_checked(code, expr->span, host_compare(op, left, right, &holds))) {
             return false;
         }
         left = right;
@@ -310,7 +335,13 @@ static bool eval_compare(HostCode *code, const Expr *expr, HostValue *value) {
     return true;
 }
 
-static bool concatenate(HostCode *code, HostValue left, HostValue right, HostValue *value) {
+static bool concatenate(HostCode *code, HostValue left, HostValue right, Span span,
+                        HostValue *value) {
+    const size_t length = left.kind == HOST_TEXT ? left.text.len + right.text.len
+                                                 : left.list->items.len + right.list->items.len;
+    if (length > HOST_MAX_ITEMS)
+        return host_cannot(code, span, "a list or text this long");
+    code->steps += length;
     if (left.kind == HOST_TEXT) {
         *value = host_text(
             str_from(str_format(code->arena, "%.*s%.*s", STR_ARG(left.text), STR_ARG(right.text))));
@@ -333,16 +364,18 @@ static bool eval_binary(HostCode *code, const Expr *expr, HostValue *value) {
     const bool joins =
         left.kind == right.kind && (host_is_sequence(left) || left.kind == HOST_TEXT);
     if (op == ASTOP_add && joins)
-        return concatenate(code, left, right, value);
+        return concatenate(code, left, right, expr->span, value);
     return host_checked(code, expr->span, host_binary(op, left, right, value));
 }
 
 static bool eval_boolop(HostCode *code, const Expr *expr, HostValue *value) {
     const bool ends_at = expr->u.boolop.op == ASTOP_or;
     for (uint32_t i = 0; i < expr->u.boolop.operands.count; i++) {
-        if (!host_eval(code, expr->u.boolop.operands.items[i], value))
+        bool is_true;
+        if (!host_eval(code, expr->u.boolop.operands.items[i], value) ||
+            !host_is_true(code, *value, expr->span, &is_true))
             return false;
-        if (host_truth(*value) == ends_at)
+        if (is_true == ends_at)
             return true;
     }
     return true;
@@ -400,18 +433,41 @@ static bool eval_lambda(HostCode *code, const Expr *expr, HostValue *value) {
 }
 
 static bool eval_ternary(HostCode *code, const Expr *expr, HostValue *value) {
-    HostValue condition;
-    if (!host_eval(code, expr->u.ternary.condition, &condition))
+    bool holds;
+    if (!eval_truth(code, expr->u.ternary.condition, &holds))
         return false;
-    return host_eval(
-        code, host_truth(condition) ? expr->u.ternary.then_value : expr->u.ternary.else_value,
-        value);
+    return host_eval(code, holds ? expr->u.ternary.then_value : expr->u.ternary.else_value, value);
 }
 
 static bool eval_unary(HostCode *code, const Expr *expr, HostValue *value) {
     HostValue operand;
     return host_eval(code, expr->u.unary.operand, &operand) &&
+           host_is_known(code, operand, expr->span) &&
            host_checked(code, expr->span, host_unary(expr->u.unary.op, operand, value));
+}
+
+/* Of texts and whole numbers: how Python spells others is not needed here. */
+static bool eval_fstring(HostCode *code, const Expr *expr, HostValue *value) {
+    StrBuf text = strbuf(code->arena);
+    for (uint32_t i = 0; i < expr->u.list.count; i++) {
+        const Expr *part = expr->u.list.items[i];
+        HostValue one;
+        if (part->kind == EXPR_formatted || !host_eval(code, part, &one))
+            return part->kind == EXPR_formatted
+                       ? host_cannot(code, part->span, "a format of an f-string")
+                       : false;
+        if (one.kind == HOST_TEXT)
+            strbuf_add(&text, one.text.ptr, one.text.len);
+        else if (one.kind == HOST_INT || one.kind == HOST_BOOL || one.kind == HOST_NONE)
+            host_print(one, &text);
+        else
+            return host_cannot(code, part->span, "such a value in an f-string");
+        if (text.len > HOST_MAX_ITEMS)
+            return host_cannot(code, expr->span, "a list or text this long");
+    }
+    code->steps += text.len;
+    *value = host_text(strbuf_str(&text));
+    return true;
 }
 
 static bool eval_integer(HostCode *code, const Expr *expr, HostValue *value) {
@@ -463,6 +519,8 @@ static bool eval_any(HostCode *code, const Expr *expr, HostValue *value) {
         return eval_ternary(code, expr, value);
     case EXPR_call:
         return eval_call(code, expr, value);
+    case EXPR_fstring:
+        return eval_fstring(code, expr, value);
     case EXPR_lambda:
         return eval_lambda(code, expr, value);
     }

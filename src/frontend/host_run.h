@@ -54,6 +54,11 @@ bool host_cannot(HostCode *code, Span span, const char *what);
 bool host_checked(HostCode *code, Span span, HostProblem problem);
 
 bool host_eval(HostCode *code, const Expr *expr, HostValue *value);
+/* Python's truth. False after an error: of what stands in a module that is not known nobody knows.
+ */
+bool host_is_true(HostCode *code, HostValue value, Span span, bool *is_true);
+/* The value can be told from others: it is no such thing. False after an error. */
+bool host_is_known(HostCode *code, HostValue value, Span span);
 HostFlow host_exec(HostCode *code, const StmtList *body, HostValue *result);
 bool host_assign(HostCode *code, const Expr *target, HostValue value);
 bool host_call(HostCode *code, HostValue callee, const HostArguments *arguments, Span span,
@@ -71,7 +76,11 @@ void host_put(HostCode *code, HostDict *dict, HostValue key, HostValue value);
 /* What a `for` over the value goes through; in `items`, a list of its own. */
 bool host_items(HostCode *code, HostValue value, Span span, HostValue *items);
 
+/* Of lists, and bytes of a text: more is an error. */
+enum { HOST_MAX_ITEMS = 1 << 20 };
+
 /* What is called by a method's or a builtin's name. */
+bool host_has_method(HostValue self, Str name);
 bool host_call_method(HostCode *code, HostValue self, Str name, const HostArguments *arguments,
                       Span span, HostValue *value);
 bool host_is_builtin(Str name);

@@ -2,6 +2,7 @@
  * long launches take. */
 #include "api_testing.h"
 #include "cuda_extra.h"
+#include "process_testing.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -103,6 +104,17 @@ static void the_fastest_is_used(void **state) {
     tile_device_close(device);
 }
 
+/* The command names them beside the kernels, and finds nothing wrong with them. */
+static void lists_times(const char *folder) {
+    char command[1024];
+    snprintf(command, sizeof command,
+             "%s cache ls --cache-dir %s | grep -q '(time).*k$' && "
+             "%s cache verify --cache-dir %s >/dev/null",
+             TILEC_PROGRAM, folder, TILEC_PROGRAM, folder);
+    if (HAS_PROCESSES)
+        assert_int_equal(system(command), 0);
+}
+
 /* Another process, or context, finds what was measured; one more configuration is measured alone.
  */
 static void times_are_kept(void **state) {
@@ -129,6 +141,7 @@ static void times_are_kept(void **state) {
         tile_device_close(device);
         tile_context_destroy(context);
     }
+    lists_times(f->folder);
     assert_true(launches[0] > 8);
     assert_int_equal(launches[1], 1);
     assert_true(launches[2] > 1 && launches[2] < launches[0]);

@@ -320,7 +320,7 @@ Call *call_begin(tile_context *context, tile_diagnostics **diagnostics) {
 void call_keep(Call *call, Arena *owner) {
     *owner = call->object;
     owner->oom = NULL;
-    call->object = (Arena){.oom = call->ctx->arena.oom};
+    call->object = (Arena){.oom = call->ctx->arena.oom, .allocator = call->ctx->arena.allocator};
 }
 
 /* Requests are counted, and told in their order. */

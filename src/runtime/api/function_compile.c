@@ -132,7 +132,7 @@ typedef struct Reading {
 static void read_on_stack(void *user) {
     Reading *r = user;
     Arena *arena = &r->call->object;
-    arena->oom = &r->call->ctx->oom;
+    arena->oom = r->call->ctx->arena.oom; /* of this thread */
     r->ok = autotune_read(r->call->ctx, arena, r->file, r->def, r->capability,
                           &r->made->derivation.autotune);
 }
@@ -144,7 +144,9 @@ static bool read_configurations(Call *call, CompiledFunction *made, uint32_t fil
     const tile_device *device = made->options.device;
     const Target *target = device ? device->device.target : NULL;
     Reading reading = {call, made, file, def, target ? target->capability : 0, false};
-    if (!stack_run(call->ctx, read_on_stack, &reading) || !reading.ok)
+    const bool ran = stack_run(call->ctx, read_on_stack, &reading);
+    call->object.oom = call->ctx->arena.oom;
+    if (!ran || !reading.ok)
         return false;
     autotune_give(autotune, &call->object, given);
     if (!autotune->count)

@@ -217,16 +217,20 @@ static void choose(Choosing *c) {
     publish(c, c->configs[best]);
 }
 
-/* Under the lock: unless another thread has chosen meanwhile. */
+/* Under the lock: unless another thread has chosen meanwhile. Whatever runs out of memory goes by
+ * the unlocking. */
 static void choose_once(void *user) {
     Choosing *c = user;
+    c->call->object.oom = c->call->ctx->arena.oom;
     if (!derive_config(&c->function->derivation, c->asked.device, c->asked.arguments, c->count,
                        c->values))
         choose(c);
 }
 
 static void unlock(void *user) {
-    pthread_mutex_unlock(&((Choosing *)user)->function->tuning_lock);
+    Choosing *c = user;
+    c->call->object.oom = c->call->ctx->arena.oom;
+    pthread_mutex_unlock(&c->function->tuning_lock);
 }
 
 void function_tune(Call *call, const Asked *asked, size_t count, const CallPlace *place) {

@@ -33,8 +33,10 @@ typedef struct Tuning {
     bool *wanted;
     uint32_t count;
     Measurer measurer;
-    CUresult lost; /* CUDA_OK unless the context is lost */
-    /* Shared with the thread that compiles. */
+    CUresult lost;      /* CUDA_OK unless the context is lost */
+    pthread_t compiler; /* the thread that compiles, if there is one */
+    bool is_apart;
+    /* Shared with it. */
     pthread_mutex_t lock;
     pthread_cond_t more;
     uint32_t *ready; /* trials in the order in which they were compiled */
@@ -121,7 +123,7 @@ static bool load(Tuning *t, Trial *trial, const Built *built) {
     const DiagMark before = diag_mark(diags);
     const KernelImage image =
         facts_image(&t->ctx->arena, &built->variants[0].facts, code_of(built));
-    trial->arena.oom = &t->ctx->oom;
+    trial->arena = (Arena){.oom = t->ctx->arena.oom, .allocator = t->ctx->arena.allocator};
     trial->is_loaded =
         executable_load(&trial->executable, &trial->arena, diags, t->call->subject.device, &image);
     trial->arena.oom = NULL;
@@ -236,13 +238,33 @@ static void keep_times(Tuning *t) {
     }
 }
 
-static void measure_all(Tuning *t) {
+static void measure_all(void *user) {
+    Tuning *t = user;
     uint32_t i;
     for (uint32_t seen = 0; (i = next_ready(t, seen)) < t->count; seen++)
         look_at(t, i);
     if (t->lost == CUDA_OK)
         take_turns(t);
     keep_times(t);
+}
+
+static void stop_measuring(void *user) {
+    Tuning *t = user;
+    if (t->is_apart)
+        pthread_join(t->compiler, NULL);
+    measure_close(&t->measurer);
+}
+
+/* Compiles in a thread, measures in this one. */
+static void compile_and_measure(void *user) {
+    Tuning *t = user;
+    if (!measure_open(&t->measurer, &t->ctx->diags, t->call->subject.device, t->call->stream,
+                      t->call->options, t->call->buffers, t->call->buffer_count))
+        return;
+    t->is_apart = !pthread_create(&t->compiler, NULL, compile_all, t);
+    if (!t->is_apart)
+        compile_all(t);
+    ctx_finally(t->ctx, measure_all, stop_measuring, t);
 }
 
 static void release(void *user) {
@@ -255,30 +277,6 @@ static void release(void *user) {
     build_release(t->built, t->count);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->more);
-}
-
-/* Compiles in a thread, measures in this one. */
-static void compile_and_measure(void *user) {
-    Tuning *t = user;
-    pthread_t thread;
-    if (!measure_open(&t->measurer, &t->ctx->diags, t->call->subject.device, t->call->stream,
-                      t->call->options, t->call->buffers, t->call->buffer_count))
-        return;
-    const bool is_apart = !pthread_create(&thread, NULL, compile_all, t);
-    if (!is_apart)
-        compile_all(t);
-    jmp_buf here, *outer = t->ctx->arena.oom;
-    const bool jumped = setjmp(here);
-    if (!jumped) {
-        t->ctx->arena.oom = &here;
-        measure_all(t);
-    }
-    t->ctx->arena.oom = outer;
-    if (is_apart)
-        pthread_join(thread, NULL);
-    measure_close(&t->measurer);
-    if (jumped)
-        longjmp(*outer, 1);
 }
 
 /* A stream that is captured runs nothing, so nothing can be measured there. */

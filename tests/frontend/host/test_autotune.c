@@ -119,6 +119,26 @@ static const struct {
      " ! autotune_not_read: a computation this deep or this long cannot be used in host code that "
      "is read when a kernel is compiled"},
     {HEAD "L = []\nL.append(L)\n@triton.autotune(L if L == [L] else [], key=['n'])\n" KERNEL, "n"},
+    {HEAD "from settings import LARGE\nC = [triton.Config({'BLOCK': 1 if LARGE else 2})]\n"
+          "@triton.autotune(C, key=['n'])\n" KERNEL,
+     " ! autotune_not_read: the name 'C', whose value is not known, cannot be used in host code "
+     "that is read when a kernel is compiled"},
+    {HEAD
+     "from settings import KIND\n@triton.autotune([triton.Config({'BLOCK': 1})] if KIND is None "
+     "else [], key=['n'])\n" KERNEL,
+     " ! autotune_not_read: 'settings.KIND' cannot be used in host code that is read when a kernel "
+     "is compiled"},
+    {HEAD "C = [triton.Config({'BLOCK': 1})]\nprint(f'{len(C)} configurations')\n"
+          "@triton.autotune([c for c in C if not c.warps], key=['n'])\n" KERNEL,
+     " ! autotune_not_read: the attribute 'warps' cannot be used in host code that is read when a "
+     "kernel is compiled"},
+    {HEAD "C = [triton.Config({'BLOCK': 1})]\nprint(f'{len(C)} configurations')\n"
+          "@triton.autotune(C, key=['n'])\n" KERNEL,
+     "n | BLOCK=1"},
+    {HEAD "def f():\n    s = [1]\n    while True:\n        s = s + s\n"
+          "@triton.autotune(f(), key=['n'])\n" KERNEL,
+     " ! autotune_not_read: a list or text this long cannot be used in host code that is read when "
+     "a kernel is compiled"},
     {HEAD "@triton.autotune([triton.Config({'BLOKC': 1})], key=['n'])\n" KERNEL,
      " ! autotune_name: did you mean 'BLOCK'?"},
     {HEAD "@triton.autotune([triton.Config({'BLOCK': 1})], key=['something'])\n" KERNEL,
