@@ -108,7 +108,7 @@ static void the_fastest_is_used(void **state) {
 static void lists_times(const char *folder) {
     char command[1024];
     snprintf(command, sizeof command,
-             "%s cache ls --cache-dir %s | grep -q '(time).*k$' && "
+             "%s cache ls --cache-dir %s | grep -q '(time) .* k ' && "
              "%s cache verify --cache-dir %s >/dev/null",
              TILEC_PROGRAM, folder, TILEC_PROGRAM, folder);
     if (HAS_PROCESSES)

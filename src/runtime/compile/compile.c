@@ -91,61 +91,6 @@ static Str print_func(Compilation *c, const Func *func) {
     return strbuf_str(&text);
 }
 
-/* Paths of imports begin with the folder of the importing file, be it ".". */
-static Str without_dots(Str path) {
-    while (path.len > 2 && path.ptr[0] == '.' && path.ptr[1] == '/')
-        path = (Str){path.ptr + 2, path.len - 2};
-    return path;
-}
-
-static bool read_given(void *user, Str path, Str *text) {
-    const CompileRequest *request = user;
-    for (uint32_t i = 0; i < request->file_count; i++) {
-        if (str_eq(without_dots(request->files[i].name), without_dots(path))) {
-            *text = request->files[i].text;
-            return true;
-        }
-    }
-    return request->reader.read && request->reader.read(request->reader.user, path, text);
-}
-
-void compile_use_files(Ctx *ctx, const CompileRequest *request) {
-    const bool has_files = request->file_count || request->reader.read;
-    ctx->sources.full_paths = request->full_paths;
-    ctx->sources.folder = request->folder;
-    ctx->sources.files = (SourceFiles){has_files ? read_given : NULL, (void *)(uintptr_t)request};
-}
-
-static uint32_t read_source(Ctx *ctx, const char *path, Str text) {
-    if (!text.ptr) {
-        int error = source_read(&ctx->sources, path, FRONTEND_SOURCE_LIMIT, &text);
-        if (error) {
-            report_unreadable(&ctx->diags, path, error);
-            return 0;
-        }
-    }
-    return source_add(&ctx->sources, str_from(path), text);
-}
-
-typedef struct Parse {
-    Ctx *ctx;
-    uint32_t file;
-    AstFile *syntax;
-} Parse;
-
-static void parse_on_stack(void *user) {
-    Parse *parse = user;
-    parse->syntax = parse_file(&parse->ctx->diags, parse->file);
-}
-
-AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
-    Parse parse = {.ctx = ctx, .file = read_source(ctx, path, text)};
-    *file = parse.file;
-    if (!parse.file || !stack_run(ctx, parse_on_stack, &parse))
-        return NULL;
-    return ctx->diags.errors ? NULL : parse.syntax;
-}
-
 /* Where something else in the file changed than what the kernel's code depends on, or the request
  * says the same in other words, the cache has it under what there was before. Messages of the
  * parser are not what it remembers. */
@@ -566,7 +511,7 @@ bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {
 
 static void read_and_compile(void *user) {
     Compilation *c = user;
-    c->compiled->file = read_source(c->ctx, c->request->path, c->request->text);
+    c->compiled->file = compile_read(c->ctx, c->request->path, c->request->text);
     end_stage(c, STAGE_read);
     c->ok = c->compiled->file && compile_source(c);
 }

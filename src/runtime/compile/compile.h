@@ -106,6 +106,10 @@ bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request);
 /* From here on sources are read as the request says; it stays as long as the context reads any. */
 void compile_use_files(Ctx *ctx, const CompileRequest *request);
 
+/* The source's number in the context; `text` is its text unless its pointer is NULL. 0 after a
+ * report. */
+uint32_t compile_read(Ctx *ctx, const char *path, Str text);
+
 /* Reads and parses only. NULL after errors were reported. */
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
 
