@@ -235,7 +235,14 @@ static void nothing_is_left(void **state) {
     tile_device_close(device);
 }
 
-/* x is zeroed, or put back, before each run that is measured and not before the launch. */
+/* A kernel that adds 1 to x[0]. */
+static double adds_one(const FakeCuda *cuda) {
+    ++*(float *)(uintptr_t)cuda->values[0];
+    return by_blocks(cuda);
+}
+
+/* x is zeroed, or put back, before each run: the launch itself finds it as the call gave it, or
+ * zero. */
 static void memory_is_reset(void **state) {
     Fixture *f = *state;
     tile_device *device = open_device(f);
@@ -250,7 +257,8 @@ static void memory_is_reset(void **state) {
                                         : HEAD "@triton.autotune(" CONFIGS
                                                ", key=['n'], reset_to_zero=['x'])\n" BODY);
         for (int i = 0; i < 64; i++)
-            ((float *)(uintptr_t)x)[i] = (float)i;
+            ((float *)(uintptr_t)x)[i] = i ? (float)i : 7;
+        f->cuda->launch_ms = adds_one;
         Said said = call(function, device, 64, 1); /* whose size is not known */
         assert_int_equal(said.status, TILE_ERROR_INVALID_ARGUMENT);
         assert_non_null(strstr(said.text, "make it with tile_buffer"));
@@ -260,6 +268,7 @@ static void memory_is_reset(void **state) {
                          TILE_OK);
         memcpy(values, (void *)(uintptr_t)x, sizeof values);
         assert_true(values[63] == (way ? 63 : 0));
+        assert_true(values[0] == (way ? 8 : 1));
         tile_function_destroy(function);
     }
     tile_memory_free(device, x);

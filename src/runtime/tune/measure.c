@@ -58,7 +58,7 @@ bool measure_open(Measurer *m, Diags *diags, const Device *device, CUstream stre
 }
 
 /* What stood there, or zeros. */
-static CUresult prepare_buffers(const Measurer *m, bool zeroes) {
+static CUresult prepare_buffers(const Measurer *m) {
     const Driver *driver = m->device->driver;
     CUresult result = CUDA_OK;
     for (uint32_t i = 0; i < m->buffer_count && result == CUDA_OK; i++) {
@@ -68,7 +68,7 @@ static CUresult prepare_buffers(const Measurer *m, bool zeroes) {
         if (buffer->restores && buffer->saved)
             result =
                 driver->copy_on_device(buffer->address, buffer->saved, buffer->bytes, m->stream);
-        else if (!buffer->restores && zeroes)
+        else if (!buffer->restores)
             result = driver->set_bytes(buffer->address, 0, buffer->bytes, m->stream);
     }
     return result;
@@ -76,7 +76,8 @@ static CUresult prepare_buffers(const Measurer *m, bool zeroes) {
 
 void measure_close(Measurer *m) {
     const Driver *driver = m->device->driver;
-    prepare_buffers(m, false);
+    if (m->has_run)
+        prepare_buffers(m);
     driver->stream_wait(m->stream);
     for (uint32_t i = 0; i < m->buffer_count; i++)
         if (m->buffers[i].saved)
@@ -87,11 +88,12 @@ void measure_close(Measurer *m) {
         driver->memory_free(m->flush);
 }
 
-static CUresult queue_run(const Measurer *m, const MeasureRun *run, CUevent begin, CUevent end) {
+static CUresult queue_run(Measurer *m, const MeasureRun *run, CUevent begin, CUevent end) {
     const Driver *driver = m->device->driver;
     const Launch launch = {.grid = run->grid, .stream = m->stream, .options = m->options};
     TensorMapProblem problem;
-    CUresult result = prepare_buffers(m, true);
+    m->has_run = true;
+    CUresult result = prepare_buffers(m);
     if (result == CUDA_OK)
         result = driver->set_bytes(m->flush, 0, m->flush_bytes, m->stream);
     if (result == CUDA_OK)

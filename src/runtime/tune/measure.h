@@ -37,6 +37,7 @@ typedef struct Measurer {
     size_t flush_bytes;
     CUevent events[2 * MEASURE_MAX_RUNS];
     uint32_t event_count;
+    bool has_run; /* something, so that buffers are not what they were */
 } Measurer;
 
 /* The device's context is current from here on, as device_enter made it, until measure_close.
@@ -44,7 +45,7 @@ typedef struct Measurer {
 bool measure_open(Measurer *measurer, Diags *diags, const Device *device, CUstream stream,
                   const tile_launch_options *options, MeasureBuffer *buffers,
                   uint32_t buffer_count);
-/* Also puts back what runs changed of memory that is to be restored. */
+/* What runs changed of the buffers is as before a run: put back, or zero. */
 void measure_close(Measurer *measurer);
 /* Adds `times` times of each run to it, in turns, and waits for them; runs of which `wanted` is
  * false are left out. CUDA_OK, LAUNCH_NO_TENSOR_MAP or the driver's error, with the run that gave

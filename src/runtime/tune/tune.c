@@ -2,6 +2,7 @@
 #include "runtime/tune/tune.h"
 
 #include "runtime/driver/faults.h"
+#include "runtime/status.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -46,9 +47,11 @@ typedef struct Tuning {
     unsigned jobs;
 } Tuning;
 
-static void strike(Tuning *t, Trial *trial, const char *reason) {
-    trial->candidate->record =
-        (TuneRecord){INFINITY, str_from(str_dup(&t->ctx->arena, str_from(reason)))};
+/* It is out. `is_fact`: for every process that asks, and kept; else something of this one may be
+ * the cause. */
+static void strike(Tuning *t, Trial *trial, const char *reason, bool is_fact) {
+    const char *kept = str_dup(&t->ctx->arena, str_from(reason));
+    trial->candidate->record = (TuneRecord){is_fact ? INFINITY : 0, str_from(kept)};
 }
 
 /* Compiling, on threads of its own */
@@ -87,16 +90,15 @@ static uint32_t next_ready(Tuning *t, uint32_t seen) {
 
 /* The first look */
 
-static Str code_of(const Built *built) {
-    const Variant *variant = &built->variants[0];
-    return variant->cubin.len ? variant->cubin : variant->ptx;
+static Str code_of(const Tuning *t, uint32_t trial) {
+    const Variant *variant = &t->built[trial].variants[0];
+    return facts_code(t->call->subject.device->driver, variant->cubin, variant->ptx);
 }
 
 /* An earlier trial of the same code and grid; `i` if there is none. */
 static uint32_t same_as(const Tuning *t, uint32_t i) {
     for (uint32_t other = 0; other < t->count; other++)
-        if (other != i && t->trials[other].is_loaded &&
-            str_eq(code_of(&t->built[other]), code_of(&t->built[i])) &&
+        if (other != i && t->trials[other].is_loaded && str_eq(code_of(t, other), code_of(t, i)) &&
             !memcmp(t->trials[other].candidate->grid, t->trials[i].candidate->grid,
                     sizeof t->trials[i].candidate->grid))
             return other;
@@ -118,20 +120,22 @@ static const char *reason_of(Tuning *t, const Trial *trial, CUresult result) {
     return kept;
 }
 
-static bool load(Tuning *t, Trial *trial, const Built *built) {
+static bool load(Tuning *t, uint32_t i) {
+    Trial *trial = &t->trials[i];
     Diags *diags = &t->ctx->diags;
     const DiagMark before = diag_mark(diags);
     const KernelImage image =
-        facts_image(&t->ctx->arena, &built->variants[0].facts, code_of(built));
+        facts_image(&t->ctx->arena, &t->built[i].variants[0].facts, code_of(t, i));
     trial->arena = (Arena){.oom = t->ctx->arena.oom, .allocator = t->ctx->arena.allocator};
     trial->is_loaded =
         executable_load(&trial->executable, &trial->arena, diags, t->call->subject.device, &image);
     trial->arena.oom = NULL;
+    const Diagnostic *why = diag_said_since(diags, before) ? diags->last : NULL;
     if (!trial->is_loaded)
-        strike(t, trial,
-               diag_said_since(diags, before) ? diags->last->text : "it cannot be loaded");
+        strike(t, trial, why ? why->text : "it cannot be loaded",
+               why && why->id == DIAG_load_shared);
     else if (trial->executable.param_count != t->call->param_count)
-        strike(t, trial, "it takes other parameters");
+        strike(t, trial, "it takes other parameters", true);
     diag_rewind(diags, before);
     return trial->is_loaded && trial->executable.param_count == t->call->param_count;
 }
@@ -143,9 +147,10 @@ static void run_first(Tuning *t, uint32_t i) {
     CUresult result = measure_runs(&t->measurer, t->runs, only, t->count, FIRST_RUNS, &failed);
     if (result == CUDA_OK)
         return;
-    strike(t, &t->trials[i], reason_of(t, &t->trials[i], result));
+    const bool is_lost = result != LAUNCH_NO_TENSOR_MAP && fault_loses_context(result);
+    strike(t, &t->trials[i], reason_of(t, &t->trials[i], result), is_lost);
     t->runs[i].count = 0;
-    if (result != LAUNCH_NO_TENSOR_MAP && fault_loses_context(result))
+    if (is_lost)
         t->lost = result;
 }
 
@@ -154,20 +159,19 @@ static void look_at(Tuning *t, uint32_t i) {
     const Built *built = &t->built[i];
     if (t->lost != CUDA_OK)
         return;
-    if (!built->count && built->failed == DIAG_COUNT) { /* no fact about the candidate */
-        trial->candidate->record.reason = STR("there was no memory to compile it, or no time");
-        return;
-    }
     if (!built->count) {
         const char *end = built->said.len ? memchr(built->said.ptr, '\n', built->said.len) : NULL;
         const Str line =
             end ? (Str){built->said.ptr, (size_t)(end - built->said.ptr)} : built->said;
-        strike(t, trial, line.len ? str_dup(&t->ctx->arena, line) : "it cannot be compiled");
+        strike(t, trial,
+               line.len ? str_dup(&t->ctx->arena, line)
+                        : "there was no memory to compile it, or no time",
+               built->failed != DIAG_COUNT && status_of_id(built->failed) == TILE_ERROR_SOURCE);
         return;
     }
     trial->same = same_as(t, i);
     trial->is_same = trial->same != i;
-    if (trial->is_same || !load(t, trial, built))
+    if (trial->is_same || !load(t, i))
         return;
     t->runs[i] = (MeasureRun){.executable = &trial->executable, .params = t->call->params};
     memcpy(t->runs[i].grid, trial->candidate->grid, sizeof t->runs[i].grid);
@@ -215,10 +219,11 @@ static void take_turns(Tuning *t) {
         const CUresult result =
             measure_runs(&t->measurer, t->runs, t->wanted, t->count, TURN_RUNS, &failed);
         if (result != CUDA_OK) {
-            strike(t, &t->trials[failed], reason_of(t, &t->trials[failed], result));
+            t->lost = fault_loses_context(result) ? result : CUDA_OK;
+            strike(t, &t->trials[failed], reason_of(t, &t->trials[failed], result),
+                   t->lost != CUDA_OK);
             t->runs[failed].count = 0;
             t->wanted[failed] = false;
-            t->lost = fault_loses_context(result) ? result : CUDA_OK;
         }
         if (drop_behind(t) <= 1 || clock_ms() - start > TURNS_MS)
             return;
