@@ -678,6 +678,10 @@ TILE_API void tile_function_destroy(tile_function *function);
  *
  * Parameters that @triton.heuristics set are no arguments of the call, and neither are those that
  * the options' constexprs set, which win; docs/language.md says which lambdas are evaluated.
+ * Nor are those that @triton.autotune sets: the first call of each key measures its configurations,
+ * by many launches with these arguments on this stream, and waits for them; docs/tuning.md.
+ *
+ * `grid` may be NULL where the options say one.
  *
  * Arguments that the tensor maps of an instance cannot hold, such as a stride of 0, are launched by
  * its other form, without tensor copies, which is made when it is first needed (a remark says why)

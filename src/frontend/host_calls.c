@@ -252,6 +252,8 @@ static bool call_sorted(HostCode *code, const HostArguments *arguments, Span spa
         const HostValue item = items[i], its = keys[i];
         size_t at = i;
         for (bool before = true; at && before; at -= before) {
+            if (++code->steps > HOST_MAX_STEPS)
+                return host_cannot(code, span, "a list this long to sort");
             const AstOperator op = reverse ? ASTOP_gt : ASTOP_lt;
             if (!host_checked(code, span, host_compare(op, its, keys[at - 1], &before)))
                 return false;
@@ -367,7 +369,6 @@ static bool call_extend(HostCode *code, HostValue self, const HostArguments *a, 
         return host_cannot(code, span, "a list or text this long");
     for (size_t i = 0; i < items.list->items.len; i++)
         host_append(code, self, items.list->items.data[i]);
-    code->steps += items.list->items.len;
     *value = host_none();
     return true;
 }

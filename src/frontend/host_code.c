@@ -21,6 +21,7 @@ HostValue *host_find(HostFrame *frame, Str name) {
 }
 
 void host_bind(HostCode *code, HostFrame *frame, Str name, HostValue value) {
+    code->steps += frame->bindings.len / 16;
     vec_for_each (binding, &frame->bindings) {
         if (str_eq(binding->name, name)) {
             binding->value = value;
@@ -143,7 +144,6 @@ static bool exec_augassign(HostCode *code, const Stmt *stmt) {
             return host_cannot(code, stmt->span, "a list or text this long");
         for (size_t i = 0; i < sum.list->items.len; i++)
             host_append(code, left, sum.list->items.data[i]);
-        code->steps += sum.list->items.len;
         return true;
     }
     return host_checked(code, stmt->span, host_binary(stmt->u.augassign.op, left, right, &sum)) &&
@@ -356,6 +356,7 @@ static bool is_object(HostValue value) {
 /* Whatever the text names is unknown from here on: all of it, or what a mention can change. */
 static void forget(HostCode *code, Span whole, bool all) {
     Str text = source_get(&code->ctx->sources, whole.file)->text;
+    code->steps += (uint64_t)(whole.hi - whole.lo) * (code->file->bindings.len + 1) / 128;
     for (uint32_t i = whole.lo; i < whole.hi;) {
         uint32_t end = i;
         while (end < whole.hi && (is_letter(text.ptr[end]) ||
@@ -423,7 +424,7 @@ HostCode *host_code_create(Ctx *ctx, uint32_t file, int32_t capability) {
 
 void host_code_run_to(HostCode *code, Span name) {
     code->stop_at = name.lo;
-    while (code->next < code->count)
+    while (code->next < code->count && code->steps <= HOST_MAX_STEPS)
         if (run_one(code, &code->body[code->next++]) == HOST_STOPS)
             break;
     code->stop_at = UINT32_MAX;

@@ -2,8 +2,8 @@
 #include "frontend/host_run.h"
 #include "frontend/value.h"
 
-/* Of expressions, calls included, within each other; of expressions evaluated in all. */
-enum { MAX_DEPTH = 2000, MAX_STEPS = 4000000 };
+/* Of expressions, calls included, within each other. */
+enum { MAX_DEPTH = 2000 };
 
 /* Objects */
 
@@ -16,11 +16,13 @@ HostValue host_new_dict(HostCode *code) {
 }
 
 void host_append(HostCode *code, HostValue list, HostValue item) {
+    code->steps++;
     vec_push(code->arena, &list.list->items, item);
 }
 
 void host_put(HostCode *code, HostDict *dict, HostValue key, HostValue value) {
     HostValue *there = host_dict_find(dict, key);
+    code->steps += dict->pairs.len + 1;
     if (there)
         *there = value;
     else
@@ -341,7 +343,6 @@ static bool concatenate(HostCode *code, HostValue left, HostValue right, Span sp
                                                  : left.list->items.len + right.list->items.len;
     if (length > HOST_MAX_ITEMS)
         return host_cannot(code, span, "a list or text this long");
-    code->steps += length;
     if (left.kind == HOST_TEXT) {
         *value = host_text(
             str_from(str_format(code->arena, "%.*s%.*s", STR_ARG(left.text), STR_ARG(right.text))));
@@ -528,7 +529,7 @@ static bool eval_any(HostCode *code, const Expr *expr, HostValue *value) {
 }
 
 bool host_eval(HostCode *code, const Expr *expr, HostValue *value) {
-    if (++code->depth > MAX_DEPTH || ++code->steps > MAX_STEPS)
+    if (++code->depth > MAX_DEPTH || ++code->steps > HOST_MAX_STEPS)
         return host_cannot(code, expr->span, "a computation this deep or this long");
     const bool ok = eval_any(code, expr, value);
     code->depth--;

@@ -35,8 +35,11 @@ struct HostCode {
     int32_t capability;
     uint32_t stop_at; /* the function's name: UINT32_MAX: none */
     uint32_t depth;   /* of evaluations within each other */
-    uint64_t steps;
+    uint64_t steps;   /* what was done, in expressions, items and the like: see HOST_MAX_STEPS */
 };
+
+/* More than that is not done of a file, so that no source takes long. */
+enum { HOST_MAX_STEPS = 4000000 };
 
 /* How statements end. */
 typedef enum HostFlow {

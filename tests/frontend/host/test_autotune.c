@@ -118,6 +118,15 @@ static const struct {
     {HEAD "def f():\n    while True:\n        pass\n@triton.autotune(f(), key=['n'])\n" KERNEL,
      " ! autotune_not_read: a computation this deep or this long cannot be used in host code that "
      "is read when a kernel is compiled"},
+    {HEAD "@triton.autotune(sorted(range(1000000), reverse=True), key=['n'])\n" KERNEL,
+     " ! autotune_not_read: a list this long to sort cannot be used in host code that is read when "
+     "a kernel is compiled"},
+    {HEAD "@triton.autotune([list(range(1000000)) for i in range(1000)], key=['n'])\n" KERNEL,
+     " ! autotune_not_read: a computation this deep or this long cannot be used in host code that "
+     "is read when a kernel is compiled"},
+    {HEAD "@triton.autotune({i: i for i in range(100000)}, key=['n'])\n" KERNEL,
+     " ! autotune_not_read: a computation this deep or this long cannot be used in host code that "
+     "is read when a kernel is compiled"},
     {HEAD "L = []\nL.append(L)\n@triton.autotune(L if L == [L] else [], key=['n'])\n" KERNEL, "n"},
     {HEAD "from settings import LARGE\nC = [triton.Config({'BLOCK': 1 if LARGE else 2})]\n"
           "@triton.autotune(C, key=['n'])\n" KERNEL,
