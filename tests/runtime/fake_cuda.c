@@ -374,7 +374,9 @@ FAKE(event_destroy, CUevent event) {
 }
 
 FAKE(event_record, CUevent event, CUstream stream) {
+    pthread_mutex_lock(&lock);
     *(double *)event = state.clock_ms;
+    pthread_mutex_unlock(&lock);
     return CUDA_OK;
 }
 
@@ -388,7 +390,7 @@ FAKE(event_elapsed, float *milliseconds, CUevent begin, CUevent end) {
 }
 
 /* The assembler's options: where its texts go. */
-static char *info_log, *error_log;
+static _Thread_local char *info_log, *error_log; /* of the link that this thread makes */
 
 FAKE(link_create, unsigned count, int *options, void **values, CUlinkState *link) {
     for (unsigned i = 0; i < count; i++) {
