@@ -655,15 +655,9 @@ static void top_statement(TopLevel *top) {
     top_skip_statement(p);
 }
 
-static Parser new_parser(Diags *diags, uint32_t file) {
-    Parser p = {.diags = diags, .arena = diags->arena};
-    lex_init(&p.file_lexer, diags->arena, source_get(diags->sources, file), file);
-    return p;
-}
-
 AstFile *parse_file(Diags *diags, uint32_t file) {
-    Parser p = new_parser(diags, file);
-    p.lexer = &p.file_lexer;
+    Parser p;
+    parse_begin(&p, diags, file);
     TopLevel top = {.p = &p};
     while (!parse_at(&p, TOK_end) && !diag_full(diags))
         if (!parse_accept(&p, TOK_dedent))
@@ -672,41 +666,4 @@ AstFile *parse_file(Diags *diags, uint32_t file) {
     ast->file = file;
     ast->body = parse_stmt_list(&top.body);
     return ast;
-}
-
-ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
-    Parser p = new_parser(diags, file);
-    VEC(ModuleStmt) body = {0};
-    p.lexer = &p.file_lexer;
-    p.silent = true;
-    while (!parse_at(&p, TOK_end)) {
-        if (parse_accept(&p, TOK_dedent))
-            continue;
-        StmtVec parsed = {0};
-        const Span start = lex_span(p.lexer, parse_peek(&p));
-        if (parse_at(&p, TOK_indent))
-            parse_skip_block(&p);
-        else if (parse_at(&p, TOK_error))
-            parse_skip_line(&p);
-        else
-            parse_statement(&p, &parsed);
-        const uint32_t end = lex_span(p.lexer, parse_peek(&p)).lo;
-        vec_push(p.arena, &body, (ModuleStmt){parse_stmt_list(&parsed), {file, start.lo, end}});
-    }
-    *count = (uint32_t)body.len;
-    return body.data;
-}
-
-Expr *parse_expression(Diags *diags, uint32_t file) {
-    Parser p = new_parser(diags, file);
-    p.lexer = &p.file_lexer;
-    jmp_buf here;
-    p.recover = &here;
-    if (setjmp(here))
-        return NULL;
-    Expr *expr = parse_star_expressions(&p);
-    parse_accept(&p, TOK_newline);
-    if (!parse_at(&p, TOK_end))
-        parse_fail_expected(&p, "the end of the expression");
-    return expr;
 }

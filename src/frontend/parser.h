@@ -32,6 +32,9 @@ typedef struct Parser {
 typedef VEC(Expr *) ExprVec;
 typedef VEC(Stmt *) StmtVec;
 
+/* Readies a parser for source `file`; it stays where it is from then on. */
+void parse_begin(Parser *p, Diags *diags, uint32_t file);
+
 /* Tokens. `parse_peek` reads the next line when this one is used up; `parse_peek_second` does not.
  */
 Token parse_peek(Parser *p);

@@ -1,0 +1,46 @@
+/* What is parsed beside a file's kernels: all of its statements, an expression that stands alone.
+ */
+#include "frontend/parser.h"
+
+void parse_begin(Parser *p, Diags *diags, uint32_t file) {
+    *p = (Parser){.diags = diags, .arena = diags->arena};
+    lex_init(&p->file_lexer, diags->arena, source_get(diags->sources, file), file);
+    p->lexer = &p->file_lexer;
+}
+
+ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
+    Parser p;
+    VEC(ModuleStmt) body = {0};
+    parse_begin(&p, diags, file);
+    p.silent = true;
+    while (!parse_at(&p, TOK_end)) {
+        if (parse_accept(&p, TOK_dedent))
+            continue;
+        StmtVec parsed = {0};
+        const Span start = lex_span(p.lexer, parse_peek(&p));
+        if (parse_at(&p, TOK_indent))
+            parse_skip_block(&p);
+        else if (parse_at(&p, TOK_error))
+            parse_skip_line(&p);
+        else
+            parse_statement(&p, &parsed);
+        const uint32_t end = lex_span(p.lexer, parse_peek(&p)).lo;
+        vec_push(p.arena, &body, (ModuleStmt){parse_stmt_list(&parsed), {file, start.lo, end}});
+    }
+    *count = (uint32_t)body.len;
+    return body.data;
+}
+
+Expr *parse_expression(Diags *diags, uint32_t file) {
+    Parser p;
+    jmp_buf here;
+    parse_begin(&p, diags, file);
+    p.recover = &here;
+    if (setjmp(here))
+        return NULL;
+    Expr *expr = parse_star_expressions(&p);
+    parse_accept(&p, TOK_newline);
+    if (!parse_at(&p, TOK_end))
+        parse_fail_expected(&p, "the end of the expression");
+    return expr;
+}
