@@ -186,18 +186,15 @@ static bool read_all(Reader *r) {
 /* What cannot be evaluated here is no mistake of the source, a name that the kernel has not is. */
 static bool left_to_caller(Reader *r, DiagMark before, DiagId id) {
     Diags *diags = &r->ctx->diags;
-    const Diagnostic *last = diag_said_since(diags, before) ? diags->last : NULL;
-    if (last && last->id == DIAG_autotune_name)
+    if (diag_said_since(diags, before) && diags->last->id == DIAG_autotune_name)
         return false;
-    const char *why = last ? str_dup(&r->ctx->arena, str_from(last->text)) : "";
-    const Span span = last ? last->span : r->span;
-    diag_rewind(diags, before);
+    const DiagReason why = diag_take(diags, before, r->span);
     if (id == DIAG_autotune_not_read)
         ctx_diag(r->ctx, r->span, autotune_not_read, STR_ARG(r->def->name));
     else
         ctx_diag(r->ctx, r->span, autotune_not_pruned, STR_ARG(r->def->name));
-    if (*why)
-        diag_note(diags, span, "%s", why);
+    if (*why.text)
+        diag_note(diags, why.span, "%s", why.text);
     return true;
 }
 

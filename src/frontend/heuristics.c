@@ -43,13 +43,10 @@ static uint32_t find_name(Reader *r, const Expr *key) {
  * note of the warning that the name is the caller's to give. */
 static void left_to_caller(Reader *r, const Expr *value, Str name, DiagMark before) {
     Diags *diags = &r->ctx->diags;
-    const Diagnostic *last = diag_said_since(diags, before) ? diags->last : NULL;
-    const char *why = last ? str_dup(&r->ctx->arena, str_from(last->text)) : "";
-    Span span = last ? last->span : value->span;
-    diag_rewind(diags, before);
+    const DiagReason why = diag_take(diags, before, value->span);
     ctx_diag(r->ctx, value->span, heuristic_not_read, STR_ARG(name));
-    if (*why)
-        diag_note(diags, span, "%s", why);
+    if (*why.text)
+        diag_note(diags, why.span, "%s", why.text);
     diag_hint(diags, "give '%.*s' with the call", STR_ARG(name));
 }
 

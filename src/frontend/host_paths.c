@@ -38,33 +38,47 @@ static bool begins_with(Str path, const char *text) {
     return path.len >= length && !memcmp(path.ptr, text, length);
 }
 
-static bool capability_tuple(HostCode *code, Span span, HostValue *value) {
-    if (!code->capability)
-        return host_cannot(code, span, "the GPU, which is not known here,");
-    *value = host_new_list(code, HOST_TUPLE);
-    host_append(code, *value, host_int(code->capability / 10));
-    host_append(code, *value, host_int(code->capability % 10));
+/* What a path is; calls without arguments that count are part of one. */
+static bool is_cuda(HostCode *code, Span span, HostValue *value) {
+    *value = host_text(STR("cuda"));
     return true;
 }
 
-/* Calls without arguments that count are part of a path: "driver.get_current_target().arch". */
+static bool warp_size(HostCode *code, Span span, HostValue *value) {
+    *value = host_int(32);
+    return true;
+}
+
+static bool architecture(HostCode *code, Span span, HostValue *value) {
+    *value = host_int(code->capability);
+    return code->capability || host_cannot(code, span, "the GPU, which is not known here,");
+}
+
+static bool is_nothing(HostCode *code, Span span, HostValue *value) {
+    *value = host_none();
+    return true;
+}
+
+static const struct {
+    const char *path;
+    bool (*value)(HostCode *code, Span span, HostValue *value);
+} values[] = {
+    {"driver.get_current_target().backend", is_cuda},
+    {"driver.get_current_target().warp_size", warp_size},
+    {"driver.get_current_target().arch", architecture},
+    {"torch.version.hip", is_nothing},
+    {"torch.version.xpu", is_nothing},
+};
+
 bool host_path_value(HostCode *code, Str path, Span span, HostValue *value) {
     ScalarType type;
     path = canonical(code, path);
     *value = (HostValue){.kind = HOST_PATH, .text = path};
-    if (str_is(path, "driver.get_current_target().backend")) {
-        *value = host_text(STR("cuda"));
-    } else if (str_is(path, "driver.get_current_target().warp_size")) {
-        *value = host_int(32);
-    } else if (str_is(path, "driver.get_current_target().arch")) {
-        if (!code->capability)
-            return host_cannot(code, span, "the GPU, which is not known here,");
-        *value = host_int(code->capability);
-    } else if (str_is(path, "torch.version.hip") || str_is(path, "torch.version.xpu")) {
-        *value = host_none();
-    } else if (begins_with(path, "torch.") && scalar_parse(last_name(path), &type)) {
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (str_is(path, values[i].path))
+            return values[i].value(code, span, value);
+    if (begins_with(path, "torch.") && scalar_parse(last_name(path), &type))
         *value = host_text(str_from(scalar_text(code->arena, type)));
-    }
     return true;
 }
 
@@ -117,29 +131,60 @@ static bool call_config(HostCode *code, const HostArguments *arguments, Span spa
     return true;
 }
 
+static bool call_target(HostCode *code, const HostArguments *arguments, Span span,
+                        HostValue *value) {
+    *value = (HostValue){.kind = HOST_PATH, .text = STR("driver.get_current_target()")};
+    return true;
+}
+
+static bool call_is_available(HostCode *code, const HostArguments *arguments, Span span,
+                              HostValue *value) {
+    *value = host_bool(true);
+    return true;
+}
+
+static bool call_capability(HostCode *code, const HostArguments *arguments, Span span,
+                            HostValue *value) {
+    HostValue capability;
+    *value = host_new_list(code, HOST_TUPLE);
+    if (!architecture(code, span, &capability))
+        return false;
+    host_append(code, *value, host_int(capability.i / 10));
+    host_append(code, *value, host_int(capability.i % 10));
+    return true;
+}
+
+/* As if the variable were not set, as conditions of a file's top level have it. */
+static bool call_getenv(HostCode *code, const HostArguments *arguments, Span span,
+                        HostValue *value) {
+    *value = arguments->count > 1 ? arguments->items[1] : host_none();
+    return true;
+}
+
+static bool call_product(HostCode *code, const HostArguments *arguments, Span span,
+                         HostValue *value) {
+    return host_call_builtin(code, STR("itertools.product"), arguments, span, value);
+}
+
+static const struct {
+    const char *path;
+    bool (*call)(HostCode *code, const HostArguments *arguments, Span span, HostValue *value);
+} calls[] = {
+    {"triton.Config", call_config},
+    {"driver.get_current_target", call_target},
+    {"torch.cuda.is_available", call_is_available},
+    {"torch.cuda.get_device_capability", call_capability},
+    {"os.getenv", call_getenv},
+    {"itertools.product", call_product},
+};
+
 bool host_call_path(HostCode *code, Str path, const HostArguments *arguments, Span span,
                     HostValue *value) {
     path = canonical(code, path);
     const Str name = last_name(path);
-    if (str_is(path, "triton.Config") || str_is(path, "tl.Config"))
-        return call_config(code, arguments, span, value);
-    if (str_is(path, "driver.get_current_target")) {
-        *value = (HostValue){.kind = HOST_PATH, .text = STR("driver.get_current_target()")};
-        return true;
-    }
-    if (str_is(path, "torch.cuda.is_available")) {
-        *value = host_bool(true);
-        return true;
-    }
-    if (str_is(path, "torch.cuda.get_device_capability"))
-        return capability_tuple(code, span, value);
-    if (str_is(path,
-               "os.getenv")) { /* as if it were not set, as conditions of a file's top level */
-        *value = arguments->count > 1 ? arguments->items[1] : host_none();
-        return true;
-    }
-    if (str_is(path, "itertools.product"))
-        return host_call_builtin(code, path, arguments, span, value);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (str_is(path, calls[i].path))
+            return calls[i].call(code, arguments, span, value);
     if ((begins_with(path, "triton.") || begins_with(path, "math.")) && host_function(name))
         return host_call_builtin(code, name, arguments, span, value);
     return host_cannot(code, span, str_format(code->arena, "'%.*s'", STR_ARG(path)));

@@ -41,6 +41,14 @@ void diag_rewind(Diags *diags, DiagMark mark) {
     diags->dropped = mark.dropped;
 }
 
+DiagReason diag_take(Diags *diags, DiagMark mark, Span otherwise) {
+    const Diagnostic *last = diag_said_since(diags, mark) ? diags->last : NULL;
+    const DiagReason reason = {last ? last->text : "", last ? last->span : otherwise,
+                               last ? last->id : DIAG_COUNT};
+    diag_rewind(diags, mark);
+    return reason;
+}
+
 bool diag_full(const Diags *diags) {
     return diags->errors >= error_limit(diags);
 }

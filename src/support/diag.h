@@ -82,6 +82,13 @@ DiagMark diag_mark(const Diags *diags);
 bool diag_said_since(const Diags *diags, DiagMark mark);
 /* Drops what was said since then: of an attempt that another way took the place of. */
 void diag_rewind(Diags *diags, DiagMark mark);
+/* The same, and the last of what was dropped: why the attempt came to nothing. */
+typedef struct DiagReason {
+    const char *text; /* "": nothing was said */
+    Span span;        /* where; `otherwise`, if nothing was said */
+    DiagId id;        /* DIAG_COUNT likewise */
+} DiagReason;
+DiagReason diag_take(Diags *diags, DiagMark mark, Span otherwise);
 
 /* True while no further errors would be kept: the parser stops then. */
 bool diag_full(const Diags *diags);

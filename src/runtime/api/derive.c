@@ -32,21 +32,6 @@ void derive_given(const Derivation *derivation, const tile_argument *arguments, 
         values[derivation->params[i]] = value_of_argument(&arguments[i]);
 }
 
-/* A key that grows; false: it is full. */
-typedef struct KeyBuffer {
-    unsigned char *bytes;
-    size_t *size;
-    size_t room;
-} KeyBuffer;
-
-static bool key_add(KeyBuffer key, const void *data, size_t size) {
-    if (size > key.room - *key.size)
-        return false;
-    memcpy(key.bytes + *key.size, data, size);
-    *key.size += size;
-    return true;
-}
-
 static bool add_value(KeyBuffer key, const HostValue *value) {
     const unsigned char kind = (unsigned char)value->kind;
     const bool has_text =

@@ -83,12 +83,16 @@ static inline Special special_of_value(const Specialisation *specialisation, siz
                        : special_of_integer(value, specialisation->constants));
 }
 
-bool packed_add(Packed *packed, const void *data, size_t size) {
-    if (size > ARGUMENTS_KEY_SIZE - packed->key_len)
+bool key_add(KeyBuffer key, const void *data, size_t size) {
+    if (size > key.room - *key.size)
         return false;
-    memcpy(packed->key + packed->key_len, data, size);
-    packed->key_len += size;
+    memcpy(key.bytes + *key.size, data, size);
+    *key.size += size;
     return true;
+}
+
+bool packed_add(Packed *packed, const void *data, size_t size) {
+    return key_add((KeyBuffer){packed->key, &packed->key_len, sizeof packed->key}, data, size);
 }
 
 /* The end of a key: a head for each argument, its kind, type and specialisation, and behind them

@@ -38,7 +38,16 @@ struct Packed {
     bool is_untuned; /* nobody has chosen among the function's configurations for such a call */
 };
 
-/* Appends to the key; false: it is full. */
+/* A key that grows. */
+typedef struct KeyBuffer {
+    unsigned char *bytes;
+    size_t *size;
+    size_t room;
+} KeyBuffer;
+
+/* Appends; false: it is full. */
+bool key_add(KeyBuffer key, const void *data, size_t size);
+/* The same to the key of a call. */
 bool packed_add(Packed *packed, const void *data, size_t size);
 
 /* The key is of the arguments' kinds, types and specialisations, of the constexprs' values, and of

@@ -114,10 +114,8 @@ static const char *reason_of(Tuning *t, const Trial *trial, CUresult result) {
     const Launch launch = {
         .grid = trial->candidate->grid, .stream = t->call->stream, .options = t->call->options};
     executable_report(&trial->executable, &launch, diags, result);
-    const char *text = diag_said_since(diags, before) ? diags->last->text : "it failed";
-    const char *kept = str_dup(&t->ctx->arena, str_from(text));
-    diag_rewind(diags, before);
-    return kept;
+    const DiagReason why = diag_take(diags, before, (Span){0});
+    return *why.text ? why.text : "it failed";
 }
 
 static bool load(Tuning *t, uint32_t i) {
@@ -130,13 +128,11 @@ static bool load(Tuning *t, uint32_t i) {
     trial->is_loaded =
         executable_load(&trial->executable, &trial->arena, diags, t->call->subject.device, &image);
     trial->arena.oom = NULL;
-    const Diagnostic *why = diag_said_since(diags, before) ? diags->last : NULL;
+    const DiagReason why = diag_take(diags, before, (Span){0});
     if (!trial->is_loaded)
-        strike(t, trial, why ? why->text : "it cannot be loaded",
-               why && why->id == DIAG_load_shared);
+        strike(t, trial, *why.text ? why.text : "it cannot be loaded", why.id == DIAG_load_shared);
     else if (trial->executable.param_count != t->call->param_count)
         strike(t, trial, "it takes other parameters", true);
-    diag_rewind(diags, before);
     return trial->is_loaded && trial->executable.param_count == t->call->param_count;
 }
 
