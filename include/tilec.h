@@ -657,6 +657,22 @@ static inline tile_argument tile_constexpr_int(int64_t value) {
     return argument;
 }
 
+/* A pointer to what a DLPack tensor holds, as torch, JAX, NumPy and others hand them out: address
+ * (data and byte_offset), element type, and the size where its elements fill one stretch of memory,
+ * in whatever order of the dimensions; of others, such as slices, it is not known. `tensor` is a
+ * `const DLTensor *` of dlpack.h, of any version: include that yourself, its structures have no
+ * tags that could be declared here. It is read during the call, and nothing is kept of it; its
+ * memory must stay, and belong to it, until launches with the argument have run: who has a
+ * DLManagedTensor calls its deleter behind them. Order with other streams is the caller's.
+ *
+ * TILE_ERROR_INVALID_ARGUMENT, with a diagnostic: elements that no kernel has (complex numbers,
+ * several lanes, less than a byte), memory that is neither this device's (kDLCUDA) nor managed nor
+ * pinned (kDLCUDAManaged, kDLCUDAHost), a shape that is none, elements without memory. Any thread;
+ * where nothing is wrong the call takes no memory and no lock. */
+TILE_API tile_status tile_argument_from_dlpack(tile_device *device, const void *tensor,
+                                               tile_argument *argument,
+                                               tile_diagnostics **diagnostics);
+
 enum { TILE_MAX_ARGUMENTS = 256 };
 
 /* Reads and parses the source. `options` as for tile_compile; signature, types and target stay
