@@ -104,6 +104,9 @@ typedef struct Lexer {
 
 /* The lexer keeps a terminated copy of the text in the arena; offsets are those of the source. */
 void lex_init(Lexer *lexer, Arena *arena, const Source *source, uint32_t file);
+/* The same of a part of the source, which is lexed as if it were a file; blanks before it count for
+ * nothing. */
+void lex_init_part(Lexer *lexer, Arena *arena, const Source *source, Span part);
 
 /* A lexer for the replacement field of an f-string that begins at `offset` of the same source. */
 void lex_init_field(Lexer *field, const Lexer *lexer, uint32_t offset);

@@ -17,6 +17,16 @@ void lex_init(Lexer *lexer, Arena *arena, const Source *source, uint32_t file) {
     vec_push(arena, &lexer->indents, (Indent){0, 0});
 }
 
+void lex_init_part(Lexer *lexer, Arena *arena, const Source *source, Span part) {
+    *lexer = (Lexer){.arena = arena, .file = part.file};
+    lexer->base = str_dup(arena, (Str){source->text.ptr, part.hi});
+    lexer->limit = lexer->base + part.hi;
+    lexer->cursor = lexer->base + part.lo;
+    while (*lexer->cursor == ' ')
+        lexer->cursor++;
+    vec_push(arena, &lexer->indents, (Indent){0, 0});
+}
+
 void lex_init_field(Lexer *field, const Lexer *lexer, uint32_t offset) {
     *field = (Lexer){.arena = lexer->arena,
                      .base = lexer->base,

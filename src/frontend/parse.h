@@ -33,4 +33,6 @@ ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count);
 /* A single expression, the whole text of source `file`: `-D` values, grid expressions. NULL after
  * an error was reported. */
 Expr *parse_expression(Diags *diags, uint32_t file);
+/* The same of a part of a source, such as a string in another language's file. */
+Expr *parse_expression_at(Diags *diags, Span part);
 #endif

@@ -31,16 +31,27 @@ ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
     return body.data;
 }
 
-Expr *parse_expression(Diags *diags, uint32_t file) {
-    Parser p;
+static Expr *whole_expression(Parser *p) {
     jmp_buf here;
-    parse_begin(&p, diags, file);
-    p.recover = &here;
+    p->recover = &here;
     if (setjmp(here))
         return NULL;
-    Expr *expr = parse_star_expressions(&p);
-    parse_accept(&p, TOK_newline);
-    if (!parse_at(&p, TOK_end))
-        parse_fail_expected(&p, "the end of the expression");
+    Expr *expr = parse_star_expressions(p);
+    parse_accept(p, TOK_newline);
+    if (!parse_at(p, TOK_end))
+        parse_fail_expected(p, "the end of the expression");
     return expr;
+}
+
+Expr *parse_expression(Diags *diags, uint32_t file) {
+    Parser p;
+    parse_begin(&p, diags, file);
+    return whole_expression(&p);
+}
+
+Expr *parse_expression_at(Diags *diags, Span part) {
+    Parser p = {.diags = diags, .arena = diags->arena};
+    lex_init_part(&p.file_lexer, diags->arena, source_get(diags->sources, part.file), part);
+    p.lexer = &p.file_lexer;
+    return whole_expression(&p);
 }

@@ -254,3 +254,45 @@ const char *json_kind_text(JsonKind kind) {
     }
     return "an object";
 }
+
+const Json *json_find(const Json *object, const char *name) {
+    for (uint32_t i = 0; i < object->count; i++)
+        if (str_is(object->members[i].name, name))
+            return object->members[i].value;
+    return NULL;
+}
+
+bool json_literal(const Json *json, Str *text) {
+    switch (json->kind) {
+    case JSON_NULL:
+        *text = STR("None");
+        return true;
+    case JSON_FALSE:
+        *text = STR("False");
+        return true;
+    case JSON_TRUE:
+        *text = STR("True");
+        return true;
+    case JSON_NUMBER:
+    case JSON_STRING:
+        *text = json->text;
+        return true;
+    case JSON_LIST:
+    case JSON_OBJECT:
+        break;
+    }
+    return false;
+}
+
+bool json_wrong(Diags *diags, const Json *json, const char *wanted) {
+    return diag(diags, json->span, json_value, json_kind_text(json->kind), wanted);
+}
+
+bool json_unknown(Diags *diags, const JsonMember *member, const char *document, const Str *known,
+                  size_t count) {
+    diag(diags, member->span, json_name, STR_ARG(member->name), document);
+    const int nearest = str_nearest(member->name, known, count);
+    if (nearest >= 0)
+        diag_hint(diags, "did you mean \"%.*s\"?", STR_ARG(known[nearest]));
+    return false;
+}

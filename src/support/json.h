@@ -37,4 +37,14 @@ struct Json {
 const Json *json_read_next(Diags *diags, uint32_t file, size_t *at);
 /* "a list", "an object", ..: for messages. */
 const char *json_kind_text(JsonKind kind);
+/* The member of an object; NULL: it has none of this name. */
+const Json *json_find(const Json *object, const char *name);
+/* The value as a literal of Python: None, True, False, a number as it is written, what a string
+ * holds. False: it is a list or an object. */
+bool json_literal(const Json *json, Str *text);
+/* Report what is wrong, at its place; both return false. `wanted` stands where the value is;
+ * `document`, "a manifest", has none but the `known` names. */
+bool json_wrong(Diags *diags, const Json *json, const char *wanted);
+bool json_unknown(Diags *diags, const JsonMember *member, const char *document, const Str *known,
+                  size_t count);
 #endif

@@ -56,32 +56,13 @@ typedef struct Reader {
 } Reader;
 
 static bool wrong(Reader *r, const Json *json, const char *wanted) {
-    return ctx_diag(r->ctx, json->span, manifest_value, json_kind_text(json->kind), wanted);
+    return json_wrong(&r->ctx->diags, json, wanted);
 }
 
 /* Values */
 
-/* A literal of Python's: what a string holds; a number as it is written; True, False, None. */
 static bool read_literal(Reader *r, const Json *json, Str *text) {
-    switch (json->kind) {
-    case JSON_NULL:
-        *text = STR("None");
-        return true;
-    case JSON_FALSE:
-        *text = STR("False");
-        return true;
-    case JSON_TRUE:
-        *text = STR("True");
-        return true;
-    case JSON_NUMBER:
-    case JSON_STRING:
-        *text = json->text;
-        return true;
-    case JSON_LIST:
-    case JSON_OBJECT:
-        break;
-    }
-    return wrong(r, json, "a literal");
+    return json_literal(json, text) || wrong(r, json, "a literal");
 }
 
 static bool read_string(Reader *r, const Json *json, Str *text) {
@@ -201,11 +182,7 @@ static bool report_unknown(Reader *r, const JsonMember *member) {
 #define FIELD(field, kind) STR(#field),
 #include "runtime/ahead/manifest.def"
     };
-    ctx_diag(r->ctx, member->span, manifest_name, STR_ARG(member->name));
-    const int nearest = str_nearest(member->name, known, sizeof known / sizeof *known);
-    if (nearest >= 0)
-        diag_hint(&r->ctx->diags, "did you mean \"%s\"?", known[nearest].ptr);
-    return false;
+    return json_unknown(&r->ctx->diags, member, "a manifest", known, sizeof known / sizeof *known);
 }
 
 /* Overlays the settings with what the object says; `others`: names that the caller reads. */
@@ -221,13 +198,6 @@ static bool read_settings(Reader *r, const Json *object, const char *const *othe
         return is_field ? false : report_unknown(r, member);
     }
     return true;
-}
-
-static const Json *find(const Json *object, const char *name) {
-    for (uint32_t i = 0; i < object->count; i++)
-        if (str_is(object->members[i].name, name))
-            return object->members[i].value;
-    return NULL;
 }
 
 /* Variants */
@@ -378,11 +348,11 @@ static bool read_kernel(Reader *r, const Json *json, const Settings *around) {
     Settings settings = *around;
     if (!read_settings(r, json, own, &settings))
         return false;
-    const Json *file = find(json, "file"), *kernel = find(json, "kernel"),
-               *source = find(json, "source"), *variants = find(json, "variants");
+    const Json *file = json_find(json, "file"), *kernel = json_find(json, "kernel"),
+               *source = json_find(json, "source"), *variants = json_find(json, "variants");
     Subject subject = {0};
     if (!file)
-        return ctx_diag(r->ctx, json->span, manifest_missing, "file");
+        return ctx_diag(r->ctx, json->span, json_missing, "file");
     if (!read_string(r, file, &subject.file) ||
         (kernel && !read_string(r, kernel, &subject.kernel)) ||
         (source && !read_string(r, source, &subject.source)))
@@ -405,9 +375,9 @@ static bool read_manifest(Reader *r, const Json *json) {
     Settings settings = {0};
     if (!read_settings(r, json, own, &settings))
         return false;
-    const Json *kernels = find(json, "kernels");
+    const Json *kernels = json_find(json, "kernels");
     if (!kernels)
-        return ctx_diag(r->ctx, json->span, manifest_missing, "kernels");
+        return ctx_diag(r->ctx, json->span, json_missing, "kernels");
     if (kernels->kind != JSON_LIST || !kernels->count)
         return wrong(r, kernels, "a list with something in it");
     for (uint32_t i = 0; i < kernels->count; i++)

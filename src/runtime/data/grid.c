@@ -7,13 +7,9 @@
 
 static const uint32_t grid_limit[GRID_RANK] = {INT32_MAX, 65535, 65535};
 
-bool grid_compile(Ctx *ctx, Arena *arena, Str text, const Str *names, uint32_t count,
-                  GridProgram *program) {
+static bool compile(Ctx *ctx, Arena *arena, Expr *expr, const Str *names, uint32_t count,
+                    GridProgram *program) {
     const HostScope scope = {.names = names, .count = count, .place = "a grid"};
-    const uint32_t file = source_add(&ctx->sources, STR("<grid>"), text);
-    Expr *expr = parse_expression(&ctx->diags, file);
-    if (!expr)
-        return false;
     const bool is_list = expr->kind == EXPR_tuple || expr->kind == EXPR_list;
     const ExprList list = is_list ? expr->u.list : (ExprList){&expr, 1};
     if (list.count == 0 || list.count > GRID_RANK)
@@ -25,6 +21,13 @@ bool grid_compile(Ctx *ctx, Arena *arena, Str text, const Str *names, uint32_t c
             return false;
     }
     return true;
+}
+
+bool grid_compile(Ctx *ctx, Arena *arena, Str text, const Str *names, uint32_t count,
+                  GridProgram *program) {
+    const uint32_t file = source_add(&ctx->sources, STR("<grid>"), text);
+    Expr *expr = parse_expression(&ctx->diags, file);
+    return expr && compile(ctx, arena, expr, names, count, program);
 }
 
 static bool is_dimension(HostValue value, uint32_t axis) {
@@ -58,16 +61,11 @@ static bool refuse(Ctx *ctx, HostValue value, Span span, uint32_t axis) {
     return false;
 }
 
-bool grid_evaluate(Ctx *ctx, Str text, const GridName *names, uint32_t count, uint32_t grid[3]) {
-    Str *known = ARENA_ARRAY(&ctx->arena, Str, (size_t)count + 1);
-    HostValue *values = ARENA_ARRAY(&ctx->arena, HostValue, (size_t)count + 1);
+bool grid_evaluate_expr(Ctx *ctx, Expr *expr, const Str *names, const HostValue *values,
+                        uint32_t count, uint32_t grid[3]) {
     GridProgram program;
     HostError error;
-    for (uint32_t i = 0; i < count; i++) {
-        known[i] = names[i].name;
-        values[i] = host_int(names[i].value);
-    }
-    if (!grid_compile(ctx, &ctx->arena, text, known, count, &program))
+    if (!compile(ctx, &ctx->arena, expr, names, count, &program))
         return false;
     for (uint32_t i = 0; i < GRID_RANK; i++) {
         HostValue value = host_int(1);
@@ -78,4 +76,16 @@ bool grid_evaluate(Ctx *ctx, Str text, const GridName *names, uint32_t count, ui
         grid[i] = (uint32_t)value.i;
     }
     return true;
+}
+
+bool grid_evaluate(Ctx *ctx, Str text, const GridName *names, uint32_t count, uint32_t grid[3]) {
+    Str *known = ARENA_ARRAY(&ctx->arena, Str, (size_t)count + 1);
+    HostValue *values = ARENA_ARRAY(&ctx->arena, HostValue, (size_t)count + 1);
+    const uint32_t file = source_add(&ctx->sources, STR("<grid>"), text);
+    for (uint32_t i = 0; i < count; i++) {
+        known[i] = names[i].name;
+        values[i] = host_int(names[i].value);
+    }
+    Expr *expr = parse_expression(&ctx->diags, file);
+    return expr && grid_evaluate_expr(ctx, expr, known, values, count, grid);
 }

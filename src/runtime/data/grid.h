@@ -28,4 +28,8 @@ bool grid_run(const GridProgram *program, const HostValue *values, uint32_t grid
  * three dimensions, those that are missing are 1. False after an error was reported at its place in
  * the text. */
 bool grid_evaluate(Ctx *ctx, Str text, const GridName *names, uint32_t count, uint32_t grid[3]);
+/* The same of what is parsed, with values of any kind: one for each name, of which the first
+ * counts. */
+bool grid_evaluate_expr(Ctx *ctx, Expr *expr, const Str *names, const HostValue *values,
+                        uint32_t count, uint32_t grid[3]);
 #endif
