@@ -299,11 +299,17 @@ typedef struct tile_compile_options {
     size_t file_count;
     tile_read_file read_file; /* asked behind `files`; not with `isolated`. NULL: none */
     void *read_user;
-    bool full_paths; /* name sources in line tables and assertions by their paths as given, which
-                        ties the code to this machine; else those that begin at the root by their
-                        part below the folder where they are looked for */
-    tile_text grid;  /* of a function, for calls that say none: one to three Python expressions of
-                        its parameters and of what decorators set, "cdiv(n, BLOCK), heads" */
+    bool full_paths;   /* name sources in line tables and assertions by their paths as given, which
+                          ties the code to this machine; else those that begin at the root by their
+                          part below the folder where they are looked for */
+    tile_text grid;    /* of a function, for calls that say none: one to three Python expressions of
+                          its parameters and of what decorators set, "cdiv(n, BLOCK), heads" */
+    bool tune_nearest; /* of a function with configurations: a call of a key that was not measured
+                          measures nothing, but takes what is the best for the nearest key that was,
+                          if there is one; docs/tuning.md */
+    uint32_t tune_limit_ms; /* that a launch may take when configurations are measured; one that
+                               takes longer is struck out, and its call is TILE_ERROR_TIME_LIMIT.
+                               0: ten seconds */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

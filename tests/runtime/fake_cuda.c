@@ -1,5 +1,6 @@
 #include "fake_graphs.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,6 +65,8 @@ static void read_environment(void) {
         state.major = atoi(getenv("FAKE_CUDA_MAJOR"));
     if (getenv("FAKE_CUDA_MINOR"))
         state.minor = atoi(getenv("FAKE_CUDA_MINOR"));
+    if (getenv("FAKE_CUDA_ENDLESS"))
+        state.endless_threads = (unsigned)atoi(getenv("FAKE_CUDA_ENDLESS"));
     if (getenv("FAKE_CUDA_FAIL")) {
         state.fail = getenv("FAKE_CUDA_FAIL");
         state.fail_result = 719;
@@ -199,6 +202,7 @@ FAKE(module_load, CUmodule *module, const void *image, unsigned count, int *opti
 
 FAKE(module_unload, CUmodule module) {
     RETURN_UNLESS_OK(result_outside_capture("cuModuleUnload"));
+    state.endless_waits += state.runs_endlessly;
     while (atomic_load(&state.kernel_runs)) {
         atomic_store(&state.unload_waits, true);
         sched_yield();
@@ -273,6 +277,7 @@ void fake_run(CUfunction function, const CudaLaunchConfig *config, void **params
         else
             memcpy(&state.values[i], params[i], state.param_bytes[i]);
     }
+    state.runs_endlessly |= state.endless_threads && state.endless_threads == config->block_x;
     state.clock_ms += state.launch_ms ? state.launch_ms(&state) : 1.5;
     pthread_mutex_unlock(&lock);
 }
@@ -324,6 +329,7 @@ FAKE(memory_allocate, CUdeviceptr *pointer, size_t bytes) {
 }
 
 FAKE(memory_free, CUdeviceptr pointer) {
+    state.endless_waits += state.runs_endlessly;
     size_t *block = (size_t *)(uintptr_t)(pointer - 256);
     state.allocated -= *block;
     state.frees++;
@@ -359,6 +365,7 @@ FAKE(set_bytes, CUdeviceptr to, unsigned char value, size_t bytes, CUstream stre
 }
 
 FAKE(stream_wait, CUstream stream) {
+    state.endless_waits += state.runs_endlessly;
     return result_outside_capture("cuStreamSynchronize");
 }
 
@@ -375,12 +382,18 @@ FAKE(event_destroy, CUevent event) {
 
 FAKE(event_record, CUevent event, CUstream stream) {
     pthread_mutex_lock(&lock);
-    *(double *)event = state.clock_ms;
+    *(double *)event = state.runs_endlessly ? INFINITY : state.clock_ms;
     pthread_mutex_unlock(&lock);
     return CUDA_OK;
 }
 
+FAKE(event_query, CUevent event) {
+    RETURN_UNLESS_OK(result_outside_capture("cuEventQuery"));
+    return isinf(*(const double *)event) ? CUDA_NOT_READY : CUDA_OK;
+}
+
 FAKE(event_wait, CUevent event) {
+    state.endless_waits += isinf(*(const double *)event) != 0;
     return result_outside_capture("cuEventSynchronize");
 }
 

@@ -4,6 +4,7 @@
 #define TILEC_TESTS_FAKE_CUDA_H
 #include "runtime/driver/cuda_types.h"
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { FAKE_MAX_VALUES = 32, FAKE_MAX_RANK = 5 };
 
@@ -29,6 +30,8 @@ typedef struct FakeCuda {
     double (*launch_ms)(const struct FakeCuda *cuda);
     /* The number of threads of a block for which launches fail with fail_result; 0: none. */
     unsigned fail_threads;
+    /* The number of threads of a block for which launches never end; 0: none. */
+    unsigned endless_threads;
 
     /* What happened. */
     unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;
@@ -48,6 +51,8 @@ typedef struct FakeCuda {
     unsigned encodings;
     char function[64];
     double clock_ms;
+    bool runs_endlessly;
+    unsigned endless_waits; /* calls that would never have come back */
     CUcontext current;
     size_t allocated;
 } FakeCuda;

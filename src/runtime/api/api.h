@@ -25,8 +25,9 @@ struct tile_context {
     tile_watch watch; /* NULL: none */
     void *watch_user;
     _Atomic uint64_t counts[TILE_FAILED + 1];
-    struct Recording *recording; /* NULL: nothing was recorded yet */
-    const char *record;          /* NULL: the environment's */
+    struct Recording *recording;        /* NULL: nothing was recorded yet */
+    const char *record;                 /* NULL: the environment's */
+    const struct TuneWatch *tune_watch; /* of tune/tune.h; NULL: none */
     void (*end_recording)(struct Recording *recording);
     pthread_mutex_t lock; /* of what is made when it is first needed: see context_once */
     atomic_bool has_driver, has_cache;

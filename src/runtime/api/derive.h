@@ -20,6 +20,9 @@ typedef struct Choice {
     KeyEntry entry;
     Arena arena;
     const TuneConfig *config;
+    Str key;          /* what it was chosen for, in words */
+    const char *text; /* the configuration in words */
+    bool is_measured; /* for this very key */
 } Choice;
 
 enum { DERIVE_MAX_NAMES = TILE_MAX_ARGUMENTS + HEURISTIC_OPTION_COUNT, CHOICE_KEY_SIZE = 2048 };

@@ -10,6 +10,8 @@
 #include "runtime/driver/faults.h"
 #include "runtime/tune/tune.h"
 
+#include <stdlib.h>
+
 typedef struct Choosing {
     Call *call;
     CompiledFunction *function;
@@ -25,6 +27,13 @@ typedef struct Choosing {
     const Packed *packed; /* of the first candidate: what launches take */
     bool ok;
 } Choosing;
+
+/* What a call uses. */
+typedef struct Chosen {
+    uint32_t candidate;
+    Str key;
+    bool is_measured; /* for this key */
+} Chosen;
 
 /* What the source says: which configurations are left, and what its times belong to. */
 static void read_source(void *user) {
@@ -105,24 +114,61 @@ static Str key_text(const Choosing *c) {
     return strbuf_str(&text);
 }
 
-/* Other options of the function that decide its code. */
+static int by_name(const void *a, const void *b) {
+    const tile_named *x = a, *y = b;
+    return str_order(text_str(x->name), text_str(y->name));
+}
+
+static void add_option(StrBuf *text, const char *name, Str value) {
+    strbuf_printf(text, "%s%s=%.*s", text->len ? ", " : "", name, STR_ARG(value));
+}
+
+/* "num_warps=4, BLOCK=64": other options of the function that decide its code, in one order. */
 static Str options_text(const Choosing *c) {
     const tile_compile_options *o = &c->function->options;
-    StrBuf text = strbuf(&c->call->ctx->arena);
-    strbuf_printf(&text, "%d %d %d %d %d %d %d %d", o->num_warps, o->num_stages, o->num_ctas,
-                  o->max_registers, o->max_shared, o->no_tensor_copies, o->no_persistence,
-                  o->debug);
-    for (size_t i = 0; i < o->constexpr_count; i++)
-        strbuf_printf(&text, " %.*s=%.*s", STR_ARG(text_str(o->constexprs[i].name)),
-                      STR_ARG(text_str(o->constexprs[i].value)));
+    Arena *arena = &c->call->ctx->arena;
+    StrBuf text = strbuf(arena);
+    const size_t count = o->constexpr_count;
+    tile_named *sorted = ARENA_ARRAY(arena, tile_named, count + 1);
+#define OPTION(field)                                                                              \
+    if (o->field)                                                                                  \
+        add_option(&text, #field, str_from(str_format(arena, "%d", (int)o->field)));
+    OPTION(num_warps)
+    OPTION(num_stages)
+    OPTION(num_ctas)
+    OPTION(max_registers)
+    OPTION(max_shared)
+    OPTION(no_tensor_copies)
+    OPTION(no_persistence)
+    OPTION(debug)
+#undef OPTION
+    if (count) {
+        memcpy(sorted, o->constexprs, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, by_name);
+    }
+    for (size_t i = 0; i < count; i++)
+        add_option(&text, str_dup(arena, text_str(sorted[i].name)), text_str(sorted[i].value));
     return strbuf_str(&text);
 }
 
-/* The memory of arguments that are reset or put back for each run. False after a report. */
-static bool find_buffers(const Choosing *c, TuneCall *tuning) {
+/* What this function has found for other keys on the device. */
+static void list_chosen(const Choosing *c, TuneCall *tuning) {
+    KeyTable *table = atomic_load(&c->function->choices);
+    const void *device = c->asked.device;
+    TuneChosen *chosen = ARENA_ARRAY(&c->call->ctx->arena, TuneChosen, key_table_slots(table) + 1);
+    for (size_t i = 0; i < key_table_slots(table); i++) {
+        const Choice *choice = (const Choice *)key_table_at(table, i);
+        /* The key begins with the device. */
+        if (choice && choice->is_measured && !memcmp(choice->entry.key, &device, sizeof device))
+            chosen[tuning->chosen_count++] = (TuneChosen){choice->key, choice->text};
+    }
+    tuning->chosen = chosen;
+}
+
+/* The memory of arguments that are reset or put back for each run. */
+static void find_buffers(const Choosing *c, TuneCall *tuning) {
     const Derivation *d = &c->function->derivation;
-    Ctx *ctx = c->call->ctx;
-    tuning->buffers = ARENA_ARRAY(&ctx->arena, MeasureBuffer, c->count + 1);
+    tuning->buffers = ARENA_ARRAY(&c->call->ctx->arena, MeasureBuffer, c->count + 1);
     for (size_t i = 0; i < c->count; i++) {
         const uint32_t param = d->params[i];
         const tile_argument *argument = &c->asked.arguments[i];
@@ -130,19 +176,22 @@ static bool find_buffers(const Choosing *c, TuneCall *tuning) {
             (!d->autotune.resets[param] && !d->autotune.restores[param]))
             continue;
         if (!argument->value.memory.bytes)
-            return ctx_diag(ctx, (Span){0}, tune_no_size, STR_ARG(c->asked.function->params[i]),
-                            STR_ARG(c->asked.function->name));
+            tuning->unsized = c->asked.function->params[i];
         tuning->buffers[tuning->buffer_count++] =
             (MeasureBuffer){.address = argument->value.address,
                             .bytes = argument->value.memory.bytes,
                             .restores = d->autotune.restores[param]};
     }
-    return true;
 }
 
 static void say_what_was_found(const Choosing *c, const TuneCall *tuning, const Tuned *tuned) {
     Ctx *ctx = c->call->ctx;
     const TuneCandidate *best = &c->candidates[tuned->best];
+    if (tuned->nearest.len) {
+        ctx_diag(ctx, (Span){0}, tune_nearest, STR_ARG(tuning->subject.kernel), best->text,
+                 STR_ARG(tuned->nearest), STR_ARG(tuning->subject.key));
+        return;
+    }
     for (uint32_t i = 0; i < c->candidate_count; i++)
         if (c->candidates[i].record.reason.len && !c->candidates[i].is_known)
             ctx_diag(ctx, (Span){0}, tune_struck, STR_ARG(tuning->subject.kernel),
@@ -152,7 +201,7 @@ static void say_what_was_found(const Choosing *c, const TuneCall *tuning, const 
              STR_ARG(tuning->subject.key));
 }
 
-static bool measure(Choosing *c, uint32_t *best) {
+static bool measure(Choosing *c, Chosen *chosen) {
     Call *call = c->call;
     const Device *device = &c->asked.device->device;
     TuneCall tuning = {.subject = {.kernel = c->asked.function->name,
@@ -165,22 +214,26 @@ static bool measure(Choosing *c, uint32_t *best) {
                        .options = c->place->options,
                        .params = c->packed->params,
                        .param_count = c->packed->count,
-                       .only_known = c->asked.function->context->strict};
+                       .only_known = c->asked.function->context->strict,
+                       .takes_nearest = c->function->options.tune_nearest,
+                       .limit_ms = c->function->options.tune_limit_ms,
+                       .watch = c->asked.function->context->tune_watch};
     Tuned tuned;
     bool pushed;
-    if (!find_buffers(c, &tuning) ||
-        !fault_check(device, &call->ctx->diags, DRIVER_context_push, device_enter(device, &pushed)))
+    list_chosen(c, &tuning);
+    find_buffers(c, &tuning);
+    if (!fault_check(device, &call->ctx->diags, DRIVER_context_push, device_enter(device, &pushed)))
         return false;
     const bool ok = tune_candidates(call->ctx, &tuning, c->candidates, c->candidate_count, &tuned);
     device_leave(device, pushed);
     if (!ok)
         return false;
     say_what_was_found(c, &tuning, &tuned);
-    *best = tuned.best;
+    *chosen = (Chosen){tuned.best, tuning.subject.key, !tuned.nearest.len};
     return true;
 }
 
-static void publish(Choosing *c, const TuneConfig *config) {
+static void publish(Choosing *c, const Chosen *chosen) {
     Call *call = c->call;
     ChoiceKey *key = ARENA_NEW(&call->ctx->arena, ChoiceKey);
     CompiledFunction *function = c->function;
@@ -191,7 +244,10 @@ static void publish(Choosing *c, const TuneConfig *config) {
     unsigned char *kept = arena_alloc(&call->object, key->size);
     memcpy(kept, key->bytes, key->size);
     choice->entry = (KeyEntry){key_hash(kept, key->size), kept, key->size};
-    choice->config = config;
+    choice->config = c->configs[chosen->candidate];
+    choice->key = str_keep(&call->object, chosen->key);
+    choice->text = str_dup(&call->object, str_from(c->candidates[chosen->candidate].text));
+    choice->is_measured = chosen->is_measured;
     call_keep(call, &choice->arena);
     key_table_place(table, &choice->entry);
 }
@@ -199,7 +255,7 @@ static void publish(Choosing *c, const TuneConfig *config) {
 static void choose(Choosing *c) {
     const Autotune *autotune = &c->function->derivation.autotune;
     Arena *arena = &c->call->ctx->arena;
-    uint32_t best = 0;
+    Chosen chosen = {0};
     c->kept = ARENA_ARRAY(arena, bool, autotune->count);
     c->candidates = ARENA_ARRAY(arena, TuneCandidate, autotune->count);
     c->configs = (const TuneConfig **)arena_array(arena, autotune->count, sizeof *c->configs);
@@ -212,9 +268,9 @@ static void choose(Choosing *c) {
         ctx_diag(c->call->ctx, (Span){0}, tune_pruned, STR_ARG(c->asked.function->name));
         return;
     }
-    if (c->candidate_count > 1 && !measure(c, &best))
+    if (c->candidate_count > 1 && !measure(c, &chosen))
         return;
-    publish(c, c->configs[best]);
+    publish(c, &chosen);
 }
 
 /* Under the lock: unless another thread has chosen meanwhile. Whatever runs out of memory goes by

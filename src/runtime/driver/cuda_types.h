@@ -24,6 +24,7 @@ typedef unsigned long long CUdeviceptr;
     X(CUDA_STUB_LIBRARY, CUDA_ERROR_STUB_LIBRARY, 34)                                              \
     X(CUDA_NO_DEVICE, CUDA_ERROR_NO_DEVICE, 100)                                                   \
     X(CUDA_INVALID_DEVICE, CUDA_ERROR_INVALID_DEVICE, 101)                                         \
+    X(CUDA_NOT_READY, CUDA_ERROR_NOT_READY, 600)                                                   \
     X(CUDA_ATTRIBUTE_THREADS, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1)                        \
     X(CUDA_ATTRIBUTE_REGISTERS, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 12)                   \
     X(CUDA_ATTRIBUTE_CLOCK, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                    \

@@ -32,9 +32,11 @@ typedef struct Device {
     int cooperative;      /* takes cooperative launches */
     size_t memory;        /* bytes */
     const Target *target; /* NULL: no target of this compiler runs there */
-    /* The kernel that this library launched there last; NULL: none. It alone changes once the
-     * device is open: see device_latest. */
+    /* The kernel that this library launched there last; NULL: none. It and `stuck` alone change
+     * once the device is open: see device_latest. */
     _Atomic(const char *) latest;
+    /* A kernel there has not ended in its time: see device_stuck. */
+    atomic_bool stuck;
 } Device;
 
 /* Whether PTX is what the driver's devices run: it is the simulator's (docs/simulator.md). */
@@ -72,6 +74,12 @@ void device_leave(const Device *device, bool pushed);
 /* What `latest` is, to be read and written by any thread. */
 static inline _Atomic(const char *) *device_latest(const Device *device) {
     return (_Atomic(const char *) *)(uintptr_t)&device->latest;
+}
+
+/* Whether a kernel has not ended in the time that it had, so that what waits for the device waits
+ * for ever; written when that is found. */
+static inline atomic_bool *device_stuck(const Device *device) {
+    return (atomic_bool *)(uintptr_t)&device->stuck;
 }
 
 /* PTX to cubin by the driver's own assembler; `log` receives what it says, as ptxas -v would. The

@@ -1,10 +1,12 @@
 /* See measure.h. */
 #include "runtime/tune/measure.h"
 
+#include "runtime/compile/compile.h"
 #include "runtime/driver/faults.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* What is written between runs: more than any L2, of which the device may not say all. */
 enum { FLUSH_LEAST = 64 << 20 };
@@ -51,7 +53,8 @@ bool measure_open(Measurer *m, Diags *diags, const Device *device, CUstream stre
                     .buffer_count = buffer_count,
                     .flush_bytes = 2 * l2 > FLUSH_LEAST ? 2 * l2 : FLUSH_LEAST};
     if (device_allocate(device, diags, m->flush_bytes, &m->flush) && save_buffers(m, diags) &&
-        make_events(m, diags))
+        make_events(m, diags) &&
+        check(m, diags, DRIVER_stream_wait, device->driver->stream_wait(stream)))
         return true;
     measure_close(m);
     return false;
@@ -76,6 +79,8 @@ static CUresult prepare_buffers(const Measurer *m) {
 
 void measure_close(Measurer *m) {
     const Driver *driver = m->device->driver;
+    if (m->is_stuck)
+        return;
     if (m->has_run)
         prepare_buffers(m);
     driver->stream_wait(m->stream);
@@ -88,11 +93,17 @@ void measure_close(Measurer *m) {
         driver->memory_free(m->flush);
 }
 
+static void tell(const Measurer *m, const MeasureRun *run) {
+    if (m->watch)
+        m->watch(m->user, run);
+}
+
 static CUresult queue_run(Measurer *m, const MeasureRun *run, CUevent begin, CUevent end) {
     const Driver *driver = m->device->driver;
     const Launch launch = {.grid = run->grid, .stream = m->stream, .options = m->options};
     TensorMapProblem problem;
     m->has_run = true;
+    tell(m, run);
     CUresult result = prepare_buffers(m);
     if (result == CUDA_OK)
         result = driver->set_bytes(m->flush, 0, m->flush_bytes, m->stream);
@@ -112,11 +123,30 @@ typedef struct Queue {
     uint32_t count;
 } Queue;
 
-static CUresult collect(const Measurer *m, Queue *queue, uint32_t *failed) {
+/* Until a run has ended, whose turn it is: looks more seldom the longer it takes. */
+static CUresult wait_for_end(Measurer *m, CUevent end) {
+    enum { SHORT_NS = 20 * 1000, LONG_NS = 1000 * 1000 };
+    const double start = clock_ms();
+    for (;;) {
+        const CUresult result = m->device->driver->event_query(end);
+        if (result != CUDA_NOT_READY)
+            return result;
+        const double waited = clock_ms() - start;
+        m->is_stuck = waited > m->limit_ms;
+        if (m->is_stuck)
+            return MEASURE_ENDLESS;
+        nanosleep(&(struct timespec){.tv_nsec = waited < 1 ? SHORT_NS : LONG_NS}, NULL);
+    }
+}
+
+static CUresult collect(Measurer *m, Queue *queue, uint32_t *failed) {
     const Driver *driver = m->device->driver;
     for (uint32_t i = 0; i < queue->count; i++) {
         float ms = 0;
-        CUresult result = driver->event_wait(m->events[2 * i + 1]);
+        CUresult result = driver->event_wait(m->events[2 * i]);
+        tell(m, queue->runs[i]);
+        if (result == CUDA_OK)
+            result = wait_for_end(m, m->events[2 * i + 1]);
         if (result == CUDA_OK)
             result = driver->event_elapsed(&ms, m->events[2 * i], m->events[2 * i + 1]);
         *failed = queue->numbers[i];
@@ -125,6 +155,7 @@ static CUresult collect(const Measurer *m, Queue *queue, uint32_t *failed) {
         queue->runs[i]->ms[queue->runs[i]->count++] = ms;
     }
     queue->count = 0;
+    tell(m, NULL);
     return CUDA_OK;
 }
 

@@ -34,7 +34,9 @@ typedef struct Tuning {
     bool *wanted;
     uint32_t count;
     Measurer measurer;
-    CUresult lost;      /* CUDA_OK unless the context is lost */
+    CUresult lost;      /* CUDA_OK unless the context is lost, or MEASURE_ENDLESS */
+    uint32_t culprit;   /* the trial that lost it */
+    uint32_t looked;    /* at so many */
     pthread_t compiler; /* the thread that compiles, if there is one */
     bool is_apart;
     /* Shared with it. */
@@ -47,11 +49,36 @@ typedef struct Tuning {
     unsigned jobs;
 } Tuning;
 
-/* It is out. `is_fact`: for every process that asks, and kept; else something of this one may be
- * the cause. */
+static void keep(Ctx *ctx, const TuneCall *call, const TuneCandidate *candidate) {
+    TuneEntry entry = tune_entry(&ctx->arena, &call->subject, candidate->text);
+    entry.record = candidate->record;
+    tune_remember(call->cache, &ctx->arena, &entry);
+}
+
+/* It is out. `is_fact`: for every process that asks, and kept at once; else something of this one
+ * may be the cause. */
 static void strike(Tuning *t, Trial *trial, const char *reason, bool is_fact) {
     const char *kept = str_dup(&t->ctx->arena, str_from(reason));
     trial->candidate->record = (TuneRecord){is_fact ? INFINITY : 0, str_from(kept)};
+    if (is_fact)
+        keep(t->ctx, t->call, trial->candidate);
+}
+
+static uint32_t limit_of(const TuneCall *call) {
+    return call->limit_ms ? call->limit_ms : TUNE_LIMIT_MS;
+}
+
+/* For whoever watches. */
+static void note_run(void *user, const MeasureRun *run) {
+    Tuning *t = user;
+    const TuneWatch *watch = t->call->watch;
+    if (!watch || !watch->runs)
+        return;
+    TuneEntry entry;
+    if (run)
+        entry =
+            tune_entry(&t->ctx->arena, &t->call->subject, t->trials[run - t->runs].candidate->text);
+    watch->runs(watch->user, run ? &entry : NULL, t->looked, t->count);
 }
 
 /* Compiling, on threads of its own */
@@ -111,6 +138,8 @@ static const char *reason_of(Tuning *t, const Trial *trial, CUresult result) {
     const DiagMark before = diag_mark(diags);
     if (result == LAUNCH_NO_TENSOR_MAP)
         return "its tensor maps cannot hold the arguments";
+    if (result == MEASURE_ENDLESS)
+        return str_format(&t->ctx->arena, "it does not end within %g s", limit_of(t->call) / 1e3);
     const Launch launch = {
         .grid = trial->candidate->grid, .stream = t->call->stream, .options = t->call->options};
     executable_report(&trial->executable, &launch, diags, result);
@@ -136,18 +165,26 @@ static bool load(Tuning *t, uint32_t i) {
     return trial->is_loaded && trial->executable.param_count == t->call->param_count;
 }
 
+/* A run has failed. */
+static void drop(Tuning *t, uint32_t i, CUresult result) {
+    const bool is_lost = result == MEASURE_ENDLESS ||
+                         (result != LAUNCH_NO_TENSOR_MAP && fault_loses_context(result));
+    strike(t, &t->trials[i], reason_of(t, &t->trials[i], result), is_lost);
+    t->runs[i].count = 0;
+    t->wanted[i] = false;
+    if (!is_lost)
+        return;
+    t->lost = result;
+    t->culprit = i;
+}
+
 static void run_first(Tuning *t, uint32_t i) {
     uint32_t failed;
     bool *only = ARENA_ARRAY(&t->ctx->arena, bool, t->count);
     only[i] = true;
     CUresult result = measure_runs(&t->measurer, t->runs, only, t->count, FIRST_RUNS, &failed);
-    if (result == CUDA_OK)
-        return;
-    const bool is_lost = result != LAUNCH_NO_TENSOR_MAP && fault_loses_context(result);
-    strike(t, &t->trials[i], reason_of(t, &t->trials[i], result), is_lost);
-    t->runs[i].count = 0;
-    if (is_lost)
-        t->lost = result;
+    if (result != CUDA_OK)
+        drop(t, i, result);
 }
 
 static void look_at(Tuning *t, uint32_t i) {
@@ -155,6 +192,7 @@ static void look_at(Tuning *t, uint32_t i) {
     const Built *built = &t->built[i];
     if (t->lost != CUDA_OK)
         return;
+    t->looked++;
     if (!built->count) {
         const char *end = built->said.len ? memchr(built->said.ptr, '\n', built->said.len) : NULL;
         const Str line =
@@ -214,13 +252,8 @@ static void take_turns(Tuning *t) {
         uint32_t failed;
         const CUresult result =
             measure_runs(&t->measurer, t->runs, t->wanted, t->count, TURN_RUNS, &failed);
-        if (result != CUDA_OK) {
-            t->lost = fault_loses_context(result) ? result : CUDA_OK;
-            strike(t, &t->trials[failed], reason_of(t, &t->trials[failed], result),
-                   t->lost != CUDA_OK);
-            t->runs[failed].count = 0;
-            t->wanted[failed] = false;
-        }
+        if (result != CUDA_OK)
+            drop(t, failed, result);
         if (drop_behind(t) <= 1 || clock_ms() - start > TURNS_MS)
             return;
     }
@@ -262,6 +295,9 @@ static void compile_and_measure(void *user) {
     if (!measure_open(&t->measurer, &t->ctx->diags, t->call->subject.device, t->call->stream,
                       t->call->options, t->call->buffers, t->call->buffer_count))
         return;
+    t->measurer.limit_ms = limit_of(t->call);
+    t->measurer.watch = note_run;
+    t->measurer.user = t;
     t->is_apart = !pthread_create(&t->compiler, NULL, compile_all, t);
     if (!t->is_apart)
         compile_all(t);
@@ -271,7 +307,7 @@ static void compile_and_measure(void *user) {
 static void release(void *user) {
     Tuning *t = user;
     for (uint32_t i = 0; i < t->count; i++) {
-        if (t->trials[i].is_loaded)
+        if (t->trials[i].is_loaded && !t->measurer.is_stuck)
             executable_unload(&t->trials[i].executable);
         arena_free(&t->trials[i].arena);
     }
@@ -280,14 +316,29 @@ static void release(void *user) {
     pthread_cond_destroy(&t->more);
 }
 
-/* A stream that is captured runs nothing, so nothing can be measured there. */
+/* A stream that is captured runs nothing, so nothing can be measured there; nor behind a kernel
+ * that does not end. */
 static bool may_measure(Ctx *ctx, const TuneCall *call) {
-    const Driver *driver = call->subject.device->driver;
+    const Device *device = call->subject.device;
+    const Driver *driver = device->driver;
     int capturing = 0;
+    if (call->unsized.len)
+        return ctx_diag(ctx, (Span){0}, tune_no_size, STR_ARG(call->unsized),
+                        STR_ARG(call->subject.kernel));
+    if (atomic_load(device_stuck(device)))
+        return ctx_diag(ctx, (Span){0}, tune_stuck, STR_ARG(call->subject.kernel), device->ordinal);
     if (!driver->stream_capturing ||
         driver->stream_capturing(call->stream, &capturing) != CUDA_OK || !capturing)
         return true;
     return ctx_diag(ctx, (Span){0}, tune_captured, STR_ARG(call->subject.kernel));
+}
+
+static void report_endless(Tuning *t) {
+    const Device *device = t->call->subject.device;
+    atomic_store(device_stuck(device), true);
+    ctx_diag(t->ctx, (Span){0}, tune_endless, STR_ARG(t->call->subject.kernel),
+             t->trials[t->culprit].candidate->text, limit_of(t->call) / 1e3, device->ordinal);
+    diag_hint(&t->ctx->diags, "`tilec tune` measures in a process of its own, which may be ended");
 }
 
 static bool measure_unknown(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates,
@@ -316,17 +367,61 @@ static bool measure_unknown(Ctx *ctx, const TuneCall *call, TuneCandidate *candi
     ctx_finally(ctx, compile_and_measure, release, t);
     tuned->compile_ms = t->compile_ms;
     tuned->measured = t->count;
-    if (t->lost != CUDA_OK)
+    if (t->lost == MEASURE_ENDLESS)
+        report_endless(t);
+    else if (t->lost != CUDA_OK)
         fault_check(call->subject.device, &ctx->diags, DRIVER_event_wait, t->lost);
     return ctx->diags.errors == errors;
 }
 
-/* Those whose time, or fault, is a fact. */
-static void remember(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count) {
+/* Those whose time, or fault, is a fact, once all are measured. */
+static void remember(Ctx *ctx, const TuneCall *call, const TuneCandidate *candidates,
+                     uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         if (!candidates[i].is_known && candidates[i].record.ms > 0)
-            tune_remember(call->cache, &ctx->arena, &call->subject, candidates[i].text,
-                          &candidates[i].record);
+            keep(ctx, call, &candidates[i]);
+}
+
+/* Whether one of them has a time. */
+static bool has_time(const TuneCandidate *candidates, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (candidates[i].is_known && isfinite(candidates[i].record.ms))
+            return true;
+    return false;
+}
+
+/* What is known of them, given or kept. */
+static void recall(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count,
+                   Tuned *tuned) {
+    for (uint32_t i = 0; i < count; i++) {
+        TuneCandidate *c = &candidates[i];
+        TuneEntry entry = tune_entry(&ctx->arena, &call->subject, c->text);
+        if (!c->is_known && tune_recall(call->cache, &ctx->arena, &entry)) {
+            c->is_known = true;
+            c->record = entry.record;
+        }
+        tuned->known += c->is_known;
+    }
+}
+
+/* The best of the nearest key, of those that are not known to be out. */
+static bool take_nearest(Ctx *ctx, const TuneCall *call, const TuneCandidate *candidates,
+                         uint32_t count, Tuned *tuned) {
+    Nearest nearest;
+    const char **texts = (const char **)arena_array(&ctx->arena, count, sizeof *texts);
+    for (uint32_t i = 0; i < count; i++)
+        texts[i] = candidates[i].is_known ? NULL : candidates[i].text;
+    const NearestQuestion question = {.subject = &call->subject,
+                                      .cache = call->cache,
+                                      .chosen = call->chosen,
+                                      .chosen_count = call->chosen_count,
+                                      .configs = texts,
+                                      .config_count = count};
+    if (!nearest_find(ctx, &question, &nearest))
+        return false;
+    tuned->best = nearest.config;
+    tuned->nearest = nearest.key;
+    return true;
 }
 
 bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count,
@@ -334,16 +429,17 @@ bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, 
     const double start = clock_ms();
     double best = INFINITY;
     *tuned = (Tuned){.best = count};
-    for (uint32_t i = 0; i < count; i++) {
-        TuneCandidate *c = &candidates[i];
-        c->is_known |= tune_recall(call->cache, &ctx->arena, &call->subject, c->text, &c->record);
-        tuned->known += c->is_known;
-    }
-    if (call->only_known && !tuned->known)
+    recall(ctx, call, candidates, count, tuned);
+    const bool has_times = has_time(candidates, count);
+    if (call->takes_nearest && !has_times && take_nearest(ctx, call, candidates, count, tuned))
+        return true;
+    const bool only_known = call->only_known || (call->takes_nearest && has_times);
+    if (only_known && !tuned->known)
         return ctx_diag(ctx, (Span){0}, tune_strict, STR_ARG(call->subject.kernel),
                         STR_ARG(call->subject.key));
-    const bool ok = call->only_known || measure_unknown(ctx, call, candidates, count, tuned);
-    remember(ctx, call, candidates, count);
+    const bool ok = only_known || measure_unknown(ctx, call, candidates, count, tuned);
+    if (ok)
+        remember(ctx, call, candidates, count);
     for (uint32_t i = 0; i < count; i++) {
         tuned->struck += candidates[i].record.reason.len != 0;
         if (candidates[i].record.ms > 0 && candidates[i].record.ms < best) {
@@ -354,6 +450,8 @@ bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, 
     tuned->total_ms = clock_ms() - start;
     if (!ok)
         return false;
+    if (call->watch && call->watch->found)
+        call->watch->found(call->watch->user, candidates, count, tuned);
     if (tuned->best < count)
         return true;
     ctx_diag(ctx, (Span){0}, tune_none, STR_ARG(call->subject.kernel), count);

@@ -5,12 +5,18 @@
  *                          the winner <-- medians <-- runs in turns of those near the best
  *
  * A candidate that cannot be compiled, loaded or launched is struck out, with the reason; when all
- * are, what the first one said is the error. Two whose code is the same are measured once. */
+ * are, what the first one said is the error. Two whose code is the same are measured once.
+ *
+ * What faults, or does not end in its time, takes the device's context with it: it is kept as
+ * struck out at once, so that the next process passes it over, and the call is an error. Times are
+ * kept when all are measured. */
 #ifndef TILEC_RUNTIME_TUNE_TUNE_H
 #define TILEC_RUNTIME_TUNE_TUNE_H
 #include "runtime/ahead/build.h"
 #include "runtime/tune/measure.h"
-#include "runtime/tune/store.h"
+#include "runtime/tune/nearest.h"
+
+struct Tuned;
 
 typedef struct TuneCandidate {
     Planned planned;  /* how it is compiled */
@@ -19,6 +25,20 @@ typedef struct TuneCandidate {
     bool is_known; /* its time was found, or given */
     TuneRecord record;
 } TuneCandidate;
+
+/* Is told what is about to happen, by the thread that measures, so that somebody else knows it
+ * should that thread not come back. */
+typedef struct TuneWatch {
+    /* Before a configuration is launched or waited for; an entry of NULL: nothing runs. `looked` of
+     * `count` have been looked at. */
+    void (*runs)(void *user, const TuneEntry *entry, uint32_t looked, uint32_t count);
+    /* When the best is known; the others are there with their records. */
+    void (*found)(void *user, const TuneCandidate *candidates, uint32_t count,
+                  const struct Tuned *tuned);
+    void *user;
+} TuneWatch;
+
+enum { TUNE_LIMIT_MS = 10000 };
 
 typedef struct TuneCall {
     TuneSubject subject;
@@ -29,13 +49,23 @@ typedef struct TuneCall {
     uint32_t param_count;
     MeasureBuffer *buffers; /* see measure_open */
     uint32_t buffer_count;
+    Str unsized;     /* an argument among them whose size is not known, so that nothing can be
+                        measured; empty: none */
     unsigned jobs;   /* threads that compile; 0: one for each processor */
     bool only_known; /* nothing is compiled or measured: the best of those measured before */
+    /* The same where there is a time of any; else the best of the nearest key, of the folders and
+     * of `chosen`: see nearest.h. Only where there is none of any key is something measured. */
+    bool takes_nearest;
+    const TuneChosen *chosen;
+    uint32_t chosen_count;
+    uint32_t limit_ms;      /* of a launch; 0: TUNE_LIMIT_MS */
+    const TuneWatch *watch; /* NULL: nobody */
 } TuneCall;
 
 typedef struct Tuned {
     uint32_t best; /* of the candidates */
     uint32_t measured, known, struck;
+    Str nearest;                 /* the key that it is best for; empty: the call's own */
     double compile_ms, total_ms; /* of the clock on the wall */
 } Tuned;
 
