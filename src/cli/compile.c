@@ -15,11 +15,11 @@ typedef struct CompileOptions {
     bool time, json;
 } CompileOptions;
 
-/* "|ast|tir|...|bundle|c", as AheadKind goes on. */
+/* "|ast|tir|...|bundle|c|tvm-ffi", as AheadKind goes on. */
 #define OUTPUT(id, name, file, summary) "|" name
 static const char output_names[] =
 #include "runtime/compile/outputs.def"
-    "|bundle|c";
+    "|bundle|c|tvm-ffi";
 #define OUTPUT_CHOICES (output_names + 1)
 
 #define OPTIONS_OF CompileOptions
@@ -33,7 +33,8 @@ const CommandSpec compile_spec = {
     .extensions = "tile|py|json",
     .description =
         "Compiles a kernel of a .tile or .py file to PTX, cubin or any stage before them; or a "
-        "kernel, or all that a manifest (.json) lists, to a bundle or to C.",
+        "kernel, or all that a manifest (.json) lists, to a bundle, to C or to functions of "
+        "tvm-ffi.",
     .notes = HELP_ENTRIES(KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples = HELP_ENTRIES({"PTX for the default target",
                               "tilec compile softmax.tile \\\n"
@@ -130,7 +131,8 @@ int command_compile(Ctx *ctx, int argc, char **argv) {
             OUTPUT_CHOICES);
     const bool is_manifest = ahead_is_manifest(arguments.data[0]);
     if (is_manifest && kind < OUTPUT_COUNT)
-        return cli_usage_error("a manifest becomes a bundle or C, not %s", output_info[kind].name);
+        return cli_usage_error("a manifest becomes a bundle, C or tvm-ffi, not %s",
+                               output_info[kind].name);
     if (is_manifest || kind >= OUTPUT_COUNT)
         return compile_ahead(ctx, &options, arguments.data[0], (AheadKind)kind);
     OutputKind emit = (OutputKind)kind;

@@ -2,7 +2,7 @@
 #include "cli/compile_ahead.h"
 
 #include "cli/progress.h"
-#include "runtime/ahead/emit_c.h"
+#include "runtime/ahead/emit.h"
 #include "runtime/driver/choose_target.h"
 #include "runtime/status.h"
 #include "support/file.h"
@@ -68,6 +68,18 @@ static bool write_bundle(Ctx *ctx, const AheadOptions *options, const Variant *v
     return true;
 }
 
+static bool write_tvm_ffi(Ctx *ctx, const AheadOptions *options, const Variant *variants,
+                          uint32_t count) {
+    StrBuf c = strbuf(&ctx->arena);
+    if (!emit_tvm_ffi(ctx, variants, count, &c))
+        return false;
+    if (options->output)
+        return write_file(ctx, options->output, strbuf_str(&c));
+    if (!options->json)
+        cli_write(strbuf_str(&c));
+    return true;
+}
+
 /* NAME.c and NAME.h, or NAME and NAME.h. */
 static bool write_c(Ctx *ctx, const AheadOptions *options, const Variant *variants,
                     uint32_t count) {
@@ -129,10 +141,17 @@ static int build_and_write(Ctx *ctx, const AheadOptions *options, const Plan *pl
     uint32_t count;
     const Variant *variants = all_variants(ctx, built, plan->len, &count);
     if (status == STATUS_OK) {
-        if (options->kind == AHEAD_BUNDLE)
+        switch (options->kind) {
+        case AHEAD_BUNDLE:
             write_bundle(ctx, options, variants, count);
-        else
+            break;
+        case AHEAD_C:
             write_c(ctx, options, variants, count);
+            break;
+        case AHEAD_TVM_FFI:
+            write_tvm_ffi(ctx, options, variants, count);
+            break;
+        }
         status = cli_status(ctx);
     }
     if (options->json)

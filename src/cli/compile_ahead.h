@@ -4,7 +4,7 @@
 #include "cli/kernel_options.h"
 
 /* Behind the kinds of outputs.def. */
-typedef enum AheadKind { AHEAD_BUNDLE = OUTPUT_COUNT, AHEAD_C } AheadKind;
+typedef enum AheadKind { AHEAD_BUNDLE = OUTPUT_COUNT, AHEAD_C, AHEAD_TVM_FFI } AheadKind;
 
 typedef struct AheadOptions {
     const KernelOptions *kernel;

@@ -173,6 +173,38 @@ static void matmul(int major, int m, int n, int k, int stride, const char *activ
 #endif
 }
 
+/* A parameter of each type, and a grid that is the kernel's own. */
+static void scalars(void) {
+    static const unsigned char bytes[] = {8, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 1, 1, 4, 8};
+    static const uint64_t wanted[] = {0x1000,
+                                      1,
+                                      0xfb,
+                                      200,
+                                      0x8ad0,
+                                      60000,
+                                      100,
+                                      0xffffffff,
+                                      UINT64_C(0xffffff0000000000),
+                                      UINT64_C(1) << 63,
+                                      0x3e00,
+                                      0xbf40,
+                                      0x42,
+                                      0x2e,
+                                      0x3e800000,
+                                      UINT64_C(0x7e37e43c8800759c)};
+    begin(bytes, sizeof bytes);
+    CHECK(k_scalars(NULL, 0x1000, true, -5, 200, -30000, 60000, 100, UINT32_MAX,
+                    -(INT64_C(1) << 40), UINT64_C(1) << 63, 1.5f, -0.75f, 3.0f, 0.4375f, 0.25f,
+                    1e300) == K_OK);
+    const Record record = end();
+    CHECK(record.grid[0] == 7 && record.grid[1] == 200 && record.grid[2] == 1);
+    CHECK(!memcmp(record.values, wanted, sizeof wanted));
+    begin(bytes, sizeof bytes);
+    CHECK(k_scalars(NULL, 0x1000, true, -5, 200, 0, 0, -100, 0, 0, 0, 0, 0, 0, 0, 0, 0) ==
+          K_NO_GRID);
+    CHECK(cuda->launches == 0);
+}
+
 /* Calls that no variant is for, and what a process may lack. */
 static void refusals(void) {
     begin((unsigned char[]){0}, 1);
@@ -236,6 +268,7 @@ int main(int argc, char **argv) {
     matmul(major, 272, 528, 144, 144, "'none'");
     matmul(major, 4096, 4096, 512, 512, "'relu'");
     matmul(major, 272, 528, 144, 0, "'none'");
+    scalars();
     refusals();
     threads();
     tile_bundle_close(bundle);

@@ -20,8 +20,8 @@ cmp k.bundle again.bundle
 "$tilec" compile "$here/manifest.json" -o k.c -j 2
 
 flags=(-Wall -Wextra -Werror -I. -I"$root/include" -I"$root/src" -I"$here/../runtime")
-"$cc" -std=c11 -O1 "${flags[@]}" -pedantic -Wno-pedantic -c k.c -o k.o
-"$cxx" -std=c++11 -O1 "${flags[@]}" -x c++ -c k.c -o k_cpp.o
+"$cc" -std=c11 -O1 "${flags[@]}" -pedantic -c k.c -o k.o
+"$cxx" -std=c++11 -O1 "${flags[@]}" -pedantic -x c++ -c k.c -o k_cpp.o
 others=$(nm k.o | awk 'NF == 3 && $2 ~ /^[A-Z]$/ && $3 !~ /^k_/ { print $3 }')
 [ -z "$others" ] || fail "k.c also defines $others"
 

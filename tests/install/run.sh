@@ -41,6 +41,15 @@ for example in typed fixed; do
 done
 LD_LIBRARY_PATH=$(dirname "$simulator")/tilec "$work/examples/plain" "$programs/../../kernels/softmax.tile"
 
+# Kernels for tvm-ffi are made by the installed compiler alone, and called where there is a Python that has it.
+cmake -G Ninja -S "$examples/tvm_ffi" -B "$work/tvm_ffi" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="-O2 -Wall -Wextra -Werror -pedantic" >"$work/tvm_ffi.log"
+cmake --build "$work/tvm_ffi" >>"$work/tvm_ffi.log"
+python=$programs/../../build/venv/bin/python
+if "$python" -c 'import tvm_ffi' 2>/dev/null; then
+    LD_LIBRARY_PATH=$(dirname "$simulator")/tilec PYTHONDONTWRITEBYTECODE=1 "$python" "$examples/tvm_ffi/call.py" "$work/tvm_ffi/kernels.so"
+fi
+
 # The transformer gives the tokens that float64 gives, for each type of weights, on the simulator.
 cmake -G Ninja -S "$examples/llm" -B "$work/llm" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_C_FLAGS="-O2 -Wall -Wextra -Werror" >"$work/llm.log"

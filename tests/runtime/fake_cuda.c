@@ -170,8 +170,10 @@ FAKE(function_param, CUfunction function, size_t index, size_t *offset, size_t *
 
 int cuCtxGetDevice(CUdevice *device);
 EXPORT int cuCtxGetDevice(CUdevice *device) {
-    *device = 0;
-    return state.current ? CUDA_OK : 201; /* CUDA_ERROR_INVALID_CONTEXT */
+    const CUcontext context = pushed ? pushed : state.current;
+    const int made_of = (int)((uintptr_t)context - 0x1000);
+    *device = made_of >= 70 && made_of < 70 + state.device_count ? made_of : 70;
+    return context ? CUDA_OK : 201; /* CUDA_ERROR_INVALID_CONTEXT */
 }
 
 FAKE(context_push, CUcontext context) {

@@ -30,7 +30,8 @@ static void keep_variant(Built *built, const Planned *planned, const Compiled *c
                          .num_warps = request->kernel.num_warps,
                          .num_stages = request->kernel.num_stages,
                          .num_ctas = request->kernel.num_ctas,
-                         .is_other_form = is_other_form};
+                         .is_other_form = is_other_form,
+                         .grid = str_keep(arena, planned->grid)};
     if (request->want & OUTPUT_BIT(cubin))
         variant->cubin = str_keep(arena, compiled->outputs[OUTPUT_cubin]);
     if (request->want & OUTPUT_BIT(ptx))

@@ -1,39 +1,12 @@
-/* See emit_c.h. Kernels are grouped by source, name and the types of their parameters: each group
- * is a function. A constexpr is a parameter of it where the group's variants differ in it. */
-#include "runtime/ahead/emit_c.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-
-extern const char launcher_text[];
-extern const unsigned launcher_size;
-
-/* How a parameter of the source stands in C. */
-typedef enum FormOfParam {
-    PARAM_VALUE,   /* passed to the kernel */
-    PARAM_FIXED,   /* a constexpr that all variants have the same value of: not there */
-    PARAM_INTEGER, /* constexprs that choose: int64_t, bool, double, const char * */
-    PARAM_FLAG,
-    PARAM_REAL,
-    PARAM_TEXT,
-} FormOfParam;
-
-typedef struct Group {
-    const char *function; /* its name in C */
-    const Variant **variants;
-    uint32_t count;
-    FormOfParam *forms; /* of each parameter of the source */
-    const char **names; /* in C */
-} Group;
+/* C: a file with a function for each group of variants, and its header. */
+#include "runtime/ahead/emit.h"
 
 typedef struct Emitter {
     Ctx *ctx;
     Arena *arena;
     const char *prefix;
     StrBuf *c, *header;
-    VEC(Group) groups;
-    VEC(Str) codes; /* which are data already, by their number */
+    Groups groups;
 } Emitter;
 
 /* Names */
@@ -50,7 +23,7 @@ static const char *const reserved[] = {
     "virtual", "void", "volatile", "while", "xor",
     /* the function's own */
     "stream", "grid_x", "grid_y", "grid_z", "grid", "arguments", "params", "launch", "kernels",
-    NULL};
+    "narrow", "types", NULL};
 
 static const char *identifier(Arena *arena, Str name) {
     StrBuf out = strbuf(arena);
@@ -78,68 +51,10 @@ static const char *kernel_identifier(Arena *arena, Str name) {
     return plain;
 }
 
-/* Grouping */
-
-static bool same_types(const KernelFacts *a, const KernelFacts *b) {
-    bool same = a->param_count == b->param_count;
-    for (uint32_t i = 0; same && i < a->param_count; i++)
-        same = a->params[i].is_constexpr == b->params[i].is_constexpr &&
-               str_eq(a->params[i].name, b->params[i].name) &&
-               (a->params[i].is_constexpr || str_eq(a->params[i].text, b->params[i].text));
-    return same;
-}
-
-static bool same_kernel(const Variant *a, const Variant *b) {
-    return str_eq(a->path, b->path) && str_eq(a->facts.meta.name, b->facts.meta.name);
-}
-
-static bool is_integer(Str text, int64_t *value) {
-    char digits[32], *end;
-    if (!text.len || text.len >= sizeof digits)
-        return false;
-    memcpy(digits, text.ptr, text.len);
-    digits[text.len] = 0;
-    errno = 0;
-    *value = strtoll(digits, &end, 10);
-    return !*end && !errno;
-}
-
-static bool is_real(Str text) {
-    char digits[64], *end;
-    if (!text.len || text.len >= sizeof digits || !strchr("0123456789.-", text.ptr[0]))
-        return false;
-    memcpy(digits, text.ptr, text.len);
-    digits[text.len] = 0;
-    strtod(digits, &end);
-    return !*end;
-}
-
-static FormOfParam form_of(const Group *group, uint32_t param) {
-    const KernelParam *first = &group->variants[0]->facts.params[param];
-    bool same = true, integers = true, flags = true, reals = true;
-    int64_t value;
-    if (!first->is_constexpr)
-        return PARAM_VALUE;
-    for (uint32_t i = 0; i < group->count; i++) {
-        const Str text = group->variants[i]->facts.params[param].text;
-        same &= str_eq(text, first->text);
-        integers &= is_integer(text, &value);
-        flags &= str_is(text, "True") || str_is(text, "False");
-        reals &= is_real(text);
-    }
-    return same       ? PARAM_FIXED
-           : integers ? PARAM_INTEGER
-           : flags    ? PARAM_FLAG
-           : reals    ? PARAM_REAL
-                      : PARAM_TEXT;
-}
-
-static void describe_params(Emitter *e, Group *group) {
-    const KernelFacts *facts = &group->variants[0]->facts;
-    group->forms = ARENA_ARRAY(e->arena, FormOfParam, facts->param_count + 1);
+static void name_params(Emitter *e, Group *group) {
+    const KernelFacts *facts = group_facts(group);
     group->names = ARENA_ARRAY(e->arena, const char *, facts->param_count + 1);
     for (uint32_t i = 0; i < facts->param_count; i++) {
-        group->forms[i] = form_of(group, i);
         const char *name = identifier(e->arena, facts->params[i].name);
         for (uint32_t j = 0; j < i; j++)
             if (!strcmp(name, group->names[j]))
@@ -151,13 +66,13 @@ static void describe_params(Emitter *e, Group *group) {
 /* The types in which this group differs from others of its kernel: "fp16_fp32". */
 static const char *type_suffix(Emitter *e, const Group *group) {
     StrBuf out = strbuf(e->arena);
-    const KernelFacts *facts = &group->variants[0]->facts;
+    const KernelFacts *facts = group_facts(group);
     for (uint32_t i = 0; i < facts->param_count; i++) {
         bool differs = false;
         vec_for_each (other, &e->groups) {
-            const KernelFacts *f = &other->variants[0]->facts;
+            const KernelFacts *f = group_facts(other);
             differs |=
-                same_kernel(other->variants[0], group->variants[0]) &&
+                groups_same_kernel(other, group) &&
                 (i >= f->param_count ||
                  f->params[i].is_constexpr != facts->params[i].is_constexpr ||
                  (!f->params[i].is_constexpr && !str_eq(f->params[i].text, facts->params[i].text)));
@@ -175,7 +90,7 @@ static const char *type_suffix(Emitter *e, const Group *group) {
 static void name_groups(Emitter *e) {
     for (size_t i = 0; i < e->groups.len; i++) {
         Group *group = &e->groups.data[i];
-        const char *kernel = kernel_identifier(e->arena, group->variants[0]->facts.meta.name);
+        const char *kernel = kernel_identifier(e->arena, group_facts(group)->meta.name);
         const char *name =
             str_format(e->arena, "%s_%s%s", e->prefix, kernel, type_suffix(e, group));
         for (size_t j = 0; j < i; j++)
@@ -183,72 +98,6 @@ static void name_groups(Emitter *e) {
                 name = str_format(e->arena, "%s_%zu", name, i);
         group->function = name;
     }
-}
-
-static void make_groups(Emitter *e, const Variant *variants, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        Group *found = NULL;
-        vec_for_each (group, &e->groups)
-            if (same_kernel(group->variants[0], &variants[i]) &&
-                same_types(&group->variants[0]->facts, &variants[i].facts))
-                found = group;
-        if (!found) {
-            const Group made = {.variants = ARENA_ARRAY(e->arena, const Variant *, count)};
-            vec_push(e->arena, &e->groups, made);
-            found = &e->groups.data[e->groups.len - 1];
-        }
-        found->variants[found->count++] = &variants[i];
-    }
-    vec_for_each (group, &e->groups)
-        describe_params(e, group);
-    name_groups(e);
-}
-
-/* One of two that are for the same calls is never chosen. */
-static bool same_calls(const Variant *a, const Variant *b) {
-    bool same =
-        a->facts.meta.target == b->facts.meta.target && a->is_other_form == b->is_other_form;
-    for (uint32_t i = 0; same && i < a->facts.param_count; i++) {
-        const KernelParam *p = &a->facts.params[i], *q = &b->facts.params[i];
-        same = str_eq(p->text, q->text) && p->is_fixed == q->is_fixed && p->fixed == q->fixed &&
-               p->divisible == q->divisible;
-    }
-    return same;
-}
-
-static bool check_groups(Emitter *e) {
-    vec_for_each (group, &e->groups)
-        for (uint32_t i = 0; i < group->count; i++) {
-            const Variant *v = group->variants[i];
-            if (v->facts.meta.num_ctas > 1)
-                return ctx_diag(e->ctx, (Span){0}, emit_c_clusters, STR_ARG(v->facts.meta.name));
-            for (uint32_t j = 0; j < i; j++)
-                if (same_calls(group->variants[j], v))
-                    return ctx_diag(e->ctx, (Span){0}, emit_c_same, STR_ARG(v->facts.meta.name),
-                                    STR_ARG(v->path), v->facts.meta.target->name);
-        }
-    return true;
-}
-
-/* Texts and numbers */
-
-static void emit_text(StrBuf *out, Str text) {
-    strbuf_putc(out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        const unsigned char c = (unsigned char)text.ptr[i];
-        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '?')
-            strbuf_printf(out, "\\%03o", c);
-        else
-            strbuf_putc(out, (char)c);
-    }
-    strbuf_putc(out, '"');
-}
-
-static void emit_integer(StrBuf *out, int64_t value) {
-    if (value == INT64_MIN)
-        strbuf_puts(out, "INT64_MIN");
-    else
-        strbuf_printf(out, "INT64_C(%" PRId64 ")", value);
 }
 
 static const char *c_type(const KernelParam *param, FormOfParam form) {
@@ -264,7 +113,7 @@ static const char *c_type(const KernelParam *param, FormOfParam form) {
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             if (str_is(param->text, types[i].type))
                 return types[i].c;
-        return "float"; /* narrower floats are passed so */
+        return "float"; /* of which narrower ones are made */
     case PARAM_INTEGER:
         return "int64_t";
     case PARAM_FLAG:
@@ -279,147 +128,13 @@ static const char *c_type(const KernelParam *param, FormOfParam form) {
     return "";
 }
 
-/* Code as data: words of 8 bytes, little-endian, zeros behind. */
-static uint32_t emit_code(Emitter *e, Str code) {
-    for (size_t i = 0; i < e->codes.len; i++)
-        if (str_eq(e->codes.data[i], code))
-            return (uint32_t)i;
-    const uint32_t number = (uint32_t)e->codes.len;
-    vec_push(e->arena, &e->codes, code);
-    strbuf_printf(e->c, "static const uint64_t code_%u[] __attribute__((aligned(64))) = {", number);
-    for (size_t i = 0; i <= code.len / 8; i++) {
-        uint64_t word = 0;
-        memcpy(&word, code.ptr + 8 * i, code.len - 8 * i < 8 ? code.len - 8 * i : 8);
-        strbuf_printf(e->c, "%s0x%" PRIx64 ",", i % 6 ? " " : "\n    ", word);
-    }
-    strbuf_puts(e->c, "\n};\n\n");
-    return number;
-}
-
-/* Tables */
-
-static void emit_want(StrBuf *out, const KernelParam *param, FormOfParam form) {
-    int64_t value = 0;
-    switch (form) {
-    case PARAM_VALUE:
-        strbuf_printf(out, "{%s, ",
-                      param->is_fixed        ? "FIXED"
-                      : param->divisible > 1 ? "MULTIPLE"
-                                             : "ANY");
-        emit_integer(out, param->is_fixed ? param->fixed : param->divisible);
-        strbuf_puts(out, ", 0, NULL}");
-        return;
-    case PARAM_INTEGER:
-    case PARAM_FLAG:
-        if (form == PARAM_FLAG)
-            value = str_is(param->text, "True");
-        else
-            is_integer(param->text, &value);
-        strbuf_puts(out, "{INTEGER, ");
-        emit_integer(out, value);
-        strbuf_puts(out, ", 0, NULL}");
-        return;
-    case PARAM_REAL:
-        strbuf_printf(out, "{REAL, 0, %.*s, NULL}", STR_ARG(param->text));
-        return;
-    case PARAM_TEXT:
-        strbuf_puts(out, "{TEXT, 0, 0, ");
-        emit_text(out, param->text);
-        strbuf_putc(out, '}');
-        return;
-    case PARAM_FIXED:
-        return;
-    }
-}
-
-/* What a variant's row points at; `id` is part of the names. */
-static void emit_parts(Emitter *e, const Group *group, const Variant *v, const char *id) {
-    StrBuf *c = e->c;
-    const TensorMapRecipes *maps = &v->facts.meta.tensor_maps;
-    for (size_t i = 0; i < maps->len; i++)
-        emit_c_recipe(c, str_format(e->arena, "map_%s_%zu", id, i), &maps->data[i]);
-    if (maps->len) {
-        strbuf_printf(c, "static const Recipe recipes_%s[] = {\n", id);
-        for (size_t i = 0; i < maps->len; i++) {
-            const TensorMapRecipe *recipe = &maps->data[i];
-            strbuf_printf(c, "    {%d, %d, %d, %d, {", recipe_element(recipe->dtype),
-                          recipe_swizzle(recipe), recipe->rank, dtype_bytes(recipe->dtype));
-            for (int32_t d = 0; d < recipe->rank; d++)
-                strbuf_printf(c, "%s%d", d ? ", " : "", recipe->box[d]);
-            strbuf_printf(c, "}, map_%s_%zu},\n", id, i);
-        }
-        strbuf_puts(c, "};\n");
-    }
-    strbuf_printf(c, "static const Want wants_%s[] = {", id);
-    for (uint32_t i = 0; i < v->facts.param_count; i++) {
-        if (group->forms[i] == PARAM_FIXED)
-            continue;
-        strbuf_puts(c, "\n    ");
-        emit_want(c, &v->facts.params[i], group->forms[i]);
-        strbuf_putc(c, ',');
-    }
-    strbuf_puts(c, "\n    {ANY, 0, 0, NULL}};\n\n");
-}
-
-static void emit_row(Emitter *e, const Variant *v, const char *id, uint32_t code, bool is_ptx,
-                     StrBuf *rows, uint32_t number, size_t group) {
-    const KernelMeta *meta = &v->facts.meta;
-    strbuf_puts(rows, "    {");
-    emit_text(rows, meta->name);
-    strbuf_printf(rows, ", code_%u, %d, %d, %d, %d, %d, %d, %d, %d, ", code,
-                  meta->target->capability, target_is_specific(meta->target), is_ptx, meta->threads,
-                  meta->shared_bytes, meta->programs_per_cta > 1 ? meta->programs_per_cta : 1,
-                  meta->is_persistent, meta_grid_parameters(meta));
-    if (meta->tensor_maps.len)
-        strbuf_printf(rows, "recipes_%s", id);
-    else
-        strbuf_puts(rows, "NULL");
-    strbuf_printf(rows, ", %zu, %d, wants_%s, &loaded_%zu[%u]},\n", meta->tensor_maps.len,
-                  v->is_other_form, id, group, number);
-}
-
-static uint32_t count_values(const Group *group) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < group->variants[0]->facts.param_count; i++)
-        count += group->forms[i] == PARAM_VALUE;
-    return count;
-}
-
-static uint32_t count_arguments(const Group *group) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < group->variants[0]->facts.param_count; i++)
-        count += group->forms[i] != PARAM_FIXED;
-    return count;
-}
-
-/* The tables of a group; a row of `kernels`. */
-static void emit_group(Emitter *e, size_t number, StrBuf *kernels) {
-    const Group *group = &e->groups.data[number];
-    StrBuf rows = strbuf(e->arena);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < group->count; i++) {
-        const Variant *v = group->variants[i];
-        const char *id = str_format(e->arena, "%zu_%u", number, i);
-        emit_parts(e, group, v, id);
-        if (v->cubin.len)
-            emit_row(e, v, id, emit_code(e, v->cubin), false, &rows, count++, number);
-        if (v->ptx.len)
-            emit_row(e, v, id, emit_code(e, v->ptx), true, &rows, count++, number);
-    }
-    strbuf_printf(e->c, "static Loaded *loaded_%zu[%u];\n", number, count);
-    strbuf_printf(e->c, "static const Variant variants_%zu[] = {\n%.*s};\n\n", number,
-                  (int)rows.len, rows.ptr);
-    strbuf_printf(kernels, "    {variants_%zu, %u, %u, %u},\n", number, count,
-                  count_arguments(group), count_values(group));
-}
-
 /* Functions */
 
 static void emit_prototype(Emitter *e, const Group *group, StrBuf *out) {
-    const KernelFacts *facts = &group->variants[0]->facts;
-    strbuf_printf(
-        out, "%s_status %s(void *stream, uint32_t grid_x, uint32_t grid_y,\n    uint32_t grid_z",
-        e->prefix, group->function);
+    const KernelFacts *facts = group_facts(group);
+    strbuf_printf(out, "%s_status %s(void *stream", e->prefix, group->function);
+    if (!group_grid(group).len)
+        strbuf_puts(out, ", uint32_t grid_x, uint32_t grid_y,\n    uint32_t grid_z");
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const char *type = c_type(&facts->params[i], group->forms[i]);
         if (group->forms[i] != PARAM_FIXED)
@@ -440,38 +155,86 @@ static void emit_argument(StrBuf *out, const KernelParam *param, FormOfParam for
         strbuf_printf(out, "{(int64_t)%s, 0, NULL}", name);
 }
 
+/* The type's name in launcher.c, of a parameter that C has no type for; NULL: of any other. */
+static const char *narrow_type(const Group *group, uint32_t param) {
+    static const struct {
+        const char *type, *narrow;
+    } types[] = {{"fp16", "FP16"}, {"bf16", "BF16"}, {"fp8e5", "FP8E5"}, {"fp8e4nv", "FP8E4NV"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (group->forms[param] == PARAM_VALUE &&
+            str_is(group_facts(group)->params[param].text, types[i].type))
+            return types[i].narrow;
+    return NULL;
+}
+
+/* What parameters of the kernel point at: parameters of the function, or what is made of them. */
+static void emit_params(const Group *group, StrBuf *c) {
+    StrBuf params = strbuf(c->arena), types = strbuf(c->arena), values = strbuf(c->arena);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group_facts(group)->param_count; i++) {
+        const char *narrow = narrow_type(group, i);
+        if (group->forms[i] != PARAM_VALUE)
+            continue;
+        if (!narrow) {
+            strbuf_printf(&params, "&%s, ", group->names[i]);
+            continue;
+        }
+        strbuf_printf(&types, "NARROW_%s, ", narrow);
+        strbuf_printf(&values, "narrow_bits(%s, types[%u]), ", group->names[i], count);
+        strbuf_printf(&params, "&narrow[%u], ", count++);
+    }
+    if (count)
+        strbuf_printf(c,
+                      "    static const NarrowType types[] = {%.*s};\n"
+                      "    uint16_t narrow[] = {%.*s};\n",
+                      (int)types.len, types.ptr, (int)values.len, values.ptr);
+    strbuf_printf(c, "    void *const params[] = {%.*sNULL};\n", (int)params.len,
+                  params.ptr ? params.ptr : "");
+}
+
 static void emit_function(Emitter *e, size_t number) {
     const Group *group = &e->groups.data[number];
-    const KernelFacts *facts = &group->variants[0]->facts;
+    const KernelFacts *facts = group_facts(group);
+    const bool has_grid = group_grid(group).len != 0;
     StrBuf *c = e->c;
     strbuf_putc(c, '\n');
     emit_prototype(e, group, c);
-    strbuf_puts(c, " {\n    const uint32_t grid[3] = {grid_x, grid_y, grid_z};\n"
-                   "    const Argument arguments[] = {");
+    strbuf_puts(c, has_grid ? " {\n    uint32_t grid[3];\n"
+                            : " {\n    const uint32_t grid[3] = {grid_x, grid_y, grid_z};\n");
+    strbuf_puts(c, "    const Argument arguments[] = {");
     for (uint32_t i = 0; i < facts->param_count; i++) {
         if (group->forms[i] == PARAM_FIXED)
             continue;
         emit_argument(c, &facts->params[i], group->forms[i], group->names[i]);
         strbuf_puts(c, ",\n        ");
     }
-    strbuf_puts(c, "{0, 0, NULL}};\n    void *const params[] = {");
-    for (uint32_t i = 0; i < facts->param_count; i++)
-        if (group->forms[i] == PARAM_VALUE)
-            strbuf_printf(c, "&%s, ", group->names[i]);
+    strbuf_puts(c, "{0, 0, NULL}};\n");
+    emit_params(group, c);
+    if (has_grid)
+        strbuf_printf(c,
+                      "    if (!grid_%zu(arguments, grid))\n        return (%s_status)NO_GRID;\n",
+                      number, e->prefix);
     strbuf_printf(c,
-                  "NULL};\n    return (%s_status)launch(&kernels[%zu], stream, grid, arguments, "
-                  "params);\n}\n",
+                  "    return (%s_status)launch(&kernels[%zu], stream, grid, arguments, params);\n"
+                  "}\n",
                   e->prefix, number);
+}
+
+/* A text that may end no comment, nor begin one. */
+static void emit_comment(StrBuf *out, const char *before, Str text) {
+    strbuf_puts(out, before);
+    for (size_t i = 0; i < text.len; i++) {
+        const char ch = text.ptr[i], last = i ? text.ptr[i - 1] : 0;
+        const bool delimits = (last == '*' && ch == '/') || (last == '/' && ch == '*');
+        strbuf_putc(out, (char)(delimits || (unsigned char)ch < 0x20 ? '?' : ch));
+    }
 }
 
 static void emit_description(Emitter *e, const Group *group) {
     StrBuf *h = e->header;
-    const KernelFacts *facts = &group->variants[0]->facts;
-    strbuf_printf(h, "\n/* %.*s of ", STR_ARG(facts->meta.name));
-    for (size_t i = 0; i < group->variants[0]->path.len; i++) { /* which may end no comment */
-        const char ch = group->variants[0]->path.ptr[i];
-        strbuf_putc(h, (char)(ch == '*' || (unsigned char)ch < 0x20 ? '?' : ch));
-    }
+    const KernelFacts *facts = group_facts(group);
+    strbuf_printf(h, "\n/* %.*s of", STR_ARG(facts->meta.name));
+    emit_comment(h, " ", group->variants[0]->path);
     strbuf_printf(h, ", %u variant%s", group->count, group->count > 1 ? "s" : "");
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const KernelParam *param = &facts->params[i];
@@ -481,6 +244,8 @@ static void emit_description(Emitter *e, const Group *group) {
             strbuf_printf(h, "\n *   %s: chooses among the values that were compiled",
                           group->names[i]);
     }
+    if (group_grid(group).len)
+        emit_comment(h, "\n *   the grid: ", group_grid(group));
     strbuf_puts(h, " */\n");
 }
 
@@ -496,6 +261,7 @@ static const struct {
     {"NO_MEMORY", "out of memory"},
     {"DRIVER_FAILED", "a call of the CUDA driver failed"},
     {"TOO_MANY_PROGRAMS", "more programs than a persistent kernel runs in a launch"},
+    {"NO_GRID", "the grid that the kernel has for these arguments cannot be computed, or launched"},
 };
 enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
 
@@ -508,7 +274,8 @@ static void begin_header(Emitter *e) {
         h,
         "/* Kernels that tilec compiled. Link the C file of the same name; it needs the C "
         "library alone,\n * and loads the CUDA driver when a function is first called. A "
-        "function launches grid_x * grid_y * grid_z\n * programs on the stream (a CUstream; "
+        "function launches grid_x * grid_y * grid_z\n * programs, or the grid that the kernel has, "
+        "on the stream (a CUstream; "
         "NULL: the default one) in the context that is current, which it\n * loads the "
         "kernel in when it is first called there. Pointers are addresses of the device "
         "(CUdeviceptr). Any\n * thread may call any function at any time. */\n"
@@ -552,19 +319,19 @@ bool emit_c(Ctx *ctx, const Variant *variants, uint32_t count, Str stem, StrBuf 
                  .prefix = identifier(&ctx->arena, stem),
                  .c = c,
                  .header = header};
-    make_groups(&e, variants, count);
-    if (!check_groups(&e))
+    if (!groups_make(ctx, variants, count, GROUPS_APART, &e.groups))
         return false;
-    strbuf_printf(c, "/* Kernels that tilec compiled; see %.*s.h. */\n#include \"%.*s.h\"\n\n",
-                  STR_ARG(stem), STR_ARG(stem));
-    strbuf_add(c, launcher_text, launcher_size);
-    strbuf_puts(c, "\n/* Kernels */\n\n");
-    emit_c_ops(c, variants, count);
-    StrBuf kernels = strbuf(&ctx->arena);
-    for (size_t i = 0; i < e.groups.len; i++)
-        emit_group(&e, i, &kernels);
-    strbuf_printf(c, "static const Kernel kernels[] = {\n%.*s};\n\n", (int)kernels.len,
-                  kernels.ptr);
+    vec_for_each (group, &e.groups)
+        name_params(&e, group);
+    name_groups(&e);
+    emit_launcher(
+        str_format(e.arena,
+                   "/* Kernels that tilec compiled; see %.*s.h. */\n#include \"%.*s.h\"\n\n",
+                   STR_ARG(stem), STR_ARG(stem)),
+        variants, count, c);
+    emit_tables(e.arena, &e.groups, c);
+    if (!emit_c_grids(ctx, &e.groups, c))
+        return false;
     begin_header(&e);
     emit_common(&e);
     for (size_t i = 0; i < e.groups.len; i++) {

@@ -1,6 +1,6 @@
 /* Recipes of tensor maps as C. What an operation means is the text of its row in RECIPE_OPS, so
  * that the generated code computes what the library does. */
-#include "runtime/ahead/emit_c.h"
+#include "runtime/ahead/emit.h"
 
 #include <inttypes.h>
 

@@ -1,13 +1,16 @@
-/* The launcher in C files that `tilec compile --emit c` writes: src/runtime/launch/launch.c,
+/* The launcher in C files that `tilec compile` writes: src/runtime/launch/launch.c,
  * tensor_maps.c and variants.c once more, for a file that depends on nothing but the C library. It
- * is no part of the library: emit_c.c copies it as it stands, in front of the tables of kernels.
- * C11 and C++11 with GCC's or Clang's builtins. */
+ * is no part of the library: emit_tables.c copies it as it stands, in front of the tables of
+ * kernels. C11 and C++11 with GCC's or Clang's builtins. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of which a file may use some, or none. */
+#define HELPER static inline __attribute__((unused))
 
 enum {
     /* As the header numbers them. */
@@ -18,7 +21,8 @@ enum {
     NO_TENSOR_MAP,
     NO_MEMORY,
     DRIVER_FAILED,
-    TOO_MANY_PROGRAMS
+    TOO_MANY_PROGRAMS,
+    NO_GRID
 };
 enum { MAX_PARAMS = 512, MAX_MAPS = 16, MAX_RANK = 5, MAX_PERSISTENT = 1 << 30 };
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76, SM_COUNT = 16, SHARED_OPTIN = 97 };
@@ -104,6 +108,13 @@ typedef struct Driver {
     int (*occupancy)(int *, void *, int, size_t);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **);
+    /* Not used by every file, and looked for when they are. */
+    int (*device_count)(int *);
+    int (*device_get)(int *, int);
+    int (*primary_retain)(void **, int);
+    int (*context_push)(void *);
+    int (*context_pop)(void **);
+    int (*error_name)(int, const char **);
     int (*context_id)(void *, unsigned long long *); /* NULL before CUDA 12.0, as is the next */
     int (*tensor_map_encode)(TensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
                              const uint32_t *, const uint32_t *, int, int, int, int);
@@ -137,6 +148,12 @@ static bool open_driver(Driver *driver) {
     FIND(function_set, "cuFuncSetAttribute");
     FIND(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     FIND(launch, "cuLaunchKernel");
+    FIND(device_count, "cuDeviceGetCount");
+    FIND(device_get, "cuDeviceGet");
+    FIND(primary_retain, "cuDevicePrimaryCtxRetain");
+    FIND(context_push, "cuCtxPushCurrent_v2");
+    FIND(context_pop, "cuCtxPopCurrent_v2");
+    FIND(error_name, "cuGetErrorName");
     FIND(context_id, "cuCtxGetId");
     FIND(tensor_map_encode, "cuTensorMapEncodeTiled");
 #undef FIND
@@ -224,6 +241,15 @@ static int device_rank(const Variant *v, const Context *context) {
                : 0;
 }
 
+/* The literal itself, or what a literal that is a string holds: relu for 'relu'. */
+static bool is_literal(const char *literal, const char *text) {
+    const size_t len = strlen(text);
+    if (strcmp(literal, text) == 0)
+        return true;
+    return (literal[0] == '\'' || literal[0] == '"') && strlen(literal) == len + 2 &&
+           literal[len + 1] == literal[0] && memcmp(literal + 1, text, len) == 0;
+}
+
 static bool keeps(const Want *want, const Argument *argument, int *score) {
     switch (want->kind) {
     case ANY:
@@ -239,7 +265,7 @@ static bool keeps(const Want *want, const Argument *argument, int *score) {
     case REAL:
         return argument->real == want->real;
     case TEXT:
-        return argument->text && strcmp(argument->text, want->text) == 0;
+        return argument->text && is_literal(want->text, argument->text);
     }
     return false;
 }
@@ -334,13 +360,15 @@ static bool strides_in_bytes(const Recipe *recipe, uint64_t *strides) {
     return true;
 }
 
+__extension__ typedef unsigned __int128 Wide;
+
 /* Encoders up to CUDA 13.1 set a bit of maps of tensors below 128 KiB that must be clear. */
 static void clear_small_tensor_bit(const Driver *driver, const Recipe *recipe,
                                    const uint64_t *extents, const uint64_t *strides,
                                    TensorMap *map) {
-    unsigned __int128 bytes = strides[0];
+    Wide bytes = strides[0];
     for (uint32_t i = 0; i < recipe->rank; i++)
-        bytes += (unsigned __int128)(extents[i] - 1) * strides[i];
+        bytes += (Wide)(extents[i] - 1) * strides[i];
     if (driver->version <= 13010 && bytes < 128 << 10)
         map->words[1] &= ~(UINT64_C(1) << 21);
 }
@@ -435,7 +463,7 @@ static int launch(const Kernel *kernel, void *stream, const uint32_t grid[3],
 }
 
 /* Unloads what was loaded in the current context. */
-static int unload(const Kernel *kernels, uint32_t count) {
+HELPER int unload(const Kernel *kernels, uint32_t count) {
     uint64_t id = 0;
     last_result = 0;
     const Driver *driver = get_driver();
@@ -462,24 +490,63 @@ static int unload(const Kernel *kernels, uint32_t count) {
     return status;
 }
 
+/* Parameters of types that C has not. */
+
+typedef struct NarrowType {
+    int mantissa, bias; /* bits; of the exponent */
+    uint16_t too_large,
+        no_number; /* without their sign; the first one follows the largest number */
+} NarrowType;
+
+#define NARROW_FP16                                                                                \
+    { 10, 15, 0x7c00, 0x7e00 }
+#define NARROW_BF16                                                                                \
+    { 7, 127, 0x7f80, 0x7fc0 }
+#define NARROW_FP8E5                                                                               \
+    { 2, 15, 0x7c, 0x7e }
+#define NARROW_FP8E4NV                                                                             \
+    { 3, 7, 0x7f, 0x7f }
+
+/* The bits of the nearest number of the type, the even one of two. */
+HELPER uint16_t narrow_bits(double value, NarrowType type) {
+    const int bits = type.bias == 127 || type.mantissa == 10 ? 16 : 8;
+    uint64_t wide, rounded, rest, half;
+    memcpy(&wide, &value, sizeof wide);
+    const int exponent = (int)(wide >> 52 & 0x7ff) - 1023 + type.bias;
+    const uint16_t sign = (uint16_t)(wide >> 63 << (bits - 1));
+    const uint64_t fraction = (wide & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    const int shift = 52 - type.mantissa + (exponent < 1 ? 1 - exponent : 0);
+    if (value != value)
+        return sign | type.no_number;
+    if (shift > 54) /* less than half of the smallest one, zeros included */
+        return sign;
+    half = UINT64_C(1) << (shift - 1);
+    rest = fraction & (2 * half - 1);
+    rounded = fraction >> shift;
+    rounded += rest > half || (rest == half && (rounded & 1));
+    if (exponent > 1) /* whose last bit `rounded` has */
+        rounded += (uint64_t)(exponent - 1) << type.mantissa;
+    return sign | (rounded < type.too_large ? (uint16_t)rounded : type.too_large);
+}
+
 /* What tensor maps are computed with: numbers of `bits` bits, in words of 64. */
 
-static inline uint64_t recipe_mask(unsigned bits) {
+HELPER uint64_t recipe_mask(unsigned bits) {
     return bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
 }
 
-static inline int64_t recipe_extend(unsigned bits, uint64_t value) {
+HELPER int64_t recipe_extend(unsigned bits, uint64_t value) {
     return (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
-static inline uint64_t recipe_param(const void *param, unsigned bits) {
+HELPER uint64_t recipe_param(const void *param, unsigned bits) {
     uint64_t value = 0;
     memcpy(&value, param, bits < 8 ? 1 : bits / 8);
     return value & recipe_mask(bits);
 }
 
-static inline bool recipe_addptr(unsigned bits, uint64_t pointer, uint64_t index, int64_t element,
-                                 uint64_t *result) {
+HELPER bool recipe_addptr(unsigned bits, uint64_t pointer, uint64_t index, int64_t element,
+                          uint64_t *result) {
     int64_t bytes;
     if (__builtin_mul_overflow(recipe_extend(bits, index), element, &bytes))
         return false;

@@ -43,6 +43,7 @@ typedef struct Settings {
     Choices types, constexprs;
     Numbers num_warps, num_stages, num_ctas;
     Str folder; /* ptr NULL: the manifest's */
+    Str grid;
     Files files;
     int32_t max_registers, max_shared;
     bool plain_abi, no_tensor_copies, no_persistence, no_line_info, full_paths, debug;
@@ -271,7 +272,8 @@ static void add_paths(Reader *r, const Settings *s, const Subject *subject,
 
 /* Everything but what is gone through. */
 static Planned planned(Reader *r, const Settings *s, const Subject *subject, Span span) {
-    Planned planned = {.request = r->defaults->request, .path = subject->file, .span = span};
+    Planned planned = {
+        .request = r->defaults->request, .path = subject->file, .grid = s->grid, .span = span};
     CompileRequest *request = &planned.request;
     add_paths(r, s, subject, request);
     request->text = subject->source;

@@ -8,6 +8,7 @@
 typedef struct Planned {
     CompileRequest request; /* wants PTX, cubin or both */
     Str path;               /* of the source, as the manifest names it */
+    Str grid;               /* as an expression, for C code; empty: calls say it */
     Span span;              /* of what lists it there; file 0: no manifest does */
 } Planned;
 

@@ -24,6 +24,7 @@ typedef struct Variant {
     Str cubin, ptx;                          /* at least one; PTX has a zero behind it */
     int32_t num_warps, num_stages, num_ctas; /* asked for; 0: the compiler's choice */
     bool is_other_form;                      /* without tensor copies, beside one with them */
+    Str grid; /* the expression that a manifest says of it; bundles do not hold it */
 } Variant;
 
 typedef struct Bundle {

@@ -6,7 +6,7 @@ import sys
 import types
 
 ROOT = sys.argv[1]
-PACKAGES = {"numpy", "torch", "triton", "lit"}  # lit's configurations are run by lit
+PACKAGES = {"numpy", "torch", "triton", "lit", "tvm_ffi"}  # lit's configurations are run by lit
 wrong = []
 
 
