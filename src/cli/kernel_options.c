@@ -100,7 +100,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     return request->target ? STATUS_OK : STATUS_INPUT;
 }
 
-static int exit_status(tile_status status) {
+int cli_exit_status(tile_status status) {
     switch (status) {
     case TILE_OK:
         return STATUS_OK;
@@ -130,9 +130,9 @@ static int exit_status(tile_status status) {
 }
 
 int cli_status(const Ctx *ctx) {
-    return exit_status(status_of(&ctx->diags));
+    return cli_exit_status(status_of(&ctx->diags));
 }
 
 int cli_status_of_id(DiagId id) {
-    return exit_status(status_of_id(id));
+    return cli_exit_status(status_of_id(id));
 }

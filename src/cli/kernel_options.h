@@ -55,6 +55,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
 
 /* The exit status that stands for the diagnostics' first error. */
 int cli_status(const Ctx *ctx);
+/* That stands for the status of a call. */
+int cli_exit_status(tile_status status);
 /* That stands for an error. */
 int cli_status_of_id(DiagId id);
 #endif

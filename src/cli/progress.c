@@ -19,11 +19,6 @@ const Str *progress_targets(Ctx *ctx, const char *targets, uint32_t *count) {
     return found.data;
 }
 
-typedef struct Progress {
-    double start;
-    bool shown;
-} Progress;
-
 enum { BAR_WIDTH = 24, QUIET_MS = 1000 };
 
 /* As much as a line of the terminal holds. */
@@ -33,19 +28,32 @@ static int text_width(int taken) {
     return columns - taken > 1 ? columns - taken - 1 : 0;
 }
 
-static void show(void *user, const Planned *planned, size_t done, size_t total) {
-    Progress *progress = user;
-    char bar[BAR_WIDTH + 1] = {0}, what[256], numbers[64];
+Progress progress_begin(void) {
+    return (Progress){.start = clock_ms()};
+}
+
+void progress_show(Progress *progress, double part, const char *what) {
+    char bar[BAR_WIDTH + 1] = {0};
     if (clock_ms() - progress->start < QUIET_MS || !isatty(STDERR_FILENO))
         return;
     progress->shown = true;
     memset(bar, ' ', BAR_WIDTH);
-    memset(bar, '=', BAR_WIDTH * done / total);
-    const int taken = snprintf(numbers, sizeof numbers, "[%s] %zu of %zu ", bar, done, total);
-    snprintf(what, sizeof what, "%.*s for %s", STR_ARG(planned->path),
-             planned->request.target->name);
-    fprintf(stderr, "\r\x1b[K%s%.*s", numbers, text_width(taken), what);
+    memset(bar, '=', (size_t)(BAR_WIDTH * part));
+    fprintf(stderr, "\r\x1b[K[%s] %.*s", bar, text_width(BAR_WIDTH + 3), what);
     fflush(stderr);
+}
+
+void progress_end(Progress *progress) {
+    if (progress->shown)
+        fputs("\r\x1b[K", stderr);
+    progress->shown = false;
+}
+
+static void show(void *user, const Planned *planned, size_t done, size_t total) {
+    char what[320];
+    snprintf(what, sizeof what, "%zu of %zu %.*s for %s", done, total, STR_ARG(planned->path),
+             planned->request.target->name);
+    progress_show(user, (double)done / (double)total, what);
 }
 
 typedef struct Building {
@@ -62,13 +70,12 @@ static void build_interruptibly(void *user) {
 }
 
 bool progress_build(Ctx *ctx, const Plan *plan, unsigned jobs, bool into_cache, Built *built) {
-    Progress progress = {.start = clock_ms()};
+    Progress progress = progress_begin();
     const BuildOptions how = {
         .jobs = jobs, .into_cache = into_cache, .progress = show, .user = &progress};
     Building building = {ctx, plan, &how, built, false};
     cli_interruptible(ctx, build_interruptibly, &building);
-    if (progress.shown)
-        fputs("\r\x1b[K", stderr);
+    progress_end(&progress);
     return building.ok;
 }
 

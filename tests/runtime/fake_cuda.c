@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,8 @@ static void read_environment(void) {
         state.minor = atoi(getenv("FAKE_CUDA_MINOR"));
     if (getenv("FAKE_CUDA_ENDLESS"))
         state.endless_threads = (unsigned)atoi(getenv("FAKE_CUDA_ENDLESS"));
+    if (getenv("FAKE_CUDA_DEADLY"))
+        state.deadly_threads = (unsigned)atoi(getenv("FAKE_CUDA_DEADLY"));
     if (getenv("FAKE_CUDA_FAIL")) {
         state.fail = getenv("FAKE_CUDA_FAIL");
         state.fail_result = 719;
@@ -244,6 +247,8 @@ static CUresult launch(CUfunction function, const CudaLaunchConfig *config, void
     CUresult captured;
     if (state.fail_threads && state.fail_threads == config->block_x)
         return state.fail_result;
+    if (state.deadly_threads && state.deadly_threads == config->block_x)
+        kill(getpid(), SIGKILL);
     if (!pushed && !state.current)
         return 201; /* CUDA_ERROR_INVALID_CONTEXT */
     if (fake_capture_launch(&state, function, config, params, &captured))

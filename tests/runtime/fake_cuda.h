@@ -32,6 +32,8 @@ typedef struct FakeCuda {
     unsigned fail_threads;
     /* The number of threads of a block for which launches never end; 0: none. */
     unsigned endless_threads;
+    /* The same for which the process is killed; 0: none. */
+    unsigned deadly_threads;
 
     /* What happened. */
     unsigned launches, pushes, pops, loads, unloads, retains, releases, allocations, frees;

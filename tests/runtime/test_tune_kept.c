@@ -1,5 +1,6 @@
 /* What tuning leaves to other calls and processes: what was struck out, what is the best for the
  * nearest key, and measurements as a file. */
+#include "process_testing.h"
 #include "runtime/tune/exchange.h"
 #include "tune_testing.h"
 
@@ -164,6 +165,30 @@ static void strict_contexts_take_the_nearest(void **state) {
     close_all(&o);
 }
 
+/* What `tilec tune` finds is what calls look up; the same words for options and for arguments. */
+static void the_command_measures_for_programs(void **state) {
+    Fixture *f = *state;
+    char path[96], command[1024];
+    if (!HAS_PROCESSES)
+        skip();
+    snprintf(path, sizeof path, "%s/k.tile", f->folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(kernel, file);
+    assert_int_equal(fclose(file), 0);
+    snprintf(command, sizeof command,
+             "TILEC_CUDA_LIBRARY=%s %s tune %s --cache-dir %s/cache -g 'cdiv(n, BLOCK), m' "
+             "-a x=zeros:fp32[64] -a n=4096 -a m=1 > /dev/null",
+             TILEC_FAKE_CUDA, TILEC_PROGRAM, path, f->folder);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof path, "%s/cache", f->folder);
+    Opened o = open_anew(f, path, &plain, false);
+    const Said said = call(o.function, o.device, 4096, 1);
+    expect(&said, TILE_OK, "4 known before");
+    assert_int_equal(f->cuda->launches, 1);
+    close_all(&o);
+}
+
 /* Measurements as a file */
 
 typedef struct Exchange {
@@ -277,6 +302,7 @@ int main(void) {
         TEST(the_nearest_is_taken),
         TEST(memory_serves_as_well),
         TEST(strict_contexts_take_the_nearest),
+        TEST(the_command_measures_for_programs),
         TEST(measurements_travel),
         TEST(what_is_malformed_is_said_and_nothing_kept),
     };

@@ -268,8 +268,11 @@ static void choose(Choosing *c) {
         ctx_diag(c->call->ctx, (Span){0}, tune_pruned, STR_ARG(c->asked.function->name));
         return;
     }
+    const TuneWatch *watch = c->asked.function->context->tune_watch;
     if (c->candidate_count > 1 && !measure(c, &chosen))
         return;
+    if (c->candidate_count == 1 && watch)
+        watch->found(watch->user, c->candidates, 1, &(Tuned){.best = 0});
     publish(c, &chosen);
 }
 

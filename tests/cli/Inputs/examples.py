@@ -29,12 +29,20 @@ def check_size(name, text):
 # The manifest of an example; PTX, since there may be no assembler.
 MANIFEST = """{"code": "ptx", "kernels": [{"file": "vector_add.tile", "signatures": "*fp32, *fp32, *fp32, i32", "constexprs": {"BLOCK": 1024}}]}"""
 
+# The shapes of an example, for a driver that is the simulator.
+SHAPES = """{"file": "tuned.py", "kernel": "good", "args": {"x": "randn:fp32[n]", "y": "zeros:fp32[n]", "factor": 2.0}, "grid": "cdiv(n, BLOCK)",
+"shapes": {"n": [64, 100]}}"""
+DRIVER = os.path.join(os.path.dirname(TILEC), "..", "simdriver", "libtilec-cuda-sim.so")
+
 commands = re.findall(r"^  ([a-z]+) +\S", output("help"), re.M)
 check_size("tilec", output("help"))
 with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(KERNELS, folder, dirs_exist_ok=True)
     with open(os.path.join(folder, "kernels.json"), "w", encoding="ascii") as file:
         file.write(MANIFEST)
+    with open(os.path.join(folder, "shapes.json"), "w", encoding="ascii") as file:
+        file.write(SHAPES)
+    shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tuned.py"), folder)
     environment = {**os.environ, "TILEC_CACHE_DIR": os.path.join(folder, "cache")}
     for command in commands:
         text = output(command, "--help")
@@ -43,7 +51,9 @@ with tempfile.TemporaryDirectory() as folder:
         if not found:
             wrong.append(f"{command} --help: no example")
         for example in found:
-            ran = subprocess.run(["bash", "-c", f'tilec() {{ {TILEC} "$@"; }}; {example}'], cwd=folder, env=environment, capture_output=True, text=True)
+            device = {"TILEC_CUDA_LIBRARY": DRIVER} if command == "tune" else {}
+            ran = subprocess.run(["bash", "-c", f'tilec() {{ {TILEC} "$@"; }}; {example}'], cwd=folder, env={**environment, **device}, capture_output=True,
+                                 text=True)
             print(example.split("\n")[0])
             if ran.returncode:
                 wrong.append(f"{example}: exit status {ran.returncode}\n{ran.stderr}")
