@@ -52,11 +52,54 @@ static void *count_reallocate(void *user, void *data, size_t old_size, size_t si
     return larger;
 }
 
+/* What a context is used for. */
+typedef enum Purpose { COMPILES, LAUNCHES, TUNES } Purpose;
+
 typedef struct Use {
     Fixture *fixture;
     const char *cache;
-    bool compiles_only;
+    Purpose purpose;
 } Use;
+
+/* Two configurations, and memory that is zeroed between runs. */
+static const char tuned_source[] =
+    "import triton\nimport triton.language as tl\n"
+    "@triton.autotune([triton.Config({'BLOCK': 64}), triton.Config({'BLOCK': 128})], key=['n'],\n"
+    "                 reset_to_zero=['x'])\n"
+    "@triton.heuristics({'EVEN': lambda args: args['n'] % args['BLOCK'] == 0})\n"
+    "@triton.jit\n"
+    "def k(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    tl.store(x + i, 1.0, mask=(i < n) | EVEN)\n";
+
+/* A key that no call had before, so that its configurations are measured. */
+static tile_status use_tuned(const Use *use, tile_context *context) {
+    static int64_t n = 1024;
+    static const unsigned char bytes[] = {8, 4, 4, 0};
+    const tile_compile_options file = {.size = sizeof file,
+                                       .path = text("k.tile"),
+                                       .source = text(tuned_source),
+                                       .grid = text("cdiv(n, BLOCK)")};
+    tile_device *device = NULL;
+    tile_function *function = NULL;
+    uint64_t x = 0;
+    memcpy(use->fixture->cuda->param_bytes, bytes, sizeof bytes);
+    tile_status status = tile_device_open(context, 0, &device, NULL);
+    if (status == TILE_OK)
+        status = tile_memory_allocate(device, 4096, &x, NULL);
+    if (status == TILE_OK)
+        status = tile_function_create(context, &file, &function, NULL);
+    n += 1024;
+    for (int i = 0; i < 2 && status == TILE_OK; i++) {
+        const tile_argument arguments[] = {tile_buffer(x, TILE_FP32, 4096), tile_int(n)};
+        status = tile_function_launch(function, device, NULL, NULL, arguments, 2, NULL);
+    }
+    if (x)
+        tile_memory_free(device, x);
+    tile_function_destroy(function);
+    tile_device_close(device);
+    return status;
+}
 
 static tile_status use_device(const Use *use, tile_context *context) {
     static const uint32_t grid[3] = {3, 1, 1};
@@ -108,8 +151,10 @@ static tile_status use_all(const Use *use, Counting *counting) {
         assert_non_null(strstr(tile_diagnostics_text(said).data, "out of memory"));
     tile_diagnostics_destroy(said);
     tile_kernel_destroy(kernel);
-    if (status == TILE_OK && !use->compiles_only)
+    if (status == TILE_OK && use->purpose == LAUNCHES)
         status = use_device(use, context);
+    if (status == TILE_OK && use->purpose == TUNES)
+        status = use_tuned(use, context);
     tile_context_destroy(context);
     assert_int_equal(counting->live, 0);
     assert_int_equal(counting->bytes, 0);
@@ -119,7 +164,7 @@ static tile_status use_all(const Use *use, Counting *counting) {
 static void gives_everything_back(void **state) {
     Counting counting = {0};
     Fixture *f = *state;
-    const Use use = {f, f->folder, false};
+    const Use use = {f, f->folder, LAUNCHES};
     assert_int_equal(use_all(&use, &counting), TILE_OK);
     assert_true(counting.calls > 20);
     const Counting before = counting;
@@ -149,13 +194,21 @@ static void fail_each(Use use, long step) {
 
 static void survives_every_failure(void **state) {
     Fixture *f = *state;
-    const Use warm = {f, f->folder, false};
+    const Use warm = {f, f->folder, LAUNCHES};
     fail_each(warm, 1);
 }
 
 static void survives_failures_of_a_compilation(void **state) {
-    const Use cold = {*state, "none", true};
+    const Use cold = {*state, "none", COMPILES};
     fail_each(cold, 1);
+}
+
+/* Measuring among them: no allocation that fails leaves a configuration half chosen. */
+static void survives_failures_of_tuning(void **state) {
+    Fixture *f = *state;
+    const Use tuned = {f, f->folder, TUNES};
+    fail_each(tuned, 1);
+    assert_int_equal(f->cuda->allocated, 0);
 }
 
 /* Several threads, each with objects of its own, on one allocator. */
@@ -265,6 +318,7 @@ int main(void) {
         TEST(gives_everything_back),
         TEST(survives_every_failure),
         TEST(survives_failures_of_a_compilation),
+        TEST(survives_failures_of_tuning),
         TEST(serves_threads),
         TEST(resizes_its_blocks),
         TEST(refuses_half_an_allocator),

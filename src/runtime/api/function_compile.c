@@ -67,7 +67,7 @@ static bool is_set(const tile_compile_options *options, Str name) {
 static void destroy_choices(tile_function *function) {
     CompiledFunction *compiled = (CompiledFunction *)function;
     KeyTable *table = atomic_load(&compiled->choices);
-    for (size_t i = 0; i < key_table_slots(table); i++) {
+    for (size_t i = 0; table && i < key_table_slots(table); i++) {
         Choice *choice = (Choice *)key_table_at(table, i);
         Arena arena = choice ? choice->arena : (Arena){0};
         arena_free(&arena);
@@ -149,14 +149,8 @@ static bool read_configurations(Call *call, CompiledFunction *made, uint32_t fil
     if (!ran || !reading.ok)
         return false;
     autotune_give(autotune, &call->object, given);
-    if (!autotune->count)
-        return true;
-    if (pthread_mutex_init(&made->tuning_lock, NULL))
-        longjmp(call->ctx->oom, 1);
-    atomic_init(&made->choices, key_table_create(&call->ctx->arena));
-    made->derivation.choices = &made->choices;
-    made->function.choose = function_tune;
-    made->function.destroy = destroy_choices;
+    if (autotune->count)
+        made->function.choose = function_tune;
     return true;
 }
 
@@ -189,6 +183,37 @@ static bool keep_grid(Call *call, CompiledFunction *made) {
     return grid_compile(call->ctx, &call->object, text, h->names, h->name_count, &made->grid);
 }
 
+typedef struct Opening {
+    Call *call;
+    CompiledFunction *made;
+    tile_function **function;
+    tile_status status;
+} Opening;
+
+/* What is no part of the object's arena. */
+static void open_made(void *user) {
+    Opening *opening = user;
+    CompiledFunction *made = opening->made;
+    opening->call->object.oom = opening->call->ctx->arena.oom;
+    if (made->derivation.autotune.count) {
+        if (pthread_mutex_init(&made->tuning_lock, NULL))
+            return;
+        made->derivation.choices = &made->choices;
+        made->function.destroy = destroy_choices;
+        atomic_init(&made->choices, NULL);
+        atomic_store(&made->choices, key_table_create(&opening->call->ctx->arena));
+    }
+    opening->status = function_open(opening->call, &made->function, opening->function);
+}
+
+static void close_unless_open(void *user) {
+    Opening *opening = user;
+    tile_function *made = &opening->made->function;
+    opening->call->object.oom = opening->call->ctx->arena.oom;
+    if (opening->status != TILE_OK && made->destroy)
+        made->destroy(made);
+}
+
 static tile_status build_function(Call *call, tile_context *context,
                                   const tile_compile_options *options, tile_function **function) {
     CompileRequest request;
@@ -218,7 +243,9 @@ static tile_status build_function(Call *call, tile_context *context,
         return TILE_ERROR_INVALID_ARGUMENT;
     if (!keep_derivation(call, made, syntax, def, &request) || !keep_grid(call, made))
         return TILE_OK;
-    return function_open(call, &made->function, function);
+    Opening opening = {call, made, function, TILE_ERROR_OUT_OF_MEMORY};
+    ctx_finally(call->ctx, open_made, close_unless_open, &opening);
+    return opening.status;
 }
 
 tile_status tile_function_create(tile_context *context, const tile_compile_options *given,

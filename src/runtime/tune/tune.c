@@ -37,6 +37,7 @@ typedef struct Tuning {
     CUresult lost;      /* CUDA_OK unless the context is lost, or MEASURE_ENDLESS */
     uint32_t culprit;   /* the trial that lost it */
     uint32_t looked;    /* at so many */
+    bool lacks_memory;  /* to compile one of them */
     pthread_t compiler; /* the thread that compiles, if there is one */
     bool is_apart;
     /* Shared with it. */
@@ -194,6 +195,8 @@ static void look_at(Tuning *t, uint32_t i) {
         return;
     t->looked++;
     if (!built->count) {
+        t->lacks_memory |=
+            built->failed == DIAG_COUNT || status_of_id(built->failed) == TILE_ERROR_OUT_OF_MEMORY;
         const char *end = built->said.len ? memchr(built->said.ptr, '\n', built->said.len) : NULL;
         const Str line =
             end ? (Str){built->said.ptr, (size_t)(end - built->said.ptr)} : built->said;
@@ -367,6 +370,7 @@ static bool measure_unknown(Ctx *ctx, const TuneCall *call, TuneCandidate *candi
     ctx_finally(ctx, compile_and_measure, release, t);
     tuned->compile_ms = t->compile_ms;
     tuned->measured = t->count;
+    tuned->lacks_memory = t->lacks_memory;
     if (t->lost == MEASURE_ENDLESS)
         report_endless(t);
     else if (t->lost != CUDA_OK)
@@ -454,6 +458,8 @@ bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, 
         call->watch->found(call->watch->user, candidates, count, tuned);
     if (tuned->best < count)
         return true;
+    if (tuned->lacks_memory)
+        return ctx_diag(ctx, (Span){0}, out_of_memory);
     ctx_diag(ctx, (Span){0}, tune_none, STR_ARG(call->subject.kernel), count);
     for (uint32_t i = 0; i < count && i < 4; i++)
         diag_note(&ctx->diags, (Span){0}, "%s: %.*s", candidates[i].text,

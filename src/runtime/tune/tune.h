@@ -65,6 +65,7 @@ typedef struct TuneCall {
 typedef struct Tuned {
     uint32_t best; /* of the candidates */
     uint32_t measured, known, struck;
+    bool lacks_memory;           /* to compile one of them: what is said where none is left */
     Str nearest;                 /* the key that it is best for; empty: the call's own */
     double compile_ms, total_ms; /* of the clock on the wall */
 } Tuned;
