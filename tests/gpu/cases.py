@@ -554,6 +554,7 @@ def atomics(b):
                       [b.any_of(d, 64), b.any_of(d, 128), b.zeros(d, 128)], f"num_warps = 4, shared_bytes = {64 * np.dtype(STORED[d]).itemsize}", capability=capability)
     for d, size in (("i32", 4), ("i64", 8), ("f32", 4), ("i16", 2)):
         body = load("x", "p", d, 64, at) + load("y", "q", d, 64, at)
+        body += ["barrier"]  # every warp loads, and one of them stores
         body += [f"%c = atomic_cas %x_a, %x, %y : tile<64x{d}, {at}>"] + store("%c", "o", d, 64, at)
         b.add(f"atomic_cas_{d}", f"%p: ptr<{d}>, %q: ptr<{d}>, %o: ptr<{d}>", body,
               [b.any_of(d, 64), b.any_of(d, 64), b.zeros(d, 64)],
