@@ -60,9 +60,15 @@ typedef struct TextObject {
     Text text;
 } TextObject;
 
+typedef struct LargeInt {
+    Object header;
+    size_t count;
+    int64_t words[2];
+} LargeInt;
+
 enum { CUDA = 2, MANAGED = 13 };
 enum { IS_INT = 1, IS_BOOL, IS_FLOAT, IS_POINTER, IS_TENSOR_POINTER = 7, IS_RAW_TEXT };
-enum { IS_SMALL_TEXT = 11, IS_TEXT = 65, IS_TENSOR = 70 };
+enum { IS_MOVED = 10, IS_SMALL_TEXT, IS_TEXT = 65, IS_TENSOR = 70, IS_LARGE_INT = 78 };
 
 int __tvm_ffi_softmax(void *handle, const Any *args, int32_t count, Any *result);
 int __tvm_ffi_matmul(void *handle, const Any *args, int32_t count, Any *result);
@@ -163,6 +169,15 @@ static void kinds_of_tensors(void) {
     arguments[0] = (Any){.type = IS_POINTER, .pointer = (void *)0x30000};
     begin();
     expect_launched(call(__tvm_ffi_softmax, arguments, 7), 0x30000, 0x20040, 0);
+    const void *place = &object, *moved_from = NULL;
+    arguments[0] = (Any){.type = IS_MOVED, .pointer = &place};
+    begin();
+    expect_launched(call(__tvm_ffi_softmax, arguments, 7), 0x10000, 0x20040, 0);
+    CHECK(place == &object && object.header.count == 1); /* it was not taken */
+    arguments[0].pointer = &moved_from;
+    begin();
+    CHECK(call(__tvm_ffi_softmax, arguments, 7) == -1 &&
+          strstr(message, "'x_ptr' of 'softmax' is None"));
     x = (Tensor){.device_type = CUDA, .code = 2, .bits = 32, .lanes = 1}; /* without elements */
     softmax_arguments(arguments, &x, &y);
     begin();
@@ -241,6 +256,9 @@ static void nonsense(void) {
         .device_type = 99, .device_id = -7, .rank = -1, .code = 255, .bits = 255, .lanes = 65535};
     const TextObject object = {.header = {.count = 1, .type = IS_TEXT}, .text = {"", 0}};
     const TensorObject other = {.header = {.count = 1, .type = IS_TENSOR}, .tensor = none};
+    const LargeInt large = {
+        .header = {.count = 1, .type = IS_LARGE_INT}, .count = 2, .words = {-1}};
+    const void *place = &object;
     for (int at = 0; at < SOFTMAX_ARGUMENTS; at++)
         for (int type = -1; type < 200; type++) {
             Any arguments[SOFTMAX_ARGUMENTS];
@@ -254,6 +272,10 @@ static void nonsense(void) {
                 arguments[at].pointer = &object;
             if (type == IS_RAW_TEXT)
                 arguments[at].pointer = "";
+            if (type == IS_MOVED)
+                arguments[at].pointer = &place;
+            if (type == IS_LARGE_INT)
+                arguments[at].pointer = &large;
             begin();
             const int status = call(__tvm_ffi_softmax, arguments, 7);
             const bool may_pass = (at < 2 && type == IS_POINTER) || (at >= 2 && type == IS_INT);

@@ -146,6 +146,8 @@ def scalars(kernels):
     kernels.scalars(out, *given, 1, False)
     close(out.numpy(), -np.array(given, "float64"), 1e-7)
     narrow_floats(kernels, out, given)
+    kernels.scalars(out, *given[:8], 2**64 - 1, *given[9:], 1, True)
+    close(out.numpy()[8], 2.0**64, 1e-15)
     names = ["b", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]
     types = ["int8", "uint8", "int16", "uint16", "int32", "uint32", None, "uint64"]
     for i, too_large in enumerate((128, 256, 2**15, 2**16, 2**31, 2**32)):
@@ -156,6 +158,10 @@ def scalars(kernels):
         arguments = list(given)
         arguments[i] = -1
         expect(TypeError, f"argument '{names[i]}' of 'scalars' is -1, wanted an integer ({types[i - 1]})", kernels.scalars, out, *arguments, 2.5, True)
+    for at, value in ((7, 2**63), (8, 2**64), (8, -2**63 - 1), (6, 2**63)):
+        arguments = list(given)
+        arguments[at] = value
+        expect(TypeError, f"argument '{names[at]}' of 'scalars' is an integer beyond 64 bits, wanted an integer", kernels.scalars, out, *arguments, 2.5, True)
     expect(TypeError, "argument 'b' of 'scalars' is 2, wanted a bool", kernels.scalars, out, 2, *given[1:], 2.5, True)
     expect(TypeError, "argument 'f16' of 'scalars' is True, wanted a number (float16)", kernels.scalars, out, *given[:9], True, *given[10:], 2.5, True)
     expect(TypeError, "argument 'SCALE' of 'scalars' is None, wanted a number", kernels.scalars, out, *given, None, True)

@@ -39,11 +39,14 @@ enum { /* of FfiAny */
        FFI_POINTER = 4,
        FFI_TENSOR_POINTER = 7,
        FFI_RAW_TEXT = 8,
+       FFI_MOVED = 10, /* the place of an object that the function may keep */
        FFI_SMALL_TEXT = 11,
        FFI_TEXT = 65,
-       FFI_TENSOR = 70
+       FFI_TENSOR = 70,
+       FFI_LARGE_INT = 78 /* of more than 64 bits: words, the lowest first, behind their number */
 };
-enum { FFI_HEADER = 24 }; /* bytes of an object in front of its own */
+/* Of objects: where the number of their type is, and what they hold. */
+enum { FFI_OBJECT_TYPE = 8, FFI_HEADER = 24 };
 enum { ON_CPU = 1, ON_CUDA = 2, ON_CUDA_HOST = 3, ON_CUDA_MANAGED = 13 };
 
 #ifdef __cplusplus
@@ -131,11 +134,16 @@ static void say_or(FfiMessage *message, uint32_t number) {
         say(message, " or ");
 }
 
+/* What is behind an object's header. */
+static const void *inside(const FfiAny *any) {
+    return (const char *)any->value.pointer + FFI_HEADER;
+}
+
 static const FfiTensor *tensor_of(const FfiAny *any) {
     if (any->type == FFI_TENSOR_POINTER)
         return (const FfiTensor *)any->value.pointer;
     if (any->type == FFI_TENSOR)
-        return (const FfiTensor *)(const void *)((const char *)any->value.pointer + FFI_HEADER);
+        return (const FfiTensor *)inside(any);
     return NULL;
 }
 
@@ -167,6 +175,9 @@ static void say_given(FfiMessage *message, const FfiAny *any) {
         return;
     case FFI_FLOAT:
         say(message, "the float %g", any->value.real);
+        return;
+    case FFI_LARGE_INT:
+        say(message, "an integer beyond 64 bits");
         return;
     case FFI_POINTER:
         say(message, "a pointer");
@@ -221,13 +232,21 @@ static bool fits(int64_t value, const FfiParam *param) {
     return param->bits >= 64 || value >> (param->bits - 1) == (value < 0 ? -1 : 0);
 }
 
+/* An integer from 2^63 on that 64 bits hold without a sign. */
+static bool is_large_u64(const FfiAny *any, const FfiParam *param, int64_t *bits) {
+    const int64_t *words = (const int64_t *)inside(any);
+    if (any->type != FFI_LARGE_INT || param->bits < 64 || words[0] != 2 || words[2] != 0)
+        return false;
+    *bits = words[1];
+    return true;
+}
+
 /* A constexpr's value as the literal that a source has for it; true, also of what is too long to be
  * one: it is none that was compiled. */
 static bool take_text(FfiCall *call, const FfiAny *any, Argument *argument) {
     char *to = call->texts + call->text_size;
     const size_t room = sizeof call->texts - call->text_size;
-    const FfiBytes *bytes =
-        (const FfiBytes *)(const void *)((const char *)any->value.pointer + FFI_HEADER);
+    const FfiBytes *bytes = (const FfiBytes *)inside(any);
     int size = -1;
     switch (any->type) {
     case FFI_NONE:
@@ -302,8 +321,11 @@ static bool take(FfiCall *call, const FfiParam *param, const FfiAny *any, Argume
         if (!take_tensor(any, param, argument))
             return false;
         break;
-    case TAKES_SIGNED:
     case TAKES_UNSIGNED:
+        if (is_large_u64(any, param, &argument->integer))
+            break;
+        /* fall through */
+    case TAKES_SIGNED:
         if (any->type != FFI_INT || !fits(any->value.integer, param))
             return false;
         break;
@@ -670,8 +692,27 @@ static int launch_groups(FfiCall *call, const Driver *driver, void *stream, uint
     return status ? refuse_launch(kernel, driver, status) : refuse_variants(call, nearest, context);
 }
 
+/* Objects instead of the places that they may be moved from. */
+static const FfiAny *without_places(const FfiAny *given, int32_t count, FfiAny *plain) {
+    bool any = false;
+    for (int32_t i = 0; i < count; i++) {
+        void *object = NULL;
+        plain[i] = given[i];
+        if (given[i].type != FFI_MOVED)
+            continue;
+        any = true;
+        memcpy(&object, given[i].value.pointer, sizeof object);
+        plain[i].type = FFI_NONE;
+        plain[i].value.pointer = object;
+        if (object)
+            memcpy(&plain[i].type, (char *)object + FFI_OBJECT_TYPE, sizeof plain[i].type);
+    }
+    return any ? plain : given;
+}
+
 static int ffi_call(const FfiKernel *kernel, const FfiAny *given, int32_t count, FfiAny *result) {
     FfiCall call;
+    FfiAny plain[MAX_PARAMS + 3];
     uint32_t grid[3] = {1, 1, 1};
     int32_t device;
     bool pushed;
@@ -680,7 +721,7 @@ static int ffi_call(const FfiKernel *kernel, const FfiAny *given, int32_t count,
     if (count < least || count > (has_grid ? least : least + 2))
         return refuse_count(kernel, count);
     call.kernel = kernel;
-    call.given = given;
+    call.given = without_places(given, count, plain);
     if (!find_device(&call, &device) || !check_types(&call) ||
         (!has_grid && !take_grid(&call, count, grid)))
         return -1;
