@@ -3,6 +3,7 @@
 #include "cli/run.h"
 #include "cli/tune.h"
 #include "runtime/api/function_compile.h"
+#include "runtime/data/generate.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -20,23 +21,46 @@ typedef struct Tuner {
     tile_device *device;
 } Tuner;
 
+/* An array that is made when something is measured. */
+typedef struct MadeArg {
+    uint32_t arg; /* of ShapeRun.args */
+    Str text;     /* the generator */
+} MadeArg;
+
 /* One shape. Its memory, on the host and the device, goes with it. */
 typedef struct ShapeRun {
     Tuner *tuner;
     const Shape *shape;
     Ctx *ctx;
     RunArgs args;
+    VEC(MadeArg) made; /* of them */
     tile_compile_options options;
     tile_function *function;
     tile_argument *arguments; /* of a call */
     size_t argument_count;
     tile_kernel_list *list; /* of the kernel alone */
-    tile_diagnostics *said;
-    Str found; /* the answer's members from "configuration" on */
+    tile_diagnostics *said; /* by the library's last call */
+    tile_status status;     /* of that one */
+    StrBuf heard;           /* warnings and errors of all of them, rendered */
+    Str found;              /* the answer's members from "configuration" on */
 } ShapeRun;
 
 static tile_text text_of_string(const char *string) {
     return string ? (tile_text){string, strlen(string)} : (tile_text){0};
+}
+
+/* What a call of the library gave and said, from here on the shape's. */
+static bool hear(ShapeRun *run, tile_status status, tile_diagnostics *said) {
+    for (size_t i = 0; said && i < tile_diagnostics_count(said); i++) {
+        tile_diagnostic diagnostic = {.size = sizeof diagnostic};
+        tile_diagnostics_get(said, i, &diagnostic);
+        if (diagnostic.severity != TILE_REMARK)
+            strbuf_add(&run->heard, diagnostic.rendered.data, diagnostic.rendered.size);
+    }
+    tile_diagnostics_destroy(run->said);
+    run->said = said;
+    run->status = status;
+    return status == TILE_OK;
 }
 
 /* What the host sees */
@@ -212,18 +236,36 @@ static tile_dtype dtype_of(Elem elem) {
     return TILE_DTYPE_AUTO;
 }
 
-static bool copy_in(ShapeRun *run, RunArg *arg, tile_argument *argument) {
-    tile_device *device = run->tuner->device;
-    if (!arg->device) {
-        uint64_t address;
-        if (tile_memory_allocate(device, arg->array.bytes, &address, &run->said) != TILE_OK)
+static bool write_array(ShapeRun *run, const RunArg *arg) {
+    return !arg->array.bytes ||
+           tile_memory_write(run->tuner->device, arg->device, arg->array.data, arg->array.bytes,
+                             NULL) == TILE_OK ||
+           ctx_diag(run->ctx, (Span){0}, tune_copy, STR_ARG(arg->name));
+}
+
+/* Its memory on the device; what is made later has no data yet. */
+static bool set_array(ShapeRun *run, RunArg *arg, tile_argument *argument) {
+    uint64_t address;
+    tile_diagnostics *said = NULL;
+    if (!hear(run, tile_memory_allocate(run->tuner->device, arg->array.bytes, &address, &said),
+              said))
+        return false;
+    arg->device = address;
+    *argument = tile_buffer(address, dtype_of(arg->array.elem), arg->array.bytes);
+    return !arg->array.data || write_array(run, arg);
+}
+
+/* What they hold. */
+static bool make_arrays(void *user) {
+    ShapeRun *run = user;
+    Ctx *ctx = run->ctx;
+    vec_for_each (made, &run->made) {
+        RunArg *arg = &run->args.data[made->arg];
+        const uint32_t file = source_add(&ctx->sources, STR("<argument>"), made->text);
+        const Str text = source_get(&ctx->sources, file)->text;
+        if (!generate_array(ctx, file, 0, text, made->arg, &arg->array) || !write_array(run, arg))
             return false;
-        arg->device = address;
-        if (arg->array.bytes &&
-            tile_memory_write(device, address, arg->array.data, arg->array.bytes, NULL) != TILE_OK)
-            return ctx_diag(run->ctx, (Span){0}, tune_copy, STR_ARG(arg->name));
     }
-    *argument = tile_buffer(arg->device, dtype_of(arg->array.elem), arg->array.bytes);
     return true;
 }
 
@@ -254,7 +296,7 @@ static bool set_argument(ShapeRun *run, RunArg *arg, bool is_constexpr, tile_arg
         return true;
     }
     if (arg->is_array)
-        return copy_in(run, arg, argument);
+        return set_array(run, arg, argument);
     *argument = elem_is_float(arg->elem) ? tile_float(arg->number) : tile_int(arg->integer);
     argument->type = dtype_of(arg->elem);
     return true;
@@ -325,6 +367,7 @@ static bool order_arguments(ShapeRun *run) {
 static bool read_arguments(ShapeRun *run) {
     const TextList *given = &run->tuner->options.kernel.arguments;
     TextList texts = {0};
+    VEC(const ShapeArg *) made = {0};
     for (size_t i = 0; i < given->len; i++)
         vec_push(&run->ctx->arena, &texts, given->data[i]);
     for (uint32_t i = 0; i < run->shape->arg_count; i++) {
@@ -335,78 +378,88 @@ static bool read_arguments(ShapeRun *run) {
                         strchr(" =", given->data[k][arg->name.len]);
         const char *text =
             str_format(&run->ctx->arena, "%.*s=%.*s", STR_ARG(arg->name), STR_ARG(arg->text));
-        if (!is_given)
+        if (!is_given && !arg->is_made)
             vec_push(&run->ctx->arena, &texts, text);
+        if (!is_given && arg->is_made)
+            vec_push(&run->ctx->arena, &made, arg);
     }
-    return run_read_args(run->ctx, &texts, &run->args);
+    if (!run_read_args(run->ctx, &texts, &run->args))
+        return false;
+    vec_for_each (arg, &made) {
+        const MadeArg later = {(uint32_t)run->args.len, (*arg)->text};
+        const RunArg empty = {.name = (*arg)->name, .is_array = true, .array = (*arg)->array};
+        vec_push(&run->ctx->arena, &run->made, later);
+        vec_push(&run->ctx->arena, &run->args, empty);
+    }
+    return true;
 }
 
-static bool make_function(ShapeRun *run, tile_status *status) {
+static bool make_function(ShapeRun *run) {
     tile_listed_kernel kernel = {.size = sizeof kernel};
+    tile_context *context = run->tuner->context;
     fill_options(run);
-    *status = tile_kernel_list_create(run->tuner->context, &run->options, &run->list, &run->said);
-    if (*status != TILE_OK)
+    tile_diagnostics *said = NULL;
+    if (!hear(run, tile_kernel_list_create(context, &run->options, &run->list, &said), said))
         return false;
     if (tile_kernel_list_count(run->list) == 1) {
         tile_kernel_list_get(run->list, 0, &kernel);
         run->options.grid = grid_of(run, &kernel);
     }
-    tile_diagnostics_destroy(run->said);
-    *status = tile_function_create(run->tuner->context, &run->options, &run->function, &run->said);
-    if (*status == TILE_OK && !run->function->choose)
-        ctx_diag(run->ctx, (Span){0}, tune_nothing, STR_ARG(run->function->name));
-    return *status == TILE_OK && run->function->choose;
+    if (!hear(run, tile_function_create(context, &run->options, &run->function, &said), said))
+        return false;
+    return run->function->choose ||
+           ctx_diag(run->ctx, (Span){0}, tune_nothing, STR_ARG(run->function->name));
 }
 
-/* And errors. */
-static void add_warnings(const tile_diagnostics *said, StrBuf *out) {
-    for (size_t i = 0; said && i < tile_diagnostics_count(said); i++) {
-        tile_diagnostic diagnostic = {.size = sizeof diagnostic};
-        tile_diagnostics_get(said, i, &diagnostic);
-        if (diagnostic.severity != TILE_REMARK)
-            strbuf_add(out, diagnostic.rendered.data, diagnostic.rendered.size);
-    }
-}
-
-static void measure(void *user) {
-    ShapeRun *run = user;
-    Tuner *t = run->tuner;
-    Ctx *ctx = run->ctx;
-    const tile_executable *executable;
-    tile_status status = TILE_OK;
-    const bool ready = read_arguments(run) && make_function(run, &status) && order_arguments(run);
-    if (ready) {
-        tile_diagnostics_destroy(run->said);
-        status = tile_function_instance(run->function, t->device, run->arguments,
-                                        run->argument_count, &executable, &run->said);
-    }
-    if (status == TILE_ERROR_TIME_LIMIT && *device_stuck(&t->device->device))
-        _exit(TUNER_LOST); /* nothing is given back */
-    if (status == TILE_ERROR_KERNEL || status == TILE_ERROR_DEVICE_LOST)
+/* A device that is lost goes with the process, which gives nothing back; what lost it is kept. */
+static void leave_if_lost(const ShapeRun *run) {
+    const bool is_stuck = *device_stuck(&run->tuner->device->device);
+    if (is_stuck || run->status == TILE_ERROR_KERNEL || run->status == TILE_ERROR_DEVICE_LOST)
         _exit(TUNER_LOST);
-    StrBuf said = strbuf(&ctx->arena), json = strbuf(&ctx->arena), answer = strbuf(&ctx->arena);
-    const bool is_own = ctx->diags.errors != 0;
-    if (is_own) {
+}
+
+/* Why there is no configuration: what was found here, or what the library says. */
+static void answer_failure(ShapeRun *run) {
+    Ctx *ctx = run->ctx;
+    StrBuf said = strbuf(&ctx->arena), json = strbuf(&ctx->arena);
+    int status = cli_status(ctx);
+    if (ctx->diags.errors) {
         diag_print_all(&ctx->diags, &said);
         diag_json(&ctx->diags, &json);
     } else {
-        add_warnings(run->said, &said);
+        status = cli_exit_status(run->status);
+        said = run->heard;
         strbuf_puts(&json, run->said ? tile_diagnostics_json(run->said).data : "[]");
     }
-    if (is_own || status != TILE_OK) {
-        const int exit_status = is_own ? cli_status(ctx) : cli_exit_status(status);
-        write_line(t, &ctx->arena,
-                   tune_failed_answer(&ctx->arena, run->shape->text, strbuf_str(&json)),
-                   exit_status, strbuf_str(&said));
-        return;
-    }
+    const Str answer = tune_failed_answer(&ctx->arena, run->shape->text, strbuf_str(&json));
+    write_line(run->tuner, &ctx->arena, answer, status, strbuf_str(&said));
+}
+
+static void answer_found(ShapeRun *run) {
+    Ctx *ctx = run->ctx;
+    StrBuf answer = strbuf(&ctx->arena);
     strbuf_puts(&answer, "{\"shape\": ");
     strbuf_json(&answer, str_from(run->shape->text));
     strbuf_puts(&answer, ", \"ok\": true, \"kernel\": ");
     strbuf_json(&answer, run->function->name);
-    strbuf_printf(&answer, ", %.*s, \"diagnostics\": %.*s}", STR_ARG(run->found),
-                  STR_ARG(strbuf_str(&json)));
-    write_line(t, &ctx->arena, strbuf_str(&answer), STATUS_OK, strbuf_str(&said));
+    strbuf_printf(&answer, ", %.*s, \"diagnostics\": %s}", STR_ARG(run->found),
+                  run->said ? tile_diagnostics_json(run->said).data : "[]");
+    write_line(run->tuner, &ctx->arena, strbuf_str(&answer), STATUS_OK, strbuf_str(&run->heard));
+}
+
+static void measure(void *user) {
+    ShapeRun *run = user;
+    const tile_executable *executable;
+    bool ok = read_arguments(run) && make_function(run) && order_arguments(run);
+    if (ok) {
+        tile_diagnostics *said = NULL;
+        const tile_status status =
+            tile_function_instance(run->function, run->tuner->device, run->arguments,
+                                   run->argument_count, &executable, &said);
+        ok = hear(run, status, said) && !run->ctx->diags.errors;
+        leave_if_lost(run);
+    }
+    (ok ? answer_found : answer_failure)(run);
 }
 
 static void end_shape(void *user) {
@@ -424,8 +477,8 @@ static void tune_shape(Tuner *t, const Shape *shape) {
     if (!ctx || setjmp(ctx->oom))
         _exit(STATUS_MACHINE);
     ShapeRun *run = ARENA_NEW(&ctx->arena, ShapeRun);
-    const TuneWatch watch = {note_run, note_found, run};
-    *run = (ShapeRun){.tuner = t, .shape = shape, .ctx = ctx};
+    const TuneWatch watch = {make_arrays, note_run, note_found, run};
+    *run = (ShapeRun){.tuner = t, .shape = shape, .ctx = ctx, .heard = strbuf(&ctx->arena)};
     t->context->tune_watch = &watch;
     ctx_finally(ctx, measure, end_shape, run);
     t->context->tune_watch = NULL;
@@ -476,7 +529,8 @@ int command_tuner(Ctx *ctx, int argc, char **argv) {
     }
     for (uint32_t i = t.board->first; status == TILE_OK && i < t.shapes.count; i++) {
         t.board->shape = i;
-        t.board->since = t.board->looked = t.board->count = 0;
+        t.board->since = 0;
+        t.board->looked = t.board->count = 0;
         tune_shape(&t, &t.shapes.shapes[i]);
         t.board->struck = 0;
     }

@@ -95,7 +95,8 @@ static int run_process(Host *h) {
                                     .output = h->answer_fd};
     h->board->first = h->next;
     h->board->shape = h->next;
-    h->board->since = h->board->looked = h->board->count = 0;
+    h->board->since = 0;
+    h->board->looked = h->board->count = 0;
     h->overdue = 0;
     h->ended = false;
     h->arena = (Arena){.oom = h->ctx->arena.oom, .cancel = &h->cancel};

@@ -320,26 +320,44 @@ FAKE(launch_ex, const CudaLaunchConfig *config, CUfunction function, void **para
     return launch(function, config, params);
 }
 
-/* The size stands in front of each block. */
+/* What stands in front of each block. All blocks hang together, so that those which a stuck device
+ * keeps are no leaks of the host's. */
+typedef struct Block {
+    size_t bytes;
+    struct Block *next, **back;
+} Block;
+
+static Block *blocks;
+
 FAKE(memory_allocate, CUdeviceptr *pointer, size_t bytes) {
     RETURN_UNLESS_OK(result_outside_capture("cuMemAlloc_v2"));
     if (bytes > state.memory_limit - state.allocated)
         return CUDA_OUT_OF_MEMORY;
-    size_t *block = aligned_alloc(256, (bytes + 511) / 256 * 256);
+    Block *block = aligned_alloc(256, (bytes + 511) / 256 * 256);
     if (!block)
         return CUDA_OUT_OF_MEMORY;
-    *block = bytes;
+    pthread_mutex_lock(&lock);
+    *block = (Block){bytes, blocks, &blocks};
+    if (blocks)
+        blocks->back = &block->next;
+    blocks = block;
     state.allocated += bytes;
     state.allocations++;
+    pthread_mutex_unlock(&lock);
     *pointer = (uintptr_t)block + 256;
     return CUDA_OK;
 }
 
 FAKE(memory_free, CUdeviceptr pointer) {
+    Block *block = (Block *)(uintptr_t)(pointer - 256);
+    pthread_mutex_lock(&lock);
+    *block->back = block->next;
+    if (block->next)
+        block->next->back = block->back;
     state.endless_waits += state.runs_endlessly;
-    size_t *block = (size_t *)(uintptr_t)(pointer - 256);
-    state.allocated -= *block;
+    state.allocated -= block->bytes;
     state.frees++;
+    pthread_mutex_unlock(&lock);
     free(block);
     return CUDA_OK;
 }

@@ -79,18 +79,18 @@ static CUresult prepare_buffers(const Measurer *m) {
 
 void measure_close(Measurer *m) {
     const Driver *driver = m->device->driver;
-    if (m->is_stuck)
-        return;
-    if (m->has_run)
-        prepare_buffers(m);
-    driver->stream_wait(m->stream);
-    for (uint32_t i = 0; i < m->buffer_count; i++)
-        if (m->buffers[i].saved)
-            driver->memory_free(m->buffers[i].saved);
-    for (uint32_t i = 0; i < m->event_count; i++)
+    if (!m->is_stuck) {
+        if (m->has_run)
+            prepare_buffers(m);
+        driver->stream_wait(m->stream);
+        for (uint32_t i = 0; i < m->buffer_count; i++)
+            if (m->buffers[i].saved)
+                driver->memory_free(m->buffers[i].saved);
+        if (m->flush)
+            driver->memory_free(m->flush);
+    }
+    for (uint32_t i = 0; i < m->event_count; i++) /* which waits for nobody */
         driver->event_destroy(m->events[i]);
-    if (m->flush)
-        driver->memory_free(m->flush);
 }
 
 static void tell(const Measurer *m, const MeasureRun *run) {

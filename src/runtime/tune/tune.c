@@ -51,7 +51,7 @@ typedef struct Tuning {
 } Tuning;
 
 static void keep(Ctx *ctx, const TuneCall *call, const TuneCandidate *candidate) {
-    TuneEntry entry = tune_entry(&ctx->arena, &call->subject, candidate->text);
+    TuneEntry entry = candidate->entry;
     entry.record = candidate->record;
     tune_remember(call->cache, &ctx->arena, &entry);
 }
@@ -73,13 +73,9 @@ static uint32_t limit_of(const TuneCall *call) {
 static void note_run(void *user, const MeasureRun *run) {
     Tuning *t = user;
     const TuneWatch *watch = t->call->watch;
-    if (!watch || !watch->runs)
-        return;
-    TuneEntry entry;
-    if (run)
-        entry =
-            tune_entry(&t->ctx->arena, &t->call->subject, t->trials[run - t->runs].candidate->text);
-    watch->runs(watch->user, run ? &entry : NULL, t->looked, t->count);
+    if (watch && watch->runs)
+        watch->runs(watch->user, run ? &t->trials[run - t->runs].candidate->entry : NULL, t->looked,
+                    t->count);
 }
 
 /* Compiling, on threads of its own */
@@ -295,6 +291,9 @@ static void stop_measuring(void *user) {
 /* Compiles in a thread, measures in this one. */
 static void compile_and_measure(void *user) {
     Tuning *t = user;
+    const TuneWatch *watch = t->call->watch;
+    if (watch && watch->begins && !watch->begins(watch->user))
+        return;
     if (!measure_open(&t->measurer, &t->ctx->diags, t->call->subject.device, t->call->stream,
                       t->call->options, t->call->buffers, t->call->buffer_count))
         return;
@@ -399,10 +398,10 @@ static void recall(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, ui
                    Tuned *tuned) {
     for (uint32_t i = 0; i < count; i++) {
         TuneCandidate *c = &candidates[i];
-        TuneEntry entry = tune_entry(&ctx->arena, &call->subject, c->text);
-        if (!c->is_known && tune_recall(call->cache, &ctx->arena, &entry)) {
+        c->entry = tune_entry(&ctx->arena, &call->subject, c->text);
+        if (!c->is_known && tune_recall(call->cache, &ctx->arena, &c->entry)) {
             c->is_known = true;
-            c->record = entry.record;
+            c->record = c->entry.record;
         }
         tuned->known += c->is_known;
     }

@@ -24,11 +24,15 @@ typedef struct TuneCandidate {
     uint32_t grid[3];
     bool is_known; /* its time was found, or given */
     TuneRecord record;
+    TuneEntry entry; /* of the cache, made by tune_candidates, without the record */
 } TuneCandidate;
 
 /* Is told what is about to happen, by the thread that measures, so that somebody else knows it
  * should that thread not come back. */
 typedef struct TuneWatch {
+    /* Before memory of arguments is read or written, so that it need not have a content where all
+     * is known. False: it cannot have one, and nothing is measured. */
+    bool (*begins)(void *user);
     /* Before a configuration is launched or waited for; an entry of NULL: nothing runs. `looked` of
      * `count` have been looked at. */
     void (*runs)(void *user, const TuneEntry *entry, uint32_t looked, uint32_t count);
