@@ -4,6 +4,7 @@
 #include "cli/tune.h"
 #include "runtime/api/function_compile.h"
 #include "runtime/data/generate.h"
+#include "support/file.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -114,50 +115,55 @@ static void note_found(void *user, const TuneCandidate *candidates, uint32_t cou
     run->found = strbuf_str(&out);
 }
 
+/* What cannot be written the host does without: it begins the shape again, or gives it up. */
 static void write_line(Tuner *t, Arena *arena, Str answer, int status, Str said) {
     StrBuf line = strbuf(arena);
     tune_write_line(&line, answer, status, said);
-    const char *at = line.ptr;
-    for (size_t left = line.len; left;) {
-        const ssize_t n = write(t->answers, at, left);
-        if (n <= 0)
-            return;
-        at += n;
-        left -= (size_t)n;
-    }
+    if (file_write_all(t->answers, strbuf_str(&line)))
+        _exit(STATUS_MACHINE);
 }
 
 /* The function */
 
+static bool is_param(const ShapeRun *run, Str name, bool *is_constexpr) {
+    tile_listed_kernel kernel = {.size = sizeof kernel};
+    tile_kernel_list_get(run->list, 0, &kernel);
+    for (size_t i = 0; i < kernel.param_count; i++) {
+        tile_listed_param param = {.size = sizeof param};
+        tile_kernel_list_get_param(run->list, 0, i, &param);
+        *is_constexpr = param.is_constexpr;
+        if (str_eq(text_str(param.name), name))
+            return true;
+    }
+    *is_constexpr = false;
+    return false;
+}
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Sizes that the kernel has no parameter for stand in the grid by their values. */
-static tile_text grid_of(ShapeRun *run, const tile_listed_kernel *kernel) {
+static tile_text grid_of(ShapeRun *run) {
     const Shape *shape = run->shape;
     const Str text = run->tuner->shapes.grid;
     StrBuf out = strbuf(&run->ctx->arena);
     for (size_t at = 0, end; at < text.len; at = end) {
-        end = at + 1;
-        const char *digits_and_letters =
-            "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-        while (strchr(digits_and_letters, text.ptr[at]) && text.ptr[at] && end < text.len &&
-               text.ptr[end] && strchr(digits_and_letters, text.ptr[end]))
+        for (end = at; end < text.len && is_word(text.ptr[end]);)
             end++;
-        const Str word = {text.ptr + at, end - at};
+        const Str word = {text.ptr + at, end > at ? end - at : 1};
         uint32_t size = 0;
+        bool is_constexpr;
         while (size < shape->name_count && !str_eq(shape->names[size], word))
             size++;
-        bool is_param = size == shape->name_count;
-        for (size_t i = 0; i < kernel->param_count && !is_param; i++) {
-            tile_listed_param param = {.size = sizeof param};
-            tile_kernel_list_get_param(run->list, 0, i, &param);
-            is_param = str_eq(text_str(param.name), word);
-        }
-        if (is_param) {
+        if (size == shape->name_count || is_param(run, word, &is_constexpr)) {
             strbuf_add(&out, word.ptr, word.len);
         } else {
             strbuf_putc(&out, '(');
             host_print(shape->values[size], &out);
             strbuf_putc(&out, ')');
         }
+        end = at + word.len;
     }
     return text_of(strbuf_str(&out));
 }
@@ -302,29 +308,19 @@ static bool set_argument(ShapeRun *run, RunArg *arg, bool is_constexpr, tile_arg
     return true;
 }
 
-static bool is_constexpr(const ShapeRun *run, Str name) {
-    tile_listed_kernel kernel = {.size = sizeof kernel};
-    tile_kernel_list_get(run->list, 0, &kernel);
-    for (size_t i = 0; i < kernel.param_count; i++) {
-        tile_listed_param param = {.size = sizeof param};
-        tile_kernel_list_get_param(run->list, 0, i, &param);
-        if (str_eq(text_str(param.name), name))
-            return param.is_constexpr;
-    }
-    return false;
-}
-
 /* Argument i of a call; `there`: whether there is one. */
 static bool find_argument(ShapeRun *run, uint32_t i, bool *there) {
     const Str name = run->function->params[i];
     const Shape *shape = run->shape;
     RunArg *arg = run_find_arg(&run->args, name);
+    bool is_constexpr;
+    is_param(run, name, &is_constexpr);
     *there = true;
     if (arg)
-        return set_argument(run, arg, is_constexpr(run, name), &run->arguments[i]);
+        return set_argument(run, arg, is_constexpr, &run->arguments[i]);
     for (uint32_t k = 0; k < shape->size_count; k++)
         if (str_eq(shape->names[k], name)) {
-            set_value(run, shape->values[k], is_constexpr(run, name), &run->arguments[i]);
+            set_value(run, shape->values[k], is_constexpr, &run->arguments[i]);
             return true;
         }
     *there = false;
@@ -395,16 +391,12 @@ static bool read_arguments(ShapeRun *run) {
 }
 
 static bool make_function(ShapeRun *run) {
-    tile_listed_kernel kernel = {.size = sizeof kernel};
     tile_context *context = run->tuner->context;
     fill_options(run);
     tile_diagnostics *said = NULL;
     if (!hear(run, tile_kernel_list_create(context, &run->options, &run->list, &said), said))
         return false;
-    if (tile_kernel_list_count(run->list) == 1) {
-        tile_kernel_list_get(run->list, 0, &kernel);
-        run->options.grid = grid_of(run, &kernel);
-    }
+    run->options.grid = grid_of(run);
     if (!hear(run, tile_function_create(context, &run->options, &run->function, &said), said))
         return false;
     return run->function->choose ||

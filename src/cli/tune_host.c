@@ -36,9 +36,10 @@ typedef struct Host {
     bool is_open, is_watched;
     pthread_t watcher;
     atomic_bool ended;
-    uint64_t overdue; /* since when what was to end ran; 0: nothing */
+    Str overdue; /* what did not end in its time, as the board had it; empty: nothing */
     Progress progress;
     ProcessResult result;
+    char overdue_text[TUNE_BOARD_ENTRY];
 } Host;
 
 uint64_t tune_clock_ns(void) {
@@ -60,15 +61,25 @@ static void show(Host *h) {
     progress_show(&h->progress, (shape + (double)looked / count) / h->shapes->count, what);
 }
 
+/* What runs for too long is taken down before its process is ended. */
+static void end_overdue(Host *h) {
+    const TuneBoard *board = h->board;
+    const uint64_t limit = (uint64_t)(h->options->limit_ms + SLACK_MS) * 1000000;
+    const uint64_t since = board->since, now = tune_clock_ns();
+    if (!since || now < since || now - since <= limit || h->overdue.len)
+        return;
+    const size_t len = board->entry_len <= TUNE_BOARD_ENTRY ? board->entry_len : 0;
+    memcpy(h->overdue_text, board->entry, len);
+    if (board->since != since)
+        return;
+    h->overdue = (Str){h->overdue_text, len};
+    cancel_request(&h->cancel);
+}
+
 static void *watch(void *user) {
     Host *h = user;
-    const uint64_t limit = (uint64_t)(h->options->limit_ms + SLACK_MS) * 1000000;
     while (!h->ended) {
-        const uint64_t since = h->board->since;
-        if (since && tune_clock_ns() - since > limit && tune_clock_ns() > since) {
-            h->overdue = since;
-            cancel_request(&h->cancel);
-        }
+        end_overdue(h);
         if (cancel_is_requested(h->outer))
             cancel_request(&h->cancel);
         show(h);
@@ -97,7 +108,7 @@ static int run_process(Host *h) {
     h->board->shape = h->next;
     h->board->since = 0;
     h->board->looked = h->board->count = 0;
-    h->overdue = 0;
+    h->overdue = STR("");
     h->ended = false;
     h->arena = (Arena){.oom = h->ctx->arena.oom, .cancel = &h->cancel};
     cancel_open(&h->cancel);
@@ -229,12 +240,11 @@ static void give_up(Host *h, DiagMark before) {
 
 /* Keeps what runs as struck out; false: that cannot be, so that the next process would run it, too.
  */
-static bool strike(Host *h, const char *reason) {
+static bool strike(Host *h, Str text, const char *reason) {
     Ctx *ctx = h->ctx;
     size_t at = 0;
     TuneEntry entry;
     const Json *where;
-    const Str text = {h->board->entry, h->board->entry_len};
     const Json *object =
         json_read_next(&ctx->diags, source_add(&ctx->sources, STR("<board>"), text), &at);
     if (!object || tune_entry_read(object, &entry, &where))
@@ -245,7 +255,7 @@ static bool strike(Host *h, const char *reason) {
 }
 
 static const char *reason_of_end(Host *h) {
-    if (h->overdue)
+    if (h->overdue.len)
         return str_format(&h->ctx->arena, "it does not end within %g s",
                           (double)h->options->limit_ms / 1e3);
     return str_format(&h->ctx->arena, "the process that ran it was ended by signal %d (%s)",
@@ -254,16 +264,15 @@ static const char *reason_of_end(Host *h) {
 
 /* Of a process that has ended before the shapes did. False: the shape is given up. */
 static bool judge(Host *h) {
-    const bool runs = h->board->since != 0 && h->board->entry_len;
-    const bool is_lost = h->result.exit_code == TUNER_LOST;
-    if (h->overdue && h->overdue != h->board->since)
-        return true; /* it ended just then */
-    if (is_lost || (runs && (h->overdue || h->result.signal))) {
-        if (h->board->count >= h->left) /* nobody keeps what is struck out */
+    const TuneBoard *board = h->board;
+    const Str runs = {board->entry, board->since ? board->entry_len : 0};
+    const bool is_lost = h->result.exit_code == TUNER_LOST, ended = h->result.signal && runs.len;
+    if (is_lost || h->overdue.len || ended) {
+        if (board->count >= h->left) /* nobody keeps what is struck out */
             return ctx_diag(h->ctx, (Span){0}, prewarm_lost);
-        h->left = h->board->count;
+        h->left = board->count;
         h->board->struck++;
-        return is_lost || strike(h, reason_of_end(h));
+        return is_lost || strike(h, h->overdue.len ? h->overdue : runs, reason_of_end(h));
     }
     const char *how = h->result.signal
                           ? str_format(&h->ctx->arena, "signal %d", h->result.signal)
