@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|bench ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -51,6 +51,14 @@ for what in "$@"; do
         ;;
     tune)
         python3 bench/tune.py --build "$root" --json "$out/tune.json" 2>&1 | tee "$out/tune.log" || status=1
+        ;;
+    bench)
+        for kernel in softmax matmul; do
+            vary=()
+            [ $kernel = softmax ] || vary=(--vary BLOCK_N="[128, 256]" --vary num_stages="[3, 4]")
+            "$tilec" bench --shapes kernels/$kernel.json "${vary[@]}" --csv "$out/bench-$kernel.csv" --svg "$out/bench-$kernel" \
+                2>&1 | tee "$out/bench-$kernel.log" || status=1
+        done
         ;;
     llm)
         # The example is built here; models are made of random numbers.

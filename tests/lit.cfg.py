@@ -26,6 +26,10 @@ if lit_config.params.get("checked") != "1":
 if "fake_cuda" in lit_config.params:
     config.substitutions.append(("%fake_cuda", lit_config.params["fake_cuda"]))
     config.available_features.add("fake-cuda")
+sim_driver = os.path.join(os.path.dirname(os.path.dirname(lit_config.params["tilec"])), "simdriver", "libtilec-cuda-sim.so")
+if os.path.exists(sim_driver):
+    config.substitutions.append(("%sim_driver", os.path.abspath(sim_driver)))
+    config.available_features.add("sim-driver")
 config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
 config.environment["TILEC_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "CUDA_HOME", "TILEC_PTXAS"):

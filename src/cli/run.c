@@ -164,7 +164,7 @@ static bool execute_form(Run *run, bool *other_form) {
     uint32_t count;
     *other_form = false;
     if (!cli_compile(ctx, &run->request, &run->compiled) ||
-        !run_order_args(ctx, &run->args, &run->compiled, &ordered, &count))
+        !run_order_args(ctx, &run->args, &run->compiled.facts, &ordered, &count))
         return false;
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,

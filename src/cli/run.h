@@ -2,6 +2,7 @@
 #ifndef TILEC_CLI_RUN_H
 #define TILEC_CLI_RUN_H
 #include "cli/kernel_options.h"
+#include "frontend/heuristics.h"
 #include "runtime/data/check.h"
 #include "runtime/data/grid.h"
 #include "runtime/launch/launch.h"
@@ -11,6 +12,7 @@ typedef struct RunArg {
     Str name;
     bool is_array, is_none;
     HostArray array;
+    HostArray part;  /* of run_read_part: what the array's memory begins with */
     Elem elem;       /* of a scalar */
     int64_t integer; /* u64: its bits */
     double number;
@@ -26,9 +28,18 @@ typedef struct RunArgs {
 /* Reads `texts` (NAME=GENERATOR, NAME=@[TYPE:]FILE, NAME=FILE.npy, NAME=NUMBER[:TYPE],
  * NAME=None). False after a report. */
 bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
+/* The same of one, for data that goes to a device at once: `array` of a generator has no data, and
+ * `part` is at most `most` elements of it where any may be repeated (generate_part). `place`: of
+ * the text in a file; file 0: it is no part of one. */
+bool run_read_part(Ctx *ctx, const NamedText *named, Span place, uint32_t stream, size_t most,
+                   RunArg *arg);
 RunArg *run_find_arg(const RunArgs *args, Str name);
 /* The types of the arguments as the elaborator takes them, specialised as a launch would. */
 const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel);
+/* What host code sees of the arguments: a value for each name of `heuristics`, of those that are
+ * known. */
+HostValue *run_host_values(Ctx *ctx, const RunArgs *args, const Heuristics *heuristics,
+                           const FuncDef *def, const ElaborateRequest *kernel);
 /* Adds to the request what the kernel's heuristics derive from the arguments; defines win. False
  * after a report. */
 bool run_heuristics(Ctx *ctx, const RunArgs *args, CompileRequest *request);
@@ -37,7 +48,7 @@ const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateReq
                                uint32_t *count);
 /* The arguments of the kernel's run-time parameters, in order. False after a report: a parameter
  * without data, or data of the wrong kind. */
-bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
+bool run_order_args(Ctx *ctx, const RunArgs *args, const KernelFacts *facts, RunArg ***ordered,
                     uint32_t *count);
 
 /* A scalar's bits as the kernel takes them: the low bytes of 8. */

@@ -14,10 +14,14 @@ typedef struct Reader {
     Ctx *ctx;
     uint32_t file, stream;
     Str text;
+    Span place;  /* in a file, of all of the text; file 0: nowhere */
+    size_t most; /* elements of an array that are made; SIZE_MAX: all */
     RunArg *arg;
 } Reader;
 
 static Span span_of(const Reader *r, Str part) {
+    if (r->place.file)
+        return r->place;
     if (!part.len)
         return (Span){r->file, 0, (uint32_t)r->text.len};
     uint32_t lo = (uint32_t)(part.ptr - r->text.ptr);
@@ -142,19 +146,50 @@ static bool ends_with(Str text, const char *suffix) {
     return text.len >= len && memcmp(text.ptr + text.len - len, suffix, len) == 0;
 }
 
+static bool read_generated(Reader *r) {
+    const uint32_t file = r->place.file ? r->place.file : r->file;
+    const uint32_t offset = r->place.file ? r->place.lo + 1 : 0; /* behind the quote */
+    RunArg *arg = r->arg;
+    return r->most == SIZE_MAX
+               ? generate_array(r->ctx, file, offset, r->text, r->stream, &arg->array)
+               : generate_part(r->ctx, file, offset, r->text, r->stream, r->most, &arg->array,
+                               &arg->part);
+}
+
 static bool read_value(Reader *r) {
     r->arg->is_none = str_is(r->text, "None");
     if (r->arg->is_none)
         return true;
     if (generate_is_generator(r->text)) {
         r->arg->is_array = true;
-        return generate_array(r->ctx, r->file, 0, r->text, r->stream, &r->arg->array);
+        return read_generated(r);
     }
     if (r->text.len && r->text.ptr[0] == '@')
         return read_file(r, (Str){r->text.ptr + 1, r->text.len - 1});
     if (ends_with(r->text, ".npy"))
         return read_file(r, r->text);
     return read_scalar(r);
+}
+
+static bool read_named(Ctx *ctx, const NamedText *named, Reader reader) {
+    *reader.arg = (RunArg){.name = named->name};
+    reader.ctx = ctx;
+    if (!reader.place.file) {
+        Str label = str_from(str_format(&ctx->arena, "<argument %.*s>", STR_ARG(named->name)));
+        reader.file = source_add(&ctx->sources, label, named->text);
+    }
+    reader.text = reader.place.file ? named->text : source_get(&ctx->sources, reader.file)->text;
+    return read_value(&reader);
+}
+
+bool run_read_part(Ctx *ctx, const NamedText *named, Span place, uint32_t stream, size_t most,
+                   RunArg *arg) {
+    if (!read_named(ctx, named,
+                    (Reader){.place = place, .stream = stream, .most = most, .arg = arg}))
+        return false;
+    if (arg->is_array && arg->array.data)
+        arg->part = arg->array;
+    return true;
 }
 
 bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args) {
@@ -164,12 +199,9 @@ bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args) {
             return false;
         if (run_find_arg(args, named.name))
             return ctx_diag(ctx, (Span){0}, run_argument_twice, STR_ARG(named.name));
-        RunArg arg = {.name = named.name};
-        Reader reader = {.ctx = ctx, .stream = (uint32_t)i, .arg = &arg};
-        Str label = str_from(str_format(&ctx->arena, "<argument %.*s>", STR_ARG(named.name)));
-        reader.file = source_add(&ctx->sources, label, named.text);
-        reader.text = source_get(&ctx->sources, reader.file)->text;
-        if (!read_value(&reader))
+        RunArg arg;
+        if (!read_named(ctx, &named,
+                        (Reader){.stream = (uint32_t)i, .most = SIZE_MAX, .arg = &arg}))
             return false;
         vec_push(&ctx->arena, args, arg);
     }
@@ -228,12 +260,12 @@ const GridName *run_grid_names(Ctx *ctx, const RunArgs *args, const ElaborateReq
     return names;
 }
 
-bool run_order_args(Ctx *ctx, const RunArgs *args, const Compiled *compiled, RunArg ***ordered,
+bool run_order_args(Ctx *ctx, const RunArgs *args, const KernelFacts *facts, RunArg ***ordered,
                     uint32_t *count) {
-    *ordered = ARENA_ARRAY(&ctx->arena, RunArg *, compiled->facts.param_count + 1);
+    *ordered = ARENA_ARRAY(&ctx->arena, RunArg *, facts->param_count + 1);
     *count = 0;
-    for (uint32_t i = 0; i < compiled->facts.param_count; i++) {
-        const KernelParam *param = &compiled->facts.params[i];
+    for (uint32_t i = 0; i < facts->param_count; i++) {
+        const KernelParam *param = &facts->params[i];
         if (param->is_constexpr)
             continue;
         RunArg *arg = run_find_arg(args, param->name);

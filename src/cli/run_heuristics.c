@@ -1,6 +1,5 @@
 /* What @triton.heuristics say of the arguments of `tilec run`. */
 #include "cli/run.h"
-#include "frontend/heuristics.h"
 
 static HostValue value_of(Ctx *ctx, const RunArg *arg) {
     if (arg->is_none)
@@ -22,6 +21,16 @@ static bool is_defined(const ElaborateRequest *kernel, Str name) {
     return false;
 }
 
+HostValue *run_host_values(Ctx *ctx, const RunArgs *args, const Heuristics *heuristics,
+                           const FuncDef *def, const ElaborateRequest *kernel) {
+    HostValue *values = heuristics_known(ctx, &ctx->arena, heuristics, def, kernel);
+    for (size_t i = 0; i < args->len; i++)
+        for (uint32_t p = 0; p < heuristics->param_count; p++)
+            if (str_eq(heuristics->names[p], args->data[i].name))
+                values[p] = value_of(ctx, &args->data[i]);
+    return values;
+}
+
 bool run_heuristics(Ctx *ctx, const RunArgs *args, CompileRequest *request) {
     ElaborateRequest *kernel = &request->kernel;
     Arena *arena = &ctx->arena;
@@ -39,11 +48,7 @@ bool run_heuristics(Ctx *ctx, const RunArgs *args, CompileRequest *request) {
     Heuristics heuristics;
     if (!heuristics_read(ctx, arena, syntax, def, given, &heuristics))
         return false;
-    HostValue *values = heuristics_known(ctx, arena, &heuristics, def, kernel);
-    for (size_t i = 0; i < args->len; i++)
-        for (uint32_t p = 0; p < heuristics.param_count; p++)
-            if (str_eq(heuristics.names[p], args->data[i].name))
-                values[p] = value_of(ctx, &args->data[i]);
+    HostValue *values = run_host_values(ctx, args, &heuristics, def, kernel);
     HostError error;
     if (!heuristics_apply(&heuristics, values, &error))
         return host_report(ctx, &error);

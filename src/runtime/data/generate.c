@@ -275,26 +275,54 @@ static bool unknown_generator(Spec *s, Str name, size_t lo) {
     return false;
 }
 
+/* The whole description, whose generator it returns; -1 after a report. */
+static int parse_spec(Spec *s) {
+    peek(s);
+    size_t lo = s->at;
+    Str name = scan_word(s, "");
+    int g = find_generator(name);
+    if (g < 0) {
+        unknown_generator(s, name, lo);
+        return -1;
+    }
+    s->name = generators[g].name;
+    if (!parse_values(s, generators[g].arguments, generators[g].fewest, generators[g].most) ||
+        !expect(s, ':', "':' and a type") || !parse_type(s) || !parse_shape(s))
+        return -1;
+    if (!peek(s))
+        return g;
+    syntax_error(s, "nothing after the shape");
+    return -1;
+}
+
 bool generate_array(Ctx *ctx, uint32_t file, uint32_t offset, Str text, uint32_t stream,
                     HostArray *array) {
     Spec s = {.ctx = ctx, .text = text, .file = file, .offset = offset, .random.stream = stream};
-    peek(&s);
-    size_t lo = s.at;
-    Str name = scan_word(&s, "");
-    int g = find_generator(name);
+    const int g = parse_spec(&s);
     if (g < 0)
-        return unknown_generator(&s, name, lo);
-    s.name = generators[g].name;
-    if (!parse_values(&s, generators[g].arguments, generators[g].fewest, generators[g].most) ||
-        !expect(&s, ':', "':' and a type") || !parse_type(&s) || !parse_shape(&s))
         return false;
-    if (peek(&s))
-        return syntax_error(&s, "nothing after the shape");
     host_array_alloc(&ctx->arena, &s.array);
     if (!generators[g].generate(&s))
         return false;
     *array = s.array;
     return true;
+}
+
+bool generate_part(Ctx *ctx, uint32_t file, uint32_t offset, Str text, uint32_t stream, size_t most,
+                   HostArray *array, HostArray *part) {
+    Spec s = {.ctx = ctx, .text = text, .file = file, .offset = offset, .random.stream = stream};
+    const int g = parse_spec(&s);
+    if (g < 0)
+        return false;
+    *array = s.array;
+    const bool is_whole = generators[g].generate == generate_arange || s.array.count < most;
+    s.array.rank = 1;
+    s.array.shape[0] = (int64_t)(is_whole ? array->count : most);
+    if (!host_array_measure(&s.array))
+        return false;
+    host_array_alloc(&ctx->arena, &s.array);
+    *part = s.array;
+    return !s.array.count || generators[g].generate(&s);
 }
 
 /* The generators */

@@ -22,6 +22,13 @@ bool generate_is_generator(Str text);
 bool generate_array(Ctx *ctx, uint32_t file, uint32_t offset, Str text, uint32_t stream,
                     HostArray *array);
 
+/* The same of an array that may be larger than what the host is to hold: `array` has type and shape
+ * and no data, `part` is one-dimensional and what the array's memory begins with: all of it, or
+ * `most` elements, by whose repetition benchmarks fill the rest; 0: none. Where the place of an
+ * element is what matters (arange), it is always all. */
+bool generate_part(Ctx *ctx, uint32_t file, uint32_t offset, Str text, uint32_t stream, size_t most,
+                   HostArray *array, HostArray *part);
+
 /* Four random words for a 128-bit counter and a 64-bit key: Philox 4x32-10 of Salmon et al.,
  * "Parallel Random Numbers: As Easy as 1, 2, 3". */
 void philox_4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);

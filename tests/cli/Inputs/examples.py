@@ -29,9 +29,11 @@ def check_size(name, text):
 # The manifest of an example; PTX, since there may be no assembler.
 MANIFEST = """{"code": "ptx", "kernels": [{"file": "vector_add.tile", "signatures": "*fp32, *fp32, *fp32, i32", "constexprs": {"BLOCK": 1024}}]}"""
 
-# The shapes of an example, for a driver that is the simulator.
-SHAPES = """{"file": "tuned.py", "kernel": "good", "args": {"x": "randn:fp32[n]", "y": "zeros:fp32[n]", "factor": 2.0}, "grid": "cdiv(n, BLOCK)",
+# The shapes of examples, for a driver that is the simulator.
+TUNED = """{"file": "tuned.py", "kernel": "good", "args": {"x": "randn:fp32[n]", "y": "zeros:fp32[n]", "factor": 2.0}, "grid": "cdiv(n, BLOCK)",
 "shapes": {"n": [64, 100]}}"""
+SOFTMAX = """{"file": "softmax.tile", "args": {"x_ptr": "randn:fp32[2, n]", "y_ptr": "zeros:fp32[2, n]", "x_stride": "n", "y_stride": "n", "cols": "n"},
+"constexprs": {"BLOCK": "n"}, "grid": "(2,)", "shapes": {"n": [16, 32]}}"""
 DRIVER = os.path.join(os.path.dirname(TILEC), "..", "simdriver", "libtilec-cuda-sim.so")
 
 commands = re.findall(r"^  ([a-z]+) +\S", output("help"), re.M)
@@ -40,8 +42,9 @@ with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(KERNELS, folder, dirs_exist_ok=True)
     with open(os.path.join(folder, "kernels.json"), "w", encoding="ascii") as file:
         file.write(MANIFEST)
-    with open(os.path.join(folder, "shapes.json"), "w", encoding="ascii") as file:
-        file.write(SHAPES)
+    for name, text in (("shapes.json", TUNED), ("softmax.json", SOFTMAX)):
+        with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+            file.write(text)
     shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tuned.py"), folder)
     environment = {**os.environ, "TILEC_CACHE_DIR": os.path.join(folder, "cache")}
     for command in commands:
@@ -51,7 +54,7 @@ with tempfile.TemporaryDirectory() as folder:
         if not found:
             wrong.append(f"{command} --help: no example")
         for example in found:
-            device = {"TILEC_CUDA_LIBRARY": DRIVER} if command == "tune" else {}
+            device = {"TILEC_CUDA_LIBRARY": DRIVER} if command in ("bench", "tune") else {}
             ran = subprocess.run(["bash", "-c", f'tilec() {{ {TILEC} "$@"; }}; {example}'], cwd=folder, env={**environment, **device}, capture_output=True,
                                  text=True)
             print(example.split("\n")[0])

@@ -14,6 +14,7 @@ ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "anal
          "codegen": {"llvm": "", "values": "llvm", "tile": "values", "memory": "values", "products": "tile memory"},
          "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"},
          "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver tools", "compile": "tools cache launch", "ahead": "compile", "tune": "ahead",
+                     "bench": "tune data",
                      "api": "tune data"}}
 DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "codegen": {"cg.h", "lowerings.h"}, "sim": {"sim.h"}, "runtime": {"status.h", "status.def"}}
 # Documents whose table of files is to be complete, and of which folder

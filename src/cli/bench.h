@@ -1,0 +1,82 @@
+/* What the files of `tilec bench` share. */
+#ifndef TILEC_CLI_BENCH_H
+#define TILEC_CLI_BENCH_H
+#include "cli/progress.h"
+#include "cli/run.h"
+#include "frontend/autotune.h"
+#include "runtime/bench/report.h"
+
+typedef struct BenchOptions {
+    KernelOptions kernel;
+    const char *grid, *shapes, *csv, *svg;
+    TextList vary;
+    int64_t runs, gpu;
+    bool json;
+} BenchOptions;
+
+/* What one configuration sets: of the source's list, or of --vary. */
+typedef struct BenchConfig {
+    const char *text;
+    const TuneConfig *tuned; /* of the source; NULL: what follows */
+    const NamedText *defines;
+    uint32_t define_count;
+    int32_t num_warps, num_stages, num_ctas, max_registers; /* 0: it does not say */
+} BenchConfig;
+
+/* How a case is run. */
+typedef struct BenchPlan {
+    uint32_t build; /* of Bench.plan: equal requests are compiled once */
+    uint32_t grid[3];
+} BenchPlan;
+
+/* What a shape's arguments begin with, once made, by the text in front of their extents. */
+typedef struct BenchPart {
+    Str head;
+    uint32_t stream;
+    HostArray part;
+} BenchPart;
+
+typedef struct Bench {
+    Ctx *ctx;
+    BenchOptions options;
+    Driver driver;
+    Device device;
+    bool has_device;
+    Cache cache;
+    CompileRequest request; /* what all cases have in common */
+    ShapesFile problem;
+    Shape *shapes; /* its shapes, whose bytes are counted where it says none */
+    const AstFile *syntax;
+    uint32_t source; /* number of the kernel's file */
+    const FuncDef *def;
+    Heuristics heuristics;
+    Autotune autotune; /* without configurations: there are none, or others are asked for */
+    BenchConfig *configs;
+    BenchCase *cases;
+    BenchPlan *plans; /* of each case */
+    Plan plan;
+    Built *built;
+    uint32_t ceiling[CEILING_COUNT]; /* of Bench.plan; UINT32_MAX: it is not */
+    Elem ceiling_elem;               /* of products */
+    VEC(BenchPart) parts;
+    BenchReport report;
+    Progress progress;
+    bool is_lost;  /* the device's context: nothing more runs */
+    bool is_stuck; /* a kernel does not end: the device is left as it is */
+} Bench;
+
+/* The shapes: of --shapes, or the one that -a, -g and -D say. STATUS_OK, or an exit status. */
+int bench_read_problem(Bench *bench);
+/* Reads the kernel, and makes of shapes and configurations the cases and what is compiled for them.
+ * STATUS_OK, or an exit status. */
+int bench_plan(Bench *bench, const char *path);
+/* The arguments of a shape as far as types go, or with `most` elements of their arrays. False after
+ * a report. */
+bool bench_args(Bench *bench, const Shape *shape, size_t most, RunArgs *args);
+/* Measures what the device reaches, then every case; prints rows as they come. */
+void bench_measure(Bench *bench);
+
+/* The text that stands before the rows, and the rows of a shape. */
+void bench_print_header(const Bench *bench);
+void bench_print_shape(const Bench *bench, uint32_t shape);
+#endif
