@@ -112,6 +112,22 @@ static void test_random_arrays_repeat(void **state) {
 }
 
 /* Mean and variance within five standard errors, every element in bounds. */
+/* Large arrays are filled in parts: elements do not depend on how many there are. */
+static void test_parts_make_a_whole(void **state) {
+    static const char *const texts[][2] = {
+        {"randn:fp32[1000003]", "randn:fp32[1400000]"},
+        {"rand:fp32[1000003]", "rand:fp32[1400000]"},
+        {"randint(0, 99):i32[1000003]", "randint(0, 99):i32[1400000]"},
+        {"full(7):i32[1000003]", "full(7):i32[1400000]"}};
+    Ctx *ctx = new_ctx();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const HostArray few = make(ctx, texts[i][0], 3), many = make(ctx, texts[i][1], 3);
+        assert_memory_equal(few.data, many.data, few.bytes);
+        assert_true(host_elem_bytes(few.elem) == 4 && ((int32_t *)few.data)[few.count - 1] != 0);
+    }
+    ctx_destroy(ctx);
+}
+
 static void check_moments(const char *text, double mean, double variance, double low, double high) {
     Ctx *ctx = new_ctx();
     HostArray a = make(ctx, text, 3);
@@ -228,6 +244,7 @@ int main(void) {
         cmocka_unit_test(test_fixed_values),
         cmocka_unit_test(test_arange),
         cmocka_unit_test(test_random_arrays_repeat),
+        cmocka_unit_test(test_parts_make_a_whole),
         cmocka_unit_test(test_distributions),
         cmocka_unit_test(test_whole_range_of_64_bits),
         cmocka_unit_test(test_what_is_a_generator),

@@ -2,7 +2,9 @@
 #include "runtime/data/generate.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Random words */
 
@@ -343,12 +345,58 @@ static bool check_value(Spec *s, const Number *number) {
     return ctx_diag(s->ctx, number->span, generate_value, "the value", type);
 }
 
-static void set_all(Spec *s, const Number *number) {
-    for (size_t i = 0; i < s->array.count; i++)
+/* Filling, on several threads where an array is large */
+
+enum { FILL_PART = 1 << 18, FILL_THREADS = 16 };
+
+/* Sets the elements from `lo` to below `hi`, each from its number alone. */
+typedef void FillElements(Spec *s, const void *how, size_t lo, size_t hi);
+
+typedef struct FillPart {
+    Spec *spec;
+    FillElements *elements;
+    const void *how;
+    size_t lo, hi;
+} FillPart;
+
+static void *fill_part(void *user) {
+    const FillPart *part = user;
+    part->elements(part->spec, part->how, part->lo, part->hi);
+    return NULL;
+}
+
+static void fill(Spec *s, FillElements *elements, const void *how) {
+    FillPart parts[FILL_THREADS];
+    pthread_t threads[FILL_THREADS];
+    bool apart[FILL_THREADS] = {false};
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count = processors > FILL_THREADS ? FILL_THREADS : processors > 1 ? processors : 1;
+    if (count > s->array.count / FILL_PART + 1)
+        count = s->array.count / FILL_PART + 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t share = s->array.count / count;
+        parts[i] = (FillPart){s, elements, how, i * share,
+                              i + 1 == count ? s->array.count : (i + 1) * share};
+        apart[i] = i + 1 < count && !pthread_create(&threads[i], NULL, fill_part, &parts[i]);
+        if (!apart[i])
+            fill_part(&parts[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (apart[i])
+            pthread_join(threads[i], NULL);
+}
+
+static void set_same(Spec *s, const void *how, size_t lo, size_t hi) {
+    const Number *number = how;
+    for (size_t i = lo; i < hi; i++)
         if (elem_is_float(s->array.elem))
             host_array_set_float(&s->array, i, number->f);
         else
             host_array_set_int(&s->array, i, number->i);
+}
+
+static void set_all(Spec *s, const Number *number) {
+    fill(s, set_same, number);
 }
 
 static Number number_of(int value) {
@@ -394,6 +442,21 @@ static bool generate_arange(Spec *s) {
     return true;
 }
 
+typedef struct Uniform {
+    double low, high;
+    int bits;
+} Uniform;
+
+static void set_uniform(Spec *s, const void *how, size_t lo, size_t hi) {
+    const Uniform *u = how;
+    for (size_t i = lo; i < hi; i++) {
+        uint64_t words[2];
+        random_words(&s->random, i, words);
+        host_array_set_float(&s->array, i,
+                             u->low + (u->high - u->low) * unit_interval(words[0], u->bits));
+    }
+}
+
 /* As many random bits as the type holds in [0.5, 1), so that no value rounds to the upper bound of
  * the unit interval. */
 static bool generate_rand(Spec *s) {
@@ -403,34 +466,55 @@ static bool generate_rand(Spec *s) {
                   elem_info[s->array.elem].text);
         return false;
     }
-    double low = s->nvalues > 0 ? s->values[0].f : 0, high = s->nvalues > 1 ? s->values[1].f : 1;
-    int bits = elem_info[s->array.elem].mantissa + 1;
-    for (size_t i = 0; i < s->array.count; i++) {
-        uint64_t words[2];
-        random_words(&s->random, i, words);
-        host_array_set_float(&s->array, i, low + (high - low) * unit_interval(words[0], bits));
-    }
+    const Uniform uniform = {s->nvalues > 0 ? s->values[0].f : 0,
+                             s->nvalues > 1 ? s->values[1].f : 1,
+                             elem_info[s->array.elem].mantissa + 1};
+    fill(s, set_uniform, &uniform);
     return true;
 }
 
+typedef struct Normal {
+    double mean, deviation;
+} Normal;
+
 /* Box and Muller; the radius takes 1 - u, which is never 0. */
-static bool generate_randn(Spec *s) {
+static void set_normal(Spec *s, const void *how, size_t lo, size_t hi) {
     static const double two_pi = 6.283185307179586;
-    if (!elem_is_float(s->array.elem))
-        return wrong_type(s);
-    double mean = s->nvalues > 0 ? s->values[0].f : 0;
-    double deviation = s->nvalues > 1 ? s->values[1].f : 1;
-    for (size_t i = 0; i < s->array.count; i++) {
+    const Normal *n = how;
+    for (size_t i = lo; i < hi; i++) {
         uint64_t words[2];
         random_words(&s->random, i, words);
         double radius = sqrt(-2 * log(1 - unit_interval(words[0], 53)));
         double angle = two_pi * unit_interval(words[1], 53);
-        host_array_set_float(&s->array, i, mean + deviation * radius * cos(angle));
+        host_array_set_float(&s->array, i, n->mean + n->deviation * radius * cos(angle));
     }
+}
+
+static bool generate_randn(Spec *s) {
+    if (!elem_is_float(s->array.elem))
+        return wrong_type(s);
+    const Normal normal = {s->nvalues > 0 ? s->values[0].f : 0,
+                           s->nvalues > 1 ? s->values[1].f : 1};
+    fill(s, set_normal, &normal);
     return true;
 }
 
+typedef struct Integers {
+    __int128 low;
+    unsigned __int128 range;
+} Integers;
+
 /* The high half of range * word: its bias is below 2^-64 of the range. */
+static void set_integers(Spec *s, const void *how, size_t lo, size_t hi) {
+    const Integers *n = how;
+    for (size_t i = lo; i < hi; i++) {
+        uint64_t words[2];
+        random_words(&s->random, i, words);
+        uint64_t offset = n->range >> 64 ? words[0] : (uint64_t)(n->range * words[0] >> 64);
+        host_array_set_int(&s->array, i, n->low + offset);
+    }
+}
+
 static bool generate_randint(Spec *s) {
     if (elem_is_float(s->array.elem))
         return wrong_type(s);
@@ -441,12 +525,7 @@ static bool generate_randint(Spec *s) {
     if (high->i <= low->i)
         return ctx_diag(s->ctx, high->span, generate_value, "the upper bound",
                         "above the lower bound");
-    unsigned __int128 range = (unsigned __int128)(high->i - low->i);
-    for (size_t i = 0; i < s->array.count; i++) {
-        uint64_t words[2];
-        random_words(&s->random, i, words);
-        uint64_t offset = range >> 64 ? words[0] : (uint64_t)(range * words[0] >> 64);
-        host_array_set_int(&s->array, i, low->i + offset);
-    }
+    const Integers integers = {low->i, (unsigned __int128)(high->i - low->i)};
+    fill(s, set_integers, &integers);
     return true;
 }

@@ -22,6 +22,14 @@ def bad(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
 
 
+# Goes wrong without its data.
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (64, 128)], key=["n"], restore_value=["y"])
+@triton.jit
+def indexed(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + tl.load(x + i, mask=i < n, other=0), 1.0, mask=i < n)
+
+
 @triton.jit
 def plain(x):
     tl.store(x, 1.0)
