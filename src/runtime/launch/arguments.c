@@ -19,21 +19,27 @@ const char *dtype_name(tile_dtype type) {
 typedef struct Constexprs {
     int64_t values[2 * TILE_MAX_ARGUMENTS];
     size_t count;
+    uint64_t marks; /* of the values that an instance may be for: these, the function's, 1 */
 } Constexprs;
 
+/* A bit for a value; different ones may share it. */
+static inline uint64_t mark_of(int64_t value) {
+    return UINT64_C(1) << ((uint64_t)value * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+}
+
+enum {
+    INTEGERS = 1u << TILE_I1 | 1u << TILE_I8 | 1u << TILE_I16 | 1u << TILE_I32 | 1u << TILE_I64 |
+               1u << TILE_U8 | 1u << TILE_U16 | 1u << TILE_U32 | 1u << TILE_U64
+};
+
 static bool dtype_is_integer(tile_dtype type) {
-    enum {
-        INTEGERS = 1u << TILE_I1 | 1u << TILE_I8 | 1u << TILE_I16 | 1u << TILE_I32 |
-                   1u << TILE_I64 | 1u << TILE_U8 | 1u << TILE_U16 | 1u << TILE_U32 | 1u << TILE_U64
-    };
     return (unsigned)type < DTYPE_COUNT && INTEGERS >> type & 1;
 }
 
-static tile_dtype integer_type(const tile_argument *argument) {
-    if (argument->type != TILE_DTYPE_AUTO)
-        return argument->type;
-    int64_t v = argument->value.integer;
-    return v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64;
+static inline tile_dtype integer_type(const tile_argument *argument) {
+    const int64_t v = argument->value.integer;
+    const tile_dtype least = v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64;
+    return argument->type == TILE_DTYPE_AUTO ? least : argument->type;
 }
 
 static Str text_of_constexpr(const tile_argument *argument) {
@@ -41,21 +47,31 @@ static Str text_of_constexpr(const tile_argument *argument) {
     return (Str){text.data ? text.data : "", text.data ? text.size : 0};
 }
 
-/* Those of the arguments and those derived from them. */
-static void find_constexprs(const tile_argument *arguments, const Packed *packed,
-                            Constexprs *found) {
-    size_t count = packed->derived_count;
-    memcpy(found->values, packed->derived, count * sizeof *found->values);
+static void add_constexpr(Constexprs *constexprs, int64_t value) {
+    constexprs->values[constexprs->count++] = value;
+    constexprs->marks |= mark_of(value);
+}
+
+/* Those of the arguments and those derived from them; marks are of the function's as well. */
+static void find_constexprs(const Specialisation *specialisation, const tile_argument *arguments,
+                            const Packed *packed, Constexprs *found) {
+    int64_t value;
+    found->count = 0;
+    found->marks = mark_of(1);
+    for (size_t i = 0; i < specialisation->constants.count; i++)
+        found->marks |= mark_of(specialisation->constants.values[i]);
+    for (uint32_t i = 0; i < packed->derived_count; i++)
+        add_constexpr(found, packed->derived[i]);
     for (size_t i = 0; i < packed->given; i++) {
         const tile_argument *argument = &arguments[i];
         if (argument->kind < TILE_ARGUMENT_CONSTEXPR)
             continue;
         if (argument->kind == TILE_ARGUMENT_CONSTEXPR_INT)
-            found->values[count++] = argument->value.integer;
-        else if (argument->kind == TILE_ARGUMENT_CONSTEXPR)
-            count += special_constexpr(text_of_constexpr(argument), &found->values[count]);
+            add_constexpr(found, argument->value.integer);
+        else if (argument->kind == TILE_ARGUMENT_CONSTEXPR &&
+                 special_constexpr(text_of_constexpr(argument), &value))
+            add_constexpr(found, value);
     }
-    found->count = count;
 }
 
 static Special limited(const Specialisation *specialisation, size_t i, Special special) {
@@ -97,101 +113,135 @@ bool packed_add(Packed *packed, const void *data, size_t size) {
 
 /* The end of a key: a head for each argument, its kind, type and specialisation, and behind them
  * all, in order, the values that an instance is for. */
-typedef struct KeyTail {
-    unsigned char *heads, *values;
+enum { HEAD_SIZE = 2, REFUSED = 0 /* no head: a pointer has a type, and others are no pointers */ };
+
+static inline uint16_t head_of(tile_argument_kind kind, tile_dtype type, SpecialKind special) {
+    return (uint16_t)(kind | (unsigned)special << 4 | type << 8);
+}
+
+/* Where the next of the values goes. */
+typedef struct KeyValues {
+    unsigned char *end;
     size_t room; /* for texts: values of 8 bytes have theirs */
-} KeyTail;
+} KeyValues;
 
-enum { HEAD_SIZE = 2 };
-
-static void tail_add(KeyTail *tail, const void *data, size_t size) {
-    memcpy(tail->values, data, size);
-    tail->values += size;
+static void add_value(KeyValues *values, const void *data, size_t size) {
+    memcpy(values->end, data, size);
+    values->end += size;
 }
 
-static void tail_add_head(KeyTail *tail, unsigned kind, unsigned type, Special special) {
-    const uint16_t head = (uint16_t)(kind | (unsigned)special.kind << 4 | type << 8);
-    memcpy(tail->heads, &head, HEAD_SIZE);
-    tail->heads += HEAD_SIZE;
-    if (special.kind == SPECIAL_FIXED)
-        tail_add(tail, &special.value, sizeof special.value);
-}
-
-static bool tail_add_text(KeyTail *tail, tile_text text) {
+static bool add_text(KeyValues *values, tile_text text) {
     const uint64_t size = text.size;
-    if (size > tail->room)
+    if (size > values->room)
         return false;
-    tail->room -= size;
-    tail_add(tail, &size, sizeof size);
+    values->room -= size;
+    add_value(values, &size, sizeof size);
     if (size)
-        tail_add(tail, text.data, size);
+        add_value(values, text.data, size);
     return true;
 }
 
-/* The bits of a float argument in its type: Triton passes fp32 and fp64 only; narrower scalars
- * arrive as fp32. False: it has another. */
-static bool float_bits(double number, tile_dtype type, uint64_t *bits) {
-    const float narrow = (float)number;
-    *bits = 0;
-    if (type == TILE_FP64)
-        memcpy(bits, &number, sizeof number);
-    else if (type == TILE_FP32)
-        memcpy(bits, &narrow, sizeof narrow);
-    return type == TILE_FP64 || type == TILE_FP32;
+/* Triton passes fp32 and fp64 only; narrower scalars arrive as fp32. */
+static tile_dtype float_type(const tile_argument *argument) {
+    return argument->type == TILE_DTYPE_AUTO ? TILE_FP32 : argument->type;
 }
 
-static bool pack_constexpr(KeyTail *tail, const tile_argument *argument) {
-    tail_add_head(tail, argument->kind, TILE_DTYPE_AUTO, (Special){0});
-    if (argument->kind == TILE_ARGUMENT_CONSTEXPR)
-        return tail_add_text(tail, argument->value.text);
-    tail_add(tail, &argument->value.integer, sizeof argument->value.integer);
-    return argument->kind == TILE_ARGUMENT_CONSTEXPR_INT;
+static uint16_t add_constexpr_argument(KeyValues *values, const tile_argument *argument) {
+    if (argument->kind == TILE_ARGUMENT_CONSTEXPR_INT)
+        add_value(values, &argument->value.integer, sizeof argument->value.integer);
+    else if (argument->kind != TILE_ARGUMENT_CONSTEXPR || !add_text(values, argument->value.text))
+        return REFUSED;
+    return head_of(argument->kind, TILE_DTYPE_AUTO, SPECIAL_NONE);
 }
 
-/* Adds an argument to the key, and gives the bits that are passed for it. */
-static inline bool pack_value(KeyTail *tail, const Specialisation *specialisation,
-                              const tile_argument *argument, size_t i, const Constexprs *constexprs,
-                              uint64_t *bits) {
+/* An argument of any kind: its head, and its value if that belongs to the key. */
+static uint16_t add_argument(KeyValues *values, const Specialisation *specialisation,
+                             const tile_argument *argument, size_t i,
+                             const Constexprs *constexprs) {
     tile_dtype type = argument->type;
     Special special = {0};
-    *bits = argument->value.address; /* and the integer's */
+    if (argument->kind >= TILE_ARGUMENT_CONSTEXPR)
+        return add_constexpr_argument(values, argument);
     if (argument->kind == TILE_ARGUMENT_POINTER) {
         if (type == TILE_DTYPE_AUTO || (unsigned)type >= DTYPE_COUNT)
-            return false;
-        special = special_of_address(specialisation, i, *bits);
+            return REFUSED;
+        special = special_of_address(specialisation, i, argument->value.address);
     } else if (argument->kind == TILE_ARGUMENT_INT) {
         type = integer_type(argument);
         if (!dtype_is_integer(type))
-            return false;
+            return REFUSED;
         special = special_of_value(specialisation, i, argument->value.integer, type, constexprs);
     } else {
-        type = type == TILE_DTYPE_AUTO ? TILE_FP32 : type;
-        if (!float_bits(argument->value.number, type, bits))
-            return false;
+        type = float_type(argument);
+        if (type != TILE_FP32 && type != TILE_FP64)
+            return REFUSED;
     }
-    tail_add_head(tail, argument->kind, type, special);
-    return true;
+    if (special.kind == SPECIAL_FIXED)
+        add_value(values, &special.value, sizeof special.value);
+    return head_of(argument->kind, type, special.kind);
 }
 
-/* Every launch of a function comes here: what it reads again and again it has copies of, which the
- * bytes of the key cannot alias. */
-static bool pack_all(Packed *packed, KeyTail tail, Specialisation specialisation,
-                     const tile_argument *arguments, size_t count, const Constexprs *constexprs) {
+/* Whether an argument is what most of a launch's are: a pointer, or an integer that no instance is
+ * for. Their heads are made in registers: behind a driver's call every branch and every store costs
+ * more than it seems. */
+static inline bool is_plain(const tile_argument *argument, uint64_t marks) {
+    enum { ALL = (1u << DTYPE_COUNT) - 1, AUTO = 1u << TILE_DTYPE_AUTO };
+    static const uint32_t types[] = {
+        [TILE_ARGUMENT_POINTER] = ALL & ~AUTO,
+        [TILE_ARGUMENT_INT] = (INTEGERS & ~(1u << TILE_I1)) | AUTO,
+    };
+    return (unsigned)argument->kind <= TILE_ARGUMENT_INT &&
+           (unsigned)argument->type < DTYPE_COUNT && types[argument->kind] >> argument->type & 1 &&
+           !(marks & mark_of(argument->value.integer));
+}
+
+static inline uint16_t plain_head(const tile_argument *argument) {
+    const bool is_integer = argument->kind == TILE_ARGUMENT_INT;
+    return head_of(argument->kind, is_integer ? integer_type(argument) : argument->type,
+                   special_multiple(argument->value.address, is_integer));
+}
+
+/* Where the driver finds the bits of an argument, which is where the caller has them, low bytes
+ * first; floats in their type. */
+static void *bits_of(const tile_argument *argument, uint64_t *room) {
+    if (argument->kind != TILE_ARGUMENT_FLOAT)
+        return (void *)(uintptr_t)&argument->value;
+    const double number = argument->value.number;
+    const float narrow = (float)number;
+    if (float_type(argument) == TILE_FP64)
+        memcpy(room, &number, sizeof number);
+    else
+        memcpy(room, &narrow, sizeof narrow);
+    return room;
+}
+
+/* The key from `heads` on. What is read again and again has copies here, which the bytes of the key
+ * cannot alias. */
+static bool pack_all(Packed *packed, unsigned char *heads, KeyValues values,
+                     Specialisation specialisation, const tile_argument *arguments, size_t count,
+                     const Constexprs *constexprs) {
+    const bool is_limited = specialisation.fixed || specialisation.limits;
+    const uint64_t marks = is_limited ? UINT64_MAX : constexprs->marks;
     uint32_t passed = 0;
     for (size_t i = 0; i < count; i++) {
         const tile_argument *argument = &arguments[i];
-        if (argument->kind >= TILE_ARGUMENT_CONSTEXPR) {
-            if (!pack_constexpr(&tail, argument))
+        uint16_t head;
+        if (is_plain(argument, marks)) {
+            head = plain_head(argument);
+            packed->params[passed++] = (void *)(uintptr_t)&argument->value;
+        } else {
+            KeyValues next = values;
+            head = add_argument(&next, &specialisation, argument, i, constexprs);
+            if (head == REFUSED)
                 return false;
-            continue;
+            values = next;
+            packed->params[passed] = bits_of(argument, &packed->floats[passed]);
+            passed += argument->kind < TILE_ARGUMENT_CONSTEXPR;
         }
-        if (!pack_value(&tail, &specialisation, argument, i, constexprs, &packed->values[passed]))
-            return false;
-        packed->params[passed] = &packed->values[passed];
-        passed++;
+        memcpy(heads + HEAD_SIZE * i, &head, HEAD_SIZE);
     }
     packed->count = passed;
-    packed->key_len = (size_t)(tail.values - packed->key);
+    packed->key_len = (size_t)(values.end - packed->key);
     return true;
 }
 
@@ -210,18 +260,17 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
     if (needed > room)
         return false;
     Constexprs constexprs;
-    find_constexprs(arguments, packed, &constexprs);
+    find_constexprs(specialisation, arguments, packed, &constexprs);
     unsigned char *const heads = packed->key + packed->key_len;
-    const KeyTail tail = {
-        .heads = heads, .values = heads + HEAD_SIZE * count, .room = room - needed};
-    return pack_all(packed, tail, *specialisation, arguments, count, &constexprs);
+    const KeyValues values = {heads + HEAD_SIZE * count, room - needed};
+    return pack_all(packed, heads, values, *specialisation, arguments, count, &constexprs);
 }
 
 Special argument_special(const Specialisation *specialisation, const tile_argument *arguments,
                          const Packed *packed, size_t i) {
     const tile_argument *argument = &arguments[i];
     Constexprs constexprs;
-    find_constexprs(arguments, packed, &constexprs);
+    find_constexprs(specialisation, arguments, packed, &constexprs);
     switch (argument->kind) {
     case TILE_ARGUMENT_POINTER:
         return special_of_address(specialisation, i, argument->value.address);

@@ -28,9 +28,10 @@ typedef struct Specialisation {
 struct Packed {
     _Alignas(8) unsigned char key[ARGUMENTS_KEY_SIZE];
     size_t key_len;
-    uint64_t values[TILE_MAX_ARGUMENTS];
-    void *params[TILE_MAX_ARGUMENTS];
-    uint32_t count; /* of values */
+    void *
+        params[TILE_MAX_ARGUMENTS]; /* into the call's arguments, which are only read, and floats */
+    uint32_t count;                 /* of params */
+    uint64_t floats[TILE_MAX_ARGUMENTS];
     uint32_t given; /* arguments of the call */
     int64_t derived[TILE_MAX_ARGUMENTS];
     uint32_t derived_count;

@@ -33,15 +33,19 @@ static inline bool special_fixes(int64_t value, FixedValues fixed) {
     return false;
 }
 
-/* As @triton.jit specialises, and a little more. */
+/* As @triton.jit specialises, and a little more: multiples of 8 count among integers. */
+static inline SpecialKind special_multiple(uint64_t bits, bool is_integer) {
+    const uint64_t half = is_integer ? 8 : 16;
+    return (SpecialKind)((bits % half == 0) + (bits % 16 == 0));
+}
+
 static inline Special special_of_pointer(uint64_t address) {
-    return (Special){address % 16 ? SPECIAL_NONE : SPECIAL_16, 0};
+    return (Special){special_multiple(address, false), 0};
 }
 
 /* Where no value is fixed. */
 static inline Special special_of_multiple(int64_t value) {
-    const uint64_t bits = (uint64_t)value;
-    return (Special){bits % 8 ? SPECIAL_NONE : bits % 16 ? SPECIAL_8 : SPECIAL_16, 0};
+    return (Special){special_multiple((uint64_t)value, true), 0};
 }
 
 /* All that can matter where the instances are there already, of which some are for these values. */
