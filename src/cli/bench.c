@@ -67,9 +67,6 @@ static bool write_text(Bench *bench, const char *path, const StrBuf *text) {
 static bool write_pictures(Bench *bench) {
     Arena *arena = &bench->ctx->arena;
     const char *folder = bench->options.svg;
-    const int error = file_make_folder(arena, folder);
-    if (error)
-        return report_unwritable(&bench->ctx->diags, folder, error);
     for (PictureKind kind = 0; kind < PICTURE_COUNT; kind++) {
         StrBuf text = strbuf(arena);
         if (picture_draw(&bench->report, kind, &text) &&
@@ -147,6 +144,12 @@ static int prepare(Bench *bench, const TextList *arguments) {
     const char *path = arguments->len ? arguments->data[0] : bench->problem.path;
     if (!path)
         return cli_usage_error("no source: give FILE, or \"file\" in the shapes file");
+    const char *folder = bench->options.svg;
+    const int error = folder ? file_make_folder(&ctx->arena, folder) : 0;
+    if (error) { /* better now than behind all that is measured */
+        report_unwritable(&ctx->diags, folder, error);
+        return cli_status(ctx);
+    }
     bench->has_device =
         driver_open(&bench->driver, &ctx->diags, NULL) &&
         device_open(&bench->driver, &ctx->diags, (int)bench->options.gpu, &bench->device);

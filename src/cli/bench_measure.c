@@ -278,7 +278,7 @@ static void measure_ceilings(Bench *bench) {
     const uint32_t build = bench->ceiling[ceilings->kind];
     if (build == UINT32_MAX)
         return;
-    ceilings->elem = elem_info[elem].text;
+    ceilings->elem = has_products && elem == ELEM_F32 ? "tf32" : elem_info[elem].text;
     ceilings->tflops =
         ceilings_compute(bench->ctx, &bench->device, ceilings->kind, elem, &bench->built[build]);
 }

@@ -17,7 +17,7 @@ SHAPES = {
 with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "shapes.json"), "w", encoding="ascii") as file:
         json.dump(SHAPES, file)
-    command = [sys.argv[1], "bench", "--shapes", "shapes.json", "-D", "BLOCK=16", "--num-warps", "1", "--runs", "64", "--csv", "t.csv", "--svg", "pictures"]
+    command = [sys.argv[1], "bench", "--shapes", "shapes.json", "-D", "BLOCK=16", "--num-warps", "1", "--runs", "6", "--csv", "t.csv", "--svg", "pictures"]
     # Whoever runs the tests may have it ignored.
     take = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=take) as process:
