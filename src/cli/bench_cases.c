@@ -5,50 +5,11 @@
 
 /* The problem */
 
-/* -a, -g and -D as a file of one shape, whose sizes are the integers among the arguments. */
-static int read_one_shape(Bench *bench) {
-    Ctx *ctx = bench->ctx;
-    Arena *arena = &ctx->arena;
-    const TextList *texts = &bench->options.kernel.arguments;
-    ShapeArg *args = ARENA_ARRAY(arena, ShapeArg, texts->len + 1);
-    Str *names = ARENA_ARRAY(arena, Str, texts->len + 1);
-    HostValue *values = ARENA_ARRAY(arena, HostValue, texts->len + 1);
-    Shape *shape = ARENA_NEW(arena, Shape);
-    StrBuf text = strbuf(arena);
-    if (!bench->options.grid)
-        return cli_usage_error("no grid: add --grid, as in --grid \"cdiv(n, BLOCK)\", or --shapes");
-    *shape = (Shape){.names = names, .values = values, .args = args, .flops = -1, .bytes = -1};
-    for (size_t i = 0; i < texts->len; i++) {
-        NamedText named;
-        if (!cli_split_named(texts->data[i], "--arg", &named))
-            return STATUS_USAGE;
-        for (size_t j = 0; j < i; j++)
-            if (str_eq(args[j].name, named.name)) {
-                ctx_diag(ctx, (Span){0}, run_argument_twice, STR_ARG(named.name));
-                return STATUS_INPUT;
-            }
-        const HostValue value = host_read(named.text);
-        args[shape->arg_count++] = (ShapeArg){.name = named.name, .text = named.text};
-        if (value.kind != HOST_INT)
-            continue;
-        names[shape->size_count] = named.name;
-        values[shape->size_count++] = value;
-        strbuf_printf(&text, "%s%.*s=%" PRId64, text.len ? ", " : "", STR_ARG(named.name), value.i);
-    }
-    shape->name_count = shape->size_count;
-    shape->text = text.len ? text.ptr : "as given";
-    const uint32_t file = source_add(&ctx->sources, STR("<grid>"), str_from(bench->options.grid));
-    bench->problem = (ShapesFile){.grid = str_from(bench->options.grid),
-                                  .grid_expr = parse_expression(&ctx->diags, file),
-                                  .shapes = shape,
-                                  .count = 1};
-    return bench->problem.grid_expr ? STATUS_OK : STATUS_INPUT;
-}
-
 int bench_read_problem(Bench *bench) {
     BenchOptions *options = &bench->options;
     if (!options->shapes)
-        return read_one_shape(bench);
+        return run_one_shape(bench->ctx, &options->kernel.arguments, options->grid,
+                             &bench->problem);
     if (options->kernel.arguments.len || options->grid)
         return cli_usage_error("--shapes says arguments and grid: leave out %s",
                                options->grid ? "--grid" : "--arg");

@@ -8,7 +8,7 @@
 
 /* Elements of a random array that are made; by their repetition the rest is. Runs that are not
  * counted, and runs between looks at whether to go on. */
-enum { PART_ELEMENTS = 1 << 20, WARM_RUNS = 2, TURN_RUNS = 5, DEFAULT_RUNS = 30 };
+enum { WARM_RUNS = 2, TURN_RUNS = 5, DEFAULT_RUNS = 30 };
 /* What one run may take. */
 enum { LIMIT_MS = 10000 };
 
@@ -32,34 +32,14 @@ typedef struct ShapeRun {
 
 /* Arguments */
 
-/* The part, and then what is there already behind itself until the array is full. */
-static bool fill_array(Bench *bench, const RunArg *arg) {
-    const Device *device = &bench->device;
-    const Driver *driver = device->driver;
-    Diags *diags = &bench->ctx->diags;
-    const size_t bytes = arg->array.bytes;
-    size_t done = arg->part.bytes < bytes ? arg->part.bytes : bytes;
-    if (done && !fault_check(device, diags, DRIVER_copy_to_device,
-                             driver->copy_to_device(arg->device, arg->part.data, done, NULL)))
-        return false;
-    while (done && done < bytes) {
-        const size_t more = done < bytes - done ? done : bytes - done;
-        if (!fault_check(device, diags, DRIVER_copy_on_device,
-                         driver->copy_on_device(arg->device + done, arg->device, more, NULL)))
-            return false;
-        done += more;
-    }
-    return true;
-}
-
 static bool make_arrays(ShapeRun *s) {
     Bench *bench = s->bench;
-    if (!bench_args(bench, &bench->shapes[s->shape], PART_ELEMENTS, &s->args))
+    if (!bench_args(bench, &bench->shapes[s->shape], RUN_PART_ELEMENTS, &s->args))
         return false;
     vec_for_each (arg, &s->args)
         if (arg->is_array &&
             (!device_allocate(&bench->device, &bench->ctx->diags, arg->array.bytes, &arg->device) ||
-             !fill_array(bench, arg)))
+             !run_fill_array(&bench->device, &bench->ctx->diags, arg)))
             return false;
     return fault_check(&bench->device, &bench->ctx->diags, DRIVER_stream_wait,
                        bench->device.driver->stream_wait(NULL));

@@ -5,6 +5,7 @@
 #include "frontend/heuristics.h"
 #include "runtime/data/check.h"
 #include "runtime/data/grid.h"
+#include "runtime/data/shapes.h"
 #include "runtime/launch/launch.h"
 
 /* The value of one parameter, from -a NAME=...: an array, a scalar or None. */
@@ -33,6 +34,14 @@ bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
  * the text in a file; file 0: it is no part of one. */
 bool run_read_part(Ctx *ctx, const NamedText *named, Span place, uint32_t stream, size_t most,
                    RunArg *arg);
+/* What is read of an array for benchmarks and tuning. */
+enum { RUN_PART_ELEMENTS = 1 << 20 };
+/* Fills an array's memory on the device, whose context is current, with its part, and then with
+ * what is there already behind itself. False after a report. */
+bool run_fill_array(const Device *device, Diags *diags, const RunArg *arg);
+/* -a and -g as a file of one shape, whose sizes are the integers among the arguments. STATUS_OK, or
+ * the status after a message. */
+int run_one_shape(Ctx *ctx, const TextList *arguments, const char *grid, ShapesFile *file);
 RunArg *run_find_arg(const RunArgs *args, Str name);
 /* The types of the arguments as the elaborator takes them, specialised as a launch would. */
 const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel);

@@ -1,5 +1,6 @@
 /* Arguments of `tilec run`: what stands after NAME= and what the kernel makes of it. */
 #include "cli/run.h"
+#include "frontend/parse.h"
 #include "runtime/data/generate.h"
 #include "runtime/data/npy.h"
 #include "runtime/launch/specialise.h"
@@ -206,6 +207,43 @@ bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args) {
         vec_push(&ctx->arena, args, arg);
     }
     return true;
+}
+
+int run_one_shape(Ctx *ctx, const TextList *texts, const char *grid, ShapesFile *problem) {
+    Arena *arena = &ctx->arena;
+    ShapeArg *args = ARENA_ARRAY(arena, ShapeArg, texts->len + 1);
+    Str *names = ARENA_ARRAY(arena, Str, texts->len + 1);
+    HostValue *values = ARENA_ARRAY(arena, HostValue, texts->len + 1);
+    Shape *shape = ARENA_NEW(arena, Shape);
+    StrBuf text = strbuf(arena);
+    if (!grid)
+        return cli_usage_error("no grid: add --grid, as in --grid \"cdiv(n, BLOCK)\", or --shapes");
+    *shape = (Shape){.names = names, .values = values, .args = args, .flops = -1, .bytes = -1};
+    for (size_t i = 0; i < texts->len; i++) {
+        NamedText named;
+        if (!cli_split_named(texts->data[i], "--arg", &named))
+            return STATUS_USAGE;
+        for (size_t j = 0; j < i; j++)
+            if (str_eq(args[j].name, named.name)) {
+                ctx_diag(ctx, (Span){0}, run_argument_twice, STR_ARG(named.name));
+                return STATUS_INPUT;
+            }
+        const HostValue value = host_read(named.text);
+        args[shape->arg_count++] = (ShapeArg){.name = named.name, .text = named.text};
+        if (value.kind != HOST_INT)
+            continue;
+        names[shape->size_count] = named.name;
+        values[shape->size_count++] = value;
+        strbuf_printf(&text, "%s%.*s=%" PRId64, text.len ? ", " : "", STR_ARG(named.name), value.i);
+    }
+    shape->name_count = shape->size_count;
+    shape->text = text.len ? text.ptr : "as given";
+    const uint32_t file = source_add(&ctx->sources, STR("<grid>"), str_from(grid));
+    *problem = (ShapesFile){.grid = str_from(grid),
+                            .grid_expr = parse_expression(&ctx->diags, file),
+                            .shapes = shape,
+                            .count = 1};
+    return problem->grid_expr ? STATUS_OK : STATUS_INPUT;
 }
 
 RunArg *run_find_arg(const RunArgs *args, Str name) {

@@ -38,6 +38,23 @@ static bool copy_in(DeviceRun *run) {
     return true;
 }
 
+bool run_fill_array(const Device *device, Diags *diags, const RunArg *arg) {
+    const Driver *driver = device->driver;
+    const size_t bytes = arg->array.bytes;
+    size_t done = arg->part.bytes < bytes ? arg->part.bytes : bytes;
+    if (done && !fault_check(device, diags, DRIVER_copy_to_device,
+                             driver->copy_to_device(arg->device, arg->part.data, done, NULL)))
+        return false;
+    while (done && done < bytes) {
+        const size_t more = done < bytes - done ? done : bytes - done;
+        if (!fault_check(device, diags, DRIVER_copy_on_device,
+                         driver->copy_on_device(arg->device + done, arg->device, more, NULL)))
+            return false;
+        done += more;
+    }
+    return true;
+}
+
 static bool launch(DeviceRun *run, const uint32_t grid[3]) {
     Ctx *ctx = run->ctx;
     TensorMapProblem problem;

@@ -42,17 +42,14 @@ OptionsResult tune_parse(Ctx *ctx, int argc, char **argv, TuneOptions *options,
     return options_parse(&tune_spec, &ctx->arena, argc, argv, options, arguments);
 }
 
-/* Without a shapes file: what the options say is the only one. */
-static bool one_shape(Ctx *ctx, ShapesFile *shapes) {
-    Shape *shape = ARENA_NEW(&ctx->arena, Shape);
-    *shape = (Shape){.text = "the arguments given", .flops = -1, .bytes = -1};
-    *shapes = (ShapesFile){.shapes = shape, .count = 1};
-    return true;
-}
-
 int tune_shapes(Ctx *ctx, TuneOptions *options, const TextList *arguments, ShapesFile *shapes) {
-    if (!(options->shapes ? shapes_read(ctx, options->shapes, shapes) : one_shape(ctx, shapes)))
-        return cli_status(ctx);
+    int status = STATUS_OK;
+    if (!options->shapes)
+        status = run_one_shape(ctx, &options->kernel.arguments, options->grid, shapes);
+    else if (!shapes_read(ctx, options->shapes, shapes))
+        status = cli_status(ctx);
+    if (status != STATUS_OK)
+        return status;
     if (arguments->len)
         shapes->path = arguments->data[0];
     if (!options->kernel.kernel && shapes->kernel.len)

@@ -3,7 +3,6 @@
 #include "cli/run.h"
 #include "cli/tune.h"
 #include "runtime/api/function_compile.h"
-#include "runtime/data/generate.h"
 #include "support/file.h"
 
 #include <fcntl.h>
@@ -22,19 +21,13 @@ typedef struct Tuner {
     tile_device *device;
 } Tuner;
 
-/* An array that is made when something is measured. */
-typedef struct MadeArg {
-    uint32_t arg; /* of ShapeRun.args */
-    Str text;     /* the generator */
-} MadeArg;
-
 /* One shape. Its memory, on the host and the device, goes with it. */
 typedef struct ShapeRun {
     Tuner *tuner;
     const Shape *shape;
     Ctx *ctx;
     RunArgs args;
-    VEC(MadeArg) made; /* of them */
+    VEC(NamedText) texts; /* of each */
     tile_compile_options options;
     tile_function *function;
     tile_argument *arguments; /* of a call */
@@ -242,14 +235,7 @@ static tile_dtype dtype_of(Elem elem) {
     return TILE_DTYPE_AUTO;
 }
 
-static bool write_array(ShapeRun *run, const RunArg *arg) {
-    return !arg->array.bytes ||
-           tile_memory_write(run->tuner->device, arg->device, arg->array.data, arg->array.bytes,
-                             NULL) == TILE_OK ||
-           ctx_diag(run->ctx, (Span){0}, tune_copy, STR_ARG(arg->name));
-}
-
-/* Its memory on the device; what is made later has no data yet. */
+/* Its memory on the device, which has no content yet. */
 static bool set_array(ShapeRun *run, RunArg *arg, tile_argument *argument) {
     uint64_t address;
     tile_diagnostics *said = NULL;
@@ -258,18 +244,22 @@ static bool set_array(ShapeRun *run, RunArg *arg, tile_argument *argument) {
         return false;
     arg->device = address;
     *argument = tile_buffer(address, dtype_of(arg->array.elem), arg->array.bytes);
-    return !arg->array.data || write_array(run, arg);
+    return true;
 }
 
-/* What they hold. */
-static bool make_arrays(void *user) {
+/* What arrays hold, once something is measured. */
+static bool fill_arrays(void *user) {
     ShapeRun *run = user;
     Ctx *ctx = run->ctx;
-    vec_for_each (made, &run->made) {
-        RunArg *arg = &run->args.data[made->arg];
-        const uint32_t file = source_add(&ctx->sources, STR("<argument>"), made->text);
-        const Str text = source_get(&ctx->sources, file)->text;
-        if (!generate_array(ctx, file, 0, text, made->arg, &arg->array) || !write_array(run, arg))
+    for (size_t i = 0; i < run->args.len; i++) {
+        RunArg *arg = &run->args.data[i], part;
+        if (!arg->device)
+            continue;
+        if (!run_read_part(ctx, &run->texts.data[i], (Span){0}, (uint32_t)i, RUN_PART_ELEMENTS,
+                           &part))
+            return false;
+        arg->part = part.part;
+        if (!run_fill_array(&run->tuner->device->device, &ctx->diags, arg))
             return false;
     }
     return true;
@@ -359,33 +349,31 @@ static bool order_arguments(ShapeRun *run) {
     return true;
 }
 
-/* Those of the shape, and of the options, which win. */
+static bool read_argument(ShapeRun *run, NamedText text) {
+    RunArg arg;
+    if (!run_read_part(run->ctx, &text, (Span){0}, 0, 0, &arg))
+        return false;
+    vec_push(&run->ctx->arena, &run->texts, text);
+    vec_push(&run->ctx->arena, &run->args, arg);
+    return true;
+}
+
+/* Those of the options, and the shape's others. */
 static bool read_arguments(ShapeRun *run) {
     const TextList *given = &run->tuner->options.kernel.arguments;
-    TextList texts = {0};
-    VEC(const ShapeArg *) made = {0};
-    for (size_t i = 0; i < given->len; i++)
-        vec_push(&run->ctx->arena, &texts, given->data[i]);
+    for (size_t i = 0; i < given->len; i++) {
+        NamedText text = {{0}, {0}};
+        cli_split_named(given->data[i], "--arg", &text); /* the host has checked it */
+        if (run_find_arg(&run->args, text.name))
+            return ctx_diag(run->ctx, (Span){0}, run_argument_twice, STR_ARG(text.name));
+        if (!read_argument(run, text))
+            return false;
+    }
     for (uint32_t i = 0; i < run->shape->arg_count; i++) {
         const ShapeArg *arg = &run->shape->args[i];
-        bool is_given = false;
-        for (size_t k = 0; k < given->len; k++)
-            is_given |= !strncmp(given->data[k], arg->name.ptr, arg->name.len) &&
-                        strchr(" =", given->data[k][arg->name.len]);
-        const char *text =
-            str_format(&run->ctx->arena, "%.*s=%.*s", STR_ARG(arg->name), STR_ARG(arg->text));
-        if (!is_given && !arg->is_made)
-            vec_push(&run->ctx->arena, &texts, text);
-        if (!is_given && arg->is_made)
-            vec_push(&run->ctx->arena, &made, arg);
-    }
-    if (!run_read_args(run->ctx, &texts, &run->args))
-        return false;
-    vec_for_each (arg, &made) {
-        const MadeArg later = {(uint32_t)run->args.len, (*arg)->text};
-        const RunArg empty = {.name = (*arg)->name, .is_array = true, .array = (*arg)->array};
-        vec_push(&run->ctx->arena, &run->made, later);
-        vec_push(&run->ctx->arena, &run->args, empty);
+        if (!run_find_arg(&run->args, arg->name) &&
+            !read_argument(run, (NamedText){arg->name, arg->text}))
+            return false;
     }
     return true;
 }
@@ -469,7 +457,7 @@ static void tune_shape(Tuner *t, const Shape *shape) {
     if (!ctx || setjmp(ctx->oom))
         _exit(STATUS_MACHINE);
     ShapeRun *run = ARENA_NEW(&ctx->arena, ShapeRun);
-    const TuneWatch watch = {make_arrays, note_run, note_found, run};
+    const TuneWatch watch = {fill_arrays, note_run, note_found, run};
     *run = (ShapeRun){.tuner = t, .shape = shape, .ctx = ctx, .heard = strbuf(&ctx->arena)};
     t->context->tune_watch = &watch;
     ctx_finally(ctx, measure, end_shape, run);
