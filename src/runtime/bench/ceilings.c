@@ -20,7 +20,7 @@ enum { TIMES_L2 = 16, LEAST_COPY = 64 << 20, HOST_COPY = 4 << 20, LONG_MS = 20 }
 /* Products: a tile for each warpgroup, operands as deep as fit shared memory beside each other. */
 enum { TILE_M = 128, TILE_N = 256, SMALL_N = 128, DEPTH_BYTES = 256, SMALL_DEPTH_BYTES = 64 };
 /* Multiply-adds: elements of a program, a thread of which has several at once, and steps a loop. */
-enum { ADD_SIZE = 1024, ADD_STEPS = 64, ADD_WARPS = 4 };
+enum { ADD_SIZE = 1024, ADD_STEPS = 32, ADD_WARPS = 4 };
 
 typedef struct ProductTile {
     int m, n, k, warps;
