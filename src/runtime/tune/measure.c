@@ -159,34 +159,33 @@ static CUresult collect(Measurer *m, Queue *queue, uint32_t *failed) {
     return CUDA_OK;
 }
 
+/* Everything is queued before anything is waited for, as far as there are events for it, and each
+ * turn begins with another run: who comes behind a wait finds a device that was idle. */
 CUresult measure_runs(Measurer *m, MeasureRun *runs, const bool *wanted, uint32_t count,
                       uint32_t times, uint32_t *failed) {
     Queue queue = {.count = 0};
-    CUresult result = CUDA_OK;
     *failed = 0;
-    for (uint32_t time = 0; time < times; time++) {
-        for (uint32_t i = 0; i < count; i++) {
-            if (!wanted[i] || runs[i].count + 1 > MEASURE_MAX_RUNS)
-                continue;
-            const uint32_t slot = queue.count;
-            result = queue_run(m, &runs[i], m->events[2 * slot], m->events[2 * slot + 1]);
-            if (result != CUDA_OK) {
-                *failed = i;
-                return result;
-            }
-            queue.runs[slot] = &runs[i];
-            queue.numbers[slot] = i;
-            if (++queue.count == MEASURE_MAX_RUNS)
-                result = collect(m, &queue, failed);
-            if (result != CUDA_OK)
-                return result;
+    for (uint32_t i = 0; i < count; i++)
+        runs[i].queued = runs[i].count;
+    for (uint32_t step = 0; step < times * count; step++) {
+        const uint32_t turn = step / count, i = (step + turn) % count;
+        if (!wanted[i] || runs[i].queued == MEASURE_MAX_RUNS)
+            continue;
+        const uint32_t slot = queue.count++;
+        queue.runs[slot] = &runs[i];
+        queue.numbers[slot] = i;
+        runs[i].queued++;
+        CUresult result = queue_run(m, &runs[i], m->events[2 * slot], m->events[2 * slot + 1]);
+        if (result != CUDA_OK) {
+            *failed = i;
+            return result;
         }
-        /* So that no run has more times under way than it has room for. */
-        result = collect(m, &queue, failed);
+        if (queue.count == MEASURE_MAX_RUNS)
+            result = collect(m, &queue, failed);
         if (result != CUDA_OK)
             return result;
     }
-    return CUDA_OK;
+    return collect(m, &queue, failed);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -194,14 +193,13 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double measure_median_ms(const MeasureRun *run) {
+double measure_quartile_ms(const MeasureRun *run) {
     float sorted[MEASURE_MAX_RUNS];
     if (!run->count)
         return INFINITY;
     memcpy(sorted, run->ms, run->count * sizeof *sorted);
     qsort(sorted, run->count, sizeof *sorted, by_value);
-    const uint32_t half = run->count / 2;
-    return run->count % 2 ? sorted[half] : ((double)sorted[half - 1] + sorted[half]) / 2;
+    return sorted[run->count / 4];
 }
 
 double measure_least_ms(const MeasureRun *run) {

@@ -3,7 +3,7 @@
  * Each run is timed between two events, behind a write over more than the L2 holds, which also
  * gives the host time to queue what follows, so that the GPU does not wait for it in between. Runs
  * of several candidates take turns: what changes with time, clocks above all, weighs on all alike.
- * Of the times the median counts.
+ * Of the times the lower quartile counts: what disturbs a run makes it slower, never faster.
  *
  * A run that does not end within its time is given up: it stays on the device, and whatever waits
  * for the device would wait with it, so that nothing is freed there from then on. */
@@ -30,7 +30,8 @@ typedef struct MeasureRun {
     uint32_t grid[3];
     void *const *params; /* as executable_launch takes them */
     float ms[MEASURE_MAX_RUNS];
-    uint32_t count; /* of times */
+    uint32_t count;  /* of times */
+    uint32_t queued; /* the same with those under way: measure_runs' own */
 } MeasureRun;
 
 typedef struct Measurer {
@@ -68,6 +69,6 @@ void measure_close(Measurer *measurer);
 CUresult measure_runs(Measurer *measurer, MeasureRun *runs, const bool *wanted, uint32_t count,
                       uint32_t times, uint32_t *failed);
 /* Of the times there are; infinite if there are none. */
-double measure_median_ms(const MeasureRun *run);
+double measure_quartile_ms(const MeasureRun *run);
 double measure_least_ms(const MeasureRun *run);
 #endif

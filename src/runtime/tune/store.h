@@ -22,7 +22,7 @@ typedef struct TuneSubject {
 } TuneSubject;
 
 typedef struct TuneRecord {
-    double ms;  /* of a launch, the median; infinite: it was struck out */
+    double ms;  /* of a launch (measure.h); infinite: it was struck out */
     Str reason; /* why, if it was */
 } TuneRecord;
 

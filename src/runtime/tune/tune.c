@@ -12,7 +12,7 @@
  * times, or their turns have taken long enough. */
 enum { FIRST_RUNS = 2, TURN_RUNS = 4, MOST_TURNS = 8, TURNS_MS = 400 };
 #define HOPELESS 1.5
-/* Behind the first turns, who is this much slower than the best by the median goes. */
+/* Behind the first turns, who is this much slower than the best goes. */
 #define BEHIND 1.1
 
 /* Of one that has to be measured. */
@@ -226,19 +226,19 @@ static void drop_hopeless(Tuning *t) {
         t->wanted[i] = t->runs[i].count && measure_least_ms(&t->runs[i]) <= bound;
 }
 
-static double best_median(const Tuning *t) {
+static double best_time(const Tuning *t) {
     double best = INFINITY;
     for (uint32_t i = 0; i < t->count; i++)
         if (t->wanted[i])
-            best = fmin(best, measure_median_ms(&t->runs[i]));
+            best = fmin(best, measure_quartile_ms(&t->runs[i]));
     return best;
 }
 
 static uint32_t drop_behind(Tuning *t) {
-    const double bound = BEHIND * best_median(t);
+    const double bound = BEHIND * best_time(t);
     uint32_t left = 0;
     for (uint32_t i = 0; i < t->count; i++) {
-        t->wanted[i] = t->wanted[i] && measure_median_ms(&t->runs[i]) <= bound;
+        t->wanted[i] = t->wanted[i] && measure_quartile_ms(&t->runs[i]) <= bound;
         left += t->wanted[i];
     }
     return left;
@@ -265,7 +265,7 @@ static void keep_times(Tuning *t) {
         if (trial->candidate->record.reason.len)
             continue;
         if (run->count)
-            trial->candidate->record.ms = measure_median_ms(run);
+            trial->candidate->record.ms = measure_quartile_ms(run);
         else if (trial->is_same)
             trial->candidate->record = t->trials[trial->same].candidate->record;
     }

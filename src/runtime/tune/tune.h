@@ -2,7 +2,7 @@
  *
  *     candidates -- known times --> compile in parallel -- as each is ready --> load, two runs
  *                                                                                 | the hopeless go
- *                          the winner <-- medians <-- runs in turns of those near the best
+ *                           the winner <-- times <-- runs in turns of those near the best
  *
  * A candidate that cannot be compiled, loaded or launched is struck out, with the reason; when all
  * are, what the first one said is the error. Two whose code is the same are measured once.
