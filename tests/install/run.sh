@@ -99,10 +99,11 @@ for file in man/man1/tilec.1 man/man1/tilec-compile.1 bash-completion/completion
 done
 
 # What the libraries show is the API and nothing else: all of it, or but for what takes a compiler.
-declared() { grep -v '^ \*' "$1" | tr '\n' ' ' | grep -o 'TILE_API [^(]*(' | grep -o 'tile_[a-z_]*($' | tr -d '(' | sort; }
+declared() { cat "$@" | grep -v '^ \*' | tr '\n' ' ' | grep -o 'TILE_API [^(]*(' | grep -o 'tile_[a-z_]*($' | tr -d '(' | sort; }
 exported() { nm -D --defined-only "$1" | awk '$2 == "T" { sub("@.*", "", $3); print $3 }' | sort; }
 library=$(find "$work/moved" -name 'libtilec.so.*.*.*') run=$(find "$work/moved" -name 'libtilec-run.so.*.*.*')
-declared "$(find "$work/moved" -name tilec.h)" >"$work/declared"
+include=$(dirname "$(find "$work/moved" -name tilec.h)")
+declared "$include"/tilec/*.h >"$work/declared"
 exported "$library" | diff "$work/declared" - || { echo "libtilec.so and tilec.h differ" >&2; exit 1; }
 grep -v -x -e tile_compile -e tile_prewarm -e tile_function_create -e 'tile_cancellation_.*' -e 'tile_kernel_list_.*' "$work/declared" >"$work/declared-run"
 exported "$run" | diff "$work/declared-run" - || { echo "libtilec-run.so lacks functions, or has others" >&2; exit 1; }
@@ -115,12 +116,19 @@ needed=$(objdump -p "$run" | awk '$1 == "NEEDED" && $2 !~ /^lib(c.so.6|pthread.s
 strip -o "$work/stripped.so" "$run"
 [ "$(stat -c %s "$work/stripped.so")" -lt 204800 ] || { echo "libtilec-run.so has $(stat -c %s "$work/stripped.so") bytes" >&2; exit 1; }
 
+# Each part of tilec.h can be included by itself, in C and in C++.
+for header in "$include"/tilec/*.h; do
+    "$cc" -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c "$header"
+    "$cxx" -std=c++11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c++ "$header"
+done
+
 # The record of the ABI tells a change that programs notice from one that they do not.
-header=$programs/../../include/tilec.h
-judge() { python3 "$programs/abi.py" "$work/changed.h" "$library" "$cc" "$programs/abi.txt" | tail -1; }
-sed '/^    size_t type_count;/d' "$header" >"$work/changed.h"
+judge() { python3 "$programs/abi.py" "$work/changed/tilec.h" "$library" "$cc" "$programs/abi.txt" | tail -1; }
+cp -r "$programs/../../include" "$work/changed"
+sed -i '/^    size_t type_count;/d' "$work/changed/tilec/compile.h"
 [[ $(judge) == incompatible* ]] || { echo "abi.py takes a header without a field" >&2; exit 1; }
-sed 's/^} tile_compile_options;/    size_t added;\n&/' "$header" >"$work/changed.h"
+cp "$programs/../../include/tilec/compile.h" "$work/changed/tilec"
+sed -i 's/^} tile_compile_options;/    size_t added;\n&/' "$work/changed/tilec/compile.h"
 [[ $(judge) == compatible* ]] || { echo "abi.py refuses an added field" >&2; exit 1; }
 
 # They run with the C library that docs/building.md names, whichever they were built with, unless LLVM wants a newer one.

@@ -139,10 +139,10 @@ def check_commands():
 def check_version():
     """CMake, the header and the changes have the same version."""
     version = re.search(r"^project\(tilec VERSION ([\d.]+)", read("CMakeLists.txt"), re.M).group(1)
-    header = ".".join(re.search(rf"#define TILE_VERSION_{part} (\d+)", read("include/tilec.h")).group(1) for part in ("MAJOR", "MINOR", "PATCH"))
+    header = ".".join(re.search(rf"#define TILE_VERSION_{part} (\d+)", read("include/tilec/base.h")).group(1) for part in ("MAJOR", "MINOR", "PATCH"))
     changes = re.search(r"^## ([\d.]+)", read("CHANGELOG.md"), re.M).group(1)
     if not version == header == changes:
-        wrong.append(f"the version is {version} in CMakeLists.txt, {header} in tilec.h, {changes} in CHANGELOG.md")
+        wrong.append(f"the version is {version} in CMakeLists.txt, {header} in tilec/base.h, {changes} in CHANGELOG.md")
 
 
 def check_environment():

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Functions: kernels that are compiled when they are called, and the arguments of calls. */
+#ifndef TILEC_FUNCTION_H
+#define TILEC_FUNCTION_H
+#include "compile.h"
+#include "device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Element types: X(name, Triton's name, bytes). */
+#define TILE_DTYPES(X)                                                                             \
+    X(TILE_I1, "i1", 1)                                                                            \
+    X(TILE_I8, "i8", 1)                                                                            \
+    X(TILE_I16, "i16", 2)                                                                          \
+    X(TILE_I32, "i32", 4)                                                                          \
+    X(TILE_I64, "i64", 8)                                                                          \
+    X(TILE_U8, "u8", 1)                                                                            \
+    X(TILE_U16, "u16", 2)                                                                          \
+    X(TILE_U32, "u32", 4)                                                                          \
+    X(TILE_U64, "u64", 8)                                                                          \
+    X(TILE_FP8E4NV, "fp8e4nv", 1)                                                                  \
+    X(TILE_FP8E5, "fp8e5", 1)                                                                      \
+    X(TILE_FP16, "fp16", 2)                                                                        \
+    X(TILE_BF16, "bf16", 2)                                                                        \
+    X(TILE_FP32, "fp32", 4)                                                                        \
+    X(TILE_FP64, "fp64", 8)
+
+typedef enum tile_dtype {
+    TILE_DTYPE_AUTO, /* of numbers: i32, else i64, else u64 by value; fp32; i1 */
+#define TILE_DTYPE_ENUM(name, text, bytes) name,
+    TILE_DTYPES(TILE_DTYPE_ENUM)
+#undef TILE_DTYPE_ENUM
+} tile_dtype;
+
+typedef enum tile_argument_kind {
+    TILE_ARGUMENT_POINTER,       /* address, with the type of what it points at */
+    TILE_ARGUMENT_INT,           /* integer */
+    TILE_ARGUMENT_FLOAT,         /* number */
+    TILE_ARGUMENT_CONSTEXPR,     /* text: a Python literal */
+    TILE_ARGUMENT_CONSTEXPR_INT, /* integer, without the way through text */
+} tile_argument_kind;
+
+typedef struct tile_argument {
+    tile_argument_kind kind;
+    tile_dtype type;
+    union {
+        uint64_t address;
+        struct {
+            uint64_t address;
+            uint64_t bytes; /* from there on; 0: not known */
+        } memory;           /* of pointers */
+        int64_t integer;    /* u64: its bits */
+        double number;
+        tile_text text;
+    } value;
+} tile_argument;
+
+static inline tile_argument tile_pointer(uint64_t address, tile_dtype element) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_POINTER;
+    argument.type = element;
+    argument.value.memory.address = address;
+    argument.value.memory.bytes = 0;
+    return argument;
+}
+/* A pointer to memory of a known size, which functions that are tuned need to know of what they
+ * reset or put back between runs. */
+static inline tile_argument tile_buffer(uint64_t address, tile_dtype element, uint64_t bytes) {
+    tile_argument argument = tile_pointer(address, element);
+    argument.value.memory.bytes = bytes;
+    return argument;
+}
+static inline tile_argument tile_int(int64_t value) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_INT;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.integer = value;
+    return argument;
+}
+static inline tile_argument tile_float(double value) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_FLOAT;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.number = value;
+    return argument;
+}
+static inline tile_argument tile_constexpr(tile_text literal) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_CONSTEXPR;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.text = literal;
+    return argument;
+}
+static inline tile_argument tile_constexpr_int(int64_t value) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_CONSTEXPR_INT;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.integer = value;
+    return argument;
+}
+
+/* A pointer to what a DLPack tensor holds, as torch, JAX, NumPy and others hand them out: address
+ * (data and byte_offset), element type, and the size where its elements fill one stretch of memory,
+ * in whatever order of the dimensions; of others, such as slices, it is not known. `tensor` is a
+ * `const DLTensor *` of dlpack.h, of any version: include that yourself, its structures have no
+ * tags that could be declared here. It is read during the call, and nothing is kept of it; its
+ * memory must stay, and belong to it, until launches with the argument have run: who has a
+ * DLManagedTensor calls its deleter behind them. Order with other streams is the caller's.
+ *
+ * TILE_ERROR_INVALID_ARGUMENT, with a diagnostic: elements that no kernel has (complex numbers,
+ * several lanes, less than a byte), memory that is neither this device's (kDLCUDA) nor managed nor
+ * pinned (kDLCUDAManaged, kDLCUDAHost), a shape that is none, elements without memory. Any thread;
+ * where nothing is wrong the call takes no memory and no lock. */
+TILE_API tile_status tile_argument_from_dlpack(tile_device *device, const void *tensor,
+                                               tile_argument *argument,
+                                               tile_diagnostics **diagnostics);
+
+enum { TILE_MAX_ARGUMENTS = 256 };
+
+/* Reads and parses the source. `options` as for tile_compile; signature, types and target stay
+ * empty, constexprs given here hold for every call, and so does the cancellation: from its request
+ * on, calls that would have to compile end with TILE_ERROR_CANCELLED. The context must outlive the
+ * function. */
+TILE_API tile_status tile_function_create(tile_context *context,
+                                          const tile_compile_options *options,
+                                          tile_function **function, tile_diagnostics **diagnostics);
+TILE_API void tile_function_destroy(tile_function *function);
+
+/* Calls the function: one argument for each parameter that the options did not set, in order; those
+ * behind the last one without a default may be left out. The instance for these types and values is
+ * looked up without a lock; when it is missing it is taken from the cache or compiled, and other
+ * threads that need the same one meanwhile wait. It is specialised as Triton does, on pointers and
+ * integers that are multiples of 16 and integers equal to 1, and on integers equal to an integer
+ * constexpr, of the call or of the options, that is at least 16: where a row's length is BLOCK, its
+ * masks go away. What @triton.jit is told not to specialise on is not.
+ *
+ * Parameters that @triton.heuristics set are no arguments of the call, and neither are those that
+ * the options' constexprs set, which win; docs/language.md says which lambdas are evaluated.
+ * Nor are those that @triton.autotune sets: the first call of each key measures its configurations,
+ * by many launches with these arguments on this stream, and waits for them; docs/tuning.md.
+ *
+ * `grid` may be NULL where the options say one.
+ *
+ * Arguments that the tensor maps of an instance cannot hold, such as a stride of 0, are launched by
+ * its other form, without tensor copies, which is made when it is first needed (a remark says why)
+ * and kept.
+ *
+ * TILE_ERROR_INVALID_ARGUMENT, with a diagnostic: too few or too many arguments, or one whose kind
+ * or type does not go together. */
+TILE_API tile_status tile_function_launch(tile_function *function, tile_device *device,
+                                          const uint32_t grid[3], tile_stream stream,
+                                          const tile_argument *arguments, size_t argument_count,
+                                          tile_diagnostics **diagnostics);
+/* The same with options, as tile_launch_with; they may be NULL. */
+TILE_API tile_status tile_function_launch_with(tile_function *function, tile_device *device,
+                                               const uint32_t grid[3], tile_stream stream,
+                                               const tile_argument *arguments,
+                                               size_t argument_count,
+                                               const tile_launch_options *options,
+                                               tile_diagnostics **diagnostics);
+/* The instance that such a call would use, compiled if needed; it belongs to the function. It is
+ * the form with tensor copies, if there are two. */
+TILE_API tile_status tile_function_instance(tile_function *function, tile_device *device,
+                                            const tile_argument *arguments, size_t argument_count,
+                                            const tile_executable **executable,
+                                            tile_diagnostics **diagnostics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
