@@ -10,6 +10,7 @@ EXPRESSIONS = [
     "not n", "n != 0 and 100 // n", "1 if m == 0 else n // m", "int(n / m)", "math.ceil(n / BLOCK)", "math.floor(n / 4)", "int(x)", "math.ceil(x) + 1", "math.floor(x) + 5",
     "int(x * 2 + n)", "int(-x / 4 + float(m))", "int(n * 9223372036854775807)", "n * 9223372036854775807", "9223372036854775807 + m", "bool(n) + 1", "int(True) + m",
     "x > 1 and 3", "n, n, n", "65536, 1", "1, 65536", "2 if x >= m else 3", "int(1.5) + (n is m)", "n // (m - m)", "int(1 / (m - m))", "1 if n else 0 ** m",
+    "4 if (2 if n else 3) else 5", "(n or 5) if n == n else 1", "(n < m) < 3", "not (n > 4 > 2)", "not (x or 3)", "7 if x == x else 2", "bool(2 if m else 3) + 1",
 ]
 
 

@@ -71,6 +71,7 @@ enum { IS_INT = 1, IS_BOOL, IS_FLOAT, IS_POINTER, IS_TENSOR_POINTER = 7, IS_RAW_
 enum { IS_MOVED = 10, IS_SMALL_TEXT, IS_TEXT = 65, IS_TENSOR = 70, IS_LARGE_INT = 78 };
 
 int __tvm_ffi_softmax(void *handle, const Any *args, int32_t count, Any *result);
+int __tvm_ffi_choices(void *handle, const Any *args, int32_t count, Any *result);
 int __tvm_ffi_matmul(void *handle, const Any *args, int32_t count, Any *result);
 int __tvm_ffi__doc_matmul(void *handle, const Any *args, int32_t count, Any *result);
 void TVMFFIErrorSetRaisedFromCStr(const char *raised, const char *text);
@@ -248,6 +249,49 @@ static void texts(void) {
                   "grid (cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N))"));
 }
 
+/* A constexpr that is of every kind: what is given is the literal that was compiled, or none is. */
+static void choices(void) {
+    static const char text[] = "text";
+    const Tensor x = {.data = (void *)0x10000, .device_type = CUDA, .bits = 32, .lanes = 1};
+    const LargeInt largest = {
+        .header = {.count = 1, .type = IS_LARGE_INT}, .count = 2, .words = {-1}};
+    const LargeInt larger = {
+        .header = {.count = 1, .type = IS_LARGE_INT}, .count = 2, .words = {-1, 1}};
+    const struct {
+        Any given;
+        const char *refused; /* NULL: it is not */
+    } calls[] = {
+        {{.type = 0}, NULL},
+        {{.type = IS_RAW_TEXT, .pointer = text}, NULL},
+        {{.type = IS_BOOL, .integer = 1}, NULL},
+        {of_int(-3), NULL},
+        {{.type = IS_LARGE_INT, .pointer = &largest}, NULL},
+        {{.type = IS_FLOAT, .number = __builtin_inf()}, NULL},
+        {{.type = IS_FLOAT, .number = 0.1}, NULL},
+        {{.type = IS_FLOAT, .number = 2}, NULL},
+        {{.type = IS_LARGE_INT, .pointer = &larger}, "an integer beyond 64 bits"},
+        {{.type = IS_BOOL, .integer = 0}, "False"},
+        {of_int(2), "2"},
+        {{.type = IS_FLOAT, .number = 0.1f}, "0.10000000149011612"},
+        {{.type = IS_FLOAT, .number = 1e-7}, "1e-07"},
+        {{.type = IS_FLOAT, .number = -0.0}, "-0.0"},
+        {{.type = IS_FLOAT, .number = __builtin_nan("")}, "float('nan')"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const Any arguments[] = {{.type = IS_TENSOR_POINTER, .pointer = &x}, calls[i].given};
+        char wanted[256];
+        begin();
+        memset(cuda->param_bytes + 1, 0, sizeof cuda->param_bytes - 1);
+        const int status = call(__tvm_ffi_choices, arguments, 2);
+        CHECK(status == (calls[i].refused ? -1 : 0) && cuda->launches == (status ? 0 : 1));
+        snprintf(wanted, sizeof wanted,
+                 "no variant of 'choices' for this call: argument 'HOW' is %s, wanted None or "
+                 "'text' or True or -3 or 18446744073709551615 or float('inf') or 0.1 or 2.0",
+                 calls[i].refused ? calls[i].refused : "");
+        CHECK(!calls[i].refused || !strcmp(message, wanted));
+    }
+}
+
 /* Every kind of value in the place of every argument: an error or a launch, and nothing is read
  * that is not there. */
 static void nonsense(void) {
@@ -364,6 +408,7 @@ int main(int argc, char **argv) {
     kinds_of_tensors();
     devices();
     texts();
+    choices();
     nonsense();
     threads();
     return 0;

@@ -39,5 +39,17 @@ echo '#include "k.h"
 int main() { return k_softmax_fp32_fp32(nullptr, 1, 1, 1, 0, 0, 0, 0, 0, 256) == K_NO_DRIVER ? 0 : 1; }' >uses.cpp
 "$cxx" -std=c++11 "${flags[@]}" uses.cpp k.o -o uses -ldl -pthread
 if [ ! -e /usr/lib/x86_64-linux-gnu/libcuda.so.1 ]; then LD_LIBRARY_PATH= ./uses; fi
+
+# Names of parameters and kernels that C, C++, compilers, headers or the file itself have, also with the file's name in front; literals that C
+# has not. Nothing is a warning, in C and in C++, as the standards and as GNU have them.
+"$tilec" compile "$here/names.json" -o grid.c
+"$tilec" compile "$here/names.json" -o recipe.c
+for file in grid recipe; do
+    for standard in c11 gnu11 gnu17; do "$cc" -std=$standard "${flags[@]}" -pedantic -c $file.c -o $file.o; done
+    for standard in c++11 gnu++17 gnu++20; do
+        "$cxx" -std=$standard "${flags[@]}" -pedantic -x c++ -c $file.c -o $file.o
+        echo "#include \"$file.h\"" | "$cxx" -std=$standard "${flags[@]}" -pedantic -x c++ -fsyntax-only -
+    done
+done
 cd /
 rm -rf "$work"

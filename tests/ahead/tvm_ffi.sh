@@ -28,7 +28,7 @@ for file in k grids; do
 done
 for library in k.so k_cpp.so; do
     shown=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v '^_\(init\|fini\)$' | sort | xargs)
-    wanted="__tvm_ffi__doc_matmul __tvm_ffi__doc_scalars __tvm_ffi__doc_softmax __tvm_ffi_matmul __tvm_ffi_scalars __tvm_ffi_softmax"
+    wanted="__tvm_ffi__doc_choices __tvm_ffi__doc_matmul __tvm_ffi__doc_scalars __tvm_ffi__doc_softmax __tvm_ffi_choices __tvm_ffi_matmul __tvm_ffi_scalars __tvm_ffi_softmax"
     [ "$shown" = "$wanted" ] || fail "$library has $shown"
     needed=$(nm -D --undefined-only "$library" | awk '$2 ~ /^TVM/ { print $2 }' | sort | xargs)
     [ "$needed" = "TVMFFIEnvGetStream TVMFFIErrorSetRaisedFromCStr TVMFFIStringFromByteArray" ] || fail "$library needs $needed"

@@ -169,6 +169,14 @@ def scalars(kernels):
     expect(TypeError, "argument 'POSITIVE' of 'scalars' is 1, wanted a bool", kernels.scalars, out, *given, 2.5, 1)
 
 
+def choices(kernels):
+    """One of each kind, and which of them the kernel was compiled for."""
+    for which, how in enumerate((None, "text", True, -3, 2**64 - 1, np.inf, 0.1, 2.0)):
+        out = DeviceArray(np.full(1, -1, "int32"))
+        kernels.choices(out, how)
+        close(out.numpy(), [which], 0)
+
+
 def grids(library):
     """Grids as C computes them are as Python computes them: each kernel stores how many programs there are along each axis."""
     kernels = tvm_ffi.load_module(library)
@@ -198,6 +206,7 @@ def main():
     softmax_errors(kernels)
     matmul(kernels, random)
     scalars(kernels)
+    choices(kernels)
     checked = passed
     if len(sys.argv) > 2:
         checked += grids(sys.argv[2])

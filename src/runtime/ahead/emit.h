@@ -11,6 +11,13 @@ bool emit_c(Ctx *ctx, const Variant *variants, uint32_t count, Str stem, StrBuf 
 /* One file, for a library whose kernels are functions of tvm-ffi. False after an error. */
 bool emit_tvm_ffi(Ctx *ctx, const Variant *variants, uint32_t count, StrBuf *c);
 
+/* emit_c_names.c: the name as C has it, of letters, digits and underscores, and no keyword. */
+const char *c_identifier(Arena *arena, Str name);
+/* Sets `names`. */
+void c_name_params(Arena *arena, Group *group);
+/* Sets `function` of all: "prefix_kernel", with the types in which groups of a kernel differ. */
+void c_name_groups(Arena *arena, const char *prefix, Groups *groups);
+
 /* What the two share. */
 
 /* emit_tables.c: the table `kernels`, with a row for each group, and all that it points at. */

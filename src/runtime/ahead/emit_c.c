@@ -9,97 +9,6 @@ typedef struct Emitter {
     Groups groups;
 } Emitter;
 
-/* Names */
-
-static const char *const reserved[] = {
-    /* C and C++ */
-    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class",
-    "compl", "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double",
-    "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "nullptr",
-    "operator", "or", "private", "protected", "public", "register", "requires", "restrict",
-    "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
-    "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using",
-    "virtual", "void", "volatile", "while", "xor",
-    /* the function's own */
-    "stream", "grid_x", "grid_y", "grid_z", "grid", "arguments", "params", "launch", "kernels",
-    "narrow", "types", NULL};
-
-static const char *identifier(Arena *arena, Str name) {
-    StrBuf out = strbuf(arena);
-    for (size_t i = 0; i < name.len; i++) {
-        const char c = name.ptr[i];
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        const bool digit = c >= '0' && c <= '9';
-        if (digit && !i)
-            strbuf_putc(&out, '_');
-        strbuf_putc(&out, (char)(letter || digit ? c : '_'));
-    }
-    for (const char *const *word = reserved; *word; word++)
-        if (str_is(strbuf_str(&out), *word))
-            strbuf_putc(&out, '_');
-    return out.ptr ? out.ptr : "_";
-}
-
-/* Of a kernel, behind the prefix, where other names of the file stand, too. */
-static const char *kernel_identifier(Arena *arena, Str name) {
-    static const char *const taken[] = {"status", "status_text", "driver_result", "unload"};
-    const char *plain = identifier(arena, name);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (!strcmp(plain, taken[i]))
-            return str_format(arena, "%s_", plain);
-    return plain;
-}
-
-static void name_params(Emitter *e, Group *group) {
-    const KernelFacts *facts = group_facts(group);
-    group->names = ARENA_ARRAY(e->arena, const char *, facts->param_count + 1);
-    for (uint32_t i = 0; i < facts->param_count; i++) {
-        const char *name = identifier(e->arena, facts->params[i].name);
-        for (uint32_t j = 0; j < i; j++)
-            if (!strcmp(name, group->names[j]))
-                name = str_format(e->arena, "%s_%u", name, i);
-        group->names[i] = name;
-    }
-}
-
-/* The types in which this group differs from others of its kernel: "fp16_fp32". */
-static const char *type_suffix(Emitter *e, const Group *group) {
-    StrBuf out = strbuf(e->arena);
-    const KernelFacts *facts = group_facts(group);
-    for (uint32_t i = 0; i < facts->param_count; i++) {
-        bool differs = false;
-        vec_for_each (other, &e->groups) {
-            const KernelFacts *f = group_facts(other);
-            differs |=
-                groups_same_kernel(other, group) &&
-                (i >= f->param_count ||
-                 f->params[i].is_constexpr != facts->params[i].is_constexpr ||
-                 (!f->params[i].is_constexpr && !str_eq(f->params[i].text, facts->params[i].text)));
-        }
-        if (!differs)
-            continue;
-        const Str type = facts->params[i].is_constexpr ? STR("constexpr") : facts->params[i].text;
-        strbuf_printf(
-            &out, "_%s",
-            identifier(e->arena, type.ptr[0] == '*' ? (Str){type.ptr + 1, type.len - 1} : type));
-    }
-    return out.ptr ? out.ptr : "";
-}
-
-static void name_groups(Emitter *e) {
-    for (size_t i = 0; i < e->groups.len; i++) {
-        Group *group = &e->groups.data[i];
-        const char *kernel = kernel_identifier(e->arena, group_facts(group)->meta.name);
-        const char *name =
-            str_format(e->arena, "%s_%s%s", e->prefix, kernel, type_suffix(e, group));
-        for (size_t j = 0; j < i; j++)
-            if (!strcmp(name, e->groups.data[j].function))
-                name = str_format(e->arena, "%s_%zu", name, i);
-        group->function = name;
-    }
-}
-
 static const char *c_type(const KernelParam *param, FormOfParam form) {
     static const struct {
         const char *type, *c;
@@ -130,7 +39,8 @@ static const char *c_type(const KernelParam *param, FormOfParam form) {
 
 /* Functions */
 
-static void emit_prototype(Emitter *e, const Group *group, StrBuf *out) {
+/* `behind`: what each parameter's name ends with. */
+static void emit_prototype(Emitter *e, const Group *group, const char *behind, StrBuf *out) {
     const KernelFacts *facts = group_facts(group);
     strbuf_printf(out, "%s_status %s(void *stream", e->prefix, group->function);
     if (!group_grid(group).len)
@@ -138,8 +48,8 @@ static void emit_prototype(Emitter *e, const Group *group, StrBuf *out) {
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const char *type = c_type(&facts->params[i], group->forms[i]);
         if (group->forms[i] != PARAM_FIXED)
-            strbuf_printf(out, ",\n    %s%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ",
-                          group->names[i]);
+            strbuf_printf(out, ",\n    %s%s%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ",
+                          group->names[i], behind);
     }
     strbuf_putc(out, ')');
 }
@@ -148,11 +58,11 @@ static void emit_argument(StrBuf *out, const KernelParam *param, FormOfParam for
                           const char *name) {
     const char *type = c_type(param, form);
     if (form == PARAM_TEXT)
-        strbuf_printf(out, "{0, 0, %s}", name);
+        strbuf_printf(out, "{0, 0, %s_}", name);
     else if (!strcmp(type, "float") || !strcmp(type, "double"))
-        strbuf_printf(out, "{0, (double)%s, NULL}", name);
+        strbuf_printf(out, "{0, (double)%s_, NULL}", name);
     else
-        strbuf_printf(out, "{(int64_t)%s, 0, NULL}", name);
+        strbuf_printf(out, "{(int64_t)%s_, 0, NULL}", name);
 }
 
 /* The type's name in launcher.c, of a parameter that C has no type for; NULL: of any other. */
@@ -176,11 +86,11 @@ static void emit_params(const Group *group, StrBuf *c) {
         if (group->forms[i] != PARAM_VALUE)
             continue;
         if (!narrow) {
-            strbuf_printf(&params, "&%s, ", group->names[i]);
+            strbuf_printf(&params, "&%s_, ", group->names[i]);
             continue;
         }
         strbuf_printf(&types, "NARROW_%s, ", narrow);
-        strbuf_printf(&values, "narrow_bits(%s, types[%u]), ", group->names[i], count);
+        strbuf_printf(&values, "narrow_bits(%s_, types[%u]), ", group->names[i], count);
         strbuf_printf(&params, "&narrow[%u], ", count++);
     }
     if (count)
@@ -192,13 +102,14 @@ static void emit_params(const Group *group, StrBuf *c) {
                   params.ptr ? params.ptr : "");
 }
 
+/* Parameters' names end in an underscore there, as no other name of the file does. */
 static void emit_function(Emitter *e, size_t number) {
     const Group *group = &e->groups.data[number];
     const KernelFacts *facts = group_facts(group);
     const bool has_grid = group_grid(group).len != 0;
     StrBuf *c = e->c;
     strbuf_putc(c, '\n');
-    emit_prototype(e, group, c);
+    emit_prototype(e, group, "_", c);
     strbuf_puts(c, has_grid ? " {\n    uint32_t grid[3];\n"
                             : " {\n    const uint32_t grid[3] = {grid_x, grid_y, grid_z};\n");
     strbuf_puts(c, "    const Argument arguments[] = {");
@@ -316,14 +227,14 @@ bool emit_c(Ctx *ctx, const Variant *variants, uint32_t count, Str stem, StrBuf 
             StrBuf *header) {
     Emitter e = {.ctx = ctx,
                  .arena = &ctx->arena,
-                 .prefix = identifier(&ctx->arena, stem),
+                 .prefix = c_identifier(&ctx->arena, stem),
                  .c = c,
                  .header = header};
     if (!groups_make(ctx, variants, count, GROUPS_APART, &e.groups))
         return false;
     vec_for_each (group, &e.groups)
-        name_params(&e, group);
-    name_groups(&e);
+        c_name_params(e.arena, group);
+    c_name_groups(e.arena, e.prefix, &e.groups);
     emit_launcher(
         str_format(e.arena,
                    "/* Kernels that tilec compiled; see %.*s.h. */\n#include \"%.*s.h\"\n\n",
@@ -337,7 +248,7 @@ bool emit_c(Ctx *ctx, const Variant *variants, uint32_t count, Str stem, StrBuf 
     for (size_t i = 0; i < e.groups.len; i++) {
         emit_function(&e, i);
         emit_description(&e, &e.groups.data[i]);
-        emit_prototype(&e, &e.groups.data[i], header);
+        emit_prototype(&e, &e.groups.data[i], "", header);
         strbuf_puts(header, ";\n");
     }
     strbuf_puts(header, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");

@@ -42,6 +42,12 @@ static Piece real(const char *text) {
     return (Piece){text, true};
 }
 
+/* As an operand of C's operators on truth and order, of which compilers say no more what it must
+ * be. */
+static const char *opaque(Grid *g, Piece p) {
+    return str_format(g->arena, "grid_%s(%s)", p.is_real ? "real" : "whole", p.text);
+}
+
 static const char *as_real(Grid *g, Piece p) {
     return p.is_real ? p.text : str_format(g->arena, "(double)%s", p.text);
 }
@@ -59,8 +65,9 @@ static Piece literal(Grid *g, const Expr *expr, Str text) {
         return number(g, value);
     if (str_is(text, "True") || str_is(text, "False"))
         return number(g, str_is(text, "True"));
-    if (literal_is_real(text))
-        return real(str_format(g->arena, "(double)(%.*s)", STR_ARG(text)));
+    const char *number_of_c = literal_real(g->arena, text);
+    if (number_of_c)
+        return real(str_format(g->arena, "(double)(%s)", number_of_c));
     return refuse(g, expr->span, str_format(g->arena, "%.*s", STR_ARG(text)));
 }
 
@@ -113,7 +120,7 @@ static Piece unary(Grid *g, const Expr *expr) {
     case ASTOP_pos:
         return p;
     case ASTOP_not:
-        return whole(str_format(g->arena, "(int64_t)!(%s)", p.text));
+        return whole(str_format(g->arena, "(int64_t)!%s", opaque(g, p)));
     case ASTOP_neg:
         return p.is_real ? real(str_format(g->arena, "(-%s)", p.text))
                          : whole(str_format(g->arena, "grid_sub(&ok, 0, %s)", p.text));
@@ -162,8 +169,9 @@ static Piece binary(Grid *g, const Expr *expr) {
     return refuse(g, expr->span, "this operator");
 }
 
-/* `condition ? then : other`, both of one type. */
-static Piece choice(Grid *g, Span span, const char *condition, Piece then, Piece other) {
+/* `of ? then : other`, both of one type. */
+static Piece choice(Grid *g, Span span, Piece of, Piece then, Piece other) {
+    const char *condition = opaque(g, of);
     if (strlen(condition) + strlen(then.text) + strlen(other.text) > MAX_PIECE)
         return refuse(g, span, "an expression as large as this");
     const bool is_real = then.is_real || other.is_real;
@@ -181,8 +189,8 @@ static Piece boolop(Grid *g, const Expr *expr) {
         const Piece p = piece(g, operands->items[i]);
         if (!p.text)
             return p;
-        result = expr->u.boolop.op == ASTOP_or ? choice(g, expr->span, p.text, p, result)
-                                               : choice(g, expr->span, p.text, result, p);
+        result = expr->u.boolop.op == ASTOP_or ? choice(g, expr->span, p, p, result)
+                                               : choice(g, expr->span, p, result, p);
     }
     return result;
 }
@@ -215,7 +223,7 @@ static Piece compare(Grid *g, const Expr *expr) {
         const Piece right = piece(g, operands->items[i]);
         if (!right.text)
             return right;
-        strbuf_printf(&out, "%s%s %s %s", i > 1 ? " && " : "(", left.text, op, right.text);
+        strbuf_printf(&out, "%s%s %s %s", i > 1 ? " && " : "(", opaque(g, left), op, right.text);
         if (out.len > MAX_PIECE)
             return refuse(g, expr->span, "an expression as large as this");
         left = right;
@@ -228,7 +236,7 @@ static Piece ternary(Grid *g, const Expr *expr) {
     const Piece condition = piece(g, expr->u.ternary.condition);
     const Piece then = condition.text ? piece(g, expr->u.ternary.then_value) : condition;
     const Piece other = then.text ? piece(g, expr->u.ternary.else_value) : then;
-    return other.text ? choice(g, expr->span, condition.text, then, other) : other;
+    return other.text ? choice(g, expr->span, condition, then, other) : other;
 }
 
 /* Functions */
@@ -244,7 +252,7 @@ static Piece one_operand(Grid *g, const Expr *expr, const char *function, Piece 
     if (!strcmp(function, "float"))
         return real(as_real(g, p));
     if (!strcmp(function, "bool"))
-        return whole(str_format(g->arena, "(int64_t)(%s != 0)", p.text));
+        return whole(str_format(g->arena, "(int64_t)(%s != 0)", opaque(g, p)));
     if (p.is_real || (strcmp(function, "abs") && strcmp(function, "next_power_of_2")))
         return refuse(g, expr->span, "this function");
     return whole(str_format(g->arena, "grid_%s(&ok, %s)", function, p.text));

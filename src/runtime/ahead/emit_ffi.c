@@ -1,10 +1,11 @@
 /* tvm-ffi: one file, whose functions are called with whatever its callers have. The groups of a
- * kernel are one function, which tries them in their order; launcher_ffi.c is what it calls. */
+ * kernel are one function, which tries them in their order; launcher_ffi.c is what it calls, with
+ * launcher_ffi_values.c in front. */
 #include "runtime/ahead/emit.h"
 #include "tilec.h"
 
-extern const char launcher_ffi_text[];
-extern const unsigned launcher_ffi_size;
+extern const char launcher_ffi_values_text[], launcher_ffi_text[];
+extern const unsigned launcher_ffi_values_size, launcher_ffi_size;
 
 /* The groups of a kernel. */
 typedef struct Door {
@@ -39,7 +40,7 @@ static const ElementType *find_type(Str text) {
     return NULL;
 }
 
-/* What launcher_ffi.c names types by. */
+/* What launcher_ffi_values.c names types by. */
 static void emit_types(StrBuf *c) {
     strbuf_puts(c, "\n#define FFI_TYPES");
 #define DLPACK_TYPE(type, code, bits, name)                                                        \
@@ -234,6 +235,8 @@ bool emit_tvm_ffi(Ctx *ctx, const Variant *variants, uint32_t count, StrBuf *c) 
     if (!emit_c_grids(ctx, &groups, c))
         return false;
     emit_types(c);
+    strbuf_add(c, launcher_ffi_values_text, launcher_ffi_values_size);
+    strbuf_putc(c, '\n');
     strbuf_add(c, launcher_ffi_text, launcher_ffi_size);
     strbuf_putc(c, '\n');
     for (size_t i = 0; i < doors.len; i++)

@@ -75,7 +75,7 @@ static void emit_want(StrBuf *out, const KernelParam *param, FormOfParam form) {
         strbuf_puts(out, ", 0, NULL}");
         return;
     case PARAM_REAL:
-        strbuf_printf(out, "{REAL, 0, %.*s, NULL}", STR_ARG(param->text));
+        strbuf_printf(out, "{REAL, 0, %s, NULL}", literal_real(out->arena, param->text));
         return;
     case PARAM_TEXT:
         strbuf_puts(out, "{TEXT, 0, 0, ");

@@ -42,36 +42,44 @@ bool literal_is_integer(Str text, int64_t *value) {
     return !*end && !errno;
 }
 
-bool literal_is_real(Str text) {
-    char digits[64], *end;
-    if (!text.len || text.len >= sizeof digits || !strchr("0123456789.-", text.ptr[0]))
-        return false;
-    memcpy(digits, text.ptr, text.len);
-    digits[text.len] = 0;
-    strtod(digits, &end);
-    return !*end;
+const char *literal_real(Arena *arena, Str text) {
+    int64_t value;
+    if (literal_is_integer(text, &value))
+        return str_dup(arena, text);
+    if (str_is(text, "float('inf')"))
+        return "__builtin_inf()";
+    if (str_is(text, "float('-inf')"))
+        return "-__builtin_inf()";
+    /* An integer beyond 64 bits is no double: others would be the same. */
+    if (!text.len || !strchr("0123456789-", text.ptr[0]) ||
+        (!memchr(text.ptr, '.', text.len) && !memchr(text.ptr, 'e', text.len)))
+        return NULL;
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr("0123456789.e+-", text.ptr[i]))
+            return NULL;
+    return str_dup(arena, text);
 }
 
 /* How a constexpr chooses among the group's variants. */
-static FormOfParam form_that_chooses(const Group *group, uint32_t param) {
+static FormOfParam form_that_chooses(Arena *arena, const Group *group, uint32_t param) {
     bool integers = true, flags = true, reals = true;
     int64_t value;
     for (uint32_t i = 0; i < group->count; i++) {
         const Str text = group->variants[i]->facts.params[param].text;
         integers &= literal_is_integer(text, &value);
         flags &= str_is(text, "True") || str_is(text, "False");
-        reals &= literal_is_real(text);
+        reals &= literal_real(arena, text) != NULL;
     }
     return integers ? PARAM_INTEGER : flags ? PARAM_FLAG : reals ? PARAM_REAL : PARAM_TEXT;
 }
 
-static FormOfParam form_of(const Group *group, uint32_t param) {
+static FormOfParam form_of(Arena *arena, const Group *group, uint32_t param) {
     const KernelParam *first = &group_facts(group)->params[param];
     if (!first->is_constexpr)
         return PARAM_VALUE;
     for (uint32_t i = 1; i < group->count; i++)
         if (!str_eq(group->variants[i]->facts.params[param].text, first->text))
-            return form_that_chooses(group, param);
+            return form_that_chooses(arena, group, param);
     return PARAM_FIXED;
 }
 
@@ -79,11 +87,11 @@ static void find_forms(Arena *arena, Group *group) {
     const uint32_t count = group_facts(group)->param_count;
     group->forms = ARENA_ARRAY(arena, FormOfParam, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        group->forms[i] = form_of(group, i);
+        group->forms[i] = form_of(arena, group, i);
 }
 
 /* Parameters that are fixed in one group and arguments in another. */
-static void join_forms(Groups *groups) {
+static void join_forms(Arena *arena, Groups *groups) {
     vec_for_each (group, groups)
         for (uint32_t i = 0; i < group_facts(group)->param_count; i++) {
             bool is_argument = false;
@@ -92,7 +100,7 @@ static void join_forms(Groups *groups) {
                                i < group_facts(other)->param_count &&
                                other->forms[i] != PARAM_FIXED;
             if (is_argument && group->forms[i] == PARAM_FIXED)
-                group->forms[i] = form_that_chooses(group, i);
+                group->forms[i] = form_that_chooses(arena, group, i);
         }
 }
 
@@ -163,7 +171,7 @@ bool groups_make(Ctx *ctx, const Variant *variants, uint32_t count, GroupsFor wh
     vec_for_each (group, groups)
         find_forms(&ctx->arena, group);
     if (which == GROUPS_TOGETHER)
-        join_forms(groups);
+        join_forms(&ctx->arena, groups);
     vec_for_each (group, groups)
         if (!check_group(ctx, group))
             return false;

@@ -47,5 +47,6 @@ uint32_t group_count_values(const Group *group);
 
 /* A constexpr's text. */
 bool literal_is_integer(Str text, int64_t *value);
-bool literal_is_real(Str text);
+/* As a double of C; NULL: it is no float, nor an integer of 64 bits. */
+const char *literal_real(Arena *arena, Str text);
 #endif
