@@ -102,6 +102,13 @@ typedef struct tile_compile_options {
     uint32_t tune_limit_ms; /* that a launch may take when configurations are measured; one that
                                takes longer is struck out, and its call is TILE_ERROR_TIME_LIMIT.
                                0: ten seconds */
+    bool tune_generated;    /* of a function without configurations, or with `tune`: launches of
+                               other warps and stages than the compiler's are configurations, too */
+    const tile_named
+        *tune; /* of a function: configurations in the place of the source's. Parameters
+                  or num_warps, num_stages, num_ctas, maxnreg, and the values to try,
+                  {"BLOCK", "[64, 128]"}: all combinations; docs/tuning.md */
+    size_t tune_count;
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

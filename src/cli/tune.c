@@ -17,9 +17,9 @@ const CommandSpec tune_spec = {
     .name = "tune",
     .arguments = "[FILE]",
     .extensions = "tile|py",
-    .description = "Measures the configurations that @triton.autotune lists, on the GPU, for every "
-                   "shape of a list, and keeps what it finds in the cache, where calls find it. "
-                   "What is known already is not measured again.",
+    .description = "Measures the configurations that @triton.autotune or --vary lists, or that the "
+                   "compiler makes, on the GPU, for every shape of a list, and keeps what it finds "
+                   "in the cache, where calls find it. What is known is not measured again.",
     .notes = HELP_ENTRIES(
         {"Shapes",
          "A JSON object: \"file\", \"kernel\", \"args\" by name as `tilec run -a` takes them, with "
@@ -62,6 +62,9 @@ int tune_shapes(Ctx *ctx, TuneOptions *options, const TextList *arguments, Shape
             return STATUS_USAGE;
     for (size_t i = 0; i < options->kernel.defines.len; i++)
         if (!cli_split_named(options->kernel.defines.data[i], "--define", &named))
+            return STATUS_USAGE;
+    for (size_t i = 0; i < options->vary.len; i++)
+        if (!cli_split_named(options->vary.data[i], "--vary", &named))
             return STATUS_USAGE;
     if (!shapes->path)
         return cli_usage_error("no kernel: add its FILE");

@@ -16,8 +16,9 @@
 typedef struct TuneOptions {
     KernelOptions kernel;
     const char *shapes, *grid, *export_path, *import_path;
+    TextList vary;
     int64_t gpu, limit_ms;
-    bool json;
+    bool generate, json;
 } TuneOptions;
 
 /* Both sides are given the same words. */

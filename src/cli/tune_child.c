@@ -186,6 +186,20 @@ static void add_constexprs(ShapeRun *run) {
     run->options.constexpr_count = count;
 }
 
+/* Values to combine, which the host has looked at. */
+static void add_lists(ShapeRun *run) {
+    const TuneOptions *o = &run->tuner->options;
+    tile_named *lists = ARENA_ARRAY(&run->ctx->arena, tile_named, o->vary.len + 1);
+    for (size_t i = 0; i < o->vary.len; i++) {
+        NamedText named = {{0}, {0}};
+        cli_split_named(o->vary.data[i], "--vary", &named);
+        lists[i] = (tile_named){text_of(named.name), text_of(named.text)};
+    }
+    run->options.tune = lists;
+    run->options.tune_count = o->vary.len;
+    run->options.tune_generated = o->generate || !o->vary.len;
+}
+
 static const tile_text *texts_of(Arena *arena, const TextList *list) {
     tile_text *texts = ARENA_ARRAY(arena, tile_text, list->len + 1);
     for (size_t i = 0; i < list->len; i++)
@@ -216,6 +230,7 @@ static void fill_options(ShapeRun *run) {
                                           .warning_count = kernel->warnings.len,
                                           .tune_limit_ms = (uint32_t)o->limit_ms};
     add_constexprs(run);
+    add_lists(run);
 }
 
 /* Its arguments */
@@ -239,8 +254,9 @@ static tile_dtype dtype_of(Elem elem) {
 static bool set_array(ShapeRun *run, RunArg *arg, tile_argument *argument) {
     uint64_t address;
     tile_diagnostics *said = NULL;
-    if (!hear(run, tile_memory_allocate(run->tuner->device, arg->array.bytes, &address, &said),
-              said))
+    const tile_status status =
+        tile_memory_allocate(run->tuner->device, arg->array.bytes, &address, &said);
+    if (!hear(run, status, said))
         return false;
     arg->device = address;
     *argument = tile_buffer(address, dtype_of(arg->array.elem), arg->array.bytes);
@@ -382,10 +398,13 @@ static bool make_function(ShapeRun *run) {
     tile_context *context = run->tuner->context;
     fill_options(run);
     tile_diagnostics *said = NULL;
-    if (!hear(run, tile_kernel_list_create(context, &run->options, &run->list, &said), said))
+    tile_status status = tile_kernel_list_create(context, &run->options, &run->list, &said);
+    if (!hear(run, status, said))
         return false;
     run->options.grid = grid_of(run);
-    if (!hear(run, tile_function_create(context, &run->options, &run->function, &said), said))
+    said = NULL;
+    status = tile_function_create(context, &run->options, &run->function, &said);
+    if (!hear(run, status, said))
         return false;
     return run->function->choose ||
            ctx_diag(run->ctx, (Span){0}, tune_nothing, STR_ARG(run->function->name));

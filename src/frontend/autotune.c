@@ -61,16 +61,28 @@ static bool evaluate_arguments(Reader *r, const Expr *decorator) {
     return true;
 }
 
+uint32_t autotune_find_name(const Autotune *autotune, Str name) {
+    uint32_t i = 0;
+    while (i < autotune->name_count && !str_eq(autotune->names[i], name))
+        i++;
+    return i;
+}
+
+bool autotune_report_name(Ctx *ctx, const Autotune *autotune, const FuncDef *def, Str name,
+                          Span span) {
+    ctx_diag(ctx, span, autotune_name, STR_ARG(name), STR_ARG(def->name));
+    const int nearest = str_nearest(name, autotune->names, autotune->name_count);
+    if (nearest >= 0)
+        diag_hint(&ctx->diags, "did you mean '%.*s'?", STR_ARG(autotune->names[nearest]));
+    return false;
+}
+
 /* The number of a name among the first `count`, or `count` after an error. */
 static uint32_t find_name(Reader *r, Str name, uint32_t count) {
-    const Autotune *a = r->autotune;
-    for (uint32_t i = 0; i < count; i++)
-        if (str_eq(a->names[i], name))
-            return i;
-    ctx_diag(r->ctx, r->span, autotune_name, STR_ARG(name), STR_ARG(r->def->name));
-    const int nearest = str_nearest(name, a->names, count);
-    if (nearest >= 0)
-        diag_hint(&r->ctx->diags, "did you mean '%.*s'?", STR_ARG(a->names[nearest]));
+    const uint32_t found = autotune_find_name(r->autotune, name);
+    if (found < count)
+        return found;
+    autotune_report_name(r->ctx, r->autotune, r->def, name, r->span);
     return count;
 }
 
@@ -91,8 +103,7 @@ static bool read_params(Reader *r, HostValue list, bool *marks) {
     return true;
 }
 
-/* A copy in the function's arena. False: it is no value for a constexpr. */
-static bool keep_value(Arena *arena, HostValue value, HostValue *kept) {
+bool autotune_keep_value(Arena *arena, HostValue value, HostValue *kept) {
     *kept = value;
     switch (value.kind) {
     case HOST_NONE:
@@ -113,7 +124,7 @@ static bool set_value(Reader *r, Str name, HostValue value, Span span, HostValue
     const uint32_t slot = find_name(r, name, r->autotune->name_count);
     if (slot == r->autotune->name_count)
         return false;
-    if (!keep_value(r->arena, value, &values[slot]))
+    if (!autotune_keep_value(r->arena, value, &values[slot]))
         return ctx_diag(r->ctx, span, host_unsupported,
                         str_format(&r->ctx->arena, "such a value of '%.*s'", STR_ARG(name)),
                         "a configuration");
@@ -344,6 +355,29 @@ void autotune_prune(Ctx *ctx, uint32_t file, const FuncDef *def, int32_t capabil
     left_to_caller(&r, before, DIAG_autotune_not_pruned);
 }
 
+/* The next power of two, away from zero. */
+static int64_t round_up(int64_t value) {
+    uint64_t power = 1;
+    const uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    while (power < size && power < UINT64_C(1) << 62)
+        power *= 2;
+    return value < 0 ? -(int64_t)power : value ? (int64_t)power : 0;
+}
+
+bool autotune_key_value(const Autotune *autotune, uint32_t index, const HostValue *values,
+                        HostValue *value) {
+    *value = values[autotune->keys[index]];
+    if (!autotune->rounds)
+        return true;
+    if (value->kind == HOST_POINTER || value->kind == HOST_UNKNOWN)
+        return false;
+    if (!autotune->rounds[index])
+        return true;
+    if (value->kind == HOST_INT)
+        *value = host_int(round_up(value->i));
+    return value->kind != HOST_FLOAT;
+}
+
 void autotune_apply(const Autotune *autotune, const TuneConfig *config, HostValue *values) {
     for (uint32_t i = 0; i < autotune->name_count; i++)
         if (config->values[i].kind != HOST_UNKNOWN)
@@ -367,7 +401,9 @@ void autotune_give(Autotune *autotune, Arena *arena, const bool *given) {
     bool is_left = false; /* something to choose among */
     for (uint32_t c = 0; c < autotune->count; c++) {
         HostValue *values = ARENA_ARRAY(arena, HostValue, autotune->name_count);
-        configs[c] = (TuneConfig){values, autotune->configs[c].max_registers};
+        configs[c].values = values;
+        if (!given[autotune->name_count])
+            configs[c].max_registers = autotune->configs[c].max_registers;
         for (uint32_t i = 0; i < autotune->name_count; i++)
             if (!given[i])
                 values[i] = autotune->configs[c].values[i];

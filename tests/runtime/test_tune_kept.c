@@ -6,43 +6,9 @@
 
 static const char kernel[] = HEAD "@triton.autotune(" CONFIGS ", key=['n'])\n" BODY;
 
-typedef struct Opened {
-    tile_context *context;
-    tile_device *device;
-    tile_function *function;
-} Opened;
-
-/* As another process would; the driver is as it was in the beginning. */
 static Opened open_anew(Fixture *f, const char *cache, const tile_compile_options *more,
                         bool strict) {
-    const tile_context_options context_options = {.size = sizeof context_options,
-                                                  .cache_folder = text(cache),
-                                                  .cuda_library = text(TILEC_FAKE_CUDA),
-                                                  .strict = strict};
-    tile_compile_options options = *more;
-    Opened o = {0};
-    *f->cuda = initial;
-    f->cuda->launch_ms = by_blocks;
-    memcpy(f->cuda->param_bytes, "\10\4\4", 4);
-    options.size = sizeof options;
-    options.path = text("k.tile");
-    options.source = text(kernel);
-    options.grid = text("cdiv(n, BLOCK), m");
-    assert_int_equal(tile_context_create(&context_options, &o.context), TILE_OK);
-    assert_int_equal(tile_device_open(o.context, 0, &o.device, NULL), TILE_OK);
-    assert_int_equal(tile_function_create(o.context, &options, &o.function, NULL), TILE_OK);
-    return o;
-}
-
-static void close_all(Opened *o) {
-    tile_function_destroy(o->function);
-    tile_device_close(o->device);
-    tile_context_destroy(o->context);
-}
-
-static void expect(const Said *said, tile_status status, const char *wanted) {
-    if (said->status != status || !strstr(said->text, wanted))
-        fail_msg("status %d: %s", said->status, said->text);
+    return open_kernel(f, cache, kernel, more, strict);
 }
 
 static const tile_compile_options plain = {.tune_limit_ms = 20}, nearest = {.tune_nearest = true};

@@ -54,8 +54,11 @@ bool derive_choice_key(const Derivation *derivation, const void *device,
     for (size_t i = 0; ok && i < count; i++)
         if (arguments[i].kind == TILE_ARGUMENT_POINTER)
             ok = key_add(buffer, &arguments[i].type, sizeof arguments[i].type);
-    for (uint32_t i = 0; ok && i < a->key_count; i++)
-        ok = add_value(buffer, &values[a->keys[i]]);
+    for (uint32_t i = 0; ok && i < a->key_count; i++) {
+        HostValue value = {.kind = HOST_UNKNOWN};
+        autotune_key_value(a, i, values, &value);
+        ok = add_value(buffer, &value);
+    }
     return ok;
 }
 

@@ -1,7 +1,7 @@
 /* Public API: functions that are compiled when they are called. */
 #include "runtime/api/function_compile.h"
+#include "frontend/autotune_space.h"
 #include "runtime/compile/folder.h"
-
 #include "runtime/compile/stack.h"
 
 static bool find_by_compiling(Call *call, const Asked *asked, bool no_tensor_copies,
@@ -53,6 +53,8 @@ static void keep_options(Arena *arena, CompiledFunction *function, const Compile
     function->options.warnings = keep_texts(arena, options->warnings, options->warning_count);
     function->options.files = keep_named(arena, options->files, options->file_count);
     function->options.constexprs = keep_named(arena, options->constexprs, options->constexpr_count);
+    function->options.tune = NULL; /* read once */
+    function->options.tune_count = 0;
     function->function.specialisation.constants =
         function_constants(arena, function->options.constexprs, options->constexpr_count);
 }
@@ -107,15 +109,16 @@ static void keep_params(Arena *arena, CompiledFunction *made, const FuncDef *def
     made->derivation.params = params;
 }
 
-/* What the options say of parameters and of what configurations may set besides. */
+/* What the options say of parameters and of what configurations may set besides, maxnreg last. */
 static bool *given_names(Call *call, const CompiledFunction *made, const FuncDef *def) {
     bool *given =
-        ARENA_ARRAY(&call->ctx->arena, bool, (size_t)def->param_count + HEURISTIC_OPTION_COUNT);
+        ARENA_ARRAY(&call->ctx->arena, bool, (size_t)def->param_count + HEURISTIC_OPTION_COUNT + 1);
     for (uint32_t i = 0; i < def->param_count; i++)
         given[i] = is_set(&made->options, def->params[i].name);
 #define HEURISTIC_OPTION(name) given[def->param_count + HEURISTIC_##name] = made->options.name != 0;
     HEURISTIC_OPTIONS(HEURISTIC_OPTION)
 #undef HEURISTIC_OPTION
+    given[def->param_count + HEURISTIC_OPTION_COUNT] = made->options.max_registers != 0;
     return given;
 }
 
@@ -126,6 +129,9 @@ typedef struct Reading {
     uint32_t file;
     const FuncDef *def;
     int32_t capability; /* of the options' device; 0: there is none */
+    const NamedText *lists;
+    uint32_t list_count;
+    const bool *given;
     bool ok;
 } Reading;
 
@@ -133,34 +139,54 @@ static void read_on_stack(void *user) {
     Reading *r = user;
     Arena *arena = &r->call->object;
     arena->oom = r->call->ctx->arena.oom; /* of this thread */
-    r->ok = autotune_read(r->call->ctx, arena, r->file, r->def, r->capability,
-                          &r->made->derivation.autotune);
+    Ctx *ctx = r->call->ctx;
+    Derivation *derivation = &r->made->derivation;
+    Autotune *autotune = &derivation->autotune;
+    r->ok = autotune_read(ctx, arena, r->file, r->def, r->capability, autotune) &&
+            (!r->list_count || autotune_combine(ctx, arena, r->def, "tune", r->lists, r->list_count,
+                                                r->given, autotune));
+    if (!r->ok)
+        return;
+    autotune_give(autotune, arena, r->given);
+    if (r->made->options.tune_generated && (r->list_count || !autotune->count))
+        r->ok = autotune_generate(ctx, arena, r->def, &derivation->heuristics, r->given, autotune);
 }
 
-/* The configurations of @triton.autotune, which are chosen among when the function is called. */
+/* The configurations, of @triton.autotune or of the options, which are chosen among when the
+ * function is called. */
 static bool read_configurations(Call *call, CompiledFunction *made, uint32_t file,
-                                const FuncDef *def, const bool *given) {
-    Autotune *autotune = &made->derivation.autotune;
+                                const FuncDef *def, const tile_compile_options *options,
+                                const bool *given) {
     const tile_device *device = made->options.device;
     const Target *target = device ? device->device.target : NULL;
-    Reading reading = {call, made, file, def, target ? target->capability : 0, false};
+    NamedText *lists = ARENA_ARRAY(&call->ctx->arena, NamedText, options->tune_count + 1);
+    for (size_t i = 0; i < options->tune_count; i++)
+        lists[i] = (NamedText){text_str(options->tune[i].name), text_str(options->tune[i].value)};
+    Reading reading = {.call = call,
+                       .made = made,
+                       .file = file,
+                       .def = def,
+                       .capability = target ? target->capability : 0,
+                       .lists = lists,
+                       .list_count = (uint32_t)options->tune_count,
+                       .given = given};
     const bool ran = stack_run(call->ctx, read_on_stack, &reading);
     call->object.oom = call->ctx->arena.oom;
     if (!ran || !reading.ok)
         return false;
-    autotune_give(autotune, &call->object, given);
-    if (autotune->count)
+    if (made->derivation.autotune.count)
         made->function.choose = function_tune;
     return true;
 }
 
 /* What the call derives from its arguments. False after a report. */
 static bool keep_derivation(Call *call, CompiledFunction *made, const AstFile *syntax,
-                            const FuncDef *def, const CompileRequest *request) {
+                            const FuncDef *def, const CompileRequest *request,
+                            const tile_compile_options *options) {
     Derivation *derivation = &made->derivation;
     bool *given = given_names(call, made, def);
     if (!heuristics_read(call->ctx, &call->object, syntax, def, given, &derivation->heuristics) ||
-        !read_configurations(call, made, syntax->file, def, given))
+        !read_configurations(call, made, syntax->file, def, options, given))
         return false;
     keep_params(&call->object, made, def, given);
     derivation->known =
@@ -241,7 +267,7 @@ static tile_status build_function(Call *call, tile_context *context,
                  def->name);
     if (def->param_count > TILE_MAX_ARGUMENTS)
         return TILE_ERROR_INVALID_ARGUMENT;
-    if (!keep_derivation(call, made, syntax, def, &request) || !keep_grid(call, made))
+    if (!keep_derivation(call, made, syntax, def, &request, options) || !keep_grid(call, made))
         return TILE_OK;
     Opening opening = {call, made, function, TILE_ERROR_OUT_OF_MEMORY};
     ctx_finally(call->ctx, open_made, close_unless_open, &opening);

@@ -58,6 +58,23 @@ static void read_source(void *user) {
     c->ok = true;
 }
 
+static int32_t option_of(const Choosing *c, const TuneConfig *config, uint32_t option) {
+    const HostValue value = config->values[c->function->derivation.autotune.param_count + option];
+    return value.kind == HOST_INT ? (int32_t)value.i : 0;
+}
+
+/* What it is a variant of: a candidate, since the compiler's choice comes before its variants. */
+static void place_variant(const Choosing *c, const TuneConfig *config, TuneCandidate *candidate) {
+    const Autotune *autotune = &c->function->derivation.autotune;
+    if (!config->variant_of)
+        return;
+    candidate->launch = (TriedLaunch){option_of(c, config, HEURISTIC_num_warps),
+                                      option_of(c, config, HEURISTIC_num_stages)};
+    for (uint32_t i = 0; i < c->candidate_count; i++)
+        if (c->configs[i] == &autotune->configs[config->variant_of - 1])
+            candidate->variant_of = i + 1;
+}
+
 /* A configuration as a candidate. False after a report. */
 static bool add_candidate(Choosing *c, const TuneConfig *config) {
     Call *call = c->call;
@@ -88,6 +105,7 @@ static bool add_candidate(Choosing *c, const TuneConfig *config) {
         return host_report(call->ctx, &error);
     if (!c->packed)
         c->packed = packed;
+    place_variant(c, config, candidate);
     c->configs[c->candidate_count++] = config;
     return true;
 }
@@ -98,7 +116,9 @@ static Str key_text(const Choosing *c) {
     Arena *arena = &c->call->ctx->arena;
     StrBuf text = strbuf(arena);
     for (uint32_t i = 0; i < d->autotune.key_count; i++) {
-        const HostValue value = c->values[d->autotune.keys[i]];
+        HostValue value;
+        if (!autotune_key_value(&d->autotune, i, c->values, &value))
+            continue;
         strbuf_printf(&text, "%s%.*s=", text.len ? ", " : "",
                       STR_ARG(d->autotune.names[d->autotune.keys[i]]));
         if (value.kind == HOST_POINTER)
@@ -197,7 +217,7 @@ static void say_what_was_found(const Choosing *c, const TuneCall *tuning, const 
             ctx_diag(ctx, (Span){0}, tune_struck, STR_ARG(tuning->subject.kernel),
                      c->candidates[i].text, STR_ARG(c->candidates[i].record.reason));
     ctx_diag(ctx, (Span){0}, tuned, STR_ARG(tuning->subject.kernel), best->text,
-             best->record.ms * 1e3, c->candidate_count, tuned->struck, tuned->known,
+             best->record.ms * 1e3, tuned->measured + tuned->known, tuned->struck, tuned->known,
              STR_ARG(tuning->subject.key));
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/driver/faults.h"
 #include "runtime/status.h"
+#include "runtime/tune/near_launches.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -119,12 +120,21 @@ static Str code_of(const Tuning *t, uint32_t trial) {
     return facts_code(t->call->subject.device->driver, variant->cubin, variant->ptx);
 }
 
-/* An earlier trial of the same code and grid; `i` if there is none. */
+/* Code and all that its launches depend on. */
+static bool is_same_launch(const Tuning *t, uint32_t a, uint32_t b) {
+    const KernelMeta *x = &t->built[a].variants[0].facts.meta,
+                     *y = &t->built[b].variants[0].facts.meta;
+    return x->threads == y->threads && x->shared_bytes == y->shared_bytes &&
+           x->programs_per_cta == y->programs_per_cta && x->num_ctas == y->num_ctas &&
+           str_eq(code_of(t, a), code_of(t, b)) &&
+           !memcmp(t->trials[a].candidate->grid, t->trials[b].candidate->grid,
+                   sizeof t->trials[a].candidate->grid);
+}
+
+/* An earlier trial of the same code and launch; `i` if there is none. */
 static uint32_t same_as(const Tuning *t, uint32_t i) {
     for (uint32_t other = 0; other < t->count; other++)
-        if (other != i && t->trials[other].is_loaded && str_eq(code_of(t, other), code_of(t, i)) &&
-            !memcmp(t->trials[other].candidate->grid, t->trials[i].candidate->grid,
-                    sizeof t->trials[i].candidate->grid))
+        if (other != i && t->trials[other].is_loaded && is_same_launch(t, other, i))
             return other;
     return i;
 }
@@ -353,8 +363,9 @@ static bool measure_unknown(Ctx *ctx, const TuneCall *call, TuneCandidate *candi
     t->wanted = ARENA_ARRAY(arena, bool, count + 1);
     t->built = ARENA_ARRAY(arena, Built, count + 1);
     t->ready = ARENA_ARRAY(arena, uint32_t, count + 1);
+    near_launches_choose(ctx, call->jobs, candidates, count);
     for (uint32_t i = 0; i < count; i++) {
-        if (candidates[i].is_known)
+        if (candidates[i].is_known || candidates[i].is_left_out)
             continue;
         t->trials[t->count++].candidate = &candidates[i];
         vec_push(arena, &t->plan, candidates[i].planned);
@@ -427,6 +438,21 @@ static bool take_nearest(Ctx *ctx, const TuneCall *call, const TuneCandidate *ca
     return true;
 }
 
+/* Why the first ones are out. */
+static bool report_none(Ctx *ctx, const TuneCall *call, const TuneCandidate *candidates,
+                        uint32_t count, const Tuned *tuned) {
+    ctx_diag(ctx, (Span){0}, tune_none, STR_ARG(call->subject.kernel),
+             tuned->measured + tuned->known);
+    for (uint32_t i = 0, said = 0; i < count && said < 4; i++) {
+        if (!candidates[i].record.reason.len)
+            continue;
+        diag_note(&ctx->diags, (Span){0}, "%s: %.*s", candidates[i].text,
+                  STR_ARG(candidates[i].record.reason));
+        said++;
+    }
+    return false;
+}
+
 bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count,
                      Tuned *tuned) {
     const double start = clock_ms();
@@ -459,9 +485,5 @@ bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, 
         return true;
     if (tuned->lacks_memory)
         return ctx_diag(ctx, (Span){0}, out_of_memory);
-    ctx_diag(ctx, (Span){0}, tune_none, STR_ARG(call->subject.kernel), count);
-    for (uint32_t i = 0; i < count && i < 4; i++)
-        diag_note(&ctx->diags, (Span){0}, "%s: %.*s", candidates[i].text,
-                  STR_ARG(candidates[i].record.reason));
-    return false;
+    return report_none(ctx, call, candidates, count, tuned);
 }

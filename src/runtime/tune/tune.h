@@ -1,8 +1,7 @@
 /* Finds the fastest of several configurations of a kernel for one call.
  *
- *     candidates -- known times --> compile in parallel -- as each is ready --> load, two runs
- *                                                                                 | the hopeless go
- *                           the winner <-- times <-- runs in turns of those near the best
+ *     candidates -- known times -- near_launches.h --> compile in parallel -- as each is ready -->
+ * load, two runs | the hopeless go the winner <-- times <-- runs in turns of those near the best
  *
  * A candidate that cannot be compiled, loaded or launched is struck out, with the reason; when all
  * are, what the first one said is the error. Two whose code is the same are measured once.
@@ -12,20 +11,11 @@
  * kept when all are measured. */
 #ifndef TILEC_RUNTIME_TUNE_TUNE_H
 #define TILEC_RUNTIME_TUNE_TUNE_H
-#include "runtime/ahead/build.h"
+#include "runtime/tune/candidate.h"
 #include "runtime/tune/measure.h"
 #include "runtime/tune/nearest.h"
 
 struct Tuned;
-
-typedef struct TuneCandidate {
-    Planned planned;  /* how it is compiled */
-    const char *text; /* "BLOCK=128, num_warps=8" */
-    uint32_t grid[3];
-    bool is_known; /* its time was found, or given */
-    TuneRecord record;
-    TuneEntry entry; /* of the cache, made by tune_candidates, without the record */
-} TuneCandidate;
 
 /* Is told what is about to happen, by the thread that measures, so that somebody else knows it
  * should that thread not come back. */
@@ -67,11 +57,11 @@ typedef struct TuneCall {
 } TuneCall;
 
 typedef struct Tuned {
-    uint32_t best; /* of the candidates */
-    uint32_t measured, known, struck;
-    bool lacks_memory;           /* to compile one of them: what is said where none is left */
-    Str nearest;                 /* the key that it is best for; empty: the call's own */
-    double compile_ms, total_ms; /* of the clock on the wall */
+    uint32_t best;                    /* of the candidates */
+    uint32_t measured, known, struck; /* `measured` were tried, whatever came of it */
+    bool lacks_memory;                /* to compile one of them: what is said where none is left */
+    Str nearest;                      /* the key that it is best for; empty: the call's own */
+    double compile_ms, total_ms;      /* of the clock on the wall */
 } Tuned;
 
 /* The device's context is current. Fills in the candidates' records. False after errors. */

@@ -33,3 +33,9 @@ def indexed(x, y, n, BLOCK: tl.constexpr):
 @triton.jit
 def plain(x):
     tl.store(x, 1.0)
+
+
+@triton.jit
+def row(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
