@@ -248,6 +248,10 @@ static void chooses_by_flags(void **state) {
     ctx_destroy(ctx);
 }
 
+static bool reads_none(void *user, tile_text path, tile_text *found) {
+    return false;
+}
+
 static void chooses_by_options(void **state) {
     Fixture *f = *state;
     Ctx *ctx = ctx_create();
@@ -279,6 +283,12 @@ static void chooses_by_options(void **state) {
          TILE_ERROR_INVALID_ARGUMENT,
          "tilec: error: 'scale' in scale.bundle has no parameter 'BLOCKS'\n"},
         {{.target = text("sm_80")}, TILE_ERROR_INVALID_ARGUMENT, ""},
+        {{.grid = text("cdiv(n, BLOCK)")}, TILE_ERROR_INVALID_ARGUMENT, ""},
+        {{.files = (const tile_named[]){{text("a.tile"), text("")}}, .file_count = 1},
+         TILE_ERROR_INVALID_ARGUMENT,
+         ""},
+        {{.read_file = reads_none}, TILE_ERROR_INVALID_ARGUMENT, ""},
+        {{.full_paths = true}, TILE_ERROR_INVALID_ARGUMENT, ""},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         tile_compile_options options = wrong[i].options;
@@ -588,6 +598,12 @@ static void literals(void **state) {
                  {"True", "1", false},
                  {"tl.float16", "tl.float16", true},
                  {"9007199254740993", "9007199254740992", false},
+                 {"14695981039346656037", "14695981039346656038", false},
+                 {"-14695981039346656037", "-14695981039346656037", true},
+                 {"('a', 'b c')", "('a','b c')", true},
+                 {"('a', 'b c')", "('a', 'bc')", false},
+                 {"'\\n '", "'\\n'", false},
+                 {"('it\\'s', 1)", "('it\\'s',1)", true},
                  {"", "1", false}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         assert_int_equal(literal_same(str_from(pairs[i].a), str_from(pairs[i].b)), pairs[i].same);

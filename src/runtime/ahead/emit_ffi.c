@@ -213,6 +213,9 @@ static bool make_doors(Ctx *ctx, const Groups *groups, Doors *doors) {
         if (!groups_same_kernel(first, group))
             return ctx_diag(ctx, (Span){0}, emit_ffi_names, STR_ARG(first->variants[0]->path),
                             STR_ARG(group->variants[0]->path), STR_ARG(str_from(name)));
+        if (!groups_same_params(first, group))
+            return ctx_diag(ctx, (Span){0}, emit_ffi_params, STR_ARG(str_from(name)),
+                            STR_ARG(group->variants[0]->path));
         if (!group_grid(first).len != !group_grid(group).len)
             return ctx_diag(ctx, (Span){0}, emit_ffi_grids, STR_ARG(str_from(name)));
     }

@@ -29,6 +29,14 @@ bool groups_same_kernel(const Group *a, const Group *b) {
     return same_kernel(a->variants[0], b->variants[0]);
 }
 
+bool groups_same_params(const Group *a, const Group *b) {
+    const KernelFacts *x = group_facts(a), *y = group_facts(b);
+    bool same = x->param_count == y->param_count;
+    for (uint32_t i = 0; same && i < x->param_count; i++)
+        same = str_eq(x->params[i].name, y->params[i].name);
+    return same;
+}
+
 /* Forms of parameters */
 
 bool literal_is_integer(Str text, int64_t *value) {

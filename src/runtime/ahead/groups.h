@@ -36,6 +36,8 @@ bool groups_make(Ctx *ctx, const Variant *variants, uint32_t count, GroupsFor wh
                  Groups *groups);
 /* Of the same kernel of the same source. */
 bool groups_same_kernel(const Group *a, const Group *b);
+/* By name and number. Sources of one path may differ in them: manifests may give texts. */
+bool groups_same_params(const Group *a, const Group *b);
 const KernelFacts *group_facts(const Group *group);
 /* The expression of its grid; empty: calls say it. */
 Str group_grid(const Group *group);

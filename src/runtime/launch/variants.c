@@ -25,8 +25,8 @@ static bool is_number(Str text, Number *number) {
     *number = (Number){0};
     number->integer = strtoll(copy, &end, strpbrk(copy, "xX") ? 16 : 10);
     number->is_integer = !*end && !errno;
-    if (number->is_integer)
-        return true;
+    if (number->is_integer || !*end) /* one beyond 64 bits is a text: many are the same double */
+        return number->is_integer;
     number->integer = 0;
     number->real = strtod(copy, &end);
     return !*end;
@@ -47,12 +47,21 @@ static Str skip_spaces(Str text) {
     return text;
 }
 
+/* Spaces within strings count. */
 static bool same_but_spaces(Str a, Str b) {
+    char quote = 0;
+    bool is_escaped = false;
     for (;;) {
-        a = skip_spaces(a);
-        b = skip_spaces(b);
+        if (!quote) {
+            a = skip_spaces(a);
+            b = skip_spaces(b);
+        }
         if (!a.len || !b.len || a.ptr[0] != b.ptr[0])
             return !a.len && !b.len;
+        const char c = a.ptr[0];
+        if (!is_escaped && (quote ? c == quote : c == '\'' || c == '"'))
+            quote = quote ? 0 : c;
+        is_escaped = quote && c == '\\' && !is_escaped;
         a = (Str){a.ptr + 1, a.len - 1};
         b = (Str){b.ptr + 1, b.len - 1};
     }
