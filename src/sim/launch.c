@@ -4,6 +4,7 @@
 #include "sim/report/counters.h"
 #include "sim/run.h"
 #include "sim/state/program.h"
+#include "target/target.h"
 
 enum { MAX_SHARED = 232448, MAX_THREADS = 1024, DEFAULT_REPORTS = 10 };
 
@@ -129,9 +130,10 @@ static bool check_launch(Machine *machine, const SimLaunch *launch) {
     memcpy(machine->block, launch->block[0] ? launch->block : func->reqntid, sizeof machine->block);
     if (!check_block(ctx, func, machine->block, span) || !check_cluster(machine, launch, span))
         return false;
-    if (machine->grid[1] > 65535 || machine->grid[2] > 65535 || machine->grid[0] > INT32_MAX)
-        return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
-                        machine->grid[2]);
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (machine->grid[axis] > target_max_grid(axis))
+            return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],
+                            machine->grid[2]);
     machine->program_count = (uint64_t)machine->grid[0] * machine->grid[1] * machine->grid[2];
     if (machine->program_count > UINT32_MAX - 2)
         return ctx_diag(ctx, span, sim_grid_size, machine->grid[0], machine->grid[1],

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 1024, MAX_GRID = 65535, PLAIN_SHARED = 48 << 10, L2_BYTES = 50 << 20 };
+enum { MAX_THREADS = 1024, PLAIN_SHARED = 48 << 10, L2_BYTES = 50 << 20 };
 
 CUresult simulated_init(unsigned flags) {
     return state_begin();
@@ -60,9 +60,9 @@ static bool find_attribute(const Settings *settings, int attribute, int64_t *val
         {2, MAX_THREADS}, /* of a block in x, y, z */
         {3, MAX_THREADS},
         {4, 64},
-        {5, INT32_MAX}, /* of a grid in x, y, z */
-        {6, MAX_GRID},
-        {7, MAX_GRID},
+        {5, TARGET_MAX_GRID_X}, /* of a grid in x, y, z */
+        {6, TARGET_MAX_GRID_YZ},
+        {7, TARGET_MAX_GRID_YZ},
         {8, PLAIN_SHARED}, /* shared memory of a block without opt-in */
         {10, TARGET_WARP_SIZE},
         {CUDA_ATTRIBUTE_REGISTERS, TARGET_REGISTERS_PER_SM},

@@ -46,12 +46,9 @@ static bool runs_on(const Target *device, const SimModule *module) {
                                    : capability <= device->capability;
 }
 
-/* Reads PTX in a context that the caller frees whatever comes of it. */
-static CUresult read_ptx(const SimDriver *driver, CUmodule module, const char *text,
-                         const ErrorLog *log) {
+static CUresult parse(const SimDriver *driver, CUmodule module, const char *text,
+                      const ErrorLog *log) {
     Ctx *ctx = module->ctx;
-    if (setjmp(ctx->oom))
-        return CUDA_OUT_OF_MEMORY;
     const size_t length = strnlen(text, MAX_TEXT);
     if (length == MAX_TEXT)
         return CUDA_INVALID_PTX;
@@ -66,6 +63,12 @@ static CUresult read_ptx(const SimDriver *driver, CUmodule module, const char *t
     state_complain("code for sm_%u does not run on %s: TILEC_SIM_TARGET says what is simulated",
                    sim_capability(module->module), driver->settings.target->name);
     return CUDA_NO_BINARY_FOR_GPU;
+}
+
+/* Reads PTX in a context that the caller frees whatever comes of it. */
+static CUresult read_ptx(const SimDriver *driver, CUmodule module, const char *text,
+                         const ErrorLog *log) {
+    return setjmp(module->ctx->oom) ? CUDA_OUT_OF_MEMORY : parse(driver, module, text, log);
 }
 
 static void free_module(CUmodule module) {

@@ -11,6 +11,7 @@
 #include "passes/analysis/facts_internal.h"
 #include "passes/analysis/fold.h"
 #include "passes/rewrite.h"
+#include "target/target.h"
 
 typedef __int128 Wide;
 
@@ -96,9 +97,8 @@ static void facts_constant_float(const Facts *facts, const Op *op, ValueFacts *o
         out->constant[i] = op->out[0].type->shape[i];
 }
 
-/* The CUDA programming guide's limits of a grid: 2^31 - 1 blocks along x, 65535 along y and z. */
 static int64_t grid_limit(const Op *op) {
-    return op_axis(op) == 0 ? INT32_MAX : 65535;
+    return target_max_grid((uint32_t)op_axis(op));
 }
 
 static void facts_program_id(const Facts *facts, const Op *op, ValueFacts *out) {

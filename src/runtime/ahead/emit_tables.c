@@ -1,6 +1,7 @@
 /* The tables of C code: of each group its variants, what they want of arguments, their code as
  * data, recipes of tensor maps; and a row of `kernels`. */
 #include "runtime/ahead/emit.h"
+#include "target/target.h"
 
 #include <inttypes.h>
 
@@ -166,6 +167,8 @@ void emit_tables(Arena *arena, const Groups *groups, StrBuf *c) {
 void emit_launcher(const char *comment, const Variant *variants, uint32_t count, StrBuf *c) {
     strbuf_puts(c, comment);
     strbuf_add(c, launcher_text, launcher_size);
+    strbuf_printf(c, "\n__attribute__((unused)) static const int64_t max_grid[] = {%d, %d, %d};\n",
+                  TARGET_MAX_GRID_X, TARGET_MAX_GRID_YZ, TARGET_MAX_GRID_YZ);
     strbuf_puts(c, "\n/* Kernels */\n\n");
     emit_c_ops(c, variants, count);
 }

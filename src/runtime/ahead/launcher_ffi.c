@@ -278,14 +278,13 @@ static void leave(const Driver *driver, bool pushed) {
 /* Calls */
 
 static bool take_grid(const FfiCall *call, int32_t count, uint32_t grid[3]) {
-    static const int64_t most[] = {0x7fffffff, 65535, 65535};
     for (int32_t at = (int32_t)call->kernel->argument_count, i = 0; at < count; at++, i++) {
         const FfiAny *any = &call->given[at];
-        if (any->type != FFI_INT || any->value.integer < 0 || any->value.integer > most[i]) {
+        if (any->type != FFI_INT || any->value.integer < 0 || any->value.integer > max_grid[i]) {
             FfiMessage message = {{0}, 0};
             say(&message, "the grid's %c of '%s' is ", "xyz"[i], call -> kernel -> name);
             say_given(&message, any);
-            say(&message, ", wanted an integer from 0 to %lld", (long long)most[i]);
+            say(&message, ", wanted an integer from 0 to %lld", (long long)max_grid[i]);
             raise_error(any->type == FFI_INT ? "ValueError" : "TypeError", &message);
             return false;
         }

@@ -1,8 +1,6 @@
 /* Arithmetic of grids in C files that `tilec compile` writes, behind launcher.c: Python's, with
  * integers of 64 bits, as src/frontend/host_arith.c has it; `ok` becomes false where there is no
  * result. */
-enum { MAX_GRID_X = 0x7fffffff, MAX_GRID_YZ = 65535 };
-
 /* Operands: of what these give compilers do not say that it is always true. */
 
 HELPER int64_t grid_whole(int64_t a) {
@@ -125,7 +123,7 @@ HELPER int64_t grid_unsigned(bool *ok, int64_t a) {
 
 HELPER bool grid_set(bool ok, const int64_t *sides, uint32_t grid[3]) {
     for (int i = 0; i < 3; i++) {
-        if (!ok || sides[i] < 0 || sides[i] > (i ? (int64_t)MAX_GRID_YZ : (int64_t)MAX_GRID_X))
+        if (!ok || sides[i] < 0 || sides[i] > max_grid[i])
             return false;
         grid[i] = (uint32_t)sides[i];
     }

@@ -2,10 +2,9 @@
 #include "runtime/data/grid.h"
 
 #include "frontend/parse.h"
+#include "target/target.h"
 
 #include <inttypes.h>
-
-static const uint32_t grid_limit[GRID_RANK] = {INT32_MAX, 65535, 65535};
 
 static bool compile(Ctx *ctx, Arena *arena, Expr *expr, const Str *names, uint32_t count,
                     GridProgram *program) {
@@ -32,7 +31,7 @@ bool grid_compile(Ctx *ctx, Arena *arena, Str text, const Str *names, uint32_t c
 
 static bool is_dimension(HostValue value, uint32_t axis) {
     return (value.kind == HOST_INT || value.kind == HOST_BOOL) && value.i >= 0 &&
-           value.i <= grid_limit[axis];
+           value.i <= target_max_grid(axis);
 }
 
 bool grid_run(const GridProgram *program, const HostValue *values, uint32_t grid[3],
@@ -53,7 +52,7 @@ bool grid_run(const GridProgram *program, const HostValue *values, uint32_t grid
 /* A value that is no dimension. */
 static bool refuse(Ctx *ctx, HostValue value, Span span, uint32_t axis) {
     if (value.kind == HOST_INT || value.kind == HOST_BOOL)
-        return ctx_diag(ctx, span, grid_range, "xyz"[axis], value.i, grid_limit[axis]);
+        return ctx_diag(ctx, span, grid_range, "xyz"[axis], value.i, target_max_grid(axis));
     StrBuf text = strbuf(&ctx->arena);
     host_print(value, &text);
     ctx_diag(ctx, span, grid_integer, "xyz"[axis], text.ptr);

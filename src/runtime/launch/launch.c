@@ -200,16 +200,15 @@ CUresult executable_launch(const Executable *executable, const Launch *launch, v
 
 /* What the driver takes, and what a persistent kernel counts to. */
 static bool check_grid(const Executable *e, Diags *diags, const uint32_t grid[3]) {
-    static const uint32_t limits[] = {INT32_MAX, 65535, 65535};
     uint32_t blocks[3];
     bool kept = true;
     if (!launch_shape_blocks(&e->shape, grid, blocks))
         return diag(diags, (Span){0}, launch_programs, STR_ARG(e->name), grid[0], grid[1], grid[2],
                     LAUNCH_MAX_PERSISTENT);
-    for (int axis = 0; axis < 3; axis++)
-        if (blocks[axis] > limits[axis])
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (blocks[axis] > target_max_grid(axis))
             kept = diag(diags, (Span){0}, launch_grid, STR_ARG(e->name), "xyz"[axis], grid[axis],
-                        limits[axis]);
+                        target_max_grid(axis));
     return kept;
 }
 
