@@ -4,7 +4,7 @@
 #include "sim/report/counters.h"
 #include "sim/run.h"
 #include "sim/state/program.h"
-#include "target/target.h"
+#include "target/grid_limits.h"
 
 enum { MAX_SHARED = 232448, MAX_THREADS = 1024, DEFAULT_REPORTS = 10 };
 

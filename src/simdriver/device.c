@@ -2,6 +2,7 @@
 #include "simdriver/memory.h"
 #include "simdriver/module.h"
 #include "simdriver/state.h"
+#include "target/grid_limits.h"
 
 #include <stdio.h>
 #include <unistd.h>

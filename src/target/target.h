@@ -22,15 +22,8 @@ enum {
     TEAM_REGISTERS = 232,
     PRODUCER_REGISTERS = 40,
     TARGET_WARP_SIZE = 32,
-    TARGET_MAX_WARPS = 32,
-    /* Blocks of a grid, on every target. */
-    TARGET_MAX_GRID_X = INT32_MAX,
-    TARGET_MAX_GRID_YZ = 65535
+    TARGET_MAX_WARPS = 32
 };
-
-static inline uint32_t target_max_grid(uint32_t axis) {
-    return axis ? TARGET_MAX_GRID_YZ : TARGET_MAX_GRID_X;
-}
 
 /* What keeps an SM from holding more CTAs. */
 typedef enum OccupancyLimit {

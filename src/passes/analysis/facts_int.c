@@ -11,7 +11,7 @@
 #include "passes/analysis/facts_internal.h"
 #include "passes/analysis/fold.h"
 #include "passes/rewrite.h"
-#include "target/target.h"
+#include "target/grid_limits.h"
 
 typedef __int128 Wide;
 

@@ -1,7 +1,7 @@
 /* The tables of C code: of each group its variants, what they want of arguments, their code as
  * data, recipes of tensor maps; and a row of `kernels`. */
 #include "runtime/ahead/emit.h"
-#include "target/target.h"
+#include "target/grid_limits.h"
 
 #include <inttypes.h>
 

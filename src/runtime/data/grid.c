@@ -2,7 +2,7 @@
 #include "runtime/data/grid.h"
 
 #include "frontend/parse.h"
-#include "target/target.h"
+#include "target/grid_limits.h"
 
 #include <inttypes.h>
 

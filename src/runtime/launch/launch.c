@@ -2,6 +2,7 @@
  * and the tensor maps. */
 #include "runtime/driver/faults.h"
 #include "runtime/launch/launch_options.h"
+#include "target/grid_limits.h"
 
 enum { SHARED_WITHOUT_OPT_IN = 48 * 1024 };
 
