@@ -162,14 +162,6 @@ static int prepare(Bench *bench, const TextList *arguments) {
     return bench_plan(bench, path);
 }
 
-static const char *const *config_texts(Bench *bench) {
-    const char **texts = (const char **)arena_array(
-        &bench->ctx->arena, (size_t)bench->report.config_count + 1, sizeof *texts);
-    for (uint32_t i = 0; i < bench->report.config_count; i++)
-        texts[i] = bench->configs[i].text;
-    return texts;
-}
-
 static int compile_and_measure(Bench *bench) {
     Ctx *ctx = bench->ctx;
     BenchReport *report = &bench->report;
@@ -180,7 +172,6 @@ static int compile_and_measure(Bench *bench) {
     report->driver = bench->driver.version;
     report->shapes = bench->shapes;
     report->shape_count = bench->problem.count;
-    report->configs = config_texts(bench);
     report->cases = bench->cases;
     bench->built = ARENA_ARRAY(&ctx->arena, Built, bench->plan.len + 1);
     progress_build(ctx, &bench->plan, 0, false, bench->built);

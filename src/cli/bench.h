@@ -14,15 +14,6 @@ typedef struct BenchOptions {
     bool json;
 } BenchOptions;
 
-/* What one configuration sets: of the source's list, or of --vary. */
-typedef struct BenchConfig {
-    const char *text;
-    const TuneConfig *tuned; /* of the source; NULL: what follows */
-    const NamedText *defines;
-    uint32_t define_count;
-    int32_t num_warps, num_stages, num_ctas, max_registers; /* 0: it does not say */
-} BenchConfig;
-
 /* How a case is run. */
 typedef struct BenchPlan {
     uint32_t build; /* of Bench.plan: equal requests are compiled once */
@@ -50,8 +41,7 @@ typedef struct Bench {
     uint32_t source; /* number of the kernel's file */
     const FuncDef *def;
     Heuristics heuristics;
-    Autotune autotune; /* without configurations: there are none, or others are asked for */
-    BenchConfig *configs;
+    Autotune autotune; /* of the source or of --vary; without configurations the compiler chooses */
     BenchCase *cases;
     BenchPlan *plans; /* of each case */
     Plan plan;

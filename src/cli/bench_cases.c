@@ -1,6 +1,6 @@
 /* From shapes and configurations to cases of `tilec bench`, and what is compiled for them. */
 #include "cli/bench.h"
-#include "frontend/parse.h"
+#include "frontend/autotune_space.h"
 #include "runtime/status.h"
 
 /* The problem */
@@ -92,57 +92,6 @@ bool bench_args(Bench *bench, const Shape *shape, size_t most, RunArgs *args) {
 
 /* Configurations */
 
-/* The values of NAME=[VALUE, ..], each as it is written, or of NAME=VALUE. */
-static bool read_values(Bench *bench, const char *text, NamedText *name, Str **values,
-                        uint32_t *count) {
-    Ctx *ctx = bench->ctx;
-    if (!cli_split_named(text, "--vary", name))
-        return false;
-    const Str label = str_from(str_format(&ctx->arena, "<--vary %.*s>", STR_ARG(name->name)));
-    const uint32_t file = source_add(&ctx->sources, label, name->text);
-    Expr *expr = parse_expression(&ctx->diags, file);
-    if (!expr)
-        return false;
-    const ExprList list = expr->kind == EXPR_list ? expr->u.list : (ExprList){&expr, 1};
-    *count = list.count;
-    *values = ARENA_ARRAY(&ctx->arena, Str, (size_t)list.count + 1);
-    for (uint32_t i = 0; i < list.count; i++) {
-        const Span span = list.items[i]->span;
-        (*values)[i] = (Str){name->text.ptr + span.lo, span.hi - span.lo};
-    }
-    if (list.count)
-        return true;
-    cli_usage_error("--vary %s: the list is empty", text);
-    return false;
-}
-
-/* What stands for an option of the compiler; NULL: it is a constexpr. */
-static int32_t *option_of(BenchConfig *config, Str name) {
-    return str_is(name, "num_warps")    ? &config->num_warps
-           : str_is(name, "num_stages") ? &config->num_stages
-           : str_is(name, "num_ctas")   ? &config->num_ctas
-           : str_is(name, "maxnreg")    ? &config->max_registers
-                                        : NULL;
-}
-
-static bool set_value(Bench *bench, BenchConfig *config, NamedText *defines, Str name, Str value) {
-    int32_t *option = option_of(config, name);
-    const HostValue number = host_read(value);
-    config->text = str_format(&bench->ctx->arena, "%s%s%.*s=%.*s", config->text,
-                              *config->text ? ", " : "", STR_ARG(name), STR_ARG(value));
-    if (!option) {
-        defines[config->define_count++] = (NamedText){name, value};
-        return true;
-    }
-    *option = (int32_t)number.i;
-    if (number.kind == HOST_INT && number.i > 0 && number.i <= TARGET_MAX_REGISTERS &&
-        (!str_is(name, "num_warps") ||
-         (number.i <= TARGET_MAX_WARPS && !(number.i & (number.i - 1)))))
-        return true;
-    cli_usage_error("--vary %.*s: %.*s is not what it may be", STR_ARG(name), STR_ARG(value));
-    return false;
-}
-
 static bool is_defined(const ElaborateRequest *kernel, Str name) {
     for (uint32_t i = 0; i < kernel->define_count; i++)
         if (str_eq(kernel->defines[i].name, name))
@@ -150,53 +99,9 @@ static bool is_defined(const ElaborateRequest *kernel, Str name) {
     return false;
 }
 
-enum { MAX_CONFIGS = 4096 };
-
-/* All combinations, the last --vary fastest. */
-static bool read_varied(Bench *bench) {
-    Arena *arena = &bench->ctx->arena;
-    const TextList *vary = &bench->options.vary;
-    NamedText *names = ARENA_ARRAY(arena, NamedText, vary->len + 1);
-    Str **values = (Str **)arena_array(arena, vary->len + 1, sizeof *values);
-    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, vary->len + 1);
-    uint32_t total = 1;
-    for (size_t i = 0; i < vary->len; i++) {
-        if (!read_values(bench, vary->data[i], &names[i], &values[i], &counts[i]))
-            return false;
-        for (size_t j = 0; j < i; j++)
-            if (str_eq(names[j].name, names[i].name)) {
-                cli_usage_error("--vary %.*s is there twice", STR_ARG(names[i].name));
-                return false;
-            }
-        if (is_defined(&bench->request.kernel, names[i].name)) {
-            cli_usage_error("--vary %.*s: -D says what it is", STR_ARG(names[i].name));
-            return false;
-        }
-        total = counts[i] > MAX_CONFIGS / total ? MAX_CONFIGS + 1 : total * counts[i];
-        if (total > MAX_CONFIGS) {
-            cli_usage_error("--vary: these are more than %d configurations", MAX_CONFIGS);
-            return false;
-        }
-    }
-    bench->configs = ARENA_ARRAY(arena, BenchConfig, total);
-    for (uint32_t c = 0; c < total; c++) {
-        BenchConfig *config = &bench->configs[c];
-        NamedText *defines = ARENA_ARRAY(arena, NamedText, vary->len + 1);
-        *config = (BenchConfig){.text = "", .defines = defines};
-        uint32_t below = total, rest = c;
-        for (size_t i = 0; i < vary->len; i++) {
-            below /= counts[i];
-            if (!set_value(bench, config, defines, names[i].name, values[i][rest / below]))
-                return false;
-            rest %= below;
-        }
-    }
-    bench->report.config_count = total;
-    return true;
-}
-
-/* Names of the kernel that shapes and options set, which no configuration does then. */
-static bool *given_names(Bench *bench) {
+/* What of the kernel's names no configuration sets, maxnreg last: what options say and, unless
+ * `of_options` is asked for, the shapes. */
+static bool *given_names(Bench *bench, bool of_options) {
     const Heuristics *h = &bench->heuristics;
     const ElaborateRequest *kernel = &bench->request.kernel;
     const Shape *shape = &bench->problem.shapes[0];
@@ -204,34 +109,53 @@ static bool *given_names(Bench *bench) {
     for (uint32_t i = 0; i < h->param_count; i++) {
         for (uint32_t d = 0; d < kernel->define_count; d++)
             given[i] |= str_eq(h->names[i], kernel->defines[d].name);
-        for (uint32_t d = 0; d < shape->constexpr_count; d++)
+        for (uint32_t d = 0; d < shape->constexpr_count && !of_options; d++)
             given[i] |= str_eq(h->names[i], shape->constexprs[d].name);
-        given[i] |= size_text(bench, shape, h->names[i]).len != 0;
+        given[i] |= !of_options && size_text(bench, shape, h->names[i]).len != 0;
     }
     given[h->param_count + HEURISTIC_num_warps] = kernel->num_warps != 0;
     given[h->param_count + HEURISTIC_num_stages] = kernel->num_stages != 0;
     given[h->param_count + HEURISTIC_num_ctas] = kernel->num_ctas != 0;
+    given[h->name_count] = bench->request.max_registers != 0;
     return given;
 }
 
-/* Those of the source; without any the compiler chooses. */
-static bool read_tuned(Bench *bench) {
+static void name_configs(Bench *bench) {
     Arena *arena = &bench->ctx->arena;
+    const Autotune *autotune = &bench->autotune;
+    const uint32_t count = autotune->count ? autotune->count : 1;
+    const char **texts = (const char **)arena_array(arena, count, sizeof *texts);
+    texts[0] = "the compiler's choice";
+    for (uint32_t i = 0; i < autotune->count; i++)
+        texts[i] = autotune_text(arena, autotune, &autotune->configs[i]);
+    bench->report.configs = texts;
+    bench->report.config_count = count;
+}
+
+/* Those of --vary, or of the source; without any the compiler chooses. */
+static bool read_configs(Bench *bench) {
+    Ctx *ctx = bench->ctx;
     Autotune *autotune = &bench->autotune;
-    if (!autotune_read(bench->ctx, arena, bench->source, bench->def,
+    const TextList *vary = &bench->options.vary;
+    NamedText *lists = ARENA_ARRAY(&ctx->arena, NamedText, vary->len + 1);
+    if (!autotune_read(ctx, &ctx->arena, bench->source, bench->def,
                        bench->request.target->capability, autotune))
         return false;
-    const bool *given = given_names(bench);
-    autotune_give(autotune, arena, given);
-    const uint32_t count = autotune->count ? autotune->count : 1;
-    bench->configs = ARENA_ARRAY(arena, BenchConfig, count);
-    bench->configs[0].text = "the compiler's choice";
-    for (uint32_t i = 0; i < autotune->count; i++)
-        bench->configs[i] =
-            (BenchConfig){.text = autotune_text(arena, autotune, &autotune->configs[i]),
-                          .tuned = &autotune->configs[i]};
-    bench->report.config_count = count;
+    for (size_t i = 0; i < vary->len; i++)
+        if (!cli_split_named(vary->data[i], "--vary", &lists[i]))
+            return false;
+    if (vary->len && !autotune_combine(ctx, &ctx->arena, bench->def, "--vary", lists,
+                                       (uint32_t)vary->len, given_names(bench, true), autotune))
+        return false;
+    if (!vary->len)
+        autotune_give(autotune, &ctx->arena, given_names(bench, false));
+    name_configs(bench);
     return true;
+}
+
+/* A configuration; NULL: the compiler chooses. */
+static const TuneConfig *config_at(const Bench *bench, uint32_t index) {
+    return bench->autotune.count ? &bench->autotune.configs[index] : NULL;
 }
 
 static bool read_kernel(Bench *bench) {
@@ -264,44 +188,44 @@ static Str request_key(Bench *bench, const CompileRequest *request) {
     return strbuf_str(&key);
 }
 
-/* What -D says goes before what the shape says, and that before a size of that name. */
-static void add_defines(Bench *bench, const Shape *shape, const BenchConfig *config,
-                        ElaborateRequest *kernel) {
-    NamedText *defines =
-        heuristics_room(&bench->ctx->arena, kernel,
-                        shape->constexpr_count + config->define_count + bench->def->param_count);
+/* Whether configurations set it. */
+static bool is_tuned(const Bench *bench, Str name) {
+    const Autotune *a = &bench->autotune;
+    const uint32_t slot = autotune_find_name(a, name);
+    return a->count && slot < a->name_count && a->sets[slot];
+}
+
+/* What -D says goes before what configurations set, that before what the shape says, and that
+ * before a size of that name. */
+static void add_defines(Bench *bench, const Shape *shape, ElaborateRequest *kernel) {
+    NamedText *defines = heuristics_room(&bench->ctx->arena, kernel,
+                                         shape->constexpr_count + bench->def->param_count);
     kernel->defines = defines;
-    for (uint32_t i = 0; i < config->define_count; i++)
-        if (!is_defined(kernel, config->defines[i].name))
-            defines[kernel->define_count++] = config->defines[i];
     for (uint32_t i = 0; i < shape->constexpr_count; i++)
-        if (!is_defined(kernel, shape->constexprs[i].name))
+        if (!is_defined(kernel, shape->constexprs[i].name) &&
+            !is_tuned(bench, shape->constexprs[i].name))
             defines[kernel->define_count++] = shape->constexprs[i];
     for (uint32_t i = 0; i < bench->def->param_count; i++) {
         const Param *param = &bench->def->params[i];
         const Str size = size_text(bench, shape, param->name);
-        if (size.len && ast_is_constexpr(param->annotation) && !is_defined(kernel, param->name))
+        if (size.len && ast_is_constexpr(param->annotation) && !is_defined(kernel, param->name) &&
+            !is_tuned(bench, param->name))
             defines[kernel->define_count++] = (NamedText){param->name, size};
     }
 }
 
 /* Types, constexprs and shape of one case. False after a report. */
-static bool make_request(Bench *bench, const Shape *shape, const BenchConfig *config,
+static bool make_request(Bench *bench, const Shape *shape, const TuneConfig *config,
                          const RunArgs *args, CompileRequest *request) {
     *request = bench->request;
     ElaborateRequest *kernel = &request->kernel;
-    add_defines(bench, shape, config, kernel);
-    kernel->num_warps = config->num_warps ? config->num_warps : kernel->num_warps;
-    kernel->num_stages = config->num_stages ? config->num_stages : kernel->num_stages;
-    kernel->num_ctas = config->num_ctas ? config->num_ctas : kernel->num_ctas;
-    int32_t registers = config->max_registers;
-    if (config->tuned) {
-        autotune_request(&bench->autotune, config->tuned, &bench->heuristics, &bench->ctx->arena,
-                         kernel);
-        registers = config->tuned->max_registers;
+    add_defines(bench, shape, kernel);
+    if (config) {
+        autotune_request(&bench->autotune, config, &bench->heuristics, &bench->ctx->arena, kernel);
+        if (config->max_registers)
+            request->max_registers = config->max_registers;
     }
     kernel->autotune_done = true; /* what it would set is the configuration's to say */
-    request->max_registers = registers ? registers : request->max_registers;
     if (!run_heuristics(bench->ctx, args, request))
         return false;
     kernel->types = run_types(bench->ctx, args, kernel);
@@ -364,7 +288,7 @@ static bool add_cases(Bench *bench, uint32_t index, Keys *keys) {
         BenchPlan plan;
         if (!kept[c])
             continue;
-        if (!make_request(bench, shape, &bench->configs[c], &args, &request) ||
+        if (!make_request(bench, shape, config_at(bench, c), &args, &request) ||
             !make_grid(bench, shape, &request, plan.grid))
             return false;
         plan.build = add_plan(bench, &request, keys);
@@ -415,7 +339,7 @@ int bench_plan(Bench *bench, const char *path) {
     bench->request.want = OUTPUT_BIT(cubin) | OUTPUT_BIT(ptx);
     if (!read_kernel(bench))
         return STATUS_INPUT;
-    if (bench->options.vary.len ? !read_varied(bench) : !read_tuned(bench))
+    if (!read_configs(bench))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
     const size_t most = (size_t)bench->problem.count * bench->report.config_count;
     bench->cases = ARENA_ARRAY(&ctx->arena, BenchCase, most);

@@ -120,7 +120,7 @@ static void fail(ShapeRun *s, uint32_t i, CUresult result) {
         const char *limit = str_format(&bench->ctx->arena, "%g", LIMIT_MS / 1e3);
         bench->is_lost = bench->is_stuck = true;
         ctx_diag(bench->ctx, (Span){0}, bench_endless, bench->report.kernel,
-                 bench->configs[bench->cases[number].config].text, bench->shapes[s->shape].text,
+                 bench->report.configs[bench->cases[number].config], bench->shapes[s->shape].text,
                  limit);
         strike(&bench->cases[number],
                str_format(&bench->ctx->arena, "it does not end within %s s", limit));
@@ -132,7 +132,7 @@ static void fail(ShapeRun *s, uint32_t i, CUresult result) {
     } else if (bench->is_lost) {
         fault_check(&bench->device, diags, DRIVER_event_wait, result);
         diag_note(diags, (Span){0}, "for %s, with %s", bench->shapes[s->shape].text,
-                  bench->configs[bench->cases[number].config].text);
+                  bench->report.configs[bench->cases[number].config]);
         strike(&bench->cases[number],
                driver_error_text(&bench->driver, &bench->ctx->arena, result));
     } else {

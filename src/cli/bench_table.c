@@ -10,7 +10,7 @@ static int widest(const Bench *bench, bool of_shapes) {
     size_t width = strlen(title);
     const uint32_t count = of_shapes ? bench->report.shape_count : bench->report.config_count;
     for (uint32_t i = 0; i < count; i++) {
-        const size_t len = strlen(of_shapes ? bench->shapes[i].text : bench->configs[i].text);
+        const size_t len = strlen(of_shapes ? bench->shapes[i].text : bench->report.configs[i]);
         width = len > width && len <= MAX_TEXT ? len : width;
     }
     return (int)width;
@@ -53,7 +53,7 @@ void bench_print_header(const Bench *bench) {
     if (report->counts_arrays)
         cli_printf("bytes: the arrays of a call, each once\n");
     if (!has_configs(bench))
-        cli_printf("configuration: %s\n", bench->configs[0].text);
+        cli_printf("configuration: %s\n", bench->report.configs[0]);
     cli_printf("\n%-*s", widest(bench, true), "shape");
     if (has_configs(bench))
         cli_printf("  %-*s", widest(bench, false), "configuration");
@@ -108,7 +108,7 @@ void bench_print_shape(const Bench *bench, uint32_t shape) {
             continue;
         cli_printf("%-*s", widest(bench, true), bench->shapes[shape].text);
         if (has_configs(bench))
-            cli_printf("  %-*s", widest(bench, false), bench->configs[c->config].text);
+            cli_printf("  %-*s", widest(bench, false), bench->report.configs[c->config]);
         if (c->failed)
             cli_printf("  failed: %s", c->failed);
         else

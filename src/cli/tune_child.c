@@ -161,8 +161,20 @@ static tile_text grid_of(ShapeRun *run) {
     return text_of(strbuf_str(&out));
 }
 
-/* The options' constexprs win over the shape's; a size that a constexpr of the kernel is named
- * after is its value. */
+/* Whether --vary lists values of the name. */
+static bool is_varied(const ShapeRun *run, Str name) {
+    const TextList *vary = &run->tuner->options.vary;
+    for (size_t i = 0; i < vary->len; i++) {
+        NamedText named = {{0}, {0}};
+        cli_split_named(vary->data[i], "--vary", &named);
+        if (str_eq(named.name, name))
+            return true;
+    }
+    return false;
+}
+
+/* The options' constexprs, and what is varied, win over the shape's; a size that a constexpr of the
+ * kernel is named after is its value. */
 static void add_constexprs(ShapeRun *run) {
     const TextList *given = &run->tuner->options.kernel.defines;
     const Shape *shape = run->shape;
@@ -175,7 +187,7 @@ static void add_constexprs(ShapeRun *run) {
         named[count++] = (tile_named){text_of(define.name), text_of(define.text)};
     }
     for (uint32_t i = 0; i < shape->constexpr_count; i++) {
-        bool is_given = false;
+        bool is_given = is_varied(run, shape->constexprs[i].name);
         for (size_t k = 0; k < given->len; k++)
             is_given |= str_eq(text_str(named[k].name), shape->constexprs[i].name);
         if (!is_given)

@@ -95,15 +95,18 @@ static bool check_option(Combiner *c, Str name, uint32_t slot, HostValue value, 
     return true;
 }
 
-static bool read_item(Combiner *c, Str name, uint32_t slot, Str text, Span span, HostValue *value) {
+/* What host code has no values for, a tuple, goes to the kernel as it is written. */
+static bool read_item(Combiner *c, Str name, uint32_t slot, Str text, const Expr *item,
+                      HostValue *value) {
     HostValue read = host_read(text);
+    const bool is_tuple = item->kind == EXPR_tuple;
     if (read.kind == HOST_UNKNOWN)
         read = (HostValue){.kind = HOST_PATH, .text = text};
-    if (!autotune_keep_value(c->arena, read, value))
-        return ctx_diag(c->ctx, span, host_unsupported,
+    if (!autotune_keep_value(c->arena, read, value) && !is_tuple)
+        return ctx_diag(c->ctx, item->span, host_unsupported,
                         str_format(&c->ctx->arena, "such a value of '%.*s'", STR_ARG(name)),
                         "a configuration");
-    return check_option(c, name, slot, *value, span);
+    return check_option(c, name, slot, *value, item->span);
 }
 
 static bool read_list(Combiner *c, const char *origin, const NamedText *given) {
@@ -122,7 +125,8 @@ static bool read_list(Combiner *c, const char *origin, const NamedText *given) {
     for (uint32_t i = 0; i < items.count; i++) {
         const Span span = items.items[i]->span;
         const Str text = {given->text.ptr + span.lo, span.hi - span.lo};
-        if (!read_item(c, given->name, list.name, text, span, &list.values[list.count++]))
+        HostValue *value = &list.values[list.count++];
+        if (!read_item(c, given->name, list.name, text, items.items[i], value))
             return false;
     }
     c->lists[c->count++] = list;

@@ -109,6 +109,26 @@ static void values_are_combined(void **state) {
     close_all(&o);
 }
 
+/* Types, texts and tuples are values as well. */
+static void any_constexpr_may_vary(void **state) {
+    Fixture *f = *state;
+    static const char kernel[] =
+        HEAD "@triton.jit\n"
+             "def k(x, n, m, BLOCK: tl.constexpr, T: tl.constexpr, MODE: tl.constexpr):\n"
+             "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+             "    v = i.to(T) * MODE[0] + MODE[1]\n"
+             "    tl.store(x + i, v, mask=i < n)\n";
+    const tile_named lists[] = {{text("BLOCK"), text("64")},
+                                {text("T"), text("[tl.float32, tl.float16]")},
+                                {text("MODE"), text("[(1, 2), (3, 4)]")}};
+    const tile_compile_options options = {.tune = lists, .tune_count = 3};
+    Opened o = open_kernel(f, f->folder, kernel, &options, false);
+    const Said said = call(o.function, o.device, 1024, 1);
+    expect(&said, TILE_OK, "'k' runs with BLOCK=64, T=tl.float32, MODE=(1, 2)");
+    expect(&said, TILE_OK, "the best of 4 configurations (0 struck out");
+    close_all(&o);
+}
+
 /* The source's configurations stay what they are. */
 static void nothing_is_generated_beside_the_sources(void **state) {
     Fixture *f = *state;
@@ -135,6 +155,7 @@ static void what_is_wrong_is_said(void **state) {
         {"num_stages", "0", "from 1 to 16"},
         {"num_ctas", "3", "a power of two"},
         {"maxnreg", "8", "from 24 to 255"},
+        {"maxnreg", "(24,)", "from 24 to 255"},
         {"maxnreg", "True", "from 24 to 255"},
         {"m", "[1]", "'m' is to be tuned, and an option says"},
         {"BLOCK", "[1]", NULL},
@@ -224,6 +245,7 @@ int main(void) {
         TEST(what_is_near_is_measured),
         TEST(sizes_are_rounded),
         TEST(values_are_combined),
+        TEST(any_constexpr_may_vary),
         TEST(nothing_is_generated_beside_the_sources),
         TEST(what_is_wrong_is_said),
         TEST(too_many_are_an_error),
