@@ -80,7 +80,7 @@ static bool write_tvm_ffi(Ctx *ctx, const AheadOptions *options, const Variant *
     return true;
 }
 
-/* NAME.c and NAME.h, or NAME and NAME.h. */
+/* NAME.c and NAME.h, or NAME and NAME.h: both, or none. */
 static bool write_c(Ctx *ctx, const AheadOptions *options, const Variant *variants,
                     uint32_t count) {
     Str stem = str_from(options->output);
@@ -88,9 +88,13 @@ static bool write_c(Ctx *ctx, const AheadOptions *options, const Variant *varian
         stem.len -= 2;
     const char *header = str_format(&ctx->arena, "%.*s.h", STR_ARG(stem));
     StrBuf c = strbuf(&ctx->arena), h = strbuf(&ctx->arena);
-    return emit_c(ctx, variants, count, file_name(stem), &c, &h) &&
-           write_file(ctx, header, strbuf_str(&h)) &&
-           write_file(ctx, options->output, strbuf_str(&c));
+    if (!emit_c(ctx, variants, count, file_name(stem), &c, &h) ||
+        !write_file(ctx, header, strbuf_str(&h)))
+        return false;
+    if (write_file(ctx, options->output, strbuf_str(&c)))
+        return true;
+    unlink(header);
+    return false;
 }
 
 static void print_report(Ctx *ctx, const AheadOptions *options, const Built *built, size_t len,
