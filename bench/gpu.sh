@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|bench ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|bench ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -51,6 +51,9 @@ for what in "$@"; do
         ;;
     tune)
         python3 bench/tune.py --build "$root" --json "$out/tune.json" 2>&1 | tee "$out/tune.log" || status=1
+        ;;
+    generated)
+        python3 bench/generated.py --tilec "$tilec" --json "$out/generated.json" 2>&1 | tee "$out/generated.log" || status=1
         ;;
     bench)
         for kernel in softmax matmul; do
