@@ -4,7 +4,9 @@
 #include "runtime/compile/stack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -36,10 +38,19 @@ static char *command_name(char *argument) {
 
 /* Output that did not arrive (a full disk, a closed pipe) must not look like success. */
 static int close_output(int status) {
+    errno = 0; /* what failed before has left none */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "tilec: error: cannot write to standard output: %s\n", strerror(errno));
+    fprintf(stderr, "tilec: error: cannot write to standard output%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
     return status == STATUS_OK ? STATUS_MACHINE : status;
+}
+
+/* What the caller has closed stays unusable, and no file that is opened takes its number. */
+static void reserve_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 typedef struct CommandLine {
@@ -55,6 +66,7 @@ static void run_on_stack(void *user) {
 }
 
 int main(int argc, char **argv) {
+    reserve_descriptors();
     if (argc < 2) {
         help_print_commands(stderr);
         return STATUS_USAGE;

@@ -56,8 +56,8 @@ ParamHints frontend_param_hints(const FuncDef *def, uint32_t index);
 
 /* The same request in one form, whatever it was spelled in: the kernel by its name, each parameter
  * that the request says something of by its name, in their order, types in one spelling without
- * what decorators keep from being specialised on. Names that the kernel has not are left out.
- * False, without a message: the signature has more entries than there are parameters. */
+ * what decorators keep from being specialised on. False, without a message: the signature has more
+ * entries than there are parameters, or a name is none of theirs. */
 bool frontend_by_name(Ctx *ctx, const FuncDef *def, const ElaborateRequest *request,
                       ElaborateRequest *by_name);
 

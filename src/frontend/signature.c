@@ -283,15 +283,19 @@ ParamHints frontend_param_hints(const FuncDef *def, uint32_t index) {
     return hints;
 }
 
+static bool is_param(const FuncDef *def, Str name) {
+    for (uint32_t i = 0; i < def->param_count; i++)
+        if (str_eq(def->params[i].name, name))
+            return true;
+    return false;
+}
+
 static void check_names(Elab *e, const FuncDef *def, const NamedText *list, uint32_t count) {
     Str *names = ARENA_ARRAY(e->arena, Str, (size_t)def->param_count + 1);
     for (uint32_t i = 0; i < def->param_count; i++)
         names[i] = def->params[i].name;
     for (uint32_t i = 0; i < count; i++) {
-        bool known = false;
-        for (uint32_t p = 0; p < def->param_count && !known; p++)
-            known = str_eq(names[p], list[i].name);
-        if (known)
+        if (is_param(def, list[i].name))
             continue;
         elab_fail(e, def->name_span, elab_param_unknown, STR_ARG(def->name), STR_ARG(list[i].name));
         elab_suggest(e, list[i].name, names, def->param_count);
@@ -365,12 +369,22 @@ static bool has_heuristics(const FuncDef *def) {
     return false;
 }
 
+static bool all_are_params(const FuncDef *def, const NamedText *list, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_param(def, list[i].name))
+            return false;
+    return true;
+}
+
+/* What is left out here would not be found to be wrong. */
 bool frontend_by_name(Ctx *ctx, const FuncDef *def, const ElaborateRequest *request,
                       ElaborateRequest *by_name) {
     Arena *arena = &ctx->arena;
     Entries entries = {0};
     split_signature(arena, request->signature, &entries);
-    if (entries.len > def->param_count)
+    if (entries.len > def->param_count ||
+        !all_are_params(def, request->types, request->type_count) ||
+        !all_are_params(def, request->defines, request->define_count))
         return false;
     NamedText *types = ARENA_ARRAY(arena, NamedText, (size_t)def->param_count + 1);
     NamedText *defines = ARENA_ARRAY(arena, NamedText, (size_t)def->param_count + 1);
