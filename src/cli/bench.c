@@ -59,19 +59,15 @@ static int report_built(Bench *bench) {
     return built->failed == DIAG_COUNT ? STATUS_MACHINE : cli_status_of_id(built->failed);
 }
 
-static bool write_text(Bench *bench, const char *path, const StrBuf *text) {
-    const int error = file_write(&bench->ctx->arena, path, strbuf_str(text), false);
-    return !error || report_unwritable(&bench->ctx->diags, path, error);
-}
-
 static bool write_pictures(Bench *bench) {
     Arena *arena = &bench->ctx->arena;
     const char *folder = bench->options.svg;
     for (PictureKind kind = 0; kind < PICTURE_COUNT; kind++) {
         StrBuf text = strbuf(arena);
         if (picture_draw(&bench->report, kind, &text) &&
-            !write_text(bench, file_join(arena, str_from(folder), str_from(picture_file(kind))),
-                        &text))
+            !cli_write_file(bench->ctx,
+                            file_join(arena, str_from(folder), str_from(picture_file(kind))),
+                            strbuf_str(&text)))
             return false;
     }
     return true;
@@ -118,7 +114,7 @@ static void write_reports(void *user) {
     if (bench->options.csv) {
         StrBuf csv = strbuf(&ctx->arena);
         bench_csv(&bench->report, &csv);
-        write_text(bench, bench->options.csv, &csv);
+        cli_write_file(ctx, bench->options.csv, strbuf_str(&csv));
     }
     if (bench->options.svg)
         write_pictures(bench);
@@ -135,6 +131,22 @@ static void measure_and_report(void *user) {
     ctx_finally(bench->ctx, measure_all, write_reports, bench);
 }
 
+/* What cannot be written is better known now than behind all that is measured. */
+static bool try_outputs(Bench *bench) {
+    Ctx *ctx = bench->ctx;
+    const char *folder = bench->options.svg;
+    if (!cli_try_write(ctx, bench->options.csv))
+        return false;
+    const int error = folder ? file_make_folder(&ctx->arena, folder) : 0;
+    if (error)
+        return report_unwritable(&ctx->diags, folder, error);
+    for (PictureKind kind = 0; folder && kind < PICTURE_COUNT; kind++)
+        if (!cli_try_write(ctx,
+                           file_join(&ctx->arena, str_from(folder), str_from(picture_file(kind)))))
+            return false;
+    return true;
+}
+
 /* STATUS_OK, or the status after a message. */
 static int prepare(Bench *bench, const TextList *arguments) {
     Ctx *ctx = bench->ctx;
@@ -144,12 +156,8 @@ static int prepare(Bench *bench, const TextList *arguments) {
     const char *path = arguments->len ? arguments->data[0] : bench->problem.path;
     if (!path)
         return cli_usage_error("no source: give FILE, or \"file\" in the shapes file");
-    const char *folder = bench->options.svg;
-    const int error = folder ? file_make_folder(&ctx->arena, folder) : 0;
-    if (error) { /* better now than behind all that is measured */
-        report_unwritable(&ctx->diags, folder, error);
+    if (!try_outputs(bench))
         return cli_status(ctx);
-    }
     bench->has_device =
         driver_open(&bench->driver, &ctx->diags, NULL) &&
         device_open(&bench->driver, &ctx->diags, (int)bench->options.gpu, &bench->device);

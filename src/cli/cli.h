@@ -30,6 +30,15 @@ void cli_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static inline const char *cli_input(const char *path) {
     return strcmp(path, "-") ? path : "/dev/stdin";
 }
+/* Whether an argument that names a file to write is standard output: what else goes there stays in
+ * front of it, which a file of that name would replace. */
+static inline bool cli_is_output(const char *path) {
+    return !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
+}
+/* Writes a file, or to standard output; and whether that can be, before there is something to
+ * write. NULL: nowhere. False after a report. */
+bool cli_write_file(Ctx *ctx, const char *path, Str text);
+bool cli_try_write(Ctx *ctx, const char *path);
 /* SIGINT, SIGTERM and SIGHUP during `work` cancel what works in `ctx`, and then end the process. */
 void cli_interruptible(Ctx *ctx, void (*work)(void *user), void *user);
 /* compile_kernel, interruptible. */

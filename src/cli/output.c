@@ -1,5 +1,7 @@
 /* What subcommands write, and where. */
 #include "cli/cli.h"
+#include "runtime/status.h"
+#include "support/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +25,20 @@ void cli_printf(const char *format, ...) {
     va_start(args, format);
     vfprintf(stdout, format, args);
     va_end(args);
+}
+
+bool cli_write_file(Ctx *ctx, const char *path, Str text) {
+    if (path && cli_is_output(path)) {
+        cli_write(text);
+        return true;
+    }
+    const int error = path ? file_write(&ctx->arena, path, text, false) : 0;
+    return !error || report_unwritable(&ctx->diags, path, error);
+}
+
+bool cli_try_write(Ctx *ctx, const char *path) {
+    const int error = path && !cli_is_output(path) ? file_try_write(&ctx->arena, path) : 0;
+    return !error || report_unwritable(&ctx->diags, path, error);
 }
 
 int cli_usage_error(const char *format, ...) {

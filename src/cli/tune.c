@@ -111,6 +111,7 @@ typedef struct Done {
     const ShapesFile *shapes;
     const TuneAnswer *answers; /* NULL: nothing was tuned */
     TuneAnswer failure;        /* why not */
+    bool has_imported, has_exported;
     uint32_t imported, exported;
     int status;
 } Done;
@@ -124,9 +125,9 @@ static void print_json(Ctx *ctx, const TuneOptions *options, const Done *done) {
             strbuf_printf(&out, "%s%.*s", i ? ", " : "", STR_ARG(done->answers[i].json));
         strbuf_puts(&out, "]");
     }
-    if (options->import_path)
+    if (done->has_imported)
         strbuf_printf(&out, ", \"imported\": %u", done->imported);
-    if (options->export_path)
+    if (done->has_exported)
         strbuf_printf(&out, ", \"exported\": %u", done->exported);
     strbuf_puts(&out, ", \"diagnostics\": ");
     diag_json(&ctx->diags, &out);
@@ -139,11 +140,9 @@ static void print_text(Ctx *ctx, const TuneOptions *options, const Done *done) {
         print_table(done->shapes, done->answers);
     fwrite(done->failure.said.ptr, 1, done->failure.said.len, stderr);
     cli_print_diags(ctx);
-    if (done->status != STATUS_OK)
-        return;
-    if (options->import_path)
+    if (done->has_imported)
         cli_printf("%u configurations imported\n", done->imported);
-    if (options->export_path && strcmp(options->export_path, "/dev/stdout") != 0)
+    if (done->has_exported && !cli_is_output(options->export_path))
         cli_printf("%u configurations exported\n", done->exported);
 }
 
@@ -161,16 +160,19 @@ static bool import_file(Ctx *ctx, Cache *cache, const char *path, uint32_t *coun
 
 static bool export_file(Ctx *ctx, Cache *cache, const char *path, Str kernel, uint32_t *count) {
     const Str text = exchange_export(ctx, cache, kernel, count);
-    const int error = file_write(&ctx->arena, path, text, false);
-    return !error || report_unwritable(&ctx->diags, path, error);
+    return cli_write_file(ctx, path, text);
 }
 
-/* Of which kernel: that was asked for, or tuned; empty: all. */
-static Str kernel_of(const TuneOptions *options, const Done *done) {
-    for (uint32_t i = 0; done->answers && i < done->shapes->count; i++)
-        if (done->answers[i].kernel.len)
-            return done->answers[i].kernel;
-    return str_from(options->kernel.kernel ? options->kernel.kernel : "");
+/* What was measured of the kernel that was tuned or is named, else of all. A kernel of which no
+ * shape could be tuned, and that nothing names, has nothing. */
+static void export_found(Ctx *ctx, const TuneOptions *options, Cache *cache, Done *done) {
+    const char *named = options->kernel.kernel;
+    Str kernel = str_from(named ? named : "");
+    for (uint32_t i = 0; !kernel.len && done->answers && i < done->shapes->count; i++)
+        kernel = done->answers[i].kernel;
+    if (kernel.len || !done->answers)
+        done->has_exported =
+            export_file(ctx, cache, options->export_path, kernel, &done->exported);
 }
 
 static int tune_all(Ctx *ctx, TuneOptions *options, const TextList *arguments, Cache *cache,
@@ -208,13 +210,15 @@ int command_tune(Ctx *ctx, int argc, char **argv) {
     cache_report(&cache, &ctx->diags, 0);
     if (!cache.folder && !cache.remote)
         return cli_usage_error("there is no cache to keep what is measured in");
-    bool ok = !options.import_path || import_file(ctx, &cache, options.import_path, &done.imported);
+    bool ok = cli_try_write(ctx, options.export_path);
+    if (ok && options.import_path)
+        ok = done.has_imported = import_file(ctx, &cache, options.import_path, &done.imported);
     if (ok && tunes)
         done.status = tune_all(ctx, &options, &arguments, &cache, argv, argc, &done);
     if (done.status == STATUS_USAGE)
         return done.status;
     if (ok && options.export_path && (done.answers || !tunes))
-        export_file(ctx, &cache, options.export_path, kernel_of(&options, &done), &done.exported);
+        export_found(ctx, &options, &cache, &done);
     if (done.status == STATUS_OK)
         done.status = cli_status(ctx);
     (options.json ? print_json : print_text)(ctx, &options, &done);

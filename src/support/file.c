@@ -250,27 +250,63 @@ static int write_directly(const char *path, Str data) {
     return error;
 }
 
-int file_write(Arena *arena, const char *path, Str data, bool durable) {
+/* Where the file that `path` names is made: the folder, open, and the name in it; no folder (-1):
+ * it exists and is written to directly. */
+typedef struct Target {
+    int folder;
+    const char *name;
+} Target;
+
+static int open_target(Arena *arena, const char *path, Target *target) {
     struct stat info;
-    char target[PATH_MAX];
+    char real[PATH_MAX];
+    *target = (Target){-1, path};
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode))
             return EISDIR;
         if (!S_ISREG(info.st_mode))
-            return write_directly(path, data);
-        if (!realpath(path, target))
+            return 0;
+        if (!realpath(path, real))
             return errno;
-        path = target;
+        path = str_dup(arena, str_from(real));
     }
     const Str folder = file_folder(str_from(path)), name = file_name(str_from(path));
     const char *folder_path = folder.len ? str_dup(arena, folder) : ".";
-    Temporary file = {.folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
-    if (file.folder < 0)
-        return errno;
-    int error = open_temporary(&file, 0666);
+    if (!name.len)
+        return ENOENT;
+    *target = (Target){open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC), name.ptr};
+    return target->folder < 0 ? errno : 0;
+}
+
+int file_write(Arena *arena, const char *path, Str data, bool durable) {
+    Target target;
+    int error = open_target(arena, path, &target);
+    if (error)
+        return error;
+    if (target.folder < 0)
+        return write_directly(path, data);
+    Temporary file = {.folder = target.folder};
+    error = open_temporary(&file, 0666);
     if (!error)
-        error = publish(&file, name.ptr, data, durable);
-    close(file.folder);
+        error = publish(&file, target.name, data, durable);
+    close(target.folder);
+    return error;
+}
+
+int file_try_write(Arena *arena, const char *path) {
+    Target target;
+    int error = open_target(arena, path, &target);
+    if (error)
+        return error;
+    if (target.folder < 0)
+        return access(path, W_OK) ? errno : 0;
+    Temporary file = {.folder = target.folder};
+    error = open_temporary(&file, 0666);
+    if (!error)
+        close(file.fd);
+    if (!error && *file.name)
+        unlinkat(file.folder, file.name, 0);
+    close(target.folder);
     return error;
 }
 

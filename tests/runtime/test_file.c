@@ -54,6 +54,24 @@ static void reads_what_was_written(void **state) {
     assert_int_equal(text.len, 0);
 }
 
+/* What a write would say, and nothing stays of having asked. */
+static void writing_is_tried(void **state) {
+    Fixture *f = *state;
+    assert_int_equal(file_try_write(f->arena, in(f, "a")), 0);
+    assert_int_equal(rmdir(f->folder), 0);
+    assert_int_equal(file_try_write(f->arena, in(f, "a")), ENOENT);
+    assert_int_equal(mkdir(f->folder, 0700), 0);
+    assert_int_equal(file_write(f->arena, in(f, "a"), STR("1234"), false), 0);
+    assert_int_equal(file_try_write(f->arena, in(f, "a")), 0);
+    Str text;
+    assert_int_equal(file_read(f->arena, in(f, "a"), 9, &text), 0);
+    assert_string_equal(text.ptr, "1234");
+    assert_int_equal(file_try_write(f->arena, f->folder), EISDIR);
+    assert_int_equal(file_try_write(f->arena, in(f, "a/b")), ENOTDIR);
+    assert_int_equal(file_try_write(f->arena, ""), ENOENT);
+    assert_int_equal(file_try_write(f->arena, "/dev/null"), 0);
+}
+
 static void errors(void **state) {
     Fixture *f = *state;
     Str text;
@@ -115,6 +133,7 @@ static void paths(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(reads_what_was_written),
+        TEST(writing_is_tried),
         TEST(errors),
         TEST(devices_and_links_stay_what_they_are),
         TEST(folders),
