@@ -244,6 +244,12 @@ static void what_is_malformed_is_said_and_nothing_kept(void **state) {
         {"{\"tunings\": [\n" ENTRY "\"us\": 1}]}",
          "`us` is nothing that an export of tunings says"},
         {"{\"tunings\": [" ENTRY "\"ms\": 1}]} x", "the end of the text"},
+        {"{\"tunings\": [\n" ENTRY "\"ms\": 1},\n" ENTRY "\"ms\": 2}]}",
+         "t.json:3:1: error: this configuration is there twice"},
+        {"{\"tunings\": [\n" ENTRY "\"struck_out\": \"\\u0000\"}]}", "wanted a text without zeros"},
+        {"{\"tunings\": [{\"kernel\": \"a\\nb\", \"device\": \"d\", \"driver\": \"1\", \"compiler\": \"c\", "
+         "\"code\": \"1\", \"options\": \"\", \"key\": \"\", \"configuration\": \"\", \"ms\": 1}]}",
+         "t.json:1:25: error: found a string, wanted a line of text"},
         {"{\"tunings\": [" ENTRY "\"ms\": 1}", "t.json:1:"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

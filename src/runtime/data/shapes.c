@@ -9,6 +9,8 @@
 #include "support/file.h"
 #include "support/json.h"
 
+#include <math.h>
+
 #define SHAPES_FIELDS(X) X(file) X(kernel) X(args) X(constexprs) X(grid) X(flops) X(bytes) X(shapes)
 
 /* A text of the file that depends on sizes: what stands before its expressions, these, and what
@@ -252,14 +254,23 @@ static bool read_size(Reader *r, const Json *json, HostValue *value) {
         return json_wrong(&r->ctx->diags, json, "a number, true or false");
     json_literal(json, &text);
     *value = host_read(text);
-    return true;
+    return value->kind != HOST_FLOAT || isfinite(value->f) ||
+           json_wrong(&r->ctx->diags, json, "one that is no infinity");
 }
 
-static void add_size_name(Reader *r, Str name) {
+/* Expressions could use no other, and tables would be torn by some. */
+static bool add_size_name(Reader *r, const JsonMember *member) {
+    const Str name = member->name;
+    bool is_name = name.len && !(name.ptr[0] >= '0' && name.ptr[0] <= '9');
+    for (size_t i = 0; is_name && i < name.len; i++)
+        is_name = is_word(name.ptr[i]);
+    if (!is_name)
+        return ctx_diag(r->ctx, member->span, shapes_name);
     vec_for_each (known, &r->sizes)
         if (str_eq(*known, name))
-            return;
+            return true;
     vec_push(&r->ctx->arena, &r->sizes, name);
+    return true;
 }
 
 /* An object of sizes, and of lists of them: every combination, the last name fastest. */
@@ -273,7 +284,8 @@ static bool read_combinations(Reader *r, const Json *json) {
     for (uint32_t i = 0; i < count; i++) {
         const Json *value = json->members[i].value;
         names[i] = json->members[i].name;
-        add_size_name(r, names[i]);
+        if (!add_size_name(r, &json->members[i]))
+            return false;
         if (value->kind == JSON_LIST && !value->count)
             return json_wrong(&r->ctx->diags, value, "a list with something in it");
     }
@@ -382,7 +394,8 @@ static bool fill_number(Reader *r, const Form *form, Sizes names, double *number
     if (!evaluate(r, form->exprs[0], names, &value))
         return false;
     *number = value.kind == HOST_FLOAT ? value.f : value.kind == HOST_INT ? (double)value.i : -1;
-    return *number >= 0 || wrong_result(r, form->span, value, "a number of 0 or more");
+    return (*number >= 0 && isfinite(*number)) ||
+           wrong_result(r, form->span, value, "a number of 0 or more");
 }
 
 /* Scalars and constexprs are named beside the sizes from here on. */

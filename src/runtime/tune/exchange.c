@@ -132,6 +132,23 @@ static bool read_reason(Ctx *ctx, const Json *json, Str *reason) {
            wrong(ctx, json, "a string that says why");
 }
 
+/* As the cache can hold them: by no means what a tuning writes, else. */
+static bool check_text(Ctx *ctx, const Json *json, bool is_line) {
+    const Str text = json->text;
+    return (!memchr(text.ptr, 0, text.len) && !(is_line && memchr(text.ptr, '\n', text.len))) ||
+           wrong(ctx, json, is_line ? "a line of text" : "a text without zeros");
+}
+
+static bool check_texts(Ctx *ctx, const Json *object) {
+    for (uint32_t i = 0; i < object->count; i++) {
+        const JsonMember *member = &object->members[i];
+        if (member->value->kind == JSON_STRING && member->value->text.len &&
+            !check_text(ctx, member->value, str_is(member->name, tune_field_name(TUNE_kernel))))
+            return false;
+    }
+    return true;
+}
+
 static bool read_entry(Ctx *ctx, const Json *object, TuneEntry *entry) {
     const Json *at;
     if (object->kind != JSON_OBJECT)
@@ -141,7 +158,7 @@ static bool read_entry(Ctx *ctx, const Json *object, TuneEntry *entry) {
         return wrong(ctx, at, "a string");
     if (missing)
         return ctx_diag(ctx, object->span, json_missing, missing);
-    if (!check_members(ctx, object))
+    if (!check_members(ctx, object) || !check_texts(ctx, object))
         return false;
     const Json *ms = json_find(object, EXCHANGE_TIME);
     entry->record.ms = INFINITY;
@@ -174,6 +191,17 @@ static const Json *read_list(Ctx *ctx, uint32_t file) {
     return ctx->diags.errors ? NULL : list;
 }
 
+/* Two times of one configuration: which of them would count? */
+static void check_twice(Ctx *ctx, const Json *list, const TuneEntry *entries) {
+    Found *sorted = ARENA_ARRAY(&ctx->arena, Found, (size_t)list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++)
+        sorted[i] = (Found){entries[i], i};
+    qsort(sorted, list->count, sizeof *sorted, by_fields);
+    for (uint32_t i = 1; i < list->count; i++)
+        if (!field_order(&sorted[i].entry, &sorted[i - 1].entry))
+            ctx_diag(ctx, list->items[sorted[i].number]->span, tune_import_twice);
+}
+
 bool exchange_import(Ctx *ctx, Cache *cache, uint32_t file, uint32_t *count) {
     Arena *arena = &ctx->arena;
     *count = 0;
@@ -183,6 +211,8 @@ bool exchange_import(Ctx *ctx, Cache *cache, uint32_t file, uint32_t *count) {
     TuneEntry *entries = ARENA_ARRAY(arena, TuneEntry, (size_t)list->count + 1);
     for (uint32_t i = 0; i < list->count; i++)
         read_entry(ctx, list->items[i], &entries[i]);
+    if (!ctx->diags.errors)
+        check_twice(ctx, list, entries);
     if (ctx->diags.errors)
         return false;
     for (uint32_t i = 0; i < list->count; i++) {
