@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -19,13 +20,20 @@ const Str *progress_targets(Ctx *ctx, const char *targets, uint32_t *count) {
     return found.data;
 }
 
-enum { BAR_WIDTH = 24, QUIET_MS = 1000 };
+/* A terminal that is too narrow for both has the text alone. */
+enum { BAR_WIDTH = 24, TEXT_LEAST = 12, QUIET_MS = 1000 };
 
-/* As much as a line of the terminal holds. */
-static int text_width(int taken) {
+static int terminal_columns(void) {
     struct winsize size;
-    const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
-    return columns - taken > 1 ? columns - taken - 1 : 0;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+/* Bytes of whole characters, at most as many as there are columns. */
+static int fitting(const char *text, int columns) {
+    int len = (int)strnlen(text, (size_t)columns);
+    while (len && ((unsigned char)text[len] & 0xc0) == 0x80)
+        len--;
+    return len;
 }
 
 Progress progress_begin(void) {
@@ -37,9 +45,14 @@ void progress_show(Progress *progress, double part, const char *what) {
     if (clock_ms() - progress->start < QUIET_MS || !isatty(STDERR_FILENO))
         return;
     progress->shown = true;
+    /* The last column stays free, since some terminals would begin a line behind it. */
+    const int columns = terminal_columns() - 1, beside = columns - (BAR_WIDTH + 3);
     memset(bar, ' ', BAR_WIDTH);
-    memset(bar, '=', (size_t)(BAR_WIDTH * part));
-    fprintf(stderr, "\r\x1b[K[%s] %.*s", bar, text_width(BAR_WIDTH + 3), what);
+    memset(bar, '=', (size_t)(BAR_WIDTH * fmin(fmax(part, 0), 1)));
+    if (beside >= TEXT_LEAST)
+        fprintf(stderr, "\r\x1b[K[%s] %.*s", bar, fitting(what, beside), what);
+    else
+        fprintf(stderr, "\r\x1b[K%.*s", fitting(what, columns), what);
     fflush(stderr);
 }
 

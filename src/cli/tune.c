@@ -171,8 +171,7 @@ static void export_found(Ctx *ctx, const TuneOptions *options, Cache *cache, Don
     for (uint32_t i = 0; !kernel.len && done->answers && i < done->shapes->count; i++)
         kernel = done->answers[i].kernel;
     if (kernel.len || !done->answers)
-        done->has_exported =
-            export_file(ctx, cache, options->export_path, kernel, &done->exported);
+        done->has_exported = export_file(ctx, cache, options->export_path, kernel, &done->exported);
 }
 
 static int tune_all(Ctx *ctx, TuneOptions *options, const TextList *arguments, Cache *cache,

@@ -44,8 +44,9 @@ typedef struct TuneBoard {
 
 uint64_t tune_clock_ns(void);
 
-/* Exit status of a process that struck out a configuration with which its device was lost: another
- * one is to go on with the same shape. */
+/* Exit status of a process whose device was lost: with the configuration that ran, which it has
+ * struck out, so that another one is to go on with the same shape; or with the shape that it has
+ * answered last. */
 enum { TUNER_LOST = 70 };
 
 /* A line of the process: {"answer": {..}, "status": 0, "said": ".."}, the answer as --json has it.

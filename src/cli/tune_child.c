@@ -422,13 +422,6 @@ static bool make_function(ShapeRun *run) {
            ctx_diag(run->ctx, (Span){0}, tune_nothing, STR_ARG(run->function->name));
 }
 
-/* A device that is lost goes with the process, which gives nothing back; what lost it is kept. */
-static void leave_if_lost(const ShapeRun *run) {
-    const bool is_stuck = *device_stuck(&run->tuner->device->device);
-    if (is_stuck || run->status == TILE_ERROR_KERNEL || run->status == TILE_ERROR_DEVICE_LOST)
-        _exit(TUNER_LOST);
-}
-
 /* Why there is no configuration: what was found here, or what the library says. */
 static void answer_failure(ShapeRun *run) {
     Ctx *ctx = run->ctx;
@@ -456,6 +449,17 @@ static void answer_found(ShapeRun *run) {
     strbuf_printf(&answer, ", %.*s, \"diagnostics\": %s}", STR_ARG(run->found),
                   run->said ? tile_diagnostics_json(run->said).data : "[]");
     write_line(run->tuner, &ctx->arena, strbuf_str(&answer), STATUS_OK, strbuf_str(&run->heard));
+}
+
+/* A device that is lost goes with the process, which gives nothing back; what lost it is kept, or,
+ * if that is no configuration, is the shape's answer. */
+static void leave_if_lost(ShapeRun *run) {
+    const bool is_stuck = *device_stuck(&run->tuner->device->device);
+    if (!is_stuck && run->status != TILE_ERROR_KERNEL && run->status != TILE_ERROR_DEVICE_LOST)
+        return;
+    if (!run->tuner->board->since)
+        answer_failure(run);
+    _exit(TUNER_LOST);
 }
 
 static void measure(void *user) {

@@ -266,7 +266,10 @@ static const char *reason_of_end(Host *h) {
 static bool judge(Host *h) {
     const TuneBoard *board = h->board;
     const Str runs = {board->entry, board->since ? board->entry_len : 0};
-    const bool is_lost = h->result.exit_code == TUNER_LOST, ended = h->result.signal && runs.len;
+    const bool is_lost = h->result.exit_code == TUNER_LOST && board->since,
+               ended = h->result.signal && runs.len;
+    if (h->result.exit_code == TUNER_LOST && !is_lost && h->next > board->first)
+        return true; /* the shape before has the answer */
     if (is_lost || h->overdue.len || ended) {
         if (board->count >= h->left) /* nobody keeps what is struck out */
             return ctx_diag(h->ctx, (Span){0}, prewarm_lost);

@@ -23,8 +23,8 @@ int file_write(Arena *arena, const char *path, Str data, bool durable);
 /* 0, or what file_write would return now, as far as that shows without data. Leaves nothing. */
 int file_try_write(Arena *arena, const char *path);
 
-/* file_write in an open folder: `name` is in the folder itself, a link of that name is replaced, and
- * the file has exactly `mode`, whatever the umask. Allocates nothing. */
+/* file_write in an open folder: `name` is in the folder itself, a link of that name is replaced,
+ * and the file has exactly `mode`, whatever the umask. Allocates nothing. */
 int file_write_at(int folder, const char *name, Str data, unsigned mode, bool durable);
 
 /* Writes all of `data` to a descriptor. */

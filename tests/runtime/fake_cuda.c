@@ -197,9 +197,15 @@ FAKE(context_wait, void) {
     return result_outside_capture("cuCtxSynchronize");
 }
 
+static int registers_of(const char *code) {
+    const char *limit = strstr(code, ".maxnreg ");
+    return limit ? atoi(limit + strlen(".maxnreg ")) : 0;
+}
+
 FAKE(module_load, CUmodule *module, const void *image, unsigned count, int *options,
      void **values) {
     RETURN_UNLESS_OK(result_outside_capture("cuModuleLoadDataEx"));
+    state.max_registers = registers_of(image); /* PTX and what link_complete makes are strings */
     state.loads++;
     *module = (CUmodule)(uintptr_t)0x2000;
     return CUDA_OK;
@@ -430,6 +436,12 @@ FAKE(event_elapsed, float *milliseconds, CUevent begin, CUevent end) {
 /* The assembler's options: where its texts go. */
 static _Thread_local char *info_log, *error_log; /* of the link that this thread makes */
 
+/* What is made of PTX: other code of other PTX. */
+struct CUlinkState_st {
+    char image[64];
+    int size;
+};
+
 FAKE(link_create, unsigned count, int *options, void **values, CUlinkState *link) {
     for (unsigned i = 0; i < count; i++) {
         if (options[i] == CUDA_JIT_INFO_LOG)
@@ -437,7 +449,7 @@ FAKE(link_create, unsigned count, int *options, void **values, CUlinkState *link
         if (options[i] == CUDA_JIT_ERROR_LOG)
             error_log = values[i];
     }
-    *link = (CUlinkState)(uintptr_t)0x6000;
+    *link = calloc(1, sizeof **link);
     return CUDA_OK;
 }
 
@@ -447,13 +459,19 @@ FAKE(link_add, CUlinkState link, int type, void *data, size_t size, const char *
         strcpy(error_log, "ptxas application ptx input, line 4; error   : no such instruction\n");
         return state.fail_result;
     }
-    return ((char *)data)[size - 1] == 0 ? CUDA_OK : CUDA_INVALID_VALUE;
+    if (((char *)data)[size - 1] != 0)
+        return CUDA_INVALID_VALUE;
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((unsigned char *)data)[i]) * 0x100000001b3;
+    link->size = 1 + snprintf(link->image, sizeof link->image, "\177ELF fake %016llx .maxnreg %d",
+                              (unsigned long long)hash, registers_of(data));
+    return CUDA_OK;
 }
 
 FAKE(link_complete, CUlinkState link, void **cubin, size_t *size) {
-    static char image[] = "\177ELF fake";
-    *cubin = image;
-    *size = sizeof image;
+    *cubin = link->image;
+    *size = (size_t)link->size;
     if (state.log)
         strcpy(info_log, state.log);
     return CUDA_OK;
@@ -503,5 +521,6 @@ FAKE(tensor_map_encode, CudaTensorMap *map, int type, unsigned rank, void *addre
 }
 
 FAKE(link_destroy, CUlinkState link) {
+    free(link);
     return CUDA_OK;
 }

@@ -52,6 +52,7 @@ typedef struct FakeCuda {
     FakeEncoding encoding;               /* the latest */
     unsigned encodings;
     char function[64];
+    int max_registers; /* that the code loaded last says; 0: none */
     double clock_ms;
     bool runs_endlessly;
     unsigned endless_waits; /* calls that would never have come back */

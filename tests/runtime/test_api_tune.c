@@ -359,6 +359,95 @@ static void decorators_go_together(void **state) {
     tile_device_close(device);
 }
 
+static double at_once(const FakeCuda *cuda) {
+    return 0;
+}
+
+/* Nothing is launched for an empty grid, and nothing learned of the key; one configuration that
+ * launches nothing where others do is not the fastest of them. */
+static void empty_grids_are_not_measured(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    f->cuda->launch_ms = by_blocks;
+    memcpy(f->cuda->param_bytes, "\10\4\4", 4);
+    const char *kernel = HEAD "@triton.autotune(" CONFIGS ", key=['m'])\n" BODY;
+    tile_function *function = function_of(f->context, kernel);
+    Said said = call(function, device, 0, 1);
+    if (said.status != TILE_OK)
+        fail_msg("%s", said.text);
+    assert_int_equal(f->cuda->launches, 0);
+    tile_function_destroy(function);
+    assert_int_equal(create(f->context, kernel, "n // BLOCK", &function, NULL), TILE_OK);
+    said = call(function, device, 256, 1);
+    assert_int_equal(said.status, TILE_OK);
+    assert_non_null(strstr(said.text, "'k' with BLOCK=512, num_warps=8 is struck out: its grid is "
+                                      "empty, and others' are not"));
+    assert_non_null(strstr(said.text, "(1 struck out, 0 known before)"));
+    assert_int_equal(f->cuda->grid[0] * f->cuda->block[0], 128);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* What is shorter than events resolve is a time, too. */
+static void no_time_is_too_short(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    f->cuda->launch_ms = at_once;
+    memcpy(f->cuda->param_bytes, "\10\4\4", 4);
+    for (int i = 0; i < 2; i++) {
+        tile_function *function =
+            function_of(f->context, HEAD "@triton.autotune(" CONFIGS ", key=['n'])\n" BODY);
+        const Said said = call(function, device, 64, 1);
+        if (said.status != TILE_OK)
+            fail_msg("%s", said.text);
+        assert_non_null(strstr(said.text, i ? "4 known before" : "0 known before"));
+        tile_function_destroy(function);
+    }
+    tile_device_close(device);
+}
+
+/* One of them is loaded and run, and its time is that of all. */
+static void equal_code_is_measured_once(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    f->cuda->launch_ms = by_blocks;
+    memcpy(f->cuda->param_bytes, "\10\4\4", 4);
+    for (int i = 0; i < 2; i++) {
+        const unsigned loads = f->cuda->loads, launches = f->cuda->launches;
+        tile_function *function = function_of(
+            f->context, HEAD "@triton.autotune([triton.Config({'BLOCK': 64}, num_warps=1, "
+                             "num_stages=s) for s in range(1, 9)], key=['n'])\n" BODY);
+        const Said said = call(function, device, 4096, 1);
+        assert_int_equal(said.status, TILE_OK);
+        assert_non_null(strstr(said.text, i ? "(0 struck out, 8 known" : "(0 struck out, 0 known"));
+        assert_int_equal(f->cuda->loads, loads + (i ? 1 : 2)); /* the call's own, too */
+        assert_true(f->cuda->launches < launches + 2 * 8);
+        tile_function_destroy(function);
+    }
+    tile_device_close(device);
+}
+
+static void registers_are_the_configurations(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    memcpy(f->cuda->param_bytes, "\10\4\4", 4);
+    for (int i = 0; i < 2; i++) { /* the latter is faster */
+        tile_function *function = function_of(
+            f->context,
+            i ? HEAD "@triton.autotune([triton.Config({'BLOCK': 64}, num_warps=4), "
+                     "triton.Config({'BLOCK': 64}, num_warps=1, maxnreg=48)], key=['n'])\n" BODY
+              : HEAD "@triton.autotune([triton.Config({'BLOCK': 64}, num_warps=1), "
+                     "triton.Config({'BLOCK': 64}, num_warps=4, maxnreg=48)], key=['n'])\n" BODY);
+        f->cuda->launch_ms = by_blocks;
+        const Said said = call(function, device, 4096, 1);
+        if (said.status != TILE_OK || f->cuda->block[0] != 32)
+            fail_msg("%s", said.text);
+        assert_int_equal(f->cuda->max_registers, i ? 48 : 0);
+        tile_function_destroy(function);
+    }
+    tile_device_close(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_fastest_is_used),
@@ -371,6 +460,10 @@ int main(void) {
         TEST(threads_choose_once),
         TEST(options_leave_nothing_to_choose),
         TEST(decorators_go_together),
+        TEST(empty_grids_are_not_measured),
+        TEST(no_time_is_too_short),
+        TEST(equal_code_is_measured_once),
+        TEST(registers_are_the_configurations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,57 @@ static void what_faults_is_passed_over(void **state) {
     }
 }
 
+/* A cache, and what is imported or exported. */
+typedef struct Exchange {
+    Ctx *ctx;
+    Cache cache;
+    Str text;
+    uint32_t count;
+    bool ok;
+} Exchange;
+
+static void begin(Exchange *x, const char *folder) {
+    const CacheConfig config = {.folder = folder};
+    *x = (Exchange){.ctx = ctx_create()};
+    assert_non_null(x->ctx);
+    assert_int_equal(setjmp(x->ctx->oom), 0);
+    cache_open(&x->cache, &x->ctx->arena, &config);
+}
+
+static void end(Exchange *x) {
+    cache_close(&x->cache);
+    ctx_destroy(x->ctx);
+}
+
+/* What cannot be compiled is kept, with the reason, and not compiled again. */
+static void what_is_wrong_is_passed_over(void **state) {
+    Fixture *f = *state;
+    static const char with_wrong[] =
+        HEAD "@triton.autotune(" CONFIGS " + [triton.Config({'BLOCK': 100})], key=['n'])\n" BODY;
+    for (int process = 0; process < 2; process++) {
+        tile_compile_options options = plain;
+        Opened o = open_anew(f, f->folder, &plain, false);
+        tile_function_destroy(o.function);
+        options.size = sizeof options;
+        options.path = text("k.tile");
+        options.source = text(with_wrong);
+        options.grid = text("cdiv(n, BLOCK), m");
+        assert_int_equal(tile_function_create(o.context, &options, &o.function, NULL), TILE_OK);
+        const Said said = call(o.function, o.device, 4096, 1);
+        expect(&said, TILE_OK, process ? "(1 struck out, 5 known" : "(1 struck out, 0 known");
+        assert_int_equal(strstr(said.text, "power of two") != NULL, !process);
+        assert_int_equal(f->cuda->launches == 1, process);
+        close_all(&o);
+    }
+    Exchange x;
+    begin(&x, f->folder);
+    x.text = exchange_export(x.ctx, &x.cache, STR("k"), &x.count);
+    assert_int_equal(x.count, 5);
+    assert_non_null(
+        strstr(x.text.ptr, "\"configuration\": \"BLOCK=100\", \"struck_out\": \"k.tile:"));
+    end(&x);
+}
+
 static unsigned threads_for(Fixture *f, int64_t n) {
     Opened o = open_anew(f, f->folder, &plain, false);
     const Said said = call(o.function, o.device, n, 1);
@@ -157,27 +208,6 @@ static void the_command_measures_for_programs(void **state) {
 
 /* Measurements as a file */
 
-typedef struct Exchange {
-    Ctx *ctx;
-    Cache cache;
-    Str text;
-    uint32_t count;
-    bool ok;
-} Exchange;
-
-static void begin(Exchange *x, const char *folder) {
-    const CacheConfig config = {.folder = folder};
-    *x = (Exchange){.ctx = ctx_create()};
-    assert_non_null(x->ctx);
-    assert_int_equal(setjmp(x->ctx->oom), 0);
-    cache_open(&x->cache, &x->ctx->arena, &config);
-}
-
-static void end(Exchange *x) {
-    cache_close(&x->cache);
-    ctx_destroy(x->ctx);
-}
-
 static void import_text(Exchange *x, const char *source_text) {
     const uint32_t file = source_add(&x->ctx->sources, STR("t.json"), str_from(source_text));
     x->ok = exchange_import(x->ctx, &x->cache, file, &x->count);
@@ -247,7 +277,8 @@ static void what_is_malformed_is_said_and_nothing_kept(void **state) {
         {"{\"tunings\": [\n" ENTRY "\"ms\": 1},\n" ENTRY "\"ms\": 2}]}",
          "t.json:3:1: error: this configuration is there twice"},
         {"{\"tunings\": [\n" ENTRY "\"struck_out\": \"\\u0000\"}]}", "wanted a text without zeros"},
-        {"{\"tunings\": [{\"kernel\": \"a\\nb\", \"device\": \"d\", \"driver\": \"1\", \"compiler\": \"c\", "
+        {"{\"tunings\": [{\"kernel\": \"a\\nb\", \"device\": \"d\", \"driver\": \"1\", "
+         "\"compiler\": \"c\", "
          "\"code\": \"1\", \"options\": \"\", \"key\": \"\", \"configuration\": \"\", \"ms\": 1}]}",
          "t.json:1:25: error: found a string, wanted a line of text"},
         {"{\"tunings\": [" ENTRY "\"ms\": 1}", "t.json:1:"},
@@ -271,6 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_does_not_end_is_given_up),
         TEST(what_faults_is_passed_over),
+        TEST(what_is_wrong_is_passed_over),
         TEST(the_nearest_is_taken),
         TEST(memory_serves_as_well),
         TEST(strict_contexts_take_the_nearest),

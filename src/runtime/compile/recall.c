@@ -412,7 +412,9 @@ static RecallResult get_entry(Ctx *ctx, const CompileRequest *request, Str key, 
     const RecallResult result = recall_repeat(ctx, request, &described, compiled);
     if (result != RECALL_HIT)
         return result;
-    compiled->outputs[OUTPUT_ptx] = sections[SECTION_PTX].data;
+    /* A string for drivers, which what follows in the entry would not end. */
+    const Str ptx = sections[SECTION_PTX].data;
+    compiled->outputs[OUTPUT_ptx] = (Str){str_dup(&ctx->arena, ptx), ptx.len};
     compiled->outputs[OUTPUT_cubin] = sections[SECTION_CUBIN].data;
     compiled->from_cache = true;
     return RECALL_HIT;

@@ -15,6 +15,7 @@ enum { FIRST_RUNS = 2, TURN_RUNS = 4, MOST_TURNS = 8, TURNS_MS = 400 };
 #define HOPELESS 1.5
 /* Behind the first turns, who is this much slower than the best goes. */
 #define BEHIND 1.1
+#define LEAST_MS 1e-6
 
 /* Of one that has to be measured. */
 typedef struct Trial {
@@ -68,6 +69,10 @@ static void strike(Tuning *t, Trial *trial, const char *reason, bool is_fact) {
 
 static uint32_t limit_of(const TuneCall *call) {
     return call->limit_ms ? call->limit_ms : TUNE_LIMIT_MS;
+}
+
+static bool is_empty(const TuneCandidate *candidate) {
+    return !candidate->grid[0] || !candidate->grid[1] || !candidate->grid[2];
 }
 
 /* For whoever watches. */
@@ -212,6 +217,10 @@ static void look_at(Tuning *t, uint32_t i) {
                built->failed != DIAG_COUNT && status_of_id(built->failed) == TILE_ERROR_SOURCE);
         return;
     }
+    if (is_empty(trial->candidate)) {
+        strike(t, trial, "its grid is empty, and others' are not", false);
+        return;
+    }
     trial->same = same_as(t, i);
     trial->is_same = trial->same != i;
     if (trial->is_same || !load(t, i))
@@ -274,8 +283,8 @@ static void keep_times(Tuning *t) {
         const MeasureRun *run = &t->runs[trial->is_same ? trial->same : i];
         if (trial->candidate->record.reason.len)
             continue;
-        if (run->count)
-            trial->candidate->record.ms = measure_quartile_ms(run);
+        if (run->count) /* of what is shorter than events resolve, too */
+            trial->candidate->record.ms = fmax(measure_quartile_ms(run), LEAST_MS);
         else if (trial->is_same)
             trial->candidate->record = t->trials[trial->same].candidate->record;
     }
@@ -453,12 +462,36 @@ static bool report_none(Ctx *ctx, const TuneCall *call, const TuneCandidate *can
     return false;
 }
 
+static void tell_what_was_found(const TuneCall *call, const TuneCandidate *candidates,
+                                uint32_t count, const Tuned *tuned) {
+    if (call->watch && call->watch->found)
+        call->watch->found(call->watch->user, candidates, count, tuned);
+}
+
+/* A call that launches nothing says nothing of times: the first that is not out will do. */
+static bool take_any(const TuneCall *call, const TuneCandidate *candidates, uint32_t count,
+                     Tuned *tuned) {
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_empty(&candidates[i]))
+            return false;
+    while (any < count && candidates[any].record.reason.len)
+        any++;
+    if (any == count)
+        return false;
+    tuned->best = any;
+    tell_what_was_found(call, candidates, count, tuned);
+    return true;
+}
+
 bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, uint32_t count,
                      Tuned *tuned) {
     const double start = clock_ms();
     double best = INFINITY;
     *tuned = (Tuned){.best = count};
     recall(ctx, call, candidates, count, tuned);
+    if (take_any(call, candidates, count, tuned))
+        return true;
     const bool has_times = has_time(candidates, count);
     if (call->takes_nearest && !has_times && take_nearest(ctx, call, candidates, count, tuned))
         return true;
@@ -479,8 +512,7 @@ bool tune_candidates(Ctx *ctx, const TuneCall *call, TuneCandidate *candidates, 
     tuned->total_ms = clock_ms() - start;
     if (!ok)
         return false;
-    if (call->watch && call->watch->found)
-        call->watch->found(call->watch->user, candidates, count, tuned);
+    tell_what_was_found(call, candidates, count, tuned);
     if (tuned->best < count)
         return true;
     if (tuned->lacks_memory)

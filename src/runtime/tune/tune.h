@@ -4,7 +4,8 @@
  * load, two runs | the hopeless go the winner <-- times <-- runs in turns of those near the best
  *
  * A candidate that cannot be compiled, loaded or launched is struck out, with the reason; when all
- * are, what the first one said is the error. Two whose code is the same are measured once.
+ * are, what the first one said is the error. Two whose code is the same are measured once. A call
+ * whose grid is empty, whatever the candidate, measures nothing.
  *
  * What faults, or does not end in its time, takes the device's context with it: it is kept as
  * struck out at once, so that the next process passes it over, and the call is an error. Times are
