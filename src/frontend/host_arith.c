@@ -1,6 +1,7 @@
 #include "frontend/host_arith.h"
 
 #include "frontend/value.h"
+#include "support/c_locale.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -500,6 +501,8 @@ HostValue host_read(Str text) {
         return (HostValue){.kind = HOST_UNKNOWN};
     memcpy(number, text.ptr, text.len);
     number[text.len] = 0;
+    const locale_t before = c_locale_enter();
     const double value = strtod(number, &end);
+    c_locale_leave(before);
     return *end || strpbrk(number, "xXpP") ? (HostValue){.kind = HOST_UNKNOWN} : host_float(value);
 }

@@ -19,6 +19,7 @@
 #include "sim/schedule.h"
 #include "sim/state/program.h"
 #include "sim/state/team.h"
+#include "support/c_locale.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -118,19 +119,24 @@ static void worker_begin(Worker *worker, const Machine *machine, Team *team) {
     own->team = team;
 }
 
-static void *worker_run(void *argument) {
-    Worker *worker = argument;
+static void run_own(Worker *worker) {
     Machine *machine = &worker->machine;
     if (setjmp(worker->oom)) {
         if (machine->holds_order)
             team_unlock_order(machine);
         team_abandon(machine);
-        return NULL;
+        return;
     }
     machine->free_frames = ARENA_ARRAY(machine->arena, Frame *, machine->module->funcs.len + 1);
     machine->counts = counts_create(machine->arena, machine->arena, machine->counts->insn_count,
                                     machine->counts->touched_count);
     run_clusters(machine);
+}
+
+static void *worker_run(void *argument) {
+    const locale_t before = c_locale_enter();
+    run_own(argument);
+    c_locale_leave(before);
     return NULL;
 }
 

@@ -22,12 +22,17 @@ bool state_is_begun(void) {
     return atomic_load(&process) == getpid();
 }
 
+static void take(void) {
+    pthread_mutex_lock(&lock);
+    state.locale = c_locale_enter();
+}
+
 CUresult state_begin(void) {
     if (state_is_begun())
         return CUDA_OK;
     if (atomic_load(&process))
         return CUDA_NOT_INITIALIZED;
-    pthread_mutex_lock(&lock);
+    take();
     if (!atomic_load(&process) && settings_read(&state.settings))
         atomic_store(&process, getpid());
     return state_leave(state_is_begun() ? CUDA_OK : CUDA_INVALID_VALUE);
@@ -36,11 +41,12 @@ CUresult state_begin(void) {
 SimDriver *state_lock(void) {
     if (!state_is_begun())
         return NULL;
-    pthread_mutex_lock(&lock);
+    take();
     return &state;
 }
 
 CUresult state_leave(CUresult result) {
+    c_locale_leave(state.locale);
     pthread_mutex_unlock(&lock);
     return result;
 }

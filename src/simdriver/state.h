@@ -8,6 +8,7 @@
 #include "runtime/driver/cuda_types.h"
 #include "sim/sim.h"
 #include "simdriver/settings.h"
+#include "support/c_locale.h"
 
 #include <sys/types.h>
 
@@ -68,6 +69,7 @@ typedef struct Primary {
 typedef struct SimDriver {
     Settings settings;
     Primary primary;
+    locale_t locale; /* of the thread that has the lock, while it has it */
 } SimDriver;
 
 /* Whether this process has initialised the driver. Its children have not, and the lock may be one

@@ -4,6 +4,7 @@
 #include "runtime/compile/recall.h"
 #include "runtime/status.h"
 #include "runtime/tools/ptxas.h"
+#include "support/c_locale.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -153,12 +154,13 @@ static void build_one(const Build *build, const Planned *planned, Built *built) 
 static void *work(void *user) {
     Build *build = user;
     const BuildOptions *options = build->options;
+    const locale_t before = c_locale_enter();
     for (;;) {
         pthread_mutex_lock(&build->lock);
         const size_t i = build->next++;
         pthread_mutex_unlock(&build->lock);
         if (i >= build->plan->len)
-            return NULL;
+            break;
         const Planned *planned = &build->plan->data[i];
         Built *built = &build->built[i];
         if (!build->is_check)
@@ -172,6 +174,8 @@ static void *work(void *user) {
             options->progress(options->user, planned, build->done, build->plan->len);
         pthread_mutex_unlock(&build->lock);
     }
+    c_locale_leave(before);
+    return NULL;
 }
 
 /* Goes through the plan, this thread among others. */

@@ -7,6 +7,7 @@
 #define TILEC_RUNTIME_API_API_H
 #include "runtime/cache/cache.h"
 #include "runtime/launch/facts.h"
+#include "support/c_locale.h"
 #include "support/ctx.h"
 #include "tilec.h"
 #include <pthread.h>
@@ -77,6 +78,7 @@ typedef struct Call {
     tile_diagnostics **diagnostics; /* may be NULL */
     Requested *requested;           /* which the watch is told of at the end; the last one first */
     Arena object;
+    locale_t locale; /* the thread's own, which it has again when callbacks are told */
 } Call;
 
 /* Begins a call; NULL: out of memory. Use as

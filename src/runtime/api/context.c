@@ -314,6 +314,7 @@ Call *call_begin(tile_context *context, tile_diagnostics **diagnostics) {
     call->diagnostics = diagnostics;
     call->object.oom = ctx->arena.oom;
     call->object.allocator = ctx->arena.allocator;
+    call->locale = c_locale_enter();
     return call;
 }
 
@@ -360,6 +361,7 @@ tile_status call_end(Call *call, tile_status status) {
     else if (status == TILE_ERROR_OUT_OF_MEMORY && cancel_is_requested(ctx->arena.cancel))
         status = TILE_ERROR_CANCELLED;
     ctx_cancel_with(ctx, NULL);
+    c_locale_leave(call->locale);
     tell_requests(call->context, call->requested);
     hand_over(call, status);
     arena_free(&call->object);

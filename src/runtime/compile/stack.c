@@ -2,6 +2,7 @@
  * to the system at the end, and the page below it faults before other memory is overwritten. */
 #include "runtime/compile/stack.h"
 
+#include "support/c_locale.h"
 #include "support/file.h"
 #include "support/heap.h"
 
@@ -50,6 +51,7 @@ static void *run_job(void *user) {
     jmp_buf oom;
     Heap heap = {.limit = ctx->arena.limit};
     heap_use(&heap);
+    c_locale_enter(); /* to the thread's end */
     ctx->arena.oom = ctx->scratch.oom = &oom;
     if (setjmp(oom))
         job->out_of_memory = true;
