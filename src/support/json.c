@@ -95,13 +95,17 @@ static const Json *read_string(Reader *r) {
     for (;;) {
         if (r->at >= r->text.len)
             return fail(r, start, "a closing quote for this string");
-        const char c = r->text.ptr[r->at++];
-        if (c == '"')
+        const char *next = r->text.ptr + r->at;
+        const size_t len = str_utf8_length(r->text, r->at);
+        if (!len)
+            return fail(r, r->at, "UTF-8");
+        r->at += len;
+        if (*next == '"')
             break;
-        if ((unsigned char)c < 0x20)
+        if ((unsigned char)*next < 0x20)
             return fail(r, r->at - 1, "an escape for this control character");
-        if (c != '\\')
-            strbuf_putc(&out, c);
+        if (*next != '\\')
+            strbuf_add(&out, next, len);
         else if (!read_escape(r, &out))
             return fail(r, r->at - 1, "an escape that JSON has");
     }

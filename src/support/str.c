@@ -103,8 +103,9 @@ void strbuf_printf(StrBuf *buf, const char *format, ...) {
     va_end(args);
 }
 
-/* Length of the well-formed UTF-8 sequence at `p`, 0 if there is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *p, size_t left) {
+size_t str_utf8_length(Str text, size_t at) {
+    const unsigned char *p = (const unsigned char *)text.ptr + at;
+    const size_t left = text.len - at;
     if (p[0] < 0x80)
         return 1;
     size_t n = p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 0;
@@ -123,7 +124,7 @@ void strbuf_json(StrBuf *buf, Str s) {
     strbuf_putc(buf, '"');
     for (size_t i = 0; i < s.len;) {
         unsigned char c = (unsigned char)s.ptr[i];
-        size_t n = utf8_length((const unsigned char *)s.ptr + i, s.len - i);
+        size_t n = str_utf8_length(s, i);
         if (c == '"' || c == '\\')
             strbuf_printf(buf, "\\%c", c);
         else if (c == '\n')

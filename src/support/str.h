@@ -57,6 +57,9 @@ void strbuf_vprintf(StrBuf *buf, const char *format, va_list args)
 static inline Str strbuf_str(const StrBuf *buf) {
     return (Str){buf->ptr ? buf->ptr : "", buf->len};
 }
+/* Length of the well-formed UTF-8 sequence that begins at byte `at`, which there is; 0: it is none
+ * (RFC 3629). */
+size_t str_utf8_length(Str text, size_t at);
 /* `s` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void strbuf_json(StrBuf *buf, Str s);
 #endif

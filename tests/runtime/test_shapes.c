@@ -161,6 +161,7 @@ static void mistakes_are_said_at_their_places(void **state) {
          "1:18: error: found a list, wanted a list with something in it"},
         {"{\"shapes\": {\"n\": [1, \"x\"]}}",
          "1:22: error: found a string, wanted a number, true or false"},
+        {"{\"kernel\": \"k\xff\", \"shapes\": {\"n\": 1}}", "1:14: error: wanted UTF-8"},
         {"{\"shapes\": {\"n\": 1e999}}",
          "1:18: error: found a number, wanted one that is no infinity"},
         {"{\"shapes\": {\"n\": 1, \"\": 1}}", "1:21: error: a size's name has letters"},

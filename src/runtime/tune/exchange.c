@@ -72,6 +72,17 @@ static void write_entry(const TuneEntry *entry, StrBuf *out) {
     strbuf_putc(out, '}');
 }
 
+Str exchange_write(Arena *arena, const TuneEntry *entries, uint32_t count) {
+    StrBuf out = strbuf(arena);
+    strbuf_puts(&out, "{\"" EXCHANGE_LIST "\": [");
+    for (uint32_t i = 0; i < count; i++) {
+        strbuf_puts(&out, i ? ",\n" : "\n");
+        write_entry(&entries[i], &out);
+    }
+    strbuf_puts(&out, "\n]}\n");
+    return strbuf_str(&out);
+}
+
 Str exchange_export(Ctx *ctx, Cache *cache, Str kernel, uint32_t *count) {
     Export e = {.ctx = ctx, .kernel = kernel};
     jmp_buf *outer = ctx->arena.oom;
@@ -80,18 +91,12 @@ Str exchange_export(Ctx *ctx, Cache *cache, Str kernel, uint32_t *count) {
     arena_check(&ctx->arena);
     if (e.found.len)
         qsort(e.found.data, e.found.len, sizeof *e.found.data, by_fields);
-    StrBuf out = strbuf(&ctx->arena);
-    strbuf_puts(&out, "{\"" EXCHANGE_LIST "\": [");
+    TuneEntry *entries = ARENA_ARRAY(&ctx->arena, TuneEntry, e.found.len + 1);
     *count = 0;
-    for (size_t i = 0; i < e.found.len; i++) {
-        if (i && !field_order(&e.found.data[i].entry, &e.found.data[i - 1].entry))
-            continue;
-        strbuf_puts(&out, *count ? ",\n" : "\n");
-        write_entry(&e.found.data[i].entry, &out);
-        ++*count;
-    }
-    strbuf_puts(&out, "\n]}\n");
-    return strbuf_str(&out);
+    for (size_t i = 0; i < e.found.len; i++)
+        if (!i || field_order(&e.found.data[i].entry, &e.found.data[i - 1].entry))
+            entries[(*count)++] = e.found.data[i].entry;
+    return exchange_write(&ctx->arena, entries, *count);
 }
 
 /* Reading */
@@ -202,23 +207,27 @@ static void check_twice(Ctx *ctx, const Json *list, const TuneEntry *entries) {
             ctx_diag(ctx, list->items[sorted[i].number]->span, tune_import_twice);
 }
 
-bool exchange_import(Ctx *ctx, Cache *cache, uint32_t file, uint32_t *count) {
-    Arena *arena = &ctx->arena;
-    *count = 0;
+bool exchange_read(Ctx *ctx, uint32_t file, TuneEntry **entries, uint32_t *count) {
     const Json *list = read_list(ctx, file);
-    if (!list)
-        return false;
-    TuneEntry *entries = ARENA_ARRAY(arena, TuneEntry, (size_t)list->count + 1);
-    for (uint32_t i = 0; i < list->count; i++)
-        read_entry(ctx, list->items[i], &entries[i]);
+    *count = list ? list->count : 0;
+    *entries = ARENA_ARRAY(&ctx->arena, TuneEntry, (size_t)*count + 1);
+    for (uint32_t i = 0; i < *count; i++)
+        read_entry(ctx, list->items[i], &(*entries)[i]);
     if (!ctx->diags.errors)
-        check_twice(ctx, list, entries);
-    if (ctx->diags.errors)
+        check_twice(ctx, list, *entries);
+    return !ctx->diags.errors;
+}
+
+bool exchange_import(Ctx *ctx, Cache *cache, uint32_t file, uint32_t *count) {
+    TuneEntry *entries;
+    uint32_t all;
+    *count = 0;
+    if (!exchange_read(ctx, file, &entries, &all))
         return false;
-    for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < all; i++) {
         TuneEntry found = entries[i];
-        tune_remember(cache, arena, &entries[i]);
-        if (!tune_recall(cache, arena, &found))
+        tune_remember(cache, &ctx->arena, &entries[i]);
+        if (!tune_recall(cache, &ctx->arena, &found))
             return ctx_diag(ctx, (Span){0}, prewarm_lost);
         ++*count;
     }

@@ -16,6 +16,10 @@
 
 /* All that the cache's folders have; with `kernel`, unless it is empty, of kernels of that name. */
 Str exchange_export(Ctx *ctx, Cache *cache, Str kernel, uint32_t *count);
+/* The text of entries, in their order. */
+Str exchange_write(Arena *arena, const TuneEntry *entries, uint32_t count);
+/* The entries that source `file` says, in the context's arena. False after a report. */
+bool exchange_read(Ctx *ctx, uint32_t file, TuneEntry **entries, uint32_t *count);
 /* Puts what source `file` says into the cache, or, where something is wrong with it, nothing. False
  * after a report. */
 bool exchange_import(Ctx *ctx, Cache *cache, uint32_t file, uint32_t *count);
