@@ -27,7 +27,8 @@ const CommandSpec bench_spec = {
                          "there names the source where FILE does not."},
         {"Times", "Each run is timed between two events, behind a write over twice the L2 cache; "
                   "configurations take turns, five runs each. Random arrays repeat after 1048576 "
-                  "elements."},
+                  "elements. A run that does not end within --limit-ms ends the command; "
+                  "`tilec tune` goes on with the next configuration."},
         DATA_NOTE, KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples = HELP_ENTRIES({"Over the sizes of a shapes file, with pictures",
                               "tilec bench --shapes softmax.json --svg pictures"}),
@@ -199,6 +200,7 @@ int command_bench(Ctx *ctx, int argc, char **argv) {
     Bench *bench = ARENA_NEW(&ctx->arena, Bench);
     TextList arguments = {0};
     bench->ctx = ctx;
+    bench->options.limit_ms = TUNE_LIMIT_MS;
     const OptionsResult parsed =
         options_parse(&bench_spec, &ctx->arena, argc, argv, &bench->options, &arguments);
     if (parsed != OPTIONS_OK)

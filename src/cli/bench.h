@@ -5,12 +5,13 @@
 #include "cli/run.h"
 #include "frontend/autotune.h"
 #include "runtime/bench/report.h"
+#include "runtime/tune/tune.h"
 
 typedef struct BenchOptions {
     KernelOptions kernel;
     const char *grid, *shapes, *csv, *svg;
     TextList vary;
-    int64_t runs, gpu;
+    int64_t runs, gpu, limit_ms;
     bool json;
 } BenchOptions;
 

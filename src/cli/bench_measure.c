@@ -9,8 +9,6 @@
 /* Elements of a random array that are made; by their repetition the rest is. Runs that are not
  * counted, and runs between looks at whether to go on. */
 enum { WARM_RUNS = 2, TURN_RUNS = 5, DEFAULT_RUNS = 30 };
-/* What one run may take. */
-enum { LIMIT_MS = 10000 };
 
 /* One configuration on the device. */
 typedef struct Loaded {
@@ -117,7 +115,8 @@ static void fail(ShapeRun *s, uint32_t i, CUresult result) {
     const Launch launch = {.grid = bench->plans[number].grid};
     s->wanted[i] = false;
     if (result == MEASURE_ENDLESS) {
-        const char *limit = str_format(&bench->ctx->arena, "%g", LIMIT_MS / 1e3);
+        const char *limit =
+            str_format(&bench->ctx->arena, "%g", (double)bench->options.limit_ms / 1e3);
         bench->is_lost = bench->is_stuck = true;
         ctx_diag(bench->ctx, (Span){0}, bench_endless, bench->report.kernel,
                  bench->report.configs[bench->cases[number].config], bench->shapes[s->shape].text,
@@ -216,7 +215,7 @@ static void measure_shape(void *user) {
     MeasureBuffer *buffers = find_buffers(s, &buffer_count);
     s->is_open = measure_open(&s->measurer, &bench->ctx->diags, &bench->device, NULL, NULL, buffers,
                               buffer_count);
-    s->measurer.limit_ms = LIMIT_MS;
+    s->measurer.limit_ms = (double)bench->options.limit_ms;
     for (uint32_t i = 0; s->is_open && i < s->count && !bench->is_lost && !is_cancelled(bench);
          i++) {
         progress_show(&bench->progress, (double)(s->first + i) / bench->report.case_count,
