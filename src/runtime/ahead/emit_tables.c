@@ -1,6 +1,7 @@
 /* The tables of C code: of each group its variants, what they want of arguments, their code as
  * data, recipes of tensor maps; and a row of `kernels`. */
 #include "runtime/ahead/emit.h"
+#include "runtime/launch/launch.h"
 #include "target/grid_limits.h"
 
 #include <inttypes.h>
@@ -165,7 +166,9 @@ void emit_tables(Arena *arena, const Groups *groups, StrBuf *c) {
 }
 
 void emit_launcher(const char *comment, const Variant *variants, uint32_t count, StrBuf *c) {
-    strbuf_puts(c, comment);
+    strbuf_printf(
+        c, "%senum { MAX_PARAMS = %d, MAX_MAPS = %d, MAX_RANK = %d, MAX_PERSISTENT = %d };\n",
+        comment, LAUNCH_MAX_PARAMS, RECIPE_MAX_MAPS, RECIPE_MAX_RANK, LAUNCH_MAX_PERSISTENT);
     strbuf_add(c, launcher_text, launcher_size);
     strbuf_printf(c, "\n__attribute__((unused)) static const int64_t max_grid[] = {%d, %d, %d};\n",
                   TARGET_MAX_GRID_X, TARGET_MAX_GRID_YZ, TARGET_MAX_GRID_YZ);

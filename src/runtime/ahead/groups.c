@@ -1,6 +1,8 @@
 /* See groups.h. */
 #include "runtime/ahead/groups.h"
 
+#include "runtime/launch/launch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -145,6 +147,10 @@ static bool same_calls(const Variant *a, const Variant *b) {
 }
 
 static bool check_group(Ctx *ctx, const Group *group) {
+    const uint32_t count = group_count_arguments(group);
+    if (count > LAUNCH_MAX_PARAMS)
+        return ctx_diag(ctx, (Span){0}, too_many_params, STR_ARG(group_facts(group)->meta.name),
+                        count, LAUNCH_MAX_PARAMS);
     for (uint32_t i = 0; i < group->count; i++) {
         const Variant *v = group->variants[i];
         const Str name = v->facts.meta.name;

@@ -1,7 +1,8 @@
 /* The launcher in C files that `tilec compile` writes: src/runtime/launch/launch.c,
  * tensor_maps.c and variants.c once more, for a file that depends on nothing but the C library. It
  * is no part of the library: emit_tables.c copies it as it stands, in front of the tables of
- * kernels. C11 and C++11 with GCC's or Clang's builtins. */
+ * kernels, and behind the limits that the library has itself. C11 and C++11 with GCC's or Clang's
+ * builtins. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,7 +25,6 @@ enum {
     TOO_MANY_PROGRAMS,
     NO_GRID
 };
-enum { MAX_PARAMS = 512, MAX_MAPS = 16, MAX_RANK = 5, MAX_PERSISTENT = 1 << 30 };
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76, SM_COUNT = 16, SHARED_OPTIN = 97 };
 enum { MAX_DYNAMIC_SHARED = 8, SHARED_WITHOUT_OPT_IN = 48 * 1024, OUT_OF_MEMORY = 2 };
 
