@@ -17,7 +17,6 @@ typedef struct RunOptions {
     bool final_ir, every_pass, report, time, json;
 } RunOptions;
 
-enum { PROGRAMS_OF_A_CTA = 3, MAX_CHOSEN_CTAS = 132 /* an H200's processors */ };
 enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_CPU, DEVICE_SIM };
 
 #define OPTIONS_OF RunOptions
@@ -131,11 +130,9 @@ static int prepare(Run *run, const char *path) {
         run->request.want = OUTPUT_BIT(cubin) | OUTPUT_BIT(ptx);
         run->request.device = &run->device;
     } else if (run->options.device == DEVICE_SIM) {
-        run->request.want = OUTPUT_BIT(ptx);
-        run->request.line_info = true;
+        host_request(HOST_SIMULATOR, &run->request);
     } else {
-        run->request.keep_func = true;
-        run->request.kernel.debug = true;
+        host_request(HOST_INTERPRETER, &run->request);
         run->request.until_passes = run->options.final_ir;
         if (run->options.final_ir && run->options.every_pass)
             return cli_usage_error("--every-pass ends with what --final-ir runs: give one of them");
@@ -144,17 +141,6 @@ static int prepare(Run *run, const char *path) {
     const GridName *names = run_grid_names(ctx, &run->args, &run->request.kernel, &count);
     return grid_evaluate(ctx, str_from(run->options.grid), names, count, run->grid) ? STATUS_OK
                                                                                     : STATUS_INPUT;
-}
-
-/* CTAs that share the programs of a persistent kernel where no device says how many it holds: few,
- * so that each has several programs. */
-static uint32_t chosen_ctas(const Run *run) {
-    const uint64_t wide = (uint64_t)run->grid[0] * run->grid[1];
-    uint64_t programs = wide > UINT32_MAX ? UINT32_MAX : wide * run->grid[2];
-    uint64_t ctas = (programs + PROGRAMS_OF_A_CTA - 1) / PROGRAMS_OF_A_CTA;
-    if (run->options.ctas)
-        return (uint32_t)run->options.ctas;
-    return ctas > MAX_CHOSEN_CTAS ? MAX_CHOSEN_CTAS : (uint32_t)ctas;
 }
 
 /* `other_form`: see run_on_device. */
@@ -169,12 +155,13 @@ static bool execute_form(Run *run, bool *other_form) {
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
                              (uint32_t)run->options.repeat, &run->times, other_form);
+    const uint32_t ctas = host_ctas(run->grid, (uint32_t)run->options.ctas);
     if (run->options.device == DEVICE_SIM) {
         run->sim = (SimRun){.compiled = &run->compiled,
                             .args = ordered,
                             .arg_count = count,
                             .grid = run->grid,
-                            .ctas = chosen_ctas(run),
+                            .ctas = ctas,
                             .max_steps = (uint64_t)run->options.max_steps,
                             .order = run->options.order,
                             .ptxas = run->options.kernel.ptxas,
@@ -185,7 +172,7 @@ static bool execute_form(Run *run, bool *other_form) {
         return ok;
     }
     CpuRun cpu = {.grid = run->grid,
-                  .ctas = chosen_ctas(run),
+                  .ctas = ctas,
                   .max_steps = (uint64_t)run->options.max_steps,
                   .args = ordered,
                   .arg_count = count};

@@ -34,7 +34,7 @@ static bool encode_by_recipe(const SimParams *params, SimMapArg *map) {
     if (!recipe_fits(map->recipe, params->types, params->count))
         return ctx_diag(ctx, (Span){0}, sim_tensor_map,
                         "its recipe reads what is no parameter before it, or one of another size");
-    if (sim_encode_recipe(ctx, map->recipe, params->values, &map->encoded, &problem))
+    if (simulate_map(ctx, map->recipe, params->values, &map->encoded, &problem))
         return true;
     return problem.fault != RECIPE_FINE &&
            ctx_diag(
@@ -66,27 +66,6 @@ static const void *parameter(const SimParams *params, RunArg *arg, uint64_t size
     return NULL;
 }
 
-/* Appends what the launcher adds; the values of the kernel's own parameters are known by now. */
-static bool add_hidden(Ctx *ctx, SimHidden *hidden, const void **params, uint32_t *count) {
-    const KernelMeta *meta = &hidden->compiled->facts.meta;
-    const KernelImage image = compiled_image(&ctx->arena, hidden->compiled, NULL);
-    for (int axis = 0; axis < meta_grid_parameters(meta); axis++)
-        params[(*count)++] = &hidden->grid[axis];
-    for (uint32_t i = 0; i < meta->tensor_maps.len; i++) {
-        const TensorMapRecipe *recipe = &meta->tensor_maps.data[i];
-        RecipeProblem problem;
-        if (!sim_encode_recipe(ctx, recipe, params, &hidden->maps[i], &problem)) {
-            hidden->other_form = problem.fault != RECIPE_FINE;
-            if (hidden->other_form)
-                ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(meta->name),
-                         recipe_explain(&ctx->arena, recipe, &problem, image.param_names, params));
-            return false;
-        }
-        params[(*count)++] = hidden->maps[i].bytes;
-    }
-    return true;
-}
-
 /* The next run has a memory of its own. */
 static void forget_addresses(RunArg *const *args, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -96,36 +75,40 @@ static void forget_addresses(RunArg *const *args, uint32_t count) {
     }
 }
 
+/* The values of the parameters. False after a report. */
+static bool fill_params(SimParams *params, const SimModule *module, Str kernel, RunArg *const *args,
+                        uint32_t count) {
+    Arena *arena = &params->ctx->arena;
+    uint64_t *values = ARENA_ARRAY(arena, uint64_t, count + 1);
+    Str *names = ARENA_ARRAY(arena, Str, count + 1);
+    params->names = names;
+    params->values = ARENA_ARRAY(arena, const void *, count + 1);
+    params->types = ARENA_ARRAY(arena, DType, count + 1);
+    for (uint32_t i = 0; i < count; i++, params->count++) {
+        uint64_t size = sim_param_bytes(module, kernel, i);
+        names[i] = args[i]->name;
+        params->types[i] = type_of_size(size);
+        params->values[i] = parameter(params, args[i], size, &values[i]);
+        if (!params->values[i])
+            return false;
+    }
+    return true;
+}
+
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
-                  uint32_t count, SimHidden *hidden, SimCounts **counts) {
-    SimMemory *memory = sim_memory_create(ctx);
+                  uint32_t count, SimCounts **counts) {
+    SimParams params = {.ctx = ctx, .memory = sim_memory_create(ctx)};
     SimKernel kernel;
     launch->param_count = count;
     /* A launch says that there is no such kernel or parameter; the size 0 would say it worse. */
     if (!sim_find_kernel(module, launch->kernel, &kernel) || kernel.param_count < count)
-        return sim_launch(module, memory, launch, counts);
-    uint64_t *values = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);
-    Str *names = ARENA_ARRAY(&ctx->arena, Str, count + 1);
-    SimParams params = {.ctx = ctx,
-                        .memory = memory,
-                        .values =
-                            ARENA_ARRAY(&ctx->arena, const void *, count + 3 + RECIPE_MAX_MAPS),
-                        .names = names,
-                        .types = ARENA_ARRAY(&ctx->arena, DType, count + 1)};
-    for (uint32_t i = 0; i < count; i++, params.count++) {
-        uint64_t size = sim_param_bytes(module, launch->kernel, i);
-        names[i] = args[i]->name;
-        params.types[i] = type_of_size(size);
-        params.values[i] = parameter(&params, args[i], size, &values[i]);
-        if (!params.values[i])
-            return false;
-    }
-    launch->params = params.values;
+        return sim_launch(module, params.memory, launch, counts);
+    if (!fill_params(&params, module, launch->kernel, args, count))
+        return false;
     StrBuf output = strbuf(&ctx->arena);
+    launch->params = params.values;
     launch->output = &output;
-    bool ok = (!hidden || add_hidden(ctx, hidden, params.values, &launch->param_count)) &&
-              sim_launch(module, memory, launch, counts);
-    forget_addresses(args, count);
+    bool ok = sim_launch(module, params.memory, launch, counts);
     cli_write(strbuf_str(&output));
     return ok;
 }
@@ -152,35 +135,44 @@ void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char
     ctx_destroy(quiet);
 }
 
-bool run_on_sim(Ctx *ctx, SimRun *run) {
-    const KernelMeta *meta = &run->compiled->facts.meta;
-    Str ptx = run->compiled->outputs[OUTPUT_ptx];
-    uint32_t file = source_add(&ctx->sources, STR("kernel.ptx"), ptx);
-    run->module = sim_parse(ctx, file);
-    if (!run->module)
+/* False: nothing was launched, or findings. */
+static bool simulate_args(Ctx *ctx, SimRun *run, Simulation *simulation) {
+    SimParams params = {.ctx = ctx, .memory = simulation->memory};
+    StrBuf output = strbuf(&ctx->arena);
+    if (!fill_params(&params, run->module, run->compiled->facts.meta.name, run->args,
+                     run->arg_count))
         return false;
-    LaunchShape shape = launch_shape(meta);
-    shape.resident_ctas = run->ctas;
-    uint32_t blocks[3];
-    if (!launch_shape_blocks(&shape, run->grid, blocks))
-        return ctx_diag(ctx, (Span){0}, launch_too_many_programs, STR_ARG(meta->name),
-                        LAUNCH_MAX_PERSISTENT);
-    SimHidden hidden = {.compiled = run->compiled, .grid = run->grid};
-    SimLaunch launch = {.kernel = meta->name,
-                        .grid = {blocks[0], blocks[1], blocks[2]},
-                        .block = {(uint32_t)meta->threads, 1, 1},
-                        .dynamic_shared = (uint64_t)meta->shared_bytes,
-                        .schedule = (SimSchedule)run->order.schedule,
-                        .seed = (uint64_t)run->order.seed,
-                        .early = run->order.early,
-                        .max_steps = run->max_steps};
+    simulation->params = params.values;
+    simulation->launch.output = &output;
+    bool ok = simulate(ctx, simulation);
+    forget_addresses(run->args, run->arg_count);
+    cli_write(strbuf_str(&output));
+    return ok;
+}
+
+bool run_on_sim(Ctx *ctx, SimRun *run) {
+    HostKernel kernel;
+    if (!host_kernel_open(ctx, HOST_SIMULATOR, run->compiled, &kernel))
+        return false;
+    run->module = kernel.module;
+    Simulation simulation = {.facts = &kernel.facts,
+                             .module = kernel.module,
+                             .memory = sim_memory_create(ctx),
+                             .param_count = run->arg_count,
+                             .grid = run->grid,
+                             .ctas = run->ctas,
+                             .launch = {.schedule = (SimSchedule)run->order.schedule,
+                                        .seed = (uint64_t)run->order.seed,
+                                        .early = run->order.early,
+                                        .max_steps = run->max_steps}};
     double start = clock_ms();
-    bool ok =
-        sim_run_args(ctx, run->module, &launch, run->args, run->arg_count, &hidden, &run->counts);
-    run->other_form = hidden.other_form;
+    bool ok = simulate_args(ctx, run, &simulation);
     double taken = clock_ms() - start;
+    run->other_form = simulation.other_form;
+    run->counts = simulation.counts;
     run->times = (RunTimes){1, taken, taken};
     if (run->report && run->counts)
-        sim_ask_registers(ctx, run->module, meta->name, run->ptxas, ptx, run->counts);
+        sim_ask_registers(ctx, run->module, run->compiled->facts.meta.name, run->ptxas,
+                          run->compiled->outputs[OUTPUT_ptx], run->counts);
     return ok;
 }

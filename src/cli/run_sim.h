@@ -2,7 +2,8 @@
 #ifndef TILEC_CLI_RUN_SIM_H
 #define TILEC_CLI_RUN_SIM_H
 #include "cli/run.h"
-#include "sim/sim.h"
+#include "runtime/host/host.h"
+#include "runtime/host/simulate.h"
 
 enum { SIM_TENSOR_DIMS = 5 };
 
@@ -32,23 +33,10 @@ SimMapArg *sim_read_map(Ctx *ctx, const RunArgs *args, Str name, Str text);
 /* Encodes the map of its array at an address; false after a report. */
 bool sim_encode_map(Ctx *ctx, SimMapArg *map, uint64_t address);
 
-/* Encodes the map of a recipe, as a launcher would; params[i] points at argument i. False: by
- * `problem`, or, when that is RECIPE_FINE, after a report. */
-bool sim_encode_recipe(Ctx *ctx, const TensorMapRecipe *recipe, const void *const *params,
-                       SimTensorMap *map, RecipeProblem *problem);
-
-/* What a compiled kernel takes besides its own parameters. */
-typedef struct SimHidden {
-    const Compiled *compiled;
-    const uint32_t *grid; /* the logical one */
-    bool other_form;      /* set when a tensor map cannot hold the arguments */
-    SimTensorMap maps[RECIPE_MAX_MAPS];
-} SimHidden;
-
-/* Launches a kernel on arguments; `hidden` is NULL for one of unknown origin. Fills in the launch's
- * parameters and prints what the kernel prints. False after findings. */
+/* Launches a kernel of unknown origin on arguments. Fills in the launch's parameters and prints
+ * what the kernel prints. False after findings. */
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
-                  uint32_t count, SimHidden *hidden, SimCounts **counts);
+                  uint32_t count, SimCounts **counts);
 
 /* Asks an assembler how many registers a thread of the kernel takes, for the report. What goes
  * wrong there is no matter of the run: the report has an estimate then. `ptxas` as in ptxas_find;

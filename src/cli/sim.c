@@ -152,7 +152,7 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, St
     RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, count + 1);
     for (uint32_t i = 0; i < count; i++)
         ordered[i] = &args.data[i];
-    sim_run_args(ctx, module, &launch, ordered, count, NULL, &counts);
+    sim_run_args(ctx, module, &launch, ordered, count, &counts);
     if (counts && (options->report || options->json))
         sim_ask_registers(ctx, module, launch.kernel, options->ptxas, text, counts);
     int status = write_arrays(ctx, options, &args);

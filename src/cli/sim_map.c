@@ -154,20 +154,3 @@ bool sim_encode_map(Ctx *ctx, SimMapArg *map, uint64_t address) {
                                  steps, SIM_INTERLEAVE_NONE, map->swizzle, map->promotion,
                                  map->fill);
 }
-
-bool sim_encode_recipe(Ctx *ctx, const TensorMapRecipe *recipe, const void *const *params,
-                       SimTensorMap *map, RecipeProblem *problem) {
-    TensorMapShape shape;
-    uint32_t box[RECIPE_MAX_RANK], steps[RECIPE_MAX_RANK];
-    *problem = (RecipeProblem){0};
-    if (!recipe_resolve(recipe, params, &shape, problem))
-        return false;
-    for (int32_t i = 0; i < recipe->rank; i++) {
-        box[i] = (uint32_t)recipe->box[i];
-        steps[i] = 1;
-    }
-    return sim_tensor_map_encode(
-        ctx, map, (SimTensorType)recipe_element(recipe->dtype), (uint32_t)recipe->rank,
-        shape.address, shape.extents, shape.strides + 1, box, steps, SIM_INTERLEAVE_NONE,
-        (SimTensorSwizzle)recipe_swizzle(recipe), SIM_PROMOTION_128B, SIM_FILL_ZERO);
-}

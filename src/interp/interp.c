@@ -243,9 +243,14 @@ void release_dead(Run *run, const Inst *inst) {
         slot_clear(run, value_slot(run, inst->dead[i]));
 }
 
+/* A loop of a program may never end, and takes no memory that would show a cancellation. */
+enum { STEPS_BETWEEN_CHECKS = 256 };
+
 static bool count_step(Run *run, const Inst *inst) {
     uint64_t limit = run->options->max_steps, max_work = run->options->max_work;
     run->work += inst->work;
+    if (run->steps % STEPS_BETWEEN_CHECKS == 0)
+        arena_check(run->arena);
     if ((++run->steps <= limit || !limit) && (run->work <= max_work || !max_work))
         return true;
     if (limit && run->steps > limit)
@@ -406,7 +411,7 @@ static void set_argument(Run *run, const Value *param, const InterpArg *arg) {
     uint64_t bits;
     if (type_is_pointer(type))
         bits = arg->is_array && arg->array < run->narrays
-                   ? array_address(arg->array, arg->byte_offset)
+                   ? array_pointer(run, arg->array, arg->byte_offset)
                    : (uint64_t)arg->i;
     else if (type_is_float(type))
         bits = float_to_bits(type->dtype, arg->f);
@@ -422,11 +427,17 @@ static bool check_promises(Run *run, const InterpArg *args) {
     for (uint32_t i = 0; i < run->func->body->nargs; i++) {
         const FuncParam *param = &run->func->params[i];
         bool pointer = type_is_pointer(run->func->body->args[i].type);
-        int64_t value = pointer && args[i].is_array ? args[i].byte_offset : args[i].i;
+        bool in_array = pointer && args[i].is_array && args[i].array < run->narrays;
+        uint64_t base = in_array ? run->arrays[args[i].array].address : 0;
+        int64_t value =
+            pointer && args[i].is_array ? (int64_t)base + args[i].byte_offset : args[i].i;
         if (param->divisible <= 1 || value % param->divisible == 0)
             continue;
         ctx_diag(run->ctx, param->span, interp_promise, STR_ARG(param->name),
-                 pointer ? "byte offset" : "value", (long long)value, (long long)param->divisible);
+                 base      ? "the address"
+                 : pointer ? "byte offset"
+                           : "value",
+                 (long long)value, (long long)param->divisible);
         run->failed = true;
     }
     return !run->failed;

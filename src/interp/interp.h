@@ -1,13 +1,15 @@
 /* The Tile IR interpreter: runs a function on host arrays, exactly and with checks.
  *
  * It is the oracle for the passes and code generation, and `tilec run --device cpu`. Programs run
- * one after another; every access is checked against the exact bounds and the alignment of the
- * array its pointer came from. Values nobody may rely on (masked loads without `other`, bytes never
- * written, division by zero, shifts by the width or more, floats an integer cannot hold) are
- * followed until they reach a store, a mask, a branch, a loop or an address and are reported there,
- * with a note at their origin; `print` shows them as "undefined". Assertions, assumptions, hints,
- * the width an access claims, and the parameters' promised divisibility are checked. It runs IR at
- * any stage: layouts change no values, shared buffers are arrays.
+ * one after another; every access is checked against the exact bounds of the array its pointer came
+ * from, and its address against its size. Pointers that are made of integers, such as those that
+ * programs find in memory, lead to the arrays that were given an address. Values nobody may rely on
+ * (masked loads without `other`, bytes never written, division by zero, shifts by the width or
+ * more, floats an integer cannot hold) are followed until they reach a store, a mask, a branch, a
+ * loop or an address and are reported there, with a note at their origin; `print` shows them as
+ * "undefined". Assertions, assumptions, hints, the width an access claims, and the parameters'
+ * promised divisibility are checked. It runs IR at any stage: layouts change no values, shared
+ * buffers are arrays.
  *
  * Floats follow ops.def: every result is rounded once to its type. f32 approximate functions are
  * computed in double and rounded, so they differ from a GPU in the last bits; dot products are
@@ -21,8 +23,11 @@ typedef struct InterpArray {
     Str name;
     void *data; /* not owned; written by stores */
     size_t bytes;
-    uint8_t *defined; /* one byte per data byte, 1: initialised; NULL: all are. Updated by stores */
+    uint8_t
+        *defined; /* one byte per data byte, 0xff: initialised; NULL: all are. Updated by stores */
     bool read_only;
+    uint64_t address; /* what programs see as its address, below 2^48; other arrays have others. 0:
+                         one that leads nowhere else */
 } InterpArray;
 
 typedef struct InterpArg {

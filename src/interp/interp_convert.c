@@ -244,7 +244,10 @@ void elem_bitcast(Elem *e) {
 }
 
 void elem_ptrtoint(Elem *e) {
-    copy_bits(e);
+    const uint64_t *restrict in = e->in[0];
+    uint64_t *restrict out = e->out;
+    for (uint32_t i = 0; i < e->n; i++)
+        out[i] = pointer_integer(e->run, in[i]);
 }
 
 void elem_inttoptr(Elem *e) {

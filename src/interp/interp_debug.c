@@ -10,7 +10,8 @@ static void print_float(StrBuf *out, double value) {
         strbuf_printf(out, "%f", value);
 }
 
-static void print_value(StrBuf *out, const Op *op, uint32_t k, const Slot *slot, uint32_t i) {
+static void print_value(const Run *run, StrBuf *out, const Op *op, uint32_t k, const Slot *slot,
+                        uint32_t i) {
     const Type *type = op_in(op, k)->type;
     if (slot->undef && slot->undef[i]) {
         strbuf_puts(out, "undefined");
@@ -19,6 +20,8 @@ static void print_value(StrBuf *out, const Op *op, uint32_t k, const Slot *slot,
     size_t bytes = (size_t)type_element_bytes(type);
     uint64_t bits = 0;
     memcpy(&bits, slot->data + i * bytes, bytes);
+    if (type_is_pointer(type))
+        bits = pointer_integer(run, bits);
     int digits = type_is_bool(type) ? 1 : (int)bytes * 2;
     if (print_attrs(op)->hex || type_is_pointer(type))
         strbuf_printf(out, "0x%0*llx", digits, (unsigned long long)bits);
@@ -81,7 +84,7 @@ void interp_print(Run *run, const Inst *inst) {
             strbuf_puts(out, ": ");
             if (op->nin > 1)
                 strbuf_printf(out, "(operand %u) ", k);
-            print_value(out, op, k, slot, i);
+            print_value(run, out, op, k, slot, i);
             strbuf_putc(out, '\n');
         }
     }

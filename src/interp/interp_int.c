@@ -188,7 +188,7 @@ static IntPredicate bool_predicate(IntPredicate predicate) {
     return predicate;
 }
 
-void elem_cmpi(Elem *e) {
+static void compare(Elem *e) {
     IntPredicate predicate = cmpi_attrs(e->op)->pred;
     if (e->dtype == DT_I1)
         predicate = bool_predicate(predicate);
@@ -216,6 +216,22 @@ void elem_cmpi(Elem *e) {
     case IPRED_COUNT:
         break;
     }
+}
+
+/* Pointers compare as what programs see of them. */
+void elem_cmpi(Elem *e) {
+    Buf *seen[2] = {NULL, NULL};
+    for (int k = 0; k < 2 && type_is_pointer(op_in(e->op, 0)->type); k++) {
+        const uint64_t *pointers = e->in[k];
+        seen[k] = buf_new(e->run, e->n * sizeof *pointers);
+        uint64_t *integers = (uint64_t *)(void *)seen[k]->bytes;
+        for (uint32_t i = 0; i < e->n; i++)
+            integers[i] = pointer_integer(e->run, pointers[i]);
+        e->in[k] = integers;
+    }
+    compare(e);
+    buf_release(e->run, seen[0]);
+    buf_release(e->run, seen[1]);
 }
 
 /* Choice */

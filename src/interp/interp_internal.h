@@ -3,9 +3,9 @@
  * A function is compiled once into arrays of `Inst` (one per op, with its handler and the values
  * that die after it), then run program by program. A value is a `Slot`: a typed array over all
  * elements of the tile in their storage form (i1 as bytes 0 and 1, f16 as its bits, pointers as
- * synthetic addresses), and a parallel array of undefinedness that exists only while some element
- * is undefined. Buffers are counted and come from free lists, so that a run touches little memory
- * and keeps it in cache.
+ * addresses with the number of their array), and a parallel array of undefinedness that exists only
+ * while some element is undefined. Buffers are counted and come from free lists, so that a run
+ * touches little memory and keeps it in cache.
  *
  * `Run.width` is 1, except inside the region of a reduce or scan: there each scalar of the region
  * stands for `width` scalars, and one pass over the region combines as many pairs. */
@@ -154,12 +154,25 @@ struct Run {
     bool returned; /* the program met `return` */
 };
 
-/* Synthetic addresses: array k's data begins in the middle of the span that begins at (k + 1) *
- * 2^44, so that neither side's overrun reaches another array; address 0 belongs to none. */
-enum { ADDRESS_SPAN_BITS = 44 };
-static inline uint64_t array_address(uint32_t array, int64_t offset) {
-    return (((uint64_t)array + 1) << ADDRESS_SPAN_BITS) + (UINT64_C(1) << (ADDRESS_SPAN_BITS - 1)) +
-           (uint64_t)offset;
+/* Pointers carry the number of the array they came from above its address, so that no overrun, to
+ * either side, reaches another array. What programs see as integers has no such number where the
+ * array was given an address; pointers made of integers have none, and are looked up by address. */
+enum { POINTER_ADDRESS_BITS = 49, POINTER_MAX_ARRAYS = (1 << (64 - POINTER_ADDRESS_BITS)) - 1 };
+static inline uint64_t array_pointer(const Run *run, uint32_t array, int64_t offset) {
+    const uint64_t number = array < POINTER_MAX_ARRAYS ? array + 1 : 0;
+    return (number << POINTER_ADDRESS_BITS) + run->arrays[array].address + (uint64_t)offset;
+}
+/* The array that it carries the number of; UINT32_MAX: none. */
+static inline uint32_t pointer_array(const Run *run, uint64_t pointer) {
+    const uint64_t middle = UINT64_C(1) << (POINTER_ADDRESS_BITS - 2);
+    const uint64_t number = (pointer + middle) >> POINTER_ADDRESS_BITS;
+    return number && number <= run->narrays ? (uint32_t)number - 1 : UINT32_MAX;
+}
+/* As programs see it. */
+static inline uint64_t pointer_integer(const Run *run, uint64_t pointer) {
+    const uint32_t array = pointer_array(run, pointer);
+    const bool is_seen = array != UINT32_MAX && run->arrays[array].address;
+    return is_seen ? pointer - (((uint64_t)array + 1) << POINTER_ADDRESS_BITS) : pointer;
 }
 
 /* Values (interp.c) */

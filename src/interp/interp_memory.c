@@ -53,26 +53,41 @@ static void report_outside(const Access *access, const InterpArray *array, int64
                   access->verb);
 }
 
+/* The array that a pointer leads to, and where in it; NULL: it came from none, and points into
+ * none. */
+static const InterpArray *find_array(const Run *run, uint64_t pointer, int64_t *offset) {
+    const uint32_t number = pointer_array(run, pointer);
+    if (number != UINT32_MAX) {
+        *offset = (int64_t)(pointer - array_pointer(run, number, 0));
+        return &run->arrays[number];
+    }
+    for (uint32_t i = 0; i < run->narrays; i++) {
+        const InterpArray *array = &run->arrays[i];
+        *offset = (int64_t)(pointer - array->address);
+        if (array->address && pointer - array->address < array->bytes)
+            return array;
+    }
+    return NULL;
+}
+
 /* Finds the array an address belongs to and makes it the window; false after a report. */
 static bool access_window(Access *access, uint32_t i) {
     Run *run = access->run;
     uint64_t address = access->addresses[i];
-    uint64_t number = (address >> ADDRESS_SPAN_BITS) - 1;
     const Op *op = access->op;
-    if (number >= run->narrays) {
+    int64_t offset;
+    const InterpArray *array = find_array(run, address, &offset);
+    if (!array) {
         finding(run, op, interp_address, access->verb, (unsigned long long)address,
                 finding_place(run, access->pointer, i));
         return false;
     }
-    const InterpArray *array = &run->arrays[number];
-    uint64_t base = array_address((uint32_t)number, 0);
-    int64_t offset = (int64_t)(address - base);
     if (offset < 0 || array->bytes < access->size ||
         (uint64_t)offset > array->bytes - access->size) {
         report_outside(access, array, offset, i);
         return false;
     }
-    if (offset % access->size != 0) {
+    if (address % access->size != 0) {
         finding(run, op, interp_alignment, access->verb, access->size, STR_ARG(array->name),
                 (long long)offset, finding_place(run, access->pointer, i));
         return false;
@@ -82,7 +97,7 @@ static bool access_window(Access *access, uint32_t i) {
                 finding_place(run, access->pointer, i));
         return false;
     }
-    access->lo = base;
+    access->lo = address - (uint64_t)offset;
     access->span = array->bytes - access->size;
     access->data = array->data;
     access->defined = array->defined;
@@ -109,7 +124,7 @@ static inline int64_t lane_offset(Access *access, uint32_t i) {
         return -1;
     }
     uint64_t offset = access->addresses[i] - access->lo;
-    if (__builtin_expect(offset > access->span || (offset & (access->size - 1)), 0)) {
+    if (__builtin_expect(offset > access->span || (access->addresses[i] & (access->size - 1)), 0)) {
         if (!access_window(access, i))
             return -1;
         offset = access->addresses[i] - access->lo;
@@ -119,7 +134,7 @@ static inline int64_t lane_offset(Access *access, uint32_t i) {
 
 static bool bytes_defined(const Access *access, int64_t offset) {
     for (uint32_t b = 0; access->defined && b < access->size; b++)
-        if (!access->defined[offset + b])
+        if (access->defined[offset + b] != UINT8_MAX)
             return false;
     return true;
 }
@@ -201,13 +216,12 @@ static bool load_contiguous(Access *access, Slot *out) {
         wrong |= access->addresses[i] ^ (first + (uint64_t)i * access->size);
     for (uint32_t i = 0; access->mask && i < out->n; i++)
         on &= access->mask[i];
-    uint64_t number = (first >> ADDRESS_SPAN_BITS) - 1;
-    if (wrong || !on || number >= access->run->narrays || first % access->size)
+    if (wrong || !on || first % access->size)
         return false;
-    const InterpArray *array = &access->run->arrays[number];
-    uint64_t offset = first - array_address((uint32_t)number, 0);
-    uint64_t bytes = (uint64_t)out->n * access->size;
-    if (offset > array->bytes || bytes > array->bytes - offset || array->defined)
+    int64_t begin;
+    const InterpArray *array = find_array(access->run, first, &begin);
+    uint64_t offset = (uint64_t)begin, bytes = (uint64_t)out->n * access->size;
+    if (!array || offset > array->bytes || bytes > array->bytes - offset || array->defined)
         return false;
     memcpy(out->data, (const uint8_t *)array->data + offset, bytes);
     return true;
@@ -271,7 +285,7 @@ void interp_load(Run *run, const Inst *inst) {
 
 static void set_defined(const Access *access, int64_t offset) {
     if (access->defined)
-        memset(access->defined + offset, 1, access->size);
+        memset(access->defined + offset, UINT8_MAX, access->size);
 }
 
 static void store_lanes(Access *access, const Slot *value) {

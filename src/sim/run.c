@@ -77,6 +77,7 @@ static void run_clusters(Machine *machine) {
     uint64_t random = machine->launch->seed;
     while ((number < clusters || count) && !machine->stop) {
         Cluster *cluster;
+        arena_check(machine->arena); /* programs may wait for ever */
         if (count < most && number < clusters &&
             (number = take_cluster(machine, &next)) < clusters) {
             cluster = free_count ? free_slots[--free_count] : cluster_create(machine);
@@ -114,7 +115,9 @@ static void reset_order(Machine *machine) {
 static void worker_begin(Worker *worker, const Machine *machine, Team *team) {
     Machine *own = &worker->machine;
     *own = *machine;
-    worker->arena = (Arena){.oom = &worker->oom, .limit = machine->ctx->scratch.limit};
+    worker->arena = (Arena){.oom = &worker->oom,
+                            .limit = machine->ctx->scratch.limit,
+                            .cancel = machine->ctx->scratch.cancel};
     own->arena = &worker->arena;
     own->team = team;
 }

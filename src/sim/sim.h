@@ -50,6 +50,9 @@ SimMemory *sim_memory_create(Ctx *ctx);
  * initialised (0xff: all), and is updated by stores; NULL: all are. Neither is copied. */
 uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
                  bool read_only);
+/* The same at an address below 2^48, such as that of the host, where nothing else is mapped. */
+void sim_map_at(SimMemory *memory, uint64_t address, Str name, void *data, uint64_t bytes,
+                uint8_t *defined, bool read_only);
 /* Takes away what was mapped at the address; no later sim_map gives the address again. */
 void sim_unmap(SimMemory *memory, uint64_t address);
 /* Maps the module's .global and .const variables, with their initial values, which lie in the arena

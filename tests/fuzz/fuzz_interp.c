@@ -25,7 +25,7 @@ static Arrays make_arrays(Ctx *ctx, const Func *func, size_t bytes, bool track) 
         memset(memory, GUARD_BYTE, bytes + 2 * (size_t)GUARD);
         memset(memory + GUARD, (int)i, bytes);
         uint8_t *defined = arena_alloc(&ctx->arena, bytes);
-        memset(defined, 1, bytes / 2);
+        memset(defined, 0xff, bytes / 2);
         a.memory[a.count] = memory;
         a.arrays[a.count] = (InterpArray){.name = func->params[i].name,
                                           .data = memory + GUARD,

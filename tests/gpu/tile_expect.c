@@ -73,7 +73,8 @@ static void read_arg(Expect *e, const Func *func, uint32_t i, const char *word, 
     memcpy(data, e->inputs.ptr, bytes);
     e->inputs = (Str){e->inputs.ptr + bytes, e->inputs.len - bytes};
     *arg = (InterpArg){.is_array = true, .array = *narrays};
-    arrays[(*narrays)++] = (InterpArray){func->params[i].name, data, bytes, NULL, false};
+    arrays[(*narrays)++] =
+        (InterpArray){.name = func->params[i].name, .data = data, .bytes = bytes};
 }
 
 /* `line` is changed: its words are separated. */

@@ -383,6 +383,70 @@ static void test_running_out_of_memory(void **state) {
     ctx_destroy(ctx);
 }
 
+/* y[0..2) = where x is, as a number, and whether a pointer made of what list[0] holds is x; y[2] =
+ * what that pointer leads to at element `i`. */
+#define ADDRESS_KERNEL                                                                             \
+    "func @k(%x: ptr<i64>, %list: ptr<i64>, %y: ptr<i64>, %i: i32) {\n"                            \
+    "  %at = ptrtoint %x : i64\n"                                                                  \
+    "  %found = load %list : i64\n"                                                                \
+    "  %p = inttoptr %found : ptr<i64>\n"                                                          \
+    "  %same = cmpi %x, %p {pred = eq} : i1\n"                                                     \
+    "  %is = extui %same : i64\n"                                                                  \
+    "  %pi = addptr %p, %i : ptr<i64>\n"                                                           \
+    "  %v = load %pi : i64\n"                                                                      \
+    "  %one = constant_int {value = 1} : i32\n"                                                    \
+    "  %two = constant_int {value = 2} : i32\n"                                                    \
+    "  %y1 = addptr %y, %one : ptr<i64>\n"                                                         \
+    "  %y2 = addptr %y, %two : ptr<i64>\n"                                                         \
+    "  store %y, %at\n"                                                                            \
+    "  store %y1, %is\n"                                                                           \
+    "  store %y2, %v\n"                                                                            \
+    "  return\n"                                                                                   \
+    "}\n"
+
+enum { X_ADDRESS = 0x10000, LIST_ADDRESS = X_ADDRESS + 16 };
+
+/* The list lies right behind x. */
+static TextRun address_run(int64_t x[2], int64_t list[1], int64_t y[3], int64_t i) {
+    TextRun t = text_begin(ADDRESS_KERNEL);
+    text_array(&t, x, 2 * sizeof *x);
+    text_array(&t, list, sizeof *list);
+    text_array(&t, y, 3 * sizeof *y);
+    text_int(&t, i);
+    t.arrays[0].address = X_ADDRESS;
+    t.arrays[1].address = LIST_ADDRESS;
+    return t;
+}
+
+static void test_addresses_that_were_given(void **state) {
+    int64_t x[2] = {5, 6}, list[1] = {X_ADDRESS}, y[3] = {0};
+    const int64_t expected[3] = {X_ADDRESS, 1, 6};
+    TextRun t = address_run(x, list, y, 1);
+    text_run_clean(&t);
+    assert_memory_equal(y, expected, sizeof y);
+    text_end(&t);
+}
+
+static void test_no_overrun_reaches_a_neighbour(void **state) {
+    float x[6] = {0}, y[8] = {0};
+    TextRun t = text_begin(COPY_KERNEL(""));
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    t.arrays[0].address = X_ADDRESS;
+    t.arrays[1].address = X_ADDRESS + sizeof x;
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "load outside 'x': element 6 of 6 (byte 24 of 24)"));
+    text_end(&t);
+}
+
+static void test_addresses_in_memory_lead_to_arrays_alone(void **state) {
+    int64_t x[2] = {5, 6}, list[1] = {X_ADDRESS - 8}, y[3] = {0};
+    TextRun t = address_run(x, list, y, 0);
+    assert_false(text_run(&t));
+    assert_non_null(strstr(text_messages(&t), "load at address 0xfff8, which is in none"));
+    text_end(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delayed_load_of_what_is_written),
@@ -393,6 +457,9 @@ int main(void) {
         cmocka_unit_test(test_one_report_an_op_then_the_next_op),
         cmocka_unit_test(test_partial_and_negative_elements),
         cmocka_unit_test(test_addresses_of_no_array),
+        cmocka_unit_test(test_addresses_that_were_given),
+        cmocka_unit_test(test_no_overrun_reaches_a_neighbour),
+        cmocka_unit_test(test_addresses_in_memory_lead_to_arrays_alone),
         cmocka_unit_test(test_misaligned_access),
         cmocka_unit_test(test_read_only_arrays),
         cmocka_unit_test(test_assertions),

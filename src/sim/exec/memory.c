@@ -24,20 +24,25 @@ static void add_allocation(SimMemory *memory, Allocation allocation) {
     }
 }
 
-uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
-                 bool read_only) {
-    uint64_t base = memory->next, end = base + bytes;
-    /* So wide that a wrong index seldom leads to another array: 4 GiB at first, then a part of what
-     * is left of the window. */
-    uint64_t gap = end < SIM_PARAM_BASE ? (SIM_PARAM_BASE - end) / MAP_GAPS : 0;
-    gap = gap < MAP_MIN_GAP ? MAP_MIN_GAP : gap;
-    memory->next = (end + gap + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN;
-    add_allocation(memory, (Allocation){.base = base,
+void sim_map_at(SimMemory *memory, uint64_t address, Str name, void *data, uint64_t bytes,
+                uint8_t *defined, bool read_only) {
+    add_allocation(memory, (Allocation){.base = address,
                                         .size = bytes,
                                         .data = data,
                                         .defined = defined,
                                         .read_only = read_only,
                                         .name = name});
+}
+
+uint64_t sim_map(SimMemory *memory, Str name, void *data, uint64_t bytes, uint8_t *defined,
+                 bool read_only) {
+    uint64_t base = memory->next, end = base + bytes;
+    /* So wide that a wrong index seldom leads to another array: 4 GiB at first, then a part of what
+     * is left of the window. */
+    uint64_t gap = end < SIM_GLOBAL_END ? (SIM_GLOBAL_END - end) / MAP_GAPS : 0;
+    gap = gap < MAP_MIN_GAP ? MAP_MIN_GAP : gap;
+    memory->next = (end + gap + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN;
+    sim_map_at(memory, base, name, data, bytes, defined, read_only);
     return base;
 }
 
@@ -113,7 +118,7 @@ static const Allocation *find_allocation(Machine *machine, uint64_t address) {
 }
 
 bool memory_is_const(Machine *machine, uint64_t address) {
-    if (address < SIM_IMAGE_BASE || address >= SIM_GLOBAL_BASE)
+    if (address < SIM_IMAGE_BASE || address >= SIM_PARAM_BASE)
         return false;
     const Allocation *found = find_allocation(machine, address);
     return found && found->read_only && address - found->base < found->size;

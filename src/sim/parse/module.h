@@ -306,12 +306,16 @@ struct SimModule {
     bool has_bulk;        /* some instruction is of the asynchronous proxy */
 };
 
-/* Address windows of the generic address space. */
-#define SIM_IMAGE_BASE UINT64_C(0x600000000000)  /* .global and .const variables, 4 GiB a module */
-#define SIM_GLOBAL_BASE UINT64_C(0x700000000000) /* mapped arrays */
-#define SIM_SHARED_BASE UINT64_C(0x7fff00000000)
-#define SIM_LOCAL_BASE UINT64_C(0x7ffe00000000)
-#define SIM_PARAM_BASE UINT64_C(0x7ffd00000000)
+/* Address windows of the generic address space. Those that belong to modules and programs lie above
+ * all addresses that hosts give to processes (48 bits), since arrays may be mapped at theirs. */
+#define SIM_GLOBAL_BASE UINT64_C(0x700000000000) /* arrays without an address of their own */
+#define SIM_GLOBAL_END UINT64_C(0x7ffd00000000)
+#define SIM_IMAGE_BASE                                                                             \
+    UINT64_C(0x1600000000000) /* .global and .const variables, 4 GiB a module                      \
+                               */
+#define SIM_PARAM_BASE UINT64_C(0x17ffd00000000)
+#define SIM_LOCAL_BASE UINT64_C(0x17ffe00000000)
+#define SIM_SHARED_BASE UINT64_C(0x17fff00000000)
 #define SIM_WINDOW UINT64_C(0x100000000)
 /* Shared memory of a program begins here, so that address 0 is nowhere. */
 enum { SIM_SHARED_START = 1024 };

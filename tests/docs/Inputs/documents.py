@@ -13,9 +13,9 @@ ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "anal
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
          "codegen": {"llvm": "", "values": "llvm", "tile": "values", "memory": "values", "products": "tile memory"},
          "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"},
-         "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver tools", "compile": "tools cache launch", "ahead": "compile", "tune": "ahead",
+         "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver tools", "compile": "tools cache launch", "host": "compile", "ahead": "compile", "tune": "ahead",
                      "bench": "tune data",
-                     "api": "tune data"}}
+                     "api": "tune data host"}}
 DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "codegen": {"cg.h", "lowerings.h"}, "sim": {"sim.h"}, "runtime": {"status.h", "status.def"}}
 # Documents whose table of files is to be complete, and of which folder
 TABLES = {"docs/codegen.md": "src/codegen", "docs/simulator.md": "src/sim", "docs/runtime.md": "src/runtime"}
