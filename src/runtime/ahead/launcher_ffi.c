@@ -282,7 +282,8 @@ static bool take_grid(const FfiCall *call, int32_t count, uint32_t grid[3]) {
         const FfiAny *any = &call->given[at];
         if (any->type != FFI_INT || any->value.integer < 0 || any->value.integer > max_grid[i]) {
             FfiMessage message = {{0}, 0};
-            say(&message, "the grid's %c of '%s' is ", "xyz"[i], call -> kernel -> name);
+            const char axis = (char)('x' + i);
+            say(&message, "the grid's %c of '%s' is ", axis, call->kernel->name);
             say_given(&message, any);
             say(&message, ", wanted an integer from 0 to %lld", (long long)max_grid[i]);
             raise_error(any->type == FFI_INT ? "ValueError" : "TypeError", &message);
