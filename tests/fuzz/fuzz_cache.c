@@ -7,42 +7,28 @@
  *
  * Beyond not crashing: a file is a hit or damaged, its sections lie in readable memory; an entry
  * that answers has what an answer needs, can be described, and its messages printed. */
-#include "fuzz.h"
+#include "fuzz_folder.h"
 #include "runtime/cache/cache_internal.h"
 #include "runtime/compile/recall.h"
 #include "runtime/launch/facts.h"
 
-#include <ftw.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum { SIZE_OFFSET = 16, CHECKSUM_OFFSET = 24, HEADER_SIZE = 40, MAX_SECTIONS = 7 };
 
-/* The folder of the source, of a file that it imports, and of the cache. */
-static char folder_path[] = "/tmp/tilec-fuzz-XXXXXX";
-
-static int remove_one(const char *path, const struct stat *info, int flag, struct FTW *walk) {
-    return remove(path);
-}
-
-static void remove_folder(void) {
-    nftw(folder_path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
+/* That of the source, of a file that it imports, and of the cache. */
 static const char *folder(void) {
     static bool made;
+    const char *path = fuzz_folder();
     if (made)
-        return folder_path;
-    FUZZ_CHECK(mkdtemp(folder_path));
-    atexit(remove_folder);
+        return path;
     made = true;
     char imported[64];
-    snprintf(imported, sizeof imported, "%s/lib.tile", folder_path);
+    snprintf(imported, sizeof imported, "%s/lib.tile", path);
     FILE *file = fopen(imported, "w");
     FUZZ_CHECK(file && fputs("x = 1\n", file) >= 0 && fclose(file) == 0);
-    return folder_path;
+    return path;
 }
 
 static void read_all(Str text) {

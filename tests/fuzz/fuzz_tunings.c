@@ -1,33 +1,10 @@
 /* Any bytes as an export of tunings. Beyond not crashing: what is refused has a message inside of a
  * text; what is accepted is the same when it is written and read again, and once more from the
  * cache. */
-#include "fuzz.h"
+#include "fuzz_folder.h"
 #include "runtime/tune/exchange.h"
 
-#include <ftw.h>
-#include <unistd.h>
-
 enum { MOST_KEPT = 4, CACHE_BYTES = 1 << 20 };
-
-static char folder_path[] = "/tmp/tilec-fuzz-XXXXXX";
-
-static int remove_one(const char *path, const struct stat *info, int flag, struct FTW *walk) {
-    return remove(path);
-}
-
-static void remove_folder(void) {
-    nftw(folder_path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static const char *folder(void) {
-    static bool made;
-    if (made)
-        return folder_path;
-    FUZZ_CHECK(mkdtemp(folder_path));
-    atexit(remove_folder);
-    made = true;
-    return folder_path;
-}
 
 static bool same_entry(const TuneEntry *a, const TuneEntry *b) {
     for (int i = 0; i < TUNE_FIELD_COUNT; i++)
@@ -37,7 +14,7 @@ static bool same_entry(const TuneEntry *a, const TuneEntry *b) {
 }
 
 static void check_kept(Ctx *ctx, const TuneEntry *entries, uint32_t count) {
-    const CacheConfig config = {.folder = folder(), .max_bytes = CACHE_BYTES, .trusted = ""};
+    const CacheConfig config = {.folder = fuzz_folder(), .max_bytes = CACHE_BYTES, .trusted = ""};
     Cache cache;
     cache_open(&cache, &ctx->arena, &config);
     for (uint32_t i = 0; i < count && i < MOST_KEPT; i++) {
