@@ -199,6 +199,23 @@ static void pictures_that_are_not(void **state) {
     ctx_destroy(m.ctx);
 }
 
+/* Sizes below zero have no place along an axis that begins there: shapes stand side by side. */
+static void dots_stay_in_the_plot(void **state) {
+    Made m = make(3, 1, "offset", "BLOCK", false);
+    StrBuf svg = strbuf(&m.ctx->arena);
+    const HostValue values[] = {host_int(-1000), host_int(7)};
+    m.shapes[0].values = values;
+    assert_true(picture_draw(&m.report, PICTURE_sweep, &svg));
+    strbuf_putc(&svg, 0);
+    for (const char *at = svg.ptr; (at = strstr(at, "<circle ")); at++) {
+        const double x = attribute(at, "cx=\"");
+        if (x < 92 || x > 832)
+            fail_msg("a dot at %g", x);
+    }
+    assert_int_equal(occurrences(svg.ptr, "<circle "), 3);
+    ctx_destroy(m.ctx);
+}
+
 static void times_have_quartiles(void **state) {
     const MeasureRun run = {.ms = {0.005f, 0.001f, 0.003f, 0.002f, 0.004f}, .count = 5};
     const MeasureRun two = {.ms = {0.004f, 0.002f}, .count = 2}, none = {.count = 0};
@@ -271,9 +288,10 @@ static void scales_have_round_ends(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_stand_apart),        cmocka_unit_test(pictures_that_are_not),
-        cmocka_unit_test(times_have_quartiles),     cmocka_unit_test(rates_are_of_the_median),
-        cmocka_unit_test(csv_quotes_what_needs_it), cmocka_unit_test(scales_have_round_ends),
+        cmocka_unit_test(dots_stay_in_the_plot),   cmocka_unit_test(texts_stand_apart),
+        cmocka_unit_test(pictures_that_are_not),   cmocka_unit_test(times_have_quartiles),
+        cmocka_unit_test(rates_are_of_the_median), cmocka_unit_test(csv_quotes_what_needs_it),
+        cmocka_unit_test(scales_have_round_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

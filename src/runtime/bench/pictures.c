@@ -151,8 +151,8 @@ static SvgPoint legend_place(const Legend *legend, uint32_t i, double top) {
 
 /* Sweep */
 
-/* Where shapes stand along x: at their size, if one varies, or several that are equal; else one
- * beside another. */
+/* Where shapes stand along x: at their size, if one varies, or several that are equal, and none is
+ * negative; else one beside another. */
 typedef struct Places {
     const char *label;
     double *x; /* values of each shape; NULL: beside each other */
@@ -201,6 +201,8 @@ static Places find_places(const Picture *p) {
         places.least = fmin(places.least, places.x[i]);
         places.most = fmax(places.most, places.x[i]);
     }
+    if (places.least < 0) /* where an axis begins at the latest */
+        return (Places){.label = "shape"};
     return places;
 }
 
