@@ -229,17 +229,16 @@ static void measure_shape(void *user) {
 static void release_shape(void *user) {
     ShapeRun *s = user;
     const Driver *driver = &s->bench->driver;
-    if (s->bench->is_stuck)
-        return; /* whatever is given back would wait for the device */
+    const bool is_stuck = s->bench->is_stuck; /* what gives back would wait for the device */
     if (s->is_open)
         measure_close(&s->measurer);
     for (uint32_t i = 0; i < s->count; i++) {
-        if (s->loaded[i].is_loaded)
+        if (s->loaded[i].is_loaded && !is_stuck)
             executable_unload(&s->loaded[i].executable);
         build_release(&s->loaded[i].other, 1);
     }
     vec_for_each (arg, &s->args)
-        if (arg->device)
+        if (arg->device && !is_stuck)
             driver->memory_free(arg->device);
 }
 
