@@ -54,8 +54,8 @@ configure_and_build tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTILEC_SANITIZE=thre
     -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
 run_ctest tsan -L threads
 
-# cmocka, lit and the kernel check each say how many they ran.
-count=$(sed -nE 's/^[0-9]+: +//; s/^\[ +PASSED +\] ([0-9]+) test.*/\1/p; s/^ *Passed *: *([0-9]+).*/\1/p; s/^kernels: ([0-9]+) passed.*/\1/p' "$log" |
+# cmocka, lit, unittest and the kernel check each say how many they ran.
+count=$(sed -nE 's/^[0-9]+: +//; s/^\[ +PASSED +\] ([0-9]+) test.*/\1/p; s/^ *Passed *: *([0-9]+).*/\1/p; s/^Ran ([0-9]+) tests? in .*/\1/p; s/^kernels: ([0-9]+) passed.*/\1/p' "$log" |
     awk '{ n += $1 } END { print n + 0 }')
 step "done"
 [ "$count" -gt 0 ] || { echo "no test was counted" >&2; exit 1; }

@@ -6,7 +6,7 @@ import sys
 import types
 
 ROOT = sys.argv[1]
-PACKAGES = {"numpy", "torch", "triton", "lit", "tvm_ffi"}  # lit's configurations are run by lit
+PACKAGES = {"numpy", "torch", "triton", "lit", "tvm_ffi", "setuptools"}  # lit's configurations are run by lit
 wrong = []
 
 
@@ -43,6 +43,7 @@ def modules(tree):
 
 def found(name, folders):
     parts = name.split(".")
+    folders = [*folders, os.path.join(ROOT, "python")]
     return any(os.path.exists(os.path.join(folder, *parts) + ".py") or os.path.isdir(os.path.join(folder, *parts)) for folder in folders)
 
 

@@ -1,0 +1,74 @@
+/* See module.h. */
+#include "module.h"
+
+tile_context *module_context(ModuleState *state) {
+    if (state->context)
+        return state->context;
+    const tile_context_options options = {.size = sizeof options};
+    return check_status(state, tile_context_create(&options, &state->context), NULL)
+               ? state->context
+               : NULL;
+}
+
+static PyObject *version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+    return PyUnicode_FromString(tile_version());
+}
+
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, "version() -> \"0.1.0\": of libtilec"},
+    {"device_count", device_count, METH_NOARGS,
+     "device_count() -> int; 0 where there is no driver or no GPU"},
+    {NULL, NULL, 0, NULL},
+};
+
+static int module_exec(PyObject *module) {
+    return add_device_type(module);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
+    ModuleState *state = state_of(module);
+    if (!state)
+        return 0;
+    Py_VISIT(state->fault);
+    Py_VISIT(state->device);
+    return 0;
+}
+
+static int module_clear(PyObject *module) {
+    ModuleState *state = state_of(module);
+    if (!state)
+        return 0;
+    Py_CLEAR(state->fault);
+    Py_CLEAR(state->device);
+    return 0;
+}
+
+/* Objects hold their type, and types the module: nothing of the context is left here. */
+static void module_free(void *module) {
+    ModuleState *state = state_of(module);
+    module_clear(module);
+    if (state)
+        tile_context_destroy(state->context);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *)module_exec},
+    {0, NULL},
+};
+
+PyModuleDef tilec_module = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "tilec._tilec",
+    .m_doc = "libtilec, as the package tilec uses it.",
+    .m_size = sizeof(ModuleState),
+    .m_methods = functions,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__tilec(void);
+PyMODINIT_FUNC PyInit__tilec(void) {
+    return PyModuleDef_Init(&tilec_module);
+}

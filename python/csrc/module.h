@@ -1,0 +1,39 @@
+/* The extension `tilec._tilec`: libtilec's objects as Python's.
+ *
+ * Over CPython's stable ABI. Whatever may take long (compiling, loading, waiting) releases the
+ * GIL. */
+#ifndef TILEC_PYTHON_MODULE_H
+#define TILEC_PYTHON_MODULE_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "tilec.h"
+
+typedef struct ModuleState {
+    tile_context *context; /* made when it is first asked for */
+    PyObject *fault;       /* tilec._fault.fault, kept once it was needed */
+    PyTypeObject *device;
+} ModuleState;
+
+extern PyModuleDef tilec_module;
+
+static inline ModuleState *state_of(PyObject *module) {
+    return PyModule_GetState(module);
+}
+/* Of the module that made the type. */
+static inline ModuleState *state_of_type(PyTypeObject *type) {
+    return PyType_GetModuleState(type);
+}
+
+/* NULL with an exception set. */
+tile_context *module_context(ModuleState *state);
+/* TILE_OK: true. Else false, with the exception for what was said; both ways `said` is freed. */
+bool check_status(ModuleState *state, tile_status status, tile_diagnostics *said);
+/* Text of the library as str. */
+PyObject *str_of_text(tile_text text);
+
+/* Adds the type `Device` to the module; 0, or -1 with an exception. */
+int add_device_type(PyObject *module);
+/* device_count() -> int; 0 where there is no driver. */
+PyObject *device_count(PyObject *module, PyObject *unused);
+#endif
