@@ -92,6 +92,7 @@ static void computes_and_tells_the_same(void **state) {
     for (int i = 0; i < 4; i++)
         assert_true(values[i] == 0.75f * (float)(i + 1));
     assert_true(has_comma());
+    tile_diagnostics_destroy(said);
     tile_memory_free(device, x);
     tile_function_destroy(function);
     tile_device_close(device);
@@ -120,6 +121,7 @@ static void facts_are_the_same(void **state) {
         fail_msg("%s", tile_diagnostics_text(said).data);
     assert_int_equal(tile_kernel_get_param(kernel, 2, &param), TILE_OK);
     assert_string_equal(param.type.data, "0.5");
+    tile_diagnostics_destroy(said);
     tile_kernel_destroy(kernel);
     tile_context_destroy(context);
 }
