@@ -14,6 +14,7 @@
  *
  *     tilec/base.h      statuses, texts, contexts, diagnostics
  *     tilec/compile.h   compilations, cancellations, lists of kernels, manifests
+ *     tilec/units.h     kernels whose functions a program has one by one
  *     tilec/device.h    devices, memory, streams, launches of kernels that are loaded
  *     tilec/function.h  functions and the arguments of their calls
  *     tilec/bundle.h    bundles
@@ -41,4 +42,5 @@
 #include "tilec/compile.h"
 #include "tilec/device.h"
 #include "tilec/function.h"
+#include "tilec/units.h"
 #endif

@@ -4,6 +4,7 @@
 #ifndef TILEC_COMPILE_H
 #define TILEC_COMPILE_H
 #include "base.h"
+#include "units.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,6 +110,11 @@ typedef struct tile_compile_options {
                   or num_warps, num_stages, num_ctas, maxnreg, and the values to try,
                   {"BLOCK", "[64, 128]"}: all combinations; docs/tuning.md */
     size_t tune_count;
+    const tile_unit *units; /* instead of path, source, files, read_file and search_paths: the
+                               kernel is the first, and what it calls is in the list. Values of
+                               constexprs are literals of units, see tile_binding. A list that is
+                               wrong is TILE_ERROR_INVALID_ARGUMENT, with a diagnostic */
+    size_t unit_count;
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.
@@ -146,7 +152,7 @@ struct tile_request {
     const tile_named *types, *constexprs; /* in functions all that the call says is here, by name */
     size_t type_count, constexpr_count;
     int32_t num_warps, num_stages, num_ctas;
-    tile_text manifest; /* the whole request, as tile_prewarm takes it */
+    tile_text manifest; /* the whole request, as tile_prewarm takes it; of units empty */
 };
 
 /* Kernels of sources, without compiling them. */

@@ -116,6 +116,7 @@ typedef struct Param {
     uint8_t star; /* 1: *args, 2: **kwargs */
     bool keyword_only;
     bool positional_only;
+    bool no_value, no_alignment; /* of a unit: is not specialised on so */
 } Param;
 
 struct Expr {

@@ -399,7 +399,8 @@ bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest 
     if (!def)
         return false;
     const Source *source = source_get(&ctx->sources, syntax->file);
-    Unit *unit = unit_create(&e, source ? source->path : STR(""), syntax);
     unsigned errors = ctx->diags.errors;
+    Unit *unit = request->units.count ? units_take(&e, 0, syntax)
+                                      : unit_create(&e, source ? source->path : STR(""), syntax);
     return elaborate_kernel(&e, unit, def, result) && ctx->diags.errors == errors;
 }

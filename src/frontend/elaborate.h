@@ -36,13 +36,17 @@ typedef struct Vars {
     size_t slot_count; /* a power of two, or 0 while the names are few */
 } Vars;
 
-/* A source file whose definitions can be named: the kernel's, an imported one, std.tile. */
+/* A source file whose definitions can be named: the kernel's, an imported one, std.tile; or one
+ * function that came with what its names stand for. */
 struct Unit {
     Unit *next;
     Str path;
     const AstFile *syntax;
-    Vars globals;  /* those looked up so far */
-    bool is_std;   /* the compiler's own library: spans are those of its callers */
+    Vars globals;           /* those looked up so far */
+    bool is_std;            /* the compiler's own library: spans are those of its callers */
+    bool is_literal;        /* where literals of bindings are evaluated */
+    const GivenUnit *given; /* names are bound by it, not by a file; NULL: it is a file */
+    uint32_t number;        /* of that unit */
     uint32_t busy; /* statements being evaluated, to catch definitions that refer to themselves */
 };
 
@@ -72,6 +76,8 @@ typedef struct Elab {
     bool unrolls;        /* a loop was run at compile time */
     bool exhausted;      /* the limits were passed, and that was reported */
     Unit *units, *std;
+    Unit *literals;      /* where literals of bindings are evaluated; NULL: none was */
+    Unit **given;        /* of request->units those reached so far, by number; NULL: none */
     ImportsMade imports; /* in the order of their making */
     Span user_span;      /* of the innermost expression outside std.tile */
     Func *func;
@@ -175,6 +181,23 @@ Val elab_std(Elab *e, Str name);
 /* The dotted name of the first module that contains the builtin; NULL: none, it is Python's. */
 const char *elab_module_of(const Builtin *row);
 Unit *unit_create(Elab *e, Str path, const AstFile *syntax);
+
+/* Names of units (bindings.c) */
+/* The unit of that number, with what was parsed of it. */
+Unit *units_take(Elab *e, uint32_t number, const AstFile *syntax);
+/* A name of the unit's bindings; false: it has none. */
+bool units_lookup(Elab *e, Unit *unit, Str name, Val *out);
+/* a.b.c where that is bound as a whole; false: it is not. */
+bool units_attribute(Elab *e, const Expr *expr, Val *out);
+/* Of a namespace, a VAL_MODULE of a unit that was given. */
+Val units_namespace_attribute(Elab *e, Span span, Val namespace, Str name);
+bool units_namespace_has(Elab *e, Val namespace, Str name);
+/* The value of a literal, that of `name` for messages. */
+Val units_literal(Elab *e, Str name, Str text);
+/* @3, in a literal; false: it is no such name. */
+bool units_numbered(Elab *e, Span span, Str name, Val *out);
+/* What the language has under a dotted name, "triton.language.load" (names.c). */
+Val elab_language(Elab *e, Span span, Str path);
 
 /* Remarks once for a place that `option` has no effect there. */
 void elab_no_effect(Elab *e, Span span, const char *option, const char *why);

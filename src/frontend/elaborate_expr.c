@@ -241,6 +241,9 @@ static Val eval_node(Elab *e, const Expr *expr) {
     case EXPR_slice:
         return eval_slice(e, expr);
     case EXPR_attribute: {
+        Val bound;
+        if (units_attribute(e, expr, &bound))
+            return bound;
         Val base = elab_eval(e, expr->u.attribute.base);
         return elab_attribute(e, expr->u.attribute.name_span, base, expr->u.attribute.name);
     }

@@ -264,7 +264,9 @@ static void exec_annassign(Elab *e, const Stmt *stmt) {
     if (!value)
         return;
     Val v = elab_eval(e, value);
-    if (!ast_is_constexpr(stmt->u.annassign.annotation)) {
+    const Expr *annotation =
+        units_annotation(e->arena, e->frame->unit->given, stmt->u.annassign.annotation);
+    if (!ast_is_constexpr(annotation)) {
         elab_assign(e, target, elab_decay(e, value->span, v));
         return;
     }

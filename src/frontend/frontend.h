@@ -2,6 +2,7 @@
 #ifndef TILEC_FRONTEND_FRONTEND_H
 #define TILEC_FRONTEND_FRONTEND_H
 #include "frontend/parse.h"
+#include "frontend/units.h"
 #include "ir/ir.h"
 #include "target/kernel_meta.h"
 
@@ -18,6 +19,8 @@ typedef struct ElaborateRequest {
     uint32_t type_count;
     const NamedText *defines; /* constexprs by name, Python literals; these win too */
     uint32_t define_count;
+    GivenUnits units; /* instead of a file: `file` is the source of the first, the kernel, and
+                         those of the others are behind it */
     const Str *search_paths; /* for imports of other files, after the file's own folder */
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */

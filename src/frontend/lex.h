@@ -108,6 +108,9 @@ void lex_init(Lexer *lexer, Arena *arena, const Source *source, uint32_t file);
  * nothing. */
 void lex_init_part(Lexer *lexer, Arena *arena, const Source *source, Span part);
 
+/* The same of a block that may be indented: its first line says how far. */
+void lex_init_block(Lexer *lexer, Arena *arena, const Source *source, uint32_t file);
+
 /* A lexer for the replacement field of an f-string that begins at `offset` of the same source. */
 void lex_init_field(Lexer *field, const Lexer *lexer, uint32_t offset);
 

@@ -27,6 +27,15 @@ void lex_init_part(Lexer *lexer, Arena *arena, const Source *source, Span part) 
     vec_push(arena, &lexer->indents, (Indent){0, 0});
 }
 
+static Indent skip_to_line(Lexer *lexer);
+
+void lex_init_block(Lexer *lexer, Arena *arena, const Source *source, uint32_t file) {
+    lex_init(lexer, arena, source, file);
+    const char *begin = lexer->cursor;
+    lexer->indents.data[0] = skip_to_line(lexer);
+    lexer->cursor = begin;
+}
+
 void lex_init_field(Lexer *field, const Lexer *lexer, uint32_t offset) {
     *field = (Lexer){.arena = lexer->arena,
                      .base = lexer->base,
@@ -471,7 +480,7 @@ static void change_indentation(Lexer *lexer, Indent indent) {
         return;
     }
     size_t keep = lexer->indents.len;
-    while (lexer->indents.data[keep - 1].column > indent.column)
+    while (keep > 1 && lexer->indents.data[keep - 1].column > indent.column)
         keep--;
     if (lexer->indents.data[keep - 1].column != indent.column && !mixed)
         vec_push(lexer->arena, &lexer->tokens, make_error(lexer, at, LEX_inconsistent_dedent));
@@ -579,7 +588,7 @@ void lex_line(Lexer *lexer) {
     Indent indent = skip_to_line(lexer);
     lexer->line_indent = indent.column;
     if (lexer->cursor >= lexer->limit) {
-        change_indentation(lexer, (Indent){0, 0});
+        change_indentation(lexer, lexer->indents.data[0]);
         vec_push(lexer->arena, &lexer->tokens, make_token(lexer, lexer->cursor, TOK_end));
         return;
     }

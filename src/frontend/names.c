@@ -1,4 +1,5 @@
-/* What a name means: variables, the file's definitions, imports, the language's modules.
+/* What a name means: variables, the file's definitions, imports, the language's modules; of a unit
+ * what it is bound to (bindings.c).
  *
  * Definitions of a file are evaluated when first used, at compile time and with Python's meaning.
  * Imports of other files are looked for next to the importing file, in the package it lies in, then
@@ -103,6 +104,8 @@ static void note_import(Elab *e, const Unit *from, const Unit *found, Str module
 
 static Unit *find_unit(Elab *e, const Unit *from, Str module) {
     Finding finding = {.e = e};
+    if (e->request->units.count)
+        return NULL; /* there are no files */
     import_find(e->arena, from->path, module, e->request->search_paths,
                 e->request->search_path_count, load_unit, &finding);
     note_import(e, from, finding.unit, module);
@@ -237,6 +240,8 @@ static bool unit_lookup(Elab *e, Unit *unit, Str name, Val *out) {
         *out = *known;
         return known->kind != VAL_ABSENT;
     }
+    if (unit->given)
+        return units_lookup(e, unit, name, out);
     /* Absent while being looked up, so that imports that lead back here end, and ever after if not
      * found. */
     vars_set(e, &unit->globals, name, val_of(VAL_ABSENT));
@@ -320,6 +325,8 @@ static Val unknown_in_module(Elab *e, Span span, Val module, Str name, uint32_t 
 
 Val elab_module_attribute(Elab *e, Span span, Val module, Str name) {
     Val v;
+    if (module.module.unit && module.module.unit->given)
+        return units_namespace_attribute(e, span, module, name);
     if (module.module.unit) {
         if (unit_lookup(e, module.module.unit, name, &v))
             return v;
@@ -351,6 +358,8 @@ Val elab_module_attribute(Elab *e, Span span, Val module, Str name) {
 bool elab_module_has(Elab *e, Val module, Str name) {
     Val v;
     uint32_t contents;
+    if (module.module.unit && module.module.unit->given)
+        return units_namespace_has(e, module, name);
     if (module.module.unit)
         return unit_lookup(e, module.module.unit, name, &v);
     if (!module_known(module.module.path, &contents))
@@ -358,6 +367,21 @@ bool elab_module_has(Elab *e, Val module, Str name) {
     const Builtin *row = builtin_of_module(name, contents);
     return (row && row->handler != builtin_not_covered) ||
            ((contents & IN_TL) && dtype_named(name, &v)) || module_constant(name, contents, &v);
+}
+
+Val elab_language(Elab *e, Span span, Str path) {
+    Str root = import_first_component(path);
+    uint32_t contents;
+    if (!module_known(root, &contents))
+        return elab_fail(e, span, unit_language, STR_ARG(path));
+    Val v = module_value(root, NULL);
+    while (root.len < path.len && !val_failed(v)) {
+        const Str rest = {path.ptr + root.len + 1, path.len - root.len - 1};
+        const Str name = import_first_component(rest);
+        v = elab_attribute(e, span, v, name);
+        root.len += 1 + name.len;
+    }
+    return v;
 }
 
 Val elab_std(Elab *e, Str name) {
@@ -379,14 +403,18 @@ static Val unknown_name(Elab *e, Span span, Str name) {
     uint32_t n = 0;
     for (size_t i = 0; i < e->frame->vars.len && n < 200; i++)
         names[n++] = e->frame->vars.data[i].name;
+    const GivenUnit *given = e->frame->unit->given;
     const StmtList *body = &e->frame->unit->syntax->body;
-    for (uint32_t i = 0; i < body->count && n < 400; i++)
+    for (uint32_t i = 0; !given && i < body->count && n < 400; i++)
         if (body->items[i]->kind == STMT_def)
             names[n++] = body->items[i]->u.def->name;
+    for (uint32_t i = 0; given && i < given->binding_count && n < 400; i++)
+        names[n++] = given->bindings[i].name;
     n += builtin_names(IN_PYTHON, names + n, CAPACITY - n - 1);
-    names[n++] = STR("tl");
+    if (!given)
+        names[n++] = STR("tl");
     elab_fail(e, span, elab_unknown_name, STR_ARG(name));
-    if (builtin_find(name, IN_TL | IN_MATH))
+    if (!given && builtin_find(name, IN_TL | IN_MATH))
         elab_hint(e, "write tl.%.*s", STR_ARG(name));
     else
         elab_suggest(e, name, names, n);
@@ -407,11 +435,12 @@ Val elab_name(Elab *e, Span span, Str name) {
         return var->kind == VAL_UNDEFINED ? undefined_variable(e, span, name, var->undefined)
                                           : *var;
     Val v;
-    if (unit_lookup(e, e->frame->unit, name, &v))
+    if (unit_lookup(e, e->frame->unit, name, &v) || units_numbered(e, span, name, &v))
         return v;
-    if (str_is(name, "tl"))
+    const bool is_file = !e->frame->unit->given;
+    if (is_file && str_is(name, "tl"))
         return language_module("triton.language");
-    if (str_is(name, "triton"))
+    if (is_file && str_is(name, "triton"))
         return language_module("triton");
     const Builtin *row = builtin_find(name, IN_PYTHON);
     if (row)

@@ -20,6 +20,10 @@
  * Never NULL; check `diags->errors` for success. */
 AstFile *parse_file(Diags *diags, uint32_t file);
 
+/* The one function that a source is, which may be indented: a jit function, whatever its decorators
+ * say, which are left out. After an error the file may be empty. */
+AstFile *parse_unit(Diags *diags, uint32_t file);
+
 /* A statement of a file's top level, or some on a line. */
 typedef struct ModuleStmt {
     StmtList parsed; /* none where it does not parse */
@@ -33,6 +37,8 @@ ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count);
 /* A single expression, the whole text of source `file`: `-D` values, grid expressions. NULL after
  * an error was reported. */
 Expr *parse_expression(Diags *diags, uint32_t file);
+/* The same, where `@3` is a name, too: of a unit (frontend/units.h). */
+Expr *parse_literal_value(Diags *diags, uint32_t file);
 /* The same of a part of a source, such as a string in another language's file. */
 Expr *parse_expression_at(Diags *diags, Span part);
 #endif

@@ -203,6 +203,15 @@ static Expr *parse_dict_or_set(Parser *p) {
     return parse_finish(p, dict);
 }
 
+/* '@' NUMBER: the text is the name. */
+static Expr *parse_numbered(Parser *p) {
+    Expr *expr = parse_new_expr(p, EXPR_name, parse_take(p).lo);
+    parse_expect(p, TOK_int, "the number of a unit");
+    expr = parse_finish(p, expr);
+    expr->u.name = (Str){p->lexer->base + expr->span.lo, expr->span.hi - expr->span.lo};
+    return expr;
+}
+
 /* atom: NAME | 'True' | 'False' | 'None' | strings | NUMBER | tuple | group | genexp | list | dict
  * | set | '...' */
 Expr *parse_atom(Parser *p) {
@@ -233,6 +242,10 @@ Expr *parse_atom(Parser *p) {
         return token.kind == OP_lparen     ? parse_parenthesised(p)
                : token.kind == OP_lbracket ? parse_list_display(p)
                                            : parse_dict_or_set(p);
+    case OP_at:
+        if (p->is_literal)
+            return parse_numbered(p);
+        parse_fail_expected(p, "an expression");
     default:
         parse_fail_expected(p, "an expression");
     }

@@ -31,6 +31,36 @@ ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
     return body.data;
 }
 
+/* There is a function, and nothing behind it; else after a report. */
+static bool is_function(Parser *p, const StmtVec *parsed) {
+    const Span span = lex_span(p->lexer, parse_peek(p));
+    if (!parsed->len || parsed->data[0]->kind != STMT_def)
+        return parse_error(p, parsed->len ? parsed->data[0]->span : span, parse_unit_begin);
+    return parse_at(p, TOK_end) || parse_error(p, span, parse_unit_end);
+}
+
+AstFile *parse_unit(Diags *diags, uint32_t file) {
+    Parser p;
+    StmtVec parsed = {0};
+    AstFile *ast = ARENA_NEW(diags->arena, AstFile);
+    const unsigned errors = diags->errors;
+    parse_begin(&p, diags, file);
+    lex_init_block(&p.file_lexer, diags->arena, source_get(diags->sources, file), file);
+    if (!parse_at(&p, TOK_end))
+        parse_statement(&p, &parsed);
+    while (parse_accept(&p, TOK_dedent))
+        continue;
+    *ast = (AstFile){.file = file};
+    if (diags->errors != errors || !is_function(&p, &parsed))
+        return ast;
+    FuncDef *def = parsed.data[0]->u.def;
+    def->decorators = (ExprList){0};
+    def->is_jit = true;
+    def->is_constexpr_function = false;
+    ast->body = parse_stmt_list(&parsed);
+    return ast;
+}
+
 static Expr *whole_expression(Parser *p) {
     jmp_buf here;
     p->recover = &here;
@@ -46,6 +76,13 @@ static Expr *whole_expression(Parser *p) {
 Expr *parse_expression(Diags *diags, uint32_t file) {
     Parser p;
     parse_begin(&p, diags, file);
+    return whole_expression(&p);
+}
+
+Expr *parse_literal_value(Diags *diags, uint32_t file) {
+    Parser p;
+    parse_begin(&p, diags, file);
+    p.is_literal = true;
     return whole_expression(&p);
 }
 

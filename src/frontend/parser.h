@@ -24,6 +24,7 @@ typedef struct Parser {
     jmp_buf *recover;
     bool silent;
     bool told_of_tabs; /* one message a file about mixed tabs */
+    bool is_literal;   /* functions may be there by their numbers: @3 */
     uint32_t nesting;  /* of expressions */
     uint32_t blocks;   /* of statements */
     uint32_t branches; /* `elif`s and blocks around: the height of the statement tree */

@@ -62,6 +62,8 @@ typedef struct Applied {
 /* A literal given on the command line or in a signature. */
 static Val parse_value(Applied *a, Str text) {
     Elab *e = a->e;
+    if (a->unit->given)
+        return units_literal(e, a->param->name, text);
     const char *path = str_format(e->arena, "<value of %.*s>", STR_ARG(a->param->name));
     uint32_t file = source_add(&e->ctx->sources, str_from(path), text);
     Expr *expr = parse_expression(&e->ctx->diags, file);
@@ -265,8 +267,8 @@ static bool is_hint_option(Str name) {
 }
 
 ParamHints frontend_param_hints(const FuncDef *def, uint32_t index) {
-    ParamHints hints = {0};
     const Param *param = &def->params[index];
+    ParamHints hints = {param->no_value, param->no_alignment};
     for (uint32_t i = 0; i < def->decorators.count; i++) {
         const Expr *decorator = def->decorators.items[i];
         if (decorator->kind != EXPR_call)

@@ -403,11 +403,8 @@ static bool parse_place(Parser *p, const Source *source, uint32_t *offset) {
     if (!source)
         return true;
     span.hi = p->last_hi;
-    if ((size_t)line > source->line_starts.len ||
-        (size_t)source->line_starts.data[line - 1] + (size_t)column - 1 > source->text.len)
-        return ctx_diag(p->ctx, span, ir_place_outside, STR_ARG(source->path));
-    *offset = source->line_starts.data[line - 1] + (uint32_t)column - 1;
-    return true;
+    *offset = source_offset(source, (LineColumn){(uint32_t)line, (uint32_t)column});
+    return *offset != UINT32_MAX || ctx_diag(p->ctx, span, ir_place_outside, STR_ARG(source->path));
 }
 
 bool parse_loc(Parser *p, Span *span) {

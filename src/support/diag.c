@@ -164,6 +164,7 @@ static bool is_control(char c) {
 /* The source line with the span underlined; tabs are kept so that the caret stays in place. */
 static void print_excerpt(const Source *source, Span span, LineColumn at, StrBuf *out) {
     Str line = source_line(source, at.line);
+    at.column -= source->columns_before;
     strbuf_printf(out, "%5u | ", at.line);
     for (size_t i = 0; i < line.len; i++)
         strbuf_putc(out, is_control(line.ptr[i]) ? '?' : line.ptr[i]);

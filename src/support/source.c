@@ -49,6 +49,15 @@ uint32_t source_add_import(SourceMap *map, Str path, Str below, Str text) {
     return file;
 }
 
+uint32_t source_add_part(SourceMap *map, Str path, Str text, LineColumn begin, bool is_import) {
+    uint32_t file = source_add(map, path, text);
+    Source *source = map->sources.data[file - 1];
+    source->lines_before = begin.line - 1;
+    source->columns_before = begin.column - 1;
+    source->is_import = is_import;
+    return file;
+}
+
 int source_read(const SourceMap *map, const char *path, size_t limit, Str *text) {
     if (map->files.read && map->files.read(map->files.user, str_from(path), text))
         return text->len > limit ? EFBIG : 0;
@@ -64,18 +73,26 @@ LineColumn source_locate(const Source *source, uint32_t offset) {
         else
             hi = mid;
     }
-    return (LineColumn){(uint32_t)lo + 1, offset - source->line_starts.data[lo] + 1};
+    return (LineColumn){(uint32_t)lo + 1 + source->lines_before,
+                        offset - source->line_starts.data[lo] + 1 + source->columns_before};
+}
+
+/* Of the lines of the text; false: there is no such line. */
+static bool own_line(const Source *source, uint32_t *line) {
+    *line -= source->lines_before; /* one before them is beyond their number */
+    return *line && *line <= source->line_starts.len;
 }
 
 uint32_t source_offset(const Source *source, LineColumn at) {
-    if (at.line == 0 || at.line > source->line_starts.len || at.column == 0)
+    if (!own_line(source, &at.line) || at.column <= source->columns_before)
         return UINT32_MAX;
-    const uint64_t offset = (uint64_t)source->line_starts.data[at.line - 1] + at.column - 1;
+    const uint64_t offset =
+        (uint64_t)source->line_starts.data[at.line - 1] + at.column - 1 - source->columns_before;
     return offset <= source->text.len ? (uint32_t)offset : UINT32_MAX;
 }
 
 Str source_line(const Source *source, uint32_t line) {
-    if (line == 0 || line > source->line_starts.len)
+    if (!own_line(source, &line))
         return STR("");
     size_t begin = source->line_starts.data[line - 1];
     size_t end =

@@ -15,7 +15,9 @@ typedef struct Source {
     Str name; /* for what outlives this machine, code: `path`, but without folders from the root */
     Str text; /* not terminated by contract; may hold any bytes */
     VEC(uint32_t) line_starts;
-    bool is_import; /* a file that another source imports */
+    uint32_t lines_before;   /* in `path`, before the text */
+    uint32_t columns_before; /* that every line lacks at its beginning */
+    bool is_import;          /* what another source imports */
 } Source;
 
 /* Files that are asked for before those on disk. `read` gives the text of one it has, which stays
@@ -44,6 +46,9 @@ uint32_t source_add(SourceMap *map, Str path, Str text);
 /* The same of a file that another one imports; `below`: its path below the folder where it was
  * looked for, which is its name if the path begins at the root. */
 uint32_t source_add_import(SourceMap *map, Str path, Str below, Str text);
+/* A part of a file, whose lines lack what is before `begin.column`; spans, lines and columns are as
+ * in the file. */
+uint32_t source_add_part(SourceMap *map, Str path, Str text, LineColumn begin, bool is_import);
 /* The text of a file of at most `limit` bytes, of `files` or on disk, which is no source yet: 0 or
  * an errno. */
 int source_read(const SourceMap *map, const char *path, size_t limit, Str *text);
@@ -52,7 +57,7 @@ const Source *source_get(const SourceMap *map, uint32_t file);
 LineColumn source_locate(const Source *source, uint32_t offset);
 /* The reverse; UINT32_MAX where there is no such place. */
 uint32_t source_offset(const Source *source, LineColumn at);
-/* The text of a line (from 1) without its newline. */
+/* The text of a line, without its newline and what it lacks; empty: there is no such line. */
 Str source_line(const Source *source, uint32_t line);
 
 static inline Span span_join(Span a, Span b) {

@@ -8,6 +8,10 @@
  * into the call's arena. False for arguments that are not valid. */
 bool request_from_options(Call *call, tile_context *context, const tile_compile_options *options,
                           CompileRequest *request);
+/* The units of options, copied; none where they name a source. False after a report. */
+bool units_from_options(Ctx *ctx, const tile_compile_options *options, GivenUnits *units);
+/* The reverse, copied again. */
+const tile_unit *units_keep(Arena *arena, const GivenUnits *units);
 /* compile_kernel, counted, told to the context's watch at the end of the call, and recorded. */
 bool call_compile(Call *call, const CompileRequest *request, Compiled *compiled);
 #endif

@@ -89,7 +89,11 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
     Arena *arena = &call->ctx->arena;
     ctx_cancel_with(call->ctx, options->cancellation ? &options->cancellation->cancel : NULL);
     context_once(context, &call->ctx->diags, &context->has_cache, open_cache);
-    const char *path = text_dup(arena, options->path);
+    GivenUnits units;
+    if (!units_from_options(call->ctx, options, &units))
+        return false;
+    const Str unit_path = units.count ? units.list[0].path : STR("");
+    const char *path = text_dup(arena, units.count ? text_of(unit_path) : options->path);
     if ((!path && !options->source.data) || !is_list(options->types, options->type_count) ||
         !is_list(options->constexprs, options->constexpr_count) ||
         !is_list(options->search_paths, options->search_path_count) ||
@@ -100,13 +104,15 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
     *reader = (FileReader){options->read_file, options->read_user};
     *request = (CompileRequest){
         .path = path ? path : "<source>",
-        .text = {options->source.data, options->source.size},
+        .text =
+            units.count ? units.list[0].text : (Str){options->source.data, options->source.size},
         .kernel = {.kernel = text_str(options->kernel),
                    .signature = text_str(options->signature),
                    .types = copy_named(arena, options->types, options->type_count),
                    .type_count = (uint32_t)options->type_count,
                    .defines = copy_named(arena, options->constexprs, options->constexpr_count),
                    .define_count = (uint32_t)options->constexpr_count,
+                   .units = units,
                    .search_paths =
                        copy_texts(arena, options->search_paths, options->search_path_count),
                    .search_path_count = (uint32_t)options->search_path_count,

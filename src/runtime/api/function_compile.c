@@ -42,9 +42,13 @@ static const tile_named *keep_named(Arena *arena, const tile_named *named, size_
 static void keep_options(Arena *arena, CompiledFunction *function, const CompileRequest *request,
                          const tile_compile_options *options, Str source, Str kernel) {
     function->options = *options;
-    function->has_file = !options->source.data;
-    function->options.path = keep_text(arena, str_from(request->path));
-    function->options.source = keep_text(arena, source);
+    function->has_file = !options->source.data && !options->unit_count;
+    if (options->unit_count) {
+        function->options.units = units_keep(arena, &request->kernel.units);
+    } else {
+        function->options.path = keep_text(arena, str_from(request->path));
+        function->options.source = keep_text(arena, source);
+    }
     function->options.kernel = keep_text(arena, kernel);
     function->options.grid = keep_text(arena, text_str(options->grid));
     function->options.dump_folder = keep_text(arena, text_str(options->dump_folder));
@@ -252,7 +256,7 @@ static tile_status build_function(Call *call, tile_context *context,
     if (!resolved)
         return TILE_OK;
     request = *resolved;
-    const AstFile *syntax = compile_parse(call->ctx, request.path, request.text, &file);
+    const AstFile *syntax = compile_parse_request(call->ctx, &request, &file);
     if (!syntax)
         return TILE_OK;
     const FuncDef *def = frontend_find_kernel(call->ctx, syntax, request.kernel.kernel);

@@ -3,8 +3,9 @@
 
 /* The error of an expression of the function's source, or of its grid. */
 static bool report_error(Call *call, const CompiledFunction *function, const HostError *error) {
-    source_add(&call->ctx->sources, text_str(function->options.path),
-               text_str(function->options.source));
+    const tile_compile_options *o = &function->options;
+    source_add(&call->ctx->sources, text_str(o->unit_count ? o->units->path : o->path),
+               text_str(o->unit_count ? o->units->source : o->source));
     source_add(&call->ctx->sources, STR("<grid>"), text_str(function->options.grid));
     return host_report(call->ctx, error);
 }

@@ -42,15 +42,22 @@ static void read_source(void *user) {
     const tile_compile_options *options = &c->function->options;
     const Derivation *derivation = &c->function->derivation;
     const DiagMark before = diag_mark(&ctx->diags);
+    CompileRequest request = {.text = text_str(options->source),
+                              .path = text_dup(&ctx->arena, options->path)};
     uint32_t file;
-    const AstFile *syntax =
-        compile_parse(ctx, text_dup(&ctx->arena, options->path), text_str(options->source), &file);
+    const AstFile *syntax = units_from_options(ctx, options, &request.kernel.units)
+                                ? compile_parse_request(ctx, &request, &file)
+                                : NULL;
     const FuncDef *def =
         syntax ? frontend_find_kernel(ctx, syntax, text_str(options->kernel)) : NULL;
     diag_rewind(&ctx->diags, before); /* said when the function was made */
     if (!def)
         return;
-    if (!frontend_meaning(ctx, syntax, def, &c->code))
+    StrBuf units = strbuf(&ctx->arena);
+    units_write(&ctx->sources, file, &request.kernel.units, false, &units);
+    if (options->unit_count)
+        c->code = strbuf_str(&units);
+    else if (!frontend_meaning(ctx, syntax, def, &c->code))
         c->code = text_str(options->source);
     const Target *target = c->asked.device->device.target;
     autotune_prune(ctx, file, def, target ? target->capability : 0, &derivation->autotune,

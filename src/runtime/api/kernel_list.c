@@ -63,12 +63,12 @@ static bool list_kernel(Listing *l, const AstFile *syntax, const FuncDef *def, b
     return true;
 }
 
-static bool list_file(Listing *l, const char *path, Str text) {
+static bool list_file(Listing *l, const CompileRequest *request) {
     Ctx *ctx = l->call->ctx;
     uint32_t file, entries;
     const FuncDef **defs;
     const Str wanted = l->request->kernel.kernel;
-    const AstFile *syntax = compile_parse(ctx, path, text, &file);
+    const AstFile *syntax = compile_parse_request(ctx, request, &file);
     if (!syntax)
         return false;
     const uint32_t count = frontend_kernels(ctx, syntax, &defs, &entries);
@@ -88,7 +88,7 @@ static void list_folder(Listing *l) {
     vec_for_each (path, &files) {
         const DiagMark before = diag_mark(&ctx->diags);
         const size_t listed = l->list->kernels.len;
-        if (list_file(l, path->ptr, (Str){0}))
+        if (list_file(l, &(CompileRequest){.path = path->ptr}))
             continue;
         const Diagnostic *error = before.last ? before.last->next : ctx->diags.first;
         while (error && error->severity != SEV_ERROR)
@@ -113,7 +113,7 @@ static tile_status build_list(Call *call, tile_context *context,
     if (folder_is(call->ctx, &request))
         list_folder(&l);
     else
-        list_file(&l, request.path, request.text);
+        list_file(&l, &request);
     if (call->ctx->diags.errors)
         return TILE_OK; /* which becomes what was said */
     call_keep(call, &l.list->arena);

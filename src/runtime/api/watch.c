@@ -131,7 +131,7 @@ bool call_compile(Call *call, const CompileRequest *request, Compiled *compiled)
         requested->told->milliseconds = clock_ms() - start;
         requested->told->manifest = text_of(line);
     }
-    if (path && requested->outcome != TILE_FAILED)
+    if (path && line.len && requested->outcome != TILE_FAILED)
         record(call, path, line);
     return ok;
 }

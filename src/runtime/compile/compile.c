@@ -99,7 +99,7 @@ static bool find_same_code(Compilation *c, DiagMark before) {
     const CompileRequest *request = c->request;
     const FuncDef *kernel;
     CompileRequest by_name = *request;
-    if (!c->key.len || diag_said_since(&ctx->diags, before) ||
+    if (!c->key.len || request->kernel.units.count || diag_said_since(&ctx->diags, before) ||
         !(kernel = frontend_choose_kernel(ctx, c->compiled->syntax, request->kernel.kernel)) ||
         !frontend_by_name(ctx, kernel, &request->kernel, &by_name.kernel) ||
         !frontend_reach(ctx, c->compiled->syntax, kernel, &c->reach))
@@ -114,9 +114,9 @@ static bool find_same_code(Compilation *c, DiagMark before) {
 
 static bool parse_stage(Compilation *c) {
     Ctx *ctx = c->ctx;
-    AstFile *syntax = parse_file(&ctx->diags, c->compiled->file);
+    AstFile *syntax = compile_parse_read(ctx, c->request, c->compiled->file);
     c->compiled->syntax = syntax;
-    if (ctx->diags.errors)
+    if (!syntax)
         return false;
     if (wants(c, OUTPUT_BIT(ast))) {
         StrBuf text = strbuf(&ctx->arena);
@@ -511,7 +511,7 @@ bool compile_choose_warnings(Ctx *ctx, const CompileRequest *request) {
 
 static void read_and_compile(void *user) {
     Compilation *c = user;
-    c->compiled->file = compile_read(c->ctx, c->request->path, c->request->text);
+    c->compiled->file = compile_read_request(c->ctx, c->request);
     end_stage(c, STAGE_read);
     c->ok = c->compiled->file && compile_source(c);
 }

@@ -32,8 +32,8 @@ extern const char *const stage_name[STAGE_COUNT];
 #define OUTPUT_BIT(id) (1u << OUTPUT_##id)
 
 typedef struct CompileRequest {
-    const char *path;  /* read unless `text` is given; names the source in messages. A folder: the
-                          file in it that has the kernel */
+    const char *path;  /* of units only a name in messages. Read unless `text` is given; names the
+                          source in messages. A folder: the  file in it that has the kernel */
     Str text;          /* ptr NULL: read `path` */
     bool text_of_path; /* and `text` is what was read there */
     Str folder;        /* where relative paths of sources begin; empty: the working directory */
@@ -110,7 +110,13 @@ void compile_use_files(Ctx *ctx, const CompileRequest *request);
  * report. */
 uint32_t compile_read(Ctx *ctx, const char *path, Str text);
 
+/* The same of what a request names; of units the first one's. */
+uint32_t compile_read_request(Ctx *ctx, const CompileRequest *request);
+/* Parses that; NULL after errors were reported. */
+AstFile *compile_parse_read(Ctx *ctx, const CompileRequest *request, uint32_t file);
+
 /* Reads and parses only. NULL after errors were reported. */
+AstFile *compile_parse_request(Ctx *ctx, const CompileRequest *request, uint32_t *file);
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file);
 
 /* What a device of the driver loads; see facts_code. */

@@ -59,12 +59,15 @@ static void add_named(StrBuf *out, const char *kind, const NamedText *named, uin
     }
 }
 
-/* The source's name is in the code where lines are, and in what a false assertion says. Where
- * imports are looked for decides nothing before they are. */
+/* The source's name is in the code where lines are, and in what a false assertion says. */
+static bool in_code(const CompileRequest *request) {
+    return request->line_info || request->kernel.debug;
+}
+
+/* Where imports are looked for decides nothing before they are. */
 static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const char *what,
                   const Source *source, Str text) {
     const ElaborateRequest *kernel = &request->kernel;
-    const bool has_name = request->line_info || kernel->debug;
     StrBuf key = strbuf(&ctx->arena);
     strbuf_printf(&key, "compiler %s %s\nllvm %s\n", build_version, build_id,
                   build_llvm_version(&ctx->arena));
@@ -72,7 +75,7 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
     strbuf_printf(&key, "%s %zu ", what, text.len);
     add_hash(&key, text);
     strbuf_putc(&key, '\n');
-    add_text(&key, "name", has_name ? source->name : STR(""));
+    add_text(&key, "name", in_code(request) ? source->name : STR(""));
     add_text(&key, "kernel", kernel->kernel);
     add_text(&key, "signature", kernel->signature);
     add_named(&key, "type", kernel->types, kernel->type_count);
@@ -96,7 +99,11 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
 
 Str recall_key(Ctx *ctx, const CompileRequest *request, uint32_t file, Str assembler) {
     const Source *source = source_get(&ctx->sources, file);
-    return key_of(ctx, request, assembler, "source", source, source->text);
+    if (!request->kernel.units.count)
+        return key_of(ctx, request, assembler, "source", source, source->text);
+    StrBuf units = strbuf(&ctx->arena);
+    units_write(&ctx->sources, file, &request->kernel.units, in_code(request), &units);
+    return key_of(ctx, request, assembler, "source", source, strbuf_str(&units));
 }
 
 Str recall_code_key(Ctx *ctx, const CompileRequest *request, const Reach *reach, Str assembler) {
@@ -317,7 +324,8 @@ static Span span_of(Ctx *ctx, uint32_t file, LineColumn lo, LineColumn hi) {
     return span.lo <= span.hi && span.hi != UINT32_MAX ? span : (Span){0};
 }
 
-/* `first_import` is the number that the first imported source got in this context. */
+/* `first_import` is the number that the first imported source, or second unit, got in this context.
+ */
 static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import) {
     while (said.len) {
         Str line = take_line(&said);
@@ -360,13 +368,14 @@ Recalled recall_describe(Ctx *ctx, const Compiled *compiled) {
 RecallResult recall_repeat(Ctx *ctx, const CompileRequest *request, const Recalled *described,
                            Compiled *compiled) {
     const size_t sources = ctx->sources.sources.len;
+    const uint32_t first = request->kernel.units.count ? compiled->file + 1 : (uint32_t)sources + 1;
     KernelFacts facts = {0};
     if (!imports_unchanged(ctx, request, described->files, compiled->file)) {
         ctx->sources.sources.len = sources; /* nobody has spoken of them */
         return RECALL_OTHER_IMPORTS;
     }
     if ((described->meta.len && !facts_read(&ctx->arena, described->meta, &facts)) ||
-        !said_repeat(ctx, described->said, compiled->file, (uint32_t)sources + 1))
+        !said_repeat(ctx, described->said, compiled->file, first))
         return RECALL_MISS;
     compiled->facts = facts;
     compiled->asked = described->asked;

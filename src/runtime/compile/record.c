@@ -96,6 +96,8 @@ static void add_source(StrBuf *out, const CompileRequest *request) {
 Str record_line(Ctx *ctx, const CompileRequest *request) {
     const ElaborateRequest *kernel = &request->kernel;
     StrBuf out = strbuf(&ctx->arena);
+    if (kernel->units.count)
+        return STR("");
     strbuf_puts(&out, "{\"kernels\": [{");
     add_source(&out, request);
     add_files(&out, ctx, request);

@@ -3,7 +3,8 @@
 #define TILEC_RUNTIME_COMPILE_RECORD_H
 #include "runtime/compile/compile.h"
 
-/* A manifest of this one request, one line with its end. Imports that a callback gave are in it as
+/* A manifest of this one request, one line with its end; of units, which no manifest lists, empty.
+ * Imports that a callback gave are in it as
  * far as `ctx` has read them. */
 Str record_line(Ctx *ctx, const CompileRequest *request);
 

@@ -41,21 +41,39 @@ uint32_t compile_read(Ctx *ctx, const char *path, Str text) {
     return source_add(&ctx->sources, str_from(path), text);
 }
 
+uint32_t compile_read_request(Ctx *ctx, const CompileRequest *request) {
+    const GivenUnits *units = &request->kernel.units;
+    return units->count ? units_add_sources(&ctx->sources, units)
+                        : compile_read(ctx, request->path, request->text);
+}
+
 typedef struct Parse {
     Ctx *ctx;
     uint32_t file;
+    const GivenUnit *unit; /* NULL: it is a file */
     AstFile *syntax;
 } Parse;
 
 static void parse_on_stack(void *user) {
     Parse *parse = user;
-    parse->syntax = parse_file(&parse->ctx->diags, parse->file);
+    Diags *diags = &parse->ctx->diags;
+    parse->syntax =
+        parse->unit ? units_parse(diags, parse->file, parse->unit) : parse_file(diags, parse->file);
+}
+
+AstFile *compile_parse_read(Ctx *ctx, const CompileRequest *request, uint32_t file) {
+    const GivenUnits *units = &request->kernel.units;
+    Parse parse = {.ctx = ctx, .file = file, .unit = units->count ? units->list : NULL};
+    return file && stack_run(ctx, parse_on_stack, &parse) && !ctx->diags.errors ? parse.syntax
+                                                                                : NULL;
 }
 
 AstFile *compile_parse(Ctx *ctx, const char *path, Str text, uint32_t *file) {
-    Parse parse = {.ctx = ctx, .file = compile_read(ctx, path, text)};
-    *file = parse.file;
-    if (!parse.file || !stack_run(ctx, parse_on_stack, &parse))
-        return NULL;
-    return ctx->diags.errors ? NULL : parse.syntax;
+    const CompileRequest request = {.path = path, .text = text};
+    return compile_parse_request(ctx, &request, file);
+}
+
+AstFile *compile_parse_request(Ctx *ctx, const CompileRequest *request, uint32_t *file) {
+    *file = compile_read_request(ctx, request);
+    return compile_parse_read(ctx, request, *file);
 }

@@ -2,7 +2,7 @@
 #include "runtime/compile/wire.h"
 #include "runtime/compile/build_info.h"
 
-enum { WIRE_VERSION = 5 };
+enum { WIRE_VERSION = 6 };
 
 static const void *take(Wire *wire, size_t size) {
     if (size > wire->in.len)
@@ -80,6 +80,39 @@ static void wire_texts(Wire *wire, const Str **list, uint32_t *count) {
     *list = items;
 }
 
+static void wire_bindings(Wire *wire, const Binding **list, uint32_t *count) {
+    *count = wire_count(wire, *count);
+    Binding *items = ARENA_ARRAY(wire->arena, Binding, (size_t)*count + 1);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (wire->out)
+            items[i] = (*list)[i];
+        wire_text(wire, &items[i].name);
+        WIRE_NUMBER(wire, items[i].kind);
+        wire_text(wire, &items[i].text);
+        WIRE_NUMBER(wire, items[i].unit);
+    }
+    *list = items;
+}
+
+static void wire_units(Wire *wire, GivenUnits *units) {
+    units->count = wire_count(wire, units->count);
+    GivenUnit *items = ARENA_ARRAY(wire->arena, GivenUnit, (size_t)units->count + 1);
+    for (uint32_t i = 0; i < units->count; i++) {
+        GivenUnit *unit = &items[i];
+        if (wire->out)
+            *unit = units->list[i];
+        wire_text(wire, &unit->path);
+        wire_text(wire, &unit->text);
+        WIRE_NUMBER(wire, unit->begin.line);
+        WIRE_NUMBER(wire, unit->begin.column);
+        WIRE_NUMBER(wire, unit->noinline);
+        wire_bindings(wire, &unit->bindings, &unit->binding_count);
+        wire_texts(wire, &unit->no_value, &unit->no_value_count);
+        wire_texts(wire, &unit->no_alignment, &unit->no_alignment_count);
+    }
+    units->list = items;
+}
+
 /* True when both sides are of one build. */
 bool wire_build(Wire *wire) {
     int64_t version = wire_number(wire, WIRE_VERSION);
@@ -100,6 +133,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     wire_named(wire, &kernel->types, &kernel->type_count);
     wire_named(wire, &kernel->defines, &kernel->define_count);
     wire_named(wire, &request->files, &request->file_count);
+    wire_units(wire, &kernel->units);
     wire_texts(wire, &kernel->search_paths, &kernel->search_path_count);
     wire_texts(wire, &request->warnings, &request->warning_count);
     WIRE_NUMBER(wire, kernel->num_warps);

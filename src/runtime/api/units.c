@@ -1,0 +1,223 @@
+/* Public API: units, from options to requests, and as functions keep them. */
+#include "runtime/api/api_compile.h"
+
+#include <stdlib.h>
+
+#define BINDING_PAIR(ours, theirs)                                                                 \
+    _Static_assert((int)BINDING_##ours == (int)TILE_BIND_##theirs, "the API lists BindingKind")
+BINDING_PAIR(LITERAL, LITERAL);
+BINDING_PAIR(UNIT, UNIT);
+BINDING_PAIR(LANGUAGE, LANGUAGE);
+BINDING_PAIR(NAMESPACE, NAMESPACE);
+BINDING_PAIR(UNUSABLE, UNUSABLE);
+
+enum { MOST_UNITS = 1 << 16, MOST_LINES = 1 << 30, MOST_COLUMNS = 1 << 16 };
+
+typedef struct Reading {
+    Ctx *ctx;
+    const tile_compile_options *options;
+    size_t at; /* the number of the unit */
+} Reading;
+
+static bool refuse(const Reading *r, const char *why) {
+    return ctx_diag(r->ctx, (Span){0}, unit_list, r->at, why);
+}
+
+/* The unit of that number, whatever its caller knows of units. */
+static bool take_unit(const Reading *r, tile_unit *unit) {
+    size_t stride;
+    memcpy(&stride, r->options->units, sizeof stride);
+    const char *at = (const char *)r->options->units + r->at * stride;
+    size_t size;
+    memcpy(&size, at, sizeof size);
+    return size == stride && options_copy(unit, sizeof *unit, at, sizeof unit->size);
+}
+
+static bool is_text(tile_text text) {
+    return text.data || !text.size;
+}
+
+static bool are_texts(const tile_text *texts, size_t count) {
+    if (count > UINT32_MAX || (count && !texts))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!is_text(texts[i]))
+            return false;
+    return true;
+}
+
+static bool is_word_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (c & 0x80);
+}
+
+/* Names with dots between them. */
+static bool is_dotted(Str name) {
+    bool begins = true;
+    for (size_t i = 0; i < name.len; i++) {
+        const char c = name.ptr[i];
+        if (c == '.' ? begins : !is_word_byte(c) || (begins && c >= '0' && c <= '9'))
+            return false;
+        begins = c == '.';
+    }
+    return name.len && !begins;
+}
+
+/* What is wrong with a binding; NULL: nothing. */
+static const char *binding_problem(const Reading *r, const tile_binding *binding) {
+    if (!is_text(binding->name) || !is_dotted(text_str(binding->name)))
+        return "has no name, wanted one, or some with dots between them";
+    if ((unsigned)binding->kind >= BINDING_COUNT)
+        return "is of no kind that there is";
+    if (!is_text(binding->text))
+        return "has a text without data";
+    if (binding->kind == TILE_BIND_UNIT && binding->unit >= r->options->unit_count)
+        return "leads to a unit that is not in the list";
+    const bool wants_text = binding->kind == TILE_BIND_LITERAL ||
+                            binding->kind == TILE_BIND_LANGUAGE ||
+                            binding->kind == TILE_BIND_UNUSABLE;
+    return wants_text && !binding->text.size ? "has no text" : NULL;
+}
+
+static int by_name(const void *a, const void *b) {
+    const Binding *x = a, *y = b;
+    return str_order(x->name, y->name);
+}
+
+/* False after a report. */
+static bool take_bindings(const Reading *r, const tile_unit *unit, GivenUnit *out) {
+    Arena *arena = &r->ctx->arena;
+    Binding *list = ARENA_ARRAY(arena, Binding, unit->binding_count + 1);
+    for (size_t i = 0; i < unit->binding_count; i++) {
+        const tile_binding *given = &unit->bindings[i];
+        const char *problem = binding_problem(r, given);
+        const Str name = is_text(given->name) ? text_str(given->name) : STR("");
+        if (problem)
+            return ctx_diag(r->ctx, (Span){0}, unit_binding, r->at, STR_ARG(name), problem);
+        list[i] = (Binding){str_keep(arena, name), (BindingKind)given->kind,
+                            str_keep(arena, text_str(given->text)), 0};
+        if (given->kind == TILE_BIND_UNIT)
+            list[i].unit = (uint32_t)given->unit;
+    }
+    if (unit->binding_count)
+        qsort(list, unit->binding_count, sizeof *list, by_name);
+    for (size_t i = 1; i < unit->binding_count; i++)
+        if (str_eq(list[i - 1].name, list[i].name))
+            return ctx_diag(r->ctx, (Span){0}, unit_binding, r->at, STR_ARG(list[i].name),
+                            "is there twice");
+    out->bindings = list;
+    out->binding_count = (uint32_t)unit->binding_count;
+    return true;
+}
+
+static const Str *take_names(Arena *arena, const tile_text *texts, size_t count) {
+    Str *names = ARENA_ARRAY(arena, Str, count + 1);
+    for (size_t i = 0; i < count; i++)
+        names[i] = str_keep(arena, text_str(texts[i]));
+    return names;
+}
+
+/* False after a report. */
+static bool read_unit(const Reading *r, GivenUnit *out) {
+    Arena *arena = &r->ctx->arena;
+    tile_unit unit;
+    if (!take_unit(r, &unit))
+        return refuse(r, "its size is not that of the first, or none");
+    if (!unit.source.data || !unit.source.size)
+        return refuse(r, "it has no source");
+    if (unit.source.size > FRONTEND_SOURCE_LIMIT)
+        return refuse(r, "its source is longer than 64 MiB");
+    if (!is_text(unit.path))
+        return refuse(r, "its path is a text without data");
+    if (unit.first_line > MOST_LINES || unit.first_column > MOST_COLUMNS)
+        return refuse(r, "its first line or column is beyond what files have");
+    if (unit.binding_count > UINT32_MAX || (unit.binding_count && !unit.bindings))
+        return refuse(r, "its bindings are no list");
+    if (!are_texts(unit.do_not_specialize, unit.do_not_specialize_count) ||
+        !are_texts(unit.do_not_specialize_on_alignment, unit.do_not_specialize_on_alignment_count))
+        return refuse(r, "the parameters that are not specialised on are no list of names");
+    *out = (GivenUnit){
+        .path = unit.path.size ? str_keep(arena, text_str(unit.path)) : STR("<unit>"),
+        .text = str_keep(arena, text_str(unit.source)),
+        .begin = {unit.first_line ? unit.first_line : 1, unit.first_column ? unit.first_column : 1},
+        .noinline = unit.noinline,
+        .no_value = take_names(arena, unit.do_not_specialize, unit.do_not_specialize_count),
+        .no_value_count = (uint32_t)unit.do_not_specialize_count,
+        .no_alignment = take_names(arena, unit.do_not_specialize_on_alignment,
+                                   unit.do_not_specialize_on_alignment_count),
+        .no_alignment_count = (uint32_t)unit.do_not_specialize_on_alignment_count};
+    return take_bindings(r, &unit, out);
+}
+
+/* Options that say where a source is: what names the first, NULL where none is given. */
+static const char *source_option(const tile_compile_options *o) {
+    return o->path.size           ? "path"
+           : o->source.data       ? "source"
+           : o->file_count        ? "files"
+           : o->read_file         ? "read_file"
+           : o->search_path_count ? "search_paths"
+                                  : NULL;
+}
+
+bool units_from_options(Ctx *ctx, const tile_compile_options *options, GivenUnits *units) {
+    Reading r = {ctx, options, 0};
+    const char *option = source_option(options);
+    *units = (GivenUnits){0};
+    if (!options->unit_count)
+        return true;
+    if (option)
+        return ctx_diag(ctx, (Span){0}, unit_option, option);
+    if (!options->units || options->unit_count > MOST_UNITS)
+        return refuse(&r, "the list has none, or too many");
+    GivenUnit *list = ARENA_ARRAY(&ctx->arena, GivenUnit, options->unit_count);
+    for (; r.at < options->unit_count; r.at++)
+        if (!read_unit(&r, &list[r.at]))
+            return false;
+    *units = (GivenUnits){list, (uint32_t)options->unit_count};
+    return true;
+}
+
+/* Copies */
+
+static tile_text keep_text(Arena *arena, Str text) {
+    return text_of(str_keep(arena, text));
+}
+
+static const tile_text *keep_names(Arena *arena, const Str *names, uint32_t count) {
+    tile_text *kept = ARENA_ARRAY(arena, tile_text, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        kept[i] = keep_text(arena, names[i]);
+    return kept;
+}
+
+static const tile_binding *keep_bindings(Arena *arena, const GivenUnit *unit) {
+    tile_binding *kept = ARENA_ARRAY(arena, tile_binding, (size_t)unit->binding_count + 1);
+    for (uint32_t i = 0; i < unit->binding_count; i++)
+        kept[i] = (tile_binding){.name = keep_text(arena, unit->bindings[i].name),
+                                 .kind = (tile_binding_kind)unit->bindings[i].kind,
+                                 .text = keep_text(arena, unit->bindings[i].text),
+                                 .unit = unit->bindings[i].unit};
+    return kept;
+}
+
+const tile_unit *units_keep(Arena *arena, const GivenUnits *units) {
+    tile_unit *kept = ARENA_ARRAY(arena, tile_unit, (size_t)units->count + 1);
+    for (uint32_t i = 0; i < units->count; i++) {
+        const GivenUnit *unit = &units->list[i];
+        kept[i] = (tile_unit){.size = sizeof *kept,
+                              .path = keep_text(arena, unit->path),
+                              .source = keep_text(arena, unit->text),
+                              .first_line = unit->begin.line,
+                              .first_column = unit->begin.column,
+                              .noinline = unit->noinline,
+                              .bindings = keep_bindings(arena, unit),
+                              .binding_count = unit->binding_count,
+                              .do_not_specialize =
+                                  keep_names(arena, unit->no_value, unit->no_value_count),
+                              .do_not_specialize_count = unit->no_value_count,
+                              .do_not_specialize_on_alignment =
+                                  keep_names(arena, unit->no_alignment, unit->no_alignment_count),
+                              .do_not_specialize_on_alignment_count = unit->no_alignment_count};
+    }
+    return kept;
+}
