@@ -13,7 +13,7 @@ static int run(tile_device *device, tile_executable *softmax, const float *x, fl
     tile_diagnostics *said = NULL;
     uint64_t in = 0;
     /* Both begin at multiples of 16: the signature promises it. */
-    if (!ok(tile_memory_allocate(device, 2 * (bytes + 16), &in, &said), said))
+    if (!ok(tile_memory_allocate(device, 2 * (bytes + 16), &in, &said), &said))
         return 3;
     uint64_t out = in + (bytes + 15) / 16 * 16;
     void *params[] = {&in, &out, &stride, &stride, &cols}; /* in order, without constexprs */
@@ -21,8 +21,7 @@ static int run(tile_device *device, tile_executable *softmax, const float *x, fl
     if (ok(tile_memory_write(device, in, x, bytes, NULL), NULL) &&
         ok(tile_launch(softmax, grid, NULL, params, 5), NULL) &&
         ok(tile_memory_read(device, y, out, bytes, NULL), NULL)) {
-        said = NULL;
-        status = ok(tile_stream_synchronize(device, NULL, &said), said) ? check_rows(x, y) : 3;
+        status = ok(tile_stream_synchronize(device, NULL, &said), &said) ? check_rows(x, y) : 3;
     }
     tile_memory_free(device, in);
     return status;
@@ -37,9 +36,8 @@ static tile_executable *load(tile_context *context, tile_device *device, const c
     tile_kernel *kernel = NULL;
     tile_executable *executable = NULL;
     tile_diagnostics *said = NULL;
-    if (ok(tile_compile(context, &options, &kernel, &said), said)) {
-        said = NULL;
-        ok(tile_load(kernel, device, &executable, &said), said);
+    if (ok(tile_compile(context, &options, &kernel, &said), &said)) {
+        ok(tile_load(kernel, device, &executable, &said), &said);
     }
     tile_kernel_destroy(kernel); /* the executable needs it no more */
     return executable;
@@ -54,7 +52,7 @@ int main(int argc, char **argv) {
     float *x = make_rows(), *y = calloc((size_t)ROWS * COLS, sizeof *y);
     int status = 3;
     if (x && y && ok(tile_context_create(NULL, &context), NULL) &&
-        ok(tile_device_open(context, 0, &device, &said), said)) {
+        ok(tile_device_open(context, 0, &device, &said), &said)) {
         softmax = load(context, device, path);
         status = softmax ? run(device, softmax, x, y) : 1;
     }

@@ -12,13 +12,17 @@
 
 enum { ROWS = 1000, COLS = 781, BLOCK = 1024 };
 
-/* Prints what was said; whether to go on. */
-static inline int ok(tile_status status, tile_diagnostics *said) {
-    if (said)
-        fputs(tile_diagnostics_text(said).data, stderr);
+/* Prints what was said (NULL: the call says nothing) and gives it back; whether to go on. By its
+ * address: C evaluates the arguments of a call in any order. */
+static inline int ok(tile_status status, tile_diagnostics **said) {
+    if (said && *said)
+        fputs(tile_diagnostics_text(*said).data, stderr);
     else if (status != TILE_OK)
         fprintf(stderr, "%s\n", tile_status_text(status));
-    tile_diagnostics_destroy(said);
+    if (said) {
+        tile_diagnostics_destroy(*said);
+        *said = NULL;
+    }
     return status == TILE_OK;
 }
 

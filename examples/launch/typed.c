@@ -11,7 +11,7 @@ static int run(tile_device *device, tile_function *softmax, const float *x, floa
     const uint32_t grid[3] = {ROWS, 1, 1};
     tile_diagnostics *said = NULL;
     uint64_t on_device = 0;
-    if (!ok(tile_memory_allocate(device, 2 * bytes, &on_device, &said), said))
+    if (!ok(tile_memory_allocate(device, 2 * bytes, &on_device, &said), &said))
         return 3;
     const uint64_t result = on_device + bytes;
     /* x_ptr, y_ptr, x_stride, y_stride, cols, BLOCK */
@@ -22,12 +22,10 @@ static int run(tile_device *device, tile_function *softmax, const float *x, floa
                                        tile_int(COLS),
                                        tile_constexpr_int(BLOCK)};
     int status = 3;
-    said = NULL;
     if (ok(tile_memory_write(device, on_device, x, bytes, NULL), NULL) &&
-        ok(tile_function_launch(softmax, device, grid, NULL, arguments, 6, &said), said) &&
+        ok(tile_function_launch(softmax, device, grid, NULL, arguments, 6, &said), &said) &&
         ok(tile_memory_read(device, y, result, bytes, NULL), NULL)) {
-        said = NULL;
-        status = ok(tile_stream_synchronize(device, NULL, &said), said) ? check_rows(x, y) : 3;
+        status = ok(tile_stream_synchronize(device, NULL, &said), &said) ? check_rows(x, y) : 3;
     }
     tile_memory_free(device, on_device);
     return status;
@@ -43,9 +41,8 @@ int main(int argc, char **argv) {
     float *x = make_rows(), *y = calloc((size_t)ROWS * COLS, sizeof *y);
     int status = 3;
     if (x && y && ok(tile_context_create(NULL, &context), NULL) &&
-        ok(tile_function_create(context, &options, &softmax, &said), said)) {
-        said = NULL;
-        if (ok(tile_device_open(context, 0, &device, &said), said))
+        ok(tile_function_create(context, &options, &softmax, &said), &said)) {
+        if (ok(tile_device_open(context, 0, &device, &said), &said))
             status = run(device, softmax, x, y);
     }
     tile_function_destroy(softmax);

@@ -372,10 +372,14 @@ static void empty_grids_are_not_measured(void **state) {
     memcpy(f->cuda->param_bytes, "\10\4\4", 4);
     const char *kernel = HEAD "@triton.autotune(" CONFIGS ", key=['m'])\n" BODY;
     tile_function *function = function_of(f->context, kernel);
-    Said said = call(function, device, 0, 1);
+    Said said = call(function, device, 0, 2);
     if (said.status != TILE_OK)
         fail_msg("%s", said.text);
     assert_int_equal(f->cuda->launches, 0);
+    /* The key is measured by the first call that launches something. */
+    said = call(function, device, 4096, 2);
+    assert_int_equal(said.status, TILE_OK);
+    assert_non_null(strstr(said.text, "the best of 4 configurations"));
     tile_function_destroy(function);
     assert_int_equal(create(f->context, kernel, "n // BLOCK", &function, NULL), TILE_OK);
     said = call(function, device, 256, 1);

@@ -174,8 +174,7 @@ static tile_status choose_and_make(Asked *asked, Packed *packed, size_t count,
     Call *call = call_begin(asked->function->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    asked->function->choose(call, asked, count, place);
-    if (call->ctx->diags.errors)
+    if (!asked->function->choose(call, asked, count, place))
         return call_end(call, TILE_OK);
     if (!pack(asked, packed, count))
         return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
@@ -183,7 +182,8 @@ static tile_status choose_and_make(Asked *asked, Packed *packed, size_t count,
     return make_in(call, asked, NULL, NULL, instance);
 }
 
-/* Packs the arguments, and finds or makes their instance; `asked` keeps what they point at. */
+/* Packs the arguments, and finds or makes their instance, NULL where nothing is to be launched;
+ * `asked` keeps what they point at. */
 static tile_status find_instance(Asked *asked, Packed *packed, size_t count, const CallPlace *place,
                                  tile_diagnostics **diagnostics, Instance **instance) {
     tile_function *function = asked->function;
@@ -202,7 +202,7 @@ static tile_status find_instance(Asked *asked, Packed *packed, size_t count, con
     } else {
         return refuse_arguments(asked, packed, count, diagnostics);
     }
-    if (status != TILE_OK)
+    if (status != TILE_OK || !*instance)
         return status;
     return (*instance)->executable->executable.param_count == packed->count ? TILE_OK
                                                                             : TILE_ERROR_INTERNAL;
@@ -223,10 +223,12 @@ tile_status tile_function_launch_with(tile_function *function, tile_device *devi
     if (!function || (!grid && !function->grid_of_call) ||
         !launch_make(grid, stream, options, &whole, &launch))
         return TILE_ERROR_INVALID_ARGUMENT;
-    const CallPlace place = {grid, stream, launch.options};
+    const CallPlace place = {grid, stream, launch.options, true};
     uint32_t computed[3];
     tile_status status =
         find_instance(&asked, &packed, argument_count, &place, diagnostics, &instance);
+    if (status == TILE_OK && !instance)
+        return TILE_OK;
     if (status == TILE_OK && !grid) {
         status = function->grid_of_call(&asked, argument_count, computed, diagnostics);
         grid = launch.grid = computed;

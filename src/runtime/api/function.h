@@ -30,11 +30,13 @@ typedef struct CallPlace {
     const uint32_t *grid; /* NULL: what the function's options say */
     tile_stream stream;
     const tile_launch_options *options; /* NULL: none */
+    bool launches;                      /* false: the instance alone is wanted */
 } CallPlace;
 
-/* Makes a call that is_untuned (see Packed) tuned: finds which configuration it uses, or reports
- * why there is none. */
-typedef void ChooseConfig(Call *call, const Asked *asked, size_t count, const CallPlace *place);
+/* Makes a call that is_untuned (see Packed) tuned: finds which configuration it uses. False: it
+ * reported why there is none, or the call launches nothing, whatever the configuration, and says
+ * nothing of the calls to come. */
+typedef bool ChooseConfig(Call *call, const Asked *asked, size_t count, const CallPlace *place);
 
 /* The grid that the function's options say for a call that is tuned, if it has to be. */
 typedef tile_status GridOfCall(const Asked *asked, size_t count, uint32_t grid[3],

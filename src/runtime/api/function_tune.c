@@ -25,7 +25,7 @@ typedef struct Choosing {
     const TuneConfig **configs; /* of each candidate */
     uint32_t candidate_count;
     const Packed *packed; /* of the first candidate: what launches take */
-    bool ok;
+    bool ok, is_chosen;
 } Choosing;
 
 /* What a call uses. */
@@ -33,6 +33,7 @@ typedef struct Chosen {
     uint32_t candidate;
     Str key;
     bool is_measured; /* for this key */
+    bool is_empty;    /* the call launches nothing */
 } Chosen;
 
 /* What the source says: which configurations are left, and what its times belong to. */
@@ -255,8 +256,9 @@ static bool measure(Choosing *c, Chosen *chosen) {
     device_leave(device, pushed);
     if (!ok)
         return false;
-    say_what_was_found(c, &tuning, &tuned);
-    *chosen = (Chosen){tuned.best, tuning.subject.key, !tuned.nearest.len};
+    if (!tuned.is_empty)
+        say_what_was_found(c, &tuning, &tuned);
+    *chosen = (Chosen){tuned.best, tuning.subject.key, !tuned.nearest.len, tuned.is_empty};
     return true;
 }
 
@@ -300,7 +302,10 @@ static void choose(Choosing *c) {
         return;
     if (c->candidate_count == 1 && watch)
         watch->found(watch->user, c->candidates, 1, &(Tuned){.best = 0});
+    if (chosen.is_empty && c->place->launches)
+        return;
     publish(c, &chosen);
+    c->is_chosen = true;
 }
 
 /* Under the lock: unless another thread has chosen meanwhile. Whatever runs out of memory goes by
@@ -308,8 +313,9 @@ static void choose(Choosing *c) {
 static void choose_once(void *user) {
     Choosing *c = user;
     c->call->object.oom = c->call->ctx->arena.oom;
-    if (!derive_config(&c->function->derivation, c->asked.device, c->asked.arguments, c->count,
-                       c->values))
+    c->is_chosen = derive_config(&c->function->derivation, c->asked.device, c->asked.arguments,
+                                 c->count, c->values) != NULL;
+    if (!c->is_chosen)
         choose(c);
 }
 
@@ -319,16 +325,15 @@ static void unlock(void *user) {
     pthread_mutex_unlock(&c->function->tuning_lock);
 }
 
-void function_tune(Call *call, const Asked *asked, size_t count, const CallPlace *place) {
+bool function_tune(Call *call, const Asked *asked, size_t count, const CallPlace *place) {
     CompiledFunction *function = (CompiledFunction *)asked->function;
-    if (!place->grid && !function->grid.rank) {
-        ctx_diag(call->ctx, (Span){0}, tune_no_grid, STR_ARG(asked->function->name));
-        return;
-    }
+    if (!place->grid && !function->grid.rank)
+        return ctx_diag(call->ctx, (Span){0}, tune_no_grid, STR_ARG(asked->function->name));
     Choosing *c = ARENA_NEW(&call->ctx->arena, Choosing);
     *c = (Choosing){
         .call = call, .function = function, .asked = *asked, .count = count, .place = place};
     derive_given(&function->derivation, asked->arguments, count, c->values);
     pthread_mutex_lock(&function->tuning_lock);
     ctx_finally(call->ctx, choose_once, unlock, c);
+    return c->is_chosen;
 }

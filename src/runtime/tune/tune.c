@@ -480,6 +480,7 @@ static bool take_any(const TuneCall *call, const TuneCandidate *candidates, uint
     if (any == count)
         return false;
     tuned->best = any;
+    tuned->is_empty = true;
     tell_what_was_found(call, candidates, count, tuned);
     return true;
 }

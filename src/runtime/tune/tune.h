@@ -60,6 +60,7 @@ typedef struct TuneCall {
 typedef struct Tuned {
     uint32_t best;                    /* of the candidates */
     uint32_t measured, known, struck; /* `measured` were tried, whatever came of it */
+    bool is_empty;                    /* all grids are: any will do, and nothing is known of it */
     bool lacks_memory;                /* to compile one of them: what is said where none is left */
     Str nearest;                      /* the key that it is best for; empty: the call's own */
     double compile_ms, total_ms;      /* of the clock on the wall */
