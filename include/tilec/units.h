@@ -52,6 +52,42 @@ typedef struct tile_unit {
     size_t do_not_specialize_on_alignment_count;
 } tile_unit;
 
+/* From a text to a unit. */
+
+typedef struct tile_extent {
+    size_t size;
+    uint32_t first_line; /* of the first decorator, or of `def` */
+    uint32_t def_line;   /* where `def`, `async def` or `class` stands */
+    uint32_t end_line;   /* the last one; blank lines and comments behind it do not count */
+    uint32_t column;     /* of the keyword, from 1, in bytes: what is before it all lines have */
+} tile_extent;
+
+/* Which lines of a file's text the function or class takes that begins at `line`, from 1, with its
+ * first decorator or itself. `extent->size` must be set. TILE_ERROR_SOURCE: none begins there. What
+ * Python refuses is not noticed. Takes no memory and no lock, and some microseconds. */
+TILE_API tile_status tile_source_extent(tile_text source, uint32_t line, tile_extent *extent);
+
+typedef struct tile_name_list tile_name_list;
+
+typedef struct tile_free_name {
+    size_t size;
+    tile_text name;        /* dotted as far as attributes go: "tl.load", "helpers.relu" */
+    uint32_t line, column; /* in the text, from 1, in bytes: where it stands first */
+    bool in_default;       /* of a parameter */
+    bool in_annotation;    /* of a parameter, a variable, or what is returned */
+    bool in_decorator;     /* none of the three: in the body */
+} tile_free_name;
+
+/* The names that a unit's text has from elsewhere, Python's own among them: each once for each kind
+ * of place, in the order in which they come first. A name that is assigned in the body is a
+ * variable behind that, and from elsewhere before. */
+TILE_API tile_status tile_names_create(tile_context *context, tile_text source,
+                                       tile_name_list **list, tile_diagnostics **diagnostics);
+TILE_API void tile_names_destroy(tile_name_list *list);
+TILE_API size_t tile_names_count(const tile_name_list *list);
+/* `name->size` must be set. */
+TILE_API tile_status tile_names_get(const tile_name_list *list, size_t index, tile_free_name *name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,7 +21,7 @@
 AstFile *parse_file(Diags *diags, uint32_t file);
 
 /* The one function that a source is, which may be indented: a jit function, whatever its decorators
- * say, which are left out. After an error the file may be empty. */
+ * say. After an error the file is empty. */
 AstFile *parse_unit(Diags *diags, uint32_t file);
 
 /* A statement of a file's top level, or some on a line. */

@@ -54,7 +54,6 @@ AstFile *parse_unit(Diags *diags, uint32_t file) {
     if (diags->errors != errors || !is_function(&p, &parsed))
         return ast;
     FuncDef *def = parsed.data[0]->u.def;
-    def->decorators = (ExprList){0};
     def->is_jit = true;
     def->is_constexpr_function = false;
     ast->body = parse_stmt_list(&parsed);

@@ -72,6 +72,7 @@ AstFile *units_parse(Diags *diags, uint32_t file, const GivenUnit *unit) {
     if (!syntax->body.count)
         return syntax;
     FuncDef *def = syntax->body.items[0]->u.def;
+    def->decorators = (ExprList){0};
     set_hints(diags, def, unit);
     for (uint32_t i = 0; i < def->param_count; i++)
         def->params[i].annotation = units_annotation(diags->arena, unit, def->params[i].annotation);
