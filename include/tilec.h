@@ -4,7 +4,7 @@
  *
  *     tile_context      configuration: cache, assembler, driver
  *     tile_kernel       a compiled kernel: PTX, cubin, facts. Immutable
- *     tile_device       a GPU with its primary context
+ *     tile_device       a GPU with its primary context, or this machine
  *     tile_executable   a kernel loaded on a device. Immutable
  *     tile_cancellation ends compilations from another thread
  *     tile_function     a kernel that is compiled when it is called, for types and values given
@@ -16,6 +16,7 @@
  *     tilec/compile.h   compilations, cancellations, lists of kernels, manifests
  *     tilec/units.h     kernels whose functions a program has one by one
  *     tilec/device.h    devices, memory, streams, launches of kernels that are loaded
+ *     tilec/host.h      devices that are this machine, without a GPU
  *     tilec/function.h  functions and the arguments of their calls
  *     tilec/bundle.h    bundles
  *
@@ -42,5 +43,6 @@
 #include "tilec/compile.h"
 #include "tilec/device.h"
 #include "tilec/function.h"
+#include "tilec/host.h"
 #include "tilec/units.h"
 #endif

@@ -34,7 +34,8 @@ typedef void *tile_stream;
 typedef void *tile_event;
 
 /* Device memory, streams and events, for programs that do not use CUDA otherwise. Addresses are
- * CUdeviceptr. Copies are ordered by the stream; host memory must stay until it is synchronised. */
+ * CUdeviceptr, or of this process where the device is this machine. Copies are ordered by the
+ * stream; host memory must stay until it is synchronised. */
 TILE_API tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *address,
                                           tile_diagnostics **diagnostics);
 TILE_API tile_status tile_memory_free(tile_device *device, uint64_t address);

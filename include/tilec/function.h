@@ -3,7 +3,7 @@
 #ifndef TILEC_FUNCTION_H
 #define TILEC_FUNCTION_H
 #include "compile.h"
-#include "device.h"
+#include "host.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -160,6 +160,24 @@ TILE_API tile_status tile_function_launch_with(tile_function *function, tile_dev
                                                size_t argument_count,
                                                const tile_launch_options *options,
                                                tile_diagnostics **diagnostics);
+/* A call with all that can be said of it; zeros say nothing. */
+typedef struct tile_call {
+    size_t size;
+    tile_device *device;
+    const uint32_t *grid; /* three programs counts; NULL where the function's options say one */
+    tile_stream stream;
+    const tile_argument *arguments;
+    size_t argument_count;
+    const tile_launch_options *launch; /* NULL: none */
+    const tile_host_array *arrays; /* that the kernel may touch, on a device that is this machine;
+                                      others do not look at them */
+    size_t array_count;
+} tile_call;
+
+/* Calls the function as tile_function_launch_with does, on a GPU or on a device that is this
+ * machine (tile_device_open_host). */
+TILE_API tile_status tile_function_call(tile_function *function, const tile_call *call,
+                                        tile_diagnostics **diagnostics);
 /* The instance that such a call would use, compiled if needed; it belongs to the function. It is
  * the form with tensor copies, if there are two. */
 TILE_API tile_status tile_function_instance(tile_function *function, tile_device *device,

@@ -151,6 +151,37 @@ void diag_note(Diags *diags, Span span, const char *format, ...) {
     va_end(args);
 }
 
+/* Sources of `from` by number: those of `diags`, once they are needed. */
+static Span copy_span(Diags *diags, const Diags *from, uint32_t *files, Span span) {
+    const Source *source = source_get(from->sources, span.file);
+    if (!source)
+        return (Span){0};
+    if (!files[span.file])
+        files[span.file] = source_copy(diags->sources, source);
+    return (Span){files[span.file], span.lo, span.hi};
+}
+
+void diag_append(Diags *diags, const Diags *from) {
+    uint32_t *files = ARENA_ARRAY(diags->arena, uint32_t, from->sources->sources.len + 1);
+    for (const Diagnostic *d = from->first; d; d = d->next) {
+        Diagnostic *copy = ARENA_NEW(diags->arena, Diagnostic);
+        *copy = (Diagnostic){.id = d->id,
+                             .severity = d->severity,
+                             .span = copy_span(diags, from, files, d->span),
+                             .text = str_dup(diags->arena, str_from(d->text))};
+        *(diags->last ? &diags->last->next : &diags->first) = copy;
+        diags->last = copy;
+        diags->dropped = false;
+        for (const DiagNote *note = d->notes; note; note = note->next)
+            if (note->is_hint)
+                diag_hint(diags, "%s", note->text);
+            else
+                diag_note(diags, copy_span(diags, from, files, note->span), "%s", note->text);
+    }
+    diags->errors += from->errors;
+    diags->warnings += from->warnings;
+}
+
 /* Bytes of UTF-8 that continue a character take no column of their own. */
 static bool takes_column(Str line, size_t i) {
     return i >= line.len || (line.ptr[i] & 0xc0) != 0x80;

@@ -90,6 +90,10 @@ typedef struct DiagReason {
 } DiagReason;
 DiagReason diag_take(Diags *diags, DiagMark mark, Span otherwise);
 
+/* Adds what `from` says, of another context, with copies of the texts and of the sources that it is
+ * about; what was chosen for warnings there holds. */
+void diag_append(Diags *diags, const Diags *from);
+
 /* True while no further errors would be kept: the parser stops then. */
 bool diag_full(const Diags *diags);
 

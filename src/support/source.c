@@ -58,6 +58,21 @@ uint32_t source_add_part(SourceMap *map, Str path, Str text, LineColumn begin, b
     return file;
 }
 
+uint32_t source_copy(SourceMap *map, const Source *source) {
+    Source *copy = ARENA_NEW(map->arena, Source);
+    const size_t lines = source->line_starts.len;
+    *copy = *source;
+    copy->path = (Str){str_dup(map->arena, source->path), source->path.len};
+    copy->name = (Str){str_dup(map->arena, source->name), source->name.len};
+    copy->text = (Str){str_dup(map->arena, source->text), source->text.len};
+    copy->line_starts.data = ARENA_ARRAY(map->arena, uint32_t, lines + 1);
+    copy->line_starts.cap = lines + 1;
+    if (lines)
+        memcpy(copy->line_starts.data, source->line_starts.data, lines * sizeof(uint32_t));
+    vec_push(map->arena, &map->sources, copy);
+    return (uint32_t)map->sources.len;
+}
+
 int source_read(const SourceMap *map, const char *path, size_t limit, Str *text) {
     if (map->files.read && map->files.read(map->files.user, str_from(path), text))
         return text->len > limit ? EFBIG : 0;
@@ -81,6 +96,10 @@ LineColumn source_locate(const Source *source, uint32_t offset) {
 static bool own_line(const Source *source, uint32_t *line) {
     *line -= source->lines_before; /* one before them is beyond their number */
     return *line && *line <= source->line_starts.len;
+}
+
+bool source_has_line(const Source *source, uint32_t line) {
+    return own_line(source, &line);
 }
 
 uint32_t source_offset(const Source *source, LineColumn at) {

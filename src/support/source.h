@@ -49,6 +49,8 @@ uint32_t source_add_import(SourceMap *map, Str path, Str below, Str text);
 /* A part of a file, whose lines lack what is before `begin.column`; spans, lines and columns are as
  * in the file. */
 uint32_t source_add_part(SourceMap *map, Str path, Str text, LineColumn begin, bool is_import);
+/* A source of another map, with texts of its own. */
+uint32_t source_copy(SourceMap *map, const Source *source);
 /* The text of a file of at most `limit` bytes, of `files` or on disk, which is no source yet: 0 or
  * an errno. */
 int source_read(const SourceMap *map, const char *path, size_t limit, Str *text);
@@ -57,6 +59,8 @@ const Source *source_get(const SourceMap *map, uint32_t file);
 LineColumn source_locate(const Source *source, uint32_t offset);
 /* The reverse; UINT32_MAX where there is no such place. */
 uint32_t source_offset(const Source *source, LineColumn at);
+/* Whether the line, as in the file, is one of the text's. */
+bool source_has_line(const Source *source, uint32_t line);
 /* The text of a line, without its newline and what it lacks; empty: there is no such line. */
 Str source_line(const Source *source, uint32_t line);
 

@@ -51,10 +51,27 @@ struct tile_kernel {
     double compile_ms;
 };
 
+/* What a device that is this machine does where others ask a driver. */
+typedef struct HostCalls {
+    tile_status (*allocate)(tile_device *device, size_t bytes, uint64_t *address,
+                            tile_diagnostics **diagnostics);
+    tile_status (*free)(tile_device *device, uint64_t address);
+    tile_status (*write)(tile_device *device, uint64_t to, const void *from, size_t bytes);
+    tile_status (*read)(tile_device *device, void *to, uint64_t from, size_t bytes);
+    tile_status (*set)(tile_device *device, uint64_t to, uint8_t value, size_t bytes);
+    tile_status (*event_create)(tile_device *device, tile_event *event);
+    tile_status (*event_destroy)(tile_device *device, tile_event event);
+    tile_status (*event_record)(tile_device *device, tile_event event);
+    tile_status (*event_elapsed)(tile_event begin, tile_event end, float *milliseconds);
+    void (*close)(tile_device *device); /* before the arena is freed */
+} HostCalls;
+
 struct tile_device {
     Arena arena;
     tile_context *context;
-    Device device;
+    Device device;               /* of a host: name and target alone */
+    const HostCalls *host_calls; /* NULL: a GPU */
+    struct HostDevice *host;     /* of host_device.h */
 };
 
 struct tile_executable {
@@ -96,6 +113,9 @@ void call_keep(Call *call, Arena *owner);
 /* Hands the diagnostics over and frees the rest. `status` TILE_OK becomes what the diagnostics say,
  * TILE_ERROR_OUT_OF_MEMORY of a call that was cancelled TILE_ERROR_CANCELLED. */
 tile_status call_end(Call *call, tile_status status);
+/* Ends a call that is a part of another one: requests are told, and its context is the caller's,
+ * who destroys it, with what was said. */
+Ctx *call_leave(Call *call);
 
 /* Of a context with check_launches, before a launch. */
 tile_status launch_check(const tile_executable *executable, const uint32_t grid[3],

@@ -144,7 +144,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .worker = context->worker,
         .ptxas = context->ptxas,
         .cuda_library = context->cuda_library,
-        .device = options->device ? &options->device->device : NULL,
+        .device = options->device && !options->device->host_calls ? &options->device->device : NULL,
         .cache = options->no_cache ? NULL : &context->cache,
         .target =
             choose_target(&call->ctx->diags, text_str(options->target),

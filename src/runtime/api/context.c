@@ -369,6 +369,14 @@ tile_status call_end(Call *call, tile_status status) {
     return status;
 }
 
+Ctx *call_leave(Call *call) {
+    Ctx *ctx = call->ctx;
+    ctx_cancel_with(ctx, NULL);
+    tell_requests(call->context, call->requested);
+    arena_free(&call->object);
+    return ctx;
+}
+
 tile_status status_of_result(CUresult result) {
     return result == LAUNCH_NO_TENSOR_MAP ? TILE_ERROR_TENSOR_MAP : fault_status(result);
 }

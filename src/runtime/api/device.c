@@ -35,7 +35,10 @@ tile_status tile_device_open(tile_context *context, int ordinal, tile_device **d
 void tile_device_close(tile_device *device) {
     if (!device)
         return;
-    device_close(&device->device);
+    if (device->host_calls)
+        device->host_calls->close(device);
+    else
+        device_close(&device->device);
     Arena arena = device->arena;
     arena_free(&arena);
 }
@@ -54,7 +57,7 @@ tile_status tile_device_get_info(const tile_device *device, tile_device_info *in
         .l2_bytes = d->l2_bytes,
         .shared_per_block = d->shared_per_block,
         .memory_bytes = d->memory,
-        .driver_version = d->driver->version,
+        .driver_version = d->driver ? d->driver->version : 0,
     };
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
@@ -71,11 +74,14 @@ static tile_status failed(const tile_device *device, DriverFunction function, CU
     return call_end(call, status_of_result(result));
 }
 
-/* Driver calls with the device's context current: `expression` may use `driver`. */
-#define WITH_DEVICE(device_, function, expression)                                                 \
+/* Driver calls with the device's context current, whose `expression` may use `driver`, or what a
+ * host does. */
+#define WITH_DEVICE(device_, function, expression, on_host)                                        \
     do {                                                                                           \
         if (!(device_))                                                                            \
             return TILE_ERROR_INVALID_ARGUMENT;                                                    \
+        if ((device_)->host_calls)                                                                 \
+            return (on_host);                                                                      \
         const Driver *driver = (device_)->device.driver;                                           \
         bool pushed_;                                                                              \
         CUresult result_ = device_enter(&(device_)->device, &pushed_);                             \
@@ -90,6 +96,8 @@ tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *ad
                                  tile_diagnostics **diagnostics) {
     if (!device || !address)
         return invalid_argument(diagnostics);
+    if (device->host_calls)
+        return device->host_calls->allocate(device, bytes, address, diagnostics);
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -105,40 +113,55 @@ tile_status tile_memory_allocate(tile_device *device, size_t bytes, uint64_t *ad
 }
 
 tile_status tile_memory_free(tile_device *device, uint64_t address) {
-    WITH_DEVICE(device, memory_free, driver->memory_free(address));
+    WITH_DEVICE(device, memory_free, driver->memory_free(address),
+                device->host_calls->free(device, address));
 }
 
 tile_status tile_memory_write(tile_device *device, uint64_t to, const void *from, size_t bytes,
                               tile_stream stream) {
-    WITH_DEVICE(device, copy_to_device, driver->copy_to_device(to, from, bytes, (CUstream)stream));
+    WITH_DEVICE(device, copy_to_device, driver->copy_to_device(to, from, bytes, (CUstream)stream),
+                device->host_calls->write(device, to, from, bytes));
 }
 
 tile_status tile_memory_read(tile_device *device, void *to, uint64_t from, size_t bytes,
                              tile_stream stream) {
     WITH_DEVICE(device, copy_from_device,
-                driver->copy_from_device(to, from, bytes, (CUstream)stream));
+                driver->copy_from_device(to, from, bytes, (CUstream)stream),
+                device->host_calls->read(device, to, from, bytes));
 }
 
 tile_status tile_memory_set(tile_device *device, uint64_t to, uint8_t value, size_t bytes,
                             tile_stream stream) {
-    WITH_DEVICE(device, set_bytes, driver->set_bytes(to, value, bytes, (CUstream)stream));
+    WITH_DEVICE(device, set_bytes, driver->set_bytes(to, value, bytes, (CUstream)stream),
+                device->host_calls->set(device, to, value, bytes));
+}
+
+/* All is done when a call returns: a stream is a name. */
+static tile_status host_stream(tile_device *device, tile_stream *stream) {
+    *stream = device;
+    return TILE_OK;
 }
 
 tile_status tile_stream_create(tile_device *device, tile_stream *stream) {
     if (!stream)
         return TILE_ERROR_INVALID_ARGUMENT;
     WITH_DEVICE(device, stream_create,
-                driver->stream_create((CUstream *)stream, CUDA_STREAM_NON_BLOCKING));
+                driver->stream_create((CUstream *)stream, CUDA_STREAM_NON_BLOCKING),
+                host_stream(device, stream));
 }
 
 tile_status tile_stream_destroy(tile_device *device, tile_stream stream) {
-    WITH_DEVICE(device, stream_destroy, driver->stream_destroy((CUstream)stream));
+    WITH_DEVICE(device, stream_destroy, driver->stream_destroy((CUstream)stream), TILE_OK);
 }
 
 tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
                                     tile_diagnostics **diagnostics) {
     if (!device)
         return invalid_argument(diagnostics);
+    if (diagnostics)
+        *diagnostics = NULL;
+    if (device->host_calls)
+        return TILE_OK;
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -156,15 +179,18 @@ tile_status tile_stream_synchronize(tile_device *device, tile_stream stream,
 tile_status tile_event_create(tile_device *device, tile_event *event) {
     if (!event)
         return TILE_ERROR_INVALID_ARGUMENT;
-    WITH_DEVICE(device, event_create, driver->event_create((CUevent *)event, CUDA_EVENT_DEFAULT));
+    WITH_DEVICE(device, event_create, driver->event_create((CUevent *)event, CUDA_EVENT_DEFAULT),
+                device->host_calls->event_create(device, event));
 }
 
 tile_status tile_event_destroy(tile_device *device, tile_event event) {
-    WITH_DEVICE(device, event_destroy, driver->event_destroy((CUevent)event));
+    WITH_DEVICE(device, event_destroy, driver->event_destroy((CUevent)event),
+                device->host_calls->event_destroy(device, event));
 }
 
 tile_status tile_event_record(tile_device *device, tile_event event, tile_stream stream) {
-    WITH_DEVICE(device, event_record, driver->event_record((CUevent)event, (CUstream)stream));
+    WITH_DEVICE(device, event_record, driver->event_record((CUevent)event, (CUstream)stream),
+                device->host_calls->event_record(device, event));
 }
 
 static CUresult elapsed(const Driver *driver, CUevent begin, CUevent end, float *milliseconds) {
@@ -176,7 +202,8 @@ tile_status tile_event_elapsed(tile_device *device, tile_event begin, tile_event
                                float *milliseconds) {
     if (!milliseconds)
         return TILE_ERROR_INVALID_ARGUMENT;
-    WITH_DEVICE(device, event_elapsed, elapsed(driver, (CUevent)begin, (CUevent)end, milliseconds));
+    WITH_DEVICE(device, event_elapsed, elapsed(driver, (CUevent)begin, (CUevent)end, milliseconds),
+                device->host_calls->event_elapsed(begin, end, milliseconds));
 }
 
 /* The kernel was compiled for what the device is. */
@@ -194,6 +221,10 @@ tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_execu
     Call *call = call_begin(device->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    if (device->host_calls) {
+        ctx_diag(call->ctx, (Span){0}, host_executable, device->device.name);
+        return call_end(call, TILE_OK);
+    }
     tile_executable *made = ARENA_NEW(&call->object, tile_executable);
     made->context = device->context;
     Diags *diags = &call->ctx->diags;

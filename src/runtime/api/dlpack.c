@@ -32,11 +32,14 @@ static bool find_type(const Tensor *tensor, tile_dtype *type) {
     return false;
 }
 
-/* What the device reads there: its own memory, managed memory, pinned memory of the host. */
-static bool is_reachable(const Tensor *tensor, const Device *device) {
+/* What the device reads there: its own memory, managed memory, pinned memory of the host, and a
+ * host all of its own. */
+static bool is_reachable(const Tensor *tensor, const tile_device *device) {
     switch (tensor->device_type) {
+    case DEVICE_CPU:
+        return device->host_calls != NULL;
     case DEVICE_CUDA:
-        return tensor->device_id == device->ordinal;
+        return !device->host_calls && tensor->device_id == device->device.ordinal;
     case DEVICE_CUDA_HOST:
     case DEVICE_CUDA_MANAGED:
         return true;
@@ -102,10 +105,13 @@ static tile_status refuse(tile_device *device, const Tensor *tensor,
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     if (!find_type(tensor, &type))
         ctx_diag(call->ctx, (Span){0}, dlpack_type, tensor->type_code, tensor->bits, tensor->lanes);
-    if (!is_reachable(tensor, &device->device))
+    if (!is_reachable(tensor, device))
         ctx_diag(call->ctx, (Span){0}, dlpack_device,
                  device_text(&call->ctx->arena, tensor->device_type, tensor->device_id),
-                 device->device.ordinal);
+                 device->host_calls
+                     ? "in memory of the host"
+                     : str_format(&call->ctx->arena, "on cuda:%d, or in managed or pinned memory",
+                                  device->device.ordinal));
     if (!count_elements(tensor, &count))
         ctx_diag(call->ctx, (Span){0}, dlpack_shape);
     else if (!tensor->data && count)
@@ -122,7 +128,7 @@ tile_status tile_argument_from_dlpack(tile_device *device, const void *tensor,
         return invalid_argument(diagnostics);
     if (diagnostics)
         *diagnostics = NULL;
-    if (!find_type(t, &type) || !is_reachable(t, &device->device) || !count_elements(t, &count) ||
+    if (!find_type(t, &type) || !is_reachable(t, device) || !count_elements(t, &count) ||
         (!t->data && count))
         return refuse(device, t, diagnostics);
     if (!count || !is_dense(t) || __builtin_mul_overflow(count, t->bits / 8u, &bytes))

@@ -131,21 +131,17 @@ static tile_status launch_plain(const Asked *asked, Instance *instance, const La
 
 /* What is wrong with a call whose arguments were not packed: their number, or one that alone, with
  * those before it, is refused. */
-static tile_status refuse_arguments(const Asked *asked, Packed *packed, size_t count,
-                                    tile_diagnostics **diagnostics) {
+static void explain_arguments(Call *call, const Asked *asked, Packed *packed, size_t count) {
     const tile_function *function = asked->function;
-    Call *call = call_begin(function->context, diagnostics);
-    if (!call || setjmp(call->ctx->oom))
-        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     Str name = function->name;
     if (count < function->required_count || count > function->param_count) {
         ctx_diag(call->ctx, (Span){0}, call_argument_count, STR_ARG(name), function->required_count,
                  function->param_count, count);
-        return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
+        return;
     }
     if (packed->is_underived) {
         function->report_underived(call, asked, count);
-        return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
+        return;
     }
     size_t good = 0;
     while (good < count && arguments_pack(packed, &function->specialisation, asked->device,
@@ -154,31 +150,43 @@ static tile_status refuse_arguments(const Asked *asked, Packed *packed, size_t c
     if (good < count)
         ctx_diag(call->ctx, (Span){0}, call_argument, good + 1, STR_ARG(function->params[good]),
                  STR_ARG(name), argument_explain(&call->ctx->arena, &asked->arguments[good]));
-    return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
 }
 
-static bool pack(const Asked *asked, Packed *packed, size_t count) {
-    return arguments_pack(packed, &asked->function->specialisation, asked->device, asked->arguments,
-                          count);
-}
-
-static void use_packed(Asked *asked, const Packed *packed) {
+/* Where an instance for them is looked up, if they can be packed as they are. */
+static bool pack(Asked *asked, Packed *packed, size_t count) {
+    const tile_function *function = asked->function;
+    packed->is_underived = packed->is_untuned = false;
+    if (count < function->required_count || count > function->param_count ||
+        !arguments_pack(packed, &function->specialisation, asked->device, asked->arguments, count))
+        return false;
     asked->packed = packed;
     asked->hash = key_hash(packed->key, packed->key_len);
+    return true;
 }
 
-/* Chooses a configuration, and makes its instance: in one call, whose messages are of both. */
-static tile_status choose_and_make(Asked *asked, Packed *packed, size_t count,
-                                   const CallPlace *place, tile_diagnostics **diagnostics,
-                                   Instance **instance) {
+tile_status function_pack(Call *call, Asked *asked, Packed *packed, size_t count,
+                          const CallPlace *place) {
+    if (pack(asked, packed, count))
+        return TILE_OK;
+    if (!packed->is_untuned) {
+        explain_arguments(call, asked, packed, count);
+        return TILE_ERROR_INVALID_ARGUMENT;
+    }
+    if (!asked->function->choose(call, asked, count, place))
+        return TILE_OK;
+    return pack(asked, packed, count) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
+}
+
+/* Of arguments that cannot be packed as they are: chooses a configuration and makes its instance,
+ * in one call, whose messages are of both; or refuses them. */
+static tile_status pack_and_make(Asked *asked, Packed *packed, size_t count, const CallPlace *place,
+                                 tile_diagnostics **diagnostics, Instance **instance) {
     Call *call = call_begin(asked->function->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    if (!asked->function->choose(call, asked, count, place))
-        return call_end(call, TILE_OK);
-    if (!pack(asked, packed, count))
-        return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
-    use_packed(asked, packed);
+    const tile_status status = function_pack(call, asked, packed, count, place);
+    if (status != TILE_OK || !asked->packed)
+        return call_end(call, status);
     return make_in(call, asked, NULL, NULL, instance);
 }
 
@@ -190,17 +198,12 @@ static tile_status find_instance(Asked *asked, Packed *packed, size_t count, con
     tile_status status = TILE_OK;
     if (!function || !asked->device || (count && !asked->arguments))
         return TILE_ERROR_INVALID_ARGUMENT;
-    packed->is_underived = packed->is_untuned = false;
-    if (count >= function->required_count && count <= function->param_count &&
-        pack(asked, packed, count)) {
-        use_packed(asked, packed);
+    if (pack(asked, packed, count)) {
         *instance = find_entry(function, asked->hash, packed);
         if (!*instance)
             status = make_form(asked, NULL, NULL, diagnostics, instance);
-    } else if (packed->is_untuned) {
-        status = choose_and_make(asked, packed, count, place, diagnostics, instance);
     } else {
-        return refuse_arguments(asked, packed, count, diagnostics);
+        status = pack_and_make(asked, packed, count, place, diagnostics, instance);
     }
     if (status != TILE_OK || !*instance)
         return status;
@@ -208,35 +211,39 @@ static tile_status find_instance(Asked *asked, Packed *packed, size_t count, con
                                                                             : TILE_ERROR_INTERNAL;
 }
 
-tile_status tile_function_launch_with(tile_function *function, tile_device *device,
-                                      const uint32_t grid[3], tile_stream stream,
-                                      const tile_argument *arguments, size_t argument_count,
-                                      const tile_launch_options *options,
-                                      tile_diagnostics **diagnostics) {
-    Asked asked = {.function = function, .device = device, .arguments = arguments};
+/* In a call of its own: what runs on GPUs alone. */
+static tile_status refuse_host(const tile_function *function, const tile_device *device,
+                               tile_diagnostics **diagnostics, bool wants_executable) {
+    Call *call = call_begin(function->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    if (wants_executable)
+        ctx_diag(call->ctx, (Span){0}, host_executable, device->device.name);
+    else
+        ctx_diag(call->ctx, (Span){0}, host_bundle, STR_ARG(function->name), device->device.name);
+    return call_end(call, TILE_OK);
+}
+
+static tile_status launch_call(tile_function *function, const tile_call *given,
+                               const Launch *options, tile_diagnostics **diagnostics) {
+    Asked asked = {.function = function, .device = given->device, .arguments = given->arguments};
     Packed packed;
     Instance *instance = NULL;
-    Launch launch;
-    tile_launch_options whole;
-    if (diagnostics)
-        *diagnostics = NULL;
-    if (!function || (!grid && !function->grid_of_call) ||
-        !launch_make(grid, stream, options, &whole, &launch))
-        return TILE_ERROR_INVALID_ARGUMENT;
-    const CallPlace place = {grid, stream, launch.options, true};
+    Launch launch = *options;
+    const CallPlace place = {given->grid, given->stream, launch.options, true};
     uint32_t computed[3];
     tile_status status =
-        find_instance(&asked, &packed, argument_count, &place, diagnostics, &instance);
+        find_instance(&asked, &packed, given->argument_count, &place, diagnostics, &instance);
     if (status == TILE_OK && !instance)
         return TILE_OK;
-    if (status == TILE_OK && !grid) {
-        status = function->grid_of_call(&asked, argument_count, computed, diagnostics);
-        grid = launch.grid = computed;
+    if (status == TILE_OK && !given->grid) {
+        status = function->grid_of_call(&asked, given->argument_count, computed, diagnostics);
+        launch.grid = computed;
     }
     if (status != TILE_OK)
         return status;
     if (function->context->check_launches) {
-        status = launch_check(instance->executable, grid, packed.params, diagnostics);
+        status = launch_check(instance->executable, launch.grid, packed.params, diagnostics);
         if (status != TILE_OK)
             return status;
     }
@@ -247,6 +254,47 @@ tile_status tile_function_launch_with(tile_function *function, tile_device *devi
         return launch_plain(&asked, instance, &launch, &problem, diagnostics);
     return result == CUDA_OK ? TILE_OK
                              : launch_failed(instance->executable, &launch, result, diagnostics);
+}
+
+/* A call of which the whole struct is there. */
+static tile_status make_call(tile_function *function, tile_call *call,
+                             tile_diagnostics **diagnostics) {
+    Launch launch;
+    tile_launch_options whole;
+    if (diagnostics)
+        *diagnostics = NULL;
+    if (!function || !call->device || (call->argument_count && !call->arguments) ||
+        (call->array_count && !call->arrays) || (!call->grid && !function->grid_of_call) ||
+        !launch_make(call->grid, call->stream, call->launch, &whole, &launch))
+        return TILE_ERROR_INVALID_ARGUMENT;
+    if (!call->device->host_calls)
+        return launch_call(function, call, &launch, diagnostics);
+    call->launch = launch.options;
+    return function->call_on_host ? function->call_on_host(function, call, diagnostics)
+                                  : refuse_host(function, call->device, diagnostics, false);
+}
+
+tile_status tile_function_call(tile_function *function, const tile_call *given,
+                               tile_diagnostics **diagnostics) {
+    tile_call call;
+    if (!given || !options_copy(&call, sizeof call, given, sizeof call.size))
+        return invalid_argument(diagnostics);
+    return make_call(function, &call, diagnostics);
+}
+
+tile_status tile_function_launch_with(tile_function *function, tile_device *device,
+                                      const uint32_t grid[3], tile_stream stream,
+                                      const tile_argument *arguments, size_t argument_count,
+                                      const tile_launch_options *options,
+                                      tile_diagnostics **diagnostics) {
+    tile_call call = {.size = sizeof call,
+                      .device = device,
+                      .grid = grid,
+                      .stream = stream,
+                      .arguments = arguments,
+                      .argument_count = argument_count,
+                      .launch = options};
+    return make_call(function, &call, diagnostics);
 }
 
 tile_status tile_function_launch(tile_function *function, tile_device *device,
@@ -268,6 +316,8 @@ tile_status tile_function_instance(tile_function *function, tile_device *device,
         *diagnostics = NULL;
     if (!executable)
         return TILE_ERROR_INVALID_ARGUMENT;
+    if (function && device && device->host_calls)
+        return refuse_host(function, device, diagnostics, true);
     tile_status status =
         find_instance(&asked, &packed, argument_count, &(CallPlace){0}, diagnostics, &instance);
     if (status == TILE_OK)

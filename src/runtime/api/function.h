@@ -42,6 +42,10 @@ typedef bool ChooseConfig(Call *call, const Asked *asked, size_t count, const Ca
 typedef tile_status GridOfCall(const Asked *asked, size_t count, uint32_t grid[3],
                                tile_diagnostics **diagnostics);
 
+/* The whole of a call on a device that is this machine; its options are checked. */
+typedef tile_status CallOnHost(tile_function *function, const tile_call *call,
+                               tile_diagnostics **diagnostics);
+
 /* Reports why a call is underived: see Packed. */
 typedef void ReportUnderived(Call *call, const Asked *asked, size_t count);
 
@@ -52,6 +56,7 @@ struct tile_function {
     ReportUnderived *report_underived;
     ChooseConfig *choose;                     /* NULL: nothing is tuned */
     GridOfCall *grid_of_call;                 /* NULL: each call says its grid */
+    CallOnHost *call_on_host;                 /* NULL: it runs on GPUs alone */
     void (*destroy)(tile_function *function); /* NULL: there is nothing else to free */
     Str name;                                 /* of the kernel */
     Str *params;                              /* names of the arguments a call takes, in order */
@@ -65,6 +70,11 @@ struct tile_function {
 /* Readies a function that lies in the call's object, filled in up to the lock; it is the caller's
  * then. Needs no destruction where it fails. */
 tile_status function_open(Call *call, tile_function *made, tile_function **function);
+/* Packs the arguments of a call into `packed`, choosing a configuration first where that is wanted;
+ * `asked` points at it then, or, with TILE_OK, at nothing: after a report, or where nothing is to
+ * be launched. TILE_ERROR_INVALID_ARGUMENT after a report. */
+tile_status function_pack(Call *call, Asked *asked, Packed *packed, size_t count,
+                          const CallPlace *place);
 /* The integers among constexprs that hold for every call. */
 FixedValues function_constants(Arena *arena, const tile_named *constexprs, size_t count);
 #endif

@@ -70,16 +70,23 @@ static bool is_set(const tile_compile_options *options, Str name) {
     return false;
 }
 
-static void destroy_choices(tile_function *function) {
-    CompiledFunction *compiled = (CompiledFunction *)function;
+static void destroy_choices(CompiledFunction *compiled) {
     KeyTable *table = atomic_load(&compiled->choices);
     for (size_t i = 0; table && i < key_table_slots(table); i++) {
         Choice *choice = (Choice *)key_table_at(table, i);
         Arena arena = choice ? choice->arena : (Arena){0};
         arena_free(&arena);
     }
-    key_table_free(table);
+    if (table)
+        key_table_free(table);
     pthread_mutex_destroy(&compiled->tuning_lock);
+}
+
+static void destroy_made(tile_function *function) {
+    CompiledFunction *compiled = (CompiledFunction *)function;
+    if (compiled->derivation.choices)
+        destroy_choices(compiled);
+    function_host_destroy(compiled);
 }
 
 static SpecialLimit limit_of(const FuncDef *def, uint32_t index) {
@@ -229,10 +236,12 @@ static void open_made(void *user) {
         if (pthread_mutex_init(&made->tuning_lock, NULL))
             return;
         made->derivation.choices = &made->choices;
-        made->function.destroy = destroy_choices;
         atomic_init(&made->choices, NULL);
         atomic_store(&made->choices, key_table_create(&opening->call->ctx->arena));
     }
+    atomic_init(&made->hosts, NULL);
+    made->function.call_on_host = function_call_host;
+    made->function.destroy = destroy_made;
     opening->status = function_open(opening->call, &made->function, opening->function);
 }
 

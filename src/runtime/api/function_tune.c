@@ -262,6 +262,14 @@ static bool measure(Choosing *c, Chosen *chosen) {
     return true;
 }
 
+/* Of a device that is this machine, whose times say nothing. */
+static void take_first(const Choosing *c, Chosen *chosen) {
+    const Str name = c->asked.function->name;
+    *chosen = (Chosen){.key = key_text(c)};
+    ctx_diag(c->call->ctx, (Span){0}, host_tuned, STR_ARG(name), c->candidates[0].text,
+             c->asked.device->device.name);
+}
+
 static void publish(Choosing *c, const Chosen *chosen) {
     Call *call = c->call;
     ChoiceKey *key = ARENA_NEW(&call->ctx->arena, ChoiceKey);
@@ -298,7 +306,9 @@ static void choose(Choosing *c) {
         return;
     }
     const TuneWatch *watch = c->asked.function->context->tune_watch;
-    if (c->candidate_count > 1 && !measure(c, &chosen))
+    if (c->candidate_count > 1 && c->asked.device->host_calls)
+        take_first(c, &chosen);
+    else if (c->candidate_count > 1 && !measure(c, &chosen))
         return;
     if (c->candidate_count == 1 && watch)
         watch->found(watch->user, c->candidates, 1, &(Tuned){.best = 0});

@@ -1,7 +1,11 @@
 /* See host.h. */
 #include "runtime/host/host.h"
+#include "runtime/host/memory.h"
 #include "runtime/host/simulate.h"
 #include "types/float_bits.h"
+
+/* Of the PTX in messages. */
+#define PTX_PATH STR("kernel.ptx")
 
 enum { PROGRAMS_OF_A_CTA = 3, MAX_CHOSEN_CTAS = 132 /* an H200's processors */ };
 
@@ -32,24 +36,9 @@ bool host_kernel_open(Ctx *ctx, HostMachine machine, const Compiled *compiled, H
     *kernel = (HostKernel){.ctx = ctx, .facts = compiled->facts, .func = compiled->func};
     if (machine == HOST_INTERPRETER)
         return true;
-    const uint32_t file =
-        source_add(&ctx->sources, STR("kernel.ptx"), compiled->outputs[OUTPUT_ptx]);
+    const uint32_t file = source_add(&ctx->sources, PTX_PATH, compiled->outputs[OUTPUT_ptx]);
     kernel->module = sim_parse(ctx, file);
     return kernel->module != NULL;
-}
-
-/* The array whose memory holds the address, or ends there; UINT32_MAX: none. */
-static uint32_t array_of(const HostRun *run, uint64_t address) {
-    uint32_t lo = 0, hi = run->array_count;
-    while (lo < hi) {
-        const uint32_t middle = lo + (hi - lo) / 2;
-        if (run->arrays[middle].address <= address)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo && address - run->arrays[lo - 1].address <= run->arrays[lo - 1].bytes ? lo - 1
-                                                                                    : UINT32_MAX;
 }
 
 static InterpArg interp_arg(const HostRun *run, const Type *type, const void *value) {
@@ -57,7 +46,8 @@ static InterpArg interp_arg(const HostRun *run, const Type *type, const void *va
     memcpy(&bits, value, (size_t)type_element_bytes(type));
     if (type_is_float(type))
         return (InterpArg){.f = float_from_bits(type->dtype, bits)};
-    const uint32_t array = type_is_pointer(type) ? array_of(run, bits) : UINT32_MAX;
+    const uint32_t array =
+        type_is_pointer(type) ? host_memory_find(run->arrays, run->array_count, bits) : UINT32_MAX;
     if (array != UINT32_MAX)
         return (InterpArg){.is_array = true,
                            .array = array,
@@ -109,7 +99,26 @@ static bool run_simulation(HostKernel *kernel, const HostRun *run, bool *other_f
     return ok;
 }
 
+/* Findings of the simulator lie at instructions of the PTX, with a note at the line that each was
+ * compiled from. Who launches functions has written that line, and never saw the PTX. */
+static void begin_with_source(const Ctx *ctx, Str ptx) {
+    for (Diagnostic *d = ctx->diags.first; d; d = d->next) {
+        const Source *source = source_get(&ctx->sources, d->span.file);
+        DiagNote *note = d->notes;
+        if (!source || !str_eq(source->path, ptx) || !note || note->is_hint || !note->span.file)
+            continue;
+        const Span instruction = d->span;
+        d->span = note->span;
+        note->span = instruction;
+        note->text = "at this instruction of its PTX";
+    }
+}
+
 bool host_kernel_run(HostKernel *kernel, const HostRun *run, bool *other_form) {
     *other_form = false;
-    return kernel->module ? run_simulation(kernel, run, other_form) : interpret(kernel, run);
+    if (!kernel->module)
+        return interpret(kernel, run);
+    const bool ok = run_simulation(kernel, run, other_form);
+    begin_with_source(kernel->ctx, PTX_PATH);
+    return ok;
 }

@@ -41,13 +41,13 @@ static void note_place(Machine *machine, const Insn *insn, const char *text) {
     const SimModule *module = machine->module;
     const Place *place = &module->places.data[insn->loc];
     Str path;
-    uint32_t file = insn->loc ? sim_source_of(module, place->file, &path) : 0;
+    uint32_t file = insn->loc ? sim_source_of(module, place, &path) : 0;
     if (!insn->loc || !path.len)
         return;
     const Source *source = source_get(&machine->ctx->sources, file);
-    if (source && place->line <= source->line_starts.len) {
-        uint32_t lo =
-            source->line_starts.data[place->line - 1] + (place->column ? place->column - 1 : 0);
+    const LineColumn at = {place->line, place->column ? place->column : 1};
+    const uint32_t lo = source ? source_offset(source, at) : UINT32_MAX;
+    if (lo != UINT32_MAX) {
         diag_note(&machine->ctx->diags, (Span){file, lo, lo + 1}, "%s", text);
     } else {
         diag_note(&machine->ctx->diags, (Span){0}, "%s %.*s:%u:%u", text, STR_ARG(path),

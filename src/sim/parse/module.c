@@ -37,17 +37,21 @@ uint64_t sim_aligned_shared(const SimModule *module, const Func *kernel) {
            SIM_SHARED_START;
 }
 
-uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path) {
+uint32_t sim_source_of(const SimModule *module, const Place *place, Str *path) {
     Ctx *ctx = module->ctx;
-    *path = file < module->file_names.len ? module->file_names.data[file] : (Str){"", 0};
+    *path =
+        place->file < module->file_names.len ? module->file_names.data[place->file] : (Str){"", 0};
     if (!path->len)
         return 0;
+    uint32_t found = 0;
     for (uint32_t i = 1; i <= ctx->sources.sources.len; i++) {
         const Source *source = source_get(&ctx->sources, i);
-        if (!str_eq(source->name, *path))
-            continue;
-        *path = source->path;
-        return i;
+        if (str_eq(source->name, *path) && (!found || source_has_line(source, place->line)))
+            found = i;
+    }
+    if (found) {
+        *path = source_get(&ctx->sources, found)->path;
+        return found;
     }
     Str text;
     if (file_read(&ctx->arena, str_dup(&ctx->arena, *path), MAX_SOURCE, &text) != 0)

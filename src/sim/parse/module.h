@@ -340,9 +340,9 @@ extern const SpecialInfo special_info[SPECIAL_COUNT];
 extern const char *const word_text[WORD_COUNT];
 extern const Field word_field[WORD_COUNT];
 
-/* The number of a source that .file names, and its path: one of the context, or read now; 0 when it
- * cannot be. */
-uint32_t sim_source_of(const SimModule *module, uint32_t file, Str *path);
+/* The number of a source that .file names, and its path: one of the context that has the place's
+ * line, or read now; 0 when it cannot be. */
+uint32_t sim_source_of(const SimModule *module, const Place *place, Str *path);
 
 /* The space a modifier names; generic when there is none. */
 SpaceKind insn_space(const Insn *insn);

@@ -128,10 +128,10 @@ static LineCounts line_of(const SimModule *module, uint32_t pc, bool by_ptx) {
         line.path = source->path;
         line.line = source_locate(source, insn->lo).line;
     } else if (line.line) {
-        line.file = sim_source_of(module, place.file, &line.path);
+        line.file = sim_source_of(module, &place, &line.path);
     }
     const Source *source = source_get(sources, line.file);
-    if (source && line.line && line.line <= source->line_starts.len)
+    if (source)
         line.text = source_line(source, line.line);
     return line;
 }

@@ -1,0 +1,314 @@
+/* Public API: functions on devices that are this machine.
+ *
+ * An instance has a lock of its own: it is compiled and run by one thread at a time, since both are
+ * done in one compiler context, which stays. Different instances go on in parallel. What a call
+ * says is said in the call's own context, with copies of the texts that it points at. */
+#include "runtime/api/function_compile.h"
+#include "runtime/api/host_device.h"
+#include "runtime/compile/stack.h"
+#include "runtime/status.h"
+#include "target/grid_limits.h"
+
+/* With tensor copies, and without, which is made when arguments need it. */
+enum { FORM_FIRST, FORM_PLAIN, FORM_COUNT };
+
+typedef struct HostInstance {
+    KeyEntry entry;
+    Arena arena;
+    pthread_mutex_t lock;         /* of what follows */
+    HostKernel forms[FORM_COUNT]; /* without a context: not made so far */
+} HostInstance;
+
+/* A call of an instance. */
+typedef struct HostCall {
+    Call *call;
+    CompiledFunction *function;
+    const tile_call *given;
+    Asked asked;
+    Packed packed;
+    uint32_t grid[3];
+    HostInstance *instance;
+    InterpArray *arrays;
+    uint32_t array_count;
+    HostKernel *running;
+    Str printed;
+    bool ran, has_findings, other_form;
+    bool was_left; /* memory ran out, or it was cancelled */
+} HostCall;
+
+/* Instances */
+
+/* Under the function's lock: the call's instance, which may not be compiled so far. */
+static void find_or_add(void *user) {
+    HostCall *h = user;
+    CompiledFunction *function = h->function;
+    Call *call = h->call;
+    const Packed *packed = &h->packed;
+    call->object.oom = call->ctx->arena.oom;
+    if (!atomic_load(&function->hosts))
+        atomic_store(&function->hosts, key_table_create(&call->ctx->arena));
+    h->instance = (HostInstance *)key_table_find(&function->hosts, h->asked.hash, packed->key,
+                                                 packed->key_len);
+    if (h->instance)
+        return;
+    KeyTable *table = key_table_reserve(&function->hosts, &call->ctx->arena);
+    HostInstance *made = ARENA_NEW(&call->object, HostInstance);
+    unsigned char *key = arena_alloc(&call->object, packed->key_len);
+    memcpy(key, packed->key, packed->key_len);
+    made->entry = (KeyEntry){h->asked.hash, key, packed->key_len};
+    if (pthread_mutex_init(&made->lock, NULL))
+        longjmp(*call->ctx->arena.oom, 1);
+    call_keep(call, &made->arena);
+    key_table_place(table, &made->entry);
+    h->instance = made;
+}
+
+static void unlock_function(void *user) {
+    HostCall *h = user;
+    h->call->object.oom = h->call->ctx->arena.oom;
+    pthread_mutex_unlock(&h->function->function.lock);
+}
+
+void function_host_destroy(CompiledFunction *function) {
+    KeyTable *table = atomic_load(&function->hosts);
+    for (size_t i = 0; table && i < key_table_slots(table); i++) {
+        HostInstance *instance = (HostInstance *)key_table_at(table, i);
+        if (!instance)
+            continue;
+        for (int form = 0; form < FORM_COUNT; form++)
+            ctx_destroy(instance->forms[form].ctx);
+        pthread_mutex_destroy(&instance->lock);
+        Arena arena = instance->arena;
+        arena_free(&arena);
+    }
+    if (table)
+        key_table_free(table);
+}
+
+/* Compiling */
+
+static bool compile_form(const HostCall *h, Call *inner, bool no_tensor_copies,
+                         HostKernel *kernel) {
+    const HostMachine machine = h->given->device->host->settings.machine;
+    Compiled *compiled = ARENA_NEW(&inner->ctx->arena, Compiled);
+    CompileRequest request;
+    if (!function_request(inner, h->function, &h->asked, &h->function->derivation, &request))
+        return false;
+    request.no_tensor_copies |= no_tensor_copies;
+    host_request(machine, &request);
+    return call_compile(inner, &request, compiled) &&
+           host_kernel_open(inner->ctx, machine, compiled, kernel);
+}
+
+/* Under the instance's lock, in a context that becomes the kernel's. False after a report, or with
+ * `was_left` set. */
+static bool make_form(HostCall *h, int form) {
+    HostKernel *kernel = ARENA_NEW(&h->call->ctx->arena, HostKernel);
+    Call *inner = call_begin(h->call->context, NULL);
+    if (!inner || setjmp(inner->ctx->oom)) {
+        ctx_destroy(inner ? call_leave(inner) : NULL);
+        h->was_left = true;
+        return false;
+    }
+    inner->diagnostics = h->call->diagnostics; /* for how much is worth saying */
+    const bool ok = compile_form(h, inner, form == FORM_PLAIN, kernel);
+    Ctx *ctx = call_leave(inner);
+    if (ok)
+        h->instance->forms[form] = *kernel;
+    else
+        diag_append(&h->call->ctx->diags, &ctx->diags);
+    if (!ok)
+        ctx_destroy(ctx);
+    return ok;
+}
+
+/* Running */
+
+static void run_on_stack(void *user) {
+    HostCall *h = user;
+    StrBuf output = strbuf(&h->running->ctx->arena);
+    const HostRun run = {.settings = &h->given->device->host->settings,
+                         .grid = h->grid,
+                         .arrays = h->arrays,
+                         .array_count = h->array_count,
+                         .params = (const void *const *)h->packed.params,
+                         .param_count = h->packed.count,
+                         .output = &output};
+    h->has_findings = !host_kernel_run(h->running, &run, &h->other_form);
+    h->printed = strbuf_str(&output);
+}
+
+/* A jump of the kernel's context ends here. What was said there is the call's from then on. */
+static void run_form(HostCall *h, int form) {
+    const tile_cancellation *cancellation = h->function->options.cancellation;
+    h->running = &h->instance->forms[form];
+    Ctx *ctx = h->running->ctx;
+    const ArenaMark mark = arena_mark(&ctx->arena);
+    const bool said_before = ctx->diags.first != NULL;
+    ctx_cancel_with(ctx, cancellation ? &cancellation->cancel : NULL);
+    if (setjmp(ctx->oom))
+        h->was_left = true;
+    else
+        h->ran = stack_run(ctx, run_on_stack, h);
+    ctx_cancel_with(ctx, NULL);
+    h->printed = h->was_left ? STR("") : str_keep(&h->call->ctx->arena, h->printed);
+    const bool said = ctx->diags.first != NULL;
+    diag_append(&h->call->ctx->diags, &ctx->diags);
+    diag_rewind(&ctx->diags, (DiagMark){.last = NULL});
+    /* Messages may have read sources, and interned names of types stay. */
+    if (h->running->module && !said && !said_before && !h->was_left)
+        arena_rewind(&ctx->arena, mark);
+}
+
+/* Under the instance's lock. */
+static void run_instance(void *user) {
+    HostCall *h = user;
+    HostInstance *instance = h->instance;
+    h->call->object.oom = h->call->ctx->arena.oom;
+    if (!instance->forms[FORM_FIRST].ctx && !make_form(h, FORM_FIRST))
+        return;
+    const DiagMark before = diag_mark(&h->call->ctx->diags);
+    run_form(h, FORM_FIRST);
+    if (!h->other_form || h->was_left)
+        return;
+    /* The remark comes when the other form is made. */
+    if (instance->forms[FORM_PLAIN].ctx)
+        diag_rewind(&h->call->ctx->diags, before);
+    else if (!make_form(h, FORM_PLAIN))
+        return;
+    h->ran = false;
+    run_form(h, FORM_PLAIN);
+}
+
+static void unlock_instance(void *user) {
+    HostCall *h = user;
+    h->call->object.oom = h->call->ctx->arena.oom;
+    pthread_mutex_unlock(&h->instance->lock);
+}
+
+/* The call */
+
+/* What programs may touch. False after a report. */
+static bool find_memory(HostCall *h) {
+    Ctx *ctx = h->call->ctx;
+    const tile_call *given = h->given;
+    HostMemory memory = {0};
+    host_device_memory(given->device->host, &ctx->arena, &memory);
+    for (size_t i = 0; i < given->array_count; i++) {
+        const tile_host_array *array = &given->arrays[i];
+        host_memory_add(&ctx->arena, &memory,
+                        (InterpArray){.name = text_str(array->name),
+                                      .data = array->data,
+                                      .bytes = array->bytes,
+                                      .defined = array->defined,
+                                      .read_only = array->read_only},
+                        false);
+    }
+    const tile_argument *arguments = given->arguments;
+    for (size_t i = 0; i < given->argument_count; i++)
+        if (arguments[i].kind == TILE_ARGUMENT_POINTER && arguments[i].value.memory.bytes)
+            host_memory_add(&ctx->arena, &memory,
+                            (InterpArray){.name = h->function->function.params[i],
+                                          .data = (void *)(uintptr_t)arguments[i].value.address,
+                                          .bytes = arguments[i].value.memory.bytes},
+                            true);
+    return host_memory_join(ctx, &memory, &h->arrays, &h->array_count);
+}
+
+/* By the first parameter that points into them. */
+static void name_memory(HostCall *h) {
+    const tile_call *given = h->given;
+    for (size_t i = 0; i < given->argument_count; i++) {
+        if (given->arguments[i].kind != TILE_ARGUMENT_POINTER)
+            continue;
+        const uint32_t at =
+            host_memory_find(h->arrays, h->array_count, given->arguments[i].value.address);
+        if (at != UINT32_MAX && !h->arrays[at].name.len)
+            h->arrays[at].name = h->function->function.params[i];
+    }
+    for (uint32_t i = 0; i < h->array_count; i++)
+        if (!h->arrays[i].name.len)
+            h->arrays[i].name = STR("memory of the device");
+}
+
+/* What a host does not do. */
+static bool check_options(const HostCall *h) {
+    const tile_launch_options *launch = h->given->launch;
+    const uint32_t *cluster = launch ? launch->cluster : NULL;
+    const char *name = h->given->device->device.name;
+    Ctx *ctx = h->call->ctx;
+    if (launch && launch->cooperative)
+        return ctx_diag(ctx, (Span){0}, host_launch, name, "cooperative");
+    if (cluster && (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1))
+        return ctx_diag(ctx, (Span){0}, host_launch, name, "in clusters");
+    return true;
+}
+
+static bool check_grid(const HostCall *h) {
+    const Str name = h->function->function.name;
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (h->grid[axis] > target_max_grid(axis))
+            return ctx_diag(h->call->ctx, (Span){0}, launch_grid, STR_ARG(name), "xyz"[axis],
+                            h -> grid[axis], target_max_grid(axis));
+    return true;
+}
+
+/* What the call says, else what the function's options do. */
+static tile_status find_grid(HostCall *h) {
+    const tile_call *given = h->given;
+    if (given->grid) {
+        memcpy(h->grid, given->grid, sizeof h->grid);
+        return TILE_OK;
+    }
+    tile_diagnostics *said = NULL;
+    const tile_status status = h->function->function.grid_of_call(
+        &h->asked, given->argument_count, h->grid, h->call->diagnostics ? &said : NULL);
+    if (status == TILE_OK || !h->call->diagnostics)
+        return status;
+    *h->call->diagnostics = said;
+    h->call->diagnostics = NULL; /* which is given away */
+    return status;
+}
+
+/* TILE_OK, also after a report that says otherwise. */
+static tile_status run_call(HostCall *h) {
+    Call *call = h->call;
+    const CallPlace place = {h->given->grid, h->given->stream, h->given->launch, true};
+    if (!check_options(h))
+        return TILE_OK;
+    tile_status status =
+        function_pack(call, &h->asked, &h->packed, h->given->argument_count, &place);
+    if (status != TILE_OK || !h->asked.packed)
+        return status;
+    status = find_grid(h);
+    if (status != TILE_OK || !check_grid(h) || !find_memory(h) || !h->grid[0] || !h->grid[1] ||
+        !h->grid[2])
+        return status;
+    name_memory(h);
+    pthread_mutex_lock(&h->function->function.lock);
+    ctx_finally(call->ctx, find_or_add, unlock_function, h);
+    pthread_mutex_lock(&h->instance->lock);
+    ctx_finally(call->ctx, run_instance, unlock_instance, h);
+    if (h->was_left)
+        return TILE_ERROR_OUT_OF_MEMORY;
+    status = status_of(&call->ctx->diags);
+    return status == TILE_ERROR_SOURCE && h->ran && h->has_findings ? TILE_ERROR_KERNEL : TILE_OK;
+}
+
+tile_status function_call_host(tile_function *function, const tile_call *given,
+                               tile_diagnostics **diagnostics) {
+    Call *call = call_begin(function->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    HostCall *h = ARENA_NEW(&call->ctx->arena, HostCall);
+    h->call = call;
+    h->function = (CompiledFunction *)function;
+    h->given = given;
+    h->asked =
+        (Asked){.function = function, .device = given->device, .arguments = given->arguments};
+    const tile_cancellation *cancellation = h->function->options.cancellation;
+    ctx_cancel_with(call->ctx, cancellation ? &cancellation->cancel : NULL);
+    const tile_status status = run_call(h);
+    host_device_print(given->device->host, h->printed);
+    return call_end(call, status);
+}
