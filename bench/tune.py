@@ -131,7 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--shapes", type=int, default=len(SHAPES))
-    parser.add_argument("--budget", type=float, default=150)
+    parser.add_argument("--budget", type=float, default=215)
     parser.add_argument("--json")
     parser.add_argument("--no-triton", action="store_true")
     parser.add_argument("--shared", action="store_true", help="one cache for all shapes")
