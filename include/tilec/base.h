@@ -53,6 +53,8 @@ typedef enum tile_status {
 TILE_API const char *tile_status_text(tile_status status);
 /* "0.1.0": of the library that is loaded. */
 TILE_API const char *tile_version(void);
+/* Changes whenever the compiler does: a part of the key of each cached kernel. Static text. */
+TILE_API const char *tile_build_id(void);
 
 typedef struct tile_text {
     const char *data;

@@ -2,9 +2,9 @@
 /* Bundles: kernels compiled ahead of time, all in one file; docs/ahead-of-time.md.
  *
  * What is declared here can be done without a compiler: libtilec-run has the functions of
- * tilec.h but tile_compile, tile_prewarm, tile_function_create and those of cancellations and
- * kernel lists, and links nothing but the C library; of a context's options it uses cuda_library
- * and memory_limit. */
+ * tilec.h but those that compile, make functions of sources, list what is in sources, cancel,
+ * and pack kernels, and links nothing but the C library; of a context's options it uses
+ * cuda_library and memory_limit. */
 #ifndef TILEC_BUNDLE_H
 #define TILEC_BUNDLE_H
 #include "function.h"

@@ -263,6 +263,17 @@ TILE_API tile_status tile_kernel_get_param(const tile_kernel *kernel, size_t ind
 /* Empty when it was not wanted. */
 TILE_API tile_text tile_kernel_get_output(const tile_kernel *kernel, tile_output output);
 
+/* A kernel as bytes, for other processes and later: what is known of it and its outputs,
+ * compressed, with a checksum. `*size` is the room at `bytes`, and then what the kernel takes;
+ * TILE_ERROR_INVALID_ARGUMENT where that is more, and nothing was written. `bytes` NULL asks for
+ * the size. */
+TILE_API tile_status tile_kernel_pack(const tile_kernel *kernel, void *bytes, size_t *size);
+/* The kernel again, which keeps nothing of the bytes. TILE_ERROR_INVALID_ARGUMENT, with a
+ * diagnostic: they are damaged, or no such. A checksum is no signature: whoever made the bytes has
+ * made code that this process loads. */
+TILE_API tile_status tile_kernel_unpack(tile_context *context, const void *bytes, size_t size,
+                                        tile_kernel **kernel, tile_diagnostics **diagnostics);
+
 #ifdef __cplusplus
 }
 #endif

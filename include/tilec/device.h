@@ -21,9 +21,11 @@ typedef struct tile_device_info {
     tile_text name;
     tile_text target; /* empty: no target of this compiler runs there */
     int32_t ordinal, major, minor, sm_count;
-    int32_t l2_bytes, shared_per_block;
+    int32_t l2_bytes, shared_per_block; /* with the opt-in, which kernels make that need it */
     uint64_t memory_bytes;
     int32_t driver_version; /* 13000: CUDA 13.0 */
+    int32_t registers_per_block, registers_per_sm, warp_size;
+    int32_t clock_khz, memory_clock_khz, memory_bus_bits; /* the clocks at most */
 } tile_device_info;
 
 TILE_API tile_status tile_device_get_info(const tile_device *device, tile_device_info *info);
@@ -45,6 +47,26 @@ TILE_API tile_status tile_memory_read(tile_device *device, void *to, uint64_t fr
                                       tile_stream stream);
 TILE_API tile_status tile_memory_set(tile_device *device, uint64_t to, uint8_t value, size_t bytes,
                                      tile_stream stream);
+
+typedef enum tile_memory_kind {
+    TILE_MEMORY_UNKNOWN, /* the driver knows nothing of it, such as a program's plain memory */
+    TILE_MEMORY_DEVICE,
+    TILE_MEMORY_MANAGED,
+    TILE_MEMORY_PINNED, /* the host's, which devices reach */
+} tile_memory_kind;
+
+typedef struct tile_memory_info {
+    size_t size;
+    tile_memory_kind kind;
+    int32_t ordinal;         /* of the device that it belongs to; -1: not known */
+    uint64_t device_address; /* by which kernels of `device` reach it; 0: they do not */
+    uint64_t begin, bytes;   /* of the allocation that it lies in; 0: not known */
+} tile_memory_info;
+
+/* What an address leads to. Any thread. */
+TILE_API tile_status tile_memory_get_info(tile_device *device, uint64_t address,
+                                          tile_memory_info *info);
+
 TILE_API tile_status tile_stream_create(tile_device *device, tile_stream *stream);
 TILE_API tile_status tile_stream_destroy(tile_device *device, tile_stream stream);
 /* Waits; an error of a kernel that ran shows here. */
@@ -67,6 +89,8 @@ typedef struct tile_executable_info {
     size_t size;
     int32_t registers, local_bytes; /* of a thread, as the driver loaded it */
     size_t param_count;             /* values that tile_launch takes */
+    int32_t max_threads;            /* of a block, by what it takes of the device's registers */
+    void *module, *function;        /* CUmodule and CUfunction; they stay the executable's */
 } tile_executable_info;
 
 TILE_API tile_status tile_executable_get_info(const tile_executable *executable,

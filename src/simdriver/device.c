@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 1024, PLAIN_SHARED = 48 << 10, L2_BYTES = 50 << 20 };
+enum { PLAIN_SHARED = 48 << 10, L2_BYTES = 50 << 20, CLOCK_KHZ = 1000000, BUS_BITS = 4096 };
 
 CUresult simulated_init(unsigned flags) {
     return state_begin();
@@ -65,17 +65,19 @@ static bool find_attribute(const Settings *settings, int attribute, int64_t *val
         {6, TARGET_MAX_GRID_YZ},
         {7, TARGET_MAX_GRID_YZ},
         {8, PLAIN_SHARED}, /* shared memory of a block without opt-in */
-        {10, TARGET_WARP_SIZE},
+        {CUDA_ATTRIBUTE_WARP_SIZE, TARGET_WARP_SIZE},
         {CUDA_ATTRIBUTE_REGISTERS, TARGET_REGISTERS_PER_SM},
-        {CUDA_ATTRIBUTE_CLOCK, 1000000},
+        {CUDA_ATTRIBUTE_CLOCK, CLOCK_KHZ},
         {CUDA_ATTRIBUTE_SM_COUNT, settings->processors},
+        {CUDA_ATTRIBUTE_MEMORY_CLOCK, CLOCK_KHZ},
+        {CUDA_ATTRIBUTE_BUS_BITS, BUS_BITS},
         {CUDA_ATTRIBUTE_L2_BYTES, L2_BYTES},
         {39, target->threads_per_sm},
         {41, 1}, /* unified addressing */
         {CUDA_ATTRIBUTE_MAJOR, target->capability / 10},
         {CUDA_ATTRIBUTE_MINOR, target->capability % 10},
         {81, target->shared_per_sm},
-        {82, TARGET_REGISTERS_PER_SM},
+        {CUDA_ATTRIBUTE_SM_REGISTERS, TARGET_REGISTERS_PER_SM},
         {CUDA_ATTRIBUTE_COOPERATIVE, 1},
         {CUDA_ATTRIBUTE_SHARED_OPTIN, target->shared_per_block},
         {106, target->blocks_per_sm},

@@ -96,6 +96,39 @@ CUresult simulated_memory_info(size_t *free_bytes, size_t *total_bytes) {
     return state_leave(CUDA_OK);
 }
 
+static uint64_t pointer_fact(const SimArray *array, CUdeviceptr pointer, int attribute) {
+    switch (attribute) {
+    case CUDA_POINTER_MEMORY:
+        return CUDA_MEMORY_DEVICE;
+    case CUDA_POINTER_DEVICE:
+        return pointer;
+    case CUDA_POINTER_BEGIN:
+        return array->address;
+    case CUDA_POINTER_BYTES:
+        return array->bytes;
+    }
+    return 0;
+}
+
+/* Of 8 bytes are the addresses alone; zeros of what is no device memory. */
+CUresult simulated_pointer_facts(unsigned count, int *attributes, void **values,
+                                 CUdeviceptr pointer) {
+    CUresult result;
+    SimArray array = {0};
+    const SimDriver *driver = state_enter(&result);
+    if (!driver)
+        return result;
+    const bool found = sim_find_array(driver->primary.memory, pointer, &array);
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t value = found ? pointer_fact(&array, pointer, attributes[i]) : 0;
+        const bool is_wide = attributes[i] == CUDA_POINTER_DEVICE ||
+                             attributes[i] == CUDA_POINTER_BEGIN ||
+                             attributes[i] == CUDA_POINTER_BYTES;
+        memcpy(values[i], &value, is_wide ? sizeof value : sizeof(uint32_t));
+    }
+    return state_leave(CUDA_OK);
+}
+
 /* A range of device memory on the host; false after a complaint. */
 static bool find_range(const SimDriver *driver, const char *call, CUdeviceptr address, size_t bytes,
                        SimArray *range) {

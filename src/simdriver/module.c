@@ -220,6 +220,9 @@ CUresult simulated_function_get(int *value, int attribute, CUfunction function) 
     if (!function)
         return state_leave(CUDA_INVALID_HANDLE);
     switch (attribute) {
+    case CUDA_FUNCTION_THREADS:
+        *value = MAX_THREADS;
+        return state_leave(CUDA_OK);
     case CUDA_FUNCTION_SHARED:
         *value = (int)function->kernel.static_shared;
         return state_leave(CUDA_OK);

@@ -20,6 +20,8 @@ enum {
 #include "runtime/driver/faults.def"
 };
 
+enum { MAX_THREADS = 1024 }; /* of a block */
+
 #define EXPORT __attribute__((visibility("default")))
 #define DRIVER(field, symbol, parameters)                                                          \
     EXPORT CUresult simulated_##field parameters __asm__(symbol);

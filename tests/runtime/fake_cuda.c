@@ -16,6 +16,7 @@ static FakeCuda state = {.device_count = 1,
                          .major = 9,
                          .blocks_per_sm = 2,
                          .shared_per_block = 232448,
+                         .memory_type = CUDA_MEMORY_DEVICE,
                          .memory_limit = 1 << 30};
 
 FakeCuda *fake_cuda_state(void);
@@ -124,6 +125,8 @@ FAKE(device_attribute, int *value, int attribute, CUdevice device) {
              : attribute == CUDA_ATTRIBUTE_MINOR        ? state.minor
              : attribute == CUDA_ATTRIBUTE_SM_COUNT     ? 132
              : attribute == CUDA_ATTRIBUTE_SHARED_OPTIN ? state.shared_per_block
+             : attribute == CUDA_ATTRIBUTE_WARP_SIZE    ? 32
+             : attribute == CUDA_ATTRIBUTE_BUS_BITS     ? 5120
                                                         : 1024;
     return CUDA_OK;
 }
@@ -230,7 +233,9 @@ FAKE(module_function, CUfunction *function, CUmodule module, const char *name) {
 }
 
 FAKE(function_get, int *value, int attribute, CUfunction function) {
-    *value = attribute == CUDA_FUNCTION_REGISTERS ? 40 : 0;
+    *value = attribute == CUDA_FUNCTION_REGISTERS ? 40
+             : attribute == CUDA_FUNCTION_THREADS ? 512
+                                                  : 0;
     return CUDA_OK;
 }
 
@@ -365,6 +370,31 @@ FAKE(memory_free, CUdeviceptr pointer) {
     state.frees++;
     pthread_mutex_unlock(&lock);
     free(block);
+    return CUDA_OK;
+}
+
+/* Of 8 bytes are the addresses alone; zeros of what is no device memory, but for the ordinal. */
+FAKE(pointer_facts, unsigned count, int *attributes, void **values, CUdeviceptr pointer) {
+    RETURN_IF_FAILING("cuPointerGetAttributes");
+    pthread_mutex_lock(&lock);
+    const Block *block = blocks;
+    while (block && pointer - ((uintptr_t)block + 256) >= block->bytes)
+        block = block->next;
+    pthread_mutex_unlock(&lock);
+    const uint64_t begin = block ? (uintptr_t)block + 256 : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const bool is_wide = attributes[i] == CUDA_POINTER_DEVICE ||
+                             attributes[i] == CUDA_POINTER_BEGIN ||
+                             attributes[i] == CUDA_POINTER_BYTES;
+        const uint64_t value = attributes[i] == CUDA_POINTER_ORDINAL  ? (block ? 0 : (uint64_t)-2)
+                               : !block                               ? 0
+                               : attributes[i] == CUDA_POINTER_MEMORY ? state.memory_type
+                               : attributes[i] == CUDA_POINTER_DEVICE ? pointer
+                               : attributes[i] == CUDA_POINTER_BEGIN  ? begin
+                               : attributes[i] == CUDA_POINTER_BYTES  ? block->bytes
+                                                                      : state.is_managed;
+        memcpy(values[i], &value, is_wide ? sizeof value : sizeof(uint32_t));
+    }
     return CUDA_OK;
 }
 

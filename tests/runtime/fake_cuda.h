@@ -19,6 +19,7 @@ typedef struct FakeEncoding {
 typedef struct FakeCuda {
     /* What the driver is to be. */
     int device_count, major, minor, init_result, blocks_per_sm, shared_per_block;
+    unsigned memory_type, is_managed; /* of all memory */
     size_t memory_limit;
     const char *fail; /* symbol that fails with fail_result; NULL: none */
     CUresult fail_result;

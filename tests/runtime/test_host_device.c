@@ -518,6 +518,25 @@ static void test_what_a_device_says_of_itself(void **state) {
     assert_string_equal(info.target.data, "sm_80");
     assert_int_equal(info.major, 8);
     assert_int_equal(info.driver_version, 0);
+    assert_int_equal(info.warp_size, 32);
+    assert_int_equal(info.shared_per_block, 166912);
+    tile_device_close(device);
+}
+
+static void test_whose_an_address_is(void **state) {
+    tile_device *device = open_host(*state, (tile_host_options){.kind = TILE_HOST_INTERPRETER});
+    tile_memory_info info = {.size = sizeof info};
+    uint64_t x = 0;
+    assert_int_equal(tile_memory_allocate(device, 100, &x, NULL), TILE_OK);
+    assert_int_equal(tile_memory_get_info(device, x + 99, &info), TILE_OK);
+    assert_int_equal(info.kind, TILE_MEMORY_DEVICE);
+    assert_int_equal(info.begin, x);
+    assert_int_equal(info.bytes, 100);
+    assert_int_equal(info.device_address, x + 99);
+    assert_int_equal(tile_memory_get_info(device, x + 100, &info), TILE_OK);
+    assert_int_equal(info.kind, TILE_MEMORY_UNKNOWN);
+    assert_int_equal(info.ordinal, -1);
+    assert_int_equal(tile_memory_free(device, x), TILE_OK);
     tile_device_close(device);
 }
 
@@ -728,6 +747,7 @@ int main(void) {
         TEST(test_what_hosts_do_not_do),
         TEST(test_devices_that_are_none),
         TEST(test_what_a_device_says_of_itself),
+        TEST(test_whose_an_address_is),
         TEST(test_grids),
         TEST(test_wrong_kernels_and_calls),
         TEST(test_first_configurations),

@@ -59,6 +59,7 @@ typedef struct HostCalls {
     tile_status (*write)(tile_device *device, uint64_t to, const void *from, size_t bytes);
     tile_status (*read)(tile_device *device, void *to, uint64_t from, size_t bytes);
     tile_status (*set)(tile_device *device, uint64_t to, uint8_t value, size_t bytes);
+    tile_status (*memory_info)(tile_device *device, uint64_t address, tile_memory_info *info);
     tile_status (*event_create)(tile_device *device, tile_event *event);
     tile_status (*event_destroy)(tile_device *device, tile_event event);
     tile_status (*event_record)(tile_device *device, tile_event event);

@@ -1,5 +1,6 @@
 /* Public API: compilation. */
 #include "runtime/api/api_compile.h"
+#include "runtime/compile/build_info.h"
 #include "runtime/driver/choose_target.h"
 
 #include <stdlib.h>
@@ -16,6 +17,10 @@ OUTPUT_PAIR(cubin, CUBIN);
 OUTPUT_PAIR(sass, SASS);
 OUTPUT_PAIR(meta, META);
 _Static_assert(OUTPUT_COUNT == TILE_OUTPUT_META + 1, "the API lists outputs.def");
+
+const char *tile_build_id(void) {
+    return build_id;
+}
 
 static const NamedText *copy_named(Arena *arena, const tile_named *named, size_t count) {
     NamedText *copy = ARENA_ARRAY(arena, NamedText, count + 1);

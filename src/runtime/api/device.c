@@ -58,6 +58,12 @@ tile_status tile_device_get_info(const tile_device *device, tile_device_info *in
         .shared_per_block = d->shared_per_block,
         .memory_bytes = d->memory,
         .driver_version = d->driver ? d->driver->version : 0,
+        .registers_per_block = d->block_registers,
+        .registers_per_sm = d->sm_registers,
+        .warp_size = d->warp_size,
+        .clock_khz = d->clock_khz,
+        .memory_clock_khz = d->memory_clock_khz,
+        .memory_bus_bits = d->bus_bits,
     };
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
@@ -140,6 +146,60 @@ tile_status tile_memory_set(tile_device *device, uint64_t to, uint8_t value, siz
 static tile_status host_stream(tile_device *device, tile_stream *stream) {
     *stream = device;
     return TILE_OK;
+}
+
+/* What a driver says of an address; zeros of one that it does not know. */
+typedef struct PointerFacts {
+    uint64_t memory, device, managed, ordinal, begin, bytes;
+} PointerFacts;
+
+static CUresult find_facts(const Driver *driver, uint64_t address, PointerFacts *facts) {
+    int attributes[] = {CUDA_POINTER_MEMORY,  CUDA_POINTER_DEVICE, CUDA_POINTER_MANAGED,
+                        CUDA_POINTER_ORDINAL, CUDA_POINTER_BEGIN,  CUDA_POINTER_BYTES};
+    void *values[] = {&facts->memory,  &facts->device, &facts->managed,
+                      &facts->ordinal, &facts->begin,  &facts->bytes};
+    const CUresult result =
+        driver->pointer_facts(sizeof values / sizeof *values, attributes, values, address);
+    if (result != CUDA_INVALID_VALUE)
+        return result;
+    *facts = (PointerFacts){0};
+    return CUDA_OK;
+}
+
+static tile_memory_kind kind_of(const PointerFacts *facts) {
+    if (facts->managed)
+        return TILE_MEMORY_MANAGED;
+    return facts->memory == CUDA_MEMORY_DEVICE ? TILE_MEMORY_DEVICE
+           : facts->memory == CUDA_MEMORY_HOST ? TILE_MEMORY_PINNED
+                                               : TILE_MEMORY_UNKNOWN;
+}
+
+static CUresult find_memory(const Driver *driver, uint64_t address, tile_memory_info *info) {
+    PointerFacts facts = {0};
+    const CUresult result = find_facts(driver, address, &facts);
+    info->kind = kind_of(&facts);
+    if (result != CUDA_OK || info->kind == TILE_MEMORY_UNKNOWN)
+        return result;
+    info->ordinal = (int32_t)facts.ordinal;
+    info->device_address = facts.device;
+    info->begin = facts.begin;
+    info->bytes = facts.bytes;
+    return CUDA_OK;
+}
+
+static tile_status query_memory(tile_device *device, uint64_t address, tile_memory_info *info) {
+    WITH_DEVICE(device, pointer_facts, find_memory(driver, address, info),
+                device->host_calls->memory_info(device, address, info));
+}
+
+tile_status tile_memory_get_info(tile_device *device, uint64_t address, tile_memory_info *info) {
+    tile_memory_info known = {.ordinal = -1};
+    if (!info)
+        return TILE_ERROR_INVALID_ARGUMENT;
+    const tile_status status = query_memory(device, address, &known);
+    if (status != TILE_OK)
+        return status;
+    return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 
 tile_status tile_stream_create(tile_device *device, tile_stream *stream) {
@@ -249,9 +309,13 @@ tile_status tile_executable_get_info(const tile_executable *executable,
                                      tile_executable_info *info) {
     if (!executable || !info)
         return TILE_ERROR_INVALID_ARGUMENT;
-    const tile_executable_info known = {.registers = executable->executable.registers,
-                                        .local_bytes = executable->executable.local_bytes,
-                                        .param_count = executable->executable.param_count};
+    const Executable *e = &executable->executable;
+    const tile_executable_info known = {.registers = e->registers,
+                                        .local_bytes = e->local_bytes,
+                                        .param_count = e->param_count,
+                                        .max_threads = e->max_threads,
+                                        .module = e->module,
+                                        .function = e->function};
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 

@@ -125,6 +125,21 @@ static tile_status host_set(tile_device *device, uint64_t to, uint8_t value, siz
     return TILE_OK;
 }
 
+/* The program's memory is its own to know. */
+static tile_status host_memory_info(tile_device *device, uint64_t address, tile_memory_info *info) {
+    HostDevice *host = device->host;
+    pthread_mutex_lock(&host->lock);
+    const HostAllocation *a = find_allocation(host, address, 0);
+    if (a)
+        *info = (tile_memory_info){.kind = TILE_MEMORY_DEVICE,
+                                   .ordinal = device->device.ordinal,
+                                   .device_address = address,
+                                   .begin = (uint64_t)(uintptr_t)a->data,
+                                   .bytes = a->bytes};
+    pthread_mutex_unlock(&host->lock);
+    return TILE_OK;
+}
+
 void host_device_memory(HostDevice *device, Arena *arena, HostMemory *memory) {
     pthread_mutex_lock(&device->lock);
     const size_t count = device->count;
@@ -201,6 +216,7 @@ static const HostCalls host_calls = {.allocate = host_allocate,
                                      .write = host_write,
                                      .read = host_read,
                                      .set = host_set,
+                                     .memory_info = host_memory_info,
                                      .event_create = host_event_create,
                                      .event_destroy = host_event_destroy,
                                      .event_record = host_event_record,
@@ -223,6 +239,9 @@ static void describe(Device *device, HostMachine machine, const Target *target) 
     device->major = target->capability / 10;
     device->minor = target->capability % 10;
     device->sm_count = 1;
+    device->shared_per_block = target->shared_per_block;
+    device->block_registers = device->sm_registers = TARGET_REGISTERS_PER_SM;
+    device->warp_size = TARGET_WARP_SIZE;
     snprintf(device->name, sizeof device->name, "%s",
              machine == HOST_INTERPRETER ? "interpreter" : "simulator");
 }

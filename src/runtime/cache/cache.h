@@ -76,7 +76,7 @@ typedef struct CacheConfig {
                            and until it answers */
 } CacheConfig;
 
-enum { CACHE_MAX_SECTIONS = 8, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000, CACHE_REMOTE_MS = 10 };
+enum { CACHE_MAX_SECTIONS = 16, CACHE_NAME_SIZE = 8, CACHE_WAIT_MS = 60000, CACHE_REMOTE_MS = 10 };
 
 typedef struct CacheSection {
     const char *name; /* at most 8 bytes */

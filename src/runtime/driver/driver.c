@@ -118,6 +118,12 @@ bool device_query(const Driver *driver, Diags *diags, int ordinal, Device *devic
         {CUDA_ATTRIBUTE_L2_BYTES, &device->l2_bytes},
         {CUDA_ATTRIBUTE_SHARED_OPTIN, &device->shared_per_block},
         {CUDA_ATTRIBUTE_COOPERATIVE, &device->cooperative},
+        {CUDA_ATTRIBUTE_REGISTERS, &device->block_registers},
+        {CUDA_ATTRIBUTE_SM_REGISTERS, &device->sm_registers},
+        {CUDA_ATTRIBUTE_WARP_SIZE, &device->warp_size},
+        {CUDA_ATTRIBUTE_CLOCK, &device->clock_khz},
+        {CUDA_ATTRIBUTE_MEMORY_CLOCK, &device->memory_clock_khz},
+        {CUDA_ATTRIBUTE_BUS_BITS, &device->bus_bits},
     };
     if (!DRIVER_TRY(driver, diags, device_get, &device->handle, ordinal) ||
         !DRIVER_TRY(driver, diags, device_name, device->name, sizeof device->name - 1,

@@ -37,6 +37,7 @@ typedef struct Device {
     _Atomic(const char *) latest;
     /* A kernel there has not ended in its time: see device_stuck. */
     atomic_bool stuck;
+    int block_registers, sm_registers, warp_size, clock_khz, memory_clock_khz, bus_bits;
 } Device;
 
 /* Whether PTX is what the driver's devices run: it is the simulator's (docs/simulator.md). */

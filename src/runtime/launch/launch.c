@@ -24,7 +24,10 @@ static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
     if (!DRIVER_TRY(driver, diags, module_function, &e->function, e->module, name) ||
         !DRIVER_TRY(driver, diags, function_get, &e->registers, CUDA_FUNCTION_REGISTERS,
                     e->function) ||
-        !DRIVER_TRY(driver, diags, function_get, &e->local_bytes, CUDA_FUNCTION_LOCAL, e->function))
+        !DRIVER_TRY(driver, diags, function_get, &e->local_bytes, CUDA_FUNCTION_LOCAL,
+                    e->function) ||
+        !DRIVER_TRY(driver, diags, function_get, &e->max_threads, CUDA_FUNCTION_THREADS,
+                    e->function))
         return false;
     if (meta->shared_bytes > SHARED_WITHOUT_OPT_IN &&
         !DRIVER_TRY(driver, diags, function_set, e->function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED,

@@ -53,6 +53,7 @@ typedef struct Executable {
     const Promise *promises;    /* of each parameter but the hidden ones */
     Str name;                   /* in the arena */
     int registers, local_bytes; /* of a thread, as loaded */
+    int max_threads;            /* of a block that the device can hold of it */
 } Executable;
 
 /* Loads the image and readies the kernel for launches; the arena lives as long as the executable.
