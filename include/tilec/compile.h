@@ -115,6 +115,8 @@ typedef struct tile_compile_options {
                                constexprs are literals of units, see tile_binding. A list that is
                                wrong is TILE_ERROR_INVALID_ARGUMENT, with a diagnostic */
     size_t unit_count;
+    tile_evaluate evaluate; /* for bindings that want it; not with `isolated`. NULL: none */
+    void *evaluate_user;
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

@@ -15,7 +15,8 @@ extern "C" {
     X(TILE_BIND_UNIT, 1)      /* the function of another unit, or of this one */                   \
     X(TILE_BIND_LANGUAGE, 2)  /* text: a dotted name, "triton.language.load", "triton.language" */ \
     X(TILE_BIND_NAMESPACE, 3) /* a module or class: its names are bound as "name.of_it" */         \
-    X(TILE_BIND_UNUSABLE, 4)  /* text: the message where a kernel comes to the name */
+    X(TILE_BIND_UNUSABLE, 4)  /* text: the message where a kernel comes to the name */             \
+    X(TILE_BIND_EVALUATE, 5)  /* a function that tile_evaluate calls; text: identifies it */
 
 typedef enum tile_binding_kind {
 #define TILE_BINDING_ENUM(name, value) name = value,
@@ -51,6 +52,46 @@ typedef struct tile_unit {
     const tile_text *do_not_specialize_on_alignment;
     size_t do_not_specialize_on_alignment_count;
 } tile_unit;
+
+/* Functions of the program's own, which kernels call while they are compiled. */
+
+typedef struct tile_evaluation_argument {
+    tile_text name;   /* of a keyword; empty: by position */
+    bool is_run_time; /* the value is known when the kernel runs */
+    tile_text text;   /* a literal, see tile_binding, in which functions of the language are dotted
+                         names; of run-time values the type, "fp32[16, 64]", "*i32",
+                         "tensordesc<fp16[64, 64]>", "(i32, =4)" of tuples, where = is a literal */
+} tile_evaluation_argument;
+
+typedef struct tile_evaluation {
+    size_t size;
+    size_t unit;    /* that has the binding */
+    tile_text name; /* of the binding */
+    tile_text key;  /* its text */
+    const tile_evaluation_argument *arguments;
+    size_t argument_count;
+    int32_t capability; /* that is compiled for: 90 */
+} tile_evaluation;
+
+#define TILE_NO_ARGUMENT ((size_t)-1)
+
+typedef struct tile_evaluated {
+    size_t size;     /* set, as is `argument`, to TILE_NO_ARGUMENT */
+    tile_text text;  /* a literal; or what is wrong. It stays until the next call, or the end of the
+                        compilation */
+    size_t argument; /* the number of the one that is returned as it is, if no literal is */
+} tile_evaluated;
+
+/* Calls a function that a name is bound to by TILE_BIND_EVALUATE. Anything but TILE_OK is an error
+ * of the kernel at the place of the call: the diagnostic `evaluate_failed`, with the text.
+ *
+ * It is called by the thread that compiles, or one of the library's in its stead, before the call
+ * that compiles returns, with no lock held but that of a function, if the compilation is for a call
+ * of one: it may use the library, but neither that function nor compile the same kernel. Whoever
+ * finds a kernel in a cache calls nobody: what a function gives must follow from what identifies it
+ * and its arguments. */
+typedef tile_status (*tile_evaluate)(void *user, const tile_evaluation *what,
+                                     tile_evaluated *result);
 
 /* From a text to a unit. */
 

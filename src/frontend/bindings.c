@@ -85,6 +85,8 @@ static Val binding_value(Elab *e, Unit *unit, const Binding *binding) {
         return namespace_value(unit, binding->name);
     case BINDING_UNUSABLE:
         return elab_fail(e, e->user_span, unit_unusable, STR_ARG(binding->text));
+    case BINDING_EVALUATE:
+        return (Val){.kind = VAL_FOREIGN, .foreign = {binding, unit}};
     case BINDING_COUNT:
         break;
     }

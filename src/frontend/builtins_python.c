@@ -272,6 +272,16 @@ Val builtin_pointer_type(Call *call) {
     return val_type((ScalarType){element.elem, true, is_const}, NULL);
 }
 
+Val builtin_block_type(Call *call) {
+    ScalarType element;
+    int rank;
+    int64_t shape[MAX_RANK];
+    if (!call_type(call, 0, &element) || !call_shape(call, 1, &rank, shape))
+        return val_error();
+    const Type *scalar = scalar_ir(call->e->ctx, element, NULL);
+    return val_type(element, type_with_shape(call->e->ctx, scalar, rank, shape));
+}
+
 Val builtin_get_int_dtype(Call *call) {
     int64_t bits;
     bool is_signed;

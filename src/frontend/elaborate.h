@@ -212,6 +212,8 @@ typedef struct Arg {
 
 Val elab_call_expr(Elab *e, const Expr *expr);
 Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
+/* The same of a VAL_FOREIGN (evaluate.c). */
+Val elab_evaluate(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
 /* Evaluates the arguments of call `expr` and binds them to a builtin's parameters. */
 bool elab_bind_call(Elab *e, const Expr *expr, Val callee, Call *call);
 /* Calls a combine function of a reduction on `n` values. */

@@ -337,6 +337,8 @@ Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
         return call_builtin(e, span, callee.builtin, args, count, false);
     case VAL_FUNCTION:
         return call_function(e, span, callee, args, count);
+    case VAL_FOREIGN:
+        return elab_evaluate(e, span, callee, args, count);
     case VAL_METHOD: {
         Arg *all = ARENA_ARRAY(e->arena, Arg, (size_t)count + 1);
         all[0] = (Arg){.val = *callee.method.self, .span = span};

@@ -411,6 +411,7 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
         break;
     case VAL_ABSENT:
     case VAL_UNDEFINED:
+    case VAL_FOREIGN:
     case VAL_METHOD:
     case VAL_SLICE:
         break;

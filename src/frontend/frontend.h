@@ -21,6 +21,7 @@ typedef struct ElaborateRequest {
     uint32_t define_count;
     GivenUnits units; /* instead of a file: `file` is the source of the first, the kernel, and
                          those of the others are behind it */
+    Evaluator evaluator;
     const Str *search_paths; /* for imports of other files, after the file's own folder */
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */

@@ -12,6 +12,7 @@ typedef enum BindingKind {
     BINDING_LANGUAGE,
     BINDING_NAMESPACE,
     BINDING_UNUSABLE,
+    BINDING_EVALUATE,
     BINDING_COUNT
 } BindingKind;
 
@@ -38,6 +39,31 @@ typedef struct GivenUnits {
     const GivenUnit *list;
     uint32_t count;
 } GivenUnits;
+
+/* A call of a function that is bound to be evaluated; see tile_evaluation. */
+typedef struct EvaluationArgument {
+    Str name; /* empty: by position */
+    bool is_run_time;
+    Str text;
+} EvaluationArgument;
+
+typedef struct Evaluation {
+    uint32_t unit;
+    Str name, key;
+    const EvaluationArgument *arguments;
+    uint32_t argument_count;
+    int32_t capability;
+} Evaluation;
+
+typedef struct Evaluated {
+    Str text;          /* a literal, or why there is none; copied */
+    uint32_t argument; /* which is the value; UINT32_MAX: none, it is the literal */
+} Evaluated;
+
+typedef struct Evaluator {
+    bool (*call)(void *user, const Evaluation *what, Evaluated *result); /* NULL: there is none */
+    void *user;
+} Evaluator;
 
 /* The texts become sources, one behind the other; the number of the first. */
 uint32_t units_add_sources(SourceMap *map, const GivenUnits *units);

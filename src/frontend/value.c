@@ -146,6 +146,8 @@ bool val_equal(Val a, Val b) {
         return a.function.def == b.function.def;
     case VAL_BUILTIN:
         return a.builtin == b.builtin;
+    case VAL_FOREIGN:
+        return str_eq(a.foreign.binding->text, b.foreign.binding->text);
     case VAL_METHOD:
         return val_equal(*a.method.self, *b.method.self) &&
                val_equal(*a.method.callee, *b.method.callee);
@@ -186,6 +188,7 @@ bool val_truth(Val v) {
     case VAL_TYPE:
     case VAL_FUNCTION:
     case VAL_BUILTIN:
+    case VAL_FOREIGN:
     case VAL_METHOD:
     case VAL_MODULE:
     case VAL_SLICE:
@@ -228,6 +231,7 @@ const char *val_type_text(Arena *arena, Val v) {
     case VAL_TYPE:
         return "a type";
     case VAL_FUNCTION:
+    case VAL_FOREIGN:
         return "a function";
     case VAL_BUILTIN:
     case VAL_METHOD:
@@ -359,6 +363,9 @@ void val_print(Val v, bool repr, StrBuf *out) {
         return;
     case VAL_BUILTIN:
         print_builtin(v.builtin, out);
+        return;
+    case VAL_FOREIGN:
+        strbuf_printf(out, "%.*s", STR_ARG(v.foreign.binding->name));
         return;
     case VAL_METHOD:
     case VAL_MODULE:

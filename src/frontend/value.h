@@ -54,6 +54,7 @@ typedef enum ValKind {
     VAL_TYPE,
     VAL_FUNCTION,
     VAL_BUILTIN,
+    VAL_FOREIGN, /* a function of the program that asked for the compilation */
     VAL_METHOD,
     VAL_MODULE,
     VAL_SLICE,
@@ -102,6 +103,10 @@ struct Val {
             Unit *unit;
         } function;
         const Builtin *builtin;
+        struct {
+            const struct Binding *binding;
+            Unit *unit; /* that has it */
+        } foreign;
         struct { /* x.sum: callee and the x it is called on */
             const Val *self, *callee;
         } method;

@@ -10,7 +10,9 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                           CompileRequest *request);
 /* The units of options, copied; none where they name a source. False after a report. */
 bool units_from_options(Ctx *ctx, const tile_compile_options *options, GivenUnits *units);
-/* The reverse, copied again. */
+/* Who evaluates for them. */
+Evaluator evaluator_from_options(Arena *arena, const tile_compile_options *options);
+/* The reverse of units, copied again. */
 const tile_unit *units_keep(Arena *arena, const GivenUnits *units);
 /* compile_kernel, counted, told to the context's watch at the end of the call, and recorded. */
 bool call_compile(Call *call, const CompileRequest *request, Compiled *compiled);

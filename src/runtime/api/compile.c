@@ -118,6 +118,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
                    .defines = copy_named(arena, options->constexprs, options->constexpr_count),
                    .define_count = (uint32_t)options->constexpr_count,
                    .units = units,
+                   .evaluator = evaluator_from_options(arena, options),
                    .search_paths =
                        copy_texts(arena, options->search_paths, options->search_path_count),
                    .search_path_count = (uint32_t)options->search_path_count,

@@ -10,6 +10,7 @@ BINDING_PAIR(UNIT, UNIT);
 BINDING_PAIR(LANGUAGE, LANGUAGE);
 BINDING_PAIR(NAMESPACE, NAMESPACE);
 BINDING_PAIR(UNUSABLE, UNUSABLE);
+BINDING_PAIR(EVALUATE, EVALUATE);
 
 enum { MOST_UNITS = 1 << 16, MOST_LINES = 1 << 30, MOST_COLUMNS = 1 << 16 };
 
@@ -73,9 +74,9 @@ static const char *binding_problem(const Reading *r, const tile_binding *binding
         return "has a text without data";
     if (binding->kind == TILE_BIND_UNIT && binding->unit >= r->options->unit_count)
         return "leads to a unit that is not in the list";
-    const bool wants_text = binding->kind == TILE_BIND_LITERAL ||
-                            binding->kind == TILE_BIND_LANGUAGE ||
-                            binding->kind == TILE_BIND_UNUSABLE;
+    const bool wants_text =
+        binding->kind == TILE_BIND_LITERAL || binding->kind == TILE_BIND_LANGUAGE ||
+        binding->kind == TILE_BIND_UNUSABLE || binding->kind == TILE_BIND_EVALUATE;
     return wants_text && !binding->text.size ? "has no text" : NULL;
 }
 
@@ -175,6 +176,48 @@ bool units_from_options(Ctx *ctx, const tile_compile_options *options, GivenUnit
             return false;
     *units = (GivenUnits){list, (uint32_t)options->unit_count};
     return true;
+}
+
+/* Evaluation */
+
+typedef struct Caller {
+    tile_evaluate call;
+    void *user;
+    Arena *arena; /* of the compilation */
+} Caller;
+
+static bool call_back(void *user, const Evaluation *what, Evaluated *result) {
+    const Caller *caller = user;
+    tile_evaluation_argument *arguments =
+        ARENA_ARRAY(caller->arena, tile_evaluation_argument, (size_t)what->argument_count + 1);
+    for (uint32_t i = 0; i < what->argument_count; i++)
+        arguments[i] = (tile_evaluation_argument){.name = text_of(what->arguments[i].name),
+                                                  .is_run_time = what->arguments[i].is_run_time,
+                                                  .text = text_of(what->arguments[i].text)};
+    const tile_evaluation asked = {.size = sizeof asked,
+                                   .unit = what->unit,
+                                   .name = text_of(what->name),
+                                   .key = text_of(what->key),
+                                   .arguments = arguments,
+                                   .argument_count = what->argument_count,
+                                   .capability = what->capability};
+    tile_evaluated given = {.size = sizeof given, .argument = TILE_NO_ARGUMENT};
+    const tile_status status = caller->call(caller->user, &asked, &given);
+    result->text = is_text(given.text) ? text_str(given.text) : STR("");
+    if (status != TILE_OK && !result->text.len)
+        result->text = str_from(tile_status_text(status));
+    if (given.argument != TILE_NO_ARGUMENT)
+        result->argument =
+            given.argument < what->argument_count ? (uint32_t)given.argument : UINT32_MAX - 1;
+    return status == TILE_OK;
+}
+
+Evaluator evaluator_from_options(Arena *arena, const tile_compile_options *options) {
+    if (!options->evaluate)
+        return (Evaluator){0};
+    Caller *caller = ARENA_NEW(arena, Caller);
+    *caller = (Caller){options->evaluate, options->evaluate_user, arena};
+    return (Evaluator){call_back, caller};
 }
 
 /* Copies */

@@ -534,6 +534,8 @@ bool compile_kernel(Ctx *ctx, const CompileRequest *request, Compiled *compiled)
     compile_use_files(ctx, request);
     if (request->isolated && request->reader.read)
         return ctx_diag(ctx, (Span){0}, reader_isolated);
+    if (request->isolated && request->kernel.evaluator.call)
+        return ctx_diag(ctx, (Span){0}, evaluate_isolated);
     if (!compile_choose_warnings(ctx, request))
         return false;
     if (request->dump_folder) {

@@ -289,6 +289,16 @@ static const Row rows[] = {
      0,
      1,
      {1, 0}},
+    {"types of tiles",
+     "",
+     LINE("a = tl.arange(0, 4).to(tl.float16)")
+         LINE("tl.static_assert(a.type == tl.block_type(tl.float16, [4]))")
+             LINE("tl.static_assert(a.type != tl.block_type(tl.float16, [8]))")
+                 LINE("tl.static_assert(a.type != tl.block_type(tl.float32, (4,)))")
+                     LINE("tl.store(out, tl.block_type(tl.int8, [2, 8]).numel)"),
+     0,
+     0,
+     {16}},
     {"atomic minimum and maximum of floats",
      "",
      LINE("f = (out + 2).to(tl.pointer_type(tl.float32))") LINE("tl.store(f, -2.5)")
