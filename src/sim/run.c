@@ -117,6 +117,7 @@ static void worker_begin(Worker *worker, const Machine *machine, Team *team) {
     *own = *machine;
     worker->arena = (Arena){.oom = &worker->oom,
                             .limit = machine->ctx->scratch.limit,
+                            .allocator = machine->ctx->scratch.allocator,
                             .cancel = machine->ctx->scratch.cancel};
     own->arena = &worker->arena;
     own->team = team;

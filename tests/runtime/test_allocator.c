@@ -53,7 +53,7 @@ static void *count_reallocate(void *user, void *data, size_t old_size, size_t si
 }
 
 /* What a context is used for. */
-typedef enum Purpose { COMPILES, LAUNCHES, TUNES } Purpose;
+typedef enum Purpose { COMPILES, LAUNCHES, TUNES, RUNS_ON_HOST } Purpose;
 
 typedef struct Use {
     Fixture *fixture;
@@ -125,6 +125,42 @@ static tile_status use_device(const Use *use, tile_context *context) {
     return status;
 }
 
+/* On the interpreter and the simulator, one call with a finding and one without. */
+static tile_status use_host(tile_context *context) {
+    static const uint32_t grid[3] = {3, 1, 1};
+    const tile_compile_options file = {
+        .size = sizeof file, .path = text("scale.tile"), .source = text(source)};
+    tile_status status = TILE_OK;
+    for (int kind = 0; kind < 2 && status == TILE_OK; kind++) {
+        const tile_host_options options = {
+            .size = sizeof options, .kind = (tile_host_kind)kind, .threads = 2};
+        float x[40] = {0};
+        tile_device *device = NULL;
+        tile_function *function = NULL;
+        tile_diagnostics *said = NULL;
+        uint64_t memory = 0;
+        status = tile_device_open_host(context, &options, &device, NULL);
+        if (status == TILE_OK)
+            status = tile_memory_allocate(device, 100, &memory, NULL);
+        if (status == TILE_OK)
+            status = tile_function_create(context, &file, &function, NULL);
+        for (int n = 48; n >= 40 && status == TILE_OK; n -= 8) {
+            const tile_argument arguments[] = {
+                tile_buffer((uint64_t)(uintptr_t)x, TILE_FP32, sizeof x), tile_int(n),
+                tile_float(2.0), tile_constexpr_int(16)};
+            status = tile_function_launch(function, device, grid, NULL, arguments, 4, &said);
+            if (n > 40 && status == TILE_ERROR_KERNEL) {
+                assert_true(tile_diagnostics_count(said) > 0);
+                status = TILE_OK;
+            }
+            tile_diagnostics_destroy(said);
+        }
+        tile_function_destroy(function);
+        tile_device_close(device); /* with its memory */
+    }
+    return status;
+}
+
 /* A context's whole life; the status of the first call that failed. */
 static tile_status use_all(const Use *use, Counting *counting) {
     char record[128];
@@ -155,6 +191,8 @@ static tile_status use_all(const Use *use, Counting *counting) {
         status = use_device(use, context);
     if (status == TILE_OK && use->purpose == TUNES)
         status = use_tuned(use, context);
+    if (status == TILE_OK && use->purpose == RUNS_ON_HOST)
+        status = use_host(context);
     tile_context_destroy(context);
     assert_int_equal(counting->live, 0);
     assert_int_equal(counting->bytes, 0);
@@ -209,6 +247,12 @@ static void survives_failures_of_tuning(void **state) {
     const Use tuned = {f, f->folder, TUNES};
     fail_each(tuned, 1);
     assert_int_equal(f->cuda->allocated, 0);
+}
+
+static void survives_failures_of_runs_on_hosts(void **state) {
+    Fixture *f = *state;
+    const Use host = {f, f->folder, RUNS_ON_HOST};
+    fail_each(host, 1);
 }
 
 /* Several threads, each with objects of its own, on one allocator. */
@@ -319,6 +363,7 @@ int main(void) {
         TEST(survives_every_failure),
         TEST(survives_failures_of_a_compilation),
         TEST(survives_failures_of_tuning),
+        TEST(survives_failures_of_runs_on_hosts),
         TEST(serves_threads),
         TEST(resizes_its_blocks),
         TEST(refuses_half_an_allocator),

@@ -214,6 +214,33 @@ static void shares_no_launch(void **state) {
     ctx_destroy(ctx);
 }
 
+/* Its code is for GPUs, which a device of this machine is not. */
+static void runs_on_gpus_alone(void **state) {
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    Making making = {0};
+    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    tile_bundle *bundle = open_good(f, finish(ctx, &making));
+    tile_function *function = function_in(bundle, (tile_compile_options){0});
+    for (int kind = 0; kind < 2; kind++) {
+        const tile_host_options options = {.size = sizeof options, .kind = (tile_host_kind)kind};
+        const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(1000),
+                                           tile_float(2.0), tile_constexpr_int(1024)};
+        tile_device *device = NULL;
+        tile_diagnostics *said = NULL;
+        assert_int_equal(tile_device_open_host(f->context, &options, &device, NULL), TILE_OK);
+        assert_int_equal(tile_function_launch(function, device, (uint32_t[]){1, 1, 1}, NULL,
+                                              arguments, 4, &said),
+                         TILE_ERROR_NO_DEVICE);
+        assert_non_null(strstr(tile_diagnostics_text(said).data, "'scale' is of a bundle"));
+        tile_diagnostics_destroy(said);
+        tile_device_close(device);
+    }
+    tile_function_destroy(function);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
 /* A flag may be fixed, too, and the instance for true is none for false. */
 static void chooses_by_flags(void **state) {
     static const char flags[] = "import triton\n"
@@ -637,6 +664,7 @@ int main(void) {
         TEST(launches_as_a_compiler_would),
         TEST(chooses_by_promises),
         TEST(shares_no_launch),
+        TEST(runs_on_gpus_alone),
         TEST(chooses_by_flags),
         TEST(chooses_by_options),
         TEST(says_what_is_missing),

@@ -199,8 +199,43 @@ static void launched(void **state) {
     tile_device_close(device);
 }
 
+/* Where a device of this machine runs functions. */
+static void of_this_machine(void **state) {
+    Fixture *f = *state;
+    const tile_host_options options = {.size = sizeof options, .kind = TILE_HOST_INTERPRETER};
+    const tile_compile_options scale = {
+        .size = sizeof scale, .path = text("scale.tile"), .source = text(source)};
+    float data[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    int64_t shape[] = {8};
+    DLTensor tensor = floats();
+    tile_device *device = NULL;
+    tile_function *function = NULL;
+    tile_argument arguments[4] = {[1] = tile_int(8), tile_float(2), tile_constexpr_int(16)};
+    tensor.ndim = 1;
+    tensor.shape = shape;
+    tensor.data = data;
+    tensor.byte_offset = 4;
+    assert_int_equal(tile_device_open_host(f->context, &options, &device, NULL), TILE_OK);
+    assert_int_equal(tile_function_create(f->context, &scale, &function, NULL), TILE_OK);
+    expect_refused(device, &tensor, "a tensor on cuda:0: wanted one in memory of the host");
+    tensor.device.type = CPU;
+    assert_int_equal(tile_argument_from_dlpack(device, &tensor, &arguments[0], NULL), TILE_OK);
+    assert_int_equal(
+        tile_function_launch(function, device, (uint32_t[]){1, 1, 1}, NULL, arguments, 4, NULL),
+        TILE_OK);
+    assert_true(data[0] == 1 && data[1] == 4 && data[8] == 18 && data[9] == 10);
+    arguments[1] = tile_int(9);
+    assert_int_equal(
+        tile_function_launch(function, device, (uint32_t[]){1, 1, 1}, NULL, arguments, 4, NULL),
+        TILE_ERROR_KERNEL);
+    assert_true(data[9] == 10);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(element_types), TEST(sizes), TEST(where_it_lies),
-                                       TEST(what_is_refused), TEST(launched)};
+    const struct CMUnitTest tests[] = {TEST(element_types), TEST(sizes),
+                                       TEST(where_it_lies), TEST(what_is_refused),
+                                       TEST(launched),      TEST(of_this_machine)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

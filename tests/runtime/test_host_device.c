@@ -69,6 +69,14 @@ static const char kernels[] =
     "\n"
     "\n"
     "@triton.jit\n"
+    "def boxes(x, y, m, n, stride, BLOCK: tl.constexpr):\n"
+    "    a = tl.make_tensor_descriptor(x, [m, n], [stride, 1], [BLOCK, BLOCK])\n"
+    "    b = tl.make_tensor_descriptor(y, [m, n], [stride, 1], [BLOCK, BLOCK])\n"
+    "    i = tl.program_id(0) * BLOCK\n"
+    "    b.store([i, 0], a.load([i, 0]))\n"
+    "\n"
+    "\n"
+    "@triton.jit\n"
     "def wrong(x):\n"
     "    tl.store(x, nowhere)\n";
 
@@ -681,6 +689,64 @@ static void test_places_of_units(void **state) {
     }
 }
 
+/* What tensor maps cannot hold is run by a form without tensor copies, which is made once. */
+static void test_forms_without_tensor_copies(void **state) {
+    enum { SIDE = 32 };
+    static float x[SIDE * SIDE], y[SIDE * SIDE];
+    tile_device *device = open_kind(*state, TILE_HOST_SIMULATOR);
+    tile_function *function = make_function(*state, "boxes");
+    static const int columns[] = {SIDE, 0, 0, 10};
+    for (int i = 0; i < SIDE * SIDE; i++)
+        x[i] = (float)i;
+    for (size_t round = 0; round < COUNT(columns); round++) {
+        const tile_argument arguments[] = {BUFFER(x),      BUFFER(y),
+                                           tile_int(SIDE), tile_int(columns[round]),
+                                           tile_int(SIDE), tile_constexpr_int(16)};
+        tile_diagnostics *said = NULL;
+        memset(y, 0, sizeof y);
+        assert_int_equal(call(function, device, 2, arguments, COUNT(arguments), NULL, 0, &said),
+                         TILE_OK);
+        const char *words = "runs without tensor copies here";
+        assert_int_equal(strstr(tile_diagnostics_text(said).data, words) != NULL, round == 1);
+        tile_diagnostics_destroy(said);
+        for (int i = 0; i < SIDE * SIDE; i++)
+            assert_true(y[i] == (i % SIDE < 16 && i % SIDE < columns[round] ? x[i] : 0));
+    }
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* Of the options, where the call says none. */
+static void test_grids_of_functions(void **state) {
+    Fixture *f = *state;
+    FOR_BOTH(which) {
+        tile_device *device = open_kind(f, which->kind);
+        const tile_compile_options options = {.size = sizeof options,
+                                              .path = text("kernels.tile"),
+                                              .source = text(kernels),
+                                              .kernel = text("masked"),
+                                              .grid = text("(n // BLOCK, 1 // (n - 64))")};
+        tile_function *function = NULL;
+        tile_diagnostics *said = NULL;
+        float x[65] = {0}, y[65] = {0};
+        tile_argument arguments[] = {BUFFER(x), BUFFER(y), tile_int(65), tile_constexpr_int(13)};
+        assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+        assert_int_equal(tile_function_launch(function, device, NULL, NULL, arguments, 4, NULL),
+                         TILE_ERROR_SOURCE); /* 13 is no length of a block */
+        arguments[3] = tile_constexpr_int(16);
+        assert_int_equal(tile_function_launch(function, device, NULL, NULL, arguments, 4, NULL),
+                         TILE_OK);
+        assert_true(y[63] == 1 && y[64] == 0);
+        arguments[2] = tile_int(64);
+        assert_int_equal(tile_function_launch(function, device, NULL, NULL, arguments, 4, &said),
+                         TILE_ERROR_INVALID_ARGUMENT);
+        assert_non_null(strstr(tile_diagnostics_text(said).data, "<grid>"));
+        tile_diagnostics_destroy(said);
+        tile_function_destroy(function);
+        tile_device_close(device);
+    }
+}
+
 enum { THREADS = 8, ROUNDS = 5 };
 
 typedef struct Caller {
@@ -753,6 +819,8 @@ int main(void) {
         TEST(test_first_configurations),
         TEST(test_kernels_that_never_end),
         TEST(test_places_of_units),
+        TEST(test_forms_without_tensor_copies),
+        TEST(test_grids_of_functions),
         TEST(test_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
