@@ -32,7 +32,8 @@
  * to zero. A library that is newer or older than the header takes what both know.
  *   - Objects are destroyed by their owner, after everything that was made from them: executables
  * before their device, all before the context. NULL is allowed in every destroy function.
- *   - The library keeps no global state, never exits or aborts, and prints nothing.
+ *   - The library keeps no global state, never exits or aborts, and prints nothing but what kernels
+ * print on a device that is this machine, where nobody takes that.
  *
  * Threads: unless a function says otherwise, any thread may call it at any time, also on the same
  * objects; only destroying an object must not overlap with its use. */

@@ -172,6 +172,9 @@ typedef struct tile_call {
     const tile_host_array *arrays; /* that the kernel may touch, on a device that is this machine;
                                       others do not look at them */
     size_t array_count;
+    tile_cancellation *cancellation; /* of this call, in place of the function's: ends its
+                                              compilation, and its run on a device that is this
+                                              machine. NULL: the function's */
 } tile_call;
 
 /* Calls the function as tile_function_launch_with does, on a GPU or on a device that is this

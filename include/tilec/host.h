@@ -63,11 +63,12 @@ typedef struct tile_host_options {
  *
  * A call returns when the kernel has ended. Streams and events are there, and streams are in order
  * by themselves. Nothing is measured: functions that are tuned use their first configuration that
- * pruning leaves, and a remark says so. A cancellation of the function's options ends its runs,
+ * pruning leaves, and a remark says so. A cancellation of the function or the call ends a run,
  * too. tile_load and what takes an executable are refused, as are functions of bundles, and
  * launches that are cooperative or in clusters: TILE_ERROR_NO_DEVICE.
  *
- * Several threads may call: runs of one instance of a function take turns. */
+ * Several threads may call: runs of one instance of a function take turns, and so do those of a
+ * simulator that has given out memory. */
 TILE_API tile_status tile_device_open_host(tile_context *context, const tile_host_options *options,
                                            tile_device **device, tile_diagnostics **diagnostics);
 

@@ -548,6 +548,23 @@ static void test_whose_an_address_is(void **state) {
     tile_device_close(device);
 }
 
+/* A function that outlives devices takes none for another one, wherever that lies. */
+static void test_devices_in_turn(void **state) {
+    tile_function *function = make_function(*state, "race");
+    float x[1] = {0};
+    const tile_argument arguments[] = {BUFFER(x)};
+    for (int round = 0; round < 6; round++) {
+        tile_device *device = open_kind(*state, both[round % 2].kind);
+        if (both[round % 2].kind == TILE_HOST_INTERPRETER)
+            call_well(function, device, 2, arguments, 1, NULL, 0);
+        else
+            call_badly(function, device, 2, arguments, 1, NULL, 0, TILE_ERROR_KERNEL,
+                       line_of("tl.store(x, tl.program_id(0)"), "races with");
+        tile_device_close(device);
+    }
+    tile_function_destroy(function);
+}
+
 static void test_grids(void **state) {
     FOR_BOTH(which) {
         tile_device *device = open_kind(*state, which->kind);
@@ -622,16 +639,19 @@ static void test_kernels_that_never_end(void **state) {
         tile_function_destroy(function);
         tile_device_close(limited);
     }
-    FOR_BOTH(which) {
+    for (int i = 0; i < 4; i++) {
+        const Both *which = &both[i / 2];
+        const bool of_call = i % 2;
         float x[1] = {0};
         const tile_argument arguments[] = {BUFFER(x)};
+        const uint32_t grid[3] = {1, 1, 1};
         tile_cancellation *cancellation = NULL;
         assert_int_equal(tile_cancellation_create(&cancellation), TILE_OK);
         const tile_compile_options options = {.size = sizeof options,
                                               .path = text("kernels.tile"),
                                               .source = text(kernels),
                                               .kernel = text("endless"),
-                                              .cancellation = cancellation};
+                                              .cancellation = of_call ? NULL : cancellation};
         tile_device *device = open_kind(f, which->kind);
         tile_function *function = NULL;
         assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
@@ -641,9 +661,18 @@ static void test_kernels_that_never_end(void **state) {
         x[0] = 0;
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, request_soon, cancellation), 0);
-        call_badly(function, device, 1, arguments, 1, NULL, 0, TILE_ERROR_CANCELLED, 0,
-                   "cancelled");
+        const tile_call endless = {.size = sizeof endless,
+                                   .device = device,
+                                   .grid = grid,
+                                   .arguments = arguments,
+                                   .argument_count = 1,
+                                   .cancellation = of_call ? cancellation : NULL};
+        assert_int_equal(tile_function_call(function, &endless, NULL), TILE_ERROR_CANCELLED);
         pthread_join(thread, NULL);
+        /* Another call is not ended. */
+        x[0] = 1;
+        if (of_call)
+            call_well(function, device, 1, arguments, 1, NULL, 0);
         tile_function_destroy(function);
         tile_device_close(device);
         tile_cancellation_destroy(cancellation);
@@ -814,6 +843,7 @@ int main(void) {
         TEST(test_devices_that_are_none),
         TEST(test_what_a_device_says_of_itself),
         TEST(test_whose_an_address_is),
+        TEST(test_devices_in_turn),
         TEST(test_grids),
         TEST(test_wrong_kernels_and_calls),
         TEST(test_first_configurations),

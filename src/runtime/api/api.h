@@ -32,6 +32,7 @@ struct tile_context {
     void (*end_recording)(struct Recording *recording);
     pthread_mutex_t lock; /* of what is made when it is first needed: see context_once */
     atomic_bool has_driver, has_cache;
+    _Atomic uint64_t host_devices; /* opened so far */
     Driver driver;
     Cache cache;
     void (*close_cache)(Cache *cache); /* NULL: not opened; launchers are linked without it */

@@ -226,7 +226,10 @@ static tile_status refuse_host(const tile_function *function, const tile_device 
 
 static tile_status launch_call(tile_function *function, const tile_call *given,
                                const Launch *options, tile_diagnostics **diagnostics) {
-    Asked asked = {.function = function, .device = given->device, .arguments = given->arguments};
+    Asked asked = {.function = function,
+                   .device = given->device,
+                   .arguments = given->arguments,
+                   .cancellation = given->cancellation};
     Packed packed;
     Instance *instance = NULL;
     Launch launch = *options;

@@ -11,7 +11,8 @@ typedef struct Asked {
     tile_device *device;
     const tile_argument *arguments;
     const Packed *packed;
-    uint64_t hash; /* of the key */
+    uint64_t hash;                   /* of the key */
+    tile_cancellation *cancellation; /* NULL: that of the function's options */
 } Asked;
 
 /* What an instance is loaded from. */

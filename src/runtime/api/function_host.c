@@ -31,7 +31,9 @@ typedef struct HostCall {
     InterpArray *arrays;
     uint32_t array_count;
     HostKernel *running;
+    Arena scratch; /* of the run */
     Str printed;
+    bool has_own_memory; /* the device has */
     bool ran, has_findings, other_form;
     bool was_left; /* memory ran out, or it was cancelled */
 } HostCall;
@@ -124,10 +126,19 @@ static bool make_form(HostCall *h, int form) {
 
 /* Running */
 
+/* What ends the call. */
+static const Cancel *cancel_of(const HostCall *h) {
+    const tile_cancellation *cancellation =
+        h->given->cancellation ? h->given->cancellation : h->function->options.cancellation;
+    return cancellation ? &cancellation->cancel : NULL;
+}
+
 static void run_on_stack(void *user) {
     HostCall *h = user;
-    StrBuf output = strbuf(&h->running->ctx->arena);
-    const HostRun run = {.settings = &h->given->device->host->settings,
+    h->scratch.oom = h->running->ctx->arena.oom; /* of this thread */
+    StrBuf output = strbuf(&h->scratch);
+    const HostRun run = {.arena = &h->scratch,
+                         .settings = &h->given->device->host->settings,
                          .grid = h->grid,
                          .arrays = h->arrays,
                          .array_count = h->array_count,
@@ -138,25 +149,56 @@ static void run_on_stack(void *user) {
     h->printed = strbuf_str(&output);
 }
 
-/* A jump of the kernel's context ends here. What was said there is the call's from then on. */
-static void run_form(HostCall *h, int form) {
-    const tile_cancellation *cancellation = h->function->options.cancellation;
-    h->running = &h->instance->forms[form];
+/* Until it ends or jumps. */
+static void run_kernel(HostCall *h) {
     Ctx *ctx = h->running->ctx;
-    const ArenaMark mark = arena_mark(&ctx->arena);
-    const bool said_before = ctx->diags.first != NULL;
-    ctx_cancel_with(ctx, cancellation ? &cancellation->cancel : NULL);
+    const ArenaMark mark = arena_mark(&ctx->scratch);
+    const Cancel *cancel = cancel_of(h);
+    h->scratch =
+        (Arena){.limit = ctx->arena.limit, .allocator = ctx->arena.allocator, .cancel = cancel};
+    ctx_cancel_with(ctx, cancel);
     if (setjmp(ctx->oom))
         h->was_left = true;
     else
         h->ran = stack_run(ctx, run_on_stack, h);
     ctx_cancel_with(ctx, NULL);
+    arena_rewind(&ctx->scratch, mark);
+}
+
+static void end_run(void *user) {
+    HostCall *h = user;
+    arena_free(&h->scratch);
+}
+
+/* What was said in the kernel's context, which compiled it maybe just now, is the call's from here
+ * on. */
+static void take_messages(void *user) {
+    HostCall *h = user;
+    Ctx *ctx = h->running->ctx;
     h->printed = h->was_left ? STR("") : str_keep(&h->call->ctx->arena, h->printed);
-    const bool said = ctx->diags.first != NULL;
     diag_append(&h->call->ctx->diags, &ctx->diags);
     diag_rewind(&ctx->diags, (DiagMark){.last = NULL});
-    /* Messages may have read sources, and interned names of types stay. */
-    if (h->running->module && !said && !said_before && !h->was_left)
+}
+
+static void run_form(HostCall *h, int form) {
+    HostDevice *host = h->given->device->host;
+    h->running = &h->instance->forms[form];
+    Ctx *ctx = h->running->ctx;
+    const bool simulates = h->running->module != NULL;
+    const ArenaMark mark = arena_mark(&ctx->arena);
+    const bool said_before = ctx->diags.first != NULL;
+    /* Several threads of the simulator undo what they did, all over its memory, where they find
+     * something: no other run may work on that. */
+    const bool takes_turns = simulates && h->has_own_memory;
+    if (takes_turns)
+        pthread_mutex_lock(&host->turn);
+    run_kernel(h);
+    if (takes_turns)
+        pthread_mutex_unlock(&host->turn);
+    /* Messages may have read sources, which stay; and so do types that the interpreter interned. */
+    const bool keeps = !simulates || said_before || ctx->diags.first || h->was_left;
+    ctx_finally(h->call->ctx, take_messages, end_run, h);
+    if (!keeps)
         arena_rewind(&ctx->arena, mark);
 }
 
@@ -167,17 +209,21 @@ static void run_instance(void *user) {
     h->call->object.oom = h->call->ctx->arena.oom;
     if (!instance->forms[FORM_FIRST].ctx && !make_form(h, FORM_FIRST))
         return;
-    const DiagMark before = diag_mark(&h->call->ctx->diags);
+    Diags *diags = &h->call->ctx->diags;
+    const DiagMark before = diag_mark(diags);
     run_form(h, FORM_FIRST);
     if (!h->other_form || h->was_left)
         return;
-    /* The remark comes when the other form is made. */
-    if (instance->forms[FORM_PLAIN].ctx)
-        diag_rewind(&h->call->ctx->diags, before);
-    else if (!make_form(h, FORM_PLAIN))
+    /* Of a form that does not run, the reason counts alone, and is said when the other one is made.
+     */
+    const DiagReason why = diag_take(diags, before, (Span){0});
+    const bool is_new = !instance->forms[FORM_PLAIN].ctx;
+    if (is_new && !make_form(h, FORM_PLAIN))
         return;
     h->ran = false;
     run_form(h, FORM_PLAIN);
+    if (is_new && !h->was_left)
+        diag_emit(diags, (Span){0}, DIAG_tensor_map_other_form, "%s", why.text);
 }
 
 static void unlock_instance(void *user) {
@@ -194,6 +240,7 @@ static bool find_memory(HostCall *h) {
     const tile_call *given = h->given;
     HostMemory memory = {0};
     host_device_memory(given->device->host, &ctx->arena, &memory);
+    h->has_own_memory = memory.stated.len > 0;
     for (size_t i = 0; i < given->array_count; i++) {
         const tile_host_array *array = &given->arrays[i];
         host_memory_add(&ctx->arena, &memory,
@@ -270,6 +317,16 @@ static tile_status find_grid(HostCall *h) {
     return status;
 }
 
+/* Instances outlive devices, and another one may lie where this one did: to the key of the call. */
+static bool add_device(HostCall *h) {
+    const uint64_t number = h->given->device->host->number;
+    if (!packed_add(&h->packed, &number, sizeof number))
+        return ctx_diag(h->call->ctx, (Span){0}, host_constexprs,
+                        STR_ARG(h->function->function.name));
+    h->asked.hash = key_hash(h->packed.key, h->packed.key_len);
+    return true;
+}
+
 /* TILE_OK, also after a report that says otherwise. */
 static tile_status run_call(HostCall *h) {
     Call *call = h->call;
@@ -280,6 +337,8 @@ static tile_status run_call(HostCall *h) {
         function_pack(call, &h->asked, &h->packed, h->given->argument_count, &place);
     if (status != TILE_OK || !h->asked.packed)
         return status;
+    if (!add_device(h))
+        return TILE_ERROR_INVALID_ARGUMENT;
     status = find_grid(h);
     if (status != TILE_OK || !check_grid(h) || !find_memory(h) || !h->grid[0] || !h->grid[1] ||
         !h->grid[2])
@@ -304,10 +363,11 @@ tile_status function_call_host(tile_function *function, const tile_call *given,
     h->call = call;
     h->function = (CompiledFunction *)function;
     h->given = given;
-    h->asked =
-        (Asked){.function = function, .device = given->device, .arguments = given->arguments};
-    const tile_cancellation *cancellation = h->function->options.cancellation;
-    ctx_cancel_with(call->ctx, cancellation ? &cancellation->cancel : NULL);
+    h->asked = (Asked){.function = function,
+                       .device = given->device,
+                       .arguments = given->arguments,
+                       .cancellation = given->cancellation};
+    ctx_cancel_with(call->ctx, cancel_of(h));
     const tile_status status = run_call(h);
     host_device_print(given->device->host, h->printed);
     return call_end(call, status);

@@ -71,6 +71,8 @@ bool function_request(Call *call, const CompiledFunction *function, const Asked 
     const uint32_t count = asked->packed->given;
     tile_compile_options options = function->options;
     options.device = asked->device;
+    if (asked->cancellation)
+        options.cancellation = asked->cancellation;
     if (!request_from_options(call, function->function.context, &options, request))
         return false;
     ElaborateRequest *kernel = &request->kernel;

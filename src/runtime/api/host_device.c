@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-enum { ALLOCATION_ALIGNMENT = 256, DEFINED = 0xff };
+/* HOST_PROCESSORS: as %nsmid of the simulator. */
+enum { ALLOCATION_ALIGNMENT = 256, DEFINED = 0xff, HOST_PROCESSORS = 132 };
 
 static const Allocator *allocator_of(const tile_device *device) {
     return device->context->arena.allocator;
@@ -208,6 +209,7 @@ static void host_close(tile_device *device) {
         allocator_give(allocator, host->allocations[i].block, host->allocations[i].block_bytes);
     if (host->allocations)
         allocator_give(allocator, host->allocations, host->capacity * sizeof *host->allocations);
+    pthread_mutex_destroy(&host->turn);
     pthread_mutex_destroy(&host->lock);
 }
 
@@ -238,7 +240,8 @@ static void describe(Device *device, HostMachine machine, const Target *target) 
     device->target = target;
     device->major = target->capability / 10;
     device->minor = target->capability % 10;
-    device->sm_count = 1;
+    device->sm_count = HOST_PROCESSORS;
+    device->shared_per_block = target->shared_per_block;
     device->shared_per_block = target->shared_per_block;
     device->block_registers = device->sm_registers = TARGET_REGISTERS_PER_SM;
     device->warp_size = TARGET_WARP_SIZE;
@@ -268,8 +271,13 @@ static tile_status open_host(Call *call, const tile_host_options *options, tile_
     made->context = call->context;
     made->host_calls = &host_calls;
     made->host = host;
+    host->number = atomic_fetch_add(&call->context->host_devices, 1);
     if (pthread_mutex_init(&host->lock, NULL))
         return TILE_ERROR_OUT_OF_MEMORY;
+    if (pthread_mutex_init(&host->turn, NULL)) {
+        pthread_mutex_destroy(&host->lock);
+        return TILE_ERROR_OUT_OF_MEMORY;
+    }
     call_keep(call, &made->arena);
     *device = made;
     return TILE_OK;

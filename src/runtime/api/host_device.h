@@ -18,6 +18,8 @@ typedef struct HostDevice {
     HostSettings settings;
     tile_host_print print; /* NULL: to standard output */
     void *print_user;
+    uint64_t number;      /* no other device of the context has it, or had it */
+    pthread_mutex_t turn; /* of runs of the simulator on memory of the device */
     pthread_mutex_t lock; /* of the allocations */
     HostAllocation *allocations;
     size_t count, capacity;

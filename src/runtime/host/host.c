@@ -57,7 +57,7 @@ static InterpArg interp_arg(const HostRun *run, const Type *type, const void *va
 }
 
 static bool interpret(HostKernel *kernel, const HostRun *run) {
-    Arena *arena = &kernel->ctx->arena;
+    Arena *arena = run->arena;
     const Block *body = kernel->func->body;
     InterpArg *args = ARENA_ARRAY(arena, InterpArg, run->param_count + 1);
     InterpArray *arrays = ARENA_ARRAY(arena, InterpArray, run->array_count + 1);

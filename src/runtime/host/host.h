@@ -41,6 +41,7 @@ bool host_kernel_open(Ctx *ctx, HostMachine machine, const Compiled *compiled, H
 
 /* A run on memory of this process, in place. */
 typedef struct HostRun {
+    Arena *arena; /* of this run alone; jumps where the kernel's context does */
     const HostSettings *settings;
     const uint32_t *grid;
     const InterpArray *arrays; /* all with addresses, which ascend; none overlap. What programs may
