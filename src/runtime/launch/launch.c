@@ -41,6 +41,9 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
     const KernelMeta *meta = image->meta;
     *executable = (Executable){
         .device = device,
+        .context = device->context,
+        .context_current = device->driver->context_current,
+        .launch = device->driver->launch,
         .threads = (uint32_t)meta->threads,
         .shared_bytes = (uint32_t)meta->shared_bytes,
         .shape = launch_shape(meta),
@@ -123,8 +126,8 @@ static CUresult launch_blocks(const Executable *e, const Launch *launch, const u
                               void **params) {
     return has_attributes(e, launch)
                ? launch_with_attributes(e, launch, blocks, params)
-               : e->device->driver->launch(e->function, blocks[0], blocks[1], blocks[2], e->threads,
-                                           1, 1, e->shared_bytes, launch->stream, params, NULL);
+               : e->launch(e->function, blocks[0], blocks[1], blocks[2], e->threads, 1, 1,
+                           e->shared_bytes, launch->stream, params, NULL);
 }
 
 typedef struct HiddenParams {
@@ -178,6 +181,14 @@ void executable_report(const Executable *executable, const Launch *launch, Diags
                     has_attributes(executable, launch) ? DRIVER_launch_ex : DRIVER_launch, result);
 }
 
+/* As device_enter, by what the executable has. */
+static CUresult enter(const Executable *e, bool *pushed) {
+    CUcontext current = NULL;
+    const CUresult result = e->context_current(&current);
+    *pushed = false;
+    return result != CUDA_OK || current == e->context ? result : device_enter(e->device, pushed);
+}
+
 CUresult executable_launch(const Executable *executable, const Launch *launch, void *const *params,
                            TensorMapProblem *problem) {
     const Executable *e = executable;
@@ -190,7 +201,7 @@ CUresult executable_launch(const Executable *executable, const Launch *launch, v
     if (launch->options && launch_options_apply(e, launch->options, blocks) != LAUNCH_ALLOWED)
         return LAUNCH_REFUSED;
     bool pushed;
-    CUresult result = device_enter(e->device, &pushed);
+    CUresult result = enter(e, &pushed);
     if (result != CUDA_OK)
         return result;
     result = e->grid_parameters || e->maps
@@ -198,7 +209,8 @@ CUresult executable_launch(const Executable *executable, const Launch *launch, v
                  : launch_blocks(e, launch, blocks, (void **)(uintptr_t)params);
     if (result == CUDA_OK)
         atomic_store_explicit(device_latest(e->device), e->name.ptr, memory_order_relaxed);
-    device_leave(e->device, pushed);
+    if (pushed)
+        device_leave(e->device, pushed);
     return result;
 }
 

@@ -41,17 +41,22 @@ LaunchShape launch_shape(const KernelMeta *meta);
  * many for a persistent kernel. */
 bool launch_shape_blocks(const LaunchShape *shape, const uint32_t grid[3], uint32_t blocks[3]);
 
+/* What a launch reads comes first, copies of what lies elsewhere too: behind a driver's call each
+ * line of memory has to be fetched anew, and one that another one leads to has to wait for it. */
 typedef struct Executable {
     const Device *device;
-    CUmodule module;
+    CUcontext context;                                          /* the device's */
+    __typeof__(((Driver *)0)->context_current) context_current; /* the driver's */
+    __typeof__(((Driver *)0)->launch) launch;
     CUfunction function;
+    TensorMaps *maps; /* NULL: none */
     LaunchShape shape;
     uint32_t threads, shared_bytes, num_ctas;
-    uint32_t param_count;       /* without the hidden ones */
-    uint32_t grid_parameters;   /* see meta_grid_parameters */
-    TensorMaps *maps;           /* NULL: none */
+    uint32_t param_count;     /* without the hidden ones */
+    uint32_t grid_parameters; /* see meta_grid_parameters */
+    Str name;                 /* in the arena */
+    CUmodule module;
     const Promise *promises;    /* of each parameter but the hidden ones */
-    Str name;                   /* in the arena */
     int registers, local_bytes; /* of a thread, as loaded */
     int max_threads;            /* of a block that the device can hold of it */
 } Executable;
