@@ -53,7 +53,7 @@ static void *count_reallocate(void *user, void *data, size_t old_size, size_t si
 }
 
 /* What a context is used for. */
-typedef enum Purpose { COMPILES, LAUNCHES, TUNES, RUNS_ON_HOST } Purpose;
+typedef enum Purpose { COMPILES, LAUNCHES, TUNES, RUNS_ON_HOST, UNITS } Purpose;
 
 typedef struct Use {
     Fixture *fixture;
@@ -161,6 +161,50 @@ static tile_status use_host(tile_context *context) {
     return status;
 }
 
+static tile_status give_seven(void *user, const tile_evaluation *what, tile_evaluated *result) {
+    (void)user;
+    result->text = text(what->argument_count == 2 ? "(7, tl.float32)" : "1 +");
+    return TILE_OK;
+}
+
+/* From a text to the code of two units, of which one is the program's own to evaluate. */
+static tile_status use_units(const Use *use, tile_context *context) {
+    static const char kernel[] = "def k(x, N: T.constexpr):\n    T.store(x, act(N, x) + 1.0)\n";
+    const tile_binding names[] = {
+        {.name = text("T"), .kind = TILE_BIND_LANGUAGE, .text = text("triton.language")},
+        {.name = text("act"), .kind = TILE_BIND_UNIT, .unit = 1}};
+    const tile_binding act[] = {
+        {.name = text("m.host"), .kind = TILE_BIND_EVALUATE, .text = text("key")}};
+    const tile_unit units[] = {{.size = sizeof *units,
+                                .path = text("a.py"),
+                                .source = text(kernel),
+                                .bindings = names,
+                                .binding_count = 2},
+                               {.size = sizeof *units,
+                                .path = text("b.py"),
+                                .source = text("def act(n, x):\n    return m.host(n, x)[0]\n"),
+                                .bindings = act,
+                                .binding_count = 1}};
+    const tile_compile_options options = {
+        .size = sizeof options, .units = units, .unit_count = 2, .evaluate = give_seven};
+    const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_constexpr_int(3)};
+    const tile_executable *executable;
+    tile_name_list *list = NULL;
+    tile_function *function = NULL;
+    tile_device *device = NULL;
+    tile_status status = tile_names_create(context, text(kernel), &list, NULL);
+    tile_names_destroy(list);
+    if (status == TILE_OK)
+        status = tile_device_open(context, 0, &device, NULL);
+    if (status == TILE_OK)
+        status = tile_function_create(context, &options, &function, NULL);
+    if (status == TILE_OK)
+        status = tile_function_instance(function, device, arguments, 2, &executable, NULL);
+    tile_function_destroy(function);
+    tile_device_close(device);
+    return status;
+}
+
 /* A context's whole life; the status of the first call that failed. */
 static tile_status use_all(const Use *use, Counting *counting) {
     char record[128];
@@ -193,6 +237,8 @@ static tile_status use_all(const Use *use, Counting *counting) {
         status = use_tuned(use, context);
     if (status == TILE_OK && use->purpose == RUNS_ON_HOST)
         status = use_host(context);
+    if (status == TILE_OK && use->purpose == UNITS)
+        status = use_units(use, context);
     tile_context_destroy(context);
     assert_int_equal(counting->live, 0);
     assert_int_equal(counting->bytes, 0);
@@ -253,6 +299,12 @@ static void survives_failures_of_runs_on_hosts(void **state) {
     Fixture *f = *state;
     const Use host = {f, f->folder, RUNS_ON_HOST};
     fail_each(host, 1);
+}
+
+static void survives_failures_of_units(void **state) {
+    Fixture *f = *state;
+    const Use units = {f, f->folder, UNITS};
+    fail_each(units, 1);
 }
 
 /* Several threads, each with objects of its own, on one allocator. */
@@ -364,6 +416,7 @@ int main(void) {
         TEST(survives_failures_of_a_compilation),
         TEST(survives_failures_of_tuning),
         TEST(survives_failures_of_runs_on_hosts),
+        TEST(survives_failures_of_units),
         TEST(serves_threads),
         TEST(resizes_its_blocks),
         TEST(refuses_half_an_allocator),

@@ -499,6 +499,44 @@ static void functions_keep_units(void **state) {
     assert_string_equal(compile(f, &unit, 1, "*i32").id, "elab_param_unknown");
 }
 
+/* Configurations of the options are measured, and kept for what the units say. */
+static void functions_of_units_are_tuned(void **state) {
+    Fixture *f = *state;
+    static const unsigned char bytes[] = {8, 4, 0};
+    const tile_named tune = {text("BLOCK"), text("[64, 128]")};
+    tile_binding kernel[] = {language("T", "triton.language"), literal("relu", "abs")};
+    const tile_unit unit = unit_of("net.py", 10, add_text, BINDINGS(kernel));
+    const tile_compile_options options = {.size = sizeof options,
+                                          .units = &unit,
+                                          .unit_count = 1,
+                                          .grid = text("cdiv(n, BLOCK)"),
+                                          .tune = &tune,
+                                          .tune_count = 1};
+    tile_device *device = open_device(f);
+    const tile_argument arguments[] = {tile_buffer(0x1000, TILE_FP32, 4096), tile_int(1000)};
+    memcpy(f->cuda->param_bytes, bytes, sizeof bytes);
+    unsigned launches[3];
+    for (int i = 0; i < 3; i++) {
+        tile_function *function = NULL;
+        tile_diagnostics *said = NULL;
+        kernel[1] = language("relu", i < 2 ? "triton.language.abs" : "triton.language.exp");
+        assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+        const unsigned before = f->cuda->launches;
+        const tile_status status =
+            tile_function_launch(function, device, NULL, NULL, arguments, 2, &said);
+        if (status != TILE_OK)
+            print_error("%s", tile_diagnostics_text(said).data);
+        assert_int_equal(status, TILE_OK);
+        launches[i] = f->cuda->launches - before;
+        tile_diagnostics_destroy(said);
+        tile_function_destroy(function);
+    }
+    assert_true(launches[0] > 1);
+    assert_int_equal(launches[1], 1); /* what was measured is kept */
+    assert_true(launches[2] > 1);     /* of these units */
+    tile_device_close(device);
+}
+
 /* The first unit is the kernel that a list has. */
 static void lists_of_kernels(void **state) {
     Fixture *f = *state;
@@ -582,6 +620,7 @@ int main(void) {
         TEST(damaged_texts_are_reported),
         TEST(isolated_compilations_have_the_units),
         TEST(functions_keep_units),
+        TEST(functions_of_units_are_tuned),
         TEST(lists_of_kernels),
         TEST(strict_contexts_and_records),
         TEST(noinline_has_no_effect),

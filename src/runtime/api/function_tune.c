@@ -105,7 +105,7 @@ static bool add_candidate(Choosing *c, const TuneConfig *config) {
     for (uint32_t i = 0; i < c->candidate_count; i++)
         if (!strcmp(c->candidates[i].text, candidate->text))
             return true; /* they differ in what the function's options set */
-    candidate->planned.path = text_str(c->function->options.path);
+    candidate->planned.path = str_from(candidate->planned.request.path);
     if (c->place->grid)
         memcpy(candidate->grid, c->place->grid, sizeof candidate->grid);
     else if (!derive_values(&derivation, asked.arguments, c->count, config, values, &error) ||
