@@ -23,9 +23,9 @@ typedef enum tile_host_schedule {
     TILE_HOST_ADVERSARIAL, /* the warp that is furthest goes on until it must wait */
 } tile_host_schedule;
 
-/* What programs print in one run, in whole lines; by the calling thread, which holds no lock and
- * may call the library, before the call returns, whether or not the run went well. */
-typedef void (*tile_host_print)(void *user, tile_text printed);
+/* Is told something of a run: by the calling thread, which holds no lock and may call the library,
+ * before the call returns, whether or not the run went well. The text stays until it returns. */
+typedef void (*tile_host_tell)(void *user, tile_text text);
 
 typedef struct tile_host_options {
     size_t size;
@@ -41,9 +41,11 @@ typedef struct tile_host_options {
                              simulator */
     uint64_t max_steps;   /* of a run, before it is given up: operations of the interpreter, warp
                              instructions of the simulator; 0: no limit */
-    tile_host_print print; /* NULL: to standard output. It and `print_user` stay as long as the
-                              device */
-    void *print_user;
+    /* They, and what is behind `user`, stay as long as the device. */
+    tile_host_tell print;  /* what programs print; NULL: to standard output */
+    tile_host_tell counts; /* what the simulator counted: a JSON object, as `counts` of `tilec run
+                              --report --json` (docs/simulator.md). NULL: nobody asks */
+    void *user;
 } tile_host_options;
 
 /* A device of this machine, for tile_function_call and its like. No driver is asked for.

@@ -32,7 +32,7 @@ typedef struct HostCall {
     uint32_t array_count;
     HostKernel *running;
     Arena scratch; /* of the run */
-    Str printed;
+    Str printed, counts;
     bool has_own_memory; /* the device has */
     bool ran, has_findings, other_form;
     bool was_left; /* memory ran out, or it was cancelled */
@@ -136,7 +136,7 @@ static const Cancel *cancel_of(const HostCall *h) {
 static void run_on_stack(void *user) {
     HostCall *h = user;
     h->scratch.oom = h->running->ctx->arena.oom; /* of this thread */
-    StrBuf output = strbuf(&h->scratch);
+    StrBuf output = strbuf(&h->scratch), counts = strbuf(&h->scratch);
     const HostRun run = {.arena = &h->scratch,
                          .settings = &h->given->device->host->settings,
                          .grid = h->grid,
@@ -144,9 +144,11 @@ static void run_on_stack(void *user) {
                          .array_count = h->array_count,
                          .params = (const void *const *)h->packed.params,
                          .param_count = h->packed.count,
-                         .output = &output};
+                         .output = &output,
+                         .counts = h->given->device->host->counts ? &counts : NULL};
     h->has_findings = !host_kernel_run(h->running, &run, &h->other_form);
     h->printed = strbuf_str(&output);
+    h->counts = strbuf_str(&counts);
 }
 
 /* Until it ends or jumps. */
@@ -176,6 +178,7 @@ static void take_messages(void *user) {
     HostCall *h = user;
     Ctx *ctx = h->running->ctx;
     h->printed = h->was_left ? STR("") : str_keep(&h->call->ctx->arena, h->printed);
+    h->counts = h->was_left ? STR("") : str_keep(&h->call->ctx->arena, h->counts);
     diag_append(&h->call->ctx->diags, &ctx->diags);
     diag_rewind(&ctx->diags, (DiagMark){.last = NULL});
 }
@@ -187,6 +190,7 @@ static void run_form(HostCall *h, int form) {
     const bool simulates = h->running->module != NULL;
     const ArenaMark mark = arena_mark(&ctx->arena);
     const bool said_before = ctx->diags.first != NULL;
+    const size_t sources = ctx->sources.sources.len;
     /* Several threads of the simulator undo what they did, all over its memory, where they find
      * something: no other run may work on that. */
     const bool takes_turns = simulates && h->has_own_memory;
@@ -195,8 +199,9 @@ static void run_form(HostCall *h, int form) {
     run_kernel(h);
     if (takes_turns)
         pthread_mutex_unlock(&host->turn);
-    /* Messages may have read sources, which stay; and so do types that the interpreter interned. */
-    const bool keeps = !simulates || said_before || ctx->diags.first || h->was_left;
+    /* Sources that were read stay, and so do types that the interpreter interned. */
+    const bool keeps = !simulates || said_before || ctx->diags.first || h->was_left ||
+                       ctx->sources.sources.len != sources;
     ctx_finally(h->call->ctx, take_messages, end_run, h);
     if (!keeps)
         arena_rewind(&ctx->arena, mark);
@@ -369,6 +374,6 @@ tile_status function_call_host(tile_function *function, const tile_call *given,
                        .cancellation = given->cancellation};
     ctx_cancel_with(call->ctx, cancel_of(h));
     const tile_status status = run_call(h);
-    host_device_print(given->device->host, h->printed);
+    host_device_tell(given->device->host, h->printed, h->counts);
     return call_end(call, status);
 }

@@ -191,13 +191,13 @@ static tile_status host_event_elapsed(tile_event begin, tile_event end, float *m
     return TILE_OK;
 }
 
-void host_device_print(const HostDevice *device, Str printed) {
-    if (!printed.len)
-        return;
-    if (device->print)
-        device->print(device->print_user, text_of(printed));
-    else
+void host_device_tell(const HostDevice *device, Str printed, Str counts) {
+    if (printed.len && device->print)
+        device->print(device->user, text_of(printed));
+    else if (printed.len)
         fwrite(printed.ptr, 1, printed.len, stdout);
+    if (counts.len && device->counts)
+        device->counts(device->user, text_of(counts));
 }
 
 /* Opening and closing */
@@ -266,7 +266,8 @@ static tile_status open_host(Call *call, const tile_host_options *options, tile_
                                     .max_reports = options->max_reports,
                                     .max_steps = options->max_steps};
     host->print = options->print;
-    host->print_user = options->print_user;
+    host->counts = options->counts;
+    host->user = options->user;
     describe(&made->device, host->settings.machine, target);
     made->context = call->context;
     made->host_calls = &host_calls;

@@ -16,8 +16,9 @@ typedef struct HostAllocation {
 
 typedef struct HostDevice {
     HostSettings settings;
-    tile_host_print print; /* NULL: to standard output */
-    void *print_user;
+    tile_host_tell print;  /* NULL: to standard output */
+    tile_host_tell counts; /* NULL: nobody asks */
+    void *user;
     uint64_t number;      /* no other device of the context has it, or had it */
     pthread_mutex_t turn; /* of runs of the simulator on memory of the device */
     pthread_mutex_t lock; /* of the allocations */
@@ -27,6 +28,6 @@ typedef struct HostDevice {
 
 /* Adds what kernels may touch of the device's own. */
 void host_device_memory(HostDevice *device, Arena *arena, HostMemory *memory);
-/* Tells what programs printed. */
-void host_device_print(const HostDevice *device, Str printed);
+/* Tells what programs printed, and what was counted. */
+void host_device_tell(const HostDevice *device, Str printed, Str counts);
 #endif

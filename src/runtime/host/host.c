@@ -96,6 +96,8 @@ static bool run_simulation(HostKernel *kernel, const HostRun *run, bool *other_f
                                         .output = run->output}};
     const bool ok = simulate(kernel->ctx, &simulation);
     *other_form = simulation.other_form;
+    if (run->counts && simulation.counts)
+        sim_json_counts(kernel->module, simulation.counts, run->counts);
     return ok;
 }
 

@@ -51,6 +51,7 @@ typedef struct HostRun {
         *params; /* a value for each run-time parameter, as cuLaunchKernel takes them */
     uint32_t param_count;
     StrBuf *output; /* what programs print; NULL: discarded */
+    StrBuf *counts; /* of the simulator: what it counted, as JSON; NULL: nobody asks */
 } HostRun;
 
 /* False after a report: findings, or why nothing ran; with `other_form` set a remark (see
