@@ -2,6 +2,8 @@
  * these. */
 #include "module.h"
 
+#include <string.h>
+
 typedef struct DeviceObject {
     PyObject_HEAD tile_device *device;
 } DeviceObject;
@@ -10,8 +12,8 @@ static ModuleState *state_of_device(PyObject *self) {
     return state_of_type(Py_TYPE(self));
 }
 
-static tile_device *device_of(PyObject *self) {
-    return ((DeviceObject *)self)->device;
+tile_device *device_of(PyObject *object) {
+    return ((DeviceObject *)object)->device;
 }
 
 static bool done(PyObject *self, tile_status status, tile_diagnostics *said) {
@@ -54,6 +56,50 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     status = tile_device_open(context, ordinal, &self->device, &said);
     Py_END_ALLOW_THREADS;
     if (check_status(state, status, said))
+        return (PyObject *)self;
+    Py_DECREF(self);
+    return NULL;
+}
+
+static bool read_schedule(const char *name, tile_host_schedule *schedule) {
+    static const char *const names[] = {[TILE_HOST_ROUND_ROBIN] = "round-robin",
+                                        [TILE_HOST_RANDOM] = "random",
+                                        [TILE_HOST_ADVERSARIAL] = "adversarial"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) {
+            *schedule = (tile_host_schedule)i;
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError,
+                 "a schedule is \"round-robin\", \"random\" or \"adversarial\", not %s", name);
+    return false;
+}
+
+PyObject *host_device(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"kind", "target", "schedule", "seed", NULL};
+    ModuleState *state = state_of(module);
+    const char *kind, *target = "", *schedule = "round-robin";
+    unsigned long long seed = 0;
+    tile_host_options options = {.size = sizeof options};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|ssK:HostDevice", names, &kind, &target,
+                                     &schedule, &seed) ||
+        !read_schedule(schedule, &options.schedule))
+        return NULL;
+    options.kind = !strcmp(kind, "simulator") ? TILE_HOST_SIMULATOR : TILE_HOST_INTERPRETER;
+    if (options.kind == TILE_HOST_INTERPRETER && strcmp(kind, "interpreter") != 0) {
+        PyErr_Format(PyExc_ValueError, "a host device is \"interpreter\" or \"simulator\", not %s",
+                     kind);
+        return NULL;
+    }
+    options.target = (tile_text){target, strlen(target)};
+    options.seed = seed;
+    tile_context *context = module_context(state);
+    allocfunc allocate = (allocfunc)PyType_GetSlot(state->device, Py_tp_alloc);
+    DeviceObject *self = context ? (DeviceObject *)allocate(state->device, 0) : NULL;
+    tile_diagnostics *said = NULL;
+    if (!self)
+        return NULL;
+    if (check_status(state, tile_device_open_host(context, &options, &self->device, &said), said))
         return (PyObject *)self;
     Py_DECREF(self);
     return NULL;

@@ -1,5 +1,5 @@
 /* See module.h. */
-#include "module.h"
+#include "function.h"
 
 tile_context *module_context(ModuleState *state) {
     if (state->context)
@@ -18,11 +18,19 @@ static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS, "version() -> \"0.1.0\": of libtilec"},
     {"device_count", device_count, METH_NOARGS,
      "device_count() -> int; 0 where there is no driver or no GPU"},
+    {"HostDevice", (PyCFunction)(void (*)(void))host_device, METH_VARARGS | METH_KEYWORDS,
+     "HostDevice(kind, target=\"\", schedule=\"round-robin\", seed=0) -> Device: this machine, by "
+     "the \"interpreter\" or the \"simulator\""},
+    {"names", source_names, METH_VARARGS,
+     "names(text) -> [(name, line, column, where)]: that a function has from elsewhere"},
+    {"extent", source_extent, METH_VARARGS,
+     "extent(text, line) -> (first_line, end_line, def_line, column): of the function there"},
     {NULL, NULL, 0, NULL},
 };
 
 static int module_exec(PyObject *module) {
-    return add_device_type(module);
+    return add_device_type(module) || add_constexpr_type(module) || add_function_type(module) ? -1
+                                                                                              : 0;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {
@@ -30,7 +38,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     if (!state)
         return 0;
     Py_VISIT(state->fault);
+    Py_VISIT(state->describe);
     Py_VISIT(state->device);
+    Py_VISIT(state->constexpr_type);
     return 0;
 }
 
@@ -39,7 +49,9 @@ static int module_clear(PyObject *module) {
     if (!state)
         return 0;
     Py_CLEAR(state->fault);
+    Py_CLEAR(state->describe);
     Py_CLEAR(state->device);
+    Py_CLEAR(state->constexpr_type);
     return 0;
 }
 

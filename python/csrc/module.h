@@ -12,7 +12,8 @@
 typedef struct ModuleState {
     tile_context *context; /* made when it is first asked for */
     PyObject *fault;       /* tilec._fault.fault, kept once it was needed */
-    PyTypeObject *device;
+    PyObject *describe;    /* tilec._arrays.describe, likewise */
+    PyTypeObject *device, *constexpr_type;
 } ModuleState;
 
 extern PyModuleDef tilec_module;
@@ -34,6 +35,15 @@ PyObject *str_of_text(tile_text text);
 
 /* Adds the type `Device` to the module; 0, or -1 with an exception. */
 int add_device_type(PyObject *module);
+/* Of an object of that type. */
+tile_device *device_of(PyObject *object);
 /* device_count() -> int; 0 where there is no driver. */
 PyObject *device_count(PyObject *module, PyObject *unused);
+/* HostDevice(kind, target="", seed=0, schedule="round-robin") -> Device: this machine, by the
+ * "interpreter" or the "simulator". */
+PyObject *host_device(PyObject *module, PyObject *args, PyObject *keywords);
+/* names(text) -> [(dotted name, line, column, where)]: see tile_names_create. */
+PyObject *source_names(PyObject *module, PyObject *args);
+/* extent(text, line) -> (first_line, end_line, def_line, column): see tile_source_extent. */
+PyObject *source_extent(PyObject *module, PyObject *args);
 #endif

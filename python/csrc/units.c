@@ -1,0 +1,189 @@
+/* Units and options, from Python's lists and dicts. */
+#include "function.h"
+
+#include <string.h>
+
+static bool wrong(const char *what, PyObject *got) {
+    PyErr_Format(PyExc_TypeError, "%s, not %R", what, got);
+    return false;
+}
+
+static const char *const binding_kinds[] = {
+    [TILE_BIND_LITERAL] = "literal",   [TILE_BIND_UNIT] = "unit",
+    [TILE_BIND_LANGUAGE] = "language", [TILE_BIND_NAMESPACE] = "namespace",
+    [TILE_BIND_UNUSABLE] = "unusable", [TILE_BIND_EVALUATE] = "evaluate",
+};
+
+enum { BINDING_KINDS = sizeof binding_kinds / sizeof *binding_kinds };
+
+static bool read_kind(PyObject *str, tile_binding_kind *kind) {
+    for (int i = 0; PyUnicode_Check(str) && i < BINDING_KINDS; i++)
+        if (!PyUnicode_CompareWithASCIIString(str, binding_kinds[i])) {
+            *kind = (tile_binding_kind)i;
+            return true;
+        }
+    return wrong("the kind of a binding is \"literal\", \"unit\", \"language\", \"namespace\", "
+                 "\"unusable\" or \"evaluate\"",
+                 str);
+}
+
+/* (name, kind, text or None, unit or -1) */
+static bool read_binding(Blocks *blocks, PyObject *tuple, tile_binding *binding) {
+    PyObject *name, *kind, *text;
+    Py_ssize_t unit;
+    if (!PyTuple_Check(tuple))
+        return wrong("a binding is a tuple", tuple);
+    if (!PyArg_ParseTuple(tuple, "UOOn:binding", &name, &kind, &text, &unit))
+        return false;
+    binding->unit = unit < 0 ? 0 : (size_t)unit;
+    return blocks_text(blocks, name, "the name of a binding", &binding->name) &&
+           read_kind(kind, &binding->kind) &&
+           (text == Py_None || blocks_text(blocks, text, "the text of a binding", &binding->text));
+}
+
+static bool read_bindings(Blocks *blocks, PyObject *list, tile_unit *unit) {
+    const Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
+    if (count < 0)
+        return wrong("bindings are a list", list);
+    tile_binding *bindings = blocks_alloc(blocks, (size_t)count, sizeof *bindings);
+    if (!bindings)
+        return false;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!read_binding(blocks, PyList_GetItem(list, i), &bindings[i]))
+            return false;
+    unit->bindings = bindings;
+    unit->binding_count = (size_t)count;
+    return true;
+}
+
+static bool read_texts(Blocks *blocks, PyObject *tuple, const char *what, const tile_text **texts,
+                       size_t *count) {
+    if (!PyTuple_Check(tuple))
+        return wrong("names of parameters are a tuple", tuple);
+    tile_text *made = blocks_alloc(blocks, (size_t)PyTuple_Size(tuple), sizeof *made);
+    if (!made)
+        return false;
+    for (*count = 0; *count < (size_t)PyTuple_Size(tuple); ++*count)
+        if (!blocks_text(blocks, PyTuple_GetItem(tuple, (Py_ssize_t)*count), what, &made[*count]))
+            return false;
+    *texts = made;
+    return true;
+}
+
+/* ("function", path, name, source, first_line, first_column, noinline, bindings), and what not to
+ * specialise on: tuples of parameters' names, of values and of alignment. */
+static bool read_unit(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
+    PyObject *path, *source, *bindings, *values = NULL, *alignments = NULL;
+    const char *kind, *name;
+    int noinline;
+    if (!PyTuple_Check(tuple))
+        return wrong("a unit is a tuple", tuple);
+    if (!PyArg_ParseTuple(tuple, "sUsUIIpO|OO:unit", &kind, &path, &name, &source,
+                          &unit->first_line, &unit->first_column, &noinline, &bindings, &values,
+                          &alignments))
+        return false;
+    if (strcmp(kind, "function") != 0) {
+        PyErr_Format(PyExc_TypeError, "a unit is a \"function\", not a %s", kind);
+        return false;
+    }
+    unit->size = sizeof *unit;
+    unit->noinline = noinline;
+    return blocks_text(blocks, path, "the path of a unit", &unit->path) &&
+           blocks_text(blocks, source, "the text of a unit", &unit->source) &&
+           read_bindings(blocks, bindings, unit) &&
+           (!values || read_texts(blocks, values, "the name of a parameter",
+                                  &unit->do_not_specialize, &unit->do_not_specialize_count)) &&
+           (!alignments || read_texts(blocks, alignments, "the name of a parameter",
+                                      &unit->do_not_specialize_on_alignment,
+                                      &unit->do_not_specialize_on_alignment_count));
+}
+
+bool read_units(Blocks *blocks, PyObject *list, tile_compile_options *options) {
+    const Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
+    if (count < 0)
+        return wrong("units are a list", list);
+    tile_unit *units = blocks_alloc(blocks, (size_t)count, sizeof *units);
+    if (!units)
+        return false;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!read_unit(blocks, PyList_GetItem(list, i), &units[i]))
+            return false;
+    options->units = units;
+    options->unit_count = (size_t)count;
+    return true;
+}
+
+/* Options */
+
+static bool read_number(Blocks *blocks, PyObject *value, const char *name, int32_t *number) {
+    const long read = PyLong_AsLong(value);
+    if (read == -1 && PyErr_Occurred())
+        return false;
+    if (read < INT32_MIN || read > INT32_MAX) {
+        PyErr_Format(PyExc_OverflowError, "%s=%R is out of range", name, value);
+        return false;
+    }
+    *number = (int32_t)read;
+    return true;
+}
+
+static bool read_switch(Blocks *blocks, PyObject *value, const char *name, bool *is_on) {
+    const int truth = PyObject_IsTrue(value);
+    *is_on = truth > 0;
+    return truth >= 0;
+}
+
+static bool read_text(Blocks *blocks, PyObject *value, const char *name, tile_text *text) {
+    return blocks_text(blocks, value, name, text);
+}
+
+/* {name: literal} */
+static bool read_constexprs(Blocks *blocks, PyObject *dict, tile_compile_options *options) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    if (!PyDict_Check(dict))
+        return wrong("constexprs are a dict", dict);
+    tile_named *named = blocks_alloc(blocks, (size_t)PyDict_Size(dict), sizeof *named);
+    if (!named)
+        return false;
+    options->constexprs = named;
+    while (PyDict_Next(dict, &position, &key, &value)) {
+        tile_named *each = &named[options->constexpr_count++];
+        if (!blocks_text(blocks, key, "the name of a constexpr", &each->name) ||
+            !blocks_text(blocks, value, "the literal of a constexpr", &each->value))
+            return false;
+    }
+    return true;
+}
+
+static bool read_option(Blocks *blocks, PyObject *name, PyObject *value,
+                        tile_compile_options *options) {
+    if (!PyUnicode_Check(name))
+        return wrong("the name of an option is a str", name);
+    if (!PyUnicode_CompareWithASCIIString(name, "constexprs"))
+        return read_constexprs(blocks, value, options);
+#define NUMBER read_number
+#define SWITCH read_switch
+#define TEXT read_text
+#define OPTION(field, read)                                                                        \
+    if (!PyUnicode_CompareWithASCIIString(name, #field))                                           \
+        return read(blocks, value, #field, &options->field);
+#include "options.def"
+#undef OPTION
+#undef TEXT
+#undef SWITCH
+#undef NUMBER
+    PyErr_Format(PyExc_TypeError, "there is no option %R", name);
+    return false;
+}
+
+bool read_options(Blocks *blocks, PyObject *dict, tile_compile_options *options) {
+    PyObject *name, *value;
+    Py_ssize_t position = 0;
+    if (!PyDict_Check(dict))
+        return wrong("options are a dict", dict);
+    while (PyDict_Next(dict, &position, &name, &value))
+        if (!read_option(blocks, name, value, options))
+            return false;
+    return true;
+}

@@ -1,0 +1,80 @@
+"""Where arrays of any library lie: what csrc/arguments.c asks of objects that it does not know."""
+
+_NUMPY = {"b1": "i1", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64",
+          "f2": "fp16", "f4": "fp32", "f8": "fp64"}
+# torch's, and those of libraries that name theirs alike
+_NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
+          "uint64": "u64", "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "float8_e4m3fn": "fp8e4nv",
+          "float8_e5m2": "fp8e5"}
+
+
+def _extent(shape, strides, size):
+    """(bytes before the first element, bytes from it on) of a view; strides in bytes."""
+    if 0 in shape:
+        return 0, 0
+    before = sum(-stride * (count - 1) for count, stride in zip(shape, strides) if stride < 0)
+    after = sum(stride * (count - 1) for count, stride in zip(shape, strides) if stride > 0)
+    return before, after + size
+
+
+def _interface(described, array):
+    """Of NumPy's array interface, and of CUDA's."""
+    kind = described["typestr"]
+    name = _NUMPY.get(kind[1:])
+    if name is None or kind[0] == ">":
+        name = _NAMES.get(str(getattr(array, "dtype", "")), None)  # such as ml_dtypes' bfloat16, void to the interface
+        if name is None or kind[0] == ">":
+            raise TypeError(f"no kernel has elements of type {getattr(array, 'dtype', kind)}")
+    shape, size = described["shape"], int(kind[2:])
+    strides = described.get("strides")
+    if strides is None:
+        strides, step = [], size
+        for count in reversed(shape):
+            strides.insert(0, step)
+            step *= count
+    address, read_only = described["data"]
+    return address or 0, name, shape, strides, size, bool(read_only)
+
+
+def _owner(array):
+    """The NumPy array whose memory a view is of, as far as NumPy knows."""
+    while type(array.base) is type(array) or hasattr(array.base, "__array_interface__"):
+        array = array.base
+    return array
+
+
+def _numpy(array):
+    described = array.__array_interface__
+    address, name, shape, strides, size, read_only = _interface(described, array)
+    owner = _owner(array) if hasattr(array, "base") else array
+    if owner is not array:
+        begin, _, owner_shape, owner_strides, owner_size, _ = _interface(owner.__array_interface__, owner)
+        before, after = _extent(owner_shape, owner_strides, owner_size)
+    else:
+        begin, (before, after) = address, _extent(shape, strides, size)
+    return address, name, begin - before, before + after, read_only
+
+
+def _torch(tensor):
+    name = _NAMES.get(str(tensor.dtype).rpartition(".")[2])
+    if name is None:
+        raise TypeError(f"no kernel has elements of type {tensor.dtype}")
+    if getattr(tensor, "is_cuda", False):
+        return tensor.data_ptr(), name, 0, 0, False
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else None
+    if storage is None:
+        return tensor.data_ptr(), name, 0, 0, False
+    return tensor.data_ptr(), name, storage.data_ptr(), storage.nbytes(), False
+
+
+def describe(array):
+    """(address, element type, its storage's address, the storage's bytes, read only): of memory of the host with its storage, of a
+    GPU's with 0 and 0. TypeError: it is no array."""
+    if hasattr(array, "data_ptr"):
+        return _torch(array)
+    if hasattr(array, "__cuda_array_interface__"):
+        address, name, *_, read_only = _interface(array.__cuda_array_interface__, array)
+        return address, name, 0, 0, read_only
+    if hasattr(array, "__array_interface__"):
+        return _numpy(array)
+    raise TypeError(f"{type(array).__module__}.{type(array).__qualname__} is neither a number nor an array")
