@@ -61,6 +61,10 @@ typedef struct tile_text {
     size_t size;
 } tile_text;
 
+typedef struct tile_named {
+    tile_text name, value;
+} tile_named;
+
 typedef struct tile_context tile_context;
 typedef struct tile_diagnostics tile_diagnostics;
 typedef struct tile_cancellation tile_cancellation;

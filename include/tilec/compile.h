@@ -10,10 +10,6 @@
 extern "C" {
 #endif
 
-typedef struct tile_named {
-    tile_text name, value;
-} tile_named;
-
 /* What a compilation can give besides PTX and cubin. */
 typedef enum tile_output {
     TILE_OUTPUT_AST,       /* syntax tree */

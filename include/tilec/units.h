@@ -12,7 +12,7 @@ extern "C" {
 /* What a name of a unit stands for: X(name, value). */
 #define TILE_BINDING_KINDS(X)                                                                      \
     X(TILE_BIND_LITERAL, 0)   /* a value; text: a literal */                                       \
-    X(TILE_BIND_UNIT, 1)      /* the function of another unit, or of this one */                   \
+    X(TILE_BIND_UNIT, 1)      /* what a unit of the list is */                                     \
     X(TILE_BIND_LANGUAGE, 2)  /* text: a dotted name, "triton.language.load", "triton.language" */ \
     X(TILE_BIND_NAMESPACE, 3) /* a module or class: its names are bound as "name.of_it" */         \
     X(TILE_BIND_UNUSABLE, 4)  /* text: the message where a kernel comes to the name */             \
@@ -25,7 +25,8 @@ typedef enum tile_binding_kind {
 } tile_binding_kind;
 
 /* Literals are Python's: numbers, float('nan'), strings, True, False, None, tuples; tl.float32 is a
- * type, and @3 the function of unit 3. They mean the same in every unit. */
+ * type, @3 the function of unit 3, and @4(1, x=2) a named tuple of unit 4. They mean the same in
+ * every unit. */
 typedef struct tile_binding {
     tile_text name; /* as the source has it; dotted for what is behind a namespace: of the bindings
                        that an expression a.b.c begins with the longest counts */
@@ -33,6 +34,17 @@ typedef struct tile_binding {
     tile_text text;
     size_t unit; /* of TILE_BIND_UNIT: the number in the list */
 } tile_binding;
+
+/* What a unit is: X(name, value). */
+#define TILE_UNIT_KINDS(X)                                                                         \
+    X(TILE_UNIT_FUNCTION, 0)                                                                       \
+    X(TILE_UNIT_RECORD, 1) /* a class of named tuples */
+
+typedef enum tile_unit_kind {
+#define TILE_UNIT_ENUM(name, value) name = value,
+    TILE_UNIT_KINDS(TILE_UNIT_ENUM)
+#undef TILE_UNIT_ENUM
+} tile_unit_kind;
 
 /* One function, and what the names of its text stand for that are no variables of it. A name that
  * is not bound is one of Python's own (range, min, ..), or not defined. */
@@ -51,6 +63,11 @@ typedef struct tile_unit {
     size_t do_not_specialize_count;
     const tile_text *do_not_specialize_on_alignment;
     size_t do_not_specialize_on_alignment_count;
+    tile_unit_kind kind;
+    tile_text name;           /* of a record, which has no source and no bindings */
+    const tile_named *fields; /* of a record, in order, each with a literal for its default value or
+                                 an empty text; behind the first default all have one */
+    size_t field_count;
 } tile_unit;
 
 /* Functions of the program's own, which kernels call while they are compiled. */

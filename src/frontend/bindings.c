@@ -26,15 +26,19 @@ Unit *units_take(Elab *e, uint32_t number, const AstFile *syntax) {
 }
 
 static Unit *open_unit(Elab *e, uint32_t number) {
-    Unit *unit = *place_of(e, number);
+    const GivenUnit *given = &e->request->units.list[number];
     const uint32_t file = e->request->file + number;
-    return unit ? unit
-                : units_take(e, number,
-                             units_parse(&e->ctx->diags, file, &e->request->units.list[number]));
+    Unit *unit = *place_of(e, number);
+    if (unit)
+        return unit;
+    return units_take(e, number,
+                      given->is_record ? &no_file : units_parse(&e->ctx->diags, file, given));
 }
 
-static Val unit_function(Elab *e, uint32_t number) {
+static Val unit_value(Elab *e, uint32_t number) {
     Unit *unit = open_unit(e, number);
+    if (unit->given->is_record)
+        return (Val){.kind = VAL_RECORD, .record = unit};
     if (!unit->syntax->body.count)
         return val_error(); /* reported when it was parsed */
     return (Val){.kind = VAL_FUNCTION, .function = {unit->syntax->body.items[0]->u.def, unit}};
@@ -51,7 +55,7 @@ bool units_numbered(Elab *e, Span span, Str name, Val *out) {
         number = name.ptr[i] >= '0' && name.ptr[i] <= '9'
                      ? number * 10 + (uint64_t)(name.ptr[i] - '0')
                      : count;
-    *out = number < count ? unit_function(e, (uint32_t)number)
+    *out = number < count ? unit_value(e, (uint32_t)number)
                           : elab_fail(e, span, unit_number, STR_ARG(name), count);
     return true;
 }
@@ -67,6 +71,44 @@ Val units_literal(Elab *e, Str name, Str text) {
     return expr ? elab_eval_in(e, e->literals, expr) : val_error();
 }
 
+/* Named tuples */
+
+/* An argument to its place among `items`, or a report. */
+static void bind_field(Elab *e, const Unit *record, const Arg *arg, uint32_t position, Val *items) {
+    const GivenUnit *given = record->given;
+    const char *name = str_dup(e->arena, given->name);
+    const uint32_t at = arg->name.len ? record_field(record, arg->name) : position;
+    if (at >= given->field_count && arg->name.len)
+        elab_fail(e, arg->span, elab_unknown_keyword, name, STR_ARG(arg->name));
+    else if (at >= given->field_count)
+        elab_fail(e, arg->span, elab_too_many_arguments, name, given->field_count, position + 1);
+    else if (items[at].kind != VAL_ABSENT)
+        elab_fail(e, arg->span, elab_argument_twice, name, STR_ARG(given->fields[at].name));
+    else
+        items[at] = arg->val;
+}
+
+Val units_make_record(Elab *e, Span span, const Unit *record, const Arg *args, uint32_t count) {
+    const GivenUnit *given = record->given;
+    const unsigned errors = e->ctx->diags.errors;
+    Val *items = ARENA_ARRAY(e->arena, Val, (size_t)given->field_count + 1);
+    for (uint32_t i = 0; i < given->field_count; i++)
+        items[i] = val_of(VAL_ABSENT);
+    for (uint32_t i = 0; i < count; i++)
+        bind_field(e, record, &args[i], i, items);
+    for (uint32_t i = 0; i < given->field_count && e->ctx->diags.errors == errors; i++) {
+        const Field *field = &given->fields[i];
+        if (items[i].kind == VAL_ABSENT && !field->fallback.len)
+            elab_fail(e, span, elab_missing_argument, str_dup(e->arena, given->name),
+                      STR_ARG(field->name));
+        else if (items[i].kind == VAL_ABSENT)
+            items[i] = units_literal(e, field->name, field->fallback);
+    }
+    if (e->ctx->diags.errors != errors)
+        return val_error();
+    return val_tuple_of(record, items, given->field_count);
+}
+
 /* Bindings */
 
 static Val namespace_value(Unit *unit, Str path) {
@@ -78,7 +120,7 @@ static Val binding_value(Elab *e, Unit *unit, const Binding *binding) {
     case BINDING_LITERAL:
         return units_literal(e, binding->name, binding->text);
     case BINDING_UNIT:
-        return unit_function(e, binding->unit);
+        return unit_value(e, binding->unit);
     case BINDING_LANGUAGE:
         return elab_language(e, e->user_span, binding->text);
     case BINDING_NAMESPACE:

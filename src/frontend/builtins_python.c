@@ -155,6 +155,8 @@ static bool is_instance(Val v, Val kind) {
                 return true;
         return false;
     }
+    if (kind.kind == VAL_RECORD)
+        return v.kind == VAL_TUPLE && v.tuple.record == kind.record;
     if (builtin_is(kind, BUILTIN_int))
         return v.kind == VAL_INT || v.kind == VAL_BOOL;
     if (builtin_is(kind, BUILTIN_float))
@@ -187,7 +189,7 @@ static bool is_class(Val v) {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (builtin_is(v, classes[i]))
             return true;
-    return false;
+    return v.kind == VAL_RECORD;
 }
 
 Val builtin_isinstance(Call *call) {

@@ -212,6 +212,8 @@ typedef struct Arg {
 
 Val elab_call_expr(Elab *e, const Expr *expr);
 Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
+/* A named tuple of a VAL_RECORD (bindings.c). */
+Val units_make_record(Elab *e, Span span, const Unit *record, const Arg *args, uint32_t count);
 /* The same of a VAL_FOREIGN (evaluate.c). */
 Val elab_evaluate(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
 /* Evaluates the arguments of call `expr` and binds them to a builtin's parameters. */

@@ -337,6 +337,8 @@ Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
         return call_builtin(e, span, callee.builtin, args, count, false);
     case VAL_FUNCTION:
         return call_function(e, span, callee, args, count);
+    case VAL_RECORD:
+        return units_make_record(e, span, callee.record, args, count);
     case VAL_FOREIGN:
         return elab_evaluate(e, span, callee, args, count);
     case VAL_METHOD: {

@@ -379,7 +379,26 @@ static Val block_attribute(Elab *e, Span span, Val base, Str name) {
     return val_error();
 }
 
+/* A field of a named tuple; false: it is none. */
+static bool field_of(Val base, Str name, Val *out) {
+    const uint32_t at = base.kind == VAL_TUPLE ? record_field(base.tuple.record, name) : UINT32_MAX;
+    if (at < UINT32_MAX)
+        *out = base.tuple.items[at];
+    return at < UINT32_MAX;
+}
+
+static void suggest_field(Elab *e, Val base, Str name) {
+    const GivenUnit *given = base.tuple.record->given;
+    Str *names = ARENA_ARRAY(e->arena, Str, (size_t)given->field_count + 1);
+    for (uint32_t i = 0; i < given->field_count; i++)
+        names[i] = given->fields[i].name;
+    elab_suggest(e, name, names, given->field_count);
+}
+
 Val elab_attribute(Elab *e, Span span, Val base, Str name) {
+    Val field;
+    if (field_of(base, name, &field))
+        return field;
     switch (base.kind) {
     case VAL_ERROR:
         return base;
@@ -411,13 +430,16 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
         break;
     case VAL_ABSENT:
     case VAL_UNDEFINED:
+    case VAL_RECORD:
     case VAL_FOREIGN:
     case VAL_METHOD:
     case VAL_SLICE:
         break;
     }
     elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));
-    if (base.kind == VAL_NONE)
+    if (base.kind == VAL_TUPLE && base.tuple.record)
+        suggest_field(e, base, name);
+    else if (base.kind == VAL_NONE)
         elab_hint(e, "test it with `is None` in a constexpr `if` before using it");
     else if (val_is_number(base) && (str_is(name, "to") || str_is(name, "dtype")))
         elab_hint(e, "the value is a compile-time number; assign it to a variable or write "

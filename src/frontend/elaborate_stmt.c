@@ -180,7 +180,7 @@ Val elab_decay(Elab *e, Span span, Val v) {
         if (val_failed(items[i]))
             return val_error();
     }
-    return val_tuple(items, v.tuple.count);
+    return val_tuple_of(v.tuple.record, items, v.tuple.count);
 }
 
 static void assign_unpacked(Elab *e, const Expr *target, Val v) {

@@ -13,12 +13,14 @@ typedef struct Describing {
 static void describe_literal(Describing *d, Val v);
 
 static void describe_items(Describing *d, Val v, void (*describe)(Describing *d, Val v)) {
+    if (v.tuple.record)
+        strbuf_printf(&d->out, "@%u", v.tuple.record->number);
     strbuf_putc(&d->out, '(');
     for (uint32_t i = 0; i < v.tuple.count; i++) {
         strbuf_puts(&d->out, i ? ", " : "");
         describe(d, v.tuple.items[i]);
     }
-    strbuf_puts(&d->out, v.tuple.count == 1 ? ",)" : ")");
+    strbuf_puts(&d->out, v.tuple.count == 1 && !v.tuple.record ? ",)" : ")");
 }
 
 static void describe_type(Describing *d, Val v) {
@@ -40,6 +42,8 @@ static void describe_literal(Describing *d, Val v) {
         describe_items(d, v, describe_literal);
     else if (v.kind == VAL_TYPE)
         describe_type(d, v);
+    else if (v.kind == VAL_RECORD)
+        strbuf_printf(&d->out, "@%u", v.record->number);
     else if (v.kind == VAL_FUNCTION && v.function.unit->given)
         strbuf_printf(&d->out, "@%u", v.function.unit->number);
     else if (v.kind == VAL_MODULE && !v.module.unit)

@@ -101,6 +101,11 @@ void units_write(const SourceMap *map, uint32_t file, const GivenUnits *units, b
             add_text(out, "name", binding->name);
             add_text(out, "text", binding->text);
         }
+        add_text(out, unit->is_record ? "record" : "function", unit->name);
+        for (uint32_t at = 0; at < unit->field_count; at++) {
+            add_text(out, "field", unit->fields[at].name);
+            add_text(out, "default", unit->fields[at].fallback);
+        }
         for (uint32_t p = 0; p < unit->no_value_count; p++)
             add_text(out, "no_value", unit->no_value[p]);
         for (uint32_t p = 0; p < unit->no_alignment_count; p++)

@@ -23,8 +23,17 @@ typedef struct Binding {
     uint32_t unit;
 } Binding;
 
+/* Of a class of named tuples. */
+typedef struct Field {
+    Str name, fallback; /* a literal, or empty */
+} Field;
+
 /* See tile_unit. */
 typedef struct GivenUnit {
+    bool is_record;
+    Str name; /* of a record, which has fields in the place of all below */
+    const Field *fields;
+    uint32_t field_count;
     Str path, text;
     LineColumn begin; /* of the text in `path` */
     bool noinline;

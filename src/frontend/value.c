@@ -100,7 +100,20 @@ Val val_tuple(const Val *items, uint32_t count) {
     }
     return (Val){
         .kind = VAL_TUPLE,
-        .tuple = {items, count, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, depth + 1}};
+        .tuple = {items, count, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, depth + 1, NULL}};
+}
+
+Val val_tuple_of(const Unit *record, const Val *items, uint32_t count) {
+    Val v = val_tuple(items, count);
+    v.tuple.record = record;
+    return v;
+}
+
+uint32_t record_field(const Unit *record, Str name) {
+    for (uint32_t i = 0; record && i < record->given->field_count; i++)
+        if (str_eq(record->given->fields[i].name, name))
+            return i;
+    return UINT32_MAX;
 }
 
 static bool block_info_equal(const BlockInfo *a, const BlockInfo *b) {
@@ -142,6 +155,8 @@ bool val_equal(Val a, Val b) {
         if (!scalar_equal(a.type.scalar, b.type.scalar) || !a.type.block != !b.type.block)
             return false;
         return !a.type.block || type_same_shape(a.type.block, b.type.block);
+    case VAL_RECORD:
+        return a.record == b.record;
     case VAL_FUNCTION:
         return a.function.def == b.function.def;
     case VAL_BUILTIN:
@@ -186,6 +201,7 @@ bool val_truth(Val v) {
     case VAL_TUPLE:
         return v.tuple.count != 0;
     case VAL_TYPE:
+    case VAL_RECORD:
     case VAL_FUNCTION:
     case VAL_BUILTIN:
     case VAL_FOREIGN:
@@ -227,9 +243,13 @@ const char *val_type_text(Arena *arena, Val v) {
     case VAL_STRING:
         return "a string";
     case VAL_TUPLE:
+        if (v.tuple.record)
+            return str_format(arena, "a named tuple '%.*s'", STR_ARG(v.tuple.record->given->name));
         return str_format(arena, "a tuple of %u", v.tuple.count);
     case VAL_TYPE:
         return "a type";
+    case VAL_RECORD:
+        return "a class";
     case VAL_FUNCTION:
     case VAL_FOREIGN:
         return "a function";
@@ -307,12 +327,17 @@ static void print_builtin(const Builtin *row, StrBuf *out) {
 }
 
 static void print_tuple(Val v, StrBuf *out) {
+    const GivenUnit *record = v.tuple.record ? v.tuple.record->given : NULL;
+    if (record)
+        strbuf_printf(out, "%.*s", STR_ARG(record->name));
     strbuf_putc(out, '(');
     for (uint32_t i = 0; i < v.tuple.count; i++) {
         strbuf_puts(out, i ? ", " : "");
+        if (record)
+            strbuf_printf(out, "%.*s=", STR_ARG(record->fields[i].name));
         val_print(v.tuple.items[i], true, out);
     }
-    strbuf_puts(out, v.tuple.count == 1 ? ",)" : ")");
+    strbuf_puts(out, v.tuple.count == 1 && !record ? ",)" : ")");
 }
 
 /* A float as a literal that Python reads back: infinities and NaN have none of their own. */
@@ -356,6 +381,9 @@ void val_print(Val v, bool repr, StrBuf *out) {
             strbuf_printf(out, "tl.%s", elem_info[v.type.scalar.elem].name);
         else
             strbuf_puts(out, shaped_text(out->arena, v.type.scalar, v.type.block));
+        return;
+    case VAL_RECORD:
+        strbuf_printf(out, "%.*s", STR_ARG(v.record->given->name));
         return;
     case VAL_FUNCTION:
         strbuf_printf(out, "%s%.*s", v.function.unit->is_std ? "tl." : "",
@@ -417,7 +445,7 @@ Val val_rebuild(Arena *arena, Val v, Value *const **next) {
     for (uint32_t i = 0; i < count; i++)
         items[i] = val_rebuild(arena, parts[i], next);
     if (v.kind == VAL_TUPLE)
-        return val_tuple(items, count);
+        return val_tuple_of(v.tuple.record, items, count);
     v.block.parts = items;
     return v;
 }
@@ -427,7 +455,8 @@ bool val_same_shape(Val a, Val b) {
         return false;
     if (a.kind == VAL_TILE)
         return a.tile.ir->type == b.tile.ir->type && scalar_equal(a.tile.scalar, b.tile.scalar);
-    if (a.kind == VAL_BLOCK && !block_info_equal(a.block.info, b.block.info))
+    if ((a.kind == VAL_BLOCK && !block_info_equal(a.block.info, b.block.info)) ||
+        (a.kind == VAL_TUPLE && a.tuple.record != b.tuple.record))
         return false;
     if (a.kind != VAL_TUPLE && a.kind != VAL_BLOCK)
         return val_equal(a, b);

@@ -52,6 +52,7 @@ typedef enum ValKind {
     VAL_STRING,
     VAL_TUPLE, /* lists too */
     VAL_TYPE,
+    VAL_RECORD, /* a class of named tuples */
     VAL_FUNCTION,
     VAL_BUILTIN,
     VAL_FOREIGN, /* a function of the program that asked for the compilation */
@@ -91,9 +92,11 @@ struct Val {
         struct {
             const Val *items;
             uint32_t count;
-            uint32_t size;  /* elements of all tuples inside, characters of strings */
-            uint32_t depth; /* of nesting: 1 for a tuple of no tuples */
+            uint32_t size;      /* elements of all tuples inside, characters of strings */
+            uint32_t depth;     /* of nesting: 1 for a tuple of no tuples */
+            const Unit *record; /* of a named tuple its class; else NULL */
         } tuple;
+        const Unit *record;
         struct { /* block: shape of a tile type, NULL for scalars */
             ScalarType scalar;
             const Type *block;
@@ -192,6 +195,8 @@ static inline Val val_string(Str s) {
     return (Val){.kind = VAL_STRING, .s = s};
 }
 Val val_tuple(const Val *items, uint32_t count);
+/* A named tuple; `record` may be NULL. */
+Val val_tuple_of(const Unit *record, const Val *items, uint32_t count);
 static inline Val val_type(ScalarType scalar, const Type *block) {
     return (Val){.kind = VAL_TYPE, .type = {scalar, block}};
 }
@@ -243,6 +248,8 @@ const char *val_text(Arena *arena, Val v);
 /* A float as Python's repr: the shortest decimal that reads back as the same double. */
 void print_double(double f, StrBuf *out);
 void print_wide(Wide i, StrBuf *out);
+/* The place of a named tuple's field; UINT32_MAX: it has none of that name. */
+uint32_t record_field(const Unit *record, Str name);
 /* The IR values inside, tuples included, in order. */
 uint32_t val_flatten(Val v, Value **out, uint32_t capacity);
 /* `v` with its IR values replaced in order from *next on, which advances. */

@@ -150,6 +150,30 @@ static void arguments_are_passed_through(void **state) {
     free(made.ptx);
 }
 
+static void named_tuples_are_told(void **state) {
+    Fixture *f = *state;
+    Host host = {.gives = "@1(@1, 5)", .argument = TILE_NO_ARGUMENT};
+    const tile_binding names[] = {language("tl", "triton.language"), function_of("P", 1),
+                                  evaluated("host", "key")};
+    const tile_named fields[] = {{text("a"), text("")}, {text("b"), text("")}};
+    const tile_unit units[] = {unit_of("e.py", 1,
+                                       "def k(x, n):\n"
+                                       "    made = host(P, P(1, 'a'), P(n, (P(x, 2.0),)))\n"
+                                       "    tl.store(x, made.a(3, 4).b + made.b)\n",
+                                       BINDINGS(names)),
+                               {.size = sizeof(tile_unit),
+                                .kind = TILE_UNIT_RECORD,
+                                .name = text("Pair"),
+                                .fields = fields,
+                                .field_count = 2}};
+    Made made = ask(f, &host, units, 2, "*i32, i32");
+    if (made.status != TILE_OK)
+        print_error("%s", made.rendered);
+    assert_int_equal(made.status, TILE_OK);
+    assert_string_equal(host.asked, "0 host key 90: @1, @1(1, 'a'), @1(i32, (@1(*i32, =2.0),))?");
+    free(made.ptx);
+}
+
 static void what_goes_wrong_is_said_at_the_call(void **state) {
     Fixture *f = *state;
     Host host = {TILE_ERROR_SOURCE, "ValueError: no such tile", TILE_NO_ARGUMENT, 0, ""};
@@ -248,13 +272,10 @@ static void functions_evaluate(void **state) {
 int main(void) {
     setenv("TILEC_WORKER", TILEC_PROGRAM, 1);
     const struct CMUnitTest tests[] = {
-        TEST(literals_are_given),
-        TEST(arguments_are_told),
-        TEST(literals_come_back),
-        TEST(arguments_are_passed_through),
-        TEST(what_goes_wrong_is_said_at_the_call),
-        TEST(somebody_has_to_evaluate),
-        TEST(functions_evaluate),
+        TEST(literals_are_given),       TEST(arguments_are_told),
+        TEST(literals_come_back),       TEST(arguments_are_passed_through),
+        TEST(named_tuples_are_told),    TEST(what_goes_wrong_is_said_at_the_call),
+        TEST(somebody_has_to_evaluate), TEST(functions_evaluate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

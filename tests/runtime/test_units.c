@@ -499,6 +499,100 @@ static void functions_keep_units(void **state) {
     assert_string_equal(compile(f, &unit, 1, "*i32").id, "elab_param_unknown");
 }
 
+static tile_unit record_of(const char *name, const tile_named *fields, size_t count) {
+    return (tile_unit){.size = sizeof(tile_unit),
+                       .kind = TILE_UNIT_RECORD,
+                       .name = text(name),
+                       .fields = fields,
+                       .field_count = count};
+}
+
+/* Classes of named tuples: made, taken apart, passed, carried through branches and loops. */
+static void named_tuples(void **state) {
+    Fixture *f = *state;
+    const tile_binding names[] = {language("tl", "triton.language"), function_of("Pair", 1),
+                                  function_of("m.Empty", 2), function_of("swap", 3),
+                                  literal("K", "@1(7, @1('a'))")};
+    const tile_binding helper[] = {function_of("P", 1)};
+    const tile_named fields[] = {{text("first"), text("")}, {text("second"), text("(1, None)")}};
+    const tile_unit units[] = {
+        unit_of("r.py", 1,
+                "def k(x, n, C: tl.constexpr):\n"
+                "    tl.static_assert(K.first == 7 and K.second.first == 'a')\n"
+                "    tl.static_assert(K[1].second == (1, None) and len(K) == 2)\n"
+                "    tl.static_assert(isinstance(K, Pair) and isinstance(K, tuple))\n"
+                "    tl.static_assert(not isinstance(K, m.Empty) and m.Empty() == ())\n"
+                "    tl.static_assert(C == Pair(first=2, second='b') and C.second == 'b')\n"
+                "    tl.static_assert(not isinstance(K + (1,), Pair))\n"
+                "    a = swap(Pair(n, second=x))\n"
+                "    p, q = a\n"
+                "    if n > 3:\n"
+                "        a = Pair(a.first + 1, a.second * 2)\n"
+                "    for i in range(n):\n"
+                "        a = Pair(a.first, a.second + i)\n"
+                "    tl.store(a.first, a.second + q)\n",
+                BINDINGS(names)),
+        record_of("Pair", fields, 2),
+        record_of("Empty", NULL, 0),
+        unit_of("r.py", 30, "def swap(v):\n    return P(v.second, v.first)\n", BINDINGS(helper)),
+    };
+    const tile_named value = {text("C"), text("@1(2, 'b')")};
+    tile_compile_options options = {.constexprs = &value, .constexpr_count = 1};
+    for (int isolated = 0; isolated < 2; isolated++) {
+        options.isolated = options.no_cache = isolated;
+        Made made = compile_with(f, units, 4, "*i32, i32", options);
+        if (made.status != TILE_OK)
+            print_error("%s", made.rendered);
+        assert_int_equal(made.status, TILE_OK);
+        free(made.ptx);
+    }
+    static const struct {
+        const char *expression, *id;
+    } wrong[] = {
+        {"Pair()", "elab_missing_argument"},         {"Pair(1, 2, 3)", "elab_too_many_arguments"},
+        {"Pair(1, first=2)", "elab_argument_twice"}, {"Pair(1, third=2)", "elab_unknown_keyword"},
+        {"Pair(1).frist", "elab_no_attribute"},      {"Pair.first", "elab_no_attribute"},
+        {"Pair(1) + Pair", "elab_operand_types"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char body[128];
+        snprintf(body, sizeof body, "def k(x):\n    tl.store(x, %s)\n", wrong[i].expression);
+        const tile_unit bad[] = {unit_of("r.py", 1, body, names, 2), units[1]};
+        const Made made = COMPILE(f, bad, "*i32");
+        if (strcmp(wrong[i].id, "elab_operand_types") != 0)
+            assert_string_equal(made.id, wrong[i].id);
+        assert_int_equal(made.line, 2);
+    }
+    /* What a class is, is in the key. */
+    const tile_unit some[] = {
+        unit_of("r.py", 1, "def k(x):\n    tl.store(x, Pair(1)[1][0])\n", names, 2), units[1]};
+    free(COMPILES(f, some, "*i32").ptx);
+    const tile_named others[] = {fields[0], {text("second"), text("(2, None)")}};
+    const tile_unit changed[] = {some[0], record_of("Pair", others, 2)};
+    Made made = COMPILES(f, changed, "*i32");
+    assert_false(made.from_cache);
+    free(made.ptx);
+    const tile_named bad_fields[][2] = {{fields[0], fields[0]},
+                                        {fields[1], fields[0]},
+                                        {fields[0], {text("a.b"), text("")}},
+                                        {fields[0], {text(""), text("")}},
+                                        {fields[0], {text("b"), {NULL, 1}}}};
+    for (size_t i = 0; i < sizeof bad_fields / sizeof *bad_fields; i++) {
+        const tile_unit bad[] = {some[0], record_of("Pair", bad_fields[i], 2)};
+        assert_string_equal(of_units(f, bad, 2).id, "unit_list");
+    }
+    tile_unit bad[] = {some[0], record_of("", fields, 2)};
+    assert_string_equal(of_units(f, bad, 2).id, "unit_list");
+    bad[1] = record_of("Pair", NULL, 2);
+    assert_string_equal(of_units(f, bad, 2).id, "unit_list");
+    bad[1] = record_of("Pair", fields, 2);
+    bad[1].source = text("def f(): pass");
+    assert_string_equal(of_units(f, bad, 2).id, "unit_list");
+    bad[1] = record_of("Pair", fields, 2);
+    assert_string_equal(of_units(f, bad + 1, 1).id, "unit_list");
+    bad[1].kind = (tile_unit_kind)5;
+    assert_string_equal(of_units(f, bad, 2).id, "unit_list");
+}
+
 /* Configurations of the options are measured, and kept for what the units say. */
 static void functions_of_units_are_tuned(void **state) {
     Fixture *f = *state;
@@ -620,6 +714,7 @@ int main(void) {
         TEST(damaged_texts_are_reported),
         TEST(isolated_compilations_have_the_units),
         TEST(functions_keep_units),
+        TEST(named_tuples),
         TEST(functions_of_units_are_tuned),
         TEST(lists_of_kernels),
         TEST(strict_contexts_and_records),

@@ -12,7 +12,7 @@ BINDING_PAIR(NAMESPACE, NAMESPACE);
 BINDING_PAIR(UNUSABLE, UNUSABLE);
 BINDING_PAIR(EVALUATE, EVALUATE);
 
-enum { MOST_UNITS = 1 << 16, MOST_LINES = 1 << 30, MOST_COLUMNS = 1 << 16 };
+enum { MOST_UNITS = 1 << 16, MOST_LINES = 1 << 30, MOST_COLUMNS = 1 << 16, MOST_FIELDS = 1 << 10 };
 
 typedef struct Reading {
     Ctx *ctx;
@@ -118,12 +118,65 @@ static const Str *take_names(Arena *arena, const tile_text *texts, size_t count)
     return names;
 }
 
+/* A name without dots. */
+static bool is_name(tile_text name) {
+    return is_text(name) && is_dotted(text_str(name)) && !memchr(name.data, '.', name.size);
+}
+
+/* What is wrong with a field, given those before it; NULL: nothing. */
+static const char *field_problem(const tile_named *fields, size_t at) {
+    const tile_named *field = &fields[at];
+    if (!is_name(field->name))
+        return "a field of it has no name";
+    if (!is_text(field->value))
+        return "a default of it is a text without data";
+    if (at && fields[at - 1].value.size && !field->value.size)
+        return "a field of it without a default is behind one with a default";
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(text_str(fields[i].name), text_str(field->name)))
+            return "two fields of it have one name";
+    return NULL;
+}
+
+/* False after a report. */
+static bool read_record(const Reading *r, const tile_unit *unit, GivenUnit *out) {
+    Arena *arena = &r->ctx->arena;
+    if (!r->at)
+        return refuse(r, "it is a record, wanted the kernel");
+    if (!is_name(unit->name))
+        return refuse(r, "it is a record without a name");
+    if (unit->source.size || unit->binding_count)
+        return refuse(r, "it is a record, which has neither source nor bindings");
+    if (unit->field_count > MOST_FIELDS || (unit->field_count && !unit->fields))
+        return refuse(r, "its fields are no list, or too many");
+    Field *fields = ARENA_ARRAY(arena, Field, unit->field_count + 1);
+    for (size_t i = 0; i < unit->field_count; i++) {
+        const char *problem = field_problem(unit->fields, i);
+        if (problem)
+            return refuse(r, problem);
+        fields[i] = (Field){str_keep(arena, text_str(unit->fields[i].name)),
+                            str_keep(arena, text_str(unit->fields[i].value))};
+    }
+    *out = (GivenUnit){.is_record = true,
+                       .name = str_keep(arena, text_str(unit->name)),
+                       .fields = fields,
+                       .field_count = (uint32_t)unit->field_count,
+                       .path = STR("<unit>"),
+                       .text = STR(""),
+                       .begin = {1, 1}};
+    return true;
+}
+
 /* False after a report. */
 static bool read_unit(const Reading *r, GivenUnit *out) {
     Arena *arena = &r->ctx->arena;
     tile_unit unit;
     if (!take_unit(r, &unit))
         return refuse(r, "its size is not that of the first, or none");
+    if (unit.kind == TILE_UNIT_RECORD)
+        return read_record(r, &unit, out);
+    if (unit.kind != TILE_UNIT_FUNCTION)
+        return refuse(r, "it is of no kind that there is");
     if (!unit.source.data || !unit.source.size)
         return refuse(r, "it has no source");
     if (unit.source.size > FRONTEND_SOURCE_LIMIT)
@@ -243,6 +296,14 @@ static const tile_binding *keep_bindings(Arena *arena, const GivenUnit *unit) {
     return kept;
 }
 
+static const tile_named *keep_fields(Arena *arena, const GivenUnit *unit) {
+    tile_named *kept = ARENA_ARRAY(arena, tile_named, (size_t)unit->field_count + 1);
+    for (uint32_t i = 0; i < unit->field_count; i++)
+        kept[i] = (tile_named){keep_text(arena, unit->fields[i].name),
+                               keep_text(arena, unit->fields[i].fallback)};
+    return kept;
+}
+
 const tile_unit *units_keep(Arena *arena, const GivenUnits *units) {
     tile_unit *kept = ARENA_ARRAY(arena, tile_unit, (size_t)units->count + 1);
     for (uint32_t i = 0; i < units->count; i++) {
@@ -260,7 +321,11 @@ const tile_unit *units_keep(Arena *arena, const GivenUnits *units) {
                               .do_not_specialize_count = unit->no_value_count,
                               .do_not_specialize_on_alignment =
                                   keep_names(arena, unit->no_alignment, unit->no_alignment_count),
-                              .do_not_specialize_on_alignment_count = unit->no_alignment_count};
+                              .do_not_specialize_on_alignment_count = unit->no_alignment_count,
+                              .kind = unit->is_record ? TILE_UNIT_RECORD : TILE_UNIT_FUNCTION,
+                              .name = keep_text(arena, unit->name),
+                              .fields = keep_fields(arena, unit),
+                              .field_count = unit->field_count};
     }
     return kept;
 }

@@ -2,7 +2,7 @@
 #include "runtime/compile/wire.h"
 #include "runtime/compile/build_info.h"
 
-enum { WIRE_VERSION = 6 };
+enum { WIRE_VERSION = 7 };
 
 static const void *take(Wire *wire, size_t size) {
     if (size > wire->in.len)
@@ -94,6 +94,18 @@ static void wire_bindings(Wire *wire, const Binding **list, uint32_t *count) {
     *list = items;
 }
 
+static void wire_fields(Wire *wire, const Field **list, uint32_t *count) {
+    *count = wire_count(wire, *count);
+    Field *items = ARENA_ARRAY(wire->arena, Field, (size_t)*count + 1);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (wire->out)
+            items[i] = (*list)[i];
+        wire_text(wire, &items[i].name);
+        wire_text(wire, &items[i].fallback);
+    }
+    *list = items;
+}
+
 static void wire_units(Wire *wire, GivenUnits *units) {
     units->count = wire_count(wire, units->count);
     GivenUnit *items = ARENA_ARRAY(wire->arena, GivenUnit, (size_t)units->count + 1);
@@ -101,6 +113,9 @@ static void wire_units(Wire *wire, GivenUnits *units) {
         GivenUnit *unit = &items[i];
         if (wire->out)
             *unit = units->list[i];
+        WIRE_NUMBER(wire, unit->is_record);
+        wire_text(wire, &unit->name);
+        wire_fields(wire, &unit->fields, &unit->field_count);
         wire_text(wire, &unit->path);
         wire_text(wire, &unit->text);
         WIRE_NUMBER(wire, unit->begin.line);
