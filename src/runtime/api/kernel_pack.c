@@ -19,6 +19,16 @@ static const char *const section_names[SECTION_COUNT] = {
 _Static_assert((int)SECTION_COUNT < (int)CACHE_MAX_SECTIONS,
                "a kernel's sections have room in a file");
 
+static Str pack(Arena *arena, const tile_kernel *kernel) {
+    StrBuf facts = strbuf(arena);
+    facts_write(&kernel->facts, &facts);
+    CacheSection sections[SECTION_COUNT];
+    for (int i = 0; i < SECTION_COUNT; i++)
+        sections[i] =
+            (CacheSection){section_names[i], i == FACTS ? strbuf_str(&facts) : kernel->outputs[i]};
+    return cache_build_file(arena, FORM, sections, SECTION_COUNT);
+}
+
 tile_status tile_kernel_pack(const tile_kernel *kernel, void *bytes, size_t *size) {
     jmp_buf oom;
     if (!kernel || !size)
@@ -28,13 +38,7 @@ tile_status tile_kernel_pack(const tile_kernel *kernel, void *bytes, size_t *siz
         arena_free(&arena);
         return TILE_ERROR_OUT_OF_MEMORY;
     }
-    StrBuf facts = strbuf(&arena);
-    facts_write(&kernel->facts, &facts);
-    CacheSection sections[SECTION_COUNT];
-    for (int i = 0; i < SECTION_COUNT; i++)
-        sections[i] =
-            (CacheSection){section_names[i], i == FACTS ? strbuf_str(&facts) : kernel->outputs[i]};
-    const Str packed = cache_build_file(&arena, FORM, sections, SECTION_COUNT);
+    const Str packed = pack(&arena, kernel);
     const bool fits = !bytes || packed.len <= *size;
     if (bytes && fits)
         memcpy(bytes, packed.ptr, packed.len);
@@ -58,6 +62,17 @@ static const char *unpack(Arena *arena, Str bytes, tile_kernel *found) {
     return NULL;
 }
 
+static tile_status make_unpacked(Call *call, const void *bytes, size_t size, tile_kernel **kernel) {
+    Arena *arena = &call->ctx->arena;
+    tile_kernel found = {0};
+    /* A copy is aligned. */
+    const char *trouble = unpack(arena, str_keep(arena, (Str){bytes, size}), &found);
+    if (!trouble)
+        return kernel_create(call->context, &found, kernel);
+    ctx_diag(call->ctx, (Span){0}, kernel_unpacked, size, trouble);
+    return TILE_OK; /* which becomes what was said */
+}
+
 tile_status tile_kernel_unpack(tile_context *context, const void *bytes, size_t size,
                                tile_kernel **kernel, tile_diagnostics **diagnostics) {
     if (!context || !kernel || (size && !bytes))
@@ -65,13 +80,5 @@ tile_status tile_kernel_unpack(tile_context *context, const void *bytes, size_t 
     Call *call = call_begin(context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    Arena *arena = &call->ctx->arena;
-    tile_kernel found = {0};
-    /* A copy is aligned. */
-    const Str copy = {str_dup(arena, (Str){bytes, size}), size};
-    const char *trouble = unpack(arena, copy, &found);
-    if (!trouble)
-        return call_end(call, kernel_create(context, &found, kernel));
-    ctx_diag(call->ctx, (Span){0}, kernel_unpacked, size, trouble);
-    return call_end(call, TILE_OK);
+    return call_end(call, make_unpacked(call, bytes, size, kernel));
 }
