@@ -110,9 +110,10 @@ static inline tile_argument tile_constexpr_int(int64_t value) {
  * DLManagedTensor calls its deleter behind them. Order with other streams is the caller's.
  *
  * TILE_ERROR_INVALID_ARGUMENT, with a diagnostic: elements that no kernel has (complex numbers,
- * several lanes, less than a byte), memory that is neither this device's (kDLCUDA) nor managed nor
- * pinned (kDLCUDAManaged, kDLCUDAHost), a shape that is none, elements without memory. Any thread;
- * where nothing is wrong the call takes no memory and no lock. */
+ * several lanes, less than a byte), memory that is neither this device's (kDLCUDA; kDLCPU of a
+ * device that is this machine) nor managed nor pinned (kDLCUDAManaged, kDLCUDAHost), a shape that
+ * is none, elements without memory. Any thread; where nothing is wrong the call takes no memory and
+ * no lock. */
 TILE_API tile_status tile_argument_from_dlpack(tile_device *device, const void *tensor,
                                                tile_argument *argument,
                                                tile_diagnostics **diagnostics);

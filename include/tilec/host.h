@@ -48,7 +48,9 @@ typedef struct tile_host_options {
     void *user;
 } tile_host_options;
 
-/* A device of this machine, for tile_function_call and its like. No driver is asked for.
+/* A device of this machine, for tile_function_call and its like. No driver is asked for. What the
+ * interpreter runs is made in milliseconds, also by a context that is `strict`, and kept by no
+ * cache; the simulator's PTX is compiled and kept as any other.
  *
  * Addresses are those of the process: a kernel reads and writes the program's own memory, in place,
  * and what it finds in memory as a pointer is one. What it may touch are the device's own

@@ -252,7 +252,12 @@ static void test_memory_of_the_device(void **state) {
         const tile_argument arguments[] = {tile_pointer(x, TILE_FP32), tile_pointer(y, TILE_FP32),
                                            tile_int(16), tile_constexpr_int(16)};
         const uint32_t line = line_of("tl.store(y + i, tl.load(x + i) + 1)");
-        /* Nobody has written it. */
+        /* Nobody has written it, whatever it is called. */
+        const tile_host_array named[] = {
+            {.name = text("x"), .data = (void *)(uintptr_t)x, .bytes = 64},
+            {.name = text("y"), .data = (void *)(uintptr_t)y, .bytes = 32}};
+        call_badly(function, device, 1, arguments, 4, named, 2, TILE_ERROR_KERNEL, line,
+                   "undefined");
         call_badly(function, device, 1, arguments, 4, NULL, 0, TILE_ERROR_KERNEL, line,
                    "undefined");
         for (int i = 0; i < 16; i++)

@@ -38,13 +38,15 @@ static int by_address(const void *x, const void *y) {
     return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
 }
 
-/* `to` begins first. A part of an array whose own definedness is not told has that of the whole. */
+/* `to` begins first, and ends last where both begin. A part of an array, or another name for it,
+ * may leave it to the array which bytes are defined. */
 static bool join_into(Ctx *ctx, InterpArray *to, const InterpArray *array) {
+    const ptrdiff_t offset = (ptrdiff_t)(array->address - to->address);
     const bool is_part = end_of(array) <= end_of(to);
-    const bool is_told_twice =
-        array->defined && to->defined &&
-        array->defined - to->defined != (ptrdiff_t)(array->address - to->address);
-    if ((array->defined && !to->defined) || is_told_twice || (to->defined && !is_part))
+    if (is_part && !offset && array->bytes == to->bytes && !to->defined)
+        to->defined = array->defined;
+    if (array->defined ? !to->defined || array->defined - to->defined != offset || !is_part
+                       : to->defined && !is_part)
         return ctx_diag(ctx, (Span){0}, host_arrays, STR_ARG(to->name), STR_ARG(array->name));
     if (!is_part)
         to->bytes = (size_t)(end_of(array) - to->address);
