@@ -294,65 +294,6 @@ void elab_no_effect(Elab *e, Span span, const char *option, const char *why) {
 
 /* The function: parameters in, body elaborated, terminator. */
 
-static Func *create_func(Elab *e, const FuncDef *def, const Specialized *params) {
-    FuncParam *list = ARENA_ARRAY(e->arena, FuncParam, (size_t)def->param_count + 1);
-    const Type **types = ARENA_ARRAY(e->arena, const Type *, (size_t)def->param_count + 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < def->param_count; i++) {
-        if (params[i].is_constexpr)
-            continue;
-        int64_t divisible = params[i].divisible > 1 ? params[i].divisible : 0;
-        list[n] = (FuncParam){def->params[i].name, def->params[i].span, divisible};
-        types[n++] = scalar_ir(e->ctx, params[i].type, NULL);
-    }
-    Func *func = func_create(module_create(e->ctx), def->name, n, list, types);
-    func->span = def->name_span;
-    func->num_warps = e->request->num_warps;
-    func->num_stages = e->request->num_stages;
-    func->num_ctas = e->request->num_ctas;
-    func->capability = e->request->capability;
-    return func;
-}
-
-/* A 1 is a number of Python's, as in Triton. Other values keep the type: arithmetic must not change
- * with the value that a launch happens to pass. */
-static Val param_value(Elab *e, const Specialized *param, Value *arg) {
-    if (!param->is_fixed)
-        return val_tile(arg, param->type);
-    Val number = val_int(param->fixed);
-    return param->fixed == 1 ? number : op_constant(e, number, param->type.elem);
-}
-
-static void bind_params(Elab *e, const FuncDef *def, const Specialized *params) {
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < def->param_count; i++) {
-        Str name = def->params[i].name;
-        if (params[i].is_constexpr) {
-            vars_set(e, &e->frame->vars, name, params[i].value);
-            continue;
-        }
-        Value *arg = &e->func->body->args[next++];
-        arg->name = name;
-        vars_set(e, &e->frame->vars, name, param_value(e, &params[i], arg));
-    }
-}
-
-static KernelParam *describe_params(Elab *e, const FuncDef *def, const Specialized *params) {
-    KernelParam *out = ARENA_ARRAY(e->arena, KernelParam, (size_t)def->param_count + 1);
-    for (uint32_t i = 0; i < def->param_count; i++) {
-        const char *text = params[i].is_constexpr ? val_text(e->arena, params[i].value)
-                                                  : scalar_text(e->arena, params[i].type);
-        out[i] = (KernelParam){.name = def->params[i].name,
-                               .is_constexpr = params[i].is_constexpr,
-                               .is_default = params[i].is_default,
-                               .is_fixed = params[i].is_fixed,
-                               .fixed = params[i].fixed,
-                               .text = str_from(text),
-                               .divisible = params[i].divisible};
-    }
-    return out;
-}
-
 static Str names_of(Elab *e, const Vars *vars) {
     StrBuf text = strbuf(e->arena);
     for (size_t i = 0; i < vars->len; i++)
@@ -366,10 +307,10 @@ static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated
     Specialized *params = ARENA_ARRAY(e->arena, Specialized, (size_t)def->param_count + 1);
     if (!signature_apply(e, def, unit, params))
         return false;
-    e->func = create_func(e, def, params);
+    e->func = parameters_func(e, def, params);
     e->builder = builder_at_end(e->func->body);
     e->builder.span = def->name_span;
-    bind_params(e, def, params);
+    parameters_bind(e, def, params);
     unsigned errors = e->ctx->diags.errors;
     elab_stmts(e, &def->body, 0, NULL);
     e->builder.block = e->func->body;
@@ -378,10 +319,12 @@ static bool elaborate_kernel(Elab *e, Unit *unit, const FuncDef *def, Elaborated
     build_return(&e->builder);
     if (e->ctx->diags.errors != errors || !module_verify(e->func->module))
         return false;
+    uint32_t param_count;
+    KernelParam *described = parameters_describe(e, def, params, &param_count);
     *result = (Elaborated){.module = e->func->module,
                            .func = e->func,
-                           .params = describe_params(e, def, params),
-                           .param_count = def->param_count,
+                           .params = described,
+                           .param_count = param_count,
                            .def = def,
                            .asked = names_of(e, &unit->globals),
                            .imports = e->imports};

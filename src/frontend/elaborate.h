@@ -341,17 +341,30 @@ static inline Val op_like(Value *ir, Val like) {
 /* Floats computed in at least fp32 where Triton does: bf16 becomes fp32. */
 Val op_promote_bf16(Elab *e, Span span, Val v);
 
-/* Signatures (signature.c) */
+/* Signatures (signature.c, signature_entry.c) */
 typedef struct Specialized {
+    Str name; /* of the parameter; of an item behind it, "x.0", "x.shape.1" */
     ScalarType type;
     bool is_constexpr; /* value holds it */
     bool is_default;   /* which is the parameter's default */
     bool is_fixed;     /* compiled for the value `fixed`, which is still passed */
     int64_t fixed;
-    int64_t divisible; /* 1, 8 or 16 */
+    int64_t divisible; /* 1 to 16 */
     Val value;
+    const struct Specialized *items; /* of a tuple, or the parts of a descriptor, each by itself */
+    uint32_t count;                  /* 0: it is neither */
+    const BlockInfo *block;          /* of a descriptor; the last items say the same */
 } Specialized;
 
 /* What each parameter of `def` is, from signature, names, annotations and defaults. */
 bool signature_apply(Elab *e, const FuncDef *def, Unit *unit, Specialized *out);
+
+/* Parameters (parameters.c): of a tuple or a descriptor each part that is passed is one of the
+ * kernel's. */
+Func *parameters_func(Elab *e, const FuncDef *def, const Specialized *params);
+/* Their values in the frame's variables. */
+void parameters_bind(Elab *e, const FuncDef *def, const Specialized *params);
+/* Those of the source in order, tuples and descriptors by their parts. */
+KernelParam *parameters_describe(Elab *e, const FuncDef *def, const Specialized *params,
+                                 uint32_t *count);
 #endif

@@ -44,7 +44,7 @@ typedef VEC(ImportMade) ImportsMade;
 typedef struct Elaborated {
     Module *module; /* verified; one function */
     Func *func;
-    KernelParam *params; /* every parameter of the source, in order */
+    KernelParam *params; /* of the source, in order; of tuples and descriptors the parts */
     uint32_t param_count;
     const FuncDef *def;
     Str asked; /* names of the file's top level that were looked up, there or not: one a line */

@@ -119,10 +119,12 @@ static void describe(Ctx *ctx, const Elaborated *kernel, Texts *again) {
 }
 
 /* The text of a value is a literal of the language unless it holds a function of the file, or a
- * type that only the compiler can name. */
+ * type that only the compiler can name. Tuples and descriptors are described by their parts. */
 static bool has_literals(const Elaborated *kernel) {
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *param = &kernel->params[i];
+        if (memchr(param->name.ptr, '.', param->name.len))
+            return false;
         for (size_t c = 0; param->is_constexpr && c < param->text.len; c++)
             if (strchr("<*[", param->text.ptr[c]))
                 return false;

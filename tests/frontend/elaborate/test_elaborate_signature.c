@@ -11,12 +11,16 @@
 typedef struct Case {
     const char *params, *decorator, *signature;
     NamedText types[2], defines[2];
-    const char
-        *wanted; /* each parameter: type, `=value`, `:16`, `:1`; or the id of the first error */
+    /* each parameter, or part of one: type, `=value`, `:16`, `:1`; or the id of the first error */
+    const char *wanted;
 } Case;
 
 #define NAMED(name, text)                                                                          \
     { STR(name), STR(text) }
+
+/* 65 tuples around it. */
+#define DEEP(item) "(" FOUR(FOUR(FOUR("("))) #item FOUR(FOUR(FOUR(")"))) ")"
+#define FOUR(text) text text text text
 
 static const Case cases[] = {
     {"p, q, n, B: tl.constexpr",
@@ -69,7 +73,63 @@ static const Case cases[] = {
      {},
      {NAMED("mode", "tl.math.exp if True else 0")},
      "*fp32 =tl.exp"},
+    /* tuples: items count by themselves, whatever jit is told of the parameter */
+    {"x, n",
+     "(do_not_specialize=[0])",
+     "(*fp32:16, i32:8, =4, (i64:1, (*kbf16,))), i32",
+     {},
+     {},
+     "x.0 *fp32:16 x.1 i32:8 x.2 =4 x.3.0 i64:=1 x.3.1.0 *kbf16 i32"},
+    {"x", "", "(i32)", {}, {}, "x.0 i32"},
+    {"x", "", "(=1, =None, =(2, 'a,)'))", {}, {}, "x.0 =1 x.1 =None x.2 =(2, 'a,)')"},
+    {"x", "", "(i32, (), None, 2.5)", {}, {}, "x.0 i32 x.1 =() x.2 =None x.3 =2.5"},
+    {"x", "", "", {NAMED("x", " ( fp16 , =tl.float16 ) ")}, {}, "x.0 fp16 x.1 =tl.float16"},
+    {"x, y, z", "", "(1, 2), (3), ()", {}, {}, "=(1, 2) =3 =()"},
+    {"x: tl.constexpr", "", "(=1, (=2, =tl.int8))", {}, {}, "=(1, (2, tl.int8))"},
+    {"x: tl.constexpr", "", "(1, tl.int8)", {}, {}, "=(1, tl.int8)"},
+    {"x", "", "=5", {}, {}, "=5"},
+    /* descriptors: aligned rows of adjacent elements */
+    {"d",
+     "",
+     "tensordesc<fp16[16, 64]>",
+     {},
+     {},
+     "d.ptr *fp16:16 d.shape.0 i32 d.shape.1 i32 d.strides.0 i64:8 d.strides.1 i64:=1 d.block "
+     "=(16, 64) d.padding ='zero'"},
+    {"d",
+     "",
+     "tensordesc<i1[16]>",
+     {},
+     {},
+     "d.ptr *i8:16 d.shape.0 i32 d.strides.0 i64:=1 d.block =(16,) d.padding ='zero'"},
+    {"x",
+     "",
+     "(i32, tensordesc<fp64[2],nan>)",
+     {},
+     {},
+     "x.0 i32 x.1.ptr *fp64:16 x.1.shape.0 i32 x.1.strides.0 i64:=1 x.1.block =(2,) x.1.padding "
+     "='nan'"},
     /* mistakes */
+    {"x", "", "(i32, i33)", {}, {}, "elab_signature_type"},
+    {"x", "", "(i32,, i32)", {}, {}, "elab_signature_type"},
+    {"x", "", "(i32", {}, {}, "lex_unclosed_bracket"},
+    {"x", "", "(i32, fp32:16)", {}, {}, "elab_signature_hint"},
+    {"x", "", "(i32, =1 +)", {}, {}, "parse_expected"},
+    {"x: tl.constexpr", "", "(1, i32)", {}, {}, "elab_signature_constexpr"},
+    {"x: tl.constexpr", "", "(=1, *fp32)", {}, {}, "elab_signature_constexpr"},
+    {"x: tl.constexpr", "", "tensordesc<fp16[16]>", {}, {}, "elab_signature_constexpr"},
+    {"x", "", DEEP(i32), {}, {}, "elab_signature_tuple"},
+    {"d", "", "tensordesc<fp16>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp16[]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<*fp16[16]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp16[12]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp16[16,]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp16[64, 4]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<i8[2, 2, 2, 2, 2, 16]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp16[65536, 65536]>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<i32[16], nan>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp32[16], none>", {}, {}, "elab_signature_descriptor"},
     {"p, n", "", "*fp32", {}, {}, "elab_param_missing"},
     {"p", "", "*fp32, i32", {}, {}, "elab_signature_length"},
     {"p", "", "*fp32", {NAMED("q", "*fp32")}, {}, "elab_param_unknown"},
@@ -98,7 +158,10 @@ static uint32_t count_named(const NamedText *list) {
 static void describe(const Elaborated *kernel, StrBuf *out) {
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const KernelParam *p = &kernel->params[i];
-        strbuf_printf(out, "%s%s%.*s%s", i ? " " : "", p->is_constexpr ? "=" : "", STR_ARG(p->text),
+        strbuf_puts(out, i ? " " : "");
+        if (memchr(p->name.ptr, '.', p->name.len))
+            strbuf_printf(out, "%.*s ", STR_ARG(p->name));
+        strbuf_printf(out, "%s%.*s%s", p->is_constexpr ? "=" : "", STR_ARG(p->text),
                       p->divisible == 16  ? ":16"
                       : p->divisible == 8 ? ":8"
                                           : "");
@@ -132,7 +195,8 @@ static void test_cases(void **state) {
             describe(&kernel, &got);
         else
             strbuf_puts(&got, diag_name(ctx->diags.first->id));
-        assert_string_equal(got.ptr, c->wanted);
+        if (strcmp(got.ptr, c->wanted) != 0)
+            fail_msg("%s with %s: %s, wanted %s", c->params, c->signature, got.ptr, c->wanted);
         ctx_destroy(ctx);
     }
 }
@@ -166,8 +230,39 @@ static void test_function(void **state) {
     ctx_destroy(ctx);
 }
 
+/* One spelling by name: hints of items stay where those of parameters are dropped. */
+static void test_by_name(void **state) {
+    static const struct {
+        const char *given, *wanted;
+    } rows[] = {
+        {"(  *float16:16,=4 ,( i64:=1,))", "(*fp16:16, =4, (i64:1))"},
+        {"((i32 , =( 1,2 )), tensordesc< float32[ 4,16 ] , nan >)",
+         "((i32, =( 1,2 )), tensordesc<fp32[4, 16], nan>)"},
+        {"tensordesc<fp16[16, 64],zero>", "tensordesc<fp16[16, 64]>"},
+        {DEEP(int32), DEEP(int32)}, /* refused later */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Ctx *ctx = ctx_create();
+        assert_non_null(ctx);
+        ctx->arena.oom = NULL;
+        uint32_t file = source_add(&ctx->sources, STR("k.tile"),
+                                   STR("import triton\n@triton.jit(do_not_specialize=['x'])\n"
+                                       "def k(x):\n    pass\n"));
+        AstFile *syntax = parse_file(&ctx->diags, file);
+        const FuncDef *def = frontend_find_kernel(ctx, syntax, STR(""));
+        const NamedText type = {STR("x"), str_from(rows[i].given)};
+        ElaborateRequest request = {.file = file, .types = &type, .type_count = 1}, by_name;
+        assert_true(frontend_by_name(ctx, def, &request, &by_name));
+        assert_int_equal(by_name.type_count, 1);
+        assert_int_equal(by_name.define_count, 0);
+        assert_string_equal(str_dup(&ctx->arena, by_name.types[0].text), rows[i].wanted);
+        ctx_destroy(ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),
-                                       cmocka_unit_test(test_function)};
+                                       cmocka_unit_test(test_function),
+                                       cmocka_unit_test(test_by_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
