@@ -238,12 +238,14 @@ typedef struct tile_kernel_info {
     double occupancy; /* resident warps by what an SM holds */
     bool from_cache;
     double compile_ms;       /* what tile_compile took */
-    size_t param_count;      /* of the source, constexprs included */
+    size_t param_count;      /* of the source, constexprs included; see tile_param_info */
     size_t tensor_map_count; /* of 128 bytes each, after all other parameters; docs/runtime.md */
     bool is_persistent; /* three i32, the logical grid, follow the parameters; docs/runtime.md */
     bool plain_abi;     /* compiled as tile_compile_options.plain_abi says */
 } tile_kernel_info;
 
+/* Of a tuple each item, "x.0", and of a descriptor each part, "x.ptr", "x.shape.1", "x.strides.1",
+ * "x.block", "x.padding", is a parameter by itself; an empty tuple is the constexpr (). */
 typedef struct tile_param_info {
     size_t size;
     tile_text name;
@@ -252,6 +254,8 @@ typedef struct tile_param_info {
     bool is_fixed;     /* compiled for the value `fixed`, which the launch must pass */
     int64_t divisible; /* the launch promises a multiple of this */
     int64_t fixed;
+    bool is_written; /* a pointer through which the kernel may write: by a store or an atomic
+                        operation on it, or on pointers that may come from anywhere */
 } tile_param_info;
 
 /* `info->size` must be set. */

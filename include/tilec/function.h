@@ -37,12 +37,30 @@ typedef enum tile_dtype {
 typedef enum tile_argument_kind {
     TILE_ARGUMENT_POINTER,       /* address, with the type of what it points at */
     TILE_ARGUMENT_INT,           /* integer */
-    TILE_ARGUMENT_FLOAT,         /* number */
+    TILE_ARGUMENT_FLOAT,         /* number: fp32; fp64, fp16, bf16 by type, rounded to nearest */
     TILE_ARGUMENT_CONSTEXPR,     /* text: a Python literal */
     TILE_ARGUMENT_CONSTEXPR_INT, /* integer, without the way through text */
+    TILE_ARGUMENT_TUPLE,         /* tuple: of arguments */
+    TILE_ARGUMENT_DESCRIPTOR,    /* descriptor */
 } tile_argument_kind;
 
-typedef struct tile_argument {
+/* A tensor that a kernel reads and writes in blocks, desc.load([i, j]): what
+ * tl.make_tensor_descriptor makes in kernels, and TensorDescriptor in Triton's hosts. Rows begin at
+ * multiples of 16 bytes. */
+typedef struct tile_descriptor {
+    size_t size;
+    uint64_t address; /* of the first element, a multiple of 16 */
+    uint64_t bytes;   /* from there on; 0: not known */
+    tile_dtype type;
+    int32_t rank;       /* 1 to 5 */
+    int64_t shape[5];   /* 1 to 2^31 - 1 elements */
+    int64_t strides[5]; /* in elements; the last is 1, in bytes others are multiples of 16 */
+    int32_t block[5];   /* powers of two; the last dimension of a block has at least 16 bytes */
+    bool pads_with_nan; /* what is loaded from beyond the tensor, else 0 */
+} tile_descriptor;
+
+typedef struct tile_argument tile_argument;
+struct tile_argument {
     tile_argument_kind kind;
     tile_dtype type;
     union {
@@ -54,8 +72,14 @@ typedef struct tile_argument {
         int64_t integer;    /* u64: its bits */
         double number;
         tile_text text;
+        struct {
+            const tile_argument *items; /* tuples again, at most 64 deep */
+            uint32_t count;
+            uint32_t reserved; /* 0 */
+        } tuple;
+        const tile_descriptor *descriptor;
     } value;
-} tile_argument;
+};
 
 static inline tile_argument tile_pointer(uint64_t address, tile_dtype element) {
     tile_argument argument;
@@ -100,6 +124,26 @@ static inline tile_argument tile_constexpr_int(int64_t value) {
     argument.value.integer = value;
     return argument;
 }
+/* A tuple, whose items are read during the call and nothing is kept of. They are specialised as
+ * arguments are, whatever @triton.jit is told of the parameter; None is a constexpr. */
+static inline tile_argument tile_tuple(const tile_argument *items, uint32_t count) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_TUPLE;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.tuple.items = items;
+    argument.value.tuple.count = count;
+    argument.value.tuple.reserved = 0;
+    return argument;
+}
+/* The descriptor is read during the call. Instances differ by its type, block and padding, and by
+ * whether its last extent is a multiple of 8 or 16. */
+static inline tile_argument tile_tensor(const tile_descriptor *descriptor) {
+    tile_argument argument;
+    argument.kind = TILE_ARGUMENT_DESCRIPTOR;
+    argument.type = TILE_DTYPE_AUTO;
+    argument.value.descriptor = descriptor;
+    return argument;
+}
 
 /* A pointer to what a DLPack tensor holds, as torch, JAX, NumPy and others hand them out: address
  * (data and byte_offset), element type, and the size where its elements fill one stretch of memory,
@@ -118,7 +162,9 @@ TILE_API tile_status tile_argument_from_dlpack(tile_device *device, const void *
                                                tile_argument *argument,
                                                tile_diagnostics **diagnostics);
 
-enum { TILE_MAX_ARGUMENTS = 256 };
+enum {
+    TILE_MAX_ARGUMENTS = 256
+}; /* of a call, and values that it passes, those in tuples included */
 
 /* Reads and parses the source. `options` as for tile_compile; signature, types and target stay
  * empty, constexprs given here hold for every call, and so does the cancellation: from its request

@@ -137,7 +137,8 @@ static bool set_type(EntryOf *a, Str text, Specialized *out) {
     return hint.len == 0 || apply_hint(a, text, hint, out);
 }
 
-/* Descriptors: tensordesc<fp16[16, 64]>, tensordesc<fp16[16, 64], nan> */
+/* Descriptors: tensordesc<fp16[16, 64]>, tensordesc<fp16[16, 64], nan>, and with :16 or :8 behind
+ * where the tensor's last extent is a multiple of that */
 
 enum { MAX_DESCRIPTOR_RANK = 5, DESCRIPTOR_ALIGNMENT = 16 };
 
@@ -149,9 +150,19 @@ static bool between(Str text, const char *open, char close, Str *inside) {
     return true;
 }
 
+/* What is in its brackets, and its hint. */
+static bool is_descriptor(Str text, Str *inside, Str *hint) {
+    size_t end = text.len;
+    while (end && text.ptr[end - 1] != '>')
+        end--;
+    *hint = text_trim((Str){text.ptr + end, text.len - end});
+    return between((Str){text.ptr, end}, "tensordesc<", '>', inside) &&
+           (!hint->len || hint->ptr[0] == ':');
+}
+
 static bool is_descriptor_text(Str text) {
-    Str inside;
-    return between(text, "tensordesc<", '>', &inside);
+    Str inside, hint;
+    return is_descriptor(text, &inside, &hint);
 }
 
 typedef struct DescriptorText {
@@ -159,6 +170,7 @@ typedef struct DescriptorText {
     Padding padding;
     int rank;
     int64_t shape[MAX_DESCRIPTOR_RANK];
+    int64_t divisible; /* of the tensor's last extent */
 } DescriptorText;
 
 /* NULL, or what is wrong with it. */
@@ -187,10 +199,14 @@ static const char *read_extents(Str text, DescriptorText *out) {
 
 /* NULL, or what is wrong with it. */
 static const char *read_descriptor(Arena *arena, Str text, DescriptorText *out) {
-    Str inside, extents;
+    Str inside, hint, extents;
     Entries parts = {0};
     *out = (DescriptorText){.padding = PADDING_ZERO};
-    between(text, "tensordesc<", '>', &inside);
+    is_descriptor(text, &inside, &hint);
+    out->divisible = str_is(hint, ":16") ? 16 : str_is(hint, ":8") ? 8 : 1;
+    if (hint.len && out->divisible == 1)
+        return "the hint of a descriptor is :16 or :8, a multiple of which the last extent of the "
+               "tensor is";
     signature_split(arena, inside, &parts);
     const Str block = parts.len ? parts.data[0] : STR("");
     const char *bracket = block.len ? memchr(block.ptr, '[', block.len) : NULL;
@@ -257,6 +273,7 @@ static bool set_descriptor(EntryOf *a, Str text, Specialized *out) {
     for (int d = 0; d < rank; d++) {
         Specialized *stride = &items[1 + rank + d];
         items[1 + d] = part_of_descriptor(a, "shape", d, scalar_number(ELEM_I32));
+        items[1 + d].divisible = d == rank - 1 ? read.divisible : 1;
         *stride = part_of_descriptor(a, "strides", d, scalar_number(ELEM_I64));
         stride->is_fixed = d == rank - 1;
         stride->fixed = stride->is_fixed;
@@ -287,6 +304,8 @@ static Str descriptor_spelling(Arena *arena, Str text) {
     for (int d = 0; d < read.rank; d++)
         strbuf_printf(&out, "%s%lld", d ? ", " : "", (long long)read.shape[d]);
     strbuf_puts(&out, read.padding == PADDING_NAN ? "], nan>" : "]>");
+    if (read.divisible > 1)
+        strbuf_printf(&out, ":%lld", (long long)read.divisible);
     return strbuf_str(&out);
 }
 

@@ -11,8 +11,9 @@ typedef struct KernelParam {
     bool is_default;   /* a constexpr that nobody gave: what its default makes it */
     bool is_fixed;     /* compiled for the value `fixed`; still passed */
     Str text;          /* canonical type (`*fp32`, `i32`, `fp32`) or constexpr value */
-    int64_t divisible; /* 1, 8 or 16 */
+    int64_t divisible; /* 1 to 16 */
     int64_t fixed;
+    bool is_only_read; /* of a pointer: nothing is written where it leads; else that may be */
 } KernelParam;
 
 typedef struct KernelMeta {

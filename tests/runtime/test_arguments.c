@@ -148,7 +148,7 @@ static void what_is_no_argument_is_refused(void **state) {
     tile_argument bad[] = {tile_pointer(0, TILE_DTYPE_AUTO), tile_pointer(0, (tile_dtype)99),
                            tile_int(1), tile_float(1), tile_int(1)};
     bad[2].type = TILE_FP32;
-    bad[3].type = TILE_FP16;
+    bad[3].type = TILE_FP8E5;
     bad[4].kind = (tile_argument_kind)17;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(arguments_pack(&packed, &nothing, NULL, &bad[i], 1));

@@ -191,6 +191,74 @@ static void chooses_by_promises(void **state) {
     ctx_destroy(ctx);
 }
 
+/* Of tuples the items, and of descriptors the parts, are what variants are chosen by. */
+static void chooses_by_items(void **state) {
+    static const char nested[] = "import triton\nimport triton.language as tl\n"
+                                 "@triton.jit\n"
+                                 "def fill(x, d, n):\n"
+                                 "    v = d.load([0, 0])\n"
+                                 "    tl.store(x[0], tl.sum(v) + x[1][0] + n)\n";
+    static const char *const signatures[] = {
+        "(*fp32:16, (i32,)), tensordesc<fp32[4, 8]>, i32",
+        "(*fp32:16, (i32:1,)), tensordesc<fp32[4, 8]>, i32",
+        "(*fp32:16, (=1,)), tensordesc<fp32[4, 8]>, i32",
+        "(*fp32:16, (i32,)), tensordesc<fp32[8, 8]>, i32",
+        "(*fp32:16, (i32,)), tensordesc<fp32[4, 8], nan>, i32",
+        "(*fp32:16, (i32,)), tensordesc<fp32[4, 8]>:16, i32",
+    };
+    enum { COUNT = sizeof signatures / sizeof *signatures };
+    Fixture *f = *state;
+    Ctx *ctx = ctx_create();
+    Making making = {0};
+    tile_compile_options options = scale_options();
+    options.source = text(nested);
+    for (size_t i = 0; i < COUNT; i++) {
+        options.signature = text(signatures[i]);
+        compile_variant(f, &making, &options);
+    }
+    tile_bundle *bundle = open_good(f, finish(ctx, &making));
+    tile_device *device = open_device(f);
+    tile_function *function = function_in(bundle, (tile_compile_options){0});
+    tile_descriptor tensor = {.size = sizeof tensor,
+                              .address = 1 << 12,
+                              .type = TILE_FP32,
+                              .rank = 2,
+                              .shape = {5, 20},
+                              .strides = {20, 1},
+                              .block = {4, 8}};
+    tile_argument inner[] = {tile_int(5)};
+    const tile_argument items[] = {tile_pointer(1 << 12, TILE_FP32), tile_tuple(inner, 1)};
+    const tile_argument arguments[] = {tile_tuple(items, 2), tile_tensor(&tensor), tile_int(3)};
+    const tile_executable *chosen[COUNT + 2];
+    tile_diagnostics *said = NULL;
+    for (size_t i = 0; i < COUNT + 2; i++) {
+        const bool again = i >= COUNT; /* what was chosen before, with other values */
+        inner[0] = i == 1 ? tile_int(1) : i == 2 ? tile_constexpr_int(1) : tile_int(again ? 7 : 5);
+        tensor.block[0] = i == 3 ? 8 : 4;
+        tensor.pads_with_nan = i == 4;
+        tensor.shape[1] = i == 5 || i == COUNT + 1 ? 16 : 20;
+        if (tile_function_instance(function, device, arguments, 3, &chosen[i], &said) != TILE_OK)
+            fail_msg("%s: %s", signatures[i % COUNT], tile_diagnostics_text(said).data);
+        for (size_t k = 0; k < i && !again; k++)
+            assert_ptr_not_equal(chosen[k], chosen[i]);
+    }
+    assert_ptr_equal(chosen[0], chosen[COUNT]);
+    assert_ptr_equal(chosen[5], chosen[COUNT + 1]);
+    assert_int_equal(f->cuda->loads, COUNT);
+    tensor.block[1] = 16;
+    assert_int_equal(tile_function_instance(function, device, arguments, 3, &chosen[0], &said),
+                     TILE_ERROR_NO_VARIANT);
+    assert_non_null(strstr(tile_diagnostics_text(said).data,
+                           "'d.block' is the constexpr (4, 16), wanted the constexpr (4, 8)"));
+    tile_diagnostics_destroy(said);
+    assert_int_equal(tile_function_instance(function, device, arguments, 2, &chosen[0], NULL),
+                     TILE_ERROR_INVALID_ARGUMENT);
+    tile_function_destroy(function);
+    tile_device_close(device);
+    tile_bundle_close(bundle);
+    ctx_destroy(ctx);
+}
+
 /* Two variants may have the same code and differ in how it is launched. */
 static void shares_no_launch(void **state) {
     Fixture *f = *state;
@@ -663,6 +731,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(launches_as_a_compiler_would),
         TEST(chooses_by_promises),
+        TEST(chooses_by_items),
         TEST(shares_no_launch),
         TEST(runs_on_gpus_alone),
         TEST(chooses_by_flags),

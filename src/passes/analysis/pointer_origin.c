@@ -77,3 +77,28 @@ const Value *pointer_origin(const Value *pointer) {
     arena_rewind(arena, mark);
     return known ? origin.parameter : NULL;
 }
+
+typedef struct Writes {
+    bool *written;
+    bool any; /* through pointers of which nothing is known */
+} Writes;
+
+static bool note_write(Op *op, void *user) {
+    Writes *writes = user;
+    if (!op_has(op, STORE | ATOMIC))
+        return true;
+    const Value *origin = pointer_origin(op_in(op, 0));
+    if (origin)
+        writes->written[origin->index] = true;
+    else
+        writes->any = true;
+    return true;
+}
+
+void func_written(Func *func, bool *written) {
+    Writes writes = {.written = written};
+    memset(written, 0, func->body->nargs * sizeof *written);
+    func_walk(func, note_write, &writes);
+    for (uint32_t i = 0; i < func->body->nargs; i++)
+        written[i] = type_is_pointer(func->body->args[i].type) && (written[i] || writes.any);
+}

@@ -125,9 +125,12 @@ tile_status tile_bundle_get_variant(const tile_bundle *bundle, size_t index,
 static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies,
                            InstanceImage *found) {
     const BundledFunction *function = (const BundledFunction *)asked->function;
+    uint32_t count;
+    const ArgumentLeaf *leaves = argument_leaves(&call->ctx->arena, function->function.params,
+                                                 asked->arguments, asked->packed->given, &count);
     const VariantCall wanted = {.device = &asked->device->device,
-                                .arguments = asked->arguments,
-                                .count = asked->packed->given,
+                                .arguments = leaves,
+                                .count = count,
                                 .constexprs = function->constexprs,
                                 .constexpr_count = function->constexpr_count,
                                 .other_form = no_tensor_copies};
@@ -235,15 +238,24 @@ static bool check_constexprs(Call *call, const BundledFunction *function) {
     return true;
 }
 
-/* What variants fix the parameter to. */
-static FixedValues fixed_values(Arena *arena, const BundledFunction *function, uint32_t param) {
-    int64_t *values = ARENA_ARRAY(arena, int64_t, function->variant_count + 1);
+/* The parameter that a value belongs to: of "x.0", of "x.shape.1", x. */
+static Str root_of(Str name) {
+    const char *dot = memchr(name.ptr, '.', name.len);
+    return dot ? (Str){name.ptr, (size_t)(dot - name.ptr)} : name;
+}
+
+/* What variants fix the values `first` up to `end` to. */
+static FixedValues fixed_values(Arena *arena, const BundledFunction *function, uint32_t first,
+                                uint32_t end) {
+    int64_t *values =
+        ARENA_ARRAY(arena, int64_t, (size_t)function->variant_count * (end - first) + 1);
     size_t count = 0;
-    for (uint32_t i = 0; i < function->variant_count; i++) {
-        const KernelFacts *facts = &function->variants[i]->facts;
-        if (param < facts->param_count && facts->params[param].is_fixed)
-            values[count++] = facts->params[param].fixed;
-    }
+    for (uint32_t i = 0; i < function->variant_count; i++)
+        for (uint32_t p = first; p < end; p++) {
+            const KernelParam *param = &function->variants[i]->facts.params[p];
+            if (param->is_fixed)
+                values[count++] = param->fixed;
+        }
     return (FixedValues){values, count};
 }
 
@@ -276,11 +288,15 @@ static void keep_params(Arena *arena, BundledFunction *made) {
     const KernelFacts *facts = &made->variants[0]->facts;
     FixedValues *fixed = ARENA_ARRAY(arena, FixedValues, facts->param_count + 1);
     function->params = ARENA_ARRAY(arena, Str, facts->param_count + 1);
-    for (uint32_t i = 0; i < facts->param_count; i++) {
-        if (holds(made, facts->params[i].name))
+    for (uint32_t i = 0, end = 0; i < facts->param_count; i = end) {
+        const Str name = root_of(facts->params[i].name);
+        for (end = i + 1; end < facts->param_count; end++)
+            if (!str_eq(root_of(facts->params[end].name), name))
+                break;
+        if (holds(made, name))
             continue;
-        fixed[function->param_count] = fixed_values(arena, made, i);
-        function->params[function->param_count++] = facts->params[i].name;
+        fixed[function->param_count] = fixed_values(arena, made, i, end);
+        function->params[function->param_count++] = name;
         if (!may_leave_out(made, i))
             function->required_count = function->param_count;
     }

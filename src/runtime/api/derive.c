@@ -21,6 +21,9 @@ static HostValue value_of_argument(const tile_argument *argument) {
         return host_read(text_str(argument->value.text));
     case TILE_ARGUMENT_CONSTEXPR_INT:
         return host_int(integer);
+    case TILE_ARGUMENT_TUPLE: /* expressions of hosts have no such values */
+    case TILE_ARGUMENT_DESCRIPTOR:
+        break;
     }
     return (HostValue){.kind = HOST_UNKNOWN};
 }
@@ -44,6 +47,22 @@ static bool add_value(KeyBuffer key, const HostValue *value) {
            key_add(key, value->text.ptr, value->text.len);
 }
 
+/* Of what an argument points at, and of what points at something in it. */
+static bool add_types(KeyBuffer key, const tile_argument *argument, unsigned depth) {
+    if (argument->kind == TILE_ARGUMENT_POINTER)
+        return key_add(key, &argument->type, sizeof argument->type);
+    if (argument->kind == TILE_ARGUMENT_DESCRIPTOR && argument->value.descriptor)
+        return key_add(key, &argument->value.descriptor->type,
+                       sizeof argument->value.descriptor->type);
+    if (argument->kind != TILE_ARGUMENT_TUPLE || !argument->value.tuple.items)
+        return true;
+    bool ok = depth < ARGUMENTS_MAX_DEPTH &&
+              key_add(key, &argument->value.tuple.count, sizeof argument->value.tuple.count);
+    for (uint32_t i = 0; ok && i < argument->value.tuple.count; i++)
+        ok = add_types(key, &argument->value.tuple.items[i], depth + 1);
+    return ok;
+}
+
 bool derive_choice_key(const Derivation *derivation, const void *device,
                        const tile_argument *arguments, size_t count, const HostValue *values,
                        ChoiceKey *key) {
@@ -52,8 +71,7 @@ bool derive_choice_key(const Derivation *derivation, const void *device,
     key->size = 0;
     bool ok = key_add(buffer, &device, sizeof device);
     for (size_t i = 0; ok && i < count; i++)
-        if (arguments[i].kind == TILE_ARGUMENT_POINTER)
-            ok = key_add(buffer, &arguments[i].type, sizeof arguments[i].type);
+        ok = add_types(buffer, &arguments[i], 0);
     for (uint32_t i = 0; ok && i < a->key_count; i++) {
         HostValue value = {.kind = HOST_UNKNOWN};
         autotune_key_value(a, i, values, &value);

@@ -27,6 +27,8 @@ typedef struct HostCall {
     Asked asked;
     Packed packed;
     uint32_t grid[3];
+    const ArgumentLeaf *leaves;
+    uint32_t leaf_count;
     HostInstance *instance;
     InterpArray *arrays;
     uint32_t array_count;
@@ -256,27 +258,27 @@ static bool find_memory(HostCall *h) {
                                       .read_only = array->read_only},
                         false);
     }
-    const tile_argument *arguments = given->arguments;
-    for (size_t i = 0; i < given->argument_count; i++)
-        if (arguments[i].kind == TILE_ARGUMENT_POINTER && arguments[i].value.memory.bytes)
+    for (uint32_t i = 0; i < h->leaf_count; i++) {
+        const tile_argument *argument = &h->leaves[i].argument;
+        if (argument->kind == TILE_ARGUMENT_POINTER && argument->value.memory.bytes)
             host_memory_add(&ctx->arena, &memory,
-                            (InterpArray){.name = h->function->function.params[i],
-                                          .data = (void *)(uintptr_t)arguments[i].value.address,
-                                          .bytes = arguments[i].value.memory.bytes},
+                            (InterpArray){.name = h->leaves[i].name,
+                                          .data = (void *)(uintptr_t)argument->value.address,
+                                          .bytes = argument->value.memory.bytes},
                             true);
+    }
     return host_memory_join(ctx, &memory, &h->arrays, &h->array_count);
 }
 
 /* By the first parameter that points into them. */
 static void name_memory(HostCall *h) {
-    const tile_call *given = h->given;
-    for (size_t i = 0; i < given->argument_count; i++) {
-        if (given->arguments[i].kind != TILE_ARGUMENT_POINTER)
+    for (uint32_t i = 0; i < h->leaf_count; i++) {
+        const tile_argument *argument = &h->leaves[i].argument;
+        if (argument->kind != TILE_ARGUMENT_POINTER)
             continue;
-        const uint32_t at =
-            host_memory_find(h->arrays, h->array_count, given->arguments[i].value.address);
+        const uint32_t at = host_memory_find(h->arrays, h->array_count, argument->value.address);
         if (at != UINT32_MAX && !h->arrays[at].name.len)
-            h->arrays[at].name = h->function->function.params[i];
+            h->arrays[at].name = h->leaves[i].name;
     }
     for (uint32_t i = 0; i < h->array_count; i++)
         if (!h->arrays[i].name.len)
@@ -344,6 +346,8 @@ static tile_status run_call(HostCall *h) {
         return status;
     if (!add_device(h))
         return TILE_ERROR_INVALID_ARGUMENT;
+    h->leaves = argument_leaves(&call->ctx->arena, h->function->function.params,
+                                h->given->arguments, h->given->argument_count, &h->leaf_count);
     status = find_grid(h);
     if (status != TILE_OK || !check_grid(h) || !find_memory(h) || !h->grid[0] || !h->grid[1] ||
         !h->grid[2])

@@ -90,10 +90,8 @@ bool function_request(Call *call, const CompiledFunction *function, const Asked 
             defines[kernel->define_count++] = named;
             continue;
         }
-        Special special = argument_special(&function->function.specialisation, asked->arguments,
-                                           asked->packed, i);
-        named.text = str_from(str_format(arena, "%s%s", argument_type(arena, argument),
-                                         special_hint(arena, special)));
+        named.text = str_from(argument_entry(arena, &function->function.specialisation,
+                                             asked->arguments, asked->packed, i));
         types[kernel->type_count++] = named;
     }
     kernel->types = types;

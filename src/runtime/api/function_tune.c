@@ -134,11 +134,13 @@ static Str key_text(const Choosing *c) {
         else
             host_print(value, &text);
     }
-    for (size_t i = 0; i < c->count; i++)
-        if (c->asked.arguments[i].kind == TILE_ARGUMENT_POINTER)
-            strbuf_printf(&text, "%s%.*s=%s", text.len ? ", " : "",
-                          STR_ARG(c->asked.function->params[i]),
-                          argument_type(arena, &c->asked.arguments[i]));
+    uint32_t leaf_count;
+    const ArgumentLeaf *leaves = argument_leaves(arena, c->asked.function->params,
+                                                 c->asked.arguments, c->count, &leaf_count);
+    for (uint32_t i = 0; i < leaf_count; i++)
+        if (leaves[i].argument.kind == TILE_ARGUMENT_POINTER)
+            strbuf_printf(&text, "%s%.*s=%s", text.len ? ", " : "", STR_ARG(leaves[i].name),
+                          argument_type(arena, &leaves[i].argument));
     return strbuf_str(&text);
 }
 
@@ -196,19 +198,26 @@ static void list_chosen(const Choosing *c, TuneCall *tuning) {
 /* The memory of arguments that are reset or put back for each run. */
 static void find_buffers(const Choosing *c, TuneCall *tuning) {
     const Derivation *d = &c->function->derivation;
-    tuning->buffers = ARENA_ARRAY(&c->call->ctx->arena, MeasureBuffer, c->count + 1);
+    Arena *arena = &c->call->ctx->arena;
+    tuning->buffers = ARENA_ARRAY(arena, MeasureBuffer, TILE_MAX_ARGUMENTS);
     for (size_t i = 0; i < c->count; i++) {
         const uint32_t param = d->params[i];
-        const tile_argument *argument = &c->asked.arguments[i];
-        if (argument->kind != TILE_ARGUMENT_POINTER ||
-            (!d->autotune.resets[param] && !d->autotune.restores[param]))
+        uint32_t leaf_count;
+        if (!d->autotune.resets[param] && !d->autotune.restores[param])
             continue;
-        if (!argument->value.memory.bytes)
-            tuning->unsized = c->asked.function->params[i];
-        tuning->buffers[tuning->buffer_count++] =
-            (MeasureBuffer){.address = argument->value.address,
-                            .bytes = argument->value.memory.bytes,
-                            .restores = d->autotune.restores[param]};
+        const ArgumentLeaf *leaves = argument_leaves(arena, &c->asked.function->params[i],
+                                                     &c->asked.arguments[i], 1, &leaf_count);
+        for (uint32_t k = 0; k < leaf_count; k++) {
+            const tile_argument *argument = &leaves[k].argument;
+            if (argument->kind != TILE_ARGUMENT_POINTER)
+                continue;
+            if (!argument->value.memory.bytes)
+                tuning->unsized = leaves[k].name;
+            tuning->buffers[tuning->buffer_count++] =
+                (MeasureBuffer){.address = argument->value.address,
+                                .bytes = argument->value.memory.bytes,
+                                .restores = d->autotune.restores[param]};
+        }
     }
 }
 

@@ -73,7 +73,9 @@ tile_status tile_kernel_get_param(const tile_kernel *kernel, size_t index, tile_
                                    .is_constexpr = param->is_constexpr,
                                    .is_fixed = param->is_fixed,
                                    .fixed = param->fixed,
-                                   .divisible = param->divisible};
+                                   .divisible = param->divisible,
+                                   .is_written = !param->is_constexpr && param->text.len &&
+                                                 param->text.ptr[0] == '*' && !param->is_only_read};
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 

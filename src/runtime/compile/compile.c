@@ -2,6 +2,7 @@
 #include "runtime/compile/compile.h"
 
 #include "codegen/codegen.h"
+#include "passes/analysis/pointer_origin.h"
 #include "passes/lint/lint.h"
 #include "runtime/cache/lease.h"
 #include "runtime/compile/folder.h"
@@ -127,6 +128,20 @@ static bool parse_stage(Compilation *c) {
     return true;
 }
 
+/* Of the kernel as it was elaborated, before passes change what its pointers are. */
+static void note_written(Compilation *c, const Elaborated *elaborated) {
+    Func *func = elaborated->func;
+    bool *written = ARENA_ARRAY(&c->ctx->arena, bool, (size_t)func->body->nargs + 1);
+    func_written(func, written);
+    for (uint32_t i = 0, passed = 0; i < elaborated->param_count; i++) {
+        KernelParam *param = &elaborated->params[i];
+        if (param->is_constexpr)
+            continue;
+        param->is_only_read = type_is_pointer(func->body->args[passed].type) && !written[passed];
+        passed++;
+    }
+}
+
 static bool elaborate_stage(Compilation *c) {
     ElaborateRequest request = c->request->kernel;
     request.file = c->compiled->file;
@@ -147,6 +162,7 @@ static bool elaborate_stage(Compilation *c) {
         return false;
     c->compiled->asked = elaborated.asked;
     c->compiled->imports = elaborated.imports;
+    note_written(c, &elaborated);
     c->compiled->facts.params = elaborated.params;
     c->compiled->facts.param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))

@@ -1,19 +1,12 @@
 /* See arguments.h. */
 #include "runtime/launch/arguments.h"
 
-#include <inttypes.h>
+#include "types/float_bits.h"
 
-static const char *const dtype_names[] = {[TILE_DTYPE_AUTO] = "",
-#define NAME(id, text, bytes) [id] = text,
-                                          TILE_DTYPES(NAME)
-#undef NAME
-};
-
-enum { DTYPE_COUNT = sizeof dtype_names / sizeof *dtype_names };
-
-const char *dtype_name(tile_dtype type) {
-    return (unsigned)type < DTYPE_COUNT ? dtype_names[type] : NULL;
-}
+/* What every launch goes through is one function, whoever else calls its parts, and what few have
+ * is beside it: calls and saved registers show here. */
+#define INLINE inline __attribute__((always_inline))
+#define RARE __attribute__((noinline, cold))
 
 /* The integer constexprs of a call, by which its integers are specialised. */
 typedef struct Constexprs {
@@ -25,21 +18,6 @@ typedef struct Constexprs {
 /* A bit for a value; different ones may share it. */
 static inline uint64_t mark_of(int64_t value) {
     return UINT64_C(1) << ((uint64_t)value * UINT64_C(0x9e3779b97f4a7c15) >> 58);
-}
-
-enum {
-    INTEGERS = 1u << TILE_I1 | 1u << TILE_I8 | 1u << TILE_I16 | 1u << TILE_I32 | 1u << TILE_I64 |
-               1u << TILE_U8 | 1u << TILE_U16 | 1u << TILE_U32 | 1u << TILE_U64
-};
-
-static bool dtype_is_integer(tile_dtype type) {
-    return (unsigned)type < DTYPE_COUNT && INTEGERS >> type & 1;
-}
-
-static inline tile_dtype integer_type(const tile_argument *argument) {
-    const int64_t v = argument->value.integer;
-    const tile_dtype least = v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64;
-    return argument->type == TILE_DTYPE_AUTO ? least : argument->type;
 }
 
 static Str text_of_constexpr(const tile_argument *argument) {
@@ -141,12 +119,11 @@ static bool add_text(KeyValues *values, tile_text text) {
     return true;
 }
 
-/* Triton passes fp32 and fp64 only; narrower scalars arrive as fp32. */
-static tile_dtype float_type(const tile_argument *argument) {
-    return argument->type == TILE_DTYPE_AUTO ? TILE_FP32 : argument->type;
+static inline bool is_nested(const tile_argument *argument) {
+    return argument->kind == TILE_ARGUMENT_TUPLE || argument->kind == TILE_ARGUMENT_DESCRIPTOR;
 }
 
-static uint16_t add_constexpr_argument(KeyValues *values, const tile_argument *argument) {
+static INLINE uint16_t add_constexpr_argument(KeyValues *values, const tile_argument *argument) {
     if (argument->kind == TILE_ARGUMENT_CONSTEXPR_INT)
         add_value(values, &argument->value.integer, sizeof argument->value.integer);
     else if (argument->kind != TILE_ARGUMENT_CONSTEXPR || !add_text(values, argument->value.text))
@@ -155,25 +132,25 @@ static uint16_t add_constexpr_argument(KeyValues *values, const tile_argument *a
 }
 
 /* An argument of any kind: its head, and its value if that belongs to the key. */
-static uint16_t add_argument(KeyValues *values, const Specialisation *specialisation,
-                             const tile_argument *argument, size_t i,
-                             const Constexprs *constexprs) {
+static INLINE uint16_t add_argument(KeyValues *values, const Specialisation *specialisation,
+                                    const tile_argument *argument, size_t i,
+                                    const Constexprs *constexprs) {
     tile_dtype type = argument->type;
     Special special = {0};
     if (argument->kind >= TILE_ARGUMENT_CONSTEXPR)
         return add_constexpr_argument(values, argument);
     if (argument->kind == TILE_ARGUMENT_POINTER) {
-        if (type == TILE_DTYPE_AUTO || (unsigned)type >= DTYPE_COUNT)
+        if (type == TILE_DTYPE_AUTO || (unsigned)type >= ARGUMENT_TYPES)
             return REFUSED;
         special = special_of_address(specialisation, i, argument->value.address);
     } else if (argument->kind == TILE_ARGUMENT_INT) {
-        type = integer_type(argument);
-        if (!dtype_is_integer(type))
+        type = argument_integer_type(argument);
+        if (!argument_is_int_type(type))
             return REFUSED;
         special = special_of_value(specialisation, i, argument->value.integer, type, constexprs);
     } else {
-        type = float_type(argument);
-        if (type != TILE_FP32 && type != TILE_FP64)
+        type = argument_float_type(argument);
+        if (!argument_is_float_type(type))
             return REFUSED;
     }
     if (special.kind == SPECIAL_FIXED)
@@ -185,34 +162,151 @@ static uint16_t add_argument(KeyValues *values, const Specialisation *specialisa
  * for. Their heads are made in registers: behind a driver's call every branch and every store costs
  * more than it seems. */
 static inline bool is_plain(const tile_argument *argument, uint64_t marks) {
-    enum { ALL = (1u << DTYPE_COUNT) - 1, AUTO = 1u << TILE_DTYPE_AUTO };
+    enum { ALL = (1u << ARGUMENT_TYPES) - 1, AUTO = 1u << TILE_DTYPE_AUTO };
     static const uint32_t types[] = {
         [TILE_ARGUMENT_POINTER] = ALL & ~AUTO,
-        [TILE_ARGUMENT_INT] = (INTEGERS & ~(1u << TILE_I1)) | AUTO,
+        [TILE_ARGUMENT_INT] = (ARGUMENT_INTEGERS & ~(1u << TILE_I1)) | AUTO,
     };
     return (unsigned)argument->kind <= TILE_ARGUMENT_INT &&
-           (unsigned)argument->type < DTYPE_COUNT && types[argument->kind] >> argument->type & 1 &&
+           (unsigned)argument->type < ARGUMENT_TYPES &&
+           types[argument->kind] >> argument->type & 1 &&
            !(marks & mark_of(argument->value.integer));
 }
 
 static inline uint16_t plain_head(const tile_argument *argument) {
     const bool is_integer = argument->kind == TILE_ARGUMENT_INT;
-    return head_of(argument->kind, is_integer ? integer_type(argument) : argument->type,
+    return head_of(argument->kind, is_integer ? argument_integer_type(argument) : argument->type,
                    special_multiple(argument->value.address, is_integer));
+}
+
+/* Numbers of 16 bits are rare: they must not cost others registers. */
+static RARE void narrow_to_16(tile_dtype type, double number, uint64_t *room) {
+    *room = float_to_bits(type == TILE_FP16 ? DT_F16 : DT_BF16, number);
 }
 
 /* Where the driver finds the bits of an argument, which is where the caller has them, low bytes
  * first; floats in their type. */
-static void *bits_of(const tile_argument *argument, uint64_t *room) {
+static INLINE void *bits_of(const tile_argument *argument, uint64_t *room) {
     if (argument->kind != TILE_ARGUMENT_FLOAT)
         return (void *)(uintptr_t)&argument->value;
     const double number = argument->value.number;
     const float narrow = (float)number;
-    if (float_type(argument) == TILE_FP64)
+    const tile_dtype type = argument_float_type(argument);
+    if (type == TILE_FP64)
         memcpy(room, &number, sizeof number);
-    else
+    else if (type == TILE_FP32)
         memcpy(room, &narrow, sizeof narrow);
+    else
+        narrow_to_16(type, number, room);
     return room;
+}
+
+/* Tuples and descriptors. What is in them is passed as arguments are, and stands among the values
+ * of the key, each item's head before its value. */
+typedef struct Nesting {
+    Packed *packed;
+    KeyValues values;
+    const Specialisation *specialisation; /* without limits, which items have none of */
+    const Constexprs *constexprs;
+    size_t index;  /* of the argument */
+    uint32_t room; /* for values that are passed */
+} Nesting;
+
+static bool add_bytes(KeyValues *values, const void *data, size_t size) {
+    if (size > values->room)
+        return false;
+    values->room -= size;
+    add_value(values, data, size);
+    return true;
+}
+
+static bool pass(Nesting *n, const void *bits) {
+    if (n->packed->count == n->room)
+        return false;
+    n->packed->params[n->packed->count++] = (void *)(uintptr_t)bits;
+    return true;
+}
+
+static bool pack_descriptor(Nesting *n, const tile_argument *argument) {
+    const tile_descriptor *descriptor = argument->value.descriptor;
+    if (descriptor_explain(NULL, descriptor))
+        return false;
+    const size_t rank = (size_t)descriptor->rank;
+    const struct {
+        uint8_t type, rank, pads_with_nan, last_extent;
+    } kind = {(uint8_t)descriptor->type, (uint8_t)rank, descriptor->pads_with_nan,
+              (uint8_t)special_multiple((uint64_t)descriptor->shape[rank - 1], true)};
+    if (!add_bytes(&n->values, &kind, sizeof kind) ||
+        !add_bytes(&n->values, descriptor->block, rank * sizeof *descriptor->block) ||
+        !pass(n, &descriptor->address))
+        return false;
+    for (size_t d = 0; d < rank; d++) /* low bytes of which are an i32 */
+        if (!pass(n, &descriptor->shape[d]))
+            return false;
+    for (size_t d = 0; d < rank; d++)
+        if (!pass(n, &descriptor->strides[d]))
+            return false;
+    return true;
+}
+
+static bool pack_item(Nesting *n, const tile_argument *item, unsigned depth);
+
+/* The room of the key bounds how much there is of tuples that hold themselves. */
+static bool pack_tuple(Nesting *n, const tile_argument *argument, unsigned depth) {
+    const tile_argument *items = argument->value.tuple.items;
+    const uint32_t count = argument->value.tuple.count;
+    if (depth > ARGUMENTS_MAX_DEPTH || argument->value.tuple.reserved || (count && !items) ||
+        !add_bytes(&n->values, &count, sizeof count))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!pack_item(n, &items[i], depth))
+            return false;
+    return true;
+}
+
+static bool pack_item(Nesting *n, const tile_argument *item, unsigned depth) {
+    enum { VALUE_SIZE = sizeof(int64_t) }; /* that arguments have besides texts */
+    unsigned char *const at = n->values.end;
+    uint16_t head = head_of(item->kind, TILE_DTYPE_AUTO, SPECIAL_NONE);
+    if (!add_bytes(&n->values, &head, HEAD_SIZE))
+        return false;
+    if (item->kind == TILE_ARGUMENT_TUPLE)
+        return pack_tuple(n, item, depth + 1);
+    if (item->kind == TILE_ARGUMENT_DESCRIPTOR)
+        return pack_descriptor(n, item);
+    if (n->values.room < VALUE_SIZE)
+        return false;
+    n->values.room -= VALUE_SIZE;
+    head = add_argument(&n->values, n->specialisation, item, n->index, n->constexprs);
+    memcpy(at, &head, HEAD_SIZE);
+    if (head == REFUSED || item->kind >= TILE_ARGUMENT_CONSTEXPR)
+        return head != REFUSED;
+    return n->packed->count < n->room &&
+           pass(n, bits_of(item, &n->packed->floats[n->packed->count]));
+}
+
+/* `room`: for what it passes. `passed` and `values` go on behind it. */
+static RARE uint16_t pack_nested(Packed *packed, KeyValues *values,
+                                 const Specialisation *specialisation,
+                                 const tile_argument *argument, size_t index,
+                                 const Constexprs *constexprs, uint32_t room, uint32_t *passed) {
+    Specialisation unlimited = *specialisation;
+    unlimited.limits = NULL;
+    Nesting n = {packed, *values, &unlimited, constexprs, index, room};
+    packed->count = *passed;
+    const bool ok = argument->kind == TILE_ARGUMENT_TUPLE ? pack_tuple(&n, argument, 1)
+                                                          : pack_descriptor(&n, argument);
+    *values = n.values;
+    *passed = packed->count;
+    return ok ? head_of(argument->kind, TILE_DTYPE_AUTO, SPECIAL_NONE) : REFUSED;
+}
+
+/* By arguments from `first` on that are none of these, which there must be room for. */
+static RARE uint32_t count_passed(const tile_argument *arguments, size_t first, size_t count) {
+    uint32_t passed = 0;
+    for (size_t i = first; i < count; i++)
+        passed += arguments[i].kind < TILE_ARGUMENT_CONSTEXPR;
+    return passed;
 }
 
 /* The key from `heads` on. What is read again and again has copies here, which the bytes of the key
@@ -231,12 +325,20 @@ static bool pack_all(Packed *packed, unsigned char *heads, KeyValues values,
             packed->params[passed++] = (void *)(uintptr_t)&argument->value;
         } else {
             KeyValues next = values;
-            head = add_argument(&next, &specialisation, argument, i, constexprs);
+            if (is_nested(argument)) {
+                const uint32_t room = TILE_MAX_ARGUMENTS - count_passed(arguments, i + 1, count);
+                uint32_t end = passed;
+                head = pack_nested(packed, &next, &specialisation, argument, i, constexprs, room,
+                                   &end);
+                passed = end;
+            } else {
+                head = add_argument(&next, &specialisation, argument, i, constexprs);
+                packed->params[passed] = bits_of(argument, &packed->floats[passed]);
+                passed += argument->kind < TILE_ARGUMENT_CONSTEXPR;
+            }
             if (head == REFUSED)
                 return false;
             values = next;
-            packed->params[passed] = bits_of(argument, &packed->floats[passed]);
-            passed += argument->kind < TILE_ARGUMENT_CONSTEXPR;
         }
         memcpy(heads + HEAD_SIZE * i, &head, HEAD_SIZE);
     }
@@ -266,75 +368,45 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
     return pack_all(packed, heads, values, *specialisation, arguments, count, &constexprs);
 }
 
-Special argument_special(const Specialisation *specialisation, const tile_argument *arguments,
-                         const Packed *packed, size_t i) {
-    const tile_argument *argument = &arguments[i];
-    Constexprs constexprs;
-    find_constexprs(specialisation, arguments, packed, &constexprs);
-    switch (argument->kind) {
-    case TILE_ARGUMENT_POINTER:
-        return special_of_address(specialisation, i, argument->value.address);
-    case TILE_ARGUMENT_INT:
-        return special_of_value(specialisation, i, argument->value.integer, integer_type(argument),
-                                &constexprs);
-    default:
-        return (Special){0};
-    }
-}
-
-const char *argument_type(Arena *arena, const tile_argument *argument) {
-    switch (argument->kind) {
-    case TILE_ARGUMENT_POINTER:
-        return str_format(arena, "*%s", dtype_names[argument->type]);
-    case TILE_ARGUMENT_INT:
-        return dtype_names[integer_type(argument)];
-    case TILE_ARGUMENT_FLOAT:
-        return argument->type == TILE_FP64 ? "fp64" : "fp32";
-    case TILE_ARGUMENT_CONSTEXPR:
-    case TILE_ARGUMENT_CONSTEXPR_INT:
-        return "";
-    }
-    return "";
-}
-
-bool argument_fits(const tile_argument *argument, Str type) {
-    switch (argument->kind) {
-    case TILE_ARGUMENT_POINTER:
-        return type.len && type.ptr[0] == '*' &&
-               str_is((Str){type.ptr + 1, type.len - 1}, dtype_names[argument->type]);
-    case TILE_ARGUMENT_INT:
-        return str_is(type, dtype_names[integer_type(argument)]) ||
-               (argument->type == TILE_DTYPE_AUTO && str_is(type, dtype_names[TILE_I64]));
-    case TILE_ARGUMENT_FLOAT:
-        return str_is(type, argument->type == TILE_FP64 ? "fp64" : "fp32");
-    case TILE_ARGUMENT_CONSTEXPR:
-    case TILE_ARGUMENT_CONSTEXPR_INT:
-        return false;
-    }
-    return false;
-}
-
-bool argument_constexpr(Arena *arena, const tile_argument *argument, Str *literal) {
-    if (argument->kind == TILE_ARGUMENT_CONSTEXPR)
-        *literal = text_of_constexpr(argument);
-    else if (argument->kind == TILE_ARGUMENT_CONSTEXPR_INT)
-        *literal = str_from(str_format(arena, "%" PRId64, argument->value.integer));
-    else
-        return false;
-    return true;
-}
-
-const char *argument_explain(Arena *arena, const tile_argument *argument) {
-    if ((unsigned)argument->kind > TILE_ARGUMENT_CONSTEXPR_INT)
-        return str_format(arena, "there is no kind %d", (int)argument->kind);
-    if ((unsigned)argument->type >= DTYPE_COUNT)
-        return str_format(arena, "there is no type %d", (int)argument->type);
-    const char *type = dtype_names[argument->type];
+static void add_scalar_entry(StrBuf *out, const Specialisation *specialisation,
+                             const tile_argument *argument, size_t i,
+                             const Constexprs *constexprs) {
+    Special special = {0};
     if (argument->kind == TILE_ARGUMENT_POINTER)
-        return "a pointer needs the type of what it points at";
-    if (argument->kind == TILE_ARGUMENT_INT)
-        return str_format(arena, "an integer cannot be passed as %s", type);
-    if (argument->kind == TILE_ARGUMENT_FLOAT)
-        return str_format(arena, "a number is passed as fp32 or fp64, not as %s", type);
-    return "this call's constexprs are too long";
+        special = special_of_address(specialisation, i, argument->value.address);
+    else if (argument->kind == TILE_ARGUMENT_INT)
+        special = special_of_value(specialisation, i, argument->value.integer,
+                                   argument_integer_type(argument), constexprs);
+    strbuf_printf(out, "%s%s", argument_type(out->arena, argument),
+                  special_hint(out->arena, special));
+}
+
+static void add_item_entry(StrBuf *out, const Specialisation *specialisation,
+                           const tile_argument *argument, size_t i, const Constexprs *constexprs) {
+    Str literal;
+    if (argument_constexpr(out->arena, argument, &literal)) {
+        strbuf_printf(out, "=%.*s", STR_ARG(literal));
+    } else if (argument->kind == TILE_ARGUMENT_DESCRIPTOR) {
+        strbuf_puts(out, descriptor_type(out->arena, argument->value.descriptor));
+    } else if (argument->kind != TILE_ARGUMENT_TUPLE) {
+        add_scalar_entry(out, specialisation, argument, i, constexprs);
+    } else {
+        strbuf_putc(out, '(');
+        for (uint32_t k = 0; k < argument->value.tuple.count; k++) {
+            strbuf_puts(out, k ? ", " : "");
+            add_item_entry(out, specialisation, &argument->value.tuple.items[k], i, constexprs);
+        }
+        strbuf_putc(out, ')');
+    }
+}
+
+const char *argument_entry(Arena *arena, const Specialisation *specialisation,
+                           const tile_argument *arguments, const Packed *packed, size_t i) {
+    Constexprs constexprs;
+    StrBuf out = strbuf(arena);
+    Specialisation of_items = *specialisation;
+    of_items.limits = is_nested(&arguments[i]) ? NULL : specialisation->limits;
+    find_constexprs(specialisation, arguments, packed, &constexprs);
+    add_item_entry(&out, &of_items, &arguments[i], i, &constexprs);
+    return out.ptr;
 }

@@ -41,6 +41,15 @@ static Str unescape(Arena *arena, Str text) {
     return strbuf_str(&out);
 }
 
+typedef enum ParamKind { PASSED, CONSTEXPR, DEFAULT, ONLY_READ, PARAM_KINDS } ParamKind;
+
+static ParamKind kind_of(const KernelParam *param) {
+    return param->is_default     ? DEFAULT
+           : param->is_constexpr ? CONSTEXPR
+           : param->is_only_read ? ONLY_READ
+                                 : PASSED;
+}
+
 void facts_write(const KernelFacts *facts, StrBuf *out) {
     strbuf_printf(out, "name %.*s\n", STR_ARG(facts->meta.name));
     strbuf_printf(out, "target %s\n", facts->meta.target->name);
@@ -60,8 +69,7 @@ void facts_write(const KernelFacts *facts, StrBuf *out) {
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const KernelParam *param = &facts->params[i];
         strbuf_printf(out, "param %" PRId64 " %d %d %" PRId64 " %.*s ", param->divisible,
-                      param->is_constexpr + param->is_default, param->is_fixed, param->fixed,
-                      STR_ARG(param->name));
+                      kind_of(param), param->is_fixed, param->fixed, STR_ARG(param->name));
         add_escaped(out, param->text);
         strbuf_putc(out, '\n');
     }
@@ -88,17 +96,19 @@ static bool read_int(Str text, int64_t *value) {
     return !errno && !*end;
 }
 
-/* "param <divisible> <0, 1 a constexpr, 2 one by default> <is_fixed> <fixed> <name> <text>" */
+/* "param <divisible> <ParamKind> <is_fixed> <fixed> <name> <text>" */
 static bool read_param(Arena *arena, Str line, KernelParam *param) {
-    int64_t divisible, is_constexpr, is_fixed, fixed;
-    if (!read_int(take(&line, ' '), &divisible) || !read_int(take(&line, ' '), &is_constexpr) ||
-        !read_int(take(&line, ' '), &is_fixed) || !read_int(take(&line, ' '), &fixed))
+    int64_t divisible, kind, is_fixed, fixed;
+    if (!read_int(take(&line, ' '), &divisible) || !read_int(take(&line, ' '), &kind) ||
+        !read_int(take(&line, ' '), &is_fixed) || !read_int(take(&line, ' '), &fixed) || kind < 0 ||
+        kind >= PARAM_KINDS)
         return false;
     Str name = take(&line, ' ');
     *param = (KernelParam){.name = {str_dup(arena, name), name.len},
                            .divisible = divisible,
-                           .is_constexpr = is_constexpr != 0,
-                           .is_default = is_constexpr == 2,
+                           .is_constexpr = kind == CONSTEXPR || kind == DEFAULT,
+                           .is_default = kind == DEFAULT,
+                           .is_only_read = kind == ONLY_READ,
                            .is_fixed = is_fixed != 0,
                            .fixed = fixed,
                            .text = unescape(arena, line)};
@@ -222,6 +232,8 @@ static void json_params(const KernelFacts *facts, StrBuf *out) {
             strbuf_puts(out, ", \"default\": true");
         if (!param->is_constexpr)
             strbuf_printf(out, ", \"divisible\": %" PRId64, param->divisible);
+        if (!param->is_constexpr && param->text.ptr[0] == '*')
+            strbuf_printf(out, ", \"written\": %s", param->is_only_read ? "false" : "true");
         if (param->is_fixed)
             strbuf_printf(out, ", \"equal_to\": %" PRId64, param->fixed);
         strbuf_putc(out, '}');

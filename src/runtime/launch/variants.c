@@ -174,7 +174,7 @@ static Fit fit(const Variant *variant, const VariantCall *call) {
         if (held) {
             score = param->is_constexpr && literal_same(param->text, held->literal) ? 0 : NO_MATCH;
         } else {
-            argument = next < call->count ? &call->arguments[next++] : NULL;
+            argument = next < call->count ? &call->arguments[next++].argument : NULL;
             score = param_score(param, argument);
         }
         if (score != NO_MATCH) {

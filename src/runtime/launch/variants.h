@@ -13,8 +13,8 @@ typedef struct NamedLiteral {
 
 typedef struct VariantCall {
     const Device *device;
-    const tile_argument *arguments; /* for the source's parameters, in order, without the next */
-    size_t count;
+    const ArgumentLeaf *arguments; /* for the source's parameters, in order, without the next */
+    uint32_t count;
     const NamedLiteral *constexprs; /* which hold for every call */
     size_t constexpr_count;
     bool other_form; /* tensor maps do not hold the arguments */

@@ -129,6 +129,8 @@ static const Case cases[] = {
     {"d", "", "tensordesc<i8[2, 2, 2, 2, 2, 16]>", {}, {}, "elab_signature_descriptor"},
     {"d", "", "tensordesc<fp16[65536, 65536]>", {}, {}, "elab_signature_descriptor"},
     {"d", "", "tensordesc<i32[16], nan>", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp32[16]>:4", {}, {}, "elab_signature_descriptor"},
+    {"d", "", "tensordesc<fp32[16]>16", {}, {}, "elab_signature_type"},
     {"d", "", "tensordesc<fp32[16], none>", {}, {}, "elab_signature_descriptor"},
     {"p, n", "", "*fp32", {}, {}, "elab_param_missing"},
     {"p", "", "*fp32, i32", {}, {}, "elab_signature_length"},
@@ -239,6 +241,7 @@ static void test_by_name(void **state) {
         {"((i32 , =( 1,2 )), tensordesc< float32[ 4,16 ] , nan >)",
          "((i32, =( 1,2 )), tensordesc<fp32[4, 16], nan>)"},
         {"tensordesc<fp16[16, 64],zero>", "tensordesc<fp16[16, 64]>"},
+        {"(tensordesc<half[16]> :8)", "(tensordesc<fp16[16]>:8)"},
         {DEEP(int32), DEEP(int32)}, /* refused later */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
