@@ -2,13 +2,6 @@
  * from the outside by static_asserts and by the code. */
 #include "unit_testing.h"
 
-static const char add_text[] = "def add(x, n, BLOCK: T.constexpr):\n"
-                               "    i = T.program_id(0) * BLOCK + T.arange(0, BLOCK)\n"
-                               "    T.store(x + i, relu(T.load(x + i, mask=i < n)), mask=i < n)\n";
-
-static const char relu_text[] = "def relu(v):\n"
-                                "    return max(v, LEAST)\n";
-
 /* The language under other names, a helper under its own, a value of the host. */
 static void units_are_compiled(void **state) {
     Fixture *f = *state;
@@ -461,44 +454,6 @@ static void isolated_compilations_have_the_units(void **state) {
     assert_int_equal(apart.column, 19);
 }
 
-/* A function keeps the units, and specialises on what they allow. */
-static void functions_keep_units(void **state) {
-    Fixture *f = *state;
-    char text_copy[sizeof add_text], name[] = "relu";
-    strcpy(text_copy, add_text);
-    tile_text fixed = text("n");
-    tile_binding kernel[] = {language("T", "triton.language"), function_of(name, 1)};
-    tile_binding helper[] = {literal("LEAST", "0.5"), language("max", "triton.language.maximum")};
-    tile_unit units[] = {unit_of("net.py", 10, text_copy, BINDINGS(kernel)),
-                         unit_of("act.py", 30, relu_text, BINDINGS(helper))};
-    units[0].do_not_specialize = &fixed;
-    units[0].do_not_specialize_count = 1;
-    const tile_compile_options options = {
-        .size = sizeof options, .units = units, .unit_count = 2, .grid = text("cdiv(n, BLOCK)")};
-    tile_function *function = NULL;
-    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
-    memset(text_copy, 'x', sizeof text_copy - 1);
-    memset(name, 'x', sizeof name - 1);
-    memset(units, 0, sizeof units);
-    tile_device *device = open_device(f);
-    tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(1),
-                                 tile_constexpr_int(256)};
-    const tile_executable *one = NULL, *many = NULL;
-    assert_int_equal(tile_function_instance(function, device, arguments, 3, &one, NULL), TILE_OK);
-    arguments[1] = tile_int(4096);
-    assert_int_equal(tile_function_instance(function, device, arguments, 3, &many, NULL), TILE_OK);
-    assert_ptr_equal(one, many);
-    assert_int_equal(tile_function_launch(function, device, NULL, NULL, arguments, 3, NULL),
-                     TILE_OK);
-    tile_function_destroy(function);
-    tile_device_close(device);
-    const tile_text wrong = text("m");
-    tile_unit unit = unit_of("net.py", 1, "def k(x):\n    pass\n", NULL, 0);
-    unit.do_not_specialize = &wrong;
-    unit.do_not_specialize_count = 1;
-    assert_string_equal(compile(f, &unit, 1, "*i32").id, "elab_param_unknown");
-}
-
 static tile_unit record_of(const char *name, const tile_named *fields, size_t count) {
     return (tile_unit){.size = sizeof(tile_unit),
                        .kind = TILE_UNIT_RECORD,
@@ -593,44 +548,6 @@ static void named_tuples(void **state) {
     assert_string_equal(of_units(f, bad, 2).id, "unit_list");
 }
 
-/* Configurations of the options are measured, and kept for what the units say. */
-static void functions_of_units_are_tuned(void **state) {
-    Fixture *f = *state;
-    static const unsigned char bytes[] = {8, 4, 0};
-    const tile_named tune = {text("BLOCK"), text("[64, 128]")};
-    tile_binding kernel[] = {language("T", "triton.language"), literal("relu", "abs")};
-    const tile_unit unit = unit_of("net.py", 10, add_text, BINDINGS(kernel));
-    const tile_compile_options options = {.size = sizeof options,
-                                          .units = &unit,
-                                          .unit_count = 1,
-                                          .grid = text("cdiv(n, BLOCK)"),
-                                          .tune = &tune,
-                                          .tune_count = 1};
-    tile_device *device = open_device(f);
-    const tile_argument arguments[] = {tile_buffer(0x1000, TILE_FP32, 4096), tile_int(1000)};
-    memcpy(f->cuda->param_bytes, bytes, sizeof bytes);
-    unsigned launches[3];
-    for (int i = 0; i < 3; i++) {
-        tile_function *function = NULL;
-        tile_diagnostics *said = NULL;
-        kernel[1] = language("relu", i < 2 ? "triton.language.abs" : "triton.language.exp");
-        assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
-        const unsigned before = f->cuda->launches;
-        const tile_status status =
-            tile_function_launch(function, device, NULL, NULL, arguments, 2, &said);
-        if (status != TILE_OK)
-            print_error("%s", tile_diagnostics_text(said).data);
-        assert_int_equal(status, TILE_OK);
-        launches[i] = f->cuda->launches - before;
-        tile_diagnostics_destroy(said);
-        tile_function_destroy(function);
-    }
-    assert_true(launches[0] > 1);
-    assert_int_equal(launches[1], 1); /* what was measured is kept */
-    assert_true(launches[2] > 1);     /* of these units */
-    tile_device_close(device);
-}
-
 /* The first unit is the kernel that a list has. */
 static void lists_of_kernels(void **state) {
     Fixture *f = *state;
@@ -713,9 +630,7 @@ int main(void) {
         TEST(what_is_no_unit_is_refused),
         TEST(damaged_texts_are_reported),
         TEST(isolated_compilations_have_the_units),
-        TEST(functions_keep_units),
         TEST(named_tuples),
-        TEST(functions_of_units_are_tuned),
         TEST(lists_of_kernels),
         TEST(strict_contexts_and_records),
         TEST(noinline_has_no_effect),

@@ -85,4 +85,11 @@ static inline Made compiles(Fixture *f, const tile_unit *units, size_t count,
 #define COMPILE(f, units, signature) compile(f, units, sizeof(units) / sizeof *(units), signature)
 #define COMPILES(f, units, signature) compiles(f, units, sizeof(units) / sizeof *(units), signature)
 #define BINDINGS(list) list, sizeof(list) / sizeof *(list)
+static const char add_text[] = "def add(x, n, BLOCK: T.constexpr):\n"
+                               "    i = T.program_id(0) * BLOCK + T.arange(0, BLOCK)\n"
+                               "    T.store(x + i, relu(T.load(x + i, mask=i < n)), mask=i < n)\n";
+
+static const char relu_text[] = "def relu(v):\n"
+                                "    return max(v, LEAST)\n";
+
 #endif
