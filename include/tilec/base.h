@@ -184,6 +184,14 @@ struct tile_diagnostic {
     uint32_t line, column, end_line, end_column; /* from 1; columns count bytes */
     tile_text
         rendered; /* as the command line prints it: place, source line, caret, notes and hints */
+    uint64_t required, limit; /* of what did not suffice, in its unit: bytes of shared or device
+                                 memory, blocks of a cooperative launch; zeros: it is about none */
+    bool has_program;         /* it is a finding of a device that is this machine */
+    uint32_t program[3];      /* in which program; of the simulator, in which block */
+    const tile_diagnostic *const *notes; /* the other side of a conflict, what to write instead: the
+                                            id is "note" or "hint"; message, and a place if there
+                                            is one. They are in `rendered`, too */
+    size_t note_count;
 };
 
 TILE_API size_t tile_diagnostics_count(const tile_diagnostics *diagnostics);

@@ -21,6 +21,7 @@ bool finding_begin(Run *run, const Op *op, DiagId id) {
 }
 
 void finding_end(Run *run) {
+    diag_program(&run->ctx->diags, run->pid);
     unsigned limit = run->options->max_reports ? run->options->max_reports : 1;
     if (run->findings.len >= limit)
         run->stopped = true;

@@ -151,6 +151,20 @@ void diag_note(Diags *diags, Span span, const char *format, ...) {
     va_end(args);
 }
 
+void diag_resource(Diags *diags, uint64_t required, uint64_t limit) {
+    if (!diags->last || diags->dropped)
+        return;
+    diags->last->required = required;
+    diags->last->limit = limit;
+}
+
+void diag_program(Diags *diags, const uint32_t program[3]) {
+    if (!diags->last || diags->dropped)
+        return;
+    diags->last->has_program = true;
+    memcpy(diags->last->program, program, sizeof diags->last->program);
+}
+
 /* Sources of `from` by number: those of `diags`, once they are needed. */
 static Span copy_span(Diags *diags, const Diags *from, uint32_t *files, Span span) {
     const Source *source = source_get(from->sources, span.file);
@@ -165,10 +179,11 @@ void diag_append(Diags *diags, const Diags *from) {
     uint32_t *files = ARENA_ARRAY(diags->arena, uint32_t, from->sources->sources.len + 1);
     for (const Diagnostic *d = from->first; d; d = d->next) {
         Diagnostic *copy = ARENA_NEW(diags->arena, Diagnostic);
-        *copy = (Diagnostic){.id = d->id,
-                             .severity = d->severity,
-                             .span = copy_span(diags, from, files, d->span),
-                             .text = str_dup(diags->arena, str_from(d->text))};
+        *copy = *d;
+        copy->next = NULL;
+        copy->notes = NULL;
+        copy->span = copy_span(diags, from, files, d->span);
+        copy->text = str_dup(diags->arena, str_from(d->text));
         *(diags->last ? &diags->last->next : &diags->first) = copy;
         diags->last = copy;
         diags->dropped = false;
@@ -258,6 +273,15 @@ static void json_place(const Diags *diags, Span span, StrBuf *out) {
                   lo.line, lo.column, hi.line, hi.column);
 }
 
+static void json_numbers(const Diagnostic *d, StrBuf *out) {
+    if (d->required || d->limit)
+        strbuf_printf(out, ", \"required\": %" PRIu64 ", \"limit\": %" PRIu64, d->required,
+                      d->limit);
+    if (d->has_program)
+        strbuf_printf(out, ", \"program\": [%u, %u, %u]", d->program[0], d->program[1],
+                      d->program[2]);
+}
+
 void diag_json(const Diags *diags, StrBuf *out) {
     strbuf_putc(out, '[');
     for (const Diagnostic *d = diags->first; d; d = d->next) {
@@ -265,6 +289,7 @@ void diag_json(const Diags *diags, StrBuf *out) {
                       d == diags->first ? "" : ", ", severity_name[d->severity], diag_name(d->id));
         strbuf_json(out, str_from(d->text));
         json_place(diags, d->span, out);
+        json_numbers(d, out);
         strbuf_puts(out, ", \"notes\": [");
         for (const DiagNote *note = d->notes; note; note = note->next) {
             strbuf_printf(out, "%s{\"kind\": \"%s\", \"message\": ", note == d->notes ? "" : ", ",

@@ -40,6 +40,9 @@ typedef struct Diagnostic {
     Span span; /* file 0: concerns no place in a source */
     const char *text;
     DiagNote *notes;
+    uint64_t required, limit; /* of a resource that did not suffice; zeros: it is not about one */
+    bool has_program;
+    uint32_t program[3]; /* that was running */
 } Diagnostic;
 
 typedef struct Diags {
@@ -66,10 +69,15 @@ bool diag_emit(Diags *diags, Span span, DiagId id, const char *format, ...)
 #define diag(diags, span, id, ...)                                                                 \
     diag_emit((diags), (span), DIAG_##id, DIAG_FORMAT_##id __VA_OPT__(, ) __VA_ARGS__)
 
-/* Both add to the last message recorded. */
+/* They add to the last message recorded. */
 void diag_hint(Diags *diags, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void diag_note(Diags *diags, Span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* These as well, what it says in words as numbers: how much was wanted of a resource, and is there;
+ * the program that ran into it. */
+void diag_resource(Diags *diags, uint64_t required, uint64_t limit);
+void diag_program(Diags *diags, const uint32_t program[3]);
 
 /* What has been said up to now; lives as long as the diagnostics. */
 typedef struct DiagMark {
@@ -100,6 +108,7 @@ bool diag_full(const Diags *diags);
 /* path:line:column: severity: text, the source line, a caret, then notes and hints. */
 void diag_print(const Diags *diags, const Diagnostic *diagnostic, StrBuf *out);
 void diag_print_all(const Diags *diags, StrBuf *out);
-/* A JSON array of {severity, id, message, file, line, column, end_line, end_column, notes}. */
+/* A JSON array of {severity, id, message, file, line, column, end_line, end_column, required,
+ * limit, program, notes}. */
 void diag_json(const Diags *diags, StrBuf *out);
 #endif

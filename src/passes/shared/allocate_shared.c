@@ -321,6 +321,7 @@ static bool report_excess(Func *func, Allocation *allocation, const Target *targ
     }
     ctx_diag(ctx, largest->span, shared_exceeded, STR_ARG(func->name), (long long)bytes,
              target->name, (int)func_shared_room(func), (long long)most);
+    diag_resource(&ctx->diags, (uint64_t)bytes, (uint64_t)func_shared_room(func));
     note_buffers(ctx, allocation, position, largest);
     diag_hint(&ctx->diags, stages ? "choose fewer num_stages, or make the blocks smaller"
                                   : "make the blocks smaller");

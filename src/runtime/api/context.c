@@ -175,6 +175,39 @@ const Driver *context_driver(tile_context *context, Diags *diags) {
 
 /* Diagnostics */
 
+static void copy_place(Arena *arena, const Diags *diags, Span span, tile_diagnostic *to) {
+    const Source *source = source_get(diags->sources, span.file);
+    to->path = text_of(STR(""));
+    if (!source)
+        return;
+    LineColumn lo = source_locate(source, span.lo), hi = source_locate(source, span.hi);
+    to->path = text_copy(arena, source->path);
+    to->line = lo.line;
+    to->column = lo.column;
+    to->end_line = hi.line;
+    to->end_column = hi.column;
+}
+
+static void copy_notes(Arena *arena, const Diags *diags, const DiagNote *from,
+                       tile_diagnostic *to) {
+    size_t count = 0;
+    for (const DiagNote *note = from; note; note = note->next)
+        count++;
+    const tile_diagnostic **notes =
+        (const tile_diagnostic **)arena_array(arena, count + 1, sizeof *notes);
+    for (; from; from = from->next) {
+        tile_diagnostic *note = ARENA_NEW(arena, tile_diagnostic);
+        note->size = sizeof *note;
+        note->severity = TILE_REMARK;
+        note->id = text_of(str_from(from->is_hint ? "hint" : "note"));
+        note->message = text_copy(arena, str_from(from->text));
+        note->rendered = text_of(STR(""));
+        copy_place(arena, diags, from->span, note);
+        notes[to->note_count++] = note;
+    }
+    to->notes = notes;
+}
+
 static void copy_diagnostic(Arena *arena, const Diags *diags, const Diagnostic *from,
                             tile_diagnostic *to) {
     static const tile_severity severities[] = {
@@ -185,17 +218,13 @@ static void copy_diagnostic(Arena *arena, const Diags *diags, const Diagnostic *
     to->severity = severities[from->severity];
     to->id = text_of(str_from(diag_name(from->id)));
     to->message = text_copy(arena, str_from(from->text));
-    to->path = text_of(STR(""));
     to->rendered = text_copy(arena, strbuf_str(&rendered));
-    const Source *source = source_get(diags->sources, from->span.file);
-    if (!source)
-        return;
-    LineColumn lo = source_locate(source, from->span.lo), hi = source_locate(source, from->span.hi);
-    to->path = text_copy(arena, source->path);
-    to->line = lo.line;
-    to->column = lo.column;
-    to->end_line = hi.line;
-    to->end_column = hi.column;
+    to->required = from->required;
+    to->limit = from->limit;
+    to->has_program = from->has_program;
+    memcpy(to->program, from->program, sizeof to->program);
+    copy_place(arena, diags, from->span, to);
+    copy_notes(arena, diags, from->notes, to);
 }
 
 /* What is said when there is no memory to say more with. */

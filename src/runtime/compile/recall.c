@@ -304,6 +304,8 @@ static Str said_write(Ctx *ctx, const Compiled *compiled) {
     for (const Diagnostic *d = first_said(ctx, compiled); d; d = d->next) {
         said_line(ctx, &out, str_format(&ctx->arena, "d %s", diag_name(d->id)), d->span, file,
                   d->text);
+        if (d->required || d->limit)
+            strbuf_printf(&out, "r %" PRIu64 " %" PRIu64 "\n", d->required, d->limit);
         for (const DiagNote *note = d->notes; note; note = note->next)
             said_line(ctx, &out, note->is_hint ? "n hint" : "n note", note->span, file, note->text);
     }
@@ -333,6 +335,11 @@ static bool said_repeat(Ctx *ctx, Str said, uint32_t file, uint32_t first_import
         unsigned source;
         LineColumn lo, hi;
         int text = 0;
+        uint64_t required, limit;
+        if (sscanf(str_dup(&ctx->arena, line), "r %" SCNu64 " %" SCNu64, &required, &limit) == 2) {
+            diag_resource(&ctx->diags, required, limit);
+            continue;
+        }
         if (sscanf(str_dup(&ctx->arena, line), "%c %63s %u %u:%u %u:%u %n", &kind, name, &source,
                    &lo.line, &lo.column, &hi.line, &hi.column, &text) != 7 ||
             !text)

@@ -98,5 +98,7 @@ bool device_allocate(const Device *device, Diags *diags, size_t bytes, CUdevicep
         return fault_check(device, diags, DRIVER_memory_allocate, result);
     size_t free_bytes = 0, total = 0;
     driver->memory_info(&free_bytes, &total);
-    return diag(diags, (Span){0}, device_memory, bytes, free_bytes, total);
+    diag(diags, (Span){0}, device_memory, bytes, free_bytes, total);
+    diag_resource(diags, bytes, free_bytes);
+    return false;
 }

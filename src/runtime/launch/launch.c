@@ -61,9 +61,13 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
     if (meta->tensor_maps.len > RECIPE_MAX_MAPS)
         return diag(diags, (Span){0}, too_many_tensor_maps, STR_ARG(meta->name),
                     meta->tensor_maps.len, RECIPE_MAX_MAPS);
-    if (meta->shared_bytes > device->shared_per_block && meta->shared_bytes > SHARED_WITHOUT_OPT_IN)
-        return diag(diags, (Span){0}, load_shared, STR_ARG(meta->name), meta->shared_bytes,
-                    device->ordinal, device->shared_per_block);
+    if (meta->shared_bytes > device->shared_per_block &&
+        meta->shared_bytes > SHARED_WITHOUT_OPT_IN) {
+        diag(diags, (Span){0}, load_shared, STR_ARG(meta->name), meta->shared_bytes,
+             device->ordinal, device->shared_per_block);
+        diag_resource(diags, (uint64_t)meta->shared_bytes, (uint64_t)device->shared_per_block);
+        return false;
+    }
     const Driver *driver = device->driver;
     bool pushed;
     if (!fault_check(device, diags, DRIVER_context_push, device_enter(device, &pushed)))

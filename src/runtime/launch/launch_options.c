@@ -131,7 +131,9 @@ void launch_report_cooperative(const Executable *executable, const tile_launch_o
     int each = 0;
     launch_options_apply(e, options, whole);
     e->device->driver->occupancy(&each, e->function, (int)e->threads, e->shared_bytes);
-    diag(diags, (Span){0}, launch_cooperative_large, STR_ARG(e->name),
-         (uint64_t)whole[0] * e->num_ctas * whole[1] * whole[2], e->device->ordinal,
-         each * e->device->sm_count, each, e->device->sm_count);
+    const uint64_t wanted = (uint64_t)whole[0] * e->num_ctas * whole[1] * whole[2];
+    const int most = each * e->device->sm_count;
+    diag(diags, (Span){0}, launch_cooperative_large, STR_ARG(e->name), wanted, e->device->ordinal,
+         most, each, e->device->sm_count);
+    diag_resource(diags, wanted, (uint64_t)most);
 }

@@ -55,8 +55,9 @@ static void note_place(Machine *machine, const Insn *insn, const char *text) {
     }
 }
 
-void finding_note_source(Machine *machine, const Insn *insn) {
-    note_place(machine, insn, "compiled from here");
+void finding_complete(Warp *warp, const Insn *insn) {
+    diag_program(&warp->machine->ctx->diags, warp->cta->id);
+    note_place(warp->machine, insn, "compiled from here");
 }
 
 void finding_other(Warp *warp, uint32_t pc, const char *who, const char *did) {

@@ -6,7 +6,8 @@
 bool finding_new(Machine *machine, const Insn *insn, DiagId id);
 const char *finding_where(Warp *warp, uint32_t lane);
 Span finding_span(const Machine *machine, const Insn *insn);
-void finding_note_source(Machine *machine, const Insn *insn);
+/* Which program it is, and the line of the source. */
+void finding_complete(Warp *warp, const Insn *insn);
 /* Notes the other side of a conflict. */
 void finding_other(Warp *warp, uint32_t pc, const char *who, const char *did);
 
@@ -16,7 +17,7 @@ void finding_other(Warp *warp, uint32_t pc, const char *who, const char *did);
     (finding_new((warp)->machine, (insn), DIAG_##id)                                               \
          ? (ctx_diag((warp)->machine->ctx, finding_span((warp)->machine, (insn)), id,              \
                      finding_where((warp), (lane)) __VA_OPT__(, ) __VA_ARGS__),                    \
-            finding_note_source((warp)->machine, (insn)), true)                                    \
+            finding_complete((warp), (insn)), true)                                                \
          : false)
 
 /* An undefined value that must be defined; true when it is. */
