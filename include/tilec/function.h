@@ -207,6 +207,15 @@ TILE_API tile_status tile_function_launch_with(tile_function *function, tile_dev
                                                size_t argument_count,
                                                const tile_launch_options *options,
                                                tile_diagnostics **diagnostics);
+/* What a call does, in this order. */
+typedef enum tile_call_step {
+    TILE_CALL_FIND = 1,    /* looks for the instance, which every call does */
+    TILE_CALL_PREPARE = 2, /* makes what is missing: compiles and loads, and measures what is tuned.
+                              Without it that is TILE_ERROR_NOT_COMPILED, of which nothing is said,
+                              and the call takes no lock that a compilation holds */
+    TILE_CALL_LAUNCH = 4,
+} tile_call_step;
+
 /* A call with all that can be said of it; zeros say nothing. */
 typedef struct tile_call {
     size_t size;
@@ -222,14 +231,28 @@ typedef struct tile_call {
     tile_cancellation *cancellation; /* of this call, in place of the function's: ends its
                                               compilation, and its run on a device that is this
                                               machine. NULL: the function's */
+    uint32_t steps;                  /* of tile_call_step; 0: all */
 } tile_call;
 
 /* Calls the function as tile_function_launch_with does, on a GPU or on a device that is this
- * machine (tile_device_open_host). */
+ * machine (tile_device_open_host), as far as the steps go. `used` (may be NULL): the instance that
+ * is used, in the form that takes these arguments; NULL where there is none so far, where the call
+ * fails, and where nothing was to be launched. It stays the function's. Of a device that is this
+ * machine it is a handle, for tile_function_forget and for telling instances apart, and there a
+ * launch may also make the other form, since the arguments are known to need it only then.
+ *
+ * Different instances are made in parallel by the threads that want them, but those of a function
+ * with a dump_folder one by one. */
 TILE_API tile_status tile_function_call(tile_function *function, const tile_call *call,
+                                        const tile_executable **used,
                                         tile_diagnostics **diagnostics);
-/* The instance that such a call would use, compiled if needed; it belongs to the function. It is
- * the form with tensor copies, if there are two. */
+/* From here on calls that would use the instance make it anew, in both of its forms; `executable`
+ * is either. It stays valid, and may be launching, until the function is destroyed; what was chosen
+ * by measuring stays, too. TILE_ERROR_INVALID_ARGUMENT: it is none of the function. */
+TILE_API tile_status tile_function_forget(tile_function *function,
+                                          const tile_executable *executable);
+/* The instance that such a call would use, compiled if needed: tile_function_call with
+ * TILE_CALL_PREPARE, on GPUs alone. It belongs to the function. */
 TILE_API tile_status tile_function_instance(tile_function *function, tile_device *device,
                                             const tile_argument *arguments, size_t argument_count,
                                             const tile_executable **executable,

@@ -134,7 +134,7 @@ static bool call(FunctionObject *self, ModuleState *state, Blocks *blocks, tile_
     made->array_count = read.array_count;
     tile_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = tile_function_call(self->function, made, &said);
+    status = tile_function_call(self->function, made, NULL, &said);
     Py_END_ALLOW_THREADS;
     return check_evaluated(state, &self->evaluator, status, said);
 }

@@ -130,7 +130,7 @@ static inline tile_status call(tile_function *function, tile_device *device, uin
                             .argument_count = count,
                             .arrays = arrays,
                             .array_count = array_count};
-    return tile_function_call(function, &made, said);
+    return tile_function_call(function, &made, NULL, said);
 }
 
 static inline void call_well(tile_function *function, tile_device *device, uint32_t grid,

@@ -53,6 +53,9 @@ static void missing_objects(void **state) {
     CHECK(tile_function_create(context, &nothing, &function, &said));
     CHECK(tile_function_launch(NULL, NULL, NULL, NULL, NULL, 0, &said));
     CHECK(tile_function_instance(NULL, NULL, NULL, 0, &instance, &said));
+    CHECK(tile_function_call(NULL, NULL, &instance, &said));
+    CHECK(tile_kernel_unpack(context, NULL, 1, &kernel, &said));
+    CHECK(tile_kernel_unpack(NULL, "", 0, &kernel, &said));
 }
 
 /* A list is not there, though it has a length, or has one that no list has. */

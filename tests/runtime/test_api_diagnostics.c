@@ -128,7 +128,7 @@ static tile_diagnostics *call_on_host(Fixture *f, tile_host_kind kind, const cha
                             .grid = grid,
                             .arguments = arguments,
                             .argument_count = count};
-    assert_int_equal(tile_function_call(function, &call, &said), TILE_ERROR_KERNEL);
+    assert_int_equal(tile_function_call(function, &call, NULL, &said), TILE_ERROR_KERNEL);
     tile_function_destroy(function);
     tile_device_close(device);
     return said;

@@ -213,7 +213,7 @@ static void test_kernels_that_never_end(void **state) {
                                    .arguments = arguments,
                                    .argument_count = 1,
                                    .cancellation = of_call ? cancellation : NULL};
-        assert_int_equal(tile_function_call(function, &endless, NULL), TILE_ERROR_CANCELLED);
+        assert_int_equal(tile_function_call(function, &endless, NULL, NULL), TILE_ERROR_CANCELLED);
         pthread_join(thread, NULL);
         /* Another call is not ended. */
         x[0] = 1;

@@ -129,6 +129,8 @@ bool derive_key(const void *user, const tile_argument *arguments, size_t count, 
     packed->is_underived = !derive_values(derivation, arguments, count, config, values, &error);
     if (packed->is_underived)
         return false;
+    if (packed->wants_grid && derivation->grid) /* what is wrong with it the launch says */
+        packed->has_grid = grid_run(derivation->grid, values, packed->grid, &error);
     for (uint32_t i = 0; config && i < h->name_count; i++)
         if (derivation->autotune.sets[i] && !add_derived(packed, &values[i], i < h->param_count))
             return false;

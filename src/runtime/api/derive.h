@@ -4,6 +4,7 @@
 #define TILEC_RUNTIME_API_DERIVE_H
 #include "frontend/autotune.h"
 #include "runtime/api/key_table.h"
+#include "runtime/data/grid.h"
 #include "runtime/launch/arguments.h"
 
 typedef struct Derivation {
@@ -11,6 +12,7 @@ typedef struct Derivation {
     const HostValue *known;   /* a value for each name, of what no argument sets */
     const uint32_t *params;   /* the name that each argument of a call is */
     Autotune autotune;        /* without configurations: nothing is tuned */
+    const GridProgram *grid;  /* of the function's options; NULL: calls say theirs */
     KeyTableRoot *choices;    /* of its configurations, by what it is tuned by: of Choice */
     const TuneConfig *forced; /* this one, whatever was chosen; NULL: the chosen one */
 } Derivation;

@@ -312,7 +312,7 @@ tile_status tile_executable_get_info(const tile_executable *executable,
     const Executable *e = &executable->executable;
     const tile_executable_info known = {.registers = e->registers,
                                         .local_bytes = e->local_bytes,
-                                        .param_count = e->param_count,
+                                        .param_count = e->device ? e->param_count : 0,
                                         .max_threads = e->max_threads,
                                         .module = e->module,
                                         .function = e->function};

@@ -1,28 +1,34 @@
-/* Public API: functions, which choose what to launch by the arguments of a call.
+/* Public API: functions, which choose what to launch by the arguments of a call; their instances.
  *
  * An instance is found by a key: for each argument its kind, type and specialisation, for
  * constexprs their value. Instances hang in a table that is read without a lock, and written under
  * the function's. Where an instance that is missing comes from, a compilation or a bundle, is the
  * function's own concern (FindImage).
  *
+ * Instances are made without the lock: threads that want different ones compile in parallel. What
+ * is being made stands in a list, where others that want the same find it and wait; if it comes to
+ * nothing, each of them tries by itself, and says why.
+ *
  * An instance with tensor copies gets another form beside it, without, when arguments come that no
  * tensor map can hold. */
 #include "runtime/api/function.h"
 
-typedef struct Instance {
-    KeyEntry entry;
-    Arena arena;
-    tile_executable *executable; /* in the arena unless it shares another instance's */
-    bool shares;
-    const void *origin;               /* of what was loaded; see InstanceImage */
-    _Atomic(struct Instance *) plain; /* NULL: not needed so far, or this is it */
-} Instance;
-
-static Instance *find_entry(tile_function *function, uint64_t hash, const Packed *packed) {
-    return (Instance *)key_table_find(&function->table, hash, packed->key, packed->key_len);
-}
+#include <errno.h>
+#include <time.h>
 
 /* Making an instance */
+
+/* What a thread makes. */
+typedef struct Making {
+    struct Making *next;
+    Call *call;
+    const Asked *asked;
+    Instance *instance;              /* whose other form it is; NULL: a first form */
+    const TensorMapProblem *problem; /* why that is needed */
+    InstanceImage found;
+    Instance *made; /* NULL: not so far, or it cannot be */
+    bool is_published;
+} Making;
 
 /* Under the lock: who has loaded the same on the same device; NULL: nobody. */
 static Instance *find_loaded(const KeyTable *table, const tile_device *device, const void *origin) {
@@ -35,297 +41,208 @@ static Instance *find_loaded(const KeyTable *table, const tile_device *device, c
     return NULL;
 }
 
-/* Finds the image and loads it; NULL after a report. */
-static Instance *instance_create(Call *call, const Asked *asked, bool no_tensor_copies) {
-    const tile_function *function = asked->function;
+/* Loads what was found. False after a report. */
+static bool load(Making *m) {
+    Call *call = m->call;
+    const Asked *asked = m->asked;
     const Packed *packed = asked->packed;
-    InstanceImage found;
-    if (!function->find(call, asked, no_tensor_copies, &found))
-        return NULL;
+    const InstanceImage *found = &m->found;
     Instance *instance = ARENA_NEW(&call->object, Instance);
     unsigned char *key = arena_alloc(&call->object, packed->key_len);
     memcpy(key, packed->key, packed->key_len);
     instance->entry = (KeyEntry){asked->hash, key, packed->key_len};
-    instance->origin = found.origin;
+    instance->origin = found->origin;
     atomic_init(&instance->plain, NULL);
-    const Instance *other =
-        found.origin ? find_loaded(atomic_load(&function->table), asked->device, found.origin)
-                     : NULL;
+    const Instance *other = found->origin ? find_loaded(atomic_load(&asked->function->table),
+                                                        asked->device, found->origin)
+                                          : NULL;
     instance->shares = other != NULL;
     if (other) {
         instance->executable = other->executable;
     } else {
         instance->executable = ARENA_NEW(&call->object, tile_executable);
-        instance->executable->context = function->context;
+        instance->executable->context = asked->function->context;
         if (!executable_load(&instance->executable->executable, &call->object, &call->ctx->diags,
-                             &asked->device->device, &found.image))
-            return NULL;
+                             &asked->device->device, &found->image))
+            return false;
     }
     call_keep(call, &instance->arena);
-    return instance;
-}
-
-/* Under the lock: the instance, made unless another thread did meanwhile. */
-static Instance *first_form(Call *call, const Asked *asked) {
-    tile_function *function = asked->function;
-    Instance *found = find_entry(function, asked->hash, asked->packed);
-    if (found)
-        return found;
-    KeyTable *table = key_table_reserve(&function->table, &call->ctx->arena);
-    found = instance_create(call, asked, false);
-    if (found)
-        key_table_place(table, &found->entry);
-    return found;
-}
-
-/* Under the lock: its form without tensor copies; the remark comes when it is made. */
-static Instance *plain_form(Call *call, const Asked *asked, Instance *instance,
-                            const TensorMapProblem *problem) {
-    Instance *plain = atomic_load_explicit(&instance->plain, memory_order_relaxed);
-    if (plain)
-        return plain;
-    const Executable *executable = &instance->executable->executable;
-    ctx_diag(call->ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name),
-             executable_explain(executable, &call->ctx->arena, asked->packed->params, problem));
-    plain = instance_create(call, asked, true);
-    atomic_store_explicit(&instance->plain, plain, memory_order_release);
-    return plain;
-}
-
-/* The slow way: one thread makes it, the others that want the same find it when they get the lock.
- * `instance` is NULL for the first form; else its other form is made, because of `problem`. Ends
- * the call. */
-static tile_status make_in(Call *call, const Asked *asked, Instance *instance,
-                           const TensorMapProblem *problem, Instance **made) {
-    tile_function *function = asked->function;
-    pthread_mutex_lock(&function->lock);
-    if (setjmp(call->ctx->oom)) {
-        pthread_mutex_unlock(&function->lock);
-        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    }
-    *made = instance ? plain_form(call, asked, instance, problem) : first_form(call, asked);
-    pthread_mutex_unlock(&function->lock);
-    return call_end(call, TILE_OK);
-}
-
-static tile_status make_form(const Asked *asked, Instance *instance,
-                             const TensorMapProblem *problem, tile_diagnostics **diagnostics,
-                             Instance **made) {
-    Call *call = call_begin(asked->function->context, diagnostics);
-    return call ? make_in(call, asked, instance, problem, made) : TILE_ERROR_OUT_OF_MEMORY;
-}
-
-static tile_status launch_plain(const Asked *asked, Instance *instance, const Launch *launch,
-                                TensorMapProblem *problem, tile_diagnostics **diagnostics) {
-    Instance *plain = atomic_load_explicit(&instance->plain, memory_order_acquire);
-    if (!plain) {
-        tile_status status = make_form(asked, instance, problem, diagnostics, &plain);
-        if (status != TILE_OK)
-            return status;
-    }
-    const CUresult result =
-        executable_launch(&plain->executable->executable, launch, asked->packed->params, problem);
-    return result == CUDA_OK ? TILE_OK
-                             : launch_failed(plain->executable, launch, result, diagnostics);
-}
-
-/* What is wrong with a call whose arguments were not packed: their number, or one that alone, with
- * those before it, is refused. */
-static void explain_arguments(Call *call, const Asked *asked, Packed *packed, size_t count) {
-    const tile_function *function = asked->function;
-    Str name = function->name;
-    if (count < function->required_count || count > function->param_count) {
-        ctx_diag(call->ctx, (Span){0}, call_argument_count, STR_ARG(name), function->required_count,
-                 function->param_count, count);
-        return;
-    }
-    if (packed->is_underived) {
-        function->report_underived(call, asked, count);
-        return;
-    }
-    size_t good = 0;
-    while (good < count && arguments_pack(packed, &function->specialisation, asked->device,
-                                          asked->arguments, good + 1))
-        good++;
-    if (good < count)
-        ctx_diag(call->ctx, (Span){0}, call_argument, good + 1, STR_ARG(function->params[good]),
-                 STR_ARG(name), argument_explain(&call->ctx->arena, &asked->arguments[good]));
-}
-
-/* Where an instance for them is looked up, if they can be packed as they are. */
-static bool pack(Asked *asked, Packed *packed, size_t count) {
-    const tile_function *function = asked->function;
-    packed->is_underived = packed->is_untuned = false;
-    if (count < function->required_count || count > function->param_count ||
-        !arguments_pack(packed, &function->specialisation, asked->device, asked->arguments, count))
-        return false;
-    asked->packed = packed;
-    asked->hash = key_hash(packed->key, packed->key_len);
+    m->made = instance;
     return true;
 }
 
-tile_status function_pack(Call *call, Asked *asked, Packed *packed, size_t count,
-                          const CallPlace *place) {
-    if (pack(asked, packed, count))
-        return TILE_OK;
-    if (!packed->is_untuned) {
-        explain_arguments(call, asked, packed, count);
-        return TILE_ERROR_INVALID_ARGUMENT;
-    }
-    if (!asked->function->choose(call, asked, count, place))
-        return TILE_OK;
-    return pack(asked, packed, count) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
+static void instance_destroy(Instance *instance) {
+    if (!instance)
+        return;
+    if (!instance->shares)
+        executable_unload(&instance->executable->executable);
+    Arena arena = instance->arena;
+    arena_free(&arena);
 }
 
-/* Of arguments that cannot be packed as they are: chooses a configuration and makes its instance,
- * in one call, whose messages are of both; or refuses them. */
-static tile_status pack_and_make(Asked *asked, Packed *packed, size_t count, const CallPlace *place,
-                                 tile_diagnostics **diagnostics, Instance **instance) {
-    Call *call = call_begin(asked->function->context, diagnostics);
-    if (!call || setjmp(call->ctx->oom))
-        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    const tile_status status = function_pack(call, asked, packed, count, place);
-    if (status != TILE_OK || !asked->packed)
-        return call_end(call, status);
-    return make_in(call, asked, NULL, NULL, instance);
-}
-
-/* Packs the arguments, and finds or makes their instance, NULL where nothing is to be launched;
- * `asked` keeps what they point at. */
-static tile_status find_instance(Asked *asked, Packed *packed, size_t count, const CallPlace *place,
-                                 tile_diagnostics **diagnostics, Instance **instance) {
-    tile_function *function = asked->function;
-    tile_status status = TILE_OK;
-    if (!function || !asked->device || (count && !asked->arguments))
-        return TILE_ERROR_INVALID_ARGUMENT;
-    if (pack(asked, packed, count)) {
-        *instance = find_entry(function, asked->hash, packed);
-        if (!*instance)
-            status = make_form(asked, NULL, NULL, diagnostics, instance);
+/* Under the lock, which what is loaded once for several instances is loaded under. */
+static void publish(void *user) {
+    Making *m = user;
+    Call *call = m->call;
+    call->object.oom = call->ctx->arena.oom;
+    if (!m->made && !load(m))
+        return;
+    if (m->instance) {
+        atomic_store_explicit(&m->instance->plain, m->made, memory_order_release);
     } else {
-        status = pack_and_make(asked, packed, count, place, diagnostics, instance);
+        KeyTable *table = key_table_reserve(&m->asked->function->table, &call->ctx->arena);
+        key_table_place(table, &m->made->entry);
     }
-    if (status != TILE_OK || !*instance)
-        return status;
-    return (*instance)->executable->executable.param_count == packed->count ? TILE_OK
-                                                                            : TILE_ERROR_INTERNAL;
+    m->is_published = true;
 }
 
-/* In a call of its own: what runs on GPUs alone. */
-static tile_status refuse_host(const tile_function *function, const tile_device *device,
-                               tile_diagnostics **diagnostics, bool wants_executable) {
-    Call *call = call_begin(function->context, diagnostics);
-    if (!call || setjmp(call->ctx->oom))
+static void unlock_published(void *user) {
+    Making *m = user;
+    m->call->object.oom = m->call->ctx->arena.oom;
+    if (!m->is_published) {
+        instance_destroy(m->made);
+        m->made = NULL;
+    }
+    pthread_mutex_unlock(&m->asked->function->lock);
+}
+
+static void make(void *user) {
+    Making *m = user;
+    Call *call = m->call;
+    tile_function *function = m->asked->function;
+    call->object.oom = call->ctx->arena.oom;
+    if (m->instance) {
+        const Executable *executable = &m->instance->executable->executable;
+        ctx_diag(call->ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name),
+                 executable_explain(executable, &call->ctx->arena, m->asked->packed->params,
+                                    m->problem));
+    }
+    if (!function->find(call, m->asked, m->instance != NULL, &m->found) ||
+        (!m->found.origin && !load(m)))
+        return;
+    pthread_mutex_lock(&function->lock);
+    ctx_finally(call->ctx, publish, unlock_published, m);
+}
+
+static void end_making(void *user) {
+    Making *m = user;
+    tile_function *function = m->asked->function;
+    m->call->object.oom = m->call->ctx->arena.oom;
+    pthread_mutex_lock(&function->lock);
+    Making **at = &function->making;
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    pthread_cond_broadcast(&function->made);
+    pthread_mutex_unlock(&function->lock);
+}
+
+/* Waiting for others */
+
+static bool is_same(const Making *a, const Making *b) {
+    const Packed *x = a->asked->packed, *y = b->asked->packed;
+    return a->instance == b->instance && a->asked->hash == b->asked->hash &&
+           x->key_len == y->key_len && !memcmp(x->key, y->key, x->key_len);
+}
+
+/* Under the lock. */
+static bool is_being_made(const Making *m) {
+    const tile_function *function = m->asked->function;
+    const Making *other = function->making;
+    while (other && !function->in_turn && !is_same(m, other))
+        other = other->next;
+    return other != NULL;
+}
+
+/* Under the lock. */
+static Instance *find_made(const Making *m) {
+    return m->instance ? atomic_load_explicit(&m->instance->plain, memory_order_relaxed)
+                       : function_find(m->asked);
+}
+
+/* Under the lock, until something was made, or for a moment if the call may be cancelled. */
+static void wait_for_others(tile_function *function, const Cancel *cancel) {
+    enum { MOMENT_NS = 5000000, SECOND_NS = 1000000000 };
+    struct timespec until;
+    if (!cancel) {
+        pthread_cond_wait(&function->made, &function->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += MOMENT_NS;
+    until.tv_sec += until.tv_nsec / SECOND_NS;
+    until.tv_nsec %= SECOND_NS;
+    pthread_cond_timedwait(&function->made, &function->lock, &until);
+}
+
+/* Whether this thread has to make it, which the list says from then on. Else it was made, or the
+ * call is cancelled. */
+static bool begin_making(Making *m) {
+    const Asked *asked = m->asked;
+    tile_function *function = asked->function;
+    const tile_cancellation *cancellation =
+        asked->cancellation ? asked->cancellation : function->cancellation;
+    const Cancel *cancel = cancellation ? &cancellation->cancel : NULL;
+    bool is_cancelled = false;
+    pthread_mutex_lock(&function->lock);
+    while (!(m->made = find_made(m)) && is_being_made(m) &&
+           !(is_cancelled = cancel_is_requested(cancel)))
+        wait_for_others(function, cancel);
+    const bool begins = !m->made && !is_cancelled;
+    if (begins) {
+        m->next = function->making;
+        function->making = m;
+    }
+    pthread_mutex_unlock(&function->lock);
+    return begins;
+}
+
+tile_status function_make(Call *call, const Asked *asked, Instance *instance,
+                          const TensorMapProblem *problem, Instance **made) {
+    Making m = {.call = call, .asked = asked, .instance = instance, .problem = problem};
+    if (setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    if (wants_executable)
-        ctx_diag(call->ctx, (Span){0}, host_executable, device->device.name);
-    else
-        ctx_diag(call->ctx, (Span){0}, host_bundle, STR_ARG(function->name), device->device.name);
+    if (begin_making(&m))
+        ctx_finally(call->ctx, make, end_making, &m);
+    else if (!m.made)
+        return call_end(call, TILE_ERROR_CANCELLED);
+    *made = m.made;
     return call_end(call, TILE_OK);
 }
 
-static tile_status launch_call(tile_function *function, const tile_call *given,
-                               const Launch *options, tile_diagnostics **diagnostics) {
-    Asked asked = {.function = function,
-                   .device = given->device,
-                   .arguments = given->arguments,
-                   .cancellation = given->cancellation};
-    Packed packed;
-    Instance *instance = NULL;
-    Launch launch = *options;
-    const CallPlace place = {given->grid, given->stream, launch.options, true};
-    uint32_t computed[3];
-    tile_status status =
-        find_instance(&asked, &packed, given->argument_count, &place, diagnostics, &instance);
-    if (status == TILE_OK && !instance)
-        return TILE_OK;
-    if (status == TILE_OK && !given->grid) {
-        status = function->grid_of_call(&asked, given->argument_count, computed, diagnostics);
-        launch.grid = computed;
+/* Forgetting instances */
+
+static bool is_of(const Instance *instance, const tile_executable *executable) {
+    const Instance *plain = atomic_load_explicit(&instance->plain, memory_order_relaxed);
+    return instance->executable == executable || (plain && plain->executable == executable);
+}
+
+/* Under the lock: out of the table, so that the next call makes it anew. */
+static bool forget(tile_function *function, const tile_executable *executable) {
+    const KeyTable *table = atomic_load(&function->table);
+    bool found = false;
+    for (const Instance *i = function->forgotten; i && !found; i = i->next)
+        found = is_of(i, executable);
+    for (size_t i = 0; i < key_table_slots(table); i++) {
+        Instance *instance = (Instance *)key_table_at(table, i);
+        if (!instance || !is_of(instance, executable))
+            continue;
+        key_table_remove(&function->table, i);
+        instance->next = function->forgotten;
+        function->forgotten = instance;
+        found = true;
     }
-    if (status != TILE_OK)
-        return status;
-    if (function->context->check_launches) {
-        status = launch_check(instance->executable, launch.grid, packed.params, diagnostics);
-        if (status != TILE_OK)
-            return status;
-    }
-    TensorMapProblem problem;
-    CUresult result =
-        executable_launch(&instance->executable->executable, &launch, packed.params, &problem);
-    if (result == LAUNCH_NO_TENSOR_MAP)
-        return launch_plain(&asked, instance, &launch, &problem, diagnostics);
-    return result == CUDA_OK ? TILE_OK
-                             : launch_failed(instance->executable, &launch, result, diagnostics);
+    return found;
 }
 
-/* A call of which the whole struct is there. */
-static tile_status make_call(tile_function *function, tile_call *call,
-                             tile_diagnostics **diagnostics) {
-    Launch launch;
-    tile_launch_options whole;
-    if (diagnostics)
-        *diagnostics = NULL;
-    if (!function || !call->device || (call->argument_count && !call->arguments) ||
-        (call->array_count && !call->arrays) || (!call->grid && !function->grid_of_call) ||
-        !launch_make(call->grid, call->stream, call->launch, &whole, &launch))
+tile_status tile_function_forget(tile_function *function, const tile_executable *executable) {
+    if (!function || !executable)
         return TILE_ERROR_INVALID_ARGUMENT;
-    if (!call->device->host_calls)
-        return launch_call(function, call, &launch, diagnostics);
-    call->launch = launch.options;
-    return function->call_on_host ? function->call_on_host(function, call, diagnostics)
-                                  : refuse_host(function, call->device, diagnostics, false);
-}
-
-tile_status tile_function_call(tile_function *function, const tile_call *given,
-                               tile_diagnostics **diagnostics) {
-    tile_call call;
-    if (!given || !options_copy(&call, sizeof call, given, sizeof call.size))
-        return invalid_argument(diagnostics);
-    return make_call(function, &call, diagnostics);
-}
-
-tile_status tile_function_launch_with(tile_function *function, tile_device *device,
-                                      const uint32_t grid[3], tile_stream stream,
-                                      const tile_argument *arguments, size_t argument_count,
-                                      const tile_launch_options *options,
-                                      tile_diagnostics **diagnostics) {
-    tile_call call = {.size = sizeof call,
-                      .device = device,
-                      .grid = grid,
-                      .stream = stream,
-                      .arguments = arguments,
-                      .argument_count = argument_count,
-                      .launch = options};
-    return make_call(function, &call, diagnostics);
-}
-
-tile_status tile_function_launch(tile_function *function, tile_device *device,
-                                 const uint32_t grid[3], tile_stream stream,
-                                 const tile_argument *arguments, size_t argument_count,
-                                 tile_diagnostics **diagnostics) {
-    return tile_function_launch_with(function, device, grid, stream, arguments, argument_count,
-                                     NULL, diagnostics);
-}
-
-tile_status tile_function_instance(tile_function *function, tile_device *device,
-                                   const tile_argument *arguments, size_t argument_count,
-                                   const tile_executable **executable,
-                                   tile_diagnostics **diagnostics) {
-    Asked asked = {.function = function, .device = device, .arguments = arguments};
-    Packed packed;
-    Instance *instance = NULL;
-    if (diagnostics)
-        *diagnostics = NULL;
-    if (!executable)
-        return TILE_ERROR_INVALID_ARGUMENT;
-    if (function && device && device->host_calls)
-        return refuse_host(function, device, diagnostics, true);
-    tile_status status =
-        find_instance(&asked, &packed, argument_count, &(CallPlace){0}, diagnostics, &instance);
-    if (status == TILE_OK)
-        *executable = instance->executable;
-    return status;
+    pthread_mutex_lock(&function->lock);
+    const bool found = forget(function, executable) ||
+                       (function->forget_on_host && function->forget_on_host(function, executable));
+    pthread_mutex_unlock(&function->lock);
+    return found ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }
 
 /* Making and destroying functions */
@@ -342,37 +259,36 @@ FixedValues function_constants(Arena *arena, const tile_named *constexprs, size_
 tile_status function_open(Call *call, tile_function *made, tile_function **function) {
     if (made->param_count > TILE_MAX_ARGUMENTS)
         return TILE_ERROR_INVALID_ARGUMENT;
-    if (pthread_mutex_init(&made->lock, NULL))
-        return TILE_ERROR_OUT_OF_MEMORY;
     atomic_init(&made->table, key_table_create(&call->ctx->arena));
+    if (pthread_mutex_init(&made->lock, NULL) || pthread_cond_init(&made->made, NULL)) {
+        key_table_free(atomic_load(&made->table));
+        return TILE_ERROR_OUT_OF_MEMORY;
+    }
     call_keep(call, &made->arena);
     *function = made;
     return TILE_OK;
 }
 
-static void instance_destroy(Instance *instance) {
-    if (!instance)
-        return;
-    if (!instance->shares)
-        executable_unload(&instance->executable->executable);
-    Arena arena = instance->arena;
-    arena_free(&arena);
+static void destroy_forms(Instance *instance) {
+    instance_destroy(atomic_load(&instance->plain));
+    instance_destroy(instance);
 }
 
 void tile_function_destroy(tile_function *function) {
     if (!function)
         return;
     KeyTable *table = atomic_load(&function->table);
-    for (size_t i = 0; i < key_table_slots(table); i++) {
-        Instance *instance = (Instance *)key_table_at(table, i);
-        if (!instance)
-            continue;
-        instance_destroy(atomic_load(&instance->plain));
-        instance_destroy(instance);
+    for (size_t i = 0; i < key_table_slots(table); i++)
+        if (key_table_at(table, i))
+            destroy_forms((Instance *)key_table_at(table, i));
+    for (Instance *next, *i = function->forgotten; i; i = next) {
+        next = i->next;
+        destroy_forms(i);
     }
     key_table_free(table);
     if (function->destroy)
         function->destroy(function);
+    pthread_cond_destroy(&function->made);
     pthread_mutex_destroy(&function->lock);
     Arena arena = function->arena;
     arena_free(&arena);

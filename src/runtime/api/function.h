@@ -22,8 +22,8 @@ typedef struct InstanceImage {
                            same origin share one load, whose code stays as long as the function */
 } InstanceImage;
 
-/* Under the function's lock: what the call needs, of `asked`, in the call's arena; without tensor
- * copies where no tensor map holds the arguments. False after a report. */
+/* What the call needs, of `asked`, in the call's arena; without tensor copies where no tensor map
+ * holds the arguments. Several threads at once, for different instances. False after a report. */
 typedef bool FindImage(Call *call, const Asked *asked, bool no_tensor_copies, InstanceImage *found);
 
 /* Where a call goes, for those that have to be measured first. */
@@ -31,6 +31,7 @@ typedef struct CallPlace {
     const uint32_t *grid; /* NULL: what the function's options say */
     tile_stream stream;
     const tile_launch_options *options; /* NULL: none */
+    bool prepares;                      /* what is missing is chosen, and made */
     bool launches;                      /* false: the instance alone is wanted */
 } CallPlace;
 
@@ -45,10 +46,24 @@ typedef tile_status GridOfCall(const Asked *asked, size_t count, uint32_t grid[3
 
 /* The whole of a call on a device that is this machine; its options are checked. */
 typedef tile_status CallOnHost(tile_function *function, const tile_call *call,
-                               tile_diagnostics **diagnostics);
+                               const tile_executable **used, tile_diagnostics **diagnostics);
+/* See tile_function_forget; false: the handle is none of an instance there. */
+typedef bool ForgetOnHost(tile_function *function, const tile_executable *executable);
 
 /* Reports why a call is underived: see Packed. */
 typedef void ReportUnderived(Call *call, const Asked *asked, size_t count);
+
+/* Code on a device for the calls of one key. */
+typedef struct Instance {
+    KeyEntry entry;
+    Arena arena;
+    tile_executable *executable; /* in the arena unless it shares another instance's */
+    bool shares;
+    const void *origin;               /* of what was loaded; see InstanceImage */
+    _Atomic(struct Instance *) plain; /* the form without tensor copies; NULL: not needed so far, or
+                                         this is it */
+    struct Instance *next;            /* of those that are forgotten */
+} Instance;
 
 struct tile_function {
     Arena arena;
@@ -58,22 +73,39 @@ struct tile_function {
     ChooseConfig *choose;                     /* NULL: nothing is tuned */
     GridOfCall *grid_of_call;                 /* NULL: each call says its grid */
     CallOnHost *call_on_host;                 /* NULL: it runs on GPUs alone */
+    ForgetOnHost *forget_on_host;             /* NULL likewise */
     void (*destroy)(tile_function *function); /* NULL: there is nothing else to free */
     Str name;                                 /* of the kernel */
     Str *params;                              /* names of the arguments a call takes, in order */
     uint32_t param_count;
     uint32_t required_count; /* of them: those behind have defaults */
     Specialisation specialisation;
-    pthread_mutex_t lock; /* of writers */
-    KeyTableRoot table;   /* of instances */
+    const tile_cancellation *cancellation; /* of the options; NULL: none */
+    bool in_turn;          /* instances are made one by one: they write into one folder */
+    KeyTableRoot table;    /* of instances */
+    pthread_mutex_t lock;  /* of writers, and of what follows */
+    pthread_cond_t made;   /* something of the list is */
+    struct Making *making; /* what threads make just now */
+    Instance *forgotten;   /* which nobody finds any more, and calls may still use */
 };
 
-/* Readies a function that lies in the call's object, filled in up to the lock; it is the caller's
+/* The instance of a call; NULL: there is none so far. Takes no lock. */
+static inline Instance *function_find(const Asked *asked) {
+    const Packed *packed = asked->packed;
+    return (Instance *)key_table_find(&asked->function->table, asked->hash, packed->key,
+                                      packed->key_len);
+}
+/* Makes it, or waits for another thread that does; ends the call. `instance` is NULL for the first
+ * form; else its other form is made, because of `problem`. */
+tile_status function_make(Call *call, const Asked *asked, Instance *instance,
+                          const TensorMapProblem *problem, Instance **made);
+/* Readies a function that lies in the call's object, filled in up to the table; it is the caller's
  * then. Needs no destruction where it fails. */
 tile_status function_open(Call *call, tile_function *made, tile_function **function);
-/* Packs the arguments of a call into `packed`, choosing a configuration first where that is wanted;
- * `asked` points at it then, or, with TILE_OK, at nothing: after a report, or where nothing is to
- * be launched. TILE_ERROR_INVALID_ARGUMENT after a report. */
+/* Packs the arguments of a call into `packed`, which `asked` points at then, choosing a
+ * configuration first where that is wanted. TILE_OK, also after a report and where nothing is to be
+ * launched, which leave `asked` without; or TILE_ERROR_INVALID_ARGUMENT after a report, or
+ * TILE_ERROR_NOT_COMPILED. */
 tile_status function_pack(Call *call, Asked *asked, Packed *packed, size_t count,
                           const CallPlace *place);
 /* The integers among constexprs that hold for every call. */

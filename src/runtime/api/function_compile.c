@@ -217,6 +217,7 @@ static bool keep_grid(Call *call, CompiledFunction *made) {
     if (!text.len)
         return true;
     made->function.grid_of_call = function_grid;
+    made->derivation.grid = &made->grid;
     return grid_compile(call->ctx, &call->object, text, h->names, h->name_count, &made->grid);
 }
 
@@ -241,6 +242,7 @@ static void open_made(void *user) {
     }
     atomic_init(&made->hosts, NULL);
     made->function.call_on_host = function_call_host;
+    made->function.forget_on_host = function_forget_host;
     made->function.destroy = destroy_made;
     opening->status = function_open(opening->call, &made->function, opening->function);
 }
@@ -275,6 +277,8 @@ static tile_status build_function(Call *call, tile_context *context,
     CompiledFunction *made = ARENA_NEW(arena, CompiledFunction);
     made->function.context = context;
     made->function.find = find_by_compiling;
+    made->function.cancellation = options->cancellation;
+    made->function.in_turn = options->dump_folder.size != 0;
     made->function.name = str_keep(arena, def->name);
     keep_options(arena, made, &request, options, source_get(&call->ctx->sources, file)->text,
                  def->name);

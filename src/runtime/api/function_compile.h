@@ -15,14 +15,16 @@ typedef struct CompiledFunction {
     KeyTableRoot choices;        /* of configurations; there where there are any */
     pthread_mutex_t tuning_lock; /* of who chooses */
     KeyTableRoot hosts;          /* of instances on devices that are this machine; NULL: none */
+    struct HostInstance *forgotten_hosts;
 } CompiledFunction;
 
 /* The function's request with a call's types and constexprs added by name, and what `derivation`,
  * the function's or one that forces a configuration, says of it. False after a report. */
 bool function_request(Call *call, const CompiledFunction *function, const Asked *asked,
                       const Derivation *derivation, CompileRequest *request);
-/* See CallOnHost; what it made so far. */
+/* See CallOnHost, ForgetOnHost; what was made so far. */
 CallOnHost function_call_host;
+ForgetOnHost function_forget_host;
 void function_host_destroy(CompiledFunction *function);
 /* Chooses among the function's configurations for a call; see TuneCall. */
 ChooseConfig function_tune;

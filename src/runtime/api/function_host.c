@@ -15,6 +15,9 @@ enum { FORM_FIRST, FORM_PLAIN, FORM_COUNT };
 typedef struct HostInstance {
     KeyEntry entry;
     Arena arena;
+    tile_executable handle;       /* what callers know it by; no launch takes it */
+    struct HostInstance *next;    /* of those that are forgotten */
+    atomic_bool is_made;          /* the first form */
     pthread_mutex_t lock;         /* of what follows */
     HostKernel forms[FORM_COUNT]; /* without a context: not made so far */
 } HostInstance;
@@ -60,6 +63,9 @@ static void find_or_add(void *user) {
     unsigned char *key = arena_alloc(&call->object, packed->key_len);
     memcpy(key, packed->key, packed->key_len);
     made->entry = (KeyEntry){h->asked.hash, key, packed->key_len};
+    made->handle.context = call->context;
+    made->handle.executable.param_count = UINT32_MAX;
+    atomic_init(&made->is_made, false);
     if (pthread_mutex_init(&made->lock, NULL))
         longjmp(*call->ctx->arena.oom, 1);
     call_keep(call, &made->arena);
@@ -73,20 +79,43 @@ static void unlock_function(void *user) {
     pthread_mutex_unlock(&h->function->function.lock);
 }
 
+static void instance_destroy(HostInstance *instance) {
+    for (int form = 0; form < FORM_COUNT; form++)
+        ctx_destroy(instance->forms[form].ctx);
+    pthread_mutex_destroy(&instance->lock);
+    Arena arena = instance->arena;
+    arena_free(&arena);
+}
+
 void function_host_destroy(CompiledFunction *function) {
     KeyTable *table = atomic_load(&function->hosts);
-    for (size_t i = 0; table && i < key_table_slots(table); i++) {
-        HostInstance *instance = (HostInstance *)key_table_at(table, i);
-        if (!instance)
-            continue;
-        for (int form = 0; form < FORM_COUNT; form++)
-            ctx_destroy(instance->forms[form].ctx);
-        pthread_mutex_destroy(&instance->lock);
-        Arena arena = instance->arena;
-        arena_free(&arena);
+    for (size_t i = 0; table && i < key_table_slots(table); i++)
+        if (key_table_at(table, i))
+            instance_destroy((HostInstance *)key_table_at(table, i));
+    for (HostInstance *next, *i = function->forgotten_hosts; i; i = next) {
+        next = i->next;
+        instance_destroy(i);
     }
     if (table)
         key_table_free(table);
+}
+
+bool function_forget_host(tile_function *function, const tile_executable *executable) {
+    CompiledFunction *compiled = (CompiledFunction *)function;
+    const KeyTable *table = atomic_load(&compiled->hosts);
+    for (const HostInstance *i = compiled->forgotten_hosts; i; i = i->next)
+        if (&i->handle == executable)
+            return true;
+    for (size_t i = 0; table && i < key_table_slots(table); i++) {
+        HostInstance *instance = (HostInstance *)key_table_at(table, i);
+        if (!instance || &instance->handle != executable)
+            continue;
+        key_table_remove(&compiled->hosts, i);
+        instance->next = compiled->forgotten_hosts;
+        compiled->forgotten_hosts = instance;
+        return true;
+    }
+    return false;
 }
 
 /* Compiling */
@@ -210,11 +239,20 @@ static void run_form(HostCall *h, int form) {
 }
 
 /* Under the instance's lock. */
-static void run_instance(void *user) {
+static void prepare_instance(void *user) {
     HostCall *h = user;
     HostInstance *instance = h->instance;
     h->call->object.oom = h->call->ctx->arena.oom;
-    if (!instance->forms[FORM_FIRST].ctx && !make_form(h, FORM_FIRST))
+    if (!instance->forms[FORM_FIRST].ctx && make_form(h, FORM_FIRST))
+        atomic_store_explicit(&instance->is_made, true, memory_order_release);
+}
+
+/* Under the instance's lock. */
+static void run_instance(void *user) {
+    HostCall *h = user;
+    HostInstance *instance = h->instance;
+    prepare_instance(h);
+    if (!instance->forms[FORM_FIRST].ctx)
         return;
     Diags *diags = &h->call->ctx->diags;
     const DiagMark before = diag_mark(diags);
@@ -314,6 +352,10 @@ static tile_status find_grid(HostCall *h) {
         memcpy(h->grid, given->grid, sizeof h->grid);
         return TILE_OK;
     }
+    if (h->packed.has_grid) {
+        memcpy(h->grid, h->packed.grid, sizeof h->grid);
+        return TILE_OK;
+    }
     tile_diagnostics *said = NULL;
     const tile_status status = h->function->function.grid_of_call(
         &h->asked, given->argument_count, h->grid, h->call->diagnostics ? &said : NULL);
@@ -334,12 +376,29 @@ static bool add_device(HostCall *h) {
     return true;
 }
 
+/* False: it is not made, and is not to be. */
+static bool find_instance(HostCall *h, bool prepares) {
+    CompiledFunction *function = h->function;
+    if (prepares) {
+        pthread_mutex_lock(&function->function.lock);
+        ctx_finally(h->call->ctx, find_or_add, unlock_function, h);
+        return true;
+    }
+    if (atomic_load(&function->hosts))
+        h->instance = (HostInstance *)key_table_find(&function->hosts, h->asked.hash, h->packed.key,
+                                                     h->packed.key_len);
+    return h->instance && atomic_load_explicit(&h->instance->is_made, memory_order_acquire);
+}
+
 /* TILE_OK, also after a report that says otherwise. */
 static tile_status run_call(HostCall *h) {
     Call *call = h->call;
-    const CallPlace place = {h->given->grid, h->given->stream, h->given->launch, true};
-    if (!check_options(h))
+    const bool launches = h->given->steps & TILE_CALL_LAUNCH;
+    const CallPlace place = {h->given->grid, h->given->stream, h->given->launch,
+                             h->given->steps & TILE_CALL_PREPARE, launches};
+    if (launches && !check_options(h))
         return TILE_OK;
+    h->packed.wants_grid = launches && !h->given->grid;
     tile_status status =
         function_pack(call, &h->asked, &h->packed, h->given->argument_count, &place);
     if (status != TILE_OK || !h->asked.packed)
@@ -348,15 +407,19 @@ static tile_status run_call(HostCall *h) {
         return TILE_ERROR_INVALID_ARGUMENT;
     h->leaves = argument_leaves(&call->ctx->arena, h->function->function.params,
                                 h->given->arguments, h->given->argument_count, &h->leaf_count);
-    status = find_grid(h);
-    if (status != TILE_OK || !check_grid(h) || !find_memory(h) || !h->grid[0] || !h->grid[1] ||
-        !h->grid[2])
-        return status;
-    name_memory(h);
-    pthread_mutex_lock(&h->function->function.lock);
-    ctx_finally(call->ctx, find_or_add, unlock_function, h);
-    pthread_mutex_lock(&h->instance->lock);
-    ctx_finally(call->ctx, run_instance, unlock_instance, h);
+    if (launches) {
+        status = find_grid(h);
+        if (status != TILE_OK || !check_grid(h) || !find_memory(h) || !h->grid[0] || !h->grid[1] ||
+            !h->grid[2])
+            return status;
+        name_memory(h);
+    }
+    if (!find_instance(h, place.prepares))
+        return TILE_ERROR_NOT_COMPILED;
+    if (launches || !atomic_load_explicit(&h->instance->is_made, memory_order_acquire)) {
+        pthread_mutex_lock(&h->instance->lock);
+        ctx_finally(call->ctx, launches ? run_instance : prepare_instance, unlock_instance, h);
+    }
     if (h->was_left)
         return TILE_ERROR_OUT_OF_MEMORY;
     status = status_of(&call->ctx->diags);
@@ -364,7 +427,7 @@ static tile_status run_call(HostCall *h) {
 }
 
 tile_status function_call_host(tile_function *function, const tile_call *given,
-                               tile_diagnostics **diagnostics) {
+                               const tile_executable **used, tile_diagnostics **diagnostics) {
     Call *call = call_begin(function->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
@@ -379,5 +442,9 @@ tile_status function_call_host(tile_function *function, const tile_call *given,
     ctx_cancel_with(call->ctx, cancel_of(h));
     const tile_status status = run_call(h);
     host_device_tell(given->device->host, h->printed, h->counts);
-    return call_end(call, status);
+    const tile_executable *handle = h->instance ? &h->instance->handle : NULL;
+    const tile_status ended = call_end(call, status);
+    if (ended == TILE_OK && used)
+        *used = handle;
+    return ended;
 }

@@ -7,10 +7,14 @@
 
 enum { FIRST_SLOTS = 16 };
 
+/* In the slot of an entry that was removed: no key has its length. */
+static const KeyEntry removed = {.key_len = SIZE_MAX};
+
 struct KeyTable {
     KeyTable *older;
     Arena arena;
     size_t slots, used; /* slots is a power of two, at least half free */
+    size_t removed;     /* of those that are used */
     _Atomic(KeyEntry *) *entries;
 };
 
@@ -43,6 +47,7 @@ static KeyTable *create(const Arena *like, size_t slots, KeyTable *older) {
     KeyTable *table = arena_alloc(&arena, sizeof *table + slots * sizeof *table->entries);
     table->older = older;
     table->slots = slots;
+    table->used = table->removed = 0;
     table->entries = (_Atomic(KeyEntry *) *)(table + 1);
     for (size_t i = 0; i < slots; i++)
         atomic_init(&table->entries[i], NULL);
@@ -55,11 +60,20 @@ KeyTable *key_table_create(const Arena *like) {
     return create(like, FIRST_SLOTS, NULL);
 }
 
+void key_table_remove(KeyTableRoot *root, size_t index) {
+    KeyTable *table = atomic_load_explicit(root, memory_order_relaxed);
+    atomic_store_explicit(&table->entries[index], (KeyEntry *)(uintptr_t)&removed,
+                          memory_order_release);
+    table->removed++;
+}
+
 KeyTable *key_table_reserve(KeyTableRoot *root, const Arena *like) {
     KeyTable *table = atomic_load_explicit(root, memory_order_relaxed);
     if (2 * (table->used + 1) <= table->slots)
         return table;
-    KeyTable *larger = create(like, 2 * table->slots, table);
+    const size_t live = table->used - table->removed;
+    KeyTable *larger =
+        create(like, 4 * live < table->slots ? table->slots : 2 * table->slots, table);
     for (size_t i = 0; i < table->slots; i++)
         if (key_table_at(table, i))
             key_table_place(larger, key_table_at(table, i));
@@ -72,7 +86,8 @@ size_t key_table_slots(const KeyTable *table) {
 }
 
 KeyEntry *key_table_at(const KeyTable *table, size_t index) {
-    return atomic_load_explicit(&table->entries[index], memory_order_relaxed);
+    KeyEntry *entry = atomic_load_explicit(&table->entries[index], memory_order_relaxed);
+    return entry == &removed ? NULL : entry;
 }
 
 void key_table_free(KeyTable *table) {

@@ -1,4 +1,4 @@
-/* Tables that only grow, read without a lock: what functions know of calls, by the call's key.
+/* Tables that are read without a lock: what functions know of calls, by the call's key.
  *
  * Readers follow one atomic pointer and probe; a writer, under a lock of its owner's, puts a new
  * entry into a free slot or publishes a table of twice the size. Old tables stay until the owner
@@ -26,7 +26,9 @@ KeyEntry *key_table_find(KeyTableRoot *root, uint64_t hash, const void *key, siz
 /* By the writer: room for one more entry, so that placing it cannot fail. */
 KeyTable *key_table_reserve(KeyTableRoot *root, const Arena *like);
 void key_table_place(KeyTable *table, KeyEntry *entry);
-/* Entry `index` below key_table_slots; NULL: the slot is free. */
+/* By the writer: entry `index` is found no more, but by readers of an older table at the moment. */
+void key_table_remove(KeyTableRoot *root, size_t index);
+/* Entry `index` below key_table_slots; NULL: the slot has none. */
 size_t key_table_slots(const KeyTable *table);
 KeyEntry *key_table_at(const KeyTable *table, size_t index);
 /* With all older ones; entries are their owner's. */

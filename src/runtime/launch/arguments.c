@@ -352,7 +352,7 @@ bool arguments_pack(Packed *packed, const Specialisation *specialisation, const 
     packed->key_len = 0;
     packed->given = (uint32_t)count;
     packed->derived_count = 0;
-    packed->is_underived = packed->is_untuned = false;
+    packed->is_underived = packed->is_untuned = packed->has_grid = false;
     if (!packed_add(packed, &device, sizeof device) ||
         (specialisation->derive &&
          !specialisation->derive(specialisation->derivation, arguments, count, packed)))

@@ -37,6 +37,9 @@ struct Packed {
     uint32_t derived_count;
     bool is_underived;
     bool is_untuned; /* nobody has chosen among the function's configurations for such a call */
+    bool wants_grid; /* said by whoever packs: the function is to compute it if it derives more */
+    bool has_grid;   /* it did */
+    uint32_t grid[3];
 };
 
 /* A key that grows. */

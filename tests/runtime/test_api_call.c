@@ -1,0 +1,612 @@
+/* tile_function_call: its steps, instances that are made in parallel, instances that are forgotten.
+ */
+#include "api_testing.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static tile_function *create(Fixture *f, const tile_compile_options *options) {
+    tile_function *function = NULL;
+    tile_diagnostics *said = NULL;
+    if (tile_function_create(f->context, options, &function, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    tile_diagnostics_destroy(said);
+    return function;
+}
+
+static tile_function *function_of(Fixture *f, const char *kernel) {
+    const tile_compile_options options = {
+        .size = sizeof options, .path = text("scale.tile"), .source = text(kernel)};
+    return create(f, &options);
+}
+
+static const uint32_t grid[3] = {1, 1, 1};
+
+/* A call of `scale`. */
+typedef struct Scale {
+    tile_argument arguments[4];
+    tile_call call;
+} Scale;
+
+static tile_call *scale(Scale *made, tile_device *device, int64_t block, uint32_t steps) {
+    const tile_argument arguments[] = {tile_pointer(1 << 12, TILE_FP32), tile_int(1004),
+                                       tile_float(2.0), tile_constexpr_int(block)};
+    memcpy(made->arguments, arguments, sizeof arguments);
+    made->call = (tile_call){.size = sizeof made->call,
+                             .device = device,
+                             .grid = grid,
+                             .arguments = made->arguments,
+                             .argument_count = 4,
+                             .steps = steps};
+    return &made->call;
+}
+
+/* The instance of a call that goes well, or NULL where there is none, of which nothing is said. */
+static const tile_executable *step(tile_function *function, const tile_call *call) {
+    const tile_executable *used = (const void *)call;
+    tile_diagnostics *said = (void *)(uintptr_t)call;
+    const tile_status status = tile_function_call(function, call, &used, &said);
+    if (status != TILE_OK && status != TILE_ERROR_NOT_COMPILED)
+        fail_msg("%s: %s", tile_status_text(status), tile_diagnostics_text(said).data);
+    assert_int_equal(status == TILE_OK, used != NULL);
+    assert_null(said);
+    return used;
+}
+
+static void steps_are_taken_one_by_one(void **state) {
+    Fixture *f = *state;
+    Scale s;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, source);
+    assert_null(step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+    assert_null(step(function, scale(&s, device, 64, TILE_CALL_LAUNCH)));
+    assert_null(step(function, scale(&s, device, 64, TILE_CALL_FIND | TILE_CALL_LAUNCH)));
+    assert_int_equal(f->cuda->loads, 0);
+    /* A grid is asked for by launches alone. */
+    s.call.steps = TILE_CALL_PREPARE;
+    s.call.grid = NULL;
+    const tile_executable *used = step(function, &s.call);
+    assert_int_equal(f->cuda->loads, 1);
+    assert_int_equal(f->cuda->launches, 0);
+    assert_ptr_equal(used, step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+    assert_int_equal(f->cuda->launches, 0);
+    assert_ptr_equal(used, step(function, scale(&s, device, 64, TILE_CALL_LAUNCH)));
+    assert_int_equal(f->cuda->launches, 1);
+    assert_ptr_equal(used, step(function, scale(&s, device, 64, 0)));
+    assert_int_equal(f->cuda->launches, 2);
+    assert_int_equal(f->cuda->loads, 1);
+    /* All of them, of another instance. */
+    assert_ptr_not_equal(used, step(function, scale(&s, device, 128, 0)));
+    assert_int_equal(f->cuda->launches, 3);
+    assert_int_equal(f->cuda->loads, 2);
+    /* Nobody has to want to know. */
+    assert_int_equal(tile_function_call(function, &s.call, NULL, NULL), TILE_OK);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+static void expect_refused(tile_function *function, const tile_call *call, const char *id) {
+    const tile_executable *used = (const void *)call;
+    tile_diagnostics *said = NULL;
+    tile_diagnostic item = {.size = sizeof item};
+    assert_int_equal(tile_function_call(function, call, &used, &said), TILE_ERROR_INVALID_ARGUMENT);
+    assert_null(used);
+    assert_int_equal(tile_diagnostics_count(said), id != NULL);
+    if (id) {
+        assert_int_equal(tile_diagnostics_get(said, 0, &item), TILE_OK);
+        assert_string_equal(item.id.data, id);
+    }
+    tile_diagnostics_destroy(said);
+}
+
+static void wrong_calls_are_refused_at_any_step(void **state) {
+    static const uint32_t steps[] = {TILE_CALL_FIND, TILE_CALL_PREPARE, TILE_CALL_LAUNCH, 0};
+    Fixture *f = *state;
+    Scale s;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, source);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        scale(&s, device, 64, steps[i])->argument_count = 3;
+        expect_refused(function, &s.call, "call_argument_count");
+        scale(&s, device, 64, steps[i]);
+        s.arguments[1] = (tile_argument){.kind = (tile_argument_kind)77};
+        expect_refused(function, &s.call, "call_argument");
+        scale(&s, device, 64, steps[i])->arguments = NULL;
+        expect_refused(function, &s.call, NULL);
+        scale(&s, NULL, 64, steps[i]);
+        expect_refused(function, &s.call, NULL);
+        expect_refused(NULL, scale(&s, device, 64, steps[i]), NULL);
+    }
+    expect_refused(function, scale(&s, device, 64, 8), NULL);
+    expect_refused(function, NULL, NULL);
+    scale(&s, device, 64, 0)->grid = NULL;
+    expect_refused(function, &s.call, NULL);
+    scale(&s, device, 64, 0)->size = 4;
+    expect_refused(function, &s.call, NULL);
+    assert_int_equal(f->cuda->loads, 0);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* A program that was built when calls had no steps. */
+static void shorter_calls_do_everything(void **state) {
+    Fixture *f = *state;
+    Scale s;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, source);
+    scale(&s, device, 64, TILE_CALL_FIND)->size = offsetof(tile_call, steps);
+    assert_non_null(step(function, &s.call));
+    assert_int_equal(f->cuda->launches, 1);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+static const char product[] =
+    "import triton\nimport triton.language as tl\n"
+    "@triton.jit\n"
+    "def product(a, b, c, K, stride):\n"
+    "    m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)\n"
+    "    acc = tl.zeros((64, 64), dtype=tl.float32)\n"
+    "    for i in range(0, K, 32):\n"
+    "        inside = k[None, :] < K - i\n"
+    "        x = tl.load(a + m[:, None] * stride + i + k[None, :], mask=inside, other=0)\n"
+    "        y = tl.load(b + n[:, None] * stride + i + k[None, :], mask=inside, other=0)\n"
+    "        acc = tl.dot(x, y.T, acc)\n"
+    "    tl.store(c + m[:, None] * stride + n[None, :], acc.to(tl.float16))\n";
+
+/* Arguments that no tensor map holds have the other form, at each step. */
+static void steps_know_the_other_form(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, product);
+    tile_argument arguments[] = {tile_pointer(0x10000, TILE_FP16), tile_pointer(0x20000, TILE_FP16),
+                                 tile_pointer(0x30000, TILE_FP16), tile_int(1024), tile_int(1024)};
+    tile_call call = {.size = sizeof call,
+                      .device = device,
+                      .grid = grid,
+                      .arguments = arguments,
+                      .argument_count = 5};
+    const tile_executable *first = NULL, *plain = NULL;
+    assert_int_equal(tile_function_call(function, &call, &first, NULL), TILE_OK);
+    assert_int_equal(f->cuda->launches, 1);
+    assert_true(f->cuda->encodings > 0);
+    arguments[3] = tile_int(-1024);
+    call.steps = TILE_CALL_FIND;
+    assert_null(step(function, &call));
+    call.steps = TILE_CALL_LAUNCH;
+    assert_null(step(function, &call));
+    assert_int_equal(f->cuda->launches, 1);
+    call.steps = TILE_CALL_PREPARE;
+    tile_diagnostics *said = NULL;
+    assert_int_equal(tile_function_call(function, &call, &plain, &said), TILE_OK);
+    assert_non_null(strstr(tile_diagnostics_text(said).data, "runs without tensor copies here"));
+    tile_diagnostics_destroy(said);
+    assert_ptr_not_equal(first, plain);
+    assert_int_equal(f->cuda->launches, 1);
+    for (uint32_t steps = 0; steps < 8; steps++) {
+        call.steps = steps;
+        assert_ptr_equal(step(function, &call), plain);
+    }
+    assert_int_equal(f->cuda->loads, 2);
+    arguments[3] = tile_int(1024);
+    assert_ptr_equal(step(function, &call), first);
+    /* Either one makes the function forget both. */
+    assert_int_equal(tile_function_forget(function, plain), TILE_OK);
+    call.steps = TILE_CALL_FIND;
+    assert_null(step(function, &call));
+    tile_function_destroy(function);
+    assert_int_equal(f->cuda->loads, f->cuda->unloads);
+    tile_device_close(device);
+}
+
+/* Nothing is measured, by launches, unless it is asked for. */
+static void steps_know_what_is_tuned(void **state) {
+    Fixture *f = *state;
+    static const char tuned[] =
+        "import triton\nimport triton.language as tl\n"
+        "@triton.autotune(configs=[triton.Config({'BLOCK': 64}), triton.Config({'BLOCK': 128})],\n"
+        "                 key=['n'])\n"
+        "@triton.jit\ndef fill(x, n, BLOCK: tl.constexpr):\n"
+        "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(x + i, 1.0, mask=i < n)\n";
+    const tile_compile_options options = {.size = sizeof options,
+                                          .path = text("fill.tile"),
+                                          .source = text(tuned),
+                                          .grid = text("cdiv(n, BLOCK)")};
+    tile_device *device = open_device(f);
+    tile_function *function = create(f, &options);
+    const tile_argument arguments[] = {tile_pointer(1 << 12, TILE_FP32), tile_int(1000)};
+    tile_call call = {.size = sizeof call,
+                      .device = device,
+                      .arguments = arguments,
+                      .argument_count = 2,
+                      .steps = TILE_CALL_FIND};
+    const tile_executable *used = NULL;
+    tile_diagnostics *said = NULL;
+    assert_null(step(function, &call));
+    call.steps = TILE_CALL_LAUNCH;
+    assert_null(step(function, &call));
+    assert_int_equal(f->cuda->launches, 0);
+    call.steps = TILE_CALL_PREPARE;
+    assert_int_equal(tile_function_call(function, &call, &used, &said), TILE_OK);
+    assert_non_null(strstr(tile_diagnostics_text(said).data, "BLOCK="));
+    tile_diagnostics_destroy(said);
+    const unsigned measured = f->cuda->launches;
+    assert_true(measured > 0);
+    call.steps = TILE_CALL_LAUNCH;
+    assert_ptr_equal(step(function, &call), used);
+    assert_int_equal(f->cuda->launches, measured + 1);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* In parallel: a compilation that asks for an import waits until as many do as are expected. */
+
+static const char importing[] = "import triton\nimport triton.language as tl\n"
+                                "from helper import twice\n"
+                                "@triton.jit\n"
+                                "def scale(x, n, factor, BLOCK: tl.constexpr):\n"
+                                "    i = tl.arange(0, BLOCK)\n"
+                                "    tl.store(x + i, twice(i) * factor, mask=i < n)\n";
+static const char helper[] = "import triton\n@triton.jit\ndef twice(x):\n    return x * 2\n";
+
+typedef struct Gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned wanted, inside, most; /* compilations that wait here */
+    bool is_open;                  /* nobody waits */
+    atomic_uint asked;             /* by compilations */
+} Gate;
+
+enum { PATIENCE_SECONDS = 20 };
+
+static void wait_at(Gate *gate) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    pthread_mutex_lock(&gate->lock);
+    gate->most = ++gate->inside > gate->most ? gate->inside : gate->most;
+    pthread_cond_broadcast(&gate->changed);
+    while (!gate->is_open && gate->most < gate->wanted &&
+           !pthread_cond_timedwait(&gate->changed, &gate->lock, &until))
+        ;
+    gate->inside--;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* Until one waits there. */
+static void wait_for_one(Gate *gate) {
+    pthread_mutex_lock(&gate->lock);
+    while (!gate->inside)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static void open_gate(Gate *gate) {
+    pthread_mutex_lock(&gate->lock);
+    gate->is_open = true;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static bool read_helper(void *user, tile_text path, tile_text *found) {
+    Gate *gate = user;
+    if (path.size < 9 || memcmp(path.data + path.size - 9, "helper.py", 9) != 0)
+        return false;
+    atomic_fetch_add(&gate->asked, 1);
+    wait_at(gate);
+    *found = text(helper);
+    return true;
+}
+
+static tile_compile_options gated(Gate *gate) {
+    *gate = (Gate){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    return (tile_compile_options){.size = sizeof(tile_compile_options),
+                                  .path = text("scale.py"),
+                                  .source = text(importing),
+                                  .no_cache = true,
+                                  .read_file = read_helper,
+                                  .read_user = gate};
+}
+
+typedef struct Caller {
+    pthread_t thread;
+    tile_function *function;
+    Scale scale;
+    const tile_executable *used;
+    tile_status status;
+    size_t said;
+} Caller;
+
+static void *call_in_thread(void *user) {
+    Caller *c = user;
+    tile_diagnostics *said = NULL;
+    c->status = tile_function_call(c->function, &c->scale.call, &c->used, &said);
+    c->said = tile_diagnostics_count(said);
+    tile_diagnostics_destroy(said);
+    return NULL;
+}
+
+static void begin(Caller *c, tile_function *function, tile_device *device, int64_t block,
+                  uint32_t steps) {
+    scale(&c->scale, device, block, steps);
+    c->function = function;
+    c->used = NULL;
+    assert_int_equal(pthread_create(&c->thread, NULL, call_in_thread, c), 0);
+}
+
+static void different_instances_are_made_in_parallel(void **state) {
+    enum { CALLERS = 3 };
+    Fixture *f = *state;
+    Gate gate;
+    Caller callers[CALLERS];
+    Scale s;
+    const tile_compile_options options = gated(&gate);
+    tile_device *device = open_device(f);
+    tile_function *function = create(f, &options);
+    gate.wanted = CALLERS;
+    for (int i = 0; i < CALLERS; i++)
+        begin(&callers[i], function, device, 64 << i, 0);
+    for (int i = 0; i < CALLERS; i++)
+        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+    assert_int_equal(gate.most, CALLERS);
+    for (int i = 0; i < CALLERS; i++) {
+        assert_int_equal(callers[i].status, TILE_OK);
+        assert_ptr_equal(callers[i].used,
+                         step(function, scale(&s, device, 64 << i, TILE_CALL_FIND)));
+        for (int k = 0; k < i; k++)
+            assert_ptr_not_equal(callers[i].used, callers[k].used);
+    }
+    assert_int_equal(f->cuda->loads, CALLERS);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* Those that write into one folder are not. */
+static void instances_with_a_folder_take_turns(void **state) {
+    Fixture *f = *state;
+    Gate gate;
+    Caller callers[2];
+    char folder[96];
+    tile_compile_options options = gated(&gate);
+    tile_device *device = open_device(f);
+    snprintf(folder, sizeof folder, "%s/dump", f->folder);
+    options.dump_folder = text(folder);
+    tile_function *function = create(f, &options);
+    gate.wanted = 2;
+    begin(&callers[0], function, device, 64, 0);
+    wait_for_one(&gate);
+    begin(&callers[1], function, device, 128, 0);
+    usleep(50000);
+    open_gate(&gate);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+        assert_int_equal(callers[i].status, TILE_OK);
+    }
+    assert_int_equal(gate.most, 1);
+    assert_int_equal(f->cuda->loads, 2);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* While it is made, whoever wants it waits, and whoever looks for it does not. */
+static void one_instance_is_made_once(void **state) {
+    enum { CALLERS = 4 };
+    Fixture *f = *state;
+    Gate gate;
+    Caller callers[CALLERS];
+    Scale s;
+    const tile_compile_options options = gated(&gate);
+    tile_device *device = open_device(f);
+    tile_function *function = create(f, &options);
+    gate.wanted = CALLERS;
+    begin(&callers[0], function, device, 64, 0);
+    wait_for_one(&gate);
+    for (int i = 1; i < CALLERS; i++)
+        begin(&callers[i], function, device, 64, i % 2 ? TILE_CALL_PREPARE : 0);
+    assert_null(step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+    assert_null(step(function, scale(&s, device, 64, TILE_CALL_LAUNCH)));
+    usleep(20000);
+    open_gate(&gate);
+    for (int i = 0; i < CALLERS; i++) {
+        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+        assert_int_equal(callers[i].status, TILE_OK);
+        assert_ptr_equal(callers[i].used, callers[0].used);
+    }
+    assert_int_equal(gate.most, 1);
+    assert_int_equal(f->cuda->loads, 1);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* What comes to nothing is said to each of them. */
+static void mistakes_are_said_to_everybody(void **state) {
+    enum { CALLERS = 3 };
+    Fixture *f = *state;
+    Gate gate;
+    Caller callers[CALLERS];
+    const tile_compile_options options = gated(&gate);
+    tile_device *device = open_device(f);
+    tile_function *function = create(f, &options);
+    gate.wanted = CALLERS;
+    begin(&callers[0], function, device, 63, 0);
+    wait_for_one(&gate);
+    for (int i = 1; i < CALLERS; i++)
+        begin(&callers[i], function, device, 63, 0);
+    usleep(20000);
+    open_gate(&gate);
+    for (int i = 0; i < CALLERS; i++) {
+        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+        assert_int_equal(callers[i].status, TILE_ERROR_SOURCE);
+        assert_int_equal(callers[i].said, 1);
+        assert_null(callers[i].used);
+    }
+    assert_int_equal(f->cuda->loads, 0);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* Whoever waits for another thread is let go by a cancellation of his own. */
+static void waiting_can_be_cancelled(void **state) {
+    Fixture *f = *state;
+    Gate gate;
+    Caller maker, waiter;
+    const tile_compile_options options = gated(&gate);
+    tile_device *device = open_device(f);
+    tile_function *function = create(f, &options);
+    tile_cancellation *cancellation = NULL;
+    assert_int_equal(tile_cancellation_create(&cancellation), TILE_OK);
+    gate.wanted = 2;
+    begin(&maker, function, device, 64, 0);
+    wait_for_one(&gate);
+    scale(&waiter.scale, device, 64, 0)->cancellation = cancellation;
+    waiter.function = function;
+    waiter.used = NULL;
+    assert_int_equal(pthread_create(&waiter.thread, NULL, call_in_thread, &waiter), 0);
+    usleep(20000);
+    tile_cancellation_request(cancellation);
+    assert_int_equal(pthread_join(waiter.thread, NULL), 0);
+    assert_int_equal(waiter.status, TILE_ERROR_CANCELLED);
+    assert_int_equal(waiter.said, 1);
+    open_gate(&gate);
+    assert_int_equal(pthread_join(maker.thread, NULL), 0);
+    assert_int_equal(maker.status, TILE_OK);
+    assert_int_equal(f->cuda->loads, 1);
+    tile_cancellation_destroy(cancellation);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+/* Forgetting */
+
+static void forgotten_instances_are_made_anew(void **state) {
+    enum { ROUNDS = 40 };
+    Fixture *f = *state;
+    Scale s;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, source), *other = function_of(f, source);
+    const tile_executable *kept = step(function, scale(&s, device, 32, TILE_CALL_PREPARE));
+    const tile_executable *used = step(function, scale(&s, device, 64, TILE_CALL_PREPARE)), *first;
+    first = used;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        assert_int_equal(tile_function_forget(function, used), TILE_OK);
+        assert_null(step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+        assert_ptr_equal(kept, step(function, scale(&s, device, 32, TILE_CALL_FIND)));
+        const tile_executable *made = step(function, scale(&s, device, 64, TILE_CALL_PREPARE));
+        assert_ptr_not_equal(made, used);
+        assert_ptr_equal(made, step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+        used = made;
+        assert_int_equal(f->cuda->loads, i + 3);
+    }
+    assert_int_equal(f->cuda->unloads, 0);
+    /* The old one is still there, and known to be forgotten. */
+    uint64_t x = 1 << 12;
+    int32_t n = 1004;
+    float factor = 2;
+    void *params[] = {&x, &n, &factor};
+    assert_int_equal(tile_launch(first, grid, NULL, params, 3), TILE_OK);
+    assert_int_equal(tile_function_forget(function, first), TILE_OK);
+    assert_ptr_equal(used, step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+    assert_int_equal(tile_function_forget(other, first), TILE_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(tile_function_forget(function, NULL), TILE_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(tile_function_forget(NULL, first), TILE_ERROR_INVALID_ARGUMENT);
+    tile_function_destroy(function);
+    tile_function_destroy(other);
+    assert_int_equal(f->cuda->loads, f->cuda->unloads);
+    tile_device_close(device);
+}
+
+typedef struct Forgetter {
+    pthread_t thread;
+    tile_function *function;
+    tile_device *device;
+} Forgetter;
+
+static void *forget_often(void *user) {
+    Forgetter *forgetter = user;
+    for (int i = 0; i < 20; i++) {
+        Scale s;
+        const tile_executable *used =
+            step(forgetter->function, scale(&s, forgetter->device, 64 << i % 2, 0));
+        assert_int_equal(tile_function_forget(forgetter->function, used), TILE_OK);
+    }
+    return NULL;
+}
+
+static void threads_forget_what_others_use(void **state) {
+    enum { THREADS = 3 };
+    Fixture *f = *state;
+    Forgetter forgetters[THREADS];
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, source);
+    for (int i = 0; i < THREADS; i++) {
+        forgetters[i] = (Forgetter){.function = function, .device = device};
+        assert_int_equal(pthread_create(&forgetters[i].thread, NULL, forget_often, &forgetters[i]),
+                         0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(forgetters[i].thread, NULL), 0);
+    tile_function_destroy(function);
+    assert_int_equal(f->cuda->loads, f->cuda->unloads);
+    tile_device_close(device);
+}
+
+/* Devices that are this machine */
+
+static void hosts_take_the_same_steps(void **state) {
+    Fixture *f = *state;
+    for (int kind = TILE_HOST_INTERPRETER; kind <= TILE_HOST_SIMULATOR; kind++) {
+        const tile_host_options host = {.size = sizeof host, .kind = (tile_host_kind)kind};
+        tile_device *device = NULL;
+        float x[64];
+        Scale s;
+        assert_int_equal(tile_device_open_host(f->context, &host, &device, NULL), TILE_OK);
+        tile_function *function = function_of(f, source);
+        for (int i = 0; i < 64; i++)
+            x[i] = (float)i;
+        scale(&s, device, 64, TILE_CALL_FIND);
+        s.arguments[0] = tile_buffer((uint64_t)(uintptr_t)x, TILE_FP32, sizeof x);
+        s.arguments[1] = tile_int(60);
+        assert_null(step(function, &s.call));
+        s.call.steps = TILE_CALL_LAUNCH;
+        assert_null(step(function, &s.call));
+        s.call.steps = TILE_CALL_PREPARE;
+        s.call.grid = NULL;
+        const tile_executable *used = step(function, &s.call);
+        assert_true(x[10] == 10);
+        s.call.grid = grid;
+        s.call.steps = TILE_CALL_FIND;
+        assert_ptr_equal(step(function, &s.call), used);
+        assert_true(x[10] == 10);
+        s.call.steps = TILE_CALL_LAUNCH;
+        assert_ptr_equal(step(function, &s.call), used);
+        assert_true(x[10] == 20);
+        /* A handle is nothing to launch. */
+        tile_executable_info info = {.size = sizeof info};
+        assert_int_equal(tile_executable_get_info(used, &info), TILE_OK);
+        assert_int_equal(info.param_count, 0);
+        assert_int_equal(tile_launch(used, grid, NULL, NULL, 0), TILE_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(tile_executable_check(used, NULL, 0, NULL), TILE_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(tile_function_forget(function, used), TILE_OK);
+        assert_null(step(function, &s.call));
+        assert_int_equal(tile_function_forget(function, used), TILE_OK);
+        s.call.steps = 0;
+        assert_ptr_not_equal(step(function, &s.call), used);
+        assert_true(x[10] == 40);
+        tile_function_destroy(function);
+        tile_device_close(device);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(steps_are_taken_one_by_one),         TEST(wrong_calls_are_refused_at_any_step),
+        TEST(shorter_calls_do_everything),        TEST(steps_know_the_other_form),
+        TEST(steps_know_what_is_tuned),           TEST(different_instances_are_made_in_parallel),
+        TEST(instances_with_a_folder_take_turns), TEST(one_instance_is_made_once),
+        TEST(mistakes_are_said_to_everybody),     TEST(waiting_can_be_cancelled),
+        TEST(forgotten_instances_are_made_anew),  TEST(threads_forget_what_others_use),
+        TEST(hosts_take_the_same_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
