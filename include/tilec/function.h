@@ -246,6 +246,15 @@ typedef struct tile_call {
 TILE_API tile_status tile_function_call(tile_function *function, const tile_call *call,
                                         const tile_executable **used,
                                         tile_diagnostics **diagnostics);
+/* The kernel that such a call would use, compiled or taken from the cache, with the outputs of
+ * `want` (TILE_WANT) besides those of the function's options; of a device that is this machine
+ * with PTX and these. Nothing is loaded or launched, but for what is tuned, which is measured
+ * first. It is the form without tensor copies if the function has an instance of the call, and that
+ * needs it. Functions of bundles have code alone. Destroyed by the caller. Steps, arrays and launch
+ * options mean nothing. */
+TILE_API tile_status tile_function_kernel(tile_function *function, const tile_call *call,
+                                          uint32_t want, tile_kernel **kernel,
+                                          tile_diagnostics **diagnostics);
 /* From here on calls that would use the instance make it anew, in both of its forms; `executable`
  * is either. It stays valid, and may be launching, until the function is destroyed; what was chosen
  * by measuring stays, too. TILE_ERROR_INVALID_ARGUMENT: it is none of the function. */

@@ -55,6 +55,7 @@ static void missing_objects(void **state) {
     CHECK(tile_function_instance(NULL, NULL, NULL, 0, &instance, &said));
     CHECK(tile_function_call(NULL, NULL, &instance, &said));
     CHECK(tile_kernel_unpack(context, NULL, 1, &kernel, &said));
+    CHECK(tile_function_kernel(NULL, NULL, 0, &kernel, &said));
     CHECK(tile_kernel_unpack(NULL, "", 0, &kernel, &said));
 }
 

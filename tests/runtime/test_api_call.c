@@ -551,6 +551,87 @@ static void threads_forget_what_others_use(void **state) {
     tile_device_close(device);
 }
 
+/* Kernels of calls */
+
+static tile_kernel *kernel_of(tile_function *function, const tile_call *call, uint32_t want) {
+    tile_kernel *kernel = NULL;
+    tile_diagnostics *said = NULL;
+    if (tile_function_kernel(function, call, want, &kernel, &said) != TILE_OK)
+        fail_msg("%s", tile_diagnostics_text(said).data);
+    tile_diagnostics_destroy(said);
+    return kernel;
+}
+
+static bool has(const tile_kernel *kernel, tile_output output, const char *words) {
+    const tile_text found = tile_kernel_get_output(kernel, output);
+    return found.size && strstr(found.data, words);
+}
+
+static void kernels_of_calls_can_be_read(void **state) {
+    Fixture *f = *state;
+    Scale s;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, source);
+    scale(&s, device, 64, TILE_CALL_LAUNCH);
+    s.arguments[1] = tile_int(1);
+    s.call.grid = NULL;
+    tile_kernel *kernel = kernel_of(function, &s.call, TILE_WANT(TILE_OUTPUT_TIR));
+    tile_kernel_info info = {.size = sizeof info};
+    tile_param_info n = {.size = sizeof n}, block = {.size = sizeof block};
+    assert_true(has(kernel, TILE_OUTPUT_PTX, ".entry scale"));
+    assert_true(has(kernel, TILE_OUTPUT_TIR, "scale"));
+    assert_int_equal(tile_kernel_get_output(kernel, TILE_OUTPUT_LL).size, 0);
+    assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
+    assert_int_equal(tile_kernel_get_param(kernel, 1, &n), TILE_OK);
+    assert_true(n.is_fixed && n.fixed == 1);
+    assert_int_equal(tile_kernel_get_param(kernel, 3, &block), TILE_OK);
+    assert_string_equal(block.type.data, "64");
+    assert_int_equal(f->cuda->launches + f->cuda->loads, 0);
+    tile_kernel_destroy(kernel);
+    /* It is what the call has. */
+    s.call.steps = 0;
+    s.call.grid = grid;
+    assert_non_null(step(function, &s.call));
+    assert_int_equal(f->cuda->block[0], info.threads);
+
+    tile_diagnostics *said = NULL;
+    s.call.argument_count = 2;
+    assert_int_equal(tile_function_kernel(function, &s.call, 0, &kernel, &said),
+                     TILE_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(tile_diagnostics_count(said), 1);
+    tile_diagnostics_destroy(said);
+    s.call.argument_count = 4;
+    s.call.device = NULL;
+    assert_int_equal(tile_function_kernel(function, &s.call, 0, &kernel, NULL),
+                     TILE_ERROR_INVALID_ARGUMENT);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
+static void kernels_have_the_form_of_the_call(void **state) {
+    Fixture *f = *state;
+    tile_device *device = open_device(f);
+    tile_function *function = function_of(f, product);
+    const tile_argument arguments[] = {
+        tile_pointer(0x10000, TILE_FP16), tile_pointer(0x20000, TILE_FP16),
+        tile_pointer(0x30000, TILE_FP16), tile_int(-1024), tile_int(1024)};
+    const tile_call call = {.size = sizeof call,
+                            .device = device,
+                            .grid = grid,
+                            .arguments = arguments,
+                            .argument_count = 5};
+    for (int round = 0; round < 2; round++) {
+        tile_kernel *kernel = kernel_of(function, &call, 0);
+        tile_kernel_info info = {.size = sizeof info};
+        assert_int_equal(tile_kernel_get_info(kernel, &info), TILE_OK);
+        assert_int_equal(info.tensor_map_count > 0, round == 0);
+        tile_kernel_destroy(kernel);
+        assert_int_equal(tile_function_call(function, &call, NULL, NULL), TILE_OK);
+    }
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 /* Devices that are this machine */
 
 static void hosts_take_the_same_steps(void **state) {
@@ -593,6 +674,11 @@ static void hosts_take_the_same_steps(void **state) {
         s.call.steps = 0;
         assert_ptr_not_equal(step(function, &s.call), used);
         assert_true(x[10] == 40);
+        tile_kernel *kernel = kernel_of(function, &s.call, TILE_WANT(TILE_OUTPUT_TIR_FINAL));
+        assert_true(has(kernel, TILE_OUTPUT_PTX, ".entry scale"));
+        assert_true(has(kernel, TILE_OUTPUT_TIR_FINAL, "scale"));
+        assert_int_equal(tile_kernel_get_output(kernel, TILE_OUTPUT_CUBIN).size, 0);
+        tile_kernel_destroy(kernel);
         tile_function_destroy(function);
         tile_device_close(device);
     }
@@ -606,6 +692,7 @@ int main(void) {
         TEST(instances_with_a_folder_take_turns), TEST(one_instance_is_made_once),
         TEST(mistakes_are_said_to_everybody),     TEST(waiting_can_be_cancelled),
         TEST(forgotten_instances_are_made_anew),  TEST(threads_forget_what_others_use),
+        TEST(kernels_of_calls_can_be_read),       TEST(kernels_have_the_form_of_the_call),
         TEST(hosts_take_the_same_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,10 @@ bool units_from_options(Ctx *ctx, const tile_compile_options *options, GivenUnit
 Evaluator evaluator_from_options(Arena *arena, const tile_compile_options *options);
 /* The reverse of units, copied again. */
 const tile_unit *units_keep(Arena *arena, const GivenUnits *units);
+/* What was compiled as a kernel of the context, with copies. TILE_OK or TILE_ERROR_OUT_OF_MEMORY.
+ */
+tile_status kernel_of_compiled(const tile_context *context, const Compiled *compiled,
+                               tile_kernel **kernel);
 /* compile_kernel, counted, told to the context's watch at the end of the call, and recorded. */
 bool call_compile(Call *call, const CompileRequest *request, Compiled *compiled);
 #endif

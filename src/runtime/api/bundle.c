@@ -51,6 +51,12 @@ static bool check_content(Call *call, const char *name, const Bundle *bundle, St
            ctx_diag(call->ctx, (Span){0}, bundle_content, name, bundle->sha256, STR_ARG(wanted));
 }
 
+static void take_variant(const Variant *variant, tile_kernel *kernel) {
+    kernel->facts = variant->facts;
+    kernel->outputs[TILE_OUTPUT_CUBIN] = variant->cubin;
+    kernel->outputs[TILE_OUTPUT_PTX] = variant->ptx;
+}
+
 static bool open_bundle(Call *call, const tile_bundle_options *options, tile_bundle *made) {
     Arena *arena = &call->object;
     Str bytes;
@@ -60,12 +66,8 @@ static bool open_bundle(Call *call, const tile_bundle_options *options, tile_bun
         !check_content(call, made->name, &made->bundle, bytes, text_str(options->sha256)))
         return false;
     made->kernels = ARENA_ARRAY(arena, tile_kernel, made->bundle.count + 1);
-    for (uint32_t i = 0; i < made->bundle.count; i++) {
-        const Variant *variant = &made->bundle.variants[i];
-        made->kernels[i].facts = variant->facts;
-        made->kernels[i].outputs[TILE_OUTPUT_CUBIN] = variant->cubin;
-        made->kernels[i].outputs[TILE_OUTPUT_PTX] = variant->ptx;
-    }
+    for (uint32_t i = 0; i < made->bundle.count; i++)
+        take_variant(&made->bundle.variants[i], &made->kernels[i]);
     return true;
 }
 
@@ -122,8 +124,8 @@ tile_status tile_bundle_get_variant(const tile_bundle *bundle, size_t index,
 
 /* Functions */
 
-static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies,
-                           InstanceImage *found) {
+/* NULL after a report. */
+static const Variant *find_variant(Call *call, const Asked *asked, bool no_tensor_copies) {
     const BundledFunction *function = (const BundledFunction *)asked->function;
     uint32_t count;
     const ArgumentLeaf *leaves = argument_leaves(&call->ctx->arena, function->function.params,
@@ -136,13 +138,32 @@ static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies
                                 .other_form = no_tensor_copies};
     const Variant *variant = variants_choose(function->variants, function->variant_count, &wanted);
     if (!variant)
-        return ctx_diag(call->ctx, (Span){0}, bundle_no_variant, STR_ARG(function->function.name),
-                        variants_explain(&call->ctx->arena, function->variants,
-                                         function->variant_count, &wanted));
+        ctx_diag(call->ctx, (Span){0}, bundle_no_variant, STR_ARG(function->function.name),
+                 variants_explain(&call->ctx->arena, function->variants, function->variant_count,
+                                  &wanted));
+    return variant;
+}
+
+static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies,
+                           InstanceImage *found) {
+    const Variant *variant = find_variant(call, asked, no_tensor_copies);
+    if (!variant)
+        return false;
     *found = (InstanceImage){.image = facts_image(&call->ctx->arena, &variant->facts,
-                                                  variant_code(variant, wanted.device)),
+                                                  variant_code(variant, &asked->device->device)),
                              .origin = variant};
     return true;
+}
+
+/* Which has code, and no other outputs. */
+static tile_status kernel_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies,
+                                    uint32_t want, tile_kernel **kernel) {
+    const Variant *variant = find_variant(call, asked, no_tensor_copies);
+    tile_kernel found = {0};
+    if (!variant)
+        return TILE_OK;
+    take_variant(variant, &found);
+    return kernel_create(asked->function->context, &found, kernel);
 }
 
 /* The options say nothing of how to compile. */
@@ -309,6 +330,7 @@ static tile_status build_function(Call *call, tile_bundle *bundle,
     BundledFunction *made = ARENA_NEW(arena, BundledFunction);
     made->function.context = bundle->context;
     made->function.find = find_in_bundle;
+    made->function.find_kernel = kernel_in_bundle;
     made->bundle = bundle;
     made->variants = ARENA_ARRAY(arena, const Variant *, bundle->bundle.count + 1);
     made->constexprs = ARENA_ARRAY(arena, NamedLiteral, options->constexpr_count + 1);

@@ -162,6 +162,16 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
     return true;
 }
 
+tile_status kernel_of_compiled(const tile_context *context, const Compiled *compiled,
+                               tile_kernel **kernel) {
+    tile_kernel found = {.facts = compiled->facts,
+                         .from_cache = compiled->from_cache,
+                         .compile_ms = compiled->total_ms};
+    for (int i = 0; i < API_OUTPUT_COUNT; i++)
+        found.outputs[i] = compiled->outputs[i];
+    return kernel_create(context, &found, kernel);
+}
+
 tile_status tile_compile(tile_context *context, const tile_compile_options *given,
                          tile_kernel **kernel, tile_diagnostics **diagnostics) {
     tile_compile_options options;
@@ -176,13 +186,7 @@ tile_status tile_compile(tile_context *context, const tile_compile_options *give
     if (!request_from_options(call, context, &options, &request))
         return call_end(call, TILE_ERROR_INVALID_ARGUMENT);
     tile_status status = TILE_OK;
-    if (request.target && call_compile(call, &request, &compiled)) {
-        tile_kernel found = {.facts = compiled.facts,
-                             .from_cache = compiled.from_cache,
-                             .compile_ms = compiled.total_ms};
-        for (int i = 0; i < API_OUTPUT_COUNT; i++)
-            found.outputs[i] = compiled.outputs[i];
-        status = kernel_create(context, &found, kernel);
-    }
+    if (request.target && call_compile(call, &request, &compiled))
+        status = kernel_of_compiled(context, &compiled, kernel);
     return call_end(call, status);
 }

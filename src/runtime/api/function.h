@@ -26,6 +26,11 @@ typedef struct InstanceImage {
  * holds the arguments. Several threads at once, for different instances. False after a report. */
 typedef bool FindImage(Call *call, const Asked *asked, bool no_tensor_copies, InstanceImage *found);
 
+/* The kernel of an instance with the outputs of `want` besides its own, as far as there are any.
+ * TILE_OK, also after a report, or TILE_ERROR_OUT_OF_MEMORY. */
+typedef tile_status FindKernel(Call *call, const Asked *asked, bool no_tensor_copies, uint32_t want,
+                               tile_kernel **kernel);
+
 /* Where a call goes, for those that have to be measured first. */
 typedef struct CallPlace {
     const uint32_t *grid; /* NULL: what the function's options say */
@@ -69,6 +74,7 @@ struct tile_function {
     Arena arena;
     tile_context *context;
     FindImage *find;
+    FindKernel *find_kernel;
     ReportUnderived *report_underived;
     ChooseConfig *choose;                     /* NULL: nothing is tuned */
     GridOfCall *grid_of_call;                 /* NULL: each call says its grid */

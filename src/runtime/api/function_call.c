@@ -284,3 +284,37 @@ tile_status tile_function_instance(tile_function *function, tile_device *device,
         *executable = used;
     return status;
 }
+
+/* The instance, if there is one, has shown which form takes these arguments. */
+static bool uses_other_form(const Asked *asked) {
+    Instance *instance = asked->device->host_calls ? NULL : function_find(asked), *form = instance;
+    return instance && (find_form(asked, false, NULL, &form) != TILE_OK || form != instance);
+}
+
+static tile_status find_kernel(Call *call, const tile_call *given, Asked *asked, Packed *packed,
+                               uint32_t want, tile_kernel **kernel) {
+    const CallPlace place = {given->grid, given->stream, given->launch, true, false};
+    packed->wants_grid = false;
+    const tile_status status = function_pack(call, asked, packed, given->argument_count, &place);
+    if (status != TILE_OK || !asked->packed)
+        return status;
+    return asked->function->find_kernel(call, asked, uses_other_form(asked), want, kernel);
+}
+
+tile_status tile_function_kernel(tile_function *function, const tile_call *given, uint32_t want,
+                                 tile_kernel **kernel, tile_diagnostics **diagnostics) {
+    tile_call copy;
+    if (!function || !kernel || !given ||
+        !options_copy(&copy, sizeof copy, given, sizeof copy.size) || !copy.device ||
+        (copy.argument_count && !copy.arguments))
+        return invalid_argument(diagnostics);
+    Asked asked = {.function = function,
+                   .device = copy.device,
+                   .arguments = copy.arguments,
+                   .cancellation = copy.cancellation};
+    Packed packed;
+    Call *call = call_begin(function->context, diagnostics);
+    if (!call || setjmp(call->ctx->oom))
+        return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
+    return call_end(call, find_kernel(call, &copy, &asked, &packed, want, kernel));
+}

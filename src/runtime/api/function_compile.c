@@ -277,6 +277,7 @@ static tile_status build_function(Call *call, tile_context *context,
     CompiledFunction *made = ARENA_NEW(arena, CompiledFunction);
     made->function.context = context;
     made->function.find = find_by_compiling;
+    made->function.find_kernel = function_kernel;
     made->function.cancellation = options->cancellation;
     made->function.in_turn = options->dump_folder.size != 0;
     made->function.name = str_keep(arena, def->name);

@@ -26,6 +26,8 @@ bool function_request(Call *call, const CompiledFunction *function, const Asked 
 CallOnHost function_call_host;
 ForgetOnHost function_forget_host;
 void function_host_destroy(CompiledFunction *function);
+/* See FindKernel. */
+FindKernel function_kernel;
 /* Chooses among the function's configurations for a call; see TuneCall. */
 ChooseConfig function_tune;
 /* See GridOfCall, ReportUnderived. */
