@@ -1,4 +1,20 @@
 """Triton's host code on libtilec, under Triton's names."""
+from tilec.triton import errors, language
+from tilec.triton.errors import TritonError
+from tilec.triton.language._builtin import host_builtin, must_use_result
+from tilec.triton.language.core import _aggregate as aggregate
 from tilec.triton.version import __version__
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "TritonError", "aggregate", "cdiv", "errors", "language", "must_use_result", "next_power_of_2"]
+
+
+@host_builtin
+def cdiv(x, y):
+    """How many pieces of y are needed to cover x."""
+    return (x + y - 1) // y
+
+
+@host_builtin
+def next_power_of_2(n):
+    """The least power of two that is not less than n."""
+    return 1 << (n - 1).bit_length() if n > 0 else 0

@@ -2,14 +2,11 @@
  *
  *   language_markdown                  prints it
  *   language_markdown --check FILE     0 if FILE holds it */
-#include "frontend/elaborate.h"
+#include "frontend/signatures.h"
 #include "support/file.h"
 
 #include <stdio.h>
 #include <string.h>
-
-extern const char std_tile_text[];
-extern const unsigned std_tile_size;
 
 typedef struct Row {
     const char *title;
@@ -30,38 +27,12 @@ static const struct {
     {IN_MATH, "`tl.math`"},       {IN_RANDOM, "`tl.random`"}, {IN_LIBDEVICE, "`libdevice`"},
     {IN_CUDA, "`tl.extra.cuda`"}, {IN_PYMATH, "`math`"}};
 
-typedef struct Library {
-    Str text;
-    const AstFile *syntax;
-} Library;
-
-/* The parameters of a function of std.tile, as they are written there. */
-static void print_std_params(const Library *library, const char *name, StrBuf *out) {
-    const FuncDef *def = NULL;
-    for (uint32_t i = 0; i < library->syntax->body.count; i++) {
-        const Stmt *stmt = library->syntax->body.items[i];
-        if (stmt->kind == STMT_def && str_is(stmt->u.def->name, name))
-            def = stmt->u.def;
-    }
-    for (uint32_t i = 0; def && i < def->param_count; i++) {
-        const Param *param = &def->params[i];
-        strbuf_printf(out, "%s%.*s", i ? ", " : "", STR_ARG(param->name));
-        if (!param->default_value)
-            continue;
-        Span span = param->default_value->span;
-        strbuf_printf(out, "=%.*s", (int)(span.hi - span.lo), library->text.ptr + span.lo);
-    }
-}
-
 /* A marker is named, never called: tl.tensor in isinstance(x, tl.tensor). */
-static void print_builtin(const Library *library, const Builtin *builtin, StrBuf *out) {
+static void print_builtin(const Signatures *signatures, const Builtin *builtin, StrBuf *out) {
     bool std = builtin->flags & BUILTIN_STD, marker = !std && !builtin->params[0];
     bool called = !marker || builtin->handler;
     strbuf_printf(out, "| `%s%s", builtin->name, called ? "(" : "");
-    if (std)
-        print_std_params(library, builtin->name, out);
-    else
-        strbuf_puts(out, builtin->params);
+    signatures_print(signatures, builtin, out);
     strbuf_printf(out, "%s` | ", called ? ")" : "");
     const char *separator = "";
     for (size_t i = 0; i < sizeof module_names / sizeof *module_names; i++) {
@@ -87,7 +58,7 @@ static void print_not_covered(const Builtin *builtin, const char *separator, Str
                   builtin->name);
 }
 
-static void print_builtins(const Library *library, StrBuf *out) {
+static void print_builtins(const Signatures *signatures, StrBuf *out) {
     bool covered = true;
     const char *separator = "";
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -102,7 +73,7 @@ static void print_builtins(const Library *library, StrBuf *out) {
             print_not_covered(builtin, separator, out);
             separator = ", ";
         } else if (builtin->name[0]) {
-            print_builtin(library, builtin, out);
+            print_builtin(signatures, builtin, out);
         }
     }
     strbuf_puts(out, ".\n");
@@ -116,10 +87,9 @@ static bool file_holds(Arena *arena, const char *path, Str list) {
 
 int main(int argc, char **argv) {
     Ctx *ctx = ctx_create();
-    Library library = {.text = {std_tile_text, std_tile_size}};
-    library.syntax = parse_file(&ctx->diags, source_add(&ctx->sources, STR("std"), library.text));
+    Signatures signatures = signatures_read(ctx);
     StrBuf out = strbuf(&ctx->arena);
-    print_builtins(&library, &out);
+    print_builtins(&signatures, &out);
     int status = 0;
     if (argc == 3 && strcmp(argv[1], "--check") == 0) {
         status = !file_holds(&ctx->arena, argv[2], strbuf_str(&out));
