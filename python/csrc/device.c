@@ -117,12 +117,15 @@ static PyObject *device_properties(PyObject *self, PyObject *Py_UNUSED(unused)) 
     tile_device_info info = {.size = sizeof info};
     if (!done(self, tile_device_get_info(device_of(self), &info), NULL))
         return NULL;
-    return Py_BuildValue("{sN sN si s(ii) si si si sK si}", "name", str_of_text(info.name),
-                         "target", str_of_text(info.target), "ordinal", info.ordinal, "capability",
-                         info.major, info.minor, "sm_count", info.sm_count, "l2_bytes",
-                         info.l2_bytes, "shared_per_block", info.shared_per_block, "memory_bytes",
-                         (unsigned long long)info.memory_bytes, "driver_version",
-                         info.driver_version);
+    return Py_BuildValue(
+        "{sN sN si s(ii) si si si sK si si si si si si si}", "name", str_of_text(info.name),
+        "target", str_of_text(info.target), "ordinal", info.ordinal, "capability", info.major,
+        info.minor, "sm_count", info.sm_count, "l2_bytes", info.l2_bytes, "shared_per_block",
+        info.shared_per_block, "memory_bytes", (unsigned long long)info.memory_bytes,
+        "driver_version", info.driver_version, "registers_per_block", info.registers_per_block,
+        "registers_per_sm", info.registers_per_sm, "warp_size", info.warp_size, "clock_khz",
+        info.clock_khz, "memory_clock_khz", info.memory_clock_khz, "memory_bus_bits",
+        info.memory_bus_bits);
 }
 
 /* allocate(bytes) -> address */
@@ -170,6 +173,23 @@ static PyObject *device_write(PyObject *self, PyObject *args) {
         status = tile_stream_synchronize(device, on, &said);
     Py_END_ALLOW_THREADS;
     if (!done(self, status, said))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* set(address, value, bytes, stream=0): each byte is `value`. Ordered by the stream; waits for
+ * nothing. */
+static PyObject *device_set(PyObject *self, PyObject *args) {
+    unsigned long long address, bytes, stream = 0;
+    unsigned char value;
+    if (!PyArg_ParseTuple(args, "KbK|K:set", &address, &value, &bytes, &stream))
+        return NULL;
+    tile_device *device = device_of(self);
+    tile_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = tile_memory_set(device, address, value, (size_t)bytes, (tile_stream)(uintptr_t)stream);
+    Py_END_ALLOW_THREADS;
+    if (!done(self, status, NULL))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -264,6 +284,7 @@ static PyMethodDef methods[] = {
     {"allocate", device_allocate, METH_VARARGS, "allocate(bytes) -> address"},
     {"free", device_free, METH_VARARGS, "free(address)"},
     {"write", device_write, METH_VARARGS, "write(address, bytes, stream=0); waits"},
+    {"set", device_set, METH_VARARGS, "set(address, value, bytes, stream=0)"},
     {"read", device_read, METH_VARARGS, "read(address, size, stream=0) -> bytes; waits"},
     {"synchronize", device_synchronize, METH_VARARGS, "synchronize(stream=0)"},
     {"event", device_event, METH_NOARGS, "event() -> a CUevent"},

@@ -14,8 +14,13 @@ static PyObject *version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused
     return PyUnicode_FromString(tile_version());
 }
 
+static PyObject *build_id(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused)) {
+    return PyUnicode_FromString(tile_build_id());
+}
+
 static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS, "version() -> \"0.1.0\": of libtilec"},
+    {"build_id", build_id, METH_NOARGS, "build_id() -> str: of this build of libtilec"},
     {"device_count", device_count, METH_NOARGS,
      "device_count() -> int; 0 where there is no driver or no GPU"},
     {"HostDevice", (PyCFunction)(void (*)(void))host_device, METH_VARARGS | METH_KEYWORDS,

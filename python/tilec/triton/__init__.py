@@ -1,11 +1,13 @@
 """Triton's host code on libtilec, under Triton's names."""
-from tilec.triton import errors, language
+from tilec.triton import errors, knobs, language, runtime
 from tilec.triton.errors import TritonError
 from tilec.triton.language._builtin import host_builtin, must_use_result
 from tilec.triton.language.core import _aggregate as aggregate
+from tilec.triton.runtime import InterpreterError, OutOfResources
+from tilec.triton.runtime._allocation import set_allocator
 from tilec.triton.version import __version__
 
-__all__ = ["__version__", "TritonError", "aggregate", "cdiv", "errors", "language", "must_use_result", "next_power_of_2"]
+__all__ = ["__version__", "TritonError", "aggregate", "cdiv", "errors", "knobs", "language", "must_use_result", "next_power_of_2", "runtime"]
 
 
 @host_builtin

@@ -1,0 +1,4 @@
+"""Compiling: what is wrong with a source."""
+from tilec.triton.compiler.errors import CompilationError
+
+__all__ = ["CompilationError"]
