@@ -20,3 +20,12 @@ def cdiv(x, y):
 def next_power_of_2(n):
     """The least power of two that is not less than n."""
     return 1 << (n - 1).bit_length() if n > 0 else 0
+
+
+def __getattr__(name):
+    """What is imported when it is first used."""
+    if name in ("backends", "compiler", "testing", "tools"):
+        from importlib import import_module
+
+        return import_module(f"tilec.triton.{name}")
+    raise AttributeError(f"module 'triton' has no attribute {name!r}")
