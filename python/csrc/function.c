@@ -139,16 +139,21 @@ static bool call(FunctionObject *self, ModuleState *state, Blocks *blocks, tile_
     return check_evaluated(state, &self->evaluator, status, said);
 }
 
-/* call(device, grid, arguments, stream=0) */
+/* call(device, grid, arguments, stream=0, prepare=False) */
 static PyObject *function_call(PyObject *object, PyObject *args) {
     ModuleState *state = state_of_function(object);
     PyObject *device, *grid, *arguments;
     unsigned long long stream = 0;
+    int prepare = 0;
     Blocks blocks = {0};
-    if (!PyArg_ParseTuple(args, "O!OO|K:call", state->device, &device, &grid, &arguments, &stream))
+    if (!PyArg_ParseTuple(args, "O!OO|Kp:call", state->device, &device, &grid, &arguments, &stream,
+                          &prepare))
         return NULL;
-    tile_call made = {
-        .size = sizeof made, .device = device_of(device), .stream = (tile_stream)(uintptr_t)stream};
+    const unsigned steps = prepare ? TILE_CALL_FIND | TILE_CALL_PREPARE : 0;
+    tile_call made = {.size = sizeof made,
+                      .device = device_of(device),
+                      .stream = (tile_stream)(uintptr_t)stream,
+                      .steps = steps};
     const bool ok = call((FunctionObject *)object, state, &blocks, &made, grid, arguments);
     blocks_free(&blocks);
     if (!ok)
@@ -158,7 +163,8 @@ static PyObject *function_call(PyObject *object, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"call", function_call, METH_VARARGS,
-     "call(device, grid, arguments, stream=0): compiles what is missing, and launches"},
+     "call(device, grid, arguments, stream=0, prepare=False): compiles what is missing, and "
+     "launches unless that is all that is asked for"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -5,9 +5,12 @@ from tilec.triton.language._builtin import host_builtin, must_use_result
 from tilec.triton.language.core import _aggregate as aggregate
 from tilec.triton.runtime import InterpreterError, OutOfResources
 from tilec.triton.runtime._allocation import set_allocator
+from tilec.triton.runtime.autotuner import Config, autotune, heuristics
+from tilec.triton.runtime.jit import JITFunction, KernelInterface, constexpr_function, jit
 from tilec.triton.version import __version__
 
-__all__ = ["__version__", "TritonError", "aggregate", "cdiv", "errors", "knobs", "language", "must_use_result", "next_power_of_2", "runtime"]
+__all__ = ["__version__", "Config", "JITFunction", "KernelInterface", "TritonError", "aggregate", "autotune", "cdiv", "constexpr_function",
+           "errors", "heuristics", "jit", "knobs", "language", "must_use_result", "next_power_of_2", "runtime"]
 
 
 @host_builtin

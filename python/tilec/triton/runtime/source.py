@@ -1,0 +1,161 @@
+"""Functions as units of the compiler: their text, and what the names in it stand for (docs/python.md)."""
+import hashlib
+import linecache
+import math
+import os
+import types
+
+from tilec import _tilec
+from tilec.triton.language import core
+
+_GLOBAL = ("Cannot access global variable {0} from within @jit'ed function. Kernels see globals only that are constexprs "
+           "(`{0} = triton.language.constexpr(..)`; an annotation makes none), functions and modules. "
+           "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 allows others, as they are when the kernel is compiled")
+
+
+class Text:
+    """Where a function stands, and its lines from `def` on as they are in the file."""
+
+    def __init__(self, fn):
+        code = fn.__code__
+        lines = linecache.getlines(code.co_filename, fn.__globals__)
+        if not lines:
+            raise ValueError("@jit functions should be defined in a Python file")
+        whole = "".join(lines)
+        self.first_line, end, self.def_line, self.column = _tilec.extent(whole, code.co_firstlineno)
+        self.path = code.co_filename
+        self.raw = lines[self.first_line - 1:end]
+        self.source = "".join(lines[self.def_line - 1:end])
+
+
+def _frees(fn):
+    """Values of the names of enclosing functions."""
+    found = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            pass  # not assigned yet
+    return found
+
+
+_NOTHING = object()
+
+
+def _is_ours(value):
+    return isinstance(value, types.ModuleType) and (value.__name__ + ".").startswith("tilec.triton.")
+
+
+def _path(name):
+    """A name of the package as the language has it: tilec.triton.language.load is triton.language.load."""
+    return name.removeprefix("tilec.")
+
+
+def literal(value, unit_of=None):
+    """A value as a literal of units; None: it has none. `unit_of(function)`: the number of a jit function's unit."""
+    if isinstance(value, core.constexpr):
+        return literal(value.value, unit_of)
+    if value is None or isinstance(value, (bool, str)):
+        return repr(value)
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else f"float('{value}')"
+    if isinstance(value, core.dtype):
+        return f"tl.{value.codegen_name()}" if not value.is_void() else None
+    if isinstance(value, tuple):
+        items = [literal(item, unit_of) for item in value]
+        return None if None in items else "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+    if unit_of and hasattr(value, "_unit_text"):
+        return f"@{unit_of(value)}"
+    return None
+
+
+class Units:
+    """The units that a kernel reaches, itself first, in the order in which they are met."""
+
+    def __init__(self, kernel, also=()):
+        self.functions, self.tuples, self.evaluated = [], [], {}
+        self.used = {}  # (name, number of its namespace): (value, namespace), of constexprs
+        for function in (kernel, *also):
+            self.number(function)
+        for function in self.functions:  # grows as names lead to others
+            self.tuples.append(self._unit(function))
+
+    def number(self, function):
+        for i, known in enumerate(self.functions):
+            if known is function:
+                return i
+        self.functions.append(function)
+        return len(self.functions) - 1
+
+    def _unit(self, function):
+        text = function._unit_text
+        bindings = {}
+        for name, line, _, where in _tilec.names(text.source):
+            if where != "decorator":
+                self._bind(function, name, where, bindings)
+        return ("function", text.path, function.__name__, text.source, text.def_line, 1, bool(function.noinline), [*bindings.values()],
+                tuple(function._names_of(function.do_not_specialize)), tuple(function._names_of(function.do_not_specialize_on_alignment)))
+
+    def _bind(self, function, dotted, where, bindings):
+        fn = function.fn
+        root, *rest = dotted.split(".")
+        frees = _frees(fn)
+        namespace = frees if root in frees else fn.__globals__
+        value = namespace.get(root, _NOTHING)
+        if value is _NOTHING:
+            return  # Python's own, or nobody's: the compiler says so where it stands
+        name = root
+        while rest and isinstance(value, (types.ModuleType, type)) and not _is_ours(value):
+            bindings.setdefault(name, (name, "namespace", None, -1))
+            value = getattr(value, rest[0], _NOTHING)
+            if value is _NOTHING:
+                return
+            name += "." + rest.pop(0)
+        made = self._binding(function, name, value, where, namespace)
+        if name not in bindings or bindings[name][1] == "unusable":
+            bindings[name] = made
+
+    def _binding(self, function, name, value, where, namespace):
+        if _is_ours(value):
+            return name, "language", _path(value.__name__), -1
+        if hasattr(value, "_unit_text"):
+            return name, "unit", None, self.number(value)
+        if isinstance(value, types.ModuleType):
+            return name, "namespace", None, -1
+        if getattr(value, "_is_constexpr_function", False):
+            self.evaluated[name] = value
+            return name, "evaluate", value.cache_key, -1
+        if getattr(value, "__module__", "") and str(value.__module__).startswith("tilec.triton") and hasattr(value, "__qualname__"):
+            return name, "language", _path(f"{value.__module__}.{value.__qualname__}"), -1
+        return self._value(name, value, where, namespace)
+
+    def _value(self, name, value, where, namespace):
+        text = literal(value, self.number)
+        is_constant = isinstance(value, (core.constexpr, core.dtype))
+        if text is not None and (is_constant or where in ("default", "annotation") or _globals_allowed()):
+            if is_constant and namespace is not None:
+                self.used[name, id(namespace)] = (value, namespace)
+            return name, "literal", text, -1
+        if callable(value):
+            return name, "unusable", f"Unsupported function referenced: {value!r}: kernels call @triton.jit functions", -1
+        return name, "unusable", _GLOBAL.format(name), -1
+
+    def key(self):
+        """Identifies what the units say, in every process."""
+        return hashlib.sha256(repr(self.tuples).encode()).hexdigest()
+
+    def check_globals(self):
+        """RuntimeError if a constexpr that a kernel was compiled with is another one by now."""
+        for (name, _), (value, namespace) in self.used.items():
+            now = namespace.get(name.partition(".")[0], _NOTHING)
+            if "." in name or now is value:
+                continue
+            if now is _NOTHING or literal(now) != literal(value):
+                raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel, from {value} to {now}")
+
+
+def _globals_allowed():
+    return os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS", "0") == "1"
+

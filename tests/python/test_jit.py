@@ -1,0 +1,220 @@
+"""@triton.jit: what kernels see of Python, how they are called, what is said when something is wrong."""
+import os
+import pickle
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import tilec
+import tilec.triton as triton
+import tilec.triton.language as tl
+from tilec.triton.compiler.errors import CompilationError
+from testing import run
+
+SCALE = tl.constexpr(3)
+KIND = tl.float32
+PLAIN = 4
+
+
+@triton.jit
+def times(v, by: tl.constexpr):
+    return v * by * SCALE
+
+
+@triton.constexpr_function
+def twice(n):
+    return [n * 2 for _ in "Python of any kind"][-1]
+
+
+@triton.jit
+def scale(x, y, n, BLOCK: tl.constexpr, BY: tl.constexpr = 2):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, times(tl.load(x + i, mask=i < n), twice(BY)), mask=i < n)
+
+
+def filled(n=100):
+    return np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
+
+
+class Calls(unittest.TestCase):
+    def test_results(self):
+        x, y = filled()
+        scale[(4,)](x, y, 100, BLOCK=32)
+        np.testing.assert_array_equal(y, x * 12)
+        scale[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, y, n=100, BLOCK=64, BY=1, num_warps=2)
+        np.testing.assert_array_equal(y, x * 6)
+
+    def test_simulator(self):
+        said, status = run("-c", "import sys; sys.path.insert(0, sys.argv[1])\nfrom test_jit import *\nx, y = filled()\n"
+                                 "scale[(4,)](x, y, 100, BLOCK=32)\nassert (y == x * 12).all()\n"
+                                 "try: scale[(4,)](x[:50], y[:50].copy(), 100, BLOCK=32)\n"
+                                 "except tilec.KernelError as e: print(e)", os.path.dirname(os.path.abspath(__file__)),
+                           env={"TILEC_DEVICE": "sim"})
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, r"test_jit.py:\d+:5: error: kernel scale, program \(\d, 0, 0\), thread .*: store of 4 bytes .*'y'")
+
+    def test_grids(self):
+        x, y = filled()
+        scale[[4]](x, y, 100, BLOCK=32)
+        np.testing.assert_array_equal(y, x * 12)
+        with self.assertRaisesRegex(ZeroDivisionError, "by zero"):
+            scale[lambda meta: (1 // 0,)](x, y, 100, BLOCK=32)
+        with self.assertRaises(TypeError):
+            scale[4](x, y, 100, BLOCK=32)
+
+    def test_what_is_given(self):
+        x, y = filled()
+        for call, error, said in ((lambda: scale[(1,)](x, y, 100), TypeError, "missing a required argument: 'BLOCK'"),
+                                  (lambda: scale[(1,)](x, y, 100, 32, 2, 3), TypeError, "too many positional arguments"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, BLOK=1), KeyError, "BLOK was specified but unrecognised"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=object()), TypeError, "no value for a constexpr"),
+                                  (lambda: scale[(1,)](x, "y", 100, BLOCK=32), TypeError, "neither a number nor an array"),
+                                  (lambda: scale(x, y, 100, 32), RuntimeError, "Cannot call @triton.jit'd outside"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, num_warps=3), tilec.TilecError, "num_warps"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, enable_fp_fusion=False), TypeError, "enable_fp_fusion=False")):
+            with self.assertRaises((error, CompilationError)) as caught:
+                call()
+            self.assertIn(said, str(caught.exception))
+
+    def test_warmup_compiles_and_launches_nothing(self):
+        x, y = filled()
+        scale.warmup(x, y, 100, BLOCK=32, grid=(4,))
+        self.assertEqual(y.tolist(), [0] * 100)
+        with self.assertRaises(CompilationError):
+            scale.warmup(x, y, 100, BLOCK=24, grid=(4,))
+
+    def test_hooks_and_threads(self):
+        x, y = filled()
+        seen = []
+
+        @triton.jit
+        def copy(x, y, BLOCK: tl.constexpr):
+            tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))
+
+        copy.add_pre_run_hook(lambda *args, **kwargs: seen.append(sorted(kwargs)))
+        threads = [threading.Thread(target=lambda: copy[(1,)](x, y, BLOCK=64)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(seen, [["BLOCK"]] * 4)
+        np.testing.assert_array_equal(y[:64], x[:64])
+
+
+class Names(unittest.TestCase):
+    def test_closures_and_functions_as_arguments(self):
+        factor = tl.constexpr(7)
+
+        @triton.jit
+        def square(v):
+            return v * v
+
+        @triton.jit
+        def cube(v):
+            return square(v) * v
+
+        @triton.jit
+        def apply(x, f: tl.constexpr, BLOCK: tl.constexpr):
+            i = tl.arange(0, BLOCK)
+            tl.store(x + i, f(tl.load(x + i)) * factor)
+
+        for function, power in ((square, 2), (cube, 3)):
+            x = np.arange(16, dtype=np.float32)
+            apply[(1,)](x, function, BLOCK=16)
+            np.testing.assert_array_equal(x, np.arange(16, dtype=np.float32) ** power * 7)
+
+    def test_constants_are_part_of_the_key(self):
+        global SCALE
+        x, y = filled()
+
+        @triton.jit
+        def mine(x, y, BLOCK: tl.constexpr):
+            tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)).to(KIND) * SCALE)
+
+        mine[(1,)](x, y, BLOCK=64)
+        key, kept = mine.cache_key, SCALE
+        try:
+            SCALE = tl.constexpr(5)
+            with self.assertRaisesRegex(RuntimeError, "Global variable SCALE has changed since we compiled this kernel"):
+                mine[(1,)](x, y, BLOCK=64)
+            mine._forget()
+            self.assertNotEqual(mine.cache_key, key)
+            mine[(1,)](x, y, BLOCK=64)
+            np.testing.assert_array_equal(y[:64], x[:64] * 5)
+        finally:
+            SCALE = kept
+
+    def test_plain_globals_are_refused_where_they_stand(self):
+        @triton.jit
+        def wrong(x):
+            tl.store(x, PLAIN)
+
+        with self.assertRaises(CompilationError) as caught:
+            wrong[(1,)](np.zeros(1, np.int32))
+        self.assertIn("Cannot access global variable PLAIN from within @jit'ed function", str(caught.exception))
+        self.assertIn("    tl.store(x, PLAIN)\n", str(caught.exception))
+        self.assertEqual(caught.exception.node.lineno, 2)
+
+    def test_functions_of_python_are_refused(self):
+        def plain(v):
+            return v
+
+        @triton.jit
+        def wrong(x):
+            tl.store(x, plain(1))
+
+        with self.assertRaisesRegex(CompilationError, "Unsupported function referenced"):
+            wrong[(1,)](np.zeros(1, np.int32))
+
+    def test_two_modules_with_one_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, by in (("one", 2), ("two", 3)):
+                with open(os.path.join(folder, name + ".py"), "w", encoding="utf-8") as file:
+                    file.write(f"import triton\nimport triton.language as T\nFACTOR = T.constexpr({by})\n\n\n@triton.jit\ndef f(v):\n"
+                               "    return v * FACTOR\n")
+            with open(os.path.join(folder, "main.py"), "w", encoding="utf-8") as file:
+                file.write("import one, two, triton, numpy as np\nfrom triton import language as lang\n\n\n@triton.jit\ndef k(x):\n"
+                           "    lang.store(x, one.f(1) + 10 * two.f(1))\n\n\nx = np.zeros(1, np.int32)\nk[(1,)](x)\nprint(x[0])\n")
+            self.assertEqual(run("-m", "tilec", os.path.join(folder, "main.py")), ("32\n", 0))
+
+
+class Functions(unittest.TestCase):
+    def test_attributes(self):
+        self.assertEqual(scale.arg_names, ["x", "y", "n", "BLOCK", "BY"])
+        self.assertEqual((scale.constexprs, scale.params[4].default, scale.params[3].is_constexpr), ([3, 4], 2, True))
+        self.assertTrue(scale.src.startswith("def scale(x, y, n,"))
+        self.assertEqual(scale.raw_src[0], "@triton.jit\n")
+        self.assertEqual((scale.__name__, scale.fn.__name__, scale.module), ("scale", "scale", __name__))
+        with self.assertRaisesRegex(AttributeError, "Cannot set attribute 'src' directly"):
+            scale.src = ""
+
+    def test_another_text(self):
+        x, y = filled()
+
+        @triton.jit
+        def k(x):
+            tl.store(x, 1)
+
+        k._unsafe_update_src("def k(x):\n    tl.store(x, 2)\n")
+        k[(1,)](x)
+        self.assertEqual(x[0], 2)
+
+    def test_pickles_by_name(self):
+        self.assertIs(pickle.loads(pickle.dumps(scale)), scale)
+
+    def test_only_functions_with_text(self):
+        with self.assertRaisesRegex(ValueError, "should be defined in a Python file"):
+            exec("@triton.jit\ndef k(x):\n    pass\n", {"triton": triton, "__name__": "nowhere"})
+
+    def test_mixed_devices(self):
+        class OnGpu:
+            __cuda_array_interface__ = {"data": (4096, False), "typestr": "<f4", "shape": (4,), "version": 3}
+
+        with self.assertRaisesRegex(ValueError, "some arrays lie on a GPU and others on the host"):
+            scale[(1,)](filled()[0], OnGpu(), 4, BLOCK=16)
+
+
+if __name__ == "__main__":
+    unittest.main()
