@@ -333,8 +333,10 @@ static bool pack_all(Packed *packed, unsigned char *heads, KeyValues values,
                 passed = end;
             } else {
                 head = add_argument(&next, &specialisation, argument, i, constexprs);
-                packed->params[passed] = bits_of(argument, &packed->floats[passed]);
-                passed += argument->kind < TILE_ARGUMENT_CONSTEXPR;
+                if (argument->kind < TILE_ARGUMENT_CONSTEXPR) {
+                    packed->params[passed] = bits_of(argument, &packed->floats[passed]);
+                    passed++;
+                }
             }
             if (head == REFUSED)
                 return false;
