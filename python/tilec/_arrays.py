@@ -67,11 +67,18 @@ def _torch(tensor):
     return tensor.data_ptr(), name, storage.data_ptr(), storage.nbytes(), False
 
 
+def is_scalar(value):
+    """Whether it is a number of NumPy's, which says that it is an array of memory that is gone the next moment."""
+    return hasattr(value, "__array_interface__") and hasattr(value, "item") and not hasattr(value, "__setitem__")
+
+
 def describe(array):
     """(address, element type, its storage's address, the storage's bytes, read only): of memory of the host with its storage, of a
     GPU's with 0 and 0. TypeError: it is no array."""
     if hasattr(array, "data_ptr"):
         return _torch(array)
+    if is_scalar(array):
+        raise TypeError(f"{array!r} is a number of {type(array).__module__}, not an array: give its item()")
     if hasattr(array, "__cuda_array_interface__"):
         address, name, *_, read_only = _interface(array.__cuda_array_interface__, array)
         return address, name, 0, 0, read_only

@@ -194,6 +194,12 @@ class Arrays(unittest.TestCase):
                              (view.__array_interface__["data"][0], "i16", begin, 400, False))
         self.assertEqual(_arrays.describe(np.zeros(0, np.float32))[3], 0)
 
+    def test_numbers_of_numpy_are_no_arrays(self):
+        for number in (np.float32(1), np.int64(2), np.bool_(True)):
+            with self.assertRaisesRegex(TypeError, "give its item"):
+                _arrays.describe(number)
+        self.assertEqual(_arrays.describe(np.array(3, np.int32))[3], 4)
+
     def test_bytes_that_are_not_numpys(self):
         view = np.frombuffer(bytearray(64), np.float32)[2:]
         address, _, storage, size, _ = _arrays.describe(view)

@@ -78,6 +78,11 @@ class Calls(unittest.TestCase):
                 call()
             self.assertIn(said, str(caught.exception))
 
+    def test_numbers_of_numpy(self):
+        x, y = filled()
+        scale[(np.int64(4),)](x, y, np.int32(100), BLOCK=np.int64(32), BY=np.int8(1))
+        np.testing.assert_array_equal(y, x * 6)
+
     def test_warmup_compiles_and_launches_nothing(self):
         x, y = filled()
         scale.warmup(x, y, 100, BLOCK=32, grid=(4,))
@@ -172,12 +177,13 @@ class Names(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name, by in (("one", 2), ("two", 3)):
                 with open(os.path.join(folder, name + ".py"), "w", encoding="utf-8") as file:
-                    file.write(f"import triton\nimport triton.language as T\nFACTOR = T.constexpr({by})\n\n\n@triton.jit\ndef f(v):\n"
-                               "    return v * FACTOR\n")
+                    file.write(f"import triton\nimport triton.language as T\nFACTOR = T.constexpr({by})\n\n\n"
+                               f"@triton.constexpr_function\ndef more(n):\n    return n + {by}\n\n\n"
+                               "@triton.jit\ndef f(v):\n    return v * FACTOR + more(100)\n")
             with open(os.path.join(folder, "main.py"), "w", encoding="utf-8") as file:
                 file.write("import one, two, triton, numpy as np\nfrom triton import language as lang\n\n\n@triton.jit\ndef k(x):\n"
                            "    lang.store(x, one.f(1) + 10 * two.f(1))\n\n\nx = np.zeros(1, np.int32)\nk[(1,)](x)\nprint(x[0])\n")
-            self.assertEqual(run("-m", "tilec", os.path.join(folder, "main.py")), ("32\n", 0))
+            self.assertEqual(run("-m", "tilec", os.path.join(folder, "main.py")), ("1164\n", 0))
 
 
 class Functions(unittest.TestCase):

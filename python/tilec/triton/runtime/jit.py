@@ -10,6 +10,7 @@ import threading
 
 import tilec
 from tilec import _tilec
+from tilec._arrays import is_scalar
 from tilec.triton.runtime.source import Text, Units, literal
 
 
@@ -229,6 +230,8 @@ class JITFunction(KernelInterface):
         return found[:2]
 
     def _argument(self, param, value, units):
+        if is_scalar(value):
+            value = value.item()
         if not param.is_constexpr and not hasattr(value, "_unit_text"):
             return value
         text = literal(value, units.number)
@@ -280,7 +283,7 @@ class Evaluation:
     def __call__(self, unit, name, key, arguments, keywords, capability):
         from tilec.triton import language as tl
 
-        function = self.units.evaluated[name]
+        function = self.units.evaluated[unit, name]
         values = [self._value(*each, tl) for each in arguments]
         named = {each: self._value(*value, tl) for each, value in keywords.items()}
         result = literal(function(*values, **named), self.units.number)

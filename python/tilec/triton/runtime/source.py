@@ -75,7 +75,8 @@ class Units:
     """The units that a kernel reaches, itself first, in the order in which they are met."""
 
     def __init__(self, kernel, also=()):
-        self.functions, self.tuples, self.evaluated = [], [], {}
+        self.functions, self.tuples = [], []
+        self.evaluated = {}  # (unit, name): function of Python
         self.used = {}  # (name, number of its namespace): (value, namespace), of constexprs
         for function in (kernel, *also):
             self.number(function)
@@ -125,7 +126,7 @@ class Units:
         if isinstance(value, types.ModuleType):
             return name, "namespace", None, -1
         if getattr(value, "_is_constexpr_function", False):
-            self.evaluated[name] = value
+            self.evaluated[self.number(function), name] = value
             return name, "evaluate", value.cache_key, -1
         if getattr(value, "__module__", "") and str(value.__module__).startswith("tilec.triton") and hasattr(value, "__qualname__"):
             return name, "language", _path(f"{value.__module__}.{value.__qualname__}"), -1
