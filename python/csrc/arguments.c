@@ -1,5 +1,5 @@
-/* Arguments of calls, from Python's objects. What is no number, constexpr or known array Python
- * looks at: tilec._arrays. */
+/* Arguments of calls, from Python's objects: numbers, constexprs, tuples; arrays and descriptors
+ * are beside (arrays.c). */
 #include "function.h"
 
 #include <string.h>
@@ -66,7 +66,10 @@ static bool read_int(PyObject *object, tile_argument *argument) {
         return true;
     const unsigned long long bits = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
     if (overflow < 0 || PyErr_Occurred()) {
-        PyErr_Format(PyExc_OverflowError, "%R fits no integer of 64 bits", object);
+        PyErr_Format(PyExc_OverflowError,
+                     "%R fits no integer of 64 bits: integer to be specialized too large to "
+                     "represent",
+                     object);
         return false;
     }
     argument->type = TILE_U64;
@@ -74,53 +77,115 @@ static bool read_int(PyObject *object, tile_argument *argument) {
     return true;
 }
 
-/* Arrays */
+bool is_float_type(tile_dtype type) {
+    return type == TILE_FP16 || type == TILE_BF16 || type == TILE_FP32 || type == TILE_FP64;
+}
 
-static bool read_dtype(PyObject *name, tile_dtype *type) {
-#define DTYPE(id, text, bytes)                                                                     \
-    if (!PyUnicode_CompareWithASCIIString(name, text)) {                                           \
-        *type = id;                                                                                \
-        return true;                                                                               \
-    }
-    TILE_DTYPES(DTYPE)
-#undef DTYPE
-    PyErr_Format(PyExc_TypeError, "no kernel has elements of type %U", name);
+static bool refuse_typed(PyObject *object, PyObject *name) {
+    PyErr_Format(PyExc_TypeError, "%R is no %U, as which the parameter is annotated", object, name);
     return false;
 }
 
-/* tilec._arrays.describe(object) -> (address, type, storage, storage's bytes, read_only) */
-static PyObject *describe(ModuleState *state, PyObject *object) {
-    if (!state->describe) {
-        PyObject *module = PyImport_ImportModule("tilec._arrays");
-        state->describe = module ? PyObject_GetAttrString(module, "describe") : NULL;
-        Py_XDECREF(module);
+/* Bits are what counts: -1 is a number of u8, too. */
+static bool read_typed_int(PyObject *object, PyObject *name, tile_dtype type,
+                           tile_argument *argument) {
+    static const uint8_t bytes[] = {
+#define BYTES(id, text, size) [id] = size,
+        TILE_DTYPES(BYTES)
+#undef BYTES
+    };
+    if (!PyLong_Check(object))
+        return refuse_typed(object, name);
+    if (!read_int(object, argument))
+        return false;
+    const int64_t value = argument->value.integer;
+    const int bits = 8 * bytes[type];
+    if (type == TILE_I1)
+        argument->value.integer = value != 0;
+    else if (bits < 64 && (argument->type == TILE_U64 || value < -(INT64_C(1) << (bits - 1)) ||
+                           value >= INT64_C(1) << bits)) {
+        PyErr_Format(PyExc_OverflowError, "%R does not fit %U, as which the parameter is annotated",
+                     object, name);
+        return false;
     }
-    return state->describe ? PyObject_CallFunctionObjArgs(state->describe, object, NULL) : NULL;
+    argument->type = type;
+    return true;
 }
 
-static bool read_array(Blocks *blocks, ModuleState *state, PyObject *object, Arguments *arguments,
-                       tile_argument *argument) {
-    PyObject *found = describe(state, object), *type;
-    unsigned long long address, storage, bytes;
-    int read_only;
-    tile_dtype dtype = TILE_DTYPE_AUTO;
-    const bool ok =
-        found && blocks_keep(blocks, object) &&
-        PyArg_ParseTuple(found, "KUKKp", &address, &type, &storage, &bytes, &read_only) &&
-        read_dtype(type, &dtype);
-    if (ok) {
-        *argument = tile_pointer(address, dtype);
-        if (storage)
-            arguments->arrays[arguments->array_count++] = (tile_host_array){
-                .data = (void *)(uintptr_t)storage, .bytes = bytes, .read_only = read_only};
+/* Of a parameter that is annotated with a type, "i8", "*fp16": pointers may be addresses. */
+static bool read_typed(Reader *r, PyObject *object, PyObject *name, tile_argument *argument) {
+    tile_dtype type;
+    bool is_pointer;
+    if (!read_type(name, &type, &is_pointer))
+        return false;
+    if (is_pointer && PyLong_Check(object)) {
+        const unsigned long long address = PyLong_AsUnsignedLongLong(object);
+        *argument = tile_pointer(address, type);
+        return !PyErr_Occurred();
     }
-    Py_XDECREF(found);
-    return ok;
+    if (is_pointer) {
+        const bool ok = read_array(r, object, argument);
+        argument->type = type;
+        return ok;
+    }
+    if (!is_float_type(type))
+        return read_typed_int(object, name, type, argument);
+    if (!PyFloat_Check(object) && !PyLong_Check(object))
+        return refuse_typed(object, name);
+    *argument = tile_float(PyFloat_AsDouble(object));
+    argument->type = type;
+    return !PyErr_Occurred();
 }
 
-static bool read_argument(Blocks *blocks, ModuleState *state, PyObject *object,
-                          Arguments *arguments, tile_argument *argument) {
+/* Tuples */
+
+/* The unit of a class of named tuples, and 1; 0: of others. Negative: an exception. */
+static Py_ssize_t find_record(Reader *r, PyObject *tuple) {
+    if ((PyObject *)Py_TYPE(tuple) == (PyObject *)&PyTuple_Type || !r->units)
+        return 0;
+    PyObject *key = PyLong_FromVoidPtr(Py_TYPE(tuple));
+    PyObject *unit = key ? PyDict_GetItemWithError(r->units, key) : NULL;
+    Py_XDECREF(key);
+    if (!unit)
+        return PyErr_Occurred() ? -1 : 0;
+    return PyLong_AsSsize_t(unit) + 1;
+}
+
+static bool read_tuple(Reader *r, PyObject *tuple, tile_argument *argument, unsigned depth) {
+    enum { MOST_DEPTH = 64 };
+    const Py_ssize_t count = PyTuple_Size(tuple), record = find_record(r, tuple);
+    tile_argument *items = blocks_alloc(r->blocks, (size_t)count, sizeof *items);
+    if (!items || record < 0 || !blocks_keep(r->blocks, tuple))
+        return false;
+    if (depth > MOST_DEPTH || count > TILE_MAX_ARGUMENTS) {
+        PyErr_SetString(PyExc_ValueError, "a tuple is too long, or too deep");
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!read_argument(r, PyTuple_GetItem(tuple, i), NULL, &items[i], depth + 1))
+            return false;
+    *argument = tile_tuple(items, (uint32_t)count);
+    return true;
+}
+
+static bool read_constexpr(Reader *r, PyObject *object, tile_argument *argument) {
     tile_text text;
+    if (!blocks_text(r->blocks, ((ConstexprObject *)object)->literal, "a literal", &text))
+        return false;
+    *argument = tile_constexpr(text);
+    return true;
+}
+
+bool read_argument(Reader *r, PyObject *object, PyObject *type, tile_argument *argument,
+                   unsigned depth) {
+    if (object == Py_None) {
+        *argument = tile_constexpr((tile_text){"None", 4});
+        return true;
+    }
+    if (Py_TYPE(object) == r->state->constexpr_type)
+        return read_constexpr(r, object, argument);
+    if (type && type != Py_None)
+        return read_typed(r, object, type, argument);
     if (PyBool_Check(object)) {
         *argument = tile_int(object == Py_True);
         argument->type = TILE_I1;
@@ -132,32 +197,55 @@ static bool read_argument(Blocks *blocks, ModuleState *state, PyObject *object,
         *argument = tile_float(PyFloat_AsDouble(object));
         return true;
     }
-    if (object == Py_None) {
-        *argument = tile_constexpr((tile_text){"None", 4});
-        return true;
-    }
-    if (Py_TYPE(object) != state->constexpr_type)
-        return read_array(blocks, state, object, arguments, argument);
-    if (!blocks_text(blocks, ((ConstexprObject *)object)->literal, "a literal", &text))
-        return false;
-    *argument = tile_constexpr(text);
-    return true;
+    if (PyTuple_Check(object))
+        return read_tuple(r, object, argument, depth);
+    if (is_descriptor(r->state, object))
+        return read_descriptor(r, object, argument);
+    return read_array(r, object, argument);
 }
 
-bool read_arguments(Blocks *blocks, ModuleState *state, PyObject *list, Arguments *arguments) {
+/* Says of which parameter it was that an exception of ours speaks. */
+static void name_parameter(PyObject *name) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError) {
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    PyErr_Format(type, "argument '%U': %S", name, value ? value : Py_None);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
+static bool read_next(Reader *r, PyObject *object) {
+    PyObject *name, *type = Py_None;
+    tile_argument *argument = &r->items[r->count];
+    if (!r->params)
+        return read_argument(r, object, NULL, argument, 0);
+    if (!PyArg_ParseTuple(PyTuple_GetItem(r->params, (Py_ssize_t)r->count), "UO:parameter", &name,
+                          &type))
+        return false;
+    if (read_argument(r, object, type, argument, 0))
+        return true;
+    name_parameter(name);
+    return false;
+}
+
+bool read_arguments(Reader *r, PyObject *list) {
     const Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
-    *arguments = (Arguments){0};
-    if (count < 0) {
-        PyErr_Format(PyExc_TypeError, "arguments are a list, not %R", list);
+    if (count < 0 ||
+        (r->params && (!PyTuple_Check(r->params) || PyTuple_Size(r->params) != count))) {
+        PyErr_Format(PyExc_TypeError,
+                     "arguments are a list, and parameters as long a tuple, not %R",
+                     count < 0 ? list : r->params);
         return false;
     }
-    arguments->items = blocks_alloc(blocks, (size_t)count, sizeof *arguments->items);
-    arguments->arrays = blocks_alloc(blocks, (size_t)count, sizeof *arguments->arrays);
-    if (!arguments->items || !arguments->arrays)
+    r->items = blocks_alloc(r->blocks, (size_t)count, sizeof *r->items);
+    if (!r->items)
         return false;
-    for (; arguments->count < (size_t)count; arguments->count++)
-        if (!read_argument(blocks, state, PyList_GetItem(list, (Py_ssize_t)arguments->count),
-                           arguments, &arguments->items[arguments->count]))
+    for (; r->count < (size_t)count; r->count++)
+        if (!read_next(r, PyList_GetItem(list, (Py_ssize_t)r->count)))
             return false;
     return true;
 }

@@ -121,50 +121,123 @@ static bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given
     return true;
 }
 
-static bool call(FunctionObject *self, ModuleState *state, Blocks *blocks, tile_call *made,
-                 PyObject *grid, PyObject *arguments) {
-    Arguments read;
-    uint32_t sides[3];
-    tile_diagnostics *said = NULL;
-    if (!read_grid(grid, sides, &made->grid) || !read_arguments(blocks, state, arguments, &read))
-        return false;
-    made->arguments = read.items;
-    made->argument_count = read.count;
-    made->arrays = read.arrays;
-    made->array_count = read.array_count;
-    tile_status status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = tile_function_call(self->function, made, NULL, &said);
-    Py_END_ALLOW_THREADS;
-    return check_evaluated(state, &self->evaluator, status, said);
+/* What a call is given: call(device, grid, arguments, stream=0, prepare=False, params=None,
+ * units=None, checked=False). */
+typedef struct Given {
+    PyObject *device, *grid, *arguments, *params, *units;
+    unsigned long long stream;
+    int prepare, checked;
+} Given;
+
+static bool read_given(ModuleState *state, PyObject *args, PyObject *keywords, Given *given) {
+    static char *names[] = {"device", "grid",  "arguments", "stream", "prepare",
+                            "params", "units", "checked",   NULL};
+    *given = (Given){.params = Py_None, .units = Py_None};
+    return PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|KpOOp:call", names, state->device,
+                                       &given->device, &given->grid, &given->arguments,
+                                       &given->stream, &given->prepare, &given->params,
+                                       &given->units, &given->checked);
 }
 
-/* call(device, grid, arguments, stream=0, prepare=False) */
-static PyObject *function_call(PyObject *object, PyObject *args) {
+static bool read_call(Reader *r, const Given *given, uint32_t sides[3], tile_call *made) {
+    r->params = given->params == Py_None ? NULL : given->params;
+    r->units = given->units == Py_None ? NULL : given->units;
+    if (!read_grid(given->grid, sides, &made->grid) || !read_arguments(r, given->arguments))
+        return false;
+    made->size = sizeof *made;
+    made->device = device_of(given->device);
+    made->stream = (tile_stream)(uintptr_t)given->stream;
+    made->arguments = r->items;
+    made->argument_count = r->count;
+    made->arrays = r->arrays;
+    made->array_count = r->array_count;
+    return true;
+}
+
+static PyObject *function_call(PyObject *object, PyObject *args, PyObject *keywords) {
+    FunctionObject *self = (FunctionObject *)object;
     ModuleState *state = state_of_function(object);
-    PyObject *device, *grid, *arguments;
-    unsigned long long stream = 0;
-    int prepare = 0;
     Blocks blocks = {0};
-    if (!PyArg_ParseTuple(args, "O!OO|Kp:call", state->device, &device, &grid, &arguments, &stream,
-                          &prepare))
+    Reader reader = {.blocks = &blocks, .state = state};
+    Given given;
+    uint32_t sides[3];
+    tile_call made = {0};
+    if (!read_given(state, args, keywords, &given))
         return NULL;
-    const unsigned steps = prepare ? TILE_CALL_FIND | TILE_CALL_PREPARE : 0;
-    tile_call made = {.size = sizeof made,
-                      .device = device_of(device),
-                      .stream = (tile_stream)(uintptr_t)stream,
-                      .steps = steps};
-    const bool ok = call((FunctionObject *)object, state, &blocks, &made, grid, arguments);
+    bool ok = read_call(&reader, &given, sides, &made);
+    const tile_executable *used = NULL;
+    const bool holds_back = reader.has_read_only && !given.checked;
+    if (ok) {
+        made.steps = given.prepare || holds_back ? TILE_CALL_FIND | TILE_CALL_PREPARE : 0;
+        tile_diagnostics *said = NULL;
+        tile_status status;
+        Py_BEGIN_ALLOW_THREADS;
+        status = tile_function_call(self->function, &made, &used, &said);
+        Py_END_ALLOW_THREADS;
+        ok = check_evaluated(state, &self->evaluator, status, said);
+    }
     blocks_free(&blocks);
     if (!ok)
         return NULL;
-    Py_RETURN_NONE;
+    return Py_BuildValue("NO", PyLong_FromVoidPtr((void *)(uintptr_t)used),
+                         holds_back && !given.prepare ? Py_True : Py_False);
+}
+
+/* Names of the pointers that are written through, of a kernel. */
+static PyObject *written_of(const tile_kernel *kernel) {
+    tile_kernel_info info = {.size = sizeof info};
+    PyObject *names = PyList_New(0);
+    if (tile_kernel_get_info(kernel, &info) != TILE_OK)
+        return names;
+    for (size_t i = 0; names && i < info.param_count; i++) {
+        tile_param_info param = {.size = sizeof param};
+        if (tile_kernel_get_param(kernel, i, &param) != TILE_OK || !param.is_written)
+            continue;
+        PyObject *name = str_of_text(param.name);
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+static PyObject *function_written(PyObject *object, PyObject *args, PyObject *keywords) {
+    FunctionObject *self = (FunctionObject *)object;
+    ModuleState *state = state_of_function(object);
+    Blocks blocks = {0};
+    Reader reader = {.blocks = &blocks, .state = state};
+    Given given;
+    uint32_t sides[3];
+    tile_call made = {0};
+    tile_kernel *kernel = NULL;
+    if (!read_given(state, args, keywords, &given))
+        return NULL;
+    bool ok = read_call(&reader, &given, sides, &made);
+    if (ok) {
+        tile_diagnostics *said = NULL;
+        tile_status status;
+        Py_BEGIN_ALLOW_THREADS;
+        status = tile_function_kernel(self->function, &made, 0, &kernel, &said);
+        Py_END_ALLOW_THREADS;
+        ok = check_evaluated(state, &self->evaluator, status, said);
+    }
+    PyObject *names = ok ? written_of(kernel) : NULL;
+    tile_kernel_destroy(kernel);
+    blocks_free(&blocks);
+    return names;
 }
 
 static PyMethodDef methods[] = {
-    {"call", function_call, METH_VARARGS,
-     "call(device, grid, arguments, stream=0, prepare=False): compiles what is missing, and "
-     "launches unless that is all that is asked for"},
+    {"call", (PyCFunction)(void (*)(void))function_call, METH_VARARGS | METH_KEYWORDS,
+     "call(device, grid, arguments, stream=0, prepare=False, params=None, units=None, "
+     "checked=False) -> (number of the instance, 0 where nothing was to be launched, held back): "
+     "compiles what is missing, and launches unless that is all that is asked for, or there is "
+     "memory of a GPU's that is not to be written and nobody has checked whether it is. params: "
+     "(name, type or None) of each, \"i8\" where it is annotated; units: {id(class of named "
+     "tuples): its unit}"},
+    {"written", (PyCFunction)(void (*)(void))function_written, METH_VARARGS | METH_KEYWORDS,
+     "written(..) -> names of the pointers, \"x\", \"t.0\", through which the kernel of such a "
+     "call may write"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -36,15 +36,36 @@ typedef struct FunctionObject {
 bool read_units(Blocks *blocks, PyObject *list, tile_compile_options *options);
 bool read_options(Blocks *blocks, PyObject *dict, tile_compile_options *options);
 
-/* Arguments of a call, and the memory that they lead to. */
-typedef struct Arguments {
+/* Reads the arguments of a call, and the memory that they lead to. */
+typedef struct Reader {
+    Blocks *blocks;
+    ModuleState *state;
+    PyObject *params; /* a tuple of (name, type or None), one for each argument; NULL: none */
+    PyObject *units;  /* {id(class of named tuples): number of its unit}; NULL: none */
     tile_argument *items;
-    tile_host_array *arrays; /* as many as there is room for items */
-    size_t count, array_count;
-} Arguments;
+    size_t count;
+    tile_host_array *arrays;
+    size_t array_count, array_room;
+    bool has_read_only; /* memory of a GPU's that is not to be written */
+} Reader;
 
-/* False with an exception. */
-bool read_arguments(Blocks *blocks, ModuleState *state, PyObject *list, Arguments *arguments);
+/* These give false with an exception. */
+
+/* A list of arguments. */
+bool read_arguments(Reader *r, PyObject *list);
+/* One, of a type or None; `depth` of tuples it is in. */
+bool read_argument(Reader *r, PyObject *object, PyObject *type, tile_argument *argument,
+                   unsigned depth);
+/* An array of any library's (tilec._arrays). */
+bool read_array(Reader *r, PyObject *object, tile_argument *argument);
+/* A TensorDescriptor. */
+bool is_descriptor(ModuleState *state, PyObject *object);
+bool read_descriptor(Reader *r, PyObject *object, tile_argument *argument);
+/* "fp16", "*i8", and "u1" for bool, "*ki8" for pointers that are only read through. */
+bool read_type(PyObject *name, tile_dtype *type, bool *is_pointer);
+/* Its name, as of all but TILE_DTYPE_AUTO. */
+const char *dtype_text(tile_dtype type);
+bool is_float_type(tile_dtype type);
 
 /* Add the types to the module; 0, or -1 with an exception. */
 int add_function_type(PyObject *module);

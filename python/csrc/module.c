@@ -26,6 +26,10 @@ static PyMethodDef functions[] = {
     {"HostDevice", (PyCFunction)(void (*)(void))host_device, METH_VARARGS | METH_KEYWORDS,
      "HostDevice(kind, target=\"\", schedule=\"round-robin\", seed=0) -> Device: this machine, by "
      "the \"interpreter\" or the \"simulator\""},
+    {"dlpack", describe_dlpack, METH_O,
+     "dlpack(array) -> (address, type, storage, bytes, read_only, keep), as _arrays.describe"},
+    {"set_descriptor_type", set_descriptor_type, METH_O,
+     "set_descriptor_type(type): of the objects that are descriptors of tensors"},
     {"names", source_names, METH_VARARGS,
      "names(text) -> [(name, line, column, where)]: that a function has from elsewhere"},
     {"extent", source_extent, METH_VARARGS,
@@ -46,6 +50,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->describe);
     Py_VISIT(state->device);
     Py_VISIT(state->constexpr_type);
+    Py_VISIT(state->descriptor_type);
     return 0;
 }
 
@@ -57,6 +62,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->describe);
     Py_CLEAR(state->device);
     Py_CLEAR(state->constexpr_type);
+    Py_CLEAR(state->descriptor_type);
     return 0;
 }
 

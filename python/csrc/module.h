@@ -14,6 +14,7 @@ typedef struct ModuleState {
     PyObject *fault;       /* tilec._fault.fault, kept once it was needed */
     PyObject *describe;    /* tilec._arrays.describe, likewise */
     PyTypeObject *device, *constexpr_type;
+    PyObject *descriptor_type; /* triton.tools.tensor_descriptor.TensorDescriptor, once imported */
 } ModuleState;
 
 extern PyModuleDef tilec_module;
@@ -42,6 +43,10 @@ PyObject *device_count(PyObject *module, PyObject *unused);
 /* HostDevice(kind, target="", seed=0, schedule="round-robin") -> Device: this machine, by the
  * "interpreter" or the "simulator". */
 PyObject *host_device(PyObject *module, PyObject *args, PyObject *keywords);
+/* set_descriptor_type(type): of the objects that are descriptors of tensors. */
+PyObject *set_descriptor_type(PyObject *module, PyObject *type);
+/* dlpack(array) -> what tilec._arrays.describe gives, of what has __dlpack__. */
+PyObject *describe_dlpack(PyObject *module, PyObject *array);
 /* names(text) -> [(dotted name, line, column, where)]: see tile_names_create. */
 PyObject *source_names(PyObject *module, PyObject *args);
 /* extent(text, line) -> (first_line, end_line, def_line, column): see tile_source_extent. */

@@ -1,8 +1,6 @@
 /* Units and options, from Python's lists and dicts. */
 #include "function.h"
 
-#include <string.h>
-
 static bool wrong(const char *what, PyObject *got) {
     PyErr_Format(PyExc_TypeError, "%s, not %R", what, got);
     return false;
@@ -72,21 +70,14 @@ static bool read_texts(Blocks *blocks, PyObject *tuple, const char *what, const 
 
 /* ("function", path, name, source, first_line, first_column, noinline, bindings), and what not to
  * specialise on: tuples of parameters' names, of values and of alignment. */
-static bool read_unit(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
+static bool read_function(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
     PyObject *path, *source, *bindings, *values = NULL, *alignments = NULL;
     const char *kind, *name;
     int noinline;
-    if (!PyTuple_Check(tuple))
-        return wrong("a unit is a tuple", tuple);
     if (!PyArg_ParseTuple(tuple, "sUsUIIpO|OO:unit", &kind, &path, &name, &source,
                           &unit->first_line, &unit->first_column, &noinline, &bindings, &values,
                           &alignments))
         return false;
-    if (strcmp(kind, "function") != 0) {
-        PyErr_Format(PyExc_TypeError, "a unit is a \"function\", not a %s", kind);
-        return false;
-    }
-    unit->size = sizeof *unit;
     unit->noinline = noinline;
     return blocks_text(blocks, path, "the path of a unit", &unit->path) &&
            blocks_text(blocks, source, "the text of a unit", &unit->source) &&
@@ -96,6 +87,50 @@ static bool read_unit(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
            (!alignments || read_texts(blocks, alignments, "the name of a parameter",
                                       &unit->do_not_specialize_on_alignment,
                                       &unit->do_not_specialize_on_alignment_count));
+}
+
+/* (name, literal of its default or None) */
+static bool read_record_field(Blocks *blocks, PyObject *tuple, tile_named *field) {
+    PyObject *name, *fallback;
+    if (!PyTuple_Check(tuple))
+        return wrong("a field of a record is a tuple", tuple);
+    return PyArg_ParseTuple(tuple, "UO:field", &name, &fallback) &&
+           blocks_text(blocks, name, "the name of a field", &field->name) &&
+           (fallback == Py_None ||
+            blocks_text(blocks, fallback, "the default of a field", &field->value));
+}
+
+/* ("record", name, fields) */
+static bool read_record(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
+    PyObject *name, *list;
+    const char *kind;
+    if (!PyArg_ParseTuple(tuple, "sUO:record", &kind, &name, &list))
+        return false;
+    const Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
+    if (count < 0)
+        return wrong("fields of a record are a list", list);
+    tile_named *fields = blocks_alloc(blocks, (size_t)count, sizeof *fields);
+    if (!fields)
+        return false;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!read_record_field(blocks, PyList_GetItem(list, i), &fields[i]))
+            return false;
+    unit->kind = TILE_UNIT_RECORD;
+    unit->fields = fields;
+    unit->field_count = (size_t)count;
+    return blocks_text(blocks, name, "the name of a record", &unit->name);
+}
+
+static bool read_unit(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
+    if (!PyTuple_Check(tuple) || !PyTuple_Size(tuple))
+        return wrong("a unit is a tuple", tuple);
+    PyObject *kind = PyTuple_GetItem(tuple, 0);
+    unit->size = sizeof *unit;
+    if (PyUnicode_Check(kind) && !PyUnicode_CompareWithASCIIString(kind, "function"))
+        return read_function(blocks, tuple, unit);
+    if (PyUnicode_Check(kind) && !PyUnicode_CompareWithASCIIString(kind, "record"))
+        return read_record(blocks, tuple, unit);
+    return wrong("a unit is a \"function\" or a \"record\"", kind);
 }
 
 bool read_units(Blocks *blocks, PyObject *list, tile_compile_options *options) {

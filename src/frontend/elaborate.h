@@ -348,6 +348,7 @@ typedef struct Specialized {
     bool is_constexpr; /* value holds it */
     bool is_default;   /* which is the parameter's default */
     bool is_fixed;     /* compiled for the value `fixed`, which is still passed */
+    bool is_annotated; /* with a type */
     int64_t fixed;
     int64_t divisible; /* 1 to 16 */
     Val value;

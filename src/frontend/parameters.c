@@ -64,13 +64,14 @@ Func *parameters_func(Elab *e, const FuncDef *def, const Specialized *params) {
     return func;
 }
 
-/* A 1 is a number of Python's, as in Triton. Other values keep the type: arithmetic must not change
- * with the value that a launch happens to pass. */
+/* A 1 is a number of Python's, as in Triton, unless the annotation is a type. Other values keep the
+ * type: arithmetic must not change with the value that a launch happens to pass. */
 static Val scalar_value(Elab *e, const Specialized *param, Value *arg) {
     if (!param->is_fixed)
         return val_tile(arg, param->type);
     Val number = val_int(param->fixed);
-    return param->fixed == 1 ? number : op_constant(e, number, param->type.elem);
+    return param->fixed == 1 && !param->is_annotated ? number
+                                                     : op_constant(e, number, param->type.elem);
 }
 
 /* Parts of a block are run-time values, whatever is known of them; what is fixed of it is none. */

@@ -5,8 +5,7 @@
  */
 #include "frontend/signature.h"
 
-/* The type an annotation names; false: it names none. */
-static bool annotation_type(const Param *param, ScalarType *type) {
+bool annotation_type(const Param *param, ScalarType *type) {
     const Expr *annotation = param->annotation;
     if (!annotation)
         return false;

@@ -18,6 +18,8 @@ typedef struct EntryOf {
     uint32_t depth; /* of tuples around */
 } EntryOf;
 
+/* The type an annotation names; false: it names none. */
+bool annotation_type(const Param *param, ScalarType *type);
 Str text_trim(Str text);
 /* At commas outside brackets and quotes. */
 void signature_split(Arena *arena, Str text, Entries *entries);

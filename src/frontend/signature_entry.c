@@ -122,6 +122,15 @@ static bool is_type_text(Str text, Str *type, Str *hint) {
     return scalar_parse(*type, &scalar);
 }
 
+/* By a type: such a parameter is never a number of Python's, as in Triton. */
+static bool is_annotated(const EntryOf *a) {
+    const Expr *annotation = a->param->annotation;
+    ScalarType type;
+    return !a->depth && annotation &&
+           (annotation_type(a->param, &type) ||
+            (annotation->kind == EXPR_name && scalar_parse(annotation->u.name, &type)));
+}
+
 static bool set_type(EntryOf *a, Str text, Specialized *out) {
     Elab *e = a->e;
     Str type, hint;
@@ -134,6 +143,7 @@ static bool set_type(EntryOf *a, Str text, Specialized *out) {
         return false;
     }
     scalar_parse(type, &out->type);
+    out->is_annotated = is_annotated(a);
     return hint.len == 0 || apply_hint(a, text, hint, out);
 }
 

@@ -61,18 +61,26 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(y, x * 12)
         with self.assertRaisesRegex(ZeroDivisionError, "by zero"):
             scale[lambda meta: (1 // 0,)](x, y, 100, BLOCK=32)
-        with self.assertRaises(TypeError):
-            scale[4](x, y, 100, BLOCK=32)
+        for grid, said in ((4, "a grid is a tuple of one to three integers, or a function that gives one, not 4"),
+                           ((1, 1, 1, 1), "a grid is a tuple of one to three integers"), (("4",), "cannot be interpreted as an integer")):
+            with self.assertRaisesRegex(TypeError, said):
+                scale[grid](x, y, 100, BLOCK=32)
 
     def test_what_is_given(self):
         x, y = filled()
-        for call, error, said in ((lambda: scale[(1,)](x, y, 100), TypeError, "missing a required argument: 'BLOCK'"),
-                                  (lambda: scale[(1,)](x, y, 100, 32, 2, 3), TypeError, "too many positional arguments"),
-                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, BLOK=1), KeyError, "BLOK was specified but unrecognised"),
-                                  (lambda: scale[(1,)](x, y, 100, BLOCK=object()), TypeError, "no value for a constexpr"),
-                                  (lambda: scale[(1,)](x, "y", 100, BLOCK=32), TypeError, "neither a number nor an array"),
+        for call, error, said in ((lambda: scale[(1,)](x, y, 100), TypeError, "scale() missing 1 required positional argument: 'BLOCK'; 'BLOCK' is a constexpr"),
+                                  (lambda: scale[(1,)](x, y, BLOCK=32), TypeError, "scale() missing 1 required positional argument: 'n'"),
+                                  (lambda: scale[(1,)](x, y, 100, 32, BLOCK=32), TypeError, "scale() got multiple values for argument 'BLOCK'"),
+                                  (lambda: scale[(1,)](x, y, 100, 32, 2, 3), TypeError, "scale() takes from 4 to 5 positional arguments but 6 were given"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, BLOK=1), KeyError, "Keyword argument BLOK was specified but unrecognised; did you mean BLOCK?"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=object()), TypeError, "'BLOCK' of 'scale' is a constexpr, and an object of type object is none"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=x), TypeError, "'BLOCK' of 'scale' is a constexpr, and a tensor is none"),
+                                  (lambda: scale[(1,)](x, "y", 100, BLOCK=32), TypeError, "argument 'y': failed to specialize argument of type: str"),
+                                  (lambda: scale[(1,)](x, y, tl.float32, BLOCK=32), TypeError, "argument 'n': failed to specialize argument of type: dtype"),
+                                  (lambda: scale[(1,)](x, y, 1 << 64, BLOCK=32), OverflowError, "integer to be specialized too large to represent"),
+                                  (lambda: scale[(1,)](x, y.astype(complex), 100, BLOCK=32), TypeError, "argument 'y': no kernel has elements of type complex128"),
                                   (lambda: scale(x, y, 100, 32), RuntimeError, "Cannot call @triton.jit'd outside"),
-                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, num_warps=3), tilec.TilecError, "num_warps"),
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, num_warps=3), AssertionError, "num_warps must be a power of 2"),
                                   (lambda: scale[(1,)](x, y, 100, BLOCK=32, enable_fp_fusion=False), TypeError, "enable_fp_fusion=False")):
             with self.assertRaises((error, CompilationError)) as caught:
                 call()
@@ -213,13 +221,6 @@ class Functions(unittest.TestCase):
     def test_only_functions_with_text(self):
         with self.assertRaisesRegex(ValueError, "should be defined in a Python file"):
             exec("@triton.jit\ndef k(x):\n    pass\n", {"triton": triton, "__name__": "nowhere"})
-
-    def test_mixed_devices(self):
-        class OnGpu:
-            __cuda_array_interface__ = {"data": (4096, False), "typestr": "<f4", "shape": (4,), "version": 3}
-
-        with self.assertRaisesRegex(ValueError, "some arrays lie on a GPU and others on the host"):
-            scale[(1,)](filled()[0], OnGpu(), 4, BLOCK=16)
 
 
 if __name__ == "__main__":

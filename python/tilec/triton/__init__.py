@@ -7,10 +7,12 @@ from tilec.triton.runtime import InterpreterError, OutOfResources
 from tilec.triton.runtime._allocation import set_allocator
 from tilec.triton.runtime.autotuner import Config, autotune, heuristics
 from tilec.triton.runtime.jit import JITFunction, KernelInterface, constexpr_function, jit
+from tilec.triton.runtime.wrappers import MockTensor, TensorWrapper, reinterpret
 from tilec.triton.version import __version__
 
-__all__ = ["__version__", "Config", "JITFunction", "KernelInterface", "TritonError", "aggregate", "autotune", "cdiv", "constexpr_function",
-           "errors", "heuristics", "jit", "knobs", "language", "must_use_result", "next_power_of_2", "runtime"]
+__all__ = ["__version__", "Config", "JITFunction", "KernelInterface", "MockTensor", "TensorWrapper", "TritonError", "aggregate", "autotune",
+           "cdiv", "constexpr_function", "errors", "heuristics", "jit", "knobs", "language", "must_use_result", "next_power_of_2",
+           "reinterpret", "runtime"]
 
 
 @host_builtin

@@ -10,8 +10,11 @@ import threading
 
 import tilec
 from tilec import _tilec
-from tilec._arrays import is_scalar
+from tilec.triton._utils import type_canonicalisation_dict
+from tilec.triton.runtime import arguments as _arguments
+from tilec.triton.runtime.arguments import KernelParam, _normalize_ty
 from tilec.triton.runtime.source import Text, Units, literal
+from tilec.triton.runtime.wrappers import MockTensor, TensorWrapper, reinterpret
 
 
 class KernelInterface:
@@ -25,68 +28,6 @@ class KernelInterface:
 
     def __getitem__(self, grid):
         return functools.partial(self.run, grid=grid, warmup=False)
-
-
-class MockTensor:
-    """A type where warmup() wants an array: nothing is launched with it."""
-
-    def __init__(self, dtype, shape=None):
-        self.dtype, self.shape = dtype, shape or [1]
-
-    @staticmethod
-    def wrap_dtype(argument):
-        kind = type(argument)
-        return MockTensor(argument) if (kind.__module__, kind.__name__) == ("torch", "dtype") else argument
-
-    def stride(self):
-        strides = [1]
-        for size in self.shape[:0:-1]:
-            strides.insert(0, strides[0] * size)
-        return tuple(strides)
-
-    @staticmethod
-    def data_ptr():
-        return 0
-
-    @staticmethod
-    def ptr_range():
-        return 0
-
-
-class KernelParam:
-    """One parameter of a kernel."""
-
-    def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
-        self.num, self._param = num, param
-        self.do_not_specialize, self.do_not_specialize_on_alignment = do_not_specialize, do_not_specialize_on_alignment
-
-    @property
-    def name(self):
-        return self._param.name
-
-    @property
-    def annotation(self):
-        """As text; empty: there is none."""
-        annotation = self._param.annotation
-        if annotation is inspect.Parameter.empty:
-            return ""
-        return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-
-    @property
-    def is_constexpr(self):
-        return "constexpr" in self.annotation
-
-    @property
-    def is_const(self):
-        return "const" in self.annotation and not self.is_constexpr
-
-    @property
-    def has_default(self):
-        return self._param.default is not inspect.Parameter.empty
-
-    @property
-    def default(self):
-        return self._param.default
 
 
 # What @jit's calls may be given besides arguments: the option of the library, or what it has to be.
@@ -184,37 +125,68 @@ class JITFunction(KernelInterface):
     def run(self, *args, grid, warmup, **kwargs):
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        options, named = self._split(kwargs)
-        bound = self.signature.bind(*args, **named)
-        bound.apply_defaults()
-        values = bound.arguments
-        also = [value for value in values.values() if hasattr(value, "_unit_text")]
-        units, function = self._function(options, also)
+        values, named = self._bind(args, kwargs)
+        options = self._options(named)
+        units, function = self._function(options, [*_arguments.collect_units(values, {}).values()])
         units.check_globals()
-        arguments = [self._argument(param, values[param.name], units) for param in self.params]
-        device, stream = _device_of(values.values())
-        sides = (1,) if warmup else tuple(grid(dict(values)) if callable(grid) else grid)
+        device, stream = self._device(values)
+        sides = (1,) if warmup else self._sides(grid, values)
+        arguments = _arguments.of_call(self.__name__, self.params, values, units.number)
+        call = {"params": self._param_types, "units": units.records or None}
         try:
-            function.call(device, sides, arguments, stream, warmup)
+            _, is_held_back = function.call(device, sides, arguments, stream, warmup, **call)
+            if is_held_back:
+                self._check_written(function.written(device, sides, arguments, **call), values)
+                function.call(device, sides, arguments, stream, checked=True, **call)
         except tilec.SourceError as error:
             raise self._compilation_error(error) from error.__cause__
 
-    def _split(self, kwargs):
-        """Options of the library, and arguments by name."""
-        options, named = {}, {}
-        for name, value in kwargs.items():
-            if name in self.signature.parameters:
-                named[name] = value
-            elif name in _OPTIONS:
+    def _check_written(self, written, values):
+        for name in _arguments.find_read_only(self.params, values):
+            if name in written:
+                raise ValueError(f"{self.__name__} writes to {name!r}, an array that is read-only")
+
+    @functools.cached_property
+    def _binder(self):
+        return _arguments.make_binder(self.__name__, self.signature)
+
+    @functools.cached_property
+    def _param_types(self):
+        return tuple((param.name, param.annotation_type or None) for param in self.params)
+
+    def _bind(self, args, keywords):
+        """Values of the parameters, and keywords that are none of them."""
+        try:
+            return self._binder(*args, **keywords)
+        except TypeError as error:
+            raise _arguments.explain_missing(error, self.params, args, keywords) from None
+
+    def _options(self, named):
+        """Options of the library."""
+        options = {}
+        for name, value in named.items():
+            if name in _OPTIONS:
                 if value is not None:
                     options[_OPTIONS[name]] = value
             elif name not in _DEFAULTS:
-                raise KeyError(f"Keyword argument {name} was specified but unrecognised")
+                raise _arguments.unknown_keyword(name, [*self.arg_names, *_OPTIONS, *_DEFAULTS])
             elif value not in _DEFAULTS[name]:
                 raise TypeError(f"{name}={value!r} is not supported by tilec yet")
+        warps = options.get("num_warps", 1)
+        assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
         if self.debug and "debug" not in options:
             options["debug"] = True
-        return options, named
+        return options
+
+    def _sides(self, grid, values):
+        """The counts of programs that a launch is given; of a function, what that gives for the arguments by name."""
+        if callable(grid):
+            grid = grid(dict(zip(self.arg_names, values)))
+        try:
+            return tuple(grid)
+        except TypeError:
+            raise TypeError(f"a grid is a tuple of one to three integers, or a function that gives one, not {grid!r}: "
+                            f"{self.__name__}[(8,)](..)") from None
 
     def _function(self, options, also):
         key = (tuple(sorted(options.items())), tuple(map(id, also)))
@@ -229,15 +201,22 @@ class JITFunction(KernelInterface):
                 found = self._functions.setdefault(key, (units, made, also))
         return found[:2]
 
-    def _argument(self, param, value, units):
-        if is_scalar(value):
-            value = value.item()
-        if not param.is_constexpr and not hasattr(value, "_unit_text"):
-            return value
-        text = literal(value, units.number)
-        if text is None:
-            raise TypeError(f"{param.name}={value!r} is no value for a constexpr")
-        return _tilec.Constexpr(text)
+    def _device(self, values):
+        """(device, stream) of a call: the GPU in use where an array lies on one, else this machine."""
+        from tilec.triton.runtime.driver import device_kind, driver
+
+        kind = device_kind()
+
+        def current():
+            return driver.active.get_current_device()
+
+        where = _arguments.choose_place(_arguments.find_places(self.params, values), kind, current)
+        if where == "cuda" or where is None and kind in ("auto", "cuda") and driver.active.get_current_target().backend == "cuda":
+            device = current()
+            return _kept(device, lambda: _tilec.Device(device)), driver.active.get_current_stream(device)
+        kind = "simulator" if kind == "sim" else "interpreter"
+        target = os.environ.get("TILEC_SIM_TARGET", "") if kind == "simulator" else ""
+        return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0
 
     def _compilation_error(self, error):
         """The compiler's, at the place in this function's text, or in that of the one it calls."""
@@ -327,26 +306,6 @@ def constexpr_function(fn):
 # Devices
 
 _hosts = {}
-
-
-def _is_cuda(value):
-    return getattr(value, "is_cuda", False) or (hasattr(value, "__cuda_array_interface__") and not hasattr(value, "data_ptr"))
-
-
-def _device_of(values):
-    """(device, stream): the GPU that is current where an array lies on one, else this machine."""
-    from tilec.triton.runtime.driver import device_kind, driver
-
-    arrays = [value for value in values if hasattr(value, "data_ptr") or hasattr(value, "__array_interface__") or _is_cuda(value)]
-    on_gpu = [value for value in arrays if _is_cuda(value)]
-    if on_gpu and len(on_gpu) < len(arrays):
-        raise ValueError("Pointer argument cannot be accessed from Triton (cpu tensor?): some arrays lie on a GPU and others on the host")
-    if on_gpu:
-        device = driver.active.get_current_device()
-        return _kept(device, lambda: _tilec.Device(device)), driver.active.get_current_stream(device)
-    kind = "simulator" if device_kind() == "sim" else "interpreter"
-    target = os.environ.get("TILEC_SIM_TARGET", "") if kind == "simulator" else ""
-    return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0
 
 
 def _kept(key, make):

@@ -4,6 +4,7 @@ import linecache
 import math
 import os
 import types
+from enum import Enum
 
 from tilec import _tilec
 from tilec.triton.language import core
@@ -51,44 +52,80 @@ def _path(name):
     return name.removeprefix("tilec.")
 
 
+def _is_record(kind):
+    """A class of named tuples."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _tuple_literal(value, unit_of):
+    items = [literal(item, unit_of) for item in value]
+    if None in items:
+        return None
+    if not isinstance(value, list) and _is_record(type(value)) and unit_of:
+        return f"@{unit_of(type(value))}(" + ", ".join(items) + ")"
+    return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+
+
 def literal(value, unit_of=None):
-    """A value as a literal of units; None: it has none. `unit_of(function)`: the number of a jit function's unit."""
+    """A value as a literal of units; None: it has none. `unit_of(unit)`: the number of the unit of a jit function or class."""
     if isinstance(value, core.constexpr):
         return literal(value.value, unit_of)
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, bool):
         return repr(value)
+    if isinstance(value, str):
+        return str.__repr__(value)
     if isinstance(value, int):
         return repr(int(value))
     if isinstance(value, float):
+        value = float(value)
         return repr(value) if math.isfinite(value) else f"float('{value}')"
     if isinstance(value, core.dtype):
         return f"tl.{value.codegen_name()}" if not value.is_void() else None
-    if isinstance(value, tuple):
-        items = [literal(item, unit_of) for item in value]
-        return None if None in items else "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+    if isinstance(value, (tuple, list, core.tuple)):
+        return _tuple_literal(value, unit_of)
+    if isinstance(value, Enum) and unit_of:
+        text = literal(value.value, unit_of)
+        return text and f"@{unit_of(type(value))}({value.name!r}, {text})"
     if unit_of and hasattr(value, "_unit_text"):
         return f"@{unit_of(value)}"
     return None
+
+
+def _record(kind):
+    """The unit of a class of named tuples, and of an enum, whose members have a name and a value."""
+    if issubclass(kind, Enum):
+        return "record", kind.__name__, [("name", None), ("value", None)]
+    return "record", kind.__name__, [(name, literal(kind._field_defaults[name]) if name in kind._field_defaults else None)
+                                     for name in kind._fields]
 
 
 class Units:
     """The units that a kernel reaches, itself first, in the order in which they are met."""
 
     def __init__(self, kernel, also=()):
-        self.functions, self.tuples = [], []
+        self.members, self.tuples = [], []  # functions and classes, and these as the compiler takes them
         self.evaluated = {}  # (unit, name): function of Python
         self.used = {}  # (name, number of its namespace): (value, namespace), of constexprs
-        for function in (kernel, *also):
-            self.number(function)
-        for function in self.functions:  # grows as names lead to others
-            self.tuples.append(self._unit(function))
+        for member in (kernel, *also):
+            self.number(member)
+        for member in self.members:  # grows as names lead to others
+            self.tuples.append(_record(member) if isinstance(member, type) else self._unit(member))
 
-    def number(self, function):
-        for i, known in enumerate(self.functions):
-            if known is function:
+    @property
+    def functions(self):
+        return [member for member in self.members if not isinstance(member, type)]
+
+    @property
+    def records(self):
+        """{id(class of named tuples): number of its unit}"""
+        return {id(member): i for i, member in enumerate(self.members) if _is_record(member)}
+
+    def number(self, member):
+        for i, known in enumerate(self.members):
+            if known is member:
                 return i
-        self.functions.append(function)
-        return len(self.functions) - 1
+        self.members.append(member)
+        return len(self.members) - 1
 
     def _unit(self, function):
         text = function._unit_text
@@ -125,6 +162,8 @@ class Units:
             return name, "unit", None, self.number(value)
         if isinstance(value, types.ModuleType):
             return name, "namespace", None, -1
+        if _is_record(value):
+            return name, "unit", None, self.number(value)
         if getattr(value, "_is_constexpr_function", False):
             self.evaluated[self.number(function), name] = value
             return name, "evaluate", value.cache_key, -1
@@ -134,7 +173,7 @@ class Units:
 
     def _value(self, name, value, where, namespace):
         text = literal(value, self.number)
-        is_constant = isinstance(value, (core.constexpr, core.dtype))
+        is_constant = isinstance(value, (core.constexpr, core.dtype, Enum))
         if text is not None and (is_constant or where in ("default", "annotation") or _globals_allowed()):
             if is_constant and namespace is not None:
                 self.used[name, id(namespace)] = (value, namespace)
