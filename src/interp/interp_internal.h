@@ -154,25 +154,31 @@ struct Run {
     bool returned; /* the program met `return` */
 };
 
-/* Pointers carry the number of the array they came from above its address, so that no overrun, to
- * either side, reaches another array. What programs see as integers has no such number where the
- * array was given an address; pointers made of integers have none, and are looked up by address. */
-enum { POINTER_ADDRESS_BITS = 49, POINTER_MAX_ARRAYS = (1 << (64 - POINTER_ADDRESS_BITS)) - 1 };
+/* Pointers carry the number of the array they came from, and how far they are from its beginning,
+ * so that no overrun, to either side, reaches another array; the lowest bits are those of the
+ * address, for alignment. What programs see as integers has no such number where the array was
+ * given an address; pointers made of integers have none, and are looked up by address. The numbers
+ * begin where no address of a 64-bit machine lies, and are few, so that integers of any kind are
+ * hardly ever taken for one. */
+enum { POINTER_OFFSET_BITS = 40, POINTER_MAX_ARRAYS = 1 << 15, POINTER_FIRST_ARRAY = 0x9d7a53 };
 static inline uint64_t array_pointer(const Run *run, uint32_t array, int64_t offset) {
-    const uint64_t number = array < POINTER_MAX_ARRAYS ? array + 1 : 0;
-    return (number << POINTER_ADDRESS_BITS) + run->arrays[array].address + (uint64_t)offset;
+    const uint64_t address = run->arrays[array].address;
+    if (array >= POINTER_MAX_ARRAYS)
+        return address + (uint64_t)offset;
+    const uint64_t number = POINTER_FIRST_ARRAY + array, middle = UINT64_C(1)
+                                                                  << (POINTER_OFFSET_BITS - 1);
+    return (number << POINTER_OFFSET_BITS) + middle + address % 4096 + (uint64_t)offset;
 }
 /* The array that it carries the number of; UINT32_MAX: none. */
 static inline uint32_t pointer_array(const Run *run, uint64_t pointer) {
-    const uint64_t middle = UINT64_C(1) << (POINTER_ADDRESS_BITS - 2);
-    const uint64_t number = (pointer + middle) >> POINTER_ADDRESS_BITS;
-    return number && number <= run->narrays ? (uint32_t)number - 1 : UINT32_MAX;
+    const uint64_t number = (pointer >> POINTER_OFFSET_BITS) - POINTER_FIRST_ARRAY;
+    return number < run->narrays && number < POINTER_MAX_ARRAYS ? (uint32_t)number : UINT32_MAX;
 }
 /* As programs see it. */
 static inline uint64_t pointer_integer(const Run *run, uint64_t pointer) {
     const uint32_t array = pointer_array(run, pointer);
     const bool is_seen = array != UINT32_MAX && run->arrays[array].address;
-    return is_seen ? pointer - (((uint64_t)array + 1) << POINTER_ADDRESS_BITS) : pointer;
+    return is_seen ? pointer - array_pointer(run, array, 0) + run->arrays[array].address : pointer;
 }
 
 /* Values (interp.c) */

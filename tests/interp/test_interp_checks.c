@@ -447,6 +447,33 @@ static void test_addresses_in_memory_lead_to_arrays_alone(void **state) {
     text_end(&t);
 }
 
+/* Arrays that have addresses: what is no address of theirs is the same behind a pointer. */
+static void test_integers_pass_through_pointers(void **state) {
+    enum { COUNT = 1 << 16 };
+    static uint64_t x[COUNT], y[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++)
+        x[i] = ((uint64_t)i << 48) + i;
+    TextRun t = text_begin("func @k(%x: ptr<i64>, %y: ptr<i64>) {\n"
+                           "  %i = range {start = 0} : tile<65536xi32>\n"
+                           "  %xs = splat %x : tile<65536xptr<i64>>\n"
+                           "  %ys = splat %y : tile<65536xptr<i64>>\n"
+                           "  %px = addptr %xs, %i : tile<65536xptr<i64>>\n"
+                           "  %py = addptr %ys, %i : tile<65536xptr<i64>>\n"
+                           "  %v = load %px : tile<65536xi64>\n"
+                           "  %p = inttoptr %v : tile<65536xptr<i32>>\n"
+                           "  %w = ptrtoint %p : tile<65536xi64>\n"
+                           "  store %py, %w\n"
+                           "  return\n"
+                           "}\n");
+    text_array(&t, x, sizeof x);
+    text_array(&t, y, sizeof y);
+    t.arrays[0].address = X_ADDRESS;
+    t.arrays[1].address = X_ADDRESS + sizeof x;
+    text_run_clean(&t);
+    assert_memory_equal(x, y, sizeof x);
+    text_end(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delayed_load_of_what_is_written),
@@ -460,6 +487,7 @@ int main(void) {
         cmocka_unit_test(test_addresses_that_were_given),
         cmocka_unit_test(test_no_overrun_reaches_a_neighbour),
         cmocka_unit_test(test_addresses_in_memory_lead_to_arrays_alone),
+        cmocka_unit_test(test_integers_pass_through_pointers),
         cmocka_unit_test(test_misaligned_access),
         cmocka_unit_test(test_read_only_arrays),
         cmocka_unit_test(test_assertions),
