@@ -6,7 +6,8 @@ Val builtin_program_id(Call *call) {
     if (!call_int(call, 0, &axis))
         return val_error();
     if (axis < 0 || axis > 2)
-        return elab_fail(call->e, call->spans[0], elab_grid_axis, (long long)axis);
+        return elab_fail(call->e, call->spans[0], elab_grid_axis, call->builtin->name,
+                         (long long)axis);
     Builder *b = &call->e->builder;
     Value *ir = call_id(call) == BUILTIN_program_id ? build_program_id(b, axis)
                                                     : build_num_programs(b, axis);
@@ -80,6 +81,15 @@ Val builtin_broadcast_to(Call *call) {
     return op_broadcast_to(call->e, call->span, x, rank, shape);
 }
 
+/* "[0, 2]" */
+static const char *axes_text(Arena *arena, const int64_t *axes, int count) {
+    StrBuf text = strbuf(arena);
+    for (int i = 0; i < count; i++)
+        strbuf_printf(&text, "%s%lld", i ? ", " : "[", (long long)axes[i]);
+    strbuf_puts(&text, "]");
+    return text.ptr;
+}
+
 Val builtin_expand_dims(Call *call) {
     Elab *e = call->e;
     Val x;
@@ -93,8 +103,11 @@ Val builtin_expand_dims(Call *call) {
     unsigned wanted = 0;
     for (int i = 0; i < count; i++) {
         int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-        if (axis < 0 || axis >= rank || (wanted >> axis & 1))
+        if (axis < 0 || axis >= rank)
             return elab_fail(e, call->spans[1], elab_axis, (long long)axes[i], rank);
+        axes[i] = axis;
+        if (wanted >> axis & 1)
+            return elab_fail(e, call->spans[1], elab_axis_twice, axes_text(e->arena, axes, i + 1));
         wanted |= 1u << axis;
     }
     for (int axis = 0; axis < rank; axis++)

@@ -115,10 +115,11 @@ bool op_promote(Elab *e, Span span, const char *what, uint32_t flags, Val *a, Va
     Elem x_elem = x.elem, y_elem = y.elem, elem;
     if (!x.pointer && !y.pointer) {
         if (!computation_elem(x.elem, a_weak, y.elem, b_weak, flags & PROMOTE_DIVIDE, &elem)) {
-            fail_operands(e, span, what, *a, *b);
-            if (elem_is_int(x.elem) && elem_is_int(y.elem))
-                elab_hint(e, "cast both to one signedness: x.to(tl.%s)",
-                          elem_info[elem_int(elem_bits(x.elem), true)].name);
+            if (!elem_is_int(x.elem) || !elem_is_int(y.elem))
+                return fail_operands(e, span, what, *a, *b);
+            elab_fail(e, span, elab_signedness, what, elab_type_text(e, *a), elab_type_text(e, *b));
+            elab_hint(e, "cast both to one signedness: x.to(tl.%s)",
+                      elem_info[elem_int(elem_bits(x.elem), true)].name);
             return false;
         }
         if (elem_is_fp8(elem) && !(flags & PROMOTE_ANY_FLOAT)) {

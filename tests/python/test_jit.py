@@ -169,6 +169,8 @@ class Names(unittest.TestCase):
         self.assertIn("Cannot access global variable PLAIN from within @jit'ed function", str(caught.exception))
         self.assertIn("    tl.store(x, PLAIN)\n", str(caught.exception))
         self.assertEqual(caught.exception.node.lineno, 2)
+        self.assertIsInstance(caught.exception.__cause__, ValueError)
+        self.assertTrue(str(caught.exception.__cause__).startswith("Cannot access global variable PLAIN"))
 
     def test_functions_of_python_are_refused(self):
         def plain(v):
@@ -221,6 +223,15 @@ class Functions(unittest.TestCase):
     def test_only_functions_with_text(self):
         with self.assertRaisesRegex(ValueError, "should be defined in a Python file"):
             exec("@triton.jit\ndef k(x):\n    pass\n", {"triton": triton, "__name__": "nowhere"})
+
+    def test_text_of_exec_where_kernels_run_here(self):
+        text = ("import triton, triton.language as tl, numpy as np\nfound = {}\n"
+                "exec('@triton.jit\\ndef f(v):\\n    return v + 1\\n\\n\\n@triton.jit\\ndef k(x):\\n    tl.store(x, f(2))\\n', globals(), found)\n"
+                "globals().update(found)\nx = np.zeros(1, np.int32)\nfound['k'][(1,)](x)\nprint(x[0])\n")
+        self.assertEqual(run("-m", "tilec", "-c", text, env={"TRITON_INTERPRET": "1"}), ("3\n", 0))
+        said, status = run("-m", "tilec", "-c", text, env={"TRITON_INTERPRET": "0"})
+        self.assertIn("@jit functions should be defined in a Python file", said)
+        self.assertEqual(status, 1)
 
 
 if __name__ == "__main__":

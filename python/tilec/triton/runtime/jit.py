@@ -139,7 +139,7 @@ class JITFunction(KernelInterface):
                 self._check_written(function.written(device, sides, arguments, **call), values)
                 function.call(device, sides, arguments, stream, checked=True, **call)
         except tilec.SourceError as error:
-            raise self._compilation_error(error) from error.__cause__
+            raise self._compilation_error(error) from error.__cause__ or _bare(error)
 
     def _check_written(self, written, values):
         for name in _arguments.find_read_only(self.params, values):
@@ -196,7 +196,7 @@ class JITFunction(KernelInterface):
             try:
                 made = _tilec.Function(units.tuples, options, units.evaluated and Evaluation(units) or None)
             except tilec.SourceError as error:
-                raise self._compilation_error(error) from error.__cause__
+                raise self._compilation_error(error) from error.__cause__ or _bare(error)
             with self._lock:
                 found = self._functions.setdefault(key, (units, made, also))
         return found[:2]
@@ -244,6 +244,12 @@ class _Place:
 def _with(made, error):
     made.diagnostics = error.diagnostics
     return made
+
+
+def _bare(error):
+    """What a compile error says, without its place."""
+    messages = [said.message for said in error.diagnostics if said.severity == "error"]
+    return ValueError(messages[0] if messages else str(error))
 
 
 def _by_name(module, name):

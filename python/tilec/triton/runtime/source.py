@@ -8,6 +8,7 @@ from enum import Enum
 
 from tilec import _tilec
 from tilec.triton.language import core
+from tilec.triton.runtime import exec_text
 
 _GLOBAL = ("Cannot access global variable {0} from within @jit'ed function. Kernels see globals only that are constexprs "
            "(`{0} = triton.language.constexpr(..)`; an annotation makes none), functions and modules. "
@@ -19,7 +20,7 @@ class Text:
 
     def __init__(self, fn):
         code = fn.__code__
-        lines = linecache.getlines(code.co_filename, fn.__globals__)
+        lines = linecache.getlines(code.co_filename, fn.__globals__) or exec_text.find(code)
         if not lines:
             raise ValueError("@jit functions should be defined in a Python file")
         whole = "".join(lines)
