@@ -5,13 +5,22 @@ PyObject *str_of_text(tile_text text) {
     return PyUnicode_DecodeUTF8(text.data ? text.data : "", (Py_ssize_t)text.size, "replace");
 }
 
+/* (x, y, z), or None */
+static PyObject *program_of(const tile_diagnostic *d) {
+    if (!d->has_program)
+        Py_RETURN_NONE;
+    return Py_BuildValue("III", d->program[0], d->program[1], d->program[2]);
+}
+
 /* Fields of tilec._fault.Diagnostic. */
 static PyObject *item_of(const tile_diagnostic *d) {
     static const char *const severities[] = {
         [TILE_REMARK] = "remark", [TILE_WARNING] = "warning", [TILE_ERROR] = "error"};
-    return Py_BuildValue("sNNNIIIIN", severities[d->severity], str_of_text(d->id),
+    return Py_BuildValue("sNNNIIIINKKN", severities[d->severity], str_of_text(d->id),
                          str_of_text(d->message), str_of_text(d->path), d->line, d->column,
-                         d->end_line, d->end_column, str_of_text(d->rendered));
+                         d->end_line, d->end_column, str_of_text(d->rendered),
+                         (unsigned long long)d->required, (unsigned long long)d->limit,
+                         program_of(d));
 }
 
 static PyObject *items_of(const tile_diagnostics *said) {
@@ -39,17 +48,27 @@ static const char *status_name(tile_status status) {
     return "TILE_ERROR_INTERNAL";
 }
 
-static PyObject *find_fault(ModuleState *state) {
-    if (!state->fault) {
+/* A function of tilec._fault, kept in `kept`. */
+static PyObject *find(PyObject **kept, const char *name) {
+    if (!*kept) {
         PyObject *module = PyImport_ImportModule("tilec._fault");
-        state->fault = module ? PyObject_GetAttrString(module, "fault") : NULL;
+        *kept = module ? PyObject_GetAttrString(module, name) : NULL;
         Py_XDECREF(module);
     }
-    return state->fault;
+    return *kept;
+}
+
+/* Warnings and remarks of what went well; false with an exception, which a warning may be. */
+static bool tell(ModuleState *state, const tile_diagnostics *said) {
+    PyObject *function = find(&state->tell, "tell"), *items = function ? items_of(said) : NULL;
+    PyObject *done = items ? PyObject_CallFunctionObjArgs(function, items, NULL) : NULL;
+    Py_XDECREF(items);
+    Py_XDECREF(done);
+    return done != NULL;
 }
 
 static void raise_fault(ModuleState *state, tile_status status, const tile_diagnostics *said) {
-    PyObject *fault = find_fault(state), *items = fault ? items_of(said) : NULL;
+    PyObject *fault = find(&state->fault, "fault"), *items = fault ? items_of(said) : NULL;
     PyObject *made = items ? PyObject_CallFunction(fault, "ssO", status_name(status),
                                                    tile_status_text(status), items)
                            : NULL;
@@ -60,8 +79,11 @@ static void raise_fault(ModuleState *state, tile_status status, const tile_diagn
 }
 
 bool check_status(ModuleState *state, tile_status status, tile_diagnostics *said) {
-    if (status != TILE_OK)
+    bool ok = status == TILE_OK;
+    if (!ok)
         raise_fault(state, status, said);
+    else if (said && tile_diagnostics_count(said))
+        ok = tell(state, said);
     tile_diagnostics_destroy(said);
-    return status == TILE_OK;
+    return ok;
 }

@@ -6,9 +6,8 @@ static ModuleState *state_of_function(PyObject *self) {
     return state_of_type(Py_TYPE(self));
 }
 
-/* As check_status; an exception of evaluate() is the cause of what it led to. */
-static bool check_evaluated(ModuleState *state, Evaluator *evaluator, tile_status status,
-                            tile_diagnostics *said) {
+bool check_evaluated(ModuleState *state, Evaluator *evaluator, tile_status status,
+                     tile_diagnostics *said) {
     PyObject *cause = evaluator->error;
     evaluator->error = NULL;
     const bool ok = check_status(state, status, said);
@@ -95,8 +94,7 @@ static void function_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-/* A tuple of one to three counts, or None. */
-static bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given) {
+bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given) {
     grid[0] = grid[1] = grid[2] = 1;
     *given = object == Py_None ? NULL : grid;
     if (object == Py_None)
@@ -182,6 +180,83 @@ static PyObject *function_call(PyObject *object, PyObject *args, PyObject *keywo
     return Py_BuildValue("NO", PyLong_FromVoidPtr((void *)(uintptr_t)used),
                          holds_back && !given.prepare ? Py_True : Py_False);
 }
+/* find(..) -> the instance that such a call uses, a number; 0: it is not compiled */
+static PyObject *function_find(PyObject *object, PyObject *args, PyObject *keywords) {
+    FunctionObject *self = (FunctionObject *)object;
+    ModuleState *state = state_of_function(object);
+    Blocks blocks = {0};
+    Reader reader = {.blocks = &blocks, .state = state};
+    Given given;
+    uint32_t sides[3];
+    tile_call made = {0};
+    const tile_executable *used = NULL;
+    tile_diagnostics *said = NULL;
+    if (!read_given(state, args, keywords, &given))
+        return NULL;
+    bool ok = read_call(&reader, &given, sides, &made);
+    if (ok) {
+        made.steps = TILE_CALL_FIND;
+        const tile_status status = tile_function_call(self->function, &made, &used, &said);
+        ok = status == TILE_ERROR_NOT_COMPILED || check_status(state, status, said);
+    }
+    blocks_free(&blocks);
+    return ok ? PyLong_FromVoidPtr((void *)(uintptr_t)used) : NULL;
+}
+
+/* kernel(want, device, grid, arguments, ..) -> Kernel: that such a call uses */
+static PyObject *function_kernel(PyObject *object, PyObject *args, PyObject *keywords) {
+    FunctionObject *self = (FunctionObject *)object;
+    ModuleState *state = state_of_function(object);
+    Blocks blocks = {0};
+    Reader reader = {.blocks = &blocks, .state = state};
+    Given given;
+    uint32_t sides[3], want = 0;
+    tile_call made = {0};
+    tile_kernel *kernel = NULL;
+    PyObject *names = PyTuple_GetItem(args, 0), *call = PyTuple_GetSlice(args, 1, PY_SSIZE_T_MAX);
+    bool ok = names && call && PyTuple_Check(names) && read_outputs(names, &want) &&
+              read_given(state, call, keywords, &given) && read_call(&reader, &given, sides, &made);
+    if (ok) {
+        tile_diagnostics *said = NULL;
+        tile_status status;
+        Py_BEGIN_ALLOW_THREADS;
+        status = tile_function_kernel(self->function, &made, want, &kernel, &said);
+        Py_END_ALLOW_THREADS;
+        ok = check_evaluated(state, &self->evaluator, status, said);
+    } else if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_TypeError, "outputs that are wanted are a tuple of names");
+    }
+    Py_XDECREF(call);
+    blocks_free(&blocks);
+    if (ok)
+        return kernel_wrap(state, kernel);
+    tile_kernel_destroy(kernel);
+    return NULL;
+}
+
+/* loaded(instance) -> see executable_describe; zeros of a device that is this machine */
+static PyObject *function_loaded(PyObject *object, PyObject *args) {
+    unsigned long long instance;
+    if (!PyArg_ParseTuple(args, "K:loaded", &instance))
+        return NULL;
+    return executable_describe(state_of_function(object),
+                               (const tile_executable *)(uintptr_t)instance);
+}
+
+/* forget(instance): the next call that would use it makes it anew */
+static PyObject *function_forget(PyObject *object, PyObject *args) {
+    unsigned long long instance;
+    if (!PyArg_ParseTuple(args, "K:forget", &instance))
+        return NULL;
+    tile_function *function = ((FunctionObject *)object)->function;
+    tile_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = tile_function_forget(function, (const tile_executable *)(uintptr_t)instance);
+    Py_END_ALLOW_THREADS;
+    if (!check_status(state_of_function(object), status, NULL))
+        return NULL;
+    Py_RETURN_NONE;
+}
 
 /* Names of the pointers that are written through, of a kernel. */
 static PyObject *written_of(const tile_kernel *kernel) {
@@ -238,6 +313,15 @@ static PyMethodDef methods[] = {
     {"written", (PyCFunction)(void (*)(void))function_written, METH_VARARGS | METH_KEYWORDS,
      "written(..) -> names of the pointers, \"x\", \"t.0\", through which the kernel of such a "
      "call may write"},
+    {"find", (PyCFunction)(void (*)(void))function_find, METH_VARARGS | METH_KEYWORDS,
+     "find(..) -> the instance that such a call uses, a number; 0: it is not compiled"},
+    {"kernel", (PyCFunction)(void (*)(void))function_kernel, METH_VARARGS | METH_KEYWORDS,
+     "kernel(want, ..) -> Kernel: that such a call uses, with these outputs"},
+    {"loaded", function_loaded, METH_VARARGS,
+     "loaded(instance) -> (CUmodule, CUfunction, registers, local bytes, greatest number of "
+     "threads); zeros of a device that is this machine"},
+    {"forget", function_forget, METH_VARARGS,
+     "forget(instance): the next call that would use it compiles it anew"},
     {NULL, NULL, 0, NULL},
 };
 

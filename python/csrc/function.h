@@ -24,6 +24,10 @@ typedef struct Evaluator {
     PyObject *error;    /* the exception of one that failed, for whoever reports it */
 } Evaluator;
 
+/* As check_status; an exception of evaluate() is the cause of what it led to. */
+bool check_evaluated(ModuleState *state, Evaluator *evaluator, tile_status status,
+                     tile_diagnostics *said);
+
 /* A tile_evaluate, of an Evaluator. */
 tile_status evaluate_binding(void *user, const tile_evaluation *what, tile_evaluated *result);
 
@@ -67,7 +71,22 @@ bool read_type(PyObject *name, tile_dtype *type, bool *is_pointer);
 const char *dtype_text(tile_dtype type);
 bool is_float_type(tile_dtype type);
 
+/* A tuple of one to three counts, or None, for which `given` is NULL. False with an exception. */
+bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given);
+
+/* A Kernel, which owns it from here on, also where this fails. */
+PyObject *kernel_wrap(ModuleState *state, tile_kernel *kernel);
+tile_kernel *kernel_of(PyObject *object);
+/* A tuple of outputs' names; false with an exception. */
+bool read_outputs(PyObject *names, uint32_t *want);
+/* An Executable. */
+PyObject *executable_load(ModuleState *state, PyObject *kernel, PyObject *device);
+/* (CUmodule, CUfunction, registers, local bytes, greatest number of threads) */
+PyObject *executable_describe(ModuleState *state, const tile_executable *executable);
+
 /* Add the types to the module; 0, or -1 with an exception. */
 int add_function_type(PyObject *module);
 int add_constexpr_type(PyObject *module);
+int add_kernel_type(PyObject *module);
+int add_executable_type(PyObject *module);
 #endif

@@ -30,6 +30,10 @@ static PyMethodDef functions[] = {
      "dlpack(array) -> (address, type, storage, bytes, read_only, keep), as _arrays.describe"},
     {"set_descriptor_type", set_descriptor_type, METH_O,
      "set_descriptor_type(type): of the objects that are descriptors of tensors"},
+    {"compile", (PyCFunction)(void (*)(void))kernel_compile, METH_VARARGS | METH_KEYWORDS,
+     "compile(units, options, want=(), evaluate=None) -> Kernel, whose outputs `want` names "
+     "beside PTX and cubin"},
+    {"unpack", kernel_unpack, METH_VARARGS, "unpack(bytes) -> Kernel: of Kernel.pack()"},
     {"names", source_names, METH_VARARGS,
      "names(text) -> [(name, line, column, where)]: that a function has from elsewhere"},
     {"extent", source_extent, METH_VARARGS,
@@ -38,8 +42,10 @@ static PyMethodDef functions[] = {
 };
 
 static int module_exec(PyObject *module) {
-    return add_device_type(module) || add_constexpr_type(module) || add_function_type(module) ? -1
-                                                                                              : 0;
+    return add_device_type(module) || add_constexpr_type(module) || add_kernel_type(module) ||
+                   add_executable_type(module) || add_function_type(module)
+               ? -1
+               : 0;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {
@@ -47,10 +53,13 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     if (!state)
         return 0;
     Py_VISIT(state->fault);
+    Py_VISIT(state->tell);
     Py_VISIT(state->describe);
     Py_VISIT(state->device);
     Py_VISIT(state->constexpr_type);
     Py_VISIT(state->descriptor_type);
+    Py_VISIT(state->kernel);
+    Py_VISIT(state->executable);
     return 0;
 }
 
@@ -59,10 +68,13 @@ static int module_clear(PyObject *module) {
     if (!state)
         return 0;
     Py_CLEAR(state->fault);
+    Py_CLEAR(state->tell);
     Py_CLEAR(state->describe);
     Py_CLEAR(state->device);
     Py_CLEAR(state->constexpr_type);
     Py_CLEAR(state->descriptor_type);
+    Py_CLEAR(state->kernel);
+    Py_CLEAR(state->executable);
     return 0;
 }
 

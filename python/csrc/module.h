@@ -12,8 +12,9 @@
 typedef struct ModuleState {
     tile_context *context; /* made when it is first asked for */
     PyObject *fault;       /* tilec._fault.fault, kept once it was needed */
+    PyObject *tell;        /* tilec._fault.tell, likewise */
     PyObject *describe;    /* tilec._arrays.describe, likewise */
-    PyTypeObject *device, *constexpr_type;
+    PyTypeObject *device, *constexpr_type, *kernel, *executable;
     PyObject *descriptor_type; /* triton.tools.tensor_descriptor.TensorDescriptor, once imported */
 } ModuleState;
 
@@ -29,7 +30,8 @@ static inline ModuleState *state_of_type(PyTypeObject *type) {
 
 /* NULL with an exception set. */
 tile_context *module_context(ModuleState *state);
-/* TILE_OK: true. Else false, with the exception for what was said; both ways `said` is freed. */
+/* TILE_OK: true, unless a warning that was said is an exception. Else false, with the exception for
+ * what was said. Every way `said` is freed. */
 bool check_status(ModuleState *state, tile_status status, tile_diagnostics *said);
 /* Text of the library as str. */
 PyObject *str_of_text(tile_text text);
@@ -51,4 +53,11 @@ PyObject *describe_dlpack(PyObject *module, PyObject *array);
 PyObject *source_names(PyObject *module, PyObject *args);
 /* extent(text, line) -> (first_line, end_line, def_line, column): see tile_source_extent. */
 PyObject *source_extent(PyObject *module, PyObject *args);
+/* compile(units, options, want=(), evaluate=None) -> Kernel: see tile_compile. */
+PyObject *kernel_compile(PyObject *module, PyObject *args, PyObject *keywords);
+/* unpack(bytes) -> Kernel: of Kernel.pack(). */
+PyObject *kernel_unpack(PyObject *module, PyObject *args);
+
+/* Of types whose objects functions give. CPython has it since 3.10. */
+#define TYPE_WITHOUT_NEW Py_TPFLAGS_DISALLOW_INSTANTIATION
 #endif

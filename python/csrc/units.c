@@ -172,20 +172,20 @@ static bool read_text(Blocks *blocks, PyObject *value, const char *name, tile_te
     return blocks_text(blocks, value, name, text);
 }
 
-/* {name: literal} */
-static bool read_constexprs(Blocks *blocks, PyObject *dict, tile_compile_options *options) {
+/* {name: text}, of constexprs and types */
+static bool read_named(Blocks *blocks, PyObject *dict, const tile_named **texts, size_t *count) {
     PyObject *key, *value;
     Py_ssize_t position = 0;
     if (!PyDict_Check(dict))
-        return wrong("constexprs are a dict", dict);
+        return wrong("constexprs and types are dicts", dict);
     tile_named *named = blocks_alloc(blocks, (size_t)PyDict_Size(dict), sizeof *named);
     if (!named)
         return false;
-    options->constexprs = named;
+    *texts = named;
     while (PyDict_Next(dict, &position, &key, &value)) {
-        tile_named *each = &named[options->constexpr_count++];
-        if (!blocks_text(blocks, key, "the name of a constexpr", &each->name) ||
-            !blocks_text(blocks, value, "the literal of a constexpr", &each->value))
+        tile_named *each = &named[(*count)++];
+        if (!blocks_text(blocks, key, "the name of a parameter", &each->name) ||
+            !blocks_text(blocks, value, "a literal or type", &each->value))
             return false;
     }
     return true;
@@ -196,7 +196,9 @@ static bool read_option(Blocks *blocks, PyObject *name, PyObject *value,
     if (!PyUnicode_Check(name))
         return wrong("the name of an option is a str", name);
     if (!PyUnicode_CompareWithASCIIString(name, "constexprs"))
-        return read_constexprs(blocks, value, options);
+        return read_named(blocks, value, &options->constexprs, &options->constexpr_count);
+    if (!PyUnicode_CompareWithASCIIString(name, "types"))
+        return read_named(blocks, value, &options->types, &options->type_count);
 #define NUMBER read_number
 #define SWITCH read_switch
 #define TEXT read_text

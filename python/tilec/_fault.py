@@ -1,9 +1,11 @@
 """What libtilec says as Python exceptions: csrc/diagnostics.c calls fault() with a status and its diagnostics."""
 from collections import namedtuple
 
-Diagnostic = namedtuple("Diagnostic", "severity id message path line column end_line end_column rendered")
+_FIELDS = "severity id message path line column end_line end_column rendered required limit program"
+Diagnostic = namedtuple("Diagnostic", _FIELDS)
 Diagnostic.__doc__ = """One message. severity: "remark", "warning", "error"; id: its stable name; lines and columns from 1, 0 where
-it concerns no place; rendered: as the command line prints it."""
+it concerns no place; rendered: as the command line prints it; required, limit: of what did not suffice, in its unit, else 0;
+program: (x, y, z) of what a device that is this machine found, else None."""
 
 
 class TilecError(Exception):
@@ -32,6 +34,30 @@ class KernelError(TilecError, RuntimeError):
     """A kernel failed on the device."""
 
 
+class OutOfBounds(KernelError):
+    """An access beyond the arrays that the kernel may touch, or a store to what is read only."""
+
+
+class Race(KernelError):
+    """Two accesses to the same memory in no order."""
+
+
+class Undefined(KernelError):
+    """A value that nobody wrote reaches a store, a mask, a branch or an address."""
+
+
+class Deadlock(KernelError):
+    """Threads wait for what never comes, or a kernel runs on beyond its limit."""
+
+
+class Assertion(KernelError, AssertionError):
+    """tl.device_assert, or assert, of what is false."""
+
+
+class CompilerWarning(UserWarning):
+    """What the compiler warns of, at the kernel's line."""
+
+
 class NotCompiled(TilecError, RuntimeError):
     """The kernel is not compiled, and the context compiles nothing."""
 
@@ -44,7 +70,8 @@ class ArgumentError(TilecError, ValueError):
     """An argument of a call of the library is not valid."""
 
 
-PUBLIC = ("Diagnostic", "TilecError", "SourceError", "ToolError", "DriverError", "DeviceMemoryError", "KernelError", "NotCompiled",
+PUBLIC = ("Diagnostic", "TilecError", "SourceError", "ToolError", "DriverError", "DeviceMemoryError", "KernelError", "OutOfBounds",
+          "Race", "Undefined", "Deadlock", "Assertion", "CompilerWarning", "NotCompiled",
           "LimitError", "ArgumentError")
 
 _CLASSES = {
@@ -70,11 +97,43 @@ _CLASSES = {
 }
 
 
+# By what an error's id has in it, the first that it has.
+_FINDINGS = (("race", Race), ("bounds", OutOfBounds), ("no_memory", OutOfBounds), ("before_begin", OutOfBounds), ("past_end", OutOfBounds),
+             ("interp_address", OutOfBounds), ("read_only", OutOfBounds), ("shared_nowhere", OutOfBounds), ("undefined", Undefined),
+             ("deadlock", Deadlock), ("step_limit", Deadlock), ("interp_steps", Deadlock), ("interp_work", Deadlock),
+             ("assert", Assertion))
+
+
+def _kernel_error(diagnostics):
+    said = next((d.id for d in diagnostics if d.severity == "error" and d.program), "")
+    return next((kind for word, kind in _FINDINGS if word in said), KernelError)
+
+
+def tell(items):
+    """What was said of what went well: warnings become Python's, at the kernel's line, what kernels print while they are compiled goes
+    to sys.stdout, remarks to the logger "tilec"."""
+    import logging
+    import warnings
+
+    logger = logging.getLogger("tilec")
+    for said in map(Diagnostic._make, items):
+        if said.id == "elab_static_print":
+            print(said.message)
+        elif said.severity == "warning":
+            warnings.warn_explicit(said.message, CompilerWarning, said.path or "tilec", said.line, registry=_told)
+        else:
+            logger.info("%s", said.rendered.rstrip())
+
+
+_told = {}  # warnings that were shown: each once
+
+
 def fault(status, text, items):
     """The exception for a status: its name, what it means, and the diagnostics as tuples of Diagnostic's fields."""
     diagnostics = tuple(Diagnostic(*item) for item in items)
     errors = [d.rendered.rstrip() for d in diagnostics if d.severity == "error"]
-    made = _CLASSES[status]("\n".join(errors) or text)
+    kind = _CLASSES[status]
+    made = (_kernel_error(diagnostics) if kind is KernelError else kind)("\n".join(errors) or text)
     if isinstance(made, TilecError):
         made.status, made.diagnostics = status, diagnostics
     return made

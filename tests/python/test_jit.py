@@ -169,7 +169,7 @@ class Names(unittest.TestCase):
         self.assertIn("Cannot access global variable PLAIN from within @jit'ed function", str(caught.exception))
         self.assertIn("    tl.store(x, PLAIN)\n", str(caught.exception))
         self.assertEqual(caught.exception.node.lineno, 2)
-        self.assertIsInstance(caught.exception.__cause__, ValueError)
+        self.assertIsInstance(caught.exception.__cause__, NameError)
         self.assertTrue(str(caught.exception.__cause__).startswith("Cannot access global variable PLAIN"))
 
     def test_functions_of_python_are_refused(self):

@@ -1,5 +1,6 @@
 """Triton's host code on libtilec, under Triton's names."""
 from tilec.triton import errors, knobs, language, runtime
+from tilec.triton.compiler import CompilationError, compile
 from tilec.triton.errors import TritonError
 from tilec.triton.language._builtin import host_builtin, must_use_result
 from tilec.triton.language.core import _aggregate as aggregate
@@ -10,9 +11,9 @@ from tilec.triton.runtime.jit import JITFunction, KernelInterface, constexpr_fun
 from tilec.triton.runtime.wrappers import MockTensor, TensorWrapper, reinterpret
 from tilec.triton.version import __version__
 
-__all__ = ["__version__", "Config", "JITFunction", "KernelInterface", "MockTensor", "TensorWrapper", "TritonError", "aggregate", "autotune",
-           "cdiv", "constexpr_function", "errors", "heuristics", "jit", "knobs", "language", "must_use_result", "next_power_of_2",
-           "reinterpret", "runtime"]
+__all__ = ["__version__", "CompilationError", "Config", "InterpreterError", "JITFunction", "KernelInterface", "MockTensor", "OutOfResources",
+           "TensorWrapper", "TritonError", "aggregate", "autotune", "cdiv", "compile", "constexpr_function", "errors", "heuristics", "jit",
+           "knobs", "language", "must_use_result", "next_power_of_2", "reinterpret", "runtime"]
 
 
 @host_builtin

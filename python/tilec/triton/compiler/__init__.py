@@ -1,4 +1,7 @@
-"""Compiling: what is wrong with a source."""
+"""Compiling: sources, compiled kernels, and what is wrong with a source."""
+from tilec.triton.compiler.compiler import (
+    ASTSource, AsmDict, CompiledKernel, IRSource, LazyDict, compile, filter_traceback, make_backend, max_shared_mem)
 from tilec.triton.compiler.errors import CompilationError
 
-__all__ = ["CompilationError"]
+__all__ = ["ASTSource", "AsmDict", "CompilationError", "CompiledKernel", "IRSource", "LazyDict", "compile", "filter_traceback",
+           "make_backend", "max_shared_mem"]

@@ -17,6 +17,18 @@ class InterpreterError(_WithMessage):
     """A kernel failed on a device that is this machine."""
 
 
+def finding(error):
+    """A tilec.KernelError of a device that is this machine as an InterpreterError, too; others as they are."""
+    from tilec import _fault
+
+    if not any(said.program for said in error.diagnostics):
+        return error
+    kind = type(error)
+    made = type(kind.__name__, (kind, InterpreterError), {"__module__": kind.__module__, "__str__": Exception.__str__,
+                                                          "__reduce__": lambda self: (kind, self.args)})
+    return made(str(error))
+
+
 class PTXASError(_WithMessage):
     """ptxas refused what the compiler made, or is not there."""
 

@@ -13,6 +13,7 @@ from tilec import _tilec
 from tilec.triton._utils import type_canonicalisation_dict
 from tilec.triton.runtime import arguments as _arguments
 from tilec.triton.runtime.arguments import KernelParam, _normalize_ty
+from tilec.triton.compiler.errors import raise_translated
 from tilec.triton.runtime.source import Text, Units, literal
 from tilec.triton.runtime.wrappers import MockTensor, TensorWrapper, reinterpret
 
@@ -138,8 +139,8 @@ class JITFunction(KernelInterface):
             if is_held_back:
                 self._check_written(function.written(device, sides, arguments, **call), values)
                 function.call(device, sides, arguments, stream, checked=True, **call)
-        except tilec.SourceError as error:
-            raise self._compilation_error(error) from error.__cause__ or _bare(error)
+        except tilec.TilecError as error:
+            raise_translated(error, units.functions)
 
     def _check_written(self, written, values):
         for name in _arguments.find_read_only(self.params, values):
@@ -195,8 +196,8 @@ class JITFunction(KernelInterface):
             units = Units(self, also) if also else self.units
             try:
                 made = _tilec.Function(units.tuples, options, units.evaluated and Evaluation(units) or None)
-            except tilec.SourceError as error:
-                raise self._compilation_error(error) from error.__cause__ or _bare(error)
+            except tilec.TilecError as error:
+                raise_translated(error, units.functions)
             with self._lock:
                 found = self._functions.setdefault(key, (units, made, also))
         return found[:2]
@@ -217,39 +218,6 @@ class JITFunction(KernelInterface):
         kind = "simulator" if kind == "sim" else "interpreter"
         target = os.environ.get("TILEC_SIM_TARGET", "") if kind == "simulator" else ""
         return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0
-
-    def _compilation_error(self, error):
-        """The compiler's, at the place in this function's text, or in that of the one it calls."""
-        from tilec.triton.compiler.errors import CompilationError
-
-        for found in error.diagnostics:
-            if found.severity != "error":
-                continue
-            for function in self.units.functions:
-                text = function._unit_text
-                count = text.source.count("\n") + 1
-                if found.path == text.path and text.def_line <= found.line < text.def_line + count:
-                    place = _Place(found.line - text.def_line + 1, max(found.column - text.column, 0))
-                    return _with(CompilationError(function.src, place, str(error)), error)
-        return _with(CompilationError(None, None, str(error)), error)
-
-
-class _Place:
-    """Where something stands in a function's text."""
-
-    def __init__(self, lineno, col_offset):
-        self.lineno, self.col_offset = lineno, col_offset
-
-
-def _with(made, error):
-    made.diagnostics = error.diagnostics
-    return made
-
-
-def _bare(error):
-    """What a compile error says, without its place."""
-    messages = [said.message for said in error.diagnostics if said.severity == "error"]
-    return ValueError(messages[0] if messages else str(error))
 
 
 def _by_name(module, name):
