@@ -6,14 +6,18 @@
 
 /* Constexpr(literal): an argument that is part of the code. */
 typedef struct ConstexprObject {
-    PyObject_HEAD PyObject *literal; /* str */
+    PyObject_HEAD PyObject *literal; /* str, or int */
 } ConstexprObject;
 
 static PyObject *constexpr_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"literal", NULL};
     PyObject *literal;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "U:Constexpr", names, &literal))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:Constexpr", names, &literal))
         return NULL;
+    if (!PyUnicode_Check(literal) && !PyLong_CheckExact(literal)) {
+        PyErr_Format(PyExc_TypeError, "a literal is a str or an int, not %R", literal);
+        return NULL;
+    }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     ConstexprObject *self = (ConstexprObject *)allocate(type, 0);
     if (!self)
@@ -36,7 +40,9 @@ static PyObject *constexpr_repr(PyObject *self) {
 }
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Constexpr(literal): an argument that is part of the code, as a literal of units."},
+    {Py_tp_doc,
+     "Constexpr(literal): an argument that is part of the code, as a literal of units, or an "
+     "int."},
     {Py_tp_new, (void *)constexpr_new},
     {Py_tp_dealloc, (void *)constexpr_dealloc},
     {Py_tp_repr, (void *)constexpr_repr},
@@ -86,30 +92,34 @@ static bool refuse_typed(PyObject *object, PyObject *name) {
     return false;
 }
 
-/* Bits are what counts: -1 is a number of u8, too. */
-static bool read_typed_int(PyObject *object, PyObject *name, tile_dtype type,
-                           tile_argument *argument) {
+bool integer_narrow(tile_argument *argument, tile_dtype type) {
     static const uint8_t bytes[] = {
 #define BYTES(id, text, size) [id] = size,
         TILE_DTYPES(BYTES)
 #undef BYTES
     };
-    if (!PyLong_Check(object))
-        return refuse_typed(object, name);
-    if (!read_int(object, argument))
-        return false;
     const int64_t value = argument->value.integer;
     const int bits = 8 * bytes[type];
     if (type == TILE_I1)
         argument->value.integer = value != 0;
     else if (bits < 64 && (argument->type == TILE_U64 || value < -(INT64_C(1) << (bits - 1)) ||
-                           value >= INT64_C(1) << bits)) {
-        PyErr_Format(PyExc_OverflowError, "%R does not fit %U, as which the parameter is annotated",
-                     object, name);
+                           value >= INT64_C(1) << bits))
         return false;
-    }
     argument->type = type;
     return true;
+}
+
+static bool read_typed_int(PyObject *object, PyObject *name, tile_dtype type,
+                           tile_argument *argument) {
+    if (!PyLong_Check(object))
+        return refuse_typed(object, name);
+    if (!read_int(object, argument))
+        return false;
+    if (integer_narrow(argument, type))
+        return true;
+    PyErr_Format(PyExc_OverflowError, "%R does not fit %U, as which the parameter is annotated",
+                 object, name);
+    return false;
 }
 
 /* Of a parameter that is annotated with a type, "i8", "*fp16": pointers may be addresses. */
@@ -169,11 +179,22 @@ static bool read_tuple(Reader *r, PyObject *tuple, tile_argument *argument, unsi
 }
 
 static bool read_constexpr(Reader *r, PyObject *object, tile_argument *argument) {
+    PyObject *literal = ((ConstexprObject *)object)->literal;
     tile_text text;
-    if (!blocks_text(r->blocks, ((ConstexprObject *)object)->literal, "a literal", &text))
-        return false;
-    *argument = tile_constexpr(text);
-    return true;
+    int overflow = 1;
+    if (PyLong_Check(literal)) {
+        *argument = tile_constexpr_int(PyLong_AsLongLongAndOverflow(literal, &overflow));
+        if (!overflow)
+            return true;
+        literal = PyObject_Str(literal);
+    } else {
+        Py_INCREF(literal);
+    }
+    const bool ok = literal && blocks_text(r->blocks, literal, "a literal", &text);
+    Py_XDECREF(literal);
+    if (ok)
+        *argument = tile_constexpr(text);
+    return ok;
 }
 
 bool read_argument(Reader *r, PyObject *object, PyObject *type, tile_argument *argument,

@@ -174,20 +174,25 @@ static bool read_block(PyObject *object, tile_descriptor *descriptor) {
     return true;
 }
 
+bool read_descriptor_fields(PyObject *object, tile_descriptor *descriptor) {
+    descriptor->size = sizeof *descriptor;
+    descriptor->bytes = 0;
+    return read_rank(object, &descriptor->rank) &&
+           read_extents(object, "shape", descriptor->rank, descriptor->shape) &&
+           read_extents(object, "strides", descriptor->rank, descriptor->strides) &&
+           read_block(object, descriptor) && read_padding(object, &descriptor->pads_with_nan);
+}
+
 bool read_descriptor(Reader *r, PyObject *object, tile_argument *argument) {
     tile_descriptor *descriptor = blocks_alloc(r->blocks, 1, sizeof *descriptor);
     PyObject *base = descriptor ? PyObject_GetAttrString(object, "base") : NULL;
     tile_argument pointer;
     const bool ok = base && read_array(r, base, &pointer);
     Py_XDECREF(base);
-    if (!ok)
+    if (!ok || !read_descriptor_fields(object, descriptor))
         return false;
-    descriptor->size = sizeof *descriptor;
     descriptor->address = pointer.value.address;
     descriptor->type = pointer.type;
     *argument = tile_tensor(descriptor);
-    return read_rank(object, &descriptor->rank) &&
-           read_extents(object, "shape", descriptor->rank, descriptor->shape) &&
-           read_extents(object, "strides", descriptor->rank, descriptor->strides) &&
-           read_block(object, descriptor) && read_padding(object, &descriptor->pads_with_nan);
+    return true;
 }

@@ -341,8 +341,7 @@ static PyType_Spec spec = {.name = "tilec._tilec.Function",
                            .slots = slots};
 
 int add_function_type(PyObject *module) {
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    const int status = type ? PyModule_AddType(module, type) : -1;
-    Py_XDECREF(type);
-    return status;
+    ModuleState *state = state_of(module);
+    state->function = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return state->function ? PyModule_AddType(module, state->function) : -1;
 }

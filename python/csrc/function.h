@@ -64,9 +64,14 @@ bool read_argument(Reader *r, PyObject *object, PyObject *type, tile_argument *a
 bool read_array(Reader *r, PyObject *object, tile_argument *argument);
 /* A TensorDescriptor. */
 bool is_descriptor(ModuleState *state, PyObject *object);
+/* All of one but `base`. */
+bool read_descriptor_fields(PyObject *object, tile_descriptor *descriptor);
 bool read_descriptor(Reader *r, PyObject *object, tile_argument *argument);
 /* "fp16", "*i8", and "u1" for bool, "*ki8" for pointers that are only read through. */
 bool read_type(PyObject *name, tile_dtype *type, bool *is_pointer);
+/* An integer as one of a type; false: it does not fit. Bits are what counts: -1 is one of u8, too.
+ */
+bool integer_narrow(tile_argument *argument, tile_dtype type);
 /* Its name, as of all but TILE_DTYPE_AUTO. */
 const char *dtype_text(tile_dtype type);
 bool is_float_type(tile_dtype type);

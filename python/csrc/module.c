@@ -26,6 +26,10 @@ static PyMethodDef functions[] = {
     {"HostDevice", (PyCFunction)(void (*)(void))host_device, METH_VARARGS | METH_KEYWORDS,
      "HostDevice(kind, target=\"\", schedule=\"round-robin\", seed=0) -> Device: this machine, by "
      "the \"interpreter\" or the \"simulator\""},
+    {"settings_changed", settings_changed, METH_NOARGS,
+     "settings_changed(): what launches remember does not hold any more"},
+    {"set_streams", set_streams, METH_VARARGS,
+     "set_streams(current_device, current_stream, device_count): where launches ask for these"},
     {"dlpack", describe_dlpack, METH_O,
      "dlpack(array) -> (address, type, storage, bytes, read_only, keep), as _arrays.describe"},
     {"set_descriptor_type", set_descriptor_type, METH_O,
@@ -42,39 +46,33 @@ static PyMethodDef functions[] = {
 };
 
 static int module_exec(PyObject *module) {
-    return add_device_type(module) || add_constexpr_type(module) || add_kernel_type(module) ||
-                   add_executable_type(module) || add_function_type(module)
-               ? -1
-               : 0;
+    static int (*const add[])(PyObject *) = {add_device_type,   add_constexpr_type,
+                                             add_kernel_type,   add_executable_type,
+                                             add_function_type, add_launcher_type};
+    for (size_t i = 0; i < sizeof add / sizeof *add; i++)
+        if (add[i](module))
+            return -1;
+    return 0;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     ModuleState *state = state_of(module);
     if (!state)
         return 0;
-    Py_VISIT(state->fault);
-    Py_VISIT(state->tell);
-    Py_VISIT(state->describe);
-    Py_VISIT(state->device);
-    Py_VISIT(state->constexpr_type);
-    Py_VISIT(state->descriptor_type);
-    Py_VISIT(state->kernel);
-    Py_VISIT(state->executable);
-    return 0;
+#define VISIT(type, name) Py_VISIT(state->name);
+    STATE_OBJECTS(VISIT)
+#undef VISIT
+    return tensor_types_traverse(&state->tensors, visit, arg);
 }
 
 static int module_clear(PyObject *module) {
     ModuleState *state = state_of(module);
     if (!state)
         return 0;
-    Py_CLEAR(state->fault);
-    Py_CLEAR(state->tell);
-    Py_CLEAR(state->describe);
-    Py_CLEAR(state->device);
-    Py_CLEAR(state->constexpr_type);
-    Py_CLEAR(state->descriptor_type);
-    Py_CLEAR(state->kernel);
-    Py_CLEAR(state->executable);
+#define CLEAR(type, name) Py_CLEAR(state->name);
+    STATE_OBJECTS(CLEAR)
+#undef CLEAR
+    tensor_types_clear(&state->tensors);
     return 0;
 }
 

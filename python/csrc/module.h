@@ -7,15 +7,33 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "tensors.h"
 #include "tilec.h"
+
+/* Objects of the module, each made once: X(type, name). Functions of Python's are imported when
+ * they are first needed. */
+#define STATE_OBJECTS(X)                                                                           \
+    X(PyObject, fault)    /* tilec._fault.fault */                                                 \
+    X(PyObject, tell)     /* tilec._fault.tell */                                                  \
+    X(PyObject, describe) /* tilec._arrays.describe */                                             \
+    X(PyTypeObject, device)                                                                        \
+    X(PyTypeObject, constexpr_type)                                                                \
+    X(PyTypeObject, kernel)                                                                        \
+    X(PyTypeObject, executable)                                                                    \
+    X(PyTypeObject, function)                                                                      \
+    X(PyTypeObject, bound)                                                                         \
+    X(PyObject, descriptor_type) /* triton.tools.tensor_descriptor.TensorDescriptor */             \
+    X(PyObject, current_device)  /* of launches: () -> int */                                      \
+    X(PyObject, current_stream)  /* (device) -> int */                                             \
+    X(PyObject, run_name)        /* "run" */
 
 typedef struct ModuleState {
     tile_context *context; /* made when it is first asked for */
-    PyObject *fault;       /* tilec._fault.fault, kept once it was needed */
-    PyObject *tell;        /* tilec._fault.tell, likewise */
-    PyObject *describe;    /* tilec._arrays.describe, likewise */
-    PyTypeObject *device, *constexpr_type, *kernel, *executable;
-    PyObject *descriptor_type; /* triton.tools.tensor_descriptor.TensorDescriptor, once imported */
+    TensorTypes tensors;
+    unsigned settings; /* counts changes of what the slow way of a launch looks at */
+#define STATE_OBJECT(type, name) type *name;
+    STATE_OBJECTS(STATE_OBJECT)
+#undef STATE_OBJECT
 } ModuleState;
 
 extern PyModuleDef tilec_module;
@@ -49,6 +67,12 @@ PyObject *host_device(PyObject *module, PyObject *args, PyObject *keywords);
 PyObject *set_descriptor_type(PyObject *module, PyObject *type);
 /* dlpack(array) -> what tilec._arrays.describe gives, of what has __dlpack__. */
 PyObject *describe_dlpack(PyObject *module, PyObject *array);
+/* settings_changed(): what launches remember does not hold any more. */
+PyObject *settings_changed(PyObject *module, PyObject *unused);
+/* set_streams(current_device, current_stream, device_count): where launches ask for these. */
+PyObject *set_streams(PyObject *module, PyObject *args);
+/* Adds the type Launcher to the module; 0, or -1 with an exception. */
+int add_launcher_type(PyObject *module);
 /* names(text) -> [(dotted name, line, column, where)]: see tile_names_create. */
 PyObject *source_names(PyObject *module, PyObject *args);
 /* extent(text, line) -> (first_line, end_line, def_line, column): see tile_source_extent. */

@@ -57,7 +57,7 @@ def _numpy(array):
     return address, name, begin - before, before + after, read_only
 
 
-def _element(dtype):
+def element(dtype):
     """"fp32" of torch's, of triton.language's, and of those that are called alike."""
     name = str(dtype).rpartition(".")[2]
     name = _NAMES.get(name) or (name if name in _OWN else None)
@@ -67,7 +67,7 @@ def _element(dtype):
 
 
 def _torch(tensor):
-    name = _element(tensor.dtype)
+    name = element(tensor.dtype)
     address = tensor.data_ptr()
     if getattr(tensor, "is_cuda", False):
         return address, name, 0, 0, False

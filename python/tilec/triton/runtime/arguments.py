@@ -144,8 +144,19 @@ def collect_units(values, found):
     return found
 
 
+def meaning(value, number):
+    """What a constexpr is for the compiler: a number of 64 bits as it is, else a literal; None: it is none."""
+    while isinstance(value, core.constexpr):
+        value = value.value
+    if is_scalar(value):
+        value = value.item()
+    if isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63:
+        return int(value)
+    return literal(value, number)
+
+
 def _of_constexpr(function, param, value, number):
-    text = literal(value.item() if is_scalar(value) else value, number)
+    text = meaning(value, number)
     if text is None:
         what = "a tensor" if hasattr(value, "data_ptr") or hasattr(value, "shape") else f"an object of type {type(value).__name__}"
         raise TypeError(f"{param.name!r} of {function!r} is a constexpr, and {what} is none: that is a number, text, None, a type of "
@@ -158,7 +169,7 @@ def _of_value(value, number):
     if kind in (int, float, bool) or value is None:
         return value
     if isinstance(value, (core.constexpr, Enum)) and not isinstance(value, int) or _is_unit(value):
-        text = literal(value, number)
+        text = meaning(value, number)
         if text is not None:
             return _tilec.Constexpr(text)
     if isinstance(value, core.tuple):

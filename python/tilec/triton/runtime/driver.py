@@ -4,6 +4,7 @@ TILEC_DEVICE says which: auto (or nothing), cuda, cpu (the interpreter), sim (th
 import os
 
 from tilec.triton import knobs
+from tilec.triton._knob_types import changed
 
 
 def device_kind():
@@ -52,9 +53,11 @@ class DriverConfig:
 
     def set_active(self, driver):
         self._active = driver
+        changed()
 
     def reset_active(self):
         self._active = self.default
+        changed()
 
 
 driver = DriverConfig()

@@ -10,6 +10,7 @@ import threading
 
 import tilec
 from tilec import _tilec
+from tilec.triton import knobs
 from tilec.triton._utils import type_canonicalisation_dict
 from tilec.triton.runtime import arguments as _arguments
 from tilec.triton.runtime.arguments import KernelParam, _normalize_ty
@@ -37,7 +38,7 @@ _DEFAULTS = {"enable_fp_fusion": (True,), "warp_size": (32,), "ir_override": (No
              "launch_cooperative_grid": (False,), "sanitize_overflow": (True, False), "instrumentation_mode": ("",)}
 
 
-class JITFunction(KernelInterface):
+class JITFunction(_tilec.Launcher, KernelInterface):
     """A function of Triton's language. Attributes are Triton's; `units`: what it reaches, for the compiler."""
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
@@ -57,9 +58,9 @@ class JITFunction(KernelInterface):
         self.debug, self.noinline = debug, noinline
         self.repr = repr or (lambda _: fn.__qualname__)
         self.launch_metadata = launch_metadata
-        self.pre_run_hooks = []
         self._unit_text = Text(fn)
         self._functions, self._lock, self._units = {}, threading.Lock(), None
+        self._is_quick = None  # whether launches may go by what others have found out: known with the first
         functools.update_wrapper(self, fn)
 
     # What it is
@@ -89,6 +90,7 @@ class JITFunction(KernelInterface):
 
     def _forget(self):
         self._functions, self._units = {}, None
+        self._forget_launches()
 
     @property
     def units(self):
@@ -130,17 +132,45 @@ class JITFunction(KernelInterface):
         options = self._options(named)
         units, function = self._function(options, [*_arguments.collect_units(values, {}).values()])
         units.check_globals()
-        device, stream = self._device(values)
+        device, stream, ordinal = self._device(values)
         sides = (1,) if warmup else self._sides(grid, values)
         arguments = _arguments.of_call(self.__name__, self.params, values, units.number)
         call = {"params": self._param_types, "units": units.records or None}
         try:
-            _, is_held_back = function.call(device, sides, arguments, stream, warmup, **call)
+            used, is_held_back = function.call(device, sides, arguments, stream, warmup, **call)
             if is_held_back:
                 self._check_written(function.written(device, sides, arguments, **call), values)
                 function.call(device, sides, arguments, stream, checked=True, **call)
         except tilec.TilecError as error:
             raise_translated(error, units.functions)
+        kernel = self._compiled(function, used, device, values)
+        if ordinal is not None and not warmup and not is_held_back and used:
+            self._remember_launch(values, named, function, device, ordinal, units, used, kernel)
+        return kernel
+
+    def _compiled(self, function, used, device, values):
+        """What a launch of an instance gives. It is asked once for each kind of call."""
+        return None
+
+    def _remember_launch(self, values, options, function, device, ordinal, units, used, kernel):
+        """Lets launches like this one go the quick way (csrc/launcher.h), as long as no setting changes."""
+        if self._is_quick is None:
+            self._is_quick = type(self).run is JITFunction.run and all(param._param.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                                                                       for param in self.params)
+            if self._is_quick:
+                self._setup(tuple((param.name, param.annotation_type or None, param.is_constexpr,
+                                   *([param.default] if param.has_default else [])) for param in self.params))
+        if not self._is_quick or any(getattr(hook, "calls", hook)
+                                     for hook in (knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook)):
+            return
+        _use_streams()
+        constants = [(namespace, name, value) for (name, _), (value, namespace) in units.used.items() if "." not in name]
+        records = units.records
+
+        def meaning_of(value):
+            return records.get(id(value)) if isinstance(value, type) else _arguments.meaning(value, units.number)
+
+        self._remember(values, options, function, device, ordinal, constants, meaning_of, used, kernel)
 
     def _check_written(self, written, values):
         for name in _arguments.find_read_only(self.params, values):
@@ -203,7 +233,7 @@ class JITFunction(KernelInterface):
         return found[:2]
 
     def _device(self, values):
-        """(device, stream) of a call: the GPU in use where an array lies on one, else this machine."""
+        """(device, stream, its number) of a call: the GPU in use where an array lies on one, else this machine, which has none."""
         from tilec.triton.runtime.driver import device_kind, driver
 
         kind = device_kind()
@@ -214,10 +244,10 @@ class JITFunction(KernelInterface):
         where = _arguments.choose_place(_arguments.find_places(self.params, values), kind, current)
         if where == "cuda" or where is None and kind in ("auto", "cuda") and driver.active.get_current_target().backend == "cuda":
             device = current()
-            return _kept(device, lambda: _tilec.Device(device)), driver.active.get_current_stream(device)
+            return _kept(device, lambda: _tilec.Device(device)), driver.active.get_current_stream(device), device
         kind = "simulator" if kind == "sim" else "interpreter"
         target = os.environ.get("TILEC_SIM_TARGET", "") if kind == "simulator" else ""
-        return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0
+        return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0, None
 
 
 def _by_name(module, name):
@@ -280,6 +310,28 @@ def constexpr_function(fn):
 # Devices
 
 _hosts = {}
+_streams = None
+
+
+def _use_streams():
+    """Tells launches where to ask for the current device and stream: torch, if it drives GPUs, else the driver in use."""
+    global _streams
+    from tilec.triton.backends.driver import torch_with_gpu
+    from tilec.triton.backends.nvidia.driver import CudaDriver
+    from tilec.triton.runtime.driver import driver
+
+    torch = torch_with_gpu() if type(driver.active) is CudaDriver else None
+    if torch:
+        found = torch._C._cuda_getDevice, torch._C._cuda_getCurrentRawStream, torch.cuda.device_count()
+    else:
+        found = driver.active.get_current_device, driver.active.get_current_stream, _tilec.device_count()
+    if found != _streams:
+        _tilec.set_streams(*found)
+        _streams = found
+
+
+knobs.watchers.append(_tilec.settings_changed)
+os.register_at_fork(after_in_child=_tilec.settings_changed)  # the driver works in the parent alone
 
 
 def _kept(key, make):
