@@ -139,6 +139,38 @@ static bool float_operand(Call *call, int param, Val *x) {
     return false;
 }
 
+/* What a function of libdevice.tile was called with, as floats of one type and shape: fp32 or fp64,
+ * as libdevice has them, of mixed operands the type of their sum. Several are a tuple. */
+Val builtin_lib_floats(Call *call) {
+    enum { MOST = 4 };
+    Elab *e = call->e;
+    Val v[MOST];
+    uint32_t n = call->rest_count;
+    if (n == 0 || n > MOST)
+        return val_error();
+    Str name = e->frame->def->name;
+    for (uint32_t i = 0; i < n; i++) {
+        v[i] = op_to_tensor(e, call->span, call->rest[i]);
+        if (val_failed(v[i]))
+            return val_error();
+    }
+    for (uint32_t i = 0; i < 2 * n; i++)
+        if (!op_promote(e, call->span, str_dup(e->arena, name), 0, &v[0], &v[i % n]))
+            return val_error();
+    ScalarType type = v[0].tile.scalar;
+    if (type.pointer || (type.elem != ELEM_F32 && type.elem != ELEM_F64)) {
+        elab_fail(e, call->span, elab_float_function, str_dup(e->arena, name), "fp32 or fp64",
+                  elab_type_text(e, v[0]));
+        elab_hint(e, "convert: x.to(tl.float32)");
+        return val_error();
+    }
+    if (n == 1)
+        return v[0];
+    Val *items = ARENA_ARRAY(e->arena, Val, n);
+    memcpy(items, v, n * sizeof *items);
+    return val_tuple(items, n);
+}
+
 Val builtin_unary(Call *call) {
     Val x;
     if (!float_operand(call, 0, &x))

@@ -11,6 +11,7 @@
 #ifndef TILEC_FRONTEND_ELABORATE_H
 #define TILEC_FRONTEND_ELABORATE_H
 #include "frontend/frontend.h"
+#include "frontend/library.h"
 #include "frontend/value.h"
 
 enum {
@@ -75,7 +76,7 @@ typedef struct Elab {
     size_t bytes_before; /* what the arena held at the start */
     bool unrolls;        /* a loop was run at compile time */
     bool exhausted;      /* the limits were passed, and that was reported */
-    Unit *units, *std;
+    Unit *units, *libraries[LIBRARY_COUNT];
     Unit *literals;      /* where literals of bindings are evaluated; NULL: none was */
     Unit **given;        /* of request->units those reached so far, by number; NULL: none */
     ImportsMade imports; /* in the order of their making */
@@ -255,6 +256,7 @@ typedef enum ModuleSet {
     IN_RANDOM = 32,   /* triton.language.random */
     IN_CUDA = 64,     /* triton.language.extra.cuda */
     IN_PYMATH = 128,  /* Python's math */
+    IN_STD = 256,     /* no module: for std.tile and libdevice.tile alone */
 } ModuleSet;
 
 struct Builtin {
@@ -271,6 +273,11 @@ typedef enum BuiltinId {
     BUILTIN_COUNT
 } BuiltinId;
 extern const Builtin builtins[BUILTIN_COUNT];
+
+/* Where a row with BUILTIN_STD is written. */
+static inline LibraryFile builtin_library(const Builtin *row) {
+    return row->modules & IN_LIBDEVICE ? LIBRARY_LIBDEVICE : LIBRARY_STD;
+}
 
 static inline bool builtin_is(Val v, BuiltinId id) {
     return v.kind == VAL_BUILTIN && v.builtin == &builtins[id];

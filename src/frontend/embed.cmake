@@ -1,5 +1,9 @@
-# Writes OUTPUT, a C file with the bytes of INPUT as NAME_text and NAME_size.
-file(READ ${INPUT} bytes HEX)
+# Writes OUTPUT, a C file with the bytes of INPUTS, one behind the other, as NAME_text and NAME_size.
+set(bytes "")
+foreach(input ${INPUTS})
+    file(READ ${input} more HEX)
+    string(APPEND bytes "${more}")
+endforeach()
 string(LENGTH "${bytes}" digits)
 math(EXPR size "${digits} / 2")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")

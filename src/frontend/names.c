@@ -10,9 +10,6 @@
 
 #include <math.h>
 
-extern const char std_tile_text[];
-extern const unsigned std_tile_size;
-
 /* The language's modules: dotted name and what they contain. */
 static const struct {
     const char *path;
@@ -302,13 +299,26 @@ static const Builtin *builtin_of_module(Str name, uint32_t contents) {
     return row || !(contents & (IN_TL | IN_MATH)) ? row : builtin_find(name, IN_TL | IN_LIBDEVICE);
 }
 
+/* What a file of the language's own library defines, which is read once it is asked for. */
+static Val library_name(Elab *e, LibraryFile file, Str name) {
+    if (!e->libraries[file]) {
+        const Library *library = &libraries[file];
+        uint32_t source = source_add(&e->ctx->sources, str_from(library->path), library->text());
+        Unit *unit = unit_create(e, str_from(library->path), parse_file(&e->ctx->diags, source));
+        unit->is_std = true;
+        e->libraries[file] = unit;
+    }
+    Val v;
+    return unit_lookup(e, e->libraries[file], name, &v) ? v : val_error();
+}
+
 /* What is not covered fails where it is named: types are never called. */
 static Val builtin_value(Elab *e, Span span, const Builtin *row) {
     if (row->handler == builtin_not_covered)
         return elab_fail(e, span, elab_not_covered, row->name);
     if (!(row->flags & BUILTIN_STD))
         return (Val){.kind = VAL_BUILTIN, .builtin = row};
-    return elab_std(e, str_from(row->name));
+    return library_name(e, builtin_library(row), str_from(row->name));
 }
 
 static Val unknown_in_module(Elab *e, Span span, Val module, Str name, uint32_t contents) {
@@ -385,14 +395,7 @@ Val elab_language(Elab *e, Span span, Str path) {
 }
 
 Val elab_std(Elab *e, Str name) {
-    if (!e->std) {
-        Str path = STR("<std.tile>"), text = {std_tile_text, std_tile_size};
-        uint32_t file = source_add(&e->ctx->sources, path, text);
-        e->std = unit_create(e, path, parse_file(&e->ctx->diags, file));
-        e->std->is_std = true;
-    }
-    Val v;
-    return unit_lookup(e, e->std, name, &v) ? v : val_error();
+    return library_name(e, LIBRARY_STD, name);
 }
 
 /* Names */
@@ -442,7 +445,8 @@ Val elab_name(Elab *e, Span span, Str name) {
         return language_module("triton.language");
     if (is_file && str_is(name, "triton"))
         return language_module("triton");
-    const Builtin *row = builtin_find(name, IN_PYTHON);
+    const Builtin *row =
+        builtin_find(name, e->frame->unit->is_std ? IN_PYTHON | IN_STD : IN_PYTHON);
     if (row)
         return (Val){.kind = VAL_BUILTIN, .builtin = row};
     return unknown_name(e, span, name);

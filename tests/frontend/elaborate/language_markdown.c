@@ -72,7 +72,7 @@ static void print_builtins(const Signatures *signatures, StrBuf *out) {
         if (!covered) {
             print_not_covered(builtin, separator, out);
             separator = ", ";
-        } else if (builtin->name[0]) {
+        } else if (builtin->name[0] && builtin->modules != IN_STD) {
             print_builtin(signatures, builtin, out);
         }
     }
