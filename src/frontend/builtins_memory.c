@@ -101,11 +101,11 @@ static bool load_cache(Call *call, int param, CacheModifier *cache) {
     if (!call_enum(call, param, ATTR_CACHE, ".", &value))
         return false;
     *cache = (CacheModifier)value;
-    if (*cache == CACHE_NONE || *cache == CACHE_CA || *cache == CACHE_CG || *cache == CACHE_CV)
+    if (*cache != CACHE_WB && *cache != CACHE_WT)
         return true;
     elab_fail(call->e, call->spans[param], elab_option, "load", "cache_modifier",
               STR_ARG(call->args[param].s));
-    elab_hint(call->e, "one of '.ca', '.cg', '.cv'");
+    elab_hint(call->e, "one of '.ca', '.cg', '.cs', '.cv'");
     return false;
 }
 

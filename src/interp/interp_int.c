@@ -131,7 +131,7 @@ INT_BINARY(shrsi, SHIFT(sa >> b))
 INT_BINARY(divui, DIVIDE(a / b))
 INT_BINARY(remui, DIVIDE(a % b))
 INT_BINARY(divsi, DIVIDE_SIGNED(sa / sb))
-INT_BINARY(remsi, DIVIDE_SIGNED(sa % sb))
+INT_BINARY(remsi, DIVIDE(sb == -1 ? 0 : sa % sb))
 
 /* Comparison: the result is stored as bytes, whatever the operands' type. */
 

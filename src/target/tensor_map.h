@@ -35,7 +35,7 @@
     BINARY(muli,  true, a * b)                                                                     \
     BINARY(divsi, b != 0 && !(sb == -1 && sa == lowest), sa / sb)                                  \
     BINARY(divui, b != 0, a / b)                                                                   \
-    BINARY(remsi, b != 0 && !(sb == -1 && sa == lowest), sa % sb)                                  \
+    BINARY(remsi, b != 0, sb == -1 ? 0 : sa % sb)                                                  \
     BINARY(remui, b != 0, a % b)                                                                   \
     BINARY(andi,  true, a & b)                                                                     \
     BINARY(ori,   true, a | b)                                                                     \

@@ -28,11 +28,20 @@ static bool is_f8(DType dtype) {
 BINARY(muli, Mul)
 BINARY(divsi, SDiv)
 BINARY(divui, UDiv)
-BINARY(remsi, SRem)
 BINARY(remui, URem)
 BINARY(andi, And)
 BINARY(ori, Or)
 BINARY(xori, Xor)
+
+/* The minimum's remainder by -1 is 0, and undefined to LLVM: narrow types have room for it, and the
+ * PTX instruction of wide ones gives it. */
+Lv emit_remsi(Cg *cg, const Op *op, const Lv *in) {
+    LLVMTypeRef type = LLVMTypeOf(in[0]), i32 = cg->t_i32;
+    if (LLVMGetIntTypeWidth(type) >= 32)
+        return LLVMBuildSRem(cg->b, in[0], in[1], "");
+    Lv a = LLVMBuildSExt(cg->b, in[0], i32, ""), b = LLVMBuildSExt(cg->b, in[1], i32, "");
+    return LLVMBuildTrunc(cg->b, LLVMBuildSRem(cg->b, a, b, ""), type, "");
+}
 
 /* Elements without a result (a shift by too much, a float that does not fit) are poison to LLVM,
  * and so would be all that is made of them. Frozen they are some value, which a mask that is off

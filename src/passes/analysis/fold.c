@@ -60,9 +60,9 @@ static bool fold_divsi(const Op *op, const Scalar *in, Scalar *out) {
 }
 
 static bool fold_remsi(const Op *op, const Scalar *in, Scalar *out) {
-    if (in[1].i == 0 || (in[1].i == -1 && in[0].i == INT64_MIN))
+    if (in[1].i == 0)
         return false;
-    out->i = in[0].i % in[1].i;
+    out->i = in[1].i == -1 ? 0 : in[0].i % in[1].i;
     return true;
 }
 
