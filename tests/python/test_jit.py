@@ -224,6 +224,15 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "should be defined in a Python file"):
             exec("@triton.jit\ndef k(x):\n    pass\n", {"triton": triton, "__name__": "nowhere"})
 
+    def test_errors_are_the_interpreters_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wrong.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import triton, triton.language as tl, numpy as np\nfrom triton.runtime.errors import InterpreterError\n\n\n"
+                           "@triton.jit\ndef k(x):\n    tl.store(x, tl.arange(0, 3))\n\n\ntry:\n    k[(1,)](np.zeros(4, np.int32))\n"
+                           "except InterpreterError as error:\n    print(isinstance(error, triton.CompilationError), error.node.lineno)\n")
+            self.assertEqual(run("-m", "tilec", path, env={"TRITON_INTERPRET": "1"}), ("True 2\n", 0))
+
     def test_text_of_exec_where_kernels_run_here(self):
         text = ("import triton, triton.language as tl, numpy as np\nfound = {}\n"
                 "exec('@triton.jit\\ndef f(v):\\n    return v + 1\\n\\n\\n@triton.jit\\ndef k(x):\\n    tl.store(x, f(2))\\n', globals(), found)\n"

@@ -9,7 +9,7 @@ class CompilationError(TritonError):
     source_line_count_max_in_message = 12
 
     def __init__(self, src, node, error_message=None):
-        super().__init__(src, node, error_message)
+        TritonError.__init__(self, src, node, error_message)  # what else a class has among its bases takes other arguments
         self.src, self.node, self.error_message = src, node, error_message
         self.message = self._format_message()
 
