@@ -5,17 +5,23 @@ each set of options; which instance that uses, and whether it has to be compiled
 import functools
 import inspect
 import os
-import textwrap
 import threading
 
 import tilec
 from tilec import _tilec
-from tilec.triton import knobs
+from tilec.triton import _refused, knobs
 from tilec.triton._utils import type_canonicalisation_dict
+from tilec.triton.runtime import _async_compile
 from tilec.triton.runtime import arguments as _arguments
 from tilec.triton.runtime.arguments import KernelParam, _normalize_ty
+from tilec.triton.backends.compiler import BaseBackend
+from tilec.triton.backends.nvidia.compiler import library_settings
 from tilec.triton.compiler.errors import raise_translated
-from tilec.triton.runtime.source import Text, Units, literal
+from tilec.triton.runtime.callable import JITCallable, get_full_name, get_jit_fn_file_line
+from tilec.triton.runtime.hooks import Call, Compilations, JitFunctionInfo, Request, register
+from tilec.triton.runtime.source import Units, literal
+from tilec.triton.runtime.specialization import (
+    compute_cache_key, mangle_type, native_specialize_impl, serialize_specialization_data)
 from tilec.triton.runtime.wrappers import MockTensor, TensorWrapper, reinterpret
 
 
@@ -38,13 +44,16 @@ _DEFAULTS = {"enable_fp_fusion": (True,), "warp_size": (32,), "ir_override": (No
              "launch_cooperative_grid": (False,), "sanitize_overflow": (True, False), "instrumentation_mode": ("",)}
 
 
-class JITFunction(_tilec.Launcher, KernelInterface):
-    """A function of Triton's language. Attributes are Triton's; `units`: what it reaches, for the compiler."""
+class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
+    """A kernel, or a function that kernels call."""
+
+    _device_kind = None  # "cpu" or "sim" of what runs on this machine alone
+    _is_quick = None  # whether launches may go by what others have found out: known with the first
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
                  repr=None, launch_metadata=None):
-        self.fn, self.module, self.version = fn, fn.__module__, version
-        self.signature = inspect.signature(fn)
+        super().__init__(fn)
+        self.module, self.version = fn.__module__, version
         for param in self.signature.parameters.values():
             if param.kind is param.VAR_KEYWORD:
                 raise TypeError(f"{fn.__name__}: kernels have no **{param.name}")
@@ -56,55 +65,23 @@ class JITFunction(_tilec.Launcher, KernelInterface):
         self.arg_names = [param.name for param in self.params]
         self.constexprs = [param.num for param in self.params if param.is_constexpr]
         self.debug, self.noinline = debug, noinline
-        self.repr = repr or (lambda _: fn.__qualname__)
-        self.launch_metadata = launch_metadata
-        self._unit_text = Text(fn)
-        self._functions, self._lock, self._units = {}, threading.Lock(), None
-        self._is_quick = None  # whether launches may go by what others have found out: known with the first
-        functools.update_wrapper(self, fn)
+        self._repr, self.launch_metadata = repr, launch_metadata
+        self.kernel = None
+        register(self)
 
-    # What it is
-
-    @property
-    def src(self):
-        """Its text from `def` on, dedented."""
-        return textwrap.dedent(self._unit_text.source)
-
-    @src.setter
-    def src(self, text):
-        raise AttributeError("Cannot set attribute 'src' directly. Use '_unsafe_update_src()' and manually clear `.hash` of all callers"
-                             "instead.")
-
-    def _unsafe_update_src(self, text):
-        """Another text in its place; whoever calls it has to be told by hand."""
-        self._unit_text.source = text
+    def _begin_process(self):
+        super()._begin_process()
         self._forget()
 
-    @property
-    def raw_src(self):
-        return self._unit_text.raw
-
-    @property
-    def starting_line_number(self):
-        return self._unit_text.first_line
-
     def _forget(self):
-        self._functions, self._units = {}, None
+        super()._forget()
+        self._functions = {}
+        self._begin_caches()
         self._forget_launches()
 
-    @property
-    def units(self):
-        if self._units is None:
-            self._units = Units(self)
-        return self._units
-
-    @property
-    def cache_key(self):
-        return self.units.key()
-
-    @property
-    def used_global_vals(self):
-        return self.units.used
+    def repr(self, specialization):
+        """What the kernel is called for, which Triton has as its name in code."""
+        return self._fn_name if self._repr is None else self._repr(specialization)
 
     def _names_of(self, names):
         return [self.arg_names[name] if isinstance(name, int) else name for name in names]
@@ -114,45 +91,72 @@ class JITFunction(_tilec.Launcher, KernelInterface):
         assert callable(hook)
         self.pre_run_hooks.append(hook)
 
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
-
     def __repr__(self):
         return f"JITFunction({self.module}:{self.fn.__qualname__})"
-
-    def __reduce__(self):
-        return _by_name, (self.module, self.fn.__qualname__)
 
     # Calls
 
     def run(self, *args, grid, warmup, **kwargs):
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
-        values, named = self._bind(args, kwargs)
-        options = self._options(named)
-        units, function = self._function(options, [*_arguments.collect_units(values, {}).values()])
-        units.check_globals()
-        device, stream, ordinal = self._device(values)
-        sides = (1,) if warmup else self._sides(grid, values)
-        arguments = _arguments.of_call(self.__name__, self.params, values, units.number)
-        call = {"params": self._param_types, "units": units.records or None}
-        try:
-            used, is_held_back = function.call(device, sides, arguments, stream, warmup, **call)
-            if is_held_back:
-                self._check_written(function.written(device, sides, arguments, **call), values)
-                function.call(device, sides, arguments, stream, checked=True, **call)
-        except tilec.TilecError as error:
-            raise_translated(error, units.functions)
-        kernel = self._compiled(function, used, device, values)
-        if ordinal is not None and not warmup and not is_held_back and used:
-            self._remember_launch(values, named, function, device, ordinal, units, used, kernel)
+        values, given = self._bind(args, kwargs)
+        call = self._call(values, given)
+        kernel = self._find_kernel(call, values, given, warmup)
+        if kernel is None or warmup:
+            return kernel
+        kernel, sides = kernel.result(), self._sides(grid, values)
+        if _has_launch_hooks():
+            self._launch_hooked(kernel, call, sides, values)
+            return kernel
+        used = self._launch(call, sides, values)
+        if used and call.ordinal is not None:
+            self._remember_launch(values, given, call, used, kernel)
         return kernel
 
-    def _compiled(self, function, used, device, values):
-        """What a launch of an instance gives. It is asked once for each kind of call."""
-        return None
+    def _call(self, values, given):
+        units, function = self._function(self._options(given), [*_arguments.collect_units(values, {}).values()])
+        units.check_globals()
+        device, stream, ordinal = self._device(values)
+        return Call(function, units, device, stream, ordinal, self._arguments_of(values, units),
+                    {"params": self._param_types, "units": units.records or None})
 
-    def _remember_launch(self, values, options, function, device, ordinal, units, used, kernel):
+    def _arguments_of(self, values, units):
+        return _arguments.of_call(self.__name__, self.params, values, units.number)
+
+    def _find_kernel(self, call, values, given, warmup):
+        """The CompiledKernel of a call, which may have to be made: see Compilations."""
+        try:
+            instance = call.function.find(call.device, None, call.arguments, **call.keywords)
+        except tilec.TilecError as error:
+            raise_translated(error, call.units.functions)
+        found = self._kernels.get(instance)
+        if found is not None and _async_compile.active_mode.get() is None:
+            return found
+        request = Request(self, call, values, given)
+        return self._pending(request) or found or self._compiled(request, warmup)
+
+    def _launch_hooked(self, kernel, call, sides, values):
+        enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
+        said = kernel.launch_metadata(sides, call.stream, *values)
+        if enter:
+            enter(said)
+        self._launch(call, sides, values)
+        if leave:
+            leave(said)
+
+    def _launch(self, call, sides, values):
+        """The instance that was launched; 0 where launches of its kind have to be looked at."""
+        function, device, stream, arguments = call.function, call.device, call.stream, call.arguments
+        try:
+            used, is_held_back = function.call(device, sides, arguments, stream, **call.keywords)
+            if is_held_back:
+                self._check_written(function.written(device, sides, arguments, **call.keywords), values)
+                function.call(device, sides, arguments, stream, checked=True, **call.keywords)
+        except tilec.TilecError as error:
+            raise_translated(error, call.units.functions)
+        return 0 if is_held_back else used
+
+    def _remember_launch(self, values, given, call, used, kernel):
         """Lets launches like this one go the quick way (csrc/launcher.h), as long as no setting changes."""
         if self._is_quick is None:
             self._is_quick = type(self).run is JITFunction.run and all(param._param.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -160,17 +164,17 @@ class JITFunction(_tilec.Launcher, KernelInterface):
             if self._is_quick:
                 self._setup(tuple((param.name, param.annotation_type or None, param.is_constexpr,
                                    *([param.default] if param.has_default else [])) for param in self.params))
-        if not self._is_quick or any(getattr(hook, "calls", hook)
-                                     for hook in (knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook)):
+        if not self._is_quick:
             return
         _use_streams()
-        constants = [(namespace, name, value) for (name, _), (value, namespace) in units.used.items() if "." not in name]
+        constants = [(namespace, name, value) for (name, _), (value, namespace) in call.units.used.items() if "." not in name]
+        units = call.units
         records = units.records
 
         def meaning_of(value):
             return records.get(id(value)) if isinstance(value, type) else _arguments.meaning(value, units.number)
 
-        self._remember(values, options, function, device, ordinal, constants, meaning_of, used, kernel)
+        self._remember(values, given, call.function, call.device, call.ordinal, constants, meaning_of, used, kernel)
 
     def _check_written(self, written, values):
         for name in _arguments.find_read_only(self.params, values):
@@ -192,10 +196,10 @@ class JITFunction(_tilec.Launcher, KernelInterface):
         except TypeError as error:
             raise _arguments.explain_missing(error, self.params, args, keywords) from None
 
-    def _options(self, named):
+    def _options(self, given):
         """Options of the library."""
         options = {}
-        for name, value in named.items():
+        for name, value in given.items():
             if name in _OPTIONS:
                 if value is not None:
                     options[_OPTIONS[name]] = value
@@ -205,9 +209,9 @@ class JITFunction(_tilec.Launcher, KernelInterface):
                 raise TypeError(f"{name}={value!r} is not supported by tilec yet")
         warps = options.get("num_warps", 1)
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
-        if self.debug and "debug" not in options:
+        if (self.debug if given.get("debug") is None else False) or knobs.runtime.debug:
             options["debug"] = True
-        return options
+        return options | library_settings()
 
     def _sides(self, grid, values):
         """The counts of programs that a launch is given; of a function, what that gives for the arguments by name."""
@@ -236,7 +240,7 @@ class JITFunction(_tilec.Launcher, KernelInterface):
         """(device, stream, its number) of a call: the GPU in use where an array lies on one, else this machine, which has none."""
         from tilec.triton.runtime.driver import device_kind, driver
 
-        kind = device_kind()
+        kind = self._device_kind or device_kind()
 
         def current():
             return driver.active.get_current_device()
@@ -250,11 +254,8 @@ class JITFunction(_tilec.Launcher, KernelInterface):
         return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0, None
 
 
-def _by_name(module, name):
-    found = __import__("importlib").import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+def _has_launch_hooks():
+    return any(getattr(hook, "calls", hook) for hook in (knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook))
 
 
 class Evaluation:
@@ -294,12 +295,29 @@ class ConstexprFunction:
         return f"{self.fn.__module__}.{self.fn.__qualname__}\n{inspect.getsource(self.fn)}"
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else BoundConstexprFunction(instance, self)
 
     def __call__(self, *args, **kwargs):
         from tilec.triton.language.core import _unwrap_if_constexpr
 
         return self.fn(*map(_unwrap_if_constexpr, args), **{name: _unwrap_if_constexpr(value) for name, value in kwargs.items()})
+
+
+class BoundConstexprFunction:
+    """A method of a host's object that kernels call with constexprs."""
+
+    _is_constexpr_function = True
+
+    def __init__(self, instance, function):
+        self.__self__, self.__func__ = instance, function
+        self.fn = functools.partial(function.fn, instance)
+
+    @property
+    def cache_key(self):
+        return f"{self.__func__.cache_key}\n{self.__self__!r}"
+
+    def __call__(self, *args, **kwargs):
+        return self.__func__(self.__self__, *args, **kwargs)
 
 
 def constexpr_function(fn):
@@ -348,8 +366,17 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 
     def decorate(fn):
         assert callable(fn)
-        return JITFunction(fn, version=version, do_not_specialize=do_not_specialize,
-                           do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
-                           launch_metadata=launch_metadata)
+        kind = JITFunction
+        if knobs.runtime.interpret:
+            from tilec.triton.runtime.interpreter import InterpretedFunction as kind
+        return kind(fn, version=version, do_not_specialize=do_not_specialize,
+                    do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline, repr=repr,
+                    launch_metadata=launch_metadata)
 
     return decorate if fn is None else decorate(fn)
+
+
+_INSTEAD = "calls are bound by the names of a function's parameters, in C"
+__getattr__ = _refused.lookup("triton.runtime.jit", {
+    "DependenciesFinder": "what a function reaches is `units` of it, by the compiler's own parser",
+    "create_function_from_signature": _INSTEAD})

@@ -53,6 +53,42 @@ class CUDAOptions:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+_TARGETS = {90: "sm_90a", 100: "sm_100a", 103: "sm_103a", 120: "sm_120a", 121: "sm_121a"}
+
+
+def target_name(arch):
+    """The compiler's name of a capability, 90 or "sm90"."""
+    digits = str(arch).removeprefix("sm").lstrip("_").rstrip("af")
+    return _TARGETS.get(int(digits), f"sm_{digits}")
+
+
+# What kernels are compiled with alone, and what it has to be.
+_ONLY = {"enable_fp_fusion": (True,), "enable_reflect_ftz": (True,), "warp_size": (32,), "ir_override": (None,), "ptx_version": (None,),
+         "ptx_options": (None, ""), "instrumentation_mode": ("",), "default_dot_input_precision": ("tf32",)}
+
+
+def library_options(options):
+    """The library's of CUDAOptions; TypeError: it cannot follow one."""
+    for name, values in _ONLY.items():
+        if getattr(options, name) not in values:
+            raise TypeError(f"{name}={getattr(options, name)!r} is not supported by tilec yet")
+    made = {"num_warps": options.num_warps, "num_stages": options.num_stages, "num_ctas": options.num_ctas, "debug": bool(options.debug),
+            "target": target_name(options.arch), **library_settings()}
+    if options.maxnreg:
+        made["max_registers"] = options.maxnreg
+    return made
+
+
+def library_settings():
+    """The library's of what the environment, or the program, has set for all kernels."""
+    made = {}
+    if knobs.compilation.disable_line_info:
+        made["no_line_info"] = True
+    if knobs.compilation.always_compile:
+        made["no_cache"] = True
+    return made
+
+
 class CUDABackend(BaseBackend):
     binary_ext = "cubin"
     instrumentation = None
