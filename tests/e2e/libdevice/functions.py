@@ -21,6 +21,8 @@ class Function:
     single_only: bool = False  # the reference is float64's: for fp32 alone
     shape: Optional[Callable] = None  # what makes arguments of random ones
     outside: Optional[Callable] = None  # where the bound does not hold
+    absolute: Optional[dict] = None  # an error that is allowed too, in ones ..
+    absolute_from: float = 0  # .. of arguments from here on
 
 
 def vectorised(function):
@@ -73,6 +75,20 @@ def powers(a, b):
     return [a, b]
 
 
+def log_gamma(x):
+    return math.inf if math.isinf(x) or (x <= 0 and x == math.floor(x)) else math.lgamma(x)
+
+
+def gamma(x):
+    if x == 0:
+        return math.copysign(math.inf, x)
+    return math.inf if x > 171 else math.copysign(0.0, 1 if math.floor(x) % 2 == 0 else -1) if -math.inf < x < -180 and x != math.floor(x) else math.gamma(x)
+
+
+def near_zeros_of_lgamma(x):
+    return (x < -2.26) & (x > (-10.001 if x.dtype == np.float32 else -23.0001))
+
+
 def both(single, double):
     return {"fp32": single, "fp64": double}
 
@@ -107,6 +123,20 @@ FUNCTIONS = {
     "erfc": Function(both(4, 4), vectorised(math.erfc), (-3, 12), single_only=True),
     "erfcx": Function(both(4, 4)),
     "normcdf": Function(both(5, 5), vectorised(lambda x: math.erfc(-x / math.sqrt(2)) / 2), (-14, 6), single_only=True),
+    "erfinv": Function(both(2, 3), None),
+    "erfcinv": Function(both(3, 3), None),
+    "normcdfinv": Function(both(4, 4), None),
+    "lgamma": Function(both(4, 4), vectorised(log_gamma), (-30, 30), single_only=True, outside=near_zeros_of_lgamma),
+    "tgamma": Function(both(5, 5), vectorised(gamma), (-42, 36), single_only=True),
+    "cyl_bessel_i0": Function(both(6, 6)),
+    "cyl_bessel_i1": Function(both(6, 6)),
+    "j0": Function(both(9, 7), absolute=both(3e-7, 1e-15), absolute_from=8),
+    "j1": Function(both(9, 7), absolute=both(3e-7, 1e-15), absolute_from=8),
+    "y0": Function(both(9, 9), absolute=both(6e-7, 2e-15)),
+    "y1": Function(both(9, 9), absolute=both(6e-7, 2e-15)),
+    "add_rn": Function(both(0.5, 0.5), lambda x, y: x + y, arguments=2, single_only=True),
+    "sub_rn": Function(both(0.5, 0.5), lambda x, y: x - y, arguments=2, single_only=True),
+    "mul_rn": Function(both(0.5, 0.5), lambda x, y: x * y, arguments=2, single_only=True),
     "rint": Function(both(0, 0), np.rint),
     "nearbyint": Function(both(0, 0), np.rint),
     "trunc": Function(both(0, 0), np.trunc),

@@ -97,11 +97,12 @@ def shown(arguments, at):
     return ", ".join(repr(a[at].item()) for a in arguments)
 
 
-def judge(what, got, wanted, bound, arguments, dtype, failures):
+def judge(what, got, wanted, bound, arguments, dtype, failures, absolute=-1):
     if isinstance(got, str):
         failures.append(f"{what}: {got}")
         return 0
     distance = np.where(wrong_signs(got, wanted), np.inf, units(got, wanted, dtype))
+    distance = np.where(np.abs(got - wanted) <= absolute, 0, distance)
     at = int(distance.argmax())
     if distance[at] > bound:
         failures.append(f"{what}: {int((distance > bound).sum())} of {len(got)} beyond {bound} ulp; at most {float(distance[at]):.4g}, of "
@@ -136,7 +137,8 @@ def check_floats(tilec, device, only, failures, found):
                     keep = ~function.outside(*arrays)
                     arrays, wanted = [a[keep] for a in arrays], wanted[keep]
                 got = run(tilec, device, name, arrays, dtype)
-                worst = judge(f"{name} {type_name} {device}", got, wanted, function.bounds[type_name], arrays, dtype, failures)
+                absolute = np.where(np.abs(arrays[0]) >= function.absolute_from, (function.absolute or {}).get(type_name, -1), -1)
+                worst = judge(f"{name} {type_name} {device}", got, wanted, function.bounds[type_name], arrays, dtype, failures, absolute)
                 found[name, type_name] = max(worst, found.get((name, type_name), 0))
 
 
