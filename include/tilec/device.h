@@ -14,6 +14,8 @@ TILE_API tile_status tile_device_count(tile_context *context, int *count,
                                        tile_diagnostics **diagnostics);
 TILE_API tile_status tile_device_open(tile_context *context, int ordinal, tile_device **device,
                                       tile_diagnostics **diagnostics);
+/* What is loaded on it, by tile_load and by functions, can go later: its context stays until then.
+ */
 TILE_API void tile_device_close(tile_device *device);
 
 typedef struct tile_device_info {

@@ -240,6 +240,63 @@ static void steps_know_what_is_tuned(void **state) {
     tile_device_close(device);
 }
 
+/* A function may live longer than a device that it was called on, and another one may lie where
+ * that did. */
+static void instances_are_of_their_device(void **state) {
+    enum { ROUNDS = 8 };
+    Fixture *f = *state;
+    Scale s;
+    tile_function *function = function_of(f, source);
+    tile_device *device = NULL;
+    const tile_executable *used[ROUNDS];
+    const unsigned retained = f->cuda->retains, released = f->cuda->releases;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        device = open_device(f);
+        assert_null(step(function, scale(&s, device, 64, TILE_CALL_FIND)));
+        used[i] = step(function, scale(&s, device, 64, TILE_CALL_PREPARE));
+        assert_ptr_equal(used[i], step(function, scale(&s, device, 64, TILE_CALL_LAUNCH)));
+        for (unsigned k = 0; k < i; k++)
+            assert_ptr_not_equal(used[k], used[i]);
+        tile_device_close(device);
+    }
+    assert_int_equal(f->cuda->loads, ROUNDS);
+    assert_int_equal(f->cuda->retains, retained + ROUNDS);
+    assert_int_equal(f->cuda->releases, released); /* what is loaded needs its context */
+    tile_function_destroy(function);
+    assert_int_equal(f->cuda->unloads, ROUNDS);
+    assert_int_equal(f->cuda->releases, released + ROUNDS);
+}
+
+static void choices_are_of_their_device(void **state) {
+    Fixture *f = *state;
+    static const char tuned[] =
+        "import triton\nimport triton.language as tl\n"
+        "@triton.autotune(configs=[triton.Config({'BLOCK': 64}), triton.Config({'BLOCK': 128})],\n"
+        "                 key=['n'])\n"
+        "@triton.jit\ndef fill(x, n, BLOCK: tl.constexpr):\n"
+        "    tl.store(x + tl.arange(0, BLOCK), 1.0, mask=tl.arange(0, BLOCK) < n)\n";
+    tile_function *function = function_of(f, tuned);
+    const tile_argument arguments[] = {tile_pointer(1 << 12, TILE_FP32), tile_int(1000)};
+    for (unsigned i = 0; i < 3; i++) {
+        tile_device *device = open_device(f);
+        tile_call call = {.size = sizeof call,
+                          .device = device,
+                          .grid = grid,
+                          .arguments = arguments,
+                          .argument_count = 2,
+                          .steps = TILE_CALL_LAUNCH};
+        assert_null(step(function, &call));
+        call.steps = TILE_CALL_PREPARE;
+        tile_diagnostics *said = NULL;
+        assert_int_equal(tile_function_call(function, &call, NULL, &said), TILE_OK);
+        tile_diagnostics_destroy(said);
+        call.steps = TILE_CALL_LAUNCH;
+        assert_non_null(step(function, &call));
+        tile_device_close(device);
+    }
+    tile_function_destroy(function);
+}
+
 /* In parallel: a compilation that asks for an import waits until as many do as are expected. */
 
 static const char importing[] = "import triton\nimport triton.language as tl\n"
@@ -688,7 +745,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(steps_are_taken_one_by_one),         TEST(wrong_calls_are_refused_at_any_step),
         TEST(shorter_calls_do_everything),        TEST(steps_know_the_other_form),
-        TEST(steps_know_what_is_tuned),           TEST(different_instances_are_made_in_parallel),
+        TEST(steps_know_what_is_tuned),           TEST(instances_are_of_their_device),
+        TEST(choices_are_of_their_device),        TEST(different_instances_are_made_in_parallel),
         TEST(instances_with_a_folder_take_turns), TEST(one_instance_is_made_once),
         TEST(mistakes_are_said_to_everybody),     TEST(waiting_can_be_cancelled),
         TEST(forgotten_instances_are_made_anew),  TEST(threads_forget_what_others_use),

@@ -32,7 +32,7 @@ struct tile_context {
     void (*end_recording)(struct Recording *recording);
     pthread_mutex_t lock; /* of what is made when it is first needed: see context_once */
     atomic_bool has_driver, has_cache;
-    _Atomic uint64_t host_devices; /* opened so far */
+    _Atomic uint64_t devices; /* opened so far */
     Driver driver;
     Cache cache;
     void (*close_cache)(Cache *cache); /* NULL: not opened; launchers are linked without it */
@@ -70,15 +70,22 @@ typedef struct HostCalls {
 
 struct tile_device {
     Arena arena;
+    uint64_t number;          /* no other device of the context has it, or had it */
+    _Atomic uint32_t holders; /* whoever opened it, and what is loaded on it */
     tile_context *context;
     Device device;               /* of a host: name and target alone */
     const HostCalls *host_calls; /* NULL: a GPU */
     struct HostDevice *host;     /* of host_device.h */
 };
 
+/* Until whoever holds it drops it. */
+void device_hold(tile_device *device);
+void device_drop(tile_device *device);
+
 struct tile_executable {
     Arena arena;
     tile_context *context;
+    tile_device *device; /* that it holds */
     Executable executable;
 };
 

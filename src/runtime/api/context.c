@@ -106,7 +106,7 @@ tile_status tile_context_create(const tile_context_options *given, tile_context 
         atomic_init(&made->counts[i], 0);
     atomic_init(&made->has_driver, false);
     atomic_init(&made->has_cache, false);
-    atomic_init(&made->host_devices, 0);
+    atomic_init(&made->devices, 0);
     if (pthread_mutex_init(&made->lock, NULL))
         longjmp(oom, 1);
     made->arena = arena;

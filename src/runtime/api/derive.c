@@ -63,7 +63,7 @@ static bool add_types(KeyBuffer key, const tile_argument *argument, unsigned dep
     return ok;
 }
 
-bool derive_choice_key(const Derivation *derivation, const void *device,
+bool derive_choice_key(const Derivation *derivation, uint64_t device,
                        const tile_argument *arguments, size_t count, const HostValue *values,
                        ChoiceKey *key) {
     const Autotune *a = &derivation->autotune;
@@ -80,7 +80,7 @@ bool derive_choice_key(const Derivation *derivation, const void *device,
     return ok;
 }
 
-const TuneConfig *derive_config(const Derivation *derivation, const void *device,
+const TuneConfig *derive_config(const Derivation *derivation, uint64_t device,
                                 const tile_argument *arguments, size_t count,
                                 const HostValue *values) {
     ChoiceKey key;
@@ -118,7 +118,7 @@ bool derive_key(const void *user, const tile_argument *arguments, size_t count, 
     HostValue values[DERIVE_MAX_NAMES];
     HostError error;
     if (derivation->autotune.count) {
-        const void *device;
+        uint64_t device;
         memcpy(&device, packed->key, sizeof device);
         derive_given(derivation, arguments, count, values);
         config = derive_config(derivation, device, arguments, count, values);

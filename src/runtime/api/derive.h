@@ -39,11 +39,11 @@ typedef struct ChoiceKey {
 void derive_given(const Derivation *derivation, const tile_argument *arguments, size_t count,
                   HostValue values[DERIVE_MAX_NAMES]);
 /* False: it is too long. `values` are those of derive_given. */
-bool derive_choice_key(const Derivation *derivation, const void *device,
+bool derive_choice_key(const Derivation *derivation, uint64_t device,
                        const tile_argument *arguments, size_t count, const HostValue *values,
                        ChoiceKey *key);
 /* The configuration of a call; NULL: it is not tuned, or none was chosen yet. */
-const TuneConfig *derive_config(const Derivation *derivation, const void *device,
+const TuneConfig *derive_config(const Derivation *derivation, uint64_t device,
                                 const tile_argument *arguments, size_t count,
                                 const HostValue *values);
 /* The values of all names for a call with that configuration (NULL: none). False: `error` says why.

@@ -24,6 +24,8 @@ tile_status tile_device_open(tile_context *context, int ordinal, tile_device **d
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     tile_device *made = ARENA_NEW(&call->object, tile_device);
     made->context = context;
+    made->number = atomic_fetch_add(&context->devices, 1);
+    atomic_init(&made->holders, 1);
     const Driver *driver = context_driver(context, &call->ctx->diags);
     if (driver && device_open(driver, &call->ctx->diags, ordinal, &made->device)) {
         call_keep(call, &made->arena);
@@ -32,8 +34,12 @@ tile_status tile_device_open(tile_context *context, int ordinal, tile_device **d
     return call_end(call, TILE_OK);
 }
 
-void tile_device_close(tile_device *device) {
-    if (!device)
+void device_hold(tile_device *device) {
+    atomic_fetch_add_explicit(&device->holders, 1, memory_order_relaxed);
+}
+
+void device_drop(tile_device *device) {
+    if (atomic_fetch_sub(&device->holders, 1) != 1)
         return;
     if (device->host_calls)
         device->host_calls->close(device);
@@ -41,6 +47,11 @@ void tile_device_close(tile_device *device) {
         device_close(&device->device);
     Arena arena = device->arena;
     arena_free(&arena);
+}
+
+void tile_device_close(tile_device *device) {
+    if (device)
+        device_drop(device);
 }
 
 tile_status tile_device_get_info(const tile_device *device, tile_device_info *info) {
@@ -291,6 +302,8 @@ tile_status tile_load(const tile_kernel *kernel, tile_device *device, tile_execu
     const KernelImage image = kernel_image(&call->ctx->arena, kernel, device->device.driver);
     if (check_target(diags, &kernel->facts, &device->device) &&
         executable_load(&made->executable, &call->object, diags, &device->device, &image)) {
+        device_hold(device);
+        made->device = device;
         call_keep(call, &made->arena);
         *executable = made;
     }
@@ -301,6 +314,7 @@ void tile_executable_destroy(tile_executable *executable) {
     if (!executable)
         return;
     executable_unload(&executable->executable);
+    device_drop(executable->device);
     Arena arena = executable->arena;
     arena_free(&arena);
 }

@@ -35,7 +35,7 @@ static Instance *find_loaded(const KeyTable *table, const tile_device *device, c
     for (size_t i = 0; i < key_table_slots(table); i++) {
         Instance *entry = (Instance *)key_table_at(table, i);
         for (; entry; entry = atomic_load_explicit(&entry->plain, memory_order_relaxed))
-            if (entry->origin == origin && entry->executable->executable.device == &device->device)
+            if (entry->origin == origin && entry->executable->device == device)
                 return entry;
     }
     return NULL;
@@ -65,6 +65,8 @@ static bool load(Making *m) {
         if (!executable_load(&instance->executable->executable, &call->object, &call->ctx->diags,
                              &asked->device->device, &found->image))
             return false;
+        device_hold(asked->device);
+        instance->executable->device = asked->device;
     }
     call_keep(call, &instance->arena);
     m->made = instance;
@@ -74,8 +76,10 @@ static bool load(Making *m) {
 static void instance_destroy(Instance *instance) {
     if (!instance)
         return;
-    if (!instance->shares)
+    if (!instance->shares) {
         executable_unload(&instance->executable->executable);
+        device_drop(instance->executable->device);
+    }
     Arena arena = instance->arena;
     arena_free(&arena);
 }

@@ -25,7 +25,7 @@ static void explain_arguments(Call *call, const Asked *asked, Packed *packed, si
         return;
     }
     size_t good = 0;
-    while (good < count && arguments_pack(packed, &function->specialisation, asked->device,
+    while (good < count && arguments_pack(packed, &function->specialisation, asked->device->number,
                                           asked->arguments, good + 1))
         good++;
     if (good < count)
@@ -39,7 +39,8 @@ static INLINE bool pack(Asked *asked, Packed *packed, size_t count) {
     const tile_function *function = asked->function;
     packed->is_underived = packed->is_untuned = false;
     if (count < function->required_count || count > function->param_count ||
-        !arguments_pack(packed, &function->specialisation, asked->device, asked->arguments, count))
+        !arguments_pack(packed, &function->specialisation, asked->device->number, asked->arguments,
+                        count))
         return false;
     asked->packed = packed;
     asked->hash = key_hash(packed->key, packed->key_len);

@@ -366,16 +366,6 @@ static tile_status find_grid(HostCall *h) {
     return status;
 }
 
-/* Instances outlive devices, and another one may lie where this one did: to the key of the call. */
-static bool add_device(HostCall *h) {
-    const uint64_t number = h->given->device->host->number;
-    if (!packed_add(&h->packed, &number, sizeof number))
-        return ctx_diag(h->call->ctx, (Span){0}, host_constexprs,
-                        STR_ARG(h->function->function.name));
-    h->asked.hash = key_hash(h->packed.key, h->packed.key_len);
-    return true;
-}
-
 /* False: it is not made, and is not to be. */
 static bool find_instance(HostCall *h, bool prepares) {
     CompiledFunction *function = h->function;
@@ -403,8 +393,6 @@ static tile_status run_call(HostCall *h) {
         function_pack(call, &h->asked, &h->packed, h->given->argument_count, &place);
     if (status != TILE_OK || !h->asked.packed)
         return status;
-    if (!add_device(h))
-        return TILE_ERROR_INVALID_ARGUMENT;
     h->leaves = argument_leaves(&call->ctx->arena, h->function->function.params,
                                 h->given->arguments, h->given->argument_count, &h->leaf_count);
     if (launches) {

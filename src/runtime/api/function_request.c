@@ -16,7 +16,7 @@ static bool derived_values(Call *call, const CompiledFunction *function,
                            const TuneConfig **config, HostValue values[DERIVE_MAX_NAMES]) {
     HostError error;
     derive_given(derivation, asked->arguments, count, values);
-    *config = derive_config(derivation, asked->device, asked->arguments, count, values);
+    *config = derive_config(derivation, asked->device->number, asked->arguments, count, values);
     return derive_values(derivation, asked->arguments, count, *config, values, &error) ||
            report_error(call, function, &error);
 }
@@ -54,7 +54,7 @@ tile_status function_grid(const Asked *asked, size_t count, uint32_t grid[3],
     HostError error;
     derive_given(derivation, asked->arguments, count, values);
     const TuneConfig *config =
-        derive_config(derivation, asked->device, asked->arguments, count, values);
+        derive_config(derivation, asked->device->number, asked->arguments, count, values);
     if (derive_values(derivation, asked->arguments, count, config, values, &error) &&
         grid_run(&function->grid, values, grid, &error))
         return TILE_OK;

@@ -96,7 +96,7 @@ static bool add_candidate(Choosing *c, const TuneConfig *config) {
     HostError error;
     derivation.forced = config;
     specialisation.derivation = &derivation;
-    if (!arguments_pack(packed, &specialisation, asked.device, asked.arguments, c->count))
+    if (!arguments_pack(packed, &specialisation, asked.device->number, asked.arguments, c->count))
         return false;
     asked.packed = packed;
     if (!function_request(call, c->function, &asked, &derivation, &candidate->planned.request))
@@ -184,7 +184,7 @@ static Str options_text(const Choosing *c) {
 /* What this function has found for other keys on the device. */
 static void list_chosen(const Choosing *c, TuneCall *tuning) {
     KeyTable *table = atomic_load(&c->function->choices);
-    const void *device = c->asked.device;
+    const uint64_t device = c->asked.device->number;
     TuneChosen *chosen = ARENA_ARRAY(&c->call->ctx->arena, TuneChosen, key_table_slots(table) + 1);
     for (size_t i = 0; i < key_table_slots(table); i++) {
         const Choice *choice = (const Choice *)key_table_at(table, i);
@@ -283,7 +283,7 @@ static void publish(Choosing *c, const Chosen *chosen) {
     Call *call = c->call;
     ChoiceKey *key = ARENA_NEW(&call->ctx->arena, ChoiceKey);
     CompiledFunction *function = c->function;
-    derive_choice_key(&function->derivation, c->asked.device, c->asked.arguments, c->count,
+    derive_choice_key(&function->derivation, c->asked.device->number, c->asked.arguments, c->count,
                       c->values, key);
     KeyTable *table = key_table_reserve(&function->choices, &call->ctx->arena);
     Choice *choice = ARENA_NEW(&call->object, Choice);
@@ -332,8 +332,8 @@ static void choose(Choosing *c) {
 static void choose_once(void *user) {
     Choosing *c = user;
     c->call->object.oom = c->call->ctx->arena.oom;
-    c->is_chosen = derive_config(&c->function->derivation, c->asked.device, c->asked.arguments,
-                                 c->count, c->values) != NULL;
+    c->is_chosen = derive_config(&c->function->derivation, c->asked.device->number,
+                                 c->asked.arguments, c->count, c->values) != NULL;
     if (!c->is_chosen)
         choose(c);
 }

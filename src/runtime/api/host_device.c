@@ -272,7 +272,8 @@ static tile_status open_host(Call *call, const tile_host_options *options, tile_
     made->context = call->context;
     made->host_calls = &host_calls;
     made->host = host;
-    host->number = atomic_fetch_add(&call->context->host_devices, 1);
+    made->number = atomic_fetch_add(&call->context->devices, 1);
+    atomic_init(&made->holders, 1);
     if (pthread_mutex_init(&host->lock, NULL))
         return TILE_ERROR_OUT_OF_MEMORY;
     if (pthread_mutex_init(&host->turn, NULL)) {

@@ -19,7 +19,6 @@ typedef struct HostDevice {
     tile_host_tell print;  /* NULL: to standard output */
     tile_host_tell counts; /* NULL: nobody asks */
     void *user;
-    uint64_t number;      /* no other device of the context has it, or had it */
     pthread_mutex_t turn; /* of runs of the simulator on memory of the device */
     pthread_mutex_t lock; /* of the allocations */
     HostAllocation *allocations;

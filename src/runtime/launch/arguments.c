@@ -349,7 +349,7 @@ static bool pack_all(Packed *packed, unsigned char *heads, KeyValues values,
     return true;
 }
 
-bool arguments_pack(Packed *packed, const Specialisation *specialisation, const void *device,
+bool arguments_pack(Packed *packed, const Specialisation *specialisation, uint64_t device,
                     const tile_argument *arguments, size_t count) {
     packed->key_len = 0;
     packed->given = (uint32_t)count;

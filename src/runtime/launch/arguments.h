@@ -55,8 +55,8 @@ bool key_add(KeyBuffer key, const void *data, size_t size);
 bool packed_add(Packed *packed, const void *data, size_t size);
 
 /* The key is of the arguments' kinds, types and specialisations, of the constexprs' values, and of
- * `device`. False: one of them is refused. */
-bool arguments_pack(Packed *packed, const Specialisation *specialisation, const void *device,
+ * `device`, a number. False: one of them is refused. */
+bool arguments_pack(Packed *packed, const Specialisation *specialisation, uint64_t device,
                     const tile_argument *arguments, size_t count);
 /* Its name as signatures spell it; NULL: there is no such type. */
 const char *dtype_name(tile_dtype type);
