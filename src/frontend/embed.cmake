@@ -1,4 +1,7 @@
 # Writes OUTPUT, a C file with the bytes of INPUTS, one behind the other, as NAME_text and NAME_size.
+if(NOT INPUTS)
+    message(FATAL_ERROR "INPUTS names no file")
+endif()
 set(bytes "")
 foreach(input ${INPUTS})
     file(READ ${input} more HEX)
