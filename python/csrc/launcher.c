@@ -93,7 +93,7 @@ static Outcome launch_by(Launcher *launcher, Recipe *recipe, PyObject *grid, con
     tile_diagnostics_destroy(said);
     if (status != TILE_OK || !used)
         return NOT_SO; /* the slow way makes it, or says what is wrong */
-    *kernel = recipe_kernel((PyObject *)launcher, recipe, used, values, launcher->parameter_count);
+    *kernel = recipe_kernel((PyObject *)launcher, recipe, used);
     return *kernel ? DONE : FAILED;
 }
 

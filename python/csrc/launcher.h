@@ -92,9 +92,9 @@ void recipes_clear(Launcher *launcher);
 /* The device, stream and function of a call by it. False: not by this way. */
 bool recipe_place(ModuleState *state, Recipe *recipe, const Gathered *gathered, tile_call *call);
 tile_function *recipe_function(const Recipe *recipe);
-/* A new reference: what is returned for an instance. NULL with an exception. */
-PyObject *recipe_kernel(PyObject *launcher, Recipe *recipe, const tile_executable *used,
-                        const Values *values, size_t count);
+/* A new reference: what is returned for an instance, of JITFunction._kernel_of(its number) where
+ * another kind of launch had it made. NULL with an exception. */
+PyObject *recipe_kernel(PyObject *launcher, Recipe *recipe, const tile_executable *used);
 
 /* Launcher._remember(..) */
 PyObject *launcher_remember(PyObject *self, PyObject *args);

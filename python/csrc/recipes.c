@@ -236,24 +236,7 @@ static bool add_instance(Recipe *recipe, const tile_executable *used, PyObject *
     return true;
 }
 
-/* Asks JITFunction._compiled(function, used, device, values). */
-static PyObject *ask_kernel(PyObject *launcher, Recipe *recipe, const tile_executable *used,
-                            const Values *values, size_t count) {
-    PyObject *list = PyList_New((Py_ssize_t)count);
-    for (size_t i = 0; list && i < count; i++) {
-        Py_INCREF(values->of[i]);
-        PyList_SetItem(list, (Py_ssize_t)i, values->of[i]);
-    }
-    PyObject *kernel =
-        list ? PyObject_CallMethod(launcher, "_compiled", "OKOO", recipe->function,
-                                   (unsigned long long)(uintptr_t)used, recipe->device, list)
-             : NULL;
-    Py_XDECREF(list);
-    return kernel;
-}
-
-PyObject *recipe_kernel(PyObject *launcher, Recipe *recipe, const tile_executable *used,
-                        const Values *values, size_t count) {
+PyObject *recipe_kernel(PyObject *launcher, Recipe *recipe, const tile_executable *used) {
     for (size_t i = 0; i < recipe->instance_count; i++) {
         const Instance found = recipe->instances[i];
         if (found.used != used)
@@ -265,7 +248,8 @@ PyObject *recipe_kernel(PyObject *launcher, Recipe *recipe, const tile_executabl
         Py_INCREF(found.kernel);
         return found.kernel;
     }
-    PyObject *kernel = ask_kernel(launcher, recipe, used, values, count);
+    PyObject *kernel =
+        PyObject_CallMethod(launcher, "_kernel_of", "K", (unsigned long long)(uintptr_t)used);
     if (kernel && !add_instance(recipe, used, kernel))
         Py_CLEAR(kernel);
     return kernel;

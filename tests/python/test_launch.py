@@ -243,6 +243,20 @@ class Values(unittest.TestCase):
             store[(1,)](Interface(self.y), 256, 0.5, bits)
 
 
+class Returned(unittest.TestCase):
+    def test_kernel_of_the_instance(self):
+        scale, x, y = make_scale(), zeros(64), zeros(64)
+        slow = counted(scale)
+        one, other = {"num_warps": 2, "num_stages": 2}, {"num_stages": 2, "num_warps": 2}
+        found = [scale[(2,)](x, y, n, BLOCK=32, **options) for _ in range(2) for n in (64, 63) for options in (one, other)]
+        self.assertEqual([found.index(kernel) for kernel in found], [0, 0, 2, 2, 0, 0, 2, 2])
+        self.assertEqual((found[0].name, found[0].metadata.num_warps, len(slow)), ("scale", 2, 3))
+        before = sys.getrefcount(found[0])
+        for _ in range(20):
+            self.assertIs(scale[(2,)](x, y, 64, BLOCK=32, **other), found[0])
+        self.assertEqual(sys.getrefcount(found[0]), before)
+
+
 class Changes(unittest.TestCase):
     def setUp(self):
         self.x, self.y = Array(np.arange(64, dtype=np.float32)), zeros(64)

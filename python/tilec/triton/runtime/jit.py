@@ -176,6 +176,9 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
 
         self._remember(values, given, call.function, call.device, call.ordinal, constants, meaning_of, used, kernel)
 
+    def _kernel_of(self, instance):
+        return self._kernels.get(instance)
+
     def _check_written(self, written, values):
         for name in _arguments.find_read_only(self.params, values):
             if name in written:
