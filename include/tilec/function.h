@@ -75,7 +75,8 @@ struct tile_argument {
         struct {
             const tile_argument *items; /* tuples again, at most 64 deep */
             uint32_t count;
-            uint32_t reserved; /* 0 */
+            uint32_t record; /* of a named tuple: the number of its class among the options' units,
+                                and 1; 0: it has no names */
         } tuple;
         const tile_descriptor *descriptor;
     } value;
@@ -132,7 +133,13 @@ static inline tile_argument tile_tuple(const tile_argument *items, uint32_t coun
     argument.type = TILE_DTYPE_AUTO;
     argument.value.tuple.items = items;
     argument.value.tuple.count = count;
-    argument.value.tuple.reserved = 0;
+    argument.value.tuple.record = 0;
+    return argument;
+}
+/* A named tuple, of the class that is unit `unit` of the function's options. */
+static inline tile_argument tile_record(const tile_argument *items, uint32_t count, uint32_t unit) {
+    tile_argument argument = tile_tuple(items, count);
+    argument.value.tuple.record = unit + 1;
     return argument;
 }
 /* The descriptor is read during the call. Instances differ by its type, block and padding, and by

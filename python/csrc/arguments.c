@@ -175,6 +175,7 @@ static bool read_tuple(Reader *r, PyObject *tuple, tile_argument *argument, unsi
         if (!read_argument(r, PyTuple_GetItem(tuple, i), NULL, &items[i], depth + 1))
             return false;
     *argument = tile_tuple(items, (uint32_t)count);
+    argument->value.tuple.record = (uint32_t)record;
     return true;
 }
 

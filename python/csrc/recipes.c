@@ -67,7 +67,7 @@ static bool has_options(const Recipe *recipe, const Values *values) {
     if (recipe->option_count != values->option_count)
         return false;
     for (size_t i = 0; i < recipe->option_count; i++)
-        if (recipe->option_names[i] != values->option_names[i] ||
+        if (!is_same(recipe->option_names[i], values->option_names[i]) ||
             !is_same(recipe->options[i], values->options[i]))
             return false;
     return true;
@@ -99,9 +99,11 @@ static bool has_constants(const Recipe *recipe) {
 static void complete(const Recipe *recipe, Gathered *gathered) {
     for (size_t i = 0; i < recipe->meaning_count; i++) {
         tile_argument *argument = gathered->odds[i].argument;
-        if (PyType_Check(gathered->odds[i].object))
-            continue; /* of a tuple, whose class has no meaning yet */
-        *argument = recipe->meanings[i].of;
+        const tile_argument *meaning = &recipe->meanings[i].of;
+        if (PyType_Check(gathered->odds[i].object)) /* the class of the tuple */
+            argument->value.tuple.record = (uint32_t)meaning->value.integer + 1;
+        else
+            *argument = *meaning;
     }
 }
 

@@ -362,6 +362,7 @@ typedef struct Specialized {
     const struct Specialized *items; /* of a tuple, or the parts of a descriptor, each by itself */
     uint32_t count;                  /* 0: it is neither */
     const BlockInfo *block;          /* of a descriptor; the last items say the same */
+    const Unit *record;              /* of a named tuple its class */
 } Specialized;
 
 /* What each parameter of `def` is, from signature, names, annotations and defaults. */

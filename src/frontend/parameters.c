@@ -90,7 +90,8 @@ static Val param_value(Elab *e, const Specialized *param, uint32_t *next) {
     Val *items = ARENA_ARRAY(e->arena, Val, param->count);
     for (uint32_t i = 0; i < param->count; i++)
         items[i] = param_value(e, &param->items[i], next);
-    return param->block ? block_value(e, param, items) : val_tuple(items, param->count);
+    return param->block ? block_value(e, param, items)
+                        : val_tuple_of(param->record, items, param->count);
 }
 
 void parameters_bind(Elab *e, const FuncDef *def, const Specialized *params) {

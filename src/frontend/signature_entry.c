@@ -319,7 +319,18 @@ static Str descriptor_spelling(Arena *arena, Str text) {
     return strbuf_str(&out);
 }
 
-/* Tuples: (*fp32:16, i32, =4, (i64)), where items are entries, values too as `=4` */
+/* Tuples: (*fp32:16, i32, =4, (i64)), where items are entries, values too as `=4`; @2(*fp32, i32)
+ * of the class of named tuples that is unit 2 */
+
+/* What is before the bracket of a named tuple, which is taken off. */
+static Str take_record(Str *text) {
+    const char *bracket =
+        text->len && text->ptr[0] == '@' ? memchr(text->ptr, '(', text->len) : NULL;
+    const size_t len = bracket ? (size_t)(bracket - text->ptr) : 0;
+    const Str record = {text->ptr, len};
+    *text = (Str){text->ptr + len, text->len - len};
+    return record;
+}
 
 /* Whether it is one pair of brackets; what is in it. A comma may be behind the last item. */
 static bool is_bracketed(Str text, Str *inside) {
@@ -349,6 +360,7 @@ static bool is_bracketed(Str text, Str *inside) {
 static bool is_tuple(Arena *arena, bool is_constexpr, Str text, uint32_t depth) {
     Str inside, type, hint;
     Entries items = {0};
+    take_record(&text);
     if (depth > MAX_TUPLE_DEPTH || !is_bracketed(text, &inside))
         return depth > MAX_TUPLE_DEPTH;
     signature_split(arena, inside, &items);
@@ -366,6 +378,18 @@ static bool is_tuple(Arena *arena, bool is_constexpr, Str text, uint32_t depth) 
     return false;
 }
 
+/* False after a report. */
+static bool find_record(EntryOf *a, Str text, size_t count, const Unit **record) {
+    const Val v = text.len && a->unit->given ? entry_parse_value(a, text) : val_error();
+    if (text.len && (v.kind != VAL_RECORD || v.record->given->field_count != count)) {
+        elab_fail(a->e, a->param->span, elab_signature_record, STR_ARG(text),
+                  STR_ARG(a->param->name), count);
+        return false;
+    }
+    *record = text.len ? v.record : NULL;
+    return true;
+}
+
 /* Items are specialised whatever jit is told of the parameter, as in Triton. */
 static bool set_tuple(EntryOf *a, Str text, Specialized *out) {
     Str inside;
@@ -375,8 +399,12 @@ static bool set_tuple(EntryOf *a, Str text, Specialized *out) {
                   MAX_TUPLE_DEPTH);
         return false;
     }
+    const Str name = take_record(&text);
     is_bracketed(text, &inside);
     signature_split(a->e->arena, inside, &entries);
+    const Unit *record;
+    if (!find_record(a, name, entries.len, &record))
+        return false;
     Specialized *items = ARENA_ARRAY(a->e->arena, Specialized, entries.len + 1);
     bool ok = elab_spend(a->e, a->param->span, entries.len);
     for (size_t i = 0; ok && i < entries.len; i++) {
@@ -386,8 +414,11 @@ static bool set_tuple(EntryOf *a, Str text, Specialized *out) {
         item.depth = a->depth + 1;
         ok = entry_apply(&item, entries.data[i], &items[i]);
     }
-    *out = (Specialized){
-        .name = a->name, .divisible = 1, .items = items, .count = (uint32_t)entries.len};
+    *out = (Specialized){.name = a->name,
+                         .divisible = 1,
+                         .items = items,
+                         .count = (uint32_t)entries.len,
+                         .record = record};
     return ok;
 }
 
@@ -399,7 +430,7 @@ static bool set_constexpr_tuple(EntryOf *a, Str text, Specialized *out) {
     Val *items = ARENA_ARRAY(a->e->arena, Val, tuple.count + 1);
     for (uint32_t i = 0; i < tuple.count; i++)
         items[i] = tuple.items[i].value;
-    return entry_set_value(a, val_tuple(items, tuple.count), out);
+    return entry_set_value(a, val_tuple_of(tuple.record, items, tuple.count), out);
 }
 
 /* Entries */
@@ -449,13 +480,14 @@ bool entry_apply(EntryOf *a, Str text, Specialized *out) {
 
 static Str spell(Arena *arena, Str text, ParamHints hints, uint32_t depth);
 
-static Str spell_tuple(Arena *arena, Str inside, uint32_t depth) {
+static Str spell_tuple(Arena *arena, Str record, Str inside, uint32_t depth) {
     Entries items = {0};
     StrBuf out = strbuf(arena);
     signature_split(arena, inside, &items);
+    strbuf_printf(&out, "%.*s(", STR_ARG(record));
     for (size_t i = 0; i < items.len; i++) {
         const Str item = spell(arena, items.data[i], (ParamHints){0}, depth + 1);
-        strbuf_printf(&out, "%s%.*s", i ? ", " : "(", STR_ARG(item));
+        strbuf_printf(&out, "%s%.*s", i ? ", " : "", STR_ARG(item));
     }
     strbuf_putc(&out, ')');
     return strbuf_str(&out);
@@ -482,8 +514,10 @@ static Str spell(Arena *arena, Str text, ParamHints hints, uint32_t depth) {
     Str inside;
     if (is_descriptor_text(text))
         return descriptor_spelling(arena, text);
-    if (depth < MAX_TUPLE_DEPTH && is_tuple(arena, false, text, 0) && is_bracketed(text, &inside))
-        return spell_tuple(arena, inside, depth);
+    Str bare = text;
+    const Str record = take_record(&bare);
+    if (depth < MAX_TUPLE_DEPTH && is_tuple(arena, false, text, 0) && is_bracketed(bare, &inside))
+        return spell_tuple(arena, record, inside, depth);
     return spell_scalar(arena, text, hints);
 }
 

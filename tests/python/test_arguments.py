@@ -181,6 +181,30 @@ class Tuples(unittest.TestCase):
         kinds[(1,)](out, (1, None, 5, tl.constexpr(6)))
         self.assertEqual(out[0], 11)
 
+    def test_named_tuples(self):
+        class Tensor(NamedTuple):
+            ptr: object
+            shape: tuple
+            scale: float = 2.0
+
+        @triton.jit
+        def scaled(t):
+            return t.scale * t.shape[0]
+
+        @triton.jit
+        def use(out, closure):
+            again = Pair(closure.second, 7)
+            tl.store(out.ptr, out.shape[1] + scaled(out) + closure.first(again.first, again.second))
+
+        y = np.zeros(1, np.float32)
+        use[(1,)](Tensor(y, (2, 100)), Pair(plus, 3))
+        self.assertEqual(y[0], 100 + 4 + 10)
+        use[(1,)](Tensor(y, (2, 100), 5.0), Pair(plus, 1))
+        self.assertEqual(y[0], 100 + 10 + 8)
+        use.warmup(Tensor(MockTensor(tl.float32), (2, 100)), Pair(plus, 3), grid=(1,))
+        with self.assertRaisesRegex(CompilationError, "scale"):
+            use[(1,)](Pair(y, (1, 2)), Pair(plus, 1))
+
     def test_sizes_are_plain_tuples(self):
         class Size(tuple):
             pass

@@ -228,6 +228,22 @@ class Values(unittest.TestCase):
             DEVICE.set(m.data_ptr(), 0, 64)
         self.assertEqual(len(slow), 2)
 
+    def test_named_tuples(self):
+        class Other(NamedTuple):
+            b: int
+            a: int
+
+        @triton.jit
+        def use(y, t, u):
+            tl.store(y, t.a - t.b + u.a * 100)
+
+        slow = counted(use)
+        for _ in range(2):
+            for t, u, wanted in ((Pair(9, 4), Pair(2, 0), 205), (Other(9, 4), Pair(2, 0), 195), (Pair(9, 4), Other(0, 2), 205), (Pair(6, 4), Pair(2, 0), 202)):
+                use[(1,)](self.y, t, u)
+                self.assertEqual(self.y.read()[0], wanted)
+        self.assertEqual(len(slow), 3)
+
     def test_annotated_and_other_arrays(self):
         @triton.jit
         def store(y, a: tl.uint8, b: tl.float32, c: "*i32"):
@@ -255,6 +271,19 @@ class Returned(unittest.TestCase):
         for _ in range(20):
             self.assertIs(scale[(2,)](x, y, 64, BLOCK=32, **other), found[0])
         self.assertEqual(sys.getrefcount(found[0]), before)
+
+
+class Decorated(unittest.TestCase):
+    def test_configurations_and_heuristics(self):
+        kernel = make_scale()
+        slow = counted(kernel)
+        filled = triton.heuristics({"BY": lambda given: 5 if given["n"] > 10 else 7})(kernel)
+        tuned = triton.autotune([triton.Config({"BLOCK": 64}, num_warps=2)], key=["n"])(filled)
+        x, y = Array(np.ones(64, np.float32)), zeros(64)
+        for n, by in ((50, 5), (7, 7), (51, 5), (6, 7)) * 2:
+            tuned[lambda meta: (triton.cdiv(64, meta["BLOCK"]),)](x, y, n=n)
+            self.assertEqual(y.read()[:n].tolist(), [by * 3] * n)
+        self.assertEqual(len(slow), 2)
 
 
 class Changes(unittest.TestCase):

@@ -549,6 +549,41 @@ static void named_tuples(void **state) {
 }
 
 /* The first unit is the kernel that a list has. */
+/* Named tuples that a launch passes, by the unit that their class is. */
+static void named_tuples_as_arguments(void **state) {
+    Fixture *f = *state;
+    const tile_binding names[] = {language("tl", "triton.language")};
+    const tile_named fields[] = {{text("a"), text("")}, {text("b"), text("")}};
+    const tile_unit units[] = {
+        unit_of("r.py", 1, "def k(x, t):\n    tl.store(x, t.a - t.b[1])\n", BINDINGS(names)),
+        record_of("Pair", fields, 2)};
+    free(COMPILES(f, units, "*i32, @1(i32, (i32, =4))").ptx);
+    static const char *const wrong[][2] = {{"*i32, @0(i32, i32)", "elab_signature_record"},
+                                           {"*i32, @1(i32, i32, i32)", "elab_signature_record"},
+                                           {"*i32, @1x(i32, i32)", "lex_bad_number"},
+                                           {"*i32, @7(i32, i32)", "unit_number"},
+                                           {"*i32, (i32, i32)", "elab_no_attribute"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_string_equal(COMPILE(f, units, wrong[i][0]).id, wrong[i][1]);
+    tile_compile_options options = {.size = sizeof options, .units = units, .unit_count = 2};
+    tile_function *function = NULL;
+    tile_device *device = NULL;
+    assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
+    assert_int_equal(tile_device_open(f->context, 0, &device, NULL), TILE_OK);
+    const tile_argument inner[] = {tile_int(7), tile_int(9)};
+    const tile_argument items[] = {tile_int(5), tile_tuple(inner, 2)};
+    tile_argument arguments[] = {tile_pointer(1 << 12, TILE_I32), tile_record(items, 2, 1)};
+    const uint32_t grid[] = {1, 1, 1};
+    assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, 2, NULL),
+                     TILE_OK);
+    assert_int_equal(f->cuda->launches, 1);
+    arguments[1] = tile_tuple(items, 2); /* another instance, whose items have no names */
+    assert_int_equal(tile_function_launch(function, device, grid, NULL, arguments, 2, NULL),
+                     TILE_ERROR_SOURCE);
+    tile_function_destroy(function);
+    tile_device_close(device);
+}
+
 static void lists_of_kernels(void **state) {
     Fixture *f = *state;
     const tile_binding names[] = {language("C", "triton.language.constexpr")};
@@ -631,6 +666,7 @@ int main(void) {
         TEST(damaged_texts_are_reported),
         TEST(isolated_compilations_have_the_units),
         TEST(named_tuples),
+        TEST(named_tuples_as_arguments),
         TEST(lists_of_kernels),
         TEST(strict_contexts_and_records),
         TEST(noinline_has_no_effect),

@@ -179,8 +179,8 @@ static const char *explain_tuple(Explaining *e, const tile_argument *argument, u
     const tile_argument *items = argument->value.tuple.items;
     if (depth > ARGUMENTS_MAX_DEPTH)
         return too_deep;
-    if (argument->value.tuple.reserved || (argument->value.tuple.count && !items))
-        return "a tuple has no items, or `reserved` is not 0";
+    if (argument->value.tuple.count && !items)
+        return "a tuple has no items";
     for (uint32_t i = 0; i < argument->value.tuple.count && e->items; i++) {
         e->items--;
         const char *wrong = explain(e, &items[i], depth);

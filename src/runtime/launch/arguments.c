@@ -254,9 +254,10 @@ static bool pack_item(Nesting *n, const tile_argument *item, unsigned depth);
 /* The room of the key bounds how much there is of tuples that hold themselves. */
 static bool pack_tuple(Nesting *n, const tile_argument *argument, unsigned depth) {
     const tile_argument *items = argument->value.tuple.items;
-    const uint32_t count = argument->value.tuple.count;
-    if (depth > ARGUMENTS_MAX_DEPTH || argument->value.tuple.reserved || (count && !items) ||
-        !add_bytes(&n->values, &count, sizeof count))
+    const uint32_t count = argument->value.tuple.count, record = argument->value.tuple.record;
+    if (depth > ARGUMENTS_MAX_DEPTH || (count && !items) ||
+        !add_bytes(&n->values, &count, sizeof count) ||
+        !add_bytes(&n->values, &record, sizeof record))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!pack_item(n, &items[i], depth))
@@ -393,6 +394,8 @@ static void add_item_entry(StrBuf *out, const Specialisation *specialisation,
     } else if (argument->kind != TILE_ARGUMENT_TUPLE) {
         add_scalar_entry(out, specialisation, argument, i, constexprs);
     } else {
+        if (argument->value.tuple.record)
+            strbuf_printf(out, "@%u", argument->value.tuple.record - 1);
         strbuf_putc(out, '(');
         for (uint32_t k = 0; k < argument->value.tuple.count; k++) {
             strbuf_puts(out, k ? ", " : "");

@@ -61,6 +61,16 @@ class Config:
         return isinstance(other, Config) and self._identity() == other._identity()
 
 
+def _launch(fn, args, keywords):
+    """fn.run(*args, **keywords), by the way that launches take."""
+    if keywords["warmup"]:
+        return fn.run(*args, **keywords)
+    keywords = dict(keywords)
+    grid = keywords.pop("grid")
+    del keywords["warmup"]
+    return fn[grid](*args, **keywords)
+
+
 class Autotuner(KernelInterface):
     """A kernel with configurations. `cache`: the configuration of each key that was seen; `best_config`: of the last call;
     `configs_timings`, `bench_time`: of the last tuning, milliseconds (median, 20 %, 80 %) and seconds."""
@@ -138,7 +148,7 @@ class Autotuner(KernelInterface):
             config = self.best_config = self._choose(args, kwargs)
             if config.pre_hook:
                 config.pre_hook(self._arguments(kwargs, config))
-            return self.fn.run(*args, **kwargs, **config.all_kwargs())
+            return _launch(self.fn, args, {**kwargs, **config.all_kwargs()})
         finally:
             self.nargs = None
 
@@ -264,7 +274,7 @@ class Autotuner(KernelInterface):
             self.pre_hook(arguments)
             error = None
             try:
-                self.fn.run(*args, **given)
+                _launch(self.fn, args, given)
             except Exception as caught:
                 error = caught
                 raise
@@ -348,7 +358,7 @@ class Heuristics(KernelInterface):
         return kwargs
 
     def run(self, *args, **kwargs):
-        return self.fn.run(*args, **self._fill(args, kwargs))
+        return _launch(self.fn, args, self._fill(args, kwargs))
 
     def warmup(self, *args, **kwargs):
         return self.fn.warmup(*args, **self._fill(args, kwargs))
