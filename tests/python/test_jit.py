@@ -11,6 +11,7 @@ import tilec
 import tilec.triton as triton
 import tilec.triton.language as tl
 from tilec.triton.compiler.errors import CompilationError
+from tilec.triton.runtime.builtins import key as marked_key
 from testing import run
 
 SCALE = tl.constexpr(3)
@@ -36,6 +37,51 @@ def scale(x, y, n, BLOCK: tl.constexpr, BY: tl.constexpr = 2):
 
 def filled(n=100):
     return np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
+
+
+def marked(fn):
+    def wrapper(*args, _semantic, **keywords):
+        return fn(*args, **keywords, _builder=_semantic)
+
+    wrapper.__triton_builtin__ = True
+    return wrapper
+
+
+@marked
+def if_mask(mask, value, *, _builder=None):
+    return tl.constexpr(None) if isinstance(mask, tl.constexpr) and mask.value is None else value
+
+
+@marked
+def next_power(n, *, _builder=None):
+    assert isinstance(n, tl.constexpr)
+    return tl.constexpr(triton.next_power_of_2(n.value))
+
+
+@tl.core.builtin
+def shape_of(x, like=None, _semantic=None):
+    assert isinstance(x, tl.tensor)
+    return tuple(int(size) for size in x.shape) + (str(x.dtype),)
+
+
+@tl.core.builtin
+def builds(x, _semantic=None):
+    return _semantic.add(x, x)
+
+
+@triton.jit
+def uses_marked(x, y, MASKED: tl.constexpr):
+    i = tl.arange(0, next_power(5))
+    mask = i < 5 if MASKED else None
+    other = tl.full([8], 7, tl.float32)
+    v = tl.load(x + i, mask, other=if_mask(mask, other))
+    tl.static_assert(shape_of(v) == (8, "fp32"))
+    tl.store(y + i, v)
+
+
+@triton.jit
+def builds_ir(x):
+    tl.store(x, builds(tl.load(x)))
 
 
 class Calls(unittest.TestCase):
@@ -137,6 +183,17 @@ class Names(unittest.TestCase):
             x = np.arange(16, dtype=np.float32)
             apply[(1,)](x, function, BLOCK=16)
             np.testing.assert_array_equal(x, np.arange(16, dtype=np.float32) ** power * 7)
+
+    def test_functions_marked_as_builtin(self):
+        x, y = filled()
+        uses_marked[(1,)](x, y, MASKED=True)
+        self.assertEqual(y[:9].tolist(), [0, 1, 2, 3, 4, 7, 7, 7, 0])
+        uses_marked[(1,)](x, y, MASKED=False)
+        self.assertEqual(y[:9].tolist(), [0, 1, 2, 3, 4, 5, 6, 7, 0])
+        with self.assertRaisesRegex(CompilationError, "_semantic.add is not in tilec"):
+            builds_ir[(1,)](x)
+        keys = {marked_key(function) for function in (if_mask, next_power, shape_of, builds)}
+        self.assertEqual(len(keys), 4)
 
     def test_constants_are_part_of_the_key(self):
         global SCALE

@@ -100,7 +100,7 @@ class nvidia_knobs(base_knobs):
     ptxas_options = env_opt_str("PTXAS_OPTIONS", instead=_PTXAS)
     mock_ptx_version = env_opt_str("TRITON_MOCK_PTX_VERSION", instead=_PTXAS)
     dump_ptxas_log = env_bool("TRITON_DUMP_PTXAS_LOG")
-    libdevice_path = env_opt_str("TRITON_LIBDEVICE_PATH", instead="libdevice's functions are the compiler's own")
+    libdevice_path = env_opt_str("TRITON_LIBDEVICE_PATH")  # libdevice's functions are the compiler's own, whichever file this names
     libcuda_path = env_opt_str("TRITON_LIBCUDA_PATH")
 
 

@@ -11,7 +11,7 @@ import tilec
 from tilec import _tilec
 from tilec.triton import _refused, knobs
 from tilec.triton._utils import type_canonicalisation_dict
-from tilec.triton.runtime import _async_compile
+from tilec.triton.runtime import _async_compile, builtins
 from tilec.triton.runtime import arguments as _arguments
 from tilec.triton.runtime.arguments import KernelParam, _normalize_ty
 from tilec.triton.backends.compiler import BaseBackend
@@ -271,6 +271,9 @@ class Evaluation:
         from tilec.triton import language as tl
 
         function = self.units.evaluated[unit, name]
+        if builtins.is_marked(function):
+            return builtins.call(function, arguments, keywords, lambda text: self._value(text, False, tl),
+                                 lambda value: literal(value, self.units.number))
         values = [self._value(*each, tl) for each in arguments]
         named = {each: self._value(*value, tl) for each, value in keywords.items()}
         result = literal(function(*values, **named), self.units.number)

@@ -8,7 +8,7 @@ from enum import Enum
 
 from tilec import _tilec
 from tilec.triton.language import core
-from tilec.triton.runtime import exec_text
+from tilec.triton.runtime import builtins, exec_text
 
 _GLOBAL = ("Cannot access global variable {0} from within @jit'ed function. Kernels see globals only that are constexprs "
            "(`{0} = triton.language.constexpr(..)`; an annotation makes none), functions and modules. "
@@ -168,6 +168,9 @@ class Units:
         if getattr(value, "_is_constexpr_function", False):
             self.evaluated[self.number(function), name] = value
             return name, "evaluate", value.cache_key, -1
+        if builtins.is_marked(value):
+            self.evaluated[self.number(function), name] = value
+            return name, "evaluate", builtins.key(value), -1
         if getattr(value, "__module__", "") and str(value.__module__).startswith("tilec.triton") and hasattr(value, "__qualname__"):
             return name, "language", _path(f"{value.__module__}.{value.__qualname__}"), -1
         return self._value(name, value, where, namespace)
