@@ -109,6 +109,8 @@ static bool gather_descriptor(Gathering *g, PyObject *object, tile_argument *arg
 }
 
 static bool gather_object(Gathering *g, PyObject *object, tile_argument *argument) {
+    if (PyLong_Check(object)) /* such as IntEnum's */
+        return read_integer(object, argument);
     if (is_descriptor(g->state, object))
         return gather_descriptor(g, object, argument);
     const TensorType *type = tensor_type(g->state, object, g->to->registers);

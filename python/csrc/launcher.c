@@ -36,9 +36,9 @@ static PyObject *run_slowly(Launcher *launcher, PyObject *grid, PyObject *const 
 /* Grids */
 
 static bool read_side(PyObject *item, uint32_t *side) {
-    if (!PyLong_Check(item))
-        return false;
-    const unsigned long value = PyLong_AsUnsignedLong(item);
+    PyObject *number = PyNumber_Index(item);
+    const unsigned long value = number ? PyLong_AsUnsignedLong(number) : 0;
+    Py_XDECREF(number);
     if (PyErr_Occurred()) {
         PyErr_Clear();
         return false;
@@ -293,16 +293,13 @@ static bool read_parameter(PyObject *tuple, Parameter *parameter) {
     return true;
 }
 
-/* _setup(parameters): launches may go the quick way from here on. */
+/* _setup(parameters): launches may go the quick way from here on. Once: other threads may be at it.
+ */
 static PyObject *launcher_setup(PyObject *self, PyObject *tuple) {
     Launcher *launcher = (Launcher *)self;
     const Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : TILE_MAX_ARGUMENTS + 1;
-    recipes_clear(launcher);
-    sites_clear(launcher);
-    Py_CLEAR(launcher->run);
-    free_parameters(launcher);
-    if (count > TILE_MAX_ARGUMENTS)
-        Py_RETURN_NONE; /* all its launches are slow */
+    if (launcher->parameters || count > TILE_MAX_ARGUMENTS)
+        Py_RETURN_NONE; /* with more of them all its launches are slow */
     launcher->parameters = calloc((size_t)count + 1, sizeof *launcher->parameters);
     if (!launcher->parameters)
         return PyErr_NoMemory();

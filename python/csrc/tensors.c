@@ -143,7 +143,7 @@ const TensorType *tensor_type(ModuleState *state, PyObject *object, bool registe
         if (types->list[i].type == type)
             return &types->list[i];
     TensorType entry = {.type = type};
-    if (!registers || types->count == MOST_TENSOR_TYPES || !classify(object, &entry))
+    if (!registers || !classify(object, &entry) || types->count == MOST_TENSOR_TYPES)
         return NULL;
     Py_INCREF(type);
     types->list[types->count] = entry;

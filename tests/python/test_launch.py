@@ -86,6 +86,10 @@ def counted(kernel):
     return slow
 
 
+class Level(enum.IntEnum):
+    LOW = 7
+
+
 class Mode(enum.Enum):
     ADD = 1
     MUL = 2
@@ -117,7 +121,7 @@ class Values(unittest.TestCase):
     def test_other_arrays_and_numbers(self):
         scale = make_scale()
         slow = counted(scale)
-        for n in (50, 51, 7):
+        for n in (50, 51, 7, Level.LOW):
             for x in (self.x, Array(np.arange(64, dtype=np.float32) + 5)):
                 y = zeros(64)
                 scale[(2,)](x, y, n, BLOCK=32)
@@ -141,7 +145,7 @@ class Values(unittest.TestCase):
         x, y = self.x, self.y
         for call in (lambda: scale[(2,)](x, y, 64, 32, 5), lambda: scale[(2,)](x, y, 64, BLOCK=32, BY=5), lambda: scale[(2,)](BY=5, BLOCK=32, n=64, y=y, x=x),
                      lambda: scale[(2,)](**{"x": x, "y": y, "n": 64, "BLOCK": 32, "BY": 5}), lambda: scale[[2]](x, y, 64, 32, BY=5),
-                     lambda: scale[2, 1](x, y, 64, 32, 5), lambda: scale[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, y, 64, 32, 5)):
+                     lambda: scale[2, 1](x, y, 64, 32, 5), lambda: scale[(np.int64(2), tl.constexpr(1))](x, y, 64, 32, 5), lambda: scale[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, y, 64, 32, 5)):
             for _ in range(2):
                 DEVICE.set(y.data_ptr(), 0, 256)
                 call()
@@ -451,6 +455,11 @@ class Objects(unittest.TestCase):
             thread.join()
         self.assertEqual(failed, [])
 
+    def test_several_devices(self):
+        printed, status = run("-c", "import sys; sys.path.insert(0, sys.argv[1])\nfrom test_launch import *\nseveral_devices()", HERE,
+                              env={"TILEC_CUDA_LIBRARY": os.environ["TILEC_FAKE_CUDA"], "FAKE_CUDA_DEVICES": "2"})
+        self.assertEqual((printed, status), ("", 0))
+
     def test_nothing_leaks(self):
         printed, status = run("-c", "import sys; sys.path.insert(0, sys.argv[1])\nfrom test_launch import *\nmany_launches()", HERE,
                               env={"TILEC_CUDA_LIBRARY": os.environ["TILEC_FAKE_CUDA"]})
@@ -490,6 +499,27 @@ def many_launches():
     case.assertEqual([sys.getrefcount(each) for each in objects], before)
     case.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory, 4096)  # KiB
     case.assertEqual(slow, [])
+
+
+def several_devices():
+    """What test_several_devices runs: on a driver with two."""
+    driver = triton.runtime.driver.active
+    scale, case = make_scale(), unittest.TestCase()
+    slow = counted(scale)
+    on = [[zeros(64), zeros(64)] for _ in range(2)]
+    for array in on[1]:
+        array.device, array.get_device = type("Device", (), {"index": 1, "__str__": lambda self: "cuda:1"})(), lambda: 1
+    for _ in range(3):
+        for place in range(2):
+            driver.set_current_device(place)
+            scale[(2,)](*on[place], 64, BLOCK=32)
+            for x, y in ((on[1 - place][0], on[place][1]), (on[place][0], on[1 - place][1])):
+                before = len(slow)
+                with case.assertRaisesRegex(ValueError, rf"lies on GPU {1 - place}, and the current one is {place}"):
+                    scale[(2,)](x, y, 64, BLOCK=32)
+                case.assertEqual(len(slow), before + 1)
+                slow.pop()
+    case.assertEqual(len(slow), 2)
 
 
 class _Tensor(ctypes.Structure):
