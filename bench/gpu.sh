@@ -25,6 +25,7 @@ for what in "$@"; do
         ;;
     ops)
         python3 tests/gpu/run.py --tilec "$tilec" 2>&1 | tee "$out/ops.log" || status=1
+        python3 tests/e2e/language/run.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/language.log" || status=1
         python3 tests/e2e/libdevice/run.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/libdevice.log" || status=1
         ;;
     agree)

@@ -1,5 +1,6 @@
 /* Result rules of memory accesses, products, reductions, control flow and shared buffers. */
 #include "ir/build.h"
+#include "ir/inline_asm.h"
 #include "ir/rules.h"
 #include "target/target.h"
 #include "target/wgmma.h"
@@ -77,6 +78,26 @@ static bool takes_values(Ctx *ctx, const Op *op, const Type *stated, const Type 
     for (uint32_t i = 0; i < op->nin; i++)
         if (rule_in(op, i)->kind == TYPE_BUFFER)
             return rule_bad_operand(ctx, op, i, "a scalar or a tile");
+    return true;
+}
+
+/* Operands of one shape, which is the result's; without operands any scalar. */
+bool rule_inline_asm(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (!takes_values(ctx, op, stated, result))
+        return false;
+    if (op_pack(op) < 1 || op_pack(op) > ASM_MAX_PACK)
+        return rule_bad_attr(ctx, op, ATTR_NAME_pack, "1 to 64");
+    if (op_result(op) < 0 || !asm_result_dtype(op, (uint32_t)op_result(op), NULL))
+        return rule_bad_attr(ctx, op, ATTR_NAME_result, "the number of one of the results");
+    const Type *shape = op->nin ? rule_in(op, 0) : stated;
+    for (uint32_t i = 1; i < op->nin; i++)
+        if (!type_same_shape(rule_in(op, i), shape) || rule_in(op, i)->layout != shape->layout)
+            return rule_bad_operand(ctx, op, i, "as many elements as the others have");
+    DType dtype;
+    asm_result_dtype(op, (uint32_t)op_result(op), &dtype);
+    *result = type_with_element(ctx, shape, TYPE_NUMBER, dtype);
+    if (stated && stated != *result)
+        return rule_bad_attr(ctx, op, ATTR_NAME_results, "the type of the result");
     return true;
 }
 

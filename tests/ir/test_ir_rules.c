@@ -139,6 +139,10 @@ static const BadOp bad_ops[] = {
     {OP_sitof, "%r = sitof %n : i64", DIAG_ir_result_from},
     {OP_uitof, "%r = uitof %ti : f32", DIAG_ir_result_from},
     {OP_bitcast, "%r = bitcast %x : i64", DIAG_ir_result_from},
+    {OP_inline_asm,
+     "%r = inline_asm %x {asm_text = \"\", constraints = \"=r,f\", results = \"i32\", pack = 0} : "
+     "i32",
+     DIAG_ir_attribute},
     {OP_bitcast, "%r = bitcast %l : ptr<f32>", DIAG_ir_result_from},
     {OP_bitcast, "%r = bitcast %sb : tile<8xf32>", DIAG_ir_operand_type},
     {OP_ptrtoint, "%r = ptrtoint %l : i64", DIAG_ir_operand_type},

@@ -1,0 +1,108 @@
+"""Kernels of constructs whose results NumPy gives."""
+import triton
+import triton.language as tl
+from triton.language.extra import cuda
+
+
+@triton.jit
+def sorted_rows(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, DESCENDING: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, tl.sort(tl.load(x_ptr + at), descending=DESCENDING))
+
+
+@triton.jit
+def best_of_rows(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :], tl.load(x_ptr + at).topk(K, 1))
+
+
+@triton.jit
+def merged(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.bitonic_merge(tl.load(x_ptr + at)))
+
+
+@triton.jit
+def flipped(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, DIM: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, tl.flip(tl.load(x_ptr + at), DIM))
+
+
+@triton.jit
+def logical(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    tl.store(out_ptr + at, x.logical_and(y).to(tl.int32) + 2 * (x > 1).logical_or(y > 1).to(tl.int32))
+
+
+@triton.jit
+def funnel_shift(x_ptr, y_ptr, out_ptr, BY: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    z = tl.inline_asm_elementwise("shf.l.wrap.b32 $0, $1, $2, $3;", "=r,r, r, r", [tl.load(x_ptr + at), tl.load(y_ptr + at), BY],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out_ptr + at, z)
+
+
+# Four bytes in a register.
+@triton.jit
+def masked_bytes(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    y = tl.inline_asm_elementwise("and.b32 $0, $1, 0x1F1F1F1F; shl.b32 $0, $0, 3;", "=r,r", [tl.load(x_ptr + at)], dtype=tl.int8, is_pure=True, pack=4)
+    tl.store(out_ptr + at, y)
+
+
+# Two results, registers of the piece's own, bytes beside floats.
+@triton.jit
+def two_results(x_ptr, y_ptr, whole_ptr, most_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    whole, most = tl.inline_asm_elementwise(
+        asm="""
+        {
+            // the bytes of one register
+            .reg .b8 part<4>;
+            mov.b32 {part0, part1, part2, part3}, $8;
+            cvt.u32.u8 $0, part0; cvt.u32.u8 $1, part1;
+            cvt.u32.u8 $2, part2; cvt.u32.u8 $3, part3;
+        }
+        cvt.rn.f32.s32 $4, $0; cvt.rn.f32.s32 $5, $1; /* as floats */ cvt.rn.f32.s32 $6, $2; cvt.rn.f32.s32 $7, $3;
+        max.f32 $4, $4, $9; max.f32 $5, $5, $10; max.f32 $6, $6, $11; max.f32 $7, $7, $12;
+        """,
+        constraints="=r,=r,=r,=r,=r,=r,=r,=r,r,r,r,r,r", args=[tl.load(x_ptr + at), tl.load(y_ptr + at)], dtype=(tl.int32, tl.float32),
+        is_pure=True, pack=4)
+    tl.store(whole_ptr + at, whole)
+    tl.store(most_ptr + at, most)
+
+
+# A predicate, and numbers that stand in the text.
+@triton.jit
+def softplus(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    asm: tl.constexpr = """{ .reg .pred large; setp.gt.f32 large, $1, 20.; @large mov.f32 $0, $1; @!large mul.f32 $0, $1, 0f3FB8AA3B;
+        @!large ex2.approx.ftz.f32 $0, $0; @!large add.f32 $0, $0, 1.0; @!large lg2.approx.ftz.f32 $0, $0; @!large mul.f32 $0, $0, 0.6931471805599453; }"""
+    tl.store(out_ptr + at, tl.inline_asm_elementwise(asm=asm, constraints="=f,f", args=[tl.load(x_ptr + at)], dtype=tl.float32, is_pure=True, pack=1))
+
+
+# Integers in every way that pieces commonly compute with them.
+@triton.jit
+def integers(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    asm: tl.constexpr = """{ .reg .b32 a, b; .reg .b64 w; .reg .pred p;
+        mul.hi.s32 a, $1, $2; mad.lo.s32 a, $1, $2, a; xor.b32 a, a, $2; shr.s32 b, $1, 5; sub.s32 a, a, b;
+        min.s32 b, $1, $2; max.u32 a, a, b; prmt.b32 a, a, $2, 0x2160; popc.b32 b, a; lop3.b32 a, a, b, $1, 0x96;
+        mul.wide.u32 w, a, 77; shr.u64 w, w, 9; cvt.u32.u64 b, w; setp.le.u32 p, a, b; selp.b32 $0, a, b, p; }"""
+    tl.store(out_ptr + at, tl.inline_asm_elementwise(asm, "=r,r,r", [tl.load(x_ptr + at), tl.load(y_ptr + at)], tl.int32, True, 1))
+
+
+# With effects: not where there is a `pack`, nor on the interpreter.
+@triton.jit
+def bytes_in_memory(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.inline_asm_elementwise("ld.global.b8 $0, [$1]; shl.b32 $0, $0, 3; st.global.b8 [$2], $0;", "=r,l,l", [x_ptr + at, out_ptr + at],
+                              dtype=tl.int8, is_pure=False, pack=1)
+
+
+@triton.jit
+def registers(out_ptr):
+    start = cuda.globaltimer()
+    tl.store(out_ptr, (cuda.globaltimer() >= start).to(tl.int32))
+    tl.store(out_ptr + 1, (cuda.smid() >= 0).to(tl.int32))

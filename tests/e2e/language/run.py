@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Constructs of the language against NumPy, on the interpreter, the simulator or a GPU.
+
+    run.py --tilec build/release/src/cli/tilec [--device cpu|sim|cuda] [--filter TEXT]
+
+Without --device: the interpreter, and the simulator for two targets."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.py")
+DEVICES = [("cpu", "sm_90a"), ("sim", "sm_80"), ("sim", "sm_90a")]
+
+
+def run(tilec, device, kernel, arrays, defines, outputs):
+    """What a launch of one program leaves in `outputs`, or its message."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [tilec, "run", KERNELS, "-k", kernel, "--grid", "(1,)", "--cache-dir", "none"]
+        command += [] if device[0] == "cuda" else ["--device", device[0], "--target", device[1]]
+        for name, array in arrays.items():
+            path = os.path.join(folder, name + ".npy")
+            np.save(path, array)
+            command += ["-a", f"{name}={path}"]
+        for name, value in defines.items():
+            command += ["-D", f"{name}={value}"]
+        for name in outputs:
+            command += ["--out", f"{name}={os.path.join(folder, 'got_' + name + '.npy')}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.stderr[-2000:] if done.returncode else [np.load(os.path.join(folder, f"got_{name}.npy")) for name in outputs]
+
+
+def values(dtype, shape, numbers):
+    """With equal ones, and of floats infinities, zeros of both signs and NaN."""
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return np.where(numbers.random(shape) < 0.3, numbers.integers(0, 4, shape), numbers.integers(info.min, info.max, shape, endpoint=True)).astype(dtype)
+    x = numbers.standard_normal(shape).astype(dtype)
+    special = np.array([np.inf, -np.inf, 0.0, -0.0, np.nan, 1.0], dtype)
+    return np.where(numbers.random(shape) < 0.2, numbers.choice(special, shape), x)
+
+
+def orders(numbers):
+    for dtype in (np.float32, np.float16, np.int32, np.uint8, np.int64, np.float64):
+        for m, n in ((4, 64), (1, 1024), (32, 2), (8, 1)):
+            x = values(dtype, (m, n), numbers)
+            for descending in (False, True):
+                wanted = np.sort(x, axis=1)[:, ::-1] if descending else np.sort(x, axis=1)
+                yield "sorted_rows", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(M=m, N=n, DESCENDING=descending), dict(out_ptr=wanted)
+        for m, n, k in ((4, 64, 8), (2, 256, 1), (1, 32, 32), (16, 16, 2)):
+            x = values(dtype, (m, n), numbers)
+            wanted = np.sort(x, axis=1)[:, ::-1][:, :k]
+            yield "best_of_rows", dict(x_ptr=x, out_ptr=np.zeros((m, k), dtype)), dict(M=m, N=n, K=k), dict(out_ptr=wanted)
+    x = np.concatenate([np.sort(numbers.standard_normal(64)), np.sort(numbers.standard_normal(64))[::-1]]).astype(np.float32)
+    yield "merged", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(N=128), dict(out_ptr=np.sort(x))
+    for dtype in (np.float32, np.int8, np.float64):
+        x = values(dtype, (8, 32), numbers)
+        for dim, axis in ((0, 0), (1, 1), (-1, 1), (None, 1)):
+            yield "flipped", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(M=8, N=32, DIM=dim), dict(out_ptr=np.flip(x, axis))
+
+
+def wrapped(x):
+    return x.astype(np.uint64).astype(np.uint32).astype(np.int32)
+
+
+def integers_by_python(x, y):
+    """What the kernel `integers` computes of one pair."""
+    mask = 0xFFFFFFFF
+    a = (x * y >> 32) & mask
+    a = (x * y + a) & mask
+    a ^= y & mask
+    a = (a - (x >> 5)) & mask
+    a = max(a, min(x, y) & mask)
+    both = (y & mask) << 32 | a
+    a = sum((both >> 8 * (0x2160 >> 4 * i & 7) & 0xFF) << 8 * i for i in range(4))
+    a = a ^ bin(a).count("1") ^ (x & mask)
+    b = (a * 77 >> 9) & mask
+    result = a if a <= b else b
+    return result - (1 << 32) if result >> 31 else result
+
+
+def pieces(numbers, device):
+    n = 256
+    x, y = (values(np.int32, n, numbers) for _ in range(2))
+    wide = (y.astype(np.int64) << 32) | x.astype(np.uint32)
+    by = 7
+    yield "funnel_shift", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(x)), dict(BY=by, N=n), dict(out_ptr=(wide >> (32 - by)).astype(np.int32))
+    small = values(np.int8, n, numbers)
+    yield "masked_bytes", dict(x_ptr=small, out_ptr=np.zeros_like(small)), dict(N=n), dict(out_ptr=((small.view(np.uint8) & 0x1F) << 3).view(np.int8))
+    # One element for a thread, where registers of a piece are not filled.
+    few = values(np.int8, 2, numbers)
+    yield "masked_bytes", dict(x_ptr=few, out_ptr=np.zeros_like(few)), dict(N=2), dict(out_ptr=((few.view(np.uint8) & 0x1F) << 3).view(np.int8))
+    unsigned, f = values(np.uint8, n, numbers), (numbers.standard_normal(n) * 50).astype(np.float32)
+    yield ("two_results", dict(x_ptr=unsigned, y_ptr=f, whole_ptr=np.zeros(n, np.int32), most_ptr=np.zeros(n, np.float32)), dict(N=n),
+           dict(whole_ptr=unsigned.astype(np.int32), most_ptr=np.maximum(unsigned.astype(np.float32), f)))
+    exact = np.where(f > 20, f, np.log1p(np.exp(np.minimum(f, 20).astype(np.float64))))
+    yield "softplus", dict(x_ptr=f, out_ptr=np.zeros_like(f)), dict(N=n), dict(out_ptr=exact)
+    python = np.array([integers_by_python(int(a), int(b)) for a, b in zip(x, y)])
+    yield "integers", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(x)), dict(N=n), dict(out_ptr=python.astype(np.int32))
+    if device[0] != "cpu":
+        yield "bytes_in_memory", dict(x_ptr=unsigned, out_ptr=np.zeros_like(unsigned)), dict(N=n), dict(out_ptr=unsigned << 3)
+    yield "registers", dict(out_ptr=np.zeros(2, np.int32)), {}, dict(out_ptr=np.ones(2, np.int32))
+
+
+def others(numbers):
+    x, y = (numbers.integers(0, 3, 64).astype(np.int32) for _ in range(2))
+    wanted = ((x != 0) & (y != 0)).astype(np.int32) + 2 * ((x > 1) | (y > 1)).astype(np.int32)
+    yield "logical", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=wanted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tilec", required=True)
+    parser.add_argument("--device", choices=("cpu", "sim", "cuda"))
+    parser.add_argument("--filter", default="")
+    arguments = parser.parse_args()
+    failures, launches = [], 0
+    for device in [d for d in DEVICES if arguments.device in (None, d[0])] or [("cuda", "")]:
+        numbers = np.random.default_rng(7)
+        for kernel, arrays, defines, wanted in [*orders(numbers), *pieces(numbers, device), *others(numbers)]:
+            if arguments.filter not in kernel:
+                continue
+            launches += 1
+            got = run(os.path.abspath(arguments.tilec), device, kernel, arrays, defines, list(wanted))
+            what = f"{kernel} {' '.join(str(a.dtype) for a in arrays.values())} {defines} {' '.join(device)}"
+            if isinstance(got, str):
+                failures.append(f"{what}: {got}")
+                continue
+            for array, (name, right) in zip(got, wanted.items()):
+                array = array.reshape(right.shape)
+                same = np.isclose(array, right, rtol=0, atol=1e-5) if kernel == "softplus" else (array == right) | ((array != array) & (right != right))
+                if not same.all():
+                    at = np.flatnonzero(~same.ravel())[0]
+                    failures.append(f"{what}: {name}: {int((~same).sum())} differ, first [{at}]: {array.ravel()[at]!r}, wanted {right.ravel()[at]!r}")
+    if arguments.device in (None, "cpu") and arguments.filter in "bytes_in_memory":
+        x = np.zeros(16, np.uint8)
+        said = run(os.path.abspath(arguments.tilec), DEVICES[0], "bytes_in_memory", dict(x_ptr=x, out_ptr=x), dict(N=16), ["out_ptr"])
+        if "the interpreter does not know 'ld.global.b8'" not in said:
+            failures.append(f"bytes_in_memory is not refused by the interpreter: {said}")
+    for failure in failures:
+        print(failure)
+    print(f"{launches} launches, {len(failures)} failures")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
