@@ -111,9 +111,11 @@ static bool gather_descriptor(Gathering *g, PyObject *object, tile_argument *arg
 static bool gather_object(Gathering *g, PyObject *object, tile_argument *argument) {
     if (PyLong_Check(object)) /* such as IntEnum's */
         return read_integer(object, argument);
-    if (is_descriptor(g->state, object))
+    const TensorType *type = tensor_type(g->state, object, false);
+    if (!type && is_descriptor(g->state, object))
         return gather_descriptor(g, object, argument);
-    const TensorType *type = tensor_type(g->state, object, g->to->registers);
+    if (!type && g->to->registers)
+        type = tensor_type(g->state, object, true);
     if (!type)
         return add_odd(g, object, argument);
     if (type->way == WAY_TUPLE)

@@ -13,7 +13,7 @@ enum {
     MOST_ODDS = 64,
     MOST_OPTIONS = 16,
     SITES = 4,
-    RECIPES = 8,
+    RECIPES = 32,
 };
 
 typedef struct Parameter {

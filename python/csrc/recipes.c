@@ -29,7 +29,7 @@ struct Recipe {
     unsigned settings;
     PyObject *option_names[MOST_OPTIONS], *options[MOST_OPTIONS];
     size_t option_count;
-    Meaning meanings[MOST_ODDS];
+    Meaning *meanings;
     size_t meaning_count;
     Constant *constants;
     size_t constant_count;
@@ -127,6 +127,7 @@ static void recipe_free(Recipe *recipe) {
         Py_XDECREF(recipe->instances[i].kernel);
     Py_XDECREF(recipe->function);
     Py_XDECREF(recipe->device);
+    free(recipe->meanings);
     free(recipe->constants);
     free(recipe->instances);
     free(recipe);
@@ -347,8 +348,9 @@ static bool fill(Recipe *recipe, ModuleState *state, Launcher *launcher, const R
     gathered.registers = true;
     if (!gather(state, launcher->parameters, launcher->parameter_count, values, &gathered))
         return false;
+    recipe->meanings = calloc(gathered.odd_count + 1, sizeof *recipe->meanings);
     for (size_t i = 0; i < gathered.odd_count; i++)
-        if (!add_meaning(recipe, &gathered.odds[i], given->meaning_of))
+        if (!recipe->meanings || !add_meaning(recipe, &gathered.odds[i], given->meaning_of))
             return false;
     Py_INCREF(given->function);
     Py_INCREF(given->device);

@@ -420,7 +420,7 @@ class Objects(unittest.TestCase):
 
         y = zeros(1)
         for _ in range(2):
-            for value in range(12):  # more than are remembered
+            for value in range(40):  # more than are remembered
                 store[(1,)](y, value / 2)
                 self.assertEqual(y.read()[0], value / 2)
 
