@@ -12,15 +12,28 @@ static PyObject *program_of(const tile_diagnostic *d) {
     return Py_BuildValue("III", d->program[0], d->program[1], d->program[2]);
 }
 
+/* A tuple of (id, message, path, line, column). */
+static PyObject *notes_of(const tile_diagnostic *d) {
+    PyObject *notes = PyTuple_New((Py_ssize_t)d->note_count);
+    for (size_t i = 0; notes && i < d->note_count; i++) {
+        const tile_diagnostic *note = d->notes[i];
+        PyObject *item = Py_BuildValue("NNNII", str_of_text(note->id), str_of_text(note->message),
+                                       str_of_text(note->path), note->line, note->column);
+        if (!item || PyTuple_SetItem(notes, (Py_ssize_t)i, item) < 0)
+            Py_CLEAR(notes);
+    }
+    return notes;
+}
+
 /* Fields of tilec._fault.Diagnostic. */
 static PyObject *item_of(const tile_diagnostic *d) {
     static const char *const severities[] = {
         [TILE_REMARK] = "remark", [TILE_WARNING] = "warning", [TILE_ERROR] = "error"};
-    return Py_BuildValue("sNNNIIIINKKN", severities[d->severity], str_of_text(d->id),
+    return Py_BuildValue("sNNNIIIINKKNN", severities[d->severity], str_of_text(d->id),
                          str_of_text(d->message), str_of_text(d->path), d->line, d->column,
                          d->end_line, d->end_column, str_of_text(d->rendered),
                          (unsigned long long)d->required, (unsigned long long)d->limit,
-                         program_of(d));
+                         program_of(d), notes_of(d));
 }
 
 static PyObject *items_of(const tile_diagnostics *said) {

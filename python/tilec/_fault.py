@@ -1,11 +1,12 @@
 """What libtilec says as Python exceptions: csrc/diagnostics.c calls fault() with a status and its diagnostics."""
 from collections import namedtuple
 
-_FIELDS = "severity id message path line column end_line end_column rendered required limit program"
+_FIELDS = "severity id message path line column end_line end_column rendered required limit program notes"
 Diagnostic = namedtuple("Diagnostic", _FIELDS)
 Diagnostic.__doc__ = """One message. severity: "remark", "warning", "error"; id: its stable name; lines and columns from 1, 0 where
 it concerns no place; rendered: as the command line prints it; required, limit: of what did not suffice, in its unit, else 0;
-program: (x, y, z) of what a device that is this machine found, else None."""
+program: (x, y, z) of what a device that is this machine found, else None; notes: tuples (id, message, path, line, column) of what
+belongs to it, id "note" or "hint", calls that led there first."""
 
 
 class TilecError(Exception):

@@ -143,14 +143,20 @@ static int64_t next_power(int64_t n) {
     return p;
 }
 
+void hint_power_of_two(Elab *e, int64_t size) {
+    if (size > 0)
+        elab_hint(e, "it is %lld: round up to %lld (triton.next_power_of_2) and mask the rest",
+                  (long long)size, (long long)next_power(size));
+    else
+        elab_hint(e, "it is %lld", (long long)size);
+}
+
 bool shape_check(Elab *e, Span span, int rank, const int64_t *shape) {
     int bits = 0;
     for (int i = 0; i < rank; i++) {
         if (shape[i] <= 0 || (shape[i] & (shape[i] - 1)) != 0) {
-            elab_fail(e, span, elab_power_of_two, i, (long long)shape[i]);
-            if (shape[i] > 0)
-                elab_hint(e, "round up to %lld (triton.next_power_of_2) and mask the rest",
-                          (long long)next_power(shape[i]));
+            elab_fail(e, span, elab_power_of_two, i);
+            hint_power_of_two(e, shape[i]);
             return false;
         }
         bits += 63 - __builtin_clzll((unsigned long long)shape[i]);

@@ -150,7 +150,11 @@ static bool dot_imprecise(Call *call, Val a, int64_t *imprecise) {
         return true;
     if (!call_int(call, 5, imprecise))
         return false;
-    if (*imprecise < 0 || (fp8 && *imprecise > depth)) {
+    if (*imprecise < 0) {
+        elab_fail(call->e, call->spans[5], elab_dot_imprecise_sign, (long long)*imprecise);
+        return false;
+    }
+    if (fp8 && *imprecise > depth) {
         elab_fail(call->e, call->spans[5], elab_dot_imprecise, (long long)*imprecise,
                   (long long)depth);
         return false;

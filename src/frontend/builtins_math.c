@@ -28,6 +28,8 @@ Val builtin_where(Call *call) {
     Val condition, x = call->args[1], y = call->args[2];
     if (!call_tile(call, 0, &condition))
         return val_error();
+    if (condition.tile.scalar.pointer || condition.tile.scalar.elem != ELEM_I1)
+        ctx_diag(e->ctx, call->spans[0], elab_where_condition, elab_type_text(e, condition));
     condition = op_to_bool(e, call->spans[0], condition);
     uint32_t flags = PROMOTE_POINTER_A | PROMOTE_POINTER_B | PROMOTE_ANY_FLOAT;
     if (!op_promote(e, call->span, "tl.where", flags, &x, &y))

@@ -24,6 +24,11 @@ Val builtin_arange(Call *call) {
         return val_error();
     }
     int64_t size = end - start;
+    if (size & (size - 1)) {
+        elab_fail(e, call->span, elab_arange_size);
+        hint_power_of_two(e, size);
+        return val_error();
+    }
     if (!shape_check(e, call->span, 1, &size))
         return val_error();
     const Type *type = type_get(e->ctx, TYPE_NUMBER, DT_I32, 1, &size, NULL);

@@ -302,6 +302,8 @@ const char *call_param_name(const Call *call, int param);
 /* Is this a compile-time integer, or a run-time scalar whose constant is known? */
 bool val_known_int(Val v, Wide *out);
 bool shape_check(Elab *e, Span span, int rank, const int64_t *shape);
+/* What to write in the place of a size that is none. */
+void hint_power_of_two(Elab *e, int64_t size);
 
 /* Operators on compile-time values, as Python has them (constexpr.c) */
 Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b);

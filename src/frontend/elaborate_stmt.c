@@ -348,7 +348,7 @@ static void exec_simple(Elab *e, const Stmt *stmt) {
         elab_hint(e, "remove it; the compiler schedules asynchronous work itself");
         return;
     case STMT_def:
-        elab_fail(e, stmt->span, elab_construct, "a function inside a function");
+        elab_fail(e, stmt->span, elab_construct, "a nested function");
         elab_hint(e, "define it at the top level with @triton.jit");
         return;
     case STMT_import:

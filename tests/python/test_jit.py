@@ -1,9 +1,11 @@
 """@triton.jit: what kernels see of Python, how they are called, what is said when something is wrong."""
+import math
 import os
 import pickle
 import tempfile
 import threading
 import unittest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,29 @@ PLAIN = 4
 @triton.jit
 def times(v, by: tl.constexpr):
     return v * by * SCALE
+
+
+POINTER = tl.pointer_type(tl.int32)
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+@triton.constexpr_function
+def swapped(pair):
+    return Pair(pair.second, pair.first)
+
+
+@triton.jit
+def wrong(v):
+    return v + nowhere  # noqa: F821
+
+
+@triton.jit
+def calls_wrong(v):
+    return wrong(v)
 
 
 @triton.constexpr_function
@@ -228,6 +253,57 @@ class Names(unittest.TestCase):
         self.assertEqual(caught.exception.node.lineno, 2)
         self.assertIsInstance(caught.exception.__cause__, NameError)
         self.assertTrue(str(caught.exception.__cause__).startswith("Cannot access global variable PLAIN"))
+
+    def test_values_and_functions_of_modules(self):
+        @triton.jit
+        def k(x):
+            log: tl.constexpr = math.log2(math.e)
+            tl.store(x, log)
+
+        x = np.zeros(1, np.float32)
+        k[(1,)](x)
+        self.assertEqual(x[0], np.float32(math.log2(math.e)))
+
+    def test_pointer_types_are_constants(self):
+        @triton.jit
+        def k(x, address):
+            tl.store(x, tl.load(address.to(POINTER)))
+
+        x, y = np.zeros(1, np.int32), np.full(1, 7, np.int32)
+        k[(1,)](x, y)
+        self.assertEqual(x[0], 7)
+
+    def test_classes_in_calls_of_functions_of_python(self):
+        @triton.jit
+        def k(x):
+            tl.store(x, swapped(Pair(20, "a@1")).second + swapped(Pair(1, 2)).first)
+
+        x = np.zeros(1, np.int32)
+        k[(1,)](x)
+        self.assertEqual(x[0], 22)
+
+    def test_errors_in_functions_that_a_kernel_calls(self):
+        @triton.jit
+        def kernel(x):
+            tl.store(x, 1)
+            calls_wrong(x)
+
+        with self.assertRaises(CompilationError) as caught:
+            kernel[(1,)](np.zeros(1, np.int32))
+        inner = caught.exception.__cause__
+        self.assertEqual((caught.exception.node.lineno, inner.node.lineno, inner.src), (3, 2, calls_wrong.src))
+        self.assertIsInstance(inner, CompilationError)
+        self.assertEqual(str(inner.__cause__.__cause__), "`nowhere` is not defined")
+        self.assertEqual(inner.__cause__.src, wrong.src)
+        self.assertEqual([note[0] for note in caught.exception.diagnostics[0].notes], ["note", "note"])
+
+    def test_constexprs_are_specialised(self):
+        @triton.jit(do_not_specialize=["N"])
+        def k(N: tl.constexpr):
+            pass
+
+        with self.assertRaisesRegex(CompilationError, "N marked as constexpr and listed in do_not_specialize"):
+            k[(1,)](5)
 
     def test_functions_of_python_are_refused(self):
         def plain(v):

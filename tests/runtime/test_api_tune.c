@@ -146,7 +146,7 @@ static void what_fails_is_struck_out(void **state) {
     assert_int_equal(f->cuda->block[0], 128);
     assert_non_null(strstr(said.text, "'k' with BLOCK=512, num_warps=8 is struck out"));
     assert_non_null(strstr(said.text, "'k' with BLOCK=100, num_warps=1 is struck out"));
-    assert_non_null(strstr(said.text, "power of two"));
+    assert_non_null(strstr(said.text, "power of 2"));
     tile_function_destroy(function);
     tile_device_close(device);
 }
@@ -157,7 +157,7 @@ static void nothing_is_left(void **state) {
         const char *decorator, *said;
         int64_t n;
     } cases[] = {
-        {"[triton.Config({'BLOCK': 100})], key=[]", "wanted a power of two", 8},
+        {"[triton.Config({'BLOCK': 100})], key=[]", "must be a power of 2", 8},
         {"[triton.Config({'BLOCK': 100}), triton.Config({'BLOCK': 3})], key=['n']",
          "no configuration of 'k' runs (2 were tried)", 8},
         {CONFIGS ", key=['n'], prune_configs_by={'early_config_prune': lambda c, a, **k: []}",

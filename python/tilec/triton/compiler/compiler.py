@@ -77,7 +77,10 @@ class ASTSource:
         self._units = Units(self.fn, functions) if functions else self.fn.units
         try:
             types, constexprs = {}, {}
-            for i, (name, kind) in enumerate(zip(self.fn.arg_names, (self.signature[name] for name in self.fn.arg_names))):
+            for i, name in enumerate(self.fn.arg_names):
+                kind = self.signature.get(name, "constexpr" if (i,) in self.constants else None)
+                if kind is None:
+                    raise TypeError(f"the signature has no type of {name!r}")
                 if kind != "constexpr":
                     types[name] = self._type((i,), kind)
                 elif (i,) in self.constants:

@@ -56,13 +56,25 @@ def _first_error(error):
     return next((said for said in error.diagnostics if said.severity == "error"), None)
 
 
-def _function_at(said, functions):
-    """The function of these in whose text a diagnostic's place is, or None."""
-    for function in functions:
-        text = function._unit_text
-        if said.path == text.path and text.def_line <= said.line < text.def_line + text.source.count("\n") + 1:
-            return function
-    return None
+class _Found:
+    """A place of a diagnostic: `function`, in whose text it is, or None, and `node`, where in there."""
+
+    def __init__(self, path, line, column, functions):
+        self.path, self.line, self.function, self.node = path, line, None, None
+        for function in functions:
+            text = function._unit_text
+            if path == text.path and text.def_line <= line < text.def_line + text.source.count("\n") + 1:
+                self.function, self.node = function, _Place(line - text.def_line + 1, max(column - text.column, 0))
+                return
+
+    def error(self, kind, message):
+        return kind(self.function.src if self.function else None, self.node, message)
+
+
+def _places(said, functions):
+    """Where it is wrong, and the calls that led there, the innermost first."""
+    calls = [note[2:] for note in said.notes if note[1].startswith("in the call of ")]
+    return [_Found(*place, functions) for place in ((said.path, said.line, said.column), *calls)]
 
 
 def _interpreted(kind):
@@ -80,12 +92,8 @@ def _reduce(kind):
 
 
 def _compilation_error(error, said, functions):
-    function = said and _function_at(said, functions)
     kind = _interpreted(_FAILURES.get(said.id, CompilationError) if said else CompilationError)
-    if function is None:
-        return kind(None, None, str(error))
-    text = function._unit_text
-    return kind(function.src, _Place(said.line - text.def_line + 1, max(said.column - text.column, 0)), str(error))
+    return _places(said, functions)[-1].error(kind, str(error)) if said else kind(None, None, str(error))
 
 
 def translated(error, functions=()):
@@ -121,23 +129,26 @@ def raise_translated(error, functions=()):
     """Raises what translated() gives; the last entry of its traceback is the kernel's own line."""
     made, said = translated(error, functions), _first_error(error)
     if made is not error:
-        cause = error.__cause__ or _cause(said)
-        made.__cause__, made.__suppress_context__ = cause, True
-    function = said and _function_at(said, functions)
-    if function is not None:
-        _raise_at(made, said.path, function.__name__, said.line)
+        made.__cause__, made.__suppress_context__ = error.__cause__ or _cause(said, functions), True
+    found = said and _places(said, functions)[-1]
+    if found and found.function is not None:
+        _raise_at(made, found.path, found.function.__name__, found.line)
     raise made
 
 
 # What Triton's own errors of a kernel have behind them, as far as programs look at it.
-_CAUSES = {"elab_unknown_name": NameError, "elab_undefined_variable": NameError, "unit_unusable": NameError,
-           "elab_static_assert": AssertionError, "elab_operands": TypeError}
+_CAUSES = {"elab_unknown_name": NameError, "elab_undefined_variable": NameError, "unit_unusable": NameError, "elab_operands": TypeError}
 
 
-def _cause(said):
-    if said is None:
+def _cause(said, functions):
+    """What is wrong, behind a CompilationError for each function that is not the kernel. Assertions have none."""
+    if said is None or said.id == "elab_static_assert":
         return None
-    return _CAUSES.get(said.id, ValueError)(said.message)
+    cause = _CAUSES.get(said.id, ValueError)(said.message)
+    for found in _places(said, functions)[:-1]:
+        inner = found.error(CompilationError, said.message)
+        inner.__cause__, cause = cause, inner
+    return cause
 
 
 def _raise_at(error, path, name, line):

@@ -5,7 +5,9 @@ each set of options; which instance that uses, and whether it has to be compiled
 import functools
 import inspect
 import os
+import re
 import threading
+from enum import Enum
 
 import tilec
 from tilec import _tilec
@@ -261,6 +263,13 @@ def _has_launch_hooks():
     return any(getattr(hook, "calls", hook) for hook in (knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook))
 
 
+_MEMBER = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|@(\d+)""")  # strings first, which may have an @
+
+
+def _member(found):
+    return f"_unit({found.group(1)})" if found.group(1) else found.group(0)
+
+
 class Evaluation:
     """Calls constexpr functions of the user's while a kernel is compiled."""
 
@@ -276,7 +285,7 @@ class Evaluation:
                                  lambda value: literal(value, self.units.number))
         values = [self._value(*each, tl) for each in arguments]
         named = {each: self._value(*value, tl) for each, value in keywords.items()}
-        result = literal(function(*values, **named), self.units.number)
+        result = literal(function(*values, **named), self._known)
         if result is None:
             raise TypeError(f"{name} gives what is no constexpr")
         return result
@@ -284,7 +293,18 @@ class Evaluation:
     def _value(self, text, is_run_time, tl):
         if is_run_time:
             raise TypeError(f"an argument is known when the kernel runs only: {text}")
-        return eval(text, {"tl": tl, "float": float})
+        return eval(_MEMBER.sub(_member, text), {"tl": tl, "float": float, "_unit": self._unit})
+
+    def _unit(self, number):
+        """What @2 is in a literal; @2(1, x=2) calls it, and members of enums are their names and values."""
+        member = self.units.members[number]
+        return (lambda name, value: member[name]) if isinstance(member, type) and issubclass(member, Enum) else member
+
+    def _known(self, member):
+        """A unit's number: a kernel has those that its names lead to."""
+        if not any(member is each for each in self.units.members):
+            raise TypeError(f"{member!r} is nothing that the kernel's names lead to")
+        return self.units.number(member)
 
 
 class ConstexprFunction:

@@ -42,6 +42,7 @@ def _frees(fn):
 
 
 _NOTHING = object()
+_COMPUTED = ("math", "copy")  # modules of Python's whose functions kernels call with constexprs, as Triton's may
 
 
 def _is_ours(value):
@@ -80,8 +81,11 @@ def literal(value, unit_of=None):
     if isinstance(value, float):
         value = float(value)
         return repr(value) if math.isfinite(value) else f"float('{value}')"
+    if isinstance(value, core.pointer_type):
+        element = literal(value.element_ty)
+        return element and f"tl.pointer_type({element}, const={value.const})"
     if isinstance(value, core.dtype):
-        return f"tl.{value.codegen_name()}" if not value.is_void() else None
+        return f"tl.{value.codegen_name()}" if not (value.is_void() or value.is_block()) else None
     if isinstance(value, (tuple, list, core.tuple)):
         return _tuple_literal(value, unit_of)
     if isinstance(value, Enum) and unit_of:
@@ -130,12 +134,22 @@ class Units:
 
     def _unit(self, function):
         text = function._unit_text
+        self._check_parameters(function)
         bindings = {}
         for name, line, _, where in _tilec.names(text.source):
             if where != "decorator":
                 self._bind(function, name, where, bindings)
         return ("function", text.path, function.__name__, text.source, text.def_line, 1, bool(function.noinline), [*bindings.values()],
                 tuple(function._names_of(function.do_not_specialize)), tuple(function._names_of(function.do_not_specialize_on_alignment)))
+
+    @staticmethod
+    def _check_parameters(function):
+        from tilec.triton.compiler.errors import CompilationError
+
+        for param in function.params:
+            if param.is_constexpr and (param.do_not_specialize or param.do_not_specialize_on_alignment):
+                raise CompilationError(function.src, None, f"{param.name} marked as constexpr and listed in do_not_specialize or "
+                                       "do_not_specialize_on_alignment: a constexpr is always specialised on")
 
     def _bind(self, function, dotted, where, bindings):
         fn = function.fn
@@ -173,15 +187,18 @@ class Units:
             return name, "evaluate", builtins.key(value), -1
         if getattr(value, "__module__", "") and str(value.__module__).startswith("tilec.triton") and hasattr(value, "__qualname__"):
             return name, "language", _path(f"{value.__module__}.{value.__qualname__}"), -1
-        return self._value(name, value, where, namespace)
+        return self._value(function, name, value, where, namespace)
 
-    def _value(self, name, value, where, namespace):
+    def _value(self, function, name, value, where, namespace):
         text = literal(value, self.number)
         is_constant = isinstance(value, (core.constexpr, core.dtype, Enum))
-        if text is not None and (is_constant or where in ("default", "annotation") or _globals_allowed()):
+        if text is not None and (is_constant or "." in name or where in ("default", "annotation") or _globals_allowed()):
             if is_constant and namespace is not None:
                 self.used[name, id(namespace)] = (value, namespace)
             return name, "literal", text, -1
+        if getattr(value, "__module__", None) in _COMPUTED and callable(value):
+            self.evaluated[self.number(function), name] = value
+            return name, "evaluate", f"{value.__module__}.{value.__qualname__}", -1
         if callable(value):
             return name, "unusable", f"Unsupported function referenced: {value!r}: kernels call @triton.jit functions", -1
         return name, "unusable", _GLOBAL.format(name), -1
