@@ -7,6 +7,8 @@ import traceback
 import unittest
 from unittest import mock
 
+import numpy as np
+
 import tilec
 import tilec.triton as triton
 import tilec.triton.language as tl
@@ -55,6 +57,12 @@ def asserts(x, N: tl.constexpr):
 @triton.jit
 def wrong(x):
     tl.store(x, nowhere)  # noqa: F821
+
+
+@triton.jit
+def fused(x):
+    v = tl.load(x)
+    tl.store(x, v * v + 1.5)
 
 
 @triton.jit
@@ -139,6 +147,23 @@ class Kernels(Folder):
         self.assertEqual(first.metadata_group["scale.ptx"], os.path.join(folder, "scale.ptx"))
         self.assertEqual(["add.f32" in kernel.asm["ptx"] for kernel in (first, function)], [False, True])
 
+    def test_fused_products(self):
+        def asks(options=None):
+            made = triton.compile(ASTSource(fused, {"x": "*fp32"}), H100, options)
+            return "fma.rn.f32" in made.asm["ptx"], made.metadata.enable_fp_fusion
+
+        self.assertEqual([asks(), asks({"enable_fp_fusion": True}), asks({"enable_fp_fusion": False})],
+                         [(True, True), (True, True), (False, False)])
+        with mock.patch.dict(os.environ, TRITON_DEFAULT_FP_FUSION="0"):
+            self.assertEqual([asks()[0], asks({"enable_fp_fusion": True})[0]], [False, True])
+
+        def called(**options):
+            return "fma.rn.f32" in fused.warmup(np.zeros(1, np.float32), grid=(1,), **options).asm["ptx"]
+
+        self.assertEqual([called(), called(enable_fp_fusion=False)], [True, False])
+        with mock.patch.dict(os.environ, TRITON_FORCE_DISABLE_FP_FUSION="1"):
+            self.assertEqual(called(enable_fp_fusion=True), False)
+
     def test_sass(self):
         """By the disassembler that the environment names: here one that prints what it is given."""
         script = os.path.join(self.folder, "nvdisasm")
@@ -218,8 +243,8 @@ class Refusals(Folder):
     def test_options(self):
         with self.assertRaisesRegex(AssertionError, "num_warps must be a power of 2"):
             triton.compile(source(), H100, {"num_warps": 3})
-        with self.assertRaisesRegex(TypeError, "enable_fp_fusion=False"):
-            triton.compile(source(), H100, {"enable_fp_fusion": False})
+        with self.assertRaisesRegex(TypeError, "enable_reflect_ftz=False"):
+            triton.compile(source(), H100, {"enable_reflect_ftz": False})
         with mock.patch.dict(os.environ, TRITON_KERNEL_OVERRIDE="1"), self.assertRaisesRegex(RuntimeError, "TRITON_KERNEL_OVERRIDE"):
             triton.compile(source(), H100)
 

@@ -152,7 +152,7 @@ class Calls(unittest.TestCase):
                                   (lambda: scale[(1,)](x, y.astype(complex), 100, BLOCK=32), TypeError, "argument 'y': no kernel has elements of type complex128"),
                                   (lambda: scale(x, y, 100, 32), RuntimeError, "Cannot call @triton.jit'd outside"),
                                   (lambda: scale[(1,)](x, y, 100, BLOCK=32, num_warps=3), AssertionError, "num_warps must be a power of 2"),
-                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, enable_fp_fusion=False), TypeError, "enable_fp_fusion=False")):
+                                  (lambda: scale[(1,)](x, y, 100, BLOCK=32, launch_pdl=2), TypeError, "launch_pdl=2")):
             with self.assertRaises((error, CompilationError)) as caught:
                 call()
             self.assertIn(said, str(caught.exception))

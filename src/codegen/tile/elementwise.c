@@ -184,9 +184,9 @@ static Lv widened(Cg *cg, const Op *op, const Lv *in, FloatOp *f, bool widen) {
         DType dtype = element(op);                                                                 \
         return widened(cg, op, in, float_##name, widen);                                           \
     }
-FLOAT_OP(addf, is_f8(dtype), cg_contract(LLVMBuildFAdd(cg->b, in[0], in[1], "")))
-FLOAT_OP(subf, is_f8(dtype), cg_contract(LLVMBuildFSub(cg->b, in[0], in[1], "")))
-FLOAT_OP(mulf, is_f8(dtype), cg_contract(LLVMBuildFMul(cg->b, in[0], in[1], "")))
+FLOAT_OP(addf, is_f8(dtype), cg_contract(cg, LLVMBuildFAdd(cg->b, in[0], in[1], "")))
+FLOAT_OP(subf, is_f8(dtype), cg_contract(cg, LLVMBuildFSub(cg->b, in[0], in[1], "")))
+FLOAT_OP(mulf, is_f8(dtype), cg_contract(cg, LLVMBuildFMul(cg->b, in[0], in[1], "")))
 FLOAT_OP(minf, is_f8(dtype), cg_intrinsic2(cg, "llvm.minnum", in[0], in[1]))
 FLOAT_OP(maxf, is_f8(dtype), cg_intrinsic2(cg, "llvm.maxnum", in[0], in[1]))
 FLOAT_OP(minf_nan, is_f8(dtype), cg_intrinsic2(cg, "llvm.minimum", in[0], in[1]))

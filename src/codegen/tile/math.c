@@ -517,7 +517,7 @@ static Lv unary(Cg *cg, const Op *op, Lv x, Unary *f32, Unary *f64) {
     }
 
 static Lv exp_f32(Cg *cg, Lv x) {
-    return exp2_f32(cg, cg_contract(mul(cg, x, like(x, 0x1.715476p+0))));
+    return exp2_f32(cg, cg_contract(cg, mul(cg, x, like(x, 0x1.715476p+0))));
 }
 
 static Lv sqrt_f32(Cg *cg, Lv x) {
@@ -609,10 +609,10 @@ static const Reciprocal *shared_reciprocal(Cg *cg, const Op *op, Lv divisor, Lv 
 static Lv divide_f32(Cg *cg, const Op *op, Lv a, Lv b, Lv divisor) {
     Lv factor = exact_reciprocal(b);
     if (factor)
-        return cg_contract(mul(cg, a, factor));
+        return cg_contract(cg, mul(cg, a, factor));
     const Reciprocal *shared = shared_reciprocal(cg, op, divisor, b);
     if (shared)
-        return cg_contract(mul(cg, mul(cg, a, shared->scale), shared->inverse));
+        return cg_contract(cg, mul(cg, mul(cg, a, shared->scale), shared->inverse));
     return cg_asm(cg, cg->t_f32, "div.full.f32 $0, $1, $2;", "=f,f,f", (Lv[]){a, b}, 2, ASM_PURE);
 }
 

@@ -117,8 +117,8 @@ void cg_position(Cg *cg, LLVMBasicBlockRef block) {
     LLVMPositionBuilderAtEnd(cg->b, block);
 }
 
-Lv cg_contract(Lv v) {
-    if (LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+Lv cg_contract(const Cg *cg, Lv v) {
+    if (!cg->options->no_fp_fusion && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
         LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
     return v;
 }

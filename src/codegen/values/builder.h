@@ -24,6 +24,7 @@ Lv cg_asm(Cg *cg, LLVMTypeRef result, const char *text, const char *constraints,
           unsigned nargs, AsmEffect effect);
 LLVMBasicBlockRef cg_block(Cg *cg, const char *name);
 void cg_position(Cg *cg, LLVMBasicBlockRef block);
-/* Marks floating-point results as contractible (a*b+c may round once), as nvcc and Triton do. */
-Lv cg_contract(Lv v);
+/* Marks floating-point results as contractible (a*b+c may round once), as nvcc and Triton do,
+ * unless the options say no. */
+Lv cg_contract(const Cg *cg, Lv v);
 #endif

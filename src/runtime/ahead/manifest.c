@@ -46,7 +46,7 @@ typedef struct Settings {
     Str grid;
     Files files;
     int32_t max_registers, max_shared;
-    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, full_paths, debug;
+    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug;
 } Settings;
 
 typedef struct Reader {
@@ -294,6 +294,7 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->no_tensor_copies |= s->no_tensor_copies;
     request->no_persistence |= s->no_persistence;
     request->line_info &= !s->no_line_info;
+    request->no_fp_fusion |= s->no_fp_fusion;
     request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
     return planned;

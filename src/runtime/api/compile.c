@@ -141,6 +141,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,
         .plain_abi = options->plain_abi,
+        .no_fp_fusion = options->no_fp_fusion,
         .time_limit_ms = context->time_limit_ms,
         .compile_limit_ms = context->compile_limit_ms,
         .memory_limit = context->memory_limit,

@@ -91,9 +91,9 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
     strbuf_printf(
         &key,
         "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\nheuristics_done %d\n"
-        "autotune_done %d\n",
+        "autotune_done %d\nno_fp_fusion %d\n",
         kernel->debug, request->no_tensor_copies, request->no_persistence, request->plain_abi,
-        kernel->heuristics_done, kernel->autotune_done);
+        kernel->heuristics_done, kernel->autotune_done, request->no_fp_fusion);
     return strbuf_str(&key);
 }
 

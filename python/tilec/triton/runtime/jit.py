@@ -42,7 +42,7 @@ class KernelInterface:
 
 # What @jit's calls may be given besides arguments: the option of the library, or what it has to be.
 _OPTIONS = {"num_warps": "num_warps", "num_stages": "num_stages", "num_ctas": "num_ctas", "maxnreg": "max_registers", "debug": "debug"}
-_DEFAULTS = {"enable_fp_fusion": (True,), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}), "launch_pdl": (False,),
+_DEFAULTS = {"enable_fp_fusion": (True, False, None), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}), "launch_pdl": (False,),
              "launch_cooperative_grid": (False,), "sanitize_overflow": (True, False), "instrumentation_mode": ("",)}
 
 
@@ -216,6 +216,8 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
         if (self.debug if given.get("debug") is None else False) or knobs.runtime.debug:
             options["debug"] = True
+        if not knobs.language.fp_fusion_enabled(given.get("enable_fp_fusion")):
+            options["no_fp_fusion"] = True
         return options | library_settings()
 
     def _sides(self, grid, values):

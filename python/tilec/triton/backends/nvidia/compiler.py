@@ -63,7 +63,7 @@ def target_name(arch):
 
 
 # What kernels are compiled with alone, and what it has to be.
-_ONLY = {"enable_fp_fusion": (True,), "enable_reflect_ftz": (True,), "warp_size": (32,), "ir_override": (None,), "ptx_version": (None,),
+_ONLY = {"enable_reflect_ftz": (True,), "warp_size": (32,), "ir_override": (None,), "ptx_version": (None,),
          "ptx_options": (None, ""), "instrumentation_mode": ("",), "default_dot_input_precision": ("tf32",)}
 
 
@@ -74,6 +74,8 @@ def library_options(options):
             raise TypeError(f"{name}={getattr(options, name)!r} is not supported by tilec yet")
     made = {"num_warps": options.num_warps, "num_stages": options.num_stages, "num_ctas": options.num_ctas, "debug": bool(options.debug),
             "target": target_name(options.arch), **library_settings()}
+    if not knobs.language.fp_fusion_enabled(options.enable_fp_fusion):
+        made["no_fp_fusion"] = True
     if options.maxnreg:
         made["max_registers"] = options.maxnreg
     return made
