@@ -50,7 +50,8 @@ int main(void) {
          "alone.\"\"\"\nROWS = (");
     for (int i = 0; i < BUILTIN_COUNT; i++)
         if (builtins[i].name[0] &&
-            (builtins[i].modules & ~(IN_PYTHON | IN_PYMATH | IN_STD) || !builtins[i].modules))
+            (builtins[i].modules & ~(IN_PYTHON | IN_PYMATH | IN_STD | IN_TARGET) ||
+             !builtins[i].modules))
             print_row(&signatures, &builtins[i], &ctx->arena);
     puts(")");
     ctx_destroy(ctx);

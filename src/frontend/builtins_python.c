@@ -167,6 +167,8 @@ static bool is_instance(Val v, Val kind) {
         return v.kind == VAL_STRING;
     if (builtin_is(kind, BUILTIN_tuple) || builtin_is(kind, BUILTIN_list))
         return v.kind == VAL_TUPLE;
+    if (builtin_is(kind, BUILTIN_constexpr_type))
+        return builtin_is(v, BUILTIN_constexpr_type);
     if (builtin_is(kind, BUILTIN_tensor))
         return v.kind == VAL_TILE;
     if (builtin_is(kind, BUILTIN_dtype))
@@ -178,8 +180,9 @@ static bool is_instance(Val v, Val kind) {
 
 static bool is_class(Val v) {
     static const BuiltinId classes[] = {
-        BUILTIN_int,  BUILTIN_float,  BUILTIN_bool,  BUILTIN_str,          BUILTIN_tuple,
-        BUILTIN_list, BUILTIN_tensor, BUILTIN_dtype, BUILTIN_pointer_type, BUILTIN_constexpr};
+        BUILTIN_int,          BUILTIN_float,     BUILTIN_bool,          BUILTIN_str,
+        BUILTIN_tuple,        BUILTIN_list,      BUILTIN_tensor,        BUILTIN_dtype,
+        BUILTIN_pointer_type, BUILTIN_constexpr, BUILTIN_constexpr_type};
     if (v.kind == VAL_TUPLE) {
         for (uint32_t i = 0; i < v.tuple.count; i++)
             if (!is_class(v.tuple.items[i]))
@@ -205,13 +208,25 @@ Val builtin_getattr(Call *call) {
     return elab_attribute(call->e, call->span, call->args[0], name);
 }
 
+/* target_info: kernels are compiled for NVIDIA's GPUs alone. */
+Val builtin_is_cuda(Call *call) {
+    return val_bool(call_id(call) == BUILTIN_is_cuda);
+}
+
+Val builtin_cuda_capability_geq(Call *call) {
+    int64_t major, minor;
+    if (!call_int(call, 0, &major) || !call_int(call, 1, &minor))
+        return val_error();
+    /* Beyond what there is of either, no sum overflows. */
+    const bool known = major > -1000 && major < 1000 && minor > -1000 && minor < 1000;
+    return val_bool(known ? call->e->request->capability >= 10 * major + minor : major < 0);
+}
+
 Val builtin_hasattr(Call *call) {
     Str name;
     if (!call_string(call, 1, &name))
         return val_error();
-    if (call->args[0].kind != VAL_MODULE)
-        return wrong(call, 0, "a module");
-    return val_bool(elab_module_has(call->e, call->args[0], name));
+    return val_bool(elab_has_attribute(call->e, call->args[0], name));
 }
 
 Val builtin_pymath(Call *call) {

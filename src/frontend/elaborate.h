@@ -174,6 +174,9 @@ bool stmts_return(const StmtList *list);
 Val elab_name(Elab *e, Span span, Str name);
 Val elab_module_attribute(Elab *e, Span span, Val module, Str name);
 /* Does the module define the name? */
+/* Whether elab_attribute would find it. */
+bool elab_has_attribute(Elab *e, Val base, Str name);
+bool elab_type_has_attribute(Val type, Str name);
 bool elab_module_has(Elab *e, Val module, Str name);
 /* An expression of a file outside any function: defaults, globals. */
 Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr);
@@ -256,6 +259,7 @@ typedef enum ModuleSet {
     IN_RANDOM = 32,   /* triton.language.random */
     IN_CUDA = 64,     /* triton.language.extra.cuda */
     IN_PYMATH = 128,  /* Python's math */
+    IN_TARGET = 512,  /* triton.language.target_info */
     IN_STD = 256,     /* no module: for std.tile and libdevice.tile alone */
 } ModuleSet;
 

@@ -1,5 +1,5 @@
 /* Expressions: one function a kind of node, chosen by elab_eval. */
-#include "frontend/elaborate.h"
+#include "frontend/builtins.h"
 
 static Val eval_tuple(Elab *e, const ExprList *list) {
     VEC(Val) items = {0};
@@ -395,6 +395,57 @@ static void suggest_field(Elab *e, Val base, Str name) {
     elab_suggest(e, name, names, given->field_count);
 }
 
+/* What Triton holds in a constexpr of type constexpr_type. */
+static bool is_constexpr_number(Val v) {
+    return val_is_number(v) || v.kind == VAL_NONE || v.kind == VAL_STRING;
+}
+
+static bool tile_has_attribute(Val base, Str name) {
+    static const char *const names[] = {"dtype", "type", "shape", "numel"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return true;
+    if (str_is(name, "T"))
+        return val_ir_type(base)->rank == 2;
+    const Builtin *row = builtin_find(name, IN_TL | IN_MATH);
+    return row && (row->flags & BUILTIN_METHOD) && row->handler != builtin_not_covered;
+}
+
+static bool block_has_attribute(Val base, Str name) {
+    const bool is_descriptor = base.block.info->is_descriptor;
+    static const char *const names[] = {"dtype",   "type",        "shape",
+                                        "strides", "block_shape", "block_type"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return i == 0 || (i == 1) != is_descriptor;
+    return builtin_find_method(name,
+                               is_descriptor ? BUILTIN_OF_DESCRIPTOR : BUILTIN_OF_BLOCK_POINTER);
+}
+
+bool elab_has_attribute(Elab *e, Val base, Str name) {
+    Val field;
+    if (field_of(base, name, &field))
+        return true;
+    switch (base.kind) {
+    case VAL_TILE:
+        return tile_has_attribute(base, name);
+    case VAL_BLOCK:
+        return block_has_attribute(base, name);
+    case VAL_TYPE:
+        return elab_type_has_attribute(base, name);
+    case VAL_MODULE:
+        return elab_module_has(e, base, name);
+    case VAL_BUILTIN:
+        return builtin_is(base, BUILTIN_PropagateNan) &&
+               (str_is(name, "ALL") || str_is(name, "NONE"));
+    case VAL_TUPLE:
+    case VAL_FUNCTION:
+        return str_is(name, "value");
+    default:
+        return is_constexpr_number(base) && (str_is(name, "value") || str_is(name, "type"));
+    }
+}
+
 Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     Val field;
     if (field_of(base, name, &field))
@@ -427,6 +478,8 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     case VAL_FUNCTION:
         if (str_is(name, "value"))
             return base;
+        if (str_is(name, "type") && is_constexpr_number(base))
+            return (Val){.kind = VAL_BUILTIN, .builtin = &builtins[BUILTIN_constexpr_type]};
         break;
     case VAL_ABSENT:
     case VAL_UNDEFINED:

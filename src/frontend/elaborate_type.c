@@ -81,6 +81,20 @@ static bool one_of(Str name, const char *const *names, size_t count) {
     return false;
 }
 
+bool elab_type_has_attribute(Val type, Str name) {
+    static const char *const
+        always[] = {"value", "scalar", "dtype", "name", "primitive_bitwidth"},
+        *const of_numbers[] = {"itemsize"}, *const of_ints[] = {"int_bitwidth", "int_signedness"},
+        *const of_blocks[] = {"shape", "numel", "get_block_shapes", "element_ty"};
+    const ScalarType t = type.type.scalar;
+    bool truth;
+    return predicate(type, name, &truth) || one_of(name, always, sizeof always / sizeof *always) ||
+           (!t.pointer && one_of(name, of_numbers, 1)) ||
+           (!t.pointer && elem_is_int(t.elem) && one_of(name, of_ints, 2)) ||
+           (type.type.block && one_of(name, of_blocks, 4)) ||
+           (t.pointer && str_is(name, "element_ty"));
+}
+
 Val elab_type_attribute(Elab *e, Span span, Val type, Str name) {
     static const char *const bits[] = {"primitive_bitwidth", "int_bitwidth", "itemsize",
                                        "int_signedness"};

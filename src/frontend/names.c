@@ -26,6 +26,7 @@ static const struct {
     {"triton.language.extra.libdevice", IN_LIBDEVICE},
     {"triton.language.extra.cuda", IN_CUDA},
     {"triton.language.extra.cuda.libdevice", IN_LIBDEVICE},
+    {"triton.language.target_info", IN_TARGET},
     {"math", IN_PYMATH},
 };
 

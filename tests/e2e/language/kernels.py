@@ -106,3 +106,33 @@ def registers(out_ptr):
     start = cuda.globaltimer()
     tl.store(out_ptr, (cuda.globaltimer() >= start).to(tl.int32))
     tl.store(out_ptr + 1, (cuda.smid() >= 0).to(tl.int32))
+
+
+# What one program stores for others to wait for.
+@triton.jit
+def atomic_words(flag_ptr, x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.atomic_store(x_ptr + at, tl.atomic_load(x_ptr + at) * 2, mask=at < N - 1)
+    tl.atomic_store(flag_ptr, 1)
+    done = tl.atomic_poll(flag_ptr, 1)
+    tl.store(out_ptr + at, tl.atomic_load(x_ptr + at, sem="relaxed"))
+    late = tl.atomic_poll(flag_ptr, 2, timeout_ns=10)
+    tl.store(flag_ptr, done.to(tl.int32) * 10 + late.to(tl.int32))
+
+
+# Questions about values, which are answered while the kernel is compiled.
+@triton.jit
+def questions(x_ptr, out_ptr, one, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.static_assert(hasattr(x, "dtype") and hasattr(x, "sum") and hasattr(x, "logical_or") and not hasattr(x, "T") and not hasattr(x, "grad"))
+    tl.static_assert(hasattr(N, "value") and hasattr(N, "type") and not hasattr(N, "dtype"))
+    tl.static_assert(hasattr(x.dtype, "primitive_bitwidth") and not hasattr(x.dtype, "element_ty") and hasattr(x_ptr.dtype, "element_ty"))
+    tl.static_assert(hasattr(tl, "load") and not hasattr(tl, "unload"))
+    tl.static_assert(isinstance(N.type, tl.constexpr_type) and isinstance(one.type, tl.core.constexpr_type))
+    tl.static_assert(not isinstance(x.type, tl.constexpr_type) and not isinstance(N, tl.tensor))
+    tl.static_assert(tl.core._unwrap_if_constexpr(N) == 16 and tl.core.get_int_dtype(32, signed=False) == tl.uint32)
+    tl.static_assert(tl.target_info.is_cuda() and not tl.target_info.is_hip() and not tl.target_info.is_hip_cdna3())
+    tl.static_assert(tl.target_info.cuda_capability_geq(8) and not tl.target_info.cuda_capability_geq(20, 0))
+    tl.static_assert(tl.standard._is_power_of_two(N) and not tl.standard._is_power_of_two(12))
+    tl.store(out_ptr + at, tl.core._unwrap_if_constexpr(x))

@@ -108,6 +108,11 @@ def pieces(numbers, device):
 def others(numbers):
     x, y = (numbers.integers(0, 3, 64).astype(np.int32) for _ in range(2))
     wanted = ((x != 0) & (y != 0)).astype(np.int32) + 2 * ((x > 1) | (y > 1)).astype(np.int32)
+    words = numbers.standard_normal(16).astype(np.float32)
+    doubled = np.where(np.arange(16) < 15, words * 2, words)
+    yield ("atomic_words", dict(flag_ptr=np.zeros(1, np.int32), x_ptr=words, out_ptr=np.zeros_like(words)), dict(N=16),
+           dict(flag_ptr=np.array([10], np.int32), out_ptr=doubled))
+    yield "questions", dict(x_ptr=words, out_ptr=np.zeros_like(words)), dict(one=1, N=16), dict(out_ptr=words)
     yield "logical", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=wanted)
 
 

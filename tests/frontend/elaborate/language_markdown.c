@@ -25,7 +25,7 @@ static const struct {
 } module_names[] = {
     {IN_PYTHON, "Python"},        {IN_TRITON, "`triton`"},    {IN_TL, "`tl`"},
     {IN_MATH, "`tl.math`"},       {IN_RANDOM, "`tl.random`"}, {IN_LIBDEVICE, "`libdevice`"},
-    {IN_CUDA, "`tl.extra.cuda`"}, {IN_PYMATH, "`math`"}};
+    {IN_CUDA, "`tl.extra.cuda`"}, {IN_PYMATH, "`math`"},      {IN_TARGET, "`tl.target_info`"}};
 
 /* A marker is named, never called: tl.tensor in isinstance(x, tl.tensor). */
 static void print_builtin(const Signatures *signatures, const Builtin *builtin, StrBuf *out) {
@@ -54,6 +54,7 @@ static void print_not_covered(const Builtin *builtin, const char *separator, Str
     strbuf_printf(out, "%s`%s%s`", separator,
                   builtin->modules & IN_LIBDEVICE ? "libdevice."
                   : builtin->modules & IN_CUDA    ? "tl.extra.cuda."
+                  : builtin->modules & IN_TARGET  ? "tl.target_info."
                                                   : "tl.",
                   builtin->name);
 }
