@@ -207,7 +207,11 @@ class Tuples(unittest.TestCase):
 
     def test_sizes_are_plain_tuples(self):
         class Size(tuple):
-            pass
+            """As torch's, which has integers alone."""
+
+            def __new__(cls, items):
+                assert all(type(item) is int for item in items), items
+                return super().__new__(cls, items)
 
         @triton.jit
         def last(out, shape):
@@ -216,6 +220,7 @@ class Tuples(unittest.TestCase):
         out = np.zeros(1, np.int32)
         last[(1,)](out, Size((3, 9)))
         self.assertEqual(out[0], 9)
+        last.warmup(MockTensor(tl.int32), Size((3, 9)), grid=(1,))
         last[(1,)](out, tl.tuple([3, 8]))
         self.assertEqual(out[0], 8)
 
@@ -269,6 +274,31 @@ class Constexprs(unittest.TestCase):
         self.assertEqual(out[0], 18)
         total[(1,)](out, Pair(1))
         self.assertEqual(out[0], 21)
+
+    def test_named_tuples_and_enums_in_functions_of_python(self):
+        @triton.constexpr_function
+        def more(pair, mode, text):
+            assert isinstance(pair, Pair) and mode is Mode.MUL and text == "@1('", (pair, mode, text)
+            return Pair(pair.second, pair.first.upper())
+
+        @triton.constexpr_function
+        def other(n):
+            return namedtuple("Other", "x")(n)
+
+        @triton.jit
+        def use(out, P: tl.constexpr, M: tl.constexpr):
+            q = more(P, M, "@1('")
+            tl.store(out, q.first + (1 if q.second == "A" else 0))
+
+        @triton.jit
+        def wrong(out):
+            tl.store(out, other(3).x)
+
+        out = np.zeros(1, np.int32)
+        use[(1,)](out, Pair("a", 5), Mode.MUL)
+        self.assertEqual(out[0], 6)
+        with self.assertRaisesRegex(CompilationError, "Other.* is nothing that the kernel's names lead to"):
+            wrong[(1,)](out)
 
     def test_functions(self):
         @triton.jit

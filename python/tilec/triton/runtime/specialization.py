@@ -19,7 +19,7 @@ def _int(backend, value, specialize, align):
 
 def _tuple(backend, value, is_const, align):
     pairs = [native_specialize_impl(backend, item, is_const, True, align) for item in value]
-    kind = value if isinstance(value, tuple) else ()
+    kind = value if hasattr(value, "_fields") else ()  # torch.Size has integers alone
     return tuple(_tuple_create(kind, [pair[i] for pair in pairs]) for i in (0, 1))
 
 
