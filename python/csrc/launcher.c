@@ -138,7 +138,7 @@ static PyObject *bound_call(PyObject *self, PyObject *const *args, Py_ssize_t co
     PyObject *grid = ((Bound *)self)->grid, *kernel = NULL;
     Py_INCREF(grid);
     Outcome outcome = NOT_SO;
-    if (launcher->recipe_count && PyList_Check(launcher->hooks) &&
+    if (launcher->recipe_count && launcher->hooks && PyList_Check(launcher->hooks) &&
         PyList_Size(launcher->hooks) == 0 && runs_as_set_up(launcher))
         outcome = launch(launcher, &grid, args, count, names, &kernel);
     if (outcome == NOT_SO)

@@ -322,6 +322,10 @@ class Changes(unittest.TestCase):
         self.scale.pre_run_hooks = []
         self.launch()
         self.assertEqual(len(self.slow), 2)
+        del self.scale.pre_run_hooks
+        with self.assertRaises((AttributeError, TypeError)):
+            self.launch()
+        self.scale.pre_run_hooks = []
 
         def hook(metadata):
             pass
@@ -366,6 +370,30 @@ class Changes(unittest.TestCase):
         self.launch()
         self.launch()
         self.assertEqual(len(self.slow), 2)
+
+
+class Streams(unittest.TestCase):
+    def test_of_cupy(self):
+        scale, x, y, asked = make_scale(), Array(np.ones(64, np.float32)), zeros(64), []
+
+        class cupy:
+            class cuda:
+                @staticmethod
+                def get_current_stream():
+                    asked.append(1)
+                    return type("Stream", (), {"ptr": 0})
+
+        scale[(2,)](x, y, 64, BLOCK=32)
+        scale[(2,)](x, y, 64, BLOCK=32)
+        sys.modules["cupy"] = cupy
+        try:
+            scale[(2,)](Interface(x), Interface(y), 64, BLOCK=32)
+            scale[(2,)](Interface(x), Interface(y), 64, BLOCK=32)
+        finally:
+            del sys.modules["cupy"]
+        self.assertGreaterEqual(len(asked), 2)
+        scale[(2,)](x, y, 64, BLOCK=32)
+        np.testing.assert_array_equal(y.read(), 6)
 
 
 class Grids(unittest.TestCase):

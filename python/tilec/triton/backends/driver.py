@@ -42,7 +42,7 @@ def torch_with_gpu():
 
 
 class GPUDriver(DriverBase):
-    """GPUs that libtilec drives. Without torch each thread has a current device, at first 0, and uses its default stream."""
+    """GPUs that libtilec drives. Without torch each thread has a current device, at first 0, and uses CuPy's stream, or the default one."""
 
     def __init__(self):
         self._thread = threading.local()
@@ -71,7 +71,10 @@ class GPUDriver(DriverBase):
 
     def get_current_stream(self, device=None):
         torch = torch_with_gpu()
-        return torch.cuda.current_stream(device).cuda_stream if torch else 0
+        if torch:
+            return torch.cuda.current_stream(device).cuda_stream
+        cupy = sys.modules.get("cupy")
+        return cupy.cuda.get_current_stream().ptr if cupy else 0
 
     def get_device_capability(self, device=None):
         return self.device(device).properties()["capability"]
