@@ -29,6 +29,27 @@ def flipped(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, DIM: tl.constexpr)
 
 
 @triton.jit
+def gathered(x_ptr, index_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    tl.store(out_ptr + at, x.gather(tl.load(index_ptr + at), AXIS))
+
+
+@triton.jit
+def gathered_line(x_ptr, index_ptr, out_ptr, N: tl.constexpr, R: tl.constexpr):
+    at = tl.arange(0, R)
+    tl.store(out_ptr + at, tl.gather(tl.load(x_ptr + tl.arange(0, N)), tl.load(index_ptr + at), 0))
+
+
+@triton.jit
+def counted(x_ptr, all_ptr, some_ptr, N: tl.constexpr, BINS: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    at = tl.arange(0, BINS)
+    tl.store(all_ptr + at, tl.histogram(x, BINS))
+    tl.store(some_ptr + at, tl.histogram(x, BINS, mask=x % 3 == 0))
+
+
+@triton.jit
 def logical(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
     at = tl.arange(0, N)
     x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)

@@ -62,8 +62,26 @@ def orders(numbers):
             yield "flipped", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(M=8, N=32, DIM=dim), dict(out_ptr=np.flip(x, axis))
 
 
-def wrapped(x):
-    return x.astype(np.uint64).astype(np.uint32).astype(np.int32)
+def choices(numbers):
+    for dtype in (np.float32, np.int8, np.float64):
+        for m, n, r, c, axis in ((16, 64, 16, 32, 1), (32, 8, 4, 8, 0), (64, 64, 64, 64, 1), (64, 64, 64, 64, 0)):
+            x = values(dtype, (m, n), numbers)
+            index = numbers.integers(0, (m, n)[axis], (r, c)).astype(np.int32)
+            yield ("gathered", dict(x_ptr=x, index_ptr=index, out_ptr=np.zeros((r, c), dtype)), dict(M=m, N=n, R=r, C=c, AXIS=axis),
+                   dict(out_ptr=np.take_along_axis(x, index, axis)))
+    x, index = values(np.float16, 128, numbers), numbers.integers(0, 128, 512).astype(np.int64)
+    yield "gathered_line", dict(x_ptr=x, index_ptr=index, out_ptr=np.zeros(512, np.float16)), dict(N=128, R=512), dict(out_ptr=x[index])
+    for n, bins in ((512, 16), (2048, 256), (4, 8)):
+        x = numbers.integers(-2, bins + 3, n).astype(np.int32)
+        inside = x[(x >= 0) & (x < bins)]
+        yield ("counted", dict(x_ptr=x, all_ptr=np.zeros(bins, np.int32), some_ptr=np.zeros(bins, np.int32)), dict(N=n, BINS=bins),
+               dict(all_ptr=np.bincount(inside, minlength=bins), some_ptr=np.bincount(inside[inside % 3 == 0], minlength=bins)))
+
+
+def bytes_counted(numbers):
+    x = numbers.integers(0, 256, 1024).astype(np.uint8)
+    yield ("counted", dict(x_ptr=x, all_ptr=np.zeros(256, np.int32), some_ptr=np.zeros(256, np.int32)), dict(N=1024, BINS=256),
+           dict(all_ptr=np.bincount(x, minlength=256), some_ptr=np.bincount(x[x % 3 == 0], minlength=256)))
 
 
 def integers_by_python(x, y):
@@ -125,7 +143,7 @@ def main():
     failures, launches = [], 0
     for device in [d for d in DEVICES if arguments.device in (None, d[0])] or [("cuda", "")]:
         numbers = np.random.default_rng(7)
-        for kernel, arrays, defines, wanted in [*orders(numbers), *pieces(numbers, device), *others(numbers)]:
+        for kernel, arrays, defines, wanted in [*orders(numbers), *choices(numbers), *bytes_counted(numbers), *pieces(numbers, device), *others(numbers)]:
             if arguments.filter not in kernel:
                 continue
             launches += 1
