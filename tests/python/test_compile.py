@@ -1,10 +1,12 @@
 """triton.compile: kernels in the plain form, their files, what is known of them, what is said of wrong ones."""
+import logging
 import os
 import pickle
 import sys
 import tempfile
 import traceback
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -68,6 +70,12 @@ def fused(x):
 @triton.jit
 def pairs(x, p):
     tl.store(x, p[0] + p[1])
+
+
+@triton.jit
+def sums(x, y):
+    i = tl.arange(0, 8)
+    tl.store(y, tl.sum(tl.load(x + i, mask=i < 5)))
 
 
 @triton.jit
@@ -318,6 +326,22 @@ class Words(Folder):
         with contextlib.redirect_stdout(out):
             triton.compile(ASTSource(says, {"x": "*i32", "N": "constexpr"}, {"N": 4}), H100)
         self.assertEqual(out.getvalue(), "N is 4\n")
+
+    def test_warnings_and_remarks(self):
+        kept = ASTSource(sums, {"x": "*fp32", "y": "*fp32"})
+        with warnings.catch_warnings(record=True) as caught, self.assertLogs("tilec", "INFO") as logs:
+            warnings.simplefilter("always")
+            logging.getLogger("tilec").info("one, at least")
+            triton.compile(kept, H100)
+            _tilec.compile(says.units.tuples, {"types": {"x": "*i32"}, "constexprs": {"N": "1"}, "target": "sm_80"})
+        found = [each for each in caught if each.category is tilec.CompilerWarning]
+        self.assertEqual([(each.filename, each.lineno) for each in found], [(__file__, sums.starting_line_number + 3)])
+        self.assertIn("undefined where its mask is off", str(found[0].message))
+        self.assertTrue(logs.output)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaises(tilec.CompilerWarning):
+                _tilec.compile(sums.units.tuples, {"types": {"x": "*fp32", "y": "*fp32"}, "target": "sm_80"})
 
     def test_lazy_dict(self):
         made = LazyDict({"a": 1})
