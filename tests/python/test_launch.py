@@ -18,6 +18,7 @@ import tilec.triton as triton
 import tilec.triton.language as tl
 from tilec import _tilec
 from tilec.triton import knobs
+from tilec.triton.runtime.hooks import KernelCache
 from tilec.triton.runtime.jit import JITFunction
 from tilec.triton.tools.tensor_descriptor import TensorDescriptor
 from testing import run
@@ -464,6 +465,17 @@ class Objects(unittest.TestCase):
 
         scale[grid](x, y, 64, BLOCK=32)
         np.testing.assert_array_equal(y.read(), 6)
+
+    def test_tables_that_others_fill_can_be_cleared(self):
+        cache = KernelCache()
+
+        class Kernel:
+            class _origin:
+                forget = staticmethod(lambda: cache.update(other=Kernel))  # as another thread that compiles
+
+        cache["one"] = Kernel
+        cache.clear()
+        self.assertEqual(cache, {})
 
     def test_threads(self):
         scale, failed = make_scale(), []

@@ -44,7 +44,7 @@ class KernelCache(dict):
         return key, found
 
     def clear(self):
-        for found in self.values():
+        for found in [*self.values()]:  # other threads may launch
             _forget(found)
         super().clear()
 
