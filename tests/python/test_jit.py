@@ -14,6 +14,7 @@ import tilec.triton as triton
 import tilec.triton.language as tl
 from tilec.triton.compiler.errors import CompilationError
 from tilec.triton.runtime.builtins import key as marked_key
+from tilec.triton.language.extra import libdevice
 from testing import run
 
 SCALE = tl.constexpr(3)
@@ -52,6 +53,12 @@ def calls_wrong(v):
 @triton.constexpr_function
 def twice(n):
     return [n * 2 for _ in "Python of any kind"][-1]
+
+
+@triton.jit
+def arcsines(x, y, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, libdevice.asin(tl.load(x + i)))
 
 
 @triton.jit
@@ -156,6 +163,15 @@ class Calls(unittest.TestCase):
             with self.assertRaises((error, CompilationError)) as caught:
                 call()
             self.assertIn(said, str(caught.exception))
+
+    def test_functions_of_libdevice(self):
+        x = np.linspace(-1, 1, 256, dtype=np.float32)
+        for given in ({}, {"extern_libs": {"libdevice": "/a/file/that/is/not/read.bc"}}):
+            y = np.zeros_like(x)
+            arcsines[(1,)](x, y, BLOCK=256, **given)
+            np.testing.assert_allclose(y, np.arcsin(x), rtol=5e-7)
+        with self.assertRaisesRegex(TypeError, "extern_libs=.*other"):
+            arcsines[(1,)](x, y, BLOCK=256, extern_libs={"other": "other.bc"})
 
     def test_numbers_of_numpy(self):
         x, y = filled()

@@ -210,6 +210,8 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
                     options[_OPTIONS[name]] = value
             elif name not in _DEFAULTS:
                 raise _arguments.unknown_keyword(name, [*self.arg_names, *_OPTIONS, *_DEFAULTS])
+            elif name == "extern_libs" and set(value or ()) == {"libdevice"}:
+                pass  # its functions are the compiler's own, whatever file is named
             elif value not in _DEFAULTS[name]:
                 raise TypeError(f"{name}={value!r} is not supported by tilec yet")
         warps = options.get("num_warps", 1)
