@@ -1,8 +1,10 @@
 """What run.py tries: functions of floats with the error they may have, and exact ones."""
 import functools
 import math
+import operator
 import os
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Callable, Optional
 
 import numpy as np
@@ -203,6 +205,37 @@ def remainder(a, b):
     return math.nan if math.isinf(a) or b == 0 or a != a or b != b else math.remainder(a, b)
 
 
+def directed(exact, dtype, direction):
+    """The neighbour of an exact value in that direction; zeros by the caller."""
+    nearest = dtype(float(exact)) if abs(exact) < Fraction(2) ** 1024 - Fraction(2) ** 970 else dtype(math.inf if exact > 0 else -math.inf)
+    if np.isinf(nearest):
+        most = np.finfo(dtype).max
+        nearest = most if exact > 0 else -most
+        if (direction == "ru" and exact > Fraction(float(most))) or (direction == "rd" and exact < -Fraction(float(most))):
+            return float(np.copysign(np.inf, nearest))
+    value = Fraction(float(nearest))
+    toward = math.inf if direction == "ru" or (direction == "rz" and exact < 0) else -math.inf
+    beyond = value < exact if toward > 0 else value > exact
+    return float(np.nextafter(nearest, dtype(toward))) if beyond else float(nearest)
+
+
+def directed_of(operation, direction, dtype):
+    def call(a, b):
+        if not (math.isfinite(a) and math.isfinite(b)):
+            return float(operation(dtype(a), dtype(b)))
+        exact = operation(Fraction(a), Fraction(b))
+        if exact == 0:
+            # Of a sum -0, unless both are +0.
+            plain = float(operation(dtype(a), dtype(b)))
+            other = -b if operation is operator.sub else b
+            positive = math.copysign(1, a) > 0 and math.copysign(1, other) > 0
+            return -0.0 if direction == "rd" and operation is not operator.mul and not positive else plain
+        result = directed(exact, dtype, direction)
+        return math.copysign(result, 1 if exact > 0 else -1)
+
+    return call
+
+
 def DISCRETE(special_values, pairs, inputs, count):
     count = min(count, 8192)
     numbers = np.random.default_rng(1)
@@ -222,12 +255,18 @@ def DISCRETE(special_values, pairs, inputs, count):
         yield "logb", [x], dtype, exponent_as_float
         both = pairs(dtype, max(count, 8192), numbers, -100, 100)
         yield "remainder", both, dtype, remainder
+        for name, operation in (("add", operator.add), ("sub", operator.sub), ("mul", operator.mul)):
+            for direction in ("rz", "rd", "ru"):
+                yield f"{name}_{direction}", both, dtype, directed_of(operation, direction, dtype)
         yield "nextafter", both, dtype, lambda a, b, t=dtype: np.nextafter(t(a), t(b)).item() if a == a and b == b else math.nan
         span = 400 if dtype == np.float32 else 2500
         n = numbers.integers(-span, span, len(x)).astype(np.int32)
         n[:4] = [2**31 - 1, -(2**31), 0, 1]
         for name in ("ldexp", "scalbn"):
             yield name, [x, n], dtype, lambda v, k, t=dtype: t(np.ldexp(WIDE(v), k)).item()
+    x = np.concatenate([inputs(np.float64, count, numbers, -2, 2), inputs(np.float32, count, numbers, -2, 2).astype(np.float64) * (1 + 2.0**-40)])
+    for direction in ("rd", "ru"):
+        yield f"double2float_{direction}", [x], np.float32, lambda v, d=direction: directed(Fraction(v), np.float32, d) if math.isfinite(v) and v else v
     x = inputs(np.float32, count, numbers, -2, 2)
     yield "saturatef", [x], np.float32, lambda v: 0.0 if v != v or v == 0 else min(max(v, 0.0), 1.0)
     x = numbers.standard_normal(count)
