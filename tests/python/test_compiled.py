@@ -168,6 +168,7 @@ class Tables(unittest.TestCase):
 
     def test_parts(self):
         kernel = fresh()
+        self.assertIs(kernel.device_caches["cpu"], kernel.device_caches[0])  # as torch.cpu.current_device() has it
         kernels, keys, target, backend, binder = kernel.device_caches[0]
         self.assertEqual((kernels, keys), ({}, {}))
         x, y = filled()
@@ -235,6 +236,36 @@ class Hooks(unittest.TestCase):
         self.assertEqual([each[0] for each in seen], ["enter", "exit"])
         self.assertEqual((seen[0][1]["bytes"], seen[0][1]["grid"], seen[0][1]["name"]), (400, (4,), "scale"))
         self.assertEqual((seen[0][2], seen[1]), (0, ("exit", "scale", 2)))
+
+    def test_around_loads(self):
+        kernel, (x, y), seen = fresh(), filled(), []
+
+        def begin(module, function, name, metadata_group, hash):
+            seen.append(("begin", name, hash))
+
+        def end(module, function, name, metadata_group, hash):
+            seen.append(("end", name, hash))
+
+        knobs.runtime.kernel_load_start_hook.add(begin)
+        knobs.runtime.kernel_load_end_hook.add(end)
+        try:
+            kernel.warmup(x, y, 100, BLOCK=32, grid=(4,))
+            self.assertEqual(seen, [])
+            made = kernel[(4,)](x, y, 100, BLOCK=32)
+            kernel[(4,)](x, y, 100, BLOCK=32)
+        finally:
+            knobs.runtime.kernel_load_start_hook.remove(begin)
+            knobs.runtime.kernel_load_end_hook.remove(end)
+        self.assertEqual(seen, [("begin", "scale", made.hash), ("end", "scale", made.hash)])
+
+    def test_listener(self):
+        kernel, (x, y), seen = fresh(), filled(), []
+        with setting("listener", lambda **what: seen.append(what), knobs.compilation):
+            made = kernel[(4,)](x, y, 100, BLOCK=32)
+            kernel[(4,)](x, y, 100, BLOCK=32)
+        self.assertEqual(len(seen), 1)
+        self.assertIs(seen[0]["src"], made.src)
+        self.assertEqual((seen[0]["metadata"]["name"], seen[0]["cache_hit"], seen[0]["times"].total > 0), ("scale", False, True))
 
     def test_preload(self):
         first, (x, y) = fresh(), filled()

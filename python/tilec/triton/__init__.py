@@ -6,14 +6,16 @@ from tilec.triton.language._builtin import host_builtin, must_use_result
 from tilec.triton.language.core import _aggregate as aggregate
 from tilec.triton.runtime import InterpreterError, OutOfResources
 from tilec.triton.runtime._allocation import set_allocator
+from tilec.triton.runtime._async_compile import AsyncCompileMode, FutureKernel
 from tilec.triton.runtime.autotuner import Config, autotune, heuristics
 from tilec.triton.runtime.jit import JITFunction, KernelInterface, constexpr_function, jit
 from tilec.triton.runtime.wrappers import MockTensor, TensorWrapper, reinterpret
 from tilec.triton.version import __version__
 
-__all__ = ["__version__", "CompilationError", "Config", "InterpreterError", "JITFunction", "KernelInterface", "MockTensor", "OutOfResources",
-           "TensorWrapper", "TritonError", "aggregate", "autotune", "cdiv", "compile", "constexpr_function", "errors", "heuristics", "jit",
-           "knobs", "language", "must_use_result", "next_power_of_2", "reinterpret", "runtime"]
+__all__ = ["__version__", "AsyncCompileMode", "CompilationError", "Config", "FutureKernel", "InterpreterError", "JITFunction",
+           "KernelInterface", "MockTensor", "OutOfResources", "TensorWrapper", "TritonError", "aggregate", "autotune", "cdiv", "compile",
+           "constexpr_function", "errors", "heuristics", "jit", "knobs", "language", "must_use_result", "next_power_of_2", "reinterpret",
+           "runtime"]
 
 
 @host_builtin

@@ -338,6 +338,11 @@ class CompiledKernel:
         if hooks:
             knobs.runtime.kernel_load_end_hook(self.module, self.function, *hooks[2:])
 
+    def load_hooked(self):
+        """Before a launch that a function makes, which loads by itself: tells hooks, if there are any."""
+        if self.module is None and _is_hooked():
+            self._init_handles()
+
     def _load(self):
         if self._is_of_call():
             loaded = self._origin.loaded()

@@ -11,6 +11,7 @@
     device_caches, jit_post_compile_hook"""
 import hashlib
 import json
+import time
 from collections import defaultdict, namedtuple
 from weakref import WeakValueDictionary
 
@@ -51,6 +52,9 @@ class KernelCache(dict):
 
 class DeviceCaches(defaultdict):
     """What create_binder() gives, by device. What is taken out is forgotten with all its kernels."""
+
+    def __missing__(self, device):
+        return self[0] if device == "cpu" else super().__missing__(device)  # torch's name of this machine, which is device 0
 
     def __delitem__(self, device):
         self.pop(device)
@@ -209,13 +213,17 @@ class Compilations:
         from tilec.triton.compiler.compiler import ASTSource, CompiledKernel
         from tilec.triton.compiler.errors import raise_translated
 
-        call = request.call
+        call, begin = request.call, time.perf_counter_ns()
         try:
             instance, _ = call.function.call(call.device, None, call.arguments, 0, True, **call.keywords)
         except TilecError as error:
             raise_translated(error, call.units.functions)
         made = CompiledKernel.of_call(ASTSource(self, request.signature, request.constants, request.attrs),
                                       Origin(self, request, instance))
+        if knobs.compilation.listener:
+            spent = (time.perf_counter_ns() - begin) // 1000
+            knobs.compilation.listener(src=made.src, metadata=made.metadata._asdict(), metadata_group=made.metadata_group, cache_hit=False,
+                                       times=knobs.CompileTimes(0, [("cubin", spent)], 0))
         return self._kernels.setdefault(instance, made)
 
     def _finish(self, request, kernel, is_warmup):

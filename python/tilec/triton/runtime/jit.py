@@ -107,6 +107,7 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         if kernel is None or warmup:
             return kernel
         kernel, sides = kernel.result(), self._sides(grid, values)
+        kernel.load_hooked()
         if _has_launch_hooks():
             self._launch_hooked(kernel, call, sides, values)
             return kernel
