@@ -370,6 +370,15 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "_unsafe_update_src"):
             kernel.src = "def f(): pass"
 
+    def test_another_text_of_an_argument(self):
+        kernel, function, (x, y) = fresh(), JITFunction(double.fn), filled()
+        kernel[(4,)](x, y, 100, BLOCK=32, F=function)
+        np.testing.assert_array_equal(y, x * 2)
+        function._unsafe_update_src(function.src.replace("2", "5"))
+        kernel[(4,)](x, y, 100, BLOCK=32, F=function)
+        np.testing.assert_array_equal(y, x * 5)
+        self.assertEqual(len(only(kernel)), 2)
+
     def test_as_others_pickle_it(self):
         """A function that was loaded as a module of its own, without what does not pickle."""
         kernel = fresh()

@@ -5,6 +5,7 @@ import inspect
 import textwrap
 import threading
 
+from tilec.triton._knob_types import changed
 from tilec.triton.runtime.source import Text, Units
 
 # Made anew where a function comes to by pickling.
@@ -102,6 +103,7 @@ class JITCallable:
         self._hash = value
         if value is None:
             self._forget()
+            changed()  # launchers have found kernels that it is an argument of
 
     def _forget(self):
         self._units = None
@@ -140,7 +142,7 @@ class JITCallable:
     # Pickling: by name where the module has it, else what it holds.
 
     def __reduce_ex__(self, protocol):
-        if self.fn is not None and _find(self.fn.__module__, self.fn.__qualname__) is self:
+        if self.fn is not None and find_function(self.fn.__module__, self.fn.__qualname__) is self:
             return _by_name, (self.fn.__module__, self.fn.__qualname__)
         return _made, (type(self),), {name: value for name, value in self.__dict__.items() if name not in _OF_PROCESS}
 
@@ -149,7 +151,7 @@ class JITCallable:
         self._begin_process()
 
 
-def _find(module, name):
+def find_function(module, name):
     """The function that a module has under a name, behind what decorators made of it; None: there is none."""
     try:
         found = importlib.import_module(module)
@@ -163,7 +165,7 @@ def _find(module, name):
 
 
 def _by_name(module, name):
-    found = _find(module, name)
+    found = find_function(module, name)
     if not isinstance(found, JITCallable):
         raise AttributeError(f"module {module!r} has no function {name!r} of @triton.jit")
     return found

@@ -234,7 +234,7 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
                             f"{self.__name__}[(8,)](..)") from None
 
     def _function(self, options, also):
-        key = (tuple(sorted(options.items())), tuple(map(id, also)))
+        key = (tuple(sorted(options.items())), tuple((id(each), getattr(each, "cache_key", None)) for each in also))
         found = self._functions.get(key)
         if found is None:
             units = Units(self, also) if also else self.units

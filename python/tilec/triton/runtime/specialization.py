@@ -6,6 +6,7 @@ from enum import Enum
 from tilec._arrays import is_scalar
 from tilec.triton._utils import _tuple_create, canonicalize_dtype
 from tilec.triton.backends.compiler import BaseBackend
+from tilec.triton.runtime.callable import find_function
 
 
 def _int(backend, value, specialize, align):
@@ -151,9 +152,10 @@ def decoded(value, functions):
     if "constexpr" in value:
         return constexpr(tuples(value["constexpr"]))
     name = value["jit_function"]
-    if name not in functions:
+    found = functions.get(name) or find_function(*name.split(":"))
+    if found is None:
         raise RuntimeError(f"Unable to resolve JITFunction {name} for preload")
-    return functions[name]
+    return found
 
 
 def stand_in(kind, known):
