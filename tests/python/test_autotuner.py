@@ -116,7 +116,10 @@ class Choosing(unittest.TestCase):
         kernel, _ = tuned({16: 1, 32: 1, 64: 1})
         with self.assertRaisesRegex(ValueError, "Conflicting meta-parameters: BLOCK."):
             kernel[(1,)](Array(1), Array(1), 5, BLOCK=8)
-        for more in ({"key": ["m"]}, {"reset_to_zero": ["z"]}, {"restore_value": ["z"]}):
+        with self.assertWarnsRegex(UserWarning, "'m' of autotune's key is no argument of base"):
+            kernel, _ = tuned({16: 1, 32: 1, 64: 1}, key=["m", "n"])
+        kernel[(1,)](Array(1), Array(1), 5)
+        for more in ({"reset_to_zero": ["z"]}, {"restore_value": ["z"]}):
             with self.assertRaisesRegex(ValueError, "is no argument of base"):
                 tuned({}, **more)
 

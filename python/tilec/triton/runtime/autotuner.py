@@ -84,7 +84,7 @@ class Autotuner(KernelInterface):
         self.arg_names = arg_names
         self.configs = configs or [Config({})]
         self.keys = key
-        self._check_names(key, "key")
+        self._warn_of_names(key)
         self.cache = {}
         self.cache_results = (cache_results or knobs.autotuning.cache) and not knobs.runtime.interpret
         self.nargs = self.best_config = None
@@ -98,6 +98,13 @@ class Autotuner(KernelInterface):
         if warmup is not None or rep is not None or use_cuda_graph:
             warnings.warn("warmup, rep and use_cuda_graph of autotune are deprecated: give do_bench", DeprecationWarning, stacklevel=3)
             self._do_bench = self._deprecated_bench(warmup, rep, use_cuda_graph)
+
+    def _warn_of_names(self, keys):
+        """Triton up to 3.6 takes no notice of a key that is no argument, so that programs have some."""
+        for name in keys or ():
+            if name not in self.arg_names:
+                warnings.warn(f"{name!r} of autotune's key is no argument of {self.base_fn.__name__}, and is not looked at: these are "
+                              f"{', '.join(self.arg_names)}", UserWarning, stacklevel=4)
 
     def _check_names(self, names, what):
         for name in names or ():
