@@ -120,21 +120,27 @@ bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given) {
 }
 
 /* What a call is given: call(device, grid, arguments, stream=0, prepare=False, params=None,
- * units=None, checked=False). */
+ * units=None, checked=False, programmatic=False, cooperative=False). */
 typedef struct Given {
     PyObject *device, *grid, *arguments, *params, *units;
     unsigned long long stream;
-    int prepare, checked;
+    int prepare, checked, programmatic, cooperative;
+    tile_launch_options launch;
 } Given;
 
 static bool read_given(ModuleState *state, PyObject *args, PyObject *keywords, Given *given) {
-    static char *names[] = {"device", "grid",  "arguments", "stream", "prepare",
-                            "params", "units", "checked",   NULL};
+    static char *names[] = {"device", "grid",    "arguments",    "stream",      "prepare", "params",
+                            "units",  "checked", "programmatic", "cooperative", NULL};
     *given = (Given){.params = Py_None, .units = Py_None};
-    return PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|KpOOp:call", names, state->device,
-                                       &given->device, &given->grid, &given->arguments,
-                                       &given->stream, &given->prepare, &given->params,
-                                       &given->units, &given->checked);
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|KpOOppp:call", names, state->device,
+                                     &given->device, &given->grid, &given->arguments,
+                                     &given->stream, &given->prepare, &given->params, &given->units,
+                                     &given->checked, &given->programmatic, &given->cooperative))
+        return false;
+    given->launch = (tile_launch_options){.size = sizeof given->launch,
+                                          .programmatic = given->programmatic,
+                                          .cooperative = given->cooperative};
+    return true;
 }
 
 static bool read_call(Reader *r, const Given *given, uint32_t sides[3], tile_call *made) {
@@ -149,6 +155,7 @@ static bool read_call(Reader *r, const Given *given, uint32_t sides[3], tile_cal
     made->argument_count = r->count;
     made->arrays = r->arrays;
     made->array_count = r->array_count;
+    made->launch = given->programmatic || given->cooperative ? &given->launch : NULL;
     return true;
 }
 
@@ -305,7 +312,8 @@ static PyObject *function_written(PyObject *object, PyObject *args, PyObject *ke
 static PyMethodDef methods[] = {
     {"call", (PyCFunction)(void (*)(void))function_call, METH_VARARGS | METH_KEYWORDS,
      "call(device, grid, arguments, stream=0, prepare=False, params=None, units=None, "
-     "checked=False) -> (number of the instance, 0 where nothing was to be launched, held back): "
+     "checked=False, programmatic=False, cooperative=False) -> (number of the instance, 0 where "
+     "nothing was to be launched, held back): "
      "compiles what is missing, and launches unless that is all that is asked for, or there is "
      "memory of a GPU's that is not to be written and nobody has checked whether it is. params: "
      "(name, type or None) of each, \"i8\" where it is annotated; units: {id(class of named "

@@ -35,7 +35,8 @@ struct Recipe {
     size_t constant_count;
     PyObject *function, *device;
     int ordinal;
-    Instance *instances; /* last used first */
+    tile_launch_options launch; /* programmatic or cooperative, if the options say so */
+    Instance *instances;        /* last used first */
     size_t instance_count;
 };
 
@@ -208,6 +209,8 @@ static bool call_number(PyObject *function, PyObject *argument, unsigned long lo
 bool recipe_place(ModuleState *state, Recipe *recipe, const Gathered *gathered, tile_call *call) {
     unsigned long long number = 0;
     call->device = device_of(recipe->device);
+    if (recipe->launch.programmatic || recipe->launch.cooperative)
+        call->launch = &recipe->launch;
     if (state->tensors.has_several_devices && (!call_number(state->current_device, NULL, &number) ||
                                                number != (unsigned long long)recipe->ordinal))
         return false;
@@ -340,6 +343,12 @@ typedef struct Remembered {
     unsigned long long used;
 } Remembered;
 
+/* Whether an option is given, and true. */
+static bool is_asked(PyObject *options, const char *name) {
+    PyObject *value = PyDict_GetItemString(options, name);
+    return value && PyObject_IsTrue(value) == 1;
+}
+
 static bool fill(Recipe *recipe, ModuleState *state, Launcher *launcher, const Remembered *given) {
     PyObject *values[TILE_MAX_ARGUMENTS];
     Gathered gathered;
@@ -358,6 +367,10 @@ static bool fill(Recipe *recipe, ModuleState *state, Launcher *launcher, const R
     recipe->device = given->device;
     recipe->ordinal = given->ordinal;
     recipe->settings = state->settings;
+    recipe->launch =
+        (tile_launch_options){.size = sizeof recipe->launch,
+                              .programmatic = is_asked(given->options, "launch_pdl"),
+                              .cooperative = is_asked(given->options, "launch_cooperative_grid")};
     return add_options(recipe, given->options) && add_constants(recipe, given->constants) &&
            add_instance(recipe, (const tile_executable *)(uintptr_t)given->used, given->kernel);
 }

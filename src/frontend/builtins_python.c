@@ -171,6 +171,8 @@ static bool is_instance(Val v, Val kind) {
         return builtin_is(v, BUILTIN_constexpr_type);
     if (builtin_is(kind, BUILTIN_tensor))
         return v.kind == VAL_TILE;
+    if (builtin_is(kind, BUILTIN_tensor_descriptor))
+        return v.kind == VAL_BLOCK && v.block.info->is_descriptor;
     if (builtin_is(kind, BUILTIN_dtype))
         return v.kind == VAL_TYPE;
     if (builtin_is(kind, BUILTIN_pointer_type))
@@ -180,9 +182,9 @@ static bool is_instance(Val v, Val kind) {
 
 static bool is_class(Val v) {
     static const BuiltinId classes[] = {
-        BUILTIN_int,          BUILTIN_float,     BUILTIN_bool,          BUILTIN_str,
-        BUILTIN_tuple,        BUILTIN_list,      BUILTIN_tensor,        BUILTIN_dtype,
-        BUILTIN_pointer_type, BUILTIN_constexpr, BUILTIN_constexpr_type};
+        BUILTIN_int,          BUILTIN_float,     BUILTIN_bool,           BUILTIN_str,
+        BUILTIN_tuple,        BUILTIN_list,      BUILTIN_tensor,         BUILTIN_dtype,
+        BUILTIN_pointer_type, BUILTIN_constexpr, BUILTIN_constexpr_type, BUILTIN_tensor_descriptor};
     if (v.kind == VAL_TUPLE) {
         for (uint32_t i = 0; i < v.tuple.count; i++)
             if (!is_class(v.tuple.items[i]))

@@ -329,8 +329,6 @@ static bool check_options(const HostCall *h) {
     const uint32_t *cluster = launch ? launch->cluster : NULL;
     const char *name = h->given->device->device.name;
     Ctx *ctx = h->call->ctx;
-    if (launch && launch->cooperative)
-        return ctx_diag(ctx, (Span){0}, host_launch, name, "cooperative");
     if (cluster && (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1))
         return ctx_diag(ctx, (Span){0}, host_launch, name, "in clusters");
     return true;
@@ -342,6 +340,11 @@ static bool check_grid(const HostCall *h) {
         if (h->grid[axis] > target_max_grid(axis))
             return ctx_diag(h->call->ctx, (Span){0}, launch_grid, STR_ARG(name), "xyz"[axis],
                             h -> grid[axis], target_max_grid(axis));
+    /* Programs run one behind the other, and one alone waits for nobody. */
+    const tile_launch_options *launch = h->given->launch;
+    if (launch && launch->cooperative && (uint64_t)h->grid[0] * h->grid[1] * h->grid[2] > 1)
+        return ctx_diag(h->call->ctx, (Span){0}, host_launch, h->given->device->device.name,
+                        "cooperative");
     return true;
 }
 

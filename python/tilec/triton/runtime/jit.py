@@ -42,8 +42,9 @@ class KernelInterface:
 
 # What @jit's calls may be given besides arguments: the option of the library, or what it has to be.
 _OPTIONS = {"num_warps": "num_warps", "num_stages": "num_stages", "num_ctas": "num_ctas", "maxnreg": "max_registers", "debug": "debug"}
-_DEFAULTS = {"enable_fp_fusion": (True, False, None), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}), "launch_pdl": (False,),
-             "launch_cooperative_grid": (False,), "sanitize_overflow": (True, False), "instrumentation_mode": ("",)}
+_LAUNCH = {"launch_pdl": "programmatic", "launch_cooperative_grid": "cooperative"}  # of launches, not of kernels
+_DEFAULTS = {"enable_fp_fusion": (True, False, None), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}),
+             "arch": (None,), "enable_reflect_ftz": (True, None), "sanitize_overflow": (True, False), "instrumentation_mode": ("",)}
 
 
 class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
@@ -121,7 +122,8 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         units.check_globals()
         device, stream, ordinal = self._device(values)
         return Call(function, units, device, stream, ordinal, self._arguments_of(values, units),
-                    {"params": self._param_types, "units": units.records or None})
+                    {"params": self._param_types, "units": units.records or None,
+                     **{name: True for option, name in _LAUNCH.items() if given.get(option)}})
 
     def _arguments_of(self, values, units):
         return _arguments.of_call(self.__name__, self.params, values, units.number)
@@ -209,8 +211,10 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
             if name in _OPTIONS:
                 if value is not None:
                     options[_OPTIONS[name]] = value
+            elif name in _LAUNCH:
+                pass  # see _call()
             elif name not in _DEFAULTS:
-                raise _arguments.unknown_keyword(name, [*self.arg_names, *_OPTIONS, *_DEFAULTS])
+                raise _arguments.unknown_keyword(name, [*self.arg_names, *_OPTIONS, *_LAUNCH, *_DEFAULTS])
             elif name == "extern_libs" and set(value or ()) == {"libdevice"}:
                 pass  # its functions are the compiler's own, whatever file is named
             elif value not in _DEFAULTS[name]:

@@ -8,6 +8,7 @@ from enum import Enum
 
 from tilec import _tilec
 from tilec.triton.language import core
+from tilec.triton.language._builtin import Builtin
 from tilec.triton.runtime import builtins, exec_text
 
 _GLOBAL = ("Cannot access global variable {0} from within @jit'ed function. Kernels see globals only that are constexprs "
@@ -93,6 +94,8 @@ def literal(value, unit_of=None):
         return text and f"@{unit_of(type(value))}({value.name!r}, {text})"
     if unit_of and hasattr(value, "_unit_text"):
         return f"@{unit_of(value)}"
+    if isinstance(value, Builtin):
+        return _path(f"{value.__module__}.{value.__qualname__}").replace("triton.language", "tl", 1)
     return None
 
 
