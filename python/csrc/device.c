@@ -99,7 +99,8 @@ PyObject *host_device(PyObject *module, PyObject *args, PyObject *keywords) {
     tile_diagnostics *said = NULL;
     if (!self)
         return NULL;
-    if (check_status(state, tile_device_open_host(context, &options, &self->device, &said), said))
+    const tile_status status = tile_device_open_host(context, &options, &self->device, &said);
+    if (check_status(state, status, said))
         return (PyObject *)self;
     Py_DECREF(self);
     return NULL;

@@ -274,7 +274,8 @@ extern const char *const ast_expr_kind_name[EXPR_COUNT];
 extern const char *const ast_stmt_kind_name[STMT_COUNT];
 extern const char *const ast_operator_text[ASTOP_COUNT];
 
-/* Is the annotation tl.constexpr? NULL, no annotation, is not. */
+/* Is the annotation tl.constexpr, or tl.const? NULL, no annotation, is neither. */
+bool ast_is_const(const Expr *annotation);
 bool ast_is_constexpr(const Expr *annotation);
 
 /* The last name of a decorator: `jit` of @triton.jit(..); empty: it has none. */

@@ -71,12 +71,27 @@ void parse_params(Parser *p, TokenKind end, bool annotations, Param **params, ui
     *count = (uint32_t)list.len;
 }
 
-bool ast_is_constexpr(const Expr *annotation) {
+/* A name, whatever it is an attribute of; both may stand in a string. */
+static bool names(const Expr *annotation, const char *word) {
     if (!annotation)
         return false;
     if (annotation->kind == EXPR_attribute)
-        return str_is(annotation->u.attribute.name, "constexpr");
-    return annotation->kind == EXPR_name && str_is(annotation->u.name, "constexpr");
+        return str_is(annotation->u.attribute.name, word);
+    if (annotation->kind != EXPR_string)
+        return annotation->kind == EXPR_name && str_is(annotation->u.name, word);
+    Str text = annotation->u.string;
+    for (size_t at = text.len; at-- > 0;)
+        if (text.ptr[at] == '.')
+            return str_is((Str){text.ptr + at + 1, text.len - at - 1}, word);
+    return str_is(text, word);
+}
+
+bool ast_is_const(const Expr *annotation) {
+    return names(annotation, "const");
+}
+
+bool ast_is_constexpr(const Expr *annotation) {
+    return names(annotation, "constexpr");
 }
 
 Str ast_decorator_name(const Expr *decorator) {

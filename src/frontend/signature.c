@@ -35,7 +35,7 @@ static bool missing(EntryOf *a) {
     return false;
 }
 
-static bool apply_param(EntryOf *a, uint32_t index, const Entries *entries, Specialized *out) {
+static bool find_entry(EntryOf *a, uint32_t index, const Entries *entries, Specialized *out) {
     Elab *e = a->e;
     const ElaborateRequest *request = e->request;
     const Param *param = a->param;
@@ -62,6 +62,15 @@ static bool apply_param(EntryOf *a, uint32_t index, const Entries *entries, Spec
         return ok;
     }
     return missing(a);
+}
+
+/* A pointer to constants is one by its type, *kfp32, or by tl.const as annotation. */
+static bool apply_param(EntryOf *a, uint32_t index, const Entries *entries, Specialized *out) {
+    if (!find_entry(a, index, entries, out))
+        return false;
+    if (out->type.pointer && !out->is_constexpr && ast_is_const(a->param->annotation))
+        out->type.is_const = true;
+    return true;
 }
 
 /* jit(do_not_specialize=[names or positions]). */

@@ -280,6 +280,36 @@ class Names(unittest.TestCase):
         k[(1,)](x)
         self.assertEqual(x[0], np.float32(math.log2(math.e)))
 
+    def test_functions_of_the_language_are_constants(self):
+        @triton.jit
+        def k(x, OP: tl.constexpr):
+            tl.store(x, OP(tl.load(x), 5))
+
+        x = np.array([3], np.int32)
+        k[(1,)](x, tl.maximum)
+        self.assertEqual(x[0], 5)
+        k[(1,)](x, OP=tl.cdiv)
+        self.assertEqual(x[0], 1)
+
+    def test_pointers_to_constants(self):
+        @triton.jit
+        def k(x: tl.const, y):
+            tl.store(y, tl.load(x))
+            tl.store(x, 1)
+
+        with self.assertRaisesRegex(CompilationError, "Cannot store to a constant pointer") as caught:
+            k[(1,)](np.zeros(1, np.int32), np.zeros(1, np.int32))
+        self.assertEqual(caught.exception.node.lineno, 3)
+
+    def test_options_of_launches_here(self):
+        x, y = filled(32)
+        scale[(1,)](x, y, 32, BLOCK=32, launch_cooperative_grid=True, launch_pdl=True, enable_reflect_ftz=True)
+        with self.assertRaisesRegex(RuntimeError, "launches nothing that is cooperative"):
+            scale[(2,)](x, y, 32, BLOCK=16, launch_cooperative_grid=True)
+        for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}}):
+            with self.assertRaisesRegex(TypeError, "is not supported by tilec"):
+                scale[(1,)](x, y, 32, BLOCK=32, **option)
+
     def test_pointer_types_are_constants(self):
         @triton.jit
         def k(x, address):

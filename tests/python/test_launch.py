@@ -233,6 +233,17 @@ class Values(unittest.TestCase):
             DEVICE.set(m.data_ptr(), 0, 64)
         self.assertEqual(len(slow), 2)
 
+    def test_options_of_launches(self):
+        scale = make_scale()
+        slow = counted(scale)
+        for options in ({"launch_cooperative_grid": True}, {"launch_pdl": True}) * 2:
+            DEVICE.set(self.y.data_ptr(), 0, 256)
+            scale[(2,)](self.x, self.y, 64, BLOCK=32, **options)
+            np.testing.assert_array_equal(self.y.read(), self.x.read() * 6)
+        self.assertEqual(len(slow), 2)
+        with self.assertRaisesRegex(ValueError, "a cooperative launch of .scale. has"):  # more blocks than fit at once
+            scale[(1 << 20,)](self.x, self.y, 64, BLOCK=32, launch_cooperative_grid=True)
+
     def test_named_tuples(self):
         class Other(NamedTuple):
             b: int

@@ -52,8 +52,10 @@ def orders(numbers):
                 yield "sorted_rows", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(M=m, N=n, DESCENDING=descending), dict(out_ptr=wanted)
         for m, n, k in ((4, 64, 8), (2, 256, 1), (1, 32, 32), (16, 16, 2)):
             x = values(dtype, (m, n), numbers)
-            wanted = np.sort(x, axis=1)[:, ::-1][:, :k]
-            yield "best_of_rows", dict(x_ptr=x, out_ptr=np.zeros((m, k), dtype)), dict(M=m, N=n, K=k), dict(out_ptr=wanted)
+            for descending in (True, False):
+                wanted = np.sort(x, axis=1)[:, ::-1 if descending else 1][:, :k]
+                yield ("best_of_rows", dict(x_ptr=x, out_ptr=np.zeros((m, k), dtype)), dict(M=m, N=n, K=k, DESCENDING=descending),
+                       dict(out_ptr=wanted))
     x = np.concatenate([np.sort(numbers.standard_normal(64)), np.sort(numbers.standard_normal(64))[::-1]]).astype(np.float32)
     yield "merged", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(N=128), dict(out_ptr=np.sort(x))
     for dtype in (np.float32, np.int8, np.float64):

@@ -211,13 +211,13 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
             if name in _OPTIONS:
                 if value is not None:
                     options[_OPTIONS[name]] = value
-            elif name in _LAUNCH:
+            elif name in _LAUNCH and value in (None, False, True):
                 pass  # see _call()
-            elif name not in _DEFAULTS:
+            elif name not in _DEFAULTS and name not in _LAUNCH:
                 raise _arguments.unknown_keyword(name, [*self.arg_names, *_OPTIONS, *_LAUNCH, *_DEFAULTS])
             elif name == "extern_libs" and set(value or ()) == {"libdevice"}:
                 pass  # its functions are the compiler's own, whatever file is named
-            elif value not in _DEFAULTS[name]:
+            elif value not in _DEFAULTS.get(name, ()):
                 raise TypeError(f"{name}={value!r} is not supported by tilec yet")
         warps = options.get("num_warps", 1)
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
