@@ -118,9 +118,24 @@ class Wheels(unittest.TestCase):
             self.assertEqual(output("-m", "tilec", "-c", "import subprocess, sys\n"
                                     f"print(subprocess.check_output([sys.executable, '-c', {WHERE!r}], text=True))"),
                              "tilec.triton True\n\n")
+            self.check_example(output, folder)
             output("-m", "pip", "install", "-q", "--no-index", wheels["triton"])
             self.assertEqual(output("-c", WHERE), "tilec.triton True\n")
             self.assertEqual(output("-c", "import triton.version, sys; print(triton is sys.modules['tilec.triton'])"), "True\n")
+
+
+    def check_example(self, output, folder):
+        """examples/python, where NumPy and pytest can be had: passes, and says where what is wrong."""
+        import shutil
+        import subprocess
+
+        try:
+            output("-m", "pip", "install", "-q", "--disable-pip-version-check", "--timeout", "20", "--retries", "1", "numpy", "pytest")
+        except subprocess.CalledProcessError:
+            self.skipTest("NumPy and pytest cannot be had: examples/python is not run")
+        example = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "python")
+        copy = shutil.copytree(example, os.path.join(folder, "example"))
+        self.assertRegex(output("-m", "pytest", "-q", copy), r"\n7 passed")
 
 
 if __name__ == "__main__":

@@ -70,8 +70,8 @@ class Names(unittest.TestCase):
                 if wanted is None or not getattr(ours, "__triton_builtin__", False):
                     continue
                 got = [name for name in inspect.signature(ours).parameters if not name.startswith("_")]
-                # libdevice's are called arg0, arg1, .. there, which nobody passes by name.
-                if len(got) != len(wanted) if "libdevice" in path else got != wanted:
+                # libdevice's are called arg0, arg1, .. there, which nobody passes by name. Newer versions have more behind.
+                if len(got) != len(wanted) if "libdevice" in path else got[:len(wanted)] != wanted:
                     other[f"{path}.{name}"] = (got, wanted)
         self.assertEqual(other, {})
 

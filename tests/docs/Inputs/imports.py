@@ -6,7 +6,7 @@ import sys
 import types
 
 ROOT = sys.argv[1]
-PACKAGES = {"numpy", "torch", "triton", "lit", "tvm_ffi", "setuptools", "pandas", "matplotlib", "mpmath"}  # lit's configurations are run by lit
+PACKAGES = {"numpy", "torch", "triton", "lit", "tvm_ffi", "setuptools", "pandas", "matplotlib", "mpmath", "pytest"}  # lit's configurations are run by lit
 GENERATED = {"tilec.triton.language._table", "tilec._tilec"}  # by CMake, in the build folder
 wrong = []
 
