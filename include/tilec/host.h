@@ -69,7 +69,8 @@ typedef struct tile_host_options {
  * by themselves. Nothing is measured: functions that are tuned use their first configuration that
  * pruning leaves, and a remark says so. A cancellation of the function or the call ends a run,
  * too. tile_load and what takes an executable are refused, as are functions of bundles, and
- * launches that are cooperative or in clusters: TILE_ERROR_NO_DEVICE.
+ * launches in clusters: TILE_ERROR_NO_DEVICE. Cooperative launches are as others: programs that
+ * wait for each other end by max_steps at most.
  *
  * Several threads may call: runs of one instance of a function take turns, and so do those of a
  * simulator that has given out memory. */

@@ -303,9 +303,8 @@ class Names(unittest.TestCase):
 
     def test_options_of_launches_here(self):
         x, y = filled(32)
-        scale[(1,)](x, y, 32, BLOCK=32, launch_cooperative_grid=True, launch_pdl=True, enable_reflect_ftz=True)
-        with self.assertRaisesRegex(RuntimeError, "launches nothing that is cooperative"):
-            scale[(2,)](x, y, 32, BLOCK=16, launch_cooperative_grid=True)
+        scale[(2,)](x, y, 32, BLOCK=16, launch_cooperative_grid=True, launch_pdl=True, enable_reflect_ftz=True)
+        np.testing.assert_array_equal(y, x * 12)
         for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}}):
             with self.assertRaisesRegex(TypeError, "is not supported by tilec"):
                 scale[(1,)](x, y, 32, BLOCK=32, **option)

@@ -18,18 +18,14 @@ static void test_what_hosts_do_not_do(void **state) {
                          TILE_ERROR_NO_DEVICE);
         assert_non_null(strstr(tile_diagnostics_text(said).data, which->name));
         tile_diagnostics_destroy(said);
-        tile_launch_options launches[] = {{.cooperative = true}, {.cluster = {2, 1, 1}}};
-        for (size_t i = 0; i < COUNT(launches); i++) {
-            launches[i].size = sizeof *launches;
-            assert_int_equal(tile_function_launch_with(function, device, grid, NULL, arguments, 4,
-                                                       &launches[i], NULL),
-                             TILE_ERROR_NO_DEVICE);
-        }
-        const tile_launch_options programmatic = {.size = sizeof programmatic,
-                                                  .programmatic = true};
-        const uint32_t single[3] = {1, 1, 1};
-        assert_int_equal(tile_function_launch_with(function, device, single, NULL, arguments, 4,
-                                                   &programmatic, NULL),
+        tile_launch_options launch = {.size = sizeof launch, .cluster = {2, 1, 1}};
+        assert_int_equal(
+            tile_function_launch_with(function, device, grid, NULL, arguments, 4, &launch, NULL),
+            TILE_ERROR_NO_DEVICE);
+        launch =
+            (tile_launch_options){.size = sizeof launch, .programmatic = true, .cooperative = true};
+        assert_int_equal(tile_function_launch_with(function, device, (uint32_t[]){1, 1, 1}, NULL,
+                                                   arguments, 4, &launch, NULL),
                          TILE_OK);
         tile_compile_options options = scale_options();
         tile_kernel *kernel = NULL;

@@ -340,11 +340,6 @@ static bool check_grid(const HostCall *h) {
         if (h->grid[axis] > target_max_grid(axis))
             return ctx_diag(h->call->ctx, (Span){0}, launch_grid, STR_ARG(name), "xyz"[axis],
                             h -> grid[axis], target_max_grid(axis));
-    /* Programs run one behind the other, and one alone waits for nobody. */
-    const tile_launch_options *launch = h->given->launch;
-    if (launch && launch->cooperative && (uint64_t)h->grid[0] * h->grid[1] * h->grid[2] > 1)
-        return ctx_diag(h->call->ctx, (Span){0}, host_launch, h->given->device->device.name,
-                        "cooperative");
     return true;
 }
 
