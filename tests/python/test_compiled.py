@@ -269,6 +269,8 @@ class Hooks(unittest.TestCase):
 
     def test_preload(self):
         first, (x, y) = fresh(), filled()
+        other = JITFunction(double.fn)  # of the name of the one that is meant
+        other._unsafe_update_src("def double(v):\n    return v * 3\n")
         seen = []
         with setting("jit_cache_hook", lambda **what: seen.append(what["compile"]["specialization_data"])):
             made = first[(4,)](x, y, 100, BLOCK=32, num_warps=2)

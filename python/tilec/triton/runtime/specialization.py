@@ -152,7 +152,8 @@ def decoded(value, functions):
     if "constexpr" in value:
         return constexpr(tuples(value["constexpr"]))
     name = value["jit_function"]
-    found = functions.get(name) or find_function(*name.split(":"))
+    found = find_function(*name.split(":"))  # what a module has, before others of that name
+    found = found if hasattr(found, "_unit_text") else functions.get(name)
     if found is None:
         raise RuntimeError(f"Unable to resolve JITFunction {name} for preload")
     return found
