@@ -326,6 +326,20 @@ static void print_builtin(const Builtin *row, StrBuf *out) {
     strbuf_printf(out, "%s%s%s", module ? module : "", module ? "." : "", row->name);
 }
 
+/* By a name that leads to it: functions of the compiler's library stand in modules. */
+static void print_function(Val v, StrBuf *out) {
+    const Str name = v.function.def->name;
+    static const uint32_t places[] = {IN_TL, IN_LIBDEVICE, ~(uint32_t)(IN_PYTHON | IN_STD)};
+    for (size_t i = 0; v.function.unit->is_std && i < sizeof places / sizeof *places; i++) {
+        const Builtin *row = builtin_find(name, places[i]);
+        if (row && row->flags & BUILTIN_STD) {
+            print_builtin(row, out);
+            return;
+        }
+    }
+    strbuf_printf(out, "%s%.*s", v.function.unit->is_std ? "tl." : "", STR_ARG(name));
+}
+
 static void print_tuple(Val v, StrBuf *out) {
     const GivenUnit *record = v.tuple.record ? v.tuple.record->given : NULL;
     if (record)
@@ -386,8 +400,7 @@ void val_print(Val v, bool repr, StrBuf *out) {
         strbuf_printf(out, "%.*s", STR_ARG(v.record->given->name));
         return;
     case VAL_FUNCTION:
-        strbuf_printf(out, "%s%.*s", v.function.unit->is_std ? "tl." : "",
-                      STR_ARG(v.function.def->name));
+        print_function(v, out);
         return;
     case VAL_BUILTIN:
         print_builtin(v.builtin, out);
