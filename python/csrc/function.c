@@ -210,19 +210,20 @@ static PyObject *function_find(PyObject *object, PyObject *args, PyObject *keywo
     return ok ? PyLong_FromVoidPtr((void *)(uintptr_t)used) : NULL;
 }
 
-/* kernel(want, device, grid, arguments, ..) -> Kernel: that such a call uses */
-static PyObject *function_kernel(PyObject *object, PyObject *args, PyObject *keywords) {
+/* The kernel that a call uses, with the outputs that are wanted; NULL with an exception. */
+static tile_kernel *kernel_of_call(PyObject *object, PyObject *args, PyObject *keywords,
+                                   uint32_t want) {
     FunctionObject *self = (FunctionObject *)object;
     ModuleState *state = state_of_function(object);
     Blocks blocks = {0};
     Reader reader = {.blocks = &blocks, .state = state};
     Given given;
-    uint32_t sides[3], want = 0;
+    uint32_t sides[3];
     tile_call made = {0};
     tile_kernel *kernel = NULL;
-    PyObject *names = PyTuple_GetItem(args, 0), *call = PyTuple_GetSlice(args, 1, PY_SSIZE_T_MAX);
-    bool ok = names && call && PyTuple_Check(names) && read_outputs(names, &want) &&
-              read_given(state, call, keywords, &given) && read_call(&reader, &given, sides, &made);
+    if (!read_given(state, args, keywords, &given))
+        return NULL;
+    bool ok = read_call(&reader, &given, sides, &made);
     if (ok) {
         tile_diagnostics *said = NULL;
         tile_status status;
@@ -230,15 +231,26 @@ static PyObject *function_kernel(PyObject *object, PyObject *args, PyObject *key
         status = tile_function_kernel(self->function, &made, want, &kernel, &said);
         Py_END_ALLOW_THREADS;
         ok = check_evaluated(state, &self->evaluator, status, said);
-    } else if (!PyErr_Occurred()) {
-        PyErr_SetString(PyExc_TypeError, "outputs that are wanted are a tuple of names");
     }
-    Py_XDECREF(call);
     blocks_free(&blocks);
     if (ok)
-        return kernel_wrap(state, kernel);
+        return kernel;
     tile_kernel_destroy(kernel);
     return NULL;
+}
+
+/* kernel(want, device, grid, arguments, ..) -> Kernel: that such a call uses */
+static PyObject *function_kernel(PyObject *object, PyObject *args, PyObject *keywords) {
+    uint32_t want = 0;
+    PyObject *names = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
+    if (!names || !PyTuple_Check(names)) {
+        PyErr_SetString(PyExc_TypeError, "outputs that are wanted are a tuple of names");
+        return NULL;
+    }
+    PyObject *call = read_outputs(names, &want) ? PyTuple_GetSlice(args, 1, PY_SSIZE_T_MAX) : NULL;
+    tile_kernel *kernel = call ? kernel_of_call(object, call, keywords, want) : NULL;
+    Py_XDECREF(call);
+    return kernel ? kernel_wrap(state_of_function(object), kernel) : NULL;
 }
 
 /* loaded(instance) -> see executable_describe; zeros of a device that is this machine */
@@ -284,28 +296,9 @@ static PyObject *written_of(const tile_kernel *kernel) {
 }
 
 static PyObject *function_written(PyObject *object, PyObject *args, PyObject *keywords) {
-    FunctionObject *self = (FunctionObject *)object;
-    ModuleState *state = state_of_function(object);
-    Blocks blocks = {0};
-    Reader reader = {.blocks = &blocks, .state = state};
-    Given given;
-    uint32_t sides[3];
-    tile_call made = {0};
-    tile_kernel *kernel = NULL;
-    if (!read_given(state, args, keywords, &given))
-        return NULL;
-    bool ok = read_call(&reader, &given, sides, &made);
-    if (ok) {
-        tile_diagnostics *said = NULL;
-        tile_status status;
-        Py_BEGIN_ALLOW_THREADS;
-        status = tile_function_kernel(self->function, &made, 0, &kernel, &said);
-        Py_END_ALLOW_THREADS;
-        ok = check_evaluated(state, &self->evaluator, status, said);
-    }
-    PyObject *names = ok ? written_of(kernel) : NULL;
+    tile_kernel *kernel = kernel_of_call(object, args, keywords, 0);
+    PyObject *names = kernel ? written_of(kernel) : NULL;
     tile_kernel_destroy(kernel);
-    blocks_free(&blocks);
     return names;
 }
 
