@@ -305,7 +305,8 @@ class Names(unittest.TestCase):
         x, y = filled(32)
         scale[(2,)](x, y, 32, BLOCK=16, launch_cooperative_grid=True, launch_pdl=True, enable_reflect_ftz=True)
         np.testing.assert_array_equal(y, x * 12)
-        for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}}):
+        for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}},
+                       {"debug": True, "sanitize_overflow": True}):
             with self.assertRaisesRegex(TypeError, "is not supported by tilec"):
                 scale[(1,)](x, y, 32, BLOCK=32, **option)
 

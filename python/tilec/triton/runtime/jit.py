@@ -223,6 +223,8 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
         if (self.debug if given.get("debug") is None else False) or knobs.runtime.debug:
             options["debug"] = True
+        if options.get("debug") and given.get("sanitize_overflow"):
+            raise TypeError("sanitize_overflow=True with debug=True is not supported by tilec yet")
         if not knobs.language.fp_fusion_enabled(given.get("enable_fp_fusion")):
             options["no_fp_fusion"] = True
         return options | library_settings()
