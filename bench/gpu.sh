@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|bench ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|bench ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -11,7 +11,7 @@ root=build/gpu/root
 mkdir -p "$root" "$out"
 tar -xJf build/gpu/tilec.tar.xz -C "$root"
 tilec=$PWD/$root/src/cli/tilec
-export TILEC_CACHE_DIR=$(mktemp -d) LD_LIBRARY_PATH=$PWD/$root/src/runtime
+export TILEC_CACHE_DIR=$(mktemp -d) LD_LIBRARY_PATH=$PWD/$root/src/runtime PYTHONPATH=$PWD/$root/python
 status=0
 [ $# != 0 ] || set -- check ops rows compile
 for what in "$@"; do
@@ -57,15 +57,18 @@ for what in "$@"; do
     generated)
         python3 bench/generated.py --tilec "$tilec" --json "$out/generated.json" 2>&1 | tee "$out/generated.log" || status=1
         ;;
-    python) # the package of build/gpu/python, Triton's tests and scripts of TRITON_TESTS and TRITON_SCRIPTS, where these are
-        export PYTHONPATH=$PWD/build/gpu/python
+    python) # beginnings and launches of the package
+        python3 bench/python/start.py 2>&1 | tee "$out/python-start.log" || status=1
         python3 bench/python/launch.py 2>&1 | tee "$out/python-launch.log" || status=1
-        if [ -d "${TRITON_TESTS:-}" ]; then
-            SUITE_PYTHON=python3 SUITE_RESULTS="$out/suite.tsv" tests/python/suite.sh build/gpu cuda >"$out/suite.log" 2>&1 || status=1
-            grep -E '^test_.*::|^NOT AS|^suite:' "$out/suite.log" | cut -c1-300
-        fi
-        [ ! -d "${TRITON_SCRIPTS:-}" ] || python3 bench/python/programs.py "$TRITON_SCRIPTS"/*.py --out "$out/programs" 2>&1 |
-            tee "$out/programs.log" || status=1
+        ;;
+    suite) # Triton's tests, which the folder TRITON_TESTS has
+        SUITE_PYTHON=python3 SUITE_RESULTS="$out/suite.tsv" tests/python/suite.sh "$root" cuda >"$out/suite.log" 2>&1 || status=1
+        grep -E '^test_.*::|^NOT AS|^suite:' "$out/suite.log" | cut -c1-300
+        ;;
+    programs) # scripts of the folder TRITON_SCRIPTS
+        python3 bench/python/programs.py "${TRITON_SCRIPTS:?}"/*.py --out "$out/programs" 2>&1 | tee "$out/programs.log" || status=1
+        ;;
+    inductor)
         python3 bench/python/inductor.py 2>&1 | tee "$out/inductor.log" || status=1
         ;;
     bench)
