@@ -113,8 +113,10 @@ typedef struct tile_compile_options {
     size_t unit_count;
     tile_evaluate evaluate; /* for bindings that want it; not with `isolated`. NULL: none */
     void *evaluate_user;
-    bool no_fp_fusion; /* round each product before something is added to it: a*b + c is two
-                          roundings, as on this machine, where it is one instruction otherwise */
+    bool no_fp_fusion;      /* round each product before something is added to it: a*b + c is two
+                               roundings, as on this machine, where it is one instruction otherwise */
+    bool sanitize_overflow; /* assert that +, - and * of integers of less than 64 bits do not
+                               overflow, whatever `debug` is */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

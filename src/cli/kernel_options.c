@@ -75,6 +75,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     kernel->num_stages = (int32_t)options->num_stages;
     kernel->num_ctas = (int32_t)options->num_ctas;
     kernel->debug = options->debug;
+    kernel->sanitize_overflow = options->sanitize_overflow;
     if (kernel->num_warps & (kernel->num_warps - 1))
         return cli_usage_error("--num-warps takes a power of two, not %d", kernel->num_warps);
     if (!split_all(ctx, &options->arguments, "--arg", &kernel->types) ||

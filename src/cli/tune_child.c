@@ -237,6 +237,7 @@ static void fill_options(ShapeRun *run) {
                                           .no_tensor_copies = kernel->no_tensor_copies,
                                           .no_persistence = kernel->no_persistence,
                                           .debug = kernel->debug,
+                                          .sanitize_overflow = kernel->sanitize_overflow,
                                           .isolated = kernel->isolated,
                                           .warnings = texts_of(arena, &kernel->warnings),
                                           .warning_count = kernel->warnings.len,

@@ -52,7 +52,11 @@ Val builtin_arithmetic(Call *call) {
     AstOperator op = call_id(call) == BUILTIN_add   ? ASTOP_add
                      : call_id(call) == BUILTIN_sub ? ASTOP_sub
                                                     : ASTOP_mul;
-    return elab_binary(call->e, call->span, op, call->args[0], call->args[1]);
+    bool sanitize;
+    if (!call_flag(call, 2, &sanitize))
+        return val_error();
+    return (sanitize ? elab_binary : elab_wrapping)(call->e, call->span, op, call->args[0],
+                                                    call->args[1]);
 }
 
 static Val order(Elab *e, Val a, Val b, bool is_max, bool propagate_nan) {

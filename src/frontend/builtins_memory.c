@@ -122,6 +122,11 @@ static bool store_cache(Call *call, int param, CacheModifier *cache) {
     return false;
 }
 
+static Val zeros(Elab *e, ScalarType type, Val shape) {
+    Val zero = op_constant(e, scalar_is_float(type) ? val_float(0) : val_int(0), type.elem);
+    return val_has_shape(shape) ? op_splat(e, zero, val_ir_type(shape)) : zero;
+}
+
 Val builtin_load(Call *call) {
     Elab *e = call->e;
     Val pointer, mask, other = val_of(VAL_ABSENT);
@@ -149,6 +154,9 @@ Val builtin_load(Call *call) {
         if (!call_value(call, 2, shape, type, &other))
             return val_error();
     }
+    /* What is computed of elements that are left out is checked, too. */
+    if (e->request->sanitize_overflow && !val_missing(mask) && val_missing(other))
+        other = zeros(e, type, pointer);
     Value *ir = build_load(&e->builder, pointer.tile.ir, val_missing(mask) ? NULL : mask.tile.ir,
                            val_missing(other) ? NULL : other.tile.ir, cache, (EvictionPolicy)evict,
                            is_volatile, 0, false);
@@ -289,7 +297,12 @@ Val builtin_atomic(Call *call) {
         op = RMW_XOR;
         break;
     }
-    return op_like(atomic(call->e, &args, op), args.value);
+    Val old = op_like(atomic(call->e, &args, op), args.value);
+    if (!call->e->request->sanitize_overflow || val_missing(args.mask))
+        return old;
+    Val none = zeros(call->e, old.tile.scalar, old);
+    Builder *builder = &call->e->builder;
+    return op_like(build_select(builder, args.mask.tile.ir, old.tile.ir, none.tile.ir), old);
 }
 
 Val builtin_atomic_cas(Call *call) {

@@ -315,6 +315,8 @@ Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b);
 Val static_unary(Elab *e, Span span, AstOperator op, Val a);
 /* Both for every mix of compile-time and run-time operands. */
 Val elab_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
+/* + - *, never checked for overflow. */
+Val elab_wrapping(Elab *e, Span span, AstOperator op, Val a, Val b);
 Val elab_compare(Elab *e, Span span, AstOperator op, Val a, Val b);
 Val elab_unary(Elab *e, Span span, AstOperator op, Val a);
 Val elab_logical(Elab *e, Span span, AstOperator op, Val a, Val b); /* and, or on run-time values */

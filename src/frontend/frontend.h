@@ -26,9 +26,10 @@ typedef struct ElaborateRequest {
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
     int32_t capability;
-    bool debug;           /* keep tl.device_assert and assert statements */
-    bool heuristics_done; /* what @triton.heuristics says is among the defines */
-    bool autotune_done;   /* what a configuration of @triton.autotune says, likewise */
+    bool debug;             /* keep tl.device_assert and assert statements */
+    bool sanitize_overflow; /* assert that +, - and * of integers of less than 64 bits are exact */
+    bool heuristics_done;   /* what @triton.heuristics says is among the defines */
+    bool autotune_done;     /* what a configuration of @triton.autotune says, likewise */
 } ElaborateRequest;
 
 enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */

@@ -248,12 +248,54 @@ static Val pointer_offset(Elab *e, Span span, Val offset) {
     return offset;
 }
 
-static Val negate(Elab *e, Val v) {
-    const Type *type = val_ir_type(v);
-    if (type_is_float(type))
+/* Overflow, where that is checked: in the user's functions, but not where two elements are
+ * combined, which has no effects. */
+static bool checks_overflow(const Elab *e) {
+    if (!e->request->sanitize_overflow || e->frame->unit->is_std)
+        return false;
+    for (const Block *block = e->builder.block; block && block->parent;
+         block = block->parent->block)
+        if (op_has(block->parent, COMBINES))
+            return false;
+    return true;
+}
+
+/* Asserts that the result of + or - or * is the one that 64 bits hold. A product of two unsigned
+ * numbers of 32 bits that they do not hold either is negative in them, hence none of 32 bits. */
+static void assert_exact(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    Elem elem = a.tile.scalar.elem;
+    if (!scalar_is_int(a.tile.scalar) || elem == ELEM_I1 || elem_bits(elem) >= 64)
+        return;
+    Builder *builder = &e->builder;
+    Val x = op_cast(e, span, a, scalar_number(ELEM_I64), ROUND_RTNE);
+    Val y = op_cast(e, span, b, scalar_number(ELEM_I64), ROUND_RTNE);
+    Value *exact = op == ASTOP_add   ? build_addi(builder, x.tile.ir, y.tile.ir)
+                   : op == ASTOP_sub ? build_subi(builder, x.tile.ir, y.tile.ir)
+                                     : build_muli(builder, x.tile.ir, y.tile.ir);
+    Value *least = build_constant_int(builder, (int64_t)elem_min(elem), exact->type);
+    Value *most = build_constant_int(builder, (int64_t)elem_max(elem), exact->type);
+    Value *fits = build_andi(builder, build_cmpi(builder, exact, least, IPRED_SGE),
+                             build_cmpi(builder, exact, most, IPRED_SLE));
+    const char *name = op == ASTOP_add ? "add" : op == ASTOP_sub ? "sub" : "mul";
+    const char *text =
+        str_format(e->arena, "int%d overflow detected for operation %s", elem_bits(elem), name);
+    build_assert(builder, fits, ctx_intern(e->ctx, str_from(text)));
+}
+
+static Val integer_zero(Elab *e, Val like) {
+    return op_like(build_constant_int(&e->builder, 0, val_ir_type(like)), like);
+}
+
+static Val negated(Elab *e, Val v) {
+    if (scalar_is_float(v.tile.scalar))
         return op_like(build_negf(&e->builder, v.tile.ir), v);
-    Value *zero = build_constant_int(&e->builder, 0, type);
-    return op_like(build_subi(&e->builder, zero, v.tile.ir), v);
+    return op_like(build_subi(&e->builder, integer_zero(e, v).tile.ir, v.tile.ir), v);
+}
+
+static Val negate(Elab *e, Span span, Val v) {
+    if (checks_overflow(e) && !scalar_is_float(v.tile.scalar))
+        assert_exact(e, span, ASTOP_sub, integer_zero(e, v), v);
+    return negated(e, v);
 }
 
 static Val add_pointer(Elab *e, Span span, Val a, Val b, bool subtract) {
@@ -265,7 +307,7 @@ static Val add_pointer(Elab *e, Span span, Val a, Val b, bool subtract) {
     Val pointer = a.tile.scalar.pointer ? a : b, offset = a.tile.scalar.pointer ? b : a;
     offset = pointer_offset(e, span, offset);
     if (subtract)
-        offset = negate(e, offset);
+        offset = negated(e, offset);
     return op_like(build_addptr(&e->builder, pointer.tile.ir, offset.tile.ir), pointer);
 }
 
@@ -291,7 +333,7 @@ static bool fold_ints(Elab *e, AstOperator op, Val a, Val b, Val *out) {
     return true;
 }
 
-static Val arithmetic(Elab *e, Span span, AstOperator op, Val a, Val b) {
+static Val arithmetic(Elab *e, Span span, AstOperator op, Val a, Val b, bool checked) {
     Val folded;
     uint32_t flags = op == ASTOP_add   ? PROMOTE_POINTER_A | PROMOTE_POINTER_B
                      : op == ASTOP_sub ? PROMOTE_POINTER_A
@@ -300,6 +342,8 @@ static Val arithmetic(Elab *e, Span span, AstOperator op, Val a, Val b) {
         return val_error();
     if (a.tile.scalar.pointer || b.tile.scalar.pointer)
         return add_pointer(e, span, a, b, op == ASTOP_sub);
+    if (checked)
+        assert_exact(e, span, op, a, b);
     if (fold_ints(e, op, a, b, &folded))
         return folded;
     Builder *builder = &e->builder;
@@ -380,7 +424,7 @@ Val elab_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
     case ASTOP_add:
     case ASTOP_sub:
     case ASTOP_mul:
-        return arithmetic(e, span, op, a, b);
+        return arithmetic(e, span, op, a, b, checks_overflow(e));
     case ASTOP_div:
     case ASTOP_floordiv:
     case ASTOP_mod:
@@ -399,6 +443,12 @@ Val elab_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
             elab_hint(e, "write tl.dot(a, b)");
         return val_error();
     }
+}
+
+Val elab_wrapping(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    if (!val_is_tile(a) && !val_is_tile(b))
+        return elab_binary(e, span, op, a, b);
+    return arithmetic(e, span, op, a, b, false);
 }
 
 /* Comparisons */
@@ -478,5 +528,5 @@ Val elab_unary(Elab *e, Span span, AstOperator op, Val a) {
     bool bad = a.tile.scalar.pointer || (op == ASTOP_invert && !scalar_is_int(a.tile.scalar));
     if (bad)
         return elab_fail(e, span, elab_operand, ast_operator_text[op], elab_type_text(e, a));
-    return op == ASTOP_neg ? negate(e, a) : invert(e, a);
+    return op == ASTOP_neg ? negate(e, span, a) : invert(e, a);
 }

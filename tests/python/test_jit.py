@@ -305,10 +305,51 @@ class Names(unittest.TestCase):
         x, y = filled(32)
         scale[(2,)](x, y, 32, BLOCK=16, launch_cooperative_grid=True, launch_pdl=True, enable_reflect_ftz=True)
         np.testing.assert_array_equal(y, x * 12)
-        for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}},
-                       {"debug": True, "sanitize_overflow": True}):
+        for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}}):
             with self.assertRaisesRegex(TypeError, "is not supported by tilec"):
                 scale[(1,)](x, y, 32, BLOCK=32, **option)
+
+    def test_overflow_of_integers(self):
+        @triton.jit
+        def k(x, y, z, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+            i = tl.arange(0, BLOCK)
+            a, b = tl.load(x + i, i < n), tl.load(y + i, i < n)
+            if OP == "+":
+                r = a + b
+            elif OP == "-":
+                r = a - b
+            elif OP == "*":
+                r = a * b
+            elif OP == "negate":
+                r = -a + 0 * b
+            elif OP == "wrap":
+                r = tl.add(tl.mul(a, b, sanitize_overflow=False), tl.sub(a, b, False), sanitize_overflow=False)
+            else:
+                r = a
+                r += b
+            tl.store(z + i, r, i < n)
+
+        exact = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "negate": lambda a, b: -a + 0 * b,
+                 "wrap": lambda a, b: a * b + a - b, "+=": lambda a, b: a + b}
+        named = {"+": "add", "-": "sub", "*": "mul", "negate": "sub", "+=": "add"}
+        random = np.random.default_rng(7)
+        for dtype in (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.int64):
+            least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+            numbers = [least, least + 1, most, most - 1, 0, 1, 2, 3, most // 2, most // 2 + 1, *random.integers(least, most, 4, dtype)]
+            for a, b in [(a, b) for a in numbers for b in numbers[:10]][::11]:
+                x, y, z = np.full(3, a, dtype), np.full(3, b, dtype), np.zeros(3, dtype)
+                for op, compute in exact.items():
+                    steps = [compute(int(a), int(b))] + ([-int(a)] if op == "negate" else [])
+                    if dtype is np.int64 or op == "wrap" or all(least <= step <= most for step in steps):
+                        k[(1,)](x, y, z, 3, OP=op, BLOCK=4, debug=True)
+                        self.assertEqual(int(z[2]), (steps[0] - least) % (1 << 8 * x.itemsize) + least, (dtype, op, a, b))
+                    else:
+                        said = f"int{8 * x.itemsize} overflow detected for operation {named[op]}"
+                        with self.assertRaisesRegex(tilec.Assertion, said) as caught:
+                            k[(1,)](x, y, z, 3, OP=op, BLOCK=4, debug=True)
+                        self.assertRegex(str(caught.exception), r"test_jit\.py:\d+")
+                        k[(1,)](x, y, z, 3, OP=op, BLOCK=4, debug=True, sanitize_overflow=False)
+                        k[(1,)](x, y, z, 3, OP=op, BLOCK=4, sanitize_overflow=True)  # an assertion, which debug keeps
 
     def test_pointer_types_are_constants(self):
         @triton.jit

@@ -46,7 +46,8 @@ typedef struct Settings {
     Str grid;
     Files files;
     int32_t max_registers, max_shared;
-    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug;
+    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug,
+        sanitize_overflow;
 } Settings;
 
 typedef struct Reader {
@@ -297,6 +298,7 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->no_fp_fusion |= s->no_fp_fusion;
     request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
+    request->kernel.sanitize_overflow |= s->sanitize_overflow;
     return planned;
 }
 

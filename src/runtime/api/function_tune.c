@@ -172,6 +172,7 @@ static Str options_text(const Choosing *c) {
     OPTION(no_persistence)
     OPTION(no_fp_fusion)
     OPTION(debug)
+    OPTION(sanitize_overflow)
 #undef OPTION
     if (count) {
         memcpy(sorted, o->constexprs, count * sizeof *sorted);

@@ -61,7 +61,7 @@ static void add_named(StrBuf *out, const char *kind, const NamedText *named, uin
 
 /* The source's name is in the code where lines are, and in what a false assertion says. */
 static bool in_code(const CompileRequest *request) {
-    return request->line_info || request->kernel.debug;
+    return request->line_info || request->kernel.debug || request->kernel.sanitize_overflow;
 }
 
 /* Where imports are looked for decides nothing before they are. */
@@ -91,9 +91,10 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
     strbuf_printf(
         &key,
         "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\nheuristics_done %d\n"
-        "autotune_done %d\nno_fp_fusion %d\n",
+        "autotune_done %d\nno_fp_fusion %d\nsanitize_overflow %d\n",
         kernel->debug, request->no_tensor_copies, request->no_persistence, request->plain_abi,
-        kernel->heuristics_done, kernel->autotune_done, request->no_fp_fusion);
+        kernel->heuristics_done, kernel->autotune_done, request->no_fp_fusion,
+        kernel->sanitize_overflow);
     return strbuf_str(&key);
 }
 

@@ -120,6 +120,7 @@ Str record_line(Ctx *ctx, const CompileRequest *request) {
     add_flag(&out, "no_fp_fusion", request->no_fp_fusion);
     add_flag(&out, "full_paths", request->full_paths);
     add_flag(&out, "debug", kernel->debug);
+    add_flag(&out, "sanitize_overflow", kernel->sanitize_overflow);
     add_texts(&out, "warnings", request->warnings, request->warning_count);
     strbuf_puts(&out, "}]}\n");
     return strbuf_str(&out);

@@ -44,7 +44,7 @@ class KernelInterface:
 _OPTIONS = {"num_warps": "num_warps", "num_stages": "num_stages", "num_ctas": "num_ctas", "maxnreg": "max_registers", "debug": "debug"}
 _LAUNCH = {"launch_pdl": "programmatic", "launch_cooperative_grid": "cooperative"}  # of launches, not of kernels
 _DEFAULTS = {"enable_fp_fusion": (True, False, None), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}),
-             "arch": (None,), "enable_reflect_ftz": (True, None), "sanitize_overflow": (True, False), "instrumentation_mode": ("",)}
+             "arch": (None,), "enable_reflect_ftz": (True, None), "sanitize_overflow": (None, True, False), "instrumentation_mode": ("",)}
 
 
 class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
@@ -223,8 +223,8 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
         if (self.debug if given.get("debug") is None else False) or knobs.runtime.debug:
             options["debug"] = True
-        if options.get("debug") and given.get("sanitize_overflow"):
-            raise TypeError("sanitize_overflow=True with debug=True is not supported by tilec yet")
+        if options.get("debug") and given.get("sanitize_overflow") is not False:
+            options["sanitize_overflow"] = True
         if not knobs.language.fp_fusion_enabled(given.get("enable_fp_fusion")):
             options["no_fp_fusion"] = True
         return options | library_settings()

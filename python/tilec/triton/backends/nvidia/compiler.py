@@ -74,6 +74,8 @@ def library_options(options):
             raise TypeError(f"{name}={getattr(options, name)!r} is not supported by tilec yet")
     made = {"num_warps": options.num_warps, "num_stages": options.num_stages, "num_ctas": options.num_ctas, "debug": bool(options.debug),
             "target": target_name(options.arch), **library_settings()}
+    if options.debug and options.sanitize_overflow:
+        made["sanitize_overflow"] = True
     if not knobs.language.fp_fusion_enabled(options.enable_fp_fusion):
         made["no_fp_fusion"] = True
     if options.maxnreg:
