@@ -37,7 +37,8 @@ def call(torch, model, inputs, differentiates):
     results = flat(model(*inputs))
     if differentiates:
         sum(each.float().square().mean() for each in results).backward()
-    return [each.detach() for each in results] + [leaf.grad for leaf in leaves if differentiates and leaf.grad is not None]
+    # Copies of gradients: later calls add to them.
+    return [each.detach() for each in results] + [leaf.grad.clone() for leaf in leaves if differentiates and leaf.grad is not None]
 
 
 def difference(torch, mine, others):

@@ -145,6 +145,25 @@ class Kernels(unittest.TestCase):
             hooks = triton.knobs.runtime.launch_enter_hook, triton.knobs.runtime.launch_exit_hook
             kernel.run(1, 1, 1, 0, kernel.function, kernel.packed_metadata, None, *hooks, 1 << 20, 1 << 21, 100, 256)
 
+    def test_in_forked_processes(self):
+        """As Inductor's pool does where its parent has used CUDA: the driver answers to the parent alone."""
+        from tilec import _tilec
+        from tilec.triton.backends.nvidia.driver import CudaDriver
+
+        CudaDriver().device()
+        torch = mock.Mock(**{"cuda.is_available.return_value": True, "version.hip": None})
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with mock.patch.object(_tilec, "device_count", side_effect=RuntimeError), mock.patch.dict(sys.modules, torch=torch):
+                    active = triton.backends.backends["nvidia"].driver.is_active()
+                    kernel = triton.compile(source(pointwise), target=triton.backends.compiler.GPUTarget("cuda", 90, 32), options=OPTIONS)
+                    status = 0 if active and len(kernel.asm["cubin"]) else 2
+            finally:
+                os._exit(status)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[1:]])

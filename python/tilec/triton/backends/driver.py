@@ -36,9 +36,9 @@ class DriverBase(metaclass=ABCMeta):
 
 
 def torch_with_gpu():
-    """torch, if this process has imported it and it drives a GPU."""
+    """torch, if this process has imported it and it drives a GPU of CUDA's."""
     torch = sys.modules.get("torch")
-    return torch if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_available() else None
+    return torch if torch is not None and hasattr(torch, "cuda") and torch.version.hip is None and torch.cuda.is_available() else None
 
 
 class GPUDriver(DriverBase):

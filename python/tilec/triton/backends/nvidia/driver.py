@@ -65,7 +65,8 @@ class CudaDriver(GPUDriver):
 
     @classmethod
     def is_active(cls):
-        return cls._count() > 0
+        # torch knows in processes forked from one that uses CUDA, to which the driver answers no more.
+        return torch_with_gpu() is not None or cls._count() > 0
 
     @classmethod
     def why_not(cls):
