@@ -12,6 +12,7 @@ mkdir -p "$root" "$out"
 tar -xJf build/gpu/tilec.tar.xz -C "$root"
 tilec=$PWD/$root/src/cli/tilec
 export TILEC_CACHE_DIR=$(mktemp -d) LD_LIBRARY_PATH=$PWD/$root/src/runtime PYTHONPATH=$PWD/$root/python
+python3 -m compileall -q "$root/python" # as pip does where it installs
 status=0
 [ $# != 0 ] || set -- check ops rows compile
 for what in "$@"; do

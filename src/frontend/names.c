@@ -25,6 +25,8 @@ static const struct {
     {"triton.language.extra", 0},
     {"triton.language.extra.libdevice", IN_LIBDEVICE},
     {"triton.language.extra.cuda", IN_CUDA},
+    {"triton.language.extra.cuda.gdc", IN_CUDA},
+    {"triton.language.extra.cuda.utils", IN_CUDA},
     {"triton.language.extra.cuda.libdevice", IN_LIBDEVICE},
     {"triton.language.target_info", IN_TARGET},
     {"math", IN_PYMATH},

@@ -223,6 +223,21 @@ class Kernels(Folder):
             with self.assertRaises(tilec.ArgumentError):
                 _tilec.unpack(bytes_)
 
+    def test_functions_of_a_gpu_by_their_modules_and_as_arguments(self):
+        from tilec.triton.language.extra.cuda import gdc, utils
+        from tilec.triton.language.extra.cuda.gdc import gdc_wait
+        from tilec.triton.language.extra.cuda.utils import globaltimer
+
+        @triton.jit
+        def asks(x, f: tl.constexpr):
+            gdc_wait()
+            gdc.gdc_launch_dependents()
+            tl.store(x, f().to(tl.int64) + globaltimer() - utils.globaltimer())
+
+        kernel = triton.compile(ASTSource(asks, {"x": "*i64", "f": "constexpr"}, {"f": tl.extra.cuda.smid}), target=H100, options={"launch_pdl": True})
+        for word in ("%smid", "%globaltimer", "griddepcontrol.wait", "griddepcontrol.launch_dependents"):
+            self.assertIn(word, kernel.asm["ptx"])
+
     def test_tuples(self):
         kernel = triton.compile(ASTSource(pairs, {"x": "*i32", "p": ("i32", "constexpr")}, {(1, 1): 5}), H100)
         self.assertEqual(kernel.asm["ptx"].count(".param ."), 2)

@@ -48,7 +48,7 @@ triton.runtime.errors: IntelGPUError
 triton.language: ReductionOrdering
 triton.language.extra.cuda: experimental_device_tensormap_create1d experimental_tensormap_fenceproxy_acquire
 """
-NO_MODULES = ("triton.tools.experimental_descriptor", "triton.language.extra.tlx", "triton._C.libtriton", "triton.experimental.gluon")
+NO_MODULES = ("triton.tools.experimental_descriptor", "triton.language.extra.tlx", "triton._C.libtriton.ir", "triton.experimental.gluon")
 
 
 @triton.jit
@@ -86,6 +86,22 @@ class Names(unittest.TestCase):
             with self.assertRaises(ImportError, msg=module):
                 importlib.import_module(module)
         self.assertNotIn("cpu", triton.backends.backends)
+
+    def test_of_the_extension(self):
+        from triton._C.libtriton import nvidia
+
+        with self.assertRaises(ImportError):
+            from triton._C.libtriton import ir  # noqa: F401
+        torch, a, b, c, d = (mock.MagicMock() for _ in range(5))
+        with mock.patch.dict(sys.modules, torch=torch):
+            cublas = nvidia.cublas.CublasLt(mock.Mock())
+            cublas.gemm(a, b, c, d, 2.0, 3.0)
+            torch.addmm.assert_called_once_with(c, a, b.t(), beta=3.0, alpha=2.0, out=d)
+            a.dtype = "torch.float8_e4m3fn"
+            cublas.matmul(a, b, c)
+            self.assertEqual(torch._scaled_mm.call_args.kwargs["out"], c)
+            with self.assertRaisesRegex(NotImplementedError, "torch._scaled_mm has it"):
+                cublas.block_scaled_matmul_mxfp8(a, b, c, d, d)
 
     def test_asked_for_by_shape(self):
         self.assertIn("_semantic", inspect.signature(tl.core.view).parameters)

@@ -33,6 +33,7 @@ bool pass_choose_layouts(Func *func) {
     choice.access_of.arena = choice.arena;
     choice.values = ARENA_ARRAY(choice.arena, Value *, choice.nvalues);
     choice.origin = ARENA_ARRAY(choice.arena, Origin, choice.nvalues);
+    choice.remade = ARENA_ARRAY(choice.arena, uint8_t, choice.nvalues);
     choice.enters = ARENA_ARRAY(choice.arena, bool, choice.nvalues);
     choice.home = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);
     choice.asked = ARENA_ARRAY(choice.arena, const Layout *, choice.nvalues);

@@ -36,6 +36,8 @@ typedef struct Choice {
     Value **values;
     uint32_t nvalues;
     Origin *origin;
+    uint8_t *remade; /* of values made again: ops between it and values at home; 0: it has no data
+                        of those */
     bool *enters; /* computed in a loop from what is made in front of it, and what is recomputed */
     const Layout **home;   /* NULL: undecided */
     const Layout **asked;  /* of values that enter: what a user of its loop asks for */

@@ -37,6 +37,21 @@ static const Layout *wanted_of(const Choice *choice, const Value *value) {
 
 /* Origins */
 
+/* Ops, from values at home on, that make what the op would be made again with; 0: none of these is
+ * among what it is made from. What several operands share counts for each. */
+static unsigned ops_from_home(const Choice *choice, const Op *op) {
+    unsigned sum = 0;
+    bool has_data = false;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *value = op_in(op, i);
+        has_data |= is_home(choice, value) || choice->remade[value->id];
+        sum += choice->remade[value->id];
+    }
+    return has_data ? sum + 1 : 0;
+}
+
+/* Data that broadcasts repeat is so for a few ops: where each step of many makes the next one from
+ * nothing else, all of them would be made again in every layout. */
 static bool is_recomputed(const Choice *choice, const Op *op) {
     if (op->code == OP_broadcast)
         return true;
@@ -45,7 +60,7 @@ static bool is_recomputed(const Choice *choice, const Op *op) {
     for (uint32_t i = 0; i < op->nin; i++)
         if (is_home(choice, op_in(op, i)))
             return false;
-    return true;
+    return ops_from_home(choice, op) <= CHEAP_OPS;
 }
 
 /* Is the operand made once for all iterations of the loop that the op is part of? */
@@ -84,8 +99,10 @@ static void classify(Choice *choice, Block *block) {
             classify(choice, op->regions[i]);
         Origin origin = is_recomputed(choice, op) ? ORIGIN_RECOMPUTED : ORIGIN_HOME;
         bool enters = origin == ORIGIN_HOME && enters_loop(choice, op);
+        unsigned remade = origin == ORIGIN_RECOMPUTED ? ops_from_home(choice, op) : 0;
         for (uint32_t i = 0; i < op->nout; i++) {
             note_value(choice, &op->out[i], origin);
+            choice->remade[op->out[i].id] = (uint8_t)(remade < UINT8_MAX ? remade : UINT8_MAX);
             choice->enters[op->out[i].id] = enters;
             choice->some_enter |= enters;
         }

@@ -23,6 +23,35 @@ def merged(x_ptr, out_ptr, N: tl.constexpr):
 
 
 @triton.jit
+def compared(keys, places, i: tl.constexpr, n: tl.constexpr, FLIP: tl.constexpr):
+    """Keys with their places, at a distance of 2**i: both are made from sums of pairs, repeated."""
+    pairs: tl.constexpr = [2**(n - 1 - i), 2, 2**i]
+    right = tl.arange(0, 2)[None, :, None]
+    y, p = tl.reshape(keys, pairs), tl.reshape(places, pairs)
+    left_key = tl.reshape(tl.broadcast_to(tl.sum(y * (1 - right), 1)[:, None, :], pairs), keys.shape)
+    right_key = tl.reshape(tl.broadcast_to(tl.sum(y * right, 1)[:, None, :], pairs), keys.shape)
+    left_place = tl.reshape(tl.broadcast_to(tl.sum(p * (1 - right), 1)[:, None, :], pairs), keys.shape)
+    right_place = tl.reshape(tl.broadcast_to(tl.sum(p * right, 1)[:, None, :], pairs), keys.shape)
+    swap = (left_key > right_key) | ((left_key == right_key) & (left_place > right_place))
+    if FLIP > 0:
+        block: tl.constexpr = [2**(n - 1 - FLIP), 2, 2**FLIP]
+        swap = swap ^ tl.reshape(tl.broadcast_to(tl.arange(0, 2)[None, :, None], block), keys.shape).to(tl.int1)
+    return keys ^ tl.where(swap, left_key ^ right_key, 0), places ^ tl.where(swap, left_place ^ right_place, 0)
+
+
+@triton.jit
+def ranked(x_ptr, keys_ptr, places_ptr, LOG_N: tl.constexpr):
+    """A stable sort of what is stored in places of two sizes."""
+    at = tl.arange(0, 2**LOG_N)
+    keys, places = tl.load(x_ptr + at), at
+    for stage in tl.static_range(1, LOG_N + 1):
+        for i in tl.static_range(stage):
+            keys, places = compared(keys, places, stage - 1 - i, LOG_N, stage if stage < LOG_N else 0)
+    tl.store(keys_ptr + at, keys)
+    tl.store(places_ptr + at, places.to(tl.int64))
+
+
+@triton.jit
 def flipped(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, DIM: tl.constexpr):
     at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     tl.store(out_ptr + at, tl.flip(tl.load(x_ptr + at), DIM))

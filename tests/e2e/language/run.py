@@ -58,6 +58,9 @@ def orders(numbers):
                        dict(out_ptr=wanted))
     x = np.concatenate([np.sort(numbers.standard_normal(64)), np.sort(numbers.standard_normal(64))[::-1]]).astype(np.float32)
     yield "merged", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(N=128), dict(out_ptr=np.sort(x))
+    x = numbers.integers(-40, 40, 256).astype(np.int32)
+    yield ("ranked", dict(x_ptr=x, keys_ptr=np.zeros_like(x), places_ptr=np.zeros(256, np.int64)), dict(LOG_N=8),
+           dict(keys_ptr=np.sort(x), places_ptr=np.argsort(x, kind="stable")))
     for dtype in (np.float32, np.int8, np.float64):
         x = values(dtype, (8, 32), numbers)
         for dim, axis in ((0, 0), (1, 1), (-1, 1), (None, 1)):

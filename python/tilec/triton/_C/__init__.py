@@ -1,0 +1,1 @@
+"""Triton's own extension has its compiler, which is not here; see libtriton."""
