@@ -8,9 +8,9 @@ BuiltinHandler builtin_len, builtin_int, builtin_float, builtin_bool, builtin_st
     builtin_py_min_max, builtin_py_abs, builtin_isinstance, builtin_getattr, builtin_hasattr,
     builtin_pymath;
 BuiltinHandler builtin_type_predicate, builtin_identity, builtin_condition, builtin_dtype,
-    builtin_block_type, builtin_pointer_type, builtin_static_assert, builtin_static_print,
-    builtin_triton_cdiv, builtin_next_power_of_2, builtin_get_int_dtype, builtin_to_tensor,
-    builtin_is_cuda, builtin_cuda_capability_geq;
+    builtin_block_type, builtin_constexpr_type, builtin_pointer_type, builtin_static_assert,
+    builtin_static_print, builtin_triton_cdiv, builtin_next_power_of_2, builtin_get_int_dtype,
+    builtin_to_tensor, builtin_is_cuda, builtin_cuda_capability_geq;
 BuiltinHandler builtin_program_id, builtin_arange, builtin_full, builtin_broadcast,
     builtin_broadcast_to, builtin_expand_dims, builtin_reshape, builtin_item, builtin_permute,
     builtin_join, builtin_split, builtin_cat;

@@ -168,7 +168,7 @@ static bool is_instance(Val v, Val kind) {
     if (builtin_is(kind, BUILTIN_tuple) || builtin_is(kind, BUILTIN_list))
         return v.kind == VAL_TUPLE;
     if (builtin_is(kind, BUILTIN_constexpr_type))
-        return builtin_is(v, BUILTIN_constexpr_type);
+        return v.kind == VAL_CONSTEXPR_TYPE;
     if (builtin_is(kind, BUILTIN_tensor))
         return v.kind == VAL_TILE;
     if (builtin_is(kind, BUILTIN_tensor_descriptor))
@@ -289,6 +289,12 @@ Val builtin_pointer_type(Call *call) {
     if (element.pointer)
         return wrong(call, 0, "a type that is no pointer");
     return val_type((ScalarType){element.elem, true, is_const}, NULL);
+}
+
+Val builtin_constexpr_type(Call *call) {
+    if (call->args[0].kind == VAL_TILE || call->args[0].kind == VAL_BLOCK)
+        return wrong(call, 0, "known at compile time");
+    return val_constexpr_type(call->e->arena, call->args[0]);
 }
 
 Val builtin_block_type(Call *call) {

@@ -439,11 +439,27 @@ bool elab_has_attribute(Elab *e, Val base, Str name) {
         return builtin_is(base, BUILTIN_PropagateNan) &&
                (str_is(name, "ALL") || str_is(name, "NONE"));
     case VAL_TUPLE:
+        return str_is(name, "value") || str_is(name, "type");
     case VAL_FUNCTION:
+        return str_is(name, "value");
+    case VAL_CONSTEXPR_TYPE:
         return str_is(name, "value");
     default:
         return is_constexpr_number(base) && (str_is(name, "value") || str_is(name, "type"));
     }
+}
+
+/* Of a tuple: those of what is in it. */
+static Val constexpr_type_of(Elab *e, Span span, Val v) {
+    if (v.kind != VAL_TUPLE)
+        return val_constexpr_type(e->arena, v);
+    Val *types = ARENA_ARRAY(e->arena, Val, v.tuple.count + 1);
+    for (uint32_t i = 0; i < v.tuple.count; i++) {
+        types[i] = elab_attribute(e, span, v.tuple.items[i], str_from("type"));
+        if (val_failed(types[i]))
+            return types[i];
+    }
+    return val_tuple(types, v.tuple.count);
 }
 
 Val elab_attribute(Elab *e, Span span, Val base, Str name) {
@@ -478,8 +494,12 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     case VAL_FUNCTION:
         if (str_is(name, "value"))
             return base;
-        if (str_is(name, "type") && is_constexpr_number(base))
-            return (Val){.kind = VAL_BUILTIN, .builtin = &builtins[BUILTIN_constexpr_type]};
+        if (str_is(name, "type") && (is_constexpr_number(base) || base.kind == VAL_TUPLE))
+            return constexpr_type_of(e, span, base);
+        break;
+    case VAL_CONSTEXPR_TYPE:
+        if (str_is(name, "value"))
+            return *base.constant;
         break;
     case VAL_ABSENT:
     case VAL_UNDEFINED:

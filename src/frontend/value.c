@@ -155,6 +155,8 @@ bool val_equal(Val a, Val b) {
         if (!scalar_equal(a.type.scalar, b.type.scalar) || !a.type.block != !b.type.block)
             return false;
         return !a.type.block || type_same_shape(a.type.block, b.type.block);
+    case VAL_CONSTEXPR_TYPE:
+        return val_equal(*a.constant, *b.constant);
     case VAL_RECORD:
         return a.record == b.record;
     case VAL_FUNCTION:
@@ -184,6 +186,12 @@ bool val_equal(Val a, Val b) {
     return false;
 }
 
+Val val_constexpr_type(Arena *arena, Val v) {
+    Val *constant = ARENA_NEW(arena, Val);
+    *constant = v;
+    return (Val){.kind = VAL_CONSTEXPR_TYPE, .constant = constant};
+}
+
 bool val_truth(Val v) {
     switch (v.kind) {
     case VAL_NONE:
@@ -201,6 +209,7 @@ bool val_truth(Val v) {
     case VAL_TUPLE:
         return v.tuple.count != 0;
     case VAL_TYPE:
+    case VAL_CONSTEXPR_TYPE:
     case VAL_RECORD:
     case VAL_FUNCTION:
     case VAL_BUILTIN:
@@ -247,6 +256,7 @@ const char *val_type_text(Arena *arena, Val v) {
             return str_format(arena, "a named tuple '%.*s'", STR_ARG(v.tuple.record->given->name));
         return str_format(arena, "a tuple of %u", v.tuple.count);
     case VAL_TYPE:
+    case VAL_CONSTEXPR_TYPE:
         return "a type";
     case VAL_RECORD:
         return "a class";
@@ -395,6 +405,11 @@ void val_print(Val v, bool repr, StrBuf *out) {
             strbuf_printf(out, "tl.%s", elem_info[v.type.scalar.elem].name);
         else
             strbuf_puts(out, shaped_text(out->arena, v.type.scalar, v.type.block));
+        return;
+    case VAL_CONSTEXPR_TYPE:
+        strbuf_puts(out, repr ? "tl.constexpr_type(" : "constexpr_type[");
+        val_print(*v.constant, true, out);
+        strbuf_putc(out, repr ? ')' : ']');
         return;
     case VAL_RECORD:
         strbuf_printf(out, "%.*s", STR_ARG(v.record->given->name));

@@ -52,7 +52,8 @@ typedef enum ValKind {
     VAL_STRING,
     VAL_TUPLE, /* lists too */
     VAL_TYPE,
-    VAL_RECORD, /* a class of named tuples */
+    VAL_CONSTEXPR_TYPE, /* of what is known at compile time: two are equal if the values are */
+    VAL_RECORD,         /* a class of named tuples */
     VAL_FUNCTION,
     VAL_BUILTIN,
     VAL_FOREIGN, /* a function of the program that asked for the compilation */
@@ -96,6 +97,7 @@ struct Val {
             uint32_t depth;     /* of nesting: 1 for a tuple of no tuples */
             const Unit *record; /* of a named tuple its class; else NULL */
         } tuple;
+        const Val *constant; /* VAL_CONSTEXPR_TYPE */
         const Unit *record;
         struct { /* block: shape of a tile type, NULL for scalars */
             ScalarType scalar;
@@ -244,6 +246,8 @@ bool val_truth(Val v);
 const char *val_type_text(Arena *arena, Val v);
 /* Python's str() and, for strings inside tuples and literals, repr(). */
 void val_print(Val v, bool repr, StrBuf *out);
+/* tl.constexpr_type(v) */
+Val val_constexpr_type(Arena *arena, Val v);
 const char *val_text(Arena *arena, Val v);
 /* A float as Python's repr: the shortest decimal that reads back as the same double. */
 void print_double(double f, StrBuf *out);
