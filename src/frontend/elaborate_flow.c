@@ -14,14 +14,15 @@
 
 enum { MAX_SPLITS = 256 };
 
-static Val undefined(Elab *e, Span span, const char *why) {
+static Val undefined(Elab *e, Undefined undefined) {
     Undefined *u = ARENA_NEW(e->arena, Undefined);
-    *u = (Undefined){why, elab_span(e, span)};
+    *u = undefined;
+    u->span = elab_span(e, u->span);
     return (Val){.kind = VAL_UNDEFINED, .undefined = u};
 }
 
 Val elab_undefined(Elab *e, Span span, const char *why) {
-    return undefined(e, span, why);
+    return undefined(e, (Undefined){why, span, false});
 }
 
 /* One arm of an `if`: its variables at the end and the block being filled. */
@@ -51,9 +52,10 @@ static Val match_number(Elab *e, Arm *arm, Val number, Val other) {
     return v;
 }
 
-static const char *mismatch_text(Elab *e, Val a, Val b) {
-    return str_format(e->arena, "is %s in one arm and %s in the other", elab_type_text(e, a),
-                      elab_type_text(e, b));
+static Val mismatched(Elab *e, Span span, Val a, Val b) {
+    const char *why = str_format(e->arena, "is %s in one arm and %s in the other",
+                                 elab_type_text(e, a), elab_type_text(e, b));
+    return undefined(e, (Undefined){why, span, true});
 }
 
 typedef struct Yields {
@@ -95,7 +97,7 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
         Val a = arms[0].vars.data[i].val, *other = vars_find(&arms[1].vars, name);
         if (!other) {
             vars_add(e, &result, name,
-                     undefined(e, span, "is assigned in only one arm of an `if`"));
+                     elab_undefined(e, span, "is assigned in only one arm of an `if`"));
             continue;
         }
         Val b = *other;
@@ -112,14 +114,13 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
         } else if (a.kind == VAL_UNDEFINED || b.kind == VAL_UNDEFINED) {
             vars_add(e, &result, name, a.kind == VAL_UNDEFINED ? a : b);
         } else {
-            Val gone = undefined(e, span, mismatch_text(e, a, b));
-            vars_add(e, &result, name, gone);
+            vars_add(e, &result, name, mismatched(e, span, a, b));
         }
     }
     for (size_t i = 0; i < arms[1].vars.len; i++)
         if (!vars_find(&arms[0].vars, arms[1].vars.data[i].name))
             vars_add(e, &result, arms[1].vars.data[i].name,
-                     undefined(e, span, "is assigned in only one arm of an `if`"));
+                     elab_undefined(e, span, "is assigned in only one arm of an `if`"));
     Value *const *next = add_results(e, op, &yields[0]);
     finish_arm(e, &arms[0], &yields[0]);
     finish_arm(e, &arms[1], &yields[1]);

@@ -428,10 +428,14 @@ static Val unknown_name(Elab *e, Span span, Str name) {
 }
 
 static Val undefined_variable(Elab *e, Span span, Str name, const Undefined *u) {
-    elab_fail(e, span, elab_undefined_variable, STR_ARG(name), u->why);
+    if (u->mismatched)
+        elab_fail(e, span, elab_mismatched_variable, STR_ARG(name), u->why);
+    else
+        elab_fail(e, span, elab_undefined_variable, STR_ARG(name), u->why);
     if (u->span.file)
         diag_note(&e->ctx->diags, u->span, "here");
-    elab_hint(e, "give it a value before that, on every path");
+    elab_hint(e, u->mismatched ? "cast with .to(...) in one arm, or give each a name of its own"
+                               : "give it a value before that, on every path");
     return val_error();
 }
 

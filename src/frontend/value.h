@@ -80,7 +80,8 @@ typedef struct BlockInfo {
 
 typedef struct Undefined {
     const char *why;
-    Span span; /* file 0: none */
+    Span span;       /* file 0: none */
+    bool mismatched; /* it has several types, by the way that led here */
 } Undefined;
 
 struct Val {
