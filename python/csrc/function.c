@@ -108,12 +108,11 @@ bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given) {
         PyObject *side = PyNumber_Index(PyTuple_GetItem(object, i));
         const unsigned long long value = side ? PyLong_AsUnsignedLongLong(side) : 0;
         Py_XDECREF(side);
-        if (PyErr_Occurred())
+        const bool fits = !PyErr_Occurred() && value <= UINT32_MAX;
+        if (!fits && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError)))
+            PyErr_Format(PyExc_ValueError, "the grid %R has a negative side, or one that is too large", object);
+        if (!fits)
             return false;
-        if (value > UINT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "a grid of %R is too large", object);
-            return false;
-        }
         grid[i] = (uint32_t)value;
     }
     return true;

@@ -143,6 +143,9 @@ class Calls(unittest.TestCase):
                            ((1, 1, 1, 1), "a grid is a tuple of one to three integers"), (("4",), "cannot be interpreted as an integer")):
             with self.assertRaisesRegex(TypeError, said):
                 scale[grid](x, y, 100, BLOCK=32)
+        for grid in ((-1,), (1, 1 << 40), (1 << 70,)):
+            with self.assertRaisesRegex(ValueError, "has a negative side, or one that is too large"):
+                scale[grid](x, y, 100, BLOCK=32)
 
     def test_what_is_given(self):
         x, y = filled()
