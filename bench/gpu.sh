@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|bench ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -71,6 +71,10 @@ for what in "$@"; do
         ;;
     inductor)
         python3 bench/python/inductor.py 2>&1 | tee "$out/inductor.log" || status=1
+        ;;
+    projects) # packages of public projects in the folder TRITON_PROJECTS, as bench/python/pack_projects.sh lays them out
+        python3 bench/python/projects.py "${TRITON_PROJECTS:?}" >"$out/projects.log" 2>"$out/projects.err" || status=1
+        sed -n '/^|/,$p' "$out/projects.log"
         ;;
     bench)
         for kernel in softmax matmul; do
