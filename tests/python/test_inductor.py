@@ -152,6 +152,10 @@ class Kernels(unittest.TestCase):
 
         kernel.__dict__.update(state, metadata=namedtuple("KernelMetadata", sorted(state["metadata"]))(**state["metadata"]))
         self.assertEqual(kernel.src.fn.arg_names, pointwise.arg_names)
+        fn = kernel.src.fn  # which is pickled once more for a cache of graphs
+        self.assertEqual((fn.fn, fn.__globals__, fn.used_global_vals, repr(fn)), (None, None, None, "JITFunction(test_inductor:pointwise)"))
+        again = pickle.loads(pickle.dumps(fn))
+        self.assertEqual((again.arg_names, again.fn, again.cache_key), (pointwise.arg_names, None, pointwise.cache_key))
         from tilec.triton.backends.nvidia.driver import CudaDriver
 
         with mock.patch.object(triton.runtime.driver, "_active", CudaDriver()):

@@ -118,7 +118,8 @@ class JITCallable:
     @property
     def used_global_vals(self):
         """{(name, number of its namespace): (value, namespace)} of constexprs that it was compiled with."""
-        return self.__dict__["used_global_vals"] if self.__dict__.get("used_global_vals") else self.units.used
+        kept = self.__dict__.get("used_global_vals")
+        return kept if kept or self.fn is None else self.units.used  # torch takes `fn` away from what it pickles
 
     @used_global_vals.setter
     def used_global_vals(self, value):

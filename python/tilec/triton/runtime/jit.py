@@ -95,7 +95,7 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         self.pre_run_hooks.append(hook)
 
     def __repr__(self):
-        return f"JITFunction({self.module}:{self.fn.__qualname__})"
+        return f"JITFunction({self.module}:{self.__qualname__})"
 
     # Calls
 
