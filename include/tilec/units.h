@@ -68,6 +68,8 @@ typedef struct tile_unit {
     const tile_named *fields; /* of a record, in order, each with a literal for its default value or
                                  an empty text; behind the first default all have one */
     size_t field_count;
+    tile_text must_use_result; /* data not NULL: a call whose result is thrown away is an error,
+                                  which says this, too; it may be empty */
 } tile_unit;
 
 /* Functions of the program's own, which kernels call while they are compiled. */

@@ -84,11 +84,19 @@ static bool has_odds(const Recipe *recipe, const Gathered *gathered) {
     return true;
 }
 
-/* Constexprs of modules that changed: the slow way says which. */
+static bool is_still(const Constant *constant) {
+    if (PyDict_Check(constant->namespace))
+        return PyDict_GetItemWithError(constant->namespace, constant->name) == constant->value;
+    PyObject *now = PyObject_GetAttr(constant->namespace, constant->name);
+    Py_XDECREF(now); /* whoever holds it still does */
+    return now == constant->value;
+}
+
+/* Constexprs of modules and functions around that changed: the slow way says which. */
 static bool has_constants(const Recipe *recipe) {
     for (size_t i = 0; i < recipe->constant_count; i++) {
         const Constant *constant = &recipe->constants[i];
-        if (PyDict_GetItemWithError(constant->namespace, constant->name) != constant->value) {
+        if (!is_still(constant)) {
             PyErr_Clear();
             return false;
         }
@@ -302,14 +310,14 @@ static bool add_meaning(Recipe *recipe, const Odd *odd, PyObject *meaning_of) {
     return true;
 }
 
-/* [(namespace, name, value)] */
+/* [(dict, name, value)], or an object that has the value as an attribute in the place of a dict */
 static bool add_constants(Recipe *recipe, PyObject *list) {
     const Py_ssize_t count = PyList_Size(list);
     recipe->constants = calloc((size_t)count + 1, sizeof *recipe->constants);
     for (Py_ssize_t i = 0; recipe->constants && i < count; i++) {
         Constant *constant = &recipe->constants[i];
-        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "O!UO:constant", &PyDict_Type,
-                              &constant->namespace, &constant->name, &constant->value))
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "OUO:constant", &constant->namespace,
+                              &constant->name, &constant->value))
             return false;
         Py_INCREF(constant->namespace);
         Py_INCREF(constant->name);

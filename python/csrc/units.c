@@ -68,15 +68,16 @@ static bool read_texts(Blocks *blocks, PyObject *tuple, const char *what, const 
     return true;
 }
 
-/* ("function", path, name, source, first_line, first_column, noinline, bindings), and what not to
- * specialise on: tuples of parameters' names, of values and of alignment. */
+/* ("function", path, name, source, first_line, first_column, noinline, bindings), what not to
+ * specialise on: tuples of parameters' names, of values and of alignment; and what is said where
+ * its result is thrown away, or None. */
 static bool read_function(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
-    PyObject *path, *source, *bindings, *values = NULL, *alignments = NULL;
+    PyObject *path, *source, *bindings, *values = NULL, *alignments = NULL, *must_use = Py_None;
     const char *kind, *name;
     int noinline;
-    if (!PyArg_ParseTuple(tuple, "sUsUIIpO|OO:unit", &kind, &path, &name, &source,
+    if (!PyArg_ParseTuple(tuple, "sUsUIIpO|OOO:unit", &kind, &path, &name, &source,
                           &unit->first_line, &unit->first_column, &noinline, &bindings, &values,
-                          &alignments))
+                          &alignments, &must_use))
         return false;
     unit->noinline = noinline;
     return blocks_text(blocks, path, "the path of a unit", &unit->path) &&
@@ -86,7 +87,9 @@ static bool read_function(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
                                   &unit->do_not_specialize, &unit->do_not_specialize_count)) &&
            (!alignments || read_texts(blocks, alignments, "the name of a parameter",
                                       &unit->do_not_specialize_on_alignment,
-                                      &unit->do_not_specialize_on_alignment_count));
+                                      &unit->do_not_specialize_on_alignment_count)) &&
+           (must_use == Py_None || blocks_text(blocks, must_use, "what is said of unused results",
+                                               &unit->must_use_result));
 }
 
 /* (name, literal of its default or None) */

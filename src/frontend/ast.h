@@ -254,9 +254,11 @@ struct FuncDef {
     ExprList decorators;
     Param *params;
     uint32_t param_count;
-    Expr *returns;              /* NULL: none */
-    Str docstring;              /* also present in body as an expression statement */
-    StmtList body;              /* parsed only for functions the elaborator may need; see parse.h */
+    Expr *returns; /* NULL: none */
+    Str docstring; /* also present in body as an expression statement */
+    StmtList body; /* parsed only for functions the elaborator may need; see parse.h */
+    bool must_use; /* @must_use_result, which says: */
+    Str must_use_words;
     bool is_jit;                /* a decorator's last name component is `jit` */
     bool is_constexpr_function; /* ... is `constexpr_function` */
 };

@@ -366,6 +366,8 @@ Val builtin_static_assert(Call *call) {
         return val_none();
     StrBuf text = strbuf(e->arena);
     val_print(call->args[1], false, &text);
+    if (e->frame->unit->is_std) /* a function of the language is called wrongly */
+        return elab_fail(e, call->span, elab_library, text.len ? text.ptr : "wrong arguments");
     return elab_fail(e, call->span, elab_static_assert, text.len ? text.ptr : "no message");
 }
 

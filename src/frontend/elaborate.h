@@ -80,7 +80,8 @@ typedef struct Elab {
     Unit *literals;      /* where literals of bindings are evaluated; NULL: none was */
     Unit **given;        /* of request->units those reached so far, by number; NULL: none */
     ImportsMade imports; /* in the order of their making */
-    Span user_span;      /* of the innermost expression outside std.tile */
+    const Expr *unused; /* the innermost expression that is a statement, whose value nobody takes */
+    Span user_span;     /* of the innermost expression outside std.tile */
     Func *func;
     struct {
         const FuncDef **data;
@@ -248,6 +249,7 @@ typedef enum BuiltinFlags {
     BUILTIN_STD = 8,     /* defined in std.tile */
     BUILTIN_OF_BLOCK_POINTER = 16, /* p.name(...) */
     BUILTIN_OF_DESCRIPTOR = 32,    /* desc.name(...) */
+    BUILTIN_MUST_USE = 64,         /* a call whose result is thrown away is an error */
 } BuiltinFlags;
 
 typedef enum ModuleSet {

@@ -369,10 +369,34 @@ Val elab_call_values(Elab *e, Span span, Val callee, const Val *args, uint32_t n
     return elab_call(e, span, callee, all, n);
 }
 
+/* What @must_use_result says of a function: its result is not thrown away. */
+static bool is_used(Elab *e, const Expr *expr, Val callee) {
+    if (callee.kind == VAL_METHOD)
+        callee = *callee.method.callee;
+    Str words = STR("");
+    bool must = callee.kind == VAL_BUILTIN && callee.builtin->flags & BUILTIN_MUST_USE;
+    if (callee.kind == VAL_FUNCTION) {
+        const GivenUnit *given = callee.function.unit->given;
+        must = given ? given->must_use : callee.function.def->must_use;
+        words = given ? given->must_use_words : callee.function.def->must_use_words;
+    }
+    if (!must)
+        return true;
+    const Span span = expr->u.call.callee->span;
+    const Source *source = source_get(&e->ctx->sources, span.file);
+    elab_fail(e, expr->span, elab_unused_result, (int)(span.hi - span.lo),
+              source->text.ptr + span.lo, words.len ? " " : "", STR_ARG(words));
+    if (callee.kind == VAL_BUILTIN)
+        elab_hint(e, "tl.%s changes nothing: assign what it returns", callee.builtin->name);
+    return false;
+}
+
 Val elab_call_expr(Elab *e, const Expr *expr) {
+    const bool is_unused = e->unused == expr;
     Val callee = elab_eval(e, expr->u.call.callee);
     ArgList args = {0};
-    if (!eval_args(e, expr, &args) || val_failed(callee))
+    if (!eval_args(e, expr, &args) || val_failed(callee) ||
+        (is_unused && !is_used(e, expr, callee)))
         return val_error();
     return elab_call(e, expr->span, callee, args.data, (uint32_t)args.len);
 }

@@ -273,6 +273,13 @@ static void exec_annassign(Elab *e, const Stmt *stmt) {
     elab_assign(e, target, freeze(e, value->span, v));
 }
 
+static void exec_expr(Elab *e, const Expr *expr) {
+    const Expr *outer = e->unused;
+    e->unused = expr;
+    elab_eval(e, expr);
+    e->unused = outer;
+}
+
 static void exec_assert(Elab *e, const Stmt *stmt) {
     Arg args[2];
     uint32_t n = 1;
@@ -319,7 +326,7 @@ static void exec_simple(Elab *e, const Stmt *stmt) {
     switch (stmt->kind) {
     case STMT_expr:
         if (stmt->u.expr->kind != EXPR_string) /* docstrings, comments */
-            elab_eval(e, stmt->u.expr);
+            exec_expr(e, stmt->u.expr);
         return;
     case STMT_assign:
         exec_assign(e, stmt);

@@ -132,6 +132,16 @@ static void skip_type_params(Parser *p) {
     }
 }
 
+/* @must_use_result, @must_use_result("why") */
+static void read_must_use(const Expr *decorator, FuncDef *def) {
+    if (!str_is(ast_decorator_name(decorator), "must_use_result"))
+        return;
+    def->must_use = true;
+    if (decorator->kind == EXPR_call && decorator->u.call.args.count &&
+        decorator->u.call.args.items[0]->kind == EXPR_string)
+        def->must_use_words = decorator->u.call.args.items[0]->u.string;
+}
+
 /* function_def: 'def' NAME [type_params] '(' [params] ')' ['->' expression] block */
 FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body) {
     FuncDef *def = ARENA_NEW(p->arena, FuncDef);
@@ -143,6 +153,7 @@ FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body) {
     for (uint32_t i = 0; i < decorators.count; i++) {
         Str last = ast_decorator_name(decorators.items[i]);
         def->is_jit |= str_is(last, "jit");
+        read_must_use(decorators.items[i], def);
         def->is_constexpr_function |=
             str_is(last, "constexpr_function") || str_is(last, "constexpr");
     }

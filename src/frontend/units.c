@@ -95,6 +95,8 @@ void units_write(const SourceMap *map, uint32_t file, const GivenUnits *units, b
                       unit->noinline);
         add_text(out, "name", named ? source_get(map, file + i)->name : STR(""));
         add_text(out, "text", unit->text);
+        if (unit->must_use)
+            add_text(out, "must_use", unit->must_use_words);
         for (uint32_t b = 0; b < unit->binding_count; b++) {
             const Binding *binding = &unit->bindings[b];
             strbuf_printf(out, "binding %d %u ", binding->kind, binding->unit);

@@ -37,6 +37,8 @@ typedef struct GivenUnit {
     Str path, text;
     LineColumn begin; /* of the text in `path` */
     bool noinline;
+    bool must_use; /* what it returns */
+    Str must_use_words;
     const Binding *bindings;
     uint32_t binding_count;
     const Str *no_value, *no_alignment; /* parameters that are not specialised on so */

@@ -22,6 +22,18 @@ KIND = tl.float32
 PLAIN = 4
 
 
+@triton.must_use_result("It is only computed.")
+@triton.jit
+def cubed(x):
+    return x * x * x
+
+
+@triton.jit
+@triton.must_use_result
+def squared(x):
+    return x * x
+
+
 @triton.jit
 def times(v, by: tl.constexpr):
     return v * by * SCALE
@@ -353,6 +365,57 @@ class Names(unittest.TestCase):
                         self.assertRegex(str(caught.exception), r"test_jit\.py:\d+")
                         k[(1,)](x, y, z, 3, OP=op, BLOCK=4, debug=True, sanitize_overflow=False)
                         k[(1,)](x, y, z, 3, OP=op, BLOCK=4, sanitize_overflow=True)  # an assertion, which debug keeps
+
+    def test_results_that_must_be_used(self):
+        @triton.jit
+        def k(x):
+            cubed(2)
+
+        @triton.jit
+        def other(x):
+            squared(tl.load(x))
+
+        @triton.jit
+        def used(x):
+            tl.store(x, cubed(2) + squared(3))
+
+        x = np.zeros(1, np.int32)
+        for kernel, said in ((k, "The result of cubed is not being used. It is only computed."), (other, "The result of squared is not ")):
+            with self.assertRaises(CompilationError) as caught:
+                kernel[(1,)](x)
+            self.assertIn(said, str(caught.exception))
+            self.assertEqual(caught.exception.node.lineno, 2)
+            self.assertIsNone(caught.exception.__cause__)
+        used[(1,)](x)
+        self.assertEqual(x[0], 17)
+
+    def test_constants_of_functions_around(self):
+        def make(value):
+            SIZE = tl.constexpr(value)
+
+            @triton.jit
+            def k(x):
+                tl.store(x, SIZE)
+
+            def change(value):
+                nonlocal SIZE
+                SIZE = tl.constexpr(value)
+
+            return k, change
+
+        x = np.zeros(1, np.int32)
+        k, change = make(3)
+        for value in (3, 3, 3):
+            change(value)
+            k[(1,)](x)
+            k[(1,)](x)
+        self.assertEqual(x[0], 3)
+        change(4)
+        for _ in range(2):
+            with self.assertRaisesRegex(RuntimeError, r"SIZE has changed since .*from constexpr\[3\] to constexpr\[4\]"):
+                k[(1,)](x)
+        change(3)
+        k[(1,)](x)
 
     def test_pointer_types_are_constants(self):
         @triton.jit

@@ -185,6 +185,8 @@ static bool read_unit(const Reading *r, GivenUnit *out) {
         return refuse(r, "its path is a text without data");
     if (unit.first_line > MOST_LINES || unit.first_column > MOST_COLUMNS)
         return refuse(r, "its first line or column is beyond what files have");
+    if (!is_text(unit.must_use_result))
+        return refuse(r, "what is said of its result is a text without data");
     if (unit.binding_count > UINT32_MAX || (unit.binding_count && !unit.bindings))
         return refuse(r, "its bindings are no list");
     if (!are_texts(unit.do_not_specialize, unit.do_not_specialize_count) ||
@@ -195,6 +197,8 @@ static bool read_unit(const Reading *r, GivenUnit *out) {
         .text = str_keep(arena, text_str(unit.source)),
         .begin = {unit.first_line ? unit.first_line : 1, unit.first_column ? unit.first_column : 1},
         .noinline = unit.noinline,
+        .must_use = unit.must_use_result.data != NULL,
+        .must_use_words = str_keep(arena, text_str(unit.must_use_result)),
         .no_value = take_names(arena, unit.do_not_specialize, unit.do_not_specialize_count),
         .no_value_count = (uint32_t)unit.do_not_specialize_count,
         .no_alignment = take_names(arena, unit.do_not_specialize_on_alignment,
@@ -326,6 +330,8 @@ const tile_unit *units_keep(Arena *arena, const GivenUnits *units) {
                               .name = keep_text(arena, unit->name),
                               .fields = keep_fields(arena, unit),
                               .field_count = unit->field_count};
+        if (unit->must_use)
+            kept[i].must_use_result = keep_text(arena, unit->must_use_words);
     }
     return kept;
 }

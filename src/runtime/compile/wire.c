@@ -121,6 +121,8 @@ static void wire_units(Wire *wire, GivenUnits *units) {
         WIRE_NUMBER(wire, unit->begin.line);
         WIRE_NUMBER(wire, unit->begin.column);
         WIRE_NUMBER(wire, unit->noinline);
+        WIRE_NUMBER(wire, unit->must_use);
+        wire_text(wire, &unit->must_use_words);
         wire_bindings(wire, &unit->bindings, &unit->binding_count);
         wire_texts(wire, &unit->no_value, &unit->no_value_count);
         wire_texts(wire, &unit->no_alignment, &unit->no_alignment_count);

@@ -141,8 +141,8 @@ _CAUSES = {"elab_unknown_name": NameError, "elab_undefined_variable": NameError,
 
 
 def _cause(said, functions):
-    """What is wrong, behind a CompilationError for each function that is not the kernel. Assertions have none."""
-    if said is None or said.id == "elab_static_assert":
+    """What is wrong, behind a CompilationError for each function that is not the kernel; of what Triton finds without computing, none."""
+    if said is None or said.id in ("elab_static_assert", "elab_operand", "elab_unused_result"):
         return None
     cause = _CAUSES.get(said.id, ValueError)(said.message)
     for found in _places(said, functions)[:-1]:

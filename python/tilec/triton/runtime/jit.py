@@ -172,8 +172,9 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         if not self._is_quick:
             return
         _use_streams()
-        constants = [(namespace, name, value) for (name, _), (value, namespace) in call.units.used.items() if "." not in name]
         units = call.units
+        constants = [(namespace, name, value) if isinstance(namespace, dict) else (namespace.holder(name), "cell_contents", value)
+                     for (name, _), (value, namespace) in units.used.items() if "." not in name]
         records = units.records
 
         def meaning_of(value):

@@ -42,6 +42,26 @@ def _frees(fn):
     return found
 
 
+class Enclosing:
+    """Names of the functions around one, as they are by now."""
+
+    def __init__(self, fn):
+        self._cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+
+    def __contains__(self, name):
+        return self.get(name, _NOTHING) is not _NOTHING
+
+    def get(self, name, default=None):
+        try:
+            return self._cells[name].cell_contents
+        except (KeyError, ValueError):  # none of them, or not assigned yet
+            return default
+
+    def holder(self, name):
+        """What has the value as `cell_contents`."""
+        return self._cells[name]
+
+
 _NOTHING = object()
 _COMPUTED = ("math", "copy")  # modules of Python's whose functions kernels call with constexprs, as Triton's may
 
@@ -114,6 +134,7 @@ class Units:
         self.members, self.tuples = [], []  # functions and classes, and these as the compiler takes them
         self.evaluated = {}  # (unit, name): function of Python
         self.used = {}  # (name, number of its namespace): (value, namespace), of constexprs
+        self._enclosing = {}  # by function: names of those around it
         for member in (kernel, *also):
             self.number(member)
         for member in self.members:  # grows as names lead to others
@@ -142,8 +163,10 @@ class Units:
         for name, line, _, where in _tilec.names(text.source):
             if where != "decorator":
                 self._bind(function, name, where, bindings)
+        must_use = getattr(function, "_must_use_result", None)
         return ("function", text.path, function.__name__, text.source, text.def_line, 1, bool(function.noinline), [*bindings.values()],
-                tuple(function._names_of(function.do_not_specialize)), tuple(function._names_of(function.do_not_specialize_on_alignment)))
+                tuple(function._names_of(function.do_not_specialize)), tuple(function._names_of(function.do_not_specialize_on_alignment)),
+                (must_use if isinstance(must_use, str) else "") if must_use else None)
 
     @staticmethod
     def _check_parameters(function):
@@ -157,7 +180,7 @@ class Units:
     def _bind(self, function, dotted, where, bindings):
         fn = function.fn
         root, *rest = dotted.split(".")
-        frees = _frees(fn)
+        frees = self._enclosing.setdefault(function, Enclosing(fn))
         namespace = frees if root in frees else fn.__globals__
         value = namespace.get(root, _NOTHING)
         if value is _NOTHING:
@@ -196,7 +219,7 @@ class Units:
         text = literal(value, self.number)
         is_constant = isinstance(value, (core.constexpr, core.dtype, Enum))
         if text is not None and (is_constant or "." in name or where in ("default", "annotation") or _globals_allowed()):
-            if is_constant and namespace is not None:
+            if is_constant or where not in ("default", "annotation"):
                 self.used[name, id(namespace)] = (value, namespace)
             return name, "literal", text, -1
         if getattr(value, "__module__", None) in _COMPUTED and callable(value):
