@@ -6,6 +6,8 @@
  * was not taken) are dropped from the finished loop. */
 #include "frontend/elaborate.h"
 
+enum { MOST_STAGES = 64 };
+
 typedef struct Carried {
     Str name;
     Val init, arg;
@@ -291,11 +293,12 @@ static bool loop_options(Call *call, Bounds *bounds) {
         return false;
     if (!val_missing(call->args[4]) && !call_int(call, 4, &bounds->unroll))
         return false;
-    if (bounds->num_stages < 0 || bounds->num_stages > 64 || bounds->unroll < 0 ||
-        bounds->unroll > 1024) {
+    if (bounds->num_stages < 0 || bounds->unroll < 0 || bounds->unroll > 1024) {
         elab_fail(call->e, call->span, elab_loop_option);
         return false;
     }
+    if (bounds->num_stages > MOST_STAGES) /* as many as have room are taken anyway */
+        bounds->num_stages = MOST_STAGES;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         bool on;
         if (!call_flag(call, flags[i].param, &on))

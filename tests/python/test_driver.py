@@ -71,6 +71,8 @@ class Devices(unittest.TestCase):
         self.assertEqual(said(asked, SIM), "{'max_shared_mem': 232448, 'max_num_regs': 65536, 'multiprocessor_count': 4, 'warpSize': 32, "
                                            "'sm_clock_rate': 1000000, 'mem_clock_rate': 1000000, 'mem_bus_width': 4096} (9, 0)\n")
         self.assertIn("failed: RuntimeError: this machine is in the place of a GPU", said(asked, NONE))
+        self.assertEqual(said(asked, {"TILEC_DEVICE": "sim", "TILEC_SIM_TARGET": "sm_86"}),
+                         "{'max_shared_mem': 101376, 'max_num_regs': 65536, 'multiprocessor_count': 132, 'warpSize': 32} (8, 6)\n")
 
     def test_target_info(self):
         asked = ("from triton.language import target_info as t\n"

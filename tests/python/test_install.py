@@ -30,6 +30,21 @@ class Install(unittest.TestCase):
         said, status = run("-c", "import tilec; tilec.install(); import triton.no_such_module")
         self.assertEqual(status, 1)
         self.assertIn("ModuleNotFoundError: No module named 'triton.no_such_module'", said)
+        said, _ = run("-c", "import tilec; tilec.install(); import triton; print(hasattr(triton, '_C')); triton._C")
+        self.assertTrue(said.startswith("False\n") and "AttributeError: triton._C is not in tilec: " in said, said)
+
+    def test_programs_that_write_c_files(self):
+        words = ("-n", "kernel", "--signature=*fp32:16, i32, 64", "--target", "cuda:90:32", "-w", "4", "-ns", "2", "-on", "k", "-g", "M, 1, 1",
+                 "-o", "out/k", "a b.py")
+        for call in (("-m", "tilec", "-m", "triton.tools.compile"), ("-m", "tilec.triton.tools.compile")):
+            said, status = run(*call, *words)
+            self.assertIn("triton.tools.compile is not in tilec, whose C files have another form (docs/ahead-of-time.md). Instead:\n    "
+                          "tilec compile 'a b.py' -k kernel -s '*fp32:16, i32, 64' -t sm_90a --num-warps 4 --num-stages 2 -o out/k.c\n", said)
+            self.assertEqual(status, 1)
+        said, status = run("-m", "tilec", "-m", "triton.tools.link", "a.h", "-o", "b")
+        self.assertEqual((status, said.startswith("triton.tools.link is not in tilec: `tilec compile ")), (1, True), said)
+        said, _ = run("-c", "import tilec; tilec.install(); from triton.tools.compile import compile_kernel; compile_kernel(None)")
+        self.assertIn("NotImplementedError: triton.tools.compile.compile_kernel is not in tilec: ", said)
 
     def test_version_of_the_distribution(self):
         said, _ = run("-c", "import tilec; tilec.install(); import importlib.metadata as m, triton\n"

@@ -140,10 +140,11 @@ class Calls(unittest.TestCase):
         said, status = run("-c", "import sys; sys.path.insert(0, sys.argv[1])\nfrom test_jit import *\nx, y = filled()\n"
                                  "scale[(4,)](x, y, 100, BLOCK=32)\nassert (y == x * 12).all()\n"
                                  "try: scale[(4,)](x[:50], y[:50].copy(), 100, BLOCK=32)\n"
-                                 "except tilec.KernelError as e: print(e)", os.path.dirname(os.path.abspath(__file__)),
+                                 "except tilec.KernelError as e: print(e, e.__cause__)", os.path.dirname(os.path.abspath(__file__)),
                            env={"TILEC_DEVICE": "sim"})
         self.assertEqual(status, 0, said)
         self.assertRegex(said, r"test_jit.py:\d+:5: error: kernel scale, program \(\d, 0, 0\), thread .*: store of 4 bytes .*'y'")
+        self.assertTrue(said.endswith(" None\n"), said)
 
     def test_grids(self):
         x, y = filled()

@@ -125,6 +125,13 @@ class Setting(unittest.TestCase):
         self.assertRegex(lines[1], r"^knobs.amd.use_buffer_ops \(AMDGCN_USE_BUFFER_OPS\) is False, ")
         self.assertRegex(lines[2], "^knobs.compilation.instrumentation_mode is 'consan', ")
 
+    def test_variables_of_passes(self):
+        os.environ |= {"MLIR_ENABLE_DUMP": "0", "LLVM_IR_ENABLE_DUMP": ""}
+        knobs.check()
+        os.environ["MLIR_ENABLE_DUMP"] = "kernel"
+        with self.assertRaisesRegex(RuntimeError, "^MLIR_ENABLE_DUMP is 'kernel', which tilec does not follow: `tilec compile --dump-dir`"):
+            knobs.check()
+
     def test_fusion(self):
         self.assertEqual([knobs.language.fp_fusion_enabled(x) for x in (None, True, False)], [True, True, False])
         knobs.language.default_fp_fusion = False

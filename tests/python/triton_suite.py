@@ -33,7 +33,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    for marker in ("interpreter: runs without a GPU", "enable_warmup: of Triton's caches", "disable_warmup: of Triton's caches"):
+    for marker in ("interpreter: runs without a GPU", "forked: in a process of its own", "enable_warmup: of Triton's caches",
+                   "disable_warmup: of Triton's caches"):
         config.addinivalue_line("markers", marker)
     config.stash[_counts] = collections.defaultdict(collections.Counter)
     config.stash[_reasons] = {}
@@ -71,6 +72,11 @@ def fresh_knobs():
         yield fresh()
     finally:
         reset()
+
+
+@pytest.fixture
+def fresh_knobs_including_libraries(fresh_knobs):
+    return fresh_knobs
 
 
 @pytest.fixture

@@ -36,4 +36,7 @@ def __getattr__(name):
         from importlib import import_module
 
         return import_module(f"tilec.triton.{name}")
+    if name == "_C":
+        raise AttributeError("triton._C is not in tilec: nothing is compiled by MLIR, and kernels have no IR of Triton's; "
+                             "triton.compile gives asm['tir'], asm['ptx'] and others")
     raise AttributeError(f"module 'triton' has no attribute {name!r}")

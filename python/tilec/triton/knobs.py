@@ -130,6 +130,11 @@ _GROUPS = ("build", "redis", "cache", "compilation", "autotuning", "runtime", "l
 _PLAIN = (("build", "impl", None, _NOTHING_BUILT),
           ("compilation", "instrumentation_mode", "", "kernels are not instrumented; TILEC_DEVICE=sim checks them"),
           ("runtime", "add_stages_inspection_hook", None, "stages of a compilation are tilec's; `tilec compile --dump-dir` shows them"))
+# Variables that Triton's C++ reads, which say "1" or more.
+_VARIABLES = {**dict.fromkeys(("MLIR_ENABLE_DUMP", "MLIR_DUMP_PATH", "LLVM_IR_ENABLE_DUMP", "TRITON_REPRODUCER_PATH"),
+                              "`tilec compile --dump-dir` writes what every pass made; TRITON_KERNEL_DUMP=1 leaves texts in TRITON_DUMP_DIR"),
+              **dict.fromkeys(("MLIR_ENABLE_TIMING", "LLVM_ENABLE_TIMING"), "`tilec compile --time` says what each stage took"),
+              **dict.fromkeys(("TRITON_ENABLE_LLVM_DEBUG", "TRITON_LLVM_DEBUG_ONLY", "LLVM_PASS_PLUGIN_PATH"), _IR)}
 
 
 def refused():
@@ -146,6 +151,9 @@ def refused():
         value = getattr(globals()[group], name)
         if value != default:
             found.append((f"knobs.{group}.{name}", value, instead))
+    for key, instead in _VARIABLES.items():
+        if getenv(key) not in (None, "", "0"):
+            found.append((key, getenv(key), instead))
     return found
 
 

@@ -142,6 +142,14 @@ class DeviceBuffer:
             self._device.free(address)
 
 
+def named_properties(properties):
+    """Triton's names for what a device has; clocks in kHz, the bus in bits. What nobody knows is not there."""
+    names = {"max_shared_mem": "shared_per_block", "max_num_regs": "registers_per_block", "multiprocessor_count": "sm_count",
+             "warpSize": "warp_size", "sm_clock_rate": "clock_khz", "mem_clock_rate": "memory_clock_khz",
+             "mem_bus_width": "memory_bus_bits"}
+    return {name: properties[ours] for name, ours in names.items() if properties[ours]}
+
+
 class HostEvent:
     """A moment of this machine's clock."""
 
@@ -172,22 +180,27 @@ class HostDriver(DriverBase):
 
     def __init__(self, kind="cpu"):
         self.kind = kind
-        self.utils = HostUtils()
+        self.utils = HostUtils(self)
 
     @classmethod
     def is_active(cls):
         return True
 
     def get_current_target(self):
-        import os
-
         if self.kind == "cpu":
             return GPUTarget("cpu", 0, 32)
-        name = os.environ.get("TILEC_SIM_TARGET") or "sm_90a"
+        name = self.simulated()
         digits = name.removeprefix("sm_").rstrip("af")
         if not digits.isdigit():
             raise RuntimeError(f"TILEC_SIM_TARGET is {name!r}: a target is called as sm_90a is")
         return GPUTarget("cuda", int(digits), 32)
+
+    @staticmethod
+    def simulated():
+        """The target of the simulator."""
+        import os
+
+        return os.environ.get("TILEC_SIM_TARGET") or "sm_90a"
 
     def get_active_torch_device(self):
         import torch
@@ -221,5 +234,13 @@ class HostDriver(DriverBase):
 
 
 class HostUtils:
+    def __init__(self, driver):
+        self._driver = driver
+
     def get_device_properties(self, device):
-        raise RuntimeError("this machine is in the place of a GPU (TILEC_DEVICE), and has no properties of one")
+        """Of the simulator what its target has; clocks and a bus it has none."""
+        from tilec import _tilec
+
+        if self._driver.kind != "sim":
+            raise RuntimeError("this machine is in the place of a GPU (TILEC_DEVICE), and has no properties of one")
+        return named_properties(_tilec.HostDevice("simulator", self._driver.simulated()).properties())

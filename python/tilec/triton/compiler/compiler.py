@@ -185,16 +185,18 @@ def compile(src, target=None, options=None, _env_vars=None):
     manager, name = get_cache_manager(hash), src.name[:150]
     group = None if knobs.compilation.always_compile else manager.get_group(f"{name}.json")
     is_hit = group is not None and all(f"{name}.{part}" in group for part in ("json", "cubin", "tilec"))
-    made = None
+    times = [_now()]
     if not is_hit:
         made = _compile(src, options)
+        times.append(_now())
         group = _store(manager, name, made, _metadata(made.info(), hash, target, options, True))
+        times.append(_now())
     kernel = CompiledKernel(src, group, hash)
     kernel.asm._make = lambda key: _compile(src, options, (key,)).output(key)
     if knobs.compilation.listener:
-        spent = _now() - begin
+        spent = [max(end - start, 1) for start, end in zip([begin, *times], times)]  # units and key, the compiler, files
         knobs.compilation.listener(src=src, metadata=kernel.metadata._asdict(), metadata_group=group, cache_hit=is_hit,
-                                   times=knobs.CompileTimes(0, [] if is_hit else [("cubin", spent)], spent if is_hit else 0))
+                                   times=knobs.CompileTimes(spent[0], [] if is_hit else [("cubin", spent[1])], 0 if is_hit else spent[2]))
     return kernel
 
 

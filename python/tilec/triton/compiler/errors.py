@@ -129,7 +129,8 @@ def raise_translated(error, functions=()):
     """Raises what translated() gives; the last entry of its traceback is the kernel's own line."""
     made, said = translated(error, functions), _first_error(error)
     if made is not error:
-        made.__cause__, made.__suppress_context__ = error.__cause__ or _cause(said, functions), True
+        cause = _cause(said, functions) if isinstance(made, CompilationError) else None  # what a kernel does says all itself
+        made.__cause__, made.__suppress_context__ = error.__cause__ or cause, True
     found = said and _places(said, functions)[-1]
     if found and found.function is not None:
         _raise_at(made, found.path, found.function.__name__, found.line)

@@ -3,7 +3,7 @@ import os
 
 from tilec.triton import _refused, knobs
 from tilec.triton.backends.compiler import GPUTarget
-from tilec.triton.backends.driver import DeviceBuffer, GPUDriver, torch_with_gpu
+from tilec.triton.backends.driver import DeviceBuffer, GPUDriver, named_properties, torch_with_gpu
 
 _CPP_TYPES = {f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)} | {f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)} | {
     "i1": "int8_t", "u1": "uint8_t", "nvTmaDesc": "CUtensorMap"} | dict.fromkeys(("fp16", "bf16", "fp32", "f32", "fp64"), "double")
@@ -31,12 +31,7 @@ class CudaUtils:
         self._driver = driver
 
     def get_device_properties(self, device):
-        """Clocks in kHz, the bus in bits."""
-        properties = self._driver.device(device).properties()
-        return {"max_shared_mem": properties["shared_per_block"], "max_num_regs": properties["registers_per_block"],
-                "multiprocessor_count": properties["sm_count"], "warpSize": properties["warp_size"],
-                "sm_clock_rate": properties["clock_khz"], "mem_clock_rate": properties["memory_clock_khz"],
-                "mem_bus_width": properties["memory_bus_bits"]}
+        return named_properties(self._driver.device(device).properties())
 
     load_binary = staticmethod(_refused.function("driver.active.utils.load_binary", "CompiledKernel loads what it holds"))
     cuOccupancyMaxActiveClusters = staticmethod(_refused.function(
