@@ -14,6 +14,7 @@ import tilec.triton.language as tl
 from tilec import _arrays
 from tilec.triton.compiler.errors import CompilationError
 from tilec.triton.runtime.jit import MockTensor, TensorWrapper, _normalize_ty, reinterpret
+from tilec.triton.tools import ragged_tma
 from tilec.triton.tools.tensor_descriptor import TensorDescriptor
 from testing import run
 
@@ -373,6 +374,42 @@ class Wrappers(unittest.TestCase):
             store[(1,)](out, 1)
 
 
+@triton.jit
+def copy_ragged(a, b, begin, size, row):
+    ragged_tma.store_ragged(b, begin, size, [row, 0], ragged_tma.load_ragged(a, begin, size, [row, 0]) + 1)
+
+
+@triton.jit
+def add_ragged(a, b, begin, size, row):
+    ragged_tma.atomic_add_ragged(b, begin, size, [row, 0], ragged_tma.load_ragged(a, begin, size, [row, 0]))
+
+
+@triton.jit
+def copy_middle(a, b, begin, size, row):
+    ragged_tma.store_ragged(b, begin, size, [0, row, 0], ragged_tma.load_ragged(a, begin, size, [0, row, 0], 1), 1)
+
+
+def check_ragged():
+    """Slices of rows against NumPy's: one in the middle, whole blocks and parts of one, the first and the last rows, an empty one."""
+    for dtype in (np.float16, np.float32, np.int32):
+        for begin, size, row in ((3, 20, 0), (3, 20, 16), (0, 5, 0), (40, 24, 16), (60, 4, 0), (7, 0, 0)):
+            rows = slice(begin + row, max(begin + row, min(begin + size, begin + row + 16)))
+            x = aligned((64, 16), dtype)
+            x[:] = np.arange(1024).reshape(64, 16)
+            for kernel, wanted in ((copy_ragged, x + 1), (add_ragged, x - 5)):
+                y = aligned((64, 16), dtype)
+                y[:], expected = -5, np.full((64, 16), -5, dtype)
+                expected[rows] = wanted[rows].astype(dtype)
+                kernel[(1,)](*(ragged_tma.create_ragged_descriptor(Tensor(each), [16, 16]) for each in (x, y)), begin, size, row)
+                np.testing.assert_array_equal(y, expected)
+            planes, out = aligned((2, 64, 16), dtype), aligned((2, 64, 16), dtype)
+            planes[:], out[:] = x, 0
+            expected = np.zeros_like(out)
+            expected[:, rows] = planes[:, rows]
+            copy_middle[(1,)](*(ragged_tma.create_ragged_descriptor(Tensor(each), [2, 16, 16], -2) for each in (planes, out)), begin, size, row)
+            np.testing.assert_array_equal(out, expected)
+
+
 class Descriptors(unittest.TestCase):
     def test_copies(self):
         @triton.jit
@@ -389,6 +426,18 @@ class Descriptors(unittest.TestCase):
         b.block_shape = [4, 16]
         with self.assertRaises(CompilationError):
             copy[(1,)](a, b, (a, b))
+
+    def test_ragged(self):
+        check_ragged()
+        folder = os.path.dirname(os.path.abspath(__file__))
+        for target in ("sm_80", "sm_90a"):
+            said, status = run("-c", "import sys; sys.path.insert(0, sys.argv[1])\nfrom test_arguments import *\ncheck_ragged()", folder,
+                               env={"TILEC_DEVICE": "sim", "TILEC_SIM_TARGET": target})
+            self.assertEqual((said, status), ("", 0))
+        x = aligned((8, 16), np.float32)
+        for shape, at in (([8, 16], 1), ([8], 0)):
+            with self.assertRaises(AssertionError):
+                ragged_tma.create_ragged_descriptor(Tensor(x), shape, at)
 
     def test_padding(self):
         @triton.jit

@@ -67,7 +67,9 @@ _COMPUTED = ("math", "copy")  # modules of Python's whose functions kernels call
 
 
 def _is_ours(value):
-    return isinstance(value, types.ModuleType) and (value.__name__ + ".").startswith("tilec.triton.")
+    """A module of the language's; those of tools have functions as any program has."""
+    name = f"{value.__name__}." if isinstance(value, types.ModuleType) else ""
+    return name.startswith("tilec.triton.") and not name.startswith("tilec.triton.tools.")
 
 
 def _path(name):
