@@ -16,7 +16,6 @@ typedef struct AsyncCopy {
     Lv mask;      /* NULL: on */
     Lv predicate; /* of the thread; NULL: all */
     int bytes;
-    EvictionPolicy evict;
 } AsyncCopy;
 
 static void copy_plain(Cg *cg, const AsyncCopy *copy, Lv size) {
@@ -26,39 +25,21 @@ static void copy_plain(Cg *cg, const AsyncCopy *copy, Lv size) {
     cg_intrinsic(cg, name, NULL, 0, (Lv[]){copy->shared, copy->global, size}, size ? 3 : 2);
 }
 
-static void copy_asm(Cg *cg, const AsyncCopy *copy, Lv size) {
-    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
-    Lv args[5];
-    unsigned nargs = 0;
-    if (copy->predicate) {
-        strbuf_puts(&text, "@$0 ");
-        strbuf_puts(&constraints, "b,");
-        args[nargs++] = copy->predicate;
-    }
-    bool hint = copy->evict != EVICT_NORMAL;
-    strbuf_printf(&text, "cp.async.%s.shared.global%s [$%u], [$%u], %d, $%u",
-                  copy->bytes == 16 ? "cg" : "ca", hint ? ".L2::cache_hint" : "", nargs, nargs + 1,
-                  copy->bytes, nargs + 2);
-    strbuf_puts(&constraints, "r,l,r,");
-    args[nargs++] = copy->shared;
-    args[nargs++] = copy->global;
-    args[nargs++] = size ? size : cg_i32(cg, copy->bytes);
-    if (hint) {
-        strbuf_printf(&text, ", $%u", nargs);
-        strbuf_puts(&constraints, "l,");
-        args[nargs++] = cg_l2_policy(cg, copy->evict);
-    }
-    strbuf_puts(&text, ";");
-    strbuf_puts(&constraints, "~{memory}");
-    cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
+static void copy_predicated(Cg *cg, const AsyncCopy *copy, Lv size) {
+    char text[64];
+    snprintf(text, sizeof text, "@$0 cp.async.%s.shared.global [$1], [$2], %d, $3;",
+             copy->bytes == 16 ? "cg" : "ca", copy->bytes);
+    Lv args[] = {copy->predicate, copy->shared, copy->global,
+                 size ? size : cg_i32(cg, copy->bytes)};
+    cg_asm(cg, cg->t_void, text, "b,r,l,r,~{memory}", args, 4, ASM_EFFECTS);
 }
 
 static void emit_copy(Cg *cg, const AsyncCopy *copy) {
     Lv size = NULL;
     if (copy->mask && !lv_is_true(copy->mask))
         size = LLVMBuildSelect(cg->b, copy->mask, cg_i32(cg, copy->bytes), cg_i32(cg, 0), "");
-    if (copy->predicate || copy->evict != EVICT_NORMAL)
-        copy_asm(cg, copy, size);
+    if (copy->predicate)
+        copy_predicated(cg, copy, size);
     else
         copy_plain(cg, copy, size);
 }
@@ -84,8 +65,7 @@ void lower_async_copy(Cg *cg, const Op *op) {
                                    .global = ptr[reg],
                                    .mask = mask ? mask[reg] : NULL,
                                    .predicate = owner,
-                                   .bytes = bytes * (int)width,
-                                   .evict = async_copy_attrs(op)->evict});
+                                   .bytes = bytes * (int)width});
     }
 }
 

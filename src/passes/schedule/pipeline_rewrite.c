@@ -122,8 +122,7 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
         assert(ptr && guarded);
     }
     Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
-    build_async_copy(b, ptr, view, guarded, load_attrs(load)->cache, load_attrs(load)->evict,
-                     staged->width);
+    build_async_copy(b, ptr, view, guarded, load_attrs(load)->cache, staged->width);
 }
 
 static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
