@@ -117,6 +117,9 @@ typedef struct tile_compile_options {
                                roundings, as on this machine, where it is one instruction otherwise */
     bool sanitize_overflow; /* assert that +, - and * of integers of less than 64 bits do not
                                overflow, whatever `debug` is */
+    bool no_ftz;            /* exponentials of fp32 keep subnormal arguments and results */
+    tile_text entry_name;   /* what the kernel is called in its code and its facts: letters, digits
+                               and underscores, no digit first; empty: as its function */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

@@ -25,7 +25,10 @@ extern "C" {
     X(TILE_FP16, "fp16", 2)                                                                        \
     X(TILE_BF16, "bf16", 2)                                                                        \
     X(TILE_FP32, "fp32", 4)                                                                        \
-    X(TILE_FP64, "fp64", 8)
+    X(TILE_FP64, "fp64", 8)                                                                        \
+    X(TILE_FP8E4B15, "fp8e4b15", 1)                                                                \
+    X(TILE_FP8E4B8, "fp8e4b8", 1)                                                                  \
+    X(TILE_FP8E5B16, "fp8e5b16", 1)
 
 typedef enum tile_dtype {
     TILE_DTYPE_AUTO, /* of numbers: i32, else i64, else u64 by value; fp32; i1 */
@@ -239,6 +242,8 @@ typedef struct tile_call {
                                               compilation, and its run on a device that is this
                                               machine. NULL: the function's */
     uint32_t steps;                  /* of tile_call_step; 0: all */
+    tile_text entry_name; /* what the kernel is called in its code, if this call makes it, in
+                             place of what the function's options say; empty: as they say */
 } tile_call;
 
 /* Calls the function as tile_function_launch_with does, on a GPU or on a device that is this

@@ -110,7 +110,8 @@ bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given) {
         Py_XDECREF(side);
         const bool fits = !PyErr_Occurred() && value <= UINT32_MAX;
         if (!fits && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError)))
-            PyErr_Format(PyExc_ValueError, "the grid %R has a negative side, or one that is too large", object);
+            PyErr_Format(PyExc_ValueError,
+                         "the grid %R has a negative side, or one that is too large", object);
         if (!fits)
             return false;
         grid[i] = (uint32_t)value;
@@ -119,22 +120,26 @@ bool read_grid(PyObject *object, uint32_t grid[3], const uint32_t **given) {
 }
 
 /* What a call is given: call(device, grid, arguments, stream=0, prepare=False, params=None,
- * units=None, checked=False, programmatic=False, cooperative=False). */
+ * units=None, checked=False, programmatic=False, cooperative=False, entry_name=None). */
 typedef struct Given {
     PyObject *device, *grid, *arguments, *params, *units;
+    const char *entry_name; /* NULL: the function's */
+    Py_ssize_t entry_name_size;
     unsigned long long stream;
     int prepare, checked, programmatic, cooperative;
     tile_launch_options launch;
 } Given;
 
 static bool read_given(ModuleState *state, PyObject *args, PyObject *keywords, Given *given) {
-    static char *names[] = {"device", "grid",    "arguments",    "stream",      "prepare", "params",
-                            "units",  "checked", "programmatic", "cooperative", NULL};
+    static char *names[] = {"device",       "grid",        "arguments",  "stream",
+                            "prepare",      "params",      "units",      "checked",
+                            "programmatic", "cooperative", "entry_name", NULL};
     *given = (Given){.params = Py_None, .units = Py_None};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|KpOOppp:call", names, state->device,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|KpOOpppz#:call", names, state->device,
                                      &given->device, &given->grid, &given->arguments,
                                      &given->stream, &given->prepare, &given->params, &given->units,
-                                     &given->checked, &given->programmatic, &given->cooperative))
+                                     &given->checked, &given->programmatic, &given->cooperative,
+                                     &given->entry_name, &given->entry_name_size))
         return false;
     given->launch = (tile_launch_options){.size = sizeof given->launch,
                                           .programmatic = given->programmatic,
@@ -154,6 +159,7 @@ static bool read_call(Reader *r, const Given *given, uint32_t sides[3], tile_cal
     made->argument_count = r->count;
     made->arrays = r->arrays;
     made->array_count = r->array_count;
+    made->entry_name = (tile_text){given->entry_name, (size_t)given->entry_name_size};
     made->launch = given->programmatic || given->cooperative ? &given->launch : NULL;
     return true;
 }

@@ -5,7 +5,8 @@ _NUMPY = {"b1": "i1", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "
 # torch's, and those of libraries that name theirs alike
 _NAMES = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
           "uint64": "u64", "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "float8_e4m3fn": "fp8e4nv",
-          "float8_e5m2": "fp8e5", "int1": "i1", "float8e4nv": "fp8e4nv", "float8e5": "fp8e5"}
+          "float8_e5m2": "fp8e5", "int1": "i1", "float8e4nv": "fp8e4nv", "float8e5": "fp8e5",
+          "float8e4b15": "fp8e4b15", "float8e4b8": "fp8e4b8", "float8e5b16": "fp8e5b16", "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2fnuz": "fp8e5b16"}
 _OWN = {*_NAMES.values()}
 _DLPACK_PLACES = {1: "host", 3: "any", 13: "any"}  # by kind of device: the host's memory, and such as GPUs reach, too
 

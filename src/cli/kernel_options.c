@@ -53,6 +53,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         .no_persistence = options->no_persistence,
         .plain_abi = options->plain_abi,
         .no_fp_fusion = options->no_fp_fusion,
+        .no_ftz = options->no_ftz,
         .check_passes = options->check_passes,
         .llvm_level = (int32_t)options->llvm_level,
         .memory_limit = (size_t)options->memory_limit << 20,
@@ -70,6 +71,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         return STATUS_INPUT;
     ElaborateRequest *kernel = &request->kernel;
     kernel->kernel = str_from(options->kernel ? options->kernel : "");
+    kernel->entry_name = str_from(options->entry_name ? options->entry_name : "");
     kernel->signature = str_from(options->signature ? options->signature : "");
     kernel->num_warps = (int32_t)options->num_warps;
     kernel->num_stages = (int32_t)options->num_stages;

@@ -238,6 +238,7 @@ static void fill_options(ShapeRun *run) {
                                           .no_persistence = kernel->no_persistence,
                                           .debug = kernel->debug,
                                           .sanitize_overflow = kernel->sanitize_overflow,
+                                          .no_ftz = kernel->no_ftz,
                                           .isolated = kernel->isolated,
                                           .warnings = texts_of(arena, &kernel->warnings),
                                           .warning_count = kernel->warnings.len,

@@ -13,6 +13,7 @@ typedef struct CodegenOptions {
     bool line_info;     /* .loc directives; source paths come from the spans */
     bool keep_llvm;     /* fill llvm_before and llvm_after */
     bool no_fp_fusion;  /* a*b + c is two roundings */
+    bool no_ftz;        /* exponentials keep subnormals */
     int32_t llvm_level; /* 0: default pipeline of this project; else LLVM's default<On> */
 } CodegenOptions;
 

@@ -10,7 +10,7 @@ BuiltinHandler builtin_len, builtin_int, builtin_float, builtin_bool, builtin_st
 BuiltinHandler builtin_type_predicate, builtin_identity, builtin_condition, builtin_dtype,
     builtin_block_type, builtin_constexpr_type, builtin_pointer_type, builtin_static_assert,
     builtin_static_print, builtin_triton_cdiv, builtin_next_power_of_2, builtin_get_int_dtype,
-    builtin_to_tensor, builtin_is_cuda, builtin_cuda_capability_geq;
+    builtin_to_tensor, builtin_is_cuda, builtin_num_threads, builtin_cuda_capability_geq;
 BuiltinHandler builtin_program_id, builtin_arange, builtin_full, builtin_broadcast,
     builtin_broadcast_to, builtin_expand_dims, builtin_reshape, builtin_item, builtin_permute,
     builtin_join, builtin_split, builtin_cat;
@@ -21,7 +21,7 @@ BuiltinHandler builtin_make_block_ptr, builtin_advance, builtin_make_tensor_desc
 BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max, builtin_clamp,
     builtin_unary, builtin_abs, builtin_fma, builtin_fdiv, builtin_div_rn, builtin_fmod,
     builtin_umulhi, builtin_popc, builtin_lib_floats;
-BuiltinHandler builtin_reduce, builtin_scan, builtin_dot;
+BuiltinHandler builtin_reduce, builtin_scan, builtin_map_elementwise, builtin_dot;
 BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_gdc_wait,
     builtin_gdc_launch_dependents, builtin_device_print, builtin_device_assert, builtin_inline_asm,
     builtin_not_covered;

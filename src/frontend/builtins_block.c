@@ -222,7 +222,8 @@ static bool call_padding(Call *call, int param, const BlockInfo *info, Padding *
     if (!call_enum(call, param, ATTR_PADDING, "", &value))
         return false;
     *padding = (Padding)value;
-    if (*padding != PADDING_NAN || elem_is_float(info->scalar.elem))
+    if (*padding != PADDING_NAN ||
+        (elem_is_float(info->scalar.elem) && !elem_is_held_as_bits(info->scalar.elem)))
         return true;
     elab_fail(call->e, call->spans[param], elab_block_padding, call->builtin->name);
     return false;

@@ -82,6 +82,7 @@ Val builtin_device_print(Call *call) {
         Val v = op_to_tensor(e, call->span, call->rest[i]);
         if (val_failed(v))
             return v;
+        v = op_promote_bits(e, call->span, v);
         values[i] = v.tile.ir;
         unsigned_operands |= (int64_t)is_unsigned(v.tile.scalar) << i;
     }

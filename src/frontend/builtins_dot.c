@@ -39,13 +39,7 @@ static bool dot_shapes(Call *call, Val a, Val b) {
             elab_hint(e, "transpose the second operand: tl.dot(a, b.T)");
         return false;
     }
-    int64_t k = x->shape[x->rank - 1], least = elem_bits(a.tile.scalar.elem) == 8 ? 32 : 16;
-    if (k >= least)
-        return true;
-    elab_fail(e, call->span, elab_dot_depth, (long long)k, (long long)least);
-    elab_hint(e,
-              "use larger blocks, or sum products: tl.sum(a[:, :, None] * b[None, :, :], axis=1)");
-    return false;
+    return true;
 }
 
 /* 'tf32', 'TF32', 'tf32x3', ..: case does not matter. */
@@ -175,14 +169,24 @@ static Val flatten_batches(Elab *e, Val v) {
     return op_reshape(e, v, 3, shape);
 }
 
+/* fp16 has all values of floats that are held as bits. */
+static Val from_bits(Call *call, int param, Val v) {
+    if (!scalar_is_held_as_bits(v.tile.scalar))
+        return v;
+    return op_cast(call->e, call->spans[param], v, scalar_number(ELEM_F16), ROUND_RTNE);
+}
+
 Val builtin_dot(Call *call) {
     Elab *e = call->e;
     Val a, b;
     DotPrecision precision;
     int64_t imprecise;
     Elem elem;
-    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !dot_types(call, a, b) ||
-        !dot_shapes(call, a, b) || !dot_precision(call, &precision) ||
+    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b))
+        return val_error();
+    a = from_bits(call, 0, a);
+    b = from_bits(call, 1, b);
+    if (!dot_types(call, a, b) || !dot_shapes(call, a, b) || !dot_precision(call, &precision) ||
         !dot_result(call, a.tile.scalar.elem, &elem) || !dot_imprecise(call, a, &imprecise))
         return val_error();
     Val acc = dot_accumulator(call, a, b, elem);

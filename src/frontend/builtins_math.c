@@ -17,6 +17,7 @@ Val builtin_cast(Call *call) {
         return val_error();
     bool narrows = scalar_is_float(x.tile.scalar) && scalar_is_float(type) &&
                    elem_bits(type.elem) < elem_bits(x.tile.scalar.elem);
+    narrows &= !scalar_is_held_as_bits(type) || mode == ROUND_RTNE;
     if (rounding.len && !narrows && !scalar_equal(x.tile.scalar, type))
         return elab_fail(e, call->spans[2], elab_rounding, elab_type_text(e, x),
                          scalar_text(e->arena, type));
@@ -226,6 +227,8 @@ Val builtin_abs(Call *call) {
         return val_error();
     if (x.tile.scalar.pointer)
         return elab_fail(e, call->span, elab_operand, "abs", elab_type_text(e, x));
+    if (scalar_is_held_as_bits(x.tile.scalar))
+        return op_sign_of_bits(e, call->span, x, false);
     if (scalar_is_float(x.tile.scalar))
         return op_like(build_absf(&e->builder, x.tile.ir), x);
     if (!elem_info[x.tile.scalar.elem].is_signed)

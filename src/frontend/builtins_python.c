@@ -1,5 +1,6 @@
 /* Builtins that work on compile-time values: Python's own, and those about types and messages. */
 #include "frontend/builtins.h"
+#include "target/target.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -213,6 +214,18 @@ Val builtin_getattr(Call *call) {
 /* target_info: kernels are compiled for NVIDIA's GPUs alone. */
 Val builtin_is_cuda(Call *call) {
     return val_bool(call_id(call) == BUILTIN_is_cuda);
+}
+
+/* Where nobody has said how many, as many as Triton takes: from then on they are asked for. */
+Val builtin_num_threads(Call *call) {
+    enum { USUAL_WARPS = 4 };
+    Func *func = call->e->func;
+    if (!func)
+        return elab_fail(call->e, call->span, elab_not_constexpr, call->builtin->name);
+    if (!func->num_warps)
+        func->num_warps = USUAL_WARPS;
+    return val_int(call_id(call) == BUILTIN_num_threads ? func->num_warps * TARGET_WARP_SIZE
+                                                        : func->num_warps);
 }
 
 Val builtin_cuda_capability_geq(Call *call) {

@@ -226,20 +226,34 @@ Val builtin_split(Call *call) {
     return val_tuple(items, 2);
 }
 
-/* a then b: joined in a new first dimension and flattened. */
+/* a then b along `dim`: joined in a new dimension before that, with which it becomes one. Elements
+ * keep their order, which can_reorder would give up. */
 Val builtin_cat(Call *call) {
     Elab *e = call->e;
     Val a, b;
-    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !same_elements(call, a, b))
+    bool can_reorder;
+    int64_t dim, shape[MAX_RANK], order[MAX_RANK + 1];
+    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !call_flag(call, 2, &can_reorder) ||
+        !call_int(call, 3, &dim) || !same_elements(call, a, b))
         return val_error();
     const Type *type = val_ir_type(a);
-    if (type->rank != 1 || val_ir_type(b) != type)
+    int rank = type->rank;
+    if (rank == 0 || val_ir_type(b) != type)
         return elab_fail(e, call->span, elab_cat, elab_type_text(e, a), elab_type_text(e, b));
-    int64_t size = 2 * type->shape[0];
-    if (!shape_check(e, call->span, 1, &size))
+    if (dim < -rank || dim >= rank)
+        return elab_fail(e, call->spans[3], elab_axis, (long long)dim, rank);
+    if (rank == MAX_RANK)
+        return elab_fail(e, call->span, elab_rank, MAX_RANK);
+    dim += dim < 0 ? rank : 0;
+    memcpy(shape, type->shape, sizeof shape);
+    shape[dim] *= 2;
+    if (!shape_check(e, call->span, rank, shape))
         return val_error();
-    static const int64_t swapped[] = {1, 0};
+    for (int i = 0; i <= rank; i++)
+        order[i] = i < dim ? i : i == dim ? rank : i - 1;
+    int64_t *kept = ARENA_ARRAY(e->arena, int64_t, (size_t)rank + 1);
+    memcpy(kept, order, ((size_t)rank + 1) * sizeof *kept);
     Value *joined = build_join(&e->builder, a.tile.ir, b.tile.ir);
-    Value *rows = build_transpose(&e->builder, joined, (Ints){swapped, 2});
-    return op_reshape(e, op_like(rows, a), 1, &size);
+    Value *turned = build_transpose(&e->builder, joined, (Ints){kept, (uint32_t)rank + 1});
+    return op_reshape(e, op_like(turned, a), rank, shape);
 }

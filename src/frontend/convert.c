@@ -7,6 +7,9 @@
 Val op_constant(Elab *e, Val number, Elem elem) {
     const Type *type = type_scalar(e->ctx, elem_info[elem].ir);
     Value *ir;
+    if (elem_is_held_as_bits(elem))
+        return op_cast(e, e->builder.span, op_constant(e, number, ELEM_F32), scalar_number(elem),
+                       ROUND_RTNE);
     if (elem_is_float(elem)) {
         DType dtype = elem_info[elem].ir;
         double rounded = float_from_bits(dtype, float_to_bits(dtype, val_as_double(number)));
@@ -79,6 +82,7 @@ static Value *constant_like(Elab *e, Val like, int64_t i, double f) {
 Val op_to_bool(Elab *e, Span span, Val v) {
     if (val_failed(v) || scalar_is_bool(v.tile.scalar))
         return v;
+    v = op_promote_bits(e, span, v);
     Builder *b = &e->builder;
     Value *x = v.tile.ir;
     Value *ir;
@@ -111,7 +115,41 @@ static Value *cast_float_to_float(Elab *e, Value *x, Elem from, Elem to, const T
     return build_truncf(&e->builder, x, rounding, type);
 }
 
+static Value *cast_number(Elab *e, Value *x, Elem from, Elem to, Rounding rounding);
+
+/* What std.tile makes of bits, or bits of a float: from or to fp16 of fp8e4b15, fp32 of others. */
+static Value *convert_bits(Elab *e, Value *x, Elem from, const char *function) {
+    Val given = val_tile(x, scalar_number(elem_is_held_as_bits(from) ? ELEM_U8 : from));
+    Val made = elab_call_values(e, e->builder.span, elab_std(e, str_from(function)), &given, 1);
+    return val_failed(made) ? x : made.tile.ir;
+}
+
+static Value *cast_held_as_bits(Elab *e, Value *x, Elem from, Elem to, Rounding rounding) {
+    static const char *const made_of[ELEM_COUNT] = {[ELEM_F8E4B15] = "_fp8e4b15_to_fp16",
+                                                    [ELEM_F8E4B8] = "_fp8e4b8_to_fp32",
+                                                    [ELEM_F8E5B16] = "_fp8e5b16_to_fp32"},
+                             *const made_from[ELEM_COUNT] = {[ELEM_F8E4B15] = "_fp16_to_fp8e4b15",
+                                                             [ELEM_F8E4B8] = "_fp32_to_fp8e4b8",
+                                                             [ELEM_F8E5B16] = "_fp32_to_fp8e5b16"};
+    Elem held = elem_is_held_as_bits(from) ? from : to;
+    Elem between = held == ELEM_F8E4B15 ? ELEM_F16 : ELEM_F32;
+    if (held == from) {
+        x = convert_bits(e, x, from, made_of[from]);
+        return to == between ? x : cast_number(e, x, between, to, rounding);
+    }
+    /* As Triton rounds: towards zero first, then to nearest. */
+    if (from != between && held == ELEM_F8E4B15) {
+        x = from == ELEM_F32 ? x : cast_number(e, x, from, ELEM_F32, rounding);
+        x = cast_number(e, x, ELEM_F32, between, ROUND_RTZ);
+    } else if (from != between) {
+        x = cast_number(e, x, from, between, rounding);
+    }
+    return convert_bits(e, x, between, made_from[to]);
+}
+
 static Value *cast_number(Elab *e, Value *x, Elem from, Elem to, Rounding rounding) {
+    if (elem_is_held_as_bits(from) || elem_is_held_as_bits(to))
+        return cast_held_as_bits(e, x, from, to, rounding);
     Builder *b = &e->builder;
     const Type *type = scalar_ir(e->ctx, scalar_number(to), x->type);
     bool from_float = elem_is_float(from), to_float = elem_is_float(to);
@@ -169,6 +207,21 @@ Val op_bitcast(Elab *e, Span span, Val v, ScalarType to) {
     const Type *type = scalar_ir(e->ctx, to, val_ir_type(v));
     Value *x = v.tile.ir;
     return val_tile(type == x->type ? x : build_bitcast(&e->builder, x, type), to);
+}
+
+Val op_sign_of_bits(Elab *e, Span span, Val v, bool negates) {
+    bool e4b15 = v.tile.scalar.elem == ELEM_F8E4B15;
+    Str function = negates ? (e4b15 ? STR("_fp8e4b15_neg") : STR("_one_nan_neg"))
+                           : (e4b15 ? STR("_fp8e4b15_abs") : STR("_one_nan_abs"));
+    Val bits = val_tile(v.tile.ir, scalar_number(ELEM_U8));
+    Val made = elab_call_values(e, span, elab_std(e, function), &bits, 1);
+    return val_failed(made) ? made : val_tile(made.tile.ir, v.tile.scalar);
+}
+
+Val op_promote_bits(Elab *e, Span span, Val v) {
+    if (!val_failed(v) && scalar_is_held_as_bits(v.tile.scalar))
+        return op_cast(e, span, v, scalar_number(ELEM_F32), ROUND_RTNE);
+    return v;
 }
 
 Val op_promote_bf16(Elab *e, Span span, Val v) {

@@ -357,6 +357,10 @@ static inline Val op_like(Value *ir, Val like) {
 }
 /* Floats computed in at least fp32 where Triton does: bf16 becomes fp32. */
 Val op_promote_bf16(Elab *e, Span span, Val v);
+/* -x, else |x|, of a float that is held as bits. */
+Val op_sign_of_bits(Elab *e, Span span, Val v, bool negates);
+/* Floats that are held as bits become fp32. */
+Val op_promote_bits(Elab *e, Span span, Val v);
 
 /* Signatures (signature.c, signature_entry.c) */
 typedef struct Specialized {

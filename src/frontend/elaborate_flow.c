@@ -9,7 +9,8 @@
  *
  * A variable that has no common type afterwards, or is set in one arm only, is undefined; that is
  * an error where it is used, not here. When an arm returns, whatever follows the `if` moves into
- * the arms that go on, and the `if` yields the function's result. */
+ * the arms that go on, and the `if` yields the function's result. A path that ends without `return`
+ * gives an undefined value where others give one. */
 #include "frontend/elaborate.h"
 
 enum { MAX_SPLITS = 256 };
@@ -152,6 +153,19 @@ static Flow if_joined(Elab *e, const Stmt *stmt, Val condition) {
     return FLOW_NEXT;
 }
 
+/* The result of a path that ended without `return`, beside that of one that has returned `like`. */
+static Val no_result(Elab *e, const Arm *arm, Val like) {
+    uint32_t n = val_flatten(like, NULL, 0);
+    Value **values = ARENA_ARRAY(e->arena, Value *, (size_t)n + 1);
+    val_flatten(like, values, n);
+    Builder b = builder_at_end(arm->block);
+    b.span = arm->span;
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = build_undef(&b, values[i]->type);
+    Value *const *next = values;
+    return val_rebuild(e->arena, like, &next);
+}
+
 /* The `if` ends the function: each arm goes on to the end by itself. */
 static Flow if_returning(Elab *e, const Stmt *stmt, Val condition, const Rest *rest) {
     Frame *frame = e->frame;
@@ -167,21 +181,27 @@ static Flow if_returning(Elab *e, const Stmt *stmt, Val condition, const Rest *r
     const StmtList *lists[2] = {&stmt->u.branch.body, &stmt->u.branch.orelse};
     Arm arms[2];
     Val results[2];
+    bool returned[2];
     for (int i = 0; i < 2; i++) {
         frame->vars = vars_copy(e, &before);
         frame->result = val_none();
+        frame->returned = false;
         e->builder = builder_at_end(op->regions[i]);
         e->builder.span = outer.span;
         if (elab_stmts(e, lists[i], 0, rest) == FLOW_NEXT)
             elab_rest(e, rest);
         arms[i] = (Arm){frame->vars, op->regions[i], stmt->span};
         results[i] = frame->result;
+        returned[i] = frame->returned;
     }
     e->builder = outer;
-    frame->returned = true;
+    frame->returned = returned[0] || returned[1];
     frame->result = val_error();
     if (e->ctx->diags.errors != errors)
         return FLOW_RETURN;
+    for (int i = 0; i < 2; i++)
+        if (!returned[i] && returned[1 - i])
+            results[i] = no_result(e, &arms[i], results[1 - i]);
     if (!val_same_shape(results[0], results[1])) {
         elab_fail(e, stmt->span, elab_return_types, elab_type_text(e, results[0]),
                   elab_type_text(e, results[1]));

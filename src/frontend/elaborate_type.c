@@ -8,9 +8,9 @@
     X(is_fp8, !t.pointer && elem_is_fp8(t.elem))                                                   \
     X(is_fp8e4nv, is(t, ELEM_F8E4NV))                                                              \
     X(is_fp8e5, is(t, ELEM_F8E5))                                                                  \
-    X(is_fp8e4b8, false)                                                                           \
-    X(is_fp8e4b15, false)                                                                          \
-    X(is_fp8e5b16, false)                                                                          \
+    X(is_fp8e4b8, is(t, ELEM_F8E4B8))                                                              \
+    X(is_fp8e4b15, is(t, ELEM_F8E4B15))                                                            \
+    X(is_fp8e5b16, is(t, ELEM_F8E5B16))                                                            \
     X(is_fp16, is(t, ELEM_F16))                                                                    \
     X(is_bf16, is(t, ELEM_BF16))                                                                   \
     X(is_fp32, is(t, ELEM_F32))                                                                    \

@@ -26,6 +26,7 @@ typedef struct ElaborateRequest {
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
     int32_t capability;
+    Str entry_name;         /* what the kernel is called in its code; empty: as its function */
     bool debug;             /* keep tl.device_assert and assert statements */
     bool sanitize_overflow; /* assert that +, - and * of integers of less than 64 bits are exact */
     bool heuristics_done;   /* what @triton.heuristics says is among the defines */

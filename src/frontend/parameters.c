@@ -45,6 +45,24 @@ static void add_passed(Passed *p, const Specialized *param) {
     p->types[p->count++] = scalar_ir(p->e->ctx, param->type, NULL);
 }
 
+/* That of the function, unless it is said: what PTX takes as a name. */
+static Str name_in_code(Elab *e, const FuncDef *def) {
+    const Str name = e->request->entry_name;
+    if (!name.len)
+        return def->name;
+    bool ok = !(name.ptr[0] >= '0' && name.ptr[0] <= '9');
+    for (size_t i = 0; ok && i < name.len; i++) {
+        const char c = name.ptr[i];
+        ok = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    }
+    if (!ok) {
+        elab_fail(e, def->name_span, elab_entry_name, STR_ARG(def->name), STR_ARG(name));
+        elab_hint(e, "letters, digits and underscores, and no digit first");
+        return def->name;
+    }
+    return ctx_intern(e->ctx, name);
+}
+
 Func *parameters_func(Elab *e, const FuncDef *def, const Specialized *params) {
     const size_t room = (size_t)count_all(def, params) + 1;
     Passed passed = {.e = e,
@@ -54,12 +72,16 @@ Func *parameters_func(Elab *e, const FuncDef *def, const Specialized *params) {
         passed.span = def->params[i].span;
         add_passed(&passed, &params[i]);
     }
-    Func *func =
-        func_create(module_create(e->ctx), def->name, passed.count, passed.list, passed.types);
+    Func *func = func_create(module_create(e->ctx), name_in_code(e, def), passed.count, passed.list,
+                             passed.types);
     func->span = def->name_span;
     func->num_warps = e->request->num_warps;
     func->num_stages = e->request->num_stages;
-    func->num_ctas = e->request->num_ctas;
+    func->num_ctas = e->request->num_ctas ? 1 : 0;
+    if (e->request->num_ctas > 1)
+        elab_no_effect(e, def->name_span, "num_ctas",
+                       "a program runs in one block, and as many blocks are launched as there are "
+                       "programs");
     func->capability = e->request->capability;
     return func;
 }

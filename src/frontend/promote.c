@@ -287,6 +287,8 @@ static Val integer_zero(Elab *e, Val like) {
 }
 
 static Val negated(Elab *e, Val v) {
+    if (scalar_is_held_as_bits(v.tile.scalar))
+        return op_sign_of_bits(e, e->builder.span, v, true);
     if (scalar_is_float(v.tile.scalar))
         return op_like(build_negf(&e->builder, v.tile.ir), v);
     return op_like(build_subi(&e->builder, integer_zero(e, v).tile.ir, v.tile.ir), v);

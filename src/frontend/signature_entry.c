@@ -236,7 +236,8 @@ static const char *read_descriptor(Arena *arena, Str text, DescriptorText *out) 
         out->padding = PADDING_NAN;
     else if (parts.len == 2 && !str_is(parts.data[1], "zero"))
         return "padding is zero or nan";
-    return out->padding == PADDING_NAN && !scalar_is_float(out->scalar)
+    return out->padding == PADDING_NAN &&
+                   (!scalar_is_float(out->scalar) || scalar_is_held_as_bits(out->scalar))
                ? "integers cannot be padded with NaN"
                : NULL;
 }

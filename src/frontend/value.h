@@ -141,8 +141,12 @@ static inline bool elem_is_float(Elem elem) {
 static inline bool elem_is_int(Elem elem) {
     return elem_info[elem].class != ELEM_FLOAT; /* int1 is an integer, as in Triton */
 }
+/* A float that the IR has not: it is held as bits, and std.tile converts it. */
+static inline bool elem_is_held_as_bits(Elem elem) {
+    return elem == ELEM_F8E4B15 || elem == ELEM_F8E4B8 || elem == ELEM_F8E5B16;
+}
 static inline bool elem_is_fp8(Elem elem) {
-    return elem == ELEM_F8E4NV || elem == ELEM_F8E5;
+    return elem == ELEM_F8E4NV || elem == ELEM_F8E5 || elem_is_held_as_bits(elem);
 }
 static inline int elem_bits(Elem elem) {
     return dtype_info[elem_info[elem].ir].bits;
@@ -159,6 +163,9 @@ static inline bool scalar_equal(ScalarType a, ScalarType b) {
 }
 static inline bool scalar_is_float(ScalarType type) {
     return !type.pointer && elem_is_float(type.elem);
+}
+static inline bool scalar_is_held_as_bits(ScalarType type) {
+    return !type.pointer && elem_is_held_as_bits(type.elem);
 }
 static inline bool scalar_is_int(ScalarType type) {
     return !type.pointer && elem_is_int(type.elem);

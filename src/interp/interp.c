@@ -213,9 +213,11 @@ static void compile_op(Compiler *compiler, const Block *block, const Op *op, Ins
         keep_delayed(compiler, block, inst, &capacity);
     if (!op->nregions)
         return;
-    bool combines = op_has(op, COMBINES);
-    uint32_t carried = op->nout > op->nin ? op->nout : op->nin;
-    inst->carry = ARENA_ARRAY(arena, Slot, combines ? COMBINE_SLOTS * op->nin : carried);
+    uint32_t carried = op_has(op, COMBINES)     ? COMBINE_SLOTS * op->nin
+                       : op_has(op, BY_ELEMENT) ? op->nin + 2 * op->nout
+                       : op->nout > op->nin     ? op->nout
+                                                : op->nin;
+    inst->carry = ARENA_ARRAY(arena, Slot, carried);
     inst->regions = ARENA_ARRAY(arena, InstBlock, op->nregions);
     inst->vectorised = true;
     for (uint32_t r = 0; r < op->nregions; r++) {

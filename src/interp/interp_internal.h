@@ -7,8 +7,8 @@
  * while some element is undefined. Buffers are counted and come from free lists, so that a run
  * touches little memory and keeps it in cache.
  *
- * `Run.width` is 1, except inside the region of a reduce or scan: there each scalar of the region
- * stands for `width` scalars, and one pass over the region combines as many pairs. */
+ * `Run.width` is 1, except inside the region of a reduce, scan or map: there each scalar of the
+ * region stands for `width` scalars, and one pass over the region combines as many pairs. */
 #ifndef TILEC_INTERP_INTERP_INTERNAL_H
 #define TILEC_INTERP_INTERP_INTERNAL_H
 #include "interp/interp.h"
@@ -53,7 +53,7 @@ struct Inst {
     uint32_t ndead;
     uint64_t work; /* elements that an execution computes, those of regions not counted */
     Slot *carry; /* room for the values a region passes on: one per result, or per loop variable */
-    bool vectorised; /* reduce, scan: the region is elementwise and may run on many pairs at once */
+    bool vectorised; /* by element: the region is elementwise and may run on many at once */
 };
 
 /* Why an element has no value. UNDEF(id, text): the text follows the place it names. */
@@ -66,6 +66,7 @@ struct Inst {
     UNDEF(IN_FLIGHT, "this product was not waited for")                                            \
     UNDEF(NO_PRODUCT, "there was no product here")                                                 \
     UNDEF(DIVISION, "this divided by zero, or the minimum by -1")                                  \
+    UNDEF(UNDEF, "this has no value")                                                              \
     UNDEF(SHIFT, "this shifted by the width of the type or more")                                  \
     UNDEF(CONVERSION, "this converted a float that the integer type cannot hold")
 

@@ -1,9 +1,10 @@
-/* Reductions and scans.
+/* Reductions, scans and what else has a region for single elements.
  *
  * A reduction combines halves: for each bit of the axis from the highest down, the elements with
  * the bit clear and those with it set become two arrays, and the region runs once over all pairs. A
  * tile of n elements thus costs 2n element steps in log n runs of the region. A scan doubles its
- * reach with each run (Hillis and Steele). A region with control flow runs pair by pair. */
+ * reach with each run (Hillis and Steele). A region with control flow, or with something to say,
+ * runs pair by pair, that of a map element by element. */
 #include "interp/interp_internal.h"
 
 /* Regions */
@@ -12,20 +13,25 @@ static size_t operand_bytes(const Op *op, uint32_t k) {
     return (size_t)type_element_bytes(op_in(op, k)->type);
 }
 
-/* out[k] = what the region yields for all n pairs at once. */
-static void combine_at_once(Run *run, const Inst *inst, const Slot *a, const Slot *b, Slot *out,
-                            uint32_t n) {
+static size_t result_bytes(const Op *op, uint32_t k) {
+    return (size_t)type_element_bytes(op->out[k].type);
+}
+
+/* out[k] = what the region yields for all n elements, or pairs of `a` and `b`, at once. */
+static void run_at_once(Run *run, const Inst *inst, const Slot *a, const Slot *b, Slot *out,
+                        uint32_t n) {
     const Op *op = inst->op;
     const Block *region = inst->regions[0].block;
     uint32_t outer_width = run->width;
     run->width = n;
     for (uint32_t k = 0; k < op->nin; k++) {
         slot_share(run, value_slot(run, &region->args[k]), &a[k]);
-        slot_share(run, value_slot(run, &region->args[op->nin + k]), &b[k]);
+        if (b)
+            slot_share(run, value_slot(run, &region->args[op->nin + k]), &b[k]);
     }
     const Inst *end = run_block(run, &inst->regions[0]);
-    for (uint32_t k = 0; end && k < op->nin; k++)
-        slot_expand(run, &out[k], in_slot(run, end->op, k), n, operand_bytes(op, k));
+    for (uint32_t k = 0; end && k < op->nout; k++)
+        slot_expand(run, &out[k], in_slot(run, end->op, k), n, result_bytes(op, k));
     if (end)
         release_dead(run, end);
     for (uint32_t k = 0; k < region->nargs; k++)
@@ -54,7 +60,7 @@ static void combine_one_by_one(Run *run, const Inst *inst, const Slot *a, const 
             slot_view(run, &one_a[k], &a[k], i, 1, operand_bytes(op, k));
             slot_view(run, &one_b[k], &b[k], i, 1, operand_bytes(op, k));
         }
-        combine_at_once(run, inst, one_a, one_b, one_out, 1);
+        run_at_once(run, inst, one_a, one_b, one_out, 1);
         for (uint32_t k = 0; k < op->nin && !run_halted(run); k++)
             copy_result(run, &out[k], &one_out[k], i, operand_bytes(op, k));
     }
@@ -65,7 +71,7 @@ static void combine_one_by_one(Run *run, const Inst *inst, const Slot *a, const 
 static void combine(Run *run, const Inst *inst, const Slot *a, const Slot *b, Slot *out,
                     uint32_t n) {
     if (inst->vectorised)
-        combine_at_once(run, inst, a, b, out, n);
+        run_at_once(run, inst, a, b, out, n);
     else
         combine_one_by_one(run, inst, a, b, out, n);
 }
@@ -229,4 +235,38 @@ void interp_scan(Run *run, const Inst *inst) {
         reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));
     results_from(run, inst, work.x);
     work_end(run, &work);
+}
+
+static void map_one_by_one(Run *run, const Inst *inst, Slot *out, uint32_t n) {
+    const Op *op = inst->op;
+    Slot *one = inst->carry, *one_out = one + op->nin;
+    for (uint32_t k = 0; k < op->nout; k++)
+        slot_new(run, &out[k], n, result_bytes(op, k));
+    for (uint32_t i = 0; i < n && !run_halted(run); i++) {
+        for (uint32_t k = 0; k < op->nin; k++)
+            slot_view(run, &one[k], in_slot(run, op, k), i, 1, operand_bytes(op, k));
+        run_at_once(run, inst, one, NULL, one_out, 1);
+        for (uint32_t k = 0; k < op->nout && !run_halted(run); k++)
+            copy_result(run, &out[k], &one_out[k], i, result_bytes(op, k));
+    }
+    for (uint32_t k = 0; k < op->nin + op->nout; k++)
+        slot_clear(run, &one[k]);
+}
+
+void interp_map(Run *run, const Inst *inst) {
+    const Op *op = inst->op;
+    uint32_t n = (uint32_t)type_numel(op_in(op, 0)->type);
+    Slot *in = inst->carry, *out = in + op->nin + op->nout;
+    if (inst->vectorised) {
+        for (uint32_t k = 0; k < op->nin; k++)
+            slot_share(run, &in[k], in_slot(run, op, k));
+        run_at_once(run, inst, in, NULL, out, n);
+        for (uint32_t k = 0; k < op->nin; k++)
+            slot_clear(run, &in[k]);
+    } else {
+        map_one_by_one(run, inst, out, n);
+    }
+    results_from(run, inst, out);
+    for (uint32_t k = 0; k < op->nout; k++)
+        slot_clear(run, &out[k]);
 }

@@ -82,6 +82,12 @@ void interp_constant_float(Run *run, const Inst *inst) {
     fill(out->data, (size_t)type_element_bytes(type), out->n, bits);
 }
 
+void interp_undef(Run *run, const Inst *inst) {
+    Slot *out = new_result(run, inst->op, 0);
+    fill(out->data, (size_t)type_element_bytes(op_out(inst->op)->type), out->n, 0);
+    memset(slot_new_undef(run, out), origin_of(run, inst->op, UNDEF_UNDEF), out->n);
+}
+
 void interp_program_id(Run *run, const Inst *inst) {
     fill(new_result(run, inst->op, 0)->data, 4, 1, run->pid[program_id_attrs(inst->op)->axis]);
 }

@@ -299,6 +299,16 @@ static void set_combiner_args(Ctx *ctx, Op *op) {
     block_set_args(op->regions[0], 2 * op->nin, types);
 }
 
+Op *build_map(Builder *builder, uint32_t nxs, Value *const *xs) {
+    Op *op = op_create(builder, OP_map, nxs, xs, 0, NULL);
+    const Type **types = ARENA_ARRAY(&builder->ctx->arena, const Type *, (size_t)nxs + 1);
+    for (uint32_t i = 0; i < nxs; i++)
+        types[i] = type_get(builder->ctx, xs[i]->type->kind, xs[i]->type->dtype, 0, NULL, NULL);
+    block_set_args(op->regions[0], nxs, types);
+    builder_finish(builder->ctx, op, NULL);
+    return op;
+}
+
 Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep) {
     const Type **types = types_of(builder->ctx, nxs, xs);
     for (uint32_t i = 0; i < nxs; i++) {

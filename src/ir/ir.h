@@ -50,7 +50,8 @@ typedef enum Trait {
     LOOP = 1 << 26,
     COMBINES = 1 << 27,
     ACCUMULATES = 1 << 28,
-    ONE_WARP = 1 << 29
+    ONE_WARP = 1 << 29,
+    BY_ELEMENT = 1 << 30
 } Trait;
 
 typedef enum OpCode {
@@ -321,8 +322,9 @@ uint32_t op_effects(const Op *op);
 uint32_t op_access_width(const Op *op);
 /* The innermost for or while loop around the op; NULL: there is none. */
 Op *op_loop_around(const Op *op);
+/* So is what its region does, if it has one. */
 static inline bool op_is_pure(const Op *op) {
-    return op_has(op, PURE);
+    return op_has(op, PURE) && !(op->nregions && op_effects(op));
 }
 /* Its own effects are just these. */
 static inline bool op_has_only(const Op *op, uint32_t effects) {
@@ -412,6 +414,8 @@ Op *build_while(Builder *builder, uint32_t ninits, Value *const *inits);
 Op *build_if(Builder *builder, Value *cond, uint32_t ntypes, const Type *const *types);
 Op *build_producer(Builder *builder);
 /* Result types follow from the operands, axis and keep. */
+/* Without results, which come with what the region yields: op_add_result. */
+Op *build_map(Builder *builder, uint32_t nxs, Value *const *xs);
 Op *build_reduce(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, int64_t keep);
 Op *build_scan(Builder *builder, uint32_t nxs, Value *const *xs, int64_t axis, bool reverse,
                bool exclusive);

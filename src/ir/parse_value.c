@@ -352,7 +352,7 @@ static bool parse_shape(Parser *p, int *rank, int64_t *shape, int *bits) {
         int64_t size;
         text.len--; /* the x */
         if (*rank == MAX_RANK)
-            return ctx_diag(p->ctx, parse_token_span(p), ir_shape, "more than 8 dimensions");
+            return ctx_diag(p->ctx, parse_token_span(p), ir_shape, "more than 16 dimensions");
         if (!decode_integer(text, &size) || size <= 0 || (size & (size - 1)))
             return ctx_diag(p->ctx, parse_token_span(p), ir_shape,
                             "a dimension that is no power of two");

@@ -109,6 +109,12 @@ bool rule_int_constant(Ctx *ctx, const Op *op, const Type *stated, const Type **
            rule_bad_result(ctx, op, stated, "an integer or a tile of integers");
 }
 
+bool rule_undef(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    *result = stated;
+    return (stated && stated->kind != TYPE_BUFFER) ||
+           rule_bad_result(ctx, op, stated, "a scalar or a tile");
+}
+
 bool rule_float_constant(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     *result = stated;
     return (stated && type_is_float(stated)) ||

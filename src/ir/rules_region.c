@@ -263,6 +263,26 @@ bool rule_scan(Ctx *ctx, const Op *op, const Type *stated, const Type **result) 
            want_results(ctx, op, op->nin, operand_types(ctx, op, 0)) && want_combiner(ctx, op);
 }
 
+bool rule_map(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
+    if (op->nin == 0)
+        return ctx_diag(ctx, op->span, ir_operand_count, "map", 0u, "at least one");
+    const Type **types = operand_types(ctx, op, 0);
+    for (uint32_t i = 0; i < op->nin; i++) {
+        if (!type_is_tile(types[i]))
+            return rule_bad_operand(ctx, op, i, "a tile");
+        if (!rule_want_same_shape(ctx, op, 0, i))
+            return false;
+    }
+    for (uint32_t i = 0; i < op->nout; i++)
+        if (!op->out[i].type || op->out[i].type->kind == TYPE_BUFFER ||
+            !type_same_shape(op->out[i].type, types[0]))
+            return rule_bad_result(ctx, op, op->out[i].type,
+                                   "tiles of the operands' shape and layout");
+    for (uint32_t i = 0; i < op->nin; i++)
+        types[i] = element_scalar(ctx, types[i]);
+    return want_region_args(ctx, op, 0, op->nin, types);
+}
+
 static bool is_f8(DType dtype) {
     return dtype == DT_F8E4M3 || dtype == DT_F8E5M2;
 }
@@ -434,10 +454,10 @@ bool rule_yield(Ctx *ctx, const Op *op, const Type *stated, const Type **result)
         return ctx_diag(ctx, op->span, ir_place, "yield",
                         parent ? "the first region of a 'while'" : "the body of the function",
                         "in a region that passes values on");
-    bool combines = op_has(parent, COMBINES);
+    bool by_element = op_has(parent, BY_ELEMENT);
     const Type **types = ARENA_ARRAY(&ctx->scratch, const Type *, parent->nout);
     for (uint32_t i = 0; i < parent->nout; i++)
-        types[i] = combines ? element_scalar(ctx, parent->out[i].type) : parent->out[i].type;
+        types[i] = by_element ? element_scalar(ctx, parent->out[i].type) : parent->out[i].type;
     return want_passed_on(ctx, op, 0, parent->nout, types);
 }
 

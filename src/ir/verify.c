@@ -17,7 +17,7 @@ typedef struct Verifier {
     PtrMap visible; /* Value to itself */
     PtrMap types;   /* Type to itself: layout checked */
     size_t operands;
-    const Op *combiner; /* the reduction or scan whose region is being checked */
+    const Op *combiner; /* the op by element whose region is being checked */
     bool ok;
 } Verifier;
 
@@ -230,9 +230,9 @@ static void check_rule(Verifier *v, const Op *op) {
                          attr_name_text(ATTR_NAME_value), (long long)constant_int_attrs(op)->value);
 }
 
-/* Combining regions are for one element: scalars, no effects, at any depth. */
+/* Regions for single elements: scalars, no effects but that something is said, at any depth. */
 static void check_combiner(Verifier *v, const Op *op) {
-    const char *problem = op_effects(op) ? "it has effects" : NULL;
+    const char *problem = !op_has_only(op, 0) && !op_has(op, SAYS) ? "it has effects" : NULL;
     for (uint32_t i = 0; !problem && i < op->nout; i++)
         problem = op->out[i].type->rank ? "its result is no scalar" : NULL;
     if (problem)
@@ -253,7 +253,7 @@ static void check_block(Verifier *v, const Block *block) {
         const Op *combiner = v->combiner;
         if (combiner)
             check_combiner(v, op);
-        else if (op_has(op, COMBINES))
+        else if (op_has(op, BY_ELEMENT))
             v->combiner = op;
         for (uint32_t i = 0; i < op->nregions; i++)
             check_block(v, op->regions[i]);

@@ -43,7 +43,7 @@ static inline int64_t dtype_sign_extend(DType t, uint64_t value) {
 
 typedef enum TypeKind { TYPE_NUMBER, TYPE_POINTER, TYPE_BUFFER } TypeKind;
 
-enum { MAX_RANK = 8, MAX_TILE_BITS = 20 };
+enum { MAX_RANK = 16, MAX_TILE_BITS = 20 };
 
 typedef struct Type {
     TypeKind kind;

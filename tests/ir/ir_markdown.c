@@ -78,6 +78,7 @@ static const struct {
                    {SAYS, "says"},
                    {LOOP, "loop"},
                    {COMBINES, "combines"},
+                   {BY_ELEMENT, "by element"},
                    {ACCUMULATES, "accumulates"},
                    {ONE_WARP, "one warp"}};
 

@@ -22,7 +22,7 @@ static const char prelude[] =
     "    %wf = splat %x : tile<4x8xf32>\n"
     "    %b3 = splat %x : tile<2x8x8xf32>\n"
     "    %c3 = splat %x : tile<4x8x8xf32>\n"
-    "    %deep = splat %x : tile<1x1x1x1x1x1x1x1xf32>\n"
+    "    %deep = splat %x : tile<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>\n"
     "    %big = splat %x : tile<1024x1024xf32>\n"
     "    %af = splat %x : tile<8xf32, {reg = [1, 2, 4]}>\n"
     "    %bf = splat %x : tile<8xf32, {reg = [4, 2, 1]}>\n"
@@ -199,6 +199,11 @@ static const BadOp bad_ops[] = {
     {OP_reduce, "reduce {axis = 0} {\nyield\n}", DIAG_ir_operand_count},
     {OP_reduce, "%r, %s = reduce %tf, %ui {axis = 0} : f32, i32" COMBINE_F32("f32", "f32"),
      DIAG_ir_passed_on},
+    {OP_undef, "%r = undef : buffer<8xf32, {reg = [1, 2, 4]}>", DIAG_ir_result_type},
+    {OP_map, "%r = map %x : f32 (%a: f32) {\nyield %a\n}", DIAG_ir_operand_type},
+    {OP_map, "%r = map %tf : tile<4xf32> (%a: f32) {\nyield %a\n}", DIAG_ir_result_from},
+    {OP_map, "%r = map %tf : tile<8xi32> (%a: i32) {\nyield %a\n}", DIAG_ir_region_args},
+    {OP_map, "%r = map %tf : tile<8xi32> (%a: f32) {\nyield %a\n}", DIAG_ir_passed_on},
     {OP_scan, "%r = scan %x {axis = 0} : f32" COMBINE_F32("f32", "f32"), DIAG_ir_operand_type},
     {OP_scan, "%r = scan %tf {axis = 0} : tile<8xi32>" COMBINE_F32("f32", "f32"),
      DIAG_ir_passed_on},

@@ -265,7 +265,7 @@ static const BadText bad_texts[] = {
     {F("%a = splat %n : tile<00xi32>"), DIAG_ir_shape, 2, 22},
     {F("%a = splat %n : tile<2097152xi32>"), DIAG_ir_shape, 2, 22},
     {F("%a = splat %n : tile<1024x2048xi32>"), DIAG_ir_shape, 2, 27},
-    {F("%a = splat %n : tile<1x1x1x1x1x1x1x1x1xi32>"), DIAG_ir_shape, 2, 38},
+    {F("%a = splat %n : tile<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xi32>"), DIAG_ir_shape, 2, 54},
     {F("%a = splat %n : tile<i32>"), DIAG_ir_expected, 2, 22},
     {F("%a = splat %n : tile<8xi32, #Q>"), DIAG_ir_unknown, 2, 29},
     {F("%a = splat %n : tile<8xi32, {reg = [8]}>"), DIAG_ir_layout, 2, 29},

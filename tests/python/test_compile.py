@@ -266,8 +266,8 @@ class Refusals(Folder):
     def test_options(self):
         with self.assertRaisesRegex(AssertionError, "num_warps must be a power of 2"):
             triton.compile(source(), H100, {"num_warps": 3})
-        with self.assertRaisesRegex(TypeError, "enable_reflect_ftz=False"):
-            triton.compile(source(), H100, {"enable_reflect_ftz": False})
+        with self.assertRaisesRegex(TypeError, "warp_size=64"):
+            triton.compile(source(), H100, {"warp_size": 64})
         with mock.patch.dict(os.environ, TRITON_KERNEL_OVERRIDE="1"), self.assertRaisesRegex(RuntimeError, "TRITON_KERNEL_OVERRIDE"):
             triton.compile(source(), H100)
 

@@ -321,9 +321,146 @@ class Names(unittest.TestCase):
         x, y = filled(32)
         scale[(2,)](x, y, 32, BLOCK=16, launch_cooperative_grid=True, launch_pdl=True, enable_reflect_ftz=True)
         np.testing.assert_array_equal(y, x * 12)
-        for option in ({"arch": "sm80"}, {"enable_reflect_ftz": False}, {"extern_libs": {"other": "x.bc"}}):
-            with self.assertRaisesRegex(TypeError, "is not supported by tilec"):
-                scale[(1,)](x, y, 32, BLOCK=32, **option)
+        with self.assertRaisesRegex(TypeError, "is not supported by tilec"):
+            scale[(1,)](x, y, 32, BLOCK=32, extern_libs={"other": "x.bc"})
+
+    def test_names_by_repr(self):
+        asked = []
+
+        def name(specialization):
+            asked.append(specialization)
+            ones = "_".join(name for name, value in specialization.constants.items() if isinstance(value, int) and value == 1)
+            return f"some.where.k_{specialization.signature['n']}_{ones}"
+
+        @triton.jit(repr=name)
+        def k(x, n, one, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), (n + one).to(tl.float32))
+
+        x = np.zeros(4, np.float32)
+        for n, kind in ((3, "i32"), (2**40, "i64"), (2**63, "u64"), (5, "i32"), (2**41, "i64")):
+            for _ in range(2):
+                kernel = k[(1,)](x, n, 1, BLOCK=4)
+                self.assertEqual(kernel.name, f"k_{kind}_one")
+                self.assertEqual(kernel.metadata.name, f"k_{kind}_one")
+                self.assertEqual(x[0], np.float32(n + 1))
+        self.assertIn(".entry k_i64_one(", k.warmup(x, 2**42, 1, BLOCK=4, grid=(1,)).asm["ptx"])
+        self.assertEqual(k.warmup(x, 2, 2, BLOCK=4, grid=(1,)).name, "k_i32_")
+        self.assertEqual(len(asked), 4)  # once for each instance
+        self.assertEqual(asked[0].constants, {"one": 1, "BLOCK": 4})
+        self.assertEqual(asked[0].signature, {"x": "*fp32", "n": "i32", "one": "constexpr", "BLOCK": "constexpr"})
+
+        @triton.jit(repr=lambda specialization: "not a name")
+        def wrong_name(x):
+            tl.store(x, 1.0)
+
+        with self.assertRaisesRegex(CompilationError, "the kernel of `wrong_name` cannot be called 'not a name' in its code"):
+            wrong_name[(1,)](x)
+
+    def test_architectures(self):
+        @triton.jit
+        def k(x):
+            tl.store(x, 2.0 if tl.target_info.cuda_capability_geq(9) else 1.0)
+
+        x = np.zeros(1, np.float32)
+        for arch, wanted in (("sm80", 1), ("sm90", 2), (None, None)):
+            kernel = k[(1,)](x, arch=arch)
+            if wanted:
+                self.assertEqual(x[0], wanted)
+                self.assertIn(f".target sm_{arch[2:]}", kernel.asm["ptx"])
+        with triton.knobs.runtime.scope():
+            triton.knobs.runtime.override_arch = "sm80"
+            k[(1,)](x)
+            self.assertEqual(x[0], 1)
+            k[(1,)](x, arch="sm90")
+            self.assertEqual(x[0], 2)
+        with self.assertRaisesRegex(ValueError, "must have the form"):
+            k[(1,)](x, arch="hopper")
+
+    def test_subnormals_of_exponentials(self):
+        @triton.jit
+        def k(x):
+            tl.store(x, tl.exp2(tl.load(x)))
+
+        for kept in (False, True, None):
+            x = np.full(1, -127, np.float32)
+            kernel = k[(1,)](x, enable_reflect_ftz=kept)
+            self.assertEqual("ex2.approx.ftz.f32" in kernel.asm["ptx"], kept is not False)
+
+    def test_blocks_of_a_program(self):
+        x, y = filled(32)
+        self.assertEqual(scale[(2,)](x, y, 32, BLOCK=16, num_ctas=4).metadata.num_ctas, 1)
+        np.testing.assert_array_equal(y, x * 12)
+
+    def test_floats_held_as_bits(self):
+        @triton.jit
+        def widened(x, y, N: tl.constexpr, DTYPE: tl.constexpr):
+            i = tl.arange(0, N)
+            x = x.to(tl.pointer_type(DTYPE), bitcast=True)
+            tl.store(y + i, tl.load(x + i, mask=i >= 0, other=0.0).to(tl.float32))
+
+        @triton.jit
+        def narrowed(x, y, N: tl.constexpr, DTYPE: tl.constexpr):
+            i = tl.arange(0, N)
+            tl.store(y.to(tl.pointer_type(DTYPE), bitcast=True) + i, tl.load(x + i))
+
+        @triton.jit
+        def sizes(x, y, N: tl.constexpr, DTYPE: tl.constexpr):
+            i = tl.arange(0, N)
+            v = tl.load(x.to(tl.pointer_type(DTYPE), bitcast=True) + i)
+            tl.static_assert(v.dtype.is_fp8())
+            tl.store(y + i, tl.where(i % 2 == 0, tl.abs(v), -v).to(tl.uint8, bitcast=True))
+
+        @triton.jit
+        def product(x, y, z, N: tl.constexpr, DTYPE: tl.constexpr):
+            i = tl.arange(0, N)
+            at = i[:, None] * N + i[None, :]
+            a, b = tl.load(x + at).to(DTYPE, bitcast=True), tl.load(y + at).to(DTYPE, bitcast=True)
+            tl.store(z + at, tl.dot(a, b))
+
+        for dtype, fraction, bias in ((tl.float8e4b15, 3, 15), (tl.float8e4b8, 3, 8), (tl.float8e5b16, 2, 16)):
+            codes = np.arange(256, dtype=np.uint8)
+            exponent, rest = (codes & 127) >> fraction, (codes & ((1 << fraction) - 1)).astype(np.float64)
+            table = np.where(exponent == 0, rest * 2.0**(1 - bias - fraction), (1 + rest / (1 << fraction)) * 2.0**(exponent.astype(np.float64) - bias))
+            table = np.where(codes >= 128, -table, table)
+            one_nan = dtype != tl.float8e4b15
+            if one_nan:
+                table[128] = np.nan
+            wide = np.zeros(256, np.float32)
+            widened[(1,)](codes, wide, N=256, DTYPE=dtype)
+            np.testing.assert_array_equal(wide, table)
+
+            made = np.zeros(256, np.uint8)
+            sizes[(1,)](codes, made, N=256, DTYPE=dtype)
+            np.testing.assert_array_equal(table[made], np.where(codes % 2 == 0, abs(table), -table))
+
+            least, most = table[1], table[:127].max() if dtype == tl.float8e4b15 else table[127]
+            random = np.random.default_rng(3)
+            values = np.concatenate([table[:127], (table[:126] + table[1:127]) / 2, np.nextafter(((table[:126] + table[1:127]) / 2).astype(np.float32), 9),
+                                     random.uniform(-2 * most, 2 * most, 200), random.uniform(-8 * least, 8 * least, 200), [np.inf, most * 1e3]])
+            values = np.concatenate([values, -values, [np.nan]])
+            values = np.concatenate([values, np.zeros(2048 - len(values))]).astype(np.float32)
+            made = np.zeros(2048, np.uint8)
+            narrowed[(1,)](values, made, N=2048, DTYPE=dtype)
+            if one_nan:
+                exact = values.astype(np.float64)
+            else:
+                with np.errstate(over="ignore"):
+                    exact = values.astype(np.float16)
+                exact = np.where(abs(exact.astype(np.float64)) > abs(values), np.nextafter(exact, np.float16(0)), exact).astype(np.float64)
+            positive = table[:128][table[:128] <= most]
+            size = np.minimum(np.nan_to_num(abs(exact), nan=most, posinf=most), most)
+            above = np.searchsorted(positive, size)
+            below = np.maximum(above - 1, 0)
+            half = (positive[above] + positive[below]) / 2
+            up = (size > half) | ((size == half) & ((above % 2 == 0) | (not one_nan)))
+            wanted = positive[np.where(up, above, below)]
+            wanted = np.where(np.isnan(values), np.nan if one_nan else wanted, np.copysign(wanted, values))
+            np.testing.assert_array_equal(table[made], wanted)
+
+            x, y, z = (random.integers(0, 120, (32, 32)).astype(np.uint8) for _ in range(3))
+            z = np.zeros((32, 32), np.float32)
+            product[(1,)](x, y, z, N=32, DTYPE=dtype)
+            np.testing.assert_allclose(z, table[x] @ table[y], rtol=1e-5)
 
     def test_overflow_of_integers(self):
         @triton.jit

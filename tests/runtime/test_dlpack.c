@@ -33,13 +33,15 @@ static void element_types(void **state) {
     static const struct {
         uint8_t code, bits;
         tile_dtype type;
-    } types[] = {{6, 8, TILE_I1},       {0, 8, TILE_I8},     {0, 16, TILE_I16},  {0, 32, TILE_I32},
-                 {0, 64, TILE_I64},     {1, 8, TILE_U8},     {1, 16, TILE_U16},  {1, 32, TILE_U32},
-                 {1, 64, TILE_U64},     {2, 16, TILE_FP16},  {4, 16, TILE_BF16}, {2, 32, TILE_FP32},
-                 {10, 8, TILE_FP8E4NV}, {12, 8, TILE_FP8E5}, {2, 64, TILE_FP64}};
+    } types[] = {{6, 8, TILE_I1},       {0, 8, TILE_I8},       {0, 16, TILE_I16},
+                 {0, 32, TILE_I32},     {0, 64, TILE_I64},     {1, 8, TILE_U8},
+                 {1, 16, TILE_U16},     {1, 32, TILE_U32},     {1, 64, TILE_U64},
+                 {2, 16, TILE_FP16},    {4, 16, TILE_BF16},    {2, 32, TILE_FP32},
+                 {10, 8, TILE_FP8E4NV}, {12, 8, TILE_FP8E5},   {2, 64, TILE_FP64},
+                 {11, 8, TILE_FP8E4B8}, {13, 8, TILE_FP8E5B16}};
     Fixture *f = *state;
     tile_device *device = open_device(f);
-    assert_int_equal(sizeof types / sizeof *types, TILE_FP64); /* each of them */
+    assert_int_equal(sizeof types / sizeof *types, TILE_FP8E5B16 - 1); /* all but fp8e4b15 */
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         int64_t shape[] = {3};
         DLTensor tensor = floats();

@@ -99,7 +99,9 @@ static const Mma *mma_of(const Cg *cg, const Op *op) {
 
 static bool holds_fragments(Cg *cg, const Mma *mma, const Op *op) {
     const Type *acc = op_in(op, 2)->type;
-    int64_t warps[MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    int64_t warps[MAX_RANK];
+    for (int d = 0; d < MAX_RANK; d++)
+        warps[d] = 1;
     const Layout *one_warp = layout_mma_accumulator(cg->ctx, mma, acc, warps, 0);
     bool ok = true;
     for (int bit = 0; bit < LAYOUT_LANE_BITS; bit++)

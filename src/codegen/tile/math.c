@@ -6,7 +6,7 @@
  * has the error bounds; the polynomials are Chebyshev fits, computed with 90 digits and rounded, of
  * the functions named beside them.
  *
- * Subnormal inputs and results are kept except by ex2.approx.ftz. */
+ * Subnormal inputs and results are kept except by ex2.approx.ftz, unless that is not wanted. */
 #include "codegen/lowerings.h"
 #include "codegen/tile/convert.h"
 #include "codegen/tile/math_tables.h"
@@ -94,7 +94,8 @@ static Lv unary_asm(Cg *cg, const char *instruction, Lv x) {
 }
 
 static Lv exp2_f32(Cg *cg, Lv x) {
-    return unary_asm(cg, "ex2.approx.ftz.f32 $0, $1;", x);
+    return unary_asm(
+        cg, cg->options->no_ftz ? "ex2.approx.f32 $0, $1;" : "ex2.approx.ftz.f32 $0, $1;", x);
 }
 
 /* Exponential, f64 */

@@ -139,11 +139,20 @@ static unsigned add_program(Cg *cg, StrBuf *format, Lv *args) {
     return 3;
 }
 
+/* In a region for single elements each thread has scalars of its own. */
+static bool is_by_element(const Op *op) {
+    for (const Op *parent = op->block->parent; parent; parent = parent->block->parent)
+        if (op_has(parent, BY_ELEMENT))
+            return true;
+    return false;
+}
+
 static void print_operand(Cg *cg, const Op *op, uint32_t k) {
     const Type *type = op_in(op, k)->type;
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     Lv *values = cg_in(cg, op, k), args[3 + MAX_RANK + 1];
-    LLVMBasicBlockRef after = begin_guarded(cg, cg_owner(cg, type->layout));
+    LLVMBasicBlockRef after =
+        begin_guarded(cg, is_by_element(op) ? NULL : cg_owner(cg, type->layout));
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {
         if (plan && plan->rep[reg] != reg)
             continue;
@@ -169,7 +178,7 @@ void lower_print(Cg *cg, const Op *op) {
         return;
     StrBuf format = strbuf(cg->arena);
     Lv args[3];
-    LLVMBasicBlockRef after = begin_guarded(cg, cg_owner(cg, NULL));
+    LLVMBasicBlockRef after = begin_guarded(cg, is_by_element(op) ? NULL : cg_owner(cg, NULL));
     unsigned nargs = add_program(cg, &format, args);
     add_prefix(&format, print_attrs(op)->prefix);
     strbuf_putc(&format, '\n');

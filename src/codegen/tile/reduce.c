@@ -1,4 +1,4 @@
-/* Reductions and scans: within the thread, then within the warp.
+/* Reductions and scans: within the thread, then within the warp; and maps, register by register.
  *
  * reduce: let P be the layout with the index bits of the reduced axis deleted. Registers of equal P
  * hold terms of one result and are combined as a tree. What remains is the space of lane masks c
@@ -426,5 +426,26 @@ void lower_scan(Cg *cg, const Op *op) {
         Lv *out = cg_new(cg, &op->out[k]);
         for (uint32_t reg = 0; reg < plan->count; reg++)
             out[reg] = s.values[plan->rep[reg] * op->nin + k];
+    }
+}
+
+/* Maps */
+
+/* Each element by itself: branches of the region are branches of the thread. */
+void lower_map(Cg *cg, const Op *op) {
+    const Type *type = op_in(op, 0)->type;
+    const Plan *plan = cg_plan(cg, type->layout);
+    Lv *in = ARENA_ARRAY(cg->arena, Lv, op->nin), *out = ARENA_ARRAY(cg->arena, Lv, op->nout + 1);
+    Lv **results = ARENA_ARRAY(cg->arena, Lv *, op->nout + 1);
+    for (uint32_t k = 0; k < op->nout; k++)
+        results[k] = cg_new(cg, &op->out[k]);
+    for (uint32_t reg = 0; reg < cg_count(type) && !cg->failed; reg++) {
+        bool is_new = plan->rep[reg] == reg;
+        for (uint32_t k = 0; k < op->nin; k++)
+            in[k] = cg_in(cg, op, k)[reg];
+        if (is_new)
+            cg_inline_region(cg, op->regions[0], in, op->nin, out, op->nout);
+        for (uint32_t k = 0; k < op->nout; k++)
+            results[k][reg] = is_new ? out[k] : results[k][plan->rep[reg]];
     }
 }

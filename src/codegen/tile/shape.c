@@ -33,6 +33,11 @@ void lower_constant_float(Cg *cg, const Op *op) {
                    LLVMConstBitCast(LLVMConstInt(as_int, bits, false), cg_dtype(cg, dtype)));
 }
 
+/* Some value, the same each time: nothing follows from its being undefined. */
+void lower_undef(Cg *cg, const Op *op) {
+    lower_constant(cg, op, LLVMConstNull(cg_type(cg, op->out[0].type)));
+}
+
 void lower_program_id(Cg *cg, const Op *op) {
     cg_new(cg, &op->out[0])[0] = cg_program_id(cg, program_id_attrs(op)->axis);
 }

@@ -16,7 +16,7 @@
  * where a NaN stems from an infinity whose rest is taken times zero. bf16x3 and bf16x6 are the same
  * with parts in bf16. f8 products are summed by tensor cores with less precision than f32: where
  * fewer than K may be (max_imprecise) they become f16 too, and where K may be they are summed apart
- * from acc.
+ * from acc. Sums of f16 in one column are summed in f32.
  *
  * Warpgroups (wgmma) read operand b from shared memory, a from registers too. Where b is computed,
  * or lies otherwise than they read it, and a is fit for its place, they compute the transposed
@@ -127,10 +127,14 @@ static void sum_apart(Op *dot, DotUnit unit) {
     rewrite_replace(dot, build_addf(&b, acc, sum));
 }
 
-/* Why the tensor cores cannot compute it; NULL: they can. */
+/* Why the tensor cores cannot compute it; NULL: they can. `mma` multiplies the operands as they
+ * are. */
 static const char *obstacle(const Op *dot, const Mma *mma) {
-    if (op_in(dot, 0)->type->dtype == DT_F32 && dot_attrs(dot)->precision == PRECISION_IEEE)
+    const bool f32 = op_in(dot, 0)->type->dtype == DT_F32;
+    if (f32 && dot_attrs(dot)->precision == PRECISION_IEEE)
         return "input_precision is ieee, and tensor cores round fp32 to tf32";
+    if (f32 && splits[dot_attrs(dot)->precision].dtype == DT_BF16)
+        mma = mma_find(DT_BF16, DT_BF16, DT_F32, dot->block->func->capability);
     if (!mma)
         return "no tensor-core instruction takes these types";
     return depth_of(dot) < mma_least_k(mma) ? "K is less than the tensor-core instruction takes"
@@ -220,22 +224,42 @@ static Op *turn(Op *dot) {
     return product->def;
 }
 
+/* Sums of f16 are pairs of columns in a register, and there is one column. */
+static bool lacks_pairs(const Op *dot) {
+    const Type *acc = op_out(dot)->type;
+    return acc->dtype == DT_F16 && acc->shape[acc->rank - 1] == 1;
+}
+
+/* Sums in f32 what is summed in f16: the new dot. */
+static Op *widen_sums(Op *dot) {
+    Builder b = builder_before(dot);
+    b.span = dot->span;
+    Value *acc = cast(&b, op_in(dot, 2), DT_F32, true);
+    Value *sums = build_dot(&b, op_in(dot, 0), op_in(dot, 1), acc, dot_attrs(dot)->precision,
+                            dot_attrs(dot)->max_imprecise, UNIT_FMA);
+    rewrite_replace(dot, cast(&b, sums, DT_F16, false));
+    return sums->def;
+}
+
 bool dot_is_chosen(const Op *dot) {
     int32_t capability = dot->block->func->capability;
     const Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, dot->out[0].type->dtype, capability);
     bool widened = is_f8(a) && is_f8(b) && (!mma || dot_attrs(dot)->max_imprecise < depth_of(dot));
     return dot_attrs(dot)->unit != UNIT_FMA || !target_by_capability(capability) ||
-           (!widened && obstacle(dot, mma));
+           (!widened && !lacks_pairs(dot) && obstacle(dot, mma));
 }
 
 static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
-    Value *a = op_in(dot, 0), *b = op_in(dot, 1);
-    DType acc = op_out(dot)->type->dtype;
     if (dot_attrs(dot)->unit != UNIT_FMA)
         return false;
+    bool changed = lacks_pairs(dot);
+    if (changed)
+        dot = widen_sums(dot);
+    Value *a = op_in(dot, 0), *b = op_in(dot, 1);
+    DType acc = op_out(dot)->type->dtype;
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, acc, func->capability);
-    bool changed = false, f8 = is_f8(a) && is_f8(b);
+    bool f8 = is_f8(a) && is_f8(b);
     if (f8 && (!mma || dot_attrs(dot)->max_imprecise < depth_of(dot))) {
         Builder builder = builder_before(dot);
         op_set_operand(dot, 0, cast(&builder, a, DT_F16, true));
@@ -251,7 +275,7 @@ static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
     const Split *split = &splits[dot_attrs(dot)->precision];
     if (a->type->dtype == DT_F32 && split->parts)
         expand(dot, split);
-    else if (f8 && !changed && dot_attrs(dot)->max_imprecise < IMPRECISE_ALL)
+    else if (f8 && is_f8(op_in(dot, 0)) && dot_attrs(dot)->max_imprecise < IMPRECISE_ALL)
         sum_apart(dot, tensor_unit(func, facts, dot));
     else {
         if (wants_turning(func, facts, dot))

@@ -22,7 +22,8 @@ static uint32_t repeated_bits(const Op *op) {
 
 /* A scalar has no layout that a splat could pass on. */
 bool op_passes_layouts(const Op *op) {
-    return op_has(op, ELEMENTWISE | HINT | MOVES) && op->code != OP_splat &&
+    bool maps = op_has(op, BY_ELEMENT) && !op_has(op, COMBINES);
+    return (maps || op_has(op, ELEMENTWISE | HINT | MOVES)) && op->code != OP_splat &&
            op->code != OP_convert_layout;
 }
 

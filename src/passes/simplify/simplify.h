@@ -20,7 +20,7 @@ typedef bool SimplifyOp(Op *op);
     X(addptr) X(load) X(store) X(atomic_rmw) X(assume) X(assert)                                   \
     X(hint_divisible) X(hint_contiguous) X(hint_constant)                                          \
     /* simplify_control.c */                                                                       \
-    X(for) X(while) X(if)
+    X(for) X(while) X(if) X(map)
 
 #define X(name) SimplifyOp simplify_##name;
 SIMPLIFY_OPS(X)

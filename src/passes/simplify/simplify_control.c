@@ -1,7 +1,8 @@
 /* simplify: rules of for, while and if. Regions that surely run once are inlined, ones that never
  * run go, and carried values that never change become what they start as. What is carried but not
- * needed is left to eliminate_dead. */
+ * needed is left to eliminate_dead. A map without control flow becomes ops of tiles. */
 #include "passes/simplify/simplify.h"
+#include "support/ptrmap.h"
 
 /* Moves the ops of a region, without its terminator, before `place`. */
 static void inline_region(Block *region, Op *place) {
@@ -189,4 +190,46 @@ bool simplify_if(Op *op) {
     for (uint32_t i = 0; i < op->nout; i++)
         changed |= replace_joined(op, i);
     return changed || replace_by_selects(op);
+}
+
+/* Each op of the region computes an element and does nothing else. */
+static bool is_elementwise(const Block *region) {
+    for (const Op *op = region->first; op != region->last; op = op->next)
+        if (!op_is_pure(op) || op->nregions || op->nout != 1 || !op_has(op, ELEMENTWISE | CONSTANT))
+            return false;
+    return true;
+}
+
+/* What a value of the region is for all elements at once. */
+static Value *tile_of(Builder *b, const PtrMap *tiles, Value *value, const Type *shape) {
+    Value *tile = ptrmap_get(tiles, value);
+    return tile ? tile
+                : build_splat(b, value,
+                              type_get(b->ctx, value->type->kind, value->type->dtype, shape->rank,
+                                       shape->shape, shape->layout));
+}
+
+bool simplify_map(Op *op) {
+    const Block *region = op->regions[0];
+    if (!is_elementwise(region))
+        return false;
+    Builder b = builder_before(op);
+    Arena *arena = &b.ctx->arena;
+    const Type *shape = op_in(op, 0)->type;
+    PtrMap tiles = {.arena = arena};
+    for (uint32_t i = 0; i < op->nin; i++)
+        ptrmap_set(&tiles, &region->args[i], op_in(op, i));
+    for (Op *inner = region->first; inner != region->last; inner = inner->next) {
+        Value **in = ARENA_ARRAY(arena, Value *, (size_t)inner->nin + 1);
+        for (uint32_t i = 0; i < inner->nin; i++)
+            in[i] = tile_of(&b, &tiles, op_in(inner, i), shape);
+        const Type *scalar = op_out(inner)->type;
+        const Type *type =
+            type_get(b.ctx, scalar->kind, scalar->dtype, shape->rank, shape->shape, shape->layout);
+        ptrmap_set(&tiles, op_out(inner), rewrite_like(&b, inner, inner->nin, in, type));
+    }
+    Value **results = ARENA_ARRAY(arena, Value *, (size_t)op->nout + 1);
+    for (uint32_t i = 0; i < op->nout; i++)
+        results[i] = tile_of(&b, &tiles, op_in(region->last, i), shape);
+    return rewrite_replace_all(op, results);
 }

@@ -43,11 +43,12 @@ typedef struct Settings {
     Choices types, constexprs;
     Numbers num_warps, num_stages, num_ctas;
     Str folder; /* ptr NULL: the manifest's */
+    Str entry_name;
     Str grid;
     Files files;
     int32_t max_registers, max_shared;
     bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug,
-        sanitize_overflow;
+        sanitize_overflow, no_ftz;
 } Settings;
 
 typedef struct Reader {
@@ -279,6 +280,8 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     add_paths(r, s, subject, request);
     request->text = subject->source;
     request->kernel.kernel = subject->kernel;
+    if (s->entry_name.len)
+        request->kernel.entry_name = s->entry_name;
     if (s->files.count) {
         request->files = s->files.items;
         request->file_count = s->files.count;
@@ -296,6 +299,7 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->no_persistence |= s->no_persistence;
     request->line_info &= !s->no_line_info;
     request->no_fp_fusion |= s->no_fp_fusion;
+    request->no_ftz |= s->no_ftz;
     request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
     request->kernel.sanitize_overflow |= s->sanitize_overflow;

@@ -112,6 +112,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .text =
             units.count ? units.list[0].text : (Str){options->source.data, options->source.size},
         .kernel = {.kernel = text_str(options->kernel),
+                   .entry_name = text_str(options->entry_name),
                    .signature = text_str(options->signature),
                    .types = copy_named(arena, options->types, options->type_count),
                    .type_count = (uint32_t)options->type_count,
@@ -143,6 +144,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .no_persistence = options->no_persistence,
         .plain_abi = options->plain_abi,
         .no_fp_fusion = options->no_fp_fusion,
+        .no_ftz = options->no_ftz,
         .time_limit_ms = context->time_limit_ms,
         .compile_limit_ms = context->compile_limit_ms,
         .memory_limit = context->memory_limit,

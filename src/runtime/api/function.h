@@ -13,6 +13,7 @@ typedef struct Asked {
     const Packed *packed;
     uint64_t hash;                   /* of the key */
     tile_cancellation *cancellation; /* NULL: that of the function's options */
+    Str entry_name;                  /* empty: likewise */
 } Asked;
 
 /* What an instance is loaded from. */

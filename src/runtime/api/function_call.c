@@ -207,7 +207,8 @@ make_call(tile_function *function, const tile_call *given, uint32_t steps,
     Asked asked = {.function = function,
                    .device = given->device,
                    .arguments = given->arguments,
-                   .cancellation = given->cancellation};
+                   .cancellation = given->cancellation,
+                   .entry_name = text_str(given->entry_name)};
     const CallPlace place = {given->grid, given->stream, launched.options, prepares, launches};
     Packed packed;
     Instance *instance = NULL;
@@ -312,7 +313,8 @@ tile_status tile_function_kernel(tile_function *function, const tile_call *given
     Asked asked = {.function = function,
                    .device = copy.device,
                    .arguments = copy.arguments,
-                   .cancellation = copy.cancellation};
+                   .cancellation = copy.cancellation,
+                   .entry_name = text_str(copy.entry_name)};
     Packed packed;
     Call *call = call_begin(function->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))

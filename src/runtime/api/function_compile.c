@@ -50,6 +50,7 @@ static void keep_options(Arena *arena, CompiledFunction *function, const Compile
         function->options.source = keep_text(arena, source);
     }
     function->options.kernel = keep_text(arena, kernel);
+    function->options.entry_name = keep_text(arena, text_str(options->entry_name));
     function->options.grid = keep_text(arena, text_str(options->grid));
     function->options.dump_folder = keep_text(arena, text_str(options->dump_folder));
     function->options.search_paths =

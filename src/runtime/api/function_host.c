@@ -424,7 +424,8 @@ tile_status function_call_host(tile_function *function, const tile_call *given,
     h->asked = (Asked){.function = function,
                        .device = given->device,
                        .arguments = given->arguments,
-                       .cancellation = given->cancellation};
+                       .cancellation = given->cancellation,
+                       .entry_name = text_str(given->entry_name)};
     ctx_cancel_with(call->ctx, cancel_of(h));
     const tile_status status = run_call(h);
     host_device_tell(given->device->host, h->printed, h->counts);

@@ -73,6 +73,8 @@ bool function_request(Call *call, const CompiledFunction *function, const Asked 
     options.device = asked->device;
     if (asked->cancellation)
         options.cancellation = asked->cancellation;
+    if (asked->entry_name.len)
+        options.entry_name = text_of(asked->entry_name);
     if (!request_from_options(call, function->function.context, &options, request))
         return false;
     ElaborateRequest *kernel = &request->kernel;

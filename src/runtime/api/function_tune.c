@@ -173,6 +173,7 @@ static Str options_text(const Choosing *c) {
     OPTION(no_fp_fusion)
     OPTION(debug)
     OPTION(sanitize_overflow)
+    OPTION(no_ftz)
 #undef OPTION
     if (count) {
         memcpy(sorted, o->constexprs, count * sizeof *sorted);

@@ -198,7 +198,8 @@ static bool generate(Compilation *c, CodegenResult *result) {
     CodegenOptions options = {.line_info = request->line_info,
                               .keep_llvm = wants(c, OUTPUT_BIT(ll) | OUTPUT_BIT(ll_before)),
                               .llvm_level = request->llvm_level,
-                              .no_fp_fusion = request->no_fp_fusion};
+                              .no_fp_fusion = request->no_fp_fusion,
+                              .no_ftz = request->no_ftz};
     *result = (CodegenResult){0};
     bool ok = codegen_ptx(compiled->func, &options, result);
     compiled->ms[STAGE_build] += result->build_ms;

@@ -54,6 +54,7 @@ typedef struct CompileRequest {
     bool no_persistence;     /* see Func */
     bool plain_abi;          /* see Func */
     bool no_fp_fusion;       /* see CodegenOptions */
+    bool no_ftz;             /* likewise */
     bool check_passes;       /* hold every pass to its contract */
     bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
     bool until_passes;       /* with keep_func: run the passes, whatever is wanted */

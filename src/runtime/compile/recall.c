@@ -77,6 +77,7 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
     strbuf_putc(&key, '\n');
     add_text(&key, "name", in_code(request) ? source->name : STR(""));
     add_text(&key, "kernel", kernel->kernel);
+    add_text(&key, "entry_name", kernel->entry_name);
     add_text(&key, "signature", kernel->signature);
     add_named(&key, "type", kernel->types, kernel->type_count);
     add_named(&key, "define", kernel->defines, kernel->define_count);
@@ -91,10 +92,10 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
     strbuf_printf(
         &key,
         "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\nheuristics_done %d\n"
-        "autotune_done %d\nno_fp_fusion %d\nsanitize_overflow %d\n",
+        "autotune_done %d\nno_fp_fusion %d\nsanitize_overflow %d\nno_ftz %d\n",
         kernel->debug, request->no_tensor_copies, request->no_persistence, request->plain_abi,
         kernel->heuristics_done, kernel->autotune_done, request->no_fp_fusion,
-        kernel->sanitize_overflow);
+        kernel->sanitize_overflow, request->no_ftz);
     return strbuf_str(&key);
 }
 

@@ -102,6 +102,7 @@ Str record_line(Ctx *ctx, const CompileRequest *request) {
     add_source(&out, request);
     add_files(&out, ctx, request);
     add_text(&out, "kernel", kernel->kernel);
+    add_text(&out, "entry_name", kernel->entry_name);
     add_text(&out, "signatures", kernel->signature);
     add_named(&out, "types", kernel->types, kernel->type_count);
     add_named(&out, "constexprs", kernel->defines, kernel->define_count);
@@ -121,6 +122,7 @@ Str record_line(Ctx *ctx, const CompileRequest *request) {
     add_flag(&out, "full_paths", request->full_paths);
     add_flag(&out, "debug", kernel->debug);
     add_flag(&out, "sanitize_overflow", kernel->sanitize_overflow);
+    add_flag(&out, "no_ftz", request->no_ftz);
     add_texts(&out, "warnings", request->warnings, request->warning_count);
     strbuf_puts(&out, "}]}\n");
     return strbuf_str(&out);

@@ -146,6 +146,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     wire_text(wire, &request->folder);
     wire_text(wire, &target);
     wire_text(wire, &kernel->kernel);
+    wire_text(wire, &kernel->entry_name);
     wire_text(wire, &kernel->signature);
     wire_named(wire, &kernel->types, &kernel->type_count);
     wire_named(wire, &kernel->defines, &kernel->define_count);
@@ -170,6 +171,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     WIRE_NUMBER(wire, request->no_persistence);
     WIRE_NUMBER(wire, request->plain_abi);
     WIRE_NUMBER(wire, request->no_fp_fusion);
+    WIRE_NUMBER(wire, request->no_ftz);
     WIRE_NUMBER(wire, request->check_passes);
     WIRE_NUMBER(wire, request->llvm_level);
     WIRE_NUMBER(wire, request->time_limit_ms);

@@ -97,7 +97,7 @@ const ArgumentLeaf *argument_leaves(Arena *arena, const Str *names, const tile_a
 
 /* Bits of the types that numbers are passed as. */
 enum {
-    ARGUMENT_TYPES = TILE_FP64 + 1,
+    ARGUMENT_TYPES = TILE_FP8E5B16 + 1,
     ARGUMENT_INTEGERS = 1u << TILE_I1 | 1u << TILE_I8 | 1u << TILE_I16 | 1u << TILE_I32 |
                         1u << TILE_I64 | 1u << TILE_U8 | 1u << TILE_U16 | 1u << TILE_U32 |
                         1u << TILE_U64,

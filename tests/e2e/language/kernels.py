@@ -186,3 +186,136 @@ def questions(x_ptr, out_ptr, one, N: tl.constexpr):
     tl.static_assert(tl.target_info.cuda_capability_geq(8) and not tl.target_info.cuda_capability_geq(20, 0))
     tl.static_assert(tl.standard._is_power_of_two(N) and not tl.standard._is_power_of_two(12))
     tl.store(out_ptr + at, tl.core._unwrap_if_constexpr(x))
+
+
+@triton.jit
+def joined_along(x_ptr, y_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, DIM: tl.constexpr, CAN_REORDER: tl.constexpr):
+    at = (tl.arange(0, M)[:, None, None] * N + tl.arange(0, N)[None, :, None]) * K + tl.arange(0, K)[None, None, :]
+    both = tl.cat(tl.load(x_ptr + at), tl.load(y_ptr + at), can_reorder=CAN_REORDER, dim=DIM)
+    m: tl.constexpr = both.shape[0]
+    n: tl.constexpr = both.shape[1]
+    k: tl.constexpr = both.shape[2]
+    to = (tl.arange(0, m)[:, None, None] * n + tl.arange(0, n)[None, :, None]) * k + tl.arange(0, k)[None, None, :]
+    tl.store(out_ptr + to, both)
+
+
+@triton.jit
+def ordering(x, y):
+    if x < y:
+        return -1
+    elif x == y:
+        return 0
+    else:
+        return 1
+
+
+# Branches of single elements.
+@triton.jit
+def ordered(x_ptr, y_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    column, row = tl.arange(0, N)[None, :], tl.arange(0, M)[:, None]
+    tl.store(out_ptr + row * N + column, tl.map_elementwise(ordering, tl.load(x_ptr + row), tl.load(y_ptr + column)))
+
+
+@triton.jit
+def collatz(n, least: tl.constexpr = 1):
+    steps = 0
+    most = n
+    while n != least:
+        tl.device_assert(n > 0, "positive")
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        most = tl.maximum(most, n)
+        steps += 1
+    return steps, most.to(tl.float32)
+
+
+# Loops of single elements, and results of several types.
+@triton.jit
+def collatz_steps(x_ptr, steps_ptr, most_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    steps, most = tl.map_elementwise(collatz, tl.load(x_ptr + at))
+    tl.store(steps_ptr + at, steps)
+    tl.store(most_ptr + at, most)
+
+
+@triton.jit
+def quotients(a0, a1, a2, a3, b0, b1, b2, b3):
+    return a0 // b0, a1 // b1, a2 // b2, a3 // b3, a3 % b3, a2 % b2, a1 % b1, a0 % b0
+
+
+# Four elements at a time; remainders change places within them.
+@triton.jit
+def packed(x_ptr, y_ptr, quotient_ptr, rest_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    quotient, rest = tl.map_elementwise(quotients, tl.load(x_ptr + at), tl.load(y_ptr + at), pack=4)
+    tl.store(quotient_ptr + at, quotient)
+    tl.store(rest_ptr + at, rest)
+
+
+@triton.jit
+def add_checked(a, b):
+    tl.device_assert((a.to(tl.int64) + b <= 2147483647) & (a.to(tl.int64) + b >= -2147483648), "the sum overflows")
+    return a + b
+
+
+@triton.jit
+def checked_sums(x_ptr, sums_ptr, scan_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    tl.store(sums_ptr + tl.arange(0, M), tl.reduce(x, 1, add_checked))
+    tl.store(scan_ptr + at, tl.associative_scan(x, 0, add_checked))
+
+
+# Both halves of a product in one function, which is inlined again and again.
+@triton.jit
+def mixed(a, b):
+    return (a * b) ^ tl.umulhi(a, b)
+
+
+@triton.jit
+def mixed_all(x_ptr, out_ptr, N: tl.constexpr):
+    tl.store(out_ptr, tl.reduce(tl.load(x_ptr + tl.arange(0, N)), 0, mixed))
+
+
+@triton.jit
+def if_positive(x, n):
+    if n > 0:
+        return x + 1, x * 2
+
+
+# A path without a value is not taken.
+@triton.jit
+def one_path(x_ptr, n_ptr, out_ptr, N: tl.constexpr):
+    at, n = tl.arange(0, N), tl.load(n_ptr)
+    more, twice = if_positive(tl.load(x_ptr + at), n)
+    tl.store(out_ptr + at, tl.where(n > 0, more + twice, 7))
+
+
+@triton.jit
+def small_product(a_ptr, b_ptr, out_ptr, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TYPE: tl.constexpr,
+                  OTHER: tl.constexpr, SUMS: tl.constexpr, PRECISION: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    if B == 1:
+        a = tl.load(a_ptr + m[:, None] * K + k[None, :])
+        b = tl.load(b_ptr + k[:, None] * N + n[None, :])
+        to = out_ptr + m[:, None] * N + n[None, :]
+    else:
+        z = tl.arange(0, B)[:, None, None]
+        a = tl.load(a_ptr + (z * M + m[None, :, None]) * K + k[None, None, :])
+        b = tl.load(b_ptr + (z * K + k[None, :, None]) * N + n[None, None, :])
+        to = out_ptr + (z * M + m[None, :, None]) * N + n[None, None, :]
+    tl.store(to, tl.dot(a.to(TYPE), b.to(OTHER), out_dtype=SUMS, input_precision=PRECISION).to(tl.float32))
+
+
+# As many threads as the launch was asked for.
+@triton.jit
+def threads_of(out_ptr):
+    count: tl.constexpr = cuda.num_threads()
+    tl.static_assert(count == cuda.num_warps() * 32)
+    tl.store(out_ptr + tl.arange(0, count), 1)
+
+
+@triton.jit
+def many_dimensions(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.reshape(tl.load(x_ptr + at), (2, 2, 2, 2, 2, 2, 2, 1, 2, 2))
+    tl.store(out_ptr + at, tl.reshape(tl.trans(x, (9, 0, 1, 8, 2, 3, 7, 4, 6, 5)), (N, )))

@@ -139,6 +139,65 @@ def others(numbers):
     yield "logical", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=wanted)
 
 
+def elements(numbers):
+    """Functions of single elements: branches, loops, packs, assertions."""
+    x, y = (numbers.integers(-3, 4, n).astype(np.int32) for n in (8, 64))
+    yield ("ordered", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros((8, 64), np.int32)), dict(M=8, N=64),
+           dict(out_ptr=np.sign(x[:, None] - y[None, :])))
+    x, steps, most = np.arange(1, 129, dtype=np.int32), [], []
+    for n in x.tolist():
+        path = [n]
+        while path[-1] != 1:
+            path.append(path[-1] // 2 if path[-1] % 2 == 0 else 3 * path[-1] + 1)
+        steps.append(len(path) - 1)
+        most.append(max(path))
+    yield ("collatz_steps", dict(x_ptr=x, steps_ptr=np.zeros_like(x), most_ptr=np.zeros(128, np.float32)), dict(N=128),
+           dict(steps_ptr=np.array(steps, np.int32), most_ptr=np.array(most, np.float32)))
+    x, y = numbers.integers(0, 2**32, (16, 32), dtype=np.uint32), numbers.integers(1, 2**20, (16, 32), dtype=np.uint32)
+    yield ("packed", dict(x_ptr=x, y_ptr=y, quotient_ptr=np.zeros_like(x), rest_ptr=np.zeros_like(x)), dict(M=16, N=32),
+           dict(quotient_ptr=x // y, rest_ptr=(x % y).reshape(-1, 4)[:, ::-1].reshape(16, 32)))
+    for m, n in ((4, 64), (1, 1024), (64, 2)):
+        x = numbers.integers(-1000, 1000, (m, n)).astype(np.int32)
+        yield ("checked_sums", dict(x_ptr=x, sums_ptr=np.zeros(m, np.int32), scan_ptr=np.zeros_like(x)), dict(M=m, N=n),
+               dict(sums_ptr=x.sum(1).astype(np.int32), scan_ptr=x.cumsum(0).astype(np.int32)))
+    x = np.full(64, 0x9E3779B9, np.uint32)
+    mixed = x.tolist()
+    while len(mixed) > 1:
+        mixed = [a * b & 0xFFFFFFFF ^ a * b >> 32 for a, b in zip(mixed[::2], mixed[1::2])]
+    yield "mixed_all", dict(x_ptr=x, out_ptr=np.zeros(1, np.uint32)), dict(N=64), dict(out_ptr=np.array(mixed, np.uint32))
+
+
+def shapes(numbers):
+    for dtype in (np.float32, np.int8, np.float16):
+        for dim, axis in ((0, 0), (1, 1), (2, 2), (-1, 2)):
+            x, y = (values(dtype, (2, 8, 16), numbers) for _ in range(2))
+            both = np.concatenate([x, y], axis)
+            yield ("joined_along", dict(x_ptr=x, y_ptr=y, out_ptr=np.zeros_like(both)), dict(M=2, N=8, K=16, DIM=dim, CAN_REORDER=axis == 0),
+                   dict(out_ptr=both))
+    x = numbers.permutation(512).astype(np.int32)
+    turned = x.reshape(2, 2, 2, 2, 2, 2, 2, 1, 2, 2).transpose(9, 0, 1, 8, 2, 3, 7, 4, 6, 5).reshape(512)
+    yield "many_dimensions", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(N=512), dict(out_ptr=turned)
+    x = numbers.integers(0, 100, 64).astype(np.int32)
+    for n in (3, -3):
+        yield "one_path", dict(x_ptr=x, n_ptr=np.array([n], np.int32), out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=3 * x + 1 if n > 0 else np.full_like(x, 7))
+    yield "threads_of", dict(out_ptr=np.zeros(128, np.int32)), {}, dict(out_ptr=np.ones(128, np.int32))
+
+
+def small_products(numbers):
+    """Sides that are less than an instruction's, of small integers: exact in every type and precision."""
+    types = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float8e4nv", "float8e5"), ("float8e5", "float8e5"), ("int8", "int8"),
+             ("float32", "float32"), ("float64", "float64")]
+    for number, (a_type, b_type) in enumerate(types):
+        sums = ["int32"] if a_type == "int8" else ["float32", "float16"] if a_type in ("float16", "float8e5") else ["float32"]
+        precisions = ["tf32", "ieee", "tf32x3", "bf16x3", "bf16x6"] if a_type == "float32" else ["tf32"]
+        for i, (b, m, n, k) in enumerate([(1, 16, 16, 1), (1, 16, 8, 2), (1, 64, 64, 4), (1, 64, 8, 8), (1, 16, 1, 16), (1, 1, 1, 1), (1, 2, 4, 32),
+                                          (4, 16, 16, 2), (2, 1, 1, 16)]):
+            x, y = (numbers.integers(-3, 4, shape).astype(np.float32) for shape in ((b, m, k), (b, k, n)))
+            defines = dict(B=b, M=m, N=n, K=k, TYPE="tl." + a_type, OTHER="tl." + b_type, SUMS="tl." + sums[i % len(sums)],
+                           PRECISION=repr(precisions[(i + number) % len(precisions)]))
+            yield "small_product", dict(a_ptr=x, b_ptr=y, out_ptr=np.zeros((b, m, n), np.float32)), defines, dict(out_ptr=x @ y)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tilec", required=True)
@@ -148,7 +207,8 @@ def main():
     failures, launches = [], 0
     for device in [d for d in DEVICES if arguments.device in (None, d[0])] or [("cuda", "")]:
         numbers = np.random.default_rng(7)
-        for kernel, arrays, defines, wanted in [*orders(numbers), *choices(numbers), *bytes_counted(numbers), *pieces(numbers, device), *others(numbers)]:
+        for kernel, arrays, defines, wanted in [*orders(numbers), *choices(numbers), *bytes_counted(numbers), *pieces(numbers, device), *others(numbers),
+                                                  *elements(numbers), *shapes(numbers), *small_products(numbers)]:
             if arguments.filter not in kernel:
                 continue
             launches += 1

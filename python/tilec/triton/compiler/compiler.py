@@ -43,8 +43,9 @@ class ASTSource:
                 raise TypeError("Signature keys must be string")
 
     def hash(self):
+        name = self.fn.entry_name(self.signature, self.constants)
         values = "-".join(getattr(value, "cache_key", None) or str(value) for _, value in sorted(self.constants.items()))
-        text = f"{self.fn.cache_key}-{self.attrs}-{sorted(self.signature.items())}-{values}"
+        text = f"{self.fn.cache_key}-{self.attrs}-{sorted(self.signature.items())}-{values}" + (f"-{name}" if name else "")
         return hashlib.sha256(text.encode()).hexdigest()
 
     def parse_options(self):
@@ -211,6 +212,9 @@ def _compile(src, options, want=()):
 
     units, asked = src.request()
     asked |= library_options(options) | {"plain_abi": True}
+    name = src.fn.entry_name(src.signature, src.constants)
+    if name:
+        asked["entry_name"] = name
     if knobs.compilation.dump_ir:
         asked["dump_folder"] = get_dump_manager(src.hash()).cache_dir
     try:

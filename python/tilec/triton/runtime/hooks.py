@@ -87,23 +87,31 @@ class Call(namedtuple("Call", "function units device stream ordinal arguments ke
         return self._replace(arguments=[*map(specialization.without_memory, self.arguments)])
 
 
-class Request:
-    """A call for which something is to be compiled, in Triton's words. `values`: the call's own, in order of parameters; `given`: its
-    options."""
+class SpecializedCall:
+    """Triton's words for a call's arguments: types by name, constants and what is promised by path."""
+
+    def __init__(self, fn, backend, values):
+        self.specialized = [specialization.specialization_of(param, backend, value) for param, value in zip(fn.params, values)]
+        kinds = [kind for kind, _ in self.specialized]
+        self.signature = dict(zip(fn.arg_names, kinds))
+        self.constants = {path: get_iterable_path(values, path) for path in find_paths_if(kinds, lambda _, kind: kind == "constexpr")}
+        known = ["" if kind == "constexpr" else what for kind, what in self.specialized]
+        self.attrs = {path: backend.parse_attr(get_iterable_path(known, path))
+                      for path in find_paths_if(known, lambda _, what: isinstance(what, str))}
+
+
+class Request(SpecializedCall):
+    """A call for which something is to be compiled. `values`: the call's own, in order of parameters; `given`: its options."""
 
     def __init__(self, fn, call, values, given):
-        self.call, self.given = call, given
+        self.given = given
         self.ordinal = driver.active.get_current_device()
         self.cache, key_cache, self.target, backend, _ = fn.device_caches[self.ordinal]
         self.options = backend.parse_options(given)
-        specialized = [specialization.specialization_of(param, backend, value) for param, value in zip(fn.params, values)]
-        self.key = specialization.compute_cache_key(key_cache, specialized, given)
-        kinds = [kind for kind, _ in specialized]
-        self.signature = dict(zip(fn.arg_names, kinds))
-        self.constants = {path: get_iterable_path(values, path) for path in find_paths_if(kinds, lambda _, kind: kind == "constexpr")}
-        known = ["" if kind == "constexpr" else what for kind, what in specialized]
-        self.attrs = {path: backend.parse_attr(get_iterable_path(known, path))
-                      for path in find_paths_if(known, lambda _, what: isinstance(what, str))}
+        super().__init__(fn, backend, values)
+        self.key = specialization.compute_cache_key(key_cache, self.specialized, given)
+        name = fn.entry_name(self.signature, self.constants)
+        self.call = call if name is None else call._replace(keywords={**call.keywords, "entry_name": name})
 
 
 class Origin:

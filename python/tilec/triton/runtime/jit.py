@@ -2,6 +2,7 @@
 
 A call binds its arguments as Python does, makes of constexprs literals, and goes to a function of the library that is made once for
 each set of options; which instance that uses, and whether it has to be compiled, the library decides."""
+import collections
 import functools
 import inspect
 import os
@@ -17,10 +18,10 @@ from tilec.triton.runtime import _async_compile, builtins
 from tilec.triton.runtime import arguments as _arguments
 from tilec.triton.runtime.arguments import KernelParam, _normalize_ty
 from tilec.triton.backends.compiler import BaseBackend
-from tilec.triton.backends.nvidia.compiler import library_settings
+from tilec.triton.backends.nvidia.compiler import CUDABackend, library_settings, target_name
 from tilec.triton.compiler.errors import raise_translated
 from tilec.triton.runtime.callable import JITCallable, get_full_name, get_jit_fn_file_line
-from tilec.triton.runtime.hooks import Call, Compilations, JitFunctionInfo, Request, register
+from tilec.triton.runtime.hooks import Call, Compilations, JitFunctionInfo, Request, SpecializedCall, register
 from tilec.triton.runtime.source import Units, literal
 from tilec.triton.runtime.specialization import (
     compute_cache_key, mangle_type, native_specialize_impl, serialize_specialization_data)
@@ -44,7 +45,10 @@ class KernelInterface:
 _OPTIONS = {"num_warps": "num_warps", "num_stages": "num_stages", "num_ctas": "num_ctas", "maxnreg": "max_registers", "debug": "debug"}
 _LAUNCH = {"launch_pdl": "programmatic", "launch_cooperative_grid": "cooperative"}  # of launches, not of kernels
 _DEFAULTS = {"enable_fp_fusion": (True, False, None), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}),
-             "arch": (None,), "enable_reflect_ftz": (True, None), "sanitize_overflow": (None, True, False), "instrumentation_mode": ("",)}
+             "enable_reflect_ftz": (True, False, None), "sanitize_overflow": (None, True, False), "instrumentation_mode": ("",)}
+
+
+Specialization = collections.namedtuple("Specialization", "constants signature")
 
 
 class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
@@ -83,8 +87,15 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         self._forget_launches()
 
     def repr(self, specialization):
-        """What the kernel is called for, which Triton has as its name in code."""
+        """What the kernel is called for a Specialization."""
         return self._fn_name if self._repr is None else self._repr(specialization)
+
+    def entry_name(self, signature, constants):
+        """What the kernel is called in code, for Triton's words for arguments and constants by path; None: as the function."""
+        if self._repr is None:
+            return None
+        named = {self.arg_names[path[0]]: value for path, value in constants.items() if len(path) == 1}
+        return str(self.repr(Specialization(named, signature))).rpartition(".")[2]
 
     def _names_of(self, names):
         return [self.arg_names[name] if isinstance(name, int) else name for name in names]
@@ -103,7 +114,10 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         values, given = self._bind(args, kwargs)
-        call = self._call(values, given)
+        arch = given.get("arch") or knobs.runtime.override_arch
+        if arch and self._is_elsewhere(arch, values):
+            return self._compile_elsewhere(values, given, grid, warmup)
+        call = self._call(values, given, arch)
         kernel = self._find_kernel(call, values, given, warmup)
         if kernel is None or warmup:
             return kernel
@@ -117,10 +131,27 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
             self._remember_launch(values, given, call, used, kernel)
         return kernel
 
-    def _call(self, values, given):
+    def _is_elsewhere(self, arch, values):
+        """Is the code for another architecture than that of the GPU where the call goes?"""
+        target = target_name(CUDABackend.capability_of(arch))
+        where, _ = self._place(values)
+        return where == "cuda" and target != target_name(_driver().active.get_current_target().arch)
+
+    def _compile_elsewhere(self, values, given, grid, warmup):
+        """A kernel that this GPU does not load, as it is compiled ahead of time."""
+        from tilec.triton.compiler.compiler import ASTSource, compile
+
+        _, _, target, backend, _ = self.device_caches[_driver().active.get_current_device()]
+        words = SpecializedCall(self, backend, values)
+        kernel = compile(ASTSource(self, words.signature, words.constants, words.attrs), target, given)
+        if not warmup:
+            kernel[self._sides(grid, values)](*values)
+        return kernel
+
+    def _call(self, values, given, arch=None):
         units, function = self._function(self._options(given), [*_arguments.collect_units(values, {}).values()])
         units.check_globals()
-        device, stream, ordinal = self._device(values)
+        device, stream, ordinal = self._device(values, arch)
         return Call(function, units, device, stream, ordinal, self._arguments_of(values, units),
                     {"params": self._param_types, "units": units.records or None,
                      **{name: True for option, name in _LAUNCH.items() if given.get(option)}})
@@ -212,10 +243,10 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
             if name in _OPTIONS:
                 if value is not None:
                     options[_OPTIONS[name]] = value
-            elif name in _LAUNCH and value in (None, False, True):
+            elif name in _LAUNCH and value in (None, False, True) or name == "arch":
                 pass  # see _call()
             elif name not in _DEFAULTS and name not in _LAUNCH:
-                raise _arguments.unknown_keyword(name, [*self.arg_names, *_OPTIONS, *_LAUNCH, *_DEFAULTS])
+                raise _arguments.unknown_keyword(name, [*self.arg_names, "arch", *_OPTIONS, *_LAUNCH, *_DEFAULTS])
             elif name == "extern_libs" and set(value or ()) == {"libdevice"}:
                 pass  # its functions are the compiler's own, whatever file is named
             elif value not in _DEFAULTS.get(name, ()):
@@ -228,6 +259,8 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
             options["sanitize_overflow"] = True
         if not knobs.language.fp_fusion_enabled(given.get("enable_fp_fusion")):
             options["no_fp_fusion"] = True
+        if given.get("enable_reflect_ftz") is False:
+            options["no_ftz"] = True
         return options | library_settings()
 
     def _sides(self, grid, values):
@@ -253,22 +286,33 @@ class JITFunction(_tilec.Launcher, Compilations, JITCallable, KernelInterface):
                 found = self._functions.setdefault(key, (units, made, also))
         return found[:2]
 
-    def _device(self, values):
-        """(device, stream, its number) of a call: the GPU in use where an array lies on one, else this machine, which has none."""
-        from tilec.triton.runtime.driver import device_kind, driver
+    def _place(self, values):
+        """("cuda", None), or (None, "interpreter" or "simulator"): where a call goes."""
+        from tilec.triton.runtime.driver import device_kind
 
         kind = self._device_kind or device_kind()
+        where = _arguments.choose_place(_arguments.find_places(self.params, values), kind, lambda: _driver().active.get_current_device())
+        if where == "cuda" or where is None and kind in ("auto", "cuda") and _driver().active.get_current_target().backend == "cuda":
+            return "cuda", None
+        return None, "simulator" if kind == "sim" else "interpreter"
 
-        def current():
-            return driver.active.get_current_device()
-
-        where = _arguments.choose_place(_arguments.find_places(self.params, values), kind, current)
-        if where == "cuda" or where is None and kind in ("auto", "cuda") and driver.active.get_current_target().backend == "cuda":
-            device = current()
-            return _kept(device, lambda: _tilec.Device(device)), driver.active.get_current_stream(device), device
-        kind = "simulator" if kind == "sim" else "interpreter"
+    def _device(self, values, arch=None):
+        """(device, stream, its number) of a call: the GPU in use where an array lies on one, else this machine, which has none."""
+        where, kind = self._place(values)
+        if where == "cuda":
+            active = _driver().active
+            device = active.get_current_device()
+            return _kept(device, lambda: _tilec.Device(device)), active.get_current_stream(device), device
         target = os.environ.get("TILEC_SIM_TARGET", "") if kind == "simulator" else ""
+        if arch:
+            target = target_name(CUDABackend.capability_of(arch))
         return _kept((kind, target), lambda: _tilec.HostDevice(kind, target)), 0, None
+
+
+def _driver():
+    from tilec.triton.runtime.driver import driver
+
+    return driver
 
 
 def _has_launch_hooks():

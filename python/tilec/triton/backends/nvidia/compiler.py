@@ -63,7 +63,7 @@ def target_name(arch):
 
 
 # What kernels are compiled with alone, and what it has to be.
-_ONLY = {"enable_reflect_ftz": (True,), "warp_size": (32,), "ir_override": (None,), "ptx_version": (None,),
+_ONLY = {"warp_size": (32,), "ir_override": (None,), "ptx_version": (None,),
          "ptx_options": (None, ""), "instrumentation_mode": ("",), "default_dot_input_precision": ("tf32",)}
 
 
@@ -78,6 +78,8 @@ def library_options(options):
         made["sanitize_overflow"] = True
     if not knobs.language.fp_fusion_enabled(options.enable_fp_fusion):
         made["no_fp_fusion"] = True
+    if not options.enable_reflect_ftz:
+        made["no_ftz"] = True
     if options.maxnreg:
         made["max_registers"] = options.maxnreg
     return made
@@ -102,20 +104,20 @@ class CUDABackend(BaseBackend):
         return target.backend == "cuda"
 
     @staticmethod
-    def _parse_arch(arch):
-        match = re.fullmatch(_ARCH, arch)
+    def capability_of(arch):
+        match = re.fullmatch(_ARCH, str(arch))
         if not match:
             raise ValueError(f"TRITON_OVERRIDE_ARCH must have the form {_ARCH}, and is {arch!r}")
         return int(match.group(1))
 
     def get_target_name(self, options):
-        return f"cuda:{self._parse_arch(options.arch)}"
+        return f"cuda:{self.capability_of(options.arch)}"
 
     def parse_options(self, opts):
         """CUDAOptions of those in a dict that are options, and of what the target has."""
         given = {"arch": knobs.runtime.override_arch or f"sm{self.target.arch}"}
         given |= {field.name: opts[field.name] for field in fields(CUDAOptions) if opts.get(field.name) is not None}
-        capability = self._parse_arch(given["arch"])
+        capability = self.capability_of(given["arch"])
         if given.get("num_ctas", 1) > 1 and capability < 90:
             raise ValueError(f"num_ctas > 1 requires NVIDIA SM90+ (Hopper). Current target is sm_{capability}. This configuration will "
                              "fail. Please set num_ctas=1 or target an SM90+ GPU.")
