@@ -88,7 +88,8 @@ static bool comes_in(const Value *value, const Layout *layout) {
 static bool cancel_through(Op *convert) {
     Op *op = op_in(convert, 0)->def;
     const Layout *layout = op_out(convert)->type->layout;
-    if (!op || !op_has(op, ELEMENTWISE) || !value_has_one_use(op_out(op)))
+    if (!op || !op_has(op, ELEMENTWISE) || op->nout != 1 || op->nin > OP_MAX_FIXED ||
+        !value_has_one_use(op_out(op)))
         return false;
     bool cancels = false;
     for (uint32_t i = 0; i < op->nin; i++) {
