@@ -181,10 +181,11 @@ static void test_assertions(void **state) {
                            "}\n");
     text_array(&t, &x, sizeof x);
     t.options.grid[1] = 2;
-    text_run_reports(&t, "k.tir:6:3: error: device-side assertion failed: no sixes; program (0, 0, 0), "
-                         "element (1, 2)\n"
-                         "    6 |   assert %c {message = \"no sixes\"}\n"
-                         "      |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+    text_run_reports(&t,
+                     "k.tir:6:3: error: device-side assertion failed: no sixes; program (0, 0, 0), "
+                     "element (1, 2)\n"
+                     "    6 |   assert %c {message = \"no sixes\"}\n"
+                     "      |   ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
     text_end(&t);
 }
 
