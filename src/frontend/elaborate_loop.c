@@ -278,7 +278,7 @@ static bool range_bounds(Elab *e, Call *call, Bounds *bounds) {
     return true;
 }
 
-/* Options of tl.range. An accumulator never has several buffers here, so that
+/* Options of range and tl.range. An accumulator never has several buffers here, so that
  * disallow_acc_multi_buffer holds of every loop. */
 static bool loop_options(Call *call, Bounds *bounds) {
     static const struct {
@@ -388,7 +388,7 @@ static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
         elab_spoil(e, stmt);
         return FLOW_NEXT;
     }
-    bool has_options = builtin_is(callee, BUILTIN_tl_range);
+    bool has_options = !builtin_is(callee, BUILTIN_static_range);
     if (builtin_is(callee, BUILTIN_static_range) || e->frame->host) {
         if (has_options)
             refuse_options(&call);

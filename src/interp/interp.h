@@ -49,8 +49,8 @@ typedef struct InterpOptions {
 } InterpOptions;
 
 /* One argument per parameter. Findings are diagnostics at the op's span, one per op and kind, with
- * program id, element index, address and bounds. False if there was any. Allocation failures go to
- * the jump target of ctx->arena. */
+ * program id, element index, address and bounds. False if there was an error among them. Allocation
+ * failures go to the jump target of ctx->arena. */
 bool interp_run(Func *func, const InterpArg *args, InterpArray *arrays, uint32_t narrays,
                 const InterpOptions *options);
 #endif

@@ -11,19 +11,21 @@ static const char *const undef_text[UNDEF_COUNT] = {
 bool finding_begin(Run *run, const Op *op, DiagId id) {
     if (run->stopped)
         return false;
-    run->failed = true;
+    const bool is_error = diag_severity(id) == SEV_ERROR;
+    run->failed |= is_error;
     vec_for_each (known, &run->findings) {
         if (known->op == op && known->id == id)
             return false;
     }
     vec_push(run->arena, &run->findings, ((Finding){op, id}));
+    run->errors += is_error;
     return true;
 }
 
 void finding_end(Run *run) {
     diag_program(&run->ctx->diags, run->pid);
     unsigned limit = run->options->max_reports ? run->options->max_reports : 1;
-    if (run->findings.len >= limit)
+    if (run->errors >= limit)
         run->stopped = true;
 }
 

@@ -150,9 +150,10 @@ struct Run {
     bool producing;         /* the producer's region is being run */
     int turns[2]; /* passed on to the first and the second warpgroup, not yet waited for */
     VEC(Finding) findings;
-    bool failed;   /* something was reported */
-    bool stopped;  /* enough findings, or the step limit: unwind */
-    bool returned; /* the program met `return` */
+    unsigned errors; /* among them */
+    bool failed;     /* an error was reported */
+    bool stopped;    /* enough errors, or the step limit: unwind */
+    bool returned;   /* the program met `return` */
 };
 
 /* Pointers carry the number of the array they came from, and how far they are from its beginning,
@@ -227,7 +228,7 @@ static inline bool run_halted(const Run *run) {
 /* Findings (interp_findings.c) */
 
 /* finding(run, op, id, format arguments..) reports at the op unless this op had the same finding
- * before, then evaluates to true if it did report; the run stops once it has enough. */
+ * before, then evaluates to true if it did report; the run stops once it has enough errors. */
 #define finding(run, op, id, ...)                                                                  \
     (finding_begin((run), (op), DIAG_##id)                                                         \
          ? (ctx_diag((run)->ctx, (op)->span, id, __VA_ARGS__), finding_end(run), true)             \

@@ -300,6 +300,9 @@ static const char *hint_text(Hint hint) {
     return "";
 }
 
+/* A hint that does not hold is a warning: what kernels read at places that wrap around, which they
+ * then mask, they often promise to be what it would be without; results here do not depend on it.
+ */
 static void check_line(Run *run, const Inst *inst, Hint hint, int64_t fact, const Lines *lines,
                        int64_t line) {
     const Op *op = inst->op;

@@ -221,13 +221,13 @@ static bool hint_passes(const char *hint, int64_t start, const char **messages) 
              hint);
     TextRun t = text_begin(text);
     text_int(&t, start);
-    bool passed = text_run(&t);
+    assert_true(text_run(&t)); /* whatever is said */
     static char copy[512];
     snprintf(copy, sizeof copy, "%s", text_messages(&t));
     if (messages)
         *messages = copy;
     text_end(&t);
-    return passed;
+    return !copy[0];
 }
 
 static void test_hints_are_checked(void **state) {
@@ -235,8 +235,9 @@ static void test_hints_are_checked(void **state) {
     assert_true(hint_passes("hint_divisible %j {values = [16]}", 32, NULL));
     assert_false(hint_passes("hint_divisible %j {values = [16]}", 20, &messages));
     assert_string_equal(messages,
-                        "k.tir:5:8: error: the hint promises runs that begin with a "
-                        "multiple of 16, but a value is 20; program (0, 0, 0), element (0)\n"
+                        "k.tir:5:8: warning: the hint promises runs that begin with a "
+                        "multiple of 16, but a value is 20; program (0, 0, 0), element (0) "
+                        "[-Winterp_hint]\n"
                         "    5 |   %h = hint_divisible %j {values = [16]} : tile<8xi32>\n"
                         "      |        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
     assert_true(hint_passes("hint_contiguous %j {values = [8]}", 3, NULL));

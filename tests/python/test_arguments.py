@@ -373,6 +373,19 @@ class Wrappers(unittest.TestCase):
         with self.assertRaises(tilec.KernelError):
             store[(1,)](out, 1)
 
+    def test_hints_that_do_not_hold(self):
+        """Are a warning: indices that wrap around are often promised not to, and masked behind."""
+        @triton.jit
+        def wrapped(x, y, n):
+            i = tl.arange(0, 16)
+            at = tl.max_contiguous(tl.multiple_of(i % n, 16), 16)
+            tl.store(y + i, tl.load(x + at), mask=i < n)
+
+        x, y = np.arange(12, dtype=np.float32), np.zeros(12, np.float32)
+        with self.assertWarnsRegex(tilec.CompilerWarning, "the hint promises consecutive values in runs of 16, but a value is 0"):
+            wrapped[(1,)](x, y, 12)
+        np.testing.assert_array_equal(y, x)
+
 
 @triton.jit
 def copy_ragged(a, b, begin, size, row):
@@ -438,6 +451,22 @@ class Descriptors(unittest.TestCase):
         for shape, at in (([8, 16], 1), ([8], 0)):
             with self.assertRaises(AssertionError):
                 ragged_tma.create_ragged_descriptor(Tensor(x), shape, at)
+
+    def test_blocks_by_hooks(self):
+        """Hooks of configurations say what blocks are; before, they may be none that compiles."""
+        def hook(arguments):
+            arguments["a"].block_shape = arguments["b"].block_shape = [arguments["ROWS"], 16]
+
+        @triton.autotune([triton.Config({"ROWS": rows}, pre_hook=hook) for rows in (8, 4)], [])
+        @triton.jit
+        def twice(a, b, ROWS: tl.constexpr):
+            row = tl.program_id(0) * ROWS
+            b.store([row, 0], a.load([row, 0]) * 2)
+
+        x, y = aligned((16, 16), np.float32), aligned((16, 16), np.float32)
+        x[:] = np.arange(256).reshape(16, 16)
+        twice[lambda meta: (16 // meta["ROWS"],)](*(TensorDescriptor.from_tensor(Tensor(each), [1, 1]) for each in (x, y)))
+        np.testing.assert_array_equal(y, 2 * x)
 
     def test_padding(self):
         @triton.jit

@@ -254,6 +254,8 @@ class Autotuner(KernelInterface):
     def _first_that_compiles(self, configs, args, kwargs):
         given = {name: value for name, value in kwargs.items() if name != "warmup"}
         for config in configs:
+            if config.pre_hook:  # which may say what blocks of descriptors are
+                config.pre_hook(self._arguments(kwargs, config))
             try:
                 self.fn.warmup(*args, **given, **config.all_kwargs())
             except self._failures():
