@@ -88,7 +88,7 @@ def routed(r):
     chosen = r.uniform(tokens, experts).topk(k, -1).indices.flatten()
     places = chosen.argsort(stable=True)
     sizes = torch.bincount(chosen, minlength=experts).to(torch.int32)
-    return tokens, experts, r.n(1024, 64), r.n(1024, 96), sizes, places.to(torch.int32), k
+    return tokens, experts, r.n(1024, 64), r.n(1024, 128), sizes, places.to(torch.int32), k
 
 
 def first_inputs(r):
