@@ -46,11 +46,13 @@ typedef struct InterpOptions {
     uint64_t max_work;    /* elements computed before giving up, where time counts; 0: no limit */
     StrBuf *output;       /* device_print goes here; NULL: discarded */
     bool *gave_up;        /* set where a limit of steps or work ends the run; NULL: nobody asks */
+    bool warnings_fail; /* what is found and is a warning, a hint that does not hold, fails the run
+                         */
 } InterpOptions;
 
 /* One argument per parameter. Findings are diagnostics at the op's span, one per op and kind, with
- * program id, element index, address and bounds. False if there was an error among them. Allocation
- * failures go to the jump target of ctx->arena. */
+ * program id, element index, address and bounds. False if there was an error among them, or what
+ * fails the run. Allocation failures go to the jump target of ctx->arena. */
 bool interp_run(Func *func, const InterpArg *args, InterpArray *arrays, uint32_t narrays,
                 const InterpOptions *options);
 #endif

@@ -11,7 +11,7 @@ static const char *const undef_text[UNDEF_COUNT] = {
 bool finding_begin(Run *run, const Op *op, DiagId id) {
     if (run->stopped)
         return false;
-    const bool is_error = diag_severity(id) == SEV_ERROR;
+    const bool is_error = diag_severity(id) == SEV_ERROR || run->options->warnings_fail;
     run->failed |= is_error;
     vec_for_each (known, &run->findings) {
         if (known->op == op && known->id == id)

@@ -171,7 +171,8 @@ static RunEnd run(Func *func, const Setup *setup, Way way, uint64_t more) {
                              .ctas = (uint32_t)way.guess + 1,
                              .max_steps = more * MAX_STEPS,
                              .max_work = more * MAX_WORK,
-                             .gave_up = &gave_up};
+                             .gave_up = &gave_up,
+                             .warnings_fail = true}; /* passes may rely on hints */
     if (interp_run(func, setup->args, setup->arrays, setup->narrays, &options))
         return RUN_DONE;
     return gave_up ? RUN_TOO_LONG : RUN_WRONG;
