@@ -191,7 +191,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--models", default="")
-    parser.add_argument("--limit", type=float, default=115, help="seconds for all")
+    parser.add_argument("--limit", type=float, default=400, help="seconds for all")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     given = parser.parse_args()

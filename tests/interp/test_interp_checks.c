@@ -227,6 +227,11 @@ static bool hint_passes(const char *hint, int64_t start, const char **messages) 
     if (messages)
         *messages = copy;
     text_end(&t);
+    t = text_begin(text);
+    text_int(&t, start);
+    t.options.warnings_fail = true;
+    assert_int_equal(text_run(&t), !copy[0]);
+    text_end(&t);
     return !copy[0];
 }
 
