@@ -28,11 +28,11 @@ def special_values(dtype):
     return np.concatenate([values, -values, np.array([np.nan], dtype)])
 
 
-def inputs(dtype, count, numbers, low, high):
+def inputs(dtype, count, numbers, low, high, points=()):
     """Special values, random bits, all magnitudes around 1, and the interval where most happens."""
     bits = np.uint32 if dtype == np.float32 else np.uint64
     quarter = count // 4
-    parts = [special_values(dtype), numbers.integers(0, np.iinfo(bits).max, quarter, bits, endpoint=True).view(dtype),
+    parts = [special_values(dtype), np.array(points, dtype), numbers.integers(0, np.iinfo(bits).max, quarter, bits, endpoint=True).view(dtype),
              (numbers.uniform(-1, 1, quarter) * 2.0 ** numbers.integers(-30, 8, quarter)).astype(dtype), numbers.uniform(low, high, count).astype(dtype)]
     return np.concatenate(parts)[:count]
 
@@ -120,7 +120,7 @@ def check_floats(tilec, device, only, failures, found):
                 continue
             numbers = np.random.default_rng(sum(map(ord, name)))
             if function.arguments == 1:
-                arguments = [inputs(dtype, SIZES[device], numbers, *function.interval)]
+                arguments = [inputs(dtype, SIZES[device], numbers, *function.interval, function.points)]
             else:
                 arguments = pairs(dtype, SIZES[device], numbers, *function.interval)
                 arguments += [numbers.permutation(arguments[0]) for _ in range(function.arguments - 2)]
