@@ -256,7 +256,7 @@ struct FuncDef {
     uint32_t param_count;
     Expr *returns; /* NULL: none */
     Str docstring; /* also present in body as an expression statement */
-    StmtList body; /* parsed only for functions the elaborator may need; see parse.h */
+    StmtList body; /* none: there is something in a plain function that does not parse; see parse.h */
     bool must_use; /* @must_use_result, which says: */
     Str must_use_words;
     bool is_jit;                /* a decorator's last name component is `jit` */

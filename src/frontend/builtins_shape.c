@@ -149,6 +149,14 @@ Val builtin_reshape(Call *call) {
     return op_reshape(e, x, rank, shape);
 }
 
+Val op_transpose(Elab *e, Val v) {
+    uint32_t rank = (uint32_t)val_ir_type(v)->rank;
+    int64_t *order = ARENA_ARRAY(e->arena, int64_t, rank);
+    for (uint32_t i = 0; i < rank; i++)
+        order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+    return op_like(build_transpose(&e->builder, v.tile.ir, (Ints){order, rank}), v);
+}
+
 Val builtin_permute(Call *call) {
     Elab *e = call->e;
     Val x;
@@ -157,11 +165,8 @@ Val builtin_permute(Call *call) {
     if (!call_tile(call, 0, &x) || !call_ints(call, 1, &count, order, MAX_RANK))
         return val_error();
     int rank = val_ir_type(x)->rank;
-    if (count == 0 && call_id(call) == BUILTIN_trans && rank >= 2) {
-        count = rank;
-        for (int i = 0; i < rank; i++)
-            order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
-    }
+    if (count == 0 && call_id(call) == BUILTIN_trans && rank >= 2)
+        return op_transpose(e, x);
     unsigned seen = 0;
     for (int i = 0; i < count; i++) {
         order[i] += order[i] < 0 ? rank : 0;
@@ -175,9 +180,16 @@ Val builtin_permute(Call *call) {
     return op_like(build_transpose(&e->builder, x.tile.ir, (Ints){kept, (uint32_t)rank}), x);
 }
 
-static bool same_elements(Call *call, Val a, Val b) {
+/* Two integers of one width become what the first is, as in Triton. */
+static bool same_elements(Call *call, Val a, Val *other) {
+    const Val b = *other;
     if (scalar_equal(a.tile.scalar, b.tile.scalar))
         return true;
+    if (scalar_is_int(a.tile.scalar) && scalar_is_int(b.tile.scalar) &&
+        elem_bits(a.tile.scalar.elem) == elem_bits(b.tile.scalar.elem)) {
+        other->tile.scalar = a.tile.scalar;
+        return true;
+    }
     elab_fail(call->e, call->span, elab_operands, call->builtin->name, elab_type_text(call->e, a),
               elab_type_text(call->e, b));
     elab_hint(call->e, "cast one with .to()");
@@ -187,7 +199,7 @@ static bool same_elements(Call *call, Val a, Val b) {
 Val builtin_join(Call *call) {
     Elab *e = call->e;
     Val a, b;
-    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !same_elements(call, a, b) ||
+    if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !same_elements(call, a, &b) ||
         !op_broadcast(e, call->span, &a, &b))
         return val_error();
     bool scalars = !val_has_shape(a);
@@ -234,7 +246,7 @@ Val builtin_cat(Call *call) {
     bool can_reorder;
     int64_t dim, shape[MAX_RANK], order[MAX_RANK + 1];
     if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !call_flag(call, 2, &can_reorder) ||
-        !call_int(call, 3, &dim) || !same_elements(call, a, b))
+        !call_int(call, 3, &dim) || !same_elements(call, a, &b))
         return val_error();
     const Type *type = val_ir_type(a);
     int rank = type->rank;

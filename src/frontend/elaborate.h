@@ -153,6 +153,11 @@ void elab_assign(Elab *e, const Expr *target, Val v);
 void elab_spoil(Elab *e, const Stmt *stmt);
 /* A variable's value from here on: using it is an error that says why. */
 Val elab_undefined(Elab *e, Span span, const char *why);
+/* The index of a loop behind it, whose bounds are scalars of one type; `before`, which may be NULL, is
+ * what the variable was in front of the loop (elaborate_index.c). */
+Val elab_index_behind(Elab *e, Span span, Val lo, Val hi, Val step, const Val *before);
+/* Makes the code for it. */
+Val elab_last_index(Elab *e, Span span, const LastIndex *last);
 /* What a plain assignment stores: numbers become run-time scalars, as in Triton. */
 Val elab_decay(Elab *e, Span span, Val v);
 
@@ -169,6 +174,8 @@ typedef struct Names {
     size_t len, cap;
 } Names;
 void names_assigned(Arena *arena, const StmtList *list, Names *names);
+/* Makes values of those among the names that are indices of loops that ended. */
+void elab_settle(Elab *e, const Names *names);
 bool stmts_return(const StmtList *list);
 
 /* Names, imports, modules (names.c) */
@@ -341,6 +348,7 @@ Val op_broadcast_to(Elab *e, Span span, Val v, int rank, const int64_t *shape);
 Val op_splat(Elab *e, Val v, const Type *shape);
 Val op_expand_dims(Elab *e, Val v, int axis);
 Val op_reshape(Elab *e, Val v, int rank, const int64_t *shape);
+Val op_transpose(Elab *e, Val v); /* of the last two of 2 and more dimensions */
 /* The one element of a tile of one element; anything else as it is. */
 Val op_unsplat(Elab *e, Val v);
 /* A number as a run-time scalar: int32 (uint32, int64, uint64 when it does not fit), fp32, int1. */

@@ -291,7 +291,8 @@ static bool call_allowed(Elab *e, Span span, const FuncDef *def) {
 
 static Val call_function(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
     const FuncDef *def = callee.function.def;
-    if (!def->is_jit && !def->is_constexpr_function) {
+    const bool is_plain = !def->is_jit && !def->is_constexpr_function;
+    if (is_plain && (!e->frame->host || !def->body.count)) {
         elab_fail(e, span, elab_plain_function, STR_ARG(def->name));
         elab_hint(e,
                   "decorate it with @triton.jit, or with @triton.constexpr_function if it computes "
@@ -301,7 +302,7 @@ static Val call_function(Elab *e, Span span, Val callee, const Arg *args, uint32
     Val *bound = ARENA_ARRAY(e->arena, Val, (size_t)def->param_count + 1);
     if (!call_allowed(e, span, def) || !bind_function(e, span, callee, args, count, bound))
         return val_error();
-    bool host = def->is_constexpr_function;
+    bool host = def->is_constexpr_function || is_plain;
     if (!host && elab_no_builder(e, span, str_dup(e->arena, def->name)))
         return val_error();
     Frame frame = {.caller = e->frame,

@@ -212,8 +212,9 @@ static Val eval_node(Elab *e, const Expr *expr) {
     case EXPR_bool:
         return val_bool(expr->u.boolean);
     case EXPR_none:
-    case EXPR_ellipsis:
         return val_none();
+    case EXPR_ellipsis:
+        return val_of(VAL_ELLIPSIS);
     case EXPR_tuple:
     case EXPR_list:
         return eval_tuple(e, &expr->u.list);
@@ -507,6 +508,7 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     case VAL_FOREIGN:
     case VAL_METHOD:
     case VAL_SLICE:
+    case VAL_ELLIPSIS:
         break;
     }
     elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));

@@ -23,7 +23,7 @@ static Val undefined(Elab *e, Undefined undefined) {
 }
 
 Val elab_undefined(Elab *e, Span span, const char *why) {
-    return undefined(e, (Undefined){why, span, false});
+    return undefined(e, (Undefined){.why = why, .span = span});
 }
 
 /* One arm of an `if`: its variables at the end and the block being filled. */
@@ -56,7 +56,7 @@ static Val match_number(Elab *e, Arm *arm, Val number, Val other) {
 static Val mismatched(Elab *e, Span span, Val a, Val b) {
     const char *why = str_format(e->arena, "is %s in one arm and %s in the other",
                                  elab_type_text(e, a), elab_type_text(e, b));
-    return undefined(e, (Undefined){why, span, true});
+    return undefined(e, (Undefined){.why = why, .span = span, .mismatched = true});
 }
 
 typedef struct Yields {
@@ -113,7 +113,9 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
             yields_add(e, &yields[1], b);
             vec_push(e->arena, &joined, (Var){name, a});
         } else if (a.kind == VAL_UNDEFINED || b.kind == VAL_UNDEFINED) {
-            vars_add(e, &result, name, a.kind == VAL_UNDEFINED ? a : b);
+            const Undefined *u = a.kind == VAL_UNDEFINED ? a.undefined : b.undefined;
+            vars_add(e, &result, name, /* without what an arm would compute it from */
+                     undefined(e, (Undefined){u->why, u->span, NULL, u->mismatched}));
         } else {
             vars_add(e, &result, name, mismatched(e, span, a, b));
         }

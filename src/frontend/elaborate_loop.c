@@ -13,6 +13,11 @@ typedef struct Carried {
     Val init, arg;
 } Carried;
 
+typedef struct Bounds {
+    Val lo, hi, step;
+    int64_t num_stages, unroll, flags;
+} Bounds;
+
 typedef struct Loop {
     const Stmt *stmt;
     const Expr *target; /* NULL for while */
@@ -152,9 +157,19 @@ static void leave_loop(Elab *e, Loop *loop, Value *const *results) {
             elab_set(e, loop->assigned.data[i],
                      elab_undefined(e, loop->stmt->span,
                                     "is assigned only inside a loop, which may not run"));
-    for (size_t i = 0; i < loop->targets.len; i++)
-        elab_set(e, loop->targets.data[i],
-                 elab_undefined(e, loop->stmt->span, "is the index of a loop, which has ended"));
+}
+
+/* The index behind the loop: its last value, unless the body gave it another. */
+static void leave_index(Elab *e, const Loop *loop, const Bounds *bounds) {
+    for (size_t i = 0; i < loop->targets.len; i++) {
+        Str name = loop->targets.data[i];
+        const Val *before = vars_find(&loop->before, name);
+        elab_set(e, name,
+                 names_has(&loop->assigned, name)
+                     ? elab_undefined(e, loop->stmt->span, "is the index of a loop, which has ended")
+                     : elab_index_behind(e, loop->stmt->span, bounds->lo, bounds->hi, bounds->step,
+                                         before));
+    }
 }
 
 /* for */
@@ -182,11 +197,6 @@ static Value *const *prune_for(Elab *e, Op *op) {
     return results;
 }
 
-typedef struct Bounds {
-    Val lo, hi, step;
-    int64_t num_stages, unroll, flags;
-} Bounds;
-
 /* One elaboration of the loop; false: to be done again, or failed. */
 static bool try_for(Elab *e, Loop *loop, const Bounds *bounds) {
     unsigned errors = e->ctx->diags.errors;
@@ -213,8 +223,10 @@ static bool try_for(Elab *e, Loop *loop, const Bounds *bounds) {
     e->builder = outer;
     if (again)
         op_remove(op);
-    if (ok)
+    if (ok) {
         leave_loop(e, loop, prune_for(e, op));
+        leave_index(e, loop, bounds);
+    }
     return ok;
 }
 
@@ -230,6 +242,7 @@ static Flow runtime_for(Elab *e, const Stmt *stmt, const Bounds *bounds) {
     Loop loop = {.stmt = stmt, .target = stmt->u.loop.target, .body = &stmt->u.loop.body};
     names_assigned(e->arena, loop.body, &loop.assigned);
     names_of_target(e, loop.target, &loop.targets);
+    elab_settle(e, &loop.assigned);
     loop.before = e->frame->vars;
     unsigned errors = e->ctx->diags.errors;
     for (;;) {
@@ -288,7 +301,8 @@ static bool loop_options(Call *call, Bounds *bounds) {
     } flags[] = {{5, LOOP_SINGLE_BUFFER_ACC, NULL},
                  {6, LOOP_FLATTEN, "nested loops stay nested"},
                  {7, LOOP_WARP_SPECIALIZE, "the passes decide which loops have a producer warp"},
-                 {8, LOOP_NO_LICM, NULL}};
+                 {8, LOOP_NO_LICM, NULL},
+                 {9, 0, "a program runs in one block"}};
     if (!val_missing(call->args[3]) && !call_int(call, 3, &bounds->num_stages))
         return false;
     if (!val_missing(call->args[4]) && !call_int(call, 4, &bounds->unroll))
@@ -374,7 +388,7 @@ static bool is_range(Val callee) {
 }
 
 static void refuse_options(Call *call) {
-    for (int i = 3; i <= 8; i++)
+    for (int i = 3; i <= 9; i++)
         if (call->spans[i].lo != call->span.lo)
             elab_no_effect(call->e, call->spans[i], call_param_name(call, i),
                            "the loop is evaluated at compile time");
@@ -589,6 +603,7 @@ Flow elab_while(Elab *e, const Stmt *stmt, const Rest *rest) {
         return FLOW_NEXT;
     Loop loop = {.stmt = stmt, .body = &stmt->u.branch.body};
     names_assigned(e->arena, loop.body, &loop.assigned);
+    elab_settle(e, &loop.assigned);
     loop.before = e->frame->vars;
     LoopResult result;
     while ((result = try_while(e, &loop)) == LOOP_AGAIN)

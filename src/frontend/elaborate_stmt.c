@@ -252,11 +252,9 @@ static Val freeze(Elab *e, Span span, Val v) {
     if (v.kind == VAL_TILE && val_known_int(v, &known))
         return scalar_is_bool(v.tile.scalar) ? val_bool(known != 0) : val_int(known);
     Value *inside;
-    if (val_flatten(v, &inside, 1) == 0)
-        return v;
-    elab_fail(e, span, elab_want_constexpr, "the value of a constexpr", elab_type_text(e, v));
-    elab_hint(e, "drop the annotation, or compute it from constexpr parameters alone");
-    return val_error();
+    if (val_flatten(v, &inside, 1) != 0)
+        elab_no_effect(e, span, "tl.constexpr", "the value is known when the kernel runs");
+    return v;
 }
 
 static void exec_annassign(Elab *e, const Stmt *stmt) {

@@ -49,6 +49,34 @@ static bool is_full_slice(Val v) {
            v.slice[2].kind == VAL_NONE;
 }
 
+/* Puts the `:` that it stands for in the place of a `...`. */
+static bool spread_ellipsis(Elab *e, Span span, Val base, const Val **items, uint32_t *count) {
+    static const Val all[3] = {{.kind = VAL_NONE}, {.kind = VAL_NONE}, {.kind = VAL_NONE}};
+    uint32_t named = 0, ellipses = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        ellipses += (*items)[i].kind == VAL_ELLIPSIS;
+        named += is_full_slice((*items)[i]);
+    }
+    if (ellipses == 0)
+        return true;
+    const uint32_t rank = val_has_shape(base) ? (uint32_t)val_ir_type(base)->rank : 0;
+    if (ellipses > 1 || named > rank) {
+        elab_fail(e, span, elab_too_many_indices, named + ellipses, elab_type_text(e, base));
+        return false;
+    }
+    Val *spread = ARENA_ARRAY(e->arena, Val, *count + rank);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        if ((*items)[i].kind != VAL_ELLIPSIS)
+            spread[n++] = (*items)[i];
+        for (uint32_t d = named; (*items)[i].kind == VAL_ELLIPSIS && d < rank; d++)
+            spread[n++] = (Val){.kind = VAL_SLICE, .slice = all};
+    }
+    *items = spread;
+    *count = n;
+    return true;
+}
+
 static Val index_tile(Elab *e, Span span, Val base, Val index) {
     const Val *items = &index;
     uint32_t count = 1;
@@ -58,6 +86,8 @@ static Val index_tile(Elab *e, Span span, Val base, Val index) {
     }
     Val v = base;
     uint32_t kept = 0;
+    if (!spread_ellipsis(e, span, base, &items, &count))
+        return val_error();
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].kind == VAL_NONE) {
             if (val_ir_type(v)->rank == MAX_RANK ||

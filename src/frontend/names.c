@@ -441,6 +441,8 @@ static Val undefined_variable(Elab *e, Span span, Str name, const Undefined *u) 
 
 Val elab_name(Elab *e, Span span, Str name) {
     Val *var = vars_find(&e->frame->vars, name);
+    if (var && var->kind == VAL_UNDEFINED && var->undefined->last)
+        *var = elab_last_index(e, span, var->undefined->last);
     if (var)
         return var->kind == VAL_UNDEFINED ? undefined_variable(e, span, name, var->undefined)
                                           : *var;

@@ -261,7 +261,31 @@ static Stmt *read_header(Parser *p) {
     return stmt;
 }
 
-/* A function with its decorators: kernels whole, of host functions the header. */
+static Stmt *read_whole(Parser *p) {
+    Stmt *stmt = parse_new_stmt(p, STMT_def, parse_peek(p).lo);
+    stmt->u.def = parse_function(p, (ExprList){0}, true);
+    stmt->span = stmt->u.def->span;
+    return stmt;
+}
+
+/* A function of the host: whole, which functions evaluated at compile time may call, or if there is
+ * something in it that does not parse its header. */
+static Stmt *plain_function(TopLevel *top, size_t indents) {
+    Parser *p = top->p;
+    const uint32_t start = parse_peek(p).lo, abandoned = p->abandoned;
+    Stmt *whole = read_silently(p, read_whole);
+    p->blocks = p->branches = 0;
+    if (whole && p->abandoned == abandoned)
+        return whole;
+    lex_restart(p->lexer, start, indents);
+    p->next = 0;
+    Stmt *header = read_silently(p, read_header);
+    if (!parse_at(p, TOK_dedent) && !parse_at(p, TOK_indent))
+        top_skip_statement(p);
+    return header;
+}
+
+/* A function with its decorators. */
 static void top_function(TopLevel *top) {
     Parser *p = top->p;
     uint32_t start = parse_peek(p).lo;
@@ -278,10 +302,13 @@ static void top_function(TopLevel *top) {
             keep_function(top, def);
         return;
     }
-    Stmt *header = is_function ? read_silently(p, read_header) : NULL;
-    if (header) {
-        header->u.def->decorators = decorated.list;
-        vec_push(p->arena, &top->body, header);
+    if (is_function) {
+        Stmt *plain = plain_function(top, indents);
+        if (!plain)
+            return;
+        plain->u.def->decorators = decorated.list;
+        vec_push(p->arena, &top->body, plain);
+        return;
     }
     if (!parse_at(p, TOK_dedent) && !parse_at(p, TOK_indent))
         top_skip_statement(p);

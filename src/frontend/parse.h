@@ -11,8 +11,7 @@
  * parse are passed over by indentation without a message, except that
  * - simple `NAME = expr`, `NAME: annotation = expr` and imports are kept when they parse, since
  *   kernels refer to them;
- * - of plain functions the header is kept: a FuncDef without body that is neither jit nor
- * constexpr;
+ * - plain functions are kept, whole or, where something in them does not parse, without body;
  * - `if` and `try` are looked into. Of the definitions of one name in the branches of one statement
  *   one is kept (docs/language.md says which), so `body` holds no alternatives; a later statement
  *   may still define a name again, and then wins as in Python;

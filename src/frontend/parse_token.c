@@ -59,6 +59,7 @@ Span parse_span_from(Parser *p, uint32_t lo) {
 /* Errors */
 
 _Noreturn void parse_abandon(Parser *p) {
+    p->abandoned++;
     longjmp(*p->recover, 1);
 }
 

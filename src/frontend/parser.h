@@ -27,6 +27,7 @@ typedef struct Parser {
     bool is_literal;   /* functions may be there by their numbers: @3 */
     uint32_t nesting;  /* of expressions */
     uint32_t blocks;   /* of statements */
+    uint32_t abandoned; /* mistakes so far, those included that nobody was told of */
     uint32_t branches; /* `elif`s and blocks around: the height of the statement tree */
 } Parser;
 

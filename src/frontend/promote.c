@@ -96,6 +96,18 @@ static bool operand_scalar(Elab *e, Span span, Val v, ScalarType *scalar) {
     return op_number_elem(e, span, v, &scalar->elem);
 }
 
+/* A negative number that is compared with unsigned values: in Triton to 3.8 what its bits are without
+ * a sign; 3.9 refuses it. */
+static void wrap_negative(Elab *e, Span span, Val *v, ScalarType own, Elem elem) {
+    if (v->kind != VAL_INT || v->i >= 0 || !elem_is_int(elem) || elem_info[elem].is_signed)
+        return;
+    const Wide wrapped = v->i & elem_max(elem);
+    ctx_diag(e->ctx, elab_span(e, span), elab_negative_compared, val_text(e->arena, *v),
+             elem_info[elem].text, val_text(e->arena, val_int(wrapped)));
+    elab_hint(e, "cast the run-time operand to a signed type");
+    *v = op_constant(e, *v, own.elem);
+}
+
 /* Brings an operand to `elem`: casts run-time values, makes numbers constants. */
 static bool operand_as(Elab *e, Span span, Val *v, Elem elem) {
     if (!val_is_tile(*v))
@@ -129,6 +141,10 @@ bool op_promote(Elab *e, Span span, const char *what, uint32_t flags, Val *a, Va
             return false;
         }
         x_elem = y_elem = elem;
+        if (strong) {
+            wrap_negative(e, span, a, x, elem);
+            wrap_negative(e, span, b, y, elem);
+        }
     }
     if ((!x.pointer && !operand_as(e, span, a, x_elem)) ||
         (!y.pointer && !operand_as(e, span, b, y_elem)))

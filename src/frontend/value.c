@@ -170,6 +170,8 @@ bool val_equal(Val a, Val b) {
                val_equal(*a.method.callee, *b.method.callee);
     case VAL_MODULE:
         return a.module.unit == b.module.unit && str_eq(a.module.path, b.module.path);
+    case VAL_ELLIPSIS:
+        return true;
     case VAL_SLICE:
         return val_equal(a.slice[0], b.slice[0]) && val_equal(a.slice[1], b.slice[1]) &&
                val_equal(a.slice[2], b.slice[2]);
@@ -217,6 +219,7 @@ bool val_truth(Val v) {
     case VAL_METHOD:
     case VAL_MODULE:
     case VAL_SLICE:
+    case VAL_ELLIPSIS:
     case VAL_BLOCK:
     case VAL_TILE:
         return true;
@@ -270,6 +273,8 @@ const char *val_type_text(Arena *arena, Val v) {
         return "a module";
     case VAL_SLICE:
         return "a slice";
+    case VAL_ELLIPSIS:
+        return "`...`";
     case VAL_BLOCK:
         return str_format(arena, "a %s of %s",
                           v.block.info->is_descriptor ? "tensor descriptor" : "block pointer",
@@ -426,6 +431,7 @@ void val_print(Val v, bool repr, StrBuf *out) {
     case VAL_METHOD:
     case VAL_MODULE:
     case VAL_SLICE:
+    case VAL_ELLIPSIS:
     case VAL_BLOCK:
     case VAL_TILE:
         strbuf_printf(out, "<%s>", val_type_text(out->arena, v));

@@ -60,6 +60,7 @@ typedef enum ValKind {
     VAL_METHOD,
     VAL_MODULE,
     VAL_SLICE,
+    VAL_ELLIPSIS,
     VAL_BLOCK, /* a block pointer or a tensor descriptor */
     VAL_TILE
 } ValKind;
@@ -78,9 +79,12 @@ typedef struct BlockInfo {
     const Type *tile;
 } BlockInfo;
 
+typedef struct LastIndex LastIndex;
+
 typedef struct Undefined {
     const char *why;
-    Span span;       /* file 0: none */
+    Span span;             /* file 0: none */
+    const LastIndex *last; /* of the index of a loop: how its last value is had; else NULL */
     bool mismatched; /* it has several types, by the way that led here */
 } Undefined;
 

@@ -319,3 +319,86 @@ def many_dimensions(x_ptr, out_ptr, N: tl.constexpr):
     at = tl.arange(0, N)
     x = tl.reshape(tl.load(x_ptr + at), (2, 2, 2, 2, 2, 2, 2, 1, 2, 2))
     tl.store(out_ptr + at, tl.reshape(tl.trans(x, (9, 0, 1, 8, 2, 3, 7, 4, 6, 5)), (N, )))
+
+
+# Indices keep their last value, or what they were where the loop does not run.
+@triton.jit
+def indices_behind(bounds_ptr, out_ptr):
+    lo, hi = tl.load(bounds_ptr), tl.load(bounds_ptr + 1)
+    t = 77
+    for t in range(lo, hi, 3):
+        tl.store(out_ptr + 15, t)
+    tl.store(out_ptr, t)
+    d = 5
+    for d in range(hi, lo, -2):
+        tl.store(out_ptr + 15, d)
+    tl.store(out_ptr + 1, d)
+    if hi > lo:
+        for t in range(lo, hi):
+            tl.store(out_ptr + 15, t)
+        tl.store(out_ptr + 2, t)
+        t = 9
+    else:
+        t = 10
+    for d in range(d, d + 4):
+        for i in range(0, 2):
+            tl.store(out_ptr + 15, i)
+        tl.store(out_ptr + 3, i)
+    while d < 100:
+        d += 17
+    tl.store(out_ptr + 4, d)
+    tl.store(out_ptr + 5, t)
+
+
+# What earlier versions accept.
+@triton.jit
+def old_spellings(a_ptr, b_ptr, out_ptr, N: tl.constexpr):
+    rows, columns = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    a, b = tl.load(a_ptr + rows * N + columns), tl.load(b_ptr + rows * N + columns)
+    M: tl.constexpr = tl.load(out_ptr) + 1.0
+    product = tl.dot(a, b, trans_b=True) + tl.dot(a, b, trans_a=True, trans_b=True) * M
+    for i in tl.range(0, 1, multi_cta=True):
+        tl.store(out_ptr + rows * N + columns, product)
+
+
+@triton.jit
+def old_descriptors(a_ptr, out_ptr, N: tl.constexpr):
+    a = tl._experimental_make_tensor_descriptor(a_ptr, [N, N], [N, 1], [N, 16])
+    out = tl._experimental_make_tensor_descriptor(out_ptr, [N, N], [N, 1], [N, 16])
+    for i in range(0, N, 16):
+        tl._experimental_descriptor_store(out, tl._experimental_descriptor_load(a, [0, i], [N, 16], tl.float32) * 2, [0, i])
+
+
+# Signs of integers of one width: of a join the first one's, of a comparison none.
+@triton.jit
+def signs_that_differ(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    u = x.to(tl.uint32)
+    pairs = tl.join(x, u)
+    tl.store(out_ptr + at * 2 + 0, tl.sum(tl.where(tl.arange(0, 2)[None, :] == 1, pairs, 0), 1) // 2)
+    tl.store(out_ptr + at * 2 + 1, (u < -3).to(tl.int32) + 2 * (-1 == u).to(tl.int32))
+
+
+@triton.jit
+def ellipses(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M)[..., None], tl.arange(0, N)[None, ...]
+    x = tl.load(x_ptr + rows * N + columns)
+    tl.store(out_ptr + (rows * N + columns)[..., None], x[..., None] + x[:, ..., None] * x[...][..., None])
+
+
+def plain(o):
+    """Called by what is evaluated at compile time alone."""
+    return o.value if isinstance(o, tl.constexpr) else o
+
+
+@tl.constexpr
+def sign_bit(bits: tl.constexpr) -> int:
+    bits = plain(bits)
+    return 1 << (bits - 1)
+
+
+@triton.jit
+def plain_functions(out_ptr):
+    bit: tl.constexpr = sign_bit(8)
+    tl.store(out_ptr + tl.arange(0, 16), tl.arange(0, 16) + bit)

@@ -180,7 +180,43 @@ def shapes(numbers):
     x = numbers.integers(0, 100, 64).astype(np.int32)
     for n in (3, -3):
         yield "one_path", dict(x_ptr=x, n_ptr=np.array([n], np.int32), out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=3 * x + 1 if n > 0 else np.full_like(x, 7))
+    for lo, hi in ((2, 12), (5, 5), (7, 3), (-4, 9), (0, 1)):
+        yield "indices_behind", dict(bounds_ptr=np.array([lo, hi], np.int32), out_ptr=np.full(16, -1, np.int32)), {}, dict(out_ptr=behind(lo, hi))
+    a, b = numbers.integers(-8, 8, (2, 16, 16)).astype(np.float32)
+    yield "old_spellings", dict(a_ptr=a, b_ptr=b, out_ptr=np.ones((16, 16), np.float32)), dict(N=16), dict(out_ptr=a @ b.T + 2 * (a.T @ b.T))
+    a = numbers.standard_normal((32, 32)).astype(np.float32)
+    yield "old_descriptors", dict(a_ptr=a, out_ptr=np.zeros_like(a)), dict(N=32), dict(out_ptr=2 * a)
+    signed = np.concatenate([[-1, -2, -3, -4, -5], numbers.integers(-2**31, 2**31, 59)]).astype(np.int32)
+    wanted = np.stack([np.trunc(signed / 2), (signed.view(np.uint32) < 2**32 - 3) + 2 * (signed == -1)], 1).astype(np.int32)
+    yield "signs_that_differ", dict(x_ptr=signed, out_ptr=np.zeros((64, 2), np.int32)), dict(N=64), dict(out_ptr=wanted)
+    x = numbers.integers(-9, 9, (4, 8)).astype(np.float32)
+    yield "ellipses", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(M=4, N=8), dict(out_ptr=x + x * x)
+    yield "plain_functions", dict(out_ptr=np.zeros(16, np.int32)), {}, dict(out_ptr=np.arange(16, dtype=np.int32) + 128)
     yield "threads_of", dict(out_ptr=np.zeros(128, np.int32)), {}, dict(out_ptr=np.ones(128, np.int32))
+
+
+def behind(lo, hi):
+    """What indices_behind stores, by Python itself."""
+    out = np.full(16, -1, np.int32)
+    t, d = 77, 5
+    for t in range(lo, hi, 3):
+        out[15] = t
+    out[0] = t
+    for d in range(hi, lo, -2):
+        out[15] = d
+    out[1] = d
+    if hi > lo:
+        for t in range(lo, hi):
+            out[15] = t
+        out[2], t = t, 9
+    else:
+        t = 10
+    for d in range(d, d + 4):
+        out[15] = out[3] = 1
+    while d < 100:
+        d += 17
+    out[4], out[5] = d, t
+    return out
 
 
 def small_products(numbers):
