@@ -176,7 +176,8 @@ static Val from_bits(Call *call, int param, Val v) {
     return op_cast(call->e, call->spans[param], v, scalar_number(ELEM_F16), ROUND_RTNE);
 }
 
-/* The operand, with its last two dimensions exchanged where the flag of Triton 1 and 2.0 says so. */
+/* The operand, with its last two dimensions exchanged where the flag of Triton 1 and 2.0 says so.
+ */
 static bool turned(Call *call, int param, Val *v) {
     bool turns;
     if (!call_flag(call, param, &turns))
@@ -196,7 +197,8 @@ Val builtin_dot(Call *call) {
         return val_error();
     a = from_bits(call, 0, a);
     b = from_bits(call, 1, b);
-    if (!turned(call, 7, &a) || !turned(call, 8, &b) || !dot_types(call, a, b) || !dot_shapes(call, a, b) || !dot_precision(call, &precision) ||
+    if (!turned(call, 7, &a) || !turned(call, 8, &b) || !dot_types(call, a, b) ||
+        !dot_shapes(call, a, b) || !dot_precision(call, &precision) ||
         !dot_result(call, a.tile.scalar.elem, &elem) || !dot_imprecise(call, a, &imprecise))
         return val_error();
     Val acc = dot_accumulator(call, a, b, elem);

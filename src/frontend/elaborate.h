@@ -153,8 +153,8 @@ void elab_assign(Elab *e, const Expr *target, Val v);
 void elab_spoil(Elab *e, const Stmt *stmt);
 /* A variable's value from here on: using it is an error that says why. */
 Val elab_undefined(Elab *e, Span span, const char *why);
-/* The index of a loop behind it, whose bounds are scalars of one type; `before`, which may be NULL, is
- * what the variable was in front of the loop (elaborate_index.c). */
+/* The index of a loop behind it, whose bounds are scalars of one type; `before`, which may be NULL,
+ * is what the variable was in front of the loop (elaborate_index.c). */
 Val elab_index_behind(Elab *e, Span span, Val lo, Val hi, Val step, const Val *before);
 /* Makes the code for it. */
 Val elab_last_index(Elab *e, Span span, const LastIndex *last);
@@ -256,6 +256,7 @@ typedef enum BuiltinFlags {
     BUILTIN_STD = 8,     /* defined in std.tile */
     BUILTIN_OF_BLOCK_POINTER = 16, /* p.name(...) */
     BUILTIN_OF_DESCRIPTOR = 32,    /* desc.name(...) */
+    BUILTIN_OF_TEXT = 128,         /* s.name(...) of strings */
     BUILTIN_MUST_USE = 64,         /* a call whose result is thrown away is an error */
 } BuiltinFlags;
 

@@ -1,5 +1,6 @@
 /* Expressions: one function a kind of node, chosen by elab_eval. */
 #include "frontend/builtins.h"
+#include "frontend/format.h"
 
 static Val eval_tuple(Elab *e, const ExprList *list) {
     VEC(Val) items = {0};
@@ -45,16 +46,20 @@ static Val eval_fstring(Elab *e, const Expr *expr) {
 
 /* {value!r} */
 static Val eval_formatted(Elab *e, const Expr *expr) {
-    if (expr->u.formatted.spec) {
-        elab_fail(e, expr->u.formatted.spec->span, elab_construct, "a format specification");
-        elab_hint(e, "write {value} or {value!r}");
-        return val_error();
-    }
+    const Expr *format = expr->u.formatted.spec;
+    const char conversion = expr->u.formatted.conversion, *why;
     Val v = elab_eval(e, expr->u.formatted.value);
-    if (val_failed(v) || val_is_tile(v))
-        return v;
+    Val spec = format ? elab_eval(e, format) : val_string(STR(""));
+    if (val_failed(v) || val_failed(spec) || val_is_tile(v))
+        return val_failed(spec) ? spec : v;
     StrBuf out = strbuf(e->arena);
-    val_print(v, expr->u.formatted.conversion == 'r' || expr->u.formatted.conversion == 'a', &out);
+    if (conversion) {
+        val_print(v, conversion == 'r' || conversion == 'a', &out);
+        v = val_string(strbuf_str(&out));
+        out = strbuf(e->arena);
+    }
+    if (!format_value(e->arena, v, spec.s, &out, &why))
+        return elab_fail(e, format->span, elab_format, STR_ARG(spec.s), elab_type_text(e, v), why);
     return val_string(strbuf_str(&out));
 }
 
@@ -445,6 +450,9 @@ bool elab_has_attribute(Elab *e, Val base, Str name) {
         return str_is(name, "value");
     case VAL_CONSTEXPR_TYPE:
         return str_is(name, "value");
+    case VAL_STRING:
+        return str_is(name, "value") || str_is(name, "type") ||
+               builtin_find_method(name, BUILTIN_OF_TEXT);
     default:
         return is_constexpr_number(base) && (str_is(name, "value") || str_is(name, "type"));
     }
@@ -464,6 +472,7 @@ static Val constexpr_type_of(Elab *e, Span span, Val v) {
 }
 
 Val elab_attribute(Elab *e, Span span, Val base, Str name) {
+    const Builtin *row;
     Val field;
     if (field_of(base, name, &field))
         return field;
@@ -486,11 +495,15 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
                 return val_bool(false);
         }
         break;
+    case VAL_STRING:
+        row = builtin_find_method(name, BUILTIN_OF_TEXT);
+        if (row)
+            return method_of(e, base, (Val){.kind = VAL_BUILTIN, .builtin = row});
+        /* fall through */
     case VAL_NONE:
     case VAL_BOOL:
     case VAL_INT:
     case VAL_FLOAT:
-    case VAL_STRING:
     case VAL_TUPLE:
     case VAL_FUNCTION:
         if (str_is(name, "value"))

@@ -1,19 +1,18 @@
-/* The index of a loop behind the loop: as in Python its last value. What it is computed from is kept
- * beside the variable, and the code for it is made where the variable is used. */
+/* The index of a loop behind the loop: as in Python its last value. What it is computed from is
+ * kept beside the variable, and the code for it is made where the variable is used. */
 #include "frontend/elaborate.h"
 
 struct LastIndex {
     Val lo, hi, step; /* scalars of one type */
-    Val before;       /* what it is where the loop does not run; of another type: that is undefined */
+    Val before; /* what it is where the loop does not run; of another type: that is undefined */
 };
 
 Val elab_index_behind(Elab *e, Span span, Val lo, Val hi, Val step, const Val *before) {
     LastIndex *last = ARENA_NEW(e->arena, LastIndex);
     *last = (LastIndex){lo, hi, step, before ? *before : val_none()};
     Undefined *undefined = ARENA_NEW(e->arena, Undefined);
-    *undefined = (Undefined){.why = "is the index of a loop, which has ended",
-                             .span = elab_span(e, span),
-                             .last = last};
+    *undefined = (Undefined){
+        .why = "is the index of a loop, which has ended", .span = elab_span(e, span), .last = last};
     return (Val){.kind = VAL_UNDEFINED, .undefined = undefined};
 }
 
@@ -35,9 +34,10 @@ Val elab_last_index(Elab *e, Span span, const LastIndex *last) {
     Val distance = op_cast(e, span, elab_wrapping(e, span, ASTOP_sub, to, from), bits, ROUND_RTNE);
     Val stride = choose(e, up, last->step, elab_wrapping(e, span, ASTOP_sub, zero, last->step));
     stride = op_cast(e, span, stride, bits, ROUND_RTNE);
-    Val count = elab_binary(e, span, ASTOP_floordiv, elab_wrapping(e, span, ASTOP_sub, distance, one),
-                            stride);
-    Val moved = elab_wrapping(e, span, ASTOP_mul, op_cast(e, span, count, type, ROUND_RTNE), last->step);
+    Val count = elab_binary(e, span, ASTOP_floordiv,
+                            elab_wrapping(e, span, ASTOP_sub, distance, one), stride);
+    Val moved =
+        elab_wrapping(e, span, ASTOP_mul, op_cast(e, span, count, type, ROUND_RTNE), last->step);
     Val value = elab_wrapping(e, span, ASTOP_add, last->lo, moved);
     if (val_failed(value))
         return value;
@@ -57,6 +57,7 @@ void elab_settle(Elab *e, const Names *names) {
             continue;
         for (size_t n = 0; n < names->len; n++)
             if (str_eq(names->data[n], vars->data[i].name))
-                elab_set(e, vars->data[i].name, elab_last_index(e, v.undefined->span, v.undefined->last));
+                elab_set(e, vars->data[i].name,
+                         elab_last_index(e, v.undefined->span, v.undefined->last));
     }
 }

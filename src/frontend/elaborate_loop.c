@@ -164,11 +164,12 @@ static void leave_index(Elab *e, const Loop *loop, const Bounds *bounds) {
     for (size_t i = 0; i < loop->targets.len; i++) {
         Str name = loop->targets.data[i];
         const Val *before = vars_find(&loop->before, name);
-        elab_set(e, name,
-                 names_has(&loop->assigned, name)
-                     ? elab_undefined(e, loop->stmt->span, "is the index of a loop, which has ended")
-                     : elab_index_behind(e, loop->stmt->span, bounds->lo, bounds->hi, bounds->step,
-                                         before));
+        elab_set(
+            e, name,
+            names_has(&loop->assigned, name)
+                ? elab_undefined(e, loop->stmt->span, "is the index of a loop, which has ended")
+                : elab_index_behind(e, loop->stmt->span, bounds->lo, bounds->hi, bounds->step,
+                                    before));
     }
 }
 

@@ -23,12 +23,12 @@ typedef struct Parser {
     Token previous;   /* the last one taken */
     jmp_buf *recover;
     bool silent;
-    bool told_of_tabs; /* one message a file about mixed tabs */
-    bool is_literal;   /* functions may be there by their numbers: @3 */
-    uint32_t nesting;  /* of expressions */
-    uint32_t blocks;   /* of statements */
+    bool told_of_tabs;  /* one message a file about mixed tabs */
+    bool is_literal;    /* functions may be there by their numbers: @3 */
+    uint32_t nesting;   /* of expressions */
+    uint32_t blocks;    /* of statements */
     uint32_t abandoned; /* mistakes so far, those included that nobody was told of */
-    uint32_t branches; /* `elif`s and blocks around: the height of the statement tree */
+    uint32_t branches;  /* `elif`s and blocks around: the height of the statement tree */
 } Parser;
 
 typedef VEC(Expr *) ExprVec;

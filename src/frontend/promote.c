@@ -96,8 +96,8 @@ static bool operand_scalar(Elab *e, Span span, Val v, ScalarType *scalar) {
     return op_number_elem(e, span, v, &scalar->elem);
 }
 
-/* A negative number that is compared with unsigned values: in Triton to 3.8 what its bits are without
- * a sign; 3.9 refuses it. */
+/* A negative number that is compared with unsigned values: in Triton to 3.8 what its bits are
+ * without a sign; 3.9 refuses it. */
 static void wrap_negative(Elab *e, Span span, Val *v, ScalarType own, Elem elem) {
     if (v->kind != VAL_INT || v->i >= 0 || !elem_is_int(elem) || elem_info[elem].is_signed)
         return;

@@ -307,13 +307,20 @@ void print_double(double f, StrBuf *out) {
         return;
     }
     char text[40];
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(text, sizeof text, "%.*g", precision, f);
+    int digits = 1;
+    for (; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, f);
         if (strtod(text, NULL) == f)
             break;
     }
+    /* With an exponent from 1e16 on and below 1e-4, as Python. */
+    const int exponent = atoi(strchr(text, 'e') + 1);
+    const bool fixed = exponent >= -4 && exponent < 16;
+    const int behind = digits - 1 - exponent; /* the point */
+    if (fixed)
+        snprintf(text, sizeof text, "%.*f", behind > 0 ? behind : 0, f);
     strbuf_puts(out, text);
-    if (!strpbrk(text, ".e"))
+    if (fixed && behind <= 0)
         strbuf_puts(out, ".0");
 }
 

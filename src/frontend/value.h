@@ -85,7 +85,7 @@ typedef struct Undefined {
     const char *why;
     Span span;             /* file 0: none */
     const LastIndex *last; /* of the index of a loop: how its last value is had; else NULL */
-    bool mismatched; /* it has several types, by the way that led here */
+    bool mismatched;       /* it has several types, by the way that led here */
 } Undefined;
 
 struct Val {
