@@ -1,6 +1,6 @@
 /* Expressions: one function a kind of node, chosen by elab_eval. */
 #include "frontend/builtins.h"
-#include "frontend/format.h"
+#include "frontend/value_format.h"
 
 static Val eval_tuple(Elab *e, const ExprList *list) {
     VEC(Val) items = {0};

@@ -1,5 +1,5 @@
 /* Python's format specifications: https://docs.python.org/3/library/string.html#formatspec */
-#include "frontend/format.h"
+#include "frontend/value_format.h"
 
 #include <math.h>
 #include <stdio.h>
