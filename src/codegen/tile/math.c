@@ -348,6 +348,13 @@ static Angle reduce_angle(Cg *cg, Lv x) {
     return angle;
 }
 
+/* Neither 0 nor infinity nor NaN. */
+static Lv is_ordinary(Cg *cg, Lv x) {
+    Lv infinity = to_bits(cg, like(x, INFINITY)), one = LLVMConstInt(bits_type(cg, x), 1, false);
+    Lv below = LLVMBuildSub(cg->b, to_bits(cg, absolute(cg, x)), one, "");
+    return LLVMBuildICmp(cg->b, LLVMIntULT, below, LLVMBuildSub(cg->b, infinity, one, ""), "");
+}
+
 /* sin(x + quadrants * pi/2) */
 static Lv sine(Cg *cg, Lv x, int quadrants) {
     bool wide = is_f64(cg, x);
@@ -362,9 +369,9 @@ static Lv sine(Cg *cg, Lv x, int quadrants) {
     Lv value = choose(cg, cg_parity(cg, q, 1), c, s);
     Lv opposite = LLVMBuildFNeg(cg->b, value, "");
     value = choose(cg, cg_parity(cg, q, 2), opposite, value);
-    /* Infinity has no angle: x - x is NaN. */
-    Lv finite = less(cg, absolute(cg, x), like(x, INFINITY));
-    return choose(cg, finite, value, sub(cg, x, x));
+    /* Infinity has no angle: 0 * x is NaN. The sine of -0 is -0, as 0 * x is. */
+    Lv has_value = quadrants ? less(cg, absolute(cg, x), like(x, INFINITY)) : is_ordinary(cg, x);
+    return choose(cg, has_value, value, mul(cg, x, like(x, 0.0)));
 }
 
 static Lv sin_any(Cg *cg, Lv x) {
@@ -382,7 +389,7 @@ static Lv reciprocal(Cg *cg, Lv x) {
                          : unary_asm(cg, "rcp.approx.ftz.f32 $0, $1;", x);
 }
 
-/* 1 - 2 / (exp(2 |x|) + 1) from 0.6 on. */
+/* 1 - 2 / (exp(2 |x|) + 1) from 0.6 on; the sum of a series loses the sign of -0. */
 static Lv tanh_any(Cg *cg, Lv x) {
     bool wide = is_f64(cg, x);
     Lv a = absolute(cg, x), z = mul(cg, x, x);
@@ -391,8 +398,7 @@ static Lv tanh_any(Cg *cg, Lv x) {
     Lv grown =
         wide ? exp_f64(cg, add(cg, a, a)) : exp2_f32(cg, mul(cg, a, like(x, 2 * 0x1.715476p+0)));
     Lv far = fma3(cg, like(x, -2.0), reciprocal(cg, add(cg, grown, like(x, 1.0))), like(x, 1.0));
-    far = copy_sign(cg, far, x);
-    return choose(cg, less(cg, a, like(x, 0.6)), series, far);
+    return copy_sign(cg, choose(cg, less(cg, a, like(x, 0.6)), series, far), x);
 }
 
 /* log2(erfc) is nearly a parabola: one polynomial and one ex2. */
