@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|conformance|record|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -28,6 +28,12 @@ for what in "$@"; do
         python3 tests/gpu/run.py --tilec "$tilec" 2>&1 | tee "$out/ops.log" || status=1
         python3 tests/e2e/language/run.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/language.log" || status=1
         python3 tests/e2e/libdevice/run.py --tilec "$tilec" --device cuda 2>&1 | tee "$out/libdevice.log" || status=1
+        ;;
+    conformance)
+        python3 tests/e2e/conformance/run.py --tilec "$tilec" --device cuda -j 16 2>&1 | tee "$out/conformance.log" || status=1
+        ;;
+    record) # what Triton leaves of the rows: for tests/e2e/conformance/recorded
+        PYTHONPATH= python3 tests/e2e/conformance/record.py --out "$out/recorded" 2>&1 | tee "$out/record.log" || status=1
         ;;
     agree)
         python3 tests/gpu/agree/agree.py --build "$root" --out "$out" 2>&1 | tee "$out/agree.log" || status=1

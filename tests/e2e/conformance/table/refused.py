@@ -1,0 +1,186 @@
+"""What Triton refuses, we refuse, and say what is wanted instead: each row names the diagnostic."""
+import numpy as np
+
+from rows import Row, given, out
+
+OPERATORS = "language.md#operators"
+SHAPES = "language.md#shapes"
+MEMORY = "language.md#memory"
+FLOW = "language.md#control-flow"
+
+# name, builtins, documentation, the diagnostic's id, the kernel behind the lines that give i, x (int32), f (fp32), t (8 by 8 of int32)
+KERNELS = [
+    ("and of floats", (), OPERATORS, "elab_operands", "r = f & f"),
+    ("or of int and float", (), OPERATORS, "elab_operands", "r = x | f"),
+    ("shift of floats", (), OPERATORS, "elab_operands", "r = f << 1"),
+    ("invert of floats", (), OPERATORS, "elab_operand", "r = ~f"),
+    ("floor division of floats", (), OPERATORS, "elab_operands", "r = f // f"),
+    ("floor division of signs", (), OPERATORS, "elab_signedness", "r = x // x.to(tl.uint32)"),
+    ("modulo of signs", (), OPERATORS, "elab_signedness", "r = x % x.to(tl.uint32)"),
+    ("power", (), OPERATORS, "elab_operands", "r = x ** 2"),
+    ("matmul operator", (), OPERATORS, "elab_operands", "r = t @ t"),
+    ("literal too large", (), OPERATORS, "elab_int_too_big", "r = x.to(tl.int8) + 300"),
+    ("literal negative", (), OPERATORS, "elab_negative_unsigned", "r = x.to(tl.uint8) + (-1)"),
+    ("shapes differ", (), OPERATORS, "elab_broadcast", "r = x + tl.arange(0, 32)"),
+    ("ranks and sides differ", (), OPERATORS, "elab_broadcast", "r = t + tl.arange(0, 16)"),
+    ("pointer sum", (), OPERATORS, "elab_operands", "r = tl.load(x_p + o_p)"),
+    ("pointer times", (), OPERATORS, "elab_operands", "r = tl.load(x_p * 2)"),
+    ("element of a tile", (), OPERATORS, "elab_tile_index", "r = x[0]"),
+    ("slice of a tile", (), OPERATORS, "elab_tile_index", "r = x[0:8]"),
+    ("truth of a tile", (), FLOW, "elab_condition_shape", "r = x\nif x > 0:\n    r = x + 1"),
+    ("bitcast of widths", ("to",), OPERATORS, "elab_bitcast", "r = x.to(tl.int64, bitcast=True)"),
+    ("rounding of integers", ("to",), OPERATORS, "elab_rounding", "r = x.to(tl.int8, fp_downcast_rounding='rtz')"),
+    ("rounding unknown", ("to",), OPERATORS, "elab_option", "r = f.to(tl.float16, fp_downcast_rounding='up')"),
+    ("arange not a power", ("arange",), "language.md#programs-tiles", "elab_arange_size", "r = tl.arange(0, 48)"),
+    ("arange empty", ("arange",), "language.md#programs-tiles", "elab_arange_bounds", "r = tl.arange(8, 8)"),
+    ("arange backwards", ("arange",), "language.md#programs-tiles", "elab_arange_bounds", "r = tl.arange(8, 0)"),
+    ("arange of run time", ("arange",), "language.md#programs-tiles", "elab_argument", "r = tl.arange(0, n)"),
+    ("full not a power", ("full",), "language.md#programs-tiles", "elab_power_of_two", "r = tl.full((48,), 0, tl.int32)"),
+    ("program_id axis", ("program_id",), "language.md#programs-tiles", "elab_grid_axis", "r = x + tl.program_id(3)"),
+    ("num_programs axis", ("num_programs",), "language.md#programs-tiles", "elab_grid_axis", "r = x + tl.num_programs(-1)"),
+    ("reshape count", ("reshape",), SHAPES, "elab_reshape", "r = tl.reshape(x, (4, 8))"),
+    ("permute twice", ("permute",), SHAPES, "elab_permutation", "r = tl.permute(t, (0, 0))"),
+    ("permute rank", ("permute",), SHAPES, "elab_permutation", "r = tl.permute(t, (0, 1, 2))"),
+    ("trans of three", ("trans",), SHAPES, "elab_permutation", "r = tl.trans(tl.reshape(t, (4, 4, 4)), (0, 1))"),
+    ("broadcast_to shape", ("broadcast_to",), SHAPES, "elab_broadcast_to", "r = tl.broadcast_to(x, (32,))"),
+    ("broadcast_to rank", ("broadcast_to",), SHAPES, "elab_broadcast_to", "r = tl.broadcast_to(t, (8,))"),
+    ("expand_dims axis", ("expand_dims",), SHAPES, "elab_axis", "r = tl.expand_dims(x, 3)"),
+    ("split side", ("split",), SHAPES, "elab_split", "a, b = tl.split(x)\nr = a"),
+    ("cat without reorder", ("cat",), SHAPES, "elab_operands", "r = tl.cat(x, x.to(tl.int8), can_reorder=True)"),
+    ("load of a number", ("load",), MEMORY, "elab_argument", "r = tl.load(x)"),
+    ("load of text", ("load",), MEMORY, "elab_argument", "r = tl.load('x')"),
+    ("mask shape", ("load",), MEMORY, "elab_broadcast", "r = tl.load(x_p + i, mask=tl.arange(0, 32) < 5)"),
+    ("mask tile of a scalar", ("load",), MEMORY, "elab_mask_shape", "r = tl.load(x_p, mask=i < 5)"),
+    ("other without mask", ("load",), MEMORY, "elab_other_without_mask", "r = tl.load(x_p + i, other=0)"),
+    ("cache modifier unknown", ("load",), MEMORY, "elab_option", "r = tl.load(x_p + i, cache_modifier='.zz')"),
+    ("eviction unknown", ("load",), MEMORY, "elab_option", "r = tl.load(x_p + i, eviction_policy='never')"),
+    ("padding of a pointer", ("load",), MEMORY, "elab_boundary_check", "r = tl.load(x_p + i, padding_option='zero')"),
+    ("boundary of a pointer", ("load",), MEMORY, "elab_boundary_check", "r = tl.load(x_p + i, boundary_check=(0,))"),
+    ("store of a tile to a scalar", ("store",), MEMORY, "elab_value_shape", "tl.store(o_p, x)\nr = x"),
+    ("store to a number", ("store",), MEMORY, "elab_argument", "tl.store(x, x)\nr = x"),
+    ("store mask", ("store",), MEMORY, "elab_broadcast", "tl.store(o_p + i, x, mask=tl.arange(0, 32) < 3)\nr = x"),
+    ("atomic of int8", ("atomic_add",), MEMORY, "elab_atomic_type", "r = tl.atomic_add(b_p + i, 1)"),
+    ("atomic sem", ("atomic_add",), MEMORY, "elab_option", "r = tl.atomic_add(o_p + i, x, sem='strong')"),
+    ("atomic scope", ("atomic_add",), MEMORY, "elab_option", "r = tl.atomic_add(o_p + i, x, scope='world')"),
+    ("block pointer mask", ("make_block_ptr",), MEMORY, "elab_block_mask",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, mask=i < 3)"),
+    ("block pointer ranks", ("make_block_ptr",), MEMORY, "elab_block_lengths",
+     "b = tl.make_block_ptr(x_p, (64, 1), (1,), (0,), (64,), (0,))\nr = tl.load(b)"),
+    ("block check of a dimension", ("make_block_ptr",), MEMORY, "elab_block_dimension",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, boundary_check=(1,))"),
+    ("padding unknown", ("make_block_ptr",), MEMORY, "elab_option",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, boundary_check=(0,), padding_option='one')"),
+    ("NaN of integers", ("make_block_ptr",), MEMORY, "elab_block_padding",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, boundary_check=(0,), padding_option='nan')"),
+    ("descriptor last stride", ("make_tensor_descriptor",), MEMORY, "elab_block_stride",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 2], [8, 8])\nr = tl.reshape(d.load([0, 0]), (64,))"),
+    ("descriptor small block", ("make_tensor_descriptor",), MEMORY, "elab_block_bytes",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8, 2])\nr = tl.reshape(d.load([0, 0]), (16,))"),
+    ("descriptor ranks", ("make_tensor_descriptor",), MEMORY, "elab_block_lengths",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8])\nr = tl.reshape(d.load([0, 0]), (64,))"),
+    ("descriptor places", ("descriptor_load",), MEMORY, "elab_block_lengths",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8, 8])\nr = tl.reshape(d.load([0]), (64,))"),
+    ("descriptor stored shape", ("descriptor_store",), MEMORY, "elab_block_value",
+     "d = tl.make_tensor_descriptor(o_p, [8, 8], [8, 1], [8, 8])\nd.store([0, 0], x)\nr = x"),
+    ("sum axis", ("sum",), OPERATORS, "elab_axis", "r = tl.sum(x, axis=2)"),
+    ("argmax of all", ("argmax",), OPERATORS, "elab_missing_argument", "r = tl.argmax(t)"),
+    ("reduce results", ("reduce",), OPERATORS, "elab_too_many_arguments", "r = tl.reduce((x, x), 0, combine_one)"),
+    ("xor_sum of floats", ("xor_sum",), OPERATORS, "elab_library", "r = tl.xor_sum(f, 0)"),
+    ("reduce without function", ("reduce",), OPERATORS, "elab_not_callable", "r = tl.reduce(x, 0, 5)"),
+    ("scan axis", ("cumsum",), OPERATORS, "elab_axis", "r = tl.cumsum(x, 1)"),
+    ("sort axis", ("sort",), OPERATORS, "elab_library", "r = tl.sort(t, 0)"),
+    ("gather ranks", ("gather",), OPERATORS, "elab_library", "r = tl.gather(t, x, 0)"),
+    ("gather of float indices", ("gather",), OPERATORS, "elab_library", "r = tl.gather(x, f, 0)"),
+    ("histogram of floats", ("histogram",), OPERATORS, "elab_library", "r = tl.histogram(f, 16)"),
+    ("histogram of two", ("histogram",), OPERATORS, "elab_library", "r = tl.histogram(t, 16)"),
+    ("dot inner", ("dot",), OPERATORS, "elab_dot_shape", "r = tl.dot(tl.zeros((16, 32), tl.float16), tl.zeros((16, 32), tl.float16))"),
+    ("dot kinds", ("dot",), OPERATORS, "elab_operands", "r = tl.dot(tl.zeros((16, 16), tl.float16), tl.zeros((16, 16), tl.float32))"),
+    ("dot of int32", ("dot",), OPERATORS, "elab_operands", "r = tl.dot(tl.zeros((16, 16), tl.int32), tl.zeros((16, 16), tl.int32))"),
+    ("dot of lines", ("dot",), OPERATORS, "elab_dot_shape", "r = tl.dot(f, f)"),
+    ("dot precision", ("dot",), OPERATORS, "elab_dot_precision",
+     "r = tl.dot(tl.zeros((16, 16), tl.float32), tl.zeros((16, 16), tl.float32), input_precision='best')"),
+    ("dot accumulator", ("dot",), OPERATORS, "elab_argument",
+     "r = tl.dot(tl.zeros((16, 16), tl.float16), tl.zeros((16, 16), tl.float16), tl.zeros((16, 32), tl.float32))"),
+    ("dot_scaled format", ("dot_scaled",), OPERATORS, "elab_library",
+     "z = tl.zeros((32, 32), tl.uint8)\ns = tl.zeros((32, 1), tl.uint8)\nr = tl.dot_scaled(z, s, 'e3m2', z, s, 'e5m2')"),
+    ("dot_scaled ranks", ("dot_scaled",), OPERATORS, "elab_library",
+     "z = tl.zeros((32,), tl.uint8)\nr = tl.dot_scaled(z, None, 'e5m2', z, None, 'e5m2')"),
+    ("exp of integers", ("exp",), "codegen.md#floating-point", "elab_float_function", "r = tl.exp(x)"),
+    ("exp of fp16", ("exp",), "codegen.md#floating-point", "elab_float_function", "r = tl.exp(f.to(tl.float16))"),
+    ("floor of fp16", ("floor",), "codegen.md#floating-point", "elab_float_function", "r = tl.floor(f.to(tl.float16))"),
+    ("sqrt of bf16", ("sqrt",), "codegen.md#floating-point", "elab_float_function", "r = tl.sqrt(f.to(tl.bfloat16))"),
+    ("umulhi of int8", ("umulhi",), "language.md#elementwise", "elab_operands", "r = tl.umulhi(x.to(tl.int8), x.to(tl.int8))"),
+    ("umulhi of floats", ("umulhi",), "language.md#elementwise", "elab_operands", "r = tl.umulhi(f, f)"),
+    ("libdevice of fp16", ("asin",), "codegen.md#floating-point", "elab_float_function", "r = libdevice.asin(f.to(tl.float16))"),
+    ("clz of floats", ("clz",), "codegen.md#floating-point", "elab_library", "r = libdevice.clz(f)"),
+    ("clamp of integers", ("clamp",), OPERATORS, "elab_operand", "r = tl.clamp(x, 0, 5)"),
+    ("where condition shape", ("where",), OPERATORS, "elab_broadcast", "r = tl.where(tl.arange(0, 32) > 0, x, x)"),
+    ("abs of text", ("abs",), OPERATORS, "elab_argument", "r = tl.abs('x')"),
+    ("randint of floats", ("randint",), "language.md#random-numbers", "elab_library", "r = tl.randint(1.5, i)"),
+    ("asm of text", ("inline_asm_elementwise",), OPERATORS, "elab_argument",
+     "r = tl.inline_asm_elementwise(5, '=r,r', [x], dtype=tl.int32, is_pure=True, pack=1)"),
+    ("multiple_of constants", ("multiple_of",), "language.md#hints-debugging-synchronisation", "elab_argument", "r = tl.multiple_of(x, n)"),
+    ("multiple_of ranks", ("multiple_of",), "language.md#hints-debugging-synchronisation", "elab_hint_count", "r = tl.multiple_of(x, [8, 8])"),
+    ("undefined name", (), FLOW, "elab_unknown_name", "r = x + unknown"),
+    ("undefined attribute", (), FLOW, "elab_module_name", "r = tl.no_such_function(x)"),
+    ("undefined method", (), FLOW, "elab_no_attribute", "r = x.no_such_method()"),
+    ("argument missing", ("load",), FLOW, "elab_missing_argument", "r = tl.load()"),
+    ("argument unknown", ("load",), FLOW, "elab_unknown_keyword", "r = tl.load(x_p + i, masking=i < 3)"),
+    ("argument too many", ("arange",), FLOW, "elab_too_many_arguments", "r = tl.arange(0, 64, 2)"),
+    ("type changes in a loop", (), FLOW, "elab_loop_type", "r = x\nfor k in range(n):\n    r = r.to(tl.float32)"),
+    ("shape changes in a loop", (), FLOW, "elab_loop_type", "r = x\nfor k in range(n):\n    r = tl.join(r, r)"),
+    ("type differs in branches", (), FLOW, "elab_mismatched_variable", "r = x\nif n > 3:\n    r = f"),
+    ("break in a loop", (), FLOW, "elab_construct", "r = x\nfor k in range(n):\n    if k == 2:\n        break\n    r += 1"),
+    ("continue in a loop", (), FLOW, "elab_construct", "r = x\nfor k in range(n):\n    if k == 2:\n        continue\n    r += 1"),
+    ("return in a loop", (), FLOW, "elab_return_in_loop", "r = x\nfor k in range(n):\n    if k == 2:\n        return\n    r += 1"),
+    ("lambda", (), FLOW, "elab_construct", "g = lambda v: v + 1\nr = g(x)"),
+    ("function within", (), FLOW, "elab_construct", "def g(v):\n    return v\nr = g(x)"),
+    ("class within", (), "language.md#statements-and-expressions", "elab_construct", "class A:\n    pass\nr = x"),
+    ("try", (), "language.md#statements-and-expressions", "elab_construct", "try:\n    r = x\nexcept ValueError:\n    r = x + 1"),
+    ("with", (), FLOW, "elab_construct", "with x:\n    r = x"),
+    ("global", (), "language.md#statements-and-expressions", "elab_construct", "global g\ng = x\nr = x"),
+    ("del", (), "language.md#statements-and-expressions", "elab_construct", "r = x\ndel r\nr = r + 1"),
+    ("yield", (), "language.md#statements-and-expressions", "elab_construct", "r = x\nyield r"),
+    ("dict", (), FLOW, "elab_construct", "d = {'a': x}\nr = d['a']"),
+    ("set", (), FLOW, "elab_construct", "d = {1, 2}\nr = x"),
+    ("star target", (), FLOW, "elab_construct", "a, *b = (1, 2, 3)\nr = x + b[0]"),
+    ("double star", (), FLOW, "elab_construct", "d = 5\nr = tl.load(**d)"),
+    ("subscript assigned", (), FLOW, "elab_construct", "r = x\nr[0] = 3"),
+    ("attribute assigned", (), FLOW, "elab_construct", "r = x\nr.field = 3"),
+    ("static_range of run time", ("static_range",), "language.md#compile-time", "elab_want_constexpr",
+     "r = x\nfor k in tl.static_range(n):\n    r += k"),
+    ("static_assert fails", ("static_assert",), "language.md#compile-time", "elab_static_assert",
+     "tl.static_assert(x.dtype == tl.int8, 'eight bits')\nr = x"),
+    ("for over a tile", (), FLOW, "elab_not_iterable", "r = x\nfor v in x:\n    r += v"),
+    ("recursion without end", (), FLOW, "elab_recursion", "r = endless(x)"),
+    ("call of a number", (), FLOW, "elab_not_callable", "r = n(x)"),
+    ("mismatch of call", (), FLOW, "elab_missing_argument", "r = combine_one(x)"),
+    ("host function", (), FLOW, "unit_unusable", "r = host(x)"),
+    ("print of tiles in text", ("device_print",), "language.md#hints-debugging-synchronisation", "elab_argument", "tl.device_print(x)\nr = x"),
+    ("prefix not constant", ("device_print",), "language.md#hints-debugging-synchronisation", "elab_argument", "tl.device_print(5, x)\nr = x"),
+    ("extern", (), FLOW, "elab_construct", "import numpy\nr = x"),
+]
+HELPERS = """
+
+@triton.jit
+def combine_one(a, b):
+    return a + b
+
+
+@triton.jit
+def endless(a):
+    return endless(a) + 1
+
+
+def host(a):
+    return a
+"""
+
+
+def rows():
+    for name, builtins, doc, diagnostic, text in KERNELS:
+        arguments = {"x_p": given("i32", np.arange(64)), "f_p": given("fp32", np.arange(64)), "b_p": given("i8", np.arange(64)),
+                     "o_p": out("i32", 64), "n": 5}
+        body = "i = tl.arange(0, 64)\nx = tl.load(x_p + i)\nf = tl.load(f_p + i)\nt = tl.reshape(x, (8, 8))\n" + text + \
+            "\ntl.store(o_p + tl.arange(0, 64), tl.zeros((64,), tl.int32))\ntl.static_assert(r is not None)"
+        yield Row(f"refused {name}", builtins, doc, arguments, body, refused=diagnostic, helpers=HELPERS, topic="refused")
