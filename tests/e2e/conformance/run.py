@@ -2,7 +2,6 @@
 """Every row of the table on tilec: the interpreter, the simulator for two targets, a GPU.
 
     run.py --tilec build/release/src/cli/tilec [--device cpu|sim|cuda] [--target sm_80|sm_90a] [--filter TEXT] [-j N]
-    run.py --coverage | --markdown        what builtins rows touch; docs/conformance.md
 
 What a kernel leaves is compared with exact arithmetic where a row has it, and with what Triton left on a GPU where that was recorded
 (record.py); a row with neither is counted as not recorded. A recording of another source or other inputs than the row's is an error. Rows that
@@ -18,6 +17,14 @@ import recordings
 from table import all_rows
 
 WAYS = [("cpu", "sm_90a"), ("sim", "sm_80"), ("sim", "sm_90a")]
+
+
+def has_gpu():
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
 
 
 def failure_of(row, result, recorded):
@@ -67,6 +74,9 @@ def main():
     recorded, stale = recordings.read(rows)
     for name in stale:
         print(f"FAILED {name}: what was recorded is of another kernel or other inputs; record.py records anew")
+    if options.device == "cuda" and not has_gpu():
+        print("run.py: there is no GPU, or no torch to reach it by", file=sys.stderr)
+        return 3
     ways = [("cuda", "")] if options.device == "cuda" else [w for w in WAYS if options.device in (None, w[0]) and options.target in (None, w[1])]
     failed = len(stale)
     with tempfile.TemporaryDirectory(prefix="tilec-conformance-") as folder:

@@ -20,7 +20,7 @@ def signature_of(row):
     signature, constants, attributes = {}, {}, {}
     for index, (name, value) in enumerate(row.arguments.items()):
         if isinstance(value, Array):
-            signature[name] = "*" + ("i1" if value.type == "i1" else value.type)
+            signature[name] = "*" + ("u1" if value.type == "i1" else value.type)
             attributes[(index,)] = [["tt.divisibility", 16]]
         elif name in row.hinted or value is None or (value == 1 and isinstance(value, int) and not isinstance(value, bool)):
             signature[name] = "constexpr"

@@ -143,8 +143,8 @@ def functions():
                           pair("i32", "i32", N, "u"), "i32", f)
     for t in INTS:
         yield elementwise(f"cdiv {t}", ("cdiv",), "language.md#elementwise", "tl.cdiv(x, y)",
-                          [given(t, np.arange(N) % 100), given(t, 1 + np.arange(N) % 9)], t, lambda x,
-                          y: -(-x.astype(np.int64) // y.astype(np.int64)).astype(x.dtype))
+                          [given(t, np.arange(N) % 100), given(t, 1 + np.arange(N) % 9)], t,
+                          lambda x, y: -(-x.astype(np.int64) // y.astype(np.int64)).astype(x.dtype))
     yield elementwise("cdiv literal", ("cdiv",), "language.md#elementwise", "tl.cdiv(x, 16)", [given("i32", np.arange(N))], "i32",
                       lambda x: -(-x // 16))
     yield elementwise("triton.cdiv constant", ("triton_cdiv",), "language.md#compile-time", "x + triton.cdiv(100, 16)", [some("i32", N)], "i32",

@@ -75,11 +75,11 @@ def wheres():
     for t in ("i32", "fp16", "fp64"):
         yield elementwise(f"where literal {t}", ("where",), ELEMENTWISE, "tl.where(x > 1, x, 0)", [some(t, 64)], t,
                           lambda x: np.where(x > 1, x, 0).astype(x.dtype))
-    yield elementwise("where mixed", ("where",), ELEMENTWISE, "tl.where(y > 0, x, y)", pair("fp16", "fp32", 128), "fp32", lambda x,
-                      y: np.where(y > 0, x, y))
+    yield elementwise("where mixed", ("where",), ELEMENTWISE, "tl.where(y > 0, x, y)", pair("fp16", "fp32", 128), "fp32",
+                      lambda x, y: np.where(y > 0, x, y))
     for shape, mask_shape in (((8, 1), (1, 16)), ((1, 16), (8, 1)), ((8, 16), (1, 1))):
-        array, mask = given("i32", np.arange(int(np.prod(shape))).reshape(shape)), given("i1",
-                                                                                         (np.arange(int(np.prod(mask_shape))) % 2).reshape(mask_shape))
+        array = given("i32", np.arange(int(np.prod(shape))).reshape(shape))
+        mask = given("i1", (np.arange(int(np.prod(mask_shape))) % 2).reshape(mask_shape))
         full = np.broadcast_shapes(shape, mask_shape)
         body = f"""
 r = tl.arange(0, {shape[0]})[:, None] * {shape[1]} + tl.arange(0, {shape[1]})[None, :]

@@ -52,8 +52,8 @@ def loops():
                  builtins=("static_range",), doc=STATIC)
     yield simple("static_range step", "r = x * 0\nfor k in tl.static_range(2, 9, 3):\n    r += k", lambda x: 0 * x + 2 + 5 + 8,
                  builtins=("static_range",), doc=STATIC)
-    yield simple("nested loops", "r = x * 0\nfor a in range(n):\n    for b in range(a, n):\n        r += a * b", lambda x,
-                 n: 0 * x + sum(a * b for a in range(n) for b in range(a, n)), {"n": 5})
+    yield simple("nested loops", "r = x * 0\nfor a in range(n):\n    for b in range(a, n):\n        r += a * b",
+                 lambda x, n: 0 * x + sum(a * b for a in range(n) for b in range(a, n)), {"n": 5})
     yield simple("loop carries two", "a = x\nb = x + 1\nfor k in range(n):\n    a, b = b, a + b\nr = a", fibonacci, {"n": 9})
     yield simple("tl.range options",
                  "r = x\nfor k in tl.range(0, n, loop_unroll_factor=2, disallow_acc_multi_buffer=True, disable_licm=True):\n    r += k",
@@ -189,7 +189,8 @@ def evaluated():
 
 def texts():
     """Methods of strings, while a kernel is compiled."""
-    for name, expression in (("upper", "'aBc1'.upper() == 'ABC1'"), ("lower", "'aBc1'.lower() == 'abc1'"), ("capitalize", "'aBC'.capitalize() == 'Abc'"),
+    for name, expression in (("upper", "'aBc1'.upper() == 'ABC1'"), ("lower", "'aBc1'.lower() == 'abc1'"),
+                             ("capitalize", "'aBC'.capitalize() == 'Abc'"),
                              ("strip", "' a '.strip() == 'a'"), ("lstrip", "'xxa'.lstrip('x') == 'a'"), ("rstrip", "'a  '.rstrip() == 'a'"),
                              ("startswith", "'fp16'.startswith('fp')"), ("endswith", "'fp16'.endswith('16')"),
                              ("removeprefix", "'fp16'.removeprefix('fp') == '16'"), ("removesuffix", "'fp16'.removesuffix('16') == 'fp'"),
@@ -230,8 +231,9 @@ ASM = "language.md#operators"
 def pieces():
     def row(name, text, constraints, operands, dtype, exact, pure=True, pack=1, result="i32", types=("i32",), loads=""):
         arguments = {"x_p": any_of(types[0], (64,), name), "y_p": any_of(types[-1], (64,), name + " y"), "o_p": out(result, 64)}
-        body = f"i = tl.arange(0, 64)\nx = tl.load(x_p + i)\ny = tl.load(y_p + i)\n{loads}r = tl.inline_asm_elementwise({text!r}, {constraints!r}, {operands}, dtype={dtype}, " \
-               f"is_pure={pure}, pack={pack})\ntl.store(o_p + i, r)"
+        body = f"i = tl.arange(0, 64)\nx = tl.load(x_p + i)\ny = tl.load(y_p + i)\n{loads}" \
+               f"r = tl.inline_asm_elementwise({text!r}, {constraints!r}, {operands}, dtype={dtype}, is_pure={pure}, pack={pack})\n" \
+               "tl.store(o_p + i, r)"
         return Row(f"asm {name}", ("inline_asm_elementwise",), ASM, arguments, body, lambda x_p, y_p: exact(x_p, y_p), types=types)
 
     yield row("add", "add.s32 $0, $1, $2;", "=r,r,r", "[x, y]", "tl.int32", lambda x, y: x + y)

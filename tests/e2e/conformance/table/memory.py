@@ -45,7 +45,8 @@ def accesses():
                   lambda x_p: x_p, types=("fp32",))
     array = any_of("i32", (8, 16), "broadcast mask")
     g = grid_of((8, 16))
-    body = f"m = tl.arange(0, 16)[None, :] < 11\nx = tl.load(x_p + {g}, mask=m, other=-1)\ntl.store(o_p + {g}, x, mask=(tl.arange(0, 8)[:, None] != 3))"
+    body = f"m = tl.arange(0, 16)[None, :] < 11\nx = tl.load(x_p + {g}, mask=m, other=-1)\n" \
+           f"tl.store(o_p + {g}, x, mask=(tl.arange(0, 8)[:, None] != 3))"
     yield Row("masks of sides of 1", ("load", "store"), MEMORY, {"x_p": array, "o_p": out("i32", (8, 16))}, body,
               lambda x_p: kept_where_off(np.where(np.arange(16) < 11, x_p, -1), np.arange(8) != 3), types=("i32",))
     for name, mask in (("off", "i < 0"), ("on", "i < 64"), ("one", "i == 17"), ("scalar", "False"), ("scalar on", "True")):
@@ -56,8 +57,8 @@ def accesses():
         yield Row(f"mask {name}", ("load",), MEMORY, {"x_p": line, "o_p": out("i32", N)}, body, lambda x_p, k=keep: np.where(k, x_p, 9),
                   types=("i32",))
     yield Row("other tile", ("load",), MEMORY, {"x_p": any_of("fp16", (N,), "a"), "y_p": any_of("fp16", (N,), "b"), "o_p": out("fp16", N)},
-              copy + "tl.store(o_p + i, tl.load(x_p + i, mask=i % 2 == 0, other=tl.load(y_p + i)))", lambda x_p,
-              y_p: np.where(np.arange(N) % 2 == 0, x_p, y_p), types=("fp16",))
+              copy + "tl.store(o_p + i, tl.load(x_p + i, mask=i % 2 == 0, other=tl.load(y_p + i)))",
+              lambda x_p, y_p: np.where(np.arange(N) % 2 == 0, x_p, y_p), types=("fp16",))
     yield Row("other converted", ("load",), MEMORY, {"x_p": any_of("fp16", (N,), "a"), "o_p": out("fp16", N)},
               copy + "tl.store(o_p + i, tl.load(x_p + i, mask=i % 2 == 0, other=0.1))",
               lambda x_p: np.where(np.arange(N) % 2 == 0, x_p, float(np.float16(0.1))), types=("fp16",))
@@ -65,11 +66,13 @@ def accesses():
               lambda x_p: x_p,
               types=("i32",))
     yield Row("pointer arithmetic", ("load",), "language.md#operators", {"x_p": any_of("i32", (N,), "a"), "o_p": out("i32", N)},
-              "p = x_p + tl.arange(0, 32) * 2 + 1\np -= 1\np = 32 + p - 16 - 16\nq = o_p + tl.arange(0, 32)\ntl.store(q, tl.load(p))\ntl.store(q + 32, tl.load(p + 1))",
+              "p = x_p + tl.arange(0, 32) * 2 + 1\np -= 1\np = 32 + p - 16 - 16\n"
+              "q = o_p + tl.arange(0, 32)\ntl.store(q, tl.load(p))\ntl.store(q + 32, tl.load(p + 1))",
               lambda x_p: np.concatenate([x_p[::2], x_p[1::2]]), types=("i32",), topic="`+` `-` with a pointer")
     yield Row("scalar arguments", (), "language.md#values-and-types", {"o_p": out("fp64", 8), "a": 7, "b": -3, "c": 2.5, "d": 2**40, "e": True,
                                                                        "f": 1},
-              "tl.store(o_p, a)\ntl.store(o_p + 1, b)\ntl.store(o_p + 2, c)\ntl.store(o_p + 3, d)\ntl.store(o_p + 4, e.to(tl.int32))\ntl.store(o_p + 5, f)\n"
+              "tl.store(o_p, a)\ntl.store(o_p + 1, b)\ntl.store(o_p + 2, c)\ntl.store(o_p + 3, d)\n"
+              "tl.store(o_p + 4, e.to(tl.int32))\ntl.store(o_p + 5, f)\n"
               "tl.store(o_p + 6, a * b)\ntl.store(o_p + 7, d + b)", lambda a, b, c, d, e, f: np.array([a, b, c, d, 1, f, a * b, d + b], np.float64),
               types=("fp64",),
               topic="parameters")
@@ -168,7 +171,8 @@ tl.store_tensor_descriptor(d, [0, 0], tl.load(x_p + i))"""
     for rank, shape, block in ((1, (64,), (32,)), (3, (2, 8, 16), (2, 4, 16)), (3, (4, 4, 16), (1, 4, 8))):
         steps = [int(np.prod(shape[i + 1:])) for i in range(rank)]
         array = any_of("i32", shape, "rank")
-        body = f"d = tl.make_tensor_descriptor(x_p, {list(shape)}, {steps}, {list(block)})\nx = d.load([{', '.join(['0'] * rank)}])\ntl.store(o_p + {grid_of(block)}, x)"
+        body = f"d = tl.make_tensor_descriptor(x_p, {list(shape)}, {steps}, {list(block)})\n" \
+               f"x = d.load([{', '.join(['0'] * rank)}])\ntl.store(o_p + {grid_of(block)}, x)"
         yield Row(f"descriptor {shape} {block}", ("make_tensor_descriptor", "descriptor_load"), BLOCKS, {"x_p": array, "o_p": out("i32", block)},
                   body,
                   lambda x_p, b=block: x_p[tuple(slice(0, n) for n in b)], types=("i32",))

@@ -11,7 +11,8 @@ DOC = "language.md#operators"
 def tile(name, builtins, array, expression, shape, exact, result=None, **rest):
     """One tile in, one out."""
     made = result or array.type
-    body = f"x = tl.load(x_p + {grid_of(array.shape)})\nr = {expression}\ntl.static_assert(r.dtype == {language(made)})\ntl.store(o_p + {grid_of(shape)}, r)"
+    body = f"x = tl.load(x_p + {grid_of(array.shape)})\nr = {expression}\n" \
+           f"tl.static_assert(r.dtype == {language(made)})\ntl.store(o_p + {grid_of(shape)}, r)"
     return Row(name, builtins, rest.pop("doc", DOC), {"x_p": array, "o_p": out(made, shape)}, body, lambda x_p: exact(x_p), types=(array.type,),
                **rest)
 
@@ -29,8 +30,8 @@ def sorts():
     for shape in ((1, 16), (16, 1), (64,), (2, 2, 8), (32, 2)):
         yield tile(f"sort {shape}", ("sort",), exact_small("i32", shape, "sort", -60, 60), "tl.sort(x)", shape, lambda x: np.sort(x, -1))
     for k in (1, 2, 16):
-        yield tile(f"topk {k}", ("topk",), exact_small("fp32", (4, 16), "topk", -60, 60), f"tl.topk(x, {k})", (4, k), lambda x,
-                   k=k: np.sort(x, 1)[:, ::-1][:, :k])
+        yield tile(f"topk {k}", ("topk",), exact_small("fp32", (4, 16), "topk", -60, 60), f"tl.topk(x, {k})", (4, k),
+                   lambda x, k=k: np.sort(x, 1)[:, ::-1][:, :k])
     yield tile("topk ascending", ("topk",), exact_small("i32", (4, 16), "topk", -60, 60), "tl.topk(x, 4, descending=False)", (4, 4),
                lambda x: np.sort(x, 1)[:, :4],
                apart="topk has no descending")
@@ -53,7 +54,8 @@ def gathers():
         for axis, index_shape in ((1, (8, 4)), (0, (16, 16))):
             array = any_of(t, (8, 16), "gather")
             index = given("i32", Numbers(f"{t} index {axis}").integers(0, (8, 16)[axis] - 1, int(np.prod(index_shape))).reshape(index_shape))
-            body = f"x = tl.load(x_p + {grid_of((8, 16))})\nj = tl.load(j_p + {grid_of(index_shape)})\ntl.store(o_p + {grid_of(index_shape)}, tl.gather(x, j, {axis}))"
+            body = f"x = tl.load(x_p + {grid_of((8, 16))})\nj = tl.load(j_p + {grid_of(index_shape)})\n" \
+                   f"tl.store(o_p + {grid_of(index_shape)}, tl.gather(x, j, {axis}))"
             yield Row(f"gather {t} {axis}", ("gather",), DOC, {"x_p": array, "j_p": index, "o_p": out(t, index_shape)}, body,
                       lambda x_p, j_p, a=axis: np.take_along_axis(x_p, j_p, a), types=(t,))
     array, index = any_of("fp32", (32,), "line"), given("i64", Numbers("line").integers(0, 31, 64))

@@ -1,4 +1,4 @@
-"""Products of tiles: kinds, precisions, shapes, sums; microscaled ones. Small integers, with which every sum is exact, and real numbers by a bound."""
+"""Products of tiles: kinds, precisions, shapes, sums; microscaled ones. Of small integers, with which every sum is exact, and of real numbers."""
 import numpy as np
 
 from formats import Numbers, language
@@ -43,8 +43,8 @@ def kinds():
         yield product(f"dot of products {t}", t, t, 16, 16, 16, np.float64, "fp32", f"tl.dot(tl.dot(x, y).to({language(t)}), y)",
                       (exact_small(t, (16, 16), "p", -1, 1),
                       exact_small(t, (16, 16), "q", -1, 1)), exact=lambda x_p, y_p: x_p @ y_p @ y_p)
-        yield product(f"dot transposed {t}", t, t, 16, 16, 16, np.float64, "fp32", "tl.dot(tl.trans(x), tl.trans(y))", exact=lambda x_p,
-                      y_p: x_p.T @ y_p.T)
+        yield product(f"dot transposed {t}", t, t, 16, 16, 16, np.float64, "fp32", "tl.dot(tl.trans(x), tl.trans(y))",
+                      exact=lambda x_p, y_p: x_p.T @ y_p.T)
     for m, n, k in ((1, 1, 1), (1, 16, 16), (16, 1, 8), (2, 4, 8), (8, 8, 8)):
         apart = "K of at least 16" if k < 16 else ""
         yield product(f"dot small {m} {n} {k}", "fp32", "fp32", m, n, k, np.float64, "fp32", apart=apart)

@@ -12,7 +12,9 @@ def grid_of(shape):
     """Text of row-major indices of a tile."""
     terms, step = [], 1
     for axis in range(len(shape) - 1, -1, -1):
-        index = f"tl.arange(0, {shape[axis]})[{', '.join(':' if i == axis else 'None' for i in range(len(shape)))}]" if len(shape) > 1 else f"tl.arange(0, {shape[axis]})"
+        index = f"tl.arange(0, {shape[axis]})"
+        if len(shape) > 1:
+            index += f"[{', '.join(':' if i == axis else 'None' for i in range(len(shape)))}]"
         terms.append(f"{index} * {step}" if step > 1 else index)
         step *= shape[axis]
     return " + ".join(reversed(terms))
@@ -118,8 +120,8 @@ def places():
             array = exact_small(t, (8, 32), name, 0, 3)
             for axis in (0, 1):
                 yield reduced(f"{name} ties {t} {axis}", (name,), array, f"tl.{name}(x, {axis})", axis, "i32", lambda x, f=f, a=axis: f(x, a))
-        yield reduced(f"{name} keep", (name,), exact_small("i32", (8, 16), name), f"tl.{name}(x, 1, keep_dims=True)", 1, "i32", lambda x,
-                      f=f: f(x, 1), keep=True)
+        yield reduced(f"{name} keep", (name,), exact_small("i32", (8, 16), name), f"tl.{name}(x, 1, keep_dims=True)", 1, "i32",
+                      lambda x, f=f: f(x, 1), keep=True)
         yield reduced(f"{name} any tie", (name,), exact_small("fp32", (8, 16), name, 0, 3), f"tl.{name}(x, 1, tie_break_left=False)", 1, "i32",
                       lambda x, f=f: f(x, 1), apart="any of equal elements")
         yield reduced(f"{name} with NaN", (name,), given("fp32", np.where(np.arange(64).reshape(4, 16) % 7 == 0, np.nan,
@@ -169,7 +171,8 @@ def by_functions():
                       t if t != "bf16" else "fp32",
                       lambda x: np.maximum.accumulate(x, 1), helpers=COMBINE)
     array = exact_small("i32", (8, 16), "both", -50, 50)
-    body = f"x = tl.load(x_p + {grid_of((8, 16))})\ns, m = tl.reduce((x, x * 2), 0, combine_both)\ni = tl.arange(0, 16)\ntl.store(s_p + i, s)\ntl.store(m_p + i, m)"
+    body = f"x = tl.load(x_p + {grid_of((8, 16))})\ns, m = tl.reduce((x, x * 2), 0, combine_both)\n" \
+           "i = tl.arange(0, 16)\ntl.store(s_p + i, s)\ntl.store(m_p + i, m)"
     yield Row("reduce of two", ("reduce",), DOC, {"x_p": array, "s_p": out("i32", 16), "m_p": out("i32", 16)}, body,
               lambda x_p: {"s_p": x_p.sum(0), "m_p": 2 * x_p.max(0)}, types=("i32",), helpers=COMBINE)
     for reverse in (False, True):
@@ -259,7 +262,8 @@ def elements():
         yield Row(f"map_elementwise {t}", ("map_elementwise",), DOC, {"x_p": x, "y_p": y, "o_p": out("i32", 64)}, body,
                   lambda x_p, y_p: np.sign(x_p.astype(np.int64) - y_p.astype(np.int64)).astype(np.int32), types=(t,), helpers=ELEMENTS)
     x, y = exact_small("i32", (64,), "two"), exact_small("i32", (64,), "two y")
-    body = "i = tl.arange(0, 64)\na, b = tl.map_elementwise(both_ways, tl.load(x_p + i), tl.load(y_p + i))\ntl.store(a_p + i, a)\ntl.store(b_p + i, b)"
+    body = "i = tl.arange(0, 64)\na, b = tl.map_elementwise(both_ways, tl.load(x_p + i), tl.load(y_p + i))\n" \
+           "tl.store(a_p + i, a)\ntl.store(b_p + i, b)"
     yield Row("map_elementwise two results", ("map_elementwise",), DOC, {"x_p": x, "y_p": y, "a_p": out("i32", 64), "b_p": out("i32", 64)}, body,
               lambda x_p, y_p: {"a_p": x_p + y_p, "b_p": x_p - y_p}, types=("i32",), helpers=ELEMENTS)
     body = "i = tl.arange(0, 64)\n(r,) = tl.map_elementwise(swapped, tl.load(x_p + i), tl.load(y_p + i), pack=2)\ntl.store(o_p + i, r)"

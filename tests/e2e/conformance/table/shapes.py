@@ -37,7 +37,8 @@ def made():
               "v = tl.core.to_tensor(7)\ntl.store(o_p + tl.arange(0, 16), v + tl.arange(0, 16))",
               lambda: 7 + np.arange(16), types=("i32",))
     yield Row("swizzle2d", ("swizzle2d",), "language.md#elementwise", {"a_p": out("i32", (6, 8)), "b_p": out("i32", (6, 8))},
-              "i, j = tl.swizzle2d(tl.program_id(0), tl.program_id(1), 6, 8, 4)\nat = tl.program_id(0) * 8 + tl.program_id(1)\ntl.store(a_p + at, i)\ntl.store(b_p + at, j)",
+              "i, j = tl.swizzle2d(tl.program_id(0), tl.program_id(1), 6, 8, 4)\n"
+              "at = tl.program_id(0) * 8 + tl.program_id(1)\ntl.store(a_p + at, i)\ntl.store(b_p + at, j)",
               swizzled, grid=(6, 8), types=("i32",))
 
 
@@ -92,8 +93,8 @@ def broadcasts():
     for shape, to in (((1, 16), (8, 16)), ((8, 1), (8, 16)), ((1, 1), (4, 8)), ((2, 1, 4), (2, 8, 4))):
         text = f"{to}"
         for t in ("i32", "fp16"):
-            yield tile(f"broadcast_to {t} {shape}", ("broadcast_to",), any_of(t, shape, "b"), f"tl.broadcast_to(x, {text})", to, lambda x,
-                       to=to: np.broadcast_to(x, to), doc=SHAPES_DOC)
+            yield tile(f"broadcast_to {t} {shape}", ("broadcast_to",), any_of(t, shape, "b"), f"tl.broadcast_to(x, {text})", to,
+                       lambda x, to=to: np.broadcast_to(x, to), doc=SHAPES_DOC)
         yield tile(f"broadcast_to method {shape}", ("broadcast_to",), any_of("i32", shape, "b"), f"x.broadcast_to({', '.join(map(str, to))})", to,
                    lambda x, to=to: np.broadcast_to(x, to), doc=SHAPES_DOC)
     for a, b in (((8, 1), (1, 16)), ((1, 1), (8, 16)), ((8, 16), (1, 16)), ((2, 1, 4), (1, 8, 1)), ((1, 32), (32, 1))):
@@ -122,7 +123,8 @@ def joined():
                   loads + f"tl.store(o_p + {grid_of((4, 16))}, tl.interleave(x, y))",
                   lambda x_p, y_p: np.stack([x_p, y_p], -1).reshape(4, 16), types=(t,))
         yield Row(f"split {t}", ("split",), SHAPES_DOC, {"x_p": any_of(t, (4, 8, 2), "s"), "o_p": out(t, (4, 8)), "q_p": out(t, (4, 8))},
-                  f"x = tl.load(x_p + {grid_of((4, 8, 2))})\na, b = tl.split(x)\ntl.store(o_p + {grid_of((4, 8))}, a)\ntl.store(q_p + {grid_of((4, 8))}, b)",
+                  f"x = tl.load(x_p + {grid_of((4, 8, 2))})\na, b = tl.split(x)\n"
+                  f"tl.store(o_p + {grid_of((4, 8))}, a)\ntl.store(q_p + {grid_of((4, 8))}, b)",
                   lambda x_p: {"o_p": x_p[..., 0], "q_p": x_p[..., 1]}, types=(t,))
     for t in ("i32", "fp16", "i8"):
         arrays = {"x_p": any_of(t, (32,), "a"), "y_p": any_of(t, (32,), "b")}
@@ -134,7 +136,8 @@ def joined():
         for dim in (0, 1):
             shape = (8, 8) if dim == 0 else (4, 16)
             yield Row(f"cat {t} dim {dim}", ("cat",), SHAPES_DOC, {**two, "o_p": out(t, shape)},
-                      f"x = tl.load(x_p + {grid_of((4, 8))})\ny = tl.load(y_p + {grid_of((4, 8))})\ntl.store(o_p + {grid_of(shape)}, tl.cat(x, y, dim={dim}))",
+                      f"x = tl.load(x_p + {grid_of((4, 8))})\ny = tl.load(y_p + {grid_of((4, 8))})\n"
+                      f"tl.store(o_p + {grid_of(shape)}, tl.cat(x, y, dim={dim}))",
                       lambda x_p, y_p, d=dim: np.concatenate([x_p, y_p], d), types=(t,), apart="cat has no dim")
     for shape in ((1,), (16, 1), (1, 16)):
         arrays = {"x_p": any_of("i32", shape, "a"), "y_p": any_of("i32", shape, "b"), "o_p": out("i32", shape + (2,))}
