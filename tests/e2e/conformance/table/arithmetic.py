@@ -205,6 +205,72 @@ def comparisons():
                           topic="comparisons, literals")
 
 
+def promoted():
+    """Operators whose operands differ, beyond sums and products."""
+    def common(x, y, f):
+        stored = FORMATS[wider(x, y)].stored
+        return lambda a, b: f(a.astype(stored), b.astype(stored))
+
+    for x, y in (("i8", "i32"), ("i32", "i8"), ("u8", "i32"), ("i32", "u32"), ("u32", "i32"), ("i64", "u32"), ("u8", "i8"), ("i16", "u64")):
+        t = wider(x, y)
+        for name, op, f in (("and", "&", np.bitwise_and), ("or", "|", np.bitwise_or), ("xor", "^", np.bitwise_xor)):
+            yield elementwise(f"{name} {x} {y}", (), OPERATORS, f"x {op} y", pair(x, y, N, name), t, common(x, y, f), topic=f"`{op}`, mixed")
+        few = given(y, np.arange(N) % min(bits_of(x), bits_of(y)))
+        yield elementwise(f"shl {x} {y}", (), OPERATORS, "x << y", [some(x, N, "shl"), few], t, common(x, y, np.left_shift), topic="`<<`, mixed")
+        yield elementwise(f"shr {x} {y}", (), OPERATORS, "x >> y", [some(x, N, "shr"), few], t, shifted_right(x, t), topic="`>>`, mixed")
+        for name, f in (("minimum", np.minimum), ("maximum", np.maximum)):
+            yield elementwise(f"{name} {x} {y}", (name,), OPERATORS, f"tl.{name}(x, y)", pair(x, y, N, name), t, common(x, y, f))
+        yield elementwise(f"where {x} {y}", ("where",), OPERATORS, "tl.where(x > 3, x, y)", pair(x, y, N, "where"), t,
+                          lambda a, b, s=FORMATS[t].stored: np.where(a > 3, a.astype(s), b.astype(s)))
+    for x, y in (("fp16", "i32"), ("bf16", "i8"), ("fp32", "i64"), ("fp64", "u32")):
+        t = "fp32" if x == "bf16" else x
+        yield elementwise(f"where {x} {y}", ("where",), OPERATORS, "tl.where(x > 0, x, y)", pair(x, y, N, "where"), t,
+                          lambda a, b, t=t: np.where(a > 0, a, through(t, b)))
+        yield elementwise(f"compare {x} {y} equal", (), OPERATORS, "x == y", [given(x, np.arange(N) % 7), given(y, np.arange(N) % 5)], "i1",
+                          lambda a, b: (a == b).astype(np.uint8), topic="comparisons, mixed")
+
+
+def shifted_right(x, t):
+    """With the sign of the left operand."""
+    def apply(a, b):
+        kept = f"i{bits_of(t) // 8}" if FORMATS[x].signed else f"u{bits_of(t) // 8}"
+        return (a.astype(FORMATS[t].stored).view(kept) >> b.astype(kept)).view(FORMATS[t].stored)
+
+    return apply
+
+
+def booleans():
+    x, y = pair("i1", "i1", N, "booleans")
+    for name, expression, t, f in (("add", "x + y", "i1", lambda a, b: a ^ b), ("sub", "x - y", "i1", lambda a, b: a ^ b),
+                                   ("mul", "x * y", "i1", lambda a, b: a & b), ("less", "x < y", "i1", lambda a, b: (a < b).astype(np.uint8)),
+                                   ("equal", "x == y", "i1", lambda a, b: (a == b).astype(np.uint8)),
+                                   ("add one", "x + 1", "i32", lambda a, b: a.astype(np.int32) + 1),
+                                   ("times float", "x * 2.5", "fp32", lambda a, b: a * 2.5),
+                                   ("where", "tl.where(x, y, x)", "i1", lambda a, b: np.where(a, b, a))):
+        yield elementwise(f"booleans {name}", (), OPERATORS, expression, [x, y], t, f, topic="int1")
+    for t in ("i8", "i32", "u64", "fp16", "fp32"):
+        z = some(t, N, "with booleans")
+        yield elementwise(f"booleans add {t}", (), OPERATORS, "x + y", [x, z], t, lambda a, b: a.astype(b.dtype) + b, topic="int1")
+        yield elementwise(f"booleans mul {t}", (), OPERATORS, "x * y", [z, y], t, lambda a, b: a * b.astype(a.dtype), topic="int1")
+
+
+def odd_literals():
+    for name, t, expression, result, f in (
+            ("bool", "i32", "x + True", "i32", lambda x: x + 1), ("float of fp16", "fp16", "x * 70000.0", "fp16", lambda x: x * np.inf),
+            ("large of fp32", "fp32", "x + 1e300", "fp32", lambda x: x + np.inf), ("int of fp16", "fp16", "x + 4096", "fp16", lambda x: x + 4096),
+            ("int of bf16", "bf16", "x + 257", "bf16", lambda x: x + 256),
+            ("float of i64", "i64", "x + 0.5", "fp32", lambda x: x.astype(np.float32).astype(np.float64) + 0.5),
+            ("infinity", "fp32", "x * float('inf')", "fp32", lambda x: x * np.inf), ("nan", "fp16", "x + float('nan')", "fp16", lambda x: x * np.nan),
+            ("minus infinity", "fp64", "x - float('-inf')", "fp64", lambda x: x + np.inf),
+            ("subnormal", "fp32", "x + 1e-45", "fp32", lambda x: x + 2.0**-149), ("minus zero", "fp32", "x + -0.0", "fp32", lambda x: x + -0.0),
+            ("hexadecimal", "u32", "x ^ 0xDEADBEEF", "u32", lambda x: x ^ np.uint32(0xDEADBEEF)),
+            ("none equal", "u8", "x == 300", "i1", lambda x: np.zeros_like(x)),
+            ("expression", "i32", "x * (3 + 4 * 2) - (7 // 2)", "i32", lambda x: x * 11 - 3), ("reversed shift", "i64", "x >> 63", "i64", lambda x: x >> 63),
+            ("reversed divide", "fp64", "1.0 / x", "fp64", lambda x: 1 / x), ("reversed modulo", "i32", "100 % (x * 0 + 7)", "i32", lambda x: x * 0 + 2),
+            ("reversed and", "u8", "0x3C & x", "u8", lambda x: x & np.uint8(0x3C))):
+        yield elementwise(f"literal {name}", (), OPERATORS, expression, [some(t, N)], result, f, topic="literals")
+
+
 def rows():
-    for part in (one_type, mixed, literals, functions, logical, comparisons):
+    for part in (promoted, booleans, odd_literals, one_type, mixed, literals, functions, logical, comparisons):
         yield from part()

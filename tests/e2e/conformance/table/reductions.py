@@ -271,6 +271,26 @@ def elements():
               lambda x_p, y_p: x_p.reshape(-1, 2)[:, ::-1].reshape(-1), types=("i32",), helpers=ELEMENTS, warps=1)
 
 
+def of_booleans():
+    """And by one warp, by eight: sums, places and orders do not depend on who computes them."""
+    array = given("i1", Numbers("of booleans").integers(0, 1, 256).reshape(8, 32))
+    yield reduced("sum i1", ("sum",), array, "tl.sum(x, 1)", 1, "u32", lambda x: x.sum(1, dtype=np.uint32))
+    yield reduced("sum i1 as int32", ("sum",), array, "tl.sum(x.to(tl.int32), 1)", 1, "i32", lambda x: x.sum(1, dtype=np.int32))
+    yield reduced("max i1", ("max",), array, "tl.max(x, 1)", 1, "i32", lambda x: x.max(1).astype(np.int32))
+    yield reduced("min i1", ("min",), array, "tl.min(x, 1)", 1, "i32", lambda x: x.min(1).astype(np.int32))
+    yield reduced("xor_sum i1", ("xor_sum",), array, "tl.xor_sum(x, 1)", 1, "i1", lambda x: np.bitwise_xor.reduce(x, 1))
+    yield reduced("reduce_or i1", ("reduce_or",), array, "tl.reduce_or(x, 1)", 1, "i1", lambda x: x.max(1))
+    yield scanned("cumsum i1", ("cumsum",), array, "tl.cumsum(x.to(tl.int32), 1)", "i32", lambda x: np.cumsum(x, 1, dtype=np.int32))
+    for warps in (1, 2, 8):
+        for shape in ((16, 16), (1, 256), (256, 1)):
+            array, axis = exact_small("fp32", shape, "warps"), int(shape[0] == 256)
+            yield reduced(f"sum {shape} by {warps}", ("sum",), array, f"tl.sum(x, {1 - axis})", 1 - axis, "fp32", lambda x, a=1 - axis: x.sum(a), warps=warps)
+            yield reduced(f"argmin {shape} by {warps}", ("argmin",), array, f"tl.argmin(x, {1 - axis})", 1 - axis, "i32", lambda x, a=1 - axis: x.argmin(a), warps=warps)
+            yield scanned(f"cumsum {shape} by {warps}", ("cumsum",), array, f"tl.cumsum(x, {1 - axis}, reverse=True)", "fp32",
+                          lambda x, a=1 - axis: np.flip(np.cumsum(np.flip(x, a), a), a), warps=warps)
+            yield scanned(f"sort {shape} by {warps}", ("sort",), array, "tl.sort(x)", "fp32", lambda x: np.sort(x, 1), warps=warps)
+
+
 def rows():
-    for part in (sums, extremes, places, by_functions, scans, elements):
+    for part in (of_booleans, sums, extremes, places, by_functions, scans, elements):
         yield from part()
