@@ -265,8 +265,10 @@ def odd_literals():
             ("subnormal", "fp32", "x + 1e-45", "fp32", lambda x: x + 2.0**-149), ("minus zero", "fp32", "x + -0.0", "fp32", lambda x: x + -0.0),
             ("hexadecimal", "u32", "x ^ 0xDEADBEEF", "u32", lambda x: x ^ np.uint32(0xDEADBEEF)),
             ("none equal", "u8", "x == 300", "i1", lambda x: np.zeros_like(x)),
-            ("expression", "i32", "x * (3 + 4 * 2) - (7 // 2)", "i32", lambda x: x * 11 - 3), ("reversed shift", "i64", "x >> 63", "i64", lambda x: x >> 63),
-            ("reversed divide", "fp64", "1.0 / x", "fp64", lambda x: 1 / x), ("reversed modulo", "i32", "100 % (x * 0 + 7)", "i32", lambda x: x * 0 + 2),
+            ("expression", "i32", "x * (3 + 4 * 2) - (7 // 2)", "i32", lambda x: x * 11 - 3),
+            ("reversed shift", "i64", "x >> 63", "i64", lambda x: x >> 63),
+            ("reversed divide", "fp64", "1.0 / x", "fp64", lambda x: 1 / x),
+            ("reversed modulo", "i32", "100 % (x * 0 + 7)", "i32", lambda x: x * 0 + 2),
             ("reversed and", "u8", "0x3C & x", "u8", lambda x: x & np.uint8(0x3C))):
         yield elementwise(f"literal {name}", (), OPERATORS, expression, [some(t, N)], result, f, topic="literals")
 
