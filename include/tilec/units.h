@@ -32,13 +32,17 @@ typedef struct tile_binding {
                        that an expression a.b.c begins with the longest counts */
     tile_binding_kind kind;
     tile_text text;
-    size_t unit; /* of TILE_BIND_UNIT: the number in the list */
+    size_t unit; /* of TILE_BIND_UNIT: the number in the list; of a method, text "static": it is
+                    called without the value that it is a method of */
 } tile_binding;
 
 /* What a unit is: X(name, value). */
 #define TILE_UNIT_KINDS(X)                                                                         \
     X(TILE_UNIT_FUNCTION, 0)                                                                       \
-    X(TILE_UNIT_RECORD, 1) /* a class of named tuples */
+    X(TILE_UNIT_RECORD, 1)    /* a class of named tuples */                                        \
+    X(TILE_UNIT_AGGREGATE, 2) /* a record with methods: its bindings, all TILE_BIND_UNIT;          \
+                                 `__init__`, if it is one, sets the fields */                                                                  \
+    X(TILE_UNIT_CONSTEXPR, 3) /* a function that is evaluated while a kernel is compiled */
 
 typedef enum tile_unit_kind {
 #define TILE_UNIT_ENUM(name, value) name = value,
@@ -64,7 +68,7 @@ typedef struct tile_unit {
     const tile_text *do_not_specialize_on_alignment;
     size_t do_not_specialize_on_alignment_count;
     tile_unit_kind kind;
-    tile_text name;           /* of a record, which has no source and no bindings */
+    tile_text name;           /* of a record or aggregate, which has no source */
     const tile_named *fields; /* of a record, in order, each with a literal for its default value or
                                  an empty text; behind the first default all have one */
     size_t field_count;

@@ -103,11 +103,12 @@ static bool read_record_field(Blocks *blocks, PyObject *tuple, tile_named *field
             blocks_text(blocks, fallback, "the default of a field", &field->value));
 }
 
-/* ("record", name, fields) */
-static bool read_record(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
-    PyObject *name, *list;
+/* ("record", name, fields), ("aggregate", name, fields, bindings of methods) */
+static bool read_record(Blocks *blocks, PyObject *tuple, tile_unit_kind of, tile_unit *unit) {
+    PyObject *name, *list, *methods = NULL;
     const char *kind;
-    if (!PyArg_ParseTuple(tuple, "sUO:record", &kind, &name, &list))
+    if (!PyArg_ParseTuple(tuple, "sUO|O:record", &kind, &name, &list, &methods) ||
+        (methods && !read_bindings(blocks, methods, unit)))
         return false;
     const Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
     if (count < 0)
@@ -118,7 +119,7 @@ static bool read_record(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
     for (Py_ssize_t i = 0; i < count; i++)
         if (!read_record_field(blocks, PyList_GetItem(list, i), &fields[i]))
             return false;
-    unit->kind = TILE_UNIT_RECORD;
+    unit->kind = of;
     unit->fields = fields;
     unit->field_count = (size_t)count;
     return blocks_text(blocks, name, "the name of a record", &unit->name);
@@ -129,11 +130,22 @@ static bool read_unit(Blocks *blocks, PyObject *tuple, tile_unit *unit) {
         return wrong("a unit is a tuple", tuple);
     PyObject *kind = PyTuple_GetItem(tuple, 0);
     unit->size = sizeof *unit;
-    if (PyUnicode_Check(kind) && !PyUnicode_CompareWithASCIIString(kind, "function"))
-        return read_function(blocks, tuple, unit);
-    if (PyUnicode_Check(kind) && !PyUnicode_CompareWithASCIIString(kind, "record"))
-        return read_record(blocks, tuple, unit);
-    return wrong("a unit is a \"function\" or a \"record\"", kind);
+    static const struct {
+        const char *name;
+        tile_unit_kind kind;
+    } kinds[] = {{"function", TILE_UNIT_FUNCTION},
+                 {"constexpr", TILE_UNIT_CONSTEXPR},
+                 {"record", TILE_UNIT_RECORD},
+                 {"aggregate", TILE_UNIT_AGGREGATE}};
+    for (size_t i = 0; PyUnicode_Check(kind) && i < sizeof kinds / sizeof *kinds; i++) {
+        if (PyUnicode_CompareWithASCIIString(kind, kinds[i].name))
+            continue;
+        unit->kind = kinds[i].kind;
+        return kinds[i].kind == TILE_UNIT_FUNCTION || kinds[i].kind == TILE_UNIT_CONSTEXPR
+                   ? read_function(blocks, tuple, unit)
+                   : read_record(blocks, tuple, kinds[i].kind, unit);
+    }
+    return wrong("a unit is a function, a constexpr, a record or an aggregate", kind);
 }
 
 bool read_units(Blocks *blocks, PyObject *list, tile_compile_options *options) {

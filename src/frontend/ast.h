@@ -20,7 +20,7 @@
 /* clang-format off */
 #define AST_STMT_KINDS(X)                                                                          \
     X(expr) X(assign) X(augassign) X(annassign) X(if) X(for) X(while) X(return) X(pass)            \
-    X(break) X(continue) X(assert) X(raise) X(with) X(import) X(def) X(unsupported)
+    X(break) X(continue) X(assert) X(raise) X(with) X(import) X(def) X(class) X(unsupported)
 /* clang-format on */
 
 /* AST_OPERATORS(name, text): binary, unary, boolean and comparison operators. */
@@ -83,6 +83,7 @@ typedef enum AstOperator {
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;
 typedef struct FuncDef FuncDef;
+typedef struct ClassDef ClassDef;
 
 typedef struct ExprList {
     Expr **items;
@@ -244,8 +245,17 @@ struct Stmt {
             uint32_t name_count;
         } import;
         FuncDef *def;
+        ClassDef *class_def;
         AstConstruct construct; /* unsupported; its body was skipped */
     } u;
+};
+
+/* A class at top level whose values kernels may have: of named tuples, or an aggregate. */
+struct ClassDef {
+    Str name;
+    Span span;
+    ExprList decorators, bases;
+    StmtList body;
 };
 
 struct FuncDef {
@@ -256,7 +266,8 @@ struct FuncDef {
     uint32_t param_count;
     Expr *returns; /* NULL: none */
     Str docstring; /* also present in body as an expression statement */
-    StmtList body; /* none: there is something in a plain function that does not parse; see parse.h */
+    StmtList
+        body; /* none: there is something in a plain function that does not parse; see parse.h */
     bool must_use; /* @must_use_result, which says: */
     Str must_use_words;
     bool is_jit;                /* a decorator's last name component is `jit` */

@@ -350,9 +350,24 @@ static void print_assign(Printer *printer, const Stmt *stmt) {
     print_expr(printer, stmt->u.assign.value);
 }
 
+static void print_class(Printer *printer, const ClassDef *def) {
+    open_node(printer, "class");
+    add_name(printer, def->name);
+    for (uint32_t i = 0; i < def->decorators.count; i++)
+        print_part(printer, "decorator", def->decorators.items[i]);
+    for (uint32_t i = 0; i < def->bases.count; i++)
+        print_part(printer, "base", def->bases.items[i]);
+    print_body(printer, "body", def->body);
+    close_node(printer);
+}
+
 static void print_stmt(Printer *printer, const Stmt *stmt) {
     if (stmt->kind == STMT_def) {
         print_def(printer, stmt->u.def);
+        return;
+    }
+    if (stmt->kind == STMT_class) {
+        print_class(printer, stmt->u.class_def);
         return;
     }
     open_node(printer, ast_stmt_kind_name[stmt->kind]);
@@ -406,6 +421,7 @@ static void print_stmt(Printer *printer, const Stmt *stmt) {
     case STMT_break:
     case STMT_continue:
     case STMT_def:
+    case STMT_class:
     case STMT_COUNT:
         break;
     }

@@ -71,44 +71,6 @@ Val units_literal(Elab *e, Str name, Str text) {
     return expr ? elab_eval_in(e, e->literals, expr) : val_error();
 }
 
-/* Named tuples */
-
-/* An argument to its place among `items`, or a report. */
-static void bind_field(Elab *e, const Unit *record, const Arg *arg, uint32_t position, Val *items) {
-    const GivenUnit *given = record->given;
-    const char *name = str_dup(e->arena, given->name);
-    const uint32_t at = arg->name.len ? record_field(record, arg->name) : position;
-    if (at >= given->field_count && arg->name.len)
-        elab_fail(e, arg->span, elab_unknown_keyword, name, STR_ARG(arg->name));
-    else if (at >= given->field_count)
-        elab_fail(e, arg->span, elab_too_many_arguments, name, given->field_count, position + 1);
-    else if (items[at].kind != VAL_ABSENT)
-        elab_fail(e, arg->span, elab_argument_twice, name, STR_ARG(given->fields[at].name));
-    else
-        items[at] = arg->val;
-}
-
-Val units_make_record(Elab *e, Span span, const Unit *record, const Arg *args, uint32_t count) {
-    const GivenUnit *given = record->given;
-    const unsigned errors = e->ctx->diags.errors;
-    Val *items = ARENA_ARRAY(e->arena, Val, (size_t)given->field_count + 1);
-    for (uint32_t i = 0; i < given->field_count; i++)
-        items[i] = val_of(VAL_ABSENT);
-    for (uint32_t i = 0; i < count; i++)
-        bind_field(e, record, &args[i], i, items);
-    for (uint32_t i = 0; i < given->field_count && e->ctx->diags.errors == errors; i++) {
-        const Field *field = &given->fields[i];
-        if (items[i].kind == VAL_ABSENT && !field->fallback.len)
-            elab_fail(e, span, elab_missing_argument, str_dup(e->arena, given->name),
-                      STR_ARG(field->name));
-        else if (items[i].kind == VAL_ABSENT)
-            items[i] = units_literal(e, field->name, field->fallback);
-    }
-    if (e->ctx->diags.errors != errors)
-        return val_error();
-    return val_tuple_of(record, items, given->field_count);
-}
-
 /* Bindings */
 
 static Val namespace_value(Unit *unit, Str path) {

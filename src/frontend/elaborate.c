@@ -159,6 +159,7 @@ static bool stmt_mentions(const Stmt *stmt, Str name) {
     case STMT_continue:
     case STMT_import:
     case STMT_def:
+    case STMT_class:
     case STMT_unsupported:
     case STMT_COUNT:
         return false;

@@ -43,11 +43,13 @@ struct Unit {
     Unit *next;
     Str path;
     const AstFile *syntax;
-    Vars globals;           /* those looked up so far */
-    bool is_std;            /* the compiler's own library: spans are those of its callers */
-    bool is_literal;        /* where literals of bindings are evaluated */
-    const GivenUnit *given; /* names are bound by it, not by a file; NULL: it is a file */
-    uint32_t number;        /* of that unit */
+    Vars globals;              /* those looked up so far */
+    bool is_std;               /* the compiler's own library: spans are those of its callers */
+    bool is_literal;           /* where literals of bindings are evaluated */
+    const GivenUnit *given;    /* names are bound by it, not by a file; NULL: it is a file */
+    const ClassDef *class_def; /* of a class of the file `home`; else NULL */
+    Unit *home, *base;         /* base: the class that it inherits from; NULL: none */
+    uint32_t number;           /* of that unit */
     uint32_t busy; /* statements being evaluated, to catch definitions that refer to themselves */
 };
 
@@ -224,8 +226,26 @@ typedef struct Arg {
 
 Val elab_call_expr(Elab *e, const Expr *expr);
 Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
-/* A named tuple of a VAL_RECORD (bindings.c). */
-Val units_make_record(Elab *e, Span span, const Unit *record, const Arg *args, uint32_t count);
+/* The same of a VAL_FUNCTION that is an `__init__`: what its first argument is at its end. */
+Val elab_call_init(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
+
+/* Classes (elaborate_record.c) */
+typedef struct RecordMethod {
+    Val function;
+    bool is_static;
+} RecordMethod;
+/* False: it has no method of that name. */
+bool elab_method(Elab *e, Unit *record, Str name, RecordMethod *out);
+/* A value of a VAL_RECORD. */
+Val elab_make_record(Elab *e, Span span, Unit *record, const Arg *args, uint32_t count);
+/* self.x = v in `__init__`; false: that is not what it is. */
+bool elab_set_field(Elab *e, const Expr *target, Val v);
+/* aggregate_replace(instance, x=..) */
+Val elab_replace_fields(Elab *e, Span span, const Arg *args, uint32_t count);
+/* The class that is defined in a file. */
+Unit *elab_class(Elab *e, Unit *home, const ClassDef *def);
+/* A class with the fields given; `def` may be NULL. */
+Unit *elab_record_unit(Elab *e, Unit *home, const GivenUnit *given, const ClassDef *def);
 /* The same of a VAL_FOREIGN (evaluate.c). */
 Val elab_evaluate(Elab *e, Span span, Val callee, const Arg *args, uint32_t count);
 /* Evaluates the arguments of call `expr` and binds them to a builtin's parameters. */
@@ -261,16 +281,17 @@ typedef enum BuiltinFlags {
 } BuiltinFlags;
 
 typedef enum ModuleSet {
-    IN_PYTHON = 1,    /* no module: a builtin of Python */
-    IN_TL = 2,        /* triton.language, .core, .standard */
-    IN_MATH = 4,      /* triton.language.math */
-    IN_LIBDEVICE = 8, /* triton.language.extra.libdevice and its aliases */
-    IN_TRITON = 16,   /* triton */
-    IN_RANDOM = 32,   /* triton.language.random */
-    IN_CUDA = 64,     /* triton.language.extra.cuda */
-    IN_PYMATH = 128,  /* Python's math */
-    IN_TARGET = 512,  /* triton.language.target_info */
-    IN_STD = 256,     /* no module: for std.tile and libdevice.tile alone */
+    IN_PYTHON = 1,         /* no module: a builtin of Python */
+    IN_TL = 2,             /* triton.language, .core, .standard */
+    IN_MATH = 4,           /* triton.language.math */
+    IN_LIBDEVICE = 8,      /* triton.language.extra.libdevice and its aliases */
+    IN_TRITON = 16,        /* triton */
+    IN_RANDOM = 32,        /* triton.language.random */
+    IN_CUDA = 64,          /* triton.language.extra.cuda */
+    IN_PYMATH = 128,       /* Python's math */
+    IN_COLLECTIONS = 1024, /* Python's collections */
+    IN_TARGET = 512,       /* triton.language.target_info */
+    IN_STD = 256,          /* no module: for std.tile and libdevice.tile alone */
 } ModuleSet;
 
 struct Builtin {
@@ -385,7 +406,7 @@ typedef struct Specialized {
     const struct Specialized *items; /* of a tuple, or the parts of a descriptor, each by itself */
     uint32_t count;                  /* 0: it is neither */
     const BlockInfo *block;          /* of a descriptor; the last items say the same */
-    const Unit *record;              /* of a named tuple its class */
+    Unit *record;                    /* of a named tuple its class */
 } Specialized;
 
 /* What each parameter of `def` is, from signature, names, annotations and defaults. */

@@ -289,10 +289,12 @@ static bool call_allowed(Elab *e, Span span, const FuncDef *def) {
     return false;
 }
 
-static Val call_function(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
+/* What the function returns, or with `init` what its first parameter is in the end. */
+static Val enter_function(Elab *e, Span span, Val callee, const Arg *args, uint32_t count,
+                          bool init) {
     const FuncDef *def = callee.function.def;
     const bool is_plain = !def->is_jit && !def->is_constexpr_function;
-    if (is_plain && (!e->frame->host || !def->body.count)) {
+    if (is_plain && !init && (!e->frame->host || !def->body.count)) {
         elab_fail(e, span, elab_plain_function, STR_ARG(def->name));
         elab_hint(e,
                   "decorate it with @triton.jit, or with @triton.constexpr_function if it computes "
@@ -324,7 +326,19 @@ static Val call_function(Elab *e, Span span, Val callee, const Arg *args, uint32
         vec_push(e->arena, &e->failed, def);
         return val_error();
     }
+    if (init)
+        return *vars_find(&frame.vars, def->params[0].name);
     return returned ? frame.result : val_none();
+}
+
+static Val call_function(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
+    return enter_function(e, span, callee, args, count, false);
+}
+
+Val elab_call_init(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
+    if (callee.kind != VAL_FUNCTION || !callee.function.def->param_count)
+        return elab_fail(e, span, elab_not_callable, "an `__init__` without parameters");
+    return enter_function(e, span, callee, args, count, true);
 }
 
 Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
@@ -335,11 +349,13 @@ Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
     case VAL_ERROR:
         return callee;
     case VAL_BUILTIN:
+        if (builtin_is(callee, BUILTIN_aggregate_replace))
+            return elab_replace_fields(e, span, args, count);
         return call_builtin(e, span, callee.builtin, args, count, false);
     case VAL_FUNCTION:
         return call_function(e, span, callee, args, count);
     case VAL_RECORD:
-        return units_make_record(e, span, callee.record, args, count);
+        return elab_make_record(e, span, callee.record, args, count);
     case VAL_FOREIGN:
         return elab_evaluate(e, span, callee, args, count);
     case VAL_METHOD: {

@@ -393,6 +393,10 @@ static bool field_of(Val base, Str name, Val *out) {
     return at < UINT32_MAX;
 }
 
+static Val undefined_field(Elab *e, Span span, Str name, Val field) {
+    return elab_fail(e, span, elab_undefined_variable, STR_ARG(name), field.undefined->why);
+}
+
 static void suggest_field(Elab *e, Val base, Str name) {
     const GivenUnit *given = base.tuple.record->given;
     Str *names = ARENA_ARRAY(e->arena, Str, (size_t)given->field_count + 1);
@@ -474,8 +478,14 @@ static Val constexpr_type_of(Elab *e, Span span, Val v) {
 Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     const Builtin *row;
     Val field;
+    RecordMethod method;
     if (field_of(base, name, &field))
-        return field;
+        return field.kind == VAL_UNDEFINED ? undefined_field(e, span, name, field) : field;
+    if (base.kind == VAL_TUPLE && base.tuple.record &&
+        elab_method(e, base.tuple.record, name, &method))
+        return method.is_static ? method.function : method_of(e, base, method.function);
+    if (base.kind == VAL_RECORD && elab_method(e, base.record, name, &method))
+        return method.function;
     switch (base.kind) {
     case VAL_ERROR:
         return base;

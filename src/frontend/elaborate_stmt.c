@@ -93,6 +93,8 @@ static void names_in_target(Arena *arena, const Expr *target, Names *names) {
             names_in_target(arena, target->u.list.items[i], names);
     else if (target->kind == EXPR_starred)
         names_in_target(arena, target->u.bind.value, names);
+    else if (target->kind == EXPR_attribute) /* of an aggregate in its __init__ */
+        names_in_target(arena, target->u.attribute.base, names);
 }
 
 static void names_in_stmt(Arena *arena, const Stmt *stmt, Names *names) {
@@ -129,6 +131,7 @@ static void names_in_stmt(Arena *arena, const Stmt *stmt, Names *names) {
     case STMT_raise:
     case STMT_import:
     case STMT_def:
+    case STMT_class:
     case STMT_unsupported:
     case STMT_COUNT:
         return;
@@ -172,7 +175,7 @@ Val elab_decay(Elab *e, Span span, Val v) {
         return v;
     if (val_is_number(v))
         return op_to_tensor(e, span, v);
-    if (v.kind != VAL_TUPLE)
+    if (v.kind != VAL_TUPLE || val_is_aggregate(v))
         return v;
     Val *items = ARENA_ARRAY(e->arena, Val, (size_t)v.tuple.count + 1);
     for (uint32_t i = 0; i < v.tuple.count; i++) {
@@ -218,6 +221,13 @@ void elab_assign(Elab *e, const Expr *target, Val v) {
     case EXPR_subscript:
         elab_fail(e, target->span, elab_construct, "assignment to a subscript");
         elab_hint(e, "tiles are values: use tl.where(index == i, new, x), or tl.store for memory");
+        return;
+    case EXPR_attribute:
+        if (elab_set_field(e, target, v))
+            return;
+        elab_fail(e, target->span, elab_construct, "assignment to an attribute");
+        elab_hint(e, "the fields of an aggregate are set in its __init__; elsewhere, "
+                     "aggregate_replace(x, field=value) gives another one");
         return;
     default:
         elab_fail(e, target->span, elab_construct, "assignment to this expression");
@@ -351,6 +361,8 @@ static void exec_simple(Elab *e, const Stmt *stmt) {
     case STMT_with:
         elab_fail(e, stmt->span, elab_construct, "`with`");
         elab_hint(e, "remove it; the compiler schedules asynchronous work itself");
+        return;
+    case STMT_class: /* stands at top level alone */
         return;
     case STMT_def:
         elab_fail(e, stmt->span, elab_construct, "a nested function");

@@ -4,7 +4,7 @@
 bool elab_items(Elab *e, Span span, Val v, const Val **items, uint32_t *count) {
     if (val_failed(v))
         return false;
-    if (v.kind != VAL_TUPLE) {
+    if (v.kind != VAL_TUPLE || val_is_aggregate(v)) {
         elab_fail(e, span, elab_not_iterable, elab_type_text(e, v));
         return false;
     }
@@ -112,7 +112,7 @@ static Val index_tile(Elab *e, Span span, Val base, Val index) {
 
 Val elab_subscript(Elab *e, const Expr *expr, Val base, Val index) {
     Span span = expr->span;
-    if (base.kind == VAL_TUPLE)
+    if (base.kind == VAL_TUPLE && !val_is_aggregate(base))
         return index_tuple(e, expr->u.subscript.index->span, base, index);
     if (base.kind == VAL_TILE)
         return index_tile(e, span, base, index);

@@ -314,6 +314,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt) {
     case STMT_pass:
     case STMT_break:
     case STMT_continue:
+    case STMT_class:
     case STMT_unsupported:
     case STMT_COUNT:
         return;

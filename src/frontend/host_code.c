@@ -238,6 +238,7 @@ static HostFlow exec_stmt(HostCode *code, const Stmt *stmt, HostValue *result) {
         return flow_of(host_cannot(code, stmt->span, ast_construct_text[stmt->u.construct]));
     case STMT_raise:
     case STMT_with:
+    case STMT_class:
     case STMT_COUNT:
         break;
     }

@@ -30,6 +30,7 @@ static const struct {
     {"triton.language.extra.cuda.libdevice", IN_LIBDEVICE},
     {"triton.language.target_info", IN_TARGET},
     {"math", IN_PYMATH},
+    {"collections", IN_COLLECTIONS},
 };
 
 enum { MODULE_COUNT = sizeof modules / sizeof *modules };
@@ -212,6 +213,11 @@ static bool binding_of(Elab *e, Unit *unit, const Stmt *stmt, Str name, Val *out
         if (!str_eq(stmt->u.def->name, name))
             return false;
         *out = (Val){.kind = VAL_FUNCTION, .function = {stmt->u.def, unit}};
+        return true;
+    case STMT_class:
+        if (!str_eq(stmt->u.class_def->name, name))
+            return false;
+        *out = (Val){.kind = VAL_RECORD, .record = elab_class(e, unit, stmt->u.class_def)};
         return true;
     case STMT_assign:
         for (uint32_t i = 0; i < stmt->u.assign.targets.count; i++) {

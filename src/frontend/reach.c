@@ -102,11 +102,15 @@ static Range range_of(const Collector *c, const Stmt *stmt) {
     while (last + 1 < c->tokens.len && c->tokens.data[last + 1].lo < stmt->span.hi)
         last++;
     Range range = {line_begin(c, begin), line_end(c, last)};
-    if (stmt->kind == STMT_def && stmt->u.def->decorators.count) {
-        size_t decorator = token_at(c, stmt->u.def->decorators.items[0]->span.lo);
+    const ExprList none = {0}, *decorators = stmt->kind == STMT_def ? &stmt->u.def->decorators
+                                             : stmt->kind == STMT_class
+                                                 ? &stmt->u.class_def->decorators
+                                                 : &none;
+    if (decorators->count) {
+        size_t decorator = token_at(c, decorators->items[0]->span.lo);
         range.first = line_begin(c, decorator < begin ? decorator : begin);
     }
-    if (stmt->kind == STMT_def && stmt->u.def->body.count)
+    if (stmt->kind == STMT_class || (stmt->kind == STMT_def && stmt->u.def->body.count))
         range.last = block_end(c, range.last);
     return range;
 }

@@ -380,7 +380,7 @@ static bool is_tuple(Arena *arena, bool is_constexpr, Str text, uint32_t depth) 
 }
 
 /* False after a report. */
-static bool find_record(EntryOf *a, Str text, size_t count, const Unit **record) {
+static bool find_record(EntryOf *a, Str text, size_t count, Unit **record) {
     const Val v = text.len && a->unit->given ? entry_parse_value(a, text) : val_error();
     if (text.len && (v.kind != VAL_RECORD || v.record->given->field_count != count)) {
         elab_fail(a->e, a->param->span, elab_signature_record, STR_ARG(text),
@@ -403,7 +403,7 @@ static bool set_tuple(EntryOf *a, Str text, Specialized *out) {
     const Str name = take_record(&text);
     is_bracketed(text, &inside);
     signature_split(a->e->arena, inside, &entries);
-    const Unit *record;
+    Unit *record;
     if (!find_record(a, name, entries.len, &record))
         return false;
     Specialized *items = ARENA_ARRAY(a->e->arena, Specialized, entries.len + 1);

@@ -73,6 +73,8 @@ AstFile *units_parse(Diags *diags, uint32_t file, const GivenUnit *unit) {
         return syntax;
     FuncDef *def = syntax->body.items[0]->u.def;
     def->decorators = (ExprList){0};
+    def->is_jit = !unit->is_constexpr;
+    def->is_constexpr_function = unit->is_constexpr;
     set_hints(diags, def, unit);
     for (uint32_t i = 0; i < def->param_count; i++)
         def->params[i].annotation = units_annotation(diags->arena, unit, def->params[i].annotation);
@@ -103,7 +105,12 @@ void units_write(const SourceMap *map, uint32_t file, const GivenUnits *units, b
             add_text(out, "name", binding->name);
             add_text(out, "text", binding->text);
         }
-        add_text(out, unit->is_record ? "record" : "function", unit->name);
+        add_text(out,
+                 unit->is_aggregate   ? "aggregate"
+                 : unit->is_record    ? "record"
+                 : unit->is_constexpr ? "constexpr"
+                                      : "function",
+                 unit->name);
         for (uint32_t at = 0; at < unit->field_count; at++) {
             add_text(out, "field", unit->fields[at].name);
             add_text(out, "default", unit->fields[at].fallback);

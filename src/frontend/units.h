@@ -31,7 +31,9 @@ typedef struct Field {
 /* See tile_unit. */
 typedef struct GivenUnit {
     bool is_record;
-    Str name; /* of a record, which has fields in the place of all below */
+    bool is_aggregate; /* a record whose bindings are its methods */
+    bool is_constexpr; /* a function that is evaluated at compile time */
+    Str name; /* of a record, which has fields in the place of what is below, but bindings */
     const Field *fields;
     uint32_t field_count;
     Str path, text;

@@ -103,10 +103,14 @@ Val val_tuple(const Val *items, uint32_t count) {
         .tuple = {items, count, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX, depth + 1, NULL}};
 }
 
-Val val_tuple_of(const Unit *record, const Val *items, uint32_t count) {
+Val val_tuple_of(Unit *record, const Val *items, uint32_t count) {
     Val v = val_tuple(items, count);
     v.tuple.record = record;
     return v;
+}
+
+bool val_is_aggregate(Val v) {
+    return v.kind == VAL_TUPLE && v.tuple.record && v.tuple.record->given->is_aggregate;
 }
 
 uint32_t record_field(const Unit *record, Str name) {
@@ -256,7 +260,9 @@ const char *val_type_text(Arena *arena, Val v) {
         return "a string";
     case VAL_TUPLE:
         if (v.tuple.record)
-            return str_format(arena, "a named tuple '%.*s'", STR_ARG(v.tuple.record->given->name));
+            return str_format(arena, "%s '%.*s'",
+                              val_is_aggregate(v) ? "an aggregate" : "a named tuple",
+                              STR_ARG(v.tuple.record->given->name));
         return str_format(arena, "a tuple of %u", v.tuple.count);
     case VAL_TYPE:
     case VAL_CONSTEXPR_TYPE:

@@ -53,7 +53,7 @@ typedef enum ValKind {
     VAL_TUPLE, /* lists too */
     VAL_TYPE,
     VAL_CONSTEXPR_TYPE, /* of what is known at compile time: two are equal if the values are */
-    VAL_RECORD,         /* a class of named tuples */
+    VAL_RECORD,         /* a class of named tuples, an aggregate */
     VAL_FUNCTION,
     VAL_BUILTIN,
     VAL_FOREIGN, /* a function of the program that asked for the compilation */
@@ -98,12 +98,12 @@ struct Val {
         struct {
             const Val *items;
             uint32_t count;
-            uint32_t size;      /* elements of all tuples inside, characters of strings */
-            uint32_t depth;     /* of nesting: 1 for a tuple of no tuples */
-            const Unit *record; /* of a named tuple its class; else NULL */
+            uint32_t size;  /* elements of all tuples inside, characters of strings */
+            uint32_t depth; /* of nesting: 1 for a tuple of no tuples */
+            Unit *record;   /* of a named tuple or an aggregate its class; else NULL */
         } tuple;
         const Val *constant; /* VAL_CONSTEXPR_TYPE */
-        const Unit *record;
+        Unit *record;
         struct { /* block: shape of a tile type, NULL for scalars */
             ScalarType scalar;
             const Type *block;
@@ -210,7 +210,7 @@ static inline Val val_string(Str s) {
 }
 Val val_tuple(const Val *items, uint32_t count);
 /* A named tuple; `record` may be NULL. */
-Val val_tuple_of(const Unit *record, const Val *items, uint32_t count);
+Val val_tuple_of(Unit *record, const Val *items, uint32_t count);
 static inline Val val_type(ScalarType scalar, const Type *block) {
     return (Val){.kind = VAL_TYPE, .type = {scalar, block}};
 }
@@ -264,6 +264,8 @@ const char *val_text(Arena *arena, Val v);
 /* A float as Python's repr: the shortest decimal that reads back as the same double. */
 void print_double(double f, StrBuf *out);
 void print_wide(Wide i, StrBuf *out);
+/* A value of an aggregate: no sequence, though it is held as a tuple. */
+bool val_is_aggregate(Val v);
 /* The place of a named tuple's field; UINT32_MAX: it has none of that name. */
 uint32_t record_field(const Unit *record, Str name);
 /* The IR values inside, tuples included, in order. */

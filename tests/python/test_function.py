@@ -163,7 +163,7 @@ class Evaluation(unittest.TestCase):
 class Wrong(unittest.TestCase):
     def test_units(self):
         for units, said in (([1], "a unit is a tuple"), ([("function",)], "at least 8 arguments"), (None, "units are a list"),
-                            ([("class", "f", [])], "a unit is a \"function\" or a \"record\""), ([("record", "P", [("x",)])], "exactly 2 arguments"),
+                            ([("class", "f", [])], "a unit is a function, a constexpr, a record or an aggregate"), ([("record", "P", [("x",)])], "exactly 2 arguments"),
                             ([unit(SCALE, ("tl", "lang", "x", -1))], 'the kind of a binding is "literal"'),
                             ([unit(SCALE, ("tl", "unit", None, 5))], "a unit that is not in the list"), ([], "not valid")):
             with self.assertRaises((TypeError, tilec.TilecError)) as caught:

@@ -124,13 +124,13 @@ static bool is_name(tile_text name) {
 }
 
 /* What is wrong with a field, given those before it; NULL: nothing. */
-static const char *field_problem(const tile_named *fields, size_t at) {
+static const char *field_problem(const tile_named *fields, size_t at, bool is_aggregate) {
     const tile_named *field = &fields[at];
     if (!is_name(field->name))
         return "a field of it has no name";
     if (!is_text(field->value))
         return "a default of it is a text without data";
-    if (at && fields[at - 1].value.size && !field->value.size)
+    if (at && fields[at - 1].value.size && !field->value.size && !is_aggregate)
         return "a field of it without a default is behind one with a default";
     for (size_t i = 0; i < at; i++)
         if (str_eq(text_str(fields[i].name), text_str(field->name)))
@@ -145,26 +145,30 @@ static bool read_record(const Reading *r, const tile_unit *unit, GivenUnit *out)
         return refuse(r, "it is a record, wanted the kernel");
     if (!is_name(unit->name))
         return refuse(r, "it is a record without a name");
-    if (unit->source.size || unit->binding_count)
+    const bool is_aggregate = unit->kind == TILE_UNIT_AGGREGATE;
+    if (unit->source.size || (unit->binding_count && !is_aggregate))
         return refuse(r, "it is a record, which has neither source nor bindings");
+    if (unit->binding_count > UINT32_MAX || (unit->binding_count && !unit->bindings))
+        return refuse(r, "its bindings are no list");
     if (unit->field_count > MOST_FIELDS || (unit->field_count && !unit->fields))
         return refuse(r, "its fields are no list, or too many");
     Field *fields = ARENA_ARRAY(arena, Field, unit->field_count + 1);
     for (size_t i = 0; i < unit->field_count; i++) {
-        const char *problem = field_problem(unit->fields, i);
+        const char *problem = field_problem(unit->fields, i, is_aggregate);
         if (problem)
             return refuse(r, problem);
         fields[i] = (Field){str_keep(arena, text_str(unit->fields[i].name)),
                             str_keep(arena, text_str(unit->fields[i].value))};
     }
     *out = (GivenUnit){.is_record = true,
+                       .is_aggregate = is_aggregate,
                        .name = str_keep(arena, text_str(unit->name)),
                        .fields = fields,
                        .field_count = (uint32_t)unit->field_count,
                        .path = STR("<unit>"),
                        .text = STR(""),
                        .begin = {1, 1}};
-    return true;
+    return take_bindings(r, unit, out);
 }
 
 /* False after a report. */
@@ -173,9 +177,9 @@ static bool read_unit(const Reading *r, GivenUnit *out) {
     tile_unit unit;
     if (!take_unit(r, &unit))
         return refuse(r, "its size is not that of the first, or none");
-    if (unit.kind == TILE_UNIT_RECORD)
+    if (unit.kind == TILE_UNIT_RECORD || unit.kind == TILE_UNIT_AGGREGATE)
         return read_record(r, &unit, out);
-    if (unit.kind != TILE_UNIT_FUNCTION)
+    if (unit.kind != TILE_UNIT_FUNCTION && unit.kind != TILE_UNIT_CONSTEXPR)
         return refuse(r, "it is of no kind that there is");
     if (!unit.source.data || !unit.source.size)
         return refuse(r, "it has no source");
@@ -196,6 +200,7 @@ static bool read_unit(const Reading *r, GivenUnit *out) {
         .path = unit.path.size ? str_keep(arena, text_str(unit.path)) : STR("<unit>"),
         .text = str_keep(arena, text_str(unit.source)),
         .begin = {unit.first_line ? unit.first_line : 1, unit.first_column ? unit.first_column : 1},
+        .is_constexpr = unit.kind == TILE_UNIT_CONSTEXPR,
         .noinline = unit.noinline,
         .must_use = unit.must_use_result.data != NULL,
         .must_use_words = str_keep(arena, text_str(unit.must_use_result)),
@@ -326,7 +331,10 @@ const tile_unit *units_keep(Arena *arena, const GivenUnits *units) {
                               .do_not_specialize_on_alignment =
                                   keep_names(arena, unit->no_alignment, unit->no_alignment_count),
                               .do_not_specialize_on_alignment_count = unit->no_alignment_count,
-                              .kind = unit->is_record ? TILE_UNIT_RECORD : TILE_UNIT_FUNCTION,
+                              .kind = unit->is_aggregate   ? TILE_UNIT_AGGREGATE
+                                      : unit->is_record    ? TILE_UNIT_RECORD
+                                      : unit->is_constexpr ? TILE_UNIT_CONSTEXPR
+                                                           : TILE_UNIT_FUNCTION,
                               .name = keep_text(arena, unit->name),
                               .fields = keep_fields(arena, unit),
                               .field_count = unit->field_count};

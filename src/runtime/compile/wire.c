@@ -114,6 +114,8 @@ static void wire_units(Wire *wire, GivenUnits *units) {
         if (wire->out)
             *unit = units->list[i];
         WIRE_NUMBER(wire, unit->is_record);
+        WIRE_NUMBER(wire, unit->is_aggregate);
+        WIRE_NUMBER(wire, unit->is_constexpr);
         wire_text(wire, &unit->name);
         wire_fields(wire, &unit->fields, &unit->field_count);
         wire_text(wire, &unit->path);

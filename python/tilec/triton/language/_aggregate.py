@@ -118,6 +118,7 @@ def _aggregate(cls):
     aggregate_value.hash_attrs = [init, *(member for name, member in members.items() if name != "__init__")]
     aggregate_value.__aggregate_fields__ = builtins.tuple(annotations)
     aggregate_value.__aggregate_defaults__ = defaults
+    aggregate_value.__aggregate_members__ = members  # __init__ among them where the class has one
     for name in ("__name__", "__module__", "__qualname__", "__doc__"):
         setattr(aggregate_value, name, getattr(cls, name))
     return aggregate_value
@@ -132,3 +133,6 @@ def aggregate_replace(instance, **changes):
         if name not in cls.__aggregate_fields__:
             raise TypeError(f"{cls.__name__} has no field '{name}'")
     return cls(**{name: getattr(instance, name) for name in cls.__aggregate_fields__} | changes)
+
+
+aggregate_replace.__module__ = "tilec.triton.language.core"  # by which kernels name it

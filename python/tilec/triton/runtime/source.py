@@ -129,6 +129,27 @@ def _record(kind):
                                      for name in kind._fields]
 
 
+def _is_aggregate(kind):
+    return isinstance(kind, type) and getattr(kind, "__triton_aggregate__", False)
+
+
+def _method_unit(kind, name, member):
+    """A method as a function with a text, `__init__` and constexpr functions among them; None: kernels cannot call it."""
+    from tilec.triton.runtime.jit import JITFunction
+
+    if hasattr(member, "_unit_text"):
+        return member
+    if not (getattr(member, "_is_constexpr_function", False) or (name == "__init__" and isinstance(member, types.FunctionType))):
+        return None
+    units = kind.__dict__.get("__aggregate_units__")
+    if units is None:
+        units = kind.__aggregate_units__ = {}
+    if name not in units:
+        units[name] = JITFunction(getattr(member, "fn", member))
+        units[name]._is_constexpr_unit = True
+    return units[name]
+
+
 class Units:
     """The units that a kernel reaches, itself first, in the order in which they are met."""
 
@@ -140,7 +161,8 @@ class Units:
         for member in (kernel, *also):
             self.number(member)
         for member in self.members:  # grows as names lead to others
-            self.tuples.append(_record(member) if isinstance(member, type) else self._unit(member))
+            self.tuples.append(self._aggregate(member) if _is_aggregate(member) else _record(member) if isinstance(member, type)
+                               else self._unit(member))
 
     @property
     def functions(self):
@@ -158,6 +180,18 @@ class Units:
         self.members.append(member)
         return len(self.members) - 1
 
+    def _aggregate(self, kind):
+        """The unit of an aggregate: its fields, and its methods as bindings."""
+        defaults = kind.__aggregate_defaults__
+        fields = [(name, literal(defaults[name], self.number) if name in defaults else None) for name in kind.__aggregate_fields__]
+        methods = []
+        for name, member in kind.__aggregate_members__.items():
+            is_static = isinstance(member, staticmethod)
+            unit = _method_unit(kind, name, member.__func__ if is_static else member)
+            if unit is not None:
+                methods.append((name, "unit", "static" if is_static else None, self.number(unit)))
+        return "aggregate", kind.__name__, fields, methods
+
     def _unit(self, function):
         text = function._unit_text
         self._check_parameters(function)
@@ -166,7 +200,8 @@ class Units:
             if where != "decorator":
                 self._bind(function, name, where, bindings)
         must_use = getattr(function, "_must_use_result", None)
-        return ("function", text.path, function.__name__, text.source, text.def_line, 1, bool(function.noinline), [*bindings.values()],
+        kind = "constexpr" if getattr(function, "_is_constexpr_unit", False) else "function"
+        return (kind, text.path, function.__name__, text.source, text.def_line, 1, bool(function.noinline), [*bindings.values()],
                 tuple(function._names_of(function.do_not_specialize)), tuple(function._names_of(function.do_not_specialize_on_alignment)),
                 (must_use if isinstance(must_use, str) else "") if must_use else None)
 
@@ -188,7 +223,7 @@ class Units:
         if value is _NOTHING:
             return  # Python's own, or nobody's: the compiler says so where it stands
         name = root
-        while rest and isinstance(value, (types.ModuleType, type)) and not _is_ours(value):
+        while rest and isinstance(value, (types.ModuleType, type)) and not _is_ours(value) and not _is_aggregate(value):
             bindings.setdefault(name, (name, "namespace", None, -1))
             value = getattr(value, rest[0], _NOTHING)
             if value is _NOTHING:
@@ -205,7 +240,7 @@ class Units:
             return name, "unit", None, self.number(value)
         if isinstance(value, types.ModuleType):
             return name, "namespace", None, -1
-        if _is_record(value):
+        if _is_record(value) or _is_aggregate(value):
             return name, "unit", None, self.number(value)
         if getattr(value, "_is_constexpr_function", False):
             self.evaluated[self.number(function), name] = value
