@@ -120,6 +120,10 @@ typedef struct tile_compile_options {
     bool no_ftz;            /* exponentials of fp32 keep subnormal arguments and results */
     tile_text entry_name;   /* what the kernel is called in its code and its facts: letters, digits
                                and underscores, no digit first; empty: as its function */
+    bool deterministic;     /* results are the same bits with any number of warps and stages, and on
+                               all targets of one family; what cannot keep that is an error at its
+                               line: docs/deterministic.md. The environment can ask for it, too:
+                               TILEC_DETERMINISTIC=1 */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

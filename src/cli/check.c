@@ -66,6 +66,7 @@ static Checked check_kernel(Ctx *ctx, const AstFile *syntax, const FuncDef *def,
     if (!frontend_elaborate(ctx, syntax, &kernel, &elaborated))
         return CHECKED_WRONG;
     elaborated.func->capability = kernel.capability;
+    elaborated.func->deterministic = request->deterministic;
     lint_func(elaborated.func);
     return ctx->diags.errors == errors ? CHECKED_TYPED : CHECKED_WRONG;
 }

@@ -239,6 +239,7 @@ static void fill_options(ShapeRun *run) {
                                           .debug = kernel->debug,
                                           .sanitize_overflow = kernel->sanitize_overflow,
                                           .no_ftz = kernel->no_ftz,
+                                          .deterministic = kernel->deterministic,
                                           .isolated = kernel->isolated,
                                           .warnings = texts_of(arena, &kernel->warnings),
                                           .warning_count = kernel->warnings.len,

@@ -3,9 +3,10 @@
  * A reduction combines halves: for each bit of the axis from the highest down, the elements with
  * the bit clear and those with it set become two arrays, and the region runs once over all pairs. A
  * tile of n elements thus costs 2n element steps in log n runs of the region. A scan doubles its
- * reach with each run (Hillis and Steele). A region with control flow, or with something to say,
- * runs pair by pair, that of a map element by element. */
+ * reach with each run (Hillis and Steele), or joins blocks where the order is fixed. A region with
+ * control flow, or with something to say, runs pair by pair, that of a map element by element. */
 #include "interp/interp_internal.h"
+#include "ir/order.h"
 
 /* Regions */
 
@@ -205,6 +206,35 @@ static void shift_lines(Slot *x, uint32_t line, uint32_t stride, size_t bytes) {
     }
 }
 
+/* Element `last` of each line's first half, for every element of its second one. */
+static void spread_last(Run *run, Slot *to, const Slot *from, uint32_t last, uint32_t reach,
+                        uint32_t stride, size_t bytes) {
+    uint32_t lines = from->n / (2 * reach * stride);
+    int64_t shape[3] = {lines, reach, stride}, strides[3] = {2 * (int64_t)reach * stride, 0, 1};
+    slot_new(run, to, from->n / 2, bytes);
+    copy_strided(to->data, from->data + last * bytes, bytes, 3, shape, strides);
+    if (from->undef)
+        copy_strided(slot_new_undef(run, to), from->undef + last, 1, 3, shape, strides);
+}
+
+/* What blocks of `reach` elements have in all goes in front of the elements of the blocks behind
+ * them: ir/order.h. */
+static void scan_by_blocks(Run *run, const Inst *inst, Work *work, uint32_t length,
+                           uint32_t stride) {
+    const Op *op = inst->op;
+    for (uint32_t reach = 1; reach < length && !run_halted(run); reach *= 2) {
+        uint32_t half = reach * stride, lines = work->x[0].n / (2 * half);
+        for (uint32_t k = 0; k < work->n; k++) {
+            size_t bytes = operand_bytes(op, k);
+            spread_last(run, &work->a[k], &work->x[k], half - stride, reach, stride, bytes);
+            gather_chunks(run, &work->b[k], &work->x[k], half, half, 2 * half, lines, bytes);
+        }
+        combine(run, inst, work->a, work->b, work->out, half * lines);
+        for (uint32_t k = 0; k < work->n && !run_halted(run); k++)
+            scatter_scanned(run, &work->x[k], &work->out[k], 2 * half, half, operand_bytes(op, k));
+    }
+}
+
 void interp_scan(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Type *type = op_in(op, 0)->type;
@@ -218,7 +248,10 @@ void interp_scan(Run *run, const Inst *inst) {
             reverse_axis(run, &work.x[k], type, axis, operand_bytes(op, k));
         else
             make_private(run, &work.x[k], operand_bytes(op, k));
-    for (uint32_t reach = 1; reach < length && !run_halted(run); reach *= 2) {
+    const bool by_blocks = op_keeps_order(op);
+    if (by_blocks)
+        scan_by_blocks(run, inst, &work, length, stride);
+    for (uint32_t reach = 1; !by_blocks && reach < length && !run_halted(run); reach *= 2) {
         uint32_t skip = reach * stride, tail = line - skip;
         for (uint32_t k = 0; k < work.n; k++) {
             size_t bytes = operand_bytes(op, k);

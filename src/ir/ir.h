@@ -159,6 +159,9 @@ struct Func {
      * that no tensor map can hold (docs/tma.md). */
     bool no_tensor_copies;
     bool no_persistence; /* pass persist leaves the function alone */
+    /* Results are the same bits however many warps and stages there are and whatever target of one
+     * family it is compiled for: ir/order.h, docs/deterministic.md. */
+    bool deterministic;
     /* The launch is the source's own: its parameters and nothing behind them, a CTA, or num_ctas of
      * them, for each program. Says no_tensor_copies and no_persistence, too; see func_plain_abi. */
     bool plain_abi;

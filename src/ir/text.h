@@ -23,6 +23,7 @@
     FUNC_ATTR(has_layouts, BOOL)                                                                   \
     FUNC_ATTR(no_tensor_copies, BOOL)                                                              \
     FUNC_ATTR(no_persistence, BOOL)                                                                \
+    FUNC_ATTR(deterministic, BOOL)                                                                 \
     FUNC_ATTR(plain_abi, BOOL)                                                                     \
     FUNC_ATTR(is_persistent, BOOL)                                                                 \
     FUNC_ATTR(last_first, I64)                                                                     \

@@ -172,6 +172,20 @@ class Kernels(Folder):
         with mock.patch.dict(os.environ, TRITON_FORCE_DISABLE_FP_FUSION="1"):
             self.assertEqual(called(enable_fp_fusion=True), False)
 
+    def test_deterministic(self):
+        def asks(options=None):
+            return "deterministic = true" in triton.compile(ASTSource(fused, {"x": "*fp32"}), H100, options).asm["tir"]
+
+        self.assertEqual([asks(), asks({"deterministic": True}), asks({"deterministic": False})], [False, True, False])
+
+        def called(**options):
+            kernel = fused.warmup(np.zeros(1, np.float32), grid=(1,), **options)
+            return "deterministic = true" in kernel.asm["tir"], "fma.rn.f32" in kernel.asm["ptx"]
+
+        self.assertEqual([called(), called(deterministic=True)], [(False, True), (True, False)])
+        with mock.patch.object(triton.knobs.compilation, "deterministic", True):
+            self.assertEqual((asks(), called()), (True, (True, False)))
+
     def test_sass(self):
         """By the disassembler that the environment names: here one that prints what it is given."""
         script = os.path.join(self.folder, "nvdisasm")

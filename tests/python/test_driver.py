@@ -127,12 +127,12 @@ class Backends(unittest.TestCase):
         self.assertFalse(hasattr(sys.modules["triton.backends.compiler"], "AttrsDescriptor"))
 
     def test_options(self):
-        """As Triton 3.6 answers for these targets."""
+        """As Triton 3.6 answers for these targets, and tilec's own."""
         plain = {"num_warps": 8, "num_ctas": 1, "num_stages": 3, "warp_size": 32, "maxnreg": None, "ptx_version": None, "ptx_options": None,
                  "ir_override": None, "enable_fp_fusion": True, "enable_reflect_ftz": True, "launch_cooperative_grid": False,
                  "launch_pdl": False, "default_dot_input_precision": "tf32",
                  "allowed_dot_input_precisions": ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"), "debug": False, "backend_name": "cuda",
-                 "sanitize_overflow": True, "instrumentation_mode": ""}
+                 "sanitize_overflow": True, "instrumentation_mode": "", "deterministic": False}
         for arch, fp8, deprecated, imprecise in ((80, ("fp8e4b15", "fp8e5"), (), 0), (89, ("fp8e4b15", "fp8e4nv", "fp8e5"), (), 0),
                                                  (90, ("fp8e4b15", "fp8e4nv", "fp8e5"), ("fp8e4b15",), 1 << 30),
                                                  (100, ("fp8e4b15", "fp8e4nv", "fp8e5"), ("fp8e4b15",), 0)):

@@ -208,6 +208,9 @@ static void cache_answers_the_same_question_only(void **state) {
     other.no_fp_fusion = true;
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
+    other.deterministic = true;
+    assert_false(compiled_from_cache(f->context, &other));
+    other = options;
     other.debug = true;
     assert_false(compiled_from_cache(f->context, &other));
     other = options;

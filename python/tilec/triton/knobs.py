@@ -57,6 +57,7 @@ class compilation_knobs(base_knobs):
     allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
     fpsan_homomorphic_casts = env_bool("TRITON_FPSAN_HOMOMORPHIC_CASTS", instead="kernels are not instrumented")
     instrumentation_mode = getenv("TRITON_INSTRUMENTATION_MODE", "")
+    deterministic = env_bool("TILEC_DETERMINISTIC")  # of tilec alone: docs/deterministic.md
     listener = None
 
 

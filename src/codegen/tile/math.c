@@ -590,6 +590,9 @@ static const CacheKind reciprocals_kind = {sizeof(Reciprocals)};
 enum { REGISTERS_WORTH_A_RECIPROCAL = 4 };
 
 static const Reciprocal *shared_reciprocal(Cg *cg, const Op *op, Lv divisor, Lv as_f32) {
+    /* How many registers share it is a matter of layouts. */
+    if (cg->func->deterministic)
+        return NULL;
     Reciprocals *cache = cg_cache(cg, &reciprocals_kind);
     if (cache->op != op)
         *cache = (Reciprocals){op, NULL};

@@ -12,46 +12,19 @@
  * so far and the carry to be combined in front of its own elements. A further bit of the axis, in a
  * lane or a register, joins two neighbouring blocks. */
 #include "codegen/lowerings.h"
+#include "codegen/tile/combine.h"
+#include "codegen/tile/ordered.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/regions.h"
 #include "codegen/values/shuffle.h"
 #include "codegen/values/values.h"
-
-/* A tuple of values, one per operand of the op. */
-typedef struct Combiner {
-    const Op *op;
-    uint32_t n;
-} Combiner;
-
-/* out = region(a, b); `out` may be a or b. */
-static void combine(Cg *cg, const Combiner *c, const Lv *a, const Lv *b, Lv *out) {
-    Lv *args = ARENA_ARRAY(cg->arena, Lv, 2 * (size_t)c->n);
-    memcpy(args, a, c->n * sizeof *args);
-    memcpy(args + c->n, b, c->n * sizeof *args);
-    cg_inline_region(cg, c->op->regions[0], args, 2 * c->n, out, c->n);
-}
-
-/* The values of one register, as a tuple: values[reg * n + k]. */
-static Lv *tuples(Cg *cg, const Op *op, uint32_t count) {
-    Lv *values = ARENA_ARRAY(cg->arena, Lv, (size_t)count * op->nin);
-    for (uint32_t k = 0; k < op->nin; k++)
-        for (uint32_t reg = 0; reg < count; reg++)
-            values[reg * op->nin + k] = cg_in(cg, op, k)[reg];
-    return values;
-}
+#include "ir/order.h"
 
 /* redux.sync does the whole warp in one instruction for these regions over i32. */
 static const char *redux_name(const Op *op) {
-    const Block *block = op->regions[0];
-    const Op *only = block->first;
-    if (op->nin != 1 || block->nargs != 2 || !only || only->next != block->last || only->nin != 2 ||
-        only->nout != 1 || op_in(block->last, 0) != &only->out[0] ||
-        !type_is_int(only->out[0].type) || only->out[0].type->dtype != DT_I32)
-        return NULL;
-    const Value *a = op_in(only, 0), *b = op_in(only, 1);
-    if (!(a == &block->args[0] && b == &block->args[1]) &&
-        !(a == &block->args[1] && b == &block->args[0]))
+    const Op *only = combine_only_op(op);
+    if (!only || !type_is_int(only->out[0].type) || only->out[0].type->dtype != DT_I32)
         return NULL;
     static const struct {
         OpCode code;
@@ -135,8 +108,8 @@ static void combine_tree(Cg *cg, const Combiner *c, Lv *values, const uint32_t *
     uint32_t half = 1u << (31 - __builtin_clz(n - 1));
     combine_tree(cg, c, values, members, half);
     combine_tree(cg, c, values, members + half, n - half);
-    combine(cg, c, &values[members[0] * c->n], &values[members[half] * c->n],
-            &values[members[0] * c->n]);
+    cg_combine(cg, c, &values[members[0] * c->n], &values[members[half] * c->n],
+               &values[members[0] * c->n]);
 }
 
 /* Combines the registers of equal kept image; the result goes to the lowest of each class.
@@ -186,18 +159,22 @@ static void reduce_in_warp(Cg *cg, const Combiner *c, const Plan *plan, const ui
                     cg, values[leader[reg ^ steps[s].regs] * c->n + k], steps[s].threads);
         for (uint32_t reg = 0; reg < plan->count; reg++)
             if (leader[reg] == reg)
-                combine(cg, c, &values[reg * c->n], &received[reg * c->n], &values[reg * c->n]);
+                cg_combine(cg, c, &values[reg * c->n], &received[reg * c->n], &values[reg * c->n]);
     }
 }
 
 void lower_reduce(Cg *cg, const Op *op) {
+    if (op_keeps_order(op)) {
+        cg_reduce_in_order(cg, op);
+        return;
+    }
     const Type *type = op_in(op, 0)->type;
     const Plan *plan = cg_plan(cg, type->layout);
     Combiner c = {op, op->nin};
     uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(op)->axis);
     uint32_t kept = axis ? (uint32_t)reduce_attrs(op)->keep << __builtin_ctz(axis) : 0;
     uint32_t dropped = axis & ~kept;
-    Lv *values = tuples(cg, op, plan->count);
+    Lv *values = cg_tuples(cg, op, plan->count);
     uint32_t *leader = ARENA_ARRAY(cg->arena, uint32_t, plan->count);
     uint32_t *class_of = ARENA_ARRAY(cg->arena, uint32_t, (size_t)1 << plan->layout->out_bits);
     Butterfly steps[LAYOUT_MAX_BASES];
@@ -227,25 +204,6 @@ void lower_reduce(Cg *cg, const Op *op) {
 }
 
 /* Scan */
-
-typedef enum Holder { HELD_BY_REGISTER, HELD_BY_LANE, HELD_BY_WARP, HELD_BY_NONE } Holder;
-
-typedef struct AxisBit {
-    Holder holder;
-    int bit; /* of the register or lane number */
-} AxisBit;
-
-/* Who holds an index bit: a basis that is that bit alone. Copies of it (later ones) are no holders.
- */
-static AxisBit find_holder(const Layout *l, uint32_t image) {
-    for (int i = 0; i < l->bits[LAYOUT_REG]; i++)
-        if (l->basis[i] == image)
-            return (AxisBit){HELD_BY_REGISTER, i};
-    for (int i = 0; i < layout_thread_bits(l); i++)
-        if (layout_thread_basis(l, i) == image)
-            return (AxisBit){i < LAYOUT_LANE_BITS ? HELD_BY_LANE : HELD_BY_WARP, i};
-    return (AxisBit){HELD_BY_NONE, 0};
-}
 
 typedef struct Scan {
     Combiner c;
@@ -293,8 +251,8 @@ static void scan_in_thread(Cg *cg, Scan *s) {
         for (uint32_t i = 0; i < length; i++) {
             uint32_t member = scanned_member(s, reg, i);
             if (i)
-                combine(cg, &s->c, &s->values[before * n], &s->values[member * n],
-                        &s->values[member * n]);
+                cg_combine(cg, &s->c, &s->values[before * n], &s->values[member * n],
+                           &s->values[member * n]);
             before = member;
         }
         memcpy(&s->total[reg * n], &s->values[before * n], n * sizeof *s->total);
@@ -313,7 +271,7 @@ static void add_carry(Cg *cg, Scan *s, uint32_t reg, const Lv *earlier, Lv behin
     if (lv_is_false(has))
         memcpy(joined, earlier, n * sizeof *joined);
     else
-        combine(cg, &s->c, earlier, &s->carry[reg * n], joined);
+        cg_combine(cg, &s->c, earlier, &s->carry[reg * n], joined);
     for (uint32_t k = 0; k < n; k++) {
         Lv *carry = &s->carry[reg * n + k];
         if (!lv_is_false(has) && !lv_is_true(has))
@@ -341,8 +299,8 @@ static void join_lanes(Cg *cg, Scan *s, int bit, bool last) {
         add_carry(cg, s, reg, other, behind);
         if (last)
             continue;
-        combine(cg, &s->c, other, total, theirs_first);
-        combine(cg, &s->c, total, other, ours_first);
+        cg_combine(cg, &s->c, other, total, theirs_first);
+        cg_combine(cg, &s->c, total, other, ours_first);
         for (uint32_t k = 0; k < n; k++)
             total[k] = LLVMBuildSelect(cg->b, behind, theirs_first[k], ours_first[k], "");
     }
@@ -356,7 +314,7 @@ static void join_registers(Cg *cg, Scan *s, int bit) {
         uint32_t first = s->reverse ? reg | 1u << bit : reg,
                  second = reg ^ first ^ (reg | 1u << bit);
         add_carry(cg, s, second, &s->total[first * n], cg_i1(cg, true));
-        combine(cg, &s->c, &s->total[first * n], &s->total[second * n], &s->total[first * n]);
+        cg_combine(cg, &s->c, &s->total[first * n], &s->total[second * n], &s->total[first * n]);
         memcpy(&s->total[second * n], &s->total[first * n], n * sizeof *s->total);
     }
 }
@@ -372,7 +330,7 @@ static void apply_carries(Cg *cg, Scan *s) {
             if (s->exclusive && i == 0)
                 memcpy(joined, &s->carry[reg * n], n * sizeof *joined);
             else
-                combine(cg, &s->c, &s->carry[reg * n], value, joined);
+                cg_combine(cg, &s->c, &s->carry[reg * n], value, joined);
             for (uint32_t k = 0; k < n; k++)
                 value[k] = lv_is_true(s->has_carry[reg])
                                ? joined[k]
@@ -388,7 +346,7 @@ static bool describe_axis(Cg *cg, const Op *op, Scan *s) {
     for (int i = 0; i < 32; i++) {
         if (!(axis >> i & 1))
             continue;
-        AxisBit bit = find_holder(type->layout, 1u << i);
+        AxisBit bit = cg_axis_holder(type->layout, 1u << i);
         if (bit.holder == HELD_BY_WARP || bit.holder == HELD_BY_NONE) {
             cg->failed = true;
             return ctx_diag(cg->ctx, op->span, codegen_scan_layout, (int)scan_attrs(op)->axis);
@@ -403,13 +361,17 @@ static bool describe_axis(Cg *cg, const Op *op, Scan *s) {
 }
 
 void lower_scan(Cg *cg, const Op *op) {
+    if (op_keeps_order(op) && !scan_attrs(op)->exclusive) {
+        cg_scan_in_order(cg, op);
+        return;
+    }
     const Plan *plan = cg_plan(cg, op_in(op, 0)->type->layout);
     Scan s = {.c = {op, op->nin},
               .plan = plan,
               .reverse = scan_attrs(op)->reverse,
               .exclusive = scan_attrs(op)->exclusive};
     size_t size = (size_t)plan->count * op->nin;
-    s.values = tuples(cg, op, plan->count);
+    s.values = cg_tuples(cg, op, plan->count);
     s.total = ARENA_ARRAY(cg->arena, Lv, size);
     s.carry = ARENA_ARRAY(cg->arena, Lv, size);
     s.has_carry = ARENA_ARRAY(cg->arena, Lv, plan->count);

@@ -118,7 +118,8 @@ void cg_position(Cg *cg, LLVMBasicBlockRef block) {
 }
 
 Lv cg_contract(const Cg *cg, Lv v) {
-    if (!cg->options->no_fp_fusion && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+    const bool fuses = !cg->options->no_fp_fusion && !cg->func->deterministic;
+    if (fuses && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
         LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
     return v;
 }

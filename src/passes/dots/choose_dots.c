@@ -187,11 +187,26 @@ static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op
     return b_obstacle(facts, op_in(dot, 1), 0);
 }
 
+/* Where results are to be the same bits with any number of warps, and for all targets of a family,
+ * those products are left to warps that some launches would leave to them. */
+static bool may_use_warpgroups(const Func *func) {
+    return !func->deterministic;
+}
+
+/* Do the tensor cores multiply f8 operands as they are? Not where they must not in this family's
+ * first targets, which lack that. */
+static bool takes_f8(const Op *dot, const Mma *mma) {
+    return mma && dot_attrs(dot)->max_imprecise >= depth_of(dot) &&
+           !dot->block->func->deterministic;
+}
+
 static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
     if (!wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
                      dot->out[0].type->dtype, func->capability))
         return UNIT_MMA;
-    const char *why_not = wgmma_obstacle(func, facts, dot);
+    const char *why_not = may_use_warpgroups(func)
+                              ? wgmma_obstacle(func, facts, dot)
+                              : "launches of less than four warps are to give the same bits";
     if (why_not)
         ctx_diag(func_ctx(func), dot->span, dot_without_wgmma, why_not);
     return why_not ? UNIT_MMA : UNIT_WGMMA;
@@ -200,7 +215,8 @@ static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
 /* Is operand b one that warpgroups cannot read, and a one that they can in its place? */
 static bool wants_turning(const Func *func, const Facts *facts, const Op *dot) {
     const Type *acc = dot->out[0].type;
-    return wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype, acc->dtype,
+    return may_use_warpgroups(func) &&
+           wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype, acc->dtype,
                        func->capability) &&
            acc->rank == 2 && acc->shape[0] >= WGMMA_M && acc->shape[1] >= WGMMA_M &&
            !dot_is_chained(dot) && b_obstacle(facts, op_in(dot, 1), 0) &&
@@ -245,7 +261,7 @@ bool dot_is_chosen(const Op *dot) {
     int32_t capability = dot->block->func->capability;
     const Value *a = op_in(dot, 0), *b = op_in(dot, 1);
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, dot->out[0].type->dtype, capability);
-    bool widened = is_f8(a) && is_f8(b) && (!mma || dot_attrs(dot)->max_imprecise < depth_of(dot));
+    bool widened = is_f8(a) && is_f8(b) && !takes_f8(dot, mma);
     return dot_attrs(dot)->unit != UNIT_FMA || !target_by_capability(capability) ||
            (!widened && !lacks_pairs(dot) && obstacle(dot, mma));
 }
@@ -260,7 +276,7 @@ static bool visit_dot(Func *func, const Facts *facts, Op *dot) {
     DType acc = op_out(dot)->type->dtype;
     const Mma *mma = mma_find(a->type->dtype, b->type->dtype, acc, func->capability);
     bool f8 = is_f8(a) && is_f8(b);
-    if (f8 && (!mma || dot_attrs(dot)->max_imprecise < depth_of(dot))) {
+    if (f8 && !takes_f8(dot, mma)) {
         Builder builder = builder_before(dot);
         op_set_operand(dot, 0, cast(&builder, a, DT_F16, true));
         op_set_operand(dot, 1, cast(&builder, b, DT_F16, true));

@@ -10,11 +10,10 @@ const Type *convert_exchanged(Ctx *ctx, const Op *op) {
 }
 
 const Type *reduce_exchanged(Ctx *ctx, const Op *op, uint32_t index) {
-    uint32_t crossing = reduce_crossing_bits(op);
-    if (!crossing)
+    if (!reduce_crossing_bits(op))
         return NULL;
     return reduce_result_type(ctx, op_in(op, index)->type, (int)reduce_attrs(op)->axis,
-                              reduce_attrs(op)->keep | crossing);
+                              reduce_kept_by_warps(op));
 }
 
 Op *dot_operand_source(const Op *dot, int index, bool *transposed) {

@@ -1,5 +1,6 @@
 /* See layout_rules.h. The rules are the inverse of what the ops' result rules in src/ir check. */
 #include "passes/layout/layout_rules.h"
+#include "ir/order.h"
 #include "passes/rewrite.h"
 #include "support/bits.h"
 #include "target/target.h"
@@ -288,9 +289,11 @@ static const Layout *with_idle_warps(Ctx *ctx, const Layout *layout, uint32_t ax
     return layout_get(ctx, &out);
 }
 
-/* Sections take two dimensions more, and what comes before an element itself. */
+/* Sections take two dimensions more, and what comes before an element itself; what each has in all
+ * is combined before it is with elements, which is another order. */
 static bool may_have_sections(const Op *scan) {
-    return op_in(scan, 0)->type->rank + 2 <= MAX_RANK && !scan_attrs(scan)->exclusive;
+    return op_in(scan, 0)->type->rank + 2 <= MAX_RANK && !scan_attrs(scan)->exclusive &&
+           !op_keeps_order(scan);
 }
 
 static uint32_t scanned_bits(const Op *scan) {
@@ -381,6 +384,27 @@ static uint32_t warp_bits_of_axis(const Op *op) {
 
 uint32_t reduce_crossing_bits(const Op *op) {
     return op->code == OP_reduce ? warp_bits_of_axis(op) & ~(uint32_t)reduce_attrs(op)->keep : 0;
+}
+
+uint32_t reduce_kept_by_warps(const Op *op) {
+    uint32_t crossing = reduce_crossing_bits(op);
+    if (op_keeps_order(op) && crossing)
+        crossing = ~0u >> __builtin_clz(crossing);
+    return (uint32_t)reduce_attrs(op)->keep | crossing;
+}
+
+bool reduce_lies_plain(const Op *op) {
+    const Type *type = op_in(op, 0)->type;
+    uint32_t axis = layout_dim_mask(type->rank, type->shape, (int)reduce_attrs(op)->axis);
+    uint32_t kept = axis ? (uint32_t)reduce_attrs(op)->keep << __builtin_ctz(axis) : 0;
+    uint32_t wanted = axis & ~kept, found = 0;
+    for (int i = 0; i < layout_in_bits(type->layout); i++) {
+        uint32_t basis = type->layout->basis[i], held = basis & wanted;
+        if (held && (basis != held || (held & (held - 1)) || (held & found)))
+            return false;
+        found |= held;
+    }
+    return found == wanted;
 }
 
 bool scan_crosses_warps(const Op *op) {

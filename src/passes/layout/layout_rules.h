@@ -86,6 +86,12 @@ const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *sca
 /* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
  * other ops, and without layouts. */
 uint32_t reduce_crossing_bits(const Op *op);
+/* Of a reduction with such bits: what of the axis each warp leaves to be combined with what other
+ * warps have, as in `keep`. Where the order is fixed that is all from the highest of them down. */
+uint32_t reduce_kept_by_warps(const Op *op);
+/* Is each bit of the axis that a reduction does not keep one base of its layout, and of no other?
+ * As ordered reductions want it. */
+bool reduce_lies_plain(const Op *op);
 /* Does a scan lie as layout_for_scan puts it? */
 bool scan_is_in_order(const Op *op);
 /* Do warps hold parts of the axis of a scan? */

@@ -12,7 +12,19 @@
  * each other are brought together, first parts before all conversions, so that one barrier serves
  * them all.
  *
+ * Where the order is fixed (ir/order.h), the first part combines what lies above the highest bit
+ * that warps hold, and keeps all from there down: the bits of warps come to registers of all
+ * threads, what lanes and registers hold of the others stays where it is. A tile whose bits are not
+ * a base each has the axis brought to registers first.
+ *
+ *     %m = reduce %x {axis = 0} : f32            {reg = [1, 512], lane = [2, ..], warp = [64, 128]}
+ * ->
+ *     %p = reduce %x {axis = 0, keep = 255}      {reg = [1], lane = [2, ..], warp = [64, 128]}
+ *     %q = convert_layout %p                     {reg = [64, 128, 1], lane = [2, ..], warp = [0,
+ * 0]} %m = reduce %q {axis = 0} : f32
+ *
  * Needs layouts. Leaves no reduce whose reduced bits are held by warps. */
+#include "ir/order.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -78,6 +90,66 @@ static const Type *gathered_type(Ctx *ctx, const Type *part, const Type *result,
     return type_with_layout(ctx, part, layout);
 }
 
+/* The bits of `mask`, of a kept axis, as they are numbered among the kept ones. */
+static uint32_t among_kept(uint32_t mask, uint32_t kept) {
+    uint32_t out = 0;
+    for (int bit = 0, place = 0; bit < 32; bit++)
+        if (kept >> bit & 1)
+            out |= (mask >> bit & 1) << place++;
+    return out;
+}
+
+/* The tile with those index bits in registers of every thread. */
+static const Type *in_registers(Ctx *ctx, const Type *type, uint32_t bits) {
+    const Layout *layout = layout_drop_bits(ctx, type->layout, bits);
+    for (; bits; bits &= bits - 1)
+        layout = layout_insert_bits(ctx, layout, __builtin_ctz(bits), 1);
+    return type_with_layout(ctx, type, layout);
+}
+
+static void convert_operands(Op *op, Builder *b, Value **in, uint32_t bits) {
+    uint32_t first =
+        __builtin_ctz(layout_dim_mask(in[0]->type->rank, in[0]->type->shape, (int)op_axis(op)));
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = build_convert_layout(b, in[i], in_registers(b->ctx, in[i]->type, bits << first));
+}
+
+static void replace_reduce(Op *op, Builder *b, Value **in, int64_t keep) {
+    Op *whole = rewrite_reduce(b, op, in, keep);
+    for (uint32_t i = 0; i < op->nout; i++) {
+        whole->out[i].name = op->out[i].name;
+        if (whole->out[i].type != op->out[i].type)
+            value_replace(&op->out[i], build_convert_layout(b, &whole->out[i], op->out[i].type));
+        else
+            value_replace(&op->out[i], &whole->out[i]);
+    }
+    op_remove(op);
+}
+
+/* By the elements' indices: what lies above the bits of warps first. */
+static bool split_in_order(Op *op) {
+    uint32_t crossing = reduce_crossing_bits(op), keep = (uint32_t)reduce_attrs(op)->keep;
+    const Type *type = op_in(op, 0)->type;
+    uint32_t axis = (uint32_t)type->shape[reduce_attrs(op)->axis] - 1;
+    bool plain = reduce_lies_plain(op);
+    if (!crossing && plain)
+        return false;
+    Builder b = builder_before(op);
+    b.span = op->span;
+    Value **in = ARENA_ARRAY(&b.ctx->arena, Value *, op->nin);
+    for (uint32_t i = 0; i < op->nin; i++)
+        in[i] = op_in(op, i);
+    uint32_t kept = plain ? reduce_kept_by_warps(op) : axis;
+    if (kept & axis & ~keep && (kept & axis) != axis) {
+        Op *part = rewrite_reduce(&b, op, in, kept);
+        for (uint32_t i = 0; i < op->nin; i++)
+            in[i] = &part->out[i];
+    }
+    convert_operands(op, &b, in, among_kept(plain ? crossing : axis & ~keep, kept));
+    replace_reduce(op, &b, in, among_kept(keep, kept));
+    return true;
+}
+
 static void split(Op *op, uint32_t crossing, Group *group) {
     Ctx *ctx = func_ctx(op->block->func);
     Arena *arena = &ctx->arena;
@@ -101,16 +173,8 @@ static void split(Op *op, uint32_t crossing, Group *group) {
     Builder at_op = builder_before(op);
     /* Bits that the op itself keeps are the lowest among those of the parts only when no crossing
      * bit is below them; they are told apart by their place among the kept ones. */
-    int64_t all = reduce_attrs(op)->keep | crossing, keep = 0;
-    for (int bit = 0, place = 0; bit < 32; bit++)
-        if (all >> bit & 1)
-            keep |= (reduce_attrs(op)->keep >> bit & 1) << place++;
-    Op *whole = rewrite_reduce(&at_op, op, in, keep);
-    for (uint32_t i = 0; i < op->nout; i++) {
-        whole->out[i].name = op->out[i].name;
-        value_replace(&op->out[i], &whole->out[i]);
-    }
-    op_remove(op);
+    uint32_t keep = (uint32_t)reduce_attrs(op)->keep;
+    replace_reduce(op, &at_op, in, among_kept(keep, keep | crossing));
 }
 
 static bool split_block(Block *block) {
@@ -118,6 +182,10 @@ static bool split_block(Block *block) {
     Group group = {0};
     for (Op *op = block->first, *next; op; op = next) {
         next = op->next;
+        if (op->code == OP_reduce && op_keeps_order(op)) {
+            changed |= split_in_order(op);
+            continue;
+        }
         if (op->code == OP_reduce) {
             uint32_t crossing = reduce_crossing_bits(op);
             if (crossing)

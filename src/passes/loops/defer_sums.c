@@ -26,6 +26,7 @@
  * And all of loops with products by several warpgroups: these take turns, so that one exchanges its
  * sums while the other multiplies; without (128 x 128, head of 128) they are 3 to 4 % slower. */
 #include "ir/build.h"
+#include "ir/order.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -49,11 +50,8 @@ static bool is_sum(const Op *op) {
 static bool sums_axis(const Op *reduce, const Op *add) {
     if (reduce->code != OP_reduce || reduce->nin != 1 || reduce_attrs(reduce)->keep)
         return false;
-    const Block *region = reduce->regions[0];
-    const Op *combine = region->first;
-    return combine->code == add->code && combine->next == region->last &&
-           op_in(region->last, 0) == op_out(combine) && op_in(combine, 0) != op_in(combine, 1) &&
-           op_in(combine, 0)->owner == region && op_in(combine, 1)->owner == region;
+    const Op *combine = combine_only_op(reduce);
+    return combine && combine->code == add->code;
 }
 
 /* Index bits of the axis that lanes and warps hold, and registers do not. */
@@ -215,6 +213,9 @@ static bool visit_loop(Op *loop, void *user) {
 }
 
 bool pass_defer_sums(Func *func) {
+    /* The parts are what threads have, which is a matter of layouts: ir/order.h. */
+    if (func->deterministic)
+        return false;
     bool changed = loops_inside_out(func->body, visit_loop, NULL);
     if (changed)
         eliminate_dead(func);

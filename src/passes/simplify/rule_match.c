@@ -222,8 +222,11 @@ static bool may_match(const Rule *rule, const Glance *glance) {
 
 bool rules_find(Op *op, const Glance *glance, RuleMatch *match) {
     const RuleGroup *group = &rule_groups[op->code];
+    /* What is rounded otherwise than the source says may depend on how often a value is taken. */
+    const bool exact = op->block->func->deterministic;
     for (uint32_t i = 0; i < group->count; i++)
-        if (may_match(&group->rules[i], glance) && rule_match(&group->rules[i], op, NULL, match))
+        if ((!exact || group->rules[i].exactness != ROUNDED) &&
+            may_match(&group->rules[i], glance) && rule_match(&group->rules[i], op, NULL, match))
             return true;
     return false;
 }

@@ -60,6 +60,8 @@ bool simplify_addi(Op *op) {
  * bits or less. */
 bool simplify_truncf(Op *op) {
     Op *gelu = value_def(op_in(op, 0), OP_gelu);
+    if (op->block->func->deterministic)
+        return false;
     if (!gelu || gelu_attrs(gelu)->rounded || op_out(gelu)->type->dtype != DT_F32)
         return false;
     value_for_each_use (use, op_out(gelu))

@@ -48,7 +48,7 @@ typedef struct Settings {
     Files files;
     int32_t max_registers, max_shared;
     bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug,
-        sanitize_overflow, no_ftz;
+        sanitize_overflow, no_ftz, deterministic;
 } Settings;
 
 typedef struct Reader {
@@ -300,6 +300,7 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->line_info &= !s->no_line_info;
     request->no_fp_fusion |= s->no_fp_fusion;
     request->no_ftz |= s->no_ftz;
+    request->deterministic |= s->deterministic;
     request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
     request->kernel.sanitize_overflow |= s->sanitize_overflow;

@@ -145,6 +145,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .plain_abi = options->plain_abi,
         .no_fp_fusion = options->no_fp_fusion,
         .no_ftz = options->no_ftz,
+        .deterministic = compile_asks_deterministic(options->deterministic),
         .time_limit_ms = context->time_limit_ms,
         .compile_limit_ms = context->compile_limit_ms,
         .memory_limit = context->memory_limit,

@@ -174,6 +174,7 @@ static Str options_text(const Choosing *c) {
     OPTION(debug)
     OPTION(sanitize_overflow)
     OPTION(no_ftz)
+    OPTION(deterministic)
 #undef OPTION
     if (count) {
         memcpy(sorted, o->constexprs, count * sizeof *sorted);

@@ -16,6 +16,7 @@
 #include "runtime/tools/ptxas.h"
 #include "support/file.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 const OutputInfo output_info[OUTPUT_COUNT] = {
@@ -155,6 +156,7 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->func->max_shared = c->request->max_shared;
     c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
     c->compiled->func->no_persistence = c->request->no_persistence;
+    c->compiled->func->deterministic = c->request->deterministic;
     if (c->request->plain_abi)
         func_plain_abi(c->compiled->func);
     lint_func(c->compiled->func);
@@ -623,4 +625,9 @@ KernelImage compiled_image(Arena *arena, const Compiled *compiled, const Driver 
     return facts_image(
         arena, &compiled->facts,
         facts_code(driver, compiled->outputs[OUTPUT_cubin], compiled->outputs[OUTPUT_ptx]));
+}
+
+bool compile_asks_deterministic(bool option) {
+    const char *set = getenv("TILEC_DETERMINISTIC");
+    return option || (set && *set && strcmp(set, "0") != 0);
 }

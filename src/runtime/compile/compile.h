@@ -55,6 +55,7 @@ typedef struct CompileRequest {
     bool plain_abi;          /* see Func */
     bool no_fp_fusion;       /* see CodegenOptions */
     bool no_ftz;             /* likewise */
+    bool deterministic;      /* see Func */
     bool check_passes;       /* hold every pass to its contract */
     bool keep_func;          /* the Tile IR itself is needed: no answer from the cache */
     bool until_passes;       /* with keep_func: run the passes, whatever is wanted */
@@ -129,6 +130,9 @@ KernelImage compiled_image(Arena *arena, const Compiled *compiled, const Driver 
  * contract also what could be compared: "contract": [{pass, runs, changed, ..}, ..]. */
 void compiled_print_times(const Compiled *compiled, StrBuf *out);
 void compiled_json_times(const Compiled *compiled, StrBuf *out);
+
+/* Is a deterministic form wanted: by an option, or by TILEC_DETERMINISTIC in the environment? */
+bool compile_asks_deterministic(bool option);
 
 /* Milliseconds of a steady clock. */
 double clock_ms(void);

@@ -174,6 +174,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     WIRE_NUMBER(wire, request->plain_abi);
     WIRE_NUMBER(wire, request->no_fp_fusion);
     WIRE_NUMBER(wire, request->no_ftz);
+    WIRE_NUMBER(wire, request->deterministic);
     WIRE_NUMBER(wire, request->check_passes);
     WIRE_NUMBER(wire, request->llvm_level);
     WIRE_NUMBER(wire, request->time_limit_ms);

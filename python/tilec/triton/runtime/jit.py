@@ -42,7 +42,8 @@ class KernelInterface:
 
 
 # What @jit's calls may be given besides arguments: the option of the library, or what it has to be.
-_OPTIONS = {"num_warps": "num_warps", "num_stages": "num_stages", "num_ctas": "num_ctas", "maxnreg": "max_registers", "debug": "debug"}
+_OPTIONS = {"num_warps": "num_warps", "num_stages": "num_stages", "num_ctas": "num_ctas", "maxnreg": "max_registers", "debug": "debug",
+            "deterministic": "deterministic"}
 _LAUNCH = {"launch_pdl": "programmatic", "launch_cooperative_grid": "cooperative"}  # of launches, not of kernels
 _DEFAULTS = {"enable_fp_fusion": (True, False, None), "warp_size": (32,), "ir_override": (None,), "extern_libs": (None, {}),
              "enable_reflect_ftz": (True, False, None), "sanitize_overflow": (None, True, False), "instrumentation_mode": ("",)}

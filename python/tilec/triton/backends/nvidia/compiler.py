@@ -37,6 +37,7 @@ class CUDAOptions:
     sanitize_overflow: bool = True
     arch: str | None = None
     instrumentation_mode: str = ""
+    deterministic: bool = False
 
     def __post_init__(self):
         assert self.num_warps > 0 and not self.num_warps & (self.num_warps - 1), "num_warps must be a power of 2"
@@ -80,6 +81,8 @@ def library_options(options):
         made["no_fp_fusion"] = True
     if not options.enable_reflect_ftz:
         made["no_ftz"] = True
+    if options.deterministic:
+        made["deterministic"] = True
     if options.maxnreg:
         made["max_registers"] = options.maxnreg
     return made
@@ -92,6 +95,8 @@ def library_settings():
         made["no_line_info"] = True
     if knobs.compilation.always_compile:
         made["no_cache"] = True
+    if knobs.compilation.deterministic:
+        made["deterministic"] = True
     return made
 
 
@@ -123,7 +128,8 @@ class CUDABackend(BaseBackend):
                              "fail. Please set num_ctas=1 or target an SM90+ GPU.")
         of_target = {"supported_fp8_dtypes": tuple(sorted({*CUDAOptions.supported_fp8_dtypes, *(["fp8e4nv"] if capability >= 89 else [])})),
                      "deprecated_fp8_dot_operand_dtypes": ("fp8e4b15",) if capability >= 90 else (),
-                     "enable_fp_fusion": knobs.language.fp_fusion_enabled(None)}
+                     "enable_fp_fusion": knobs.language.fp_fusion_enabled(None),
+                     "deterministic": bool(knobs.compilation.deterministic)}
         # Triton's own rule: what a caller says of this one does not count.
         given["max_num_imprecise_acc_default"] = 2**30 if capability == 90 else 0
         return CUDAOptions(**of_target | given)
