@@ -3,11 +3,12 @@
 
     run.py --tilec build/release/src/cli/tilec [--filter TEXT] [--jobs N]                the kernels of kernels/
     run.py --tilec ... --public [--kernels FOLDER] [--sample N] [--limit SECONDS]        those of a folder of public kernels (corpus.py)
+    run.py --tilec ... --seeds FIRST:END                                                 random kernels of tests/e2e/generate
 
 Each runs on the simulator in every configuration of CONFIGURATIONS: numbers of warps and stages, targets, with and without programs that stay and
-tensor copies. What it writes must be the same within a family of targets, bit for bit but for the bits of a NaN. Where neither products nor
-approximate functions are in play (nothing in the PTX is of APPROXIMATE or PRODUCTS), all families and the interpreter must agree, too. A
-kernel whose atomic operations depend on an order must be refused in every configuration, at a line that has such an operation.
+tensor copies. What it writes must be the same within a family of targets, bit for bit but for the bits of a NaN. Where nothing is computed by
+tensor cores all families must agree, and where there are no products at all and no approximate functions the interpreter, too. A kernel whose
+atomic operations depend on an order must be refused in every configuration, at a line that has such an operation.
 
 A test that compares equal things proves little: --otherwise leaves the option out, and fails where no kernel differs then.
 Exit status: 0 all is as it should be; 1 it is not; 2 wrong usage; 77 there are no public kernels."""
@@ -24,11 +25,13 @@ import tempfile
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in ("kernels", "public"):
+for folder in ("kernels", "public", "generate"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 import cases  # noqa: E402
 import check  # noqa: E402
 import corpus  # noqa: E402
+import program as programs  # noqa: E402
+import random_program  # noqa: E402
 
 # Target, warps and stages, 0: as the compiler chooses, further options.
 CONFIGURATIONS = (
@@ -37,6 +40,7 @@ CONFIGURATIONS = (
 REFUSED = re.compile(r"^order_(float_sum|exchange|old_value)$")
 ATOMIC = re.compile(r"atomic_|\.atomic")
 PRODUCTS = re.compile(r"\b(mma\.sync|wgmma\.)")
+DOT = re.compile(r"\bdot(_scaled)?\(")
 APPROXIMATE = re.compile(r"\.approx|\bdiv\.full")
 SKIPPED = 77
 
@@ -57,10 +61,11 @@ def same_bits(a, b):
 
 
 class Launch:
-    """A kernel with arguments: its name, its file, `command(folder, device)` that runs it, and the outputs that leaves in the folder."""
+    """A kernel with arguments: its name, its file or its text, `command(folder, device)` that runs it, and the outputs that leaves in the
+    folder."""
 
-    def __init__(self, name, path, command, outputs, stored=None):
-        self.name, self.path, self.command, self.outputs = name, path, command, outputs
+    def __init__(self, name, command, outputs, path=None, text="", stored=None):
+        self.name, self.command, self.outputs, self.path, self.text = name, command, outputs, path, text
         self.stored = stored or {}  # what the elements of an output's file are, where NumPy has no such type
 
     def run(self, device, extra, limit, ptx=False):
@@ -84,6 +89,12 @@ class Launch:
             why = errors[0]["message"] if errors else (done.stderr or done.stdout).strip()[-300:]
             return {"ok": False, "why": f"status {done.returncode}: {why}"}, None, ""
 
+    def lines(self):
+        if not self.path:
+            return self.text.split("\n")
+        with open(self.path) as file:
+            return file.read().split("\n")
+
     def load(self, folder, name):
         found = np.load(os.path.join(folder, f"{name}.out.npy"))
         return found.view(self.stored[name]) if name in self.stored else found
@@ -103,8 +114,8 @@ def of_project(options):
             continue
         seen.add(key)
         outputs = [n for n, v in case.args.items() if isinstance(v, cases.Array) and v.is_output]
-        yield Launch(case.name, os.path.join(check.KERNELS, case.file),
-                     lambda folder, device, case=case: check.run_command(options.tilec, case, folder, device), outputs)
+        yield Launch(case.name, lambda folder, device, case=case: check.run_command(options.tilec, case, folder, device), outputs,
+                     os.path.join(check.KERNELS, case.file))
 
 
 def of_public(options, folder):
@@ -125,7 +136,33 @@ def of_public(options, folder):
             return [options.tilec, "run", kernel.path, "-k", kernel.kernel, *kernel.data(files), "--device", device,
                     "--grid", "(" + "".join(f"{g}," for g in kernel.grid) + ")", *out]
 
-        yield Launch(kernel.name, kernel.path, command, list(start), {n: elements.dtype for n, (_, elements) in start.items()})
+        yield Launch(kernel.name, command, list(start), kernel.path, stored={n: elements.dtype for n, (_, elements) in start.items()})
+
+
+def of_generator(options):
+    for seed in range(*map(int, options.seeds.split(":"))):
+        program = random_program.random_program(seed, {})
+
+        def command(where, device, program=program):
+            path = os.path.join(where, "kernel.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(programs.source(program))
+            out = [options.tilec, "run", path, "-k", "kernel", "--device", device, "--grid", f"({', '.join(map(str, program.grid))},)"]
+            for name, bits in programs.arguments(program).items():
+                np.save(os.path.join(where, f"{name}.npy"), bits)
+                array = program.arrays[name]
+                prefix = f"{array.dtype}:" if array.dtype == "bf16" or array.dtype in cases.FP8 else ""
+                out += ["-a", f"{name}=@{prefix}{where}/{name}.npy"]
+                out += ["--out", f"{name}={where}/{name}.out.npy"] if array.role != "in" else []
+            for name, (dtype, value) in program.scalars.items():
+                out += ["-a", f"{name}={value}:{dtype}"]
+            return out + [word for name, value in program.constants.items() for word in ("-D", f"{name}={value}")]
+
+        yield Launch(f"seed {seed}", command, [n for n, a in program.arrays.items() if a.role != "in"], text=programs.source(program))
+
+
+def launches_of(options, folder):
+    return list(of_public(options, folder) if options.public else of_generator(options) if options.seeds else of_project(options))
 
 
 def flags(configuration):
@@ -148,8 +185,7 @@ def refused_lines(launch, states):
     """What is wrong with refusals; None."""
     if not all("refused" in state for state in states):
         return "refused in some configurations, not in all"
-    with open(launch.path) as file:
-        lines = file.read().split("\n")
+    lines = launch.lines()
     for name, line in states[0]["refused"]:
         if not any(ATOMIC.search(text) for text in lines[line - 1:line + 6]):
             return f"{name} at line {line}, which has no atomic operation"
@@ -188,6 +224,8 @@ def compare(launch, options, mode, results, ptx):
     differs = first_difference(results, launch.outputs)
     if differs:
         return "wrong", "'{}' between families: {} and {}".format(differs[0], *(" ".join(flags(c)) for c in differs[1:]))
+    if DOT.search("\n".join(launch.lines())):
+        return "same", "products without tensor cores"
     if APPROXIMATE.search(ptx):
         return "same", "approximate functions"
     state, found, _ = launch.run("cpu", mode, options.limit)
@@ -203,6 +241,7 @@ def arguments():
     parser.add_argument("--filter", default="", help="kernels whose name contains the text")
     parser.add_argument("--public", action="store_true", help="public kernels instead of those of kernels/")
     parser.add_argument("--kernels", metavar="FOLDER", help="of public kernels")
+    parser.add_argument("--seeds", default="", metavar="FIRST:END", help="random kernels instead")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth public kernel")
     parser.add_argument("--limit", type=float, default=600, help="seconds that one launch may take; later ones are counted, and judged no further")
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count())
@@ -212,11 +251,12 @@ def arguments():
 
 def main():
     options = arguments()
+    np.seterr(all="ignore")  # random kernels
     folder = corpus.folder_of_kernels(options.kernels) if options.public else None
     if options.public and not folder:
         print("no public kernels: --kernels or TILEC_PUBLIC_KERNELS names their folder")
         return SKIPPED
-    launches = list(of_public(options, folder) if options.public else of_project(options))
+    launches = launches_of(options, folder)
     mode = () if options.otherwise else ("--deterministic",)
     counts = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
