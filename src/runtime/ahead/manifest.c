@@ -300,7 +300,7 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->line_info &= !s->no_line_info;
     request->no_fp_fusion |= s->no_fp_fusion;
     request->no_ftz |= s->no_ftz;
-    request->deterministic |= s->deterministic;
+    request->deterministic = compile_asks_deterministic(request->deterministic || s->deterministic);
     request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
     request->kernel.sanitize_overflow |= s->sanitize_overflow;

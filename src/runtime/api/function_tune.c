@@ -174,8 +174,9 @@ static Str options_text(const Choosing *c) {
     OPTION(debug)
     OPTION(sanitize_overflow)
     OPTION(no_ftz)
-    OPTION(deterministic)
 #undef OPTION
+    if (compile_asks_deterministic(o->deterministic))
+        add_option(&text, "deterministic", STR("1"));
     if (count) {
         memcpy(sorted, o->constexprs, count * sizeof *sorted);
         qsort(sorted, count, sizeof *sorted, by_name);
