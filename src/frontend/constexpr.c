@@ -21,7 +21,7 @@ static Val wide_mod(Wide a, Wide b) {
 
 static Val wide_pow(Elab *e, Span span, Wide a, Wide b) {
     if (b < 0)
-        return a == 0 ? elab_fail(e, span, elab_division_by_zero)
+        return a == 0 ? elab_fail(e, span, elab_division_by_zero, "**")
                       : val_float(pow((double)a, (double)b));
     Wide result = 1;
     for (bool first = true; b; b >>= 1, first = false) {
@@ -57,12 +57,14 @@ static Val int_binary(Elab *e, Span span, AstOperator op, Wide a, Wide b) {
     case ASTOP_mul:
         return __builtin_mul_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
     case ASTOP_div:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero)
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero, ast_operator_text[op])
                       : val_float((double)a / (double)b);
     case ASTOP_floordiv:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_floordiv(a, b);
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero, ast_operator_text[op])
+                      : wide_floordiv(a, b);
     case ASTOP_mod:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero) : wide_mod(a, b);
+        return b == 0 ? elab_fail(e, span, elab_division_by_zero, ast_operator_text[op])
+                      : wide_mod(a, b);
     case ASTOP_pow:
         return wide_pow(e, span, a, b);
     case ASTOP_lshift:
@@ -87,7 +89,7 @@ static bool float_operator(AstOperator op) {
 static Val float_binary(Elab *e, Span span, AstOperator op, double a, double b) {
     bool divides = op == ASTOP_div || op == ASTOP_floordiv || op == ASTOP_mod;
     if ((divides && b == 0) || (op == ASTOP_pow && a == 0 && b < 0))
-        return elab_fail(e, span, elab_division_by_zero);
+        return elab_fail(e, span, elab_division_by_zero, ast_operator_text[op]);
     switch ((int)op) {
     case ASTOP_add:
         return val_float(a + b);

@@ -63,7 +63,7 @@ typedef struct Frame {
     Val result; /* once returned */
     bool returned;
     bool host;      /* Python semantics: assignments keep compile-time values */
-    uint32_t loops; /* run-time loops around the current statement, in this frame */
+    struct Loop *loop; /* the innermost run-time loop around the current statement, in this frame */
     uint32_t host_loops;
 } Frame;
 
@@ -82,6 +82,7 @@ typedef struct Elab {
     Unit *literals;      /* where literals of bindings are evaluated; NULL: none was */
     Unit **given;        /* of request->units those reached so far, by number; NULL: none */
     ImportsMade imports; /* in the order of their making */
+    const Expr *bare_bits; /* x & y that a comparison has as an operand without parentheses */
     const Expr *unused; /* the innermost expression that is a statement, whose value nobody takes */
     Span user_span;     /* of the innermost expression outside std.tile */
     Func *func;
@@ -101,6 +102,8 @@ void elab_note_calls(Elab *e);
 #define elab_hint(e, ...) diag_hint(&(e)->ctx->diags, __VA_ARGS__)
 /* "did you mean" for the candidate nearest to `word`, if one is near. */
 void elab_suggest(Elab *e, Str word, const Str *candidates, size_t count);
+/* What to write instead of a name that is known from elsewhere (instead.def). False: it is not. */
+bool elab_instead(Elab *e, Str name);
 /* Counts the work done. False when the kernel takes too much of it, in steps or memory; reported
  * the first time, after which nothing is evaluated any more. Every loop at compile time, every
  * inlined call and every expansion of a tuple comes by here, which is what ends elaboration. */
@@ -169,7 +172,11 @@ void vars_set(Elab *e, Vars *vars, Str name, Val v);
 /* As vars_set, for a name that is not there. */
 void vars_add(Elab *e, Vars *vars, Str name, Val v);
 Vars vars_copy(Elab *e, const Vars *vars);
-void elab_set(Elab *e, Str name, Val v);
+/* A variable of the frame; `at`: the assignment. */
+void elab_set(Elab *e, Span at, Str name, Val v);
+/* For what is said of a variable that the loops around carry: where it becomes something else
+ * (elaborate_loop.c). */
+void elab_note_assignment(Elab *e, Span at, Str name, Val v);
 /* The names a statement list may assign, each once, in order. */
 typedef struct Names {
     Str *data;
@@ -344,6 +351,9 @@ void hint_power_of_two(Elab *e, int64_t size);
 Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
 Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b);
 Val static_unary(Elab *e, Span span, AstOperator op, Val a);
+/* True after an error where a run-time integer is divided by what is written as 0. A constexpr that
+ * comes out as 0 is none: code that computes with it may be guarded. */
+bool elab_divides_by_zero(Elab *e, Span span, AstOperator op, Val a, const Expr *divisor);
 /* Both for every mix of compile-time and run-time operands. */
 Val elab_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
 /* + - *, never checked for overflow. */

@@ -128,12 +128,33 @@ static Val eval_boolop(Elab *e, const Expr *expr) {
     return kept.kind == VAL_ABSENT ? last : kept;
 }
 
+/* The span of an expression leaves out parentheses around it. */
+static bool in_parentheses(const Elab *e, Span span) {
+    const Str text = source_get(&e->ctx->sources, span.file)->text;
+    size_t lo = span.lo, hi = span.hi;
+    while (lo > 0 && strchr(" \t\n\\", text.ptr[lo - 1]))
+        lo--;
+    while (hi < text.len && text.ptr[hi] && strchr(" \t\n\\", text.ptr[hi]))
+        hi++;
+    return lo > 0 && hi < text.len && text.ptr[lo - 1] == '(' && text.ptr[hi] == ')';
+}
+
+/* An operand of a comparison; see bare_bits. */
+static Val eval_compared(Elab *e, const Expr *expr) {
+    const Expr *outer = e->bare_bits;
+    if (expr->kind == EXPR_binary && !in_parentheses(e, expr->span))
+        e->bare_bits = expr;
+    Val v = elab_eval(e, expr);
+    e->bare_bits = outer;
+    return v;
+}
+
 /* a < b < c is a < b and b < c, b evaluated once. */
 static Val eval_compare(Elab *e, const Expr *expr) {
     const ExprList *operands = &expr->u.compare.operands;
-    Val left = elab_eval(e, operands->items[0]), result = val_of(VAL_ABSENT);
+    Val left = eval_compared(e, operands->items[0]), result = val_of(VAL_ABSENT);
     for (uint32_t i = 1; i < operands->count; i++) {
-        Val right = elab_eval(e, operands->items[i]);
+        Val right = eval_compared(e, operands->items[i]);
         Val one = elab_compare(e, expr->span, expr->u.compare.ops[i - 1], left, right);
         if (val_failed(one))
             return one;
@@ -180,9 +201,20 @@ static Val eval_slice(Elab *e, const Expr *expr) {
     return (Val){.kind = VAL_SLICE, .slice = values};
 }
 
+bool elab_divides_by_zero(Elab *e, Span span, AstOperator op, Val a, const Expr *divisor) {
+    if ((op != ASTOP_floordiv && op != ASTOP_mod) || !val_is_tile(a) ||
+        !scalar_is_int(a.tile.scalar) || divisor->kind != EXPR_int || divisor->u.integer.lo ||
+        divisor->u.integer.hi)
+        return false;
+    elab_fail(e, span, elab_division_by_zero, ast_operator_text[op]);
+    return true;
+}
+
 static Val eval_binary(Elab *e, const Expr *expr) {
     Val a = elab_eval(e, expr->u.binary.left);
     Val b = elab_eval(e, expr->u.binary.right);
+    if (elab_divides_by_zero(e, expr->span, expr->u.binary.op, a, expr->u.binary.right))
+        return val_error();
     return elab_binary(e, expr->span, expr->u.binary.op, a, b);
 }
 
@@ -200,7 +232,7 @@ static Val eval_ternary(Elab *e, const Expr *expr) {
 
 static Val eval_walrus(Elab *e, const Expr *expr) {
     Val v = elab_decay(e, expr->span, elab_eval(e, expr->u.bind.value));
-    elab_set(e, expr->u.bind.name, v);
+    elab_set(e, expr->span, expr->u.bind.name, v);
     return v;
 }
 
@@ -326,6 +358,15 @@ static Val method_of(Elab *e, Val base, Val callee) {
     return (Val){.kind = VAL_METHOD, .method = {&parts[0], &parts[1]}};
 }
 
+static void suggest_method(Elab *e, Str name) {
+    Str names[BUILTIN_COUNT];
+    size_t n = 0;
+    for (uint32_t i = 0; i < BUILTIN_COUNT; i++)
+        if (builtins[i].flags & BUILTIN_METHOD)
+            names[n++] = str_from(builtins[i].name);
+    elab_suggest(e, name, names, n);
+}
+
 static Val tile_attribute(Elab *e, Span span, Val base, Str name) {
     const Type *type = val_ir_type(base);
     if (str_is(name, "dtype"))
@@ -352,6 +393,8 @@ static Val tile_attribute(Elab *e, Span span, Val base, Str name) {
         elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));
         if (row)
             elab_hint(e, "call it as tl.%s(x, ...)", row->name);
+        else if (!elab_instead(e, name))
+            suggest_method(e, name);
         return val_error();
     }
     return method_of(e, base, callee);

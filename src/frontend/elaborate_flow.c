@@ -106,7 +106,9 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
             a = match_number(e, &arms[0], a, b);
             b = match_number(e, &arms[1], b, a);
         }
-        if (val_equal(a, b)) {
+        if (val_failed(a) || val_failed(b)) {
+            vars_add(e, &result, name, val_error());
+        } else if (val_equal(a, b)) {
             vars_add(e, &result, name, a);
         } else if (val_same_shape(a, b)) {
             yields_add(e, &yields[0], a);
@@ -129,7 +131,7 @@ static void join_arms(Elab *e, Span span, Op *op, Arm arms[2]) {
     finish_arm(e, &arms[1], &yields[1]);
     e->frame->vars = result;
     vec_for_each (var, &joined)
-        elab_set(e, var->name, val_rebuild(e->arena, var->val, &next));
+        elab_set(e, span, var->name, val_rebuild(e->arena, var->val, &next));
 }
 
 static Flow if_joined(Elab *e, const Stmt *stmt, Val condition) {
@@ -232,7 +234,7 @@ Flow elab_if(Elab *e, const Stmt *stmt, const Rest *rest) {
         return elab_stmts(e, taken ? &stmt->u.branch.body : &stmt->u.branch.orelse, 0, rest);
     }
     bool returns = stmts_return(&stmt->u.branch.body) || stmts_return(&stmt->u.branch.orelse);
-    if (returns && e->frame->loops == 0)
+    if (returns && !e->frame->loop)
         return if_returning(e, stmt, condition, rest);
     return if_joined(e, stmt, condition);
 }

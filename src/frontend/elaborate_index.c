@@ -57,7 +57,7 @@ void elab_settle(Elab *e, const Names *names) {
             continue;
         for (size_t n = 0; n < names->len; n++)
             if (str_eq(names->data[n], vars->data[i].name))
-                elab_set(e, vars->data[i].name,
+                elab_set(e, v.undefined->span, vars->data[i].name,
                          elab_last_index(e, v.undefined->span, v.undefined->last));
     }
 }

@@ -18,7 +18,15 @@ typedef struct Bounds {
     int64_t num_stages, unroll, flags;
 } Bounds;
 
+/* A variable that the body may assign, and what it is at the start of an iteration. */
+typedef struct Watched {
+    Str name;
+    Val entry;
+    Span changed; /* since which assignment of the body it is not the like of that; empty: none */
+} Watched;
+
 typedef struct Loop {
+    struct Loop *outer; /* in the same frame */
     const Stmt *stmt;
     const Expr *target; /* NULL for while */
     const StmtList *body;
@@ -33,6 +41,7 @@ typedef struct Loop {
         Value **data;
         size_t len, cap;
     } inits;
+    VEC(Watched) watched;
 } Loop;
 
 static bool names_has(const Names *names, Str name) {
@@ -74,6 +83,43 @@ static void find_carried(Elab *e, Loop *loop) {
     }
 }
 
+/* The like of what the variable is at the start: of the same types, or the same at compile time. */
+static bool is_alike(Val v, Val entry) {
+    return val_flatten(entry, NULL, 0) ? val_same_shape(v, entry) : val_equal(v, entry);
+}
+
+void elab_note_assignment(Elab *e, Span at, Str name, Val v) {
+    for (Loop *loop = e->frame->loop; loop && !val_failed(v); loop = loop->outer)
+        vec_for_each (watched, &loop->watched) {
+            if (!str_eq(watched->name, name))
+                continue;
+            if (is_alike(v, watched->entry))
+                watched->changed = (Span){0};
+            else if (!watched->changed.hi)
+                watched->changed = at;
+        }
+}
+
+static void enter_loop(Elab *e, Loop *loop) {
+    loop->watched.len = 0;
+    for (size_t i = 0; i < loop->before.len; i++) {
+        Str name = loop->before.data[i].name;
+        if (names_has(&loop->assigned, name))
+            vec_push(e->arena, &loop->watched,
+                     (Watched){.name = name, .entry = *vars_find(&e->frame->vars, name)});
+    }
+    loop->outer = e->frame->loop;
+    e->frame->loop = loop;
+}
+
+/* Where the body makes something else of a variable; the loop, if no assignment does. */
+static Span changed_at(const Loop *loop, Str name) {
+    vec_for_each (watched, &loop->watched)
+        if (str_eq(watched->name, name) && watched->changed.hi)
+            return watched->changed;
+    return loop->stmt->span;
+}
+
 /* Carried variables get the block's arguments from `first` on. */
 static void bind_args(Elab *e, Loop *loop, Block *block, uint32_t first) {
     e->frame->vars = vars_copy(e, &loop->before);
@@ -84,8 +130,12 @@ static void bind_args(Elab *e, Loop *loop, Block *block, uint32_t first) {
     for (size_t i = 0; i < loop->carried.len; i++) {
         Carried *c = &loop->carried.data[i];
         c->arg = val_rebuild(e->arena, c->init, &next);
-        elab_set(e, c->name, c->arg);
+        elab_set(e, loop->stmt->span, c->name, c->arg);
     }
+}
+
+static void note_loop(Elab *e, const Loop *loop) {
+    diag_note(&e->ctx->diags, elab_span(e, loop->stmt->span), "the loop");
 }
 
 /* Compile-time variables that the body changed: numbers are carried next time. True: elaborate
@@ -104,8 +154,9 @@ static bool find_forced(Elab *e, Loop *loop) {
             vec_push(e->arena, &loop->forced, var->name);
             again = true;
         } else if (var->val.kind != VAL_UNDEFINED && var->val.kind != VAL_ERROR) {
-            elab_fail(e, loop->stmt->span, elab_loop_constexpr, STR_ARG(var->name),
+            elab_fail(e, changed_at(loop, var->name), elab_loop_constexpr, STR_ARG(var->name),
                       elab_type_text(e, var->val), elab_type_text(e, *after));
+            note_loop(e, loop);
             elab_hint(e, "give it its final type before the loop");
         }
     }
@@ -123,11 +174,12 @@ static bool collect_yields(Elab *e, Loop *loop, Value ***values, uint32_t *count
             return false;
         if (!val_same_shape(after, c->init)) {
             if (after.kind == VAL_UNDEFINED)
-                elab_fail(e, loop->stmt->span, elab_loop_undefined, STR_ARG(c->name),
+                elab_fail(e, after.undefined->span, elab_loop_undefined, STR_ARG(c->name),
                           after.undefined->why);
             else
-                elab_fail(e, loop->stmt->span, elab_loop_type, STR_ARG(c->name),
+                elab_fail(e, changed_at(loop, c->name), elab_loop_type, STR_ARG(c->name),
                           elab_type_text(e, c->init), elab_type_text(e, after));
+            note_loop(e, loop);
             if (val_has_shape(after) && !val_has_shape(c->init))
                 elab_hint(e, "start with a tile: tl.zeros(shape, dtype)");
             else if (val_is_tile(after) && val_is_tile(c->init) && !val_has_shape(after))
@@ -150,11 +202,11 @@ static void leave_loop(Elab *e, Loop *loop, Value *const *results) {
     e->frame->vars = vars_copy(e, &loop->before);
     for (size_t i = 0; i < loop->carried.len; i++) {
         Carried *c = &loop->carried.data[i];
-        elab_set(e, c->name, val_rebuild(e->arena, c->init, &results));
+        elab_set(e, loop->stmt->span, c->name, val_rebuild(e->arena, c->init, &results));
     }
     for (size_t i = 0; i < loop->assigned.len; i++)
         if (!vars_find(&loop->before, loop->assigned.data[i]))
-            elab_set(e, loop->assigned.data[i],
+            elab_set(e, loop->stmt->span, loop->assigned.data[i],
                      elab_undefined(e, loop->stmt->span,
                                     "is assigned only inside a loop, which may not run"));
 }
@@ -165,7 +217,7 @@ static void leave_index(Elab *e, const Loop *loop, const Bounds *bounds) {
         Str name = loop->targets.data[i];
         const Val *before = vars_find(&loop->before, name);
         elab_set(
-            e, name,
+            e, loop->stmt->span, name,
             names_has(&loop->assigned, name)
                 ? elab_undefined(e, loop->stmt->span, "is the index of a loop, which has ended")
                 : elab_index_behind(e, loop->stmt->span, bounds->lo, bounds->hi, bounds->step,
@@ -212,9 +264,9 @@ static bool try_for(Elab *e, Loop *loop, const Bounds *bounds) {
     e->builder = builder_at_end(body);
     e->builder.span = outer.span;
     elab_assign(e, loop->target, op_like(&body->args[0], bounds->lo));
-    e->frame->loops++;
+    enter_loop(e, loop);
     elab_stmts(e, loop->body, 0, NULL);
-    e->frame->loops--;
+    e->frame->loop = loop->outer;
     Value **values;
     uint32_t count = 0;
     bool again = e->ctx->diags.errors == errors && find_forced(e, loop);
@@ -431,6 +483,10 @@ Flow elab_for(Elab *e, const Stmt *stmt, const Rest *rest) {
         Val callee = elab_eval(e, iterable->u.call.callee);
         if (is_range(callee))
             return for_range(e, stmt, callee, rest);
+        if (val_failed(callee)) {
+            elab_spoil(e, stmt);
+            return FLOW_NEXT;
+        }
     }
     const Val *items;
     uint32_t count;
@@ -556,9 +612,9 @@ static LoopResult try_while(Elab *e, Loop *loop) {
     bind_args(e, loop, body, 0);
     e->builder = builder_at_end(body);
     e->builder.span = outer.span;
-    e->frame->loops++;
+    enter_loop(e, loop);
     elab_stmts(e, loop->body, 0, NULL);
-    e->frame->loops--;
+    e->frame->loop = loop->outer;
     Value **values;
     uint32_t count = 0;
     bool again = e->ctx->diags.errors == errors && find_forced(e, loop);

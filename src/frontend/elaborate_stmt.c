@@ -68,10 +68,11 @@ static void name_values(Str name, Val v) {
             name_values(name, v.tuple.items[i]);
 }
 
-void elab_set(Elab *e, Str name, Val v) {
+void elab_set(Elab *e, Span at, Str name, Val v) {
     if (!e->frame->unit->is_std)
         name_values(name, v);
     vars_set(e, &e->frame->vars, name, v);
+    elab_note_assignment(e, at, name, v);
 }
 
 /* Names a statement list may assign */
@@ -209,7 +210,7 @@ static void assign_unpacked(Elab *e, const Expr *target, Val v) {
 void elab_assign(Elab *e, const Expr *target, Val v) {
     switch ((int)target->kind) {
     case EXPR_name:
-        elab_set(e, target->u.name, v);
+        elab_set(e, target->span, target->u.name, v);
         return;
     case EXPR_tuple:
     case EXPR_list:
@@ -249,8 +250,10 @@ static void exec_augassign(Elab *e, const Stmt *stmt) {
     }
     Val old = elab_eval(e, target);
     Val by = elab_eval(e, stmt->u.augassign.value);
-    Val v = elab_binary(e, stmt->span, stmt->u.augassign.op, old, by);
-    elab_set(e, target->u.name, elab_decay(e, stmt->span, v));
+    bool fails =
+        elab_divides_by_zero(e, stmt->span, stmt->u.augassign.op, old, stmt->u.augassign.value);
+    Val v = fails ? val_error() : elab_binary(e, stmt->span, stmt->u.augassign.op, old, by);
+    elab_set(e, target->span, target->u.name, elab_decay(e, stmt->span, v));
 }
 
 /* Run-time scalars whose constant is known may become compile-time: tl.cdiv of constants and the
@@ -305,7 +308,7 @@ static void exec_assert(Elab *e, const Stmt *stmt) {
 static void exec_return(Elab *e, const Stmt *stmt) {
     Frame *frame = e->frame;
     Val v = stmt->u.expr ? elab_eval(e, stmt->u.expr) : val_none();
-    if (frame->loops) {
+    if (frame->loop) {
         elab_fail(e, stmt->span, elab_return_in_loop);
         elab_hint(e, "carry a flag through the loop and return after it");
         v = val_error();

@@ -88,15 +88,16 @@ static Val index_tile(Elab *e, Span span, Val base, Val index) {
     uint32_t kept = 0;
     if (!spread_ellipsis(e, span, base, &items, &count))
         return val_error();
+    for (uint32_t i = 0; i < count; i++)
+        kept += is_full_slice(items[i]);
+    if (val_has_shape(base) && kept > (uint32_t)val_ir_type(base)->rank)
+        return elab_fail(e, span, elab_too_many_indices, kept, elab_type_text(e, base));
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].kind == VAL_NONE) {
-            if (val_ir_type(v)->rank == MAX_RANK ||
-                (val_has_shape(v) && i > (uint32_t)val_ir_type(v)->rank))
+            if (val_ir_type(v)->rank == MAX_RANK)
                 return elab_fail(e, span, elab_rank, MAX_RANK);
             v = op_expand_dims(e, v, val_has_shape(v) ? (int)i : 0);
-        } else if (is_full_slice(items[i])) {
-            kept++;
-        } else {
+        } else if (!is_full_slice(items[i])) {
             elab_fail(e, span, elab_tile_index, elab_type_text(e, items[i]));
             elab_hint(
                 e,
@@ -105,8 +106,6 @@ static Val index_tile(Elab *e, Span span, Val base, Val index) {
             return val_error();
         }
     }
-    if (val_has_shape(base) && kept > (uint32_t)val_ir_type(base)->rank)
-        return elab_fail(e, span, elab_too_many_indices, kept, elab_type_text(e, base));
     return v;
 }
 

@@ -41,7 +41,7 @@
     X(nul_byte) X(invalid_utf8) X(unexpected_character) X(exclamation) X(unterminated_string)      \
     X(unterminated_triple) X(unterminated_fstring) X(fstring_nesting) X(leading_zeros)             \
     X(imaginary) X(bad_number) X(stray_backslash) X(end_after_backslash) X(inconsistent_dedent)    \
-    X(mixed_tabs) X(unclosed_bracket)
+    X(lone_indent) X(mixed_tabs) X(unclosed_bracket)
 /* clang-format on */
 
 typedef enum TokenKind {
@@ -81,10 +81,19 @@ typedef struct Token {
     uint32_t lo, hi;  /* bytes of the source */
 } Token;
 
+/* A mistake in the indentation of a line, which stands before its INDENT or DEDENTs. */
+static inline bool lex_is_line_error(Token token) {
+    return token.kind == TOK_error &&
+           (token.error == LEX_inconsistent_dedent || token.error == LEX_lone_indent ||
+            token.error == LEX_mixed_tabs);
+}
+
 /* A level of indentation, counted twice as CPython does: tabs to multiples of 8, and tabs as one
  * column. Comparisons of the two must agree, else the meaning depends on the tab width. */
 typedef struct Indent {
     uint32_t column, alternative;
+    uint32_t first; /* offset of the first token of the block */
+    uint32_t lines; /* logical lines of the block itself up to now */
 } Indent;
 
 typedef struct Bracket {

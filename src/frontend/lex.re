@@ -14,7 +14,7 @@ void lex_init(Lexer *lexer, Arena *arena, const Source *source, uint32_t file) {
     lexer->cursor = lexer->base;
     if (source->text.len >= 3 && memcmp(lexer->base, "\xef\xbb\xbf", 3) == 0)
         lexer->cursor += 3;
-    vec_push(arena, &lexer->indents, (Indent){0, 0});
+    vec_push(arena, &lexer->indents, (Indent){0});
 }
 
 void lex_init_part(Lexer *lexer, Arena *arena, const Source *source, Span part) {
@@ -24,7 +24,7 @@ void lex_init_part(Lexer *lexer, Arena *arena, const Source *source, Span part) 
     lexer->cursor = lexer->base + part.lo;
     while (*lexer->cursor == ' ')
         lexer->cursor++;
-    vec_push(arena, &lexer->indents, (Indent){0, 0});
+    vec_push(arena, &lexer->indents, (Indent){0});
 }
 
 static Indent skip_to_line(Lexer *lexer);
@@ -427,7 +427,7 @@ static Token lex_token(Lexer *lexer) {
 /* The indentation at the cursor, which moves behind it. A backslash continuation in the indentation
  * keeps the column of the first line, as in CPython. */
 static Indent read_indentation(Lexer *lexer) {
-    Indent indent = {0, 0}, continued = {0, 0};
+    Indent indent = {0}, continued = {0};
     for (;; lexer->cursor++) {
         char c = *lexer->cursor;
         if (c == ' ') {
@@ -437,11 +437,11 @@ static Indent read_indentation(Lexer *lexer) {
             indent.column = (indent.column / 8 + 1) * 8;
             indent.alternative++;
         } else if (c == '\f') {
-            indent = (Indent){0, 0};
+            indent = (Indent){0};
         } else if (c == '\\' && (lexer->cursor[1] == '\n' || lexer->cursor[1] == '\r')) {
             if (!continued.column)
                 continued = indent;
-            indent = (Indent){0, 0};
+            indent = (Indent){0};
             lexer->cursor++;
             if (lexer->cursor[0] == '\r' && lexer->cursor[1] == '\n')
                 lexer->cursor++;
@@ -464,8 +464,45 @@ static Indent skip_to_line(Lexer *lexer) {
     }
 }
 
-/* INDENT and DEDENTs for a line that begins at the cursor. An error stands before the DEDENTs, inside the
- * block it ends, and the line then belongs to the block around. */
+/* The indentation of the line behind the one at the cursor; *any: there is one. */
+static Indent next_indentation(const Lexer *lexer, bool *any) {
+    Lexer ahead = *lexer;
+    while (ahead.cursor < ahead.limit && !at_newline(&ahead))
+        ahead.cursor++;
+    if (ahead.cursor < ahead.limit)
+        skip_newline(&ahead);
+    Indent indent = skip_to_line(&ahead);
+    *any = ahead.cursor < ahead.limit;
+    return indent;
+}
+
+/* By how much the block numbered `at` is deeper than the one around it. */
+static uint32_t indentation_step(const Lexer *lexer, size_t at) {
+    return lexer->indents.data[at].column - lexer->indents.data[at - 1].column;
+}
+
+/* The line at the cursor stands between the indentation of block `at` and that of the block around: it
+ * belongs to `at`, and one of the two lines is wrong. That is the other one where it is all that the block
+ * has, no line behind agrees with it, and one agrees with this line or blocks are indented otherwise. */
+static void match_level(Lexer *lexer, size_t at, Indent indent) {
+    enum { USUAL_STEP = 4 };
+    bool any;
+    Indent *level = &lexer->indents.data[at];
+    const Indent next = next_indentation(lexer, &any);
+    const uint32_t usual = at > 1 ? indentation_step(lexer, at - 1) : USUAL_STEP;
+    if (at + 1 == lexer->indents.len && level->lines == 1 && !(any && next.column == level->column) &&
+        ((any && next.column == indent.column) || indentation_step(lexer, at) != usual)) {
+        Token error = make_error(lexer, lexer->base + level->first, LEX_lone_indent);
+        error.hi = error.lo + 1;
+        vec_push(lexer->arena, &lexer->tokens, error);
+        level->column = indent.column;
+        level->alternative = indent.alternative;
+        return;
+    }
+    vec_push(lexer->arena, &lexer->tokens, make_error(lexer, lexer->cursor, LEX_inconsistent_dedent));
+}
+
+/* INDENT and DEDENTs for a line that begins at the cursor. An error stands before the DEDENTs. */
 static void change_indentation(Lexer *lexer, Indent indent) {
     const char *at = lexer->cursor;
     Indent top = lexer->indents.data[lexer->indents.len - 1];
@@ -475,6 +512,8 @@ static void change_indentation(Lexer *lexer, Indent indent) {
     if (mixed)
         vec_push(lexer->arena, &lexer->tokens, make_error(lexer, at, LEX_mixed_tabs));
     if (indent.column > top.column) {
+        indent.first = (uint32_t)(at - lexer->base);
+        indent.lines = 1;
         vec_push(lexer->arena, &lexer->indents, indent);
         vec_push(lexer->arena, &lexer->tokens, make_token(lexer, at, TOK_indent));
         return;
@@ -482,8 +521,11 @@ static void change_indentation(Lexer *lexer, Indent indent) {
     size_t keep = lexer->indents.len;
     while (keep > 1 && lexer->indents.data[keep - 1].column > indent.column)
         keep--;
-    if (lexer->indents.data[keep - 1].column != indent.column && !mixed)
-        vec_push(lexer->arena, &lexer->tokens, make_error(lexer, at, LEX_inconsistent_dedent));
+    if (lexer->indents.data[keep - 1].column != indent.column && !mixed) {
+        match_level(lexer, keep, indent);
+        keep++;
+    }
+    lexer->indents.data[keep - 1].lines++;
     for (; lexer->indents.len > keep; lexer->indents.len--)
         vec_push(lexer->arena, &lexer->tokens, make_token(lexer, at, TOK_dedent));
 }

@@ -126,6 +126,10 @@ void lex_report(const Lexer *lexer, Diags *diags, Token token) {
     case LEX_end_after_backslash:
         diag(diags, span, lex_end_after_backslash);
         break;
+    case LEX_lone_indent:
+        diag(diags, span, lex_lone_indent);
+        diag_hint(diags, "indent all lines of a block alike");
+        break;
     case LEX_inconsistent_dedent:
         diag(diags, span, lex_inconsistent_dedent);
         diag_hint(diags, "align the line with the block that it belongs to");

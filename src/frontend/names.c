@@ -338,7 +338,8 @@ static Val unknown_in_module(Elab *e, Span span, Val module, Str name, uint32_t 
         for (int i = 0; i < ELEM_COUNT; i++)
             names[n++] = str_from(elem_info[i].name);
     elab_fail(e, span, elab_module_name, STR_ARG(module.module.path), STR_ARG(name));
-    elab_suggest(e, name, names, n);
+    if (!(contents & (IN_TL | IN_MATH)) || !elab_instead(e, name))
+        elab_suggest(e, name, names, n);
     return val_error();
 }
 
@@ -359,8 +360,11 @@ Val elab_module_attribute(Elab *e, Span span, Val module, Str name) {
         if (unit)
             return module_value(str_from(inner), unit);
         elab_fail(e, span, elab_foreign_module, STR_ARG(module.module.path), STR_ARG(name));
-        elab_hint(e, "kernels can use triton.language, math and files found by import; pass other "
-                     "values as tl.constexpr parameters");
+        if (builtin_find(name, IN_TL | IN_MATH))
+            elab_hint(e, "write tl.%.*s", STR_ARG(name));
+        else if (!elab_instead(e, name))
+            elab_hint(e, "kernels can use triton.language, math and files found by import; pass "
+                         "other values as tl.constexpr parameters");
         return val_error();
     }
     const char *inner =
@@ -409,6 +413,23 @@ Val elab_std(Elab *e, Str name) {
 
 /* Names */
 
+bool elab_instead(Elab *e, Str name) {
+    static const struct {
+        Str name;
+        const char *text;
+    } table[] = {
+#define INSTEAD(name, text) {STR(#name), text},
+#include "frontend/instead.def"
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (!str_eq(table[i].name, name))
+            continue;
+        elab_hint(e, "write %s", table[i].text);
+        return true;
+    }
+    return false;
+}
+
 static Val unknown_name(Elab *e, Span span, Str name) {
     enum { CAPACITY = 512 };
     Str *names = ARENA_ARRAY(e->arena, Str, CAPACITY);
@@ -428,7 +449,7 @@ static Val unknown_name(Elab *e, Span span, Str name) {
     elab_fail(e, span, elab_unknown_name, STR_ARG(name));
     if (!given && builtin_find(name, IN_TL | IN_MATH))
         elab_hint(e, "write tl.%.*s", STR_ARG(name));
-    else
+    else if (given || !elab_instead(e, name))
         elab_suggest(e, name, names, n);
     return val_error();
 }

@@ -47,8 +47,7 @@ void top_skip_line(Parser *p) {
  * with it. */
 bool top_accept_line_error(Parser *p) {
     Token token = parse_peek(p);
-    if (token.kind != TOK_error ||
-        (token.error != LEX_inconsistent_dedent && token.error != LEX_mixed_tabs))
+    if (!lex_is_line_error(token))
         return false;
     parse_take(p);
     return true;

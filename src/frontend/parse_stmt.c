@@ -78,14 +78,9 @@ static void skip_simple(Parser *p) {
     }
 }
 
-static bool is_line_error(Token token) {
-    return token.kind == TOK_error &&
-           (token.error == LEX_inconsistent_dedent || token.error == LEX_mixed_tabs);
-}
-
 /* Errors of the indentation of a line do not spoil its statement. */
 static void report_line_errors(Parser *p) {
-    while (is_line_error(parse_peek(p))) {
+    while (lex_is_line_error(parse_peek(p))) {
         Token token = parse_take(p);
         bool told = token.error == LEX_mixed_tabs && p->told_of_tabs;
         if (!p->silent && !told)

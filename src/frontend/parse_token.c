@@ -110,13 +110,32 @@ static bool is_keyword(TokenKind kind) {
     }
 }
 
+/* What cannot be parsed stands in a later line of text that a bracket joins which is never closed:
+ * that is the mistake. */
+static bool after_unclosed(Parser *p, Token *unclosed) {
+    const Lexer *lexer = p->lexer;
+    const size_t count = lexer->tokens.len;
+    if (count < 2 || p->next >= count)
+        return false;
+    *unclosed = lexer->tokens.data[count - 2];
+    if (unclosed->kind != TOK_error || unclosed->error != LEX_unclosed_bracket)
+        return false;
+    for (size_t i = p->next + 1; i-- > 0 && lexer->tokens.data[i].lo > unclosed->lo;)
+        if (lexer->tokens.data[i].starts_line)
+            return true;
+    return false;
+}
+
 _Noreturn void parse_fail_expected(Parser *p, const char *wanted) {
-    Token token = parse_peek(p);
+    Token token = parse_peek(p), unclosed;
     Span span = lex_span(p->lexer, token), increment;
     if (p->silent)
         parse_abandon(p);
     if (token.kind == TOK_error) {
         lex_report(p->lexer, p->diags, token);
+    } else if (after_unclosed(p, &unclosed)) {
+        lex_report(p->lexer, p->diags, unclosed);
+        parse_note(p, span, "wanted %s, found %s", wanted, lex_describe(p->lexer, token, p->arena));
     } else if (at_unmatched_closer(p)) {
         parse_error(p, span, parse_unmatched_closer, lex_kind_text[token.kind]);
     } else if (after_increment(p, &increment)) {
@@ -150,7 +169,8 @@ _Noreturn void parse_fail_in_brackets(Parser *p, Token opener, const char *wante
     bool mismatched = (token.kind == OP_rparen && open != '(') ||
                       (token.kind == OP_rbracket && open != '[') ||
                       (token.kind == OP_rbrace && open != '{');
-    if (token.kind == TOK_error)
+    Token unclosed;
+    if (token.kind == TOK_error || after_unclosed(p, &unclosed))
         parse_fail_expected(p, wanted);
     if (mismatched) {
         parse_error(p, span, parse_mismatched_bracket, lex_kind_text[token.kind], open);

@@ -406,12 +406,19 @@ static Val bitwise(Elab *e, Span span, AstOperator op, Val a, Val b) {
     /* Whether >> keeps the sign is decided by its run-time operand before promotion. */
     ScalarType shifted = val_is_tile(a) ? a.tile.scalar : b.tile.scalar;
     bool is_signed = scalar_is_int(shifted) && elem_info[shifted.elem].is_signed;
+    const Val left = a, right = b;
     if (!op_promote(e, span, ast_operator_text[op], 0, &a, &b))
         return val_error();
     if (!scalar_is_int(a.tile.scalar)) {
-        fail_operands(e, span, ast_operator_text[op], a, b);
-        if (op == ASTOP_bitand || op == ASTOP_bitor)
+        fail_operands(e, span, ast_operator_text[op], left, right);
+        if (e->bare_bits && e->bare_bits->span.file == span.file &&
+            e->bare_bits->span.lo == span.lo && e->bare_bits->span.hi == span.hi)
             elab_hint(e, "comparisons bind weaker than `%s`: put each in parentheses",
+                      ast_operator_text[op]);
+        else if (scalar_is_float(a.tile.scalar))
+            elab_hint(e,
+                      "`%s` is for integers: convert with .to(tl.int32), or take the bits with "
+                      ".to(tl.int32, bitcast=True)",
                       ast_operator_text[op]);
         return val_error();
     }

@@ -18,9 +18,10 @@ static void check_tokens(const Source *source, Arena *arena) {
         FUZZ_CHECK(lexer.tokens.len > 0);
         vec_for_each (token, &lexer.tokens) {
             FUZZ_CHECK(token->lo <= token->hi && token->hi <= source->text.len);
-            bool at_opener = token->kind == TOK_error && token->error == LEX_unclosed_bracket;
-            FUZZ_CHECK(at_opener || token->lo >= last);
-            if (!at_opener)
+            bool is_before = token->kind == TOK_error && (token->error == LEX_unclosed_bracket ||
+                                                          token->error == LEX_lone_indent);
+            FUZZ_CHECK(is_before || token->lo >= last);
+            if (!is_before)
                 last = token->hi;
             depth += token->kind == TOK_indent;
             FUZZ_CHECK(token->kind != TOK_dedent || depth > 0);

@@ -213,6 +213,12 @@ static void dotted_names(void **state) {
     made = COMPILE(f, both, "*fp32");
     assert_string_equal(made.id, "elab_unknown_name");
     assert_string_equal(made.message, "`cfg.SIZE` is not defined");
+    const tile_binding foreign[] = {language("tl", "triton.language"),
+                                    language("x_of", "torch.nn")};
+    const tile_unit not_language =
+        unit_of("d.py", 1, "def k(x):\n    tl.store(x, x_of)\n", BINDINGS(foreign));
+    made = compile(f, &not_language, 1, "*fp32");
+    assert_string_equal(made.id, "unit_language");
 }
 
 /* Their text, once, and only where a kernel comes by. */

@@ -82,6 +82,7 @@ typedef struct Golden {
 
 static const Golden goldens[] = {
     {"errors.tile", "errors.expected", true, 80},
+    {"errors_values.tile", "errors_values.expected", true, 40},
     {"kernels.tile", "kernels.expected", false, 10},
 };
 

@@ -228,9 +228,17 @@ static void test_indentation(void **state) {
         {"a\n \tb\n \tc", "a NEWLINE INDENT b NEWLINE c NEWLINE DEDENT END"},
         {"a\n\tb\n\t  c\n\td",
          "a NEWLINE INDENT b NEWLINE INDENT c NEWLINE DEDENT d NEWLINE DEDENT END"},
-        {"a\n    b\n  c\nd",
-         "a NEWLINE INDENT b NEWLINE ERROR:inconsistent_dedent DEDENT c NEWLINE d "
-         "NEWLINE END"},
+        {"a\n    b\n  c\nd\n",
+         "a NEWLINE INDENT b NEWLINE ERROR:inconsistent_dedent c NEWLINE DEDENT d NEWLINE END"},
+        {"a\n      b\n    c\nd\n",
+         "a NEWLINE INDENT b NEWLINE ERROR:lone_indent c NEWLINE DEDENT d NEWLINE END"},
+        {"a\n    b\n  c\n  d\n",
+         "a NEWLINE INDENT b NEWLINE ERROR:lone_indent c NEWLINE d NEWLINE DEDENT END"},
+        {"a\n    b\n    c\n  d\n    e\nf\n", "a NEWLINE INDENT b NEWLINE c NEWLINE "
+                                             "ERROR:inconsistent_dedent d NEWLINE e NEWLINE DEDENT "
+                                             "f NEWLINE END"},
+        {"a\n    b\n  c\n    d\n",
+         "a NEWLINE INDENT b NEWLINE ERROR:inconsistent_dedent c NEWLINE d NEWLINE DEDENT END"},
         {"a\n  b\n\n# c\n      # d\n  e", "a NEWLINE INDENT b NEWLINE e NEWLINE DEDENT END"},
         {"  a", "INDENT a NEWLINE DEDENT END"},
         {"a\n  (b\nc)\n  d", "a NEWLINE INDENT ( b c ) NEWLINE d NEWLINE DEDENT END"},

@@ -429,6 +429,29 @@ static void test_out_of_memory(void **state) {
     arena_free(&source_arena);
 }
 
+/* Sources that are no text, or end where they must not. */
+static void test_broken_sources(void **state) {
+    static const struct {
+        Str source;
+        DiagId wanted;
+    } rows[] = {
+        {STR("@jit\ndef f(x):\n    return 'gr\xf6 \xdf'\n"), DIAG_lex_invalid_utf8},
+        {STR("@jit\ndef f(x):\n    return \xff\n"), DIAG_lex_invalid_utf8},
+        {STR("@jit\ndef f(x):\n    return \0x\n"), DIAG_lex_nul_byte},
+        {STR("@jit\ndef f(x):\n    return x + \\\n"), DIAG_parse_expected},
+        {STR("@jit\ndef f(x):\n    return x + \\"), DIAG_lex_end_after_backslash},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Run run;
+        start(&run, rows[i].source);
+        parse_file(&run.diags, run.file);
+        if (run.diags.errors != 1 || run.diags.first->id != rows[i].wanted)
+            fail_msg("%s: %u errors, the first is %s", rows[i].source.ptr, run.diags.errors,
+                     run.diags.first ? diag_name(run.diags.first->id) : "none");
+        arena_free(&run.arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers),        cmocka_unit_test(test_floats),
@@ -437,6 +460,7 @@ int main(void) {
         cmocka_unit_test(test_limits),          cmocka_unit_test(test_block_limit),
         cmocka_unit_test(test_hostile_sources), cmocka_unit_test(test_hostile_indentation),
         cmocka_unit_test(test_error_limit),     cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_broken_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

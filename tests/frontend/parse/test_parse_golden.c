@@ -73,7 +73,10 @@ static Str parse_text(Arena *arena, Str source, unsigned *errors) {
     Diags diags = {.arena = arena, .sources = &sources};
     const AstFile *ast = parse_file(&diags, source_add(&sources, STR("t.py"), source));
     StrBuf out = strbuf(arena);
-    diag_print_all(&diags, &out);
+    for (const Diagnostic *d = diags.first; d; d = d->next) {
+        strbuf_printf(&out, "[%s] ", diag_name(d->id));
+        diag_print(&diags, d, &out);
+    }
     if (diags.errors)
         add_summary(ast, &out);
     else
