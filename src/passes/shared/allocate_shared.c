@@ -298,6 +298,36 @@ static void note_buffers(Ctx *ctx, const Allocation *allocation, uint32_t positi
     }
 }
 
+/* Bytes of the buffers that live at a position, if none had more than so many stages. */
+static int64_t live_with_stages(const Allocation *allocation, uint32_t position, int64_t most) {
+    int64_t bytes = 0;
+    vec_for_each (buffer, &allocation->buffers) {
+        if (buffer->first > position || position > buffer->last)
+            continue;
+        const int64_t copies = local_copies(op_out(buffer->alloc));
+        const int64_t kept = copies > most ? buffer->bytes / copies * most : buffer->bytes;
+        bytes = align_up(bytes, alignment_of(buffer)) + kept;
+    }
+    return with_scratch(allocation, bytes);
+}
+
+/* What helps: fewer stages, which cost no other code, if they do; else smaller blocks. */
+static void hint_remedy(Ctx *ctx, const Allocation *allocation, uint32_t position, int64_t room) {
+    int64_t stages = 1;
+    vec_for_each (buffer, &allocation->buffers)
+        if (buffer->first <= position && position <= buffer->last &&
+            local_copies(op_out(buffer->alloc)) > stages)
+            stages = local_copies(op_out(buffer->alloc));
+    for (int64_t fewer = stages - 1; fewer > 0; fewer--)
+        if (live_with_stages(allocation, position, fewer) <= room) {
+            diag_hint(&ctx->diags, "choose fewer num_stages: with %lld of the %lld it fits",
+                      (long long)fewer, (long long)stages);
+            return;
+        }
+    diag_hint(&ctx->diags, stages > 1 ? "make the blocks smaller: with one stage it would not fit"
+                                      : "make the blocks smaller");
+}
+
 /* Reports a program that needs more than a CTA may have: at what takes most of it where most is
  * alive, with what is alive beside that. */
 static bool report_excess(Func *func, Allocation *allocation, const Target *target, int64_t bytes) {
@@ -309,11 +339,9 @@ static bool report_excess(Func *func, Allocation *allocation, const Target *targ
             position = buffer->first;
     const Op *largest = func_most_scratch(func);
     int64_t most = allocation->scratch;
-    bool stages = false;
     vec_for_each (buffer, &allocation->buffers) {
         if (buffer->first > position || position > buffer->last)
             continue;
-        stages |= local_copies(op_out(buffer->alloc)) > 1;
         if (buffer->bytes > most) {
             largest = buffer->alloc;
             most = buffer->bytes;
@@ -323,8 +351,7 @@ static bool report_excess(Func *func, Allocation *allocation, const Target *targ
              target->name, (int)func_shared_room(func), (long long)most);
     diag_resource(&ctx->diags, (uint64_t)bytes, (uint64_t)func_shared_room(func));
     note_buffers(ctx, allocation, position, largest);
-    diag_hint(&ctx->diags, stages ? "choose fewer num_stages, or make the blocks smaller"
-                                  : "make the blocks smaller");
+    hint_remedy(ctx, allocation, position, func_shared_room(func));
     return false;
 }
 
