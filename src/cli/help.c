@@ -1,5 +1,6 @@
-/* `tilec help`: the list of commands, or the help of one. */
+/* `tilec help`: the list of commands, or the help of one, or of a builtin. */
 #include "cli/help.h"
+#include "frontend/reference.h"
 
 const CommandHelp help_commands[HELP_COMMANDS] = {
 #define COMMAND(name, summary) {summary, &name##_spec},
@@ -11,9 +12,12 @@ const char help_purpose[] =
 
 const CommandSpec help_spec = {
     .name = "help",
-    .arguments = "[COMMAND]",
-    .description = "Prints the list of commands, or the help of one.",
-    .examples = HELP_ENTRIES({"What `tilec compile --help` prints", "tilec help compile"}),
+    .arguments = "[COMMAND|BUILTIN]",
+    .description =
+        "Prints the list of commands, or the help of one, or what a function of the language does, "
+        "named as kernels name it.",
+    .examples = HELP_ENTRIES({"What `tilec compile --help` prints", "tilec help compile"},
+                             {"What tl.load takes and gives", "tilec help tl.load"}),
     .max_arguments = 1,
 };
 
@@ -34,6 +38,19 @@ int help_unknown_command(Ctx *ctx, const char *name) {
                            options_suggestion(&ctx->arena, name, names, HELP_COMMANDS));
 }
 
+/* What is said of the builtins of that name. False: there are none. */
+static bool help_builtin(Ctx *ctx, const char *name) {
+    size_t at = 0;
+    StrBuf text = strbuf(&ctx->arena);
+    const Signatures signatures = signatures_read(ctx);
+    for (const ReferenceRow *row; (row = reference_find(str_from(name), &at));) {
+        strbuf_puts(&text, text.len ? "\n" : "");
+        reference_text(&signatures, row, &text);
+    }
+    cli_write(strbuf_str(&text));
+    return text.len > 0;
+}
+
 int command_help(Ctx *ctx, int argc, char **argv) {
     TextList arguments = {0};
     OptionsResult parsed = options_parse(&help_spec, &ctx->arena, argc, argv, NULL, &arguments);
@@ -51,5 +68,6 @@ int command_help(Ctx *ctx, int argc, char **argv) {
         cli_write(strbuf_str(&text));
         return STATUS_OK;
     }
-    return help_unknown_command(ctx, arguments.data[0]);
+    return help_builtin(ctx, arguments.data[0]) ? STATUS_OK
+                                                : help_unknown_command(ctx, arguments.data[0]);
 }
