@@ -63,6 +63,23 @@ def compile_row(task):
     return row_name, ""
 
 
+def compile_all(tasks, jobs):
+    """{name: what Triton says}. What ends the process is refused, too; the others of that process are compiled one by one."""
+    found, context = {}, multiprocessing.get_context("spawn")
+    for workers, left in [(jobs, tasks), *((1, [task]) for task in tasks)]:
+        left = [task for task in left if task[0] not in found]
+        if left:
+            with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+                futures = {pool.submit(compile_row, task): task for task in left}
+                for future, (name, _) in futures.items():
+                    try:
+                        found[name] = future.result()[1]
+                    except concurrent.futures.process.BrokenProcessPool:
+                        if len(left) == 1:
+                            found[name] = "the process ended"
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="")
@@ -75,13 +92,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         launch.write_modules(rows, folder)
         os.environ.setdefault("TRITON_CACHE_DIR", folder + "/cache")
-        with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-            for row, (name, said) in zip(asked, pool.map(compile_row, [(r.name, folder) for r in asked], chunksize=4)):
-                if options.apart:
-                    print(f"{row.group}: {name}: apart, {row.apart}: {'refused' if said else 'compiles'}")
-                elif bool(said) != bool(row.refused):
-                    wrong += 1
-                    print(f"NOT AS EXPECTED {row.group}: {name}: {said or 'Triton compiles it'}")
+        found = compile_all([(r.name, folder) for r in asked], options.jobs)
+    for row in asked:
+        said = found[row.name]
+        if options.apart:
+            print(f"{row.group}: {row.name}: apart, {row.apart}: {'refused' if said else 'compiles'}")
+        elif bool(said) != bool(row.refused):
+            wrong += 1
+            print(f"NOT AS EXPECTED {row.group}: {row.name}: {said or 'Triton compiles it'}")
     print(f"{len(asked)} rows, {wrong} not as expected")
     return bool(wrong)
 

@@ -286,8 +286,8 @@ def of_booleans():
             array, axis = exact_small("fp32", shape, "warps"), int(shape[0] == 256)
             yield reduced(f"sum {shape} by {warps}", ("sum",), array, f"tl.sum(x, {1 - axis})", 1 - axis, "fp32", lambda x, a=1 - axis: x.sum(a),
                           warps=warps)
-            yield reduced(f"argmin {shape} by {warps}", ("argmin",), array, f"tl.argmin(x, {1 - axis})", 1 - axis, "i32", lambda x,
-                          a=1 - axis: x.argmin(a), warps=warps)
+            yield reduced(f"argmin {shape} by {warps}", ("argmin",), array, f"tl.argmin(x, {1 - axis})", 1 - axis, "i32",
+                          lambda x, a=1 - axis: x.argmin(a), warps=warps)
             yield scanned(f"cumsum {shape} by {warps}", ("cumsum",), array, f"tl.cumsum(x, {1 - axis}, reverse=True)", "fp32",
                           lambda x, a=1 - axis: np.flip(np.cumsum(np.flip(x, a), a), a), warps=warps)
             yield scanned(f"sort {shape} by {warps}", ("sort",), array, "tl.sort(x)", "fp32", lambda x: np.sort(x, 1), warps=warps)

@@ -7,6 +7,7 @@ OPERATORS = "language.md#operators"
 SHAPES = "language.md#shapes"
 MEMORY = "language.md#memory"
 FLOW = "language.md#control-flow"
+BLOCKS = "language.md#block-pointers-and-tensor-descriptors"
 
 # name, builtins, documentation, the diagnostic's id, the kernel behind the lines that give i, x (int32), f (fp32), t (8 by 8 of int32)
 KERNELS = [
@@ -62,25 +63,25 @@ KERNELS = [
     ("atomic of int8", ("atomic_add",), MEMORY, "elab_atomic_type", "r = tl.atomic_add(b_p + i, 1)"),
     ("atomic sem", ("atomic_add",), MEMORY, "elab_option", "r = tl.atomic_add(o_p + i, x, sem='strong')"),
     ("atomic scope", ("atomic_add",), MEMORY, "elab_option", "r = tl.atomic_add(o_p + i, x, scope='world')"),
-    ("block pointer mask", ("make_block_ptr",), MEMORY, "elab_block_mask",
+    ("block pointer mask", ("make_block_ptr",), BLOCKS, "elab_block_mask",
      "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, mask=i < 3)"),
-    ("block pointer ranks", ("make_block_ptr",), MEMORY, "elab_block_lengths",
+    ("block pointer ranks", ("make_block_ptr",), BLOCKS, "elab_block_lengths",
      "b = tl.make_block_ptr(x_p, (64, 1), (1,), (0,), (64,), (0,))\nr = tl.load(b)"),
-    ("block check of a dimension", ("make_block_ptr",), MEMORY, "elab_block_dimension",
+    ("block check of a dimension", ("make_block_ptr",), BLOCKS, "elab_block_dimension",
      "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, boundary_check=(1,))"),
-    ("padding unknown", ("make_block_ptr",), MEMORY, "elab_option",
+    ("padding unknown", ("make_block_ptr",), BLOCKS, "elab_option",
      "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, boundary_check=(0,), padding_option='one')"),
-    ("NaN of integers", ("make_block_ptr",), MEMORY, "elab_block_padding",
+    ("NaN of integers", ("make_block_ptr",), BLOCKS, "elab_block_padding",
      "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b, boundary_check=(0,), padding_option='nan')"),
-    ("descriptor last stride", ("make_tensor_descriptor",), MEMORY, "elab_block_stride",
+    ("descriptor last stride", ("make_tensor_descriptor",), BLOCKS, "elab_block_stride",
      "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 2], [8, 8])\nr = tl.reshape(d.load([0, 0]), (64,))"),
-    ("descriptor small block", ("make_tensor_descriptor",), MEMORY, "elab_block_bytes",
+    ("descriptor small block", ("make_tensor_descriptor",), BLOCKS, "elab_block_bytes",
      "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8, 2])\nr = tl.reshape(d.load([0, 0]), (16,))"),
-    ("descriptor ranks", ("make_tensor_descriptor",), MEMORY, "elab_block_lengths",
+    ("descriptor ranks", ("make_tensor_descriptor",), BLOCKS, "elab_block_lengths",
      "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8])\nr = tl.reshape(d.load([0, 0]), (64,))"),
-    ("descriptor places", ("descriptor_load",), MEMORY, "elab_block_lengths",
+    ("descriptor places", ("descriptor_load",), BLOCKS, "elab_block_lengths",
      "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8, 8])\nr = tl.reshape(d.load([0]), (64,))"),
-    ("descriptor stored shape", ("descriptor_store",), MEMORY, "elab_block_value",
+    ("descriptor stored shape", ("descriptor_store",), BLOCKS, "elab_block_value",
      "d = tl.make_tensor_descriptor(o_p, [8, 8], [8, 1], [8, 8])\nd.store([0, 0], x)\nr = x"),
     ("sum axis", ("sum",), OPERATORS, "elab_axis", "r = tl.sum(x, axis=2)"),
     ("argmax of all", ("argmax",), OPERATORS, "elab_missing_argument", "r = tl.argmax(t)"),
@@ -159,6 +160,103 @@ KERNELS = [
     ("print of tiles in text", ("device_print",), "language.md#hints-debugging-synchronisation", "elab_argument", "tl.device_print(x)\nr = x"),
     ("prefix not constant", ("device_print",), "language.md#hints-debugging-synchronisation", "elab_argument", "tl.device_print(5, x)\nr = x"),
     ("extern", (), FLOW, "elab_construct", "import numpy\nr = x"),
+    ("arange too long", ("arange",), "language.md#programs-tiles", "elab_tile_size", "r = tl.sum(tl.arange(0, 2097152), 0)"),
+    ("tile too large", ("full",), "language.md#programs-tiles", "elab_tile_size", "r = tl.sum(tl.full((2048, 1024), 0, tl.int32), 1)"),
+    ("full of a tile", ("full",), "language.md#programs-tiles", "elab_argument", "r = tl.full((64,), x, tl.int32)"),
+    ("full of a run-time shape", ("full",), "language.md#programs-tiles", "elab_argument", "r = tl.full((n,), 0, tl.int32)"),
+    ("zeros without type", ("zeros",), "language.md#programs-tiles", "elab_missing_argument", "r = tl.zeros((64,))"),
+    ("zeros of text type", ("zeros",), "language.md#programs-tiles", "elab_argument", "r = tl.zeros((64,), 5)"),
+    ("dot of three and two", ("dot",), OPERATORS, "elab_dot_shape", "r = tl.dot(tl.zeros((2, 16, 16), tl.float16), tl.zeros((16, 16), tl.float16))"),
+    ("trans of one", ("trans",), SHAPES, "elab_permutation", "r = tl.trans(x)"),
+    ("xchg of int8", ("atomic_xchg",), MEMORY, "elab_atomic_type", "r = tl.atomic_xchg(b_p + i, x.to(tl.int8))"),
+    ("atomic_max of fp16", ("atomic_max",), MEMORY, "elab_atomic_type",
+     "r = tl.atomic_max(f_p.to(tl.pointer_type(tl.float16)) + i, f.to(tl.float16))"),
+    ("cas of int8", ("atomic_cas",), MEMORY, "elab_atomic_type", "r = tl.atomic_cas(b_p + i, x.to(tl.int8), x.to(tl.int8))"),
+    ("histogram bins", ("histogram",), OPERATORS, "elab_power_of_two", "r = tl.histogram(x, 12)"),
+    ("flip dimension", ("flip",), OPERATORS, "elab_library", "r = tl.flip(x, 2)"),
+    ("gather axis", ("gather",), OPERATORS, "elab_library", "r = tl.gather(x, x, 1)"),
+    ("reduce of another type", ("reduce",), OPERATORS, "elab_combine", "r = tl.reduce(x, 0, combine_float)"),
+    ("axis of run time", ("sum",), OPERATORS, "elab_argument", "r = tl.sum(t, n)"),
+    ("program_id of run time", ("program_id",), "language.md#programs-tiles", "elab_argument", "r = x + tl.program_id(n)"),
+    ("range of a float", (), FLOW, "elab_range_type", "r = x\nfor k in range(2.5):\n    r += 1"),
+    ("range of run-time float", (), FLOW, "elab_range_type", "r = x\nfor k in range(tl.sum(f, 0)):\n    r += 1"),
+    ("range step zero", (), FLOW, "elab_zero_step", "r = x\nfor k in tl.static_range(0, 3, 0):\n    r += 1"),
+    ("conditional of a tile", (), FLOW, "elab_condition_shape", "r = x if x > 0 else f"),
+    ("while of a tile", (), FLOW, "elab_condition_shape", "r = x\nwhile x > 0:\n    r += 1"),
+    ("order of a block", ("make_block_ptr",), BLOCKS, "elab_block_lengths",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0, 1))\nr = tl.load(b)"),
+    ("base of a block", ("make_block_ptr",), BLOCKS, "elab_argument", "b = tl.make_block_ptr(x, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b)"),
+    ("block plus number", ("make_block_ptr",), BLOCKS, "elab_operands",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\nr = tl.load(b + 1)"),
+    ("block size not a power", ("make_block_ptr",), BLOCKS, "elab_power_of_two",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (48,), (0,))\nr = tl.load(b)"),
+    ("block stored shape", ("make_block_ptr",), BLOCKS, "elab_block_value",
+     "b = tl.make_block_ptr(o_p, (64,), (1,), (0,), (32,), (0,))\ntl.store(b, x)\nr = x"),
+    ("advance of a pointer", ("advance",), BLOCKS, "elab_argument", "b = tl.advance(x_p, (0,))\nr = tl.load(b)"),
+    ("pow of integers", ("pow",), OPERATORS, "elab_float_function", "r = libdevice.pow(x, x)"),
+    ("where of pointers and numbers", ("where",), OPERATORS, "elab_operands", "r = tl.load(tl.where(x > 0, x_p + i, 5))"),
+    ("fma of integers", ("fma",), OPERATORS, "elab_float_function", "r = tl.fma(x, x, x)"),
+    ("minimum of pointers", ("minimum",), OPERATORS, "elab_operands", "r = tl.load(tl.minimum(x_p + i, x_p + i))"),
+    ("sigmoid of integers", ("sigmoid",), OPERATORS, "elab_float_function", "r = tl.sigmoid(x)"),
+    ("softmax of integers", ("softmax",), OPERATORS, "elab_float_function", "r = tl.softmax(x)"),
+    ("max of pointers", ("max",), OPERATORS, "elab_operands", "r = tl.max(x_p + i, 0)"),
+    ("negate pointer", (), OPERATORS, "elab_operand", "r = tl.load(-(x_p + i))"),
+    ("invert pointer", (), OPERATORS, "elab_operand", "r = tl.load(~(x_p + i))"),
+    ("pointer and float", (), OPERATORS, "elab_operands", "r = tl.load(x_p + f)"),
+    ("number minus pointer", (), OPERATORS, "elab_operands", "r = tl.load(5 - (x_p + i))"),
+    ("pointer compared with a number", (), OPERATORS, "elab_operands", "r = x_p + i < 5"),
+    ("cast to text", ("cast",), OPERATORS, "elab_argument", "r = tl.cast(x, 'floaty')"),
+    ("cast to a number", ("to",), OPERATORS, "elab_argument", "r = x.to(5)"),
+    ("float to pointer", ("to",), OPERATORS, "elab_cast", "r = tl.load(f.to(tl.pointer_type(tl.int32)))"),
+    ("bitcast fp32 to fp16", ("to",), OPERATORS, "elab_bitcast", "r = f.to(tl.float16, bitcast=True)"),
+    ("store through text", ("store",), MEMORY, "elab_argument", "tl.store('o', x)\nr = x"),
+    ("store without value", ("store",), MEMORY, "elab_missing_argument", "tl.store(o_p + i)\nr = x"),
+    ("store of text", ("store",), MEMORY, "elab_argument", "tl.store(o_p + i, 'x')\nr = x"),
+    ("store cache modifier", ("store",), MEMORY, "elab_option", "tl.store(o_p + i, x, cache_modifier='.ca')\nr = x"),
+    ("load cache modifier of stores", ("load",), MEMORY, "elab_option", "r = tl.load(x_p + i, cache_modifier='.wt')"),
+    ("mask of integers", ("load",), MEMORY, "elab_mask", "r = tl.load(x_p + i, mask=x)"),
+    ("mask of floats", ("load",), MEMORY, "elab_mask", "r = tl.load(x_p + i, mask=f, other=0)"),
+    ("other of text", ("load",), MEMORY, "elab_argument", "r = tl.load(x_p + i, mask=i < 3, other='a')"),
+    ("inverse of tuple", (), OPERATORS, "elab_not_a_number", "r = (x, x) * x"),
+    ("tuple plus tile", (), OPERATORS, "elab_not_a_number", "r = (x, x) + x"),
+    ("tuple index", (), OPERATORS, "elab_index_range", "q = (x, x)\nr = q[2]"),
+    ("tuple index of run time", (), OPERATORS, "elab_index", "q = (x, x)\nr = q[n]"),
+    ("none arithmetic", (), OPERATORS, "elab_not_a_number", "r = x + None"),
+    ("text arithmetic", (), OPERATORS, "elab_not_a_number", "r = x + 'a'"),
+    ("type arithmetic", (), OPERATORS, "elab_not_a_number", "r = x + tl.int32"),
+    ("division by constant zero", (), OPERATORS, "elab_division_by_zero", "k: tl.constexpr = 5 // 0\nr = x + k"),
+    ("negative shift constant", (), OPERATORS, "elab_negative_shift", "k: tl.constexpr = 5 << -1\nr = x + k"),
+    ("uninitialised name", (), FLOW, "elab_undefined_variable", "if n > 100:\n    late = x\nr = late"),
+    ("must use result", ("advance",), FLOW, "elab_unused_result",
+     "b = tl.make_block_ptr(x_p, (64,), (1,), (0,), (64,), (0,))\ntl.advance(b, (0,))\nr = x"),
+    ("return types differ", (), FLOW, "elab_return_types", "r = either(n, x, f)"),
+    ("duplicate argument", (), FLOW, "elab_argument_twice", "r = combine_one(x, a=x, b=x)"),
+    ("static_assert of run time", ("static_assert",), "language.md#compile-time", "elab_argument", "tl.static_assert(n > 3)\nr = x"),
+    ("map of shapes", ("map_elementwise",), OPERATORS, "elab_broadcast", "r = tl.map_elementwise(combine_one, x, t)"),
+    ("join of ranks", ("join",), SHAPES, "elab_broadcast", "r = tl.join(x, t)"),
+    ("interleave of shapes", ("interleave",), SHAPES, "elab_broadcast", "r = tl.interleave(x, tl.arange(0, 16))"),
+    ("reshape not a power", ("reshape",), SHAPES, "elab_power_of_two", "r = tl.reshape(x, (3, 21))"),
+    ("expand_dims twice", ("expand_dims",), SHAPES, "elab_axis_twice", "r = tl.expand_dims(x, (0, 0))"),
+    ("index with a tile", (), SHAPES, "elab_tile_index", "r = x[i]"),
+    ("swizzle of floats", ("swizzle2d",), "language.md#elementwise", "elab_operands", "a, b = tl.swizzle2d(f, f, f, f, f)\nr = a"),
+    ("cdiv of floats", ("cdiv",), OPERATORS, "elab_operands", "r = tl.cdiv(f, f)"),
+    ("philox of int8", ("philox",), OPERATORS, "elab_library",
+     "a, b, c, d = tl.philox(5, x.to(tl.int8), x.to(tl.int8), x.to(tl.int8), x.to(tl.int8))\nr = a"),
+    ("descriptor block not a power", ("make_tensor_descriptor",), BLOCKS, "elab_power_of_two",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [3, 8])\nr = x"),
+    ("descriptor of six", ("make_tensor_descriptor",), BLOCKS, "elab_block_rank",
+     "d = tl.make_tensor_descriptor(x_p, [1, 1, 1, 1, 8, 8], [64, 64, 64, 64, 8, 1], [1, 1, 1, 1, 8, 8])\nr = x"),
+    ("descriptor of a tile", ("make_tensor_descriptor",), BLOCKS, "elab_argument", "d = tl.make_tensor_descriptor(x, [8, 8], [8, 1], [8, 8])\nr = x"),
+    ("descriptor padding", ("make_tensor_descriptor",), BLOCKS, "elab_option",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8, 8], padding_option='one')\nr = x"),
+    ("descriptor NaN of integers", ("make_tensor_descriptor",), BLOCKS, "elab_block_padding",
+     "d = tl.make_tensor_descriptor(x_p, [8, 8], [8, 1], [8, 8], padding_option='nan')\nr = x"),
+    ("scan of another type", ("associative_scan",), OPERATORS, "elab_combine", "r = tl.associative_scan(x, 0, combine_float)"),
+    ("dot out_dtype", ("dot",), OPERATORS, "elab_dot_out",
+     "r = tl.dot(tl.zeros((16, 16), tl.float16), tl.zeros((16, 16), tl.float16), out_dtype=tl.int32)"),
+    ("dot of bool", ("dot",), OPERATORS, "elab_operands", "r = tl.dot(tl.zeros((16, 16), tl.int1), tl.zeros((16, 16), tl.int1))"),
+    ("dot of int16", ("dot",), OPERATORS, "elab_operands", "r = tl.dot(tl.zeros((16, 16), tl.int16), tl.zeros((16, 16), tl.int16))"),
+    ("dot of fp64 and fp32", ("dot",), OPERATORS, "elab_operands", "r = tl.dot(tl.zeros((16, 16), tl.float64), tl.zeros((16, 16), tl.float32))"),
 ]
 HELPERS = """
 
@@ -174,6 +272,25 @@ def endless(a):
 
 def host(a):
     return a
+
+
+@triton.jit
+def combine_float(a, b):
+    return (a + b).to(tl.float32)
+
+
+@triton.jit
+def either(n, a, b):
+    if n > 3:
+        return a
+    else:
+        return b
+
+
+@triton.jit
+def maybe(n, a):
+    if n > 3:
+        return a
 """
 
 
