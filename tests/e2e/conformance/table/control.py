@@ -140,6 +140,38 @@ def augmented(x):
     return ((((x + 3) * 2 - np.arange(N, dtype=np.int32)) << 1 | 1) ^ 5) & 255
 
 
+CLASSES = """
+from collections import namedtuple
+
+Point = namedtuple("Point", ("x", "y"))
+
+
+@tl.core._aggregate
+class Span:
+    low: tl.tensor
+    high: tl.tensor
+
+    @triton.constexpr_function
+    def __init__(self, low, high):
+        self.low = low
+        self.high = high
+
+    @triton.jit
+    def width(self):
+        return self.high - self.low
+"""
+
+
+def classes():
+    def row(name, body, exact, builtins=(), **rest):
+        return simple(name, body, exact, builtins=builtins, doc=FLOW, topic="classes", helpers=CLASSES, **rest)
+
+    yield row("namedtuple", "p = Point(x, i)\nr = p.x * 2 + p.y + p[1]", lambda x: x * 2 + 2 * np.arange(N), ("namedtuple",))
+    yield row("aggregate", "s = Span(i, x)\nr = s.width() + s.low * 3", lambda x: x + 2 * np.arange(N))
+    yield row("aggregate_replace", "s = tl.aggregate_replace(Span(i, x), high=i + 5)\nr = s.width() + x", lambda x: x + 5, ("aggregate_replace",),
+              apart="not in 3.6")
+
+
 def evaluated():
     def row(name, builtins, expression, value, doc=STATIC, **rest):
         return simple(f"static {name}", f"k: tl.constexpr = {expression}\nr = x + k", lambda x: x + np.int32(value), builtins=builtins, doc=doc,
@@ -252,5 +284,5 @@ def pieces():
 
 
 def rows():
-    for part in (branches, loops, functions, evaluated, texts, hints, pieces):
+    for part in (branches, loops, functions, classes, evaluated, texts, hints, pieces):
         yield from part()
