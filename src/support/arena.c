@@ -102,3 +102,22 @@ void arena_rewind(Arena *arena, ArenaMark mark) {
 void arena_free(Arena *arena) {
     arena_rewind(arena, (ArenaMark){NULL, 0});
 }
+
+static void *take_of_parent(void *user, size_t size) {
+    return arena_alloc(user, size);
+}
+
+static void *resize_of_parent(void *user, void *block, size_t old_size, size_t size) {
+    return arena_grow(user, block, old_size, size);
+}
+
+static void lose(void *user, void *block, size_t size) {
+}
+
+Arena *arena_within(Arena *parent) {
+    Allocator *allocator = ARENA_NEW(parent, Allocator);
+    Arena *arena = ARENA_NEW(parent, Arena);
+    *allocator = (Allocator){take_of_parent, resize_of_parent, lose, parent};
+    *arena = (Arena){.oom = parent->oom, .allocator = allocator, .cancel = parent->cancel};
+    return arena;
+}

@@ -421,6 +421,15 @@ static bool may_be_exchanged(const Op *a, const Op *b) {
            value_unused(&b->out[0]);
 }
 
+static bool may_meet(Pair *p) {
+    if (!compare_forms(p))
+        return true;
+    bool apart =
+        p->first && p->step &&
+        (ranges_apart(p, false) || ranges_apart(p, true) || rows_apart(p) || rows_stored(p));
+    return !apart && !one_thread(p);
+}
+
 bool global_accesses_meet(GlobalAccesses *accesses, const GlobalAccess *earlier, const Op *past,
                           const GlobalAccess *later) {
     if (!(earlier->writes || later->writes) ||
@@ -429,18 +438,18 @@ bool global_accesses_meet(GlobalAccesses *accesses, const GlobalAccess *earlier,
         return false;
     if (earlier->anywhere || later->anywhere)
         return true;
-    Arena *arena = accesses->known.arena;
-    if (!accesses->affines)
-        accesses->affines = affines_create(accesses->func, arena);
+    if (!accesses->affines) {
+        accesses->affines = affines_create(accesses->func, accesses->known.arena);
+        accesses->pairs = arena_within(accesses->known.arena);
+        arena_alloc(accesses->pairs, 1); /* the chunk that all comparisons use */
+    }
+    const ArenaMark mark = arena_mark(accesses->pairs);
     Pair p = {.affines = accesses->affines,
-              .arena = arena,
+              .arena = accesses->pairs,
               .earlier = earlier,
               .later = later,
               .past = past};
-    if (!compare_forms(&p))
-        return true;
-    bool apart =
-        p.first && p.step &&
-        (ranges_apart(&p, false) || ranges_apart(&p, true) || rows_apart(&p) || rows_stored(&p));
-    return !apart && !one_thread(&p);
+    const bool meet = may_meet(&p);
+    arena_rewind(accesses->pairs, mark);
+    return meet;
 }

@@ -23,6 +23,7 @@ typedef struct GlobalAccesses {
     Func *func;
     PtrMap known;     /* Op to GlobalAccess */
     Affines *affines; /* NULL: not needed so far */
+    Arena *pairs;     /* of one comparison; NULL likewise */
 } GlobalAccesses;
 
 /* What the op accesses through operand `i`; NULL: nothing, or what is in order anyway: blocks that
