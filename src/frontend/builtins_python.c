@@ -178,7 +178,7 @@ static bool is_instance(Val v, Val kind) {
         return v.kind == VAL_TYPE;
     if (builtin_is(kind, BUILTIN_pointer_type))
         return v.kind == VAL_TYPE && v.type.scalar.pointer && !v.type.block;
-    return builtin_is(kind, BUILTIN_constexpr) && v.kind != VAL_TILE;
+    return false; /* tl.constexpr too: in kernels Triton asks it of what a constexpr holds */
 }
 
 static bool is_class(Val v) {

@@ -3,6 +3,7 @@
 #include "codegen/llvm/llvm_pipeline.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/schedule.h"
+#include "codegen/llvm/split_blocks.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
@@ -122,5 +123,6 @@ bool llvm_pipeline_run(Cg *cg) {
     if (!run_passes(cg, cg->machine, route.passes))
         return false;
     schedule_function(cg);
+    split_blocks(cg);
     return true;
 }

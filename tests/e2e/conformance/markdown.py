@@ -9,6 +9,7 @@ import re
 import sys
 
 import recordings
+from otherwise import OTHERWISE
 from formats import FORMATS
 from rows import Ulp
 from table import all_rows, groups
@@ -83,7 +84,7 @@ def line(name, rows):
     types = sorted({t for r in rows for t in r.types}, key=lambda t: (list(FORMATS).index(t) if t in FORMATS else -1, t))
     ways = ", ".join(dict.fromkeys(compared(r) for r in rows))
     documents = ", ".join(f"[{d.partition('#')[2]}]({d})" for d in dict.fromkeys(r.doc for r in rows))
-    apart = "; ".join(dict.fromkeys(r.apart for r in rows if r.apart))
+    apart = "; ".join(dict.fromkeys(why for r in rows for why in (r.apart, OTHERWISE.get(f"{r.group}: {r.name}")) if why))
     name = name.replace("|", "\\|")
     return f"| {name} | {len(rows)} | {' '.join(types)} | {ways} | {documents} | {apart} |"
 
