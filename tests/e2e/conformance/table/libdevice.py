@@ -82,7 +82,7 @@ def approximate():
 
 def once(t, f):
     stored = FORMATS[t].stored
-    return lambda *values: Stored(f(*[np.asarray(v).astype(stored) for v in values]))
+    return lambda *values: Stored(np.asarray(f(*[np.asarray(v).astype(stored) for v in values])).astype(stored))
 
 
 def vector(f, stored):
