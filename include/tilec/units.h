@@ -41,7 +41,7 @@ typedef struct tile_binding {
     X(TILE_UNIT_FUNCTION, 0)                                                                       \
     X(TILE_UNIT_RECORD, 1)    /* a class of named tuples */                                        \
     X(TILE_UNIT_AGGREGATE, 2) /* a record with methods: its bindings, all TILE_BIND_UNIT;          \
-                                 `__init__`, if it is one, sets the fields */                                                                  \
+                                 `__init__`, if it is one, sets the fields */                      \
     X(TILE_UNIT_CONSTEXPR, 3) /* a function that is evaluated while a kernel is compiled */
 
 typedef enum tile_unit_kind {

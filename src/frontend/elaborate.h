@@ -62,7 +62,7 @@ typedef struct Frame {
     Vars vars;
     Val result; /* once returned */
     bool returned;
-    bool host;      /* Python semantics: assignments keep compile-time values */
+    bool host;         /* Python semantics: assignments keep compile-time values */
     struct Loop *loop; /* the innermost run-time loop around the current statement, in this frame */
     uint32_t host_loops;
 } Frame;
@@ -79,9 +79,9 @@ typedef struct Elab {
     bool unrolls;        /* a loop was run at compile time */
     bool exhausted;      /* the limits were passed, and that was reported */
     Unit *units, *libraries[LIBRARY_COUNT];
-    Unit *literals;      /* where literals of bindings are evaluated; NULL: none was */
-    Unit **given;        /* of request->units those reached so far, by number; NULL: none */
-    ImportsMade imports; /* in the order of their making */
+    Unit *literals;        /* where literals of bindings are evaluated; NULL: none was */
+    Unit **given;          /* of request->units those reached so far, by number; NULL: none */
+    ImportsMade imports;   /* in the order of their making */
     const Expr *bare_bits; /* x & y that a comparison has as an operand without parentheses */
     const Expr *unused; /* the innermost expression that is a statement, whose value nobody takes */
     Span user_span;     /* of the innermost expression outside std.tile */

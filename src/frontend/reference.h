@@ -27,7 +27,8 @@ typedef struct ReferenceRow {
 /* In the order of the page. */
 const ReferenceRow *reference_rows(size_t *count);
 
-/* The rows for a name as kernels write it, `load`, `tl.load`, `libdevice.pow`, `d.store`: the next one from
+/* The rows for a name as kernels write it, `load`, `tl.load`, `libdevice.pow`, `d.store`: the next
+ * one from
  * `*at` on, which is then behind it. NULL: no further ones. */
 const ReferenceRow *reference_find(Str name, size_t *at);
 

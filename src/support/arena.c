@@ -111,8 +111,7 @@ static void *resize_of_parent(void *user, void *block, size_t old_size, size_t s
     return arena_grow(user, block, old_size, size);
 }
 
-static void lose(void *user, void *block, size_t size) {
-}
+static void lose(void *user, void *block, size_t size) {}
 
 Arena *arena_within(Arena *parent) {
     Allocator *allocator = ARENA_NEW(parent, Allocator);

@@ -56,8 +56,8 @@ void *arena_grow(Arena *arena, const void *old, size_t old_size, size_t new_size
 /* Everything allocated after the mark is released by `arena_rewind`. */
 ArenaMark arena_mark(const Arena *arena);
 void arena_rewind(Arena *arena, ArenaMark mark);
-/* An arena whose chunks are blocks of `parent`, with which they go: what is taken again and again, and
- * rolled back, beside what stays. A chunk that is released is lost until then. */
+/* An arena whose chunks are blocks of `parent`, with which they go: what is taken again and again,
+ * and rolled back, beside what stays. A chunk that is released is lost until then. */
 Arena *arena_within(Arena *parent);
 /* Releases every chunk; the arena is empty and usable afterwards. */
 void arena_free(Arena *arena);

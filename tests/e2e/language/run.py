@@ -5,6 +5,8 @@
 
 Without --device: the interpreter, and the simulator for two targets."""
 import argparse
+import concurrent.futures
+import functools
 import os
 import subprocess
 import sys
@@ -234,31 +236,41 @@ def small_products(numbers):
             yield "small_product", dict(a_ptr=x, b_ptr=y, out_ptr=np.zeros((b, m, n), np.float32)), defines, dict(out_ptr=x @ y)
 
 
+def cases(device):
+    """(kernel, arrays, defines, wanted) of each launch."""
+    numbers = np.random.default_rng(7)
+    for make in (orders, choices, bytes_counted, functools.partial(pieces, device=device), others, elements, shapes, small_products):
+        yield from make(numbers)
+
+
+def judge(tilec, device, kernel, arrays, defines, wanted):
+    """None, or what is wrong with a launch."""
+    got = run(tilec, device, kernel, arrays, defines, list(wanted))
+    what = f"{kernel} {' '.join(str(a.dtype) for a in arrays.values())} {defines} {' '.join(device)}"
+    if isinstance(got, str):
+        return f"{what}: {got}"
+    for array, (name, right) in zip(got, wanted.items()):
+        array = array.reshape(right.shape)
+        same = np.isclose(array, right, rtol=0, atol=1e-5) if kernel == "softplus" else (array == right) | ((array != array) & (right != right))
+        if not same.all():
+            at = np.flatnonzero(~same.ravel())[0]
+            return f"{what}: {name}: {int((~same).sum())} differ, first [{at}]: {array.ravel()[at]!r}, wanted {right.ravel()[at]!r}"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tilec", required=True)
     parser.add_argument("--device", choices=("cpu", "sim", "cuda"))
     parser.add_argument("--filter", default="")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    failures, launches = [], 0
-    for device in [d for d in DEVICES if arguments.device in (None, d[0])] or [("cuda", "")]:
-        numbers = np.random.default_rng(7)
-        for kernel, arrays, defines, wanted in [*orders(numbers), *choices(numbers), *bytes_counted(numbers), *pieces(numbers, device), *others(numbers),
-                                                  *elements(numbers), *shapes(numbers), *small_products(numbers)]:
-            if arguments.filter not in kernel:
-                continue
-            launches += 1
-            got = run(os.path.abspath(arguments.tilec), device, kernel, arrays, defines, list(wanted))
-            what = f"{kernel} {' '.join(str(a.dtype) for a in arrays.values())} {defines} {' '.join(device)}"
-            if isinstance(got, str):
-                failures.append(f"{what}: {got}")
-                continue
-            for array, (name, right) in zip(got, wanted.items()):
-                array = array.reshape(right.shape)
-                same = np.isclose(array, right, rtol=0, atol=1e-5) if kernel == "softplus" else (array == right) | ((array != array) & (right != right))
-                if not same.all():
-                    at = np.flatnonzero(~same.ravel())[0]
-                    failures.append(f"{what}: {name}: {int((~same).sum())} differ, first [{at}]: {array.ravel()[at]!r}, wanted {right.ravel()[at]!r}")
+    tilec, failures, launches = os.path.abspath(arguments.tilec), [], 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for device in [d for d in DEVICES if arguments.device in (None, d[0])] or [("cuda", "")]:
+            chosen = [case for case in cases(device) if arguments.filter in case[0]]
+            launches += len(chosen)
+            failures += [f for f in pool.map(lambda case, device=device: judge(tilec, device, *case), chosen) if f]
     if arguments.device in (None, "cpu") and arguments.filter in "bytes_in_memory":
         x = np.zeros(16, np.uint8)
         said = run(os.path.abspath(arguments.tilec), DEVICES[0], "bytes_in_memory", dict(x_ptr=x, out_ptr=x), dict(N=16), ["out_ptr"])

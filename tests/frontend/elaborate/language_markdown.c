@@ -23,10 +23,10 @@ static const struct {
     ModuleSet module;
     const char *text;
 } module_names[] = {
-    {IN_PYTHON, "Python"},        {IN_TRITON, "`triton`"},    {IN_TL, "`tl`"},
-    {IN_MATH, "`tl.math`"},       {IN_RANDOM, "`tl.random`"}, {IN_LIBDEVICE, "`libdevice`"},
-    {IN_CUDA, "`tl.extra.cuda`"}, {IN_PYMATH, "`math`"},
-    {IN_COLLECTIONS, "`collections`"},      {IN_TARGET, "`tl.target_info`"}};
+    {IN_PYTHON, "Python"},          {IN_TRITON, "`triton`"},    {IN_TL, "`tl`"},
+    {IN_MATH, "`tl.math`"},         {IN_RANDOM, "`tl.random`"}, {IN_LIBDEVICE, "`libdevice`"},
+    {IN_CUDA, "`tl.extra.cuda`"},   {IN_PYMATH, "`math`"},      {IN_COLLECTIONS, "`collections`"},
+    {IN_TARGET, "`tl.target_info`"}};
 
 /* A marker is named, never called: tl.tensor in isinstance(x, tl.tensor). */
 static void print_builtin(const Signatures *signatures, const Builtin *builtin, StrBuf *out) {

@@ -51,8 +51,7 @@ static const char head[] =
     "```\n";
 
 static void add_family(const ReferenceFamily *family, StrBuf *out) {
-    strbuf_printf(out,
-                  "\n---\n\n- Shapes: %s\n- Types: %s\n- Errors: %s\n- Accuracy: %s\n",
+    strbuf_printf(out, "\n---\n\n- Shapes: %s\n- Types: %s\n- Errors: %s\n- Accuracy: %s\n",
                   family->shapes, family->types, family->errors, family->accuracy);
 }
 
@@ -107,8 +106,8 @@ int main(int argc, char **argv) {
             status = 1;
     if (argc == 3 && strcmp(argv[1], "--check") == 0) {
         Str text;
-        const bool same = file_read(&ctx->arena, argv[2], 1 << 24, &text) == 0 &&
-                          str_eq(text, strbuf_str(&out));
+        const bool same =
+            file_read(&ctx->arena, argv[2], 1 << 24, &text) == 0 && str_eq(text, strbuf_str(&out));
         if (!same)
             fprintf(stderr, "%s is not current: it is the output of %s\n", argv[2], argv[0]);
         status |= !same;
