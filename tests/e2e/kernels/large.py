@@ -90,7 +90,48 @@ def carried_values(count):
 
 
 # What is compiled, how large.
+def exponentials(count):
+    """Two values of which each line uses one; what was loaded is used by all of them."""
+    return kernel(block(1, "x = tl.load(a + row)", "y = x"), each(count, lambda i: (f"y = tl.exp(x * {1 + i / 4096}) + y",)), block(1, "tl.store(b + row, y)"))
+
+
+def copies(count):
+    return kernel(each(count, lambda i: (f"tl.store(b + row + {i * 1024}, tl.load(a + row + {i} * n) + {i})",)))
+
+
+def helpers(count):
+    """Each called once, with a branch of its own."""
+    functions = "".join(f"{JIT}def h{i}(x, n):\n    if n > {i}:\n        x = x * 2 + {i}\n    return x + 1\n\n\n" for i in range(count))
+    return functions + kernel(block(1, "x = tl.load(a + row)"), each(count, lambda i: (f"x = h{i}(x, n)",)), block(1, "tl.store(b + row, x)"))
+
+
+def nested_helpers(count):
+    functions = JIT + "def h0(x, n):\n    return x + 1\n\n\n"
+    functions += "".join(f"{JIT}def h{i}(x, n):\n    for t in range(n):\n        if n > {i}:\n            x = h{i - 1}(x, n)\n    return x + {i}\n\n\n"
+                         for i in range(1, count))
+    return functions + kernel(block(1, f"tl.store(b + row, h{count - 1}(tl.load(a + row), n))"))
+
+
+def unrolled(count):
+    return kernel(block(1, "x = tl.load(a + row)", f"for i in tl.static_range({count}):", "    x += tl.load(a + row + i * 1024, mask=row + i < n, other=0.0)",
+                        "tl.store(b + row, x)"))
+
+
+def products(count):
+    """Of tiles of 64 rows, each with what came of the one before."""
+    return kernel(block(1, "i = tl.arange(0, 64)", "at = i[:, None] * 64 + i[None, :]", "x = tl.load(a + at).to(tl.float16)", "y = x",
+                        "sums = tl.zeros((64, 64), tl.float32)"),
+                  each(count, lambda i: ("sums = tl.dot(x, y, sums)", f"y = (sums * {0.5 + i / 100}).to(tl.float16)")), block(1, "tl.store(b + at, sums)"))
+
+
+# Those that say so hold to 512 MiB.
 SHAPES = [
+    (exponentials, 3000, 512),
+    (copies, 1500, 512),
+    (helpers, 200, 512),
+    (nested_helpers, 30, 512),
+    (unrolled, 1000, 512),
+    (products, 64, 512),
     (elif_chain, 190),
     (elif_chain_of_tiles, 190),
     (early_returns, 190),
@@ -108,20 +149,21 @@ def limit_processor_time():
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
-def compile_shape(options, folder, shape, count, target):
+def compile_shape(options, folder, shape, count, target, mib=0):
     """None, or what went wrong."""
     path = os.path.join(folder, shape.__name__ + ".py")
     with open(path, "w") as file:
         file.write(HEAD + shape(count))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    run = subprocess.run([options.tilec, "compile", path, "-k", "k", "-s", "*fp32:16, *fp32:16, i32, i32", "-t", target, "--num-warps", "4",
-                          "--cache-dir", "none", "-o", os.path.join(folder, "k.ptx")], capture_output=True, text=True,
-                         preexec_fn=limit_processor_time)
+    run = subprocess.Popen([options.tilec, "compile", path, "-k", "k", "-s", "*fp32:16, *fp32:16, i32, i32", "-t", target, "--num-warps", "4",
+                          "--cache-dir", "none", "-o", os.path.join(folder, "k.ptx")], stderr=subprocess.PIPE, text=True,
+                           preexec_fn=limit_processor_time)
+    said = run.stderr.read().strip().splitlines()
+    _, status, used = os.wait4(run.pid, 0)
+    run.returncode = os.waitstatus_to_exitcode(status)
     if options.time:
-        print(f"{shape.__name__} {count} {target}: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before:.2f} s")
+        print(f"{shape.__name__} {count} {target}: {used.ru_utime:.2f} s, {used.ru_maxrss >> 10} MiB")
     if run.returncode == 0:
-        return None
-    said = run.stderr.strip().splitlines()
+        return None if not mib or used.ru_maxrss >> 10 <= mib else f"{used.ru_maxrss >> 10} MiB, wanted {mib}"
     return said[0] if run.returncode > 0 and said else f"not within {SECONDS} s (status {run.returncode})"
 
 
@@ -133,12 +175,12 @@ def main():
     options = parser.parse_args()
     failed = done = 0
     with tempfile.TemporaryDirectory() as folder:
-        for shape, count in SHAPES:
+        for shape, count, *mib in SHAPES:
             for target in TARGETS:
                 if options.filter not in shape.__name__:
                     continue
                 done += 1
-                wrong = compile_shape(options, folder, shape, count, target)
+                wrong = compile_shape(options, folder, shape, count, target, *mib)
                 if wrong:
                     failed += 1
                     print(f"{shape.__name__} {count} {target}: {wrong}")
