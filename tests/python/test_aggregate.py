@@ -11,7 +11,7 @@ tilec.install()
 import triton
 import triton.language as tl
 from triton.language.core import _aggregate as aggregate
-from triton.language.core import aggregate_replace
+from triton.language.core import aggregate_replace, constexpr_type
 
 N = 16
 
@@ -121,6 +121,14 @@ def assigned(x):
     tile.values = tile.values + 1
 
 
+@triton.jit
+def types(out, c: tl.constexpr):
+    value = c
+    tl.static_assert(c.type == constexpr_type(10) and isinstance(c.type, tl.constexpr_type))
+    tl.static_assert(value.type == tl.int32)
+    tl.store(out + tl.arange(0, 16), value)
+
+
 class Aggregates(unittest.TestCase):
     def setUp(self):
         self.x = np.arange(N, dtype=np.float32)
@@ -135,6 +143,10 @@ class Aggregates(unittest.TestCase):
     def test_fields(self):
         fields[(1,)](self.x, self.out)
         np.testing.assert_array_equal(self.out, 3 * self.x + 8)
+
+    def test_classes_of_the_package(self):
+        types[(1,)](self.out, 10)
+        np.testing.assert_array_equal(self.out, 10)
 
     def test_mistakes(self):
         for kernel, message in ((unset, "`__init__` of Forgets does not set its field `scale`"), (unpacked, "an aggregate 'Plain'"),

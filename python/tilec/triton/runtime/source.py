@@ -3,6 +3,7 @@ import hashlib
 import linecache
 import math
 import os
+import re
 import types
 from enum import Enum
 
@@ -74,7 +75,7 @@ def _is_ours(value):
 
 def _path(name):
     """A name of the package as the language has it: tilec.triton.language.load is triton.language.load."""
-    return name.removeprefix("tilec.")
+    return re.sub(r"^(triton\.language)\._\w+", r"\1.core", name.removeprefix("tilec."))  # of files that core is made of
 
 
 def _is_record(kind):
