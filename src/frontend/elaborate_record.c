@@ -87,6 +87,8 @@ static Val make_by_init(Elab *e, Span span, Unit *record, Val init, const Arg *a
     const Val made = elab_call_init(e, span, init, all, count + 1);
     if (val_failed(made))
         return made;
+    if (!val_is_aggregate(made) || made.tuple.record != record)
+        return elab_fail(e, span, elab_init_rebinds, STR_ARG(given->name));
     for (uint32_t i = 0; i < given->field_count; i++)
         if (made.tuple.items[i].kind == VAL_UNDEFINED)
             return elab_fail(e, span, elab_field_unset, STR_ARG(given->name),
