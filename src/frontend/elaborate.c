@@ -191,8 +191,10 @@ static bool binds(Arena *arena, const FuncDef *def, Str name) {
 static bool is_helper(Arena *arena, const AstFile *syntax, const FuncDef *def) {
     for (uint32_t i = 0; i < syntax->body.count; i++) {
         const Stmt *stmt = syntax->body.items[i];
-        if (stmt->kind == STMT_def && stmt->u.def != def &&
-            stmts_mention(&stmt->u.def->body, def->name) && !binds(arena, stmt->u.def, def->name))
+        const bool is_kernels =
+            stmt->kind == STMT_def && (stmt->u.def->is_jit || stmt->u.def->is_constexpr_function);
+        if (is_kernels && stmt->u.def != def && stmts_mention(&stmt->u.def->body, def->name) &&
+            !binds(arena, stmt->u.def, def->name))
             return true;
     }
     return false;

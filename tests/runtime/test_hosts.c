@@ -220,7 +220,7 @@ static void memory_limit_covers_llvm(void **state) {
     char *source = repeated("    i = tl.arange(0, 16384)\n    v = i\n",
                             "    v = tl.cumsum(v * n + tl.load(x + i * 3), 0)\n"
                             "    tl.store(x + i, v)\n",
-                            24, "");
+                            80, "");
     tile_context_options options = plain_options;
     assert_int_equal(status_in_process(&options, source, 0), TILE_OK);
     options.memory_limit = (size_t)16 << 20;
