@@ -281,7 +281,7 @@ static void top_class(TopLevel *top, const Decorated *decorated, size_t indents)
     top_skip_statement(p);
 }
 
-void top_definition(TopLevel *top) {
+static void read_definition(TopLevel *top) {
     Parser *p = top->p;
     uint32_t start = parse_peek(p).lo;
     size_t indents = p->lexer->indents.len;
@@ -311,4 +311,13 @@ void top_definition(TopLevel *top) {
     }
     if (!parse_at(p, TOK_dedent) && !parse_at(p, TOK_indent))
         top_skip_statement(p);
+}
+
+void top_definition(TopLevel *top) {
+    Parser *p = top->p;
+    const uint32_t blocks = p->blocks,
+                   branches = p->branches; /* around it, which its body does not count */
+    read_definition(top);
+    p->blocks = blocks;
+    p->branches = branches;
 }
