@@ -333,7 +333,7 @@ static void facts_andi(const Facts *facts, const Op *op, ValueFacts *out) {
     }
     /* With a mask of low bits: the remainder by a power of two, of any sign. */
     int64_t mask = b.facts->lo;
-    if (mask != b.facts->hi || mask <= 0 || (mask & (mask + 1)) || mask >= FACTS_MAX_DIVISIBLE)
+    if (mask != b.facts->hi || mask <= 0 || mask >= FACTS_MAX_DIVISIBLE || (mask & (mask + 1)))
         return;
     for (int i = 0; i < facts_dims(a.type); i++) {
         int64_t run = blocks_within(a, i, mask + 1, b.facts->constant[i]);
