@@ -256,6 +256,7 @@ struct ClassDef {
     Span span;
     ExprList decorators, bases;
     StmtList body;
+    bool is_aggregate; /* a decorator's last name component is `aggregate` or `_aggregate` */
 };
 
 struct FuncDef {
@@ -272,6 +273,7 @@ struct FuncDef {
     Str must_use_words;
     bool is_jit;                /* a decorator's last name component is `jit` */
     bool is_constexpr_function; /* ... is `constexpr_function` */
+    bool is_static;             /* ... is `staticmethod` */
 };
 
 /* One source file. */

@@ -44,13 +44,6 @@ static Val make_of_fields(Elab *e, Span span, Unit *record, const Arg *args, uin
 
 /* Methods */
 
-static bool is_static_method(const FuncDef *def) {
-    for (uint32_t i = 0; i < def->decorators.count; i++)
-        if (str_is(ast_decorator_name(def->decorators.items[i]), "staticmethod"))
-            return true;
-    return false;
-}
-
 bool elab_method(Elab *e, Unit *record, Str name, RecordMethod *out) {
     *out = (RecordMethod){0};
     if (!record->class_def) {
@@ -64,7 +57,7 @@ bool elab_method(Elab *e, Unit *record, Str name, RecordMethod *out) {
         if (stmt->kind != STMT_def || !str_eq(stmt->u.def->name, name))
             continue;
         out->function = (Val){.kind = VAL_FUNCTION, .function = {stmt->u.def, record->home}};
-        out->is_static = is_static_method(stmt->u.def);
+        out->is_static = stmt->u.def->is_static;
         return true;
     }
     return record->base && elab_method(e, record->base, name, out);
@@ -184,6 +177,9 @@ Val builtin_namedtuple(Call *call) {
         (!val_missing(call->args[2]) &&
          !elab_items(e, call->spans[2], call->args[2], &values, &value_count)))
         return val_error();
+    if (value_count > count)
+        return elab_fail(e, call->spans[2], elab_argument, "namedtuple", "defaults",
+                         "no more values than there are fields", elab_type_text(e, call->args[2]));
     Field *fields = ARENA_ARRAY(e->arena, Field, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
         if (names[i].kind != VAL_STRING)
@@ -200,15 +196,6 @@ Val builtin_namedtuple(Call *call) {
 }
 
 /* Classes of files */
-
-static bool has_name(const ExprList *list, const char *name, const char *also) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        const Str last = ast_decorator_name(list->items[i]);
-        if (str_is(last, name) || str_is(last, also))
-            return true;
-    }
-    return false;
-}
 
 static Field field_of_stmt(Elab *e, const Stmt *stmt) {
     const Expr *value = stmt->u.annassign.value;
@@ -251,7 +238,7 @@ Unit *elab_class(Elab *e, Unit *home, const ClassDef *def) {
             vec_push(e->arena, &fields, field_of_stmt(e, stmt));
     }
     *given = (GivenUnit){.is_record = true,
-                         .is_aggregate = has_name(&def->decorators, "aggregate", "_aggregate"),
+                         .is_aggregate = def->is_aggregate,
                          .name = def->name,
                          .fields = fields.data,
                          .field_count = (uint32_t)fields.len};

@@ -243,12 +243,10 @@ static Stmt *read_class(Parser *p) {
     return stmt;
 }
 
-static bool has_last_name(const ExprList *list, const char *name, const char *also) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        const Str last = ast_decorator_name(list->items[i]);
-        if (str_is(last, name) || str_is(last, also))
+static bool has_last_name(const ExprList *list, const char *name) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (str_is(ast_decorator_name(list->items[i]), name))
             return true;
-    }
     return false;
 }
 
@@ -256,7 +254,8 @@ static bool has_last_name(const ExprList *list, const char *name, const char *al
 static void top_class(TopLevel *top, const Decorated *decorated, size_t indents) {
     Parser *p = top->p;
     const uint32_t start = parse_peek(p).lo, abandoned = p->abandoned;
-    const bool is_aggregate = has_last_name(&decorated->list, "aggregate", "_aggregate");
+    const bool is_aggregate = has_last_name(&decorated->list, "aggregate") ||
+                              has_last_name(&decorated->list, "_aggregate");
     jmp_buf here;
     jmp_buf *outer = p->recover;
     Stmt *volatile stmt = NULL;
@@ -267,11 +266,11 @@ static void top_class(TopLevel *top, const Decorated *decorated, size_t indents)
         stmt = read_class(p);
     p->recover = outer;
     p->nesting = p->blocks = p->branches = 0;
-    const bool is_kept =
-        stmt && p->abandoned == abandoned &&
-        (is_aggregate || has_last_name(&stmt->u.class_def->bases, "NamedTuple", "NamedTuple"));
+    const bool is_kept = stmt && p->abandoned == abandoned &&
+                         (is_aggregate || has_last_name(&stmt->u.class_def->bases, "NamedTuple"));
     if (stmt && is_kept) {
         stmt->u.class_def->decorators = decorated->list;
+        stmt->u.class_def->is_aggregate = is_aggregate;
         vec_push(p->arena, &top->body, stmt);
     }
     if (stmt && p->abandoned == abandoned)

@@ -153,6 +153,7 @@ FuncDef *parse_function(Parser *p, ExprList decorators, bool with_body) {
     for (uint32_t i = 0; i < decorators.count; i++) {
         Str last = ast_decorator_name(decorators.items[i]);
         def->is_jit |= str_is(last, "jit");
+        def->is_static |= str_is(last, "staticmethod");
         read_must_use(decorators.items[i], def);
         def->is_constexpr_function |=
             str_is(last, "constexpr_function") || str_is(last, "constexpr");

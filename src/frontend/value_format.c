@@ -113,30 +113,23 @@ static bool format_int(Arena *arena, Wide i, const Spec *spec, Formatted *out, c
         *why = "a precision is not allowed of an int";
         return false;
     }
+    static const struct {
+        char type;
+        unsigned base;
+        Str prefix;
+    } bases[] = {
+        {'b', 2, {"0b", 2}}, {'o', 8, {"0o", 2}}, {'x', 16, {"0x", 2}}, {'X', 16, {"0X", 2}}};
     unsigned base = 10;
-    const char *prefix = "";
-    switch (spec->type) {
-    case 'b':
-        base = 2, prefix = "0b";
-        break;
-    case 'o':
-        base = 8, prefix = "0o";
-        break;
-    case 'x':
-        base = 16, prefix = "0x";
-        break;
-    case 'X':
-        base = 16, prefix = "0X";
-        break;
-    default:
-        break;
-    }
+    Str prefix = STR("");
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        if (bases[b].type == spec->type)
+            base = bases[b].base, prefix = bases[b].prefix;
     if (base != 10 && spec->grouping == ',') {
         *why = "`,` is of decimal digits";
         return false;
     }
     const unsigned __int128 magnitude = i < 0 ? -(unsigned __int128)i : (unsigned __int128)i;
-    out->prefix = spec->alternate ? str_from(prefix) : STR("");
+    out->prefix = spec->alternate ? prefix : STR("");
     out->digits = grouped(arena, digits_of(arena, magnitude, base, spec->type == 'X'),
                           spec->grouping, base == 10 ? 3 : 4);
     return true;
@@ -193,7 +186,7 @@ static Str float_text(Arena *arena, double magnitude, const Spec *spec) {
     return strbuf_str(&out);
 }
 
-static bool format_float(Arena *arena, double value, const Spec *spec, Formatted *out) {
+static void format_float(Arena *arena, double value, const Spec *spec, Formatted *out) {
     const double magnitude = fabs(value) * (spec->type == '%' ? 100 : 1);
     const bool upper = spec->type == 'E' || spec->type == 'F' || spec->type == 'G';
     Str text = float_text(arena, magnitude, spec);
@@ -206,7 +199,6 @@ static bool format_float(Arena *arena, double value, const Spec *spec, Formatted
     out->rest = (Str){text.ptr + whole, text.len - whole};
     if (spec->type == '%')
         out->rest = str_from(str_format(arena, "%.*s%%", STR_ARG(out->rest)));
-    return true;
 }
 
 static bool format_text(Str text, const Spec *spec, Formatted *out, const char **why) {
@@ -267,9 +259,10 @@ bool format_value(Arena *arena, Val v, Str text, StrBuf *out, const char **why) 
         *why = "that is not for this type";
         return false;
     }
-    if (is_text    ? !format_text(v.s, &spec, &formatted, why)
-        : as_float ? !format_float(arena, val_as_double(v), &spec, &formatted)
-                   : !format_int(arena, v.i, &spec, &formatted, why))
+    if (!is_text && as_float)
+        format_float(arena, val_as_double(v), &spec, &formatted);
+    else if (is_text ? !format_text(v.s, &spec, &formatted, why)
+                     : !format_int(arena, v.i, &spec, &formatted, why))
         return false;
     const bool negative =
         !is_text &&

@@ -1,6 +1,10 @@
 """Kernels of constructs whose results NumPy gives."""
+from collections import namedtuple
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
+from triton.language.core import _aggregate as aggregate
 from triton.language.extra import cuda
 
 
@@ -402,3 +406,81 @@ def sign_bit(bits: tl.constexpr) -> int:
 def plain_functions(out_ptr):
     bit: tl.constexpr = sign_bit(8)
     tl.store(out_ptr + tl.arange(0, 16), tl.arange(0, 16) + bit)
+
+
+@aggregate
+class Tile:
+    values: tl.tensor
+    scale: tl.constexpr
+
+    @triton.constexpr_function
+    def __init__(self, values, scale):
+        self.values = values
+        self.scale = tl.constexpr(scale)
+
+    @triton.jit
+    def scaled(self):
+        return self.values * self.scale
+
+    @triton.jit
+    def plus(self, x):
+        return Tile(self.values + x, self.scale)
+
+    @staticmethod
+    @triton.jit
+    def load(ptr, N: tl.constexpr, SCALE: tl.constexpr):
+        return Tile(tl.load(ptr + tl.arange(0, N)), SCALE)
+
+
+@aggregate
+class Two(Tile):
+    other: Tile
+
+    @triton.constexpr_function
+    def __init__(self, tile, other):
+        self.values = tile.values
+        self.scale = tile.scale
+        self.other = other
+
+    @triton.jit
+    def total(self):
+        return self.scaled() + self.other.scaled()
+
+
+@aggregate
+class Plain:
+    values: tl.tensor
+    more: tl.constexpr = 5
+
+
+Named = namedtuple("Named", "a, b", defaults=(2, ))
+
+
+class Typed(NamedTuple):
+    a: tl.tensor
+    b: int = 3
+
+
+# The same as in tests/python/test_aggregate.py, read from a file.
+@triton.jit
+def aggregates(x_ptr, n_ptr, out_ptr, N: tl.constexpr):
+    tile = Tile.load(x_ptr, N, 3)
+    for _ in range(tl.load(n_ptr)):
+        tile = tile.plus(1)
+    two = Two(tile, Tile(tile.values, 2))
+    if tl.load(n_ptr) > 1:
+        two = Two(two.plus(1), two.other)
+    plain = tl.aggregate_replace(Plain(two.total()), values=two.total() * 2)
+    named, typed = Named(plain.values), Typed(plain.more)
+    tl.store(out_ptr + tl.arange(0, N), named.a + named[1] + typed.a + typed.b)
+
+
+# A block of more instructions than LLVM is given at once, in a loop.
+@triton.jit
+def long_block(x_ptr, n_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    for t in range(tl.load(n_ptr)):
+        for i in tl.static_range(700):
+            x = ((x * 3) ^ (x >> 7)) + (i + t)
+    tl.store(out_ptr + at, x)

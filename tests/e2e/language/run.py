@@ -194,6 +194,16 @@ def shapes(numbers):
     x = numbers.integers(-9, 9, (4, 8)).astype(np.float32)
     yield "ellipses", dict(x_ptr=x, out_ptr=np.zeros_like(x)), dict(M=4, N=8), dict(out_ptr=x + x * x)
     yield "plain_functions", dict(out_ptr=np.zeros(16, np.int32)), {}, dict(out_ptr=np.arange(16, dtype=np.int32) + 128)
+    x = numbers.integers(0, 100, 64).astype(np.int32)
+    for n in (0, 1, 3):
+        total = (x + n + (n > 1)) * 3 + (x + n) * 2
+        yield "aggregates", dict(x_ptr=x, n_ptr=np.array([n], np.int32), out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=2 * total + 10)
+    x = numbers.integers(0, 2**32, 1024).astype(np.uint32)
+    wanted = x.copy()
+    for t in range(2):
+        for i in range(700):
+            wanted = ((wanted * np.uint32(3)) ^ (wanted >> np.uint32(7))) + np.uint32(i + t)
+    yield "long_block", dict(x_ptr=x, n_ptr=np.array([2], np.int32), out_ptr=np.zeros_like(x)), dict(N=1024), dict(out_ptr=wanted)
     yield "threads_of", dict(out_ptr=np.zeros(128, np.int32)), {}, dict(out_ptr=np.ones(128, np.int32))
 
 
