@@ -1,80 +1,6 @@
 /* Bundles: functions of them launch what functions that compile launch; variants are chosen by what
- * they promise; damage of any byte is found. */
-#include "api_testing.h"
-#include "runtime/api/api.h"
-#include "runtime/launch/variants.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-enum { MAX_VARIANTS = 8, HEADER = 128 };
-
-/* Kernels that are compiled here, and the bundle of them. */
-typedef struct Making {
-    tile_kernel *kernels[MAX_VARIANTS];
-    Variant variants[MAX_VARIANTS];
-    uint32_t count;
-} Making;
-
-static void compile_variant(Fixture *f, Making *making, const tile_compile_options *options) {
-    tile_diagnostics *said = NULL;
-    tile_kernel **kernel = &making->kernels[making->count];
-    if (tile_compile(f->context, options, kernel, &said) != TILE_OK)
-        fail_msg("%s", tile_diagnostics_text(said).data);
-    tile_diagnostics_destroy(said);
-    making->variants[making->count++] = (Variant){.facts = (*kernel)->facts,
-                                                  .path = text_str(options->path),
-                                                  .ptx = (*kernel)->outputs[TILE_OUTPUT_PTX],
-                                                  .num_warps = options->num_warps,
-                                                  .is_other_form = options->no_tensor_copies};
-}
-
-static void add_scale(Fixture *f, Making *making, const char *signature, const char *target,
-                      int num_warps) {
-    tile_compile_options options = scale_options();
-    options.signature = text(signature);
-    options.target = text(target);
-    options.num_warps = num_warps;
-    compile_variant(f, making, &options);
-}
-
-/* The bytes, in an arena of their own; the kernels are gone. */
-static Str finish(Ctx *ctx, Making *making) {
-    StrBuf out = strbuf(&ctx->arena);
-    bundle_write(making->variants, making->count, &out);
-    for (uint32_t i = 0; i < making->count; i++)
-        tile_kernel_destroy(making->kernels[i]);
-    return strbuf_str(&out);
-}
-
-static Str scale_bundle(Fixture *f, Ctx *ctx) {
-    Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:=1024, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:1, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:16, fp32, 512", "sm_90a", 8);
-    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_80", 0);
-    return finish(ctx, &making);
-}
-
-static tile_status open_bytes(Fixture *f, Str bytes, tile_bundle **bundle,
-                              tile_diagnostics **said) {
-    const tile_bundle_options options = {.size = sizeof options,
-                                         .path = text("scale.bundle"),
-                                         .data = bytes.ptr,
-                                         .data_size = bytes.len};
-    return tile_bundle_open(f->context, &options, bundle, said);
-}
-
-static tile_bundle *open_good(Fixture *f, Str bytes) {
-    tile_bundle *bundle = NULL;
-    tile_diagnostics *said = NULL;
-    if (open_bytes(f, bytes, &bundle, &said) != TILE_OK)
-        fail_msg("%s", tile_diagnostics_text(said).data);
-    return bundle;
-}
+ * they promise. */
+#include "bundle_testing.h"
 
 static tile_function *function_in(tile_bundle *bundle, tile_compile_options options) {
     tile_function *function = NULL;
@@ -575,108 +501,6 @@ static void tells_its_variants(void **state) {
     ctx_destroy(ctx);
 }
 
-/* The same bytes twice; from a file and from memory at any address. */
-static void reads_from_anywhere(void **state) {
-    Fixture *f = *state;
-    Ctx *ctx = ctx_create();
-    const Str bytes = scale_bundle(f, ctx), again = scale_bundle(f, ctx);
-    assert_int_equal(bytes.len, again.len);
-    assert_memory_equal(bytes.ptr, again.ptr, bytes.len);
-    char *moved = malloc(bytes.len + 3), path[96];
-    memcpy(moved + 3, bytes.ptr, bytes.len);
-    tile_bundle_close(open_good(f, (Str){moved + 3, bytes.len}));
-    free(moved);
-    snprintf(path, sizeof path, "%s/scale.bundle", f->folder);
-    const tile_bundle_options options = {.size = sizeof options, .path = text(path)};
-    tile_bundle *bundle = NULL;
-    assert_int_equal(tile_bundle_open(f->context, &options, &bundle, NULL), TILE_ERROR_FILE);
-    FILE *file = fopen(path, "wb");
-    assert_int_equal(fwrite(bytes.ptr, 1, bytes.len, file), bytes.len);
-    fclose(file);
-    assert_int_equal(tile_bundle_open(f->context, &options, &bundle, NULL), TILE_OK);
-    tile_bundle_close(bundle);
-    ctx_destroy(ctx);
-}
-
-static void refused(Fixture *f, Str bytes, const char *why) {
-    tile_bundle *bundle = NULL;
-    tile_diagnostics *said = NULL;
-    assert_int_equal(open_bytes(f, bytes, &bundle, &said), TILE_ERROR_BUNDLE);
-    if (!strstr(tile_diagnostics_text(said).data, why))
-        fail_msg("%s, not %s", tile_diagnostics_text(said).data, why);
-    tile_diagnostics_destroy(said);
-}
-
-static void finds_damage_anywhere(void **state) {
-    Fixture *f = *state;
-    Ctx *ctx = ctx_create();
-    Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
-    const Str bytes = finish(ctx, &making);
-    char *copy = aligned_alloc(BUNDLE_ALIGNMENT, (bytes.len + 127) / 64 * 64);
-    memcpy(copy, bytes.ptr, bytes.len);
-    copy[bytes.len] = 0;
-    for (size_t i = 0; i < bytes.len; i += i < HEADER + 600 ? 1 : 97) {
-        copy[i] ^= 0x10;
-        refused(f, (Str){copy, bytes.len},
-                i < 8        ? "does not begin"
-                : i < 12     ? "of version"
-                : i < HEADER ? "header is damaged"
-                             : "content is damaged");
-        copy[i] ^= 0x10;
-    }
-    for (size_t len = 0; len < bytes.len; len += len < HEADER + 10 ? 1 : 311)
-        refused(f, (Str){copy, len}, len < HEADER ? "does not begin" : "bytes, and says");
-    refused(f, (Str){copy, bytes.len + 1}, "bytes, and says");
-    free(copy);
-    ctx_destroy(ctx);
-}
-
-/* Checksums as they must be, whatever was changed. */
-static void sign(char *bytes, size_t len) {
-    XXH128_canonicalFromHash((XXH128_canonical_t *)(bytes + 32),
-                             XXH3_128bits(bytes + HEADER, len - HEADER));
-    const uint64_t hash = XXH3_64bits(bytes, 120);
-    for (int i = 0; i < 8; i++)
-        bytes[120 + i] = (char)(hash >> 8 * i);
-}
-
-/* Somebody else's bundle, whose checksums fit: it may be refused or not, but nothing is read that
- * lies outside of it. */
-static void survives_forgery(void **state) {
-    Fixture *f = *state;
-    Ctx *ctx = ctx_create();
-    Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
-    const Str bytes = finish(ctx, &making);
-    char *copy = aligned_alloc(BUNDLE_ALIGNMENT, (bytes.len + 63) / 64 * 64);
-    memcpy(copy, bytes.ptr, bytes.len);
-    static const char others[] = "0 9\n-~";
-    unsigned was_refused = 0;
-    for (size_t i = 8; i < HEADER + 500; i += i < HEADER ? 1 : 2) {
-        if (i >= 32 && i < HEADER)
-            continue;
-        for (size_t j = 0; j < sizeof others; j++) {
-            const char kept = copy[i];
-            copy[i] = others[j];
-            sign(copy, bytes.len);
-            tile_bundle *bundle = NULL;
-            was_refused += open_bytes(f, (Str){copy, bytes.len}, &bundle, NULL) != TILE_OK;
-            for (size_t k = 0; bundle && k < 2; k++) {
-                const tile_kernel *kernel;
-                if (tile_bundle_get_variant(bundle, k, &kernel, NULL) == TILE_OK)
-                    assert_true(strlen(tile_kernel_get_output(kernel, TILE_OUTPUT_PTX).data) <=
-                                bytes.len);
-            }
-            tile_bundle_close(bundle);
-            copy[i] = kept;
-        }
-    }
-    assert_true(was_refused > 250);
-    free(copy);
-    ctx_destroy(ctx);
-}
-
 static void literals(void **state) {
     static const struct {
         const char *a, *b;
@@ -740,9 +564,6 @@ int main(void) {
         cmocka_unit_test(chooses_by_device),
         TEST(has_another_form),
         TEST(tells_its_variants),
-        TEST(reads_from_anywhere),
-        TEST(finds_damage_anywhere),
-        TEST(survives_forgery),
         cmocka_unit_test(literals),
         cmocka_unit_test(sha256_of_the_standard),
     };
