@@ -170,6 +170,8 @@ static bool collect_yields(Elab *e, Loop *loop, Value ***values, uint32_t *count
     for (size_t i = 0; i < loop->carried.len; i++) {
         Carried *c = &loop->carried.data[i];
         Val after = *vars_find(&e->frame->vars, c->name);
+        if (after.kind == VAL_UNDEFINED && after.undefined->last) /* of a loop in the body */
+            after = elab_last_index(e, after.undefined->span, after.undefined->last);
         if (val_failed(after))
             return false;
         if (!val_same_shape(after, c->init)) {

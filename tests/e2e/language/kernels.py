@@ -484,3 +484,19 @@ def long_block(x_ptr, n_ptr, out_ptr, N: tl.constexpr):
         for i in tl.static_range(700):
             x = ((x * 3) ^ (x >> 7)) + (i + t)
     tl.store(out_ptr + at, x)
+
+
+# An index of a loop, again one in another loop, which reads it first.
+@triton.jit
+def indices_carried(bounds_ptr, out_ptr):
+    lo, hi = tl.load(bounds_ptr), tl.load(bounds_ptr + 1)
+    for i in range(lo, hi):
+        tl.store(out_ptr + 15, i)
+    total = 0
+    for t in range(0, 3):
+        if hi > lo:
+            total = total * 10 + i
+        for i in range(t, t + 2):
+            tl.store(out_ptr + 15, i)
+    tl.store(out_ptr, total)
+    tl.store(out_ptr + 1, i)

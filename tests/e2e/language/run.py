@@ -184,6 +184,10 @@ def shapes(numbers):
         yield "one_path", dict(x_ptr=x, n_ptr=np.array([n], np.int32), out_ptr=np.zeros_like(x)), dict(N=64), dict(out_ptr=3 * x + 1 if n > 0 else np.full_like(x, 7))
     for lo, hi in ((2, 12), (5, 5), (7, 3), (-4, 9), (0, 1)):
         yield "indices_behind", dict(bounds_ptr=np.array([lo, hi], np.int32), out_ptr=np.full(16, -1, np.int32)), {}, dict(out_ptr=behind(lo, hi))
+    for lo, hi in ((2, 7), (4, 4)):
+        wanted = np.full(16, -1, np.int32)
+        wanted[0], wanted[1], wanted[15] = (hi - 1) * 100 + 12 if hi > lo else 0, 3, 3
+        yield "indices_carried", dict(bounds_ptr=np.array([lo, hi], np.int32), out_ptr=np.full(16, -1, np.int32)), {}, dict(out_ptr=wanted)
     a, b = numbers.integers(-8, 8, (2, 16, 16)).astype(np.float32)
     yield "old_spellings", dict(a_ptr=a, b_ptr=b, out_ptr=np.ones((16, 16), np.float32)), dict(N=16), dict(out_ptr=a @ b.T + 2 * (a.T @ b.T))
     a = numbers.standard_normal((32, 32)).astype(np.float32)
