@@ -183,8 +183,9 @@ typedef struct Names {
     size_t len, cap;
 } Names;
 void names_assigned(Arena *arena, const StmtList *list, Names *names);
-/* Makes values of those among the names that are indices of loops that ended. */
-void elab_settle(Elab *e, const Names *names);
+/* Makes values of those among the names that are indices of loops that ended; which, to `settled`.
+ */
+void elab_settle(Elab *e, const Names *names, Names *settled);
 bool stmts_return(const StmtList *list);
 
 /* Names, imports, modules (names.c) */

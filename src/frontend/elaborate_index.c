@@ -49,15 +49,18 @@ Val elab_last_index(Elab *e, Span span, const LastIndex *last) {
     return choose(e, runs, value, before);
 }
 
-void elab_settle(Elab *e, const Names *names) {
+void elab_settle(Elab *e, const Names *names, Names *settled) {
     Vars *vars = &e->frame->vars;
     for (size_t i = 0; i < vars->len; i++) {
         Val v = vars->data[i].val;
         if (v.kind != VAL_UNDEFINED || !v.undefined->last)
             continue;
-        for (size_t n = 0; n < names->len; n++)
-            if (str_eq(names->data[n], vars->data[i].name))
-                elab_set(e, v.undefined->span, vars->data[i].name,
-                         elab_last_index(e, v.undefined->span, v.undefined->last));
+        for (size_t n = 0; n < names->len; n++) {
+            if (!str_eq(names->data[n], vars->data[i].name))
+                continue;
+            elab_set(e, v.undefined->span, vars->data[i].name,
+                     elab_last_index(e, v.undefined->span, v.undefined->last));
+            vec_push(e->arena, settled, names->data[n]);
+        }
     }
 }

@@ -32,6 +32,8 @@ typedef struct Loop {
     const StmtList *body;
     Names assigned, forced; /* forced: compile-time numbers to carry as run-time values */
     Names targets;
+    Names settled;  /* indices of earlier loops, which the body may read before it assigns them */
+    bool unsettled; /* one of those has another type behind the body: it has none in front of it */
     Vars before;
     struct {
         Carried *data;
@@ -174,6 +176,12 @@ static bool collect_yields(Elab *e, Loop *loop, Value ***values, uint32_t *count
             after = elab_last_index(e, after.undefined->span, after.undefined->last);
         if (val_failed(after))
             return false;
+        if (!val_same_shape(after, c->init) && names_has(&loop->settled, c->name)) {
+            vars_set(e, &loop->before, c->name,
+                     elab_undefined(e, loop->stmt->span, "is the index of loops of several types"));
+            loop->unsettled = true;
+            return false;
+        }
         if (!val_same_shape(after, c->init)) {
             if (after.kind == VAL_UNDEFINED)
                 elab_fail(e, after.undefined->span, elab_loop_undefined, STR_ARG(c->name),
@@ -276,7 +284,7 @@ static bool try_for(Elab *e, Loop *loop, const Bounds *bounds) {
     if (ok)
         build_yield(&e->builder, count, values);
     e->builder = outer;
-    if (again)
+    if (again || loop->unsettled)
         op_remove(op);
     if (ok) {
         leave_loop(e, loop, prune_for(e, op));
@@ -297,15 +305,16 @@ static Flow runtime_for(Elab *e, const Stmt *stmt, const Bounds *bounds) {
     Loop loop = {.stmt = stmt, .target = stmt->u.loop.target, .body = &stmt->u.loop.body};
     names_assigned(e->arena, loop.body, &loop.assigned);
     names_of_target(e, loop.target, &loop.targets);
-    elab_settle(e, &loop.assigned);
+    elab_settle(e, &loop.assigned, &loop.settled);
     loop.before = e->frame->vars;
     unsigned errors = e->ctx->diags.errors;
     for (;;) {
         size_t forced = loop.forced.len;
+        loop.unsettled = false;
         if (try_for(e, &loop, bounds))
             return FLOW_NEXT;
         e->frame->vars = vars_copy(e, &loop.before);
-        if (e->ctx->diags.errors != errors || loop.forced.len == forced)
+        if (e->ctx->diags.errors != errors || (loop.forced.len == forced && !loop.unsettled))
             break;
     }
     elab_spoil(e, stmt);
@@ -603,6 +612,7 @@ static LoopResult static_test(Elab *e, Loop *loop, Op *op, Val condition) {
 static LoopResult try_while(Elab *e, Loop *loop) {
     unsigned errors = e->ctx->diags.errors;
     Builder outer = e->builder;
+    loop->unsettled = false;
     find_carried(e, loop);
     Op *op = build_while(&e->builder, (uint32_t)loop->inits.len, loop->inits.data);
     Val condition;
@@ -624,7 +634,7 @@ static LoopResult try_while(Elab *e, Loop *loop) {
     if (ok)
         build_yield(&e->builder, count, values);
     e->builder = outer;
-    if (again) {
+    if (again || loop->unsettled) {
         op_remove(op);
         return LOOP_AGAIN;
     }
@@ -662,7 +672,7 @@ Flow elab_while(Elab *e, const Stmt *stmt, const Rest *rest) {
         return FLOW_NEXT;
     Loop loop = {.stmt = stmt, .body = &stmt->u.branch.body};
     names_assigned(e->arena, loop.body, &loop.assigned);
-    elab_settle(e, &loop.assigned);
+    elab_settle(e, &loop.assigned, &loop.settled);
     loop.before = e->frame->vars;
     LoopResult result;
     while ((result = try_while(e, &loop)) == LOOP_AGAIN)

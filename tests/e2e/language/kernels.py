@@ -500,3 +500,20 @@ def indices_carried(bounds_ptr, out_ptr):
             tl.store(out_ptr + 15, i)
     tl.store(out_ptr, total)
     tl.store(out_ptr + 1, i)
+
+
+# Of several types where nobody reads it.
+@triton.jit
+def indices_of_types(bounds_ptr, out_ptr):
+    n, m = tl.load(bounds_ptr), tl.load(bounds_ptr + 1).to(tl.int64)
+    for i in range(0, n):
+        tl.store(out_ptr + i, i)
+    for t in range(0, 2):
+        for i in range(0, m):
+            tl.store(out_ptr + 8 + i, i + t)
+    for i in range(0, n):
+        tl.store(out_ptr + i, i + 1)
+    while n > 0:
+        for i in range(0, m):
+            tl.store(out_ptr + 12 + i, n)
+        n -= 1

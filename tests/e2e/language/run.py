@@ -188,6 +188,8 @@ def shapes(numbers):
         wanted = np.full(16, -1, np.int32)
         wanted[0], wanted[1], wanted[15] = (hi - 1) * 100 + 12 if hi > lo else 0, 3, 3
         yield "indices_carried", dict(bounds_ptr=np.array([lo, hi], np.int32), out_ptr=np.full(16, -1, np.int32)), {}, dict(out_ptr=wanted)
+    wanted = np.array([1, 2, 3, 4, 5, -1, -1, -1, 1, 2, 3, -1, 1, 1, 1, -1], np.int32)
+    yield "indices_of_types", dict(bounds_ptr=np.array([5, 3], np.int32), out_ptr=np.full(16, -1, np.int32)), {}, dict(out_ptr=wanted)
     a, b = numbers.integers(-8, 8, (2, 16, 16)).astype(np.float32)
     yield "old_spellings", dict(a_ptr=a, b_ptr=b, out_ptr=np.ones((16, 16), np.float32)), dict(N=16), dict(out_ptr=a @ b.T + 2 * (a.T @ b.T))
     a = numbers.standard_normal((32, 32)).astype(np.float32)
