@@ -124,6 +124,10 @@ typedef struct tile_compile_options {
                                all targets of one family; what cannot keep that is an error at its
                                line: docs/deterministic.md. The environment can ask for it, too:
                                TILEC_DETERMINISTIC=1 */
+    int32_t language; /* the version of Triton whose meaning constructs have that changed, 36 for
+                         3.6, from 32 to 39; what came later is an error. 0: what the environment
+                         asks for, TILEC_LANGUAGE=3.6, else as docs/language.md says,
+                         "Versions". Another one is TILE_ERROR_INVALID_ARGUMENT */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.

@@ -78,6 +78,11 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
     kernel->num_stages = (int32_t)options->num_stages;
     kernel->num_ctas = (int32_t)options->num_ctas;
     kernel->debug = options->debug;
+    const int32_t language = options->language ? frontend_language(str_from(options->language)) : 0;
+    if (options->language && !language)
+        return cli_usage_error("--language takes a version of Triton from 3.2 to 3.9, not '%s'",
+                               options->language);
+    kernel->language = compile_asks_language(language);
     kernel->sanitize_overflow = options->sanitize_overflow;
     if (kernel->num_warps & (kernel->num_warps - 1))
         return cli_usage_error("--num-warps takes a power of two, not %d", kernel->num_warps);

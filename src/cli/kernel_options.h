@@ -6,8 +6,8 @@
 #include "runtime/compile/compile.h"
 
 typedef struct KernelOptions {
-    const char *kernel, *entry_name, *signature, *target, *cache, *trusted_caches, *remote_cache,
-        *ptxas;
+    const char *kernel, *entry_name, *signature, *target, *language, *cache, *trusted_caches,
+        *remote_cache, *ptxas;
     TextList arguments; /* -a NAME=TYPE, for `run` NAME=DATA */
     TextList defines, include, warnings;
     int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,

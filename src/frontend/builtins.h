@@ -27,7 +27,7 @@ BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max,
 BuiltinHandler builtin_reduce, builtin_scan, builtin_map_elementwise, builtin_dot;
 BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_gdc_wait,
     builtin_gdc_launch_dependents, builtin_device_print, builtin_device_assert, builtin_inline_asm,
-    builtin_not_covered;
+    builtin_language, builtin_not_covered;
 
 /* tl.load and tl.store of a block pointer (builtins_block.c), with cache hints already read. */
 Val block_load(Call *call, CacheModifier cache, EvictionPolicy evict, bool is_volatile);

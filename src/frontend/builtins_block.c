@@ -5,6 +5,7 @@
  * the ops load_block, store_block and atomic_block. Those keep the block whole, so that passes may
  * give it to hardware that copies rectangles; `order` is a hint that they do not need. */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 
 enum { MAX_DESCRIPTOR_RANK = 5, MIN_DESCRIPTOR_BYTES = 16, MIN_ROWS = 8, MIN_ROW_BYTES = 32 };
 
@@ -138,6 +139,7 @@ Val builtin_make_block_ptr(Call *call) {
     Val base;
     int rank;
     int64_t block[MAX_RANK];
+    elab_warn_ended(call->e, call->span, LANGUAGE_ENDED_block_pointers);
     if (!base_pointer(call, &base) || !call_shape(call, 4, &rank, block))
         return val_error();
     uint32_t n = (uint32_t)rank;

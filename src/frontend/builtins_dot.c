@@ -2,6 +2,7 @@
  * op; that instructions want other shapes or precisions is the passes' business. Triton's checks
  * are kept where they bind (tl.dot_scaled is written in std.tile). */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 
 /* What max_num_imprecise_acc is for fp8 unless given: the sum of the whole block may be imprecise.
  */
@@ -39,7 +40,12 @@ static bool dot_shapes(Call *call, Val a, Val b) {
             elab_hint(e, "transpose the second operand: tl.dot(a, b.T)");
         return false;
     }
-    return true;
+    const int64_t depth = x->shape[x->rank - 1];
+    const bool few = x->shape[x->rank - 2] < 16 || y->shape[y->rank - 1] < 16;
+    return (depth >= 16 || elab_has_feature(e, call->span, LANGUAGE_HAS_dot_depth)) &&
+           (!few || elab_has_feature(e, call->span, LANGUAGE_HAS_dot_rows)) &&
+           (a.tile.scalar.elem != ELEM_F64 ||
+            elab_has_feature(e, call->span, LANGUAGE_HAS_dot_fp64));
 }
 
 /* 'tf32', 'TF32', 'tf32x3', ..: case does not matter. */
@@ -58,7 +64,8 @@ static bool named_precision(Call *call, DotPrecision *precision) {
         }
         if (same) {
             *precision = (DotPrecision)i;
-            return true;
+            const bool is_new = i == PRECISION_BF16X3 || i == PRECISION_BF16X6;
+            return !is_new || elab_has_feature(e, call->spans[3], LANGUAGE_HAS_bf16_precision);
         }
         strbuf_printf(&all, "%s'%s'", i ? ", " : "", name);
     }

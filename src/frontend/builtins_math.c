@@ -1,5 +1,6 @@
 /* Builtins that work element by element. */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 
 Val builtin_cast(Call *call) {
     Elab *e = call->e;
@@ -76,19 +77,50 @@ static Val order(Elab *e, Val a, Val b, bool is_max, bool propagate_nan) {
     return op_like(ir, a);
 }
 
+static bool is_bf16(Val v) {
+    return val_is_tile(v) && !v.tile.scalar.pointer && v.tile.scalar.elem == ELEM_BF16;
+}
+
+/* The first `count` operands with one type and shape. Numbers are weak, or count as run-time
+ * values, by the version of the language; so does whether bf16 stays what it is where values are
+ * put in order. */
+static bool common_operands(Call *call, int count, bool orders, Val *v) {
+    Elab *e = call->e;
+    const char *name = call->builtin->name;
+    int of_values = -1, numbers = 0;
+    for (int i = 0; i < count; i++) {
+        if (!call_tile(call, i, &v[i]))
+            return false;
+        if (orders && is_bf16(v[i]) && !elab_means_new(e, call->spans[i], LANGUAGE_order_of_bf16))
+            v[i] = op_promote_bf16(e, call->spans[i], v[i]);
+        if (!val_is_number(call->args[i]))
+            of_values = i;
+        else
+            numbers++;
+    }
+    for (int i = 0; i < count; i++)
+        if (of_values >= 0 && numbers && op_number_widens(call->args[i], v[of_values]) &&
+            elab_means_new(e, call->spans[i], LANGUAGE_number_operands))
+            v[i] = call->args[i];
+    /* A value comes first, so that a weak number meets one. */
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; of_values >= 0 && i < count; i++)
+            if (i != of_values && !op_promote(e, call->span, name, 0, &v[of_values], &v[i]))
+                return false;
+    for (int i = 1; of_values < 0 && i < count; i++)
+        if (!op_promote(e, call->span, name, 0, &v[0], &v[i]))
+            return false;
+    return true;
+}
+
 Val builtin_min_max(Call *call) {
     Elab *e = call->e;
-    Val x, y;
+    Val v[2];
     bool propagate_nan;
-    /* Numbers count as run-time values here: they are not weak. */
-    if (!call_tile(call, 0, &x) || !call_tile(call, 1, &y) || !call_flag(call, 2, &propagate_nan))
-        return val_error();
-    x = op_promote_bf16(e, call->span, x);
-    y = op_promote_bf16(e, call->span, y);
-    if (!op_promote(e, call->span, call->builtin->name, 0, &x, &y))
+    if (!call_flag(call, 2, &propagate_nan) || !common_operands(call, 2, true, v))
         return val_error();
     bool is_max = call_id(call) == BUILTIN_maximum || call_id(call) == BUILTIN_lib_max;
-    return order(e, x, y, is_max, propagate_nan);
+    return order(e, v[0], v[1], is_max, propagate_nan);
 }
 
 /* Bounds that are numbers, one the other's negative, or written as -h and h of tiles like x. */
@@ -107,24 +139,12 @@ Val builtin_clamp(Call *call) {
     Elab *e = call->e;
     Val v[3];
     bool propagate_nan;
-    for (int i = 0; i < 3; i++) {
-        if (!call_tile(call, i, &v[i]))
-            return val_error();
-        v[i] = op_promote_bf16(e, call->spans[i], v[i]);
-    }
-    if (!call_flag(call, 3, &propagate_nan) ||
-        !op_promote(e, call->span, "tl.clamp", 0, &v[1], &v[2]) ||
-        !op_promote(e, call->span, "tl.clamp", 0, &v[0], &v[1]) ||
-        !op_promote(e, call->span, "tl.clamp", 0, &v[0], &v[2]))
+    if (!call_flag(call, 3, &propagate_nan) || !common_operands(call, 3, true, v))
         return val_error();
-    if (!scalar_is_float(v[0].tile.scalar)) {
-        elab_fail(e, call->span, elab_operand, "tl.clamp", elab_type_text(e, v[0]));
-        elab_hint(e, "for integers write tl.minimum(tl.maximum(x, lo), hi)");
+    const bool is_float = scalar_is_float(v[0].tile.scalar);
+    if (!is_float && !elab_has_feature(e, call->span, LANGUAGE_HAS_clamp_integers))
         return val_error();
-    }
-    bool symmetric = bounds_symmetric(call, v[0], v[1], v[2]);
-    if (!op_broadcast(e, call->span, &v[0], &v[1]))
-        return val_error();
+    bool symmetric = is_float && bounds_symmetric(call, v[0], v[1], v[2]);
     bool is_max = !symmetric;
     Val once = order(e, v[0], v[symmetric ? 2 : 1], is_max, propagate_nan);
     return order(e, once, v[symmetric ? 1 : 2], !is_max, propagate_nan);
@@ -239,12 +259,7 @@ Val builtin_abs(Call *call) {
 Val builtin_fma(Call *call) {
     Elab *e = call->e;
     Val v[3];
-    for (int i = 0; i < 3; i++)
-        if (!call_tile(call, i, &v[i]))
-            return val_error();
-    if (!op_promote(e, call->span, "fma", 0, &v[0], &v[1]) ||
-        !op_promote(e, call->span, "fma", 0, &v[2], &v[0]) ||
-        !op_promote(e, call->span, "fma", 0, &v[2], &v[1]))
+    if (!common_operands(call, 3, false, v))
         return val_error();
     if (!scalar_is_float(v[0].tile.scalar))
         return elab_fail(e, call->span, elab_float_function, "fma", "floats",
@@ -271,11 +286,14 @@ static bool float_pair(Call *call, Val *x, Val *y) {
 
 Val builtin_fdiv(Call *call) {
     Val x, y;
-    bool ieee;
-    if (!call_flag(call, 2, &ieee) || !float_pair(call, &x, &y))
+    bool ieee, approx;
+    if (!call_flag(call, 2, &ieee) || !call_flag(call, 3, &approx) || !float_pair(call, &x, &y))
         return val_error();
+    if (ieee && approx)
+        return elab_fail(call->e, call->spans[3], elab_fdiv_both);
     Builder *b = &call->e->builder;
-    bool exact = ieee && x.tile.scalar.elem == ELEM_F32;
+    bool exact =
+        ieee && x.tile.scalar.elem == ELEM_F32 && elab_has_changed(call->e, LANGUAGE_ieee_division);
     return op_like(
         exact ? build_divf_rn(b, x.tile.ir, y.tile.ir) : build_divf(b, x.tile.ir, y.tile.ir), x);
 }

@@ -1,6 +1,7 @@
 /* Loads, stores and atomics. Pointers to int1 are bytes in memory: they load as int8, nonzero is
  * true. */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 
 /* The pointer argument, as a pointer to what memory holds. */
 static bool call_pointer(Call *call, Val *out) {
@@ -101,6 +102,8 @@ static bool load_cache(Call *call, int param, CacheModifier *cache) {
     if (!call_enum(call, param, ATTR_CACHE, ".", &value))
         return false;
     *cache = (CacheModifier)value;
+    if (*cache == CACHE_CS && !elab_has_feature(call->e, call->spans[param], LANGUAGE_HAS_load_cs))
+        return false;
     if (*cache != CACHE_WB && *cache != CACHE_WT)
         return true;
     elab_fail(call->e, call->spans[param], elab_option, "load", "cache_modifier",
@@ -207,6 +210,8 @@ static bool atomic_type(Call *call, Elem elem) {
     bool ok = elem_bits(elem) >= 32 || (half && id == BUILTIN_atomic_add);
     if (bitwise && elem_is_float(elem))
         ok = false;
+    if (ok && elem == ELEM_BF16)
+        return elab_has_feature(call->e, call->span, LANGUAGE_HAS_atomic_bf16);
     if (ok)
         return true;
     elab_fail(call->e, call->span, elab_atomic_type, call->builtin->name, elem_info[elem].text);

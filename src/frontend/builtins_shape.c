@@ -1,5 +1,6 @@
 /* Builtins that make tiles and change their shape. */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 
 Val builtin_program_id(Call *call) {
     int64_t axis;
@@ -246,7 +247,8 @@ Val builtin_cat(Call *call) {
     bool can_reorder;
     int64_t dim, shape[MAX_RANK], order[MAX_RANK + 1];
     if (!call_tile(call, 0, &a) || !call_tile(call, 1, &b) || !call_flag(call, 2, &can_reorder) ||
-        !call_int(call, 3, &dim) || !same_elements(call, a, &b))
+        !call_int(call, 3, &dim) || !same_elements(call, a, &b) ||
+        (!can_reorder && !elab_has_feature(e, call->span, LANGUAGE_HAS_cat_order)))
         return val_error();
     const Type *type = val_ir_type(a);
     int rank = type->rank;

@@ -22,7 +22,7 @@ Val op_constant(Elab *e, Val number, Elem elem) {
 }
 
 /* The type a Python number takes by itself. */
-static bool number_elem(Val v, Elem *elem) {
+bool op_number_own_elem(Val v, Elem *elem) {
     if (v.kind == VAL_BOOL) {
         *elem = ELEM_I1;
         return true;
@@ -50,7 +50,7 @@ bool op_number_elem(Elab *e, Span span, Val v, Elem *elem) {
             elab_hint(e, "test it with `is None` in a constexpr `if` before using it");
         return false;
     }
-    if (number_elem(v, elem))
+    if (op_number_own_elem(v, elem))
         return true;
     elab_fail(e, span, elab_int_too_big, val_text(e->arena, v), "64 bits");
     return false;

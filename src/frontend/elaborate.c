@@ -344,6 +344,11 @@ bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest 
     const FuncDef *def = find_kernel(&e, syntax, request->kernel);
     if (!def)
         return false;
+    const int32_t language = request->language;
+    if (language && (language < LANGUAGE_OLDEST || language > LANGUAGE_NEWEST)) {
+        ctx_diag(ctx, def->name_span, language_unknown, language);
+        return false;
+    }
     const Source *source = source_get(&ctx->sources, syntax->file);
     unsigned errors = ctx->diags.errors;
     Unit *unit = request->units.count ? units_take(&e, 0, syntax)

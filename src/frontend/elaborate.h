@@ -77,6 +77,7 @@ typedef struct Elab {
     uint64_t steps;      /* spent; see elab_spend */
     size_t bytes_before; /* what the arena held at the start */
     bool unrolls;        /* a loop was run at compile time */
+    uint32_t told;       /* of the language's changes, a bit each: a remark said so */
     bool exhausted;      /* the limits were passed, and that was reported */
     Unit *units, *libraries[LIBRARY_COUNT];
     Unit *literals;        /* where literals of bindings are evaluated; NULL: none was */
@@ -388,6 +389,11 @@ Val op_unsplat(Elab *e, Val v);
 Val op_to_tensor(Elab *e, Span span, Val v);
 /* That type. False after a report. */
 bool op_number_elem(Elab *e, Span span, Val v, Elem *elem);
+/* The same, without a report. */
+bool op_number_own_elem(Val v, Elem *elem);
+/* Whether a number beside run-time values would give another type than theirs if it counted as one.
+ */
+bool op_number_widens(Val number, Val values);
 /* A compile-time number as a scalar of this element type. */
 Val op_constant(Elab *e, Val number, Elem elem);
 Val op_cast(Elab *e, Span span, Val v, ScalarType to, Rounding rounding);

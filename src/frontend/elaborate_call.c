@@ -1,5 +1,6 @@
 /* Calls: arguments, builtins, and jit functions, which are inlined. */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 
 typedef struct ArgList {
     Arg *data;
@@ -119,6 +120,8 @@ static bool bind_keyword(Call *call, const ParamSpec *specs, uint32_t n, const A
 
 static bool bind_builtin(Call *call, const Arg *args, uint32_t count) {
     Elab *e = call->e;
+    if (!elab_has_parameters(e, call->builtin, args, count))
+        return false;
     ParamSpec specs[MAX_PARAMS];
     uint32_t n = parse_params(call->builtin->params, specs), position = 0;
     VEC(Val) rest = {0};
@@ -243,6 +246,9 @@ static bool bind_function(Elab *e, Span span, Val callee, const Arg *args, uint3
     const FuncDef *def = callee.function.def;
     for (uint32_t i = 0; i < def->param_count; i++)
         bound[i] = val_of(VAL_ABSENT);
+    const Builtin *builtin = callee.function.unit->is_std ? builtin_find(def->name, IN_TL) : NULL;
+    if (builtin && !elab_has_parameters(e, builtin, args, count))
+        return false;
     if (!bind_positional(e, span, def, args, count, bound))
         return false;
     for (uint32_t i = 0; i < count; i++)
@@ -301,6 +307,9 @@ static Val enter_function(Elab *e, Span span, Val callee, const Arg *args, uint3
                   "on compile-time values alone");
         return val_error();
     }
+    if (def->is_constexpr_function && !callee.function.unit->is_std &&
+        !elab_has_feature(e, span, LANGUAGE_HAS_constexpr_function))
+        return val_error();
     Val *bound = ARENA_ARRAY(e->arena, Val, (size_t)def->param_count + 1);
     if (!call_allowed(e, span, def) || !bind_function(e, span, callee, args, count, bound))
         return val_error();

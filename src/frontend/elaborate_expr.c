@@ -1,5 +1,6 @@
 /* Expressions: one function a kind of node, chosen by elab_eval. */
 #include "frontend/builtins.h"
+#include "frontend/language.h"
 #include "frontend/value_format.h"
 
 static Val eval_tuple(Elab *e, const ExprList *list) {
@@ -389,6 +390,8 @@ static Val tile_attribute(Elab *e, Span span, Val base, Str name) {
         callee = (Val){.kind = VAL_BUILTIN, .builtin = row};
     if (row && (row->flags & BUILTIN_METHOD) && (row->flags & BUILTIN_STD))
         callee = elab_std(e, name);
+    if (!val_failed(callee) && !elab_has_builtin(e, span, row))
+        return val_error();
     if (val_failed(callee)) {
         elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));
         if (row)
@@ -420,6 +423,8 @@ static Val block_attribute(Elab *e, Span span, Val base, Str name) {
     }
     const Builtin *row = builtin_find_method(name, info->is_descriptor ? BUILTIN_OF_DESCRIPTOR
                                                                        : BUILTIN_OF_BLOCK_POINTER);
+    if (row && !elab_has_builtin(e, span, row))
+        return val_error();
     if (row)
         return method_of(e, base, (Val){.kind = VAL_BUILTIN, .builtin = row});
     elab_fail(e, span, elab_no_attribute, elab_type_text(e, base), STR_ARG(name));

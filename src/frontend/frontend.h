@@ -26,12 +26,18 @@ typedef struct ElaborateRequest {
     uint32_t search_path_count;
     int32_t num_warps, num_stages, num_ctas; /* 0: chosen by the compiler */
     int32_t capability;
+    int32_t language;       /* 36: the meaning of Triton 3.6; 0: see docs/language.md, "Versions" */
     Str entry_name;         /* what the kernel is called in its code; empty: as its function */
     bool debug;             /* keep tl.device_assert and assert statements */
     bool sanitize_overflow; /* assert that +, - and * of integers of less than 64 bits are exact */
     bool heuristics_done;   /* what @triton.heuristics says is among the defines */
     bool autotune_done;     /* what a configuration of @triton.autotune says, likewise */
 } ElaborateRequest;
+
+/* Versions of the language, those of Triton: 36 is 3.6 (docs/language.md, "Versions"). */
+enum { LANGUAGE_OLDEST = 32, LANGUAGE_NEWEST = 39 };
+/* 36 of `3.6`. 0: no version that this compiler knows. */
+int32_t frontend_language(Str version);
 
 enum { FRONTEND_SOURCE_LIMIT = 64 << 20 }; /* bytes of a file */
 

@@ -6,6 +6,7 @@
  * in the search paths; `triton` and its submodules are known by their dotted names. */
 #include "frontend/builtins.h"
 #include "frontend/imports.h"
+#include "frontend/language.h"
 #include "support/file.h"
 
 #include <math.h>
@@ -323,6 +324,8 @@ static Val library_name(Elab *e, LibraryFile file, Str name) {
 
 /* What is not covered fails where it is named: types are never called. */
 static Val builtin_value(Elab *e, Span span, const Builtin *row) {
+    if (!elab_has_builtin(e, span, row))
+        return val_error();
     if (row->handler == builtin_not_covered)
         return elab_fail(e, span, elab_not_covered, row->name);
     if (!(row->flags & BUILTIN_STD))
@@ -388,7 +391,9 @@ bool elab_module_has(Elab *e, Val module, Str name) {
     if (!module_known(module.module.path, &contents))
         return false;
     const Builtin *row = builtin_of_module(name, contents);
-    return (row && row->handler != builtin_not_covered) ||
+    return (row && row->handler != builtin_not_covered &&
+            (!e->request->language ||
+             e->request->language >= language_since((BuiltinId)(row - builtins)))) ||
            ((contents & IN_TL) && dtype_named(name, &v)) || module_constant(name, contents, &v);
 }
 

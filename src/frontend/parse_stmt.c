@@ -90,7 +90,8 @@ static void report_line_errors(Parser *p) {
 }
 
 /* A bracket that is never closed joins all lines up to the next statement keyword; reading goes on
- * at the first of them that is not indented deeper than the statement. */
+ * at the first of them that is not indented deeper than the statement. What stands in front of that
+ * may be layout alone, in the place of its first token. */
 static bool restart_in_line(Parser *p) {
     Lexer *lexer = p->lexer;
     size_t count = lexer->tokens.len;
@@ -102,7 +103,8 @@ static bool restart_in_line(Parser *p) {
         Token token = lexer->tokens.data[i];
         bool closer =
             token.kind == OP_rparen || token.kind == OP_rbracket || token.kind == OP_rbrace;
-        if (i && token.starts_line && !closer && token.column <= lexer->line_indent) {
+        if (token.lo > lexer->tokens.data[0].lo && token.starts_line && !closer &&
+            token.column <= lexer->line_indent) {
             lex_restart(lexer, token.lo, lexer->indents.len);
             p->next = 0;
             return true;

@@ -5,7 +5,10 @@
  * (bool < int < float). Two run-time integers follow C's usual arithmetic conversions without the
  * promotion to int; among floats the wider one wins, fp16 over bf16 stays fp16 only when no fp32 is
  * around, bf16 with anything but bf16 is fp32; / and % on 16-bit floats compute in fp32. */
-#include "frontend/elaborate.h"
+#include "frontend/language.h"
+#include "types/float_bits.h"
+
+#include <math.h>
 
 Elem elem_promote_ints(Elem a, Elem b) {
     int a_bits = elem_bits(a), b_bits = elem_bits(b);
@@ -49,6 +52,17 @@ static bool computation_elem(Elem a, bool a_weak, Elem b, bool b_weak, bool divi
     else
         *out = elem_promote_ints(a, b);
     return true;
+}
+
+bool op_number_widens(Val number, Val values) {
+    Elem own;
+    Elem result;
+    if (!val_is_number(number) || !val_is_tile(values) || values.tile.scalar.pointer ||
+        !op_number_own_elem(number, &own) ||
+        elem_info[own].class > elem_info[values.tile.scalar.elem].class)
+        return false;
+    return !computation_elem(own, false, values.tile.scalar.elem, false, false, &result) ||
+           result != values.tile.scalar.elem;
 }
 
 static bool fail_operands(Elab *e, Span span, const char *what, Val a, Val b) {
@@ -253,12 +267,16 @@ bool op_broadcast(Elab *e, Span span, Val *a, Val *b) {
 
 /* Operators */
 
-/* Offsets are signed elements: unsigned ones narrower than 64 bits are widened first. */
+/* Offsets are signed elements: unsigned ones narrower than 64 bits are widened first, or taken for
+ * signed ones, by the version of the language. */
 static Val pointer_offset(Elab *e, Span span, Val offset) {
-    Elem elem = offset.tile.scalar.elem;
-    int bits = elem_bits(elem);
-    if (!elem_info[elem].is_signed && bits < 64)
-        return op_cast(e, span, offset, scalar_number(ELEM_I64), ROUND_RTNE);
+    const Elem elem = offset.tile.scalar.elem;
+    const int bits = elem_bits(elem);
+    if (!elem_info[elem].is_signed && bits < 64) {
+        if (elem == ELEM_I1 || elab_has_changed(e, LANGUAGE_unsigned_offset))
+            return op_cast(e, span, offset, scalar_number(ELEM_I64), ROUND_RTNE);
+        offset = val_tile(offset.tile.ir, scalar_number(elem_int(bits, true)));
+    }
     if (bits < 32)
         return op_cast(e, span, offset, scalar_number(ELEM_I32), ROUND_RTNE);
     return offset;
@@ -305,8 +323,12 @@ static Val integer_zero(Elab *e, Val like) {
 static Val negated(Elab *e, Val v) {
     if (scalar_is_held_as_bits(v.tile.scalar))
         return op_sign_of_bits(e, e->builder.span, v, true);
-    if (scalar_is_float(v.tile.scalar))
+    if (scalar_is_float(v.tile.scalar) && elab_has_changed(e, LANGUAGE_negation))
         return op_like(build_negf(&e->builder, v.tile.ir), v);
+    if (scalar_is_float(v.tile.scalar)) {
+        Value *zero = build_constant_float(&e->builder, 0, val_ir_type(v));
+        return op_like(build_subf(&e->builder, zero, v.tile.ir), v);
+    }
     return op_like(build_subi(&e->builder, integer_zero(e, v).tile.ir, v.tile.ir), v);
 }
 
@@ -396,6 +418,10 @@ static Val divide(Elab *e, Span span, AstOperator op, Val a, Val b) {
             return val_error();
         }
         return op_like(is_signed ? build_divsi(builder, x, y) : build_divui(builder, x, y), a);
+    }
+    if (is_float && !elab_has_changed(e, LANGUAGE_float_remainder)) {
+        Value *quotient = build_floor(builder, build_divf(builder, x, y));
+        return op_like(build_subf(builder, x, build_mulf(builder, quotient, y)), a);
     }
     if (is_float)
         return op_like(build_remf(builder, x, y), a);
@@ -500,6 +526,30 @@ static Predicates predicates(AstOperator op) {
     }
 }
 
+/* Whether a number is another one in the type of the values that it is compared with. */
+static bool loses_value(Val number, Val values) {
+    if (val_is_tile(number) || !val_is_tile(values) || values.tile.scalar.pointer ||
+        scalar_is_held_as_bits(values.tile.scalar))
+        return false;
+    const Elem elem = values.tile.scalar.elem;
+    if (elem_is_int(elem))
+        return number.kind == VAL_INT && (number.i < elem_min(elem) || number.i > elem_max(elem));
+    const DType dtype = elem_info[elem].ir;
+    const double value = val_as_double(number);
+    return !isnan(value) && float_from_bits(dtype, float_to_bits(dtype, value)) != value;
+}
+
+/* How operands of a comparison take their type. Of what a version makes of numbers only those that
+ * it changes are asked after. */
+static uint32_t comparison_flags(Elab *e, Span span, Val a, Val b) {
+    if (!loses_value(a, b) && !loses_value(b, a))
+        return PROMOTE_STRONG;
+    const bool is_negative = (a.kind == VAL_INT && a.i < 0) || (b.kind == VAL_INT && b.i < 0);
+    const bool changed = is_negative ? elab_has_changed(e, LANGUAGE_negative_compared)
+                                     : elab_means_new(e, span, LANGUAGE_compared_numbers);
+    return changed ? 0 : PROMOTE_STRONG;
+}
+
 Val elab_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
     if (val_failed(a) || val_failed(b))
         return val_error();
@@ -513,7 +563,7 @@ Val elab_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
                   "`in` is for compile-time values; compare with each element and combine with |");
         return val_error();
     }
-    if (!op_promote(e, span, ast_operator_text[op], PROMOTE_STRONG, &a, &b))
+    if (!op_promote(e, span, ast_operator_text[op], comparison_flags(e, span, a, b), &a, &b))
         return val_error();
     Predicates pred = predicates(op);
     Value *ir;

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-PREFIXES = ("lex_", "parse_", "elab_", "unit_", "evaluate_")
+PREFIXES = ("lex_", "parse_", "elab_", "unit_", "evaluate_", "language_")
 GOLDEN = ("tests/frontend/elaborate/Inputs/errors.expected", "tests/frontend/elaborate/Inputs/errors_values.expected",
           "tests/frontend/elaborate/Inputs/kernels.expected", "tests/frontend/parse/Inputs/errors.golden")
 UNITS = ("tests/frontend", "tests/runtime")

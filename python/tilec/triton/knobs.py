@@ -58,6 +58,7 @@ class compilation_knobs(base_knobs):
     fpsan_homomorphic_casts = env_bool("TRITON_FPSAN_HOMOMORPHIC_CASTS", instead="kernels are not instrumented")
     instrumentation_mode = getenv("TRITON_INSTRUMENTATION_MODE", "")
     deterministic = env_bool("TILEC_DETERMINISTIC")  # of tilec alone: docs/deterministic.md
+    language = env_opt_str("TILEC_LANGUAGE")  # of tilec alone: the version of Triton whose meaning constructs have that changed
     listener = None
 
 

@@ -46,7 +46,7 @@ typedef struct Settings {
     Str entry_name;
     Str grid;
     Files files;
-    int32_t max_registers, max_shared;
+    int32_t max_registers, max_shared, language;
     bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug,
         sanitize_overflow, no_ftz, deterministic;
 } Settings;
@@ -301,6 +301,8 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->no_fp_fusion |= s->no_fp_fusion;
     request->no_ftz |= s->no_ftz;
     request->deterministic = compile_asks_deterministic(request->deterministic || s->deterministic);
+    request->kernel.language =
+        compile_asks_language(s->language ? s->language : request->kernel.language);
     request->full_paths |= s->full_paths;
     request->kernel.debug |= s->debug;
     request->kernel.sanitize_overflow |= s->sanitize_overflow;

@@ -171,11 +171,11 @@ static bool options_choose_only(const tile_compile_options *o) {
     return !o->source.data && !o->signature.size && !o->type_count && !o->search_path_count &&
            !o->target.size && !o->device && !o->max_registers && !o->want && !o->dump_folder.size &&
            !o->no_line_info && !o->no_fp_fusion && !o->no_cache && !o->debug &&
-           !o->sanitize_overflow && !o->no_ftz && !o->deterministic && !o->entry_name.size &&
-           !o->no_persistence && !o->max_shared && !o->isolated && !o->warning_count &&
-           !o->cancellation && !o->tune_nearest && !o->tune_limit_ms && !o->tune_count &&
-           !o->tune_generated && !o->files && !o->file_count && !o->read_file && !o->full_paths &&
-           !o->grid.size && (o->constexprs || !o->constexpr_count);
+           !o->sanitize_overflow && !o->no_ftz && !o->deterministic && !o->language &&
+           !o->entry_name.size && !o->no_persistence && !o->max_shared && !o->isolated &&
+           !o->warning_count && !o->cancellation && !o->tune_nearest && !o->tune_limit_ms &&
+           !o->tune_count && !o->tune_generated && !o->files && !o->file_count && !o->read_file &&
+           !o->full_paths && !o->grid.size && (o->constexprs || !o->constexpr_count);
 }
 
 static bool is_asked(int32_t wanted, int32_t given) {

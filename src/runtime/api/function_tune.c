@@ -175,6 +175,9 @@ static Str options_text(const Choosing *c) {
     OPTION(sanitize_overflow)
     OPTION(no_ftz)
 #undef OPTION
+    const int32_t language = compile_asks_language(o->language);
+    if (language)
+        add_option(&text, "language", str_from(str_format(arena, "%d", language)));
     if (compile_asks_deterministic(o->deterministic))
         add_option(&text, "deterministic", STR("1"));
     if (count) {

@@ -627,6 +627,14 @@ KernelImage compiled_image(Arena *arena, const Compiled *compiled, const Driver 
         facts_code(driver, compiled->outputs[OUTPUT_cubin], compiled->outputs[OUTPUT_ptx]));
 }
 
+int32_t compile_asks_language(int32_t option) {
+    const char *set = getenv("TILEC_LANGUAGE");
+    if (option || !set || !*set)
+        return option;
+    const int32_t version = frontend_language(str_from(set));
+    return version ? version : -1;
+}
+
 bool compile_asks_deterministic(bool option) {
     const char *set = getenv("TILEC_DETERMINISTIC");
     return option || (set && *set && strcmp(set, "0") != 0);

@@ -133,6 +133,9 @@ void compiled_json_times(const Compiled *compiled, StrBuf *out);
 
 /* Is a deterministic form wanted: by an option, or by TILEC_DETERMINISTIC in the environment? */
 bool compile_asks_deterministic(bool option);
+/* The version of the language, 36 for 3.6: of an option that is not 0, else of TILEC_LANGUAGE. 0:
+ * none is asked for; -1: TILEC_LANGUAGE is none. */
+int32_t compile_asks_language(int32_t option);
 
 /* Milliseconds of a steady clock. */
 double clock_ms(void);

@@ -38,6 +38,7 @@ typedef struct KeyParts {
     LINE(sanitize_overflow, "sanitize_overflow", 2)                                                \
     LINE(no_ftz, "no_ftz", 2)                                                                      \
     LINE(deterministic, "deterministic", 2)                                                        \
+    LINE(language, "language", 2)                                                                  \
     LINE(entry_name, "entry_name", 2)                                                              \
     LINE(name, "the source's name", 3)                                                             \
     LINE(source, "the source's text (bytes, hash)", 3)                                             \

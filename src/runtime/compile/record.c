@@ -124,6 +124,7 @@ Str record_line(Ctx *ctx, const CompileRequest *request) {
     add_flag(&out, "sanitize_overflow", kernel->sanitize_overflow);
     add_flag(&out, "no_ftz", request->no_ftz);
     add_flag(&out, "deterministic", request->deterministic);
+    add_number(&out, "language", kernel->language);
     add_texts(&out, "warnings", request->warnings, request->warning_count);
     strbuf_puts(&out, "}]}\n");
     return strbuf_str(&out);

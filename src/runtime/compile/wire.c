@@ -161,6 +161,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     WIRE_NUMBER(wire, kernel->num_ctas);
     WIRE_NUMBER(wire, kernel->debug);
     WIRE_NUMBER(wire, kernel->sanitize_overflow);
+    WIRE_NUMBER(wire, kernel->language);
     WIRE_NUMBER(wire, kernel->heuristics_done);
     WIRE_NUMBER(wire, kernel->autotune_done);
     WIRE_NUMBER(wire, request->max_registers);

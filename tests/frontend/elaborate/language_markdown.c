@@ -1,7 +1,9 @@
-/* The list of builtins in docs/language.md, from builtins.def and std.tile.
+/* The lists in docs/language.md: of the versions, from language.def, and of builtins, from
+ * builtins.def and std.tile.
  *
- *   language_markdown                  prints it
- *   language_markdown --check FILE     0 if FILE holds it */
+ *   language_markdown                  prints them
+ *   language_markdown --check FILE     0 if FILE holds both */
+#include "frontend/language.h"
 #include "frontend/signatures.h"
 #include "support/file.h"
 
@@ -83,6 +85,45 @@ static void print_builtins(const Signatures *signatures, StrBuf *out) {
     strbuf_puts(out, ".\n");
 }
 
+static void print_version(int32_t version, StrBuf *out) {
+    strbuf_printf(out, "%d.%d", version / 10, version % 10);
+}
+
+/* `what` in its rows from `version` on. */
+static void print_from(int32_t version, const char *what, StrBuf *out) {
+    strbuf_puts(out, "| ");
+    print_version(version, out);
+    strbuf_printf(out, " | %s |\n", what);
+}
+
+static void print_changes(StrBuf *out) {
+    strbuf_puts(out, "| from | construct | before | since then | unless a version is asked for |\n"
+                     "|---|---|---|---|---|\n");
+    for (int i = 0; i < LANGUAGE_CHANGE_COUNT; i++) {
+        const LanguageChangeRow *row = &language_changes[i];
+        strbuf_puts(out, "| ");
+        print_version(row->since, out);
+        strbuf_printf(out, " | %s | %s | %s | %s |\n", row->construct, row->before, row->after,
+                      row->holds ? "the latter" : "the former, and a remark");
+    }
+}
+
+static void print_additions(Arena *arena, StrBuf *out) {
+    strbuf_puts(out, "\n| from | construct |\n|---|---|\n");
+    for (int i = 0; i < LANGUAGE_FEATURE_COUNT; i++)
+        print_from(language_features[i].version, language_features[i].construct, out);
+    for (size_t i = 0; i < language_parameter_count; i++) {
+        const LanguageParameter *row = &language_parameters[i];
+        print_from(row->since,
+                   str_format(arena, "the argument `%s` of `tl.%s`", row->name,
+                              builtins[row->builtin].name),
+                   out);
+    }
+    strbuf_puts(out, "\n| up to | construct |\n|---|---|\n");
+    for (int i = 0; i < LANGUAGE_END_COUNT; i++)
+        print_from(language_ends[i].version, language_ends[i].construct, out);
+}
+
 static bool file_holds(Arena *arena, const char *path, Str list) {
     Str text;
     return file_read(arena, path, 1 << 24, &text) == 0 &&
@@ -92,14 +133,19 @@ static bool file_holds(Arena *arena, const char *path, Str list) {
 int main(int argc, char **argv) {
     Ctx *ctx = ctx_create();
     Signatures signatures = signatures_read(ctx);
-    StrBuf out = strbuf(&ctx->arena);
+    StrBuf out = strbuf(&ctx->arena), versions = strbuf(&ctx->arena);
     print_builtins(&signatures, &out);
+    print_changes(&versions);
+    print_additions(&ctx->arena, &versions);
     int status = 0;
     if (argc == 3 && strcmp(argv[1], "--check") == 0) {
-        status = !file_holds(&ctx->arena, argv[2], strbuf_str(&out));
+        status = !file_holds(&ctx->arena, argv[2], strbuf_str(&out)) ||
+                 !file_holds(&ctx->arena, argv[2], strbuf_str(&versions));
         if (status)
             fprintf(stderr, "%s is not current: put the output of %s there\n", argv[2], argv[0]);
     } else {
+        fwrite(versions.ptr, 1, versions.len, stdout);
+        fputc('\n', stdout);
         fwrite(out.ptr, 1, out.len, stdout);
     }
     ctx_destroy(ctx);

@@ -65,6 +65,11 @@ def clamps():
                           lambda x: lowest(highest(x, np.zeros_like(x)), np.full_like(x, 1.5)))
         yield elementwise(f"clamp {t} symmetric", ("clamp",), NAN, "tl.clamp(x, -1.5, 1.5)", [x], of_literals,
                           lambda x: highest(lowest(x, np.full_like(x, 1.5)), np.full_like(x, -1.5)), apart="NaN becomes either bound, by capability")
+    for t in ("i32", "u8", "i64"):
+        numbers = Numbers(f"clamp {t}")
+        x, low, high = some(t, 128, "clamp"), given(t, numbers.integers(0, 40, 128)), given(t, numbers.integers(40, 120, 128))
+        yield elementwise(f"clamp {t}", ("clamp",), NAN, "tl.clamp(x, y, z)", [x, low, high], t, lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+                          apart="of floats alone before 3.9")
 
 
 def wheres():

@@ -69,6 +69,9 @@ def roots():
         true = (lambda x, y: np.asarray(x, np.longdouble) / y) if t == "fp32" else np.divide
         yield elementwise(f"fdiv {t}", ("fdiv",), FLOATING, "tl.fdiv(x, y)", both, t, true, compare=quotient)
         yield elementwise(f"fdiv ieee {t}", ("fdiv",), FLOATING, "tl.fdiv(x, y, ieee_rounding=True)", both, t, once(t, np.divide))
+        yield elementwise(f"fdiv approx {t}", ("fdiv",), FLOATING, "tl.fdiv(x, y, approx=True)", both, t, true, compare=quotient, apart="not before 3.9")
+        yield elementwise(f"expect_zero {t}", ("expect_zero",), FLOATING, "tl.expect_zero(tl.where(x > y, x, 0.0), x <= y)", both, t,
+                          lambda x, y: np.where(x > y, x, 0.0), apart="not in 3.6")
         yield elementwise(f"div_rn {t}", ("div_rn",), FLOATING, "tl.div_rn(x, y)", both, t, once(t, np.divide), apart=only_fp32)
         yield elementwise(f"libdevice.div_rn {t}", ("div_rn",), FLOATING, "libdevice.div_rn(x, y)", both, t, once(t, np.divide))
         yield elementwise(f"fmod {t}", ("fmod",), FLOATING, "libdevice.fmod(x, y)", both, t, np.fmod)

@@ -229,6 +229,8 @@ def scans():
                           lambda x, a=axis: np.cumsum(x, a, dtype=np.int32))
     yield scanned("cumsum dtype", ("cumsum",), exact_small("i8", (4, 16), "dtype"), "tl.cumsum(x, 0, dtype=tl.int64)", "i64",
                   lambda x: np.cumsum(x, 0, dtype=np.int64))
+    yield scanned("cumprod dtype", ("cumprod",), exact_small("i8", (4, 8), "dtype", -2, 2), "tl.cumprod(x, 0, dtype=tl.int32)", "i32",
+                  lambda x: np.cumprod(x, 0, dtype=np.int32), apart="not before 3.9")
     yield scanned("cumsum one dimension", ("cumsum",), exact_small("fp32", (128,), "line"), "tl.cumsum(x)", "fp32", lambda x: np.cumsum(x))
 
 

@@ -114,7 +114,6 @@ KERNELS = [
     ("umulhi of floats", ("umulhi",), "language.md#elementwise", "elab_operands", "r = tl.umulhi(f, f)"),
     ("libdevice of fp16", ("asin",), "codegen.md#floating-point", "elab_float_function", "r = libdevice.asin(f.to(tl.float16))"),
     ("clz of floats", ("clz",), "codegen.md#floating-point", "elab_library", "r = libdevice.clz(f)"),
-    ("clamp of integers", ("clamp",), OPERATORS, "elab_operand", "r = tl.clamp(x, 0, 5)"),
     ("where condition shape", ("where",), OPERATORS, "elab_broadcast", "r = tl.where(tl.arange(0, 32) > 0, x, x)"),
     ("abs of text", ("abs",), OPERATORS, "elab_argument", "r = tl.abs('x')"),
     ("randint of floats", ("randint",), "language.md#random-numbers", "elab_library", "r = tl.randint(1.5, i)"),

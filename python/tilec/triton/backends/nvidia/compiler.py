@@ -97,7 +97,16 @@ def library_settings():
         made["no_cache"] = True
     if knobs.compilation.deterministic:
         made["deterministic"] = True
+    if knobs.compilation.language:
+        made["language"] = _language_number(knobs.compilation.language)
     return made
+
+
+def _language_number(version):
+    """36 of "3.6"."""
+    if not re.fullmatch(r"3\.[2-9]", version):
+        raise ValueError(f"knobs.compilation.language is a version of Triton from 3.2 to 3.9, not {version!r}")
+    return int(version.replace(".", ""))
 
 
 class CUDABackend(BaseBackend):
