@@ -20,7 +20,7 @@
 /* clang-format off */
 #define AST_STMT_KINDS(X)                                                                          \
     X(expr) X(assign) X(augassign) X(annassign) X(if) X(for) X(while) X(return) X(pass)            \
-    X(break) X(continue) X(assert) X(raise) X(with) X(import) X(def) X(class) X(unsupported)
+    X(break) X(continue) X(assert) X(raise) X(del) X(with) X(import) X(def) X(class) X(unsupported)
 /* clang-format on */
 
 /* AST_OPERATORS(name, text): binary, unary, boolean and comparison operators. */
@@ -209,7 +209,7 @@ struct Stmt {
     StmtKind kind;
     Span span;
     union {
-        Expr *expr; /* expr, return (may be NULL), raise (may be NULL) */
+        Expr *expr; /* expr, del, return (may be NULL), raise (may be NULL) */
         struct {    /* a = b = value */
             ExprList targets;
             Expr *value;

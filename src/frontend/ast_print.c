@@ -375,6 +375,7 @@ static void print_stmt(Printer *printer, const Stmt *stmt) {
     case STMT_expr:
     case STMT_return:
     case STMT_raise:
+    case STMT_del:
         if (stmt->u.expr)
             print_expr(printer, stmt->u.expr);
         break;

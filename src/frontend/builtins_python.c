@@ -1,5 +1,6 @@
 /* Builtins that work on compile-time values: Python's own, and those about types and messages. */
 #include "frontend/builtins.h"
+#include "frontend/objects.h"
 #include "target/target.h"
 
 #include <math.h>
@@ -36,6 +37,8 @@ Val builtin_len(Call *call) {
         return val_int(v.tuple.count);
     if (v.kind == VAL_STRING)
         return val_int((Wide)v.s.len);
+    if (v.kind == VAL_LIST || v.kind == VAL_DICT || v.kind == VAL_VIEW)
+        return val_int(object_count(v));
     if (val_has_shape(v))
         return val_int(val_ir_type(v)->shape[0]);
     return wrong(call, 0, "a tuple, a string or a tile");
@@ -97,13 +100,28 @@ Val builtin_bool(Call *call) {
 
 Val builtin_str(Call *call) {
     StrBuf out = strbuf(call->e->arena);
+    if (!object_measure(call->e, call->span, call->args[0]))
+        return val_error();
     val_print(call->args[0], false, &out);
     return val_string(strbuf_str(&out));
 }
 
+/* tuple() and list() */
 Val builtin_tuple(Call *call) {
-    Val v = call->args[0];
-    return v.kind == VAL_TUPLE ? v : wrong(call, 0, "a tuple");
+    const Val v = call->args[0];
+    const Val *items;
+    uint32_t count;
+    const bool makes_list = call_id(call) == BUILTIN_list && call->e->frame->host;
+    if (!makes_list && v.kind == VAL_TUPLE)
+        return v;
+    if (!iteration_items(call->e, call->spans[0], v, &items, &count))
+        return val_error();
+    if (makes_list)
+        return object_list(call->e, call->span, items, count);
+    Val *copy = ARENA_ARRAY(call->e->arena, Val, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        copy[i] = items[i];
+    return val_tuple(copy, count);
 }
 
 /* min() and max(): by value on numbers, like tl.minimum and tl.maximum as soon as one is run-time.
@@ -113,16 +131,18 @@ Val builtin_py_min_max(Call *call) {
     bool is_max = call_id(call) == BUILTIN_py_max;
     const Val *items = call->rest;
     uint32_t n = call->rest_count;
-    if (n == 1 && items[0].kind == VAL_TUPLE) {
-        n = items[0].tuple.count;
-        items = items[0].tuple.items;
-    }
+    const bool goes_through = n == 1 && (items[0].kind == VAL_TUPLE || val_is_object(items[0]) ||
+                                         (items[0].kind == VAL_STRING && e->frame->host));
+    if (goes_through && !iteration_items(e, call->spans[0], items[0], &items, &n))
+        return val_error();
     if (n == 0)
         return elab_fail(e, call->span, elab_missing_argument, call->builtin->name, 5, "value");
     Val best = items[0];
     for (uint32_t i = 1; i < n; i++) {
-        if (val_is_number(best) && val_is_number(items[i])) {
+        if (!val_is_tile(best) && !val_is_tile(items[i])) {
             Val less = static_compare(e, call->span, is_max ? ASTOP_gt : ASTOP_lt, items[i], best);
+            if (val_failed(less))
+                return less;
             best = val_truth(less) ? items[i] : best;
             continue;
         }
@@ -132,7 +152,7 @@ Val builtin_py_min_max(Call *call) {
         if (val_failed(best))
             return best;
     }
-    if (n == 1 && !val_is_number(best))
+    if (n == 1 && !val_is_number(best) && !goes_through)
         return elab_fail(e, call->span, elab_argument, call->builtin->name, "args",
                          "two or more values", elab_type_text(e, best));
     return best;
@@ -166,8 +186,12 @@ static bool is_instance(Val v, Val kind) {
         return v.kind == VAL_BOOL;
     if (builtin_is(kind, BUILTIN_str))
         return v.kind == VAL_STRING;
-    if (builtin_is(kind, BUILTIN_tuple) || builtin_is(kind, BUILTIN_list))
+    if (builtin_is(kind, BUILTIN_tuple))
         return v.kind == VAL_TUPLE;
+    if (builtin_is(kind, BUILTIN_list))
+        return v.kind == VAL_LIST;
+    if (kind.kind == VAL_BUILTIN && object_is_dict_class(kind.builtin))
+        return v.kind == VAL_DICT;
     if (builtin_is(kind, BUILTIN_constexpr_type))
         return v.kind == VAL_CONSTEXPR_TYPE;
     if (builtin_is(kind, BUILTIN_tensor))
@@ -195,7 +219,7 @@ static bool is_class(Val v) {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (builtin_is(v, classes[i]))
             return true;
-    return v.kind == VAL_RECORD;
+    return v.kind == VAL_RECORD || (v.kind == VAL_BUILTIN && object_is_dict_class(v.builtin));
 }
 
 Val builtin_isinstance(Call *call) {
@@ -378,6 +402,8 @@ Val builtin_static_assert(Call *call) {
     if (holds)
         return val_none();
     StrBuf text = strbuf(e->arena);
+    if (!object_measure(e, call->span, call->args[1]))
+        return val_error();
     val_print(call->args[1], false, &text);
     if (e->frame->unit->is_std) /* a function of the language is called wrongly */
         return elab_fail(e, call->span, elab_library, text.len ? text.ptr : "wrong arguments");
@@ -388,6 +414,8 @@ Val builtin_static_print(Call *call) {
     StrBuf text = strbuf(call->e->arena);
     for (uint32_t i = 0; i < call->rest_count; i++) {
         strbuf_puts(&text, i ? " " : "");
+        if (!object_measure(call->e, call->span, call->rest[i]))
+            return val_error();
         val_print(call->rest[i], false, &text);
     }
     ctx_diag(call->e->ctx, elab_span(call->e, call->span), elab_static_print,

@@ -1,6 +1,7 @@
 /* Methods of strings known at compile time, with Python's meaning, of ASCII text: what would need
  * Unicode's tables is an error. */
 #include "frontend/builtins.h"
+#include "frontend/objects.h"
 
 static Val string_of(const char *ptr, size_t len) {
     return val_string((Str){ptr, len});
@@ -171,7 +172,7 @@ Val builtin_text_split(Call *call) {
             break;
         at = end + (by_space ? 1 : separator.len);
     }
-    return val_tuple(parts.data, (uint32_t)parts.len);
+    return object_sequence(call->e, call->span, parts.data, (uint32_t)parts.len);
 }
 
 Val builtin_text_join(Call *call) {

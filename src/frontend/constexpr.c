@@ -1,7 +1,7 @@
 /* Operators on compile-time values, with Python's meaning: `//` and `%` round towards minus
  * infinity, `/` is true division, integers are exact up to 127 bits and overflow beyond is an
  * error, sequences and strings concatenate, repeat and compare. */
-#include "frontend/elaborate.h"
+#include "frontend/objects.h"
 
 #include <math.h>
 
@@ -130,7 +130,44 @@ static Val repeat(Elab *e, Span span, Val tuple, Wide times) {
     return val_tuple(items, n);
 }
 
+static Val binary_list(Elab *e, Span span, Val a, Val b, Wide times) {
+    const Val one = val_tuple(a.object->items, a.object->count);
+    const Val items = b.kind == VAL_LIST
+                          ? concatenate(e, one, val_tuple(b.object->items, b.object->count))
+                          : repeat(e, span, one, times);
+    return val_failed(items) ? items : object_list(e, span, items.tuple.items, items.tuple.count);
+}
+
+/* list + list, list * int, int * list, dict | dict; false: it is none of these. */
+static bool object_binary(Elab *e, Span span, AstOperator op, Val a, Val b, Val *out) {
+    const bool two = a.kind == VAL_LIST && b.kind == VAL_LIST;
+    if (op == ASTOP_add && two)
+        *out = binary_list(e, span, a, b, 0);
+    else if (op == ASTOP_mul && a.kind == VAL_LIST && (b.kind == VAL_INT || b.kind == VAL_BOOL))
+        *out = binary_list(e, span, a, val_none(), b.i);
+    else if (op == ASTOP_mul && b.kind == VAL_LIST && (a.kind == VAL_INT || a.kind == VAL_BOOL))
+        *out = binary_list(e, span, b, val_none(), a.i);
+    else if (op == ASTOP_bitor && a.kind == VAL_DICT && b.kind == VAL_DICT)
+        *out = object_dict(e);
+    else
+        return false;
+    Val merged;
+    for (int i = 0; i < 2 && out->kind == VAL_DICT; i++)
+        if (object_update(e, span, op, *out, i ? b : a, &merged) && val_failed(merged))
+            *out = merged;
+    if (!e->frame->host && !val_failed(*out))
+        *out = object_leave(e, span, *out);
+    return true;
+}
+
 Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    Val made;
+    if ((val_is_object(a) || val_is_object(b)) && object_binary(e, span, op, a, b, &made))
+        return made;
+    if (!e->frame->host) { /* where a list stands for a tuple */
+        a = object_tuples(e, a);
+        b = object_tuples(e, b);
+    }
     if (val_is_number(a) && val_is_number(b)) {
         if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT) {
             Val v = int_binary(e, span, op, a.i, b.i);
@@ -165,9 +202,12 @@ Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
 }
 
 static bool contains(Val container, Val item) {
-    if (container.kind == VAL_TUPLE) {
-        for (uint32_t i = 0; i < container.tuple.count; i++)
-            if (val_equal(container.tuple.items[i], item))
+    if (container.kind == VAL_TUPLE || container.kind == VAL_LIST) {
+        const bool is_list = container.kind == VAL_LIST;
+        const Val *items = is_list ? container.object->items : container.tuple.items;
+        const uint32_t count = is_list ? container.object->count : container.tuple.count;
+        for (uint32_t i = 0; i < count; i++)
+            if (val_equal(items[i], item))
                 return true;
         return false;
     }
@@ -178,8 +218,26 @@ static bool contains(Val container, Val item) {
     return false;
 }
 
+static int order(Val a, Val b);
+
+/* By the first elements that differ. */
+static int order_sequences(Val a, Val b) {
+    const bool lists = a.kind == VAL_LIST;
+    const Val *x = lists ? a.object->items : a.tuple.items;
+    const Val *y = lists ? b.object->items : b.tuple.items;
+    const uint32_t n = lists ? a.object->count : a.tuple.count;
+    const uint32_t m = lists ? b.object->count : b.tuple.count;
+    for (uint32_t i = 0; i < n && i < m; i++)
+        if (!val_equal(x[i], y[i]))
+            return order(x[i], y[i]);
+    return n < m ? -1 : n > m;
+}
+
 /* -1, 0, 1; 2: unordered (NaN), 3: no order between these. */
 static int order(Val a, Val b) {
+    if (a.kind == b.kind && (a.kind == VAL_LIST ||
+                             (a.kind == VAL_TUPLE && !val_is_aggregate(a) && !val_is_aggregate(b))))
+        return order_sequences(a, b);
     if (val_is_number(a) && val_is_number(b)) {
         if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
             return a.i < b.i ? -1 : a.i > b.i;
@@ -194,7 +252,29 @@ static int order(Val a, Val b) {
     return 3;
 }
 
+/* `in` of keys, values and pairs. */
+static Val contains_key(Elab *e, Span span, Val container, Val item) {
+    const bool is_view = container.kind == VAL_VIEW;
+    if (is_view && container.object->view != VIEW_KEYS) {
+        const Val *items;
+        uint32_t count;
+        return iteration_items(e, span, container, &items, &count)
+                   ? val_bool(contains(val_tuple(items, count), item))
+                   : val_error();
+    }
+    const Val dict = {.kind = VAL_DICT,
+                      .object = is_view ? (Object *)container.object->of : container.object};
+    uint32_t at;
+    return object_find(e, span, dict, item, &at) ? val_bool(at < dict.object->count) : val_error();
+}
+
 Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
+    if (!e->frame->host) { /* where a list stands for a tuple */
+        a = object_tuples(e, a);
+        b = object_tuples(e, b);
+    }
+    if (!object_measure(e, span, a) || !object_measure(e, span, b))
+        return val_error();
     switch ((int)op) {
     case ASTOP_eq:
         return val_bool(val_equal(a, b));
@@ -202,7 +282,12 @@ Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
         return val_bool(!val_equal(a, b));
     case ASTOP_in:
     case ASTOP_notin:
-        if (b.kind == VAL_TUPLE || (b.kind == VAL_STRING && a.kind == VAL_STRING))
+        if (b.kind == VAL_DICT || b.kind == VAL_VIEW) {
+            const Val has = contains_key(e, span, b, a);
+            return val_failed(has) ? has : val_bool(val_truth(has) == (op == ASTOP_in));
+        }
+        if (b.kind == VAL_TUPLE || b.kind == VAL_LIST ||
+            (b.kind == VAL_STRING && a.kind == VAL_STRING))
             return val_bool(contains(b, a) == (op == ASTOP_in));
         break;
     default: {

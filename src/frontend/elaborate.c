@@ -135,6 +135,7 @@ static bool stmt_mentions(const Stmt *stmt, Str name) {
     case STMT_expr:
     case STMT_return:
     case STMT_raise:
+    case STMT_del:
         return expr_mentions(stmt->u.expr, name);
     case STMT_assign:
         return expr_mentions(stmt->u.assign.value, name);

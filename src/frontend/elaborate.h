@@ -24,6 +24,8 @@ enum {
     MAX_ELABORATION_MIB = 256
 };
 
+typedef struct Call Call;
+
 typedef struct Var {
     Str name;
     Val val;
@@ -84,6 +86,7 @@ typedef struct Elab {
     Unit **given;          /* of request->units those reached so far, by number; NULL: none */
     ImportsMade imports;   /* in the order of their making */
     const Expr *bare_bits; /* x & y that a comparison has as an operand without parentheses */
+    const Expr *argument;  /* the innermost expression that is an argument of a call */
     const Expr *unused; /* the innermost expression that is a statement, whose value nobody takes */
     Span user_span;     /* of the innermost expression outside std.tile */
     Func *func;
@@ -119,9 +122,17 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name);
 Val elab_type_attribute(Elab *e, Span span, Val type, Str name);
 /* A condition as a scalar i1 (VAL_TILE) or a compile-time VAL_BOOL. */
 Val elab_condition(Elab *e, Span span, Val v, const char *construct);
-/* Subscripts of tuples, strings and tiles (elaborate_subscript.c). */
+/* Subscripts of tuples, strings, objects and tiles (elaborate_subscript.c). */
 Val elab_subscript(Elab *e, const Expr *expr, Val base, Val index);
-/* Elements of a tuple, string or range as an array. */
+typedef struct SlicePlaces {
+    int64_t first, step;
+    uint32_t count;
+} SlicePlaces;
+/* The places that a VAL_SLICE's three parts, or an index, name of `n`; false after a report. */
+bool elab_slice_places(Elab *e, Span span, const Val *slice, uint32_t n, SlicePlaces *out);
+bool elab_index_place(Elab *e, Span span, Val index, uint32_t n, uint32_t *out);
+/* Elements of a tuple or an object, and in functions evaluated at compile time of a string, as an
+ * array. */
 bool elab_items(Elab *e, Span span, Val v, const Val **items, uint32_t *count);
 
 /* Statements (elaborate_stmt.c) and control flow (elaborate_flow.c) */
@@ -151,6 +162,15 @@ Flow elab_rest(Elab *e, const Rest *rest);
 Flow elab_if(Elab *e, const Stmt *stmt, const Rest *rest);
 Flow elab_for(Elab *e, const Stmt *stmt, const Rest *rest);
 Flow elab_while(Elab *e, const Stmt *stmt, const Rest *rest);
+/* In functions evaluated at compile time (elaborate_host.c). */
+Flow elab_host_for(Elab *e, const Stmt *stmt, const Rest *rest);
+Flow elab_host_while(Elab *e, const Stmt *stmt, const Rest *rest);
+void elab_host_del(Elab *e, const Stmt *stmt);
+void elab_host_augassign(Elab *e, const Stmt *stmt);
+Val elab_host_comprehension(Elab *e, const Expr *expr);
+Val elab_host_dict(Elab *e, const Expr *expr);
+/* The integers of a range(..) that is evaluated at compile time (elaborate_loop.c). */
+bool elab_range_items(Elab *e, Span span, Call *call, const Val **items, uint32_t *count);
 Flow elab_unrolled(Elab *e, const Stmt *loop, const Val *items, uint32_t count, uint32_t index,
                    const Rest *rest);
 Val elab_ternary(Elab *e, const Expr *expr, Val condition);
@@ -226,7 +246,6 @@ Val elab_language(Elab *e, Span span, Str path);
 void elab_no_effect(Elab *e, Span span, const char *option, const char *why);
 
 /* Calls (elaborate_call.c) */
-typedef struct Call Call;
 typedef struct Arg {
     Str name; /* empty: positional */
     Val val;
@@ -286,6 +305,7 @@ typedef enum BuiltinFlags {
     BUILTIN_OF_BLOCK_POINTER = 16, /* p.name(...) */
     BUILTIN_OF_DESCRIPTOR = 32,    /* desc.name(...) */
     BUILTIN_OF_TEXT = 128,         /* s.name(...) of strings */
+    BUILTIN_OBJECTS = 256,         /* takes lists and dictionaries as they are; others get tuples */
     BUILTIN_MUST_USE = 64,         /* a call whose result is thrown away is an error */
 } BuiltinFlags;
 

@@ -1,6 +1,7 @@
 /* Calls: arguments, builtins, and jit functions, which are inlined. */
 #include "frontend/builtins.h"
 #include "frontend/language.h"
+#include "frontend/objects.h"
 
 typedef struct ArgList {
     Arg *data;
@@ -25,7 +26,10 @@ static bool eval_args(Elab *e, const Expr *expr, ArgList *list) {
             ok = add_starred(e, arg, list) && ok;
             continue;
         }
+        const Expr *outer = e->argument;
+        e->argument = arg;
         Val v = elab_eval(e, arg);
+        e->argument = outer;
         ok = ok && !val_failed(v);
         vec_push(e->arena, list, (Arg){.val = v, .span = arg->span});
     }
@@ -177,9 +181,29 @@ bool elab_no_builder(Elab *e, Span span, const char *what) {
     return true;
 }
 
+/* range(..) as a value, of functions evaluated at compile time. */
+static Val range_value(Elab *e, Call *call, const Arg *args, uint32_t count) {
+    const Val *items;
+    uint32_t n;
+    if (!bind_builtin(call, args, count) || !elab_range_items(e, call->span, call, &items, &n))
+        return val_error();
+    return val_tuple(items, n);
+}
+
+static void objects_as_tuples(Call *call) {
+    Val *rest = ARENA_ARRAY(call->e->arena, Val, (size_t)call->rest_count + 1);
+    for (uint32_t i = 0; i < MAX_PARAMS; i++)
+        call->args[i] = object_tuples(call->e, call->args[i]);
+    for (uint32_t i = 0; i < call->rest_count; i++)
+        rest[i] = object_tuples(call->e, call->rest[i]);
+    call->rest = rest;
+}
+
 static Val call_builtin(Elab *e, Span span, const Builtin *builtin, const Arg *args, uint32_t count,
                         bool is_method) {
     Call call = {.e = e, .span = span, .builtin = builtin, .is_method = is_method};
+    if (builtin == &builtins[BUILTIN_range] && e->frame->host)
+        return range_value(e, &call, args, count);
     if (!builtin->handler) {
         elab_fail(e, span, elab_misplaced, builtin->name);
         return val_error();
@@ -190,6 +214,8 @@ static Val call_builtin(Elab *e, Span span, const Builtin *builtin, const Arg *a
         return val_error();
     if (!(builtin->flags & BUILTIN_STATIC) && elab_no_builder(e, span, builtin->name))
         return val_error();
+    if (!(builtin->flags & BUILTIN_OBJECTS))
+        objects_as_tuples(&call);
     return builtin->handler(&call);
 }
 
@@ -335,9 +361,10 @@ static Val enter_function(Elab *e, Span span, Val callee, const Arg *args, uint3
         vec_push(e->arena, &e->failed, def);
         return val_error();
     }
-    if (init)
-        return *vars_find(&frame.vars, def->params[0].name);
-    return returned ? frame.result : val_none();
+    Val result = init       ? *vars_find(&frame.vars, def->params[0].name)
+                 : returned ? frame.result
+                            : val_none();
+    return host && !frame.caller->host ? object_leave(e, span, result) : result;
 }
 
 static Val call_function(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
@@ -360,6 +387,8 @@ Val elab_call(Elab *e, Span span, Val callee, const Arg *args, uint32_t count) {
     case VAL_BUILTIN:
         if (builtin_is(callee, BUILTIN_aggregate_replace))
             return elab_replace_fields(e, span, args, count);
+        if (object_is_dict_class(callee.builtin))
+            return object_make_dict(e, span, args, count);
         return call_builtin(e, span, callee.builtin, args, count, false);
     case VAL_FUNCTION:
         return call_function(e, span, callee, args, count);

@@ -1,6 +1,7 @@
 /* Expressions: one function a kind of node, chosen by elab_eval. */
 #include "frontend/builtins.h"
 #include "frontend/language.h"
+#include "frontend/objects.h"
 #include "frontend/value_format.h"
 
 static Val eval_tuple(Elab *e, const ExprList *list) {
@@ -40,6 +41,8 @@ static Val eval_fstring(Elab *e, const Expr *expr) {
             return v;
         if (val_is_tile(v))
             return elab_fail(e, part->span, elab_fstring_runtime, elab_type_text(e, v));
+        if (!object_measure(e, part->span, v))
+            return val_error();
         val_print(v, false, &out);
     }
     return val_string(strbuf_str(&out));
@@ -51,6 +54,8 @@ static Val eval_formatted(Elab *e, const Expr *expr) {
     const char conversion = expr->u.formatted.conversion, *why;
     Val v = elab_eval(e, expr->u.formatted.value);
     Val spec = format ? elab_eval(e, format) : val_string(STR(""));
+    if (!object_measure(e, expr->span, v))
+        return val_error();
     if (val_failed(v) || val_failed(spec) || val_is_tile(v))
         return val_failed(spec) ? spec : v;
     StrBuf out = strbuf(e->arena);
@@ -66,6 +71,8 @@ static Val eval_formatted(Elab *e, const Expr *expr) {
 
 /* [f(x) for x in items if condition], over compile-time tuples; the variable stays inside. */
 static Val eval_comprehension(Elab *e, const Expr *expr) {
+    if (e->frame->host)
+        return elab_host_comprehension(e, expr);
     bool sequence =
         expr->u.comprehension.form == COMP_list || expr->u.comprehension.form == COMP_generator;
     if (!sequence || expr->u.comprehension.clause_count != 1) {
@@ -254,8 +261,12 @@ static Val eval_node(Elab *e, const Expr *expr) {
     case EXPR_ellipsis:
         return val_of(VAL_ELLIPSIS);
     case EXPR_tuple:
-    case EXPR_list:
-        return eval_tuple(e, &expr->u.list);
+    case EXPR_list: {
+        const Val items = eval_tuple(e, &expr->u.list);
+        if (val_failed(items) || expr->kind == EXPR_tuple)
+            return items;
+        return object_sequence(e, expr->span, items.tuple.items, items.tuple.count);
+    }
     case EXPR_unary: {
         Val v = elab_eval(e, expr->u.unary.operand);
         return elab_unary(e, expr->span, expr->u.unary.op, v);
@@ -299,6 +310,9 @@ static Val eval_node(Elab *e, const Expr *expr) {
     case EXPR_formatted:
         return eval_formatted(e, expr);
     case EXPR_dict:
+        if (e->frame->host)
+            return elab_host_dict(e, expr);
+        /* fall through */
     case EXPR_set:
         elab_fail(e, expr->span, elab_construct, "a dict or set");
         elab_hint(e, "use a tuple, or a constexpr `if`");
@@ -497,7 +511,10 @@ bool elab_has_attribute(Elab *e, Val base, Str name) {
         return builtin_is(base, BUILTIN_PropagateNan) &&
                (str_is(name, "ALL") || str_is(name, "NONE"));
     case VAL_TUPLE:
-        return str_is(name, "value") || str_is(name, "type");
+        return str_is(name, "value") || str_is(name, "type") || object_method(base, name);
+    case VAL_LIST:
+    case VAL_DICT:
+        return str_is(name, "value") || object_method(base, name);
     case VAL_FUNCTION:
         return str_is(name, "value");
     case VAL_CONSTEXPR_TYPE:
@@ -563,7 +580,12 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     case VAL_INT:
     case VAL_FLOAT:
     case VAL_TUPLE:
+    case VAL_LIST:
+    case VAL_DICT:
     case VAL_FUNCTION:
+        row = object_method(base, name);
+        if (row)
+            return method_of(e, base, (Val){.kind = VAL_BUILTIN, .builtin = row});
         if (str_is(name, "value"))
             return base;
         if (str_is(name, "type") && (is_constexpr_number(base) || base.kind == VAL_TUPLE))
@@ -575,6 +597,8 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
         break;
     case VAL_ABSENT:
     case VAL_UNDEFINED:
+    case VAL_VIEW:
+    case VAL_ITERATOR:
     case VAL_RECORD:
     case VAL_FOREIGN:
     case VAL_METHOD:

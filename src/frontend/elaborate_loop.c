@@ -391,14 +391,6 @@ static bool loop_options(Call *call, Bounds *bounds) {
 
 /* Unrolled loops */
 
-/* One iteration of a loop that is unrolled or evaluated; `continue` ends it like its last line. */
-static Flow iterate(Elab *e, const StmtList *body, const Rest *rest) {
-    e->frame->host_loops += e->frame->host;
-    Flow flow = elab_stmts(e, body, 0, rest);
-    e->frame->host_loops -= e->frame->host;
-    return flow == FLOW_CONTINUE ? FLOW_NEXT : flow;
-}
-
 Flow elab_unrolled(Elab *e, const Stmt *loop, const Val *items, uint32_t count, uint32_t index,
                    const Rest *rest) {
     unsigned errors = e->ctx->diags.errors;
@@ -406,10 +398,10 @@ Flow elab_unrolled(Elab *e, const Stmt *loop, const Val *items, uint32_t count, 
         Rest after = {
             .next = rest, .loop = loop, .items = items, .item_count = count, .index = i + 1};
         elab_assign(e, loop->u.loop.target, items[i]);
-        Flow flow = iterate(e, &loop->u.loop.body, &after);
+        Flow flow = elab_stmts(e, &loop->u.loop.body, 0, &after);
         if (flow == FLOW_RETURN)
             return FLOW_RETURN;
-        if (flow == FLOW_BREAK || e->ctx->diags.errors != errors)
+        if (e->ctx->diags.errors != errors)
             break;
     }
     return FLOW_NEXT;
@@ -458,6 +450,15 @@ static void refuse_options(Call *call) {
                            "the loop is evaluated at compile time");
 }
 
+bool elab_range_items(Elab *e, Span span, Call *call, const Val **items, uint32_t *count) {
+    Bounds bounds = {0};
+    if (!range_bounds(e, call, &bounds))
+        return false;
+    if (call->builtin != &builtins[BUILTIN_static_range])
+        refuse_options(call);
+    return static_range(e, span, &bounds, items, count);
+}
+
 static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
     const Expr *iterable = stmt->u.loop.iterable;
     Call call;
@@ -467,9 +468,7 @@ static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
         return FLOW_NEXT;
     }
     bool has_options = !builtin_is(callee, BUILTIN_static_range);
-    if (builtin_is(callee, BUILTIN_static_range) || e->frame->host) {
-        if (has_options)
-            refuse_options(&call);
+    if (!has_options) {
         const Val *items;
         uint32_t count;
         if (!static_range(e, iterable->span, &bounds, &items, &count)) {
@@ -488,6 +487,8 @@ static Flow for_range(Elab *e, const Stmt *stmt, Val callee, const Rest *rest) {
 
 Flow elab_for(Elab *e, const Stmt *stmt, const Rest *rest) {
     const Expr *iterable = stmt->u.loop.iterable;
+    if (e->frame->host)
+        return elab_host_for(e, stmt, rest);
     if (stmt->u.loop.orelse.count)
         elab_fail(e, stmt->span, elab_construct, "`else` on a loop");
     if (iterable->kind == EXPR_call) {
@@ -644,30 +645,11 @@ static LoopResult try_while(Elab *e, Loop *loop) {
     return LOOP_DONE;
 }
 
-/* A while in a function evaluated at compile time. */
-static Flow host_while(Elab *e, const Stmt *stmt, const Rest *rest) {
-    const Expr *test = stmt->u.branch.condition;
-    unsigned errors = e->ctx->diags.errors;
-    e->unrolls = true;
-    for (uint32_t i = 0; i < MAX_STATIC_ITERATIONS; i++) {
-        Val condition = elab_condition(e, test->span, elab_eval(e, test), "a `while`");
-        if (val_failed(condition) || !val_truth(condition))
-            return FLOW_NEXT;
-        Flow flow = iterate(e, &stmt->u.branch.body, rest);
-        if (flow == FLOW_RETURN)
-            return FLOW_RETURN;
-        if (flow == FLOW_BREAK || e->ctx->diags.errors != errors)
-            return FLOW_NEXT;
-    }
-    elab_fail(e, stmt->span, elab_too_many_items, MAX_STATIC_ITERATIONS);
-    return FLOW_NEXT;
-}
-
 Flow elab_while(Elab *e, const Stmt *stmt, const Rest *rest) {
+    if (e->frame->host)
+        return elab_host_while(e, stmt, rest);
     if (stmt->u.branch.orelse.count)
         elab_fail(e, stmt->span, elab_construct, "`else` on a loop");
-    if (e->frame->host)
-        return host_while(e, stmt, rest);
     if (elab_no_builder(e, stmt->span, "a loop"))
         return FLOW_NEXT;
     Loop loop = {.stmt = stmt, .body = &stmt->u.branch.body};

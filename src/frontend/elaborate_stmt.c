@@ -2,7 +2,7 @@
  *
  * After a statement failed, the names it would have assigned hold errors, so that later uses are
  * silent and the statements after it are still checked. */
-#include "frontend/elaborate.h"
+#include "frontend/objects.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -130,6 +130,7 @@ static void names_in_stmt(Arena *arena, const Stmt *stmt, Names *names) {
     case STMT_continue:
     case STMT_assert:
     case STMT_raise:
+    case STMT_del:
     case STMT_import:
     case STMT_def:
     case STMT_class:
@@ -176,6 +177,7 @@ Val elab_decay(Elab *e, Span span, Val v) {
         return v;
     if (val_is_number(v))
         return op_to_tensor(e, span, v);
+    v = object_tuples(e, v);
     if (v.kind != VAL_TUPLE || val_is_aggregate(v))
         return v;
     Val *items = ARENA_ARRAY(e->arena, Val, (size_t)v.tuple.count + 1);
@@ -187,11 +189,36 @@ Val elab_decay(Elab *e, Span span, Val v) {
     return val_tuple_of(v.tuple.record, items, v.tuple.count);
 }
 
+/* a, *rest, z = items; false: nothing is starred. */
+static bool assign_starred(Elab *e, const Expr *target, const Val *items, uint32_t count) {
+    const ExprList *targets = &target->u.list;
+    uint32_t star = 0;
+    while (star < targets->count && targets->items[star]->kind != EXPR_starred)
+        star++;
+    if (star == targets->count)
+        return false;
+    const uint32_t behind = targets->count - star - 1;
+    const bool ok = star + behind <= count;
+    if (!ok)
+        elab_fail(e, target->span, elab_unpack, star + behind, count);
+    for (uint32_t i = 0; i < targets->count; i++) {
+        Val v = val_error();
+        if (ok && i == star)
+            v = object_list(e, target->span, items + star, count - star - behind);
+        else if (ok)
+            v = items[i < star ? i : count - targets->count + i];
+        elab_assign(e, targets->items[i], v);
+    }
+    return true;
+}
+
 static void assign_unpacked(Elab *e, const Expr *target, Val v) {
     const ExprList *targets = &target->u.list;
     const Val *items = NULL;
     uint32_t count = 0;
     bool ok = elab_items(e, target->span, v, &items, &count);
+    if (ok && e->frame->host && assign_starred(e, target, items, count))
+        return;
     for (uint32_t i = 0; i < targets->count && ok; i++) {
         if (targets->items[i]->kind == EXPR_starred) {
             elab_fail(e, targets->items[i]->span, elab_construct, "a starred target");
@@ -207,6 +234,13 @@ static void assign_unpacked(Elab *e, const Expr *target, Val v) {
         elab_assign(e, targets->items[i], ok ? items[i] : val_error());
 }
 
+static void assign_element(Elab *e, const Expr *target, Val v) {
+    const Val base = elab_eval(e, target->u.subscript.base);
+    const Val index = elab_eval(e, target->u.subscript.index);
+    if (!val_failed(base) && !val_failed(index) && !val_failed(v))
+        object_store(e, target->span, base, index, &v);
+}
+
 void elab_assign(Elab *e, const Expr *target, Val v) {
     switch ((int)target->kind) {
     case EXPR_name:
@@ -220,6 +254,10 @@ void elab_assign(Elab *e, const Expr *target, Val v) {
         elab_assign(e, target->u.bind.value, v);
         return;
     case EXPR_subscript:
+        if (e->frame->host) {
+            assign_element(e, target, v);
+            return;
+        }
         elab_fail(e, target->span, elab_construct, "assignment to a subscript");
         elab_hint(e, "tiles are values: use tl.where(index == i, new, x), or tl.store for memory");
         return;
@@ -244,6 +282,10 @@ static void exec_assign(Elab *e, const Stmt *stmt) {
 
 static void exec_augassign(Elab *e, const Stmt *stmt) {
     const Expr *target = stmt->u.augassign.target;
+    if (e->frame->host) {
+        elab_host_augassign(e, stmt);
+        return;
+    }
     if (target->kind != EXPR_name) {
         elab_assign(e, target, val_error());
         return;
@@ -326,7 +368,7 @@ static void exec_raise(Elab *e, const Stmt *stmt) {
     const Expr *what = stmt->u.expr;
     if (what && what->kind == EXPR_call && what->u.call.args.count) {
         Val v = elab_eval(e, what->u.call.args.items[0]);
-        if (!val_failed(v))
+        if (!val_failed(v) && object_measure(e, stmt->span, v))
             val_print(v, false, &text);
     }
     elab_fail(e, stmt->span, elab_raise, text.ptr ? text.ptr : "no message");
@@ -366,6 +408,14 @@ static void exec_simple(Elab *e, const Stmt *stmt) {
         elab_hint(e, "remove it; the compiler schedules asynchronous work itself");
         return;
     case STMT_class: /* stands at top level alone */
+        return;
+    case STMT_del:
+        if (e->frame->host) {
+            elab_host_del(e, stmt);
+            return;
+        }
+        elab_fail(e, stmt->span, elab_construct, ast_construct_text[CONSTRUCT_del]);
+        elab_hint(e, "%s", ast_construct_remedy[CONSTRUCT_del]);
         return;
     case STMT_def:
         elab_fail(e, stmt->span, elab_construct, "a nested function");

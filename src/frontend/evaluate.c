@@ -1,7 +1,7 @@
 /* Functions of the program that asked for the compilation: called with literals of what is known at
  * compile time and types of the rest, they give a literal, or which of their arguments they return.
  */
-#include "frontend/elaborate.h"
+#include "frontend/objects.h"
 
 /* What of an argument no program can be told: `why` says what it is. */
 typedef struct Describing {
@@ -37,8 +37,24 @@ static void describe_type(Describing *d, Val v) {
     strbuf_puts(&d->out, "])");
 }
 
+/* A list or a dictionary. */
+static void describe_object(Describing *d, Val v) {
+    strbuf_putc(&d->out, v.kind == VAL_DICT ? '{' : '[');
+    for (uint32_t i = 0; i < v.object->count; i++) {
+        strbuf_puts(&d->out, i ? ", " : "");
+        if (v.kind == VAL_DICT) {
+            describe_literal(d, v.object->keys[i]);
+            strbuf_puts(&d->out, ": ");
+        }
+        describe_literal(d, v.object->items[i]);
+    }
+    strbuf_putc(&d->out, v.kind == VAL_DICT ? '}' : ']');
+}
+
 static void describe_literal(Describing *d, Val v) {
-    if (v.kind == VAL_TUPLE)
+    if (v.kind == VAL_LIST || v.kind == VAL_DICT)
+        describe_object(d, v);
+    else if (v.kind == VAL_TUPLE)
         describe_items(d, v, describe_literal);
     else if (v.kind == VAL_TYPE)
         describe_type(d, v);
@@ -48,7 +64,7 @@ static void describe_literal(Describing *d, Val v) {
         strbuf_printf(&d->out, "@%u", v.function.unit->number);
     else if (v.kind == VAL_MODULE && !v.module.unit)
         strbuf_printf(&d->out, "%.*s", STR_ARG(v.module.path));
-    else if (v.kind >= VAL_NONE && v.kind <= VAL_BUILTIN && v.kind != VAL_TUPLE)
+    else if (v.kind >= VAL_NONE && v.kind <= VAL_BUILTIN && !val_is_object(v))
         val_print(v, true, &d->out);
     else
         d->why = elab_type_text(d->e, v);

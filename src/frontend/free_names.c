@@ -270,6 +270,7 @@ static void walk_stmt(Walk *w, const Stmt *stmt) {
     case STMT_expr:
     case STMT_return:
     case STMT_raise:
+    case STMT_del:
         walk(w, stmt->u.expr);
         return;
     case STMT_assign:

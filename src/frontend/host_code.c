@@ -236,6 +236,8 @@ static HostFlow exec_stmt(HostCode *code, const Stmt *stmt, HostValue *result) {
         return flow_of(exec_def(code, stmt->u.def));
     case STMT_unsupported:
         return flow_of(host_cannot(code, stmt->span, ast_construct_text[stmt->u.construct]));
+    case STMT_del:
+        return flow_of(host_cannot(code, stmt->span, ast_construct_text[CONSTRUCT_del]));
     case STMT_raise:
     case STMT_with:
     case STMT_class:

@@ -7,6 +7,7 @@
 #include "frontend/builtins.h"
 #include "frontend/imports.h"
 #include "frontend/language.h"
+#include "frontend/objects.h"
 #include "support/file.h"
 
 #include <math.h>
@@ -130,6 +131,7 @@ static Val eval_global(Elab *e, Unit *unit, const Expr *expr) {
     unit->busy++;
     Val v = elab_eval(e, expr);
     unit->busy--;
+    v = object_leave(e, expr->span, v);
     e->frame = caller;
     e->builder = saved;
     return v;
@@ -488,6 +490,8 @@ Val elab_name(Elab *e, Span span, Str name) {
         return language_module("triton");
     const Builtin *row =
         builtin_find(name, e->frame->unit->is_std ? IN_PYTHON | IN_STD : IN_PYTHON);
+    if (!row && e->frame->host)
+        row = object_function(name);
     if (row)
         return (Val){.kind = VAL_BUILTIN, .builtin = row};
     return unknown_name(e, span, name);

@@ -548,6 +548,14 @@ static Stmt *parse_assert(Parser *p) {
     return finish_stmt(p, stmt);
 }
 
+/* del_stmt: 'del' del_targets */
+static Stmt *parse_del(Parser *p) {
+    Stmt *stmt = parse_new_stmt(p, STMT_del, parse_take(p).lo);
+    stmt->u.expr = parse_star_expressions(p);
+    parse_check_target(p, stmt->u.expr, true);
+    return finish_stmt(p, stmt);
+}
+
 /* simple_stmt: assignment | star_expressions | return | import | raise | pass | del | yield |
  * assert | break | continue | global | nonlocal */
 static Stmt *parse_simple(Parser *p) {
@@ -568,7 +576,7 @@ static Stmt *parse_simple(Parser *p) {
     case KW_from:
         return parse_import(p);
     case KW_del:
-        return parse_dropped(p, CONSTRUCT_del);
+        return parse_del(p);
     case KW_global:
         return parse_dropped(p, CONSTRUCT_global);
     case KW_nonlocal:

@@ -553,6 +553,8 @@ static uint32_t comparison_flags(Elab *e, Span span, Val a, Val b) {
 Val elab_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
     if (val_failed(a) || val_failed(b))
         return val_error();
+    if (val_is_object(a) && (op == ASTOP_is || op == ASTOP_isnot))
+        return val_bool((a.kind == b.kind && a.object == b.object) == (op == ASTOP_is));
     if (op == ASTOP_is || op == ASTOP_isnot)
         return val_bool(val_equal(a, b) == (op == ASTOP_is));
     if (!val_is_tile(a) && !val_is_tile(b))

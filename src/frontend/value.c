@@ -1,4 +1,4 @@
-#include "frontend/elaborate.h"
+#include "frontend/objects.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -155,6 +155,11 @@ bool val_equal(Val a, Val b) {
             if (!val_equal(a.tuple.items[i], b.tuple.items[i]))
                 return false;
         return true;
+    case VAL_LIST:
+    case VAL_DICT:
+    case VAL_VIEW:
+    case VAL_ITERATOR:
+        return object_equal(a, b);
     case VAL_TYPE:
         if (!scalar_equal(a.type.scalar, b.type.scalar) || !a.type.block != !b.type.block)
             return false;
@@ -214,6 +219,11 @@ bool val_truth(Val v) {
         return v.s.len != 0;
     case VAL_TUPLE:
         return v.tuple.count != 0;
+    case VAL_LIST:
+    case VAL_DICT:
+    case VAL_VIEW:
+        return object_count(v) != 0;
+    case VAL_ITERATOR:
     case VAL_TYPE:
     case VAL_CONSTEXPR_TYPE:
     case VAL_RECORD:
@@ -264,6 +274,14 @@ const char *val_type_text(Arena *arena, Val v) {
                               val_is_aggregate(v) ? "an aggregate" : "a named tuple",
                               STR_ARG(v.tuple.record->given->name));
         return str_format(arena, "a tuple of %u", v.tuple.count);
+    case VAL_LIST:
+        return str_format(arena, "a list of %u", v.object->count);
+    case VAL_DICT:
+        return str_format(arena, "a dictionary of %u", v.object->count);
+    case VAL_VIEW:
+        return "a view of a dictionary";
+    case VAL_ITERATOR:
+        return "an iterator";
     case VAL_TYPE:
     case VAL_CONSTEXPR_TYPE:
         return "a type";
@@ -417,6 +435,14 @@ void val_print(Val v, bool repr, StrBuf *out) {
         return;
     case VAL_TUPLE:
         print_tuple(v, out);
+        return;
+    case VAL_LIST:
+    case VAL_DICT:
+        object_print(v, out);
+        return;
+    case VAL_VIEW:
+    case VAL_ITERATOR:
+        strbuf_printf(out, "<%s>", val_type_text(out->arena, v));
         return;
     case VAL_TYPE:
         if (repr && !v.type.block && !v.type.scalar.pointer)

@@ -7,7 +7,7 @@
  *
  * VAL_ERROR stands for something already reported: operations on it yield it again in silence, so
  * one mistake gives one message. Values are passed by value; what they point at lives in the
- * context's arena and does not change. */
+ * context's arena and does not change, but for the objects of Python (objects.h). */
 #ifndef TILEC_FRONTEND_VALUE_H
 #define TILEC_FRONTEND_VALUE_H
 #include "frontend/ast.h"
@@ -50,7 +50,11 @@ typedef enum ValKind {
     VAL_INT,
     VAL_FLOAT,
     VAL_STRING,
-    VAL_TUPLE, /* lists too */
+    VAL_TUPLE, /* in kernels lists too */
+    VAL_LIST,  /* of a function evaluated at compile time */
+    VAL_DICT,
+    VAL_VIEW,     /* d.keys(), d.values(), d.items() */
+    VAL_ITERATOR, /* zip(..), enumerate(..), reversed(..) */
     VAL_TYPE,
     VAL_CONSTEXPR_TYPE, /* of what is known at compile time: two are equal if the values are */
     VAL_RECORD,         /* a class of named tuples, an aggregate */
@@ -80,6 +84,7 @@ typedef struct BlockInfo {
 } BlockInfo;
 
 typedef struct LastIndex LastIndex;
+typedef struct Object Object;
 
 typedef struct Undefined {
     const char *why;
@@ -102,6 +107,7 @@ struct Val {
             uint32_t depth; /* of nesting: 1 for a tuple of no tuples */
             Unit *record;   /* of a named tuple or an aggregate its class; else NULL */
         } tuple;
+        Object *object;      /* VAL_LIST, VAL_DICT, VAL_VIEW, VAL_ITERATOR */
         const Val *constant; /* VAL_CONSTEXPR_TYPE */
         Unit *record;
         struct { /* block: shape of a tile type, NULL for scalars */
@@ -222,6 +228,10 @@ static inline bool val_failed(Val v) {
 }
 static inline bool val_is_number(Val v) {
     return v.kind == VAL_INT || v.kind == VAL_BOOL || v.kind == VAL_FLOAT;
+}
+/* A list, a dictionary, or what goes through them. */
+static inline bool val_is_object(Val v) {
+    return v.kind >= VAL_LIST && v.kind <= VAL_ITERATOR;
 }
 static inline bool val_is_tile(Val v) {
     return v.kind == VAL_TILE;
