@@ -127,7 +127,8 @@ struct Expr {
     union {
         Str name;
         struct {
-            uint64_t lo, hi; /* the magnitude, 128 bits; literals beyond are an error */
+            uint64_t lo, hi; /* the magnitude; all ones: it has more than 128 bits, see the text */
+            Str text;        /* as it is written */
         } integer;
         double number;
         Str string; /* escapes resolved, adjacent literals joined; EXPR_string */

@@ -63,21 +63,44 @@ static bool text_to_double(Str text, double *out) {
     return *end == 0;
 }
 
+/* An int as Python writes it: blanks around, a sign, digits with `_` between them. */
+static bool text_to_int(Arena *arena, Str text, Val *out) {
+    enum { MAX_DIGITS = 4300 };
+    while (text.len && memchr(" \t\n", text.ptr[0], 3))
+        text.ptr++, text.len--;
+    while (text.len && memchr(" \t\n", text.ptr[text.len - 1], 3))
+        text.len--;
+    const bool is_negative = text.len && text.ptr[0] == '-';
+    if (text.len && memchr("+-", text.ptr[0], 2))
+        text.ptr++, text.len--;
+    bool was_digit = false;
+    for (size_t i = 0; i < text.len; i++) {
+        const bool is_digit = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        if (!is_digit && !(text.ptr[i] == '_' && was_digit))
+            return false;
+        was_digit = is_digit;
+    }
+    if (!was_digit || text.len > MAX_DIGITS)
+        return false;
+    const BigInt big = big_from_digits(arena, text, 10);
+    *out = val_of_big(arena, is_negative ? big_negate(big) : big);
+    return true;
+}
+
 Val builtin_int(Call *call) {
-    Val v = call->args[0];
-    double f;
+    Val v = call->args[0], made;
     if (v.kind == VAL_TILE)
         return elab_fail(call->e, call->spans[0], elab_want_constexpr, "int()",
                          elab_type_text(call->e, v));
     if (v.kind == VAL_INT || v.kind == VAL_BOOL)
         return val_int(v.i);
-    bool ok = v.kind == VAL_FLOAT;
-    f = ok ? v.f : 0;
-    if (v.kind == VAL_STRING)
-        ok = text_to_double(v.s, &f) && f == trunc(f);
-    if (!ok || !(fabs(f) < 0x1p126))
-        return wrong(call, 0, "a finite number or the text of an int");
-    return val_int((Wide)f);
+    if (v.kind == VAL_BIGINT)
+        return v;
+    if (v.kind == VAL_FLOAT && isfinite(v.f))
+        return val_of_big(call->e->arena, big_from_double(call->e->arena, v.f));
+    if (v.kind == VAL_STRING && text_to_int(call->e->arena, v.s, &made))
+        return made;
+    return wrong(call, 0, "a finite number or the text of an int");
 }
 
 Val builtin_float(Call *call) {
@@ -86,8 +109,8 @@ Val builtin_float(Call *call) {
     if (v.kind == VAL_TILE)
         return elab_fail(call->e, call->spans[0], elab_want_constexpr, "float()",
                          elab_type_text(call->e, v));
-    if (val_is_number(v))
-        return val_float(val_as_double(v));
+    if (val_is_number(v) || v.kind == VAL_BIGINT)
+        return elab_as_double(call->e, call->spans[0], v, &f) ? val_float(f) : val_error();
     if (v.kind == VAL_STRING && text_to_double(v.s, &f))
         return val_float(f);
     return wrong(call, 0, "a number, or text such as 'inf', '-inf', 'nan'");
@@ -162,6 +185,8 @@ Val builtin_py_abs(Call *call) {
     Val v = call->args[0];
     if (v.kind == VAL_FLOAT)
         return val_float(fabs(v.f));
+    if (v.kind == VAL_BIGINT)
+        return v.big->negative ? static_int_unary(call->e, call->span, ASTOP_neg, v) : v;
     if (val_is_number(v))
         return val_int(v.i < 0 ? -v.i : v.i);
     if (elab_no_builder(call->e, call->span, "abs"))
@@ -179,7 +204,7 @@ static bool is_instance(Val v, Val kind) {
     if (kind.kind == VAL_RECORD)
         return v.kind == VAL_TUPLE && v.tuple.record == kind.record;
     if (builtin_is(kind, BUILTIN_int))
-        return v.kind == VAL_INT || v.kind == VAL_BOOL;
+        return val_is_int(v);
     if (builtin_is(kind, BUILTIN_float))
         return v.kind == VAL_FLOAT;
     if (builtin_is(kind, BUILTIN_bool))
@@ -269,9 +294,16 @@ Val builtin_hasattr(Call *call) {
 }
 
 Val builtin_pymath(Call *call) {
-    if (!val_is_number(call->args[0]))
+    const Val number = call->args[0];
+    double x;
+    if (!val_is_number(number) && number.kind != VAL_BIGINT)
         return wrong(call, 0, "a number known at compile time");
-    double x = val_as_double(call->args[0]);
+    const bool rounds =
+        call_id(call) == BUILTIN_math_fn_ceil || call_id(call) == BUILTIN_math_fn_floor;
+    if (rounds && val_is_int(number))
+        return static_int_unary(call->e, call->span, ASTOP_pos, number);
+    if (!elab_as_double(call->e, call->spans[0], number, &x))
+        return val_error();
     double y = 0;
     bool integral = false;
     switch ((int)call_id(call)) {
@@ -296,9 +328,9 @@ Val builtin_pymath(Call *call) {
         integral = true;
         break;
     }
-    if (isnan(y) || isinf(y) || (integral && fabs(y) >= 0x1p126))
+    if (isnan(y) || isinf(y))
         return wrong(call, 0, "a number in the function's domain");
-    return integral ? val_int((Wide)y) : val_float(y);
+    return integral ? val_of_big(call->e->arena, big_from_double(call->e->arena, y)) : val_float(y);
 }
 
 /* Types */

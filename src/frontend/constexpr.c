@@ -1,84 +1,13 @@
 /* Operators on compile-time values, with Python's meaning: `//` and `%` round towards minus
- * infinity, `/` is true division, integers are exact up to 127 bits and overflow beyond is an
- * error, sequences and strings concatenate, repeat and compare. */
+ * infinity, `/` is true division, integers are exact (constexpr_int.c), sequences and strings
+ * concatenate, repeat and compare. */
 #include "frontend/objects.h"
 
 #include <math.h>
 
-static Val overflow(Elab *e, Span span, AstOperator op) {
-    return elab_fail(e, span, elab_constexpr_overflow, ast_operator_text[op]);
-}
-
-static Val wide_floordiv(Wide a, Wide b) {
-    Wide q = a / b;
-    return val_int(q - (a % b != 0 && (a < 0) != (b < 0)));
-}
-
-static Val wide_mod(Wide a, Wide b) {
-    Wide r = a % b;
-    return val_int(r != 0 && (r < 0) != (b < 0) ? r + b : r);
-}
-
-static Val wide_pow(Elab *e, Span span, Wide a, Wide b) {
-    if (b < 0)
-        return a == 0 ? elab_fail(e, span, elab_division_by_zero, "**")
-                      : val_float(pow((double)a, (double)b));
-    Wide result = 1;
-    for (bool first = true; b; b >>= 1, first = false) {
-        if (!first && __builtin_mul_overflow(a, a, &a))
-            return overflow(e, span, ASTOP_pow);
-        if ((b & 1) && __builtin_mul_overflow(result, a, &result))
-            return overflow(e, span, ASTOP_pow);
-    }
-    return val_int(result);
-}
-
-static Val wide_shift(Elab *e, Span span, AstOperator op, Wide a, Wide b) {
-    if (b < 0)
-        return elab_fail(e, span, elab_negative_shift);
-    if (op == ASTOP_rshift)
-        return val_int(b >= 127 ? (a < 0 ? -1 : 0) : a >> (int)b);
-    Wide factor, result;
-    if (a == 0)
-        return val_int(0);
-    if (b >= 126)
-        return overflow(e, span, op);
-    factor = (Wide)1 << (int)b;
-    return __builtin_mul_overflow(a, factor, &result) ? overflow(e, span, op) : val_int(result);
-}
-
-static Val int_binary(Elab *e, Span span, AstOperator op, Wide a, Wide b) {
-    Wide result;
-    switch ((int)op) {
-    case ASTOP_add:
-        return __builtin_add_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
-    case ASTOP_sub:
-        return __builtin_sub_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
-    case ASTOP_mul:
-        return __builtin_mul_overflow(a, b, &result) ? overflow(e, span, op) : val_int(result);
-    case ASTOP_div:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero, ast_operator_text[op])
-                      : val_float((double)a / (double)b);
-    case ASTOP_floordiv:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero, ast_operator_text[op])
-                      : wide_floordiv(a, b);
-    case ASTOP_mod:
-        return b == 0 ? elab_fail(e, span, elab_division_by_zero, ast_operator_text[op])
-                      : wide_mod(a, b);
-    case ASTOP_pow:
-        return wide_pow(e, span, a, b);
-    case ASTOP_lshift:
-    case ASTOP_rshift:
-        return wide_shift(e, span, op, a, b);
-    case ASTOP_bitand:
-        return val_int(a & b);
-    case ASTOP_bitor:
-        return val_int(a | b);
-    case ASTOP_bitxor:
-        return val_int(a ^ b);
-    default:
-        return val_error();
-    }
+/* Ints beyond Wide too. */
+static bool is_number(Val v) {
+    return v.kind == VAL_FLOAT || val_is_int(v);
 }
 
 static bool float_operator(AstOperator op) {
@@ -130,6 +59,15 @@ static Val repeat(Elab *e, Span span, Val tuple, Wide times) {
     return val_tuple(items, n);
 }
 
+static Val repeat_text(Elab *e, Span span, Str text, Wide times) {
+    if (text.len && times > (Wide)(MAX_STATIC_ITERATIONS / text.len))
+        return elab_fail(e, span, elab_too_many_items, MAX_STATIC_ITERATIONS);
+    StrBuf out = strbuf(e->arena);
+    for (Wide i = 0; i < times && text.len; i++)
+        strbuf_add(&out, text.ptr, text.len);
+    return val_string(strbuf_str(&out));
+}
+
 static Val binary_list(Elab *e, Span span, Val a, Val b, Wide times) {
     const Val one = val_tuple(a.object->items, a.object->count);
     const Val items = b.kind == VAL_LIST
@@ -168,26 +106,29 @@ Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b) {
         a = object_tuples(e, a);
         b = object_tuples(e, b);
     }
-    if (val_is_number(a) && val_is_number(b)) {
-        if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT) {
-            Val v = int_binary(e, span, op, a.i, b.i);
-            bool bitwise = op == ASTOP_bitand || op == ASTOP_bitor || op == ASTOP_bitxor;
-            if (bitwise && a.kind == VAL_BOOL && b.kind == VAL_BOOL)
-                v.kind = VAL_BOOL;
-            if (v.kind == VAL_INT && v.i < -WIDE_MAX)
-                return overflow(e, span, op);
-            if (!val_failed(v) || op != ASTOP_matmul)
-                return v;
-        } else if (float_operator(op)) {
-            return float_binary(e, span, op, val_as_double(a), val_as_double(b));
-        }
+    const bool ints = val_is_int(a) && val_is_int(b) && op != ASTOP_matmul;
+    double x, y;
+    if (ints) {
+        Val v = static_int_binary(e, span, op, a, b);
+        bool bitwise = op == ASTOP_bitand || op == ASTOP_bitor || op == ASTOP_bitxor;
+        if (bitwise && a.kind == VAL_BOOL && b.kind == VAL_BOOL)
+            v.kind = VAL_BOOL;
+        return v;
     }
+    if (is_number(a) && is_number(b) && float_operator(op))
+        return elab_as_double(e, span, a, &x) && elab_as_double(e, span, b, &y)
+                   ? float_binary(e, span, op, x, y)
+                   : val_error();
     if (op == ASTOP_add && a.kind == VAL_TUPLE && b.kind == VAL_TUPLE)
         return concatenate(e, a, b);
     if (op == ASTOP_mul && a.kind == VAL_TUPLE && b.kind == VAL_INT)
         return repeat(e, span, a, b.i);
     if (op == ASTOP_mul && b.kind == VAL_TUPLE && a.kind == VAL_INT)
         return repeat(e, span, b, a.i);
+    if (op == ASTOP_mul && a.kind == VAL_STRING && (b.kind == VAL_INT || b.kind == VAL_BOOL))
+        return repeat_text(e, span, a.s, b.i);
+    if (op == ASTOP_mul && b.kind == VAL_STRING && (a.kind == VAL_INT || a.kind == VAL_BOOL))
+        return repeat_text(e, span, b.s, a.i);
     if (op == ASTOP_add && a.kind == VAL_STRING && b.kind == VAL_STRING) {
         StrBuf out = strbuf(e->arena);
         strbuf_add(&out, a.s.ptr, a.s.len);
@@ -238,12 +179,8 @@ static int order(Val a, Val b) {
     if (a.kind == b.kind && (a.kind == VAL_LIST ||
                              (a.kind == VAL_TUPLE && !val_is_aggregate(a) && !val_is_aggregate(b))))
         return order_sequences(a, b);
-    if (val_is_number(a) && val_is_number(b)) {
-        if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
-            return a.i < b.i ? -1 : a.i > b.i;
-        double x = val_as_double(a), y = val_as_double(b);
-        return isnan(x) || isnan(y) ? 2 : x < y ? -1 : x > y;
-    }
+    if (is_number(a) && is_number(b))
+        return val_compare_numbers(a, b);
     if (a.kind == VAL_STRING && b.kind == VAL_STRING) {
         size_t n = a.s.len < b.s.len ? a.s.len : b.s.len;
         int c = n ? memcmp(a.s.ptr, b.s.ptr, n) : 0;
@@ -310,13 +247,9 @@ Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
 Val static_unary(Elab *e, Span span, AstOperator op, Val a) {
     if (op == ASTOP_not)
         return val_bool(!val_truth(a));
-    if (val_is_number(a)) {
-        if (op == ASTOP_invert && a.kind != VAL_FLOAT)
-            return a.i == WIDE_MAX ? overflow(e, span, op) : val_int(~a.i);
-        if (op == ASTOP_pos)
-            return a.kind == VAL_FLOAT ? a : val_int(a.i);
-        if (op == ASTOP_neg)
-            return a.kind == VAL_FLOAT ? val_float(-a.f) : val_int(-a.i);
-    }
+    if (val_is_int(a))
+        return static_int_unary(e, span, op, a);
+    if (a.kind == VAL_FLOAT && op != ASTOP_invert)
+        return op == ASTOP_neg ? val_float(-a.f) : a;
     return elab_fail(e, span, elab_operand, ast_operator_text[op], elab_type_text(e, a));
 }

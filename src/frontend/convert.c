@@ -60,6 +60,8 @@ Val op_to_tensor(Elab *e, Span span, Val v) {
     if (v.kind == VAL_TILE || v.kind == VAL_ERROR)
         return v;
     Elem elem;
+    if (v.kind == VAL_BIGINT)
+        return elab_fail(e, span, elab_int_too_big, val_text(e->arena, v), "64 bits");
     if (!op_number_elem(e, span, v, &elem) || elab_no_builder(e, span, "a run-time number"))
         return val_error();
     return op_constant(e, v, elem);

@@ -20,6 +20,8 @@ enum {
     MAX_EXPRESSION_DEPTH = 1000,
     MAX_STATIC_ITERATIONS = 65536,
     MAX_TUPLE_DEPTH = 64,
+    MAX_INT_BITS = 1 << 16,
+    LIMBS_A_STEP = 64, /* products of limbs, of ints beyond Wide, that are one step of work */
     MAX_ELABORATION_STEPS = 1 << 20, /* expressions, statements and elements evaluated */
     MAX_ELABORATION_MIB = 256
 };
@@ -371,6 +373,11 @@ void hint_power_of_two(Elab *e, int64_t size);
 
 /* Operators on compile-time values, as Python has them (constexpr.c) */
 Val static_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
+/* Of ints, bools too (constexpr_int.c). */
+Val static_int_binary(Elab *e, Span span, AstOperator op, Val a, Val b);
+Val static_int_unary(Elab *e, Span span, AstOperator op, Val a);
+/* Of a number; false after a report: an int is too large for a float. */
+bool elab_as_double(Elab *e, Span span, Val v, double *out);
 Val static_compare(Elab *e, Span span, AstOperator op, Val a, Val b);
 Val static_unary(Elab *e, Span span, AstOperator op, Val a);
 /* True after an error where a run-time integer is divided by what is written as 0. A constexpr that

@@ -26,9 +26,19 @@ static Val eval_tuple(Elab *e, const ExprList *list) {
     return failed ? val_error() : val_tuple(items.data, (uint32_t)items.len);
 }
 
+static Val literal_beyond_wide(Elab *e, Span span, Str text) {
+    const char letter = text.len > 1 ? (char)(text.ptr[1] | 0x20) : 0;
+    const unsigned base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
+    const size_t prefix = base == 10 ? 0 : 2;
+    const Str digits = {text.ptr + prefix, text.len - prefix};
+    return elab_spend(e, span, text.len * text.len / LIMBS_A_STEP)
+               ? val_of_big(e->arena, big_from_digits(e->arena, digits, base))
+               : val_error();
+}
+
 static Val eval_int(Elab *e, const Expr *expr) {
     if (expr->u.integer.hi >> 63)
-        return elab_fail(e, expr->span, elab_int_too_big, "the literal", "127 bits");
+        return literal_beyond_wide(e, expr->span, expr->u.integer.text);
     return val_int((Wide)(((unsigned __int128)expr->u.integer.hi << 64) | expr->u.integer.lo));
 }
 
@@ -469,7 +479,7 @@ static void suggest_field(Elab *e, Val base, Str name) {
 
 /* What Triton holds in a constexpr of type constexpr_type. */
 static bool is_constexpr_number(Val v) {
-    return val_is_number(v) || v.kind == VAL_NONE || v.kind == VAL_STRING;
+    return val_is_number(v) || v.kind == VAL_BIGINT || v.kind == VAL_NONE || v.kind == VAL_STRING;
 }
 
 static bool tile_has_attribute(Val base, Str name) {
@@ -578,6 +588,7 @@ Val elab_attribute(Elab *e, Span span, Val base, Str name) {
     case VAL_NONE:
     case VAL_BOOL:
     case VAL_INT:
+    case VAL_BIGINT:
     case VAL_FLOAT:
     case VAL_TUPLE:
     case VAL_LIST:

@@ -175,7 +175,7 @@ void elab_spoil(Elab *e, const Stmt *stmt) {
 Val elab_decay(Elab *e, Span span, Val v) {
     if (e->frame->host)
         return v;
-    if (val_is_number(v))
+    if (val_is_number(v) || v.kind == VAL_BIGINT)
         return op_to_tensor(e, span, v);
     v = object_tuples(e, v);
     if (v.kind != VAL_TUPLE || val_is_aggregate(v))

@@ -252,7 +252,8 @@ static bool same_constant(const Expr *a, const Expr *b) {
     case EXPR_bool:
         return a->u.boolean == b->u.boolean;
     case EXPR_int:
-        return a->u.integer.lo == b->u.integer.lo && a->u.integer.hi == b->u.integer.hi;
+        return a->u.integer.lo == b->u.integer.lo && a->u.integer.hi == b->u.integer.hi &&
+               (a->u.integer.hi < UINT64_MAX || str_eq(a->u.integer.text, b->u.integer.text));
     case EXPR_string:
         return str_eq(a->u.string, b->u.string);
     default:

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* Python's limit of decimal digits. */
+enum { MAX_INT_DIGITS = 4300 };
+
 static unsigned digit_value(char c) {
     return c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
@@ -20,16 +23,21 @@ static Expr *parse_int(Parser *p) {
     }
     unsigned __int128 value = 0;
     const unsigned __int128 most = ~(unsigned __int128)0;
+    if (text.len > MAX_INT_DIGITS) {
+        parse_error(p, lex_span(p->lexer, token), parse_int_range, MAX_INT_DIGITS);
+        parse_abandon(p);
+    }
     for (; i < text.len; i++) {
         if (text.ptr[i] == '_')
             continue;
         unsigned digit = digit_value(text.ptr[i]);
         if (value > (most - digit) / radix) {
-            parse_error(p, lex_span(p->lexer, token), parse_int_range);
-            parse_abandon(p);
+            value = most;
+            break;
         }
         value = value * radix + digit;
     }
+    expr->u.integer.text = text;
     expr->u.integer.lo = (uint64_t)value;
     expr->u.integer.hi = (uint64_t)(value >> 64);
     return parse_finish(p, expr);

@@ -126,11 +126,8 @@ static bool block_info_equal(const BlockInfo *a, const BlockInfo *b) {
 }
 
 bool val_equal(Val a, Val b) {
-    if (val_is_number(a) && val_is_number(b)) {
-        if (a.kind != VAL_FLOAT && b.kind != VAL_FLOAT)
-            return a.i == b.i;
-        return val_as_double(a) == val_as_double(b);
-    }
+    if ((val_is_int(a) || a.kind == VAL_FLOAT) && (val_is_int(b) || b.kind == VAL_FLOAT))
+        return val_compare_numbers(a, b) == 0;
     if (a.kind != b.kind)
         return false;
     switch (a.kind) {
@@ -142,6 +139,7 @@ bool val_equal(Val a, Val b) {
         return a.undefined == b.undefined;
     case VAL_BOOL:
     case VAL_INT:
+    case VAL_BIGINT:
     case VAL_FLOAT:
         break; /* numbers were handled */
     case VAL_STRING:
@@ -223,6 +221,7 @@ bool val_truth(Val v) {
     case VAL_DICT:
     case VAL_VIEW:
         return object_count(v) != 0;
+    case VAL_BIGINT:
     case VAL_ITERATOR:
     case VAL_TYPE:
     case VAL_CONSTEXPR_TYPE:
@@ -264,6 +263,8 @@ const char *val_type_text(Arena *arena, Val v) {
         return "a constexpr bool";
     case VAL_INT:
         return "a constexpr int";
+    case VAL_BIGINT:
+        return "a constexpr int beyond 127 bits";
     case VAL_FLOAT:
         return "a constexpr float";
     case VAL_STRING:
@@ -319,6 +320,12 @@ void print_wide(Wide i, StrBuf *out) {
     if (i < 0)
         digits[--at] = '-';
     strbuf_add(out, digits + at, sizeof digits - at);
+}
+
+static void print_big(BigInt big, StrBuf *out) {
+    const Str digits = big_digits(out->arena, big, 10);
+    strbuf_puts(out, big.negative ? "-" : "");
+    strbuf_add(out, digits.ptr, digits.len);
 }
 
 void print_double(double f, StrBuf *out) {
@@ -423,6 +430,9 @@ void val_print(Val v, bool repr, StrBuf *out) {
         return;
     case VAL_INT:
         print_wide(v.i, out);
+        return;
+    case VAL_BIGINT:
+        print_big(*v.big, out);
         return;
     case VAL_FLOAT:
         print_float_literal(v.f, repr, out);

@@ -11,9 +11,11 @@
 #ifndef TILEC_FRONTEND_VALUE_H
 #define TILEC_FRONTEND_VALUE_H
 #include "frontend/ast.h"
+#include "frontend/bigint.h"
 #include "ir/ir.h"
 
-/* A compile-time int: magnitude below 2**127, so that every one has a negative. */
+/* A compile-time int of a magnitude below 2**127, so that every one has a negative; those beyond
+ * are of VAL_BIGINT. */
 typedef __int128 Wide;
 #define WIDE_MAX ((Wide)(~(unsigned __int128)0 >> 1))
 
@@ -48,6 +50,7 @@ typedef enum ValKind {
     VAL_NONE,
     VAL_BOOL,
     VAL_INT,
+    VAL_BIGINT, /* an int that Wide does not hold */
     VAL_FLOAT,
     VAL_STRING,
     VAL_TUPLE, /* in kernels lists too */
@@ -98,6 +101,7 @@ struct Val {
     union {
         Wide i; /* VAL_INT, VAL_BOOL */
         double f;
+        const BigInt *big;
         Str s;
         const Undefined *undefined;
         struct {
@@ -240,6 +244,15 @@ static inline bool val_is_tile(Val v) {
 static inline bool val_missing(Val v) {
     return v.kind == VAL_ABSENT || v.kind == VAL_NONE;
 }
+/* Ints of any size, bools too. */
+static inline bool val_is_int(Val v) {
+    return v.kind == VAL_INT || v.kind == VAL_BOOL || v.kind == VAL_BIGINT;
+}
+BigInt val_as_big(Arena *arena, Val v);
+/* VAL_INT where Wide holds it. */
+Val val_of_big(Arena *arena, BigInt big);
+/* -1, 0, 1, or 2 with a NaN: exact, also of an int and a float. */
+int val_compare_numbers(Val a, Val b);
 static inline double val_as_double(Val v) {
     return v.kind == VAL_FLOAT ? v.f : (double)v.i;
 }

@@ -97,18 +97,15 @@ static Str grouped(Arena *arena, Str digits, char separator, size_t group) {
     return strbuf_str(&out);
 }
 
-static Str digits_of(Arena *arena, unsigned __int128 magnitude, unsigned base, bool upper) {
-    char buffer[129];
-    size_t at = sizeof buffer;
-    do {
-        const unsigned digit = (unsigned)(magnitude % base);
-        buffer[--at] = (char)(digit < 10 ? '0' + digit : (upper ? 'A' : 'a') + digit - 10);
-        magnitude /= base;
-    } while (magnitude);
-    return str_from(str_dup(arena, (Str){buffer + at, sizeof buffer - at}));
+static Str digits_of(Arena *arena, Val v, unsigned base, bool upper) {
+    const Str digits = big_digits(arena, val_as_big(arena, v), base);
+    char *out = ARENA_ARRAY(arena, char, digits.len + 1);
+    for (size_t i = 0; i < digits.len; i++)
+        out[i] = upper && digits.ptr[i] >= 'a' ? (char)(digits.ptr[i] - 'a' + 'A') : digits.ptr[i];
+    return (Str){out, digits.len};
 }
 
-static bool format_int(Arena *arena, Wide i, const Spec *spec, Formatted *out, const char **why) {
+static bool format_int(Arena *arena, Val v, const Spec *spec, Formatted *out, const char **why) {
     if (spec->precision >= 0) {
         *why = "a precision is not allowed of an int";
         return false;
@@ -128,10 +125,9 @@ static bool format_int(Arena *arena, Wide i, const Spec *spec, Formatted *out, c
         *why = "`,` is of decimal digits";
         return false;
     }
-    const unsigned __int128 magnitude = i < 0 ? -(unsigned __int128)i : (unsigned __int128)i;
     out->prefix = spec->alternate ? prefix : STR("");
-    out->digits = grouped(arena, digits_of(arena, magnitude, base, spec->type == 'X'),
-                          spec->grouping, base == 10 ? 3 : 4);
+    out->digits = grouped(arena, digits_of(arena, v, base, spec->type == 'X'), spec->grouping,
+                          base == 10 ? 3 : 4);
     return true;
 }
 
@@ -250,7 +246,7 @@ bool format_value(Arena *arena, Val v, Str text, StrBuf *out, const char **why) 
     }
     const bool is_text = v.kind == VAL_STRING;
     const bool as_float = v.kind == VAL_FLOAT || (spec.type && strchr("eEfFgG%", spec.type));
-    if (!is_text && !val_is_number(v)) {
+    if (!is_text && !val_is_number(v) && v.kind != VAL_BIGINT) {
         *why = "only numbers and strings are formatted so";
         return false;
     }
@@ -259,14 +255,21 @@ bool format_value(Arena *arena, Val v, Str text, StrBuf *out, const char **why) 
         *why = "that is not for this type";
         return false;
     }
-    if (!is_text && as_float)
-        format_float(arena, val_as_double(v), &spec, &formatted);
-    else if (is_text ? !format_text(v.s, &spec, &formatted, why)
-                     : !format_int(arena, v.i, &spec, &formatted, why))
+    const double f = v.kind == VAL_BIGINT ? big_to_double(arena, *v.big)
+                     : is_text            ? 0
+                                          : val_as_double(v);
+    if (v.kind == VAL_BIGINT && isinf(f) && as_float) {
+        *why = "the int is too large for a float";
         return false;
-    const bool negative =
-        !is_text &&
-        (as_float ? signbit(val_as_double(v)) != 0 && !isnan(val_as_double(v)) : v.i < 0);
+    }
+    if (!is_text && as_float)
+        format_float(arena, f, &spec, &formatted);
+    else if (is_text ? !format_text(v.s, &spec, &formatted, why)
+                     : !format_int(arena, v, &spec, &formatted, why))
+        return false;
+    const bool negative = !is_text && (as_float               ? signbit(f) != 0 && !isnan(f)
+                                       : v.kind == VAL_BIGINT ? v.big->negative
+                                                              : v.i < 0);
     if (!is_text)
         formatted.sign = negative           ? STR("-")
                          : spec.sign == '-' ? STR("")
