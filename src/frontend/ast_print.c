@@ -120,7 +120,7 @@ static void print_params(Printer *printer, const Param *params, uint32_t count) 
 }
 
 static void add_integer(Printer *printer, const Expr *expr) {
-    if (expr->u.integer.hi == UINT64_MAX)
+    if (expr->u.integer.hi == UINT64_MAX && expr->u.integer.lo == UINT64_MAX)
         strbuf_printf(printer->out, " %.*s", STR_ARG(expr->u.integer.text));
     else if (expr->u.integer.hi)
         strbuf_printf(printer->out, " 0x%llx%016llx", (unsigned long long)expr->u.integer.hi,

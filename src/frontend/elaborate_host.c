@@ -46,7 +46,6 @@ Flow elab_host_for(Elab *e, const Stmt *stmt, const Rest *rest) {
             elab_fail(e, stmt->span, elab_too_many_items, MAX_STATIC_ITERATIONS);
             return FLOW_NEXT;
         }
-        e->unrolls |= i > 0;
         elab_assign(e, stmt->u.loop.target, item);
         Flow flow = iterate(e, &stmt->u.loop.body, rest);
         if (flow == FLOW_RETURN)
@@ -60,7 +59,6 @@ Flow elab_host_for(Elab *e, const Stmt *stmt, const Rest *rest) {
 Flow elab_host_while(Elab *e, const Stmt *stmt, const Rest *rest) {
     const Expr *test = stmt->u.branch.condition;
     const unsigned errors = e->ctx->diags.errors;
-    e->unrolls = true;
     for (uint32_t i = 0; i < MAX_STATIC_ITERATIONS; i++) {
         Val condition = elab_condition(e, test->span, elab_eval(e, test), "a `while`");
         if (val_failed(condition))

@@ -429,7 +429,7 @@ static bool static_range(Elab *e, Span span, const Bounds *bounds, const Val **i
         elab_fail(e, span, elab_too_many_items, MAX_STATIC_ITERATIONS);
         return false;
     }
-    e->unrolls |= n > 1;
+    e->unrolls |= n > 1 && !e->frame->host;
     Val *values = ARENA_ARRAY(e->arena, Val, (size_t)n + 1);
     for (Wide i = 0; i < n; i++)
         values[i] = val_int(lo + i * step);

@@ -17,6 +17,7 @@ typedef struct Row {
 
 #define LINE(text) "    " text "\n"
 #define JIT "@triton.jit\n"
+#define HOST "@triton.constexpr_function\n"
 
 static const Row rows[] = {
     {"many iterations", "", LINE("for i in tl.static_range(10**9):") LINE("    tl.store(p, i)"),
@@ -60,10 +61,55 @@ static const Row rows[] = {
     {"literal of 127 bits", "",
      LINE("tl.static_assert(170141183460469231731687303715884105727 == 2**126 - 1 + 2**126)"),
      DIAG_COUNT},
-    {"int below the least", "", LINE("a: tl.constexpr = -(2**126) - 2**126"),
+    {"int beyond 127 bits", "",
+     LINE("a: tl.constexpr = -(2**126) - 2**126")
+         LINE("tl.static_assert(a == ~(2**126 - 1 + 2**126))"),
+     DIAG_COUNT},
+    {"int of 65536 bits", "", LINE("a: tl.constexpr = (1 << 65535) % 3"), DIAG_COUNT},
+    {"shift too far", "", LINE("a: tl.constexpr = 1 << 65536"), DIAG_elab_constexpr_overflow},
+    {"shift by what is no count", "", LINE("a: tl.constexpr = 1 << 2**200"),
      DIAG_elab_constexpr_overflow},
-    {"inversion of the largest", "", LINE("a: tl.constexpr = ~(2**126 - 1 + 2**126)"),
+    {"power too large", "", LINE("a: tl.constexpr = 3 ** 2**60"), DIAG_elab_constexpr_overflow},
+    {"product too large", "", LINE("a: tl.constexpr = 2**40000 * 2**40000"),
      DIAG_elab_constexpr_overflow},
+    {"int that is no float", "", LINE("a: tl.constexpr = 2**2000 * 1.0"), DIAG_elab_int_too_big},
+    {"quotient that is no float", "", LINE("a: tl.constexpr = 2**2000 / 3"), DIAG_elab_int_too_big},
+    {"int that is no tensor", "", LINE("a = 2**200"), DIAG_elab_int_too_big},
+    {"list that grows under its loop",
+     HOST "def grow():\n"
+          "    xs = [1]\n"
+          "    for x in xs:\n"
+          "        xs.append(x)\n",
+     LINE("grow()"), DIAG_elab_too_many_items},
+    {"lists of the same list",
+     HOST "def twice():\n"
+          "    a = [1]\n"
+          "    b = [1]\n"
+          "    for i in range(60):\n"
+          "        a = [a, a]\n"
+          "        b = [b, b]\n"
+          "    return a == b\n",
+     LINE("twice()"), DIAG_elab_too_many_items},
+    {"lists that nest downwards",
+     HOST "def down():\n"
+          "    at = []\n"
+          "    for i in range(5000):\n"
+          "        new = []\n"
+          "        at.append(new)\n"
+          "        at = new\n",
+     LINE("down()"), DIAG_elab_too_deep},
+    {"iterators that nest",
+     HOST "def zips():\n"
+          "    z = [1]\n"
+          "    for i in range(5000):\n"
+          "        z = zip(z)\n",
+     LINE("zips()"), DIAG_elab_too_deep},
+    {"keys by the thousand",
+     HOST "def keys():\n"
+          "    d = {}\n"
+          "    for i in range(60000):\n"
+          "        d[i] = i\n",
+     LINE("keys()"), DIAG_elab_too_much},
     {"product of unsigned constants", "",
      LINE("a = tl.full([], 2**64 - 1, tl.uint64)") LINE("b: tl.constexpr = a * a")
          LINE("tl.static_assert(b == 1)"),

@@ -272,6 +272,7 @@ static void test_limits(void **state) {
         {"yield ", "x", "", 199, 201, DIAG_parse_nesting},
         {"[x for x in ", "x", "]", 199, 201, DIAG_parse_nesting},
         {"x + ", "x", "", 499, 500, DIAG_parse_too_deep},
+        {"1", "", "", 4300, 4301, DIAG_parse_int_range},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(parse_repeated(HEAD, cases[i].repeated, cases[i].middle, cases[i].closing,
