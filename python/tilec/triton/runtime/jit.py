@@ -342,7 +342,11 @@ class Evaluation:
                                  lambda value: literal(value, self.units.number))
         values = [self._value(*each, tl) for each in arguments]
         named = {each: self._value(*value, tl) for each, value in keywords.items()}
+        objects = [value for value in (*values, *named.values()) if isinstance(value, (list, dict))]
+        before = [repr(value) for value in objects]
         result = literal(function(*values, **named), self._known)
+        if before != [repr(value) for value in objects]:
+            raise TypeError(f"{name} changes its argument, which is a copy of the kernel's")
         if result is None:
             raise TypeError(f"{name} gives what is no constexpr")
         return result

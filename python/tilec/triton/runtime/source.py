@@ -83,11 +83,18 @@ def _is_record(kind):
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
+def _dict_literal(value, unit_of):
+    items = [(literal(key, unit_of), literal(item, unit_of)) for key, item in value.items()]
+    return None if any(None in item for item in items) else "{" + ", ".join(f"{key}: {item}" for key, item in items) + "}"
+
+
 def _tuple_literal(value, unit_of):
     items = [literal(item, unit_of) for item in value]
     if None in items:
         return None
-    if not isinstance(value, list) and _is_record(type(value)) and unit_of:
+    if isinstance(value, list):
+        return "[" + ", ".join(items) + "]"
+    if _is_record(type(value)) and unit_of:
         return f"@{unit_of(type(value))}(" + ", ".join(items) + ")"
     return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
 
@@ -112,6 +119,8 @@ def literal(value, unit_of=None):
         return f"tl.{value.codegen_name()}" if not (value.is_void() or value.is_block()) else None
     if isinstance(value, (tuple, list, core.tuple)):
         return _tuple_literal(value, unit_of)
+    if type(value) is dict:
+        return _dict_literal(value, unit_of)
     if isinstance(value, Enum) and unit_of:
         text = literal(value.value, unit_of)
         return text and f"@{unit_of(type(value))}({value.name!r}, {text})"

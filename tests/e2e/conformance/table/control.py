@@ -234,6 +234,52 @@ def texts():
                      doc="language.md#strings", apart="of numbers and texts that are no constexprs" if name == "join" else "")
 
 
+OBJECTS = """
+@triton.constexpr_function
+def primes(n):
+    found = []
+    for i in range(2, n):
+        if all(i % p for p in found):
+            found.append(i)
+    return found
+
+
+@triton.constexpr_function
+def factors(n):
+    found, p = {}, 2
+    while n > 1:
+        while n % p == 0:
+            found[p] = found.get(p, 0) + 1
+            n //= p
+        p += 1
+    return found
+
+
+@triton.constexpr_function
+def shared():
+    row = [0] * 3
+    rows = [row, row, list(row)]
+    rows[0][1] += 5
+    rows.sort(key=len)
+    return [sum(r) for r in rows]
+
+
+@triton.constexpr_function
+def large(n):
+    return (1 << n) - 1
+"""
+
+
+def objects():
+    def row(name, body, exact):
+        return simple(name, body, exact, doc="language.md#functions-evaluated-at-compile-time", topic="functions evaluated at compile time", helpers=OBJECTS)
+
+    yield row("list", "k: tl.constexpr = primes(20)\nr = x * k[3] + len(k) + k[-1]", lambda x: x * 7 + 8 + 19)
+    yield row("list of one list", "k: tl.constexpr = shared()\nr = x * k[1] + k[2]", lambda x: x * 5)
+    yield row("dictionary", "k: tl.constexpr = factors(360)\nr = x * k.get(3) + len(k)", lambda x: x * 2 + 3)
+    yield row("int of 200 bits", "k: tl.constexpr = large(200)\nr = x + k % 1000003 + (k >> 195)", lambda x: x + np.int32(((1 << 200) - 1) % 1000003 + 31))
+
+
 HINTS = "language.md#hints-debugging-synchronisation"
 
 
@@ -284,5 +330,5 @@ def pieces():
 
 
 def rows():
-    for part in (branches, loops, functions, classes, evaluated, texts, hints, pieces):
+    for part in (branches, loops, functions, classes, evaluated, objects, texts, hints, pieces):
         yield from part()
