@@ -301,6 +301,37 @@ class Constexprs(unittest.TestCase):
         with self.assertRaisesRegex(CompilationError, "Other.* is nothing that the kernel's names lead to"):
             wrong[(1,)](out)
 
+    def test_lists_and_dictionaries_of_functions_of_python(self):
+        @triton.constexpr_function
+        def sizes(names):
+            assert isinstance(names, list), names
+            return {name: [len(name)] * 2 for name in names}
+
+        @triton.constexpr_function
+        def total(by_name, extra):
+            assert isinstance(by_name, dict) and isinstance(extra, list), (by_name, extra)
+            return sum(both[0] for both in by_name.values()) + extra[0] + (1 << 200) % 97
+
+        @triton.constexpr_function
+        def grow(names):
+            names.append("more")
+            return names
+
+        @triton.jit
+        def use(out, NAMES: tl.constexpr):
+            d: tl.constexpr = sizes(NAMES)
+            tl.store(out, total(d, d["abc"]) + len(d) * 1000)
+
+        @triton.jit
+        def wrong(out, NAMES: tl.constexpr):
+            tl.store(out, len(grow(NAMES)))
+
+        out = np.zeros(1, np.int32)
+        use[(1,)](out, ["a", "abc"])
+        self.assertEqual(out[0], 1 + 3 + 3 + (1 << 200) % 97 + 2000)
+        with self.assertRaisesRegex(CompilationError, "grow changes its argument"):
+            wrong[(1,)](out, ["a"])
+
     def test_functions(self):
         @triton.jit
         def apply(out, F: tl.constexpr, x=3, y=4):

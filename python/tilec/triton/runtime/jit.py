@@ -344,7 +344,10 @@ class Evaluation:
         named = {each: self._value(*value, tl) for each, value in keywords.items()}
         objects = [value for value in (*values, *named.values()) if isinstance(value, (list, dict))]
         before = [repr(value) for value in objects]
-        result = literal(function(*values, **named), self._known)
+        held = tl.constexpr if getattr(function, "_is_constexpr_function", False) else lambda value: value  # a list by itself comes as a copy
+        given = [held(value) if isinstance(value, list) else value for value in values]
+        by_name = {each: held(value) if isinstance(value, list) else value for each, value in named.items()}
+        result = literal(function(*given, **by_name), self._known)
         if before != [repr(value) for value in objects]:
             raise TypeError(f"{name} changes its argument, which is a copy of the kernel's")
         if result is None:
