@@ -13,7 +13,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "
 CYCLES = {
     "the parser of expressions and statements": r"frontend/parse_(atom|expr|function|literal|stmt)",
     "the interpreter of host code": r"frontend/host_(calls|code|eval|paths)",
-    "the elaborator, by builtins.def": r"frontend/(bindings|builtins|elaborate|evaluate|constexpr|convert|names|parameters|promote|signature|value)\w*",
+    "the elaborator, by builtins.def": r"frontend/(bindings|builtins|elaborate|evaluate|constexpr|convert|names|objects|parameters|promote|signature|value)\w*",
     "the interpreter, by ops.def": r"interp/\w+",
     "the simulator's copies and the mbarriers they complete at": r"sim/exec/(exec_bulk|mbarrier)",
 }
