@@ -379,7 +379,7 @@ enum { LIST = 1, DICT = 2, TUPLE = 4 };
 
 static const Builtin functions[] = {
 #define FUNCTION(name, params, handler)                                                            \
-    {name, IN_PYTHON, params, builtin_##handler, BUILTIN_STATIC | BUILTIN_OBJECTS},
+    {name, IN_PYTHON, params, builtin_##handler, BUILTIN_STATIC | BUILTIN_OBJECTS | BUILTIN_HOST},
 #define METHOD(...)
 #include "frontend/objects.def"
 };
@@ -390,7 +390,7 @@ static const struct {
 } methods[] = {
 #define FUNCTION(...)
 #define METHOD(name, of, params, handler)                                                          \
-    {{name, 0, params, builtin_##handler, BUILTIN_STATIC | BUILTIN_OBJECTS}, of},
+    {{name, 0, params, builtin_##handler, BUILTIN_STATIC | BUILTIN_OBJECTS | BUILTIN_HOST}, of},
 #include "frontend/objects.def"
 };
 

@@ -44,6 +44,8 @@ bool elab_has_feature(Elab *e, Span span, LanguageFeature feature) {
 }
 
 bool elab_has_builtin(Elab *e, Span span, const Builtin *builtin) {
+    if (builtin->flags & BUILTIN_HOST) /* Python's own */
+        return true;
     const int32_t since = language_since((BuiltinId)(builtin - builtins));
     return !since || !is_of_user(e) ||
            refuse_newer(e, span, str_format(e->arena, "`%s`", builtin->name), since);
