@@ -87,11 +87,15 @@ bool call_string(Call *call, int param, Str *out) {
     return true;
 }
 
-bool call_tile(Call *call, int param, Val *out) {
+bool call_number(Call *call, int param) {
     Val v = call->args[param];
-    if (!val_is_tile(v) && !val_is_number(v))
-        return want(call, param, "a tile or a number");
-    *out = op_to_tensor(call->e, call->spans[param], v);
+    return val_is_tile(v) || val_is_number(v) || want(call, param, "a tile or a number");
+}
+
+bool call_tile(Call *call, int param, Val *out) {
+    if (!call_number(call, param))
+        return false;
+    *out = op_to_tensor(call->e, call->spans[param], call->args[param]);
     return !val_failed(*out);
 }
 

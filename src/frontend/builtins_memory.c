@@ -205,11 +205,8 @@ typedef struct AtomicArgs {
 
 static bool atomic_type(Call *call, Elem elem) {
     BuiltinId id = call_id(call);
-    bool bitwise = id == BUILTIN_atomic_and || id == BUILTIN_atomic_or || id == BUILTIN_atomic_xor;
     bool half = elem == ELEM_F16 || elem == ELEM_BF16;
     bool ok = elem_bits(elem) >= 32 || (half && id == BUILTIN_atomic_add);
-    if (bitwise && elem_is_float(elem))
-        ok = false;
     if (ok && elem == ELEM_BF16)
         return elab_has_feature(call->e, call->span, LANGUAGE_HAS_atomic_bf16);
     if (ok)
@@ -237,17 +234,17 @@ static Value *atomic(Elab *e, const AtomicArgs *args, AtomicOp op) {
                             (MemorySemantic)args->sem, (MemoryScope)args->scope);
 }
 
-/* The same atomic on the bits, where `on` holds, with elements read as `elem`. */
+/* The same atomic on the bits, where `on` holds (absent: everywhere), with elements read as `elem`.
+ */
 static Val atomic_bits(Elab *e, Span span, const AtomicArgs *args, Elem elem, Val on, AtomicOp op) {
     AtomicArgs bits = *args;
     bits.pointer =
         op_cast(e, span, args->pointer, (ScalarType){.elem = elem, .pointer = true}, ROUND_RTNE);
     bits.value = op_bitcast(e, span, args->value, scalar_number(elem));
-    bits.mask = on;
-    if (!val_missing(args->mask)) {
-        Val mask = args->mask;
-        bits.mask = op_like(build_andi(&e->builder, mask.tile.ir, on.tile.ir), on);
-    }
+    if (val_missing(args->mask))
+        bits.mask = on;
+    else if (!val_missing(on))
+        bits.mask = op_like(build_andi(&e->builder, args->mask.tile.ir, on.tile.ir), on);
     return val_tile(atomic(e, &bits, op), scalar_number(elem));
 }
 
@@ -269,6 +266,13 @@ static Val atomic_float_order(Call *call, const AtomicArgs *args, bool is_max) {
         return val_error();
     Value *ir = build_select(&e->builder, positive.tile.ir, up.tile.ir, down.tile.ir);
     return op_bitcast(e, span, op_like(ir, up), scalar_number(elem));
+}
+
+/* and, or, xor of floats are those of their bits; the value is a float first, as in Triton. */
+static Val atomic_float_bits(Call *call, const AtomicArgs *args, AtomicOp op) {
+    Elem elem = args->value.tile.scalar.elem, bits = elem_int(elem_bits(elem), true);
+    Val old = atomic_bits(call->e, call->span, args, bits, val_of(VAL_ABSENT), op);
+    return op_bitcast(call->e, call->span, old, scalar_number(elem));
 }
 
 Val builtin_atomic(Call *call) {
@@ -302,12 +306,58 @@ Val builtin_atomic(Call *call) {
         op = RMW_XOR;
         break;
     }
-    Val old = op_like(atomic(call->e, &args, op), args.value);
+    bool on_bits = is_float && (op == RMW_AND || op == RMW_OR || op == RMW_XOR);
+    Val old = on_bits ? atomic_float_bits(call, &args, op)
+                      : op_like(atomic(call->e, &args, op), args.value);
     if (!call->e->request->sanitize_overflow || val_missing(args.mask))
         return old;
     Val none = zeros(call->e, old.tile.scalar, old);
     Builder *builder = &call->e->builder;
     return op_like(build_select(builder, args.mask.tile.ir, old.tile.ir, none.tile.ir), old);
+}
+
+/* Whether a value has the element type: a run-time one but for its sign, a number its kind. */
+static bool is_of_elem(Elab *e, Span span, Val v, Elem wanted) {
+    if (!val_is_tile(v)) {
+        Elem own;
+        return op_number_elem(e, span, v, &own) && elem_is_float(own) == elem_is_float(wanted);
+    }
+    ScalarType type = v.tile.scalar;
+    if (type.pointer || elem_is_float(type.elem) || elem_is_float(wanted))
+        return !type.pointer && type.elem == wanted;
+    return elem_bits(type.elem) == elem_bits(wanted);
+}
+
+static bool number_fits(Val v, Elem elem) {
+    if (v.kind != VAL_INT || !elem_is_int(elem))
+        return true;
+    int bits = elem_bits(elem);
+    return v.i >= elem_min(elem_int(bits, true)) && v.i <= elem_max(elem_int(bits, false));
+}
+
+/* What is compared and stored is not converted: that would be to look for another value. */
+static bool cas_value(Call *call, int param, Val pointer, Val *value) {
+    Elab *e = call->e;
+    const Val v = call->args[param];
+    Span span = call->spans[param];
+    Elem elem = pointer.tile.scalar.elem;
+    if (!call_number(call, param))
+        return false;
+    if (!is_of_elem(e, span, v, elem)) {
+        elab_fail(e, span, elab_argument, "atomic_cas", call_param_name(call, param),
+                  str_format(e->arena, "%s, as the pointer has", elem_info[elem].text),
+                  elab_type_text(e, v));
+        if (val_is_tile(v))
+            elab_hint(e, "convert it, as in x.to(tl.%s)", elem_info[elem].name);
+        else
+            elab_hint(e, "write it as %s", elem_is_float(elem) ? "a float: 1.0" : "an integer: 1");
+        return false;
+    }
+    if (!number_fits(v, elem)) {
+        elab_fail(e, span, elab_int_too_big, val_text(e->arena, v), elem_info[elem].text);
+        return false;
+    }
+    return call_value(call, param, pointer, scalar_number(elem), value);
 }
 
 Val builtin_atomic_cas(Call *call) {
@@ -319,8 +369,7 @@ Val builtin_atomic_cas(Call *call) {
     Elem elem = pointer.tile.scalar.elem;
     if (elem_bits(elem) < 16)
         return elab_fail(e, call->span, elab_atomic_type, "atomic_cas", elem_info[elem].text);
-    if (!call_value(call, 1, pointer, scalar_number(elem), &expected) ||
-        !call_value(call, 2, pointer, scalar_number(elem), &desired) ||
+    if (!cas_value(call, 1, pointer, &expected) || !cas_value(call, 2, pointer, &desired) ||
         !call_enum(call, 3, ATTR_SEM, "", &sem) || !call_enum(call, 4, ATTR_SCOPE, "", &scope))
         return val_error();
     Value *ir = build_atomic_cas(&e->builder, pointer.tile.ir, expected.tile.ir, desired.tile.ir,

@@ -359,7 +359,8 @@ uint32_t builtin_names(uint32_t modules, Str *out, uint32_t capacity);
 bool call_int(Call *call, int param, int64_t *out); /* compile-time integer */
 bool call_flag(Call *call, int param, bool *out);   /* compile-time truth; absent: false */
 bool call_string(Call *call, int param, Str *out);  /* absent or None: empty */
-bool call_tile(Call *call, int param, Val *out);    /* number or run-time value, as the latter */
+bool call_number(Call *call, int param); /* whether it is one or a run-time value; else an error */
+bool call_tile(Call *call, int param, Val *out); /* number or run-time value, as the latter */
 bool call_type(Call *call, int param, ScalarType *out);
 bool call_shape(Call *call, int param, int *rank, int64_t *shape); /* checked powers of two */
 /* The ints of a tuple, or of *args when there are some: shape, dims. */

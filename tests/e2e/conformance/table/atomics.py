@@ -28,6 +28,13 @@ def operation(name, t, f, values, old, mask="", **rest):
     return Row(row, (name,), DOC, arguments, body, exact, types=(t,), **rest)
 
 
+def of_bits(f, t):
+    """What f makes of two floats' bits."""
+    stored = np.dtype(FORMATS[t].stored)
+    bits = f"u{stored.itemsize}"
+    return lambda old, new: f(old.astype(stored).view(bits), new.astype(stored).view(bits)).view(stored)
+
+
 def arithmetic():
     for name, f in (("atomic_add", np.add), ("atomic_max", np.maximum), ("atomic_min", np.minimum)):
         for t in ("i32", "u32", "i64", "u64"):
@@ -44,6 +51,10 @@ def arithmetic():
         for t in ("i32", "u32", "i64", "u64"):
             yield operation(name, t, f, any_of(t, (N,), "new"), any_of(t, (N,), "old"))
         yield operation(name, "i32", f, any_of("i32", (N,), "new"), any_of("i32", (N,), "old"), "masked")
+        for t in ("fp32", "fp64"):
+            values, old = given(t, 1.5 + np.arange(N) % 17), given(t, np.arange(N) % 11 - 5.25)
+            yield operation(name, t, of_bits(f, t), values, old)
+            yield operation(name, t, of_bits(f, t), values, old, "masked")
     for t in ("i32", "u64", "fp32", "fp64", "i64"):
         yield operation("atomic_xchg", t, lambda old, new: new, any_of(t, (N,), "new"), any_of(t, (N,), "old"))
     for sem in ("relaxed", "acquire", "release", "acq_rel"):
@@ -85,6 +96,9 @@ def others():
         yield Row(f"atomic_poll {t}", ("atomic_poll",), DOC, {"x_p": changed(given(t, [7])), "o_p": out(t, 1)},
                   "tl.store(o_p, tl.atomic_poll(x_p, 7))",
                   lambda x_p: {"o_p": np.ones_like(x_p), "x_p": x_p}, types=(t,), apart=lacks)
+    yield Row("atomic_or of a number in fp32", ("atomic_or",), DOC, {"o_p": changed(given("fp32", [1.0, 2.5])), "r_p": out("fp32", 2)},
+              "i = tl.arange(0, 2)\ntl.store(r_p + i, tl.atomic_or(o_p + i, 3))",
+              lambda o_p: {"o_p": of_bits(np.bitwise_or, "fp32")(o_p, np.full(2, 3.0)), "r_p": o_p}, types=("fp32",))
     yield Row("atomic methods", ("atomic_add", "atomic_xchg"), DOC, {"o_p": changed(given("i32", [5, 6]))},
               "(o_p + 0).atomic_add(3)\n(o_p + 1).atomic_xchg(8)",
               lambda o_p: np.array([8, 8], np.int32), types=("i32",))

@@ -2,7 +2,7 @@
 import numpy as np
 
 from formats import FLOATS, NUMBERS, Numbers
-from rows import Row, elementwise, given, out, pair, some
+from rows import Row, codes, elementwise, given, out, pair, some
 
 NAN = "language.md#operators"
 ELEMENTWISE = "language.md#elementwise"
@@ -106,8 +106,29 @@ def absolute():
         yield elementwise(f"libdevice.abs {t}", ("abs",), ELEMENTWISE, "libdevice.abs(x)", [some(t, 64)], t, np.abs)
 
 
+def fp8():
+    """What does not compute: choices, and what converts first."""
+    finite = np.arange(256) & 0x80 | np.arange(256) % 0x7C
+    two = {t: codes(t, finite.astype(np.uint8)) for t in ("fp8e4nv", "fp8e5")}
+    chosen = np.arange(256) % 3 == 0
+    for t, x in two.items():
+        y = codes(t, finite[::-1].astype(np.uint8))
+        yield elementwise(f"where {t}", ("where",), ELEMENTWISE, "tl.where(i % 3 == 0, x, y)", [x, y], t, lambda x, y: np.where(chosen, x, y))
+        yield elementwise(f"where {t} or zero", ("where",), ELEMENTWISE, "tl.where(i % 3 == 0, x, 0.0)", [x], t, lambda x: np.where(chosen, x, 0))
+        yield elementwise(f"abs {t}", ("abs",), ELEMENTWISE, "tl.abs(x)", [x], t, np.abs)
+        yield elementwise(f"clamp {t}", ("clamp",), NAN, "tl.clamp(x, -1.5, 2.0)", [x], "fp32", lambda x: np.clip(x, -1.5, 2))
+        for name in ("max", "min"):
+            yield Row(f"{name} {t}", (name,), NAN, {"x_p": x, "o_p": out("fp32", 1)},
+                      f"r = tl.{name}(tl.load(x_p + tl.arange(0, 256)), 0)\ntl.static_assert(r.dtype == tl.float32)\ntl.store(o_p, r)",
+                      lambda x_p, f=getattr(np, name): f(x_p)[None], types=(t, "fp32"))
+    mixed = [two["fp8e4nv"], codes("fp8e5", finite[::-1].astype(np.uint8))]
+    yield elementwise("where of two kinds of fp8", ("where",), ELEMENTWISE, "tl.where(i % 3 == 0, x, y)", mixed, "fp16",
+                      lambda x, y: np.where(chosen, x, y))
+    yield elementwise("sum of two kinds of fp8", (), NAN, "x + y", mixed, "fp16", lambda x, y: x.astype(np.float64) + y)
+
+
 def rows():
-    for part in (extremes, clamps, wheres, absolute):
+    for part in (extremes, clamps, wheres, absolute, fp8):
         yield from part()
 
 
