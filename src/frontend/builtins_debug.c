@@ -33,6 +33,12 @@ Val builtin_hint(Call *call) {
 Val builtin_assume(Call *call) {
     Elab *e = call->e;
     Val v = call->args[0];
+    if (val_is_tile(v) ? !scalar_is_bool(v.tile.scalar) : v.kind != VAL_BOOL) {
+        elab_fail(e, call->spans[0], elab_argument, "assume", "cond", "a condition (int1)",
+                  elab_type_text(e, v));
+        elab_hint(e, "compare: x != 0");
+        return val_error();
+    }
     if (!val_is_tile(v))
         v = op_to_tensor(e, call->span, val_bool(val_truth(v)));
     v = elab_condition(e, call->spans[0], v, "tl.assume");
@@ -95,7 +101,7 @@ Val builtin_device_assert(Call *call) {
     Elab *e = call->e;
     Str message;
     Val condition = call->args[0], mask = call->args[2];
-    if (!call_string(call, 1, &message))
+    if (!call_number(call, 0) || !call_string(call, 1, &message))
         return val_error();
     if (!e->request->debug)
         return val_none();

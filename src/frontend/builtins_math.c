@@ -166,8 +166,27 @@ static bool float_operand(Call *call, int param, Val *x) {
     return false;
 }
 
+/* A function of libdevice converts no run-time operand, as in Triton. */
+static bool one_elem(Call *call, const char *name, uint32_t n, const Val *operands) {
+    Elab *e = call->e;
+    const Val *first = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const Val *v = &operands[i];
+        if (!val_is_tile(*v))
+            continue;
+        if (first && !scalar_equal(first->tile.scalar, v->tile.scalar)) {
+            elab_fail(e, call->span, elab_operands, name, elab_type_text(e, *first),
+                      elab_type_text(e, *v));
+            elab_hint(e, "convert one, as in x.to(tl.%s)", elem_info[first->tile.scalar.elem].name);
+            return false;
+        }
+        first = v;
+    }
+    return true;
+}
+
 /* What a function of libdevice.tile was called with, as floats of one type and shape: fp32 or fp64,
- * as libdevice has them, of mixed operands the type of their sum. Several are a tuple. */
+ * as libdevice has them; a number has the type of its sum with them. Several are a tuple. */
 Val builtin_lib_floats(Call *call) {
     enum { MOST = 4 };
     Elab *e = call->e;
@@ -176,6 +195,8 @@ Val builtin_lib_floats(Call *call) {
     if (n == 0 || n > MOST)
         return val_error();
     Str name = e->frame->def->name;
+    if (!one_elem(call, str_dup(e->arena, name), n, call->rest))
+        return val_error();
     for (uint32_t i = 0; i < n; i++) {
         v[i] = op_to_tensor(e, call->span, call->rest[i]);
         if (val_failed(v[i]))
@@ -259,7 +280,8 @@ Val builtin_abs(Call *call) {
 Val builtin_fma(Call *call) {
     Elab *e = call->e;
     Val v[3];
-    if (!common_operands(call, 3, false, v))
+    if ((call_id(call) == BUILTIN_fma_rn && !one_elem(call, "fma_rn", 3, call->args)) ||
+        !common_operands(call, 3, false, v))
         return val_error();
     if (!scalar_is_float(v[0].tile.scalar))
         return elab_fail(e, call->span, elab_float_function, "fma", "floats",

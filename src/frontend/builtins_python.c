@@ -428,7 +428,11 @@ Val builtin_next_power_of_2(Call *call) {
 
 Val builtin_static_assert(Call *call) {
     Elab *e = call->e;
+    Val condition = call->args[0];
     bool holds;
+    if (!val_is_tile(condition) && condition.kind != VAL_BOOL)
+        return elab_fail(e, call->spans[0], elab_argument, "static_assert", "cond", "True or False",
+                         elab_type_text(e, condition));
     if (!call_flag(call, 0, &holds))
         return val_error();
     if (holds)

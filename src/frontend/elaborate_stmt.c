@@ -312,14 +312,28 @@ static Val freeze(Elab *e, Span span, Val v) {
     return v;
 }
 
+/* What is annotated tl.constexpr is given a value once: a parameter, or a name that has one, is not
+ * given another. Functions of the host are Python, where an annotation says nothing. */
+static bool may_annotate(Elab *e, const Expr *target) {
+    if (target->kind != EXPR_name || e->frame->host || e->frame->unit->is_std)
+        return true;
+    const Val *before = vars_find(&e->frame->vars, target->u.name);
+    if (!before || before->kind == VAL_UNDEFINED || val_failed(*before))
+        return true;
+    elab_fail(e, target->span, elab_constexpr_again, STR_ARG(target->u.name));
+    elab_hint(e, "drop the annotation, or take another name");
+    return false;
+}
+
 static void exec_annassign(Elab *e, const Stmt *stmt) {
     const Expr *target = stmt->u.annassign.target, *value = stmt->u.annassign.value;
-    if (!value)
-        return;
-    Val v = elab_eval(e, value);
     const Expr *annotation =
         units_annotation(e->arena, e->frame->unit->given, stmt->u.annassign.annotation);
-    if (!ast_is_constexpr(annotation)) {
+    bool is_constexpr = ast_is_constexpr(annotation);
+    if ((is_constexpr && !may_annotate(e, target)) || !value)
+        return;
+    Val v = elab_eval(e, value);
+    if (!is_constexpr) {
         elab_assign(e, target, elab_decay(e, value->span, v));
         return;
     }
