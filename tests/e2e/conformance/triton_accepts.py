@@ -87,7 +87,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     rows = [r for r in all_rows() if options.filter in f"{r.group}: {r.name}"]
-    asked = [r for r in rows if (r.apart if options.apart else r.refused or not r.apart)]
+    asked = [r for r in rows if bool(r.apart) == options.apart]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         launch.write_modules(rows, folder)
