@@ -68,6 +68,10 @@ def approximate():
         for t, refers in zip(TYPES, (single, double)):
             yield elementwise(f"{name} {t}", (name,), LIBRARY, f"libdevice.{name}(x)", [ranged(t, N, *interval)], t,
                               referred(name, t) if refers else None, compare=bounded(name, t))
+    for exponent in (0.5, 1, 2, 3, 4, -1, -2, 5):  # powers that are written so are products, roots and quotients
+        for t in TYPES:
+            yield elementwise(f"pow by {exponent} {t}", ("pow",), LIBRARY, f"libdevice.pow(x, {exponent})", [ranged(t, N, -9, 9)], t,
+                              lambda x, y=exponent: np.power(np.asarray(x, np.longdouble), y), compare=bounded("pow", t))
     for name, count in MANY:
         for t in TYPES:
             inputs = list(pair(t, t, N, name))
