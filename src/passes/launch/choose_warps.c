@@ -3,15 +3,12 @@
  *
  * A program gets as many warps as keep the largest tile it loads or stores within the figures of
  * the table below: 2 to 8 independent 16-byte accesses in flight in each thread, short rows within
- * one warp, whose reductions need no barrier. Where nothing is reduced, or scans pass through all
- * elements in turn, few warps save nothing but CTAs, which longer programs pay for in the time that
- * each takes: they get four, if that leaves each thread an access of 16 bytes. When several tiles
- * are alive together it gets more warps, as long as that leaves each thread enough to load; pass
- * sink takes over from there. Tiles that the lowering delays to where a store needs them
- * (delay-loads) count as alive, which is right for most rows; but a program that fits one warp
- * without them, whose reductions need no barrier then, keeps one, and one that would take a large
- * CTA takes half of it, so that as many programs share an SM, of half as many warps that wait for
- * each other.
+ * one warp, whose reductions need no barrier. When several tiles are alive together it gets more
+ * warps, as long as that leaves each thread enough to load; pass sink takes over from there.
+ * Tiles that the lowering delays to where a store needs them (delay-loads) count as alive, which is
+ * right for most rows; but a program that fits one warp without them, whose reductions need no
+ * barrier then, keeps one, and one that would take a large CTA takes half of it, so that as many
+ * programs share an SM, of half as many warps that wait for each other.
  *
  * Programs of one warp share a CTA, since an SM holds few CTAs, and launching one costs as much as
  * a small program: four do, but two of longer ones that reduce what they load, whose last one keeps
@@ -41,7 +38,6 @@ enum {
     LIVE_REGISTERS = 64, /* for all tiles alive at once, before more warps share them */
     LEAST_ACCESS_BYTES = 64, /* that more warps must leave a thread of a larger CTA to load */
     SMALL_CTA_WARPS = 4,
-    ACCESS_WIDTH = 16, /* bytes of one access of a thread, the widest there is */
     LARGE_CTA_WARPS = 16,
     DOT_REGISTERS = 128,     /* for an accumulator */
     DOT_WARPS_MIN = 4,       /* a warpgroup */
@@ -61,7 +57,7 @@ typedef struct Work {
     uint64_t bytes;   /* of the largest tile loaded or stored */
     uint64_t live;    /* of all tiles alive at once */
     uint64_t delayed; /* of all tiles whose loads are delayed */
-    bool reduces, scans;
+    bool reduces;
     uint64_t dot;                  /* of the largest accumulator */
     uint64_t chained;              /* of all accumulators of dots by wgmma that share rows */
     int32_t most;                  /* warps that all dots have work for; 0: any number */
@@ -91,7 +87,6 @@ static bool add_work(Op *op, void *user) {
         work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
     }
     work->reduces |= op->code == OP_reduce;
-    work->scans |= op->code == OP_scan;
     if (op_may_delay(op))
         work->delayed += pressure_of(op->out[0].type);
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
@@ -183,16 +178,8 @@ static int32_t warps_for_dots(const Work *work, int32_t others) {
     return wanted < most ? wanted : most;
 }
 
-/* Each thread of a small CTA has an access of its own, and no reduction keeps within a warp. */
-static bool fills_small_cta(const Work *work) {
-    return (!work->reduces || work->scans) &&
-           per_thread(work->bytes, SMALL_CTA_WARPS) >= ACCESS_WIDTH;
-}
-
 static int32_t choose_num_warps(const Work *work) {
     int32_t warps = warps_for(work->access, ACCESS_REGISTERS);
-    if (fills_small_cta(work))
-        warps = larger(warps, SMALL_CTA_WARPS);
     if (warps > LARGE_CTA_WARPS && per_thread(work->bytes, LARGE_CTA_WARPS) <= ACCESS_BYTES)
         warps = LARGE_CTA_WARPS;
     while (wants_more_warps(work, warps))
