@@ -83,6 +83,8 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         return cli_usage_error("--language takes a version of Triton from 3.2 to 3.9, not '%s'",
                                options->language);
     kernel->language = compile_asks_language(language);
+    if (kernel->language < 0)
+        return cli_usage_error("TILEC_LANGUAGE takes a version of Triton from 3.2 to 3.9");
     kernel->sanitize_overflow = options->sanitize_overflow;
     if (kernel->num_warps & (kernel->num_warps - 1))
         return cli_usage_error("--num-warps takes a power of two, not %d", kernel->num_warps);

@@ -223,29 +223,27 @@ static void fill_options(ShapeRun *run) {
     const TuneOptions *o = &run->tuner->options;
     const KernelOptions *kernel = &o->kernel;
     Arena *arena = &run->ctx->arena;
-    run->options = (tile_compile_options){
-        .size = sizeof run->options,
-        .path = text_of_string(run->tuner->shapes.path),
-        .kernel = text_of_string(kernel->kernel),
-        .search_paths = texts_of(arena, &kernel->include),
-        .search_path_count = kernel->include.len,
-        .device = run->tuner->device,
-        .num_warps = (int32_t)kernel->num_warps,
-        .num_stages = (int32_t)kernel->num_stages,
-        .num_ctas = (int32_t)kernel->num_ctas,
-        .max_registers = (int32_t)kernel->max_registers,
-        .max_shared = (int32_t)kernel->max_shared,
-        .no_tensor_copies = kernel->no_tensor_copies,
-        .no_persistence = kernel->no_persistence,
-        .debug = kernel->debug,
-        .sanitize_overflow = kernel->sanitize_overflow,
-        .no_ftz = kernel->no_ftz,
-        .deterministic = kernel->deterministic,
-        .language = frontend_language(str_from(kernel->language ? kernel->language : "")),
-        .isolated = kernel->isolated,
-        .warnings = texts_of(arena, &kernel->warnings),
-        .warning_count = kernel->warnings.len,
-        .tune_limit_ms = (uint32_t)o->limit_ms};
+    run->options = (tile_compile_options){.size = sizeof run->options,
+                                          .path = text_of_string(run->tuner->shapes.path),
+                                          .kernel = text_of_string(kernel->kernel),
+                                          .search_paths = texts_of(arena, &kernel->include),
+                                          .search_path_count = kernel->include.len,
+                                          .device = run->tuner->device,
+                                          .num_warps = (int32_t)kernel->num_warps,
+                                          .num_stages = (int32_t)kernel->num_stages,
+                                          .num_ctas = (int32_t)kernel->num_ctas,
+                                          .max_registers = (int32_t)kernel->max_registers,
+                                          .max_shared = (int32_t)kernel->max_shared,
+                                          .no_tensor_copies = kernel->no_tensor_copies,
+                                          .no_persistence = kernel->no_persistence,
+                                          .debug = kernel->debug,
+                                          .sanitize_overflow = kernel->sanitize_overflow,
+                                          .no_ftz = kernel->no_ftz,
+                                          .deterministic = kernel->deterministic,
+                                          .isolated = kernel->isolated,
+                                          .warnings = texts_of(arena, &kernel->warnings),
+                                          .warning_count = kernel->warnings.len,
+                                          .tune_limit_ms = (uint32_t)o->limit_ms};
     add_constexprs(run);
     add_lists(run);
 }

@@ -233,6 +233,8 @@ static bool find_equal(Call *call, uint32_t most, uint32_t *found, uint32_t *at)
 }
 
 static Val not_found(Call *call) {
+    if (!object_measure(call->e, call->span, call->args[1]))
+        return val_error();
     return elab_fail(call->e, call->span, elab_no_item, val_text(call->e->arena, call->args[1]),
                      elab_type_text(call->e, call->args[0]));
 }

@@ -190,13 +190,20 @@ static Val range_value(Elab *e, Call *call, const Arg *args, uint32_t count) {
     return val_tuple(items, n);
 }
 
-static void objects_as_tuples(Call *call) {
+static bool objects_as_tuples(Call *call) {
+    for (uint32_t i = 0; i < MAX_PARAMS; i++)
+        if (!object_measure(call->e, call->span, call->args[i]))
+            return false;
+    for (uint32_t i = 0; i < call->rest_count; i++)
+        if (!object_measure(call->e, call->span, call->rest[i]))
+            return false;
     Val *rest = ARENA_ARRAY(call->e->arena, Val, (size_t)call->rest_count + 1);
     for (uint32_t i = 0; i < MAX_PARAMS; i++)
         call->args[i] = object_tuples(call->e, call->args[i]);
     for (uint32_t i = 0; i < call->rest_count; i++)
         rest[i] = object_tuples(call->e, call->rest[i]);
     call->rest = rest;
+    return true;
 }
 
 static Val call_builtin(Elab *e, Span span, const Builtin *builtin, const Arg *args, uint32_t count,
@@ -214,8 +221,8 @@ static Val call_builtin(Elab *e, Span span, const Builtin *builtin, const Arg *a
         return val_error();
     if (!(builtin->flags & BUILTIN_STATIC) && elab_no_builder(e, span, builtin->name))
         return val_error();
-    if (!(builtin->flags & BUILTIN_OBJECTS))
-        objects_as_tuples(&call);
+    if (!(builtin->flags & BUILTIN_OBJECTS) && !objects_as_tuples(&call))
+        return val_error();
     return builtin->handler(&call);
 }
 

@@ -12,14 +12,18 @@ static bool is_of_user(const Elab *e) {
     return !e->frame || !e->frame->unit->is_std;
 }
 
-bool elab_has_changed(const Elab *e, LanguageChange change) {
-    const LanguageChangeRow *row = &language_changes[change];
+static bool has_changed(const Elab *e, const LanguageChangeRow *row) {
     return e->request->language ? e->request->language >= row->since : row->holds;
 }
 
-bool elab_means_new(Elab *e, Span span, LanguageChange change) {
+bool elab_has_changed(const Elab *e, LanguageChange change) {
     const LanguageChangeRow *row = &language_changes[change];
-    if (elab_has_changed(e, change))
+    return is_of_user(e) ? has_changed(e, row) : row->holds;
+}
+
+static bool means_new(Elab *e, Span span, LanguageChange change) {
+    const LanguageChangeRow *row = &language_changes[change];
+    if (has_changed(e, row))
         return true;
     if (!e->request->language && !(e->told & 1u << change)) {
         e->told |= 1u << change;
@@ -28,6 +32,10 @@ bool elab_means_new(Elab *e, Span span, LanguageChange change) {
         elab_hint(e, "--language %s asks for that", version_text(e, row->since));
     }
     return false;
+}
+
+bool elab_means_new(Elab *e, Span span, LanguageChange change) {
+    return is_of_user(e) ? means_new(e, span, change) : language_changes[change].holds;
 }
 
 static bool refuse_newer(Elab *e, Span span, const char *what, int32_t since) {
@@ -94,7 +102,7 @@ Val builtin_language(Call *call) {
     if (call_id(call) == BUILTIN_language_changed) {
         for (int i = 0; i < LANGUAGE_CHANGE_COUNT; i++)
             if (str_is(name, language_changes[i].name))
-                return val_bool(elab_means_new(e, call->span, (LanguageChange)i));
+                return val_bool(means_new(e, call->span, (LanguageChange)i));
     } else if (call_id(call) == BUILTIN_language_feature) {
         const LanguageRow *row = row_named(language_features, LANGUAGE_FEATURE_COUNT, name);
         if (row)

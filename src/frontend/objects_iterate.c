@@ -98,9 +98,9 @@ bool iteration_items(Elab *e, Span span, Val v, const Val **items, uint32_t *cou
     Iteration iteration;
     if (!iteration_start(e, span, v, &iteration))
         return false;
-    if (v.kind == VAL_TUPLE || v.kind == VAL_LIST) {
-        *items = v.kind == VAL_TUPLE ? v.tuple.items : v.object->items;
-        *count = v.kind == VAL_TUPLE ? v.tuple.count : v.object->count;
+    if (v.kind == VAL_TUPLE) {
+        *items = v.tuple.items;
+        *count = v.tuple.count;
         return true;
     }
     VEC(Val) all = {0};

@@ -6,6 +6,7 @@
  * promotion to int; among floats the wider one wins, fp16 over bf16 stays fp16 only when no fp32 is
  * around, bf16 with anything but bf16 is fp32; / and % on 16-bit floats compute in fp32. */
 #include "frontend/language.h"
+#include "frontend/objects.h"
 #include "types/float_bits.h"
 
 #include <math.h>
@@ -528,7 +529,9 @@ static Predicates predicates(AstOperator op) {
 
 /* Whether a number is another one in the type of the values that it is compared with. */
 static bool loses_value(Val number, Val values) {
-    if (val_is_tile(number) || !val_is_tile(values) || values.tile.scalar.pointer ||
+    const bool is_number =
+        number.kind == VAL_BOOL || number.kind == VAL_INT || number.kind == VAL_FLOAT;
+    if (!is_number || !val_is_tile(values) || values.tile.scalar.pointer ||
         scalar_is_held_as_bits(values.tile.scalar))
         return false;
     const Elem elem = values.tile.scalar.elem;
@@ -544,9 +547,12 @@ static bool loses_value(Val number, Val values) {
 static uint32_t comparison_flags(Elab *e, Span span, Val a, Val b) {
     if (!loses_value(a, b) && !loses_value(b, a))
         return PROMOTE_STRONG;
-    const bool is_negative = (a.kind == VAL_INT && a.i < 0) || (b.kind == VAL_INT && b.i < 0);
-    const bool changed = is_negative ? elab_has_changed(e, LANGUAGE_negative_compared)
-                                     : elab_means_new(e, span, LANGUAGE_compared_numbers);
+    const Val number = val_is_tile(a) ? b : a, values = val_is_tile(a) ? a : b;
+    const bool wraps = number.kind == VAL_INT && number.i < 0 &&
+                       scalar_is_int(values.tile.scalar) &&
+                       !elem_info[values.tile.scalar.elem].is_signed;
+    const bool changed = wraps ? elab_has_changed(e, LANGUAGE_negative_compared)
+                               : elab_means_new(e, span, LANGUAGE_compared_numbers);
     return changed ? 0 : PROMOTE_STRONG;
 }
 
@@ -555,8 +561,11 @@ Val elab_compare(Elab *e, Span span, AstOperator op, Val a, Val b) {
         return val_error();
     if (val_is_object(a) && (op == ASTOP_is || op == ASTOP_isnot))
         return val_bool((a.kind == b.kind && a.object == b.object) == (op == ASTOP_is));
-    if (op == ASTOP_is || op == ASTOP_isnot)
+    if (op == ASTOP_is || op == ASTOP_isnot) {
+        if (!object_measure(e, span, a) || !object_measure(e, span, b))
+            return val_error();
         return val_bool(val_equal(a, b) == (op == ASTOP_is));
+    }
     if (!val_is_tile(a) && !val_is_tile(b))
         return static_compare(e, span, op, a, b);
     if (op == ASTOP_in || op == ASTOP_notin) {

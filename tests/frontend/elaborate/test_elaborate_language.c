@@ -41,6 +41,8 @@ static const Row rows[] = {
     {"comparison of fp16 with 0.5", "r = h < 0.5", N, N, N, 39},
     {"comparison of a byte with 300", "r = s < 300", N, DIAG_language_changed,
      DIAG_elab_int_too_big, 39},
+    {"comparison of a byte with -300", "r = s > -300", N, DIAG_language_changed,
+     DIAG_elab_int_too_big, 39},
     {"comparison of u32 with -1", "r = w > -1", DIAG_elab_negative_compared,
      DIAG_elab_negative_compared, DIAG_elab_negative_unsigned, 39},
     {"random with an offset of 64 bits",

@@ -89,6 +89,33 @@ static const Row rows[] = {
           "        b = [b, b]\n"
           "    return a == b\n",
      LINE("twice()"), DIAG_elab_too_many_items},
+    {"lists of the same list in tuples",
+     HOST "def twice():\n"
+          "    a = [1]\n"
+          "    b = [1]\n"
+          "    for i in range(60):\n"
+          "        a = [a, a]\n"
+          "        b = [b, b]\n"
+          "    return (a,) is (b,)\n",
+     LINE("twice()"), DIAG_elab_too_many_items},
+    {"lists of the same list as an argument",
+     HOST "def twice():\n"
+          "    a = [1]\n"
+          "    b = [1]\n"
+          "    for i in range(60):\n"
+          "        a = [a, a]\n"
+          "        b = [b, b]\n"
+          "    return abs(a)\n",
+     LINE("twice()"), DIAG_elab_too_many_items},
+    {"lists of the same list that are not found",
+     HOST "def twice():\n"
+          "    a = [1]\n"
+          "    b = [1]\n"
+          "    for i in range(60):\n"
+          "        a = [a, a]\n"
+          "        b = [b, b]\n"
+          "    return [].index(a)\n",
+     LINE("twice()"), DIAG_elab_too_many_items},
     {"lists that nest downwards",
      HOST "def down():\n"
           "    at = []\n"

@@ -56,6 +56,13 @@ def aliases():
     return a, b, c, d, a is d[0], a is a[:], b == [1, 2, 3, 4]
 
 
+def unpacked_onto_itself():
+    xs, ys = [1, 2], [1, 2, 3]
+    xs[1], xs[0] = xs
+    ys[2], *rest = ys
+    return xs, ys, rest
+
+
 def changed_by_a_call():
     xs = []
     n = plain(xs, 1) + plain(xs, (2, 3))
