@@ -26,7 +26,8 @@ class Recorded(unittest.TestCase):
         # What 3.9 has beyond it, and tilec alone.
         self.assertEqual({*got} - {*recorded}, {
             "compilation.fpsan_homomorphic_casts TRITON_FPSAN_HOMOMORPHIC_CASTS", "proton.enable_hw_trace TRITON_ENABLE_HW_TRACE",
-            "language.force_disable_fp_fusion TRITON_FORCE_DISABLE_FP_FUSION", "compilation.deterministic TILEC_DETERMINISTIC"})
+            "language.force_disable_fp_fusion TRITON_FORCE_DISABLE_FP_FUSION", "compilation.deterministic TILEC_DETERMINISTIC",
+            "compilation.language TILEC_LANGUAGE"})
 
 
 class Setting(unittest.TestCase):
