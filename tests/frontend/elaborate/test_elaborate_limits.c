@@ -19,6 +19,16 @@ typedef struct Row {
 #define JIT "@triton.jit\n"
 #define HOST "@triton.constexpr_function\n"
 
+/* A function that gives `result` of two lists that hold themselves twice, sixty deep. */
+#define TWICE(result)                                                                              \
+    HOST "def twice():\n"                                                                          \
+         "    a = [1]\n"                                                                           \
+         "    b = [1]\n"                                                                           \
+         "    for i in range(60):\n"                                                               \
+         "        a = [a, a]\n"                                                                    \
+         "        b = [b, b]\n"                                                                    \
+         "    return " result "\n"
+
 static const Row rows[] = {
     {"many iterations", "", LINE("for i in tl.static_range(10**9):") LINE("    tl.store(p, i)"),
      DIAG_elab_too_many_items},
@@ -80,42 +90,13 @@ static const Row rows[] = {
           "    for x in xs:\n"
           "        xs.append(x)\n",
      LINE("grow()"), DIAG_elab_too_many_items},
-    {"lists of the same list",
-     HOST "def twice():\n"
-          "    a = [1]\n"
-          "    b = [1]\n"
-          "    for i in range(60):\n"
-          "        a = [a, a]\n"
-          "        b = [b, b]\n"
-          "    return a == b\n",
-     LINE("twice()"), DIAG_elab_too_many_items},
-    {"lists of the same list in tuples",
-     HOST "def twice():\n"
-          "    a = [1]\n"
-          "    b = [1]\n"
-          "    for i in range(60):\n"
-          "        a = [a, a]\n"
-          "        b = [b, b]\n"
-          "    return (a,) is (b,)\n",
-     LINE("twice()"), DIAG_elab_too_many_items},
-    {"lists of the same list as an argument",
-     HOST "def twice():\n"
-          "    a = [1]\n"
-          "    b = [1]\n"
-          "    for i in range(60):\n"
-          "        a = [a, a]\n"
-          "        b = [b, b]\n"
-          "    return abs(a)\n",
-     LINE("twice()"), DIAG_elab_too_many_items},
-    {"lists of the same list that are not found",
-     HOST "def twice():\n"
-          "    a = [1]\n"
-          "    b = [1]\n"
-          "    for i in range(60):\n"
-          "        a = [a, a]\n"
-          "        b = [b, b]\n"
-          "    return [].index(a)\n",
-     LINE("twice()"), DIAG_elab_too_many_items},
+    {"lists of the same list", TWICE("a == b"), LINE("twice()"), DIAG_elab_too_many_items},
+    {"lists of the same list in tuples", TWICE("(a,) is (b,)"), LINE("twice()"),
+     DIAG_elab_too_many_items},
+    {"lists of the same list as an argument", TWICE("abs(a)"), LINE("twice()"),
+     DIAG_elab_too_many_items},
+    {"lists of the same list that are not found", TWICE("[].index(a)"), LINE("twice()"),
+     DIAG_elab_too_many_items},
     {"lists that nest downwards",
      HOST "def down():\n"
           "    at = []\n"
