@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|conformance|record|agree|sanitize|public|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
-# `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public); `beside` times the
+#   bench/gpu.sh [check|order|ops|conformance|record|agree|sanitize|public|contest|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
+# `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public), `contest` times them; `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -47,6 +47,10 @@ for what in "$@"; do
     public)
         python3 tests/e2e/public/run.py --device cuda --tilec "$tilec" --lib "$root/src/runtime/libtilec.so" -j 16 --limit 150 --budget 450 \
             --out "$out/public.jsonl" 2>"$out/public.err" | tee "$out/public.log" || status=1
+        ;;
+    contest) # public kernels' times beside Triton's, and beside TILEC_OLD_LIB's where that is named
+        python3 bench/public.py --lib "$root/src/runtime/libtilec.so" ${TILEC_OLD_LIB:+--old "$TILEC_OLD_LIB"} --budget 520 \
+            --json "$out/contest.json" 2>"$out/contest.err" | tee "$out/contest.log" || status=1
         ;;
     beside)
         python3 bench/beside.py --old "${TILEC_OLD_LIB:?names the libtilec.so to compare with}" --new "$root/src/runtime/libtilec.so" \

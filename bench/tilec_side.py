@@ -132,5 +132,10 @@ class Tilec:
             if status:
                 raise RuntimeError(self.lib.tile_status_text(status).decode())
 
-        go.tensors = tensors
+        go.tensors, go.launched = tensors, 1
         return go
+
+    def prepare(self, function, arguments):
+        """Compiles what such a launch needs, or takes it from the cache; launches nothing."""
+        packed, found = self.pack(arguments), c.c_void_p()
+        self.call("tile_function_instance", function, self.device, packed, c.c_size_t(len(packed)), c.byref(found), diagnostics=True)

@@ -77,7 +77,7 @@ static inline tile_compile_options scale_options(void) {
     return (tile_compile_options){.size = sizeof(tile_compile_options),
                                   .path = text("scale.tile"),
                                   .source = text(source),
-                                  .signature = text("*fp32:16, i32, fp32, 1024"),
+                                  .signature = text("*fp32:16, i32, fp32, 256"),
                                   .want = TILE_WANT(TILE_OUTPUT_PTX)};
 }
 

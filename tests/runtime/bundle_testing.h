@@ -48,13 +48,13 @@ static inline Str finish(Ctx *ctx, Making *making) {
 
 static inline Str scale_bundle(Fixture *f, Ctx *ctx) {
     Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:=1024, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:1, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32, fp32, 256", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32, fp32, 256", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 256", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:=256, fp32, 256", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:1, fp32, 256", "sm_90a", 0);
     add_scale(f, &making, "*fp32:16, i32:16, fp32, 512", "sm_90a", 8);
-    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_80", 0);
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 256", "sm_80", 0);
     return finish(ctx, &making);
 }
 

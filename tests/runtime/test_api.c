@@ -30,7 +30,7 @@ static void compile_gives_code_and_facts(void **state) {
     assert_int_equal(param.divisible, 16);
     assert_int_equal(tile_kernel_get_param(kernel, 3, &param), TILE_OK);
     assert_true(param.is_constexpr);
-    assert_string_equal(param.type.data, "1024");
+    assert_string_equal(param.type.data, "256");
     assert_int_equal(tile_kernel_get_param(kernel, 4, &param), TILE_ERROR_INVALID_ARGUMENT);
     tile_kernel_destroy(kernel);
     tile_diagnostics_destroy(diagnostics);
@@ -187,7 +187,7 @@ static void cache_answers_the_same_question_only(void **state) {
     other.signature = text("*fp32:16, i32, fp32, 512");
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
-    other.signature = text("*fp32:16, i32:16, fp32, 1024");
+    other.signature = text("*fp32:16, i32:16, fp32, 256");
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
     other.target = text("sm_80");

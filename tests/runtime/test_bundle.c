@@ -53,16 +53,16 @@ static void launches_as_a_compiler_would(void **state) {
     tile_device *device = open_device(f);
     tile_function *bundled = function_in(bundle, (tile_compile_options){0});
     tile_function *compiled = compiling(f);
-    static const int64_t sizes[] = {1, 1000, 1004, 1008, 1024};
+    static const int64_t sizes[] = {1, 1000, 1004, 1008, 256};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const tile_argument arguments[] = {tile_pointer(0x10000, TILE_FP32), tile_int(sizes[i]),
-                                           tile_float(2.0), tile_constexpr_int(1024)};
+                                           tile_float(2.0), tile_constexpr_int(256)};
         const Launched a = launch(f, bundled, device, arguments, 4, true);
         const Launched b = launch(f, compiled, device, arguments, 4, true);
         assert_memory_equal(&a, &b, sizeof a);
     }
     const tile_argument arguments[] = {tile_pointer(0x10000, TILE_FP32), tile_int(1000),
-                                       tile_float(2.0), tile_constexpr_int(1024)};
+                                       tile_float(2.0), tile_constexpr_int(256)};
     const tile_launch_options options = {.size = sizeof options, .programmatic = true};
     assert_int_equal(tile_function_launch_with(bundled, device, (uint32_t[]){4, 1, 1}, NULL,
                                                arguments, 4, &options, NULL),
@@ -94,21 +94,21 @@ static void chooses_by_promises(void **state) {
     tile_bundle *bundle = open_good(f, scale_bundle(f, ctx));
     tile_device *device = open_device(f);
     tile_function *function = function_in(bundle, (tile_compile_options){0});
-    const tile_executable *none = instance(function, device, 4100, 1004, "1024");
-    const tile_executable *pointer = instance(function, device, 1 << 12, 1004, "1024");
-    const tile_executable *both = instance(function, device, 1 << 12, 1008, "1024");
-    const tile_executable *equal = instance(function, device, 1 << 12, 1024, "1024");
-    const tile_executable *one = instance(function, device, 1 << 12, 1, "1024");
+    const tile_executable *none = instance(function, device, 4100, 1004, "256");
+    const tile_executable *pointer = instance(function, device, 1 << 12, 1004, "256");
+    const tile_executable *both = instance(function, device, 1 << 12, 1008, "256");
+    const tile_executable *equal = instance(function, device, 1 << 12, 256, "256");
+    const tile_executable *one = instance(function, device, 1 << 12, 1, "256");
     const tile_executable *small = instance(function, device, 1 << 12, 1008, "512");
     const tile_executable *all[] = {none, pointer, both, equal, one, small};
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < i; j++)
             assert_ptr_not_equal(all[i], all[j]);
     assert_int_equal(f->cuda->loads, 6);
-    assert_ptr_equal(none, instance(function, device, 4100, 1024, "1024"));
-    assert_ptr_equal(none, instance(function, device, 4100, 1, "0x400"));
-    assert_ptr_equal(pointer, instance(function, device, 1 << 12, 1000, " 1024"));
-    assert_ptr_equal(both, instance(function, device, 1 << 12, 512, "1024"));
+    assert_ptr_equal(none, instance(function, device, 4100, 256, "256"));
+    assert_ptr_equal(none, instance(function, device, 4100, 1, "0x100"));
+    assert_ptr_equal(pointer, instance(function, device, 1 << 12, 1000, " 256"));
+    assert_ptr_equal(both, instance(function, device, 1 << 12, 512, "256"));
     assert_int_equal(f->cuda->loads, 6);
     tile_function_destroy(function);
     assert_int_equal(f->cuda->unloads, 6);
@@ -190,8 +190,8 @@ static void shares_no_launch(void **state) {
     Fixture *f = *state;
     Ctx *ctx = ctx_create();
     Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32, i32:16, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32, fp32, 256", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32:16, fp32, 256", "sm_90a", 0);
     making.variants[1].ptx = making.variants[0].ptx;
     making.variants[1].facts.meta.shared_bytes = 4096;
     tile_bundle *bundle = open_good(f, finish(ctx, &making));
@@ -199,7 +199,7 @@ static void shares_no_launch(void **state) {
     tile_function *function = function_in(bundle, (tile_compile_options){0});
     for (int64_t n = 1000; n <= 1008; n += 8) {
         const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(n),
-                                           tile_float(2.0), tile_constexpr_int(1024)};
+                                           tile_float(2.0), tile_constexpr_int(256)};
         assert_int_equal(launch(f, function, device, arguments, 4, true).shared, n % 16 ? 0 : 4096);
     }
     tile_function_destroy(function);
@@ -213,13 +213,13 @@ static void runs_on_gpus_alone(void **state) {
     Fixture *f = *state;
     Ctx *ctx = ctx_create();
     Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32, fp32, 256", "sm_90a", 0);
     tile_bundle *bundle = open_good(f, finish(ctx, &making));
     tile_function *function = function_in(bundle, (tile_compile_options){0});
     for (int kind = 0; kind < 2; kind++) {
         const tile_host_options options = {.size = sizeof options, .kind = (tile_host_kind)kind};
         const tile_argument arguments[] = {tile_pointer(0x1000, TILE_FP32), tile_int(1000),
-                                           tile_float(2.0), tile_constexpr_int(1024)};
+                                           tile_float(2.0), tile_constexpr_int(256)};
         tile_device *device = NULL;
         tile_diagnostics *said = NULL;
         assert_int_equal(tile_device_open_host(f->context, &options, &device, NULL), TILE_OK);
@@ -329,8 +329,8 @@ static void says_what_is_missing(void **state) {
     Fixture *f = *state;
     Ctx *ctx = ctx_create();
     Making making = {0};
-    add_scale(f, &making, "*fp32:16, i32:16, fp32, 1024", "sm_90a", 0);
-    add_scale(f, &making, "*fp32:16, i32:=1000, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:16, fp32, 256", "sm_90a", 0);
+    add_scale(f, &making, "*fp32:16, i32:=1000, fp32, 256", "sm_90a", 0);
     tile_bundle *bundle = open_good(f, finish(ctx, &making));
     tile_device *device = open_device(f);
     tile_function *function = function_in(bundle, (tile_compile_options){0});
@@ -339,15 +339,15 @@ static void says_what_is_missing(void **state) {
         tile_argument arguments[4];
         const char *said;
     } calls[] = {
-        {{tile_pointer(0x1000, TILE_FP32), tile_int(1004), tile_float(1), tile_constexpr_int(1024)},
+        {{tile_pointer(0x1000, TILE_FP32), tile_int(1004), tile_float(1), tile_constexpr_int(256)},
          NO_VARIANT "'n' is i32 1004, wanted i32:16, i32:=1000\n"},
-        {{tile_pointer(0x1004, TILE_FP32), tile_int(1008), tile_float(1), tile_constexpr_int(1024)},
+        {{tile_pointer(0x1004, TILE_FP32), tile_int(1008), tile_float(1), tile_constexpr_int(256)},
          NO_VARIANT "'x' is *fp32 at 0x1004, wanted *fp32:16\n"},
-        {{tile_pointer(0x1000, TILE_FP16), tile_int(1000), tile_float(1), tile_constexpr_int(1024)},
+        {{tile_pointer(0x1000, TILE_FP16), tile_int(1000), tile_float(1), tile_constexpr_int(256)},
          NO_VARIANT "'x' is *fp16 at 0x1000, wanted *fp32:16\n"},
         {{tile_pointer(0x1000, TILE_FP32), tile_int(1000), tile_float(1), tile_constexpr_int(512)},
-         NO_VARIANT "'BLOCK' is the constexpr 512, wanted the constexpr 1024\n"},
-        {{tile_pointer(0x1000, TILE_FP32), tile_int(1000), tile_int(1), tile_constexpr_int(1024)},
+         NO_VARIANT "'BLOCK' is the constexpr 512, wanted the constexpr 256\n"},
+        {{tile_pointer(0x1000, TILE_FP32), tile_int(1000), tile_int(1), tile_constexpr_int(256)},
          NO_VARIANT "'factor' is i32 1, wanted fp32\n"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

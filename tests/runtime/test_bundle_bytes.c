@@ -42,7 +42,7 @@ static void finds_damage_anywhere(void **state) {
     Fixture *f = *state;
     Ctx *ctx = ctx_create();
     Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32, fp32, 256", "sm_90a", 0);
     const Str bytes = finish(ctx, &making);
     char *copy = aligned_alloc(BUNDLE_ALIGNMENT, (bytes.len + 127) / 64 * 64);
     memcpy(copy, bytes.ptr, bytes.len);
@@ -78,7 +78,7 @@ static void survives_forgery(void **state) {
     Fixture *f = *state;
     Ctx *ctx = ctx_create();
     Making making = {0};
-    add_scale(f, &making, "*fp32, i32, fp32, 1024", "sm_90a", 0);
+    add_scale(f, &making, "*fp32, i32, fp32, 256", "sm_90a", 0);
     const Str bytes = finish(ctx, &making);
     char *copy = aligned_alloc(BUNDLE_ALIGNMENT, (bytes.len + 63) / 64 * 64);
     memcpy(copy, bytes.ptr, bytes.len);

@@ -129,7 +129,7 @@ static void compiles_from_a_folder(void **state) {
     tile_function *function = NULL;
     tile_diagnostics *said = NULL;
     tile_compile_options options = folder_options(f, path, "scale");
-    options.signature = text("*fp32:16, i32, fp32, 1024");
+    options.signature = text("*fp32:16, i32, fp32, 256");
     for (int from_file = 0; from_file < 2; from_file++) {
         if (tile_compile(f->context, &options, &kernel, &said) != TILE_OK)
             fail_msg("%s", tile_diagnostics_text(said).data);

@@ -118,7 +118,7 @@ static tile_status call_scale(Fixture *f, tile_function *function, tile_device *
     static const uint32_t grid[3] = {3, 1, 1};
     static const unsigned char bytes[] = {8, 4, 4, 4, 0};
     const tile_argument arguments[] = {tile_pointer(address, TILE_FP32), tile_int(n),
-                                       tile_float(2.0), tile_constexpr_int(1024)};
+                                       tile_float(2.0), tile_constexpr_int(256)};
     memcpy(f->cuda->param_bytes, bytes, sizeof bytes);
     return tile_function_launch(function, device, grid, NULL, arguments, 4, said);
 }
@@ -139,10 +139,10 @@ static void finds_what_the_command_built(void **state) {
         skip();
     write_file(f, "k.json",
                "{\"targets\": \"sm_90a\", \"kernels\": [{\"file\": \"scale.tile\", \"signatures\": "
-               "[\"*fp32:16,i32 : 16 , float, 1024\", \"*float32, i32:=1, fp32, 1024\"]}]}\n"
+               "[\"*fp32:16,i32 : 16 , float, 256\", \"*float32, i32:=1, fp32, 256\"]}]}\n"
                "{\"kernels\": [{\"file\": \"scale.tile\", \"kernel\": \"scale\", \"types\": "
-               "{\"factor\": \"fp32\", \"x\": \"*f32:16\", \"n\": \"int:=1024\"}, "
-               "\"constexprs\": {\"BLOCK\": 1024}}]}\n");
+               "{\"factor\": \"fp32\", \"x\": \"*f32:16\", \"n\": \"int:=256\"}, "
+               "\"constexprs\": {\"BLOCK\": 256}}]}\n");
     run_tilec(f, "prewarm %s/k.json", f->folder);
     const int made = assembled(f);
     assert_int_equal(made, 3); /* each code once, in whatever forms it is looked up */
@@ -157,7 +157,7 @@ static void finds_what_the_command_built(void **state) {
         if (call_scale(f, function, device, 0x1000, 512, &said) != TILE_OK)
             fail_msg("%s", tile_diagnostics_text(said).data);
         assert_int_equal(call_scale(f, function, device, 0x1004, 1, NULL), TILE_OK);
-        assert_int_equal(call_scale(f, function, device, 0x1000, 1024, NULL), TILE_OK);
+        assert_int_equal(call_scale(f, function, device, 0x1000, 256, NULL), TILE_OK);
         assert_int_equal(call_scale(f, function, device, 0x1000, 528, NULL), TILE_OK);
         assert_int_equal(f->cuda->launches, before + 4);
         const tile_context_counts counts = counts_of(context);
@@ -234,7 +234,7 @@ static void names_every_difference(void **state) {
     assert_int_equal(tile_compile(context, &options, &kernel, NULL), TILE_OK);
     tile_kernel_destroy(kernel);
     /* The same in other words. */
-    options.signature = text(" *fp32:16, int,float , 1024");
+    options.signature = text(" *fp32:16, int,float , 256");
     options.kernel = text("scale");
     assert_int_equal(tile_compile(context, &options, &kernel, NULL), TILE_OK);
     tile_kernel_destroy(kernel);
@@ -247,8 +247,8 @@ static void names_every_difference(void **state) {
         {{.target = text("sm_80")}, ": target is sm_80, wanted sm_90a\n"},
         {{.num_warps = 8}, ": num_warps is 8, wanted 0\n"},
         {{.signature = text("*fp32:16, i32, fp32, 512")},
-         ": 'BLOCK' is the constexpr 512, wanted the constexpr 1024\n"},
-        {{.signature = text("*fp16:16, i32:=7, fp32, 1024"), .num_stages = 2},
+         ": 'BLOCK' is the constexpr 512, wanted the constexpr 256\n"},
+        {{.signature = text("*fp16:16, i32:=7, fp32, 256"), .num_stages = 2},
          ": 'x' is *fp16:16, wanted *fp32:16; 'n' is i32:=7, wanted i32; num_stages is 2, wanted "
          "0\n"},
         {{.path = text("other.tile")}, ": the source's name is other.tile, wanted scale.tile\n"},

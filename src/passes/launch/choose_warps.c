@@ -3,12 +3,19 @@
  *
  * A program gets as many warps as keep the largest tile it loads or stores within the figures of
  * the table below: 2 to 8 independent 16-byte accesses in flight in each thread, short rows within
- * one warp, whose reductions need no barrier. When several tiles are alive together it gets more
- * warps, as long as that leaves each thread enough to load; pass sink takes over from there.
- * Tiles that the lowering delays to where a store needs them (delay-loads) count as alive, which is
- * right for most rows; but a program that fits one warp without them, whose reductions need no
- * barrier then, keeps one, and one that would take a large CTA takes half of it, so that as many
- * programs share an SM, of half as many warps that wait for each other.
+ * one warp, whose reductions need no barrier. Few warps save CTAs, and pay in the time that each of
+ * them takes: programs that go on for longer get four, namely those whose loops access memory,
+ * which wait in each iteration and then do all of it; scans, which pass through all elements in
+ * turn; accesses of few bytes each, of which a thread has many; and long arithmetic. So do those
+ * that would have two and reduce nothing: a CTA of two warps takes the place of one of four. When
+ * several tiles are alive together it gets more warps, as long as that leaves each thread enough to
+ * load; pass sink takes over from there.
+ *
+ * Tiles that the lowering delays to where a store needs them
+ * (delay-loads) count as alive, which is right for most rows; but a program that fits one warp
+ * without them, whose reductions need no barrier then, keeps one, and one that would take a large
+ * CTA takes half of it, so that as many programs share an SM, of half as many warps that wait for
+ * each other.
  *
  * Programs of one warp share a CTA, since an SM holds few CTAs, and launching one costs as much as
  * a small program: four do, but two of longer ones that reduce what they load, whose last one keeps
@@ -25,6 +32,7 @@
  *         %x = load .. : tile<256xf32>      =>             programs_per_cta = 4, ..} {
  *                                                      %x = load .. : tile<256xf32>
  */
+#include "passes/analysis/facts.h"
 #include "passes/analysis/pressure.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
@@ -38,6 +46,9 @@ enum {
     LIVE_REGISTERS = 64, /* for all tiles alive at once, before more warps share them */
     LEAST_ACCESS_BYTES = 64, /* that more warps must leave a thread of a larger CTA to load */
     SMALL_CTA_WARPS = 4,
+    ACCESS_WIDTH = 16,    /* bytes of one access of a thread, the widest there is */
+    ELEMENT_OPS = 768,    /* of a thread, before more warps share them */
+    ARITHMETIC_WARPS = 8, /* that share them where nothing is reduced */
     LARGE_CTA_WARPS = 16,
     DOT_REGISTERS = 128,     /* for an accumulator */
     DOT_WARPS_MIN = 4,       /* a warpgroup */
@@ -53,16 +64,24 @@ enum {
 enum { PROGRAMS_OF_ONE_WARP = 4, LONG_PROGRAM_REGISTERS = 32 };
 
 typedef struct Work {
+    const Facts *facts; /* while it is made */
     uint64_t access;  /* registers of the largest tile loaded or stored, of all threads together */
     uint64_t bytes;   /* of the largest tile loaded or stored */
     uint64_t live;    /* of all tiles alive at once */
     uint64_t delayed; /* of all tiles whose loads are delayed */
-    bool reduces;
-    uint64_t dot;                  /* of the largest accumulator */
-    uint64_t chained;              /* of all accumulators of dots by wgmma that share rows */
-    int32_t most;                  /* warps that all dots have work for; 0: any number */
+    bool reduces, scans;
+    uint64_t looped;  /* bytes of the largest tile accessed in a loop */
+    uint64_t narrow;  /* and of the largest that is taken in accesses below ACCESS_WIDTH */
+    uint64_t ops;     /* elements that all ops of tiles compute, once for each op */
+    uint64_t dot;     /* of the largest accumulator */
+    uint64_t chained; /* of all accumulators of dots by wgmma that share rows */
+    int32_t most;     /* warps that all dots have work for; 0: any number */
     const Op *largest, *narrowest; /* the dots of `dot` and `most` */
 } Work;
+
+static uint64_t larger_u64(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
 
 /* Warps that have work of their own in the dot; 0: any number. Where the rows of one product are
  * those of another, warps split rows alone. */
@@ -76,17 +95,36 @@ static int32_t most_warps(const Op *dot) {
     return most > DOT_WARPS_MIN ? most : DOT_WARPS_MIN;
 }
 
+static bool is_narrow(const Work *work, const Op *op) {
+    if (!op_is_pointer_access(op) || op_has(op, ATOMIC))
+        return false;
+    const Value *ptr = op_in(op, 0);
+    int fastest = facts_fastest_dim(work->facts, ptr);
+    int width = facts_access_width(work->facts, ptr, op_mask(op), fastest);
+    return width * dtype_bytes(ptr->type->dtype) < ACCESS_WIDTH;
+}
+
+static void add_access(Work *work, const Op *op) {
+    const Type *accessed = op->nout ? op->out[0].type : op_in(op, 1)->type;
+    if (!type_is_tile(accessed))
+        return;
+    uint64_t bytes = (uint64_t)type_bytes(accessed);
+    work->bytes = larger_u64(work->bytes, bytes);
+    work->access = larger_u64(work->access, pressure_of(accessed));
+    if (op_loop_around(op))
+        work->looped = larger_u64(work->looped, bytes);
+    if (is_narrow(work, op))
+        work->narrow = larger_u64(work->narrow, bytes);
+}
+
 static bool add_work(Op *op, void *user) {
     Work *work = user;
-    const Type *accessed = NULL;
     if (op_is_load(op) || op_has(op, STORE | ATOMIC))
-        accessed = op->nout ? op->out[0].type : op_in(op, 1)->type;
-    if (accessed && type_is_tile(accessed)) {
-        uint64_t bytes = (uint64_t)type_bytes(accessed);
-        work->bytes = bytes > work->bytes ? bytes : work->bytes;
-        work->access = pressure_of(accessed) > work->access ? pressure_of(accessed) : work->access;
-    }
+        add_access(work, op);
+    if (op->nout && type_is_tile(op->out[0].type) && !op_is_control(op))
+        work->ops += (uint64_t)type_numel(op->out[0].type);
     work->reduces |= op->code == OP_reduce;
+    work->scans |= op->code == OP_scan;
     if (op_may_delay(op))
         work->delayed += pressure_of(op->out[0].type);
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
@@ -178,6 +216,22 @@ static int32_t warps_for_dots(const Work *work, int32_t others) {
     return wanted < most ? wanted : most;
 }
 
+/* What takes longer than what CTAs of few warps save. Loops alone do with less than a whole access
+ * a thread, since their every iteration waits. */
+static int32_t least_warps(const Work *work, int32_t warps) {
+    if (per_thread(work->looped, SMALL_CTA_WARPS) >= ACCESS_WIDTH / 2)
+        return SMALL_CTA_WARPS;
+    if (per_thread(work->bytes, SMALL_CTA_WARPS) < ACCESS_WIDTH)
+        return 1;
+    if (!work->reduces && per_thread(work->ops, SMALL_CTA_WARPS) > ELEMENT_OPS &&
+        per_thread(work->bytes, ARITHMETIC_WARPS) >= ACCESS_WIDTH)
+        return ARITHMETIC_WARPS;
+    bool is_long = work->scans || per_thread(work->ops, warps) >= ELEMENT_OPS;
+    bool is_plain =
+        !work->reduces && (warps > 1 || per_thread(work->narrow, SMALL_CTA_WARPS) >= ACCESS_WIDTH);
+    return is_long || is_plain ? SMALL_CTA_WARPS : 1;
+}
+
 static int32_t choose_num_warps(const Work *work) {
     int32_t warps = warps_for(work->access, ACCESS_REGISTERS);
     if (warps > LARGE_CTA_WARPS && per_thread(work->bytes, LARGE_CTA_WARPS) <= ACCESS_BYTES)
@@ -186,6 +240,7 @@ static int32_t choose_num_warps(const Work *work) {
         warps *= 2;
     if (wants_half(work, warps))
         warps /= 2;
+    warps = larger(warps, least_warps(work, warps));
     return work->dot ? warps_for_dots(work, warps) : warps;
 }
 
@@ -197,8 +252,12 @@ static int32_t choose_programs(const Work *work, int32_t warps) {
 }
 
 static Work work_of(Func *func) {
-    Work work = {.live = pressure_most(func)};
+    Arena *scratch = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(scratch);
+    Work work = {.facts = facts_compute(func, scratch), .live = pressure_most(func)};
     func_walk(func, add_work, &work);
+    work.facts = NULL;
+    arena_rewind(scratch, mark);
     return work;
 }
 

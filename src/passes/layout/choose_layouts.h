@@ -44,7 +44,8 @@ typedef struct Choice {
     const Layout **demand; /* what a user asks for, the last in the program; NULL: nothing */
     bool some_enter;       /* some value does */
     bool holds_entering;   /* values that enter wait until the others are decided */
-    int64_t room;          /* registers of a thread that tiles leave free; set where some enter */
+    bool waits;   /* ops in loops for operands that the loop makes; while loads are decided */
+    int64_t room; /* registers of a thread that tiles leave free */
 } Choice;
 
 /* Finds the accesses and their coalesced layouts. */

@@ -154,6 +154,62 @@ static const Layout *first_home(const Choice *choice, const Op *op) {
     return NULL;
 }
 
+static int64_t registers_in(const Value *value, const Layout *layout) {
+    return (int64_t)layout_owned_registers(layout) * ((type_element_bytes(value->type) + 3) / 4);
+}
+
+/* Does a user but `op` take the value in another layout, or may it? */
+static bool has_other_use(const Choice *choice, const Op *op, const Value *value,
+                          const Layout *layout) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if (user == op)
+            continue;
+        const Layout *wanted = user->nout ? wanted_of(choice, &user->out[0]) : NULL;
+        if (!wanted ||
+            layout_of_operand(choice->ctx, user, (uint32_t)(use - user->in), wanted) != layout)
+            return true;
+    }
+    return false;
+}
+
+/* Has a thread registers for the op's invariant operands as the layout of its result wants them?
+ * It would keep them so while the loop runs. */
+static bool fits_room(const Choice *choice, const Op *op, const Layout *result) {
+    int64_t more = 0;
+    for (uint32_t i = 0; i < op->nin && result; i++) {
+        const Value *value = op_in(op, i);
+        const Layout *home = home_of(choice, value);
+        const Layout *wanted = layout_of_operand(choice->ctx, op, i, result);
+        if (type_is_tile(value->type) && !wanted)
+            return false;
+        if (!home || home == wanted || !is_invariant(op, value))
+            continue;
+        more += registers_in(value, wanted);
+        if (!has_other_use(choice, op, value, wanted))
+            more -= registers_in(value, home);
+    }
+    return result && (more <= 0 || more <= choice->room);
+}
+
+/* The home that an op in a loop follows: that of an operand which the loop makes anew, since one
+ * from in front of it is converted once, as long as a thread has room for it. While loads are
+ * undecided, the former are waited for. */
+static const Layout *leading_home(const Choice *choice, const Op *op) {
+    const Layout *first = first_home(choice, op);
+    bool undecided = false;
+    for (uint32_t i = 0; first && i < op->nin; i++) {
+        const Value *value = op_in(op, i);
+        if (!is_home(choice, value) || is_invariant(op, value))
+            continue;
+        const Layout *home = home_of(choice, value);
+        if (home)
+            return fits_room(choice, op, layout_of_result(choice->ctx, op, home)) ? home : first;
+        undecided = true;
+    }
+    return undecided && choice->waits ? NULL : first;
+}
+
 /* A value operand that is undecided may still bring a better layout than the access's own. */
 static const Layout *written_layout(const Choice *choice, const Access *access) {
     const Value *value = op_in(access->op, access->op->code == OP_atomic_cas ? 2 : 1);
@@ -206,42 +262,6 @@ const Layout *choose_working_layout(const Choice *choice, const Op *op) {
     return layout;
 }
 
-static int64_t registers_in(const Value *value, const Layout *layout) {
-    return (int64_t)layout_owned_registers(layout) * ((type_element_bytes(value->type) + 3) / 4);
-}
-
-/* Does a user take the value in another layout, or may it? */
-static bool has_other_use(const Choice *choice, const Value *value, const Layout *layout) {
-    value_for_each_use (use, value) {
-        const Op *user = use->user;
-        const Layout *wanted = user->nout ? wanted_of(choice, &user->out[0]) : NULL;
-        if (!wanted ||
-            layout_of_operand(choice->ctx, user, (uint32_t)(use - user->in), wanted) != layout)
-            return true;
-    }
-    return false;
-}
-
-/* The layout that is asked for; NULL: none, or a thread, which would keep the op's invariant
- * operands so while the loop runs, has no registers for what that is more. */
-static const Layout *entered_as_asked(const Choice *choice, const Op *op) {
-    const Layout *asked = choice->asked[op->out[0].id];
-    int64_t more = 0;
-    for (uint32_t i = 0; i < op->nin && asked; i++) {
-        const Value *value = op_in(op, i);
-        const Layout *home = home_of(choice, value);
-        const Layout *wanted = layout_of_operand(choice->ctx, op, i, asked);
-        if (type_is_tile(value->type) && !wanted)
-            return NULL;
-        if (!home || home == wanted || !is_invariant(op, value))
-            continue;
-        more += registers_in(value, wanted);
-        if (!has_other_use(choice, value, wanted))
-            more -= registers_in(value, home);
-    }
-    return more <= 0 || more <= choice->room ? asked : NULL;
-}
-
 static const Layout *passed_on(Ctx *ctx, const Op *op, const Layout *operand) {
     const Layout *result = layout_of_result(ctx, op, operand);
     /* A split whose halves are in different threads: they are brought into one first. */
@@ -258,14 +278,14 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
         const Layout *layout = choose_working_layout(choice, op);
         return layout ? reduced(ctx, op, layout) : NULL;
     }
-    const Layout *operand = first_home(choice, op);
-    if (!op_passes_layouts(op) || !operand)
+    const Layout *operand = op_passes_layouts(op) ? leading_home(choice, op) : NULL;
+    if (!operand)
         return NULL;
     if (choice->enters[op->out[0].id]) {
         if (choice->holds_entering)
             return NULL;
-        const Layout *asked = entered_as_asked(choice, op);
-        if (asked)
+        const Layout *asked = choice->asked[op->out[0].id];
+        if (fits_room(choice, op, asked))
             return asked;
     }
     return passed_on(ctx, op, operand);
@@ -478,11 +498,12 @@ static int64_t free_registers(Func *func) {
 
 void choose_tile_layouts(Choice *choice) {
     classify(choice, choice->func->body);
-    if (choice->some_enter)
-        choice->room = free_registers(choice->func);
+    choice->room = free_registers(choice->func);
+    choice->waits = true;
     forward(choice, false);
     while (decide_loads(choice))
         forward(choice, false);
+    choice->waits = false;
     do
         forward(choice, true);
     while (decide_rest(choice));

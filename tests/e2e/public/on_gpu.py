@@ -9,11 +9,10 @@ import argparse
 import importlib.util
 import json
 import os
-import select
-import subprocess
 import sys
-import threading
 import time
+
+import workers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARGIN = 1 << 16  # bytes on each side of an array
@@ -33,14 +32,20 @@ def triton_value(value):
     return value
 
 
+def torch_types():
+    """The index's element types -> torch's."""
+    import torch
+    return dict(fp64=torch.float64, fp32=torch.float32, fp16=torch.float16, bf16=torch.bfloat16, fp8e4nv=torch.float8_e4m3fn,
+                fp8e5=torch.float8_e5m2, i1=torch.bool, i8=torch.int8, u8=torch.uint8, i16=torch.int16, u16=torch.uint16,
+                i32=torch.int32, u32=torch.uint32, i64=torch.int64, u64=torch.uint64)
+
+
 class Arrays:
     """Copies of a launch's arrays on the GPU, each between two margins."""
 
     def __init__(self, start):
         import torch
-        types = dict(fp64=torch.float64, fp32=torch.float32, fp16=torch.float16, bf16=torch.bfloat16, fp8e4nv=torch.float8_e4m3fn,
-                     fp8e5=torch.float8_e5m2, i1=torch.bool, i8=torch.int8, u8=torch.uint8, i16=torch.int16, u16=torch.uint16,
-                     i32=torch.int32, u32=torch.uint32, i64=torch.int64, u64=torch.uint64)
+        types = torch_types()
         self.whole, self.tensors = {}, {}
         for n, (dtype, array) in start.items():
             self.whole[n] = torch.full((array.nbytes + 2 * MARGIN,), 0xFF, dtype=torch.uint8, device="cuda")
@@ -163,48 +168,19 @@ class Worker:
 
 
 class Judge:
-    """The side of run.py: a worker process for each thread that judges."""
+    """The side of run.py."""
 
     def __init__(self, options, folder):
-        self.command = [sys.executable, os.path.abspath(__file__), "--kernels", folder, "--lib", options.lib, "--tilec", options.tilec,
-                        "--limit", str(options.limit)]
-        self.limit, self.thread, self.processes = options.limit, threading.local(), []
-
-    def worker(self):
-        process = getattr(self.thread, "process", None)
-        if process is None or process.poll() is not None:
-            process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            self.thread.process = process
-            self.processes.append(process)
-        return process
+        self.workers = workers.Workers([sys.executable, os.path.abspath(__file__), "--kernels", folder, "--lib", options.lib, "--tilec", options.tilec,
+                                        "--limit", str(options.limit)], options.limit)
 
     def judge(self, kernel):
         if kernel.grid is None:
             return dict(id=kernel.id, state="no-arguments", why=kernel.why)
-        process = self.worker()
-        try:
-            process.stdin.write(json.dumps(kernel.id) + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            return dict(id=kernel.id, state="died", why="the worker process ended before it was asked")
-        waiting = select.poll()  # select takes no file beyond 1024, and workers that die leave some
-        waiting.register(process.stdout, select.POLLIN)
-        ready = waiting.poll(self.limit * 1000)
-        line = process.stdout.readline() if ready else ""
-        if not line.endswith("\n"):
-            process.kill()
-            process.wait()
-            process.stdout.close()
-            return dict(id=kernel.id, state="died" if ready else "time-limit", why=f"not done in {self.limit:g} s" if not ready else "")
-        record = json.loads(line)
-        if record.get("ends"):
-            process.wait()
-        return record
+        return dict(id=kernel.id, **self.workers.ask(kernel.id))
 
     def close(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
+        self.workers.close()
 
 
 def main():
