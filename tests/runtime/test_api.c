@@ -214,7 +214,7 @@ static void cache_answers_the_same_question_only(void **state) {
     other.debug = true;
     assert_false(compiled_from_cache(f->context, &other));
     other = options;
-    const tile_named block = {text("BLOCK"), text("256")};
+    const tile_named block = {text("BLOCK"), text("128")};
     other.constexprs = &block;
     other.constexpr_count = 1;
     assert_false(compiled_from_cache(f->context, &other));
