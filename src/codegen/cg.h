@@ -23,6 +23,7 @@ typedef struct Cg {
     Func *func;
     const CodegenOptions *options;
     KernelMeta meta;
+    bool has_producer; /* beside the warps that compute */
     KernelTraits traits;
     bool failed;                                     /* an error was reported */
     const Op *(*lower)(struct Cg *cg, const Op *op); /* dispatch_op, for ops that own regions */

@@ -154,7 +154,11 @@ bool codegen_ptx(Func *func, const CodegenOptions *options, CodegenResult *resul
     /* In the arena: LLVM's handlers may jump back here. */
     Job *job = ARENA_NEW(&ctx->arena, Job);
     job->result = result;
-    job->cg = (Cg){
-        .ctx = ctx, .arena = &ctx->arena, .func = func, .options = options, .meta = result->meta};
+    job->cg = (Cg){.ctx = ctx,
+                   .arena = &ctx->arena,
+                   .func = func,
+                   .options = options,
+                   .meta = result->meta,
+                   .has_producer = func_producer(func) != NULL};
     return machine_guard(&job->cg, generate);
 }

@@ -17,7 +17,7 @@ static void barrier_of_team(Cg *cg) {
 void cg_barrier(Cg *cg) {
     if (cg->meta.teams > 1) {
         barrier_of_team(cg);
-    } else if (func_producer(cg->func)) {
+    } else if (cg->has_producer) {
         Lv threads = cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps);
         cg_asm(cg, cg->t_void, "bar.sync 1, $0;", "n,~{memory}", &threads, 1, ASM_CONVERGENT);
     } else if (cg->meta.num_warps == 1) {

@@ -85,7 +85,7 @@ static void prepare_copies(Cg *cg) {
 /* A producer prepares them itself. */
 void cg_begin_tensor_copies(Cg *cg) {
     bool waits = has_mbarriers(cg);
-    if (func_producer(cg->func) || (!waits && !cg->meta.tensor_maps.len))
+    if (cg->has_producer || (!waits && !cg->meta.tensor_maps.len))
         return;
     prepare_copies(cg);
     if (waits)
