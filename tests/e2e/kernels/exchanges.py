@@ -77,6 +77,18 @@ def shuffled(rng, rank):
     return order
 
 
+def composed(x, axis, back):
+    """What `affine` makes of pairs of elements twice, the second of each pair."""
+    flipped = np.flip(x, axis) if back else x
+    found, sums = np.zeros_like(flipped), None
+    for step in range(flipped.shape[axis]):
+        at = tuple(step if d == axis else slice(None) for d in range(flipped.ndim))
+        with np.errstate(over="ignore"):  # as in the kernel
+            sums = flipped[at] if sums is None else sums * flipped[at] + flipped[at]
+        found[at] = sums
+    return np.flip(found, axis) if back else found
+
+
 def change(rng, kind, x):
     """Lines that make `y` of the tile `x`, and what it is."""
     order = shuffled(rng, x.ndim)
@@ -95,14 +107,7 @@ def change(rng, kind, x):
         return [line, f"y = tl.associative_scan(y, {axis}, larger, reverse={back})"], np.flip(found, axis) if back else found
     if kind == "compose":
         back = rng.random() < 0.5
-        flipped = np.flip(turned, axis) if back else turned
-        found, sums = np.zeros_like(flipped), None
-        for step in range(flipped.shape[axis]):
-            at = tuple(step if d == axis else slice(None) for d in range(flipped.ndim))
-            with np.errstate(over="ignore"):  # as in the kernel
-                sums = flipped[at] if sums is None else sums * flipped[at] + flipped[at]
-            found[at] = sums
-        return ([line, f"m, y = tl.associative_scan((y, y), {axis}, affine, reverse={back})"], np.flip(found, axis) if back else found)
+        return [line, f"m, y = tl.associative_scan((y, y), {axis}, affine, reverse={back})"], composed(turned, axis, back)
     return [line], turned
 
 
@@ -136,6 +141,16 @@ def prefix(dtype, count, warps, limit, back=False):
                 turn(np.cumsum(turn(x), dtype=x.dtype)), warps, limit)
 
 
+def past_lanes(back):
+    """A scan along an axis between whose lanes are some of another."""
+    x = numbers(512, "i32")
+    expected = composed(x.reshape(8, 4, 16).transpose(0, 2, 1).reshape(128, 4), 0, back)
+    return Case(f"past-lanes{'-back' * back}",
+                [f"x = tl.load(a + {index((512,))})", "y = tl.reshape(tl.permute(tl.reshape(x, [8, 4, 16]), [0, 2, 1]), [128, 4])",
+                 f"m, y = tl.associative_scan((y, y), 0, affine, reverse={back})", f"tl.store(o + {index((128, 4))}, y)"],
+                {"a": x}, expected, 1, 2048)
+
+
 def product(dtype, sums, m, n, k, warps, limit, by_copy=False):
     rng = np.random.default_rng(m + n + k)
     a, b = (rng.integers(-3, 4, shape).astype(NUMPY[dtype]) for shape in ((m, k), (k, n)))
@@ -165,6 +180,8 @@ def fixed_cases():
         yield prefix("i32", 8192, warps, 512, back=warps == 4)
         yield prefix("i64", 2048, warps, 512, back=warps == 8)
         yield prefix("fp64", 512, warps, 512)
+    for back in (False, True):
+        yield past_lanes(back)
     yield product("fp16", "fp32", 64, 64, 64, 4, 8192)
     yield product("fp16", "fp32", 128, 64, 128, 4, 20480)
     yield product("fp64", "fp64", 32, 32, 64, 4, 12288)
