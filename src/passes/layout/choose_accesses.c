@@ -6,6 +6,7 @@
  *
  * What a product, a reduction or other loads put elsewhere is stored from there, or from where the
  * warp's own shuffles bring it, if that costs less than the coalesced store behind an exchange. */
+#include "passes/analysis/affine.h"
 #include "passes/layout/choose_layouts.h"
 #include "target/target.h"
 #include "types/gf2.h"
@@ -67,12 +68,36 @@ static int fastest_bit(const Access *access) {
     return mask ? __builtin_ctz(mask) : 0;
 }
 
+static bool same_group(const Access *a, const Access *b) {
+    return same_dimensions(a->type, b->type) && a->fastest == b->fastest;
+}
+
+/* Are accesses of the group to lines of memory of their own for each element, as far as is known?
+ * Then it does not matter to them which lane has which. */
+static bool group_is_scattered(Choice *choice, const Access *member) {
+    for (uint32_t i = 0; i < choice->naccesses; i++)
+        if (same_group(member, &choice->accesses[i]) && !choice->accesses[i].scattered)
+            return false;
+    Affines *affines = affines_create(choice->func, choice->arena);
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *other = &choice->accesses[i];
+        if (!same_group(member, other))
+            continue;
+        const Affine *affine = affine_of(affines, op_in(other->op, 0));
+        int64_t stride = 0, line = LINE_BYTES / dtype_bytes(other->type->dtype);
+        if (!affine->why && poly_is_constant(affine->dims[other->fastest].stride, &stride) &&
+            stride && stride < line && stride > -line)
+            return false;
+    }
+    return true;
+}
+
 /* One layout for all accesses of this shape and dimension. */
 static const Layout *group_layout(Choice *choice, const Access *member) {
     int64_t vector = 1, bytes = 1;
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *other = &choice->accesses[i];
-        if (!same_dimensions(member->type, other->type) || member->fastest != other->fastest)
+        if (!same_group(member, other))
             continue;
         int size = dtype_bytes(other->type->dtype);
         vector = other->width > vector ? other->width : vector;
@@ -95,7 +120,10 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
                              .num_warps = choice->num_warps,
                              .warps_last = combined.axes | along_lines};
     const Layout *layout = layout_coalesced(choice->ctx, &wanted);
-    return combined.scan ? layout_with_sections(choice->ctx, layout, combined.scan) : layout;
+    if (!combined.scan)
+        return layout;
+    return layout_with_sections(choice->ctx, layout, combined.scan,
+                                group_is_scattered(choice, member));
 }
 
 /* An access without an order of its own follows the widest one of its shape. */
@@ -122,12 +150,18 @@ void choose_accesses(Choice *choice) {
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         Access *access = &choice->accesses[i];
         for (uint32_t j = 0; j < i && !access->coalesced; j++)
-            if (same_dimensions(access->type, choice->accesses[j].type) &&
-                access->fastest == choice->accesses[j].fastest)
+            if (same_group(access, &choice->accesses[j]))
                 access->coalesced = choice->accesses[j].coalesced;
         if (!access->coalesced)
             access->coalesced = group_layout(choice, access);
     }
+}
+
+const Layout *choose_coalesced(const Choice *choice, const Type *type) {
+    for (uint32_t i = 0; i < choice->naccesses; i++)
+        if (same_dimensions(choice->accesses[i].type, type))
+            return choice->accesses[i].coalesced;
+    return NULL;
 }
 
 int choose_width(const Access *access, const Layout *layout) {

@@ -50,6 +50,8 @@ typedef struct Choice {
 
 /* Finds the accesses and their coalesced layouts. */
 void choose_accesses(Choice *choice);
+/* What accesses to tiles of this shape would like for themselves; NULL: there are none. */
+const Layout *choose_coalesced(const Choice *choice, const Type *type);
 /* The load would rather be made in `demand`, where its users are, than in its coalesced layout with
  * a conversion. */
 bool choose_prefers(const Choice *choice, const Access *access, const Layout *demand);

@@ -342,8 +342,22 @@ static bool ask(Choice *choice, const Value *value, const Layout *layout) {
     return true;
 }
 
+/* A scan's operands in runs, made of what accesses to its shape would like for themselves. */
+static void ask_for_scan(Choice *choice, const Op *op, bool wishes) {
+    const Layout *layout = choose_working_layout(choice, op);
+    const Layout *lies = choose_coalesced(choice, op_in(op, 0)->type);
+    if (!layout && wishes && lies)
+        layout = layout_for_scan(choice->ctx, lies, op, choice->num_warps);
+    for (uint32_t i = 0; i < op->nin; i++)
+        ask(choice, op_in(op, i), layout);
+}
+
 static void ask_operands(Choice *choice, const Op *op, bool wishes) {
     const Layout *layout = NULL;
+    if (op->code == OP_scan) {
+        ask_for_scan(choice, op, wishes);
+        return;
+    }
     if (choose_access(choice, op)) {
         layout = choose_working_layout(choice, op);
         /* What a store would like is a wish even while its value is undecided. */
@@ -403,7 +417,7 @@ static void backward_block(Choice *choice, Block *block, bool wishes) {
     }
 }
 
-/* With what stores and carried values would like, or only what follows from homes. */
+/* With what scans, stores and carried values would like, or only what follows from homes. */
 static void backward(Choice *choice, bool wishes) {
     memset(choice->demand, 0, choice->nvalues * sizeof *choice->demand);
     backward_block(choice, choice->func->body, wishes);

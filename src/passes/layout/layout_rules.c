@@ -301,12 +301,71 @@ static uint32_t scanned_bits(const Op *scan) {
     return layout_dim_mask(type->rank, type->shape, (int)scan_attrs(scan)->axis);
 }
 
-const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan) {
+/* Index bits of the runs of neighbours that a thread is to have where lanes go along the axis; 0:
+ * as the layout has them. With runs twice as long half as many go across lanes, and what is loaded
+ * as it lies touches twice as many cache lines, an instruction each. What is stored is shuffled to
+ * where it lies first, which what is cheap to combine is not worth. */
+static int wanted_run_bits(const Layout *layout, const Op *scan) {
+    enum { SHUFFLED_RESULT_COST = 10 /* a word's shuffle and selections */ };
     uint32_t axis = scanned_bits(scan);
-    if (!may_have_sections(scan))
+    int lanes = 0, words = 0, ops = 0, bits = 0;
+    for (int i = 0; i < layout->bits[LAYOUT_LANE]; i++)
+        lanes += (layout_bases(layout, LAYOUT_LANE)[i] & axis) != 0;
+    for (uint32_t i = 0; i < scan->nin; i++)
+        words += (type_element_bytes(op_in(scan, i)->type) + 3) / 4;
+    block_for_each (op, scan->regions[0])
+        ops += !op_has(op, TERMINATOR);
+    /* A step across lanes shuffles, combines and selects; the run's end is combined twice. */
+    int run_cost = lanes * (ops + 2 * words) + 2 * ops;
+    while (1 << (2 * bits) < run_cost / 2)
+        bits++;
+    int spared = run_cost - (run_cost >> bits);
+    return spared > SHUFFLED_RESULT_COST * words + (1 << bits) ? bits : 0;
+}
+
+/* Of the bits of the axis the lowest in registers, `wanted` of them, or as many as there are by
+ * now, then lanes, then the other registers, then warps. */
+static const Layout *with_runs(Ctx *ctx, const Layout *layout, uint32_t axis, int wanted) {
+    AxisHolders bits;
+    Layout out = *layout;
+    int reg_end = layout->bits[LAYOUT_REG], lane_end = reg_end + layout->bits[LAYOUT_LANE];
+    if (!find_holders(layout, axis, &bits))
         return layout;
-    const Layout *sections = with_idle_warps(ctx, with_sections(ctx, layout, axis), axis);
-    return scans_in_order(sections, axis, true) ? sections : layout;
+    int run = 0;
+    while (run < bits.count && bits.holder[run] < reg_end)
+        run++;
+    run = run > wanted ? run : wanted;
+    uint32_t held = 0, rest = axis;
+    for (int i = 0; i < bits.count; i++)
+        held |= 1u << bits.holder[i];
+    for (int place = 0; place < 4; place++)
+        for (int i = 0; i < layout_in_bits(layout); i++) {
+            int of_holder = i < reg_end ? 0 : i < lane_end ? 1 : 3;
+            if (of_holder == 0 && __builtin_popcount(held & ((1u << i) - 1)) >= run)
+                of_holder = 2;
+            if (of_holder != place || !(held >> i & 1))
+                continue;
+            out.basis[i] = rest & -rest;
+            rest &= rest - 1;
+        }
+    return layout_get(ctx, &out);
+}
+
+/* Do neighbours along the axis lie in neighbouring lanes? Then an access of all lanes takes them
+ * together; else it takes as much of a row with any of them. */
+static bool goes_along_lanes(const Layout *layout, uint32_t axis) {
+    return layout->bits[LAYOUT_LANE] && layout_bases(layout, LAYOUT_LANE)[0] & axis;
+}
+
+const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan, bool scattered) {
+    uint32_t axis = scanned_bits(scan);
+    bool by_warps = may_have_sections(scan);
+    const Layout *found = layout;
+    if (by_warps)
+        found = with_idle_warps(ctx, with_sections(ctx, found, axis), axis);
+    if ((scattered || !goes_along_lanes(found, axis)) && !op_keeps_order(scan))
+        found = with_runs(ctx, found, axis, found->bits[LAYOUT_REG]);
+    return scans_in_order(found, axis, by_warps) ? found : layout;
 }
 
 const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, int num_warps) {
@@ -314,18 +373,23 @@ const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, in
     int axis = (int)scan_attrs(scan)->axis;
     uint32_t mask = scanned_bits(scan);
     bool by_warps = may_have_sections(scan);
-    const Layout *sections = layout_with_sections(ctx, layout, scan);
-    if (scans_in_order(sections, mask, by_warps))
-        return sections;
-    CoalescedShape wanted = {.rank = type->rank,
-                             .shape = type->shape,
-                             .fastest = type->rank - 1,
-                             .vector = type->shape[type->rank - 1] >= 2 * TARGET_WARP_SIZE ? 4 : 1,
-                             .num_warps = num_warps,
-                             .warps_never = 1u << axis};
-    const Layout *chosen = layout_coalesced(ctx, &wanted);
-    if (by_warps)
-        chosen = with_idle_warps(ctx, chosen, mask);
+    const Layout *chosen = layout_with_sections(ctx, layout, scan, false);
+    if (!scans_in_order(chosen, mask, by_warps)) {
+        CoalescedShape wanted = {.rank = type->rank,
+                                 .shape = type->shape,
+                                 .fastest = type->rank - 1,
+                                 .vector =
+                                     type->shape[type->rank - 1] >= 2 * TARGET_WARP_SIZE ? 4 : 1,
+                                 .num_warps = num_warps,
+                                 .warps_never = 1u << axis};
+        chosen = layout_coalesced(ctx, &wanted);
+        if (by_warps)
+            chosen = with_idle_warps(ctx, chosen, mask);
+    }
+    if (!op_keeps_order(scan))
+        chosen = with_runs(ctx, chosen, mask,
+                           goes_along_lanes(chosen, mask) ? wanted_run_bits(chosen, scan)
+                                                          : chosen->bits[LAYOUT_REG]);
     assert(scans_in_order(chosen, mask, by_warps));
     return chosen;
 }

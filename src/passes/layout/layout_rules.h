@@ -79,9 +79,11 @@ int64_t dot_most_warpgroups(const Op *dot);
  * registers, warps (from the lowest index bit), so that each warp has a section of it: `layout`
  * itself if it is one, else as near to it as there is one. */
 const Layout *layout_for_scan(Ctx *ctx, const Layout *layout, const Op *scan, int num_warps);
-/* `layout` with the highest bits of the scan's axis in warps, those that have some of it and those
- * that would repeat the tile; `layout` itself where the scan has to stay within warps. */
-const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan);
+/* `layout` for accesses to what is scanned: with the highest bits of the scan's axis in warps,
+ * those that have some of it and those that would repeat the tile, and the lowest in registers
+ * where that costs accesses nothing: they are scattered, or lanes go along another dimension first.
+ * `layout` itself where the scan has to stay within warps. */
+const Layout *layout_with_sections(Ctx *ctx, const Layout *layout, const Op *scan, bool scattered);
 
 /* Bits of the axis of a reduce that warps hold and it does not keep, as in attribute `keep`; 0 for
  * other ops, and without layouts. */
