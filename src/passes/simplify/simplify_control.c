@@ -80,6 +80,18 @@ static Value *advanced(Builder *b, Value *first, Value *offset) {
                                         : build_addi(b, first, offsets);
 }
 
+/* Of a tile of integers that is a uniform one plus another: the other, and the scalar in `*from`.
+ * What else there is of the first value is then not added again in every iteration. */
+static Value *without_uniform(Builder *b, Value *first, Value **from) {
+    const Op *sum = first->def;
+    for (uint32_t i = 0; sum && sum->code == OP_addi && i < 2; i++)
+        if (value_is_uniform(op_in(sum, i))) {
+            *from = value_uniform_scalar(b, op_in(sum, i));
+            return op_in(sum, !i);
+        }
+    return first;
+}
+
 /* A tile that advances uniformly is its first value plus a carried scalar: what differs between its
  * elements is then the same in all iterations. The sum is exact: pointers advance in 64 bits and
  * integers wrap either way. */
@@ -91,7 +103,9 @@ static bool carry_scalar(Op *loop, uint32_t i) {
     Builder before = builder_before(loop), after = builder_after(loop);
     Value *first = op_in(loop, FOR_FIXED_OPERANDS + i);
     const Type *type = advance->type;
-    op_add_operand(loop, rewrite_int(&before, type, 0));
+    Value *from = rewrite_int(&before, type, 0);
+    first = without_uniform(&before, first, &from);
+    op_add_operand(loop, from);
     op_add_result(loop, type);
     /* Arguments move when one is added, and the advance may be one: an operand follows it. */
     Builder head = builder_before(body->first), tail = builder_before(body->last);
