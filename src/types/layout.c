@@ -132,6 +132,15 @@ uint32_t layout_part_mask(int rank, const int64_t *part, const int64_t *whole) {
     return mask;
 }
 
+uint32_t layout_registers_in_part(const Layout *layout, int rank, const int64_t *part,
+                                  const int64_t *whole) {
+    uint32_t between = layout_part_mask(rank, part, whole), within = 0;
+    for (int bit = 0; bit < layout->bits[LAYOUT_REG]; bit++)
+        if (layout->basis[bit] && !(layout->basis[bit] & between))
+            within |= 1u << bit;
+    return within;
+}
+
 static uint32_t close_gaps(uint32_t basis, uint32_t removed) {
     uint32_t out = 0;
     int position = 0;

@@ -72,6 +72,9 @@ const Layout *layout_of_part(Ctx *ctx, const Layout *layout, int rank, const int
                              const int64_t *whole);
 /* The index bits of the whole that tell its parts of that shape from each other. */
 uint32_t layout_part_mask(int rank, const int64_t *part, const int64_t *whole);
+/* The bits of the register number that lead to another element of the same part, as a mask. */
+uint32_t layout_registers_in_part(const Layout *layout, int rank, const int64_t *part,
+                                  const int64_t *whole);
 /* The index bits of dimension `axis` of a row-major shape, as a mask. */
 uint32_t layout_dim_mask(int rank, const int64_t *shape, int axis);
 /* join: a new lowest dimension of size 2 held in the lowest register bit; split is its inverse. */

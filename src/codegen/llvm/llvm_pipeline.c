@@ -11,25 +11,27 @@
 /* What default<O3> does beyond this costs several times as much and changed no instruction count of
  * the kernels measured: the IR arrives without allocas, calls or nested address expressions. A
  * second instcombine at the end would narrow accumulators that end in f16 to 16-bit copies of
- * themselves in front of the loop. Afterwards NVPTX strength-reduces and rewrites the induction
+ * themselves in front of the loop. Remainders whose quotient is there, too, become products and
+ * differences: ptxas divides for each. Afterwards NVPTX strength-reduces and rewrites the induction
  * variables of loops. */
 static const char pipeline[] =
     "function(early-cse,simplifycfg,instcombine<no-verify-fixpoint>,reassociate,loop-mssa(licm),"
-    "separate-const-offset-from-gep,early-cse<memssa>,simplifycfg,adce),globaldce";
+    "separate-const-offset-from-gep,early-cse<memssa>,simplifycfg,div-rem-pairs,adce),globaldce";
 
 /* Without loops ptxas finds all but two things itself: reassociation, which keeps what a row shares
  * out of registers of every element, and immediate offsets of accesses. This and selection without
  * combining take half of the time, for the same number of instructions and registers. */
 static const char straight_pipeline[] =
     "function(early-cse,simplifycfg,reassociate,instsimplify,early-cse<memssa>,"
-    "separate-const-offset-from-gep,early-cse,adce),globaldce";
+    "separate-const-offset-from-gep,early-cse,div-rem-pairs,adce),globaldce";
 
 /* Where tensor copies and descriptors have taken the place of addresses, what is left for LLVM is
  * to share constants and numbers of threads between ops and to move them out of loops: a sixth of
  * the time of the passes above and of the back end that goes with them. ptxas combines and
  * schedules the same arithmetic in the same number of instructions. */
-static const char plain_pipeline[] = "function(early-cse,simplifycfg,loop-mssa(licm),"
-                                     "separate-const-offset-from-gep,simplifycfg,adce),globaldce";
+static const char plain_pipeline[] =
+    "function(early-cse,simplifycfg,loop-mssa(licm),"
+    "separate-const-offset-from-gep,simplifycfg,div-rem-pairs,adce),globaldce";
 
 /* Instructions from which on a function counts as large. With loops that is where strength
  * reduction, which compares the addresses and indices of a loop with each other, takes longer than

@@ -142,8 +142,23 @@ void lower_hint_contiguous(Cg *cg, const Op *op) {
     same_registers(cg, op);
 }
 
+/* Registers of a run have what its first one has: what the others would be computed from is dead.
+ * Counts that are no powers of two hold for the largest one that divides, as in facts. */
 void lower_hint_constant(Cg *cg, const Op *op) {
-    same_registers(cg, op);
+    const Type *type = op->out[0].type;
+    if (!type_is_tile(type)) {
+        same_registers(cg, op);
+        return;
+    }
+    int64_t run[MAX_RANK];
+    for (int d = 0; d < type->rank; d++) {
+        int64_t said = hint_constant_attrs(op)->values.ptr[d], power = said & -said;
+        run[d] = power < type->shape[d] ? power : type->shape[d];
+    }
+    uint32_t within = layout_registers_in_part(type->layout, type->rank, run, type->shape);
+    Lv *in = cg_get(cg, op_in(op, 0)), *out = cg_new(cg, &op->out[0]);
+    for (uint32_t reg = 0; reg < cg_count(type); reg++)
+        out[reg] = in[reg & ~within];
 }
 
 void lower_broadcast(Cg *cg, const Op *op) {
