@@ -176,6 +176,9 @@ struct Func {
     /* Programs of one x start together, for a section of neighbours along the other axes: see
      * codegen/values/programs.c. On the same conditions. */
     bool in_sections;
+    /* The first thread of each program runs all of it, the others end at once: there is no tile.
+     * See passes/shared/own_loads.c. */
+    bool one_thread;
     /* Above 1: beside the producer, as many teams of num_warps warps share the programs of a CTA,
      * each of which runs what stands behind the producer: team_id and team_count say which programs
      * are its own. The function means the same with any number of teams. 0: one. See

@@ -27,7 +27,7 @@ bool atomic_meets_after(const Op *op) {
 }
 
 int64_t op_scratch_bytes(const Op *op, int32_t num_warps) {
-    if (!is_atomic(op) || value_unused(&op->out[0]))
+    if (!is_atomic(op) || value_unused(&op->out[0]) || op->block->func->one_thread)
         return 0;
     const Type *type = op->out[0].type;
     if (!(type_repeating_threads(type, num_warps) & ~(uint32_t)LANES))

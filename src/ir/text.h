@@ -28,6 +28,7 @@
     FUNC_ATTR(is_persistent, BOOL)                                                                 \
     FUNC_ATTR(last_first, I64)                                                                     \
     FUNC_ATTR(in_sections, BOOL)                                                                   \
+    FUNC_ATTR(one_thread, BOOL)                                                                    \
     FUNC_ATTR(teams, I64)
 
 /* Regions nest at most this deep, which bounds the recursion of everything that walks IR. */

@@ -170,6 +170,9 @@ static void check_type(Verifier *v, const Type *type, const Op *at) {
     ptrmap_set(&v->types, type, (void *)type);
     Span span = at ? at->span : v->func->span;
     bool wants = v->func->has_layouts && type->rank > 0;
+    if (v->func->one_thread && type->rank > 0)
+        v->ok = ctx_diag(v->ctx, v->func->span, ir_func_attr, STR_ARG(v->func->name), "one_thread",
+                         1, "0, because the function has tiles");
     if (!v->func->has_layouts && type->kind == TYPE_BUFFER)
         v->ok = ctx_diag(v->ctx, span, ir_layout_map, type_text(v, type),
                          "buffers are only in functions with has_layouts");

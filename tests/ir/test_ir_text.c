@@ -227,6 +227,8 @@ static const BadText bad_texts[] = {
     {"func @f() {\nreturn\n}\nfunc @f() {\nreturn\n}", DIAG_ir_redefined, 4, 6},
     {"func @f(%a: tile<8xf32>) {\nreturn\n}", DIAG_ir_param, 1, 9},
     {"func @f() {num_warps = 3} {\nreturn\n}", DIAG_ir_func_attr, 1, 6},
+    {"func @f() {one_thread = true} {\n%r = range {start = 0} : tile<4xi32>\nreturn\n}",
+     DIAG_ir_func_attr, 1, 6},
     {"func @f() {num_warps = 99999999999} {\nreturn\n}", DIAG_ir_number, 1, 24},
     {"func @f() {numwarps = 3} {\nreturn\n}", DIAG_ir_unknown, 1, 12},
     {"layout #A = {reg = [1]}\nlayout #A = {}", DIAG_ir_redefined, 2, 8},

@@ -2,7 +2,8 @@
  *
  * Accesses without predicate, cache modifier and eviction policy are LLVM loads and stores of
  * vectors, which LLVM may order and merge. The others are inline PTX: one instruction under a
- * predicate, behind moves of what an element is where the predicate is off.
+ * predicate, behind moves of what an element is where the predicate is off, if it is to be anything
+ * known: a move has ptxas branch around the access.
  * Elements narrower than 32 bits travel packed. */
 #include "codegen/memory/access.h"
 #include "codegen/llvm/schedule.h"
@@ -174,7 +175,7 @@ static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
     InputList inputs = {.first = p.words};
     for (unsigned i = 0; i < p.words; i++)
         strbuf_printf(&constraints, "=%s%c,", access->predicate ? "&" : "", p.constraint);
-    for (unsigned i = 0; i < p.words && access->predicate; i++)
+    for (unsigned i = 0; i < p.words && access->predicate && !access->or_anything; i++)
         move_other(&text, &constraints, &p, i, pack(cg, &p, access->dtype, other + i * p.per_word),
                    &inputs);
     if (access->predicate)
@@ -293,6 +294,7 @@ void lower_load(Cg *cg, const Op *op) {
     Lv *out = cg_new(cg, &op->out[0]);
     /* Undefined elements are zero, as sums over masked rows expect them to be in practice. */
     Lv zero = cg_zero(cg_type(cg, type)), other[16];
+    Lv owner = attrs->by_owner ? cg_owner(cg, type->layout) : NULL;
     for (uint32_t reg = 0; reg < count; reg += width) {
         if (plan && plan->rep[reg] != reg) {
             for (uint32_t i = 0; i < width; i++)
@@ -306,11 +308,12 @@ void lower_load(Cg *cg, const Op *op) {
                           .dtype = type->dtype,
                           .width = width,
                           .pointer = ptr[reg],
-                          .predicate = mask ? mask[reg] : NULL,
+                          .predicate = cg_and(cg, mask ? mask[reg] : NULL, owner),
                           .cache = attrs->cache,
                           .evict = attrs->evict,
                           .is_volatile = attrs->is_volatile,
-                          .may_delay = attrs->may_delay},
+                          .may_delay = attrs->may_delay,
+                          .or_anything = owner && !mask},
                 other, out + reg);
     }
     cg_end_batch(cg, op);

@@ -15,6 +15,8 @@ static void barrier_of_team(Cg *cg) {
 }
 
 void cg_barrier(Cg *cg) {
+    if (cg->func->one_thread)
+        return;
     if (cg->meta.teams > 1) {
         barrier_of_team(cg);
     } else if (cg->has_producer) {

@@ -127,7 +127,7 @@ Lv cg_plan_at(Cg *cg, const Plan *plan, uint32_t reg) {
 Lv cg_owner(Cg *cg, const Layout *layout) {
     static const Layout scalar_layout = {0};
     if (!layout) {
-        if (cg->meta.num_warps * 32 == 1)
+        if (cg->func->one_thread)
             return NULL;
         layout = &scalar_layout;
     }

@@ -1,4 +1,5 @@
-/* Thread numbers, the program's place in the CTA, and the end of programs past the grid. */
+/* Thread numbers, the program's place in the CTA, and the end of programs past the grid and of
+ * threads that have nothing to do. */
 #include "codegen/values/threads.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/programs.h"
@@ -24,15 +25,21 @@ void cg_begin_threads(Cg *cg) {
 }
 
 void cg_end_entry(Cg *cg, LLVMBasicBlockRef body) {
-    if (!cg->slot) {
+    Lv runs = NULL;
+    if (cg->func->one_thread)
+        runs = LLVMBuildICmp(cg->entry, LLVMIntEQ, cg->thread, cg_i32(cg, 0), "");
+    if (cg->slot) {
+        Lv grid_x = LLVMGetParam(cg->fn, cg->func->body->nargs);
+        Lv inside = LLVMBuildICmp(cg->entry, LLVMIntULT, cg->program_ids[0], grid_x, "");
+        runs = runs ? LLVMBuildAnd(cg->entry, runs, inside, "") : inside;
+    }
+    if (!runs) {
         LLVMBuildBr(cg->entry, body);
         return;
     }
-    LLVMBasicBlockRef past = cg_block(cg, "past_grid");
-    Lv grid_x = LLVMGetParam(cg->fn, cg->func->body->nargs);
-    Lv inside = LLVMBuildICmp(cg->entry, LLVMIntULT, cg->program_ids[0], grid_x, "");
-    LLVMBuildCondBr(cg->entry, inside, body, past);
-    LLVMPositionBuilderAtEnd(cg->entry, past);
+    LLVMBasicBlockRef idle = cg_block(cg, "idle");
+    LLVMBuildCondBr(cg->entry, runs, body, idle);
+    LLVMPositionBuilderAtEnd(cg->entry, idle);
     LLVMBuildRetVoid(cg->entry);
 }
 

@@ -6,6 +6,7 @@
  *   - their bytes are apart, by the affine forms of the addresses (affine.h);
  *   - each byte belongs to one thread in both: of one layout that holds nothing in two threads, the
  *     addresses are the same, or lines that begin a multiple of the layout's period apart;
+ *   - both are of one element, and made by the first of the threads that hold it, wherever it is;
  *   - they are atomic operations that may be exchanged.
  *
  * The later address less the earlier one is first + k * step: k is 0 if what both are computed from
@@ -38,7 +39,7 @@ const GlobalAccess *global_access(GlobalAccesses *accesses, const Op *op, uint32
                              .pointer = op_in(op, 0),
                              .origin = pointer_origin(op_in(op, 0)),
                              .writes = op_has(op, WRITES),
-                             .by_all = op->code == OP_load,
+                             .by_all = op->code == OP_load && !op_by_owner(op),
                              .anywhere = op_has(op, LREADS | LWRITES)};
     ptrmap_set(&accesses->known, op, access);
     return access;
@@ -413,6 +414,11 @@ static bool one_thread(const Pair *p) {
     return (poly_is_zero(p->first) && poly_is_zero(p->step)) || in_phase(p);
 }
 
+static bool by_first_thread(const GlobalAccess *access) {
+    const Type *type = access->pointer->type;
+    return !access->by_all && (!type_is_tile(type) || type_numel(type) == 1);
+}
+
 /* Sums, bits and extremes, of which nobody looks at what was there. */
 static bool may_be_exchanged(const Op *a, const Op *b) {
     return a->code == OP_atomic_rmw && b->code == OP_atomic_rmw &&
@@ -432,12 +438,14 @@ static bool may_meet(Pair *p) {
 
 bool global_accesses_meet(GlobalAccesses *accesses, const GlobalAccess *earlier, const Op *past,
                           const GlobalAccess *later) {
-    if (!(earlier->writes || later->writes) ||
+    if (!(earlier->writes || later->writes) || accesses->func->one_thread ||
         (earlier->origin && later->origin && earlier->origin != later->origin) ||
         may_be_exchanged(earlier->op, later->op))
         return false;
     if (earlier->anywhere || later->anywhere)
         return true;
+    if (by_first_thread(earlier) && by_first_thread(later))
+        return false;
     if (!accesses->affines) {
         accesses->affines = affines_create(accesses->func, accesses->known.arena);
         accesses->pairs = arena_within(accesses->known.arena);

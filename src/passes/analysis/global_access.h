@@ -13,7 +13,8 @@ typedef struct GlobalAccess {
     Value *pointer;      /* a scalar or a tile; of a block the address of its first element */
     const Value *origin; /* the argument it counts from; NULL: not known to be one */
     bool writes;
-    bool by_all;   /* each element by all threads that hold it; otherwise by the first of them */
+    bool by_all;   /* each element by all threads that hold it; otherwise by the first of them,
+                      as stores, atomics and loads that say so (own-loads) */
     bool anywhere; /* a copy, of threads unknown: anywhere in what the origin points to */
 } GlobalAccess;
 

@@ -81,7 +81,7 @@ static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *
     else
         mask = mask ? build_andi(b, mask, on) : on;
     return build_load(b, ptr, mask, other, load_attrs(load)->cache, load_attrs(load)->evict, false,
-                      load_attrs(load)->width, false);
+                      load_attrs(load)->width, false, false);
 }
 
 static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {

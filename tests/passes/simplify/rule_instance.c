@@ -52,7 +52,8 @@ static Value *load_name(RuleInstance *in, uint8_t slot, const Type *type) {
     Value *pointer = pointers(in, 0, slot, type);
     if (type->kind == TYPE_POINTER)
         return pointer;
-    return build_load(&in->builder, pointer, NULL, NULL, CACHE_NONE, EVICT_NORMAL, false, 0, false);
+    return build_load(&in->builder, pointer, NULL, NULL, CACHE_NONE, EVICT_NORMAL, false, 0, false,
+                      false);
 }
 
 static double random_float(RuleInstance *in) {
