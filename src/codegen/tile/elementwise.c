@@ -356,12 +356,28 @@ typedef struct LineBefore {
 
 static const CacheKind line_before_kind = {sizeof(LineBefore)};
 
-/* Is the tile a product with one number for all elements? */
+static bool repeats(const Op *op) {
+    return op->code == OP_broadcast || op->code == OP_expand_dims;
+}
+
+/* Is it an index of addresses and nothing else? */
+static bool is_index_alone(const Value *value) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        bool is_index = user->code == OP_addptr && use == &user->in[1];
+        if (!is_index && !(repeats(user) && is_index_alone(&user->out[0])))
+            return false;
+    }
+    return true;
+}
+
+/* Is the tile a product with one number for all elements, of which nothing but addresses is made?
+ */
 static bool has_one_stride(const Value *index) {
     const Op *op = index->def;
-    while (op && (op->code == OP_broadcast || op->code == OP_expand_dims))
+    while (op && repeats(op))
         op = op_in(op, 0)->def;
-    if (!op || op->code != OP_muli)
+    if (!op || op->code != OP_muli || !is_index_alone(op_out(op)))
         return false;
     for (uint32_t i = 0; i < 2; i++) {
         const Op *factor = op_in(op, i)->def;
@@ -411,7 +427,8 @@ static Lv widen_narrow_sum(Cg *cg, Lv index) {
 /* Of lines, what tells threads apart is added once; the distances between those of one thread are
  * the same for all threads, which hold them in uniform registers. A few lines are each found from
  * the one before: equal distances are one value then, where those from the first would all live
- * through a loop. Many would wait for each other. Indices do not wrap (docs/passes.md). */
+ * through a loop. Many would wait for each other. Where the indices are there for something else,
+ * too, an address is one instruction from them. Indices do not wrap (docs/passes.md). */
 Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
     enum { FEW_LINES = 4 };
     LLVMTypeRef memory = cg_memory_type(cg, element(op));
