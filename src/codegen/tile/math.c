@@ -155,24 +155,21 @@ static Fraction split_exponent(Cg *cg, Lv x) {
     Lv offset = choose(cg, tiny, like(x, wide ? -54.0 : -23.0), like(x, 0.0));
     Lv bits = to_bits(cg, x);
     Lv above = LLVMBuildSub(b, bits, LLVMConstInt(bits_t, root_half, false), "");
-    Lv e = LLVMBuildAShr(b, above, LLVMConstInt(bits_t, (unsigned)digits, false), "");
-    Lv mantissa = LLVMBuildSub(
-        b, bits, LLVMBuildShl(b, e, LLVMConstInt(bits_t, (unsigned)digits, false), ""), "");
-    Lv m = LLVMBuildBitCast(b, mantissa, type, "");
-    Lv f = sub(cg, m, like(x, 1.0));
-    return (Fraction){f, add(cg, LLVMBuildSIToFP(b, e, type, ""), offset)};
+    /* e where it stands among the bits, which is e * 2^digits: exact as a float, too. */
+    Lv shifted = LLVMBuildAnd(b, above, LLVMConstInt(bits_t, UINT64_MAX << digits, true), "");
+    Lv m = LLVMBuildBitCast(b, LLVMBuildSub(b, bits, shifted, ""), type, "");
+    Lv f = sub(cg, m, like(x, 1.0)), unit = like(x, wide ? 0x1p-52 : 0x1p-23);
+    return (Fraction){f, fma3(cg, LLVMBuildSIToFP(b, shifted, type, ""), unit, offset)};
 }
 
 /* What a logarithm is outside of the positive finite numbers: infinity and NaN pass, negative ones
- * are NaN. */
+ * are NaN. Asked of the bits: of comparisons LLVM makes a question of the number's class, and of
+ * that twice the instructions. */
 static Lv log_special(Cg *cg, Lv x, Lv result) {
     Lv infinite = like(x, INFINITY), zero = like(x, 0.0);
-    Lv below = less(cg, x, infinite), above = LLVMBuildFCmp(cg->b, LLVMRealOGT, x, zero, "");
-    Lv finite = LLVMBuildAnd(cg->b, above, below, "");
-    Lv outside = fma3(cg, x, infinite, infinite);
-    outside =
-        choose(cg, LLVMBuildFCmp(cg->b, LLVMRealOEQ, x, zero, ""), like(x, -INFINITY), outside);
-    return choose(cg, finite, result, outside);
+    Lv finite = LLVMBuildICmp(cg->b, LLVMIntULT, to_bits(cg, x), to_bits(cg, infinite), "");
+    result = choose(cg, finite, result, fma3(cg, x, infinite, infinite));
+    return choose(cg, LLVMBuildFCmp(cg->b, LLVMRealOEQ, x, zero, ""), like(x, -INFINITY), result);
 }
 
 static Lv log_f32(Cg *cg, Lv x) {
