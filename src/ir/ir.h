@@ -505,7 +505,9 @@ enum {
     LOOP_FEW = 16,     /* it is expected to run a few times at most */
     LOOP_GOES_ON = 32, /* where the loop before it, with a copy of its body, ends: its indices
                           follow on those of that one, or it does not run */
-    LOOP_FLAGS = 63
+    LOOP_SKIPS = 64,   /* its end is a select: its own begin where nobody sees what it gives, or
+                          else its end. It may as well run on to that always */
+    LOOP_FLAGS = 127
 };
 
 enum { PRINT_MAX_OPERANDS = 63 }; /* bits of attribute `unsigned_operands` */

@@ -391,3 +391,18 @@ bool loop_bounds_add_free(LoopBounds *bounds, Value *mask, bool truth) {
     *bounds = before;
     return false;
 }
+
+Value *loop_bound_slack(Builder *b, const LoopBound *bound) {
+    const Type *type = type_scalar(b->ctx, DT_I64);
+    Value *left = rewrite_int(b, type, bound->limit);
+    for (int i = 0; i < bound->sum.count; i++) {
+        int64_t factor = bound->sum.terms[i].factor;
+        Value *term = bound->sum.terms[i].value;
+        if (term->type != type)
+            term = build_extsi(b, term, type);
+        if (factor != 1 && factor != -1)
+            term = build_muli(b, term, rewrite_int(b, type, factor < 0 ? -factor : factor));
+        left = factor < 0 ? build_addi(b, left, term) : build_subi(b, left, term);
+    }
+    return left;
+}

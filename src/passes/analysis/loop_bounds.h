@@ -32,6 +32,10 @@ typedef struct LoopBound {
     bool is_check; /* nothing to split a loop for: fails only where arithmetic wraps */
 } LoopBound;
 
+/* What is left to the limit without the index: limit - sum.terms, in 64 bits. The scalars must be
+ * there where `b` builds. */
+Value *loop_bound_slack(Builder *b, const LoopBound *bound);
+
 /* What is one constant while all bounds hold. */
 typedef struct LoopMask {
     Value *value;

@@ -181,23 +181,10 @@ static Value *wide(Emitter *e, Value *scalar) {
     return scalar->type == e->type ? scalar : build_extsi(&e->b, scalar, e->type);
 }
 
-/* What is left to the limit without the index: limit - terms. */
-static Value *slack(Emitter *e, const LoopBound *bound) {
-    Value *left = constant(e, bound->limit);
-    for (int i = 0; i < bound->sum.count; i++) {
-        int64_t factor = bound->sum.terms[i].factor;
-        Value *term = wide(e, bound->sum.terms[i].value);
-        if (factor != 1 && factor != -1)
-            term = build_muli(&e->b, term, constant(e, factor < 0 ? -factor : factor));
-        left = factor < 0 ? build_addi(&e->b, left, term) : build_subi(&e->b, left, term);
-    }
-    return left;
-}
-
 /* slack / |factor of the index|, rounded down. */
 static Value *slack_in_index(Emitter *e, const LoopBound *bound) {
     int64_t index = bound->sum.index < 0 ? -bound->sum.index : bound->sum.index;
-    Value *left = slack(e, bound);
+    Value *left = loop_bound_slack(&e->b, bound);
     return build_shrsi(&e->b, left, constant(e, __builtin_ctzll((uint64_t)index)));
 }
 
@@ -253,7 +240,7 @@ static Value *remaining_bounds(Emitter *e, bool above, bool below, Value *begin,
             continue;
         Value *at = index < 0 ? begin : build_subi(&e->b, end, constant(e, 1));
         Value *part = build_muli(&e->b, at, constant(e, index));
-        all = both(e, all, build_cmpi(&e->b, part, slack(e, bound), IPRED_SLE));
+        all = both(e, all, build_cmpi(&e->b, part, loop_bound_slack(&e->b, bound), IPRED_SLE));
     }
     return all;
 }

@@ -73,6 +73,28 @@ static bool is_of_ring(const Teams *t, const Op *alloc) {
     return alloc == t->ring->full || op_out(alloc) == t->ring->empty;
 }
 
+/* What decides whether the loop runs at all for a tile; NULL: nothing does. */
+static Op *skipped_end(const Op *loop) {
+    Op *end = value_def(op_in(loop, 1), OP_select);
+    bool skips = (op_flags(loop) & LOOP_SKIPS) && end && op_in(end, 1) == op_in(loop, 0);
+    return skips ? end : NULL;
+}
+
+/* A bound of the loop, as it is for tiles that somebody sees. */
+static const Value *whole_bound(const Op *loop, uint32_t i) {
+    const Op *end = i == 1 ? skipped_end(loop) : NULL;
+    return end ? op_in(end, 2) : op_in(loop, i);
+}
+
+/* Tiles that nobody sees (skip-unseen) take as long as others: a tile that is passed over would be
+ * one whose blocks the other team must not count. */
+static void run_whole(Op *loop) {
+    Op *end = skipped_end(loop);
+    for_attrs(loop)->flags &= ~(int64_t)LOOP_SKIPS;
+    if (end)
+        value_replace(op_out(end), op_in(end, 2));
+}
+
 /* A loop over tiles that carries the place in the ring alone. */
 static bool check_tiles(Teams *t) {
     const Op *tiles = t->tiles, *loop = t->ring->loop;
@@ -81,7 +103,7 @@ static bool check_tiles(Teams *t) {
     if (!tiles || tiles->code != OP_for || tiles->block != t->func->body)
         return fails(t, "its products stand in other loops or branches");
     for (uint32_t i = 0; i < FOR_FIXED_OPERANDS; i++)
-        if (!value_is_outside(op_in(loop, i), tiles))
+        if (!value_is_outside(whole_bound(loop, i), tiles))
             return fails(t, "its tiles differ in the length of the loop over K");
     if (tiles->nout != 1 || tiles->out[0].type != type_scalar(t->s->ctx, DT_I32) ||
         !value_is_int(op_in(tiles, FOR_FIXED_OPERANDS), 0))
@@ -236,6 +258,8 @@ void specialise_teams(Specialise *s) {
         return;
     }
     s->func->teams = SPECIALISE_TEAMS;
+    run_whole(t.ring->loop);
+    run_whole(t.ring->loop_of_producer);
     Builder b = builder_before(s->producer->next);
     b.span = s->func->span;
     Value *team = build_team_id(&b), *count = build_team_count(&b);

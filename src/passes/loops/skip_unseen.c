@@ -1,0 +1,273 @@
+/* skip-unseen: loops whose results nobody sees do not run.
+ *
+ *     %r = for %lo, %hi, %s (..) {              %out = cmpi (extsi %m), %M {pred = sge}
+ *         load; load; dot                       %end = select %out, %lo, %hi
+ *     }                                  =>     %r = for %lo, %end, %s (..) { .. }
+ *     store_block %p, %r, %M, .., %m            store_block %p, %r, %M, .., %m
+ *
+ * A launch may have more programs than a tensor has tiles: grids are made for the longest of
+ * several sequences, or rounded up. Of those beyond the end the source masks what they store, and
+ * they would load and multiply for nothing.
+ *
+ * A loop is one of them if it only loads, and what it gives ends, by way of ops that only load
+ * either, in stores that are masked. What is true where a mask is off for all elements is told from
+ * scalars, by loop_bounds.h, or for blocks from where they begin. Where that holds of all stores
+ * the loop ends where it begins; they stay, and write nothing. A mask that is partly understood
+ * will do: `a and b` is off where a is.
+ *
+ * The condition is in the bound and not a branch around all: what copies run ahead of, and who
+ * waits for them, follows from the bounds anyway, whatever passes make of the loop. Comes after
+ * persist and order-programs, which ask whether programs have as many iterations as each other, and
+ * after those that want bounds that are constant. Who needs as many iterations in all programs and
+ * comes later may take it back (`flags` 64): nobody sees the difference. */
+#include "passes/analysis/loop_bounds.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/simplify/simplify.h"
+#include "support/vec.h"
+
+enum { MAX_STORES = 8 };
+
+typedef struct Unseen {
+    Facts *facts;
+    Arena *arena;
+    Op *loop;
+    Builder b; /* in front of it */
+    const Op *stores[MAX_STORES];
+    uint32_t store_count;
+} Unseen;
+
+/* Who sees what the loop gives */
+
+static bool is_store(const Op *op) {
+    return op_has(op, STORE) || (op_has(op, ATOMIC) && (!op->nout || value_unused(op_out(op))));
+}
+
+/* Loads at most, and comes to an end. */
+static bool only_loads(const Op *op) {
+    if (op->code == OP_while || op_is_volatile(op) || (op_effects(op) & ~(uint32_t)READS))
+        return false;
+    for (uint32_t i = 0; i < op->nregions; i++)
+        block_for_each (inner, op->regions[i])
+            if (!only_loads(inner))
+                return false;
+    return true;
+}
+
+static bool add_store(Unseen *u, const Op *store) {
+    if (u->store_count == MAX_STORES)
+        return false;
+    u->stores[u->store_count++] = store;
+    return true;
+}
+
+/* Everything that depends on the results of `op` and has effects is one of `stores`. */
+static bool collect_stores(Unseen *u, PtrSet *seen, Op *op) {
+    for (uint32_t i = 0; i < op->nout; i++)
+        value_for_each_use (use, &op->out[i]) {
+            Op *user = op_ancestor_in(use->user, u->loop->block);
+            if (!user || op_has(user, TERMINATOR))
+                return false;
+            if (!ptr_set_add(seen, user))
+                continue;
+            if (is_store(user) ? !add_store(u, user)
+                               : !only_loads(user) || !collect_stores(u, seen, user))
+                return false;
+        }
+    return true;
+}
+
+/* Scalars in front of the loop */
+
+static bool stands_behind(const Op *op, const Op *loop) {
+    for (const Op *at = loop; at; at = at->next)
+        if (at == op)
+            return true;
+    return false;
+}
+
+/* The value is there when the loop begins, or can be computed by then. */
+static bool can_come_before(const Unseen *u, const Value *value, int depth) {
+    const Op *op = value->def;
+    if (!op || op->block != u->loop->block || !stands_behind(op, u->loop))
+        return true;
+    if (!depth || !op_is_pure(op) || op->nregions || value->type->rank)
+        return false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (!can_come_before(u, op_in(op, i), depth - 1))
+            return false;
+    return true;
+}
+
+static bool is_early(const Unseen *u, const Value *value) {
+    enum { DEPTH = 8 };
+    return can_come_before(u, value, DEPTH);
+}
+
+static void bring_before(const Unseen *u, const Value *value) {
+    Op *op = value->def;
+    if (!op || op->block != u->loop->block || !stands_behind(op, u->loop))
+        return;
+    for (uint32_t i = 0; i < op->nin; i++)
+        bring_before(u, op_in(op, i));
+    op_move_before(op, u->loop);
+}
+
+/* Conditions: an i1 that is only true where nothing is stored; NULL: none is known. */
+
+static Value *either(Unseen *u, Value *a, Value *b) {
+    return !a ? b : !b ? a : build_ori(&u->b, a, b);
+}
+
+static Value *both(Unseen *u, Value *a, Value *b) {
+    return a && b ? build_andi(&u->b, a, b) : NULL;
+}
+
+/* All elements of a comparison are false. */
+static Value *comparison_is_off(Unseen *u, Value *mask) {
+    LoopBounds bounds = {.facts = u->facts, .loop = u->loop};
+    if (!loop_bounds_add(&bounds, mask, false) || bounds.impossible || !bounds.bound_count)
+        return NULL;
+    for (int i = 0; i < bounds.bound_count; i++) {
+        const Linear *sum = &bounds.bounds[i].sum;
+        for (int k = 0; k < sum->count; k++)
+            if (sum->index || !is_early(u, sum->terms[k].value))
+                return NULL;
+    }
+    Value *off = NULL;
+    for (int i = 0; i < bounds.bound_count; i++) {
+        const Linear *sum = &bounds.bounds[i].sum;
+        for (int k = 0; k < sum->count; k++)
+            bring_before(u, sum->terms[k].value);
+        Value *slack = loop_bound_slack(&u->b, &bounds.bounds[i]);
+        Value *holds = build_cmpi(&u->b, slack, rewrite_int(&u->b, slack->type, 0), IPRED_SGE);
+        off = off ? build_andi(&u->b, off, holds) : holds;
+    }
+    return off;
+}
+
+static Value *mask_is_off(Unseen *u, Value *mask) {
+    const Op *op = mask->def;
+    if (op && op_has(op, MOVES) && op->nin == 1)
+        return mask_is_off(u, op_in(op, 0));
+    if (op && (op->code == OP_andi || op->code == OP_ori)) {
+        Value *a = mask_is_off(u, op_in(op, 0)), *b = mask_is_off(u, op_in(op, 1));
+        return op->code == OP_andi ? either(u, a, b) : both(u, a, b);
+    }
+    return op && op->code == OP_cmpi ? comparison_is_off(u, mask) : NULL;
+}
+
+/* The block begins behind the end of its tensor. */
+static Value *block_is_outside(Unseen *u, const Op *store) {
+    BlockAccess access = block_access(store);
+    const Type *type = type_scalar(func_ctx(store->block->func), DT_I64);
+    Value *outside = NULL;
+    for (int d = 0; d < access.rank; d++) {
+        Value *extent = op_in(store, access.shape + (uint32_t)d);
+        Value *begin = op_in(store, access.offsets + (uint32_t)d);
+        if (!block_checks(&access, d) || !is_early(u, extent) || !is_early(u, begin) ||
+            value_is_int(begin, 0))
+            continue;
+        bring_before(u, extent);
+        bring_before(u, begin);
+        Value *wide = begin->type == type ? begin : build_extsi(&u->b, begin, type);
+        outside = either(u, outside, build_cmpi(&u->b, wide, extent, IPRED_SGE));
+    }
+    return outside;
+}
+
+static Value *nothing_is_stored(Unseen *u) {
+    Value *nothing = NULL;
+    for (uint32_t i = 0; i < u->store_count; i++) {
+        const Op *store = u->stores[i];
+        Value *mask = op_mask(store);
+        Value *off = op_has(store, BLOCK) ? block_is_outside(u, store)
+                     : mask               ? mask_is_off(u, mask)
+                                          : NULL;
+        nothing = nothing ? both(u, nothing, off) : off;
+        if (!nothing)
+            break;
+    }
+    return nothing;
+}
+
+/* Loops */
+
+static bool multiplies(const Block *block) {
+    block_for_each (op, block) {
+        if (op->code == OP_dot)
+            return true;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (multiplies(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+/* Others do little where their loads are masked, which those of tiles beyond the end are. */
+static bool is_candidate(const Op *op) {
+    return op->code == OP_for && (op_effects(op) & READS) && only_loads(op) &&
+           multiplies(op->regions[0]);
+}
+
+/* The loops that go on where `first` ends get new bounds with it: each begins where the one before
+ * ends and has bounds that are known in front of the first, which passes look for. */
+static void end_at_begin(Unseen *u, Op *loop, Value *unseen) {
+    Value *begin = op_in(loop, 0), *end = op_in(loop, 1);
+    Value *new_end = build_select(&u->b, unseen, begin, end);
+    op_set_operand(loop, 1, new_end);
+    for_attrs(loop)->flags |= LOOP_SKIPS;
+    for (Op *op = loop->next; op; op = op->next) {
+        if (op->code != OP_for || !(op_flags(op) & LOOP_GOES_ON) || op_in(op, 0) != end)
+            continue;
+        end = op_in(op, 1);
+        op_set_operand(op, 0, new_end);
+        Builder later = builder_before(op);
+        later.span = op->span;
+        bool is_known = !end->def || !stands_behind(end->def, loop);
+        new_end = build_select(is_known ? &u->b : &later, unseen, begin, end);
+        op_set_operand(op, 1, new_end);
+    }
+}
+
+static bool skip(Unseen *u, Op *loop) {
+    if (!is_candidate(loop) || (op_flags(loop) & LOOP_GOES_ON))
+        return false;
+    u->loop = loop;
+    u->store_count = 0;
+    PtrSet seen = {.arena = u->arena};
+    if (!collect_stores(u, &seen, loop) || !u->store_count)
+        return false;
+    u->b = builder_before(loop);
+    u->b.span = loop->span;
+    Value *unseen = nothing_is_stored(u);
+    if (!unseen)
+        return false;
+    end_at_begin(u, loop, unseen);
+    return true;
+}
+
+typedef VEC(Op *) Loops;
+
+static bool collect(Op *op, void *user) {
+    Loops *loops = user;
+    if (op->code == OP_for)
+        vec_push(&func_ctx(op->block->func)->scratch, loops, op);
+    return true;
+}
+
+bool pass_skip_unseen(Func *func) {
+    Ctx *ctx = func_ctx(func);
+    ArenaMark mark = arena_mark(&ctx->scratch);
+    Loops loops = {0};
+    func_walk(func, collect, &loops);
+    Unseen u = {.facts = loops.len ? facts_compute(func, &ctx->scratch) : NULL,
+                .arena = &ctx->scratch};
+    bool changed = false;
+    vec_for_each (loop, &loops)
+        changed |= skip(&u, *loop);
+    if (changed)
+        eliminate_dead(func);
+    arena_rewind(&ctx->scratch, mark);
+    return changed;
+}
