@@ -3,7 +3,13 @@
  * A thread that holds only a copy of an element takes no part; where the old value is used, it gets
  * it from the owner: by a shuffle when the copies are in one warp, else through shared memory
  * between two barriers. Without a user the operation becomes `red`. What PTX lacks (bf16 addition
- * before sm_90) is a loop of compare-and-swap. */
+ * before sm_90) is a loop of compare-and-swap.
+ *
+ * Where a thread has several elements one fence before them releases, and one behind them acquires,
+ * for all of them, which are relaxed themselves: a fence followed by a relaxed access is a release,
+ * and one behind a relaxed access an acquire. Each with a fence of its own, which waits for all
+ * that the thread has written, would wait for the one before it. Elements of a tile have no order
+ * among each other that this could lose. */
 #include "codegen/lowerings.h"
 #include "codegen/memory/access.h"
 #include "codegen/memory/barrier.h"
@@ -133,6 +139,38 @@ static Lv atomic_asm(Cg *cg, const AtomicForm *form, MemorySemantic sem, MemoryS
     return wanted ? LLVMBuildBitCast(cg->b, old, type, "") : NULL;
 }
 
+/* How a tile's operation, of which a thread has `count` elements, is ordered: each by itself, or by
+ * fences around all of them. */
+typedef struct Ordering {
+    MemorySemantic sem; /* of each element */
+    MemoryScope scope;
+    bool releases, acquires; /* by a fence */
+} Ordering;
+
+static Ordering order_elements(MemorySemantic sem, MemoryScope scope, uint32_t count, bool wanted) {
+    Ordering order = {.sem = sem, .scope = scope};
+    if (count < 2)
+        return order;
+    order.releases = sem == SEM_ACQ_REL || sem == SEM_RELEASE;
+    order.acquires = wanted && (sem == SEM_ACQ_REL || sem == SEM_ACQUIRE);
+    order.sem = SEM_RELAXED;
+    return order;
+}
+
+static void fence(Cg *cg, MemoryScope scope) {
+    StrBuf text = strbuf(cg->arena);
+    strbuf_printf(&text, "fence.acq_rel.%s;", scope_text[scope]);
+    cg_asm(cg, cg->t_void, text.ptr, "~{memory}", NULL, 0, ASM_EFFECTS);
+}
+
+/* Elements that a thread has, copies not counted. */
+static uint32_t own_elements(const Plan *plan) {
+    uint32_t count = 0;
+    for (uint32_t reg = 0; plan && reg < plan->count; reg++)
+        count += plan->rep[reg] == reg;
+    return plan ? count : 1;
+}
+
 /* The value a thread expects at first; relaxed, since others may write meanwhile. */
 static Lv load_relaxed(Cg *cg, MemoryScope scope, Lv ptr) {
     StrBuf text = strbuf(cg->arena);
@@ -142,20 +180,18 @@ static Lv load_relaxed(Cg *cg, MemoryScope scope, Lv ptr) {
 
 /* Goes on when what was found is what was expected; otherwise that is expected the next time.
  * Returns the old value. */
-static Lv swap_until_found(Cg *cg, const Op *op, Lv ptr, Lv value) {
+static Lv swap_until_found(Cg *cg, const Ordering *order, Lv ptr, Lv value) {
     static const AtomicForm form = {"cas", "b16", 'h'};
-    MemorySemantic sem = atomic_rmw_attrs(op)->sem;
-    MemoryScope scope = atomic_rmw_attrs(op)->scope;
     LLVMTypeRef type = LLVMTypeOf(value);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), again = cg_block(cg, "swap"),
                       done = cg_block(cg, "swapped");
-    Lv first = load_relaxed(cg, scope, ptr);
+    Lv first = load_relaxed(cg, order->scope, ptr);
     LLVMBuildBr(cg->b, again);
     cg_position(cg, again);
     Lv expected = LLVMBuildPhi(cg->b, cg->t_i16, "");
     Lv sum = LLVMBuildFAdd(cg->b, LLVMBuildBitCast(cg->b, expected, type, ""), value, "");
     Lv operands[] = {expected, LLVMBuildBitCast(cg->b, sum, cg->t_i16, "")};
-    Lv found = atomic_asm(cg, &form, sem, scope, ptr, 2, operands, NULL, true);
+    Lv found = atomic_asm(cg, &form, order->sem, order->scope, ptr, 2, operands, NULL, true);
     LLVMAddIncoming(expected, (Lv[]){first, found}, (LLVMBasicBlockRef[]){from, again}, 2);
     LLVMBuildCondBr(cg->b, LLVMBuildICmp(cg->b, LLVMIntEQ, found, expected, ""), done, again);
     cg_position(cg, done);
@@ -164,7 +200,7 @@ static Lv swap_until_found(Cg *cg, const Op *op, Lv ptr, Lv value) {
 
 /* The bf16 sum before sm_90, in blocks of its own behind the predicate. It touches nothing but the
  * two bytes: the word around them may end behind the array. */
-static Lv rmw_loop(Cg *cg, const Op *op, Lv ptr, Lv value, Lv predicate) {
+static Lv rmw_loop(Cg *cg, const Ordering *order, Lv ptr, Lv value, Lv predicate) {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(cg->b), then = cg_block(cg, "atomic"),
                       after = cg_block(cg, "after_atomic");
     if (predicate)
@@ -172,7 +208,7 @@ static Lv rmw_loop(Cg *cg, const Op *op, Lv ptr, Lv value, Lv predicate) {
     else
         LLVMBuildBr(cg->b, then);
     cg_position(cg, then);
-    Lv old = swap_until_found(cg, op, ptr, value);
+    Lv old = swap_until_found(cg, order, ptr, value);
     LLVMBasicBlockRef end = LLVMGetInsertBlock(cg->b);
     LLVMBuildBr(cg->b, after);
     cg_position(cg, after);
@@ -243,21 +279,26 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     Lv *ptr = cg_in(cg, op, 0), *values = cg_in(cg, op, 1), *mask = cg_in(cg, op, 2);
     Lv *out = cg_new(cg, &op->out[0]), owner = cg_owner(cg, type->layout);
     AtomicOp kind = atomic_rmw_attrs(op)->kind;
-    MemorySemantic sem = atomic_rmw_attrs(op)->sem;
     AtomicForm form = atomic_form(kind, type->dtype);
     bool wanted = !value_unused(&op->out[0]) || kind == RMW_XCHG;
+    Ordering order = order_elements(atomic_rmw_attrs(op)->sem, atomic_rmw_attrs(op)->scope,
+                                    own_elements(plan), wanted);
     bool loop = kind == RMW_FADD && type->dtype == DT_BF16 &&
                 !target_has(cg->func->capability, FEATURE_BF16_ATOMICS);
     if (atomic_meets_before(op))
         cg_barrier(cg);
+    if (order.releases)
+        fence(cg, order.scope);
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {
         if (plan && plan->rep[reg] != reg)
             continue;
         Lv predicate = cg_and(cg, mask ? mask[reg] : NULL, owner);
-        out[reg] = loop ? rmw_loop(cg, op, ptr[reg], values[reg], predicate)
-                        : atomic_asm(cg, &form, sem, atomic_rmw_attrs(op)->scope, ptr[reg], 1,
-                                     &values[reg], predicate, wanted);
+        out[reg] = loop ? rmw_loop(cg, &order, ptr[reg], values[reg], predicate)
+                        : atomic_asm(cg, &form, order.sem, order.scope, ptr[reg], 1, &values[reg],
+                                     predicate, wanted);
     }
+    if (order.acquires)
+        fence(cg, order.scope);
     if (!value_unused(&op->out[0]))
         atomic_finish(cg, op, out);
     if (atomic_meets_after(op))
@@ -269,18 +310,22 @@ void lower_atomic_cas(Cg *cg, const Op *op) {
     const Plan *plan = type_is_tile(type) ? cg_plan(cg, type->layout) : NULL;
     Lv *ptr = cg_in(cg, op, 0), *expected = cg_in(cg, op, 1), *desired = cg_in(cg, op, 2);
     Lv *out = cg_new(cg, &op->out[0]), owner = cg_owner(cg, type->layout);
-    MemorySemantic sem = atomic_cas_attrs(op)->sem;
+    Ordering order = order_elements(atomic_cas_attrs(op)->sem, atomic_cas_attrs(op)->scope,
+                                    own_elements(plan), true);
     AtomicForm form = {"cas", by_width(type->dtype, "b16", "b32", "b64"),
                        width_constraint(type->dtype)};
     if (atomic_meets_before(op))
         cg_barrier(cg);
+    if (order.releases)
+        fence(cg, order.scope);
     for (uint32_t reg = 0; reg < cg_count(type); reg++) {
         if (plan && plan->rep[reg] != reg)
             continue;
         Lv values[] = {expected[reg], desired[reg]};
-        out[reg] = atomic_asm(cg, &form, sem, atomic_cas_attrs(op)->scope, ptr[reg], 2, values,
-                              owner, true);
+        out[reg] = atomic_asm(cg, &form, order.sem, order.scope, ptr[reg], 2, values, owner, true);
     }
+    if (order.acquires)
+        fence(cg, order.scope);
     if (!value_unused(&op->out[0]))
         atomic_finish(cg, op, out);
     if (atomic_meets_after(op))
