@@ -184,13 +184,14 @@ static int touched(const Layout *layout, uint32_t within) {
     return pieces.rank;
 }
 
-/* Sectors that an instruction touches beyond those that its bytes fill. L1 keeps for the next
- * instruction what a load did not take of them; what is written goes to L2 in parts. */
+/* Sectors that an instruction touches beyond those that its bytes fill, also where few lanes have
+ * elements of their own. L1 keeps for the next instruction what a load did not take of them; what
+ * is written goes to L2 in parts. */
 static int64_t partial_sectors(const Access *access, const Layout *layout) {
     int64_t sectors = INT64_C(1) << touched(layout, bits_within(access, SECTOR_BYTES));
     int64_t bytes = choose_width(access, layout) * (INT64_C(1) << touched(layout, 0)) *
                     dtype_bytes(access->type->dtype);
-    int64_t filled = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
+    int64_t filled = bytes / SECTOR_BYTES;
     return access->op->code == OP_load || filled > sectors ? 0 : sectors - filled;
 }
 
