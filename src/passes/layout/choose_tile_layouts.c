@@ -268,6 +268,42 @@ static const Layout *passed_on(Ctx *ctx, const Op *op, const Layout *operand) {
     return result || op->code != OP_split ? result : layout_drop_bits(ctx, operand, 1);
 }
 
+/* The store that alone takes what the op gives, by way of elementwise ops as narrow; NULL: none. */
+static const Access *stored_by(const Choice *choice, const Op *op) {
+    const Value *value = op_out(op);
+    while (value_has_one_use(value)) {
+        const Use *use = value->uses;
+        const Op *user = use->user;
+        if (op_has(user, STORE) && choose_access(choice, user) && use - user->in == 1)
+            return choose_access(choice, user);
+        if (!op_has(user, ELEMENTWISE) || user->nout != 1 || user->block != op->block ||
+            type_element_bytes(op_out(user)->type) != type_element_bytes(value->type))
+            return NULL;
+        value = op_out(user);
+    }
+    return NULL;
+}
+
+/* What joins a loaded tile and is converted to be stored is converted before it joins: the load
+ * then has the layout of the store, as all else up to it. NULL: no such op. */
+static const Layout *joined_as_stored(const Choice *choice, const Op *op, const Layout *operand) {
+    bool joins_load = false;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *value = op_in(op, i);
+        const Layout *home = home_of(choice, value);
+        if (home && (home != operand ||
+                     type_element_bytes(value->type) != type_element_bytes(op_out(op)->type)))
+            return NULL;
+        joins_load |= value_def(value, OP_load) && !home && value_has_one_use(value) &&
+                      is_home(choice, value);
+    }
+    const Access *access = joins_load && op->nout == 1 ? stored_by(choice, op) : NULL;
+    if (!access || !op_has(op, ELEMENTWISE))
+        return NULL;
+    const Layout *written = choose_to_write(choice, access, operand);
+    return written != operand ? written : NULL;
+}
+
 static const Layout *forward_layout(const Choice *choice, const Op *op) {
     Ctx *ctx = choice->ctx;
     if (op->code == OP_dot)
@@ -288,7 +324,8 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
         if (fits_room(choice, op, asked))
             return asked;
     }
-    return passed_on(ctx, op, operand);
+    const Layout *stored = joined_as_stored(choice, op, operand);
+    return stored ? stored : passed_on(ctx, op, operand);
 }
 
 static bool settle_tie(Choice *choice, const Tie *tie, bool from_initial) {
