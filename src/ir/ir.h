@@ -361,6 +361,8 @@ static inline bool op_suits_one_warp(const Op *op) {
 }
 /* Gives each element of its operand once, in another order or shape or to other threads. */
 bool op_rearranges(const Op *op);
+/* Addresses of a tile in a LOOP_NESTED: those of a line, to which another line is added. */
+bool op_is_nested_address(const Op *op);
 
 #define block_for_each(op, block_) for (Op *op = (block_)->first; op; op = op->next)
 /* The op may be removed, or moved, in the body. */
@@ -507,7 +509,8 @@ enum {
                           follow on those of that one, or it does not run */
     LOOP_SKIPS = 64,   /* its end is a select: its own begin where nobody sees what it gives, or
                           else its end. It may as well run on to that always */
-    LOOP_FLAGS = 127
+    LOOP_NESTED = 128, /* its addresses are summed up dimension by dimension */
+    LOOP_FLAGS = 255
 };
 
 enum { PRINT_MAX_OPERANDS = 63 }; /* bits of attribute `unsigned_operands` */

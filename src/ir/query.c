@@ -96,6 +96,16 @@ bool op_rearranges(const Op *op) {
            type_numel(op_in(op, 0)->type) == type_numel(op_out(op)->type);
 }
 
+bool op_is_nested_address(const Op *op) {
+    if (op->code != OP_addptr || !type_is_tile(op_out(op)->type))
+        return false;
+    const Op *loop = op_loop_around(op), *few = op_in(op, 0)->def;
+    if (!loop || !(op_flags(loop) & LOOP_NESTED))
+        return false;
+    few = few && few->code == OP_broadcast ? op_in(few, 0)->def : NULL;
+    return few && few->code == OP_addptr;
+}
+
 uint32_t op_access_width(const Op *op) {
     int64_t width = op_width(op);
     return width > 1 ? (uint32_t)width : 1;

@@ -420,7 +420,7 @@ bool rule_for(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {
     if (attrs->unroll < 0 || attrs->unroll > INT32_MAX)
         return rule_bad_attr(ctx, op, ATTR_NAME_unroll, "0 or more");
     if (attrs->flags < 0 || attrs->flags > LOOP_FLAGS)
-        return rule_bad_attr(ctx, op, ATTR_NAME_flags, "a sum of 1, 2, 4, 8, 16 and 32");
+        return rule_bad_attr(ctx, op, ATTR_NAME_flags, "a sum of 1, 2, 4, 8, 16, 32 and 64");
     /* Carried values start one place after the step: that place is the index's. */
     const Type **types = operand_types(ctx, op, FOR_FIXED_OPERANDS - 1);
     types[0] = index;

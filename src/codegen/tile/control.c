@@ -142,12 +142,13 @@ static bool is_advance(const Value *arg) {
 
 /* Offsets by which a loop's copies advance, as numbers of which LLVM knows nothing: else it carries
  * an address for each copy and may add a distance to it besides. For few copies that is less work
- * than one sum for all and an addition for each. */
+ * than one sum for all and an addition for each. Of addresses that are summed up dimension by
+ * dimension it makes one sum for each in front of the loop, from where they come. */
 static void hide_advances(Cg *cg, const Block *body) {
     uint32_t advances = 0;
     for (uint32_t i = 1; i < body->nargs; i++)
         advances += is_advance(&body->args[i]);
-    if (count_copies(body) < LEAST_COPIES * advances)
+    if (count_copies(body) < LEAST_COPIES * advances && !(op_flags(body->parent) & LOOP_NESTED))
         return;
     for (uint32_t i = 1; i < body->nargs; i++) {
         if (!is_advance(&body->args[i]))
@@ -172,9 +173,11 @@ static uint32_t count_compared(const Block *body) {
 
 /* The index as the body sees it. LLVM's loop strength reduction tries to derive each integer of a
  * loop from each other; a mask of scores gives it one for every element, where there is nothing to
- * find: they are a sum and constants. So these are made of a number of which it knows nothing. */
+ * find: they are a sum and constants. So these are made of a number of which it knows nothing, and
+ * so are addresses that are summed up dimension by dimension. */
 static Lv index_of_body(Cg *cg, const Block *body, Lv index) {
-    if (LLVMTypeOf(index) != cg->t_i32 || count_compared(body) < MANY_COMPARED)
+    if (LLVMTypeOf(index) != cg->t_i32 ||
+        (count_compared(body) < MANY_COMPARED && !(op_flags(body->parent) & LOOP_NESTED)))
         return index;
     return cg_asm(cg, cg->t_i32, "mov.b32 $0, $1;", "=r,r", &index, 1, ASM_PURE);
 }

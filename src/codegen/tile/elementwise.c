@@ -346,15 +346,22 @@ typedef struct Line {
     int64_t lines;
 } Line;
 
-/* Line `lines` of memory past line `first`, as an addptr found it last. */
-typedef struct LineBefore {
-    const Op *op;
-    Lv base, first, stride;
-    int64_t lines;
+/* Lines of memory that an addptr has found. */
+typedef struct FoundLine {
+    Lv base;
+    Line line;
     Lv at;
-} LineBefore;
+} FoundLine;
 
-static const CacheKind line_before_kind = {sizeof(LineBefore)};
+enum { FOUND_LINES = 128 };
+
+typedef struct FoundLines {
+    const Op *op;
+    uint32_t count;
+    FoundLine list[FOUND_LINES];
+} FoundLines;
+
+static const CacheKind found_lines_kind = {sizeof(FoundLines)};
 
 static bool repeats(const Op *op) {
     return op->code == OP_broadcast || op->code == OP_expand_dims;
@@ -392,12 +399,17 @@ static bool is_sum(Lv x) {
            LLVMIsAConstantInt(LLVMGetOperand(x, 1));
 }
 
+/* Of a sum by dimensions, numbers of lines may have been widened. */
+static Lv line_number(const Op *op, Lv x) {
+    return op_is_nested_address(op) && LLVMIsASExtInst(x) ? LLVMGetOperand(x, 0) : x;
+}
+
 static bool find_line(const Op *op, Lv index, Line *line) {
     if (!has_one_stride(op_in(op, 1)) || !LLVMIsAInstruction(index) ||
         LLVMGetInstructionOpcode(index) != LLVMMul)
         return false;
-    unsigned side = !is_sum(LLVMGetOperand(index, 0));
-    Lv sum = LLVMGetOperand(index, side);
+    unsigned side = !is_sum(line_number(op, LLVMGetOperand(index, 0)));
+    Lv sum = line_number(op, LLVMGetOperand(index, side));
     if (!is_sum(sum))
         return false;
     *line = (Line){LLVMGetOperand(sum, 0), LLVMGetOperand(index, 1 - side),
@@ -424,13 +436,33 @@ static Lv widen_narrow_sum(Cg *cg, Lv index) {
     return LLVMBuildSExt(cg->b, wide, LLVMTypeOf(index), "");
 }
 
-/* Of lines, what tells threads apart is added once; the distances between those of one thread are
- * the same for all threads, which hold them in uniform registers. A few lines are each found from
- * the one before: equal distances are one value then, where those from the first would all live
- * through a loop. Many would wait for each other. Where the indices are there for something else,
- * too, an address is one instruction from them. Indices do not wrap (docs/passes.md). */
-Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
+static const FoundLine *find_found(const FoundLines *found, Lv base, const Line *line) {
+    for (uint32_t i = 0; i < found->count; i++) {
+        const FoundLine *entry = &found->list[i];
+        if (entry->base == base && entry->line.first == line->first &&
+            entry->line.stride == line->stride && entry->line.lines == line->lines)
+            return entry;
+    }
+    return NULL;
+}
+
+/* A few lines are each found from the one before: equal distances are one value then, where those
+ * from the first would all live through a loop. Many would wait for each other. Of a sum by
+ * dimensions (pass nest-addresses), whose distances are to take few registers, each is found from
+ * the one whose number lacks its lowest bit: distances are as many as bits. */
+static int64_t lines_before(const Op *op, const FoundLines *found, int64_t lines) {
     enum { FEW_LINES = 4 };
+    if (op_is_nested_address(op))
+        return lines & (lines - 1);
+    bool few = cg_count(op->out[0].type) <= FEW_LINES && found->count > 0;
+    return few ? found->list[found->count - 1].line.lines : 0;
+}
+
+/* Of lines, what tells threads apart is added once; the distances between those of one thread are
+ * the same for all threads, which hold them in uniform registers. Where the indices are there for
+ * something else, too, an address is one instruction from them. Indices do not wrap
+ * (docs/passes.md). */
+Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
     LLVMTypeRef memory = cg_memory_type(cg, element(op));
     Line line;
     if (is_narrow_sum(in[1])) {
@@ -439,15 +471,22 @@ Lv emit_addptr(Cg *cg, const Op *op, const Lv *in) {
     }
     if (!find_line(op, in[1], &line))
         return LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){in[1]}, 1, "");
-    LineBefore *before = cg_cache(cg, &line_before_kind);
-    if (cg_count(op->out[0].type) > FEW_LINES || before->op != op || before->base != in[0] ||
-        before->first != line.first || before->stride != line.stride) {
-        Lv first = LLVMBuildMul(cg->b, line.first, line.stride, "");
-        Lv at = LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){first}, 1, "");
-        *before = (LineBefore){op, in[0], line.first, line.stride, 0, at};
+    FoundLines *found = cg_cache(cg, &found_lines_kind);
+    if (found->op != op || found->count == FOUND_LINES)
+        *found = (FoundLines){.op = op};
+    Line from = line;
+    from.lines = lines_before(op, found, line.lines);
+    const FoundLine *before = find_found(found, in[0], &from);
+    Lv at = before ? before->at : NULL;
+    if (!before) {
+        Lv wide = LLVMBuildSExtOrBitCast(cg->b, line.first, LLVMTypeOf(line.stride), "");
+        Lv first = LLVMBuildMul(cg->b, wide, line.stride, "");
+        from.lines = 0;
+        at = LLVMBuildGEP2(cg->b, memory, in[0], (Lv[]){first}, 1, "");
     }
-    Lv stride = LLVMBuildSExt(cg->b, line.stride, cg->t_i64, "");
-    Lv distance = LLVMBuildMul(cg->b, stride, cg_i64(cg, line.lines - before->lines), "");
-    before->lines = line.lines;
-    return before->at = LLVMBuildGEP2(cg->b, memory, before->at, (Lv[]){distance}, 1, "");
+    Lv stride = LLVMBuildSExtOrBitCast(cg->b, line.stride, cg->t_i64, "");
+    Lv distance = LLVMBuildMul(cg->b, stride, cg_i64(cg, line.lines - from.lines), "");
+    at = LLVMBuildGEP2(cg->b, memory, at, (Lv[]){distance}, 1, "");
+    found->list[found->count++] = (FoundLine){in[0], line, at};
+    return at;
 }
