@@ -1,7 +1,8 @@
 /* simplify: what facts prove. A value whose range is one number is that number (a comparison that
  * cannot fail, a remainder of zero); a minimum of values whose ranges do not overlap is one of
  * them; signed quotients and remainders of nonnegative values by powers of two are shifts and
- * masks. All decisions are taken on the unchanged function, then applied. */
+ * masks; the index of a loop is below the loop's end. All decisions are taken on the unchanged
+ * function, then applied. */
 #include "passes/analysis/facts.h"
 #include "passes/analysis/fold.h"
 #include "passes/simplify/simplify.h"
@@ -76,12 +77,33 @@ static bool decide_absolute(const Decider *d, Op *op, Decision *out) {
     return op->out[0].type->dtype != DT_I1 && facts_of(d->facts, op_in(op, 0))->lo >= 0;
 }
 
+/* Is the value the index of a loop that counts up, and `end` where that ends? */
+static bool is_index_below(const Value *index, const Value *end) {
+    const Op *loop = index->def ? NULL : value_block(index)->parent;
+    int64_t step;
+    return loop && loop->code == OP_for && index == &loop->regions[0]->args[0] &&
+           op_in(loop, 1) == end && value_int_constant(op_in(loop, 2), &step) && step > 0;
+}
+
+/* Inside of a loop its index has not reached the end. */
+static bool decide_compare(const Decider *d, Op *op, Decision *out) {
+    IntPredicate pred = cmpi_attrs(op)->pred;
+    bool below = pred == IPRED_SLT || pred == IPRED_SGE;
+    bool above = pred == IPRED_SGT || pred == IPRED_SLE;
+    if (!(below && is_index_below(op_in(op, 0), op_in(op, 1))) &&
+        !(above && is_index_below(op_in(op, 1), op_in(op, 0))))
+        return false;
+    *out = (Decision){op, TO_CONSTANT, pred == IPRED_SLT || pred == IPRED_SGT};
+    return true;
+}
+
 typedef bool Decide(const Decider *d, Op *op, Decision *out);
 
 static Decide *const deciders[OP_COUNT] = {
     [OP_divsi] = decide_quotient, [OP_divui] = decide_quotient, [OP_remsi] = decide_quotient,
     [OP_remui] = decide_quotient, [OP_minsi] = decide_extremum, [OP_maxsi] = decide_extremum,
     [OP_minui] = decide_extremum, [OP_maxui] = decide_extremum, [OP_absi] = decide_absolute,
+    [OP_cmpi] = decide_compare,
 };
 
 static bool decide(Op *op, void *user) {
