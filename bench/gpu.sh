@@ -50,7 +50,7 @@ for what in "$@"; do
         ;;
     contest) # public kernels' times beside Triton's, and beside TILEC_OLD_LIB's where that is named
         python3 bench/public.py --lib "$root/src/runtime/libtilec.so" ${TILEC_OLD_LIB:+--old "$TILEC_OLD_LIB"} --budget 520 \
-            --json "$out/contest.json" 2>"$out/contest.err" | tee "$out/contest.log" || status=1
+            --out "$out/contest.jsonl" 2>"$out/contest.err" | tee "$out/contest.log" || status=1
         ;;
     beside)
         python3 bench/beside.py --old "${TILEC_OLD_LIB:?names the libtilec.so to compare with}" --new "$root/src/runtime/libtilec.so" \

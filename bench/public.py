@@ -2,7 +2,7 @@
 """Public kernels, as they stand, in Triton and in tilec on one GPU: times with the warps and stages that the index gives, and with tilec's own.
 
     public.py --lib libtilec.so [--old LIBTILEC.SO] [--no-triton] [--kernels FOLDER] [--only TEXT] [--ids FILE] [--sample N]
-              [--jobs N] [--budget SECONDS] [--json FILE]
+              [--jobs N] [--budget SECONDS] [--out FILE]
 
 FOLDER (else TILEC_PUBLIC_KERNELS) is described in tests/e2e/public/corpus.py; public_worker.py says how a kernel is launched and timed. First all are
 compiled by --jobs processes, in half of the budget; then they are timed one at a time, by a few processes that take turns on the GPU, as long as the budget lasts. --old is another build that is timed in the same replays.
@@ -25,7 +25,7 @@ import corpus  # noqa: E402
 import workers  # noqa: E402
 
 SKIPPED, TURNS = 77, 3
-LIMIT = 120  # seconds of a kernel
+LIMITS = {"prepare": 120, "time": 30}  # seconds of a kernel
 
 
 def geometric_mean(values):
@@ -36,12 +36,13 @@ def geometric_mean(values):
 
 
 def run(pool, do, kernels, jobs, until):
-    """id -> answer, of those that were begun in time."""
+    """The answers of those that were begun in time, as they come."""
     def ask(kernel):
-        return pool.ask({"id": kernel.id, "do": do}) if time.time() < until else None
+        return {"id": kernel.id, **pool.ask({"id": kernel.id, "do": do})} if time.time() < until else None
     with concurrent.futures.ThreadPoolExecutor(jobs) as threads:
-        answers = list(threads.map(ask, kernels))
-    return {k.id: a for k, a in zip(kernels, answers) if a}
+        for future in concurrent.futures.as_completed([threads.submit(ask, k) for k in kernels]):
+            if future.result():
+                yield future.result()
 
 
 def compared(records, one, other, least):
@@ -78,7 +79,7 @@ def arguments():
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth kernel")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--budget", type=float, default=1e9, help="seconds after which no further kernel is begun")
-    parser.add_argument("--json")
+    parser.add_argument("--out", help="a JSON line for each answer, appended as they come")
     return parser.parse_args()
 
 
@@ -99,14 +100,15 @@ def main():
         command = [sys.executable, os.path.join(HERE, "public_worker.py"), "--kernels", folder, "--libraries", json.dumps(libraries), "--cache", cache]
         records = {}
         for do, jobs, until in (("prepare", options.jobs, began + options.budget / 2), ("time", TURNS, began + options.budget)):
-            pool = workers.Workers(command + ([] if options.no_triton else ["--triton"]), LIMIT)
+            pool = workers.Workers(command + ([] if options.no_triton else ["--triton"]), LIMITS[do])
             left = [k for k in kernels if do == "prepare" or records.get(k.id, {}).get("state") == "prepared"]
-            records.update(run(pool, do, left, jobs, until))
+            for record in run(pool, do, left, jobs, until):
+                records[record["id"]] = record
+                if options.out:
+                    with open(options.out, "a") as file:
+                        file.write(json.dumps(record) + "\n")
             pool.close()
             print(f"{do}: {len(left)} kernels, {time.time() - began:.0f} s", flush=True)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(records, file, indent=0)
     summary(records)
     return 0 if any(r["state"] == "timed" for r in records.values()) else 1
 

@@ -177,7 +177,7 @@ class Judge:
     def judge(self, kernel):
         if kernel.grid is None:
             return dict(id=kernel.id, state="no-arguments", why=kernel.why)
-        return dict(id=kernel.id, **self.workers.ask(kernel.id))
+        return {"id": kernel.id, **self.workers.ask(kernel.id)}
 
     def close(self):
         self.workers.close()
