@@ -259,7 +259,7 @@ static const BadOp bad_ops[] = {
     {OP_for, "%r = for %n, %n, %n, %x : i32 (%i: i32, %a: i32) {\nyield %a\n}",
      DIAG_ir_result_type},
     {OP_for, "for %n, %n, %n {num_stages = -1} (%i: i32) {\nyield\n}", DIAG_ir_attribute},
-    {OP_for, "for %n, %n, %n {flags = 128} (%i: i32) {\nyield\n}", DIAG_ir_attribute},
+    {OP_for, "for %n, %n, %n {flags = 256} (%i: i32) {\nyield\n}", DIAG_ir_attribute},
     {OP_for, "%r = for %n, %n, %n, %sb : i32 (%i: i32, %a: i32) {\nyield %a\n}",
      DIAG_ir_operand_type},
     {OP_while, "while %n {\ncondition %c\n} {\nyield\n}", DIAG_ir_result_count},

@@ -21,6 +21,7 @@
  * moves no access. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/simplify/simplify.h"
 #include "support/vec.h"
 
 enum {
@@ -144,6 +145,9 @@ bool pass_nest_addresses(Func *func) {
     vec_for_each (index, &indices.list)
         while (!value_unused(*index))
             nest((*index)->uses->user);
+    /* What else takes a line decides how its addresses are made: the sums are no longer there. */
+    if (changed)
+        eliminate_dead(func);
     arena_rewind(arena, mark);
     return changed;
 }
