@@ -307,6 +307,15 @@ def reductions(b):
           reference=lambda arrays: {1: arrays[0].astype(np.float64).reshape(4, 128).sum(axis=1)})
 
 
+def in_scan_order(rng, rest, along):
+    """Puts the axis's bits, wherever they are among 3 of registers and 5 of lanes, in registers, lanes and again registers from the lowest up."""
+    slots = [i for i, bit in enumerate(rest) if bit in along]
+    registers, lanes = [i for i in slots if i < 3], [i for i in slots if i >= 3]
+    below = rng.randrange(len(registers) + 1)
+    for i, bit in zip(registers[:below] + lanes + registers[below:], along):
+        rest[i] = bit
+
+
 def scans(b):
     """A commutative pair, and the composition of x -> m x + c, which is not commutative."""
     for axis in range(3):
@@ -319,6 +328,7 @@ def scans(b):
                 rest = along[:2] + others[2:3] + along[2:] + others[3:]
             else:
                 b.rng.shuffle(rest)
+                in_scan_order(b.rng, rest, along)
             reg, lane = rest[:3] + ([rest[1]] if mode == 3 else []), rest[3:]
             at, reverse = layout(reg, lane, warp), "true" if mode % 2 else "false"
             attrs = f"{{axis = {axis}, reverse = {reverse}, exclusive = {'true' if mode > 1 else 'false'}}}"

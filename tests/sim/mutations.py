@@ -106,7 +106,7 @@ TABLE = {
         finds("mask", "programs beyond the grid run", unguard(r"bra"), "out_of_bounds"),
     ],
     "softmax_two_pass": [
-        *two_exchanges(64, 16),
+        *two_exchanges(128, 16),
         finds("size", "launched with too little shared memory", less_shared(16), "shared_bounds"),
         differs("count", "the loop begins one step late", change(r"mov\.b32(\s+%r\d+), 0;", r"mov.b32\1, 1024;")),
     ],
@@ -139,7 +139,7 @@ TABLE = {
         differs("count", "a step of the loop left out", change(r"(setp\.gt\.u32\s+%p\d+, %r\d+, )32;", r"\g<1>64;")),
     ],
     "cross_entropy": [
-        *two_exchanges(64, 16),
+        *two_exchanges(128, 16),
         differs("mask", "the ignored target inverted", change(r"setp\.ne\.b64", "setp.eq.b64")),
         differs("offset", "logit beside the target's", displace(LOAD + r"\.b16", 2)),
         finds("alignment", "target of 8 bytes at a multiple of 4", displace(LOAD + r"\.b64", 4), "misaligned"),

@@ -1,7 +1,7 @@
 """A folder of public kernels, as the judge of tests/e2e/public reads it.
 
     kernels/index.jsonl   a kernel a line: id ("repository:path:line:name"), file, kernel, signature, constexprs, divisible16, equal_to_1,
-                          num_warps, num_stages, grid_rank (axes of the grid; null: not known)
+                          num_warps, num_stages, and, if known, grid_rank (axes of the grid)
     kernels/*.py          the kernels, each in one file with what it calls
     args.jsonl            by id: grid, args {parameter: number or recipe}, constexprs to replace; why, where there are none
 
@@ -86,7 +86,7 @@ class Kernel:
         self.kernel, self.signature = entry["kernel"], entry["signature"]
         self.divisible, self.ones = set(entry["divisible16"]), set(entry["equal_to_1"])
         self.num_warps, self.num_stages = entry["num_warps"], entry["num_stages"]
-        self.rank = entry["grid_rank"] or 1
+        self.rank = entry.get("grid_rank") or 1
         known = bool(arguments) and "args" in arguments
         self.grid = tuple(arguments["grid"]) if known else None
         self.args = arguments["args"] if known else {}
