@@ -2,8 +2,8 @@
  *
  * Accesses without predicate, cache modifier and eviction policy are LLVM loads and stores of
  * vectors, which LLVM may order and merge. The others are inline PTX: one instruction under a
- * predicate, behind moves of what an element is where the predicate is off, if it is to be anything
- * known: a move has ptxas branch around the access.
+ * predicate, behind moves of what an element is where the predicate is off, of those that an owner
+ * alone loads 0: functions may branch on what they are given.
  * Elements narrower than 32 bits travel packed. */
 #include "codegen/memory/access.h"
 #include "codegen/llvm/schedule.h"
@@ -175,7 +175,7 @@ static void load_asm(Cg *cg, const Access *access, const Lv *other, Lv *out) {
     InputList inputs = {.first = p.words};
     for (unsigned i = 0; i < p.words; i++)
         strbuf_printf(&constraints, "=%s%c,", access->predicate ? "&" : "", p.constraint);
-    for (unsigned i = 0; i < p.words && access->predicate && !access->or_anything; i++)
+    for (unsigned i = 0; i < p.words && access->predicate; i++)
         move_other(&text, &constraints, &p, i, pack(cg, &p, access->dtype, other + i * p.per_word),
                    &inputs);
     if (access->predicate)
@@ -312,8 +312,7 @@ void lower_load(Cg *cg, const Op *op) {
                           .cache = attrs->cache,
                           .evict = attrs->evict,
                           .is_volatile = attrs->is_volatile,
-                          .may_delay = attrs->may_delay,
-                          .or_anything = owner && !mask},
+                          .may_delay = attrs->may_delay},
                 other, out + reg);
     }
     cg_end_batch(cg, op);

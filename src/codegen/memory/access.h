@@ -14,8 +14,7 @@ typedef struct Access {
     CacheModifier cache;
     EvictionPolicy evict;
     bool is_volatile;
-    bool may_delay;   /* of a load: see schedule.c */
-    bool or_anything; /* of a load: where the predicate is off its elements may be anything */
+    bool may_delay; /* of a load: see schedule.c */
 } Access;
 void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out);
 void cg_store(Cg *cg, const Access *access, const Lv *values);
