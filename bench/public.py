@@ -14,6 +14,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -26,13 +27,6 @@ import workers  # noqa: E402
 
 SKIPPED, TURNS = 77, 3
 LIMITS = {"prepare": 120, "time": 30}  # seconds of a kernel
-
-
-def geometric_mean(values):
-    product = 1.0
-    for value in values:
-        product *= value ** (1.0 / len(values))
-    return product
 
 
 def run(pool, do, kernels, jobs, until):
@@ -51,7 +45,7 @@ def compared(records, one, other, least):
     if not ratios:
         return
     under = sum(ratio < least for ratio, _ in ratios)
-    print(f"\n{other} / {one}: {len(ratios)} kernels, geometric mean {geometric_mean([r for r, _ in ratios]):.4f}, under {least}: {under}, "
+    print(f"\n{other} / {one}: {len(ratios)} kernels, geometric mean {statistics.geometric_mean(r for r, _ in ratios):.4f}, under {least}: {under}, "
           f"least {ratios[0][0]:.3f}")
     for ratio, kernel in ratios[:min(under, 25)]:
         us = records[kernel]["us"]

@@ -80,20 +80,20 @@ class Worker:
         values = {**numbers(kernel), **arrays}
         ordered = [values[n] for n, t in kernel.signature.items() if t != "constexpr"]
         grid = GRIDS[kernel.rank]
-        constexprs = tuple((n, corpus.literal(v)) for n, v in kernel.constexprs.items())
-
-        def ours(tilec, warps, stages):
-            function = tilec.function(kernel.path, kernel.kernel, num_warps=warps, num_stages=stages, constexprs=constexprs)
-            return lambda: tilec.launch_function(function, grid, ordered)
-
         found = {}
         if self.options.triton:
             function, named = self.triton(kernel)
             found["triton"] = lambda: lambda: function[grid](**values, **named)
-        for name, tilec in self.sides.items():
-            found[f"{name}given"] = ours(tilec, kernel.num_warps, kernel.num_stages)
-            found[f"{name}own"] = ours(tilec, 0, 0)
+        for side, tilec, function in self.functions(kernel):
+            found[side] = lambda tilec=tilec, function=function: tilec.launch_function(function, grid, ordered)
         return found
+
+    def functions(self, kernel):
+        """(side, its library, the kernel with its warps and stages)"""
+        constexprs = tuple((n, corpus.literal(v)) for n, v in kernel.constexprs.items())
+        for name, tilec in self.sides.items():
+            for choice, warps, stages in (("given", kernel.num_warps, kernel.num_stages), ("own", 0, 0)):
+                yield name + choice, tilec, tilec.function(kernel.path, kernel.kernel, num_warps=warps, num_stages=stages, constexprs=constexprs)
 
     @staticmethod
     def triton(kernel):
@@ -110,10 +110,8 @@ class Worker:
             function, named = self.triton(kernel)
             function.warmup(grid=GRIDS[kernel.rank], **values, **named)
         ordered = [values[n] for n, t in kernel.signature.items() if t != "constexpr"]
-        constexprs = tuple((n, corpus.literal(v)) for n, v in kernel.constexprs.items())
-        for tilec in self.sides.values():
-            for warps, stages in ((kernel.num_warps, kernel.num_stages), (0, 0)):
-                tilec.prepare(tilec.function(kernel.path, kernel.kernel, num_warps=warps, num_stages=stages, constexprs=constexprs), ordered)
+        for _, tilec, function in self.functions(kernel):
+            tilec.prepare(function, ordered)
         return dict(state="prepared")
 
     def time(self, kernel):
