@@ -82,8 +82,8 @@ class Worker:
         grid = GRIDS[kernel.rank]
         found = {}
         if self.options.triton:
-            function, named = self.triton(kernel)
-            found["triton"] = lambda: lambda: function[grid](**values, **named)
+            peer, named = self.triton(kernel)
+            found["triton"] = lambda: lambda: peer[grid](**values, **named)
         for side, tilec, function in self.functions(kernel):
             found[side] = lambda tilec=tilec, function=function: tilec.launch_function(function, grid, ordered)
         return found
