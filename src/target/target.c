@@ -62,26 +62,19 @@ int target_first_with(TargetFeature feature) {
     return features[feature].first;
 }
 
-enum {
-    REGISTER_UNIT = 256,    /* registers are given to a warp in this many */
-    SHARED_UNIT = 128,      /* shared memory in this many bytes */
-    SHARED_RESERVED = 1024, /* taken by the system for each CTA, from compute capability 8.0 */
-    SUBPARTITIONS = 4,      /* of an SM; a warp's registers come from one of them */
-};
-
 static int32_t round_up(int32_t value, int32_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
 int32_t target_warps_for(int32_t registers) {
-    int32_t per_warp = round_up(registers * TARGET_WARP_SIZE, REGISTER_UNIT);
-    return TARGET_REGISTERS_PER_SM / SUBPARTITIONS / per_warp * SUBPARTITIONS;
+    int32_t per_warp = round_up(registers * TARGET_WARP_SIZE, TARGET_REGISTER_UNIT);
+    return TARGET_REGISTERS_PER_SM / TARGET_PARTITIONS / per_warp * TARGET_PARTITIONS;
 }
 
 int32_t target_registers_for(int32_t warps) {
-    int32_t here = (warps + SUBPARTITIONS - 1) / SUBPARTITIONS;
-    int32_t units = TARGET_REGISTERS_PER_SM / SUBPARTITIONS / here / REGISTER_UNIT;
-    int32_t registers = units * (REGISTER_UNIT / TARGET_WARP_SIZE);
+    int32_t here = (warps + TARGET_PARTITIONS - 1) / TARGET_PARTITIONS;
+    int32_t units = TARGET_REGISTERS_PER_SM / TARGET_PARTITIONS / here / TARGET_REGISTER_UNIT;
+    int32_t registers = units * (TARGET_REGISTER_UNIT / TARGET_WARP_SIZE);
     return registers < TARGET_MAX_REGISTERS ? registers : TARGET_MAX_REGISTERS;
 }
 
@@ -102,7 +95,7 @@ Occupancy target_occupancy(const Target *target, int32_t registers, int32_t thre
     limit_ctas(&occupancy, occupancy.max_warps / warps, OCCUPANCY_THREADS);
     if (registers > 0)
         limit_ctas(&occupancy, target_warps_for(registers) / warps, OCCUPANCY_REGISTERS);
-    int32_t shared = round_up(shared_bytes, SHARED_UNIT) + SHARED_RESERVED;
+    int32_t shared = round_up(shared_bytes, TARGET_SHARED_UNIT) + TARGET_SHARED_RESERVED;
     limit_ctas(&occupancy, target->shared_per_sm / shared, OCCUPANCY_SHARED);
     occupancy.warps = occupancy.ctas * warps;
     return occupancy;

@@ -2,6 +2,7 @@
 #ifndef TILEC_TARGET_TARGET_H
 #define TILEC_TARGET_TARGET_H
 #include "support/str.h"
+#include "target/common.h"
 
 typedef struct Target {
     const char *name; /* sm_90a, also for LLVM */
@@ -13,16 +14,10 @@ typedef struct Target {
 } Target;
 
 enum {
-    TARGET_REGISTERS_PER_SM = 65536,
-    /* Of a thread. ptxas raises a lower .maxnreg to this bound, on every target. */
-    TARGET_MIN_REGISTERS = 24,
-    TARGET_MAX_REGISTERS = 255,
     /* Of a thread where a CTA has two teams of a warpgroup each, and a third that starts copies and
      * gives them the rest of its own (setmaxnreg): 504 in all, of 65536 / 128. */
     TEAM_REGISTERS = 232,
     PRODUCER_REGISTERS = 40,
-    TARGET_WARP_SIZE = 32,
-    TARGET_MAX_WARPS = 32
 };
 
 /* What keeps an SM from holding more CTAs. */

@@ -26,7 +26,7 @@ enum {
     OVERLAPPED = 16,    /* fragments of the next step that come as those of this one are done */
     SLACK = 12,         /* so that what is left need not be in the one best order */
     REACH = 24,         /* to a number that more CTAs of an SM allow */
-    UNIT = 8,           /* registers are allotted by */
+    UNIT = TARGET_REGISTER_UNIT / TARGET_WARP_SIZE, /* registers are allotted by */
     LEAST = 64,
 };
 

@@ -13,7 +13,7 @@
 
 enum {
     LINE_BYTES = 128,
-    SECTOR_BYTES = 32,
+    SECTOR_BYTES = TARGET_SECTOR_BYTES,
     MAX_ACCESS_BYTES = 16,
     MAX_THREAD_BYTES = 64,       /* of consecutive elements of the widest type */
     SHARED_ROUND_TRIP_COST = 32, /* barrier and latency, in instructions */

@@ -2,6 +2,7 @@
 #ifndef TILEC_SIM_REPORT_COUNTERS_H
 #define TILEC_SIM_REPORT_COUNTERS_H
 #include "sim/parse/module.h"
+#include "target/common.h"
 
 typedef struct InsnCounts {
     uint64_t warps;     /* executions */
@@ -37,7 +38,7 @@ struct SimCounts {
     uint64_t distinct_read, distinct_written;
 };
 
-enum { SECTOR_BYTES = 32, BANKS = 32 };
+enum { SECTOR_BYTES = TARGET_SECTOR_BYTES, BANKS = 32 };
 
 /* Room for the counts of a launch: they live in `arena`, what is needed only while it runs in
  * `scratch`. */
