@@ -142,7 +142,7 @@ bool build_kernel(Cg *cg) {
     cg_position(cg, entry);
     cg_begin_threads(cg);
     lower_params(cg);
-    LLVMPositionBuilderAtEnd(cg->entry, entry);
+    LLVMPositionBuilderAtEnd(cg->entry, LLVMGetInsertBlock(cg->b));
     cg_position(cg, body);
     cg_begin_tensor_copies(cg);
     cg_find_batch(cg);

@@ -101,7 +101,7 @@ static KernelMeta launch_of(const Func *func) {
     KernelMeta meta = {
         .name = entry_name(func),
         .target = target_by_capability(func->capability),
-        .num_warps = func->num_warps,
+        .num_warps = func->launched_warps ? func->launched_warps : func->num_warps,
         .programs_per_cta = func->programs_per_cta ? func->programs_per_cta : 1,
         .teams = func->teams ? func->teams : 1,
         .num_ctas = func->num_ctas ? func->num_ctas : 1,

@@ -143,6 +143,9 @@ struct Func {
     FuncParam *params;
     /* Launch shape. 0: the compiler chooses (pass choose-warps). */
     int32_t num_warps; /* per program: power of two up to 32 */
+    /* Warps that each program is launched with, if they are more: those beyond num_warps end at
+     * once. See passes/launch/choose_warps.c. */
+    int32_t launched_warps;
     int32_t num_stages;
     int32_t num_ctas;
     /* Registers of a thread: ir/registers.h. 0: nobody said. */

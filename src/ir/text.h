@@ -10,6 +10,7 @@
 /* Attributes of functions that are printed when they are not zero: FUNC_ATTR(field, kind). */
 #define FUNC_ATTRS(FUNC_ATTR)                                                                      \
     FUNC_ATTR(num_warps, I64)                                                                      \
+    FUNC_ATTR(launched_warps, I64)                                                                 \
     FUNC_ATTR(num_stages, I64)                                                                     \
     FUNC_ATTR(num_ctas, I64)                                                                       \
     FUNC_ATTR(register_request, I64)                                                               \

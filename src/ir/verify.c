@@ -281,6 +281,7 @@ static void check_func_attrs(Verifier *v) {
     enum { MAX_WARPS = 32, MAX_CTAS = 16, MAX_AXES = 3 };
     const Func *func = v->func;
     check_power(v, "num_warps", func->num_warps, MAX_WARPS);
+    check_power(v, "launched_warps", func->launched_warps, MAX_WARPS);
     check_power(v, "num_ctas", func->num_ctas, MAX_CTAS);
     check_power(v, "programs_per_cta", func->programs_per_cta, MAX_WARPS);
     if (func->num_stages < 0)
@@ -305,6 +306,9 @@ static void check_func_attrs(Verifier *v) {
                          func->last_first ? "last_first" : "in_sections",
                          func->last_first ? func->last_first : 1,
                          "0, because a program is not one CTA");
+    if (func->launched_warps && (!is_plain || func->launched_warps <= func->num_warps))
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "launched_warps",
+                         func->launched_warps, "more than num_warps, and a program is one CTA");
     if (func->teams && (func->teams != 2 || func->num_warps != WGMMA_WARPS || !func->is_persistent))
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "teams",
                          func->teams, "2, of 4 warps each, of a persistent function");

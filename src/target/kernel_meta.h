@@ -19,7 +19,7 @@ typedef struct KernelParam {
 typedef struct KernelMeta {
     Str name; /* entry symbol */
     const Target *target;
-    int32_t num_warps; /* per program */
+    int32_t num_warps; /* per program, as it is launched */
     int32_t programs_per_cta;
     int32_t teams;    /* of num_warps warps each, which share the programs of a CTA */
     int32_t num_ctas; /* per cluster */

@@ -262,7 +262,7 @@ static void atomic_finish(Cg *cg, const Op *op, Lv *out) {
     static const Layout scalar_layout = {0};
     const Type *type = op->out[0].type;
     const Layout *layout = type_is_tile(type) ? type->layout : &scalar_layout;
-    if (op_scratch_bytes(op, cg->meta.num_warps))
+    if (op_scratch_bytes(op, cg->func->num_warps))
         share_in_program(cg, type, layout, out);
     else if (cg_owner(cg, type->layout))
         share_in_warp(cg, layout, out);

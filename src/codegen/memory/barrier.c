@@ -9,7 +9,7 @@
 /* Barriers 2 and 3 are those of turns. */
 static void barrier_of_team(Cg *cg) {
     Lv args[] = {LLVMBuildICmp(cg->b, LLVMIntEQ, cg_team(cg), cg_i32(cg, 0), ""),
-                 cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps)};
+                 cg_i32(cg, TARGET_WARP_SIZE * cg->func->num_warps)};
     cg_asm(cg, cg->t_void, "@$0 bar.sync 1, $1;\n\t@!$0 bar.sync 4, $1;", "b,n,~{memory}", args, 2,
            ASM_CONVERGENT);
 }
@@ -20,23 +20,23 @@ void cg_barrier(Cg *cg) {
     if (cg->meta.teams > 1) {
         barrier_of_team(cg);
     } else if (cg->has_producer) {
-        Lv threads = cg_i32(cg, TARGET_WARP_SIZE * cg->meta.num_warps);
+        Lv threads = cg_i32(cg, TARGET_WARP_SIZE * cg->func->num_warps);
         cg_asm(cg, cg->t_void, "bar.sync 1, $0;", "n,~{memory}", &threads, 1, ASM_CONVERGENT);
-    } else if (cg->meta.num_warps == 1) {
+    } else if (cg->func->num_warps == 1) {
         Lv all = cg_i32(cg, -1);
         cg_asm(cg, cg->t_void, "bar.warp.sync $0;", "r,~{memory}", &all, 1, ASM_CONVERGENT);
     } else if (cg->meta.programs_per_cta == 1) {
         cg_asm(cg, cg->t_void, "bar.sync 0;", "~{memory}", NULL, 0, ASM_CONVERGENT);
     } else {
         cg_meet_at(cg, cg->slot, (unsigned)cg->meta.programs_per_cta, 1,
-                   TARGET_WARP_SIZE * cg->meta.num_warps);
+                   TARGET_WARP_SIZE * cg->func->num_warps);
     }
 }
 
 /* A barrier for each; those before are taken otherwise. */
 static void barrier_of_warpgroups(Cg *cg) {
     enum { FIRST = 8 };
-    unsigned count = (unsigned)(cg->meta.num_warps / WGMMA_WARPS);
+    unsigned count = (unsigned)(cg->func->num_warps / WGMMA_WARPS);
     cg_meet_at(cg, cg_warpgroup(cg), count, FIRST, TARGET_WARP_SIZE * WGMMA_WARPS);
 }
 

@@ -31,7 +31,7 @@ const Type *cg_copied_part(Cg *cg, const Op *op) {
     int64_t shape[MAX_RANK];
     for (int d = 0; d < tile->rank; d++)
         shape[d] = tile->shape[d];
-    shape[tile->rank - STORED_RANK] /= cg->meta.num_warps / WGMMA_WARPS;
+    shape[tile->rank - STORED_RANK] /= cg->func->num_warps / WGMMA_WARPS;
     return type_with_shape(cg->ctx, tile, tile->rank, shape);
 }
 

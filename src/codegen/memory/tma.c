@@ -137,7 +137,7 @@ static void keep_before(Cg *cg, const Op *op) {
  */
 void lower_mbarrier_arrive(Cg *cg, const Op *op) {
     int64_t arrivals = mbarrier_arrivals(op_in(op, 0));
-    int64_t threads = TARGET_WARP_SIZE * cg->meta.num_warps / arrivals;
+    int64_t threads = TARGET_WARP_SIZE * cg->func->num_warps / arrivals;
     if (!threads) {
         cg_unsupported_layout(cg, op);
         return;
@@ -205,7 +205,7 @@ enum { FIRST_TURN = 2, SECOND_TURN = 3 };
 
 /* All but the producer's. */
 static int32_t warps_of_teams(const Cg *cg) {
-    return cg->meta.num_warps * cg->meta.teams;
+    return cg->func->num_warps * cg->meta.teams;
 }
 
 static Lv is_first_warpgroup(Cg *cg) {
@@ -291,7 +291,7 @@ void lower_producer(Cg *cg, const Op *op) {
     issuers->elected = issuing;
     if (has_more) {
         set_registers(cg, "inc", TEAM_REGISTERS);
-        Lv is_second = LLVMBuildICmp(cg->b, LLVMIntUGE, warp, cg_i32(cg, cg->meta.num_warps), "");
+        Lv is_second = LLVMBuildICmp(cg->b, LLVMIntUGE, warp, cg_i32(cg, cg->func->num_warps), "");
         cg->team = LLVMBuildZExt(cg->b, is_second, cg->t_i32, "");
     }
     meet_producer(cg, false);
@@ -460,7 +460,7 @@ static void take_part(TensorCopy *copy) {
     const Type *type = copy->access.tile;
     Lv warpgroup = cg_warpgroup(cg);
     uint32_t basis[LAYOUT_MAX_BASES];
-    int bits = __builtin_ctz((unsigned)cg->meta.num_warps / WGMMA_WARPS);
+    int bits = __builtin_ctz((unsigned)cg->func->num_warps / WGMMA_WARPS);
     for (int i = 0; i < bits; i++) {
         uint32_t first = (uint32_t)type_numel(copy->part) << i;
         basis[i] = layout_apply(copy->offsets, first, 0, 0, 0) * (uint32_t)type_element_bytes(type);

@@ -53,13 +53,22 @@ static Lv string_constant(Cg *cg, Str text) {
     return LLVMConstAddrSpaceCast(global, cg->t_generic);
 }
 
+/* On the stack for the whole function, which only the first block's are. */
+static Lv stack_room(Cg *cg, LLVMTypeRef type) {
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(cg->llvm);
+    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(cg->fn)));
+    Lv room = LLVMBuildAlloca(b, type, "");
+    LLVMDisposeBuilder(b);
+    return room;
+}
+
 /* vprintf(format, buffer): arguments lie in a struct on the stack. */
 static void call_vprintf(Cg *cg, Str format, Lv *args, unsigned nargs) {
     LLVMTypeRef *types = ARENA_ARRAY(cg->arena, LLVMTypeRef, nargs);
     for (unsigned i = 0; i < nargs; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef frame = LLVMStructTypeInContext(cg->llvm, types, nargs, false);
-    Lv buffer = LLVMBuildAlloca(cg->entry, frame, "");
+    Lv buffer = stack_room(cg, frame);
     for (unsigned i = 0; i < nargs; i++)
         LLVMBuildStore(cg->b, args[i], LLVMBuildStructGEP2(cg->b, frame, buffer, i, ""));
     LLVMTypeRef type =

@@ -75,7 +75,7 @@ Lv cg_linear(Cg *cg, LLVMBuilderRef b, Lv x, const uint32_t *basis, int bits) {
         if (!mask)
             continue;
         /* A thread number has no other bits. */
-        bool whole = x == cg->thread && mask == 32 * (uint32_t)cg->meta.num_warps - 1;
+        bool whole = x == cg->thread && mask == 32 * (uint32_t)cg->func->num_warps - 1;
         Lv term = whole ? x : LLVMBuildAnd(b, x, cg_i32(cg, mask), "");
         uint32_t out = shift >= 0 ? mask << shift : mask >> -shift;
         if (shift > 0)
@@ -135,7 +135,7 @@ Lv cg_owner(Cg *cg, const Layout *layout) {
     if (!plan->has_owner) {
         plan->has_owner = true;
         uint32_t free = layout_free_bits(layout) >> layout->bits[LAYOUT_REG];
-        uint32_t all = (uint32_t)cg->meta.num_warps * 32 - 1;
+        uint32_t all = (uint32_t)cg->func->num_warps * 32 - 1;
         uint32_t held =
             layout_thread_bits(layout) >= 32 ? all : (1u << layout_thread_bits(layout)) - 1;
         free = (free | ~held) & all; /* bits the layout does not name repeat its elements */

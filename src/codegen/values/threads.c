@@ -6,10 +6,28 @@
 #include "codegen/values/ptxas.h"
 #include "target/wgmma.h"
 
+/* The threads of which `runs` is false end here; the others go on in `body`. */
+static void end_others(Cg *cg, LLVMBuilderRef b, Lv runs, LLVMBasicBlockRef body) {
+    LLVMBasicBlockRef idle = cg_block(cg, "idle");
+    LLVMBuildCondBr(b, runs, body, idle);
+    LLVMPositionBuilderAtEnd(b, idle);
+    LLVMBuildRetVoid(b);
+}
+
+/* Before anything else, which they would compute for nothing. */
+static void end_idle_warps(Cg *cg, Lv tid) {
+    LLVMBasicBlockRef working = cg_block(cg, "working");
+    Lv limit = cg_i32(cg, TARGET_WARP_SIZE * cg->func->num_warps);
+    end_others(cg, cg->b, LLVMBuildICmp(cg->b, LLVMIntULT, tid, limit, ""), working);
+    cg_position(cg, working);
+}
+
 void cg_begin_threads(Cg *cg) {
     const KernelMeta *meta = &cg->meta;
-    int32_t threads = 32 * meta->num_warps, programs = meta->programs_per_cta;
+    int32_t threads = 32 * cg->func->num_warps, programs = meta->programs_per_cta;
     Lv tid = cg_intrinsic(cg, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
+    if (cg->func->launched_warps && !cg->func->one_thread)
+        end_idle_warps(cg, tid);
     bool is_part = programs > 1 || meta->teams > 1;
     cg->cta_thread = tid;
     cg->thread = is_part ? LLVMBuildAnd(cg->b, tid, cg_i32(cg, threads - 1), "") : tid;
@@ -37,10 +55,7 @@ void cg_end_entry(Cg *cg, LLVMBasicBlockRef body) {
         LLVMBuildBr(cg->entry, body);
         return;
     }
-    LLVMBasicBlockRef idle = cg_block(cg, "idle");
-    LLVMBuildCondBr(cg->entry, runs, body, idle);
-    LLVMPositionBuilderAtEnd(cg->entry, idle);
-    LLVMBuildRetVoid(cg->entry);
+    end_others(cg, cg->entry, runs, body);
 }
 
 Lv cg_team(Cg *cg) {

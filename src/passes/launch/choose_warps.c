@@ -24,9 +24,12 @@
  * Dots ask for 4 warps or more and let no more than 8 share them; a remark at the dot says so where
  * that changes the number, and why.
  *
- * Needs: layouts not chosen yet. Leaves num_warps, num_stages, num_ctas and programs_per_cta set. A
- * given num_warps stands, with one program in a CTA: the launch is then what the source says; so it
- * is with plain_abi.
+ * Needs: layouts not chosen yet. Leaves num_warps, num_stages, num_ctas and programs_per_cta set.
+ *
+ * A given num_warps is launched, with one program in a CTA: the launch is then what the source
+ * says; so it is with plain_abi. Warps that no tile has elements for only repeat what others do,
+ * in each scheduler's time, so they end at once (launched_warps), and all that follows is compiled
+ * for those that are left.
  *
  *     func @softmax(..) {                          func @softmax(..) {num_warps = 1,
  *         %x = load .. : tile<256xf32>      =>             programs_per_cta = 4, ..} {
@@ -73,6 +76,8 @@ typedef struct Work {
     uint64_t looped;  /* bytes of the largest tile accessed in a loop */
     uint64_t narrow;  /* and of the largest that is taken in accesses below ACCESS_WIDTH */
     uint64_t ops;     /* elements that all ops of tiles compute, once for each op */
+    uint64_t widest;  /* elements of the largest tile */
+    bool each_thread; /* something is to be done by every thread of the launch */
     uint64_t dot;     /* of the largest accumulator */
     uint64_t chained; /* of all accumulators of dots by wgmma that share rows */
     int32_t most;     /* warps that all dots have work for; 0: any number */
@@ -117,8 +122,16 @@ static void add_access(Work *work, const Op *op) {
         work->narrow = larger_u64(work->narrow, bytes);
 }
 
+static void add_width(Work *work, const Op *op) {
+    for (uint32_t i = 0; i < op->nout; i++)
+        if (type_is_tile(op->out[i].type))
+            work->widest = larger_u64(work->widest, (uint64_t)type_numel(op->out[i].type));
+    work->each_thread |= op->code == OP_effect_asm;
+}
+
 static bool add_work(Op *op, void *user) {
     Work *work = user;
+    add_width(work, op);
     if (op_is_load(op) || op_has(op, STORE | ATOMIC))
         add_access(work, op);
     if (op->nout && type_is_tile(op->out[0].type) && !op_is_control(op))
@@ -268,6 +281,19 @@ static bool set_if_open(int32_t *field, int32_t value) {
     return true;
 }
 
+/* Of the given warps those that would have no element of their own end at once, instead of
+ * computing what the others do, without storing it. A function without tiles is own-loads'. */
+static bool leave_idle(Func *func, const Work *work) {
+    int32_t enough = warps_for(work->widest, 1);
+    bool may = work->widest && !work->dot && !work->each_thread && !func->launched_warps &&
+               func->num_ctas <= 1 && !func->is_persistent && func->programs_per_cta <= 1;
+    if (!may || enough >= func->num_warps)
+        return false;
+    func->launched_warps = func->num_warps;
+    func->num_warps = enough;
+    return true;
+}
+
 /* Who has said that a program is a CTA, in whatever order, has one for each. */
 static bool may_share_cta(const Func *func) {
     return func->num_ctas == 1 && !func->plain_abi && !func->is_persistent && !func->last_first &&
@@ -279,6 +305,8 @@ bool pass_choose_warps(Func *func) {
     Work work = work_of(func);
     if (!given)
         changed |= set_if_open(&func->num_warps, choose_num_warps(&work));
+    else
+        changed |= leave_idle(func, &work);
     changed |= set_if_open(&func->num_stages, DEFAULT_STAGES);
     changed |= set_if_open(&func->num_ctas, 1);
     bool share = !given && may_share_cta(func);

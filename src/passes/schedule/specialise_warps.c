@@ -160,7 +160,8 @@ static bool check_ring(Specialise *s, Ring *ring) {
 /* Room */
 
 bool specialise_has_place(const Func *func) {
-    return func->programs_per_cta <= 1 && func->num_warps < TARGET_MAX_WARPS;
+    return func->programs_per_cta <= 1 && !func->launched_warps &&
+           func->num_warps < TARGET_MAX_WARPS;
 }
 
 /* Is there room for one warp more in a CTA, and are there registers for its threads? */
