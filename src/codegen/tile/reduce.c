@@ -16,24 +16,46 @@
 #include "codegen/values/values.h"
 #include "ir/order.h"
 
-/* redux.sync does the whole warp in one instruction for these regions over i32. */
-static const char *redux_name(const Op *op) {
-    const Op *only = combine_only_op(op);
-    if (!only || !type_is_int(only->out[0].type) || only->out[0].type->dtype != DT_I32)
-        return NULL;
-    static const struct {
-        OpCode code;
-        const char *name;
-    } table[] = {
-        {OP_addi, "llvm.nvvm.redux.sync.add"},   {OP_minsi, "llvm.nvvm.redux.sync.min"},
-        {OP_maxsi, "llvm.nvvm.redux.sync.max"},  {OP_minui, "llvm.nvvm.redux.sync.umin"},
-        {OP_maxui, "llvm.nvvm.redux.sync.umax"}, {OP_andi, "llvm.nvvm.redux.sync.and"},
-        {OP_ori, "llvm.nvvm.redux.sync.or"},     {OP_xori, "llvm.nvvm.redux.sync.xor"},
+/* redux.sync does the whole warp in one instruction for these regions over integers of up to 32
+ * bits, vote.sync for two of them over predicates. */
+typedef struct Redux {
+    OpCode code;
+    const char *name, *vote;
+    bool is_signed; /* how narrower integers are widened */
+} Redux;
+
+static const Redux *redux_of(const Op *op) {
+    static const Redux table[] = {
+        {OP_addi, "llvm.nvvm.redux.sync.add", NULL, false},
+        {OP_minsi, "llvm.nvvm.redux.sync.min", NULL, true},
+        {OP_maxsi, "llvm.nvvm.redux.sync.max", NULL, true},
+        {OP_minui, "llvm.nvvm.redux.sync.umin", NULL, false},
+        {OP_maxui, "llvm.nvvm.redux.sync.umax", NULL, false},
+        {OP_andi, "llvm.nvvm.redux.sync.and", "llvm.nvvm.vote.all.sync", false},
+        {OP_ori, "llvm.nvvm.redux.sync.or", "llvm.nvvm.vote.any.sync", false},
+        {OP_xori, "llvm.nvvm.redux.sync.xor", NULL, false},
     };
+    const Op *only = combine_only_op(op);
+    if (!only || !type_is_int(only->out[0].type) || dtype_bytes(only->out[0].type->dtype) > 4)
+        return NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].code == only->code)
-            return table[i].name;
+            return &table[i];
     return NULL;
+}
+
+static Lv redux_value(Cg *cg, const Redux *redux, Lv value) {
+    LLVMTypeRef type = LLVMTypeOf(value);
+    Lv all = cg_i32(cg, -1);
+    unsigned bits = LLVMGetIntTypeWidth(type);
+    if (bits == 1 && redux->vote)
+        return cg_intrinsic(cg, redux->vote, NULL, 0, (Lv[]){all, value}, 2);
+    if (bits == 32)
+        return cg_intrinsic(cg, redux->name, NULL, 0, (Lv[]){value, all}, 2);
+    Lv wide = redux->is_signed ? LLVMBuildSExt(cg->b, value, cg->t_i32, "")
+                               : LLVMBuildZExt(cg->b, value, cg->t_i32, "");
+    wide = cg_intrinsic(cg, redux->name, NULL, 0, (Lv[]){wide, all}, 2);
+    return LLVMBuildTrunc(cg->b, wide, type, "");
 }
 
 /* Linear algebra over the bases of a layout: pairs of an image and the coordinates that gave it. */
@@ -135,15 +157,14 @@ static void reduce_in_warp(Cg *cg, const Combiner *c, const Plan *plan, const ui
     uint32_t lanes = 0;
     for (int s = 0; s < nsteps; s++)
         lanes |= steps[s].threads;
-    const char *redux = nsteps == LAYOUT_LANE_BITS && lanes == 31 ? redux_name(c->op) : NULL;
+    const Redux *redux = nsteps == LAYOUT_LANE_BITS && lanes == 31 ? redux_of(c->op) : NULL;
     for (int s = 0; redux && s < nsteps; s++)
         if (steps[s].regs)
             redux = NULL;
     if (redux) {
         for (uint32_t reg = 0; reg < plan->count; reg++)
             if (leader[reg] == reg)
-                values[reg] =
-                    cg_intrinsic(cg, redux, NULL, 0, (Lv[]){values[reg], cg_i32(cg, -1)}, 2);
+                values[reg] = redux_value(cg, redux, values[reg]);
         return;
     }
     for (int s = 0; s < nsteps; s++) {
