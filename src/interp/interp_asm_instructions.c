@@ -283,12 +283,13 @@ static double rounded_to_integer(const Instruction *it, double x) {
     return asm_has_word(it, "rpi") || asm_has_word(it, "rp") ? ceil(x) : nearbyint(x);
 }
 
-/* What does not fit is the nearest that does, NaN is 0. */
-static uint64_t float_to_int(const NumberType *to, double x) {
+/* What does not fit is the nearest that does; NaN is the top bit alone where either side has 64
+ * bits, else 0 (PTX ISA, cvt). */
+static uint64_t float_to_int(const NumberType *to, const NumberType *from, double x) {
     const bool is_signed = to->kind == KIND_SIGNED;
     const double most = ldexp(1, (int)to->bits - is_signed), least = is_signed ? -most : 0;
     if (x != x)
-        return 0;
+        return to->bits == 64 || from->bits == 64 ? UINT64_C(1) << (to->bits - 1) : 0;
     if (x >= most)
         return asm_wrap(is_signed ? (UINT64_C(1) << (to->bits - 1)) - 1 : UINT64_MAX, to->bits);
     if (x <= least)
@@ -301,7 +302,7 @@ static uint64_t asm_cvt(const Instruction *it, const uint64_t *v) {
     if (from->kind == KIND_FLOAT) {
         double x = flushed(it, float_from_bits(from->dtype, asm_wrap(v[0], from->bits)));
         if (to->kind != KIND_FLOAT)
-            return float_to_int(to, rounded_to_integer(it, x));
+            return float_to_int(to, from, rounded_to_integer(it, x));
         if (asm_has_word(it, "sat"))
             x = x != x || x <= 0 ? 0 : x > 1 ? 1 : x;
         if (to->bits == from->bits && it->nwords > 1 && asm_has_word(it, "rni"))
