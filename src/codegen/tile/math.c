@@ -220,17 +220,21 @@ typedef struct Angle {
     Lv quadrant; /* i32, modulo 4 */
 } Angle;
 
-/* x - k * pi/2 with pi/2 in three parts: exact enough while k has few digits. */
+/* x - k * pi/2 with pi/2 in three parts: exact enough while k has few digits. A sum of which no
+ * fraction is left has k in its lowest bits, which takes no conversion. The parts are positive and
+ * k is no -0, so that -0 stays that. */
 static Angle reduce_small(Cg *cg, Lv x) {
     bool wide = is_f64(cg, x);
     static const double parts[2][3] = {
-        {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50},
-        {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110}};
-    Lv k = whole(cg, mul(cg, x, like(x, 0x1.45f306dc9c883p-1)));
+        {0x1.921fb4p+0, 0x1.4442dp-24, 0x1.846988p-48},
+        {0x1.921fb54442d18p+0, 0x1.1a62633145c06p-54, 0x1.c1cd129024e08p-107}};
+    Lv magic = like(x, wide ? 0x1.8p52 : 0x1.8p23);
+    Lv sum = fma3(cg, x, like(x, 0x1.45f306dc9c883p-1), magic);
+    Lv k = LLVMBuildFSub(cg->b, sum, magic, "");
     Lv r = x;
     for (int i = 0; i < 3; i++)
         r = fma3(cg, k, like(x, -parts[wide][i]), r);
-    return (Angle){r, LLVMBuildFPToSI(cg->b, k, cg->t_i32, "")};
+    return (Angle){r, LLVMBuildTruncOrBitCast(cg->b, to_bits(cg, sum), cg->t_i32, "")};
 }
 
 /* The bits of 2/pi that matter for a large argument, as a table in constant memory. */
@@ -322,6 +326,8 @@ static Angle reduce_large(Cg *cg, Lv x) {
         value = LLVMBuildFPTrunc(b, value, cg->t_f32, "");
     Lv negative = less(cg, x, like(x, 0.0));
     value = choose(cg, negative, LLVMBuildFNeg(b, value, ""), value);
+    /* Infinity has no angle. */
+    value = choose(cg, less(cg, absolute(cg, x), like(x, INFINITY)), value, like(x, NAN));
     return (Angle){value, choose(cg, negative, LLVMBuildNeg(b, quadrant, ""), quadrant)};
 }
 
@@ -345,30 +351,22 @@ static Angle reduce_angle(Cg *cg, Lv x) {
     return angle;
 }
 
-/* Neither 0 nor infinity nor NaN. */
-static Lv is_ordinary(Cg *cg, Lv x) {
-    Lv infinity = to_bits(cg, like(x, INFINITY)), one = LLVMConstInt(bits_type(cg, x), 1, false);
-    Lv below = LLVMBuildSub(cg->b, to_bits(cg, absolute(cg, x)), one, "");
-    return LLVMBuildICmp(cg->b, LLVMIntULT, below, LLVMBuildSub(cg->b, infinity, one, ""), "");
-}
-
 /* sin(x + quadrants * pi/2) */
 static Lv sine(Cg *cg, Lv x, int quadrants) {
     bool wide = is_f64(cg, x);
     Angle angle = reduce_angle(cg, x);
     Lv q = LLVMBuildAdd(cg->b, angle.quadrant, cg_i32(cg, quadrants), "");
     Lv z = mul(cg, angle.r, angle.r);
+    /* Of -0 it is 0, whose product with the polynomial is -0: the sine of -0 is -0, too. */
+    Lv cube = fma3(cg, z, angle.r, like(x, 0.0));
     Lv s = wide ? POLY(cg, z, sin_table_f64) : POLY(cg, z, sin_table_f32);
-    s = fma3(cg, mul(cg, z, angle.r), s, angle.r);
+    s = fma3(cg, cube, s, angle.r);
     Lv c = wide ? POLY(cg, z, cos_table_f64) : POLY(cg, z, cos_table_f32);
     Lv start = fma3(cg, z, like(x, -0.5), like(x, 1.0));
     c = fma3(cg, mul(cg, z, z), c, start);
     Lv value = choose(cg, cg_parity(cg, q, 1), c, s);
     Lv opposite = LLVMBuildFNeg(cg->b, value, "");
-    value = choose(cg, cg_parity(cg, q, 2), opposite, value);
-    /* Infinity has no angle: 0 * x is NaN. The sine of -0 is -0, as 0 * x is. */
-    Lv has_value = quadrants ? less(cg, absolute(cg, x), like(x, INFINITY)) : is_ordinary(cg, x);
-    return choose(cg, has_value, value, mul(cg, x, like(x, 0.0)));
+    return choose(cg, cg_parity(cg, q, 2), opposite, value);
 }
 
 static Lv sin_any(Cg *cg, Lv x) {
