@@ -52,6 +52,8 @@ enum {
     ACCESS_WIDTH = 16,    /* bytes of one access of a thread, the widest there is */
     ELEMENT_OPS = 768,    /* of a thread, before more warps share them */
     ARITHMETIC_WARPS = 8, /* that share them where nothing is reduced */
+    ANGLE_OPS = 24,       /* that a sine takes the time of: its reduction, which branches, and two
+                             polynomials */
     LARGE_CTA_WARPS = 16,
     DOT_REGISTERS = 128,     /* for an accumulator */
     DOT_WARPS_MIN = 4,       /* a warpgroup */
@@ -75,7 +77,7 @@ typedef struct Work {
     bool reduces, scans;
     uint64_t looped;  /* bytes of the largest tile accessed in a loop */
     uint64_t narrow;  /* and of the largest that is taken in accesses below ACCESS_WIDTH */
-    uint64_t ops;     /* elements that all ops of tiles compute, once for each op */
+    uint64_t ops;     /* elements that all ops of tiles compute, once for each op, of sines more */
     uint64_t widest;  /* elements of the largest tile */
     bool each_thread; /* something is to be done by every thread of the launch */
     uint64_t dot;     /* of the largest accumulator */
@@ -129,13 +131,17 @@ static void add_width(Work *work, const Op *op) {
     work->each_thread |= op->code == OP_effect_asm;
 }
 
+static uint64_t ops_of(const Op *op) {
+    return op->code == OP_sin || op->code == OP_cos ? ANGLE_OPS : 1;
+}
+
 static bool add_work(Op *op, void *user) {
     Work *work = user;
     add_width(work, op);
     if (op_is_load(op) || op_has(op, STORE | ATOMIC))
         add_access(work, op);
     if (op->nout && type_is_tile(op->out[0].type) && !op_is_control(op))
-        work->ops += (uint64_t)type_numel(op->out[0].type);
+        work->ops += (uint64_t)type_numel(op->out[0].type) * ops_of(op);
     work->reduces |= op->code == OP_reduce;
     work->scans |= op->code == OP_scan;
     if (op_may_delay(op))
