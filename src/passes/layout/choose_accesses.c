@@ -139,6 +139,37 @@ static void follow_others(Choice *choice, Access *access) {
         access->fastest = widest->fastest;
 }
 
+/* The dimension that a thread of its own has each place of, where addresses ask for none: the
+ * longest of those along which nothing is combined, so that what is combined lies in one thread;
+ * -1: as it is. What is scanned lies in sections (layout_with_sections). */
+static int uncombined_dim(Choice *choice, const Access *access) {
+    CombinedAxes combined = {.type = access->type};
+    func_walk(choice->func, collect_axes, &combined);
+    if (combined.scan || !(combined.axes >> access->fastest & 1) ||
+        !group_is_scattered(choice, access))
+        return -1;
+    int longest = -1;
+    for (int i = access->type->rank - 1; i >= 0; i--) {
+        int64_t size = access->type->shape[i];
+        if (!(combined.axes >> i & 1) && size > 1 &&
+            (longest < 0 || size > access->type->shape[longest]))
+            longest = i;
+    }
+    return longest;
+}
+
+/* Accesses that touch a line for each element have lanes along what is kept of a reduction. */
+static void keep_combined_in_threads(Choice *choice) {
+    int *dims = ARENA_ARRAY(choice->arena, int, choice->naccesses);
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        Access *access = &choice->accesses[i];
+        dims[i] = access->scattered ? uncombined_dim(choice, access) : -1;
+    }
+    for (uint32_t i = 0; i < choice->naccesses; i++)
+        if (dims[i] >= 0)
+            choice->accesses[i].fastest = dims[i];
+}
+
 void choose_accesses(Choice *choice) {
     uint32_t count = 0;
     func_walk(choice->func, count_access, &count);
@@ -147,6 +178,7 @@ void choose_accesses(Choice *choice) {
     for (uint32_t i = 0; i < choice->naccesses; i++)
         if (choice->accesses[i].scattered)
             follow_others(choice, &choice->accesses[i]);
+    keep_combined_in_threads(choice);
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         Access *access = &choice->accesses[i];
         for (uint32_t j = 0; j < i && !access->coalesced; j++)
