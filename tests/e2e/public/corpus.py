@@ -121,7 +121,7 @@ class Kernel:
                 out += ["-D", f"{n}={literal(self.constexprs[n])}"]
                 continue
             spelled = t if isinstance(t, str) else "(" + ", ".join(t) + ")"
-            out += ["-a", f"{n}={spelled}{':16' if n in self.divisible else ':1' if n in self.ones else ''}"]
+            out += ["-a", f"{n}={spelled}{':1' if n in self.ones else ':16' if n in self.divisible else ''}"]
         return out
 
     def data(self, files):
