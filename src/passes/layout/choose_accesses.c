@@ -50,11 +50,13 @@ typedef struct CombinedAxes {
     const Type *type;
     unsigned axes;  /* that are reduced or scanned */
     const Op *scan; /* the first */
+    bool product;   /* some is a product's sums, which say where what is combined lies */
 } CombinedAxes;
 
 static bool collect_axes(Op *op, void *user) {
     CombinedAxes *combined = user;
     bool is_scan = op->code == OP_scan;
+    combined->product |= op->code == OP_dot && same_dimensions(op->out[0].type, combined->type);
     if ((op->code != OP_reduce && !is_scan) || !same_dimensions(op_in(op, 0)->type, combined->type))
         return true;
     combined->axes |= 1u << op_axis(op);
@@ -95,10 +97,12 @@ static bool group_is_scattered(Choice *choice, const Access *member) {
 /* One layout for all accesses of this shape and dimension. */
 static const Layout *group_layout(Choice *choice, const Access *member) {
     int64_t vector = 1, bytes = 1;
+    bool along_kept = true;
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *other = &choice->accesses[i];
         if (!same_group(member, other))
             continue;
+        along_kept &= other->along_kept;
         int size = dtype_bytes(other->type->dtype);
         vector = other->width > vector ? other->width : vector;
         bytes = size > bytes ? size : bytes;
@@ -111,12 +115,16 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
     /* Elements one by one: a thread has fewer lines to address with more elements of each, and
      * neighbouring lines, so that it can store what it loaded to shared memory in vectors. */
     bool one_by_one = vector == 1;
-    unsigned along_lines = one_by_one ? 1u << member->fastest : 0;
+    /* What warps have of what is kept they do not exchange: before lanes, which shuffle. */
+    int64_t kept = member->type->shape[member->fastest];
+    int64_t lanes_of_kept = kept > choice->num_warps ? kept / choice->num_warps : 1;
+    unsigned along_lines = one_by_one && !along_kept ? 1u << member->fastest : 0;
     CoalescedShape wanted = {.rank = member->type->rank,
                              .shape = member->type->shape,
                              .fastest = member->fastest,
                              .vector = vector,
                              .lines = one_by_one ? MAX_ACCESS_BYTES / bytes : 1,
+                             .most_lanes = along_kept ? lanes_of_kept : 0,
                              .num_warps = choice->num_warps,
                              .warps_last = combined.axes | along_lines};
     const Layout *layout = layout_coalesced(choice->ctx, &wanted);
@@ -145,7 +153,7 @@ static void follow_others(Choice *choice, Access *access) {
 static int uncombined_dim(Choice *choice, const Access *access) {
     CombinedAxes combined = {.type = access->type};
     func_walk(choice->func, collect_axes, &combined);
-    if (combined.scan || !(combined.axes >> access->fastest & 1) ||
+    if (combined.scan || combined.product || !(combined.axes >> access->fastest & 1) ||
         !group_is_scattered(choice, access))
         return -1;
     int longest = -1;
@@ -165,9 +173,11 @@ static void keep_combined_in_threads(Choice *choice) {
         Access *access = &choice->accesses[i];
         dims[i] = access->scattered ? uncombined_dim(choice, access) : -1;
     }
-    for (uint32_t i = 0; i < choice->naccesses; i++)
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        choice->accesses[i].along_kept = dims[i] >= 0;
         if (dims[i] >= 0)
             choice->accesses[i].fastest = dims[i];
+    }
 }
 
 void choose_accesses(Choice *choice) {

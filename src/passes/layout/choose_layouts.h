@@ -13,6 +13,7 @@ typedef struct Access {
     int fastest;             /* dimension along which addresses are consecutive */
     int width;               /* elements along it that one access may take */
     bool scattered;          /* addresses are consecutive along no dimension */
+    bool along_kept;         /* fastest is what a reduction keeps */
     const Layout *coalesced; /* best for the access alone */
 } Access;
 

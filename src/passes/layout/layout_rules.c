@@ -108,6 +108,8 @@ const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted) {
         int d = order[i];
         vector[d] = i == 0 ? min_i64(wanted->vector, wanted->shape[d]) : 1;
         lanes[d] = min_i64(lanes_left, wanted->shape[d] / vector[d]);
+        if (i == 0 && wanted->most_lanes)
+            lanes[d] = min_i64(lanes[d], wanted->most_lanes);
         lanes_left /= lanes[d];
         room[d] = wanted->shape[d] / (vector[d] * lanes[d]);
         warps[d] = 1;

@@ -30,7 +30,8 @@ typedef struct CoalescedShape {
     const int64_t *shape;
     int fastest;
     int64_t vector;
-    int64_t lines; /* 0: as 1 */
+    int64_t lines;      /* 0: as 1 */
+    int64_t most_lanes; /* along the fastest dimension; 0: as many as there are */
     int num_warps;
     unsigned warps_last, warps_never;
 } CoalescedShape;
