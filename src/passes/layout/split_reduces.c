@@ -8,9 +8,9 @@
  *     %m = reduce %q {axis = 0} : f32
  *
  * `keep` are the index bits of the axis that warps hold; the conversion gives the partial results
- * of all warps to every thread, one vector load of shared memory. Reductions that do not depend on
- * each other are brought together, first parts before all conversions, so that one barrier serves
- * them all.
+ * of all warps to every thread, one vector load of shared memory; many of them to the lanes of
+ * every warp, one each, which shuffle. Reductions that do not depend on each other are brought
+ * together, first parts before all conversions, so that one barrier serves them all.
  *
  * Where the order is fixed (ir/order.h), the first part combines what lies above the highest bit
  * that warps hold, and keeps all from there down: the bits of warps come to registers of all
@@ -79,15 +79,46 @@ static bool join_group(Op *op, const Group *group) {
     return found;
 }
 
+/* Words of parts from which on a lane takes one of them: 32 are 8 vector loads and 31 combinations
+ * in each of 8 warps that a scheduler has then, and registers while what is reduced waits in
+ * others. A load and 5 shuffles with a combination each are fewer than a third of the instructions.
+ */
+enum { MANY_PART_WORDS = 32 };
+
+/* The layout with its first `count` registers' bits in lanes that repeat each other; NULL: there
+ * are not as many. */
+static const Layout *first_in_lanes(Ctx *ctx, const Layout *layout, int count) {
+    Layout out = {.out_bits = layout->out_bits};
+    int registers = layout->bits[LAYOUT_REG], inputs = layout_in_bits(layout), moved = 0;
+    memcpy(out.bits, layout->bits, sizeof out.bits);
+    out.bits[LAYOUT_REG] = (uint8_t)(registers - count);
+    for (int i = count; i < inputs; i++) {
+        bool free = i >= registers && i < registers + layout->bits[LAYOUT_LANE] &&
+                    !layout->basis[i] && moved < count;
+        out.basis[i - count] = layout->basis[free ? moved++ : i];
+    }
+    return moved == count ? layout_get(ctx, &out) : NULL;
+}
+
+static int words_of_parts(const Op *part, int parts) {
+    int words = 0;
+    for (uint32_t i = 0; i < part->nout; i++)
+        words += parts * ((dtype_bytes(part->out[i].type->dtype) + 3) / 4);
+    return words;
+}
+
 /* Where the parts of the result meet: the result's layout with the kept bits in registers of every
- * thread. */
-static const Type *gathered_type(Ctx *ctx, const Type *part, const Type *result, int axis) {
-    uint32_t mask = layout_dim_mask(part->rank, part->shape, axis);
-    int warp_bits = part->layout->bits[LAYOUT_WARP];
+ * thread, or, of many parts, in lanes. */
+static const Layout *gathered_layout(Ctx *ctx, const Op *part, const Type *result, int axis) {
+    const Type *type = part->out[0].type;
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, axis);
+    int warp_bits = type->layout->bits[LAYOUT_WARP], count = __builtin_popcount(mask);
     const Layout *rest = result->rank ? result->layout : layout_replicated(ctx, 0, warp_bits);
-    const Layout *layout =
-        layout_insert_bits(ctx, rest, __builtin_ctz(mask), __builtin_popcount(mask));
-    return type_with_layout(ctx, part, layout);
+    const Layout *layout = layout_insert_bits(ctx, rest, __builtin_ctz(mask), count);
+    const Layout *spread = words_of_parts(part, 1 << count) >= MANY_PART_WORDS
+                               ? first_in_lanes(ctx, layout, count)
+                               : NULL;
+    return spread ? spread : layout;
 }
 
 /* The bits of `mask`, of a kept axis, as they are numbered among the kept ones. */
@@ -162,9 +193,9 @@ static void split(Op *op, uint32_t crossing, Group *group) {
     if (joined)
         builder = builder_after(group->last_convert);
     builder.span = op->span;
+    const Layout *layout = gathered_layout(ctx, part, op->out[0].type, (int)reduce_attrs(op)->axis);
     for (uint32_t i = 0; i < op->nin; i++) {
-        const Type *type =
-            gathered_type(ctx, part->out[i].type, op->out[i].type, (int)reduce_attrs(op)->axis);
+        const Type *type = type_with_layout(ctx, part->out[i].type, layout);
         in[i] = build_convert_layout(&builder, &part->out[i], type);
         if (!joined && i == 0)
             group->first_convert = in[i]->def;
