@@ -54,6 +54,8 @@ static bool combines_by(const Op *reduce, OpCode code) {
 static bool match_attributes(RuleMatch *m, const RuleNode *node, const Op *op) {
     if (op->code == OP_reduce)
         return combines_by(op, (OpCode)node->combine);
+    if (op->code == OP_cmpf)
+        return node->pred == (int)cmpf_attrs(op)->pred;
     if (op->code != OP_cmpi)
         return true;
     m->pred = (int)cmpi_attrs(op)->pred;

@@ -95,7 +95,7 @@ static const RuleNode x[1] = NAME(RULE_VALUE, SLOT_x), y[1] = NAME(RULE_VALUE, S
 #define cmpf(p, ...) NODE(.kind = RULE_OP, .code = OP_cmpf, .pred = FPRED_##p, .in = {__VA_ARGS__})
 #define reduce(op, ...)                                                                            \
     NODE(.kind = RULE_OP, .code = OP_reduce, .combine = OP_##op, .in = {__VA_ARGS__})
-enum { PRED_EQ = IPRED_EQ, PRED_NE = IPRED_NE };
+enum { PRED_EQ = IPRED_EQ, PRED_NE = IPRED_NE, PRED_SLT = IPRED_SLT };
 
 #define absf(...) OF(absf, __VA_ARGS__)
 #define absi(...) OF(absi, __VA_ARGS__)

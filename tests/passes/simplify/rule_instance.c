@@ -117,6 +117,8 @@ static Value *checked(RuleInstance *in, OpCode code, uint32_t nin, Value *const 
     if (code == OP_cmpi)
         cmpi_attrs(op)->pred =
             node->pred < PRED_ANY ? (IntPredicate)node->pred : (IntPredicate)next(in, IPRED_COUNT);
+    if (code == OP_cmpf)
+        cmpf_attrs(op)->pred = (FloatPredicate)node->pred;
     if (!op_infer(in->ctx, op, type) || op_out(op)->type != type)
         return NULL;
     return op_out(op);
@@ -147,7 +149,9 @@ static const Type *operand_type(RuleInstance *in, const RuleNode *node, uint32_t
         return tile_of(in, DT_I1, false);
     if (node->code == OP_splat)
         return type_get(in->ctx, type->kind, type->dtype, 0, NULL, NULL);
-    return is_conversion((OpCode)node->code) || node->code == OP_cmpi ? others : type;
+    return is_conversion((OpCode)node->code) || node->code == OP_cmpi || node->code == OP_cmpf
+               ? others
+               : type;
 }
 
 static void note_domains(RuleInstance *in, const RuleNode *node) {
