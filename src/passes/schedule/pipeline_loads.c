@@ -55,6 +55,9 @@
  * stored at its end, which hides the latency of memory behind one iteration. Where a thread has no
  * registers for that, tiles that join products (biases) stay where they are.
  *
+ * A loop without products waits for its loads all the same. Where all of them are lines and numbers
+ * it has rings for them (pipeline_lines.c), and its copies start at the top of an iteration.
+ *
  * Needs layouts, and of blocks those that tensor copies take. A loop is left alone where it has an
  * inner loop, stores through an argument that it loads through, or through any without num_stages
  * of its own, writes memory otherwise or meets at barriers, has no constant positive step, or where
@@ -232,8 +235,7 @@ static bool note_stores(Pipelined *p) {
     return true;
 }
 
-/* Two arguments are taken to point to different memory. */
-static bool may_be_written(const Pipelined *p, const Op *load) {
+bool pipeline_may_be_written(const Pipelined *p, const Op *load) {
     const Value *origin = pointer_origin(op_in(load, 0));
     return p->writes && (!origin || ptr_set_has(&p->written, origin));
 }
@@ -248,7 +250,7 @@ static bool may_trap(const Op *op) {
 
 static bool add_to_slice(Pipelined *p, Value *value);
 
-static bool add_operands(Pipelined *p, Op *op) {
+bool pipeline_add_operands(Pipelined *p, Op *op) {
     for (uint32_t i = 0; i < op->nin; i++)
         if (!add_to_slice(p, op_in(op, i)))
             return false;
@@ -271,8 +273,8 @@ static bool add_to_slice(Pipelined *p, Value *value) {
         return true;
     bool movable = op_is_pure(op) ? op->code != OP_dot && !op->nregions && !may_trap(op)
                                   : op->code == OP_load && !load_attrs(op)->is_volatile &&
-                                        !may_be_written(p, op);
-    return movable && add_operands(p, op);
+                                        !pipeline_may_be_written(p, op);
+    return movable && pipeline_add_operands(p, op);
 }
 
 /* Choice */
@@ -337,7 +339,7 @@ static bool add_load(Pipelined *p, Op *load) {
 /* Ingredients join where nothing stands against it: their own addresses, those of others. */
 static void add_ingredients(Pipelined *p) {
     block_for_each (op, p->body) {
-        if (!is_ingredient(op) || ptr_set_has(&p->slice, op) || may_be_written(p, op))
+        if (!is_ingredient(op) || ptr_set_has(&p->slice, op) || pipeline_may_be_written(p, op))
             continue;
         Pipelined alone = {.ctx = p->ctx,
                            .arena = p->arena,
@@ -346,12 +348,12 @@ static void add_ingredients(Pipelined *p) {
                            .written = p->written,
                            .writes = p->writes};
         alone.slice.arena = p->arena;
-        bool apart = add_operands(&alone, op);
+        bool apart = pipeline_add_operands(&alone, op);
         vec_for_each (staged, &p->loads)
             apart &= !ptr_set_has(&alone.slice, staged->load);
         /* What `alone` can compute ahead `p` can. */
         if (apart && add_load(p, op))
-            add_operands(p, op);
+            pipeline_add_operands(p, op);
     }
 }
 
@@ -359,6 +361,19 @@ typedef enum Planned { PLAN_NONE, PLAN_REFUSED, PLAN_READY } Planned;
 
 static Planned refused(bool changed) {
     return changed ? PLAN_REFUSED : PLAN_NONE;
+}
+
+/* A loop without products, whose loads may be lines. Who did not ask for stages is told nothing. */
+static Planned plan_lines(Pipelined *p, bool asked) {
+    bool steps =
+        value_int_constant(op_in(p->loop, 2), &p->step) && p->step > 0 && p->step <= MAX_STEP;
+    if (!steps || !note_stores(p) || !pipeline_has_lines(p, asked))
+        return refused(asked && refuse(p->ctx, p->loop,
+                                       "none of them feeds a dot, and not all are lines of "
+                                       "addresses that are known ahead"));
+    p->lines = true;
+    pipeline_add_lines(p);
+    return PLAN_READY;
 }
 
 /* Collects the loads and what they need. */
@@ -376,10 +391,10 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
         any |= is_candidate(op);
     if (p->stages < PIPELINE_LEAST_STAGES)
         return PLAN_NONE;
-    if (!any || inner)
-        return refused(
-            asked &&
-            refuse(ctx, loop, inner ? "it has an inner loop" : "none of them feeds a dot"));
+    if (!any && !inner)
+        return plan_lines(p, asked != 0);
+    if (inner)
+        return refused(asked && refuse(ctx, loop, "it has an inner loop"));
     if (asked > PIPELINE_MOST_STAGES)
         ctx_diag(ctx, loop->span, too_many_stages, (long long)asked, PIPELINE_MOST_STAGES);
     if (!value_int_constant(op_in(loop, 2), &p->step) || p->step <= 0 || p->step > MAX_STEP)
@@ -393,9 +408,9 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
     block_for_each (op, p->body) {
         if (!is_candidate(op))
             continue;
-        if (may_be_written(p, op))
+        if (pipeline_may_be_written(p, op))
             return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
-        if (!add_operands(p, op))
+        if (!pipeline_add_operands(p, op))
             return refused(refuse(ctx, loop, "an address depends on what the loop computes"));
         if (op->code == OP_load_block)
             add_block(p, op);

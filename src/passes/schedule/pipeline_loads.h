@@ -35,6 +35,7 @@ typedef struct Pipelined {
     int64_t step;
     bool writes;            /* memory, through the arguments in `written` */
     bool async;             /* some load is an asynchronous copy */
+    bool lines;             /* of a loop without products: all its loads are lines and numbers */
     Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
     int64_t bytes;          /* that tensor copies bring in an iteration */
     bool in_flight;         /* the product of an iteration may be under way in the next */
@@ -52,6 +53,16 @@ bool pipeline_fit_stages(Pipelined *p);
  * from `first` on; NULL: there is none. Then whether it does, once its loads are known. */
 Op *pipeline_next_loop(const Pipelined *first, const Pipelined *last);
 bool pipeline_goes_on(const Pipelined *last, const Pipelined *next);
+
+/* Two arguments are taken to point to different memory. */
+bool pipeline_may_be_written(const Pipelined *p, const Op *load);
+/* Adds what an op needs to the slice; false where that cannot be computed ahead. */
+bool pipeline_add_operands(Pipelined *p, Op *op);
+
+/* pipeline_lines.c: has the loop, which has no products, nothing to wait for but lines, each of
+ * which can be loaded ahead? What it stores through is known. Then adds them all. */
+bool pipeline_has_lines(const Pipelined *p, bool asked);
+void pipeline_add_lines(Pipelined *p);
 
 /* Rewrites the loop and those that go on with its rings, once everything but the rings is chosen:
  * stages, copies and what is a sum over the loads are told by the first. */

@@ -237,10 +237,10 @@ static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
 
 /* Where copies are started: behind the reads of the first operands, so that their addresses need no
  * registers while fragments arrive, and before the products, which hide them. Tensor copies have no
- * addresses to speak of. */
+ * addresses to speak of, and a loop without products has nothing to read before. */
 static Op *first_product(const Pipelined *p) {
     Op *op = p->body->first;
-    while (op->next && op->code != OP_dot && (p->async || !p->full))
+    while (!p->lines && op->next && op->code != OP_dot && (p->async || !p->full))
         op = op->next;
     return op;
 }
