@@ -8,6 +8,7 @@
  * warp's own shuffles bring it, if that costs less than the coalesced store behind an exchange. */
 #include "passes/analysis/affine.h"
 #include "passes/layout/choose_layouts.h"
+#include "passes/rewrite.h"
 #include "target/target.h"
 #include "types/gf2.h"
 
@@ -17,7 +18,10 @@ enum {
     MAX_ACCESS_BYTES = 16,
     MAX_THREAD_BYTES = 64,       /* of consecutive elements of the widest type */
     SHARED_ROUND_TRIP_COST = 32, /* barrier and latency, in instructions */
-    SECTOR_COST = 2              /* of one that is written in parts, in instructions */
+    SECTOR_COST = 2,             /* of one that is written in parts, in instructions */
+    SPECIAL_COST = 8, /* of an op by the special function unit, which has 16 lanes for 128 */
+    MEETING_COST = 4, /* times an exchange, where without it no warp would wait for the others */
+    FOLLOWED_OPS = 64 /* that are computed from what is loaded */
 };
 
 static bool collect_access(Op *op, void *user) {
@@ -263,11 +267,61 @@ static int64_t conversion_cost(const Access *access, const Layout *dst, const La
     return 0;
 }
 
+/* What is computed of each element of a load before it is repeated along other dimensions, added up
+ * or stored, in instructions, and how many values come out of that. */
+typedef struct Work {
+    PtrSet seen;
+    int64_t instructions;
+    int64_t results;
+    bool dear; /* some of it takes the special function unit: else a conversion is no better */
+} Work;
+
+static bool is_same_size(const Op *op, const Value *value) {
+    return op_is_pure(op) && op->nout == 1 && op_passes_layouts(op) &&
+           type_is_tile(op_out(op)->type) &&
+           type_numel(op_out(op)->type) == type_numel(value->type);
+}
+
+/* A quotient by one number is a product with its reciprocal. */
+static bool is_dear(const Op *op) {
+    return op_has(op, COST_SPECIAL) && !(op->code == OP_divf && value_is_uniform(op_in(op, 1)));
+}
+
+static void follow_work(Work *work, const Value *value) {
+    bool comes_out = false;
+    value_for_each_use (use, value) {
+        const Op *op = use->user;
+        comes_out |= op->code == OP_broadcast;
+        if (work->seen.len >= FOLLOWED_OPS || !is_same_size(op, value) ||
+            !ptr_set_add(&work->seen, op))
+            continue;
+        if (!op_has(op, MOVES))
+            work->instructions += is_dear(op) ? SPECIAL_COST : 1;
+        work->dear |= is_dear(op);
+        follow_work(work, op_out(op));
+    }
+    work->results += comes_out;
+}
+
+/* Where many threads hold an element, all of them compute what becomes of it; in its coalesced
+ * layout each is computed once, and each result converted. */
 bool choose_prefers(const Choice *choice, const Access *access, const Layout *demand) {
     if (!demand || demand == access->coalesced)
         return false;
-    return access_cost(access, demand) <= access_cost(access, access->coalesced) +
-                                              conversion_cost(access, demand, access->coalesced);
+    ArenaMark mark = arena_mark(choice->arena);
+    Work work = {.seen.arena = choice->arena};
+    follow_work(&work, op_out(access->op));
+    arena_rewind(choice->arena, mark);
+    int64_t repeated =
+        layout_owned_registers(demand) - (int64_t)layout_owned_registers(access->coalesced);
+    int64_t conversion = conversion_cost(access, demand, access->coalesced);
+    bool converts = work.dear && repeated > 0;
+    if (converts && work.results > 1)
+        conversion *= work.results;
+    if (converts && layout_classify(demand, access->coalesced) >= CONVERT_SHARED)
+        conversion *= MEETING_COST;
+    return access_cost(access, demand) + (converts ? work.instructions * repeated : 0) <=
+           access_cost(access, access->coalesced) + conversion;
 }
 
 /* Layouts that a warp has by exchanging what it holds itself */
