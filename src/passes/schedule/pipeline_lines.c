@@ -142,8 +142,16 @@ static Op *as_line(const Pipelined *p, Op *load) {
 
 /* Conversions */
 
+/* What a conversion has of the value is in the value's own layout. */
+static Value *unconverted(Value *value) {
+    while (value->def && value->def->code == OP_convert_layout)
+        value = op_in(value->def, 0);
+    return value;
+}
+
 /* Is the value made of lines by a few cheap ops of the loop, or of what is made again? */
-static bool is_made_of_lines(const Pipelined *p, const Value *value, unsigned *budget, bool *some) {
+static bool is_made_of_lines(const Pipelined *p, Value *value, unsigned *budget, bool *some) {
+    value = unconverted(value);
     const Op *op = value->def;
     if (!type_is_tile(value->type) || value_is_recomputable(value, CHEAP_OPS))
         return true;
@@ -162,6 +170,7 @@ static bool is_made_of_lines(const Pipelined *p, const Value *value, unsigned *b
 }
 
 static Value *made_in(Ctx *ctx, Value *value, const Layout *layout) {
+    value = unconverted(value);
     if (!type_is_tile(value->type) || value->type->layout == layout)
         return value;
     if (value_is_recomputable(value, CHEAP_OPS))
@@ -182,7 +191,8 @@ static Value *made_in(Ctx *ctx, Value *value, const Layout *layout) {
     return rewrite_like(&b, op, op->nin, in, type);
 }
 
-static bool layouts_are_known(Ctx *ctx, const Value *value, const Layout *layout) {
+static bool layouts_are_known(Ctx *ctx, Value *value, const Layout *layout) {
+    value = unconverted(value);
     if (!type_is_tile(value->type) || value_is_recomputable(value, CHEAP_OPS))
         return true;
     const Op *op = value->def;
