@@ -1,9 +1,30 @@
 /* What layouts take through shared memory: see layout_rules.h. */
 #include "ir/build.h"
 #include "passes/layout/layout_rules.h"
+#include "types/lane_move.h"
+
+/* Cycles in which a thread's warp issues. A shuffle and a word of a shared access take the same
+ * pipe, a cycle of an SM or two of one of its quarters (32 lanes in a cycle: CUDA C++ Programming
+ * Guide, arithmetic instructions); a selection takes two of a quarter, but others issue in one of
+ * them. What goes through shared memory waits for a store, a barrier of all warps and a load. */
+enum { PIPE_COST = 2, SELECT_COST = 1, ROUND_TRIP_COST = 24, BARRIER_COST = 24 };
+
+bool convert_is_staged(const Op *op) {
+    if (op->code != OP_convert_layout)
+        return false;
+    const Type *from = op_in(op, 0)->type;
+    const Layout *dst = op->out[0].type->layout;
+    LayoutConversion kind = layout_classify(dst, from->layout);
+    if (kind != CONVERT_SHUFFLES)
+        return kind > CONVERT_SHUFFLES;
+    LaneMoveCost cost = lane_move_cost(from, dst, from->layout);
+    uint64_t barriers = BARRIER_COST * (uint64_t)op->block->func->num_warps;
+    return PIPE_COST * cost.shuffles + SELECT_COST * cost.selects >
+           PIPE_COST * cost.words + ROUND_TRIP_COST + barriers;
+}
 
 const Type *convert_exchanged(Ctx *ctx, const Op *op) {
-    if (!convert_crosses_warps(op))
+    if (!convert_is_staged(op))
         return NULL;
     const Type *type = op_in(op, 0)->type;
     return type_is_pointer(type) ? type_with_element(ctx, type, TYPE_NUMBER, DT_I64) : type;
@@ -25,7 +46,10 @@ Op *dot_operand_source(const Op *dot, int index, bool *transposed) {
 }
 
 bool dot_operand_is_exchanged(const Op *dot, const Op *source) {
-    LayoutConversion least = dot_attrs(dot)->unit == UNIT_WGMMA ? CONVERT_SHUFFLES : CONVERT_SHARED;
-    return source && source->code == OP_convert_layout &&
-           layout_classify(op_out(source)->type->layout, op_in(source, 0)->type->layout) >= least;
+    if (!source || source->code != OP_convert_layout)
+        return false;
+    if (dot_attrs(dot)->unit != UNIT_WGMMA)
+        return convert_is_staged(source);
+    return layout_classify(op_out(source)->type->layout, op_in(source, 0)->type->layout) >=
+           CONVERT_SHUFFLES;
 }

@@ -101,6 +101,8 @@ bool scan_is_in_order(const Op *op);
 bool scan_crosses_warps(const Op *op);
 /* Must a convert_layout go through shared memory? */
 bool convert_crosses_warps(const Op *op);
+/* Does it go there: must it, or does it cost less than shuffles and selections within warps? */
+bool convert_is_staged(const Op *op);
 
 /* What layouts take through shared memory (exchanges.c): asked by the passes that take it there,
  * and by those that size what is to lie beside. NULL or false: nothing. */

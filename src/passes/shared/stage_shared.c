@@ -1,4 +1,5 @@
-/* stage-shared: conversions that cross warps go through shared memory.
+/* stage-shared: conversions that cross warps go through shared memory, and those within warps
+ * that cost more by shuffles.
  *
  *     %b = convert_layout %a : tile<64x64xf32, D>
  * ->
@@ -8,8 +9,10 @@
  *
  * S is the swizzled layout in which both accesses are widest and free of bank conflicts
  * (layout_shared_exchange). Conversions that stand next to each other are stored before any is
- * loaded, so that one barrier orders them all. Pointers travel as integers. Conversions within
- * warps stay: they become moves between registers and shuffles.
+ * loaded, so that one barrier orders them all. Pointers travel as integers. Other conversions
+ * within warps stay: they become moves between registers and shuffles. Where the two layouts have
+ * many bits in registers of one and in lanes of the other, each such bit costs two selections of
+ * every word, and the way through memory is shorter (convert_is_staged).
  *
  * Needs layouts. Leaves no convert_layout that crosses warps; barriers are place-barriers' matter.
  */
@@ -58,7 +61,7 @@ static bool needs_earlier(const Op *convert, const Op *first) {
 static Op *stage_run(Op *first) {
     Op *end = first->next;
     uint32_t count = 1;
-    while (end && convert_crosses_warps(end) && !needs_earlier(end, first)) {
+    while (end && convert_is_staged(end) && !needs_earlier(end, first)) {
         end = end->next;
         count++;
     }
@@ -94,7 +97,7 @@ static bool sink(Op *convert) {
             uses |= op_ancestor_in(use->user, convert->block) == first;
         if (uses)
             break;
-        passes |= !convert_crosses_warps(first);
+        passes |= !convert_is_staged(first);
         first = first->next;
     }
     if (!first || !passes)
@@ -107,11 +110,11 @@ static bool stage_block(Block *block) {
     bool changed = false;
     for (Op *op = block->first, *next; op; op = next) {
         next = op->next;
-        if (convert_crosses_warps(op))
+        if (convert_is_staged(op))
             changed |= sink(op);
     }
     for (Op *op = block->first; op;) {
-        if (convert_crosses_warps(op)) {
+        if (convert_is_staged(op)) {
             op = stage_run(op);
             changed = true;
             continue;

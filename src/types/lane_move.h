@@ -1,0 +1,44 @@
+/* Conversions between layouts within warps, by shuffles: who asks whom for what, and what it costs.
+ *
+ * Split by parts of the source coordinate, the map of layout_move is, for destination register r
+ * and thread t (warps are not crossed):
+ *
+ *     source register = Rr(r) ^ Rt(t)      source lane = Lr(r) ^ Lt(t)
+ *
+ * A shuffle delivers one register of the source lane, the same for whoever asks. So in round j lane
+ * l asks for its register j ^ A(l), with A linear and chosen such that the source lane of round j
+ * determines the source register: the sender then permutes its registers by a linear function of
+ * its lane before the rounds, and the receiver undoes A after them. */
+#ifndef TILEC_TYPES_LANE_MOVE_H
+#define TILEC_TYPES_LANE_MOVE_H
+#include "types/type.h"
+
+typedef struct LaneMove {
+    int dst_regs, threads; /* bits of the destination's registers; lanes and warps */
+    int src_regs;          /* bits of the source's registers */
+    uint32_t reg_of_reg[LAYOUT_MAX_BASES], lane_of_reg[LAYOUT_MAX_BASES];
+    uint32_t reg_of_thread[LAYOUT_MAX_BASES], lane_of_thread[LAYOUT_MAX_BASES];
+} LaneMove;
+LaneMove lane_move(const Layout *dst, const Layout *src);
+
+/* The linear map with these bases. */
+uint32_t lane_move_apply(const uint32_t *basis, uint32_t x);
+
+/* Chooses A, given by one register bit per lane bit, and what each thread sends. False if there is
+ * no A. Both arrays have LAYOUT_MAX_BASES elements. */
+bool lane_move_rounds(const LaneMove *move, uint32_t *a, uint32_t *sent);
+
+/* Registers of elements of this type that travel together as one word: 2^n of them, which stay
+ * neighbours in order. rep[r] is the first register that holds what r holds; NULL: r itself. */
+int lane_move_word_bits(const LaneMove *move, const Type *type, const uint32_t *rep);
+/* The move of words of 2^n registers. */
+LaneMove lane_move_of_words(const LaneMove *move, int n);
+
+/* Of a thread, in words of up to 32 bits. */
+typedef struct LaneMoveCost {
+    uint64_t words;    /* of the source and of the destination, together */
+    uint64_t shuffles; /* instructions */
+    uint64_t selects;
+} LaneMoveCost;
+LaneMoveCost lane_move_cost(const Type *type, const Layout *dst, const Layout *src);
+#endif
