@@ -331,6 +331,9 @@ uint32_t op_effects(const Op *op);
 uint32_t op_access_width(const Op *op);
 /* The innermost for or while loop around the op; NULL: there is none. */
 Op *op_loop_around(const Op *op);
+/* The index of a for loop in its first iteration, if it has one: of a begin that is a select between
+ * the loop's own end and another value, that value. */
+Value *loop_first_index(const Op *loop);
 /* So is what its region does, if it has one. */
 static inline bool op_is_pure(const Op *op) {
     return op_has(op, PURE) && !(op->nregions && op_effects(op));
@@ -510,8 +513,8 @@ enum {
     LOOP_FEW = 16,     /* it is expected to run a few times at most */
     LOOP_GOES_ON = 32, /* where the loop before it, with a copy of its body, ends: its indices
                           follow on those of that one, or it does not run */
-    LOOP_SKIPS = 64,   /* its end is a select: its own begin where nobody sees what it gives, or
-                          else its end. It may as well run on to that always */
+    LOOP_SKIPS = 64,   /* its begin is a select: its own end where nobody sees what it gives, or
+                          else its begin. It may as well always run from that */
     LOOP_NESTED = 128, /* its addresses are summed up dimension by dimension */
     LOOP_FLAGS = 255
 };

@@ -82,6 +82,15 @@ Op *op_loop_around(const Op *op) {
     return parent;
 }
 
+Value *loop_first_index(const Op *loop) {
+    const Op *begin = op_in(loop, 0)->def, *end = op_in(loop, 1)->def;
+    if (!begin || begin->code != OP_select)
+        return op_in(loop, 0);
+    bool is_over = op_in(begin, 1) == op_in(loop, 1);
+    is_over |= end && end->code == OP_select && op_in(end, 0) == op_in(begin, 0) && op_in(end, 1) == op_in(begin, 1);
+    return is_over ? op_in(begin, 2) : op_in(loop, 0);
+}
+
 Value *op_mask(const Op *op) {
     for (uint32_t i = 0; i < op->nin && i < OP_MAX_FIXED; i++) {
         const char *name = op_info[op->code].operand_names[i];

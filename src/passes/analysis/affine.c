@@ -345,7 +345,7 @@ static const Poly *increment(Affines *a, const Affine *start, const Affine *next
 /* amount * (index - lo) / step; NULL: that division leaves something. */
 static const Poly *advanced(Affines *a, const Op *loop, const Poly *amount) {
     int64_t step;
-    const Poly *lo = affine_of(a, op_in(loop, 0))->offset;
+    const Poly *lo = affine_of(a, loop_first_index(loop))->offset;
     const Poly *index = poly_atom(a->arena, &loop->regions[0]->args[0]);
     if (!amount || !value_int_constant(op_in(loop, 2), &step))
         return NULL;

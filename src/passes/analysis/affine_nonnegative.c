@@ -85,7 +85,7 @@ static void know_loop(Sign *s, const Op *loop) {
     Value *index = &loop->regions[0]->args[0];
     if (!value_int_constant(op_in(loop, 2), &step) || step <= 0)
         return;
-    know_order(s, index, op_in(loop, 0), false);
+    know_order(s, index, loop_first_index(loop), false);
     know_order(s, op_in(loop, 1), index, true);
 }
 

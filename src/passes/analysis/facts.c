@@ -90,7 +90,7 @@ static void visit_block(Flow *flow, Block *block);
 /* lo + k * step while before hi. */
 static ValueFacts induction_facts(Flow *flow, const Op *op) {
     const Type *type = op_in(op, 0)->type;
-    const ValueFacts *lo = slot(flow, op_in(op, 0)), *hi = slot(flow, op_in(op, 1));
+    const ValueFacts *lo = slot(flow, loop_first_index(op)), *hi = slot(flow, op_in(op, 1));
     const ValueFacts *step = slot(flow, op_in(op, 2));
     ValueFacts out = facts_unknown(type);
     out.divisible[0] = min_i64(lo->divisible[0], step->divisible[0]);

@@ -1,8 +1,8 @@
 /* skip-unseen: loops whose results nobody sees do not run, nor programs that store nothing.
  *
  *     %r = for %lo, %hi, %s (..) {              %out = cmpi (extsi %m), %M {pred = sge}
- *         load; load; dot                       %end = select %out, %lo, %hi
- *     }                                  =>     %r = for %lo, %end, %s (..) { .. }
+ *         load; load; dot                       %begin = select %out, %hi, %lo
+ *     }                                  =>     %r = for %begin, %hi, %s (..) { .. }
  *     store_block %p, %r, %M, .., %m            store_block %p, %r, %M, .., %m
  *
  * A launch may have more programs than a tensor has tiles: grids are made for the longest of
@@ -12,8 +12,10 @@
  * A loop is one of them if it only loads, and what it gives ends, by way of ops that only load
  * either, in stores that are masked. What is true where a mask is off for all elements is told from
  * scalars, by loop_bounds.h, or for blocks from where they begin. Where that holds of all stores
- * the loop ends where it begins; they stay, and write nothing. A mask that is partly understood
- * will do: `a and b` is off where a is.
+ * the loop begins where it ends; they stay, and write nothing. A mask that is partly understood
+ * will do: `a and b` is off where a is. It is the begin that changes, which nobody asks for once
+ * the loop runs (loop_first_index): the end is asked for in each iteration, and is mostly a
+ * parameter, which takes no register.
  *
  * The condition is in the bound and not a branch around all: what copies run ahead of, and who
  * waits for them, follows from the bounds anyway, whatever passes make of the loop. Comes after
@@ -212,23 +214,44 @@ static bool is_candidate(const Op *op) {
            multiplies(op->regions[0]);
 }
 
-/* The loops that go on where `first` ends get new bounds with it: each begins where the one before
- * ends and has bounds that are known in front of the first, which passes look for. */
-static void end_at_begin(Unseen *u, Op *loop, Value *unseen) {
-    Value *begin = op_in(loop, 0), *end = op_in(loop, 1);
-    Value *new_end = build_select(&u->b, unseen, begin, end);
-    op_set_operand(loop, 1, new_end);
+static bool is_there(const Unseen *u, const Value *value) {
+    return !value->def || !stands_behind(value->def, u->loop);
+}
+
+static bool goes_on_at(const Op *op, const Value *end) {
+    return op->code == OP_for && (op_flags(op) & LOOP_GOES_ON) && op_in(op, 0) == end;
+}
+
+/* The end of the last loop of those that go on where `loop` ends whose end is there in front of it. */
+static Value *last_end(const Unseen *u, const Op *loop) {
+    Value *end = op_in(loop, 1);
+    for (const Op *op = loop->next; op; op = op->next)
+        if (goes_on_at(op, end) && is_there(u, op_in(op, 1)))
+            end = op_in(op, 1);
+    return end;
+}
+
+/* All begin and end at `last` where nobody sees them: each begins where the one before ends, which
+ * passes look for. A loop whose end comes too late for that ends where it begins. */
+static void begin_at_end(Unseen *u, Op *loop, Value *unseen) {
+    Value *last = last_end(u, loop), *end = op_in(loop, 1);
+    op_set_operand(loop, 0, build_select(&u->b, unseen, last, op_in(loop, 0)));
     for_attrs(loop)->flags |= LOOP_SKIPS;
+    Value *new_end = end == last ? end : build_select(&u->b, unseen, last, end);
+    op_set_operand(loop, 1, new_end);
+    bool is_behind = end == last;
     for (Op *op = loop->next; op; op = op->next) {
-        if (op->code != OP_for || !(op_flags(op) & LOOP_GOES_ON) || op_in(op, 0) != end)
+        if (!goes_on_at(op, end))
             continue;
-        end = op_in(op, 1);
-        op_set_operand(op, 0, new_end);
         Builder later = builder_before(op);
         later.span = op->span;
-        bool is_known = !end->def || !stands_behind(end->def, loop);
-        new_end = build_select(is_known ? &u->b : &later, unseen, begin, end);
+        end = op_in(op, 1);
+        op_set_operand(op, 0, new_end);
+        new_end = is_behind     ? build_select(&later, unseen, new_end, end)
+                  : end == last ? end
+                                : build_select(&u->b, unseen, last, end);
         op_set_operand(op, 1, new_end);
+        is_behind |= end == last;
     }
 }
 
@@ -245,7 +268,7 @@ static bool skip(Unseen *u, Op *loop) {
     Value *unseen = nothing_is_stored(u);
     if (!unseen)
         return false;
-    end_at_begin(u, loop, unseen);
+    begin_at_end(u, loop, unseen);
     return true;
 }
 

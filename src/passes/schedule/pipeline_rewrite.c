@@ -186,7 +186,7 @@ static void leave_ring(const Pipelined *p, Position at) {
 
 /* Stages 0 to S - 2 before the loop. `at` receives the carried values of iteration S - 1. */
 static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
-    Value *lo = op_in(p->loop, 0), *hi = op_in(p->last, 1);
+    Value *lo = op_in(p->loop, 0), *hi = op_in(p->last, 1), *first = loop_first_index(p->loop);
     Value *runs = build_cmpi(b, lo, hi, IPRED_SLT), *distance = build_subi(b, hi, lo);
     for (size_t i = 0; i < p->carried.len; i++)
         at[i] = op_in(p->loop, FOR_FIXED_OPERANDS + p->carried.data[i] - 1);
@@ -194,10 +194,10 @@ static void emit_prologue(Pipelined *p, Builder *b, Value *slot, Value **at) {
         ValueMap *map = value_map_create(p->arena);
         for (size_t i = 0; i < p->carried.len; i++)
             value_map_set(map, carried_arg(p, i), at[i]);
-        Stage stage = {.index = lo, .on = runs, .slot = slot, .ahead = j};
+        Stage stage = {.index = first, .on = runs, .slot = slot, .ahead = j};
         if (j > 0) {
             Value *passed = int_constant(b, lo->type, j * p->step);
-            stage.index = build_addi(b, lo, passed);
+            stage.index = build_addi(b, first, passed);
             stage.on = build_andi(b, runs, build_cmpi(b, distance, passed, IPRED_UGT));
         }
         emit_stage(p, b, map, &stage);

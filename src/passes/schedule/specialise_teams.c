@@ -74,25 +74,25 @@ static bool is_of_ring(const Teams *t, const Op *alloc) {
 }
 
 /* What decides whether the loop runs at all for a tile; NULL: nothing does. */
-static Op *skipped_end(const Op *loop) {
-    Op *end = value_def(op_in(loop, 1), OP_select);
-    bool skips = (op_flags(loop) & LOOP_SKIPS) && end && op_in(end, 1) == op_in(loop, 0);
-    return skips ? end : NULL;
+static Op *skipped_begin(const Op *loop) {
+    Op *begin = value_def(op_in(loop, 0), OP_select);
+    bool skips = (op_flags(loop) & LOOP_SKIPS) && begin && op_in(begin, 1) == op_in(loop, 1);
+    return skips ? begin : NULL;
 }
 
 /* A bound of the loop, as it is for tiles that somebody sees. */
 static const Value *whole_bound(const Op *loop, uint32_t i) {
-    const Op *end = i == 1 ? skipped_end(loop) : NULL;
-    return end ? op_in(end, 2) : op_in(loop, i);
+    const Op *begin = i == 0 ? skipped_begin(loop) : NULL;
+    return begin ? op_in(begin, 2) : op_in(loop, i);
 }
 
 /* Tiles that nobody sees (skip-unseen) take as long as others: a tile that is passed over would be
  * one whose blocks the other team must not count. */
 static void run_whole(Op *loop) {
-    Op *end = skipped_end(loop);
+    Op *begin = skipped_begin(loop);
     for_attrs(loop)->flags &= ~(int64_t)LOOP_SKIPS;
-    if (end)
-        value_replace(op_out(end), op_in(end, 2));
+    if (begin)
+        value_replace(op_out(begin), op_in(begin, 2));
 }
 
 /* A loop over tiles that carries the place in the ring alone. */

@@ -227,7 +227,7 @@ static void release_slots(Specialise *s, const Ring *ring) {
         arrive(&b, ring, slot, 0, rewrite_int(&b, type_scalar(s->ctx, DT_I1), 1));
         return;
     }
-    Value *follows = build_cmpi(&b, &loop->regions[0]->args[0], op_in(loop, 0), IPRED_NE);
+    Value *follows = build_cmpi(&b, &loop->regions[0]->args[0], loop_first_index(loop), IPRED_NE);
     arrive(&b, ring, slot, before, follows);
     Builder after = builder_after(wait_behind(ring));
     after.span = loop->span;
