@@ -17,6 +17,9 @@
  * A run that the source promised (max_constancy, max_contiguous) is one, too: as with the width of
  * accesses, what happens where the promise does not hold is up to whoever gave it.
  *
+ * Comparisons stay in loops with products by warpgroups: what they mask is the scores, of which a
+ * thread's registers are full, and its seven predicates do not keep those of eight runs meanwhile.
+ *
  * Stands last, since the passes before it look for ops by what they are made of, and copy them into
  * other layouts. */
 #include "passes/analysis/facts.h"
@@ -67,9 +70,19 @@ static void say_constant(const ShareRuns *share, Op *op) {
     op_set_operand(said->def, 0, op_out(op));
 }
 
+/* Masks what warpgroups multiply. */
+static bool masks_scores(const Op *op) {
+    if (op->code != OP_cmpi || !op_loop_around(op))
+        return false;
+    block_for_each (other, op->block)
+        if (op_is_wgmma(other))
+            return true;
+    return false;
+}
+
 static bool visit(Op *op, void *user) {
     ShareRuns *share = user;
-    if (!may_share(op))
+    if (!may_share(op) || masks_scores(op))
         return true;
     if (!share->facts)
         share->facts = facts_compute(share->func, share->arena);
