@@ -87,6 +87,18 @@ static void flow_value(Flow *flow, const Value *arg, const Value *from) {
 
 static void visit_block(Flow *flow, Block *block);
 
+/* The ends of a range are multiples of what divides all numbers in it. */
+static void narrow_to_multiples(ValueFacts *facts, int64_t of) {
+    int64_t above = (facts->lo % of + of) % of, below = (facts->hi % of + of) % of;
+    if (facts->lo > INT64_MAX - of || facts->hi < INT64_MIN + of)
+        return;
+    int64_t lo = above ? facts->lo + (of - above) : facts->lo, hi = facts->hi - below;
+    if (lo <= hi) {
+        facts->lo = lo;
+        facts->hi = hi;
+    }
+}
+
 /* lo + k * step while before hi. */
 static ValueFacts induction_facts(Flow *flow, const Op *op) {
     const Type *type = op_in(op, 0)->type;
@@ -105,6 +117,8 @@ static ValueFacts induction_facts(Flow *flow, const Op *op) {
     } else {
         out.sign = SIGN_UNKNOWN;
     }
+    if (out.divisible[0] > 1 && out.divisible[0] < FACTS_MAX_DIVISIBLE)
+        narrow_to_multiples(&out, out.divisible[0]);
     return out;
 }
 

@@ -126,6 +126,7 @@ bool pass_simplify(Func *func) {
         func_walk(func, count_op, &fuel);
         fuel *= MAX_CHANGES_PER_OP;
         bool again = fold_by_facts(func);
+        again |= count_up(func);
         again |= simplify_block(func->body, &fuel);
         again |= eliminate_common(func);
         again |= eliminate_dead(func);

@@ -35,4 +35,6 @@ bool eliminate_dead(Func *func);
 bool eliminate_common(Func *func);
 /* Values that facts prove: comparisons, remainders and minima decided by ranges and alignment. */
 bool fold_by_facts(Func *func);
+/* Loops with products count up. */
+bool count_up(Func *func);
 #endif
