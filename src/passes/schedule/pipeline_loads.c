@@ -59,10 +59,11 @@
  * it has rings for them (pipeline_lines.c), and its copies start at the top of an iteration.
  *
  * Needs layouts, and of blocks those that tensor copies take. A loop is left alone where it has an
- * inner loop, stores through an argument that it loads through, or through any without num_stages
- * of its own, writes memory otherwise or meets at barriers, has no constant positive step, or where
- * addresses depend on what it computes; a remark says so, for a loop with an inner one or without
- * such loads if it has num_stages of its own. Sets the loop's num_stages to 1. */
+ * inner loop, stores through an argument that it loads through, writes memory otherwise or meets at
+ * barriers, has no constant positive step, or where addresses depend on what it computes; a remark
+ * says so, for a loop with an inner one or without such loads if it has num_stages of its own. In
+ * a loop that stores nothing waits in registers, unless it has num_stages of its own. Sets the
+ * loop's num_stages to 1. */
 #include "passes/schedule/pipeline_loads.h"
 #include "ir/registers.h"
 #include "passes/analysis/pointer_origin.h"
@@ -326,7 +327,7 @@ static bool add_load(Pipelined *p, Op *load) {
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
-    if (!staged.width && !(wanted && may_wait(p, &staged)))
+    if (!staged.width && (p->keeps_registers || !(wanted && may_wait(p, &staged))))
         return false;
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
@@ -346,7 +347,8 @@ static void add_ingredients(Pipelined *p) {
                            .loop = p->loop,
                            .body = p->body,
                            .written = p->written,
-                           .writes = p->writes};
+                           .writes = p->writes,
+                           .keeps_registers = p->keeps_registers};
         alone.slice.arena = p->arena;
         bool apart = pipeline_add_operands(&alone, op);
         vec_for_each (staged, &p->loads)
@@ -401,10 +403,9 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
         return refused(refuse(ctx, loop, "its step is not a positive constant"));
     if (!note_stores(p))
         return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
-    /* What a store takes lives beside the operands of the next product: registers for all of it are
-     * the program's choice. */
-    if (p->writes && !asked)
-        return refused(refuse(ctx, loop, "it stores, and has no num_stages of its own"));
+    /* What a store takes lives beside what waits in registers: registers for all of it are the
+     * program's choice. */
+    p->keeps_registers = p->writes && !asked;
     block_for_each (op, p->body) {
         if (!is_candidate(op))
             continue;
@@ -422,6 +423,10 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
         if (ptr_set_has(&p->slice, staged->load))
             return refused(refuse(ctx, loop, "an operand of a dot is also used for addresses"));
     add_ingredients(p);
+    if (!p->loads.len)
+        return refused(refuse(
+            ctx, loop,
+            "it stores, has no num_stages of its own, and what it loads would wait in registers"));
     return PLAN_READY;
 }
 

@@ -34,6 +34,7 @@ typedef struct Pipelined {
     int copies; /* of each ring: as many as stages, one more where products stay in flight */
     int64_t step;
     bool writes;            /* memory, through the arguments in `written` */
+    bool keeps_registers;   /* for what it writes: no load waits in them */
     bool async;             /* some load is an asynchronous copy */
     bool lines;             /* of a loop without products: all its loads are lines and numbers */
     Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
