@@ -9,6 +9,27 @@
  * them. What goes through shared memory waits for a store, a barrier of all warps and a load. */
 enum { PIPE_COST = 2, SELECT_COST = 1, ROUND_TRIP_COST = 24, BARRIER_COST = 24 };
 
+enum { LEAST_SHUFFLED_WORDS = 16 /* of a thread's fragments, from which a buffer costs less */ };
+
+/* Is the value an operand of a product by mma.sync, turned perhaps? */
+static bool is_fragment(const Value *value) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        if ((user->code == OP_dot && use != &user->in[2] && dot_attrs(user)->unit == UNIT_MMA) ||
+            (user->code == OP_transpose && is_fragment(op_out(user))))
+            return true;
+    }
+    return false;
+}
+
+/* Matrix loads bring four words of a fragment at once, step by step, and the whole need not be in
+ * registers twice. */
+static bool is_dear_fragment(const Op *op) {
+    const Type *type = op_in(op, 0)->type;
+    return type_is_tile(type) && type->kind == TYPE_NUMBER && is_fragment(op_out(op)) &&
+           type_registers(type) >= LEAST_SHUFFLED_WORDS;
+}
+
 bool convert_is_staged(const Op *op) {
     if (op->code != OP_convert_layout)
         return false;
@@ -17,6 +38,8 @@ bool convert_is_staged(const Op *op) {
     LayoutConversion kind = layout_classify(dst, from->layout);
     if (kind != CONVERT_SHUFFLES)
         return kind > CONVERT_SHUFFLES;
+    if (is_dear_fragment(op))
+        return true;
     LaneMoveCost cost = lane_move_cost(from, dst, from->layout);
     uint64_t barriers = BARRIER_COST * (uint64_t)op->block->func->num_warps;
     return PIPE_COST * cost.shuffles + SELECT_COST * cost.selects >

@@ -107,15 +107,15 @@ bool convert_is_staged(const Op *op);
 /* What layouts take through shared memory (exchanges.c): asked by the passes that take it there,
  * and by those that size what is to lie beside. NULL or false: nothing. */
 
-/* Of a conversion, by stage-shared: its operand, pointers as integers. */
+/* Of such a conversion, by stage-shared: its operand, pointers as integers. */
 const Type *convert_exchanged(Ctx *ctx, const Op *op);
 /* Of a reduction's result `index`, by split-reduces: the parts that all warps are given. */
 const Type *reduce_exchanged(Ctx *ctx, const Op *op, uint32_t index);
 /* Where operand `index` of a dot comes from, but for transpositions; whether there is an odd number
  * of these. NULL: from no op. */
 Op *dot_operand_source(const Op *dot, int index, bool *transposed);
-/* Is that a conversion by way of a buffer? Lanes may give fragments for mma.sync to each other;
- * feed-wgmma has nothing but buffers for wgmma to read. */
+/* Is that a conversion by way of a buffer? Lanes may give small fragments for mma.sync to each
+ * other; feed-wgmma has nothing but buffers for wgmma to read. */
 bool dot_operand_is_exchanged(const Op *dot, const Op *source);
 
 enum { CHEAP_OPS = 32 /* that are made again rather than converted */ };

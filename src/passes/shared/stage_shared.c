@@ -12,7 +12,8 @@
  * loaded, so that one barrier orders them all. Pointers travel as integers. Other conversions
  * within warps stay: they become moves between registers and shuffles. Where the two layouts have
  * many bits in registers of one and in lanes of the other, each such bit costs two selections of
- * every word, and the way through memory is shorter (convert_is_staged).
+ * every word, and the way through memory is shorter (convert_is_staged); so it is for large
+ * operands of products by mma.sync, which matrix loads read.
  *
  * Needs layouts. Leaves no convert_layout that crosses warps; barriers are place-barriers' matter.
  */
