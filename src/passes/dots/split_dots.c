@@ -21,17 +21,24 @@
  *   - matrix loads bring it, where sums are in f16,
  *   - only products in those loops take it, as it is or converted, and
  *   - nothing from the load to the end of the last loop writes its buffer.
- * Else it is read once and taken apart by `slice`.
+ * Else it is read once and taken apart by `slice`. Where the tiles alive at once take more
+ * registers than a thread has, each product reads what it shares with others of its block, or what
+ * waits for it while threads meet, in front of itself, as long as the buffer holds it.
  *
  * Needs layouts and conversions through shared memory made explicit; runs before place-barriers. */
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
+#include "passes/layout/layout_rules.h"
 #include "passes/layout/tile_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
 #include "target/mma.h"
 
-enum { CROWDED_REGISTERS = 96 /* of a thread, for whole tiles, while operands are not split */ };
+enum {
+    CROWDED_REGISTERS = 96, /* of a thread, for whole tiles, while operands are not split */
+    ADDRESS_REGISTERS = 28  /* of a thread beside tiles */
+};
 
 typedef struct Split {
     Ctx *ctx;
@@ -177,6 +184,73 @@ static Op *load_behind(const Split *split, const Value *value, Part *part) {
     return NULL;
 }
 
+/* Reads of its own for each product */
+
+/* Does the buffer still hold at `end`, of the same block, what the load reads? */
+static bool still_holds(const Op *load, const Op *end) {
+    if (load->block != end->block)
+        return false;
+    for (Op *op = load->next; op && op != end; op = op->next)
+        if (op->code == OP_mbarrier_arrive || writes_buffer(op, op_in(load, 0)))
+            return false;
+    return true;
+}
+
+/* Does the value go, as it is or turned, to nothing but products each of which could read it? Else
+ * the whole stays in registers, and reading it again would gain nothing. */
+static bool is_for_dots(const Op *load, const Value *value) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user;
+        bool suits = user->code == OP_dot
+                         ? use != &user->in[2] && dot_attrs(user)->unit == UNIT_MMA &&
+                               still_holds(load, user)
+                         : user->code == OP_transpose && is_for_dots(load, op_out(user));
+        if (!suits)
+            return false;
+    }
+    return true;
+}
+
+/* What a load and transpositions of it make, made again. */
+static Value *make_again(Builder *b, const Value *operand) {
+    Op *op = operand->def;
+    if (op->code == OP_local_load)
+        return build_local_load(b, op_in(op, 0), NULL, local_load_attrs(op)->at, operand->type);
+    Value *turned = make_again(b, op_in(op, 0));
+    return rewrite_like(b, op, 1, &turned, operand->type);
+}
+
+/* An operand that several products share, or that waits for its product while others meet, is read
+ * by each in front of it. */
+static bool read_for_itself(Op *dot, int index) {
+    bool transposed, shared = false;
+    const Value *operand = op_in(dot, (uint32_t)index);
+    const Op *load = dot_operand_source(dot, index, &transposed);
+    if (!load || load->code != OP_local_load || load->nin > 1 || !is_for_dots(load, op_out(load)))
+        return false;
+    for (const Op *op = operand->def; op != load; op = op_in(op, 0)->def)
+        shared |= !value_has_one_use(op_out(op));
+    shared |= !value_has_one_use(op_out(load)) || !may_sink(load, dot);
+    if (!shared)
+        return false;
+    Builder b = builder_before(dot);
+    b.span = load->span;
+    op_set_operand(dot, (uint32_t)index, make_again(&b, operand));
+    return true;
+}
+
+static bool read_apart(Block *block) {
+    bool changed = false;
+    block_for_each_safe (op, block) {
+        for (uint32_t i = 0; i < op->nregions; i++)
+            changed |= read_apart(op->regions[i]);
+        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_MMA)
+            for (int i = 0; i < 2; i++)
+                changed |= read_for_itself(op, i);
+    }
+    return changed;
+}
+
 /* Steps */
 
 /* Elements that one access reads of `type`, the load's result or a part of it: per lane, a matrix
@@ -316,7 +390,10 @@ static bool visit_block(Ctx *ctx, Block *block, bool crowded) {
 
 bool pass_split_dots(Func *func) {
     Ctx *ctx = func_ctx(func);
-    bool changed = visit_block(ctx, func->body, pressure_most_in_thread(func) > CROWDED_REGISTERS);
+    int64_t alive = (int64_t)pressure_most_in_thread(func);
+    int64_t room = func_register_room(func, func->num_warps) - ADDRESS_REGISTERS;
+    bool changed = alive > room && read_apart(func->body);
+    changed |= visit_block(ctx, func->body, alive > CROWDED_REGISTERS);
     if (changed)
         eliminate_dead(func);
     return changed;
