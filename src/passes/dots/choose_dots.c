@@ -25,6 +25,10 @@
  *     %r = dot %a, %b, %acc   ->   %r = transpose (dot (transpose %b), (transpose %a),
  *                                                  (transpose %acc) {unit = wgmma})
  *
+ * What else is computed for b is stored to shared memory for them (feed-wgmma), if its elements
+ * have 16 bits, of which they read lines along either dimension: mma.sync would have it stored as
+ * well, as other warps need it, and read by each warp to registers.
+ *
  * Everything else is left to multiply-adds, and a remark says why.
  *
  * Needs func->capability; no layouts. Leaves attribute `unit` of every dot as it will be computed.
@@ -146,6 +150,14 @@ static int inner_of_two(const Op *load) {
     return tensor_copy_inner_dim(load) - (op_out(load)->type->rank - 2);
 }
 
+/* As it is, turned perhaps. */
+static bool comes_from_memory(const Value *b) {
+    const Op *op = b->def;
+    while (op && (op->code == OP_transpose || op_adds_or_drops_ones(op)))
+        op = op_in(op, 0)->def;
+    return op && op_is_load(op);
+}
+
 /* Operand b comes from memory as it is, turned perhaps, and lies there as warpgroups read it; `k`:
  * the dimension that is K. */
 static const char *b_obstacle(const Facts *facts, const Value *b, int k) {
@@ -184,7 +196,9 @@ static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op
                                    : "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
         return "K is less than the instruction takes";
-    return b_obstacle(facts, op_in(dot, 1), 0);
+    const Value *b = op_in(dot, 1);
+    bool is_stored = !comes_from_memory(b) && wgmma_takes_mn_major(b->type);
+    return is_stored ? NULL : b_obstacle(facts, b, 0);
 }
 
 /* Where results are to be the same bits with any number of warps, and for all targets of a family,
