@@ -5,10 +5,14 @@
  * stage-blocks of blocks (block_buffers.c), codegen of atomics (ir/scratch.h), specialise-warps of
  * its producer and teams (specialise.h). */
 #include "ir/scratch.h"
+#include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/schedule/pipeline_loads.h"
 #include "passes/schedule/specialise.h"
+#include "target/target.h"
+
+enum { ADDRESS_REGISTERS = 32 /* of a thread besides tiles */ };
 
 /* Its bytes are counted elsewhere. */
 static bool has_buffer(const Pipelined *p, const Op *op) {
@@ -107,6 +111,28 @@ static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
            fit_ring(p, bytes, room - stored);
 }
 
+/* Other CTAs of an SM compute while one waits for its loads, which in a loop that stores have more
+ * than products to wait for. Bytes for its rings with which those of two stages leave half of the
+ * CTAs that registers let in, and further stages cost none; 0: there is no such number. */
+static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t beside) {
+    Func *func = p->body->func;
+    const Target *target = target_by_capability(func->capability);
+    if (!target)
+        return INT64_MAX;
+    int64_t need = (int64_t)pressure_most_in_thread(func) + ADDRESS_REGISTERS;
+    need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
+    int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
+    int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;
+    int64_t by_registers = target_occupancy(target, (int32_t)need, threads, 0).ctas;
+    int64_t each = target->shared_per_sm / programs, least = PIPELINE_LEAST_STAGES * bytes;
+    if (each / least < (by_registers + 1) / 2)
+        return 0;
+    int64_t ctas = each / (least + beside);
+    ctas = ctas < by_registers ? ctas : by_registers;
+    int64_t room = each / (ctas > 1 ? ctas : 1) - beside;
+    return room > least ? room : least;
+}
+
 bool pipeline_fit_stages(Pipelined *p) {
     const Func *func = p->body->func;
     int64_t bytes = 0, room = func_shared_room(func);
@@ -119,6 +145,10 @@ bool pipeline_fit_stages(Pipelined *p) {
             func_scratch_bytes(p->body->func);
     vec_for_each (staged, &p->loads)
         bytes += type_bytes(op_out(staged->load)->type);
+    if (p->keeps_registers && bytes) {
+        int64_t limit = room_beside_ctas(p, bytes, beside);
+        room = limit < room ? limit : room;
+    }
     int asked = p->stages;
     if (fit_producer(p, bytes, room))
         return true;

@@ -62,8 +62,9 @@
  * inner loop, stores through an argument that it loads through, writes memory otherwise or meets at
  * barriers, has no constant positive step, or where addresses depend on what it computes; a remark
  * says so, for a loop with an inner one or without such loads if it has num_stages of its own. In
- * a loop that stores nothing waits in registers, unless it has num_stages of its own. Sets the
- * loop's num_stages to 1. */
+ * a loop that stores nothing waits in registers or comes in pieces of less than 16 bytes, and rings
+ * leave an SM half of the CTAs that registers let in (pipeline_fit.c), unless it has num_stages of
+ * its own. Sets the loop's num_stages to 1. */
 #include "passes/schedule/pipeline_loads.h"
 #include "ir/registers.h"
 #include "passes/analysis/pointer_origin.h"
@@ -79,6 +80,7 @@ enum {
     MAX_STEP = 1 << 20,
     REACH_BUDGET = 256,
     ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
+    WIDE_COPY_BYTES = 16,   /* of one asynchronous copy, at most */
     LINE_BYTES = 1024       /* of a tile that costs next to nothing to fetch ahead */
 };
 
@@ -308,6 +310,13 @@ static void add_block(Pipelined *p, Op *load) {
     vec_push(p->arena, &p->loads, staged);
 }
 
+/* Beside what the loop stores: not in registers, and not by so many instructions as copies of few
+ * bytes are of a tile. */
+static bool is_worth_copying(const Staged *staged, const Type *type) {
+    int64_t bytes = (int64_t)staged->width * type_element_bytes(type);
+    return bytes >= WIDE_COPY_BYTES || (bytes && type_bytes(type) <= LINE_BYTES);
+}
+
 /* False: it stays where it is, since nothing is gained. */
 static bool add_load(Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
@@ -327,7 +336,9 @@ static bool add_load(Pipelined *p, Op *load) {
     const char *why = NULL;
     staged.width = copy_width(p->ctx, &staged, &why);
     staged.means = staged.width ? BY_ASYNC_COPY : BY_REGISTERS;
-    if (!staged.width && (p->keeps_registers || !(wanted && may_wait(p, &staged))))
+    if (p->keeps_registers && !is_worth_copying(&staged, type))
+        return false;
+    if (!staged.width && !(wanted && may_wait(p, &staged)))
         return false;
     if (!staged.width)
         ctx_diag(p->ctx, load->span, load_through_registers, why);
@@ -423,10 +434,10 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
         if (ptr_set_has(&p->slice, staged->load))
             return refused(refuse(ctx, loop, "an operand of a dot is also used for addresses"));
     add_ingredients(p);
-    if (!p->loads.len)
-        return refused(refuse(
-            ctx, loop,
-            "it stores, has no num_stages of its own, and what it loads would wait in registers"));
+    if (p->keeps_registers && !p->loads.len)
+        return refused(refuse(ctx, loop,
+                              "it stores, has no num_stages of its own, and what it loads would "
+                              "come in small pieces"));
     return PLAN_READY;
 }
 
