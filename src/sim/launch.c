@@ -4,6 +4,7 @@
 #include "sim/report/counters.h"
 #include "sim/run.h"
 #include "sim/state/program.h"
+#include "sim/time/timing.h"
 #include "target/grid_limits.h"
 
 enum { MAX_SHARED = 232448, MAX_THREADS = 1024, DEFAULT_REPORTS = 10 };
@@ -148,6 +149,7 @@ static void prepare(Machine *machine, const SimLaunch *launch) {
     const SimModule *module = machine->module;
     Arena *arena = machine->arena;
     machine->shared_bytes = launch->dynamic_shared;
+    machine->timing = launch->timing;
     machine->max_findings = launch->max_reports ? launch->max_reports : DEFAULT_REPORTS;
     machine->params = arena_alloc(arena, machine->kernel->param_bytes + 16);
     for (uint32_t i = 0; i < launch->param_count; i++) {
@@ -190,6 +192,8 @@ bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, S
         start_counts(machine);
         programs_run(machine);
         counts_finish(machine->counts);
+        if (machine->timing)
+            machine->timing->complete = !machine->stop;
         if (counts)
             *counts = machine->counts;
         ok = machine->findings == 0;

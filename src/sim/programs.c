@@ -8,6 +8,7 @@
 #include "sim/exec/splits.h"
 #include "sim/exec/wgmma.h"
 #include "sim/state/program.h"
+#include "sim/time/timing.h"
 
 static void set_special(Warp *warp, Special special, uint32_t lane, uint64_t value) {
     warp->special[special].v[lane] = value;
@@ -196,6 +197,8 @@ void cluster_start(Cluster *cluster, uint64_t number) {
     cluster->id[1] = (uint32_t)(number / x % y);
     cluster->id[2] = (uint32_t)(number / x / y);
     cluster->done = false;
+    if (machine->timing)
+        timing_start(machine->timing, cluster->size, cluster->warp_count);
     /* The same whatever ran before, and on which thread. */
     cluster->random = machine->launch->seed + number * UINT64_C(0x9E3779B97F4A7C15);
     cluster->steps = 0;

@@ -75,6 +75,10 @@ static void run_clusters(Machine *machine) {
     unsigned most = mixed && room > MIXED ? MIXED : room;
     uint64_t next = 0, clusters = machine->program_count / size, number = 0;
     uint64_t random = machine->launch->seed;
+    if (machine->timing) {
+        next = machine->launch->timed_cluster;
+        clusters = next + 1;
+    }
     while ((number < clusters || count) && !machine->stop) {
         Cluster *cluster;
         arena_check(machine->arena); /* programs may wait for ever */
@@ -258,7 +262,7 @@ static unsigned choose_threads(const Machine *machine) {
 }
 
 void programs_run(Machine *machine) {
-    unsigned threads = choose_threads(machine);
+    unsigned threads = machine->timing ? 1 : choose_threads(machine);
     reset_order(machine);
     if (threads > 1 && run_on(machine, threads))
         return;

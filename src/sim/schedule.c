@@ -11,6 +11,7 @@
 #include "sim/report/counters.h"
 #include "sim/state/program.h"
 #include "sim/state/team.h"
+#include "sim/time/timing.h"
 
 enum { SPLIT_TURN = 2048, ROUND_ROBIN_TURN = 16 };
 
@@ -78,6 +79,8 @@ static void run_split(Warp *warp, Split *split, uint64_t turn) {
             return;
         uint32_t mask = guarded(warp, insn, split->mask);
         if (!mask && !insn->is_branch) {
+            if (machine->timing)
+                timing_skip(warp, insn);
             split->pc++;
             continue;
         }
@@ -86,7 +89,8 @@ static void run_split(Warp *warp, Split *split, uint64_t turn) {
             count_insn(warp, insn, mask);
         if (insn->touches_matrix)
             wgmma_touch(warp, insn);
-        ExecResult result = insn->row->exec(warp, insn, mask);
+        ExecResult result =
+            machine->timing ? timing_execute(warp, insn, mask) : insn->row->exec(warp, insn, mask);
         if (result == EXEC_WAIT)
             return;
         if (result == EXEC_NEXT || result == EXEC_YIELD)

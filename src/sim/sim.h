@@ -144,11 +144,49 @@ typedef struct SimLaunch {
     unsigned max_reports; /* findings before the launch stops; 0: 10 */
     uint64_t max_steps;   /* warp instructions before giving up; 0: no limit */
     StrBuf *output;       /* of printf; NULL: discarded */
+    /* Of predictions: a clock, and the one cluster that runs by it. */
+    struct Timing *timing;
+    uint64_t timed_cluster;
 } SimLaunch;
 
 /* Runs a kernel. False after a report: the launch is not valid, or findings. `counts` may be NULL.
  */
 bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, SimCounts **counts);
+
+/* How long a launch takes on a device, by the clock of a few of its programs. */
+typedef struct SimTime {
+    double us;
+    /* What each of these alone would take. */
+    double latency_us; /* programs one after another on each SM, as many at once as it holds */
+    double unit_us;    /* the busiest unit of SMs */
+    double l2_us, dram_us;
+    const char *unit;     /* which one that is */
+    uint32_t registers;   /* of a thread */
+    uint32_t ctas_per_sm; /* that are there at once */
+    double cta_clocks;    /* of a program alone, the mean */
+    double footprint;     /* bytes of global memory that the launch touches, at least once */
+    double moved;         /* bytes between SMs and L2 */
+    double instructions;  /* of machine code, of warps */
+    double text;          /* of machine code that the programs went through at least once */
+    uint32_t samples;     /* programs that were run */
+} SimTime;
+
+typedef struct SimTimeOptions {
+    uint32_t registers; /* of a thread, as an assembler says; 0: an estimate */
+    uint32_t spilled;   /* bytes of a thread that it says are stored and loaded as spills */
+    Str device;         /* empty: the first of the target's capability in machine.def */
+    uint64_t budget;    /* warp instructions after which no further program is run; 0: a million */
+} SimTimeOptions;
+
+/* Runs some programs of the launch, each alone, which write what they write; races in global memory
+ * are not looked for. False after a report: the launch is not valid, a program does not end, or the
+ * device is not known. Findings are reported and are no reason. */
+bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
+                 const SimTimeOptions *options, SimTime *time);
+
+/* The prediction as lines of text, and as a JSON object. */
+void sim_print_time(const SimTime *time, StrBuf *out);
+void sim_json_time(const SimTime *time, StrBuf *out);
 
 /* Registers of a thread as an assembler says; without it reports have an estimate. */
 void sim_set_registers(SimCounts *counts, uint32_t registers);

@@ -20,8 +20,8 @@ const FigureInfo figure_info[FIGURE_COUNT] = {
 static const TargetDevice devices[] = {
 #define COMMON(...)
 #define FIGURE(...)
-#define DEVICE(name, capability, sms, mhz, l2, dram, what)                                         \
-    {name, capability, sms, mhz, l2, dram, what},
+#define DEVICE(name, capability, sms, mhz, l2, l2_clock, dram, launch, what)                       \
+    {name, capability, sms, mhz, l2, l2_clock, dram, launch, what},
 #include "target/machine.def"
 };
 

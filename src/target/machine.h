@@ -28,7 +28,9 @@ typedef struct TargetDevice {
     int32_t capability;
     int32_t sms, mhz;
     int64_t l2_bytes;
-    int32_t dram_gbs; /* that a copy reaches */
+    int32_t l2_bytes_clock; /* between L2 and all SMs */
+    int32_t dram_gbs;       /* that a copy reaches */
+    int32_t launch_ns;      /* of a launch that does nothing, one of many in a graph */
     const char *what;
 } TargetDevice;
 

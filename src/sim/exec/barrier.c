@@ -13,6 +13,7 @@
 #include "sim/parse/table.h"
 #include "sim/report/counters.h"
 #include "sim/state/program.h"
+#include "sim/time/timing.h"
 
 typedef enum Arrival { ARRIVE_SYNC, ARRIVE_ONLY, ARRIVE_REDUCE } Arrival;
 
@@ -49,6 +50,7 @@ static void reduce(Warp *warp, const Insn *insn, uint32_t mask, const Barrier *b
 /* All are here: those who wait go on, and know what the others did before. */
 static void complete(Cta *cta, uint32_t id) {
     Barrier *barrier = &cta->barriers[id], next = {0};
+    double time = cta->machine->timing ? timing_barrier(cta, barrier->time, barrier->whole) : 0;
     for (uint32_t w = 0; w < cta->warp_count; w++) {
         Warp *warp = &cta->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS; i++) {
@@ -66,6 +68,8 @@ static void complete(Cta *cta, uint32_t id) {
                                           .lane = (uint8_t)__builtin_ctz(split->wait_mask)};
             split->wait = WAIT_NONE;
             split->pc++;
+            if (cta->machine->timing)
+                timing_resume(warp, time);
             clock_acquire(warp, split->wait_mask, &barrier->clock);
         }
     }
@@ -166,6 +170,8 @@ ExecResult exec_barrier(Warp *warp, const Insn *insn, uint32_t mask) {
     }
     check_phase(warp, insn, mask, id);
     barrier->insn = insn;
+    if (cta->machine->timing)
+        barrier->time = timing_later(barrier->time, timing_now(warp));
     barrier->whole = expected == 0;
     barrier->expected = expected;
     barrier->arrived += mask == warp->alive ? LANES : (uint32_t)__builtin_popcount(mask);

@@ -32,6 +32,7 @@ typedef struct BulkCopy {
     bool has_read;   /* a store: `bytes` were read */
     bool invalid;    /* a finding: nothing is copied */
     uint32_t begun;  /* chunks of a load whose shared memory it owns */
+    double time;     /* by the clock: when its bytes have come */
     uint8_t *bytes;
     StreamCount counted;
 } BulkCopy;

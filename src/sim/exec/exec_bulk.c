@@ -19,6 +19,7 @@
 #include "sim/state/host_memory.h"
 #include "sim/state/mbarrier_object.h"
 #include "sim/state/program.h"
+#include "sim/time/timing.h"
 
 /* Visits the chunks of a copy in order. */
 static void bulk_walk(BulkCopy *bulk, ChunkVisitor *visit) {
@@ -232,6 +233,7 @@ static void end_load(BulkCopy *bulk, const BulkChunk *chunk) {
 
 void bulk_complete(BulkCopy *bulk) {
     bulk_walk(bulk, bulk->invalid ? leave_load : end_load);
+    bulk->mbarrier->time = timing_later(bulk->mbarrier->time, bulk->time);
     mbarrier_complete_tx(bulk->mbarrier, bulk->warp, bulk->insn, bulk->lane, bulk->size);
 }
 
@@ -242,6 +244,7 @@ static void bulk_start_load(const BulkCopy *bulk) {
     BulkCopy *kept = ARENA_NEW(warp->machine->arena, BulkCopy);
     *kept = *bulk;
     kept->number = ++warp->machine->bulk_count;
+    kept->time = timing_bulk(warp, bulk->size);
     if (!mbarrier->init_fenced && !clock_has_fenced(warp, bulk->lane, &mbarrier->init))
         report(warp, bulk->insn, bulk->lane, sim_mbarrier_unfenced, mbarrier->address);
     bulk_walk(kept, begin_load);

@@ -18,6 +18,7 @@
 #include "sim/report/counters.h"
 #include "sim/state/mbarrier_object.h"
 #include "sim/state/program.h"
+#include "sim/time/timing.h"
 
 enum {
     MAX_COUNT = (1 << 20) - 1,
@@ -165,6 +166,8 @@ static bool end_phase(Mbarrier *mbarrier) {
         return false;
     const Cluster *cluster = mbarrier->cta->cluster;
     check_overrun(mbarrier);
+    mbarrier->ended[mbarrier->phase & 1] = mbarrier->time;
+    mbarrier->time = 0;
     clock_join(cluster, &mbarrier->done, &mbarrier->arriving);
     mbarrier->phase++;
     mbarrier->pending = mbarrier->expected;
@@ -200,6 +203,7 @@ static void arrive_late(Mbarrier *mbarrier, const Completion *one) {
     mbarrier->last_pc = insn_pc(one->warp, one->insn);
     mbarrier->late_arrivals--;
     mbarrier->pending--;
+    mbarrier->time = timing_later(mbarrier->time, one->time);
     write_image(mbarrier);
     end_phase(mbarrier);
 }
@@ -358,6 +362,8 @@ static uint64_t arrive(Warp *warp, const Insn *insn, uint32_t lane, Mbarrier *mb
     if (!read_arrival(warp, insn, lane, &arrival))
         return state;
     change_tx(mbarrier, warp, insn, lane, arrival.tx);
+    if (warp->machine->timing)
+        mbarrier->time = timing_later(mbarrier->time, timing_now(warp));
     if (arrival.count > mbarrier->pending - mbarrier->late_arrivals)
         advance(mbarrier);
     state = image_of(mbarrier);
@@ -450,9 +456,11 @@ ExecResult exec_cp_async_arrive(Warp *warp, const Insn *insn, uint32_t mask) {
                    mbarrier->expected);
             continue;
         }
-        mbarrier_queue(
-            mbarrier,
-            (Completion){.warp = warp, .insn = insn, .lane = lane, .number = warp->copy_count});
+        mbarrier_queue(mbarrier, (Completion){.warp = warp,
+                                              .insn = insn,
+                                              .lane = lane,
+                                              .number = warp->copy_count,
+                                              .time = timing_copied(warp)});
     }
     return EXEC_NEXT;
 }
@@ -545,6 +553,7 @@ static void end_sleep(Warp *warp) {
 
 ExecResult exec_mbarrier_wait(Warp *warp, const Insn *insn, uint32_t mask) {
     uint32_t ended = 0, phase = 0;
+    double time = 0;
     Mbarrier *mbarrier[LANES], *awaited = NULL;
     FOR_LANES(lane, mask) {
         if (has_ended(warp, insn, lane, &mbarrier[lane], &phase))
@@ -558,6 +567,10 @@ ExecResult exec_mbarrier_wait(Warp *warp, const Insn *insn, uint32_t mask) {
         return EXEC_WAIT;
     }
     warp->current->timed_out = false;
+    FOR_LANES(lane, ended)
+    time = mbarrier[lane] ? timing_later(time, mbarrier[lane]->ended[phase & 1]) : time;
+    if (warp->machine->timing && ended)
+        timing_resume(warp, time + warp->machine->timing->costs->figures.mbarrier);
     for (uint32_t left = insn_has(insn, WORD_relaxed) ? 0 : ended; left;) {
         Mbarrier *one = mbarrier[__builtin_ctz(left)];
         uint32_t same = 0;

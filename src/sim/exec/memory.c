@@ -5,6 +5,7 @@
 #include "sim/exec/cluster.h"
 #include "sim/report/counters.h"
 #include "sim/state/program.h"
+#include "sim/time/timing.h"
 
 enum { MAP_ALIGN = 256, MAP_MIN_GAP = 4096, MAP_GAPS = 4096 };
 
@@ -162,9 +163,12 @@ bool memory_find_global(Warp *warp, const Insn *insn, uint32_t lane, uint64_t ad
         return false;
     }
     uint64_t offset = address - allocation->base;
-    count_bytes(warp->machine->counts, insn_pc(warp, insn),
-                (uint32_t)(allocation - warp->machine->memory->allocations.data), allocation->size,
-                offset, size, kind != ACCESS_WRITE, kind != ACCESS_READ);
+    if (warp->machine->timing)
+        sectors_add(&warp->machine->timing->sectors, warp->machine->timing->arena, address, size);
+    else
+        count_bytes(warp->machine->counts, insn_pc(warp, insn),
+                    (uint32_t)(allocation - warp->machine->memory->allocations.data),
+                    allocation->size, offset, size, kind != ACCESS_WRITE, kind != ACCESS_READ);
     *target = (Target){.space = SPACE_global,
                        .data = allocation->data + offset,
                        .defined = allocation->defined ? allocation->defined + offset : NULL,

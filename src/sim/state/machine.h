@@ -9,6 +9,8 @@
 /* Who accessed global memory last, and what orders it (check/global.h). */
 typedef struct GlobalOrder GlobalOrder;
 typedef struct Team Team;
+/* The clock of the programs that run (time/timing.h). */
+typedef struct Timing Timing;
 
 typedef struct Machine {
     Ctx *ctx;
@@ -39,5 +41,6 @@ typedef struct Machine {
     Team *team;       /* machines that run the launch with it; NULL: none */
     bool holds_order; /* has locked `order` */
     void *held_cells; /* the lock of a part of its cells; NULL: none */
+    Timing *timing;   /* NULL: nobody asks for the time */
 } Machine;
 #endif

@@ -13,6 +13,7 @@ typedef struct Completion {
     uint32_t lane;
     uint32_t number;       /* of an arrival: copies of the lane below it are to end first */
     struct BulkCopy *bulk; /* NULL: an arrival */
+    double time;           /* by the clock: of an arrival */
 } Completion;
 
 /* An mbarrier object: the memory holds an image of it, which must not change. */
@@ -29,6 +30,8 @@ struct Mbarrier {
     uint32_t last_pc;                  /* of the last arrival or copy */
     Completion *first, **end;          /* oldest first */
     uint32_t late_arrivals;            /* among them */
+    double time;                       /* by the clock: when the last of this phase so far came */
+    double ended[2];                   /* when phases of that parity ended */
     uint32_t waiting;                  /* warps, by index, that wait or have not gone on yet */
 };
 #endif

@@ -21,6 +21,7 @@ typedef struct Barrier {
     uint32_t count; /* of predicates that hold, for bar.red */
     uint32_t arrived_threads;
     const Insn *insn;
+    double time;                  /* by the clock: when the last one so far arrived */
     uint32_t went_on;             /* warps that waited until the phase before was complete, */
     SharedCell passed[MAX_WARPS]; /* and where they were then */
 } Barrier;

@@ -12,7 +12,7 @@ USES = {"support": "", "types": "support", "target": "types", "ir": "target", "f
 ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
          "codegen": {"llvm": "", "values": "llvm", "tile": "values", "memory": "values", "products": "tile memory"},
-         "sim": {"parse": "", "report": "parse", "state": "parse", "check": "state", "exec": "check report"},
+         "sim": {"parse": "", "report": "parse", "state": "parse", "time": "report state", "check": "state", "exec": "check time"},
          "runtime": {"driver": "", "tools": "", "cache": "", "data": "", "launch": "driver tools", "compile": "tools cache launch", "host": "compile", "ahead": "compile", "tune": "ahead",
                      "bench": "tune data",
                      "api": "tune data host"}}

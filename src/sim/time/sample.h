@@ -1,0 +1,25 @@
+/* What programs of a launch take, from those of a few of its clusters. */
+#ifndef TILEC_SIM_TIME_SAMPLE_H
+#define TILEC_SIM_TIME_SAMPLE_H
+#include "sim/time/cost.h"
+
+/* Means are over the launch's clusters. */
+typedef struct GridSample {
+    uint64_t clusters;          /* of the launch */
+    uint32_t ctas;              /* of a cluster */
+    uint32_t threads;           /* of a program */
+    uint64_t shared_bytes;      /* of a program */
+    double clocks, most_clocks; /* from a cluster's start to its end: the mean, the longest */
+    double units[TIME_UNITS];   /* mean clocks of an SM's units */
+    double loaded;              /* of TIME_L2, what loads through L1 took */
+    double common;              /* the part of what a program touches that distant ones do too */
+    double footprint;           /* bytes */
+    double lines;               /* of 128 bytes in it */
+    double fetched;             /* instructions of machine code */
+    uint32_t samples;
+} GridSample;
+
+/* False after a report. `cold`: data come from DRAM. */
+bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, const Costs *costs,
+                 uint64_t budget, bool cold, GridSample *sample);
+#endif

@@ -1,0 +1,293 @@
+/* The clock of a cluster that runs alone on an SM.
+ *
+ * Between barriers, branches and waits ptxas moves instructions as their operands allow. So a
+ * warp's instructions form stretches: within one each issues when its operands are ready, whatever
+ * the order of the text, and the stretch takes the longest of the last one's issue and of what its
+ * instructions occupy each unit of the warp's partition. Results of loads are not waited for but by
+ * those who read them, in later stretches too. At a barrier of the program all warps together take
+ * at least what they occupied the SM's units since the barrier before. */
+#include "sim/time/timing.h"
+
+#include "sim/report/counters.h"
+#include "sim/state/program.h"
+
+Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count) {
+    Timing *timing = ARENA_NEW(arena, Timing);
+    *timing =
+        (Timing){.costs = costs, .arena = arena, .seen = ARENA_ARRAY(arena, bool, insn_count + 1)};
+    return timing;
+}
+
+static void make_room(Timing *timing, uint32_t ctas, uint32_t warps) {
+    if (warps > timing->warp_count) {
+        uint32_t regs = timing->costs->reg_count + 1;
+        timing->warps = ARENA_ARRAY(timing->arena, WarpTime, warps);
+        for (uint32_t i = 0; i < warps; i++)
+            timing->warps[i].ready = ARENA_ARRAY(timing->arena, double, regs);
+        timing->warp_count = warps;
+    }
+    if (ctas > timing->cta_count) {
+        timing->ctas = ARENA_ARRAY(timing->arena, CtaTime, ctas);
+        timing->cta_count = ctas;
+    }
+}
+
+void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
+    make_room(timing, ctas, warps);
+    for (uint32_t i = 0; i < timing->warp_count; i++) {
+        double *ready = timing->warps[i].ready;
+        memset(ready, 0, (timing->costs->reg_count + 1) * sizeof *ready);
+        timing->warps[i] = (WarpTime){.ready = ready};
+    }
+    memset(timing->ctas, 0, timing->cta_count * sizeof *timing->ctas);
+    sectors_clear(&timing->sectors);
+    timing->end = timing->loaded = 0;
+    memset(timing->units, 0, sizeof timing->units);
+}
+
+static WarpTime *time_of(Warp *warp) {
+    return &warp->machine->timing->warps[warp->clock_index];
+}
+
+static void occupy(Warp *warp, TimeUnit unit, double clocks) {
+    Timing *timing = warp->machine->timing;
+    bool of_partition = unit < TIME_PARTITIONED;
+    time_of(warp)->units[unit] += clocks * (of_partition ? timing->costs->figures.partitions : 1);
+    timing->ctas[warp->cta->rank].units[unit] += clocks;
+    timing->units[unit] += clocks;
+}
+
+static void issue(Warp *warp, const Cost *cost) {
+    occupy(warp, TIME_ISSUE, cost->issues / warp->machine->timing->costs->figures.partitions);
+    if (cost->busy > 0)
+        occupy(warp, (TimeUnit)cost->unit, cost->busy);
+}
+
+/* When the operands are ready. */
+static double operands_ready(Warp *warp, const Cost *cost) {
+    const WarpTime *time = time_of(warp);
+    const RegRef *reads = warp->machine->timing->costs->regs + cost->read_at;
+    double ready = time->start;
+    for (uint32_t i = 0; i < cost->read_count; i++)
+        ready = timing_later(ready, time->ready[reads[i]]);
+    return ready;
+}
+
+static void results_at(Warp *warp, const Cost *cost, double when) {
+    const RegRef *writes = warp->machine->timing->costs->regs + cost->written_at;
+    for (uint32_t i = 0; i < cost->written_count; i++)
+        time_of(warp)->ready[writes[i]] = when;
+}
+
+/* Ends the stretch. */
+double timing_now(Warp *warp) {
+    Timing *timing = warp->machine->timing;
+    WarpTime *time = time_of(warp);
+    double end = time->last;
+    for (int unit = 0; unit < TIME_UNITS; unit++) {
+        end = timing_later(end, time->start + time->units[unit]);
+        time->units[unit] = 0;
+    }
+    time->start = time->last = end;
+    timing->end = timing_later(timing->end, end);
+    return end;
+}
+
+void timing_resume(Warp *warp, double when) {
+    WarpTime *time = time_of(warp);
+    timing_now(warp);
+    time->start = time->last = timing_later(time->start, when);
+    warp->machine->timing->end = timing_later(warp->machine->timing->end, time->start);
+}
+
+double timing_barrier(Cta *cta, double last, bool whole) {
+    Timing *timing = cta->machine->timing;
+    CtaTime *time = &timing->ctas[cta->rank];
+    if (!whole)
+        return last + timing->costs->figures.barrier;
+    for (int unit = 0; unit < TIME_UNITS; unit++) {
+        last = timing_later(last, time->since + time->units[unit]);
+        time->units[unit] = 0;
+    }
+    time->since = last;
+    return last + timing->costs->figures.barrier;
+}
+
+/* What an access of memory took, by what it was counted as. */
+typedef struct Access {
+    uint64_t sectors, wavefronts, fresh;
+} Access;
+
+static Access counted(const Warp *warp, uint32_t pc) {
+    const InsnCounts *counts = &warp->machine->counts->insns[pc];
+    return (Access){counts->sectors, counts->wavefronts, warp->machine->timing->sectors.fresh};
+}
+
+enum { SECTORS_OF_LINE = 4 };
+
+/* L1 gives as many sectors in a clock, of one line or of several. */
+static double lines_of(const Access *access) {
+    return (double)access->sectors / SECTORS_OF_LINE;
+}
+
+static double access_latency(const Timing *timing, const Insn *insn, const Cost *cost,
+                             const Access *access) {
+    const TimeFigures *figures = &timing->costs->figures;
+    double further = timing->cold ? figures->global : figures->l2;
+    if (cost->kind == COST_ATOMIC)
+        return access->sectors ? figures->l2 : figures->atomic_shared + (double)access->wavefronts;
+    if (!access->sectors)
+        return access->wavefronts ? figures->shared + (double)access->wavefronts - 1 : figures->l1;
+    bool passes_l1 = insn_has(insn, WORD_cg) || insn_has(insn, WORD_relaxed) ||
+                     insn_has(insn, WORD_acquire) || insn_has(insn, WORD_volatile);
+    if (access->fresh)
+        return further + (double)access->fresh * figures->sector_clocks;
+    return passes_l1 ? figures->l2 : figures->l1 + lines_of(access);
+}
+
+/* Of global memory what is new to the program comes from L2, and all that is stored goes there. */
+static void occupy_memory(Warp *warp, const Insn *insn, const Cost *cost, const Access *access) {
+    double each = warp->machine->timing->costs->figures.sector_clocks;
+    bool whole = cost->kind != COST_ACCESS || !cost->loads || insn_has(insn, WORD_cg);
+    bool is_copy = cost->kind == COST_COPY && !insn_has(insn, WORD_bulk);
+    uint64_t moved = whole && !is_copy ? access->sectors : access->fresh;
+    occupy(warp, TIME_SHARED, (double)access->wavefronts);
+    if (!insn_has(insn, WORD_bulk))
+        occupy(warp, TIME_SHARED, lines_of(access));
+    occupy(warp, TIME_L2, (double)moved * each);
+    if (!whole)
+        warp->machine->timing->loaded += (double)moved * each;
+}
+
+static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
+    Timing *timing = warp->machine->timing;
+    WarpTime *time = time_of(warp);
+    uint32_t pc = insn_pc(warp, insn);
+    Access before = counted(warp, pc);
+    double start = operands_ready(warp, cost);
+    ExecResult result = insn->row->exec(warp, insn, mask);
+    Access access = counted(warp, pc);
+    access = (Access){access.sectors - before.sectors, access.wavefronts - before.wavefronts,
+                      access.fresh - before.fresh};
+    double latency = access_latency(timing, insn, cost, &access);
+    issue(warp, cost);
+    occupy_memory(warp, insn, cost, &access);
+    time->last = timing_later(time->last, start);
+    if (cost->kind == COST_COPY) {
+        latency += insn_has(insn, WORD_bulk) ? timing->costs->figures.tma : 0;
+        double *open = &time->queues[cost->queue].open;
+        *open = timing_later(*open, start + latency);
+    }
+    results_at(warp, cost, start + latency);
+    return result;
+}
+
+/* Products of a warpgroup follow each other; its four warps occupy a quarter each. */
+static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
+    enum { WARPS = 4 };
+    WarpTime *time = time_of(warp);
+    double start = operands_ready(warp, cost), *open = &time->queues[QUEUE_PRODUCTS].open;
+    double clocks = cost->busy;
+    Timing *timing = warp->machine->timing;
+    occupy(warp, TIME_ISSUE, 1 / timing->costs->figures.partitions);
+    timing->units[TIME_TENSOR] += clocks;
+    timing->ctas[warp->cta->rank].units[TIME_TENSOR] += clocks;
+    time->last = timing_later(time->last, start);
+    *open = timing_later(*open, start) + clocks * WARPS;
+    return insn->row->exec(warp, insn, mask);
+}
+
+static void commit(Warp *warp, const Cost *cost) {
+    TimeGroups *groups = &time_of(warp)->queues[cost->queue];
+    double tail = cost->queue == QUEUE_PRODUCTS ? warp->machine->timing->costs->figures.wgmma : 0;
+    groups->ends[groups->count++ % TIME_GROUPS] = groups->open + tail;
+}
+
+static void wait_for_groups(Warp *warp, const Insn *insn, const Cost *cost) {
+    TimeGroups *groups = &time_of(warp)->queues[cost->queue];
+    if (insn_has(insn, WORD_wait_all)) {
+        timing_resume(warp, groups->open);
+        return;
+    }
+    uint64_t pending = (uint64_t)insn->operand[0].offset;
+    if (groups->count > pending && pending < TIME_GROUPS)
+        timing_resume(warp, groups->ends[(groups->count - 1 - pending) % TIME_GROUPS]);
+}
+
+static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
+    Timing *timing = warp->machine->timing;
+    WarpTime *time = time_of(warp);
+    time->last = timing_later(time->last, operands_ready(warp, cost));
+    issue(warp, cost);
+    if (cost->kind == COST_COMMIT) {
+        commit(warp, cost);
+        return insn->row->exec(warp, insn, mask);
+    }
+    timing_now(warp);
+    if (cost->kind == COST_WAIT_GROUP)
+        wait_for_groups(warp, insn, cost);
+    else if (insn->row->class == CLASS_CONTROL)
+        timing_resume(warp, time->start + timing->costs->figures.branch);
+    else if (cost->latency > 0)
+        timing_resume(warp, time->start + cost->latency);
+    results_at(warp, cost, time->start + timing->costs->figures.simple);
+    return insn->row->exec(warp, insn, mask);
+}
+
+static void fetch(Timing *timing, uint32_t pc, const Cost *cost) {
+    if (timing->seen[pc])
+        return;
+    timing->seen[pc] = true;
+    timing->fetched += (uint64_t)(cost->issues + 0.5f);
+}
+
+ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
+    Timing *timing = warp->machine->timing;
+    uint32_t pc = insn_pc(warp, insn);
+    const Cost *cost = &timing->costs->insns[pc];
+    fetch(timing, pc, cost);
+    switch ((CostKind)cost->kind) {
+    case COST_NOTHING:
+        return insn->row->exec(warp, insn, mask);
+    case COST_ACCESS:
+    case COST_ATOMIC:
+    case COST_COPY:
+        return execute_access(warp, insn, cost, mask);
+    case COST_WGMMA:
+        return execute_wgmma(warp, insn, cost, mask);
+    case COST_COMMIT:
+    case COST_WAIT_GROUP:
+    case COST_WAIT:
+        return execute_wait(warp, insn, cost, mask);
+    case COST_PLAIN:
+        break;
+    }
+    double start = operands_ready(warp, cost);
+    WarpTime *time = time_of(warp);
+    issue(warp, cost);
+    time->last = timing_later(time->last, start);
+    results_at(warp, cost, start + cost->latency);
+    return insn->row->exec(warp, insn, mask);
+}
+
+void timing_skip(Warp *warp, const Insn *insn) {
+    const Cost *cost = &warp->machine->timing->costs->insns[insn_pc(warp, insn)];
+    if (cost->issues > 0)
+        occupy(warp, TIME_ISSUE, 1 / warp->machine->timing->costs->figures.partitions);
+}
+
+double timing_copied(Warp *warp) {
+    if (!warp->machine->timing)
+        return 0;
+    return timing_later(timing_now(warp), time_of(warp)->queues[QUEUE_COPIES].open);
+}
+
+double timing_bulk(Warp *warp, uint64_t bytes) {
+    const Timing *timing = warp->machine->timing;
+    if (!timing)
+        return 0;
+    const TimeFigures *figures = &timing->costs->figures;
+    double further = timing->cold ? figures->global : figures->l2;
+    double sectors = (double)bytes / TARGET_SECTOR_BYTES;
+    return timing_now(warp) + figures->tma + further + sectors * figures->sector_clocks;
+}

@@ -1,0 +1,72 @@
+/* The clock of a cluster that runs: when its warps issue what they execute, by the costs of
+ * instructions, on an SM that is theirs alone. See docs/simulator.md, "The clock". */
+#ifndef TILEC_SIM_TIME_TIMING_H
+#define TILEC_SIM_TIME_TIMING_H
+#include "sim/state/access.h"
+#include "sim/state/vector_clock.h"
+#include "sim/time/cost.h"
+#include "sim/time/sectors.h"
+
+enum { TIME_GROUPS = 64 };
+
+/* Groups in flight: when each of the last ones ends. */
+typedef struct TimeGroups {
+    double open; /* when what is in no group yet ends */
+    double ends[TIME_GROUPS];
+    uint64_t count;
+} TimeGroups;
+
+/* A warp: the stretch of instructions that it is in, whose order is free but for their operands. */
+typedef struct WarpTime {
+    double start, last;       /* of the stretch: when it began, when its last one issues */
+    double units[TIME_UNITS]; /* clocks of its partition that the stretch takes */
+    double *ready;            /* by register */
+    TimeGroups queues[TIME_QUEUES];
+} WarpTime;
+
+/* A program since its last barrier of all warps. */
+typedef struct CtaTime {
+    double since, units[TIME_UNITS];
+} CtaTime;
+
+typedef struct Timing {
+    const Costs *costs;
+    Arena *arena;  /* keeps what is found */
+    bool cold;     /* data come from DRAM */
+    bool complete; /* the launch has ended by itself */
+    WarpTime *warps;
+    uint32_t warp_count;
+    CtaTime *ctas;
+    uint32_t cta_count;
+    /* What the cluster's programs took together. */
+    Sectors sectors;          /* of global memory that they touched */
+    double end;               /* when the last of its warps ended */
+    double units[TIME_UNITS]; /* clocks of an SM's units */
+    double loaded;            /* of TIME_L2, what loads through L1 took */
+    uint64_t fetched;         /* instructions of machine code that were executed at least once */
+    bool *seen;               /* by program counter */
+} Timing;
+
+Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count);
+/* Another cluster begins, of `ctas` programs of `warps` warps together. */
+void timing_start(Timing *timing, uint32_t ctas, uint32_t warps);
+
+/* Runs the instruction, and moves the warp's clock. */
+ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask);
+/* The instruction is issued for no thread. */
+void timing_skip(Warp *warp, const Insn *insn);
+/* All that the warp has issued so far is issued by then. */
+double timing_now(Warp *warp);
+/* The warp goes on then, or later. */
+void timing_resume(Warp *warp, double time);
+static inline double timing_later(double a, double b) {
+    return a > b ? a : b;
+}
+/* When the warp's copies so far have ended; 0 without a clock. */
+double timing_copied(Warp *warp);
+/* When a bulk copy of so many bytes that starts now ends; 0 without a clock. */
+double timing_bulk(Warp *warp, uint64_t bytes);
+/* The last warp of a barrier has come: of all of the program's warps if `whole`. When they go on.
+ */
+double timing_barrier(Cta *cta, double last, bool whole);
+#endif

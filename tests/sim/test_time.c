@@ -1,0 +1,159 @@
+/* The clock: what must take longer takes longer, figures come from the table of machines, and a
+ * prediction leaves results as a launch does. */
+#include "sim_test.h"
+
+#include "target/machine.h"
+
+enum { WORDS = 1 << 22, THREADS = 128 };
+
+#define DECLARE                                                                                    \
+    ".reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %rd<9>; .reg .f32 %f<9>;\n"                     \
+    ".shared .align 16 .b8 s[4096];\n"
+/* rd3: the thread's word of an array of as many words as the launch has threads; r1: the thread. */
+#define KERNEL_FOR(target, body)                                                                   \
+    ".version 8.6\n.target " target "\n.address_size 64\n"                                         \
+    ".visible .entry k(.param .u64 a) .reqntid 128,1,1 {" DECLARE                                  \
+    "ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"                        \
+    "mad.lo.u32 %r3, %r2, 128, %r1; mul.wide.u32 %rd2, %r3, 4; add.u64 %rd3, %rd1, %rd2;\n"        \
+    "mov.f32 %f1, 0f3F800000; mov.u32 %r4, 0;\n" body "ret; }\n"
+#define KERNEL(body) KERNEL_FOR("sm_90a", body)
+#define TWICE(text) text text
+#define TIMES_8(text) TWICE(TWICE(TWICE(text)))
+#define TIMES_64(text) TIMES_8(TIMES_8(text))
+#define STORE "st.global.f32 [%rd3], %f1; "
+
+static uint32_t words[WORDS];
+
+static SimTime predict(const char *text, uint32_t programs, SimTimeOptions options) {
+    SimTest test = sim_test_begin();
+    SimMemory *memory = sim_memory_create(test.ctx);
+    uint64_t address = sim_map(memory, STR("a"), words, sizeof words, NULL, false);
+    const void *params[] = {&address};
+    SimLaunch launch = {
+        .grid = {programs, 1, 1}, .block = {THREADS, 1, 1}, .params = params, .param_count = 1};
+    SimTime time;
+    memset(words, 0, sizeof words);
+    if (!sim_test_parse(&test, text) ||
+        !sim_predict(test.module, memory, &launch, &options, &time) || test.ctx->diags.errors)
+        fail_msg("%s", sim_test_messages(&test));
+    sim_test_end(&test);
+    return time;
+}
+
+static double time_of(const char *text, uint32_t programs) {
+    return predict(text, programs, (SimTimeOptions){.registers = 32}).us;
+}
+
+/* The faster of two kernels, and what takes longer. */
+static void test_order(void **state) {
+    static const struct {
+        const char *what, *faster, *slower;
+    } cases[] = {
+        {"more instructions", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
+         KERNEL(TWICE(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")) STORE)},
+        {"that depend on each other", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
+         KERNEL(TIMES_64("fma.rn.f32 %f1, %f1, %f1, %f1; ") STORE)},
+        {"of a unit of lower rate", KERNEL(TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ") STORE),
+         KERNEL(TIMES_64("ex2.approx.ftz.f32 %f2, %f1; ") STORE)},
+        {"that become several",
+         KERNEL(TIMES_64("add.u32 %r5, %r1, %r2; ") "st.global.u32 [%rd3], %r5;"),
+         KERNEL(TIMES_64("div.u32 %r5, %r1, %r2; ") "st.global.u32 [%rd3], %r5;")},
+        {"a loop that runs longer",
+         KERNEL("L: add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 50; @%p1 bra L; " STORE),
+         KERNEL("L: add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 60; @%p1 bra L; " STORE)},
+        {"more barriers", KERNEL("bar.sync 0; " STORE), KERNEL(TIMES_8("bar.sync 0; ") STORE)},
+        {"scattered sectors", KERNEL(STORE),
+         KERNEL("mul.wide.u32 %rd4, %r3, 64; add.u64 %rd5, %rd1, %rd4; st.global.f32 [%rd5], "
+                "%f1;")},
+        {"bank conflicts",
+         KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 2; add.u32 %r5, %r5, %r6; " TIMES_64(
+             "st.shared.u32 [%r5], %r1; ")),
+         KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 7; and.b32 %r6, %r6, 4095; add.u32 %r5, %r5, "
+                "%r6; and.b32 %r7, %r1, 31; setp.eq.u32 %p1, %r7, %r1; @%p1 " TIMES_64(
+                    "st.shared.u32 [%r5], %r4; "))},
+        {"loads that wait for each other",
+         KERNEL("ld.global.u32 %r5, [%rd3]; ld.global.u32 %r6, [%rd3+4096]; add.u32 %r7, %r5, %r6; "
+                "st.global.u32 [%rd3], %r7;"),
+         KERNEL("ld.global.u32 %r5, [%rd3]; cvt.u64.u32 %rd4, %r5; add.u64 %rd5, %rd3, %rd4; "
+                "ld.global.u32 %r6, [%rd5+4096]; add.u32 %r7, %r5, %r6; st.global.u32 [%rd3], "
+                "%r7;")},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double faster = time_of(cases[i].faster, 1056), slower = time_of(cases[i].slower, 1056);
+        if (!(slower > faster))
+            fail_msg("%s: %f is not longer than %f us", cases[i].what, slower, faster);
+    }
+}
+
+static void test_grid(void **state) {
+    const char *text = KERNEL(TIMES_64("fma.rn.f32 %f1, %f1, %f1, %f1; ") STORE);
+    double before = 0;
+    for (uint32_t programs = 1; programs <= 1 << 15; programs *= 8) {
+        double us = time_of(text, programs);
+        assert_true(us >= before);
+        before = us;
+    }
+    assert_true(before > 2 * time_of(text, 1));
+}
+
+/* Fewer CTAs of an SM, and spills. */
+static void test_occupancy(void **state) {
+    const char *text = KERNEL(TIMES_64("fma.rn.f32 %f1, %f1, %f1, %f1; ") STORE);
+    SimTime many = predict(text, 8192, (SimTimeOptions){.registers = 32});
+    SimTime few = predict(text, 8192, (SimTimeOptions){.registers = 255});
+    SimTime spilled = predict(text, 8192, (SimTimeOptions){.registers = 255, .spilled = 4096});
+    assert_true(few.ctas_per_sm < many.ctas_per_sm);
+    assert_true(few.us > many.us);
+    assert_true(spilled.us > few.us);
+}
+
+/* What the table says of a machine is what its clock counts by. */
+static void test_table(void **state) {
+    static const char *const texts[] = {
+        KERNEL_FOR("sm_80", TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")),
+        KERNEL_FOR("sm_86", TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")),
+        KERNEL_FOR("sm_89", TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")),
+        KERNEL_FOR("sm_90a", TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")),
+        KERNEL_FOR("sm_120a", TIMES_64("fma.rn.f32 %f2, %f1, %f1, %f1; ")),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_true(time_of(texts[i], 1056) > 0);
+    SimTime h200 = predict(texts[3], 1056, (SimTimeOptions){.device = STR("H200")});
+    SimTime h100 = predict(texts[3], 1056, (SimTimeOptions){.device = STR("H100")});
+    assert_true(h200.us == h100.us); /* they differ in memory only */
+    assert_true(time_of(texts[3], 1056) >
+                target_device(target_by_name(STR("sm_90a")))->launch_ns / 1e3);
+}
+
+/* Bytes: each thread's word, once; a launch that has no room in L2 comes from DRAM. */
+static void test_bytes(void **state) {
+    const char *text = KERNEL("ld.global.u32 %r5, [%rd3]; st.global.u32 [%rd3], %r5;");
+    SimTime time = predict(text, 1024, (SimTimeOptions){.registers = 32});
+    double bytes = 1024.0 * THREADS * 4;
+    assert_true(time.footprint > 0.9 * bytes && time.footprint < 1.1 * bytes);
+    assert_true(time.dram_us == 0);
+    const char *wide = KERNEL("mul.wide.u32 %rd4, %r3, 128; add.u64 %rd5, %rd1, %rd4; "
+                              "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd5]; st.global.u32 "
+                              "[%rd5+64], %r5;");
+    assert_true(predict(wide, 1024, (SimTimeOptions){.registers = 32}).moved > 2 * time.moved);
+}
+
+static void test_device(void **state) {
+    SimTest test = sim_test_begin();
+    SimLaunch launch = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}};
+    SimTime time;
+    SimTimeOptions options = {.device = STR("A100")};
+    assert_non_null(sim_test_parse(&test, KERNEL("")));
+    assert_false(sim_predict(test.module, sim_memory_create(test.ctx), &launch, &options, &time));
+    assert_non_null(strstr(sim_test_messages(&test), "A100"));
+    sim_test_end(&test);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),     cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_occupancy), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
