@@ -166,6 +166,18 @@ static void map_values(ValueMap *map, const Value *from, Value *to, uint32_t cou
     }
 }
 
+/* The arguments and ops of `from` in the empty block `to`. */
+static void clone_block(Block *to, const Block *from, ValueMap *map) {
+    const Type **types = ARENA_ARRAY(&func_ctx(to->func)->arena, const Type *, from->nargs);
+    for (uint32_t i = 0; i < from->nargs; i++)
+        types[i] = from->args[i].type;
+    block_set_args(to, from->nargs, types);
+    map_values(map, from->args, to->args, from->nargs);
+    Builder builder = builder_at_end(to);
+    block_for_each (op, from)
+        op_clone(&builder, op, map);
+}
+
 Op *op_clone(Builder *builder, const Op *op, ValueMap *map) {
     Ctx *ctx = builder->ctx;
     Value **in = ARENA_ARRAY(&ctx->arena, Value *, op->nin);
@@ -178,16 +190,17 @@ Op *op_clone(Builder *builder, const Op *op, ValueMap *map) {
     /* Strings and arrays in attributes are never changed, so copies share them. */
     op_copy_attrs(copy, op);
     map_values(map, op->out, copy->out, op->nout);
-    for (uint32_t i = 0; i < op->nregions; i++) {
-        const Block *from = op->regions[i];
-        const Type **types = ARENA_ARRAY(&ctx->arena, const Type *, from->nargs);
-        for (uint32_t k = 0; k < from->nargs; k++)
-            types[k] = from->args[k].type;
-        block_set_args(copy->regions[i], from->nargs, types);
-        map_values(map, from->args, copy->regions[i]->args, from->nargs);
-        Builder inner = builder_at_end(copy->regions[i]);
-        block_for_each (inner_op, from)
-            op_clone(&inner, inner_op, map);
-    }
+    for (uint32_t i = 0; i < op->nregions; i++)
+        clone_block(copy->regions[i], op->regions[i], map);
+    return copy;
+}
+
+Func *func_clone(const Func *func) {
+    Ctx *ctx = func_ctx(func);
+    Func *copy = ARENA_NEW(&ctx->arena, Func);
+    *copy = *func;
+    copy->next = NULL;
+    copy->body = block_create(copy, NULL);
+    clone_block(copy->body, func->body, value_map_create(&ctx->arena));
     return copy;
 }

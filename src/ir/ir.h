@@ -277,6 +277,8 @@ ValueMap *value_map_create(Arena *arena);
 void value_map_set(ValueMap *map, const Value *from, Value *to);
 Value *value_map_get(const ValueMap *map, const Value *from); /* NULL: absent */
 Op *op_clone(Builder *builder, const Op *op, ValueMap *map);
+/* A copy of the function that is none of its module's: to try passes on. */
+Func *func_clone(const Func *func);
 
 /* Change */
 void op_set_operand(Op *op, uint32_t index, Value *value);

@@ -25,6 +25,7 @@ static bool must_check(const PipelineOptions *options) {
 /* Passes on a function, one after the other. */
 typedef struct Run {
     const PipelineOptions *options;
+    bool is_trial; /* the function is thrown away: nothing is checked */
     unsigned position;
     PropertySet has; /* what the function is known to have */
 } Run;
@@ -33,7 +34,7 @@ static bool run_pass(Func *func, PassId pass, Run *run) {
     const PipelineOptions *options = run->options;
     const Diags *diags = &func_ctx(func)->diags;
     unsigned errors = diags->errors;
-    bool check = must_check(options);
+    bool check = !run->is_trial && must_check(options);
     PassCheck begun = {0};
     PassContract uncounted = {0};
     if (!func_check_depth(func) || !check_requirements(func, pass, &run->has))
@@ -68,12 +69,22 @@ bool pipeline_step_runs(const Func *func, PipelineCondition condition) {
     return condition == PIPELINE_ALWAYS || target_has(func->capability, FEATURE_TENSOR_COPIES);
 }
 
-bool pipeline_run(Func *func, const PipelineOptions *options) {
-    Run run = {.options = options};
-    for (unsigned i = 0; i < PIPELINE_STEPS; i++) {
+static bool run_steps(Func *func, unsigned first, Run run) {
+    for (unsigned i = first; i < PIPELINE_STEPS; i++) {
         const PipelineStep *step = &pipeline_steps[i];
         if (pipeline_step_runs(func, step->condition) && !run_pass(func, step->pass, &run))
             return false;
     }
     return true;
+}
+
+bool pipeline_run(Func *func, const PipelineOptions *options) {
+    return run_steps(func, 0, (Run){.options = options});
+}
+
+bool pipeline_try_behind(Func *func, PassId pass) {
+    unsigned first = 0;
+    while (pipeline_steps[first].pass != pass)
+        first++;
+    return run_steps(func, first + 1, (Run){.is_trial = true});
 }

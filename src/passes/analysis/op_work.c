@@ -1,0 +1,257 @@
+/* The work of ops, from their layouts and the figures of the machine.
+ *
+ * What a lowering makes of an op is known to the lowering alone. Here it is taken to be what a
+ * thread has registers for, with the few exceptions of the table's traits: tiles that only rename
+ * registers are free, quotients are taken by multiplications, narrow floats come in pairs. That is
+ * enough to tell launches of one kernel apart, in which the same ops have other layouts. */
+#include "passes/analysis/op_work.h"
+
+/* Instructions: estimates of what the lowerings make. */
+enum {
+    WARP = 32,
+    ADDRESS_OPS = 2,   /* a mask's and an address's share of a global access */
+    QUOTIENT_OPS = 20, /* an integer quotient by what is no constant */
+    QUOTIENT_CLOCKS = 100,
+    FUNCTION_OPS = 3, /* around the special function unit: scaling, a fixed up range */
+    ATOMIC_OPS = 3,
+    SHARED_WIDTH = 4, /* registers of a shared access where rows lie so */
+    SCAN_OPS = 3,     /* of an element: there, across lanes, back */
+    MMA_OPERANDS = 1, /* instructions beside an mma, of two, that bring its fragments */
+};
+
+static double figure(const WorkContext *c, Figure id) {
+    return target_figure(c->target, id);
+}
+
+static double at_least(double least, double value) {
+    return value < least ? least : value;
+}
+
+/* Clocks that a scheduler is kept by an instruction whose unit gives `rate` results a clock. */
+static double pace(const WorkContext *c, Figure rate) {
+    return figure(c, FIGURE_RATE_ISSUE) / figure(c, rate);
+}
+
+/* Elements of a thread, each counted once. */
+static double elements(const Type *type) {
+    return type_is_tile(type) && type->layout ? layout_owned_registers(type->layout) : 1;
+}
+
+static double registers(const Type *type) {
+    double bytes = elements(type) * type_element_bytes(type);
+    return at_least(1, bytes / 4);
+}
+
+/* Global memory */
+
+/* Sectors of one access of a warp: runs of lanes along the dimension whose elements are
+ * neighbours. */
+static double sectors_of(const WorkContext *c, const Value *ptr, double bytes) {
+    const Type *type = ptr->type;
+    if (!type_is_tile(type) || !type->layout)
+        return 1;
+    int fastest = facts_fastest_dim(c->facts, ptr);
+    uint32_t mask = fastest < 0 ? 0 : layout_dim_mask(type->rank, type->shape, fastest);
+    const uint32_t *lanes = layout_bases(type->layout, LAYOUT_LANE);
+    double run = bytes, runs = 1;
+    for (int i = 0; i < type->layout->bits[LAYOUT_LANE]; i++) {
+        if (lanes[i] & mask)
+            run *= 2;
+        else if (lanes[i])
+            runs *= 2;
+    }
+    return runs * at_least(1, run / TARGET_SECTOR_BYTES);
+}
+
+static OpWork access_work(const WorkContext *c, const Op *op, const Type *accessed) {
+    const Value *ptr = op_in(op, 0);
+    double width = at_least(1, op_access_width(op));
+    double bytes = type_element_bytes(accessed);
+    double accesses = at_least(1, elements(ptr->type) / width);
+    double clocks =
+        sectors_of(c, ptr, width * bytes) * TARGET_SECTOR_BYTES / figure(c, FIGURE_BYTES_L1);
+    double all = type_is_tile(ptr->type) ? (double)type_numel(ptr->type) : 1;
+    return (OpWork){.issue = accesses * ADDRESS_OPS,
+                    .memory = accesses * c->warps * at_least(1, clocks),
+                    .bytes = all * bytes};
+}
+
+static OpWork load_work(const WorkContext *c, const Op *op) {
+    OpWork work = access_work(c, op, op->out[0].type);
+    work.latency = figure(c, FIGURE_LATENCY_GLOBAL);
+    return work;
+}
+
+static OpWork atomic_work(const WorkContext *c, const Op *op) {
+    double accesses = elements(op_in(op, 0)->type);
+    return (OpWork){.issue = accesses * ATOMIC_OPS,
+                    .memory = accesses * c->warps * pace(c, FIGURE_RATE_ADDRESS),
+                    .latency = figure(c, FIGURE_LATENCY_GLOBAL)};
+}
+
+/* Threads with each other */
+
+static OpWork shared_work(const WorkContext *c, const Type *type, bool waits) {
+    double count = registers(type);
+    return (OpWork){.issue = 1 + count / SHARED_WIDTH,
+                    .memory = count * c->warps * WARP * 4 / figure(c, FIGURE_BYTES_SHARED),
+                    .latency = waits ? figure(c, FIGURE_LATENCY_SHARED) : 0};
+}
+
+static OpWork convert_work(const WorkContext *c, const Op *op) {
+    double count = elements(op->out[0].type);
+    return (OpWork){.issue = 2 * count,
+                    .memory = count * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
+                    .latency = figure(c, FIGURE_LATENCY_SHUFFLE)};
+}
+
+static double region_ops(const Op *op) {
+    double ops = 0;
+    block_for_each (inner, op->regions[0])
+        ops += !op_has(inner, TERMINATOR);
+    return ops;
+}
+
+/* Steps by lanes that have different elements along the axis. */
+static int lane_steps(const Type *type, int axis) {
+    uint32_t mask = layout_dim_mask(type->rank, type->shape, axis);
+    const uint32_t *lanes = layout_bases(type->layout, LAYOUT_LANE);
+    int steps = 0;
+    for (int i = 0; i < type->layout->bits[LAYOUT_LANE]; i++)
+        steps += (lanes[i] & mask) != 0;
+    return steps;
+}
+
+static OpWork reduce_work(const WorkContext *c, const Op *op) {
+    const Type *in = op_in(op, 0)->type;
+    double ops = region_ops(op), kept = elements(op->out[0].type);
+    int steps = in->layout ? lane_steps(in, (int)reduce_attrs(op)->axis) : 0;
+    double shuffles = kept * steps * op->nin;
+    double clocks = ops * figure(c, FIGURE_LATENCY_ALU);
+    return (OpWork){.issue = (elements(in) - kept + kept * steps) * ops + shuffles,
+                    .memory = shuffles * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
+                    .latency = steps * (figure(c, FIGURE_LATENCY_SHUFFLE) + clocks) + clocks};
+}
+
+static OpWork scan_work(const WorkContext *c, const Op *op) {
+    const Type *in = op_in(op, 0)->type;
+    double ops = region_ops(op), count = elements(in);
+    int steps = in->layout ? lane_steps(in, (int)scan_attrs(op)->axis) : 0;
+    double clocks = ops * figure(c, FIGURE_LATENCY_ALU);
+    return (OpWork){.issue = count * (ops + 1) * SCAN_OPS,
+                    .latency =
+                        steps * (figure(c, FIGURE_LATENCY_SHUFFLE) + clocks) + count * clocks};
+}
+
+/* Products */
+
+static Figure tensor_rate(const Type *operand) {
+    switch (type_element_bytes(operand)) {
+    case 1:
+        return FIGURE_TENSOR_F8;
+    case 2:
+        return FIGURE_TENSOR_F16;
+    case 4:
+        return FIGURE_TENSOR_TF32;
+    default:
+        return FIGURE_TENSOR_F64;
+    }
+}
+
+/* Of products by mma.sync and by threads; warps of one have the tensor cores of their schedulers
+ * alone. */
+static OpWork dot_work(const WorkContext *c, const Op *op) {
+    const Type *a = op_in(op, 0)->type, *out = op->out[0].type;
+    double length = (double)a->shape[a->rank - 1];
+    if (dot_attrs(op)->unit != UNIT_MMA)
+        return (OpWork){.issue = elements(out) * length,
+                        .latency = length * figure(c, FIGURE_LATENCY_ALU)};
+    enum { ROWS = 16, COLUMNS = 8, DEPTH_BYTES = 32 };
+    double depth = DEPTH_BYTES / (double)type_element_bytes(a);
+    double products = (double)type_numel(out) * length / (ROWS * COLUMNS * depth);
+    double own = at_least(1, products / c->warps);
+    double rate = figure(c, tensor_rate(a)) * figure(c, FIGURE_MMA_PERCENT) / 100;
+    double clocks = ROWS * COLUMNS * depth / rate;
+    double chain = figure(c, FIGURE_LATENCY_MMA) * at_least(1, length / depth) / 2;
+    double alone = own * clocks * TARGET_PARTITIONS;
+    return (OpWork){.issue = own * (2 + MMA_OPERANDS) / 2.0,
+                    .tensor = own * c->warps * clocks,
+                    .latency = at_least(chain, alone)};
+}
+
+/* Elements of tiles */
+
+static OpWork special_work(const WorkContext *c, double count, double wide) {
+    double clocks = figure(c, FIGURE_RATE_ISSUE) / figure(c, FIGURE_RATE_SPECIAL);
+    return (OpWork){.issue = count * FUNCTION_OPS * wide,
+                    .special = count * c->warps * clocks / TARGET_PARTITIONS,
+                    .latency =
+                        figure(c, FIGURE_LATENCY_SPECIAL) + 2 * figure(c, FIGURE_LATENCY_ALU)};
+}
+
+/* Scalars are computed once for a warp, mostly beside what it does for its lanes. */
+static OpWork element_work(const WorkContext *c, const Op *op) {
+    const Type *type = op->nout ? op->out[0].type : NULL;
+    double alu = figure(c, FIGURE_LATENCY_ALU);
+    if (!type || !type_is_tile(type))
+        return (OpWork){.issue = 0.25, .latency = alu};
+    double count = elements(type), bytes = type_element_bytes(type);
+    double wide = bytes > 4 ? 2 : 1;
+    if (op_has(op, COST_SPECIAL | TRANSCENDENTAL))
+        return special_work(c, count, wide);
+    if (op_has(op, QUOTIENT) && op_has(op, CHEAP))
+        return (OpWork){.issue = count * QUOTIENT_OPS * wide, .latency = QUOTIENT_CLOCKS};
+    double packed = bytes < 4 && op_has(op, COST_FMA) ? 0.5 : 1;
+    return (OpWork){.issue = count * wide * packed, .latency = alu * wide};
+}
+
+/* Addresses of a thread's elements differ by constants, which accesses hold. */
+static OpWork address_work(const WorkContext *c, const Op *op) {
+    double count = elements(op->out[0].type);
+    return (OpWork){.issue = count > 4 ? count / 4 : count,
+                    .latency = 2 * figure(c, FIGURE_LATENCY_ALU)};
+}
+
+static bool is_free(const Op *op) {
+    return op_has(op, CONSTANT | HINT | SAYS | ALLOCATES | TERMINATOR) ||
+           (op_has(op, MOVES) && op->code != OP_convert_layout) || op->code == OP_bitcast;
+}
+
+OpWork op_work(const WorkContext *c, const Op *op) {
+    if (is_free(op))
+        return (OpWork){0};
+    switch (op->code) {
+    case OP_load:
+        return load_work(c, op);
+    case OP_async_copy:
+        return access_work(c, op, op_in(op, 1)->type);
+    case OP_store:
+        return access_work(c, op, op_in(op, 1)->type);
+    case OP_atomic_rmw:
+    case OP_atomic_cas:
+        return atomic_work(c, op);
+    case OP_local_store:
+        return shared_work(c, op_in(op, 0)->type, false);
+    case OP_local_load:
+        return shared_work(c, op->out[0].type, true);
+    case OP_convert_layout:
+        return convert_work(c, op);
+    case OP_reduce:
+        return reduce_work(c, op);
+    case OP_scan:
+        return scan_work(c, op);
+    case OP_dot:
+        return dot_work(c, op);
+    case OP_addptr:
+        return address_work(c, op);
+    case OP_barrier:
+        return (OpWork){.issue = 1, .latency = figure(c, FIGURE_LATENCY_BARRIER)};
+    case OP_map: {
+        double ops = region_ops(op);
+        return (OpWork){.issue = elements(op->out[0].type) * ops,
+                        .latency = ops * figure(c, FIGURE_LATENCY_ALU)};
+    }
+    default:
+        return element_work(c, op);
+    }
+}

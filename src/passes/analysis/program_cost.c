@@ -1,0 +1,215 @@
+/* The cost of a program: how long it takes alone, from what its ops wait for, and what it takes of
+ * the units that it shares with the programs beside it.
+ *
+ * Alone, an op begins when its operands are there and what it may not pass is done, barriers above
+ * all; a block ends with the last of its effects. A loop takes the time of one iteration as often
+ * as it runs: for what only a launch knows, a guess. Short loops that wait for nobody are unrolled
+ * later, so that loads of several iterations are in flight at once.
+ *
+ * An SM runs as many programs at once as registers and shared memory allow. It is done with all of
+ * them when the rounds of those are over that take turns on it, and the units have done what all of
+ * them ask for. Neither hides the other altogether: the norm below is between their sum and the
+ * larger one.
+ *
+ * The weights were fitted to times of public kernels at 1 to 16 warps on an H100 and are no figures
+ * of the machine; docs/performance.md has how well they do on kernels that they were not fitted
+ * to. */
+#include "passes/analysis/program_cost.h"
+#include "passes/analysis/op_work.h"
+#include "passes/analysis/pressure.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PROGRAMS = 12,      /* of an SM, in a launch */
+    LOOP_EXTENT = 1024, /* of a loop to a bound that a launch knows */
+    MOST_TRIPS = 256,
+    UNKNOWN_TRIPS = 16, /* of a loop whose step is not known either, or that tests a condition */
+    LOOP_CLOCKS = 10,   /* of an iteration beside its body */
+    SHORT_LOOP = 64,    /* instructions of a body that is unrolled */
+    UNROLLED = 4,
+    OTHER_REGISTERS = 16, /* of a thread: addresses, counters */
+    LAUNCH_CLOCKS = 300,  /* from the end of one program to the start of the next */
+    WARP_CLOCKS = 50,     /* and for each of its warps */
+};
+
+/* Of latencies and of instructions: those that code generation moves, or makes none of. */
+static const double HIDDEN = 0.5, REMOVED = 0.5;
+/* Between 1, the sum of what a program waits for and takes, and infinity, the larger one. */
+static const double NORM = 1.5;
+/* Of the registers that a thread would need, in those that it can have: what spills multiply. */
+static const double SPILLS = 2;
+/* Launches of 4 warps are the common ground; others have to be better by more than the model is
+ * good for, for each doubling. */
+static const double DOUBLING = 0.05;
+enum { COMMON_WARPS = 4 };
+
+typedef struct Walk {
+    WorkContext context;
+    double share;  /* warps of a scheduler */
+    double *ready; /* by Value.id: the clock at which it is there */
+    OpWork all;    /* of units: all that the program takes. `issue`: of a scheduler for all warps */
+} Walk;
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* Loops */
+
+static bool constant_of(const Value *value, int64_t *number) {
+    if (!value->def || value->def->code != OP_constant_int)
+        return false;
+    *number = constant_int_attrs(value->def)->value;
+    return true;
+}
+
+static double trips_of(const Op *loop) {
+    int64_t from = 0, to = 0, step = 0;
+    if (loop->code != OP_for || !constant_of(op_in(loop, 2), &step) || step <= 0)
+        return UNKNOWN_TRIPS;
+    if (constant_of(op_in(loop, 0), &from) && constant_of(op_in(loop, 1), &to))
+        return to > from ? ceil((double)(to - from) / (double)step) : 0;
+    double trips = LOOP_EXTENT / (double)step;
+    return trips < 1 ? 1 : trips > MOST_TRIPS ? MOST_TRIPS : trips;
+}
+
+/* Does an iteration wait for nothing but its own loads, and is it short? Then its instructions;
+ * else 0. */
+static double short_issue(const Walk *walk, const Block *body) {
+    double issue = 0;
+    block_for_each (op, body) {
+        if (op_is_control(op) || op_has(op, SYNC | ATOMIC | LREADS))
+            return 0;
+        issue += op_work(&walk->context, op).issue;
+    }
+    return issue < SHORT_LOOP ? larger(issue, 1) : 0;
+}
+
+/* Programs alone */
+
+static double walk_block(Walk *walk, const Block *block, double start, double times);
+
+static double walk_control(Walk *walk, const Op *op, double start, double times) {
+    bool is_loop = op_has(op, LOOP);
+    double trips = is_loop ? trips_of(op) : 1, end = start;
+    for (uint32_t r = 0; r < op->nregions; r++) {
+        const Block *body = op->regions[r];
+        for (uint32_t i = 0; i < body->nargs; i++)
+            walk->ready[body->args[i].id] = start;
+        double once = walk_block(walk, body, start, times * trips) - start;
+        double issue = is_loop ? short_issue(walk, body) : 0;
+        if (issue > 0)
+            once = larger(issue, once / UNROLLED);
+        end = is_loop ? end + (once + LOOP_CLOCKS) * trips : larger(end, start + once);
+    }
+    for (uint32_t i = 0; i < op->nout; i++)
+        walk->ready[op->out[i].id] = end;
+    return end;
+}
+
+static void take(Walk *walk, const OpWork *work, double times) {
+    walk->all.issue += times * work->issue * walk->context.warps;
+    walk->all.special += times * work->special;
+    walk->all.memory += times * work->memory;
+    walk->all.tensor += times * work->tensor;
+    walk->all.bytes += times * work->bytes;
+}
+
+static double operands_ready(const Walk *walk, const Op *op, double floor) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        floor = larger(floor, walk->ready[op_in(op, i)->id]);
+    return floor;
+}
+
+/* `floor`: nothing begins before; `issued`: the instructions up to there are; `effects`: the last
+ * effect has begun. */
+static double walk_block(Walk *walk, const Block *block, double start, double times) {
+    double floor = start, issued = start, effects = start, end = start;
+    block_for_each (op, block) {
+        if (op->nregions && op_is_control(op)) {
+            floor = walk_control(walk, op, larger(larger(floor, issued), effects), times);
+            issued = effects = floor;
+            continue;
+        }
+        OpWork work = op_work(&walk->context, op);
+        double busy = work.issue * walk->share;
+        take(walk, &work, times);
+        issued += busy;
+        if (op_has(op, SYNC))
+            floor = issued = larger(larger(floor, issued), effects) + work.latency;
+        double done = operands_ready(walk, op, floor) + busy + work.latency;
+        for (uint32_t i = 0; i < op->nout; i++)
+            walk->ready[op->out[i].id] = done;
+        bool has_effect = !op_is_pure(op);
+        if (has_effect && !op_is_load(op))
+            effects = larger(effects, done);
+        if (has_effect || op_has(op, TERMINATOR))
+            end = larger(end, done);
+    }
+    return larger(larger(end, issued), floor);
+}
+
+/* Programs beside each other */
+
+static double norm(const double *parts, int count) {
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += pow(parts[i], NORM);
+    return pow(sum, 1 / NORM);
+}
+
+/* Programs that an SM holds at once. */
+static double resident(const Func *func, const Target *target, int32_t registers) {
+    int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
+    int32_t limit = func->max_registers ? func->max_registers : TARGET_MAX_REGISTERS;
+    if (registers > limit)
+        registers = limit;
+    Occupancy held = target_occupancy(
+        target, registers < TARGET_MIN_REGISTERS ? TARGET_MIN_REGISTERS : registers,
+        func->num_warps * programs * TARGET_WARP_SIZE, func->shared_bytes * programs);
+    double all = larger(1, held.ctas) * programs;
+    return all < PROGRAMS ? all : PROGRAMS;
+}
+
+static double dram_bytes(const Target *target) {
+    const TargetDevice *device = target_device(target);
+    return device->dram_gbs * 1e3 / device->mhz / device->sms;
+}
+
+static double cost_of(const Func *func, const Walk *walk, double latency, int32_t registers) {
+    const Target *target = walk->context.target;
+    double programs = resident(func, target, registers);
+    double rounds = PROGRAMS / programs < 4 ? ceil(PROGRAMS / programs) : PROGRAMS / programs;
+    double spilled = pow(larger(1, (double)registers / TARGET_MAX_REGISTERS), SPILLS);
+    double alone = HIDDEN * latency * spilled + LAUNCH_CLOCKS + WARP_CLOCKS * func->num_warps;
+    double schedulers = TARGET_PARTITIONS;
+    const double parts[] = {
+        rounds * alone,
+        PROGRAMS * REMOVED * spilled * walk->all.issue / schedulers,
+        PROGRAMS * walk->all.memory,
+        PROGRAMS * walk->all.special,
+        PROGRAMS * walk->all.tensor,
+        PROGRAMS * walk->all.bytes / dram_bytes(target),
+    };
+    double off = fabs(log2((double)func->num_warps / COMMON_WARPS));
+    return norm(parts, sizeof parts / sizeof *parts) * (1 + DOUBLING * off);
+}
+
+double program_cost(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    int32_t warps = func->num_warps;
+    Walk walk = {
+        .context = {target_by_capability(func->capability), facts_compute(func, arena), warps}};
+    double schedulers = TARGET_PARTITIONS;
+    walk.share = larger(1, warps / schedulers);
+    walk.ready = ARENA_ARRAY(arena, double, func_number(func));
+    memset(walk.ready, 0, func_number(func) * sizeof *walk.ready);
+    double latency = walk_block(&walk, func->body, 0, 1);
+    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    double cost = cost_of(func, &walk, latency, registers);
+    arena_rewind(arena, mark);
+    return cost;
+}

@@ -1,0 +1,13 @@
+/* How long a finished program takes, predicted from its IR. Private to src/passes.
+ *
+ * The figure tells launches of one kernel apart: other warps, other layouts. It is no time in
+ * seconds, and says nothing of other kernels beside. What speaks for it, and how often it errs, is
+ * in docs/performance.md. */
+#ifndef TILEC_PASSES_ANALYSIS_PROGRAM_COST_H
+#define TILEC_PASSES_ANALYSIS_PROGRAM_COST_H
+#include "ir/ir.h"
+
+/* Clocks in which an SM is done with its programs of a launch that keeps it busy for a few rounds.
+ * Needs layouts, shared memory allocated and barriers placed. */
+double program_cost(Func *func);
+#endif
