@@ -249,7 +249,7 @@ static const char too_many_uses[] = "it has more uses than are followed to its d
 
 /* Why a dot would rather have the value otherwise than in panels; NULL: none would. In their
  * swizzle tensor cores find elements of 16 bits without conflicts whichever way they turn them,
- * others along K alone. */
+ * others along K alone. What is narrowed to 16 bits threads read as it lies, and store anew. */
 static const char *dot_obstacle(const Value *value, int inner, int bytes, unsigned *budget) {
     const char *why_not = NULL;
     value_for_each_use (use, value) {
@@ -263,7 +263,8 @@ static const char *dot_obstacle(const Value *value, int inner, int bytes, unsign
             int k = value->type->rank - (use == &user->in[0] ? 1 : 2);
             if (value->type->dtype == DT_F32 && dot_attrs(user)->precision == PRECISION_IEEE)
                 return "its dot is computed by multiply-adds";
-            if (bytes != 2 && (bytes > 4 || inner != k))
+            bool is_narrowed = type_element_bytes(value->type) == 2 && bytes == 4;
+            if (bytes != 2 && !is_narrowed && (bytes > 4 || inner != k))
                 return "its elements are not of 16 bits, and not adjacent along K of a dot";
         } else if (user->nout == 1 && !user->nregions && user->code != OP_dot) {
             int dim = passed_dim(user, inner);

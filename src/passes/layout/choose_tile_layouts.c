@@ -16,6 +16,7 @@
  * homes that are known without such values. */
 #include "ir/registers.h"
 #include "passes/analysis/pressure.h"
+#include "passes/blocks/tensor_maps.h"
 #include "passes/layout/choose_layouts.h"
 #include "passes/rewrite.h"
 #include "target/target.h"
@@ -514,8 +515,12 @@ static bool settle_as_asked(Choice *choice, const Value *value) {
     Ctx *ctx = choice->ctx;
     const Op *op = value->def;
     const Layout *layout = choice->demand[value->id];
-    if (!layout)
-        layout = layout_default(ctx, value->type, choice->num_warps);
+    if (!layout) {
+        /* A block lies in its buffer as in memory. */
+        int inner = op && op->code == OP_load_block ? tensor_copy_inner_dim(op) : -1;
+        int fastest = inner < 0 ? value->type->rank - 1 : inner;
+        layout = layout_default_along(ctx, value->type, fastest, choice->num_warps);
+    }
     if (op && op->code == OP_join)
         layout = layout_join(ctx, layout_drop_bits(ctx, layout, 1));
     bool changed = settle(choice, value, layout);

@@ -135,14 +135,18 @@ const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted) {
     return layout_product(ctx, tile, layout_get(ctx, &surplus));
 }
 
-const Layout *layout_default(Ctx *ctx, const Type *type, int num_warps) {
+const Layout *layout_default_along(Ctx *ctx, const Type *type, int fastest, int num_warps) {
     int64_t share = type_numel(type) / ((int64_t)TARGET_WARP_SIZE * num_warps);
     CoalescedShape wanted = {.rank = type->rank,
                              .shape = type->shape,
-                             .fastest = type->rank - 1,
+                             .fastest = fastest,
                              .vector = share < 1 ? 1 : min_i64(share, 4),
                              .num_warps = num_warps};
     return layout_coalesced(ctx, &wanted);
+}
+
+const Layout *layout_default(Ctx *ctx, const Type *type, int num_warps) {
+    return layout_default_along(ctx, type, type->rank - 1, num_warps);
 }
 
 const Layout *layout_dot_accumulator(Ctx *ctx, const Type *acc, int num_warps) {

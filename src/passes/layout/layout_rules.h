@@ -39,6 +39,8 @@ const Layout *layout_coalesced(Ctx *ctx, const CoalescedShape *wanted);
 /* The same with what is usual where nothing asks for more: the last dimension, up to four elements.
  */
 const Layout *layout_default(Ctx *ctx, const Type *type, int num_warps);
+/* The same along another dimension than the last. */
+const Layout *layout_default_along(Ctx *ctx, const Type *type, int fastest, int num_warps);
 
 /* The accumulator of a dot computed by multiply-adds: registers 4 x 4 where the tile is large
  * enough, lanes and warps about square. */
