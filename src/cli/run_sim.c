@@ -95,44 +95,67 @@ static bool fill_params(SimParams *params, const SimModule *module, Str kernel, 
     return true;
 }
 
+/* Whether the launch's parameters could be filled in, as far as the module has them: of what it has
+ * not a launch says more. */
+static bool fill_launch(SimParams *params, SimModule *module, SimLaunch *launch,
+                        RunArg *const *args, uint32_t count) {
+    SimKernel kernel;
+    launch->param_count = count;
+    if (!sim_find_kernel(module, launch->kernel, &kernel) || kernel.param_count < count)
+        return true;
+    if (!fill_params(params, module, launch->kernel, args, count))
+        return false;
+    launch->params = params->values;
+    return true;
+}
+
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
                   uint32_t count, SimCounts **counts) {
     SimParams params = {.ctx = ctx, .memory = sim_memory_create(ctx)};
-    SimKernel kernel;
-    launch->param_count = count;
-    /* A launch says that there is no such kernel or parameter; the size 0 would say it worse. */
-    if (!sim_find_kernel(module, launch->kernel, &kernel) || kernel.param_count < count)
-        return sim_launch(module, params.memory, launch, counts);
-    if (!fill_params(&params, module, launch->kernel, args, count))
-        return false;
     StrBuf output = strbuf(&ctx->arena);
-    launch->params = params.values;
+    if (!fill_launch(&params, module, launch, args, count))
+        return false;
     launch->output = &output;
     bool ok = sim_launch(module, params.memory, launch, counts);
     cli_write(strbuf_str(&output));
     return ok;
 }
 
-/* In a context of its own, whose messages nobody reads. */
-static void assemble_quietly(Ctx *quiet, const char *wanted, Str ptx, Str kernel,
-                             const Target *target, SimCounts *counts) {
-    const char *ptxas = ptxas_find(&quiet->arena, wanted);
-    AssembleRequest request = {.ptx = ptx, .kernel = kernel, .target = target};
-    Resources resources = {0};
-    Str cubin;
-    if (ptxas && ptxas_assemble(quiet, ptxas, &request, &cubin, &resources))
-        sim_set_registers(counts, (uint32_t)resources.registers);
+bool sim_time_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
+                   uint32_t count, const SimTimeOptions *options, SimTime *time) {
+    SimParams params = {.ctx = ctx, .memory = sim_memory_create(ctx)};
+    return fill_launch(&params, module, launch, args, count) &&
+           sim_predict(module, params.memory, launch, options, time);
 }
 
-void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char *ptxas, Str ptx,
-                       SimCounts *counts) {
+/* In a context of its own, whose messages nobody reads. */
+static void assemble_quietly(Ctx *quiet, const char *wanted, Str ptx, Str kernel,
+                             const Target *target, Resources *resources) {
+    const char *ptxas = ptxas_find(&quiet->arena, wanted);
+    AssembleRequest request = {.ptx = ptx, .kernel = kernel, .target = target};
+    Resources found = {0};
+    Str cubin;
+    if (ptxas && ptxas_assemble(quiet, ptxas, &request, &cubin, &found))
+        *resources = found;
+}
+
+Resources sim_ask_resources(Ctx *ctx, const SimModule *module, Str kernel, const char *ptxas,
+                            Str ptx) {
     SimKernel info;
+    Resources resources = {0};
     const Target *target =
         target_by_name(str_from(str_format(&ctx->arena, "sm_%u", sim_capability(module))));
     Ctx *quiet = target && sim_find_kernel(module, kernel, &info) ? ctx_create() : NULL;
     if (quiet && setjmp(quiet->oom) == 0)
-        assemble_quietly(quiet, ptxas, ptx, info.name, target, counts);
+        assemble_quietly(quiet, ptxas, ptx, info.name, target, &resources);
     ctx_destroy(quiet);
+    return resources;
+}
+
+void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char *ptxas, Str ptx,
+                       SimCounts *counts) {
+    sim_set_registers(counts,
+                      (uint32_t)sim_ask_resources(ctx, module, kernel, ptxas, ptx).registers);
 }
 
 /* False: nothing was launched, or findings. */

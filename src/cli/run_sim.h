@@ -38,6 +38,13 @@ bool sim_encode_map(Ctx *ctx, SimMapArg *map, uint64_t address);
 bool sim_run_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
                   uint32_t count, SimCounts **counts);
 
+/* The same launch's time, as sim_predict finds it. */
+bool sim_time_args(Ctx *ctx, SimModule *module, SimLaunch *launch, RunArg *const *args,
+                   uint32_t count, const SimTimeOptions *options, SimTime *time);
+
+/* What an assembler says that the kernel takes; zeros where it says nothing. */
+Resources sim_ask_resources(Ctx *ctx, const SimModule *module, Str kernel, const char *ptxas,
+                            Str ptx);
 /* Asks an assembler how many registers a thread of the kernel takes, for the report. What goes
  * wrong there is no matter of the run: the report has an estimate then. `ptxas` as in ptxas_find;
  * `kernel` empty: the only one. */

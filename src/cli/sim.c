@@ -6,7 +6,7 @@
 #include <errno.h>
 
 typedef struct SimOptions {
-    const char *kernel, *grid, *block, *cluster, *ptxas;
+    const char *kernel, *grid, *block, *cluster, *ptxas, *time;
     TextList arguments, arrays, out;
     int64_t shared, max_steps, max_reports, threads;
     SimOrder order;
@@ -131,6 +131,40 @@ static bool read_args(Ctx *ctx, const SimOptions *options, RunArgs *args) {
     return true;
 }
 
+static RunArg **in_order(Ctx *ctx, const SimOptions *options, RunArgs *args) {
+    size_t count = options->arguments.len;
+    RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        ordered[i] = &args->data[i];
+    return ordered;
+}
+
+static int predict_time(Ctx *ctx, const SimOptions *options, SimModule *module, Str text,
+                        RunArgs *args, SimLaunch *launch) {
+    SimTimeOptions wanted = {0};
+    SimTime time;
+    StrBuf out = strbuf(&ctx->arena);
+    Resources resources = sim_ask_resources(ctx, module, launch->kernel, options->ptxas, text);
+    wanted.registers = (uint32_t)resources.registers;
+    wanted.spilled = (uint32_t)(resources.spill_stores + resources.spill_loads);
+    wanted.device = str_is(str_from(options->time), "auto") ? STR("") : str_from(options->time);
+    bool ok = sim_time_args(ctx, module, launch, in_order(ctx, options, args),
+                            (uint32_t)options->arguments.len, &wanted, &time);
+    if (options->json) {
+        strbuf_printf(&out, "{\"ok\": %s, \"diagnostics\": ", ok ? "true" : "false");
+        diag_json(&ctx->diags, &out);
+        strbuf_puts(&out, ", \"time\": ");
+    } else {
+        cli_print_diags(ctx);
+    }
+    if (ok)
+        (options->json ? sim_json_time : sim_print_time)(&time, &out);
+    if (options->json)
+        strbuf_puts(&out, ok ? "}\n" : "null}\n");
+    cli_write(strbuf_str(&out));
+    return cli_status(ctx);
+}
+
 static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, Str text) {
     RunArgs args = {0};
     SimLaunch launch = {.kernel = options->kernel ? str_from(options->kernel) : (Str){0},
@@ -148,11 +182,10 @@ static int run_module(Ctx *ctx, const SimOptions *options, SimModule *module, St
         !read_shape(ctx, options->block, "block", launch.block) ||
         !read_shape(ctx, options->cluster, "cluster", launch.cluster))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
+    if (options->time)
+        return predict_time(ctx, options, module, text, &args, &launch);
     uint32_t count = (uint32_t)options->arguments.len;
-    RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        ordered[i] = &args.data[i];
-    sim_run_args(ctx, module, &launch, ordered, count, &counts);
+    sim_run_args(ctx, module, &launch, in_order(ctx, options, &args), count, &counts);
     if (counts && (options->report || options->json))
         sim_ask_registers(ctx, module, launch.kernel, options->ptxas, text, counts);
     int status = write_arrays(ctx, options, &args);

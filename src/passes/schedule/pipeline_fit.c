@@ -11,6 +11,7 @@
 #include "passes/schedule/pipeline_loads.h"
 #include "passes/schedule/specialise.h"
 #include "target/target.h"
+#include "target/wgmma.h"
 
 enum { ADDRESS_REGISTERS = 32 /* of a thread besides tiles */ };
 
@@ -133,6 +134,28 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
     return room > least ? room : least;
 }
 
+static bool has_warpgroup_products(const Pipelined *p) {
+    block_for_each (op, p->body)
+        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA)
+            return true;
+    return false;
+}
+
+/* Operands that threads store anew in each iteration are waited for by a warpgroup's products, and
+ * these by the threads: what an SM does meanwhile is another CTA's. Of one warpgroup registers
+ * always allow two. The room with which shared memory does, too, if that is so for at least two
+ * stages. */
+static int64_t room_beside_another(const Pipelined *p, int64_t bytes, int64_t room) {
+    const Func *func = p->body->func;
+    const Target *target = target_by_capability(func->capability);
+    if (!target || func->num_warps > WGMMA_WARPS || p->in_flight || !bytes_beside_rings(p) ||
+        !has_warpgroup_products(p))
+        return room;
+    int64_t reserved = target->shared_per_sm - target->shared_per_block;
+    int64_t half = target->shared_per_sm / 2 - reserved - (func_shared_room(func) - room);
+    return half >= PIPELINE_LEAST_STAGES * bytes && half < room ? half : room;
+}
+
 bool pipeline_fit_stages(Pipelined *p) {
     const Func *func = p->body->func;
     int64_t bytes = 0, room = func_shared_room(func);
@@ -152,6 +175,7 @@ bool pipeline_fit_stages(Pipelined *p) {
     int asked = p->stages;
     if (fit_producer(p, bytes, room))
         return true;
+    room = room_beside_another(p, bytes, room);
     /* A load in registers is one iteration ahead, however many there are. */
     if (!p->async && !p->bytes)
         p->stages = PIPELINE_LEAST_STAGES;
