@@ -98,13 +98,44 @@ static bool group_is_scattered(Choice *choice, const Access *member) {
     return true;
 }
 
+static int loops_around(const Op *op) {
+    int depth = 0;
+    while ((op = op_loop_around(op)))
+        depth++;
+    return depth;
+}
+
+static bool multiplies(const Op *loop) {
+    for (uint32_t i = 0; loop && i < loop->nregions; i++)
+        block_for_each (op, loop->regions[i])
+            if (op->code == OP_dot || multiplies(op))
+                return true;
+    return false;
+}
+
+/* In how many loops those accesses stand that decide. What a loop stores by narrower accesses than
+ * others in front of it or behind it are would write each sector as often as it has pieces. What
+ * lies as a product makes it is stored from there. */
+static int deciding_depth(const Choice *choice, const Access *member) {
+    int depth = 0;
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *other = &choice->accesses[i];
+        int loops = loops_around(other->op);
+        if (same_group(member, other) && op_has(other->op, STORE) && loops > depth &&
+            !multiplies(op_loop_around(other->op)))
+            depth = loops;
+    }
+    return depth;
+}
+
 /* One layout for all accesses of this shape and dimension. */
 static const Layout *group_layout(Choice *choice, const Access *member) {
     int64_t vector = 1, bytes = 1;
     bool along_kept = true;
+    int depth = deciding_depth(choice, member);
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *other = &choice->accesses[i];
-        if (!same_group(member, other))
+        if (!same_group(member, other) || loops_around(other->op) < depth)
             continue;
         along_kept &= other->along_kept;
         int size = dtype_bytes(other->type->dtype);
