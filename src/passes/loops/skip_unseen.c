@@ -1,4 +1,4 @@
-/* skip-unseen: loops whose results nobody sees do not run, nor programs that store nothing.
+/* skip-unseen: loops whose results nobody sees do not run.
  *
  *     %r = for %lo, %hi, %s (..) {              %out = cmpi (extsi %m), %M {pred = sge}
  *         load; load; dot                       %begin = select %out, %hi, %lo
@@ -183,8 +183,6 @@ static Value *nothing_is_stored(Unseen *u) {
     for (uint32_t i = 0; i < u->store_count; i++) {
         const Op *store = u->stores[i];
         Value *mask = op_mask(store);
-        if (i && mask && mask == op_mask(u->stores[i - 1]))
-            continue;
         Value *off = op_has(store, BLOCK) ? block_is_outside(u, store)
                      : mask               ? mask_is_off(u, mask)
                                           : NULL;
@@ -272,69 +270,6 @@ static bool skip(Unseen *u, Op *loop) {
     return true;
 }
 
-/* Whole programs */
-
-/* All effects are stores of the function's own block that have masks, and there are some. */
-static bool only_stores_masked(Unseen *u, Func *func) {
-    block_for_each (op, func->body) {
-        if (op_has(op, TERMINATOR))
-            continue;
-        if (op->code == OP_store ? !op_mask(op) || !add_store(u, op) : !only_loads(op))
-            return false;
-    }
-    return u->store_count > 0;
-}
-
-/* Everything behind `op` in its block, but the return, becomes what a branch does where `off` is
- * false. */
-static void branch_around(Builder *b, Value *off, Op *op) {
-    Op *branch = build_if(b, off, 0, NULL);
-    Builder unseen = builder_at_end(branch->regions[0]);
-    Builder seen = builder_at_end(branch->regions[1]);
-    unseen.span = seen.span = b->span;
-    build_yield(&unseen, 0, NULL);
-    Op *yield = build_yield(&seen, 0, NULL);
-    for (Op *at = op->next, *next; !op_has(at, TERMINATOR); at = next) {
-        next = at->next;
-        op_move_before(at, yield);
-    }
-}
-
-/* Programs differ in it: what is the same in all, such as whether a row has elements, is not off in
- * any that counts. */
-static bool differs_by_program(const Value *value) {
-    const Op *op = value->def;
-    if (!op || op->code == OP_program_id)
-        return op != NULL;
-    for (uint32_t i = 0; i < op->nin; i++)
-        if (differs_by_program(op_in(op, i)))
-            return true;
-    return false;
-}
-
-/* What is known of masks is asked in front of a loop: an empty one stands where the program
- * begins. */
-static bool skip_program(Func *func, Arena *arena) {
-    Unseen u = {.arena = arena};
-    if (func->programs_per_cta > 1 || multiplies(func->body) || !only_stores_masked(&u, func))
-        return false;
-    u.b = builder_before(func->body->first);
-    u.b.span = func->body->first->span;
-    Value *zero = rewrite_int(&u.b, type_scalar(u.b.ctx, DT_I32), 0);
-    u.loop = build_for(&u.b, zero, zero, zero, 0, NULL);
-    Builder inside = builder_at_end(u.loop->regions[0]);
-    inside.span = u.b.span;
-    build_yield(&inside, 0, NULL);
-    u.b = builder_before(u.loop);
-    u.b.span = u.loop->span;
-    u.facts = facts_compute(func, arena);
-    Value *off = nothing_is_stored(&u);
-    if (off && differs_by_program(off))
-        branch_around(&u.b, off, u.loop);
-    op_remove(u.loop);
-    return true;
-}
-
 typedef VEC(Op *) Loops;
 
 static bool collect(Op *op, void *user) {
@@ -354,8 +289,6 @@ bool pass_skip_unseen(Func *func) {
     bool changed = false;
     vec_for_each (loop, &loops)
         changed |= skip(&u, *loop);
-    if (skip_program(func, &ctx->scratch))
-        changed = true;
     if (changed)
         eliminate_dead(func);
     arena_rewind(&ctx->scratch, mark);
