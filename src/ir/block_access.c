@@ -155,3 +155,15 @@ Value *block_access_policy(const Op *op) {
     uint32_t policy = policy_operand(&access);
     return op->nin > policy ? op_in(op, policy) : NULL;
 }
+
+int tensor_copy_inner_dim(const Op *op) {
+    BlockAccess access = block_access(op);
+    int inner = -1;
+    for (int d = 0; d < access.rank; d++) {
+        int64_t stride;
+        if (value_int_constant(op_in(op, access.strides + (uint32_t)d), &stride) && stride == 1 &&
+            (inner < 0 || access.tile->shape[d] >= access.tile->shape[inner]))
+            inner = d;
+    }
+    return inner;
+}

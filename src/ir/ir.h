@@ -486,6 +486,9 @@ static inline bool op_is_block_access(const Op *op) { /* of a tile: one of the f
     return op_has(op, BLOCK);
 }
 BlockAccess block_access(const Op *op); /* of a verified op */
+/* Of a block, the dimension of stride 1; -1: there is none. Of several the longest, then the last.
+ */
+int tensor_copy_inner_dim(const Op *op);
 static inline bool block_checks(const BlockAccess *access, int dim) {
     return (access->checked >> dim & 1) != 0;
 }

@@ -89,9 +89,6 @@ void contracts_json(const PassContract *contracts, StrBuf *out);
 /* The passes from the elaborator's output to what codegen accepts, in the pipeline's order. False
  * after an error. Each pass finds what it requires, or an error says what is missing. */
 bool pipeline_run(Func *func, const PipelineOptions *options);
-/* The steps behind the first one of `pass`, for the pass itself, on a clone (func_clone): what
- * would come of it. False where that ends in an error. */
-bool pipeline_try_behind(Func *func, PassId pass);
 /* Named passes only (`tilec opt`). */
 bool pipeline_run_passes(Func *func, const PassId *passes, unsigned count,
                          const PipelineOptions *options);

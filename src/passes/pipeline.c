@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "passes/blocks/tensor_maps.h"
 #include "passes/contract/check.h"
+#include "passes/launch/compare_warps.h"
 #include "passes/passes.h"
 #include "target/target.h"
 
@@ -69,22 +70,29 @@ bool pipeline_step_runs(const Func *func, PipelineCondition condition) {
     return condition == PIPELINE_ALWAYS || target_has(func->capability, FEATURE_TENSOR_COPIES);
 }
 
-static bool run_steps(Func *func, unsigned first, Run run) {
+static bool run_steps(Func *func, unsigned first, Run *run);
+
+/* The steps from choose-warps on, for compare_warps. */
+static bool finish_trial(Func *trial) {
+    Run run = {.is_trial = true};
+    unsigned first = 0;
+    while (pipeline_steps[first].pass != PASS_choose_warps)
+        first++;
+    return run_steps(trial, first, &run);
+}
+
+static bool run_steps(Func *func, unsigned first, Run *run) {
     for (unsigned i = first; i < PIPELINE_STEPS; i++) {
         const PipelineStep *step = &pipeline_steps[i];
-        if (pipeline_step_runs(func, step->condition) && !run_pass(func, step->pass, &run))
+        if (step->pass == PASS_choose_warps && !run->is_trial)
+            compare_warps(func, finish_trial);
+        if (pipeline_step_runs(func, step->condition) && !run_pass(func, step->pass, run))
             return false;
     }
     return true;
 }
 
 bool pipeline_run(Func *func, const PipelineOptions *options) {
-    return run_steps(func, 0, (Run){.options = options});
-}
-
-bool pipeline_try_behind(Func *func, PassId pass) {
-    unsigned first = 0;
-    while (pipeline_steps[first].pass != pass)
-        first++;
-    return run_steps(func, first + 1, (Run){.is_trial = true});
+    Run run = {.options = options};
+    return run_steps(func, 0, &run);
 }

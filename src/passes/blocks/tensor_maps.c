@@ -159,16 +159,6 @@ static bool can_be_encoded(Question *q) {
     return true;
 }
 
-int tensor_copy_inner_dim(const Op *op) {
-    BlockAccess access = block_access(op);
-    int inner = -1;
-    for (int d = 0; d < access.rank; d++)
-        if (value_is_int(op_in(op, access.strides + (uint32_t)d), 1) &&
-            (inner < 0 || access.tile->shape[d] >= access.tile->shape[inner]))
-            inner = d;
-    return inner;
-}
-
 static bool is_aligned(Question *q) {
     int bytes = dtype_bytes(q->access.tile->dtype), inner = tensor_copy_inner_dim(q->op);
     if (inner < 0)

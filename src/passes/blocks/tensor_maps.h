@@ -19,9 +19,6 @@ bool tma_takes_by(Func *func, const Facts *facts, Op *op, const char **why_not);
  * are; NULL: nothing. */
 const char *tensor_copy_obstacle(const Op *op);
 
-/* The dimension of stride 1; -1: there is none. Of several the longest, then the last. */
-int tensor_copy_inner_dim(const Op *op);
-
 /* May some product of a dot be made from the value by pure ops? True also of a value with more uses
  * than are followed. */
 bool value_may_reach_dot(const Value *value);

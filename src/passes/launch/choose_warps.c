@@ -24,11 +24,8 @@
  * Dots ask for 4 warps or more and let no more than 8 share them; a remark at the dot says so where
  * that changes the number, and why.
  *
- * Programs with loops, and those with products by mma.sync, are compiled for several numbers of
- * warps, up to what code generation takes; the one that is predicted to be done first
- * (analysis/program_cost.c) takes the place of what the above says if it is better by enough. What
- * those steps decide for a number of warps is known then, not guessed: layouts, exchanges through
- * shared memory, barriers, registers.
+ * Of programs with loops, and with products by mma.sync, several numbers of warps are compared
+ * before this (compare_warps.c): what is chosen there is given here.
  *
  * Needs: layouts not chosen yet. Leaves num_warps, num_stages, num_ctas and programs_per_cta set.
  *
@@ -43,7 +40,6 @@
  */
 #include "passes/analysis/facts.h"
 #include "passes/analysis/pressure.h"
-#include "passes/analysis/program_cost.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "target/wgmma.h"
@@ -70,13 +66,6 @@ enum {
     DEFAULT_STAGES = 3,
 };
 
-/* Where launches are compared. */
-enum {
-    TRIED_WARPS_MOST = 16, /* of 1, 2, 4, .. */
-    TRIED_OPS = 800,       /* of the function at most: passes take some microseconds for each */
-    BETTER_PERCENT = 5,    /* predicted, than what would be chosen without: the model errs */
-};
-
 /* Programs of one warp that share a CTA: one for each scheduler of an SM, or half of that where
  * they reduce and have so many registers a thread for the largest tile accessed. Programs of more
  * warps would need a named barrier each, which costs more than sharing saves. */
@@ -89,10 +78,7 @@ typedef struct Work {
     uint64_t live;    /* of all tiles alive at once */
     uint64_t delayed; /* of all tiles whose loads are delayed */
     bool reduces, scans;
-    bool loops; /* memory is accessed in one, or something is reduced */
     bool reduces_in_loop;
-    bool warpgroups; /* some product is theirs */
-    uint32_t op_count;
     uint64_t looped;  /* bytes of the largest tile accessed in a loop */
     uint64_t narrow;  /* and of the largest that is taken in accesses below ACCESS_WIDTH */
     uint64_t ops;     /* elements that all ops of tiles compute, once for each op, of sines more */
@@ -161,12 +147,9 @@ static bool add_work(Op *op, void *user) {
     if (op->nout && type_is_tile(op->out[0].type) && !op_is_control(op))
         work->ops += (uint64_t)type_numel(op->out[0].type) * ops_of(op);
     bool in_loop = op_loop_around(op) != NULL;
-    work->op_count++;
     work->reduces |= op->code == OP_reduce;
     work->reduces_in_loop |= in_loop && op->code == OP_reduce;
-    work->loops |= in_loop && (op_has(op, READS) || op->code == OP_reduce);
     work->scans |= op->code == OP_scan;
-    work->warpgroups |= op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA;
     if (op_may_delay(op))
         work->delayed += pressure_of(op->out[0].type);
     if (op->code == OP_dot && pressure_of(op->out[0].type) > work->dot) {
@@ -331,54 +314,6 @@ static bool may_share_cta(const Func *func) {
            !func->in_sections;
 }
 
-/* Prediction */
-
-/* Products of warpgroups are in too few shapes for the model to tell apart; their figures are
- * above. */
-static bool may_compare(const Func *func, const Work *work) {
-    return !work->warpgroups && (work->loops || work->dot) && work->op_count <= TRIED_OPS &&
-           func->capability && !func->is_persistent && func->num_ctas == 1;
-}
-
-/* Below 0: the program cannot be compiled for so many warps. */
-static double predicted_cost(const Func *func, const Work *work, int32_t warps) {
-    Ctx *ctx = func_ctx(func);
-    DiagMark said = diag_mark(&ctx->diags);
-    Func *trial = func_clone(func);
-    trial->num_warps = warps;
-    if (!trial->programs_per_cta)
-        trial->programs_per_cta = may_share_cta(func) ? choose_programs(work, warps) : 1;
-    double cost = pipeline_try_behind(trial, PASS_choose_warps) ? program_cost(trial) : -1;
-    diag_rewind(&ctx->diags, said);
-    return cost;
-}
-
-/* `warps`, unless another number is predicted to be better by enough. */
-static int32_t best_predicted(const Func *func, const Work *work, int32_t warps) {
-    double usual = predicted_cost(func, work, warps), least = usual;
-    int32_t best = warps, most = work->dot ? DOT_WARPS_MAX : TRIED_WARPS_MOST;
-    for (int32_t tried = 1; tried <= most && usual >= 0; tried *= 2) {
-        double cost = tried == warps ? -1 : predicted_cost(func, work, tried);
-        if (cost >= 0 && cost < least) {
-            least = cost;
-            best = tried;
-        }
-    }
-    return usual > least * (100 + BETTER_PERCENT) / 100 ? best : warps;
-}
-
-static int32_t choose_and_compare(Func *func, const Work *work) {
-    Diags *diags = &func_ctx(func)->diags;
-    DiagMark said = diag_mark(diags);
-    int32_t warps = choose_num_warps(work);
-    if (!may_compare(func, work))
-        return warps;
-    int32_t best = best_predicted(func, work, warps);
-    if (best != warps)
-        diag_rewind(diags, said);
-    return best;
-}
-
 bool pass_choose_warps(Func *func) {
     bool given = func->num_warps != 0, changed = false;
     Work work = work_of(func);
@@ -387,7 +322,7 @@ bool pass_choose_warps(Func *func) {
     if (given)
         changed |= leave_idle(func, &work);
     else
-        changed |= set_if_open(&func->num_warps, choose_and_compare(func, &work));
+        changed |= set_if_open(&func->num_warps, choose_num_warps(&work));
     bool share = !given && may_share_cta(func);
     changed |=
         set_if_open(&func->programs_per_cta, share ? choose_programs(&work, func->num_warps) : 1);

@@ -16,7 +16,6 @@
  * homes that are known without such values. */
 #include "ir/registers.h"
 #include "passes/analysis/pressure.h"
-#include "passes/blocks/tensor_maps.h"
 #include "passes/layout/choose_layouts.h"
 #include "passes/rewrite.h"
 #include "target/target.h"
