@@ -1,11 +1,13 @@
-/* The simulator's side of clock.py: reads launches, a line each, and prints the time that the simulator predicts of each, or why
- * there is none, as a JSON object.
+/* The simulator's side of clock.py: reads launches, a line each, and prints the time that the
+ * simulator predicts of each, or why there is none, as a JSON object.
  *
- *     PTX <tab> KERNEL <tab> REGISTERS <tab> SPILLED <tab> SHARED <tab> GX,GY,GZ <tab> THREADS <tab> ARGUMENT..
+ *     PTX <tab> KERNEL <tab> REGISTERS <tab> SPILLED <tab> SHARED <tab> GX,GY,GZ <tab> THREADS
+ * <tab> ARGUMENT..
  *
- * An argument is i<bytes>:<bits>; a<kind>:<bytes>:<elements>, a pointer to the middle of an array whose elements have so many bytes
- * and are random floats (kind f), brain floats (b) or integers from 0 to 7 (i), or 0 and 1 (p); or m<recipe>, a tensor map of the
- * arguments before it. Arrays repeat a part of their contents: what a launch does not touch costs nothing. */
+ * An argument is i<bytes>:<bits>; a<kind>:<bytes>:<elements>, a pointer to the middle of an array
+ * whose elements have so many bytes and are random floats (kind f), brain floats (b) or integers
+ * from 0 to 7 (i), or 0 and 1 (p); or m<recipe>, a tensor map of the arguments before it. Arrays
+ * repeat a part of their contents: what a launch does not touch costs nothing. */
 #include "sim/sim.h"
 #include "support/file.h"
 #include "target/tensor_map.h"
@@ -16,7 +18,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PART = 1 << 22, MAX_ARGS = 160, MAX_LINE = 1 << 16, MAX_PTX = 1 << 28, MAX_STEPS = 20000000, BUDGET = 300000 };
+enum {
+    PART = 1 << 22,
+    MAX_ARGS = 160,
+    MAX_LINE = 1 << 16,
+    MAX_PTX = 1 << 28,
+    MAX_STEPS = 20000000,
+    BUDGET = 300000
+};
 
 static _Noreturn void stop(const char *why) {
     printf("{\"error\": \"%s\"}\n", why);
@@ -46,7 +55,8 @@ static uint64_t element(char kind, unsigned bytes, uint64_t *state) {
         return bits;
     if (bytes == 2) { /* the exponent of a number near 1 fits */
         int32_t exponent = (int32_t)(bits >> 23 & 0xff) - 127 + 15;
-        return (bits >> 31 << 15) | (exponent <= 0 ? 0 : (uint32_t)exponent << 10 | (bits >> 13 & 0x3ff));
+        return (bits >> 31 << 15) |
+               (exponent <= 0 ? 0 : (uint32_t)exponent << 10 | (bits >> 13 & 0x3ff));
     }
     if (bytes == 1)
         return (bits >> 31 << 7) | (0x30 + (bits >> 16 & 15));
@@ -61,7 +71,8 @@ static void *repeated(char kind, unsigned bytes, uint64_t size, uint64_t seed) {
     if (file < 0 || ftruncate(file, PART))
         stop("no memory");
     uint8_t *part = mmap(NULL, PART, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    uint8_t *all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *all = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (part == MAP_FAILED || all == MAP_FAILED)
         stop("no memory");
     for (uint64_t at = 0; at < PART; at += bytes) {
@@ -69,7 +80,8 @@ static void *repeated(char kind, unsigned bytes, uint64_t size, uint64_t seed) {
         memcpy(part + at, &bits, bytes);
     }
     for (uint64_t at = 0; at < size; at += PART)
-        if (mmap(all + at, PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED)
+        if (mmap(all + at, PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                 file, 0) == MAP_FAILED)
             stop("no memory");
     munmap(part, PART);
     close(file);
@@ -81,15 +93,17 @@ static bool encode(Ctx *ctx, const char *text, const void *const *params, SimTen
     TensorMapShape shape;
     RecipeProblem problem = {0};
     uint32_t box[RECIPE_MAX_RANK], steps[RECIPE_MAX_RANK];
-    if (!recipe_parse(&ctx->arena, str_from(text), &recipe) || !recipe_resolve(&recipe, params, &shape, &problem))
+    if (!recipe_parse(&ctx->arena, str_from(text), &recipe) ||
+        !recipe_resolve(&recipe, params, &shape, &problem))
         return false;
     for (int32_t i = 0; i < recipe.rank; i++) {
         box[i] = (uint32_t)recipe.box[i];
         steps[i] = 1;
     }
-    return sim_tensor_map_encode(ctx, map, (SimTensorType)recipe_element(recipe.dtype), (uint32_t)recipe.rank, shape.address,
-                                 shape.extents, shape.strides + 1, box, steps, SIM_INTERLEAVE_NONE,
-                                 (SimTensorSwizzle)recipe_swizzle(&recipe), SIM_PROMOTION_128B, SIM_FILL_ZERO);
+    return sim_tensor_map_encode(
+        ctx, map, (SimTensorType)recipe_element(recipe.dtype), (uint32_t)recipe.rank, shape.address,
+        shape.extents, shape.strides + 1, box, steps, SIM_INTERLEAVE_NONE,
+        (SimTensorSwizzle)recipe_swizzle(&recipe), SIM_PROMOTION_128B, SIM_FILL_ZERO);
 }
 
 typedef struct Arguments {
@@ -127,11 +141,13 @@ static void predict_line(Ctx *ctx, char *line) {
     SimTimeOptions options = {.budget = BUDGET};
     SimTime time;
     Str text;
-    char *rest = line, *path = strtok_r(line, "\t\n", &rest), *kernel = strtok_r(NULL, "\t\n", &rest);
+    char *rest = line, *path = strtok_r(line, "\t\n", &rest),
+         *kernel = strtok_r(NULL, "\t\n", &rest);
     options.registers = (uint32_t)strtoul(strtok_r(NULL, "\t\n", &rest), NULL, 10);
     options.spilled = (uint32_t)strtoul(strtok_r(NULL, "\t\n", &rest), NULL, 10);
     launch.dynamic_shared = strtoull(strtok_r(NULL, "\t\n", &rest), NULL, 10);
-    sscanf(strtok_r(NULL, "\t\n", &rest), "%u,%u,%u", &launch.grid[0], &launch.grid[1], &launch.grid[2]);
+    sscanf(strtok_r(NULL, "\t\n", &rest), "%u,%u,%u", &launch.grid[0], &launch.grid[1],
+           &launch.grid[2]);
     launch.block[0] = (uint32_t)strtoul(strtok_r(NULL, "\t\n", &rest), NULL, 10);
     launch.block[1] = launch.block[2] = 1;
     if (file_read(&ctx->arena, path, MAX_PTX, &text))

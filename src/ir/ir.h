@@ -333,8 +333,8 @@ uint32_t op_effects(const Op *op);
 uint32_t op_access_width(const Op *op);
 /* The innermost for or while loop around the op; NULL: there is none. */
 Op *op_loop_around(const Op *op);
-/* The index of a for loop in its first iteration, if it has one: of a begin that is a select between
- * the loop's own end and another value, that value. */
+/* The index of a for loop in its first iteration, if it has one: of a begin that is a select
+ * between the loop's own end and another value, that value. */
 Value *loop_first_index(const Op *loop);
 /* So is what its region does, if it has one. */
 static inline bool op_is_pure(const Op *op) {

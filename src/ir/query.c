@@ -87,7 +87,8 @@ Value *loop_first_index(const Op *loop) {
     if (!begin || begin->code != OP_select)
         return op_in(loop, 0);
     bool is_over = op_in(begin, 1) == op_in(loop, 1);
-    is_over |= end && end->code == OP_select && op_in(end, 0) == op_in(begin, 0) && op_in(end, 1) == op_in(begin, 1);
+    is_over |= end && end->code == OP_select && op_in(end, 0) == op_in(begin, 0) &&
+               op_in(end, 1) == op_in(begin, 1);
     return is_over ? op_in(begin, 2) : op_in(loop, 0);
 }
 

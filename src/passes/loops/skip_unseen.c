@@ -220,7 +220,8 @@ static bool goes_on_at(const Op *op, const Value *end) {
     return op->code == OP_for && (op_flags(op) & LOOP_GOES_ON) && op_in(op, 0) == end;
 }
 
-/* The end of the last loop of those that go on where `loop` ends whose end is there in front of it. */
+/* The end of the last loop of those that go on where `loop` ends whose end is there in front of it.
+ */
 static Value *last_end(const Unseen *u, const Op *loop) {
     Value *end = op_in(loop, 1);
     for (const Op *op = loop->next; op; op = op->next)
