@@ -8,6 +8,7 @@
  * the model errs; for programs without loops, whose figures it has; for products of warpgroups,
  * which come in few shapes that the model does not tell apart; and where passes would take long. */
 #include "passes/launch/compare_warps.h"
+#include "passes/analysis/pressure.h"
 #include "passes/analysis/program_cost.h"
 
 enum {
@@ -15,6 +16,10 @@ enum {
     MOST_WARPS_OF_DOTS = 8,
     MOST_OPS = 800, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 5,
+    /* Of a thread for tiles that are alive at once, with which nothing spills: products bring
+     * fragments of the next step and addresses of copies beside. */
+    MOST_REGISTERS = 208,
+    MOST_REGISTERS_OF_DOTS = 160,
 };
 
 typedef struct Program {
@@ -39,6 +44,17 @@ static bool may_compare(const Func *func, const Program *program) {
            !program->warpgroups && (program->loops || program->dots) && program->ops <= MOST_OPS;
 }
 
+static bool has_dot(Op *op, void *user) {
+    *(bool *)user |= op->code == OP_dot;
+    return true;
+}
+
+static bool fits_registers(Func *trial) {
+    bool dots = false;
+    func_walk(trial, has_dot, &dots);
+    return pressure_most_in_thread(trial) <= (dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS);
+}
+
 /* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
  * Below 0: it cannot be compiled. */
 static double predicted(const Func *func, bool (*finish)(Func *trial), int32_t *warps) {
@@ -46,7 +62,7 @@ static double predicted(const Func *func, bool (*finish)(Func *trial), int32_t *
     DiagMark said = diag_mark(&ctx->diags);
     Func *trial = func_clone(func);
     trial->num_warps = *warps;
-    double cost = finish(trial) ? program_cost(trial) : -1;
+    double cost = finish(trial) && fits_registers(trial) ? program_cost(trial) : -1;
     *warps = trial->num_warps;
     diag_rewind(&ctx->diags, said);
     return cost;
