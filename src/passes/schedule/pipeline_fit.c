@@ -13,7 +13,10 @@
 #include "target/target.h"
 #include "target/wgmma.h"
 
-enum { ADDRESS_REGISTERS = 32 /* of a thread besides tiles */ };
+enum {
+    ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
+    COPY_REGISTERS = 4      /* address, mask and destination of a copy, as limit-registers counts */
+};
 
 /* Its bytes are counted elsewhere. */
 static bool has_buffer(const Pipelined *p, const Op *op) {
@@ -112,15 +115,35 @@ static bool fit_producer(Pipelined *p, int64_t bytes, int64_t room) {
            fit_ring(p, bytes, room - stored);
 }
 
+static bool has_warpgroup_products(const Pipelined *p) {
+    block_for_each (op, p->body)
+        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA)
+            return true;
+    return false;
+}
+
+static int64_t copies_of_thread(const Pipelined *p) {
+    int64_t copies = 0, threads = (int64_t)p->body->func->num_warps * TARGET_WARP_SIZE;
+    vec_for_each (staged, &p->loads)
+        if (staged->means == BY_ASYNC_COPY)
+            copies +=
+                (type_numel(op_out(staged->load)->type) / staged->width + threads - 1) / threads;
+    return copies;
+}
+
 /* Other CTAs of an SM compute while one waits for its loads, which in a loop that stores have more
  * than products to wait for. Bytes for its rings with which those of two stages leave half of the
- * CTAs that registers let in, and further stages cost none; 0: there is no such number. */
+ * CTAs that registers let in, and further stages cost none; 0: there is no such number, or copies
+ * would take the registers that tiles need. */
 static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t beside) {
     Func *func = p->body->func;
     const Target *target = target_by_capability(func->capability);
     if (!target)
         return INT64_MAX;
     int64_t need = (int64_t)pressure_most_in_thread(func) + ADDRESS_REGISTERS;
+    if (has_warpgroup_products(p) &&
+        need + COPY_REGISTERS * copies_of_thread(p) > TARGET_MAX_REGISTERS)
+        return 0;
     need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
     int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;
@@ -132,13 +155,6 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
     ctas = ctas < by_registers ? ctas : by_registers;
     int64_t room = each / (ctas > 1 ? ctas : 1) - beside;
     return room > least ? room : least;
-}
-
-static bool has_warpgroup_products(const Pipelined *p) {
-    block_for_each (op, p->body)
-        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA)
-            return true;
-    return false;
 }
 
 /* Operands that threads store anew in each iteration are waited for by a warpgroup's products, and
