@@ -288,12 +288,13 @@ static double rounded_to_integer(const Instruction *it, double x) {
 static uint64_t float_to_int(const NumberType *to, const NumberType *from, double x) {
     const bool is_signed = to->kind == KIND_SIGNED;
     const double most = ldexp(1, (int)to->bits - is_signed), least = is_signed ? -most : 0;
+    const uint64_t top = UINT64_C(1) << (to->bits - 1);
     if (x != x)
-        return to->bits == 64 || from->bits == 64 ? UINT64_C(1) << (to->bits - 1) : 0;
+        return to->bits == 64 || from->bits == 64 ? top : 0;
     if (x >= most)
-        return asm_wrap(is_signed ? (UINT64_C(1) << (to->bits - 1)) - 1 : UINT64_MAX, to->bits);
+        return asm_wrap(is_signed ? top - 1 : UINT64_MAX, to->bits);
     if (x <= least)
-        return is_signed ? UINT64_C(1) << (to->bits - 1) : 0;
+        return is_signed ? top : 0;
     return asm_wrap(is_signed ? (uint64_t)(int64_t)x : (uint64_t)x, to->bits);
 }
 

@@ -306,7 +306,8 @@ static void check_func_attrs(Verifier *v) {
                          func->last_first ? "last_first" : "in_sections",
                          func->last_first ? func->last_first : 1,
                          "0, because a program is not one CTA");
-    if (func->launched_warps && (!is_plain || func->launched_warps <= func->num_warps))
+    if (func->launched_warps &&
+        (!is_plain || !func->num_warps || func->launched_warps <= func->num_warps))
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "launched_warps",
                          func->launched_warps, "more than num_warps, and a program is one CTA");
     if (func->teams && (func->teams != 2 || func->num_warps != WGMMA_WARPS || !func->is_persistent))

@@ -27,6 +27,7 @@ static SimKernel describe(const SimModule *module, const Func *func) {
     SimKernel kernel = {.name = func->name,
                         .param_count = (uint32_t)func->params.len,
                         .static_shared = sim_static_shared(module, func)};
+    kernel.blocks_are_clusters = func->blocks_are_clusters;
     memcpy(kernel.reqntid, func->reqntid, sizeof kernel.reqntid);
     memcpy(kernel.maxntid, func->maxntid, sizeof kernel.maxntid);
     memcpy(kernel.cluster, func->cluster, sizeof kernel.cluster);

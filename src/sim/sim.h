@@ -26,8 +26,9 @@ typedef struct SimKernel {
     uint32_t param_count;
     uint32_t reqntid[3]; /* threads of a program; 0: not given */
     uint32_t maxntid[3];
-    uint32_t cluster[3];    /* programs of a cluster (.reqnctapercluster); 0: not given */
-    uint64_t static_shared; /* bytes */
+    uint32_t cluster[3];      /* programs of a cluster (.reqnctapercluster); 0: not given */
+    bool blocks_are_clusters; /* a launch counts clusters (.blocksareclusters) */
+    uint64_t static_shared;   /* bytes */
 } SimKernel;
 
 uint32_t sim_kernel_count(const SimModule *module);

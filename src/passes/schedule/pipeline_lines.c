@@ -64,10 +64,17 @@ static bool is_ahead(const Pipelined *p, Op *load) {
     return true;
 }
 
+/* Copies of less than 16 bytes go through the L1 cache. */
+static bool is_cached(const Op *load) {
+    CacheModifier cache = load_attrs(load)->cache;
+    return cache == CACHE_NONE || cache == CACHE_CA;
+}
+
 static bool is_candidate(const Pipelined *p, Op *load) {
     const Type *type = op_out(load)->type;
-    return !load_attrs(load)->is_volatile && type->kind == TYPE_NUMBER && type->dtype != DT_I1 &&
-           is_line(type) && !pipeline_may_be_written(p, load) && is_ahead(p, load);
+    return !load_attrs(load)->is_volatile && is_cached(load) && type->kind == TYPE_NUMBER &&
+           type->dtype != DT_I1 && is_line(type) && !pipeline_may_be_written(p, load) &&
+           is_ahead(p, load);
 }
 
 /* Is there anything else to wait for: products, loads of another kind, loads in branches? */
@@ -241,9 +248,7 @@ static const Layout *layout_of_copies(const Pipelined *p, const Op *load, int wi
 }
 
 static bool may_copy(const Op *load) {
-    CacheModifier cache = load_attrs(load)->cache;
-    return (load->nin < 3 || value_is_positive_zero(op_in(load, 2))) &&
-           (cache == CACHE_NONE || cache == CACHE_CA || cache == CACHE_CG);
+    return load->nin < 3 || value_is_positive_zero(op_in(load, 2));
 }
 
 static void add_line(Pipelined *p, Op *load, const Facts *facts) {

@@ -176,7 +176,14 @@ static int copy_width(Ctx *ctx, const Staged *staged, const char **why) {
     }
     int width = layout_async_width(ctx, staged->copied, staged->shared, (int)op_access_width(load));
     *why = "fewer than 4 bytes are known to be consecutive and aligned";
-    return width * bytes >= 4 ? width : 0;
+    int least = 4;
+    if (cache == CACHE_CG) {
+        /* Smaller copies go through the L1 cache. */
+        *why = "fewer than the 16 bytes that can pass by the L1 cache are known to be consecutive "
+               "and aligned";
+        least = 16;
+    }
+    return width * bytes >= least ? width : 0;
 }
 
 static bool joins_product(const Op *op) {

@@ -171,6 +171,8 @@ bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
     if (sample.footprint > (double)plan.device->l2_bytes &&
         !grid_sample(module, memory, launch, costs, budget, true, &sample))
         return false;
+    if (!sample.clusters) /* nothing runs */
+        return true;
     plan.sample = &sample;
     predict(&plan, registers_of(module, launch, options), options->spilled, time);
     return true;

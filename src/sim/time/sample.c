@@ -51,15 +51,20 @@ static bool run_one(Sampler *s, uint64_t number) {
     return true;
 }
 
+/* Arrays may begin and end within a sector. */
+static bool array_of(const SimMemory *memory, uint64_t sector, SimArray *array) {
+    uint64_t first = sector * TARGET_SECTOR_BYTES;
+    return sim_find_array(memory, first + TARGET_SECTOR_BYTES - 1, array) ||
+           sim_find_array(memory, first, array);
+}
+
 static void note_ranges(Sampler *s) {
     const Sectors *sectors = &s->timing->sectors;
     for (size_t i = 0; i < sectors->cap; i++) {
         SimArray array;
         uint64_t sector = sectors->slots[i] - 1;
         unsigned r = 0;
-        if (!sectors->slots[i] ||
-            !sim_find_array(s->memory, sector * TARGET_SECTOR_BYTES + TARGET_SECTOR_BYTES - 1,
-                            &array))
+        if (!sectors->slots[i] || !array_of(s->memory, sector, &array))
             continue;
         while (r < s->range_count && s->ranges[r].array != array.address)
             r++;
@@ -159,16 +164,23 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     s->ranges_known = true;
     uint64_t size[3];
     double times = 1;
+    bool is_whole = true;
     SimKernel kernel = {0};
     sim_find_kernel(module, launch->kernel, &kernel);
     *sample = (GridSample){.clusters = 1, .ctas = 1};
     for (int axis = 0; axis < 3; axis++) {
         uint32_t shape = launch->cluster[0] ? launch->cluster[axis] : kernel.cluster[axis];
         shape = shape ? shape : 1;
-        size[axis] = launch->grid[axis] / shape;
+        uint32_t counted = kernel.blocks_are_clusters ? 1 : shape;
+        is_whole &= launch->grid[axis] % counted == 0;
+        size[axis] = launch->grid[axis] / counted;
         sample->clusters *= size[axis];
         sample->ctas *= shape;
     }
+    if (!is_whole) /* which the launch says */
+        return run_one(s, 0);
+    if (!sample->clusters)
+        return true;
     for (uint64_t end = sample->clusters; end; end /= 2) {
         uint64_t lo = end / 2, number = pick(lo, end - lo);
         bool is_first = end == sample->clusters;
