@@ -6,6 +6,9 @@
 #define TILEC_PASSES_ANALYSIS_PRESSURE_H
 #include "ir/ir.h"
 
+/* Of a thread for one of its asynchronous copies in a loop: address, mask and destination. */
+enum { COPY_REGISTERS = 4 };
+
 /* Of one tile while it is computed with: narrow elements take 32 bits; scalars nothing. */
 uint64_t pressure_of(const Type *type);
 /* In a thread, once it has a layout; narrow elements are packed. */

@@ -44,37 +44,30 @@ static bool may_compare(const Func *func, const Program *program) {
            !program->warpgroups && (program->loops || program->dots) && program->ops <= MOST_OPS;
 }
 
-static bool has_dot(Op *op, void *user) {
-    *(bool *)user |= op->code == OP_dot;
-    return true;
-}
-
-static bool fits_registers(Func *trial) {
-    bool dots = false;
-    func_walk(trial, has_dot, &dots);
-    return pressure_most_in_thread(trial) <= (dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS);
-}
-
-/* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
- * Below 0: it cannot be compiled. */
-static double predicted(const Func *func, bool (*finish)(Func *trial), int32_t *warps) {
-    Ctx *ctx = func_ctx(func);
-    DiagMark said = diag_mark(&ctx->diags);
-    Func *trial = func_clone(func);
-    trial->num_warps = *warps;
-    double cost = finish(trial) && fits_registers(trial) ? program_cost(trial) : -1;
-    *warps = trial->num_warps;
-    diag_rewind(&ctx->diags, said);
-    return cost;
-}
-
 typedef struct Comparison {
     const Func *func;
     bool (*finish)(Func *trial);
     int32_t usual, most, best; /* best 0: what is usual */
+    uint64_t most_registers;   /* of a thread for tiles */
     double cost;               /* of the usual number */
     double least;              /* of the best one; it has to be below to be taken */
 } Comparison;
+
+/* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
+ * Below 0: it cannot be compiled. */
+static double predicted(const Comparison *c, int32_t *warps) {
+    const Func *func = c->func;
+    Ctx *ctx = func_ctx(func);
+    DiagMark said = diag_mark(&ctx->diags);
+    Func *trial = func_clone(func);
+    trial->num_warps = *warps;
+    double cost = c->finish(trial) ? program_cost(trial) : -1;
+    if (cost >= 0 && pressure_most_in_thread(trial) > c->most_registers)
+        cost = -1;
+    *warps = trial->num_warps;
+    diag_rewind(&ctx->diags, said);
+    return cost;
+}
 
 /* As long as it gets better, half or twice as many each time. */
 static void go_on(Comparison *c, bool fewer) {
@@ -84,7 +77,7 @@ static void go_on(Comparison *c, bool fewer) {
         if (warps < 1 || warps > c->most)
             return;
         int32_t tried = warps;
-        double cost = predicted(c->func, c->finish, &tried);
+        double cost = predicted(c, &tried);
         if (cost < 0 || cost >= last)
             return;
         last = cost;
@@ -101,7 +94,8 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
     if (!may_compare(func, &program))
         return;
     Comparison c = {func, finish, .most = program.dots ? MOST_WARPS_OF_DOTS : MOST_WARPS};
-    c.cost = predicted(func, finish, &c.usual);
+    c.most_registers = program.dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS;
+    c.cost = predicted(&c, &c.usual);
     c.least = c.cost * 100 / (100 + BETTER_PERCENT);
     if (c.cost < 0)
         return;

@@ -22,10 +22,9 @@
 
 /* Measured with bench/registers.py on sm_80: the need does without spills, often with fewer. */
 enum {
-    COPY_REGISTERS = 4, /* address, mask and destination of a copy */
-    OVERLAPPED = 16,    /* fragments of the next step that come as those of this one are done */
-    SLACK = 12,         /* so that what is left need not be in the one best order */
-    REACH = 24,         /* to a number that more CTAs of an SM allow */
+    OVERLAPPED = 16, /* fragments of the next step that come as those of this one are done */
+    SLACK = 12,      /* so that what is left need not be in the one best order */
+    REACH = 24,      /* to a number that more CTAs of an SM allow */
     UNIT = TARGET_REGISTER_UNIT / TARGET_WARP_SIZE, /* registers are allotted by */
     LEAST = 64,
 };

@@ -13,10 +13,7 @@
 #include "target/target.h"
 #include "target/wgmma.h"
 
-enum {
-    ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
-    COPY_REGISTERS = 4      /* address, mask and destination of a copy, as limit-registers counts */
-};
+enum { ADDRESS_REGISTERS = 32 /* of a thread besides tiles */ };
 
 /* Its bytes are counted elsewhere. */
 static bool has_buffer(const Pipelined *p, const Op *op) {
