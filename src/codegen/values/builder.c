@@ -1,6 +1,7 @@
 /* Constants, intrinsics, inline PTX and blocks. */
 #include "codegen/values/builder.h"
 #include "codegen/values/cache.h"
+#include "support/ptrmap.h"
 #include <assert.h>
 
 Lv cg_i1(Cg *cg, bool v) {
@@ -80,8 +81,8 @@ static void call_attribute(Cg *cg, Lv call, const char *name, uint64_t value) {
                              LLVMCreateEnumAttribute(cg->llvm, kind, value));
 }
 
-Lv cg_asm(Cg *cg, LLVMTypeRef result, const char *text, const char *constraints, Lv *args,
-          unsigned nargs, AsmEffect effect) {
+static Lv inline_asm(Cg *cg, LLVMTypeRef result, const char *text, const char *constraints,
+                     Lv *args, unsigned nargs, AsmEffect effect) {
     /* Values of LLVM's memory attribute: two bits (reads, writes) per kind of location, and more
      * kinds with each version. */
 #if LLVM_VERSION_MAJOR >= 22
@@ -107,6 +108,53 @@ Lv cg_asm(Cg *cg, LLVMTypeRef result, const char *text, const char *constraints,
     if (effect == ASM_CONVERGENT)
         call_attribute(cg, call, "convergent", 0);
     return call;
+}
+
+/* Instruction selection copies each operand of inline PTX, and the register coalescer walks over
+ * all uses of a register for each copy of it: a predicate that thousands of masked accesses share
+ * would take the square of their number. After so many uses in a block the next ones get a register
+ * of their own, which ptxas makes the same again. */
+enum { MOST_USES = 128 };
+
+typedef struct SharedMask {
+    LLVMBasicBlockRef block; /* where `latest` is known to be defined */
+    Lv latest;
+    unsigned uses;
+} SharedMask;
+
+typedef struct SharedMasks {
+    PtrMap of; /* predicate to SharedMask */
+} SharedMasks;
+
+static const CacheKind shared_masks_kind = {sizeof(SharedMasks)};
+
+static Lv mask_for_use(Cg *cg, Lv predicate) {
+    SharedMasks *masks = cg_cache(cg, &shared_masks_kind);
+    masks->of.arena = cg->arena;
+    SharedMask *mask = ptrmap_get(&masks->of, predicate);
+    if (!mask) {
+        mask = ARENA_NEW(cg->arena, SharedMask);
+        ptrmap_set(&masks->of, predicate, mask);
+    }
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(cg->b);
+    if (mask->block != block)
+        *mask = (SharedMask){block, predicate, 0};
+    if (mask->uses++ == MOST_USES) {
+        mask->latest =
+            inline_asm(cg, cg->t_i1, "mov.pred $0, $1;", "=b,b", &mask->latest, 1, ASM_PURE);
+        mask->uses = 1;
+    }
+    return mask->latest;
+}
+
+Lv cg_asm(Cg *cg, LLVMTypeRef result, const char *text, const char *constraints, Lv *args,
+          unsigned nargs, AsmEffect effect) {
+    Lv *operands = ARENA_ARRAY(cg->arena, Lv, nargs + 1);
+    for (unsigned i = 0; i < nargs; i++) {
+        const bool is_mask = LLVMTypeOf(args[i]) == cg->t_i1 && !LLVMIsConstant(args[i]);
+        operands[i] = is_mask ? mask_for_use(cg, args[i]) : args[i];
+    }
+    return inline_asm(cg, result, text, constraints, operands, nargs, effect);
 }
 
 LLVMBasicBlockRef cg_block(Cg *cg, const char *name) {
