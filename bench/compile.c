@@ -5,8 +5,8 @@
  * -a NAME=TYPE, -D NAME=LITERAL, --target SM, --num-warps N and --num-stages N mean what they do to
  * `tilec compile`; --samples N compilations are timed; -o FILE keeps the PTX. Prints {"first_ms":
  * .., "median_ms": .., "least_ms": .., "median_cpu_ms": .., "least_cpu_ms": ..}: the first
- * compilation sets LLVM up; the last two are the thread's processor time, which other programs
- * disturb less. */
+ * compilation sets LLVM up; the last two are the process's processor time, which other programs
+ * disturb less: the library compiles on a thread of its own. */
 #include "common.h"
 
 enum { MOST_NAMED = 64, MOST_SAMPLES = 1000 };
@@ -27,7 +27,7 @@ static void usage(void) {
 
 static double cpu_us(void) {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 

@@ -1,6 +1,7 @@
 /* Which way a kernel goes through LLVM: a pipeline of passes and the level of the back end, by what
  * its code is. docs/codegen.md has the table. */
 #include "codegen/llvm/llvm_pipeline.h"
+#include "codegen/llvm/anchor_sums.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/schedule.h"
 #include "codegen/llvm/split_blocks.h"
@@ -125,6 +126,8 @@ bool llvm_pipeline_run(Cg *cg) {
     if (!run_passes(cg, cg->machine, route.passes))
         return false;
     schedule_function(cg);
+    if (route.back_end == LLVMCodeGenLevelDefault)
+        anchor_sums(cg);
     split_blocks(cg);
     return true;
 }
