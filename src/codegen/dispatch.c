@@ -2,6 +2,7 @@
 #include "codegen/dispatch.h"
 #include "codegen/lowerings.h"
 #include "codegen/products/mma.h"
+#include "codegen/tile/convert.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/values.h"
@@ -64,12 +65,41 @@ static void lower_wide_product(Cg *cg, const Op *op, const Op *other) {
     }
 }
 
+/* Two registers of a tile at a time, as they follow each other; copies are left out. */
+static void lower_by_pairs(Cg *cg, const Op *op) {
+    const Value *out = &op->out[0];
+    const Plan *plan = cg_plan(cg, out->type->layout);
+    Lv *regs = cg_new(cg, out), *in = cg_in(cg, op, 0);
+    uint32_t first = UINT32_MAX;
+    for (uint32_t reg = 0; reg < cg_count(out->type); reg++) {
+        if (plan->rep[reg] != reg)
+            continue;
+        if (first == UINT32_MAX) {
+            first = reg;
+            continue;
+        }
+        Lv pair[2];
+        cg_convert_pair(cg, op, (Lv[]){in[first], in[reg]}, pair);
+        regs[first] = pair[0];
+        regs[reg] = pair[1];
+        first = UINT32_MAX;
+    }
+    if (first != UINT32_MAX)
+        regs[first] = lowering[op->code].emit(cg, op, &in[first]);
+    for (uint32_t reg = 0; reg < cg_count(out->type); reg++)
+        regs[reg] = regs[plan->rep[reg]];
+}
+
 /* Operands of one shape and layout, or scalars (the condition of select), register by register. */
 static void lower_elementwise(Cg *cg, const Op *op) {
     const Value *out = &op->out[0];
     const Op *other = other_half(op);
     if (other && other_half(other) == op) {
         lower_wide_product(cg, op, other);
+        return;
+    }
+    if (type_is_tile(out->type) && cg_converts_pairs(cg, op)) {
+        lower_by_pairs(cg, op);
         return;
     }
     const Plan *plan = type_is_tile(out->type) ? cg_plan(cg, out->type->layout) : NULL;

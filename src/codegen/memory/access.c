@@ -12,6 +12,7 @@
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/values.h"
+#include "codegen/values/words.h"
 #include <stdio.h>
 
 /* Packing: `width` elements of a dtype as registers of an inline PTX instruction. */
@@ -41,6 +42,9 @@ static Lv pack(Cg *cg, const Packing *p, DType dtype, const Lv *values) {
         return LLVMBuildZExt(cg->b, cg_to_memory(cg, dtype, values[0]), cg->t_i16, "");
     if (p->per_word == 1)
         return LLVMBuildBitCast(cg->b, cg_to_memory(cg, dtype, values[0]), p->word, "");
+    Lv word = p->per_word == 4 ? cg_word_of_pairs(cg, values) : NULL;
+    if (word)
+        return word;
     Lv vector = LLVMGetPoison(LLVMVectorType(p->element, p->per_word));
     for (uint32_t i = 0; i < p->per_word; i++)
         vector = LLVMBuildInsertElement(cg->b, vector, cg_to_memory(cg, dtype, values[i]),
@@ -220,10 +224,25 @@ void cg_load(Cg *cg, const Access *access, const Lv *other, Lv *out) {
         load_asm(cg, &always, other, out);
 }
 
+/* Bytes that came in pairs as a vector of words; NULL: they did not. */
+static Lv words_of_pairs(Cg *cg, const Access *access, const Lv *values) {
+    if (dtype_bytes(access->dtype) != 1 || access->width % 4)
+        return NULL;
+    Lv words = LLVMGetPoison(LLVMVectorType(cg->t_i32, access->width / 4));
+    for (uint32_t i = 0; i < access->width / 4; i++) {
+        Lv word = cg_word_of_pairs(cg, values + 4 * i);
+        if (!word)
+            return NULL;
+        words = LLVMBuildInsertElement(cg->b, words, word, cg_i32(cg, i), "");
+    }
+    return words;
+}
+
 static void store_plain(Cg *cg, const Access *access, const Lv *values) {
     LLVMTypeRef element = cg_memory_type(cg, access->dtype);
-    Lv stored = cg_to_memory(cg, access->dtype, values[0]);
-    if (access->width > 1) {
+    Lv words = words_of_pairs(cg, access, values);
+    Lv stored = words ? words : cg_to_memory(cg, access->dtype, values[0]);
+    if (!words && access->width > 1) {
         stored = LLVMGetPoison(LLVMVectorType(element, access->width));
         for (uint32_t i = 0; i < access->width; i++)
             stored = LLVMBuildInsertElement(

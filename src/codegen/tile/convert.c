@@ -1,7 +1,7 @@
 /* Conversions between float types.
  *
- * f8 converts through f32. From sm_89 on there are instructions, which convert pairs; earlier
- * targets get integer code:
+ * f8 converts through f16 or f32. From sm_89 on there are instructions, which convert pairs;
+ * earlier targets get integer code. Tiles are converted two elements at a time.
  *
  * Widening: the 7 bits below the sign are moved to where f16 keeps its exponent; the product with a
  * power of two then corrects the bias, of subnormals too (the product is exact).
@@ -12,6 +12,7 @@
 #include "codegen/lowerings.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/values.h"
+#include "codegen/values/words.h"
 #include "target/target.h"
 #include <stdio.h>
 
@@ -33,28 +34,36 @@ static bool has_f8(const Cg *cg) {
     return target_has(cg->func->capability, FEATURE_F8_CONVERSIONS);
 }
 
-static Lv f8_to_f16(Cg *cg, const F8Format *f8, Lv x) {
-    Lv wide = LLVMBuildZExt(cg->b, x, cg->t_i16, "");
+/* Two f8 in an i16 as two f16 in an i32, in the same order. */
+static Lv f8_pair_to_f16(Cg *cg, const F8Format *f8, Lv pair) {
     if (has_f8(cg)) {
         char text[64];
         snprintf(text, sizeof text, "cvt.rn.f16x2.%s $0, $1;", f8->ptx);
-        Lv pair = cg_asm(cg, cg->t_i32, text, "=r,h", &wide, 1, ASM_PURE);
-        Lv low = LLVMBuildTrunc(cg->b, pair, cg->t_i16, "");
-        return LLVMBuildBitCast(cg->b, low, cg->t_f16, "");
+        return cg_asm(cg, cg->t_i32, text, "=r,h", &pair, 1, ASM_PURE);
     }
-    Lv i16_8 = LLVMConstInt(cg->t_i16, 8, false);
+    Lv word = LLVMBuildZExt(cg->b, pair, cg->t_i32, "");
     if (f8->mantissa == 2)
-        return LLVMBuildBitCast(cg->b, LLVMBuildShl(cg->b, wide, i16_8, ""), cg->t_f16, "");
-    Lv low = LLVMBuildAnd(cg->b, wide, LLVMConstInt(cg->t_i16, 0x7f, false), "");
-    Lv sign = LLVMBuildAnd(cg->b, wide, LLVMConstInt(cg->t_i16, 0x80, false), "");
-    Lv high = LLVMBuildShl(cg->b, sign, i16_8, "");
-    Lv rest = LLVMBuildShl(cg->b, low, LLVMConstInt(cg->t_i16, 7, false), "");
-    Lv moved = LLVMBuildOr(cg->b, rest, high, "");
-    Lv value = LLVMBuildFMul(cg->b, LLVMBuildBitCast(cg->b, moved, cg->t_f16, ""),
-                             cg_real(cg->t_f16, 256.0), "");
-    Lv is_nan = LLVMBuildICmp(cg->b, LLVMIntEQ, low, LLVMConstInt(cg->t_i16, f8->nan, false), "");
-    Lv nan = LLVMConstBitCast(LLVMConstInt(cg->t_i16, 0x7fff, false), cg->t_f16);
-    return LLVMBuildSelect(cg->b, is_nan, nan, value, "");
+        return cg_asm(cg, cg->t_i32, "prmt.b32 $0, $1, 0, 0x1404;", "=r,r", &word, 1, ASM_PURE);
+    /* A unit more in the last place takes NaN alone, all ones, to the bit of the sign, from where
+     * it goes to the bit that the exponent of its product with 2^8 lacks to be all ones. */
+    return cg_asm(cg, cg->t_i32,
+                  "{ .reg .b32 wide, sum, value, scale;\n\t"
+                  "prmt.b32 wide, $1, 0, 0x1404;\n\t"
+                  "and.b32 value, wide, 0x7f007f00;\n\t"
+                  "add.u32 sum, value, 0x01000100;\n\t"
+                  "shr.u32 value, value, 1;\n\t"
+                  "lop3.b32 value, wide, 0x80008000, value, 0xea;\n\t"
+                  "mov.b32 scale, 0x5c005c00;\n\t"
+                  "mul.rn.f16x2 value, value, scale;\n\t"
+                  "shr.u32 sum, sum, 2;\n\t"
+                  "lop3.b32 $0, sum, 0x20002000, value, 0xea; }",
+                  "=r,r", &word, 1, ASM_PURE);
+}
+
+static Lv f8_to_f16(Cg *cg, const F8Format *f8, Lv x) {
+    Lv pair = f8_pair_to_f16(cg, f8, LLVMBuildZExt(cg->b, x, cg->t_i16, ""));
+    Lv low = LLVMBuildTrunc(cg->b, pair, cg->t_i16, "");
+    return LLVMBuildBitCast(cg->b, low, cg->t_f16, "");
 }
 
 static Lv f8_from_f32_software(Cg *cg, const F8Format *f8, Lv x) {
@@ -88,12 +97,23 @@ static Lv f8_from_f32_software(Cg *cg, const F8Format *f8, Lv x) {
     return LLVMBuildTrunc(b, code, cg->t_i8, "");
 }
 
+/* Of two f32 as two f8 in an i16, the first in its lower half. */
+static Lv f8_pair_from_f32(Cg *cg, const F8Format *f8, Lv low, Lv high) {
+    char text[64];
+    snprintf(text, sizeof text, "cvt.rn.satfinite.%s.f32 $0, $1, $2;", f8->ptx);
+    return cg_asm(cg, cg->t_i16, text, "=h,f,f", (Lv[]){high, low}, 2, ASM_PURE);
+}
+
+static Lv f8_pair_from_f16(Cg *cg, const F8Format *f8, const Lv *in) {
+    char text[64];
+    snprintf(text, sizeof text, "cvt.rn.satfinite.%s.f16x2 $0, $1;", f8->ptx);
+    return cg_asm(cg, cg->t_i16, text, "=h,r", (Lv[]){cg_word(cg, in, 2)}, 1, ASM_PURE);
+}
+
 static Lv f8_from_f32(Cg *cg, const F8Format *f8, Lv x) {
     if (!has_f8(cg))
         return f8_from_f32_software(cg, f8, x);
-    char text[64];
-    snprintf(text, sizeof text, "cvt.rn.satfinite.%s.f32 $0, $1, $2;", f8->ptx);
-    Lv pair = cg_asm(cg, cg->t_i16, text, "=h,f,f", (Lv[]){cg_zero(cg->t_f32), x}, 2, ASM_PURE);
+    Lv pair = f8_pair_from_f32(cg, f8, x, cg_zero(cg->t_f32));
     return LLVMBuildTrunc(cg->b, pair, cg->t_i8, "");
 }
 
@@ -192,15 +212,46 @@ Lv emit_truncf(Cg *cg, const Op *op, const Lv *in) {
     return cg_from_f32(cg, to, cg_to_f32(cg, from, in[0]));
 }
 
+/* An f16 that was an f8 as `to`. */
+static Lv widen_f16(Cg *cg, DType to, Lv x) {
+    if (to == DT_F16)
+        return x;
+    LLVMTypeRef type = cg_dtype(cg, to);
+    if (to != DT_BF16)
+        return LLVMBuildFPExt(cg->b, x, type, "");
+    /* every f8 is a bf16 */
+    return LLVMBuildFPTrunc(cg->b, LLVMBuildFPExt(cg->b, x, cg->t_f32, ""), type, "");
+}
+
 Lv emit_extf(Cg *cg, const Op *op, const Lv *in) {
     DType from = op_in(op, 0)->type->dtype, to = op->out[0].type->dtype;
     const F8Format *f8 = f8_format(from);
-    Lv x = f8 ? f8_to_f16(cg, f8, in[0]) : in[0];
-    LLVMTypeRef type = cg_dtype(cg, to);
-    if (LLVMTypeOf(x) == type)
-        return x;
-    if (to == DT_BF16) /* from f8 alone: every f8 is a bf16 */
-        x = LLVMBuildFPExt(cg->b, x, cg->t_f32, "");
-    return to == DT_BF16 ? LLVMBuildFPTrunc(cg->b, x, type, "")
-                         : LLVMBuildFPExt(cg->b, x, type, "");
+    return f8 ? widen_f16(cg, to, f8_to_f16(cg, f8, in[0]))
+              : LLVMBuildFPExt(cg->b, in[0], cg_dtype(cg, to), "");
+}
+
+bool cg_converts_pairs(const Cg *cg, const Op *op) {
+    DType from = op_in(op, 0)->type->dtype, to = op->out[0].type->dtype;
+    if (op->code == OP_extf)
+        return f8_format(from) != NULL;
+    return op->code == OP_truncf && truncf_attrs(op)->rounding != ROUND_RTZ && f8_format(to) &&
+           from != DT_F64 && has_f8(cg);
+}
+
+void cg_convert_pair(Cg *cg, const Op *op, const Lv *in, Lv *out) {
+    DType from = op_in(op, 0)->type->dtype, to = op->out[0].type->dtype;
+    if (op->code == OP_extf) {
+        Lv word = f8_pair_to_f16(cg, f8_format(from), cg_byte_pair(cg, in));
+        cg_split_word(cg, word, cg->t_f16, 2, out);
+        for (int i = 0; i < 2; i++)
+            out[i] = widen_f16(cg, to, out[i]);
+        return;
+    }
+    const F8Format *f8 = f8_format(to);
+    Lv pair = from == DT_F16 ? f8_pair_from_f16(cg, f8, in)
+                             : f8_pair_from_f32(cg, f8, cg_to_f32(cg, from, in[0]),
+                                                cg_to_f32(cg, from, in[1]));
+    Lv bytes = LLVMBuildBitCast(cg->b, pair, LLVMVectorType(cg->t_i8, 2), "");
+    for (unsigned i = 0; i < 2; i++)
+        out[i] = LLVMBuildExtractElement(cg->b, bytes, cg_i32(cg, i), "");
 }

@@ -28,7 +28,29 @@ static Lv vector_of(Cg *cg, const Lv *elements, uint32_t count) {
     return vector;
 }
 
+/* The i16 that two bytes are the halves of, in order, if they are. */
+static Lv pair_behind(const Cg *cg, const Lv *bytes) {
+    Lv vector = vector_behind(bytes, 2);
+    if (!vector || !LLVMIsABitCastInst(vector))
+        return NULL;
+    Lv pair = LLVMGetOperand(vector, 0);
+    return LLVMTypeOf(pair) == cg->t_i16 ? pair : NULL;
+}
+
+Lv cg_word_of_pairs(Cg *cg, const Lv *bytes) {
+    Lv low = pair_behind(cg, bytes), high = low ? pair_behind(cg, bytes + 2) : NULL;
+    if (!high)
+        return NULL;
+    Lv pairs = LLVMGetPoison(LLVMVectorType(cg->t_i16, 2));
+    pairs = LLVMBuildInsertElement(cg->b, pairs, low, cg_i32(cg, 0), "");
+    pairs = LLVMBuildInsertElement(cg->b, pairs, high, cg_i32(cg, 1), "");
+    return LLVMBuildBitCast(cg->b, pairs, cg->t_i32, "");
+}
+
 Lv cg_word(Cg *cg, const Lv *elements, uint32_t count) {
+    Lv word = count == 4 ? cg_word_of_pairs(cg, elements) : NULL;
+    if (word)
+        return word;
     if (count == 1)
         return LLVMBuildBitCast(cg->b, elements[0], cg->t_i32, "");
     Lv vector = vector_of(cg, elements, count);
@@ -48,6 +70,35 @@ const char *cg_rounded_word(Cg *cg, const Lv *elements, uint32_t count, Lv *from
             return NULL;
     }
     return LLVMTypeOf(elements[0]) == cg->t_f16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
+}
+
+/* The half of a word of bytes that these two were taken from, if they were. */
+static Lv half_behind(Cg *cg, const Lv *bytes) {
+    uint64_t place[2];
+    for (int i = 0; i < 2; i++) {
+        if (!LLVMIsAExtractElementInst(bytes[i]) ||
+            !LLVMIsAConstantInt(LLVMGetOperand(bytes[i], 1)))
+            return NULL;
+        place[i] = LLVMConstIntGetZExtValue(LLVMGetOperand(bytes[i], 1));
+    }
+    Lv vector = LLVMGetOperand(bytes[0], 0);
+    if (LLVMGetOperand(bytes[1], 0) != vector || place[0] % 2 || place[1] != place[0] + 1 ||
+        !LLVMIsABitCastInst(vector) || LLVMTypeOf(LLVMGetOperand(vector, 0)) != cg->t_i32)
+        return NULL;
+    Lv word = LLVMGetOperand(vector, 0);
+    if (place[0])
+        word = LLVMBuildLShr(cg->b, word, cg_i32(cg, 16), "");
+    return LLVMBuildTrunc(cg->b, word, cg->t_i16, "");
+}
+
+Lv cg_byte_pair(Cg *cg, const Lv *bytes) {
+    Lv half = half_behind(cg, bytes);
+    if (half)
+        return half;
+    Lv low = LLVMBuildZExt(cg->b, bytes[0], cg->t_i16, "");
+    Lv high = LLVMBuildZExt(cg->b, bytes[1], cg->t_i16, "");
+    high = LLVMBuildShl(cg->b, high, LLVMConstInt(cg->t_i16, 8, false), "");
+    return LLVMBuildOr(cg->b, low, high, "");
 }
 
 void cg_split_word(Cg *cg, Lv word, LLVMTypeRef element, uint32_t count, Lv *out) {

@@ -9,5 +9,9 @@ Lv cg_word(Cg *cg, const Lv *elements, uint32_t count);
  * `from` the two, lower half first; NULL if that is not what the elements are. A piece of PTX that
  * takes the word saves LLVM the five instructions that make it. */
 const char *cg_rounded_word(Cg *cg, const Lv *elements, uint32_t count, Lv *from);
+/* Four bytes that came as two pairs, as one i32; NULL: they did not. */
+Lv cg_word_of_pairs(Cg *cg, const Lv *bytes);
+/* Two bytes as one i16. */
+Lv cg_byte_pair(Cg *cg, const Lv *bytes);
 void cg_split_word(Cg *cg, Lv word, LLVMTypeRef element, uint32_t count, Lv *out);
 #endif
