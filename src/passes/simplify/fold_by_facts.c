@@ -1,14 +1,20 @@
 /* simplify: what facts prove. A value whose range is one number is that number (a comparison that
  * cannot fail, a remainder of zero); a minimum of values whose ranges do not overlap is one of
  * them; signed quotients and remainders of nonnegative values by powers of two are shifts and
- * masks; the index of a loop is below the loop's end. All decisions are taken on the unchanged
- * function, then applied. */
+ * masks, and a multiple that is divided and multiplied again is what it was; the index of a loop is
+ * below the loop's end. All decisions are taken on the unchanged function, then applied. */
 #include "passes/analysis/facts.h"
 #include "passes/analysis/fold.h"
 #include "passes/simplify/simplify.h"
 #include "support/vec.h"
 
-typedef enum DecisionKind { TO_CONSTANT, TO_OPERAND, TO_SHIFT, TO_MASK } DecisionKind;
+typedef enum DecisionKind {
+    TO_CONSTANT,
+    TO_OPERAND,
+    TO_DIVIDEND, /* of the quotient that is its operand */
+    TO_SHIFT,
+    TO_MASK
+} DecisionKind;
 
 typedef struct Decision {
     Op *op;
@@ -57,6 +63,37 @@ static bool decide_quotient(const Decider *d, Op *op, Decision *out) {
     return decide_power_of_two(d, op, out);
 }
 
+static bool is_quotient(const Op *op) {
+    return op && op_has(op, QUOTIENT);
+}
+
+/* The power of two by which the quotient is; 0: another number. */
+static int64_t divisor_of(const Op *quotient) {
+    bool is_shift = quotient->code == OP_shrsi || quotient->code == OP_shrui;
+    Scalar by;
+    if (!scalar_of_value(op_in(quotient, 1), &by))
+        return 0;
+    if (is_shift)
+        return by.i >= 0 && by.i < 63 ? INT64_C(1) << by.i : 0;
+    return by.i > 0 && !(by.i & (by.i - 1)) ? by.i : 0;
+}
+
+/* (a / b) * b where b is a power of two that divides a: exact, whatever the sign, and in wrapping
+ * arithmetic. */
+static bool decide_product(const Decider *d, Op *op, Decision *out) {
+    for (uint32_t i = 0; i < 2; i++) {
+        const Op *quotient = op_in(op, i)->def;
+        Scalar times;
+        if (!is_quotient(quotient) || !scalar_of_value(op_in(op, 1 - i), &times) || times.i <= 0 ||
+            divisor_of(quotient) != times.i ||
+            facts_divisible(d->facts, op_in(quotient, 0)) < times.i)
+            continue;
+        *out = (Decision){op, TO_DIVIDEND, i};
+        return true;
+    }
+    return false;
+}
+
 /* The operand that is never on the wrong side of the other. */
 static bool decide_extremum(const Decider *d, Op *op, Decision *out) {
     const ValueFacts *a = facts_of(d->facts, op_in(op, 0));
@@ -103,7 +140,7 @@ static Decide *const deciders[OP_COUNT] = {
     [OP_divsi] = decide_quotient, [OP_divui] = decide_quotient, [OP_remsi] = decide_quotient,
     [OP_remui] = decide_quotient, [OP_minsi] = decide_extremum, [OP_maxsi] = decide_extremum,
     [OP_minui] = decide_extremum, [OP_maxui] = decide_extremum, [OP_absi] = decide_absolute,
-    [OP_cmpi] = decide_compare,
+    [OP_cmpi] = decide_compare,   [OP_muli] = decide_product,
 };
 
 static bool decide(Op *op, void *user) {
@@ -135,6 +172,13 @@ static void apply(const Decision *decision) {
     case TO_OPERAND:
         rewrite_replace(op, op_in(op, (uint32_t)decision->value));
         break;
+    case TO_DIVIDEND: {
+        /* Still a quotient, unless another decision has made a number of it. */
+        const Op *quotient = op_in(op, (uint32_t)decision->value)->def;
+        if (is_quotient(quotient))
+            rewrite_replace(op, op_in(quotient, 0));
+        break;
+    }
     case TO_SHIFT:
         rewrite_replace(op, build_shrui(&b, op_in(op, 0), rewrite_int(&b, type, decision->value)));
         break;
