@@ -76,6 +76,15 @@ static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
     return bytes;
 }
 
+/* In an iteration, in its branches too. */
+static int64_t bytes_of_all_stores(const Pipelined *p, const Block *block) {
+    int64_t bytes = bytes_of_stores(p, block);
+    block_for_each (op, block)
+        for (uint32_t i = 0; i < op->nregions && op->code == OP_if; i++)
+            bytes += bytes_of_all_stores(p, op->regions[i]);
+    return bytes;
+}
+
 /* May specialise-warps give the copies to a warp of their own, which goes on to the next tile while
  * this one is stored? */
 static bool may_have_producer(const Pipelined *p) {
@@ -174,7 +183,7 @@ bool pipeline_fit_stages(Pipelined *p) {
     int64_t bytes = 0, room = func_shared_room(func);
     int64_t beside = 0;
     for (const Pipelined *one = p; one; one = one->next) {
-        int64_t more = bytes_beside_rings(one) + bytes_of_stores(one, one->body);
+        int64_t more = bytes_beside_rings(one) + bytes_of_all_stores(one, one->body);
         beside = beside > more ? beside : more;
     }
     room -= beside + other_buffers(p) + PIPELINE_MOST_STAGES * MBARRIER_BYTES +

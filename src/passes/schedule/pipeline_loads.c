@@ -58,6 +58,10 @@
  * A loop without products waits for its loads all the same. Where all of them are lines and numbers
  * it has rings for them (pipeline_lines.c), and its copies start at the top of an iteration.
  *
+ * Where addresses come from a branch of the body (a flat loop over the tiles of a program and their
+ * K, which goes on to the next tile now and then), the branch runs ahead too, for iterations that
+ * there are.
+ *
  * Needs layouts, and of blocks those that tensor copies take. A loop is left alone where it has an
  * inner loop, stores through an argument that it loads through, writes memory otherwise or meets at
  * barriers, has no constant positive step, or where addresses depend on what it computes; a remark
@@ -230,12 +234,17 @@ static bool may_wait(const Pipelined *p, const Staged *waiting) {
 
 /* Memory that the loop writes */
 
-/* Notes through which arguments the loop stores. False where it writes otherwise, or meets at
+/* Notes through which arguments the block stores. False where it writes otherwise, or meets at
  * barriers. */
-static bool note_stores(Pipelined *p) {
-    block_for_each (op, p->body) {
+static bool note_stores(Pipelined *p, const Block *block) {
+    block_for_each (op, block) {
         if (op_has(op, SAYS) || !(op_effects(op) & (WRITES | SYNC)))
             continue;
+        if (op->code == OP_if && p->branches) {
+            if (!note_stores(p, op->regions[0]) || !note_stores(p, op->regions[1]))
+                return false;
+            continue;
+        }
         const Value *origin = op_has(op, STORE) ? pointer_origin(op_in(op, 0)) : NULL;
         if (!origin)
             return false;
@@ -324,6 +333,7 @@ static void add_ingredients(Pipelined *p) {
                            .body = p->body,
                            .written = p->written,
                            .writes = p->writes,
+                           .branches = p->branches,
                            .keeps_registers = p->keeps_registers};
         alone.slice.arena = p->arena;
         bool apart = pipeline_add_operands(&alone, op);
@@ -345,7 +355,7 @@ static Planned refused(bool changed) {
 static Planned plan_lines(Pipelined *p, bool asked) {
     bool steps =
         value_int_constant(op_in(p->loop, 2), &p->step) && p->step > 0 && p->step <= MAX_STEP;
-    if (!steps || !note_stores(p) || !pipeline_has_lines(p, asked))
+    if (!steps || !note_stores(p, p->body) || !pipeline_has_lines(p, asked))
         return refused(asked && refuse(p->ctx, p->loop,
                                        "none of them feeds a dot, and not all are lines of "
                                        "addresses that are known ahead"));
@@ -377,7 +387,8 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
         ctx_diag(ctx, loop->span, too_many_stages, (long long)asked, PIPELINE_MOST_STAGES);
     if (!value_int_constant(op_in(loop, 2), &p->step) || p->step <= 0 || p->step > MAX_STEP)
         return refused(refuse(ctx, loop, "its step is not a positive constant"));
-    if (!note_stores(p))
+    p->branches = true;
+    if (!note_stores(p, p->body))
         return refused(refuse(ctx, loop, "it writes memory that the loads may read"));
     /* What a store takes lives beside what waits in registers: registers for all of it are the
      * program's choice. */

@@ -36,6 +36,7 @@ typedef struct Pipelined {
     bool writes;            /* memory, through the arguments in `written` */
     bool keeps_registers;   /* for what it writes: no load waits in them */
     bool async;             /* some load is an asynchronous copy */
+    bool branches;          /* of the body may run ahead */
     bool lines;             /* of a loop without products: all its loads are lines and numbers */
     Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
     int64_t bytes;          /* that tensor copies bring in an iteration */

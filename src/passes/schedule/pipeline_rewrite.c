@@ -84,6 +84,14 @@ static Value *load_like(Builder *b, const Op *load, const ValueMap *map, Value *
                       load_attrs(load)->width, false, false);
 }
 
+/* A branch, of iterations that there are: past the end it might divide by zero. */
+static void clone_branch(Builder *b, const Op *op, ValueMap *map, Value *on) {
+    Op *branch = op_clone(b, op, map);
+    Builder before = builder_before(branch);
+    before.span = op->span;
+    op_set_operand(branch, 0, build_andi(&before, op_in(branch, 0), on));
+}
+
 static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on) {
     block_for_each (op, p->body) {
         if (!ptr_set_has(&p->slice, op))
@@ -91,6 +99,8 @@ static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on
         b->span = op->span;
         if (op->code == OP_load)
             value_map_set(map, op_out(op), load_like(b, op, map, on));
+        else if (op->code == OP_if)
+            clone_branch(b, op, map, on);
         else
             op_clone(b, op, map);
     }

@@ -24,6 +24,41 @@ bool pipeline_add_operands(Pipelined *p, Op *op) {
     return true;
 }
 
+/* May the branch run ahead? Past the end of the loop it does not run where `guarded`. */
+static bool is_movable(const Block *block, bool guarded) {
+    block_for_each (op, block) {
+        if (op_has(op, TERMINATOR))
+            continue;
+        if (op->code == OP_if) {
+            if (!is_movable(op->regions[0], guarded) || !is_movable(op->regions[1], guarded))
+                return false;
+        } else if (!op_is_pure(op) || op->nregions || op->code == OP_dot ||
+                   (!guarded && may_trap(op))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What ops in the regions of a branch take from the body. */
+static bool add_captured(Pipelined *p, const Block *block) {
+    block_for_each (op, block) {
+        for (uint32_t i = 0; i < op->nin; i++)
+            if (value_block(op_in(op, i)) == p->body && !add_to_slice(p, op_in(op, i)))
+                return false;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (!add_captured(p, op->regions[i]))
+                return false;
+    }
+    return true;
+}
+
+static bool add_branch(Pipelined *p, Op *branch) {
+    return p->branches && is_movable(branch->regions[0], true) &&
+           is_movable(branch->regions[1], false) && add_captured(p, branch->regions[0]) &&
+           add_captured(p, branch->regions[1]) && pipeline_add_operands(p, branch);
+}
+
 /* False where the value cannot be computed ahead of its iteration. */
 static bool add_to_slice(Pipelined *p, Value *value) {
     if (value->owner == p->body) {
@@ -38,6 +73,8 @@ static bool add_to_slice(Pipelined *p, Value *value) {
     Op *op = value->def;
     if (!op || op->block != p->body || !ptr_set_add(&p->slice, op))
         return true;
+    if (op->code == OP_if)
+        return add_branch(p, op);
     bool movable = op_is_pure(op) ? op->code != OP_dot && !op->nregions && !may_trap(op)
                                   : op->code == OP_load && !load_attrs(op)->is_volatile &&
                                         !pipeline_may_be_written(p, op);
