@@ -239,14 +239,13 @@ def order_of_constants(tilec, failures, wants):
 
 
 def first_extreme(x, axis, is_max):
-    """The stated rule: numbers before NaN, the extreme of them, the lowest index of equal ones."""
+    """The stated rule: numbers before NaN, the lowest index of an element equal to the extreme of them (0.0 equals -0.0)."""
     values = x.astype(np.float64) if np.issubdtype(x.dtype, np.floating) else x.astype(np.int64)
     is_nan = np.isnan(values) if values.dtype == np.float64 else np.zeros(values.shape, bool)
     signed = values if is_max else -values
     best = np.where(is_nan, np.iinfo(np.int64).min if values.dtype == np.int64 else -np.inf, signed).max(axis=axis, keepdims=True)
     candidates = np.where(is_nan.all(axis=axis, keepdims=True), True, ~is_nan & (signed == best))
-    index = candidates.argmax(axis=axis)
-    return np.take_along_axis(x, np.expand_dims(index, axis), axis).squeeze(axis), index.astype(np.int32)
+    return candidates.argmax(axis=axis).astype(np.int32)
 
 
 def reductions(tilec, failures, wants):
@@ -267,14 +266,13 @@ def reductions(tilec, failures, wants):
             indexed = "fp32" if dtype == "bf16" else dtype
             whole = {"fp64": "fp64", "i32": "i32"}.get(dtype, "fp32")
             for axis in (0, 1):
-                largest, largest_at = first_extreme(x, axis, True)
-                smallest, smallest_at = first_extreme(x, axis, False)
+                largest_at, smallest_at = first_extreme(x, axis, True), first_extreme(x, axis, False)
                 signs = ordered_bits(x) if dtype != "i32" else x.astype(np.int64)
                 is_nan = np.isnan(x)
                 whole_max = np.take_along_axis(x, np.expand_dims(np.where(is_nan, np.iinfo(np.int64).min, signs).argmax(axis), axis), axis).squeeze(axis)
                 whole_min = np.take_along_axis(x, np.expand_dims(np.where(is_nan, np.iinfo(np.int64).max, signs).argmin(axis), axis), axis).squeeze(axis)
-                wanted = {"max_ptr": (indexed, largest.astype(STORED[indexed])), "argmax_ptr": ("i32", largest_at),
-                          "min_ptr": (indexed, smallest.astype(STORED[indexed])), "argmin_ptr": ("i32", smallest_at),
+                wanted = {"max_ptr": (indexed, whole_max.astype(STORED[indexed])), "argmax_ptr": ("i32", largest_at),
+                          "min_ptr": (indexed, whole_min.astype(STORED[indexed])), "argmin_ptr": ("i32", smallest_at),
                           "whole_ptr": (whole, np.concatenate([whole_max, whole_min]).astype(STORED[whole])),
                           "any_ptr": ("i32", np.concatenate([largest_at, smallest_at]))}
                 arrays = {"x_ptr": (dtype, stored), **{name: (t, np.zeros(array.shape, STORED[t])) for name, (t, array) in wanted.items()}}
