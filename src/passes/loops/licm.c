@@ -6,15 +6,23 @@
  * branch guards it. A loop with LOOP_NO_LICM (tl.range and tl.condition with disable_licm) keeps
  * what it has.
  *
+ * Of an address whose index is a sum, what does not change is added to the pointer in front of the
+ * loop. In the sum of 32 bits it would stay in the loop: LLVM knows of no sum that it does not
+ * wrap, and so cannot have one address of 64 bits that steps on, of which others are constants
+ * away. That indices do not wrap is assumed (simplify_memory.c).
+ *
  * Needs nothing; leaves no pure op with invariant operands directly in another loop.
  *
  *     for %i = %lo, %hi, %one {                         %s = splat %n : tile<64xi32>
  *         %s = splat %n : tile<64xi32>           =>     for %i = %lo, %hi, %one {
  *         ..                                                ..
  */
+#include "ir/build.h"
 #include "passes/analysis/facts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+
+enum { MAX_INDEX_DEPTH = 8 };
 
 typedef struct Licm {
     const Facts *facts; /* values keep their facts when their ops move */
@@ -54,6 +62,71 @@ static bool can_move(const Licm *licm, const Op *op, const Op *loop, bool runs, 
     return op_is_pure(op) && !op_has(op, TERMINATOR) && (runs || !may_be_undefined(licm, op));
 }
 
+/* Addresses */
+
+/* What a sum has of values from outside of a loop, built in front of it, and of others; NULL: none
+ * of them. Constants are with the others, where they become part of an access. */
+typedef struct SumParts {
+    Value *fixed, *rest;
+} SumParts;
+
+static bool is_sum(const Value *value) {
+    return value->def && value->def->code == OP_addi && type_is_index(value->type);
+}
+
+static bool has_fixed_part(const Value *index, const Op *loop, int depth) {
+    if (depth == 0)
+        return false;
+    if (value_is_outside(index, loop))
+        return !(index->def && op_has(index->def, CONSTANT));
+    if (is_sum(index))
+        return has_fixed_part(op_in(index->def, 0), loop, depth - 1) ||
+               has_fixed_part(op_in(index->def, 1), loop, depth - 1);
+    return index->def && index->def->code == OP_extsi &&
+           has_fixed_part(op_in(index->def, 0), loop, depth - 1);
+}
+
+static Value *sum_of(Builder *b, Value *x, Value *y) {
+    return x && y ? build_addi(b, x, y) : x ? x : y;
+}
+
+/* As has_fixed_part, which an index has to have. */
+static SumParts split_sum(Builder *before, Builder *within, Value *index, const Op *loop,
+                          int depth) {
+    if (!has_fixed_part(index, loop, depth))
+        return (SumParts){.rest = index};
+    if (value_is_outside(index, loop))
+        return (SumParts){.fixed = index};
+    const Op *op = index->def;
+    SumParts x = split_sum(before, within, op_in(op, 0), loop, depth - 1);
+    if (op->code == OP_extsi)
+        return (SumParts){x.fixed ? rewrite_like(before, op, 1, &x.fixed, index->type) : NULL,
+                          x.rest ? rewrite_like(within, op, 1, &x.rest, index->type) : NULL};
+    SumParts y = split_sum(before, within, op_in(op, 1), loop, depth - 1);
+    return (SumParts){sum_of(before, x.fixed, y.fixed), sum_of(within, x.rest, y.rest)};
+}
+
+/* A sum that is needed as well stays in the loop, and no op is saved. */
+static bool is_index_alone(const Value *index) {
+    value_for_each_use (use, index)
+        if (use->user->code != OP_addptr)
+            return false;
+    return true;
+}
+
+/* addptr(P, fixed + rest) of the loop: addptr(Q, rest), and in front of it Q = addptr(P, fixed). */
+static bool split_address(Op *op, Op *loop) {
+    Value *index = op->code == OP_addptr ? op_in(op, 1) : NULL;
+    if (!index || index->type->rank || !value_is_outside(op_in(op, 0), loop) ||
+        value_is_outside(index, loop) || !is_index_alone(index) ||
+        !has_fixed_part(index, loop, MAX_INDEX_DEPTH))
+        return false;
+    Builder before = builder_before(loop), within = builder_before(op);
+    SumParts parts = split_sum(&before, &within, index, loop, MAX_INDEX_DEPTH);
+    Value *base = build_addptr(&before, op_in(op, 0), parts.fixed);
+    return rewrite_replace(op, build_addptr(&within, base, parts.rest));
+}
+
 static void visit_block(Licm *licm, Block *block);
 
 static void hoist(Licm *licm, Op *loop) {
@@ -62,10 +135,10 @@ static void hoist(Licm *licm, Op *loop) {
         /* The first region of a while always runs, its body may not. */
         bool runs = loop->code == OP_for ? surely_runs(licm, loop) : r == 0;
         block_for_each_safe (op, loop->regions[r]) {
-            if (!can_move(licm, op, loop, runs, writes))
-                continue;
-            op_move_before(op, loop);
-            licm->changed = true;
+            bool moves = can_move(licm, op, loop, runs, writes);
+            if (moves)
+                op_move_before(op, loop);
+            licm->changed |= moves || split_address(op, loop);
         }
     }
 }
