@@ -26,7 +26,9 @@
  * a wait for arrivals at the slot that it fills (mbarrier_arrive) it comes after the products that
  * read the slot. One from a buffer reads until a store_wait, after which a barrier shows others
  * that it has. Threads on one side, wgmma and tensor copies on the other, reach shared memory
- * through two proxies: a barrier between them has `proxy` set.
+ * through two proxies: a barrier behind what threads did, and before what the others do with the
+ * same bytes, has `proxy` set. Of several such barriers in a row the last one does for all: its
+ * fence holds for everything that a thread did, and costs a thread tens of clocks.
  *
  * Needs offsets (allocate-shared); buffers without one are taken as apart from all others. */
 #include "passes/shared/place_barriers.h"
@@ -59,6 +61,12 @@ typedef struct Pending {
 
 typedef VEC(Pending) PendingSet;
 
+/* What wgmma or a tensor copy accesses. */
+typedef struct Proxied {
+    Pending access;
+    const Op *op;
+} Proxied;
+
 typedef VEC(const Op *) OpList;
 
 /* A loop as what stands around it sees it. */
@@ -78,13 +86,16 @@ typedef struct Placement {
     OpList flown;   /* ... that products in flight read */
     OpList fetched; /* asynchronous copies */
     GlobalAccesses global;
-    const Op *programs;   /* the loop over them, which are not ordered; NULL: there is none */
-    VEC(Pending) proxied; /* what wgmma and tensor copies access */
-    PtrMap summaries;     /* by loop: Summary, so that inner loops are not gone around anew */
+    const Op *programs; /* the loop over them, which are not ordered; NULL: there is none */
+    VEC(Proxied) proxied;
+    PtrMap summaries; /* by loop: Summary, so that inner loops are not gone around anew */
     /* While a barrier is being judged: nothing is placed, and this one orders nothing. */
     const Op *judged;
     bool conflict;
     bool marking; /* all are placed: `proxy` of those that need it is being set */
+    VEC(Op *) marked;
+    PtrMap order; /* of barriers and of what `proxied` names: their place in the text, from 1 */
+    uintptr_t numbered;
 } Placement;
 
 /* Rings whose copies lie between each other's. */
@@ -382,15 +393,40 @@ static void place_at(Placement *placement, Op *op, PendingSet *pending) {
         forget_global(pending);
 }
 
-/* Does another proxy access what threads did, some time? */
-static bool crosses_proxies(const Placement *placement, const PendingSet *pending) {
+static uintptr_t order_of(const Placement *placement, const Op *op) {
+    return (uintptr_t)ptrmap_get(&placement->order, op);
+}
+
+static bool stands_in(const Op *op, const Op *around) {
+    while (op && op != around)
+        op = op->block->parent;
+    return op;
+}
+
+/* May `op` run behind the barrier? What the producer's warp runs has no order with barriers. */
+static bool may_come_behind(const Placement *placement, const Op *op, const Op *barrier) {
+    if (order_of(placement, op) > order_of(placement, barrier))
+        return true;
+    for (const Op *loop = op_loop_around(barrier); loop; loop = op_loop_around(loop))
+        if (stands_in(op, loop))
+            return true;
+    const Op *outermost = op;
+    while (outermost->block->parent)
+        outermost = outermost->block->parent;
+    return outermost->code == OP_producer;
+}
+
+/* Does another proxy access what threads did, behind this barrier? */
+static bool crosses_proxies(const Placement *placement, const Op *barrier,
+                            const PendingSet *pending) {
     for (size_t i = 0; i < pending->len; i++)
         for (size_t k = 0; k < placement->proxied.len; k++) {
-            const Pending *done = &pending->data[i], *other = &placement->proxied.data[k];
+            const Pending *done = &pending->data[i], *other = &placement->proxied.data[k].access;
             bool same = done->alloc == other->alloc ||
                         (done->first >= 0 && done->first < other->end && other->first < done->end);
             if (!done->global && done->actor == BY_THREADS && same &&
-                (done->writes || other->writes))
+                (done->writes || other->writes) &&
+                may_come_behind(placement, placement->proxied.data[k].op, barrier))
                 return true;
         }
     return false;
@@ -399,8 +435,11 @@ static bool crosses_proxies(const Placement *placement, const PendingSet *pendin
 static void meet(Placement *placement, Op *op, PendingSet *pending) {
     if (op == placement->judged)
         return;
-    if (placement->marking && crosses_proxies(placement, pending))
+    if (placement->marking && !barrier_attrs(op)->proxy &&
+        crosses_proxies(placement, op, pending)) {
         barrier_attrs(op)->proxy = true;
+        vec_push(placement->arena, &placement->marked, op);
+    }
     pending->len = 0;
 }
 
@@ -504,11 +543,46 @@ static bool note_copied(Op *op, void *user) {
         Pending access;
         if (!access_of(placement, op, i, &access) || access.global)
             continue;
-        vec_push(placement->arena, &placement->proxied, access);
+        vec_push(placement->arena, &placement->proxied, ((Proxied){access, op}));
         if (op_is_wgmma(op) && op_in_flight(op))
             add_once(placement, &placement->flown, access.alloc);
     }
     return true;
+}
+
+static bool number(Op *op, void *user) {
+    Placement *placement = user;
+    placement->numbered++;
+    if (op->code == OP_barrier || actor_of(op) != BY_THREADS)
+        ptrmap_set(&placement->order, op, (void *)placement->numbered); /* NOLINT */
+    return true;
+}
+
+/* Is there something for another proxy to do between the barrier and the next one, which stands in
+ * the same block and has a fence of its own? */
+static bool is_last_before_proxies(const Placement *placement, const Op *barrier) {
+    const Op *next = barrier->next;
+    while (next && !(next->code == OP_barrier && barrier_attrs(next)->proxy))
+        next = next->next;
+    if (!next)
+        return true;
+    vec_for_each (other, &placement->proxied) {
+        uintptr_t at = order_of(placement, other->op);
+        if (at > order_of(placement, barrier) && at < order_of(placement, next))
+            return true;
+    }
+    return false;
+}
+
+/* The producer's warp goes by mbarriers alone: beside it each barrier keeps its fence. */
+static void keep_last_proxies(Placement *placement) {
+    vec_for_each (other, &placement->proxied)
+        for (const Op *op = other->op; op; op = op->block->parent)
+            if (op->code == OP_producer)
+                return;
+    vec_for_each (barrier, &placement->marked)
+        if (!is_last_before_proxies(placement, *barrier))
+            barrier_attrs(*barrier)->proxy = false;
 }
 
 static void mark_proxies(Placement *placement, Func *func) {
@@ -517,7 +591,9 @@ static void mark_proxies(Placement *placement, Func *func) {
         return;
     placement->judged = NULL;
     placement->marking = true;
+    func_walk(func, number, placement);
     place_in_block(placement, func->body, &pending);
+    keep_last_proxies(placement);
 }
 
 static bool count_proxies(Op *op, void *user) {
@@ -530,7 +606,8 @@ static Placement placement_begin(Func *func) {
     Placement placement = {.arena = arena,
                            .global = {.func = func, .known = {.arena = arena}},
                            .programs = loop_over_programs(func),
-                           .summaries = {.arena = arena}};
+                           .summaries = {.arena = arena},
+                           .order = {.arena = arena}};
     func_walk(func, note_copied, &placement);
     return placement;
 }
