@@ -9,7 +9,8 @@
 /* Instructions: estimates of what the lowerings make. */
 enum {
     WARP = 32,
-    ADDRESS_OPS = 2,   /* a mask's and an address's share of a global access */
+    ADDRESS_OPS = 2, /* a mask's and an address's share of a global access */
+    ADDRESS_REGISTERS = 2,
     QUOTIENT_OPS = 20, /* an integer quotient by what is no constant */
     QUOTIENT_CLOCKS = 100,
     FUNCTION_OPS = 3, /* around the special function unit: scaling, a fixed up range */
@@ -63,6 +64,12 @@ static double sectors_of(const WorkContext *c, const Value *ptr, double bytes) {
     return runs * at_least(1, run / TARGET_SECTOR_BYTES);
 }
 
+/* Where no elements are neighbours in memory, each has an address of its own. */
+static bool is_scattered(const WorkContext *c, const Value *ptr) {
+    int fastest = facts_fastest_dim(c->facts, ptr);
+    return fastest >= 0 && facts_of(c->facts, ptr)->contiguous[fastest] == 1;
+}
+
 static OpWork access_work(const WorkContext *c, const Op *op, const Type *accessed) {
     const Value *ptr = op_in(op, 0);
     double width = at_least(1, op_access_width(op));
@@ -73,7 +80,8 @@ static OpWork access_work(const WorkContext *c, const Op *op, const Type *access
     double all = type_is_tile(ptr->type) ? (double)type_numel(ptr->type) : 1;
     return (OpWork){.issue = accesses * ADDRESS_OPS,
                     .memory = accesses * c->warps * at_least(1, clocks),
-                    .bytes = all * bytes};
+                    .bytes = all * bytes,
+                    .addresses = is_scattered(c, ptr) ? accesses * ADDRESS_REGISTERS : 0};
 }
 
 static OpWork load_work(const WorkContext *c, const Op *op) {

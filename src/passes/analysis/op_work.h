@@ -14,6 +14,8 @@ typedef struct OpWork {
     double memory;  /* of the load and store path: global and shared memory, shuffles */
     double tensor;  /* of the tensor cores */
     double bytes;   /* of global memory that are loaded or stored */
+    /* Registers of a thread for addresses, where no two elements are neighbours. */
+    double addresses;
 } OpWork;
 
 typedef struct WorkContext {

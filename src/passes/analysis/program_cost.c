@@ -9,7 +9,7 @@
  * An SM runs as many programs at once as registers and shared memory allow. It is done with all of
  * them when the rounds of those are over that take turns on it, and the units have done what all of
  * them ask for. Neither hides the other altogether: the norm below is between their sum and the
- * larger one.
+ * larger one. The launch of CTAs comes on top, which programs that share one have once.
  *
  * The weights were fitted to times of public kernels at 1 to 16 warps on an H100 and are no figures
  * of the machine; docs/performance.md has how well they do on kernels that they were not fitted
@@ -32,6 +32,8 @@ enum {
     OTHER_REGISTERS = 16, /* of a thread: addresses, counters */
     LAUNCH_CLOCKS = 300,  /* from the end of one program to the start of the next */
     WARP_CLOCKS = 50,     /* and for each of its warps */
+    CTA_CLOCKS = 110, /* that an SM's launch of a CTA keeps the next one waiting: 65 ns, whatever
+                         it does (docs/performance.md) */
 };
 
 /* Of latencies and of instructions: those that code generation moves, or makes none of. */
@@ -42,14 +44,15 @@ static const double NORM = 1.5;
 static const double SPILLS = 2;
 /* Launches of 4 warps are the common ground; others have to be better by more than the model is
  * good for, for each doubling. */
-static const double DOUBLING = 0.05;
+static const double DOUBLING = 0.06;
 enum { COMMON_WARPS = 4 };
 
 typedef struct Walk {
     WorkContext context;
     double share;  /* warps of a scheduler */
     double *ready; /* by Value.id: the clock at which it is there */
-    OpWork all;    /* of units: all that the program takes. `issue`: of a scheduler for all warps */
+    OpWork all;    /* of units: all that the program takes. `issue`: of a scheduler for all warps;
+                      `addresses`: the most at once */
 } Walk;
 
 static double larger(double a, double b) {
@@ -115,6 +118,7 @@ static void take(Walk *walk, const OpWork *work, double times) {
     walk->all.memory += times * work->memory;
     walk->all.tensor += times * work->tensor;
     walk->all.bytes += times * work->bytes;
+    walk->all.addresses = larger(walk->all.addresses, work->addresses);
 }
 
 static double operands_ready(const Walk *walk, const Op *op, double floor) {
@@ -181,6 +185,7 @@ static double dram_bytes(const Target *target) {
 static double cost_of(const Func *func, const Walk *walk, double latency, int32_t registers) {
     const Target *target = walk->context.target;
     double programs = resident(func, target, registers);
+    double ctas = (double)PROGRAMS / (func->programs_per_cta ? func->programs_per_cta : 1);
     double rounds = PROGRAMS / programs < 4 ? ceil(PROGRAMS / programs) : PROGRAMS / programs;
     double spilled = pow(larger(1, (double)registers / TARGET_MAX_REGISTERS), SPILLS);
     double alone = HIDDEN * latency * spilled + LAUNCH_CLOCKS + WARP_CLOCKS * func->num_warps;
@@ -194,10 +199,11 @@ static double cost_of(const Func *func, const Walk *walk, double latency, int32_
         PROGRAMS * walk->all.bytes / dram_bytes(target),
     };
     double off = fabs(log2((double)func->num_warps / COMMON_WARPS));
-    return norm(parts, sizeof parts / sizeof *parts) * (1 + DOUBLING * off);
+    double all = norm(parts, sizeof parts / sizeof *parts) + CTA_CLOCKS * ctas;
+    return all * (1 + DOUBLING * off);
 }
 
-double program_cost(Func *func) {
+ProgramCost program_cost(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
     int32_t warps = func->num_warps;
@@ -209,7 +215,8 @@ double program_cost(Func *func) {
     memset(walk.ready, 0, func_number(func) * sizeof *walk.ready);
     double latency = walk_block(&walk, func->body, 0, 1);
     int32_t registers = (int32_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
-    double cost = cost_of(func, &walk, latency, registers);
+    ProgramCost cost = {cost_of(func, &walk, latency, registers), pressure_most_in_thread(func),
+                        (uint64_t)walk.all.addresses};
     arena_rewind(arena, mark);
     return cost;
 }

@@ -7,7 +7,13 @@
 #define TILEC_PASSES_ANALYSIS_PROGRAM_COST_H
 #include "ir/ir.h"
 
-/* Clocks in which an SM is done with its programs of a launch that keeps it busy for a few rounds.
- * Needs layouts, shared memory allocated and barriers placed. */
-double program_cost(Func *func);
+typedef struct ProgramCost {
+    double clocks; /* in which an SM is done with its programs of a launch that keeps it busy for a
+                      few rounds */
+    /* Registers of a thread for tiles that are alive at once, and for addresses of one access. */
+    uint64_t tiles, addresses;
+} ProgramCost;
+
+/* Needs layouts, shared memory allocated and barriers placed. */
+ProgramCost program_cost(Func *func);
 #endif

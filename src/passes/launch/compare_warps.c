@@ -1,29 +1,28 @@
-/* Of programs that go on for a while, clones are compiled for half and for twice as many warps as
- * choose-warps takes, and so on while that gets better, up to what code generation takes, and the
- * one that is predicted to be done first is kept (analysis/program_cost.c). What each pass decides
- * for a number of warps is known then, not guessed: layouts, exchanges through shared memory,
- * barriers, registers.
+/* Clones of a program are compiled for half and for twice as many warps as choose-warps takes, and
+ * so on while that gets better, up to what code generation takes, and the one that is predicted to
+ * be done first is kept (analysis/program_cost.c). What each pass decides for a number of warps is
+ * known then, not guessed: layouts, exchanges through shared memory, barriers, registers. Where
+ * programs of one warp share a CTA, two warps to a CTA of their own are no step on the way to four,
+ * so that four are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
- * the model errs; for programs without loops, whose figures it has; for products of warpgroups,
- * which come in few shapes that the model does not tell apart; and where passes would take long. */
+ * the model errs; for products of warpgroups, which come in few shapes that the model does not tell
+ * apart; and where passes would take long. */
 #include "passes/launch/compare_warps.h"
-#include "passes/analysis/pressure.h"
 #include "passes/analysis/program_cost.h"
 
 enum {
     MOST_WARPS = 16,
     MOST_WARPS_OF_DOTS = 8,
     MOST_OPS = 800, /* of the function: passes take some microseconds for each */
-    BETTER_PERCENT = 5,
-    /* Of a thread for tiles that are alive at once, with which nothing spills: products bring
-     * fragments of the next step and addresses of copies beside. */
-    MOST_REGISTERS = 208,
-    MOST_REGISTERS_OF_DOTS = 160,
+    BETTER_PERCENT = 2,
+    /* Of a thread for tiles that are alive at once, with which nothing spills: addresses, fragments
+     * of the next product and what else is wanted soon come beside. */
+    MOST_REGISTERS = 160,
+    MOST_WITH_ADDRESSES = 240,
 };
 
 typedef struct Program {
-    bool loops; /* memory is accessed in one, or something is reduced */
     bool dots, warpgroups;
     uint32_t ops;
 } Program;
@@ -31,7 +30,6 @@ typedef struct Program {
 static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
-    program->loops |= op_loop_around(op) && (op_has(op, READS) || op->code == OP_reduce);
     if (op->code == OP_dot) {
         program->dots = true;
         program->warpgroups |= dot_attrs(op)->unit == UNIT_WGMMA;
@@ -41,46 +39,53 @@ static bool add_op(Op *op, void *user) {
 
 static bool may_compare(const Func *func, const Program *program) {
     return !func->num_warps && func->num_ctas <= 1 && func->capability && !func->is_persistent &&
-           !program->warpgroups && (program->loops || program->dots) && program->ops <= MOST_OPS;
+           !program->warpgroups && program->ops <= MOST_OPS;
 }
 
 typedef struct Comparison {
     const Func *func;
     bool (*finish)(Func *trial);
     int32_t usual, most, best; /* best 0: what is usual */
-    uint64_t most_registers;   /* of a thread for tiles */
+    bool shares;               /* usual programs share a CTA */
     double cost;               /* of the usual number */
     double least;              /* of the best one; it has to be below to be taken */
 } Comparison;
 
 /* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
- * Below 0: it cannot be compiled. */
-static double predicted(const Comparison *c, int32_t *warps) {
+ * Below 0: it cannot be compiled, or might spill where what is usual would not. */
+static double predicted(Comparison *c, int32_t *warps) {
     const Func *func = c->func;
     Ctx *ctx = func_ctx(func);
     DiagMark said = diag_mark(&ctx->diags);
     Func *trial = func_clone(func);
     trial->num_warps = *warps;
-    double cost = c->finish(trial) ? program_cost(trial) : -1;
-    if (cost >= 0 && pressure_most_in_thread(trial) > c->most_registers)
-        cost = -1;
+    bool is_usual = !*warps;
+    ProgramCost cost = {.clocks = -1};
+    if (c->finish(trial))
+        cost = program_cost(trial);
+    if (is_usual)
+        c->shares = trial->programs_per_cta > 1;
+    else if (cost.tiles > MOST_REGISTERS || cost.tiles + cost.addresses > MOST_WITH_ADDRESSES)
+        cost.clocks = -1;
     *warps = trial->num_warps;
     diag_rewind(&ctx->diags, said);
-    return cost;
+    return cost.clocks;
 }
 
 /* As long as it gets better, half or twice as many each time. */
 static void go_on(Comparison *c, bool fewer) {
     double last = c->cost;
+    bool once_more = c->shares;
     for (int32_t warps = c->usual;;) {
         warps = fewer ? warps / 2 : warps * 2;
         if (warps < 1 || warps > c->most)
             return;
         int32_t tried = warps;
         double cost = predicted(c, &tried);
-        if (cost < 0 || cost >= last)
+        if (cost < 0 || (cost >= last && !once_more))
             return;
-        last = cost;
+        once_more = false;
+        last = cost < last ? cost : last;
         if (cost < c->least) {
             c->least = cost;
             c->best = warps;
@@ -94,7 +99,6 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
     if (!may_compare(func, &program))
         return;
     Comparison c = {func, finish, .most = program.dots ? MOST_WARPS_OF_DOTS : MOST_WARPS};
-    c.most_registers = program.dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS;
     c.cost = predicted(&c, &c.usual);
     c.least = c.cost * 100 / (100 + BETTER_PERCENT);
     if (c.cost < 0)
