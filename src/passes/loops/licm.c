@@ -64,12 +64,6 @@ static bool can_move(const Licm *licm, const Op *op, const Op *loop, bool runs, 
 
 /* Addresses */
 
-/* What a sum has of values from outside of a loop, built in front of it, and of others; NULL: none
- * of them. Constants are with the others, where they become part of an access. */
-typedef struct SumParts {
-    Value *fixed, *rest;
-} SumParts;
-
 static bool is_sum(const Value *value) {
     return value->def && value->def->code == OP_addi && type_is_index(value->type);
 }
@@ -86,24 +80,16 @@ static bool has_fixed_part(const Value *index, const Op *loop, int depth) {
            has_fixed_part(op_in(index->def, 0), loop, depth - 1);
 }
 
-static Value *sum_of(Builder *b, Value *x, Value *y) {
-    return x && y ? build_addi(b, x, y) : x ? x : y;
-}
-
-/* As has_fixed_part, which an index has to have. */
-static SumParts split_sum(Builder *before, Builder *within, Value *index, const Op *loop,
-                          int depth) {
-    if (!has_fixed_part(index, loop, depth))
-        return (SumParts){.rest = index};
-    if (value_is_outside(index, loop))
-        return (SumParts){.fixed = index};
-    const Op *op = index->def;
-    SumParts x = split_sum(before, within, op_in(op, 0), loop, depth - 1);
-    if (op->code == OP_extsi)
-        return (SumParts){x.fixed ? rewrite_like(before, op, 1, &x.fixed, index->type) : NULL,
-                          x.rest ? rewrite_like(within, op, 1, &x.rest, index->type) : NULL};
-    SumParts y = split_sum(before, within, op_in(op, 1), loop, depth - 1);
-    return (SumParts){sum_of(before, x.fixed, y.fixed), sum_of(within, x.rest, y.rest)};
+/* The pointer and what the index has of fixed parts, or of the others: each added by itself, since
+ * a sum of some of them may wrap where that of all does not. */
+static Value *add_parts(Builder *b, Value *pointer, Value *index, const Op *loop, int depth,
+                        bool fixed) {
+    const bool has_fixed = has_fixed_part(index, loop, depth);
+    if (!has_fixed || value_is_outside(index, loop))
+        return has_fixed == fixed ? build_addptr(b, pointer, index) : pointer;
+    for (uint32_t i = 0; i < index->def->nin; i++)
+        pointer = add_parts(b, pointer, op_in(index->def, i), loop, depth - 1, fixed);
+    return pointer;
 }
 
 /* A sum that is needed as well stays in the loop, and no op is saved. */
@@ -114,7 +100,8 @@ static bool is_index_alone(const Value *index) {
     return true;
 }
 
-/* addptr(P, fixed + rest) of the loop: addptr(Q, rest), and in front of it Q = addptr(P, fixed). */
+/* addptr(P, fixed + rest) of the loop: addptr(Q, rest), and in front of it Q = addptr(P, fixed).
+ * Constants are with the rest, where they become part of an access. */
 static bool split_address(Op *op, Op *loop) {
     Value *index = op->code == OP_addptr ? op_in(op, 1) : NULL;
     if (!index || index->type->rank || !value_is_outside(op_in(op, 0), loop) ||
@@ -122,9 +109,8 @@ static bool split_address(Op *op, Op *loop) {
         !has_fixed_part(index, loop, MAX_INDEX_DEPTH))
         return false;
     Builder before = builder_before(loop), within = builder_before(op);
-    SumParts parts = split_sum(&before, &within, index, loop, MAX_INDEX_DEPTH);
-    Value *base = build_addptr(&before, op_in(op, 0), parts.fixed);
-    return rewrite_replace(op, build_addptr(&within, base, parts.rest));
+    Value *base = add_parts(&before, op_in(op, 0), index, loop, MAX_INDEX_DEPTH, true);
+    return rewrite_replace(op, add_parts(&within, base, index, loop, MAX_INDEX_DEPTH, false));
 }
 
 static void visit_block(Licm *licm, Block *block);
