@@ -138,15 +138,27 @@ static bool follow(const LintInput *input, const Op *op, OpVisitor *visit) {
     return done;
 }
 
+/* A function with more such loads is told of the first ones: each takes a walk over all of it. */
+enum { MOST_REPORTED = 32 };
+
+typedef struct Reports {
+    const LintInput *input;
+    int count;
+} Reports;
+
 static bool check_load(Op *op, void *user) {
-    const LintInput *input = user;
-    if (undefined_dims(input, op))
-        follow(input, op, report_if_taken);
-    return true;
+    Reports *reports = user;
+    const LintInput *input = reports->input;
+    if (!undefined_dims(input, op) || follow(input, op, report_if_taken))
+        return true;
+    if (++reports->count < MOST_REPORTED)
+        return true;
+    diag_note(&func_ctx(input->func)->diags, op->span, "loads behind this one are not looked at");
+    return false;
 }
 
 void lint_undefined(const LintInput *input) {
-    LintInput copy = *input;
+    Reports reports = {.input = input};
     if (!follow(input, NULL, is_not_taken))
-        func_walk(input->func, check_load, &copy);
+        func_walk(input->func, check_load, &reports);
 }

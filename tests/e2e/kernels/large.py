@@ -77,6 +77,12 @@ def masked_copies(count):
     return kernel(each(count, lambda i: (f"tl.store(a + row + {i} * m, tl.load(b + row + {i} * m, mask=row + {i} < n), mask=row < n)",)))
 
 
+def sums_of_masked_loads(count):
+    """Elements of each load are undefined where its mask is off, and stored."""
+    return kernel(block(1, "x = tl.zeros((1024,), tl.float32)"),
+                  each(count, lambda i: (f"x += tl.load(b + row + {i} * m, mask=row + {i} < n)",)), block(1, "tl.store(a + row, x)"))
+
+
 def masked_loads_in_a_loop(count):
     return kernel(block(1, "x = tl.load(a + row)", "for i in range(0, n, 1024):"),
                   each(count, lambda i: (f"x += tl.load(b + row + i + {i} * m, mask=row + i + {i} < n, other=0.0)",), 2),
@@ -140,6 +146,7 @@ SHAPES = [
     (conditions, 16000),
     (conditions_used_twice, 100),
     (masked_copies, 2600),
+    (sums_of_masked_loads, 1200),
     (masked_loads_in_a_loop, 1000),
     (carried_values, 1700),
 ]
