@@ -6,7 +6,10 @@
  * long one the masks are constants, and with them those of loads that hold over the same range, and
  * a factor of the scores leaves their maximum (reduce_scaled in rules.def). The other loops are as
  * before but for fewer stages, so results are the same bits; ranges may be empty, and the long one
- * is where the arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone.
+ * is where the arithmetic of a mask would wrap. A loop whose masks only guard loads is left alone,
+ * and so is one that is known to run a few times, as over the blocks of a diagonal or of a narrow
+ * window, which gets `flags` 16: three loops begin three pipelines there, for hardly an iteration
+ * without masks.
  *
  * Needs no layouts, and invariants outside of loops. The copies are for simplify to fold.
  *
@@ -17,6 +20,7 @@
  *         ..                                         }
  *     }                                              for %i = %b, %hi, 64 { as before }
  */
+#include "passes/analysis/affine.h"
 #include "passes/analysis/loop_bounds.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -27,6 +31,7 @@
 
 enum {
     MASKED_STAGES = 2,      /* of the few masked iterations, at most */
+    FEW_ITERATIONS = 4,     /* for which a loop is not split */
     MAX_BODY_OPS = 400,     /* of a body that is worth a copy or two */
     ASYNC_BYTES = 4,        /* the least that an asynchronous copy takes */
     MAX_PIECEMEAL = 1 << 12 /* elements that an iteration may load otherwise */
@@ -365,9 +370,11 @@ static void split(const Plan *plan) {
 /* Finding them */
 
 typedef struct Splitter {
-    Facts *facts;
+    Affines *affines;
+    const Facts *facts;
     Arena *arena;
     VEC(Plan *) found;
+    bool marked; /* a loop, as one that runs a few times */
 } Splitter;
 
 static bool is_candidate(const Op *op) {
@@ -386,10 +393,54 @@ static bool begins_in_reach(const Facts *facts, const Op *loop) {
     return begin->lo > -FAR && begin->hi < FAR;
 }
 
+static bool spans_at_most(Splitter *s, Value *begin, Value *end, int64_t limit);
+
+/* Of a quotient times its divisor, which is less than that below the dividend. */
+static bool spans_from_multiple(Splitter *s, const Op *product, Value *end, int64_t limit) {
+    for (uint32_t i = 0; i < 2; i++) {
+        const Op *quotient = op_in(product, i)->def;
+        int64_t by, times;
+        if (quotient && quotient->code == OP_divsi && value_int_constant(op_in(quotient, 1), &by) &&
+            value_int_constant(op_in(product, 1 - i), &times) && by == times && by > 0)
+            return spans_at_most(s, op_in(quotient, 0), end, limit - (by - 1));
+    }
+    return false;
+}
+
+/* Is `end` known to be no more than `limit` above `begin`? */
+static bool spans_at_most(Splitter *s, Value *begin, Value *end, int64_t limit) {
+    const Op *from = begin->def, *to = end->def;
+    int64_t distance;
+    if (limit < 0)
+        return false;
+    const Affine *first = affine_of(s->affines, begin), *last = affine_of(s->affines, end);
+    if (!first->why && !last->why && !first->rank && !last->rank &&
+        poly_is_constant(poly_sum(s->arena, last->offset, first->offset, -1), &distance))
+        return distance <= limit;
+    for (uint32_t i = 0; i < 2 && to && to->code == OP_minsi; i++)
+        if (spans_at_most(s, begin, op_in(to, i), limit))
+            return true;
+    for (uint32_t i = 0; i < 2 && from && from->code == OP_maxsi; i++)
+        if (spans_at_most(s, op_in(from, i), end, limit))
+            return true;
+    return from && from->code == OP_muli && spans_from_multiple(s, from, end, limit);
+}
+
+static bool runs_few_times(Splitter *s, const Op *loop) {
+    int64_t step;
+    return value_int_constant(op_in(loop, 2), &step) &&
+           spans_at_most(s, op_in(loop, 0), op_in(loop, 1), FEW_ITERATIONS * step);
+}
+
 static bool visit(Op *op, void *user) {
     Splitter *s = user;
     if (!is_candidate(op) || !begins_in_reach(s->facts, op))
         return true;
+    if (runs_few_times(s, op)) {
+        s->marked |= !(for_attrs(op)->flags & LOOP_FEW);
+        for_attrs(op)->flags |= LOOP_FEW;
+        return true;
+    }
     Plan *plan = ARENA_NEW(s->arena, Plan);
     *plan = (Plan){.bounds = {.facts = s->facts, .loop = op}};
     if (loads_piecemeal(&plan->bounds) || !collect_bounds(plan, s->arena))
@@ -402,11 +453,12 @@ static bool visit(Op *op, void *user) {
 bool pass_split_loops(Func *func) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
-    Splitter s = {.facts = facts_compute(func, arena), .arena = arena};
+    Splitter s = {.affines = affines_create(func, arena), .arena = arena};
+    s.facts = affines_facts(s.affines);
     func_walk(func, visit, &s);
     vec_for_each (plan, &s.found)
         split(*plan);
-    bool changed = s.found.len > 0;
+    bool changed = s.marked || s.found.len > 0;
     arena_rewind(arena, mark);
     return changed;
 }
