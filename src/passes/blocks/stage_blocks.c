@@ -13,11 +13,11 @@
  *                                        ..
  *                                        store_wait {pending = 0, read = true}
  *
- * What is loaded is waited for where it is first used; changes of layout and shape go there with
- * it. The parity of the phase alternates from one time to the next, through the loops around. A
- * store is waited for at the end of the block that it stands in: until its buffer was read, or,
- * where the kernel goes on to tell others (atomics, barriers), until memory has it, and all threads
- * with it.
+ * What is loaded is started before what others wait for (start_loads.c) and waited for where it is
+ * first used; changes of layout and shape go there with it. The parity of the phase alternates from
+ * one time to the next, through the loops around. A store is waited for at the end of the block
+ * that it stands in: until its buffer was read, or, where the kernel goes on to tell others
+ * (atomics, barriers), until memory has it, and all threads with it.
  *
  * Copies are not ordered among each other. So a store waits for the ones before it through the same
  * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
@@ -29,6 +29,7 @@
  * Needs layouts, and of blocks those that tensor copies take (lower-blocks). Leaves none. */
 #include "passes/analysis/pointer_origin.h"
 #include "passes/blocks/block_buffers.h"
+#include "passes/blocks/start_loads.h"
 #include "passes/blocks/tensor_maps.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -270,6 +271,7 @@ static bool collect(Op *op, void *user) {
 bool pass_stage_blocks(Func *func) {
     Ctx *ctx = func_ctx(func);
     ArenaMark mark = arena_mark(&ctx->scratch);
+    start_loads(func);
     Stage stage = {
         .func = func, .arena = &ctx->scratch, .facts = facts_compute(func, &ctx->scratch)};
     func_walk(func, collect, &stage);
