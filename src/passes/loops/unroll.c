@@ -1,6 +1,8 @@
 /* unroll: copies of loop bodies instead of iterations.
  *
- * A loop with constant bounds, few iterations and a small body is replaced by copies of its body.
+ * A loop with constant bounds, few iterations and a small body is replaced by copies of its body,
+ * one that reads memory also where what changes from one iteration to the next is few instructions:
+ * the loads of all copies are under way together (the windows of pooling).
  * One with attribute `unroll` N (tl.range(loop_unroll_factor=N)) gets N copies per iteration; the
  * iterations that are left over stay in the old loop, which starts where the new one ends. Inner
  * loops first. `unroll` 1 forbids both and is what unrolled loops are left with, so that the pass
@@ -18,6 +20,8 @@
 enum {
     FULL_TRIPS = 4,       /* iterations of a loop that is unrolled without being asked */
     FULL_OPS = 48,        /* ops of its body */
+    FULL_COST = 512,      /* instructions of a thread, in all copies of a loop that reads */
+    USUAL_WARPS = 4,      /* of a program, where nothing is said yet */
     MAX_COPIED_OPS = 4096 /* that one loop may grow to */
 };
 
@@ -144,14 +148,49 @@ static bool unroll_as_asked(Op *loop, int64_t trips, uint64_t ops) {
     return unroll_by(loop, step, factor);
 }
 
+/* Instructions of a thread for what the loop's iterations do not share, an element of its part of a
+ * tile each; more than any limit: there is a product, for which loads are better started ahead. */
+static uint64_t varying_cost(const Op *loop) {
+    const Func *func = loop->block->func;
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    PtrSet varying = {.arena = arena};
+    const Block *body = loop->regions[0];
+    int64_t threads = (func->num_warps ? func->num_warps : USUAL_WARPS) * TARGET_WARP_SIZE;
+    uint64_t cost = 0;
+    for (uint32_t i = 0; i < body->nargs; i++)
+        ptr_set_add(&varying, &body->args[i]);
+    block_for_each (op, body) {
+        bool varies = op->nregions || op_effects(op);
+        for (uint32_t i = 0; i < op->nin; i++)
+            varies |= ptr_set_has(&varying, op_in(op, i));
+        if (op->code == OP_dot || (op->nregions && op_effects(op)))
+            cost = UINT64_MAX / FULL_TRIPS;
+        if (!varies)
+            continue;
+        int64_t elements = 1;
+        for (uint32_t i = 0; i < op->nout; i++) {
+            ptr_set_add(&varying, &op->out[i]);
+            int64_t numel = type_numel(op->out[i].type);
+            elements = numel > elements ? numel : elements;
+        }
+        cost += (uint64_t)((elements + threads - 1) / threads);
+    }
+    arena_rewind(arena, mark);
+    return cost;
+}
+
 static bool unroll_loop(Op *loop, void *user) {
     int64_t trips = loop_trip_count(loop), wanted = for_attrs(loop)->unroll;
     uint64_t ops = count_ops(loop->regions[0]);
     if (wanted > 1)
         return unroll_as_asked(loop, trips, ops);
-    bool small = trips >= 0 && trips <= FULL_TRIPS && ops * (uint64_t)trips <= FULL_OPS * 2 &&
-                 ops <= FULL_OPS && !has_loop(loop->regions[0]);
-    return wanted == 0 && for_attrs(loop)->num_stages <= 1 && small && unroll_fully(loop, trips);
+    if (wanted != 0 || for_attrs(loop)->num_stages > 1 || trips < 0 || trips > FULL_TRIPS ||
+        has_loop(loop->regions[0]))
+        return false;
+    bool small = ops * (uint64_t)trips <= FULL_OPS * 2 && ops <= FULL_OPS;
+    bool reads = op_effects(loop) & READS && varying_cost(loop) * (uint64_t)trips <= FULL_COST;
+    return (small || reads) && unroll_fully(loop, trips);
 }
 
 bool pass_unroll(Func *func) {
