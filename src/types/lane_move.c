@@ -143,3 +143,35 @@ LaneMoveCost lane_move_cost(const Type *type, const Layout *dst, const Layout *s
     cost.selects = taken * (variants - 1);
     return cost;
 }
+
+/* Reductions */
+
+/* Clocks of a scheduler: a shuffle takes two (32 lanes of an SM in one: CUDA C++ Programming Guide,
+ * arithmetic instructions). */
+enum { SHUFFLE_COST = 2, SELECT_COST = 1, LEAST_SHARED = 4 /* results of a thread */ };
+
+LaneReductionWork lane_reduction_work(const LaneReduction *r, uint32_t shared) {
+    LaneReductionWork work = {0};
+    uint32_t left = r->results;
+    for (uint32_t s = 0; s < r->steps; s++) {
+        left = s < shared ? left / 2 : left;
+        work.combinations += left;
+    }
+    work.shuffles = (work.combinations + (shared ? r->results : 0)) * r->words;
+    return work;
+}
+
+uint32_t lane_shared_steps(const LaneReduction *r) {
+    if (r->results < LEAST_SHARED || r->results & (r->results - 1))
+        return 0;
+    uint32_t shared = 0;
+    while (shared < r->steps && r->results >> shared > 1)
+        shared++;
+    LaneReductionWork plain = lane_reduction_work(r, 0), work = lane_reduction_work(r, shared);
+    /* What is not kept is chosen, and what is; whose lane has a result is an addition. */
+    uint32_t chosen = r->results - (r->results >> shared);
+    uint32_t cost = SHUFFLE_COST * work.shuffles + r->ops * work.combinations +
+                    2 * SELECT_COST * r->words * chosen + r->results;
+    return cost + cost / 4 < SHUFFLE_COST * plain.shuffles + r->ops * plain.combinations ? shared
+                                                                                         : 0;
+}

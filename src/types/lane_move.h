@@ -41,4 +41,19 @@ typedef struct LaneMoveCost {
     uint64_t selects;
 } LaneMoveCost;
 LaneMoveCost lane_move_cost(const Type *type, const Layout *dst, const Layout *src);
+
+/* A reduction across lanes in `steps` steps, of which a thread has terms of several results, of
+ * `words` words each; combining two takes `ops` instructions. */
+typedef struct LaneReduction {
+    uint32_t results, steps, words, ops;
+} LaneReduction;
+/* Steps in which lanes share results out, half of what a lane has for half of what its partner has;
+ * each result then comes from the lane that has it. 0: butterflies, which shuffle all results in
+ * all steps, cost less, or not much more, and wait for one shuffle less. */
+uint32_t lane_shared_steps(const LaneReduction *r);
+/* Shuffles and combinations of results that a thread executes, with as many steps shared. */
+typedef struct LaneReductionWork {
+    uint32_t shuffles, combinations;
+} LaneReductionWork;
+LaneReductionWork lane_reduction_work(const LaneReduction *r, uint32_t shared);
 #endif

@@ -75,8 +75,34 @@ static void test_rounds(void **state) {
     }
 }
 
+/* Where sharing results out pays, and what it does: halves as long as there are, then butterflies.
+ */
+static void test_shared_reduction(void **state) {
+    static const struct {
+        LaneReduction reduction;
+        uint32_t shared, shuffles, combinations;
+    } cases[] = {
+        {{.results = 16, .steps = 5, .words = 1, .ops = 1}, 4, 32, 16},
+        {{.results = 32, .steps = 4, .words = 1, .ops = 1}, 4, 62, 30},
+        {{.results = 4, .steps = 5, .words = 1, .ops = 1}, 2, 10, 6},
+        {{.results = 4, .steps = 5, .words = 2, .ops = 5}, 2, 20, 6},
+        {{.results = 4, .steps = 2, .words = 1, .ops = 1}, 0, 8, 8}, /* rows of an accumulator */
+        {{.results = 2, .steps = 5, .words = 1, .ops = 1}, 0, 10, 10},
+        {{.results = 12, .steps = 5, .words = 1, .ops = 1}, 0, 60, 60},
+        {{.results = 8, .steps = 0, .words = 1, .ops = 1}, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t shared = lane_shared_steps(&cases[i].reduction);
+        LaneReductionWork work = lane_reduction_work(&cases[i].reduction, shared);
+        assert_int_equal(shared, cases[i].shared);
+        assert_int_equal(work.shuffles, cases[i].shuffles);
+        assert_int_equal(work.combinations, cases[i].combinations);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shared_reduction),
         cmocka_unit_test_setup_teardown(test_cost, setup_ctx, teardown_ctx),
         cmocka_unit_test_setup_teardown(test_rounds, setup_ctx, teardown_ctx)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,15 @@
  * for which P(c) is also the P of some register combination v: lane ^ c holds, in register ^ v,
  * terms of the same result. One butterfly per vector of a basis of this space finishes every lane
  * at once, and every lane ends with the result. Masks under which a thread holds the very same
- * elements (copies) are left out. */
+ * elements (copies) are left out.
+ *
+ * Where a thread has terms of many results, a butterfly shuffles each of them in each step, for the
+ * same result in all lanes. Sharing them out is less: in each step a lane gives half of what it has
+ * to its partner and gets the partner's terms of the other half, as long as there are halves; what
+ * is left takes the butterflies that are left, and each result comes from the lane that has it.
+ *
+ *     8 results, 8 lanes      butterflies 8 + 8 + 8 shuffles      shared out 4 + 2 + 1, and 8 back
+ */
 #include "codegen/lowerings.h"
 #include "codegen/tile/combine.h"
 #include "codegen/tile/ordered.h"
@@ -15,6 +23,7 @@
 #include "codegen/values/shuffle.h"
 #include "codegen/values/values.h"
 #include "ir/order.h"
+#include "types/lane_move.h"
 
 /* redux.sync does the whole warp in one instruction for these regions over integers of up to 32
  * bits, vote.sync for two of them over predicates. */
@@ -151,6 +160,66 @@ static void reduce_in_thread(Cg *cg, const Combiner *c, const Plan *plan, uint32
     }
 }
 
+/* Sharing results out among lanes */
+
+/* Steps in which lanes share out `n` results of which a thread has terms. */
+static int shared_steps(const Combiner *c, uint32_t n, const Butterfly *steps, int nsteps) {
+    LaneReduction reduction = {.results = n, .steps = (uint32_t)nsteps};
+    for (int s = 0; s < nsteps; s++)
+        if (steps[s].regs || steps[s].threads & (steps[s].threads - 1))
+            return 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        reduction.words += (uint32_t)(type_element_bytes(op_in(c->op, k)->type) + 3) / 4;
+    block_for_each (op, c->op->regions[0])
+        reduction.ops += !op_has(op, TERMINATOR);
+    return (int)lane_shared_steps(&reduction);
+}
+
+/* Each lane keeps one half of the registers' results, the upper where `upper`. */
+static void share_out(Cg *cg, const Combiner *c, const uint32_t *regs, uint32_t half,
+                      uint32_t lane_bit, Lv upper, Lv *values) {
+    uint32_t n = c->n;
+    Lv *received = ARENA_ARRAY(cg->arena, Lv, (size_t)half * n);
+    for (uint32_t i = 0; i < half; i++)
+        for (uint32_t k = 0; k < n; k++) {
+            Lv low = values[regs[i] * n + k], high = values[regs[i + half] * n + k];
+            Lv given = LLVMBuildSelect(cg->b, upper, low, high, "");
+            received[i * n + k] = cg_shuffle_xor(cg, given, lane_bit);
+            values[regs[i] * n + k] = LLVMBuildSelect(cg->b, upper, high, low, "");
+        }
+    for (uint32_t i = 0; i < half; i++)
+        cg_combine(cg, c, &received[i * n], &values[regs[i] * n], &values[regs[i] * n]);
+}
+
+/* As many results as registers `regs`, each in all lanes. */
+static void reduce_shared(Cg *cg, const Combiner *c, const uint32_t *regs, uint32_t count,
+                          const Butterfly *steps, int nsteps, int nshared, Lv *values) {
+    uint32_t n = c->n, left = count, lanes = 0;
+    for (int s = 0; s < nshared; s++, left /= 2) {
+        Lv upper = cg_parity(cg, cg->lane, steps[s].threads);
+        share_out(cg, c, regs, left / 2, steps[s].threads, upper, values);
+        lanes |= steps[s].threads;
+    }
+    Lv *received = ARENA_ARRAY(cg->arena, Lv, (size_t)count * n);
+    for (int s = nshared; s < nsteps; s++)
+        for (uint32_t i = 0; i < left; i++) {
+            for (uint32_t k = 0; k < n; k++)
+                received[k] = cg_shuffle_xor(cg, values[regs[i] * n + k], steps[s].threads);
+            cg_combine(cg, c, received, &values[regs[i] * n], &values[regs[i] * n]);
+        }
+    Lv others = LLVMBuildAnd(cg->b, cg->lane, cg_i32(cg, ~lanes & 31), "");
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t holder = 0;
+        for (int s = 0; s < nshared; s++)
+            holder |= i & (count >> (s + 1)) ? steps[s].threads : 0;
+        Lv from = LLVMBuildOr(cg->b, others, cg_i32(cg, holder), "");
+        for (uint32_t k = 0; k < n; k++)
+            received[i * n + k] = cg_shuffle(cg, "idx", values[regs[i & (left - 1)] * n + k], from);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(&values[regs[i] * n], &received[i * n], n * sizeof *received);
+}
+
 static void reduce_in_warp(Cg *cg, const Combiner *c, const Plan *plan, const uint32_t *leader,
                            const Butterfly *steps, int nsteps, Lv *values) {
     Lv *received = ARENA_ARRAY(cg->arena, Lv, (size_t)plan->count * c->n);
@@ -165,6 +234,15 @@ static void reduce_in_warp(Cg *cg, const Combiner *c, const Plan *plan, const ui
         for (uint32_t reg = 0; reg < plan->count; reg++)
             if (leader[reg] == reg)
                 values[reg] = redux_value(cg, redux, values[reg]);
+        return;
+    }
+    uint32_t *regs = ARENA_ARRAY(cg->arena, uint32_t, plan->count), results = 0;
+    for (uint32_t reg = 0; reg < plan->count; reg++)
+        if (leader[reg] == reg)
+            regs[results++] = reg;
+    int nshared = shared_steps(c, results, steps, nsteps);
+    if (nshared) {
+        reduce_shared(cg, c, regs, results, steps, nsteps, nshared, values);
         return;
     }
     for (int s = 0; s < nsteps; s++) {

@@ -5,6 +5,7 @@
  * registers are free, quotients are taken by multiplications, narrow floats come in pairs. That is
  * enough to tell launches of one kernel apart, in which the same ops have other layouts. */
 #include "passes/analysis/op_work.h"
+#include "types/lane_move.h"
 
 /* Instructions: estimates of what the lowerings make. */
 enum {
@@ -134,11 +135,17 @@ static OpWork reduce_work(const WorkContext *c, const Op *op) {
     const Type *in = op_in(op, 0)->type;
     double ops = region_ops(op), kept = elements(op->out[0].type);
     int steps = in->layout ? lane_steps(in, (int)reduce_attrs(op)->axis) : 0;
-    double shuffles = kept * steps * op->nin;
+    LaneReduction across = {
+        .results = (uint32_t)kept, .steps = (uint32_t)steps, .ops = (uint32_t)ops};
+    for (uint32_t i = 0; i < op->nin; i++)
+        across.words += (uint32_t)(type_element_bytes(op_in(op, i)->type) + 3) / 4;
+    uint32_t shared = lane_shared_steps(&across);
+    LaneReductionWork work = lane_reduction_work(&across, shared);
     double clocks = ops * figure(c, FIGURE_LATENCY_ALU);
-    return (OpWork){.issue = (elements(in) - kept + kept * steps) * ops + shuffles,
-                    .memory = shuffles * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
-                    .latency = steps * (figure(c, FIGURE_LATENCY_SHUFFLE) + clocks) + clocks};
+    double waits = steps + (shared ? 1 : 0);
+    return (OpWork){.issue = (elements(in) - kept + work.combinations) * ops + work.shuffles,
+                    .memory = work.shuffles * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
+                    .latency = waits * figure(c, FIGURE_LATENCY_SHUFFLE) + (steps + 1) * clocks};
 }
 
 static OpWork scan_work(const WorkContext *c, const Op *op) {
