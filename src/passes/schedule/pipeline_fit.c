@@ -178,6 +178,35 @@ static int64_t room_beside_another(const Pipelined *p, int64_t bytes, int64_t ro
     return half >= PIPELINE_LEAST_STAGES * bytes && half < room ? half : room;
 }
 
+static bool has_products_of_warps(const Pipelined *p) {
+    block_for_each (op, p->body)
+        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_MMA)
+            return true;
+    return false;
+}
+
+/* A warp that multiplies by mma.sync waits for fragments and for the product before. Where an SM
+ * has fewer than two warps for each scheduler, as registers always allow, one stage less is worth
+ * another CTA: its copies still have an iteration in which to come. The room of that stage less. */
+static int64_t room_of_schedulers(const Pipelined *p, int64_t bytes, int64_t room) {
+    enum { WARPS_OF_SCHEDULER = 2 };
+    const Func *func = p->body->func;
+    const Target *target = target_by_capability(func->capability);
+    int64_t stages = bytes && p->stages * bytes > room ? room / bytes : p->stages;
+    int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
+    int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;
+    if (!target || stages <= PIPELINE_LEAST_STAGES || has_warpgroup_products(p) ||
+        !has_products_of_warps(p))
+        return room;
+    int64_t beside = func_shared_room(func) - room;
+    int64_t with = (beside + stages * bytes) * programs, without = with - bytes * programs;
+    Occupancy now = target_occupancy(target, 0, threads, (int32_t)with);
+    Occupancy then = target_occupancy(target, 0, threads, (int32_t)without);
+    return now.warps < WARPS_OF_SCHEDULER * TARGET_PARTITIONS && then.ctas > now.ctas
+               ? (stages - 1) * bytes
+               : room;
+}
+
 bool pipeline_fit_stages(Pipelined *p) {
     const Func *func = p->body->func;
     int64_t bytes = 0, room = func_shared_room(func);
@@ -198,6 +227,7 @@ bool pipeline_fit_stages(Pipelined *p) {
     if (fit_producer(p, bytes, room))
         return true;
     room = room_beside_another(p, bytes, room);
+    room = room_of_schedulers(p, bytes, room);
     /* A load in registers is one iteration ahead, however many there are. */
     if (!p->async && !p->bytes)
         p->stages = PIPELINE_LEAST_STAGES;

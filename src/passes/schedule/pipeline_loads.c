@@ -68,7 +68,8 @@
  * says so, for a loop with an inner one or without such loads if it has num_stages of its own. In
  * a loop that stores nothing waits in registers or comes in pieces of less than 16 bytes, and rings
  * leave an SM half of the CTAs that registers let in (pipeline_fit.c), unless it has num_stages of
- * its own. Sets the loop's num_stages to 1. */
+ * its own. Products by mma.sync leave a stage's bytes to another CTA where an SM has few warps.
+ * Sets the loop's num_stages to 1. */
 #include "passes/schedule/pipeline_loads.h"
 #include "ir/registers.h"
 #include "passes/analysis/pointer_origin.h"
