@@ -148,8 +148,16 @@ static bool unroll_as_asked(Op *loop, int64_t trips, uint64_t ops) {
     return unroll_by(loop, step, factor);
 }
 
+/* Loads are better started ahead beside products, and inner loops have their own time. */
+static bool only_reads(const Block *body) {
+    block_for_each (op, body)
+        if (op->code == OP_dot || (op->nregions && op_effects(op)))
+            return false;
+    return true;
+}
+
 /* Instructions of a thread for what the loop's iterations do not share, an element of its part of a
- * tile each; more than any limit: there is a product, for which loads are better started ahead. */
+ * tile each. */
 static uint64_t varying_cost(const Op *loop) {
     const Func *func = loop->block->func;
     Arena *arena = &func_ctx(func)->scratch;
@@ -164,8 +172,6 @@ static uint64_t varying_cost(const Op *loop) {
         bool varies = op->nregions || op_effects(op);
         for (uint32_t i = 0; i < op->nin; i++)
             varies |= ptr_set_has(&varying, op_in(op, i));
-        if (op->code == OP_dot || (op->nregions && op_effects(op)))
-            cost = UINT64_MAX / FULL_TRIPS;
         if (!varies)
             continue;
         int64_t elements = 1;
@@ -189,7 +195,8 @@ static bool unroll_loop(Op *loop, void *user) {
         has_loop(loop->regions[0]))
         return false;
     bool small = ops * (uint64_t)trips <= FULL_OPS * 2 && ops <= FULL_OPS;
-    bool reads = op_effects(loop) & READS && varying_cost(loop) * (uint64_t)trips <= FULL_COST;
+    bool reads = op_effects(loop) & READS && only_reads(loop->regions[0]) &&
+                 varying_cost(loop) * (uint64_t)trips <= FULL_COST;
     return (small || reads) && unroll_fully(loop, trips);
 }
 
