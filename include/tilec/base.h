@@ -41,7 +41,8 @@ extern "C" {
     X(TILE_ERROR_NO_VARIANT, 16, "the bundle has no variant of the kernel for the call")           \
     X(TILE_ERROR_KERNEL, 17, "a kernel failed on the device")                                      \
     X(TILE_ERROR_DEVICE_LOST, 18, "the device, or its context, is lost")                           \
-    X(TILE_ERROR_NOT_COMPILED, 19, "the kernel is not compiled, and the context compiles nothing")
+    X(TILE_ERROR_NOT_COMPILED, 19, "the kernel is not compiled, and the context compiles nothing") \
+    X(TILE_ERROR_IN_PLACE, 20, "arguments are one array that the kernel's code takes to be apart")
 
 typedef enum tile_status {
 #define TILE_STATUS_ENUM(name, value, text) name = value,

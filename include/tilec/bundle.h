@@ -34,6 +34,7 @@ typedef struct tile_variant_info {
     tile_text path;                          /* of the source, as it was named */
     int32_t num_warps, num_stages, num_ctas; /* asked for; 0: chosen by the compiler */
     bool is_other_form; /* without tensor copies, for arguments that tensor maps cannot hold */
+    bool is_in_place;   /* for calls that give one array as two arguments */
 } tile_variant_info;
 
 /* Opens and checks a bundle: TILE_ERROR_FILE if it cannot be read, TILE_ERROR_BUNDLE with a
@@ -56,8 +57,8 @@ TILE_API tile_status tile_bundle_get_variant(const tile_bundle *bundle, size_t i
  *
  * Of `options` the kernel counts (empty: the bundle's only one), the path, as the source was named
  * (empty: any), the constexprs, which hold for every call, num_warps, num_stages and num_ctas (0:
- * any), plain_abi and no_tensor_copies, which want variants compiled so; with anything else set it
- * is TILE_ERROR_INVALID_ARGUMENT.
+ * any), plain_abi, no_tensor_copies and in_place, which want variants that are so; with anything
+ * else set it is TILE_ERROR_INVALID_ARGUMENT.
  *
  * A variant fits that runs on the device, has the call's types and constexprs, and promises nothing
  * that the arguments do not keep; of several the device's own code counts, before code of an

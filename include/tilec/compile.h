@@ -128,6 +128,9 @@ typedef struct tile_compile_options {
                          3.6, from 32 to 39; what came later is an error. 0: what the environment
                          asks for, TILEC_LANGUAGE=3.6, else as docs/language.md says,
                          "Versions". Another one is TILE_ERROR_INVALID_ARGUMENT */
+    bool in_place;    /* two arguments may be one array: the form that keeps the order of what goes
+                         through them, which functions make of themselves where a call needs it; see
+                         tile_launch */
 } tile_compile_options;
 
 /* Compiles, or answers from the cache.
@@ -257,6 +260,8 @@ typedef struct tile_kernel_info {
     size_t tensor_map_count; /* of 128 bytes each, after all other parameters; docs/runtime.md */
     bool is_persistent; /* three i32, the logical grid, follow the parameters; docs/runtime.md */
     bool plain_abi;     /* compiled as tile_compile_options.plain_abi says */
+    size_t apart_count; /* pairs of pointers that are taken to be apart: "apart" of
+                           TILE_OUTPUT_META; see tile_launch */
 } tile_kernel_info;
 
 /* Of a tuple each item, "x.0", and of a descriptor each part, "x.ptr", "x.shape.1", "x.strides.1",

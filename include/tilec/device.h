@@ -111,6 +111,9 @@ TILE_API tile_status tile_executable_get_info(const tile_executable *executable,
  * extent or stride, or the driver is older than CUDA 12.0 and makes none, and nothing was launched;
  * tile_executable_check says more, and a kernel compiled with no_tensor_copies takes any.
  *
+ * A kernel whose code takes arguments to be apart (tile_kernel_info.apart_count) is not launched
+ * with one pointer for both of such a pair: TILE_ERROR_IN_PLACE. One compiled with in_place is.
+ *
  * A persistent kernel (tile_kernel_info.is_persistent) runs at most 2^30 programs in a launch:
  * TILE_ERROR_INVALID_ARGUMENT with more. */
 TILE_API tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3],

@@ -95,6 +95,7 @@ _CLASSES = {
     "TILE_ERROR_KERNEL": KernelError,
     "TILE_ERROR_DEVICE_LOST": DriverError,
     "TILE_ERROR_NOT_COMPILED": NotCompiled,
+    "TILE_ERROR_IN_PLACE": ArgumentError,
 }
 
 

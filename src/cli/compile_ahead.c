@@ -44,7 +44,7 @@ static const char *option_for_sources(const KernelOptions *o) {
 /* Writing */
 
 static const Variant *all_variants(Ctx *ctx, const Built *built, size_t len, uint32_t *count) {
-    Variant *variants = ARENA_ARRAY(&ctx->arena, Variant, 2 * len + 1);
+    Variant *variants = ARENA_ARRAY(&ctx->arena, Variant, FORM_SETS * len + 1);
     *count = 0;
     for (size_t i = 0; i < len; i++)
         for (uint32_t j = 0; j < built[i].count; j++)
@@ -109,7 +109,9 @@ static void print_report(Ctx *ctx, const AheadOptions *options, const Built *bui
     for (uint32_t i = 0; i < count; i++) {
         strbuf_printf(&out, "%s{\"path\": ", i ? ", " : "");
         strbuf_json(&out, variants[i].path);
-        strbuf_printf(&out, ", \"other_form\": %s, ", variants[i].is_other_form ? "true" : "false");
+        strbuf_printf(&out, ", \"other_form\": %s, \"in_place\": %s, ",
+                      variants[i].forms & FORM_PLAIN ? "true" : "false",
+                      variants[i].forms & FORM_IN_PLACE ? "true" : "false");
         facts_json(&variants[i].facts, &out);
         strbuf_putc(&out, '}');
     }

@@ -51,6 +51,7 @@ int cli_kernel_request(Ctx *ctx, const KernelOptions *options, const char *path,
         .full_paths = options->full_paths,
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,
+        .in_place = options->in_place,
         .plain_abi = options->plain_abi,
         .no_fp_fusion = options->no_fp_fusion,
         .no_ftz = options->no_ftz,
@@ -121,6 +122,7 @@ int cli_exit_status(tile_status status) {
     case TILE_ERROR_FILE:
     case TILE_ERROR_INTERNAL:
     case TILE_ERROR_TENSOR_MAP:
+    case TILE_ERROR_IN_PLACE:
     case TILE_ERROR_BUNDLE:
     case TILE_ERROR_NO_VARIANT:
     case TILE_ERROR_NOT_COMPILED:

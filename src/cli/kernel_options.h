@@ -12,8 +12,8 @@ typedef struct KernelOptions {
     TextList defines, include, warnings;
     int64_t num_warps, num_stages, num_ctas, max_registers, max_shared, llvm_level, time_limit,
         compile_limit, memory_limit;
-    bool no_line_info, no_fp_fusion, full_paths, no_tensor_copies, no_persistence, plain_abi, debug,
-        sanitize_overflow, no_ftz, deterministic, check_passes, isolated;
+    bool no_line_info, no_fp_fusion, full_paths, no_tensor_copies, no_persistence, in_place,
+        plain_abi, debug, sanitize_overflow, no_ftz, deterministic, check_passes, isolated;
 } KernelOptions;
 
 /* Notes for the help: what -s, -a, -D and -t take. */

@@ -143,18 +143,33 @@ static int prepare(Run *run, const char *path) {
                                                                                     : STATUS_INPUT;
 }
 
+static bool is_array_twice(RunArg *const *args, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < i && args[i]->is_array; k++)
+            if (args[k] == args[i])
+                return true;
+    return false;
+}
+
 /* `other_form`: see run_on_device. */
-static bool execute_form(Run *run, bool *other_form) {
+static bool execute_form(Run *run, unsigned *other_form) {
     Ctx *ctx = run->ctx;
     RunArg **ordered;
     uint32_t count;
-    *other_form = false;
+    *other_form = 0;
     if (!cli_compile(ctx, &run->request, &run->compiled) ||
         !run_order_args(ctx, &run->args, &run->compiled.facts, &ordered, &count))
         return false;
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
                              (uint32_t)run->options.repeat, &run->times, other_form);
+    /* The interpreter runs what passes make of the function, and looks at no facts. */
+    const bool has_passes = run->options.final_ir || run->options.every_pass;
+    if (run->options.device != DEVICE_SIM && has_passes && !run->compiled.func->in_place &&
+        is_array_twice(ordered, count)) {
+        *other_form = FORM_IN_PLACE;
+        return false;
+    }
     const uint32_t ctas = host_ctas(run->grid, (uint32_t)run->options.ctas);
     if (run->options.device == DEVICE_SIM) {
         run->sim = (SimRun){.compiled = &run->compiled,
@@ -182,25 +197,22 @@ static bool execute_form(Run *run, bool *other_form) {
                           run->options.atol, run->options.rtol, &run->times);
 }
 
-static const char *last_text(const Diags *diags, DiagId id) {
-    const char *text = "";
-    for (const Diagnostic *d = diags->first; d; d = d->next)
-        text = d->id == id ? d->text : text;
-    return text;
-}
-
-/* What was said of the form that the arguments do not suit is dropped but for the reason. */
+/* What was said of a form that the arguments do not suit is dropped but for the reason. */
 static bool execute(Run *run) {
     Diags *diags = &run->ctx->diags;
     const DiagMark before = diag_mark(diags);
-    bool other_form, ok = execute_form(run, &other_form);
-    if (!other_form)
-        return ok;
-    const char *why = last_text(diags, DIAG_tensor_map_other_form);
-    diag_rewind(diags, before);
-    run->request.no_tensor_copies = true;
-    ok = execute_form(run, &other_form);
-    diag_emit(diags, (Span){0}, DIAG_tensor_map_other_form, "%s", why);
+    unsigned other_form;
+    bool ok = execute_form(run, &other_form);
+    DiagReason why[FORM_SETS];
+    int count = 0;
+    while (other_form) {
+        why[count++] = diag_take(diags, before, (Span){0});
+        request_forms(&run->request, other_form);
+        ok = execute_form(run, &other_form);
+    }
+    for (int i = 0; i < count; i++)
+        if (why[i].id != DIAG_COUNT)
+            diag_emit(diags, (Span){0}, why[i].id, "%s", why[i].text);
     return ok;
 }
 

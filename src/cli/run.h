@@ -11,6 +11,7 @@
 /* The value of one parameter, from -a NAME=...: an array, a scalar or None. */
 typedef struct RunArg {
     Str name;
+    Str owner; /* of an array: the argument that it was given as before, in place; empty: itself */
     bool is_array, is_none;
     HostArray array;
     HostArray part;  /* of run_read_part: what the array's memory begins with */
@@ -27,7 +28,7 @@ typedef struct RunArgs {
 } RunArgs;
 
 /* Reads `texts` (NAME=GENERATOR, NAME=@[TYPE:]FILE, NAME=FILE.npy, NAME=NUMBER[:TYPE],
- * NAME=None). False after a report. */
+ * NAME=None, NAME=NAME of an array before it). False after a report. */
 bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args);
 /* The same of one, for data that goes to a device at once: `array` of a generator has no data, and
  * `part` is at most `most` elements of it where any may be repeated (generate_part). `place`: of
@@ -43,6 +44,8 @@ bool run_fill_array(const Device *device, Diags *diags, const RunArg *arg);
  * the status after a message. */
 int run_one_shape(Ctx *ctx, const TextList *arguments, const char *grid, ShapesFile *file);
 RunArg *run_find_arg(const RunArgs *args, Str name);
+/* The argument whose array this one is: an array given as two arguments is one. */
+RunArg *run_owner(const RunArgs *args, RunArg *arg);
 /* The types of the arguments as the elaborator takes them, specialised as a launch would. */
 const NamedText *run_types(Ctx *ctx, const RunArgs *args, const ElaborateRequest *kernel);
 /* What host code sees of the arguments: a value for each name of `heuristics`, of those that are
@@ -90,9 +93,8 @@ bool run_on_cpu(Ctx *ctx, const CpuRun *run, Func *func, RunTimes *times);
 bool run_every_pass(Ctx *ctx, const CpuRun *run, Func *func, bool check, double atol, double rtol,
                     RunTimes *times);
 /* Runs it on the device and copies the arrays back; then `repeat` more launches are timed. False
- * with `other_form` set: its tensor maps cannot hold the arguments, which a remark says, and the
- * form without tensor copies is to run. */
+ * with `other_form` set (KernelForm): the arguments need that form, as a remark says. */
 bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, RunArg **args,
                    uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times,
-                   bool *other_form);
+                   unsigned *other_form);
 #endif

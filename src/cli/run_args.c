@@ -201,6 +201,14 @@ bool run_read_args(Ctx *ctx, const TextList *texts, RunArgs *args) {
         if (run_find_arg(args, named.name))
             return ctx_diag(ctx, (Span){0}, run_argument_twice, STR_ARG(named.name));
         RunArg arg;
+        const RunArg *other = run_find_arg(args, named.text);
+        if (other && other->is_array) {
+            arg = *other;
+            arg.name = named.name;
+            arg.owner = other->owner.len ? other->owner : other->name;
+            vec_push(&ctx->arena, args, arg);
+            continue;
+        }
         if (!read_named(ctx, &named,
                         (Reader){.stream = (uint32_t)i, .most = SIZE_MAX, .arg = &arg}))
             return false;
@@ -251,6 +259,10 @@ RunArg *run_find_arg(const RunArgs *args, Str name) {
         if (str_eq(args->data[i].name, name))
             return &args->data[i];
     return NULL;
+}
+
+RunArg *run_owner(const RunArgs *args, RunArg *arg) {
+    return arg->owner.len ? run_find_arg(args, arg->owner) : arg;
 }
 
 /* Arrays are aligned to more than 16 bytes wherever they are put. */
@@ -313,7 +325,7 @@ bool run_order_args(Ctx *ctx, const RunArgs *args, const KernelFacts *facts, Run
             diag_hint(&ctx->diags, "add -a %.*s=...", STR_ARG(param->name));
             return false;
         }
-        (*ordered)[(*count)++] = arg;
+        (*ordered)[(*count)++] = run_owner(args, arg);
     }
     return true;
 }

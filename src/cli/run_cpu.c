@@ -12,6 +12,14 @@ CheckTolerance run_tolerance(Elem elem, double atol, double rtol) {
     return tolerance;
 }
 
+/* The first argument that is the same array; `i` if there is none. */
+static uint32_t first_of(const CpuRun *run, uint32_t i) {
+    uint32_t first = 0;
+    while (run->args[first] != run->args[i])
+        first++;
+    return first;
+}
+
 /* `data`: what arrays hold, one for each argument; NULL: their own. */
 static bool interpret(Ctx *ctx, const CpuRun *run, Func *func, void *const *data, StrBuf *output) {
     InterpArray *arrays = ARENA_ARRAY(&ctx->arena, InterpArray, run->arg_count + 1);
@@ -19,7 +27,10 @@ static bool interpret(Ctx *ctx, const CpuRun *run, Func *func, void *const *data
     uint32_t array_count = 0;
     for (uint32_t i = 0; i < run->arg_count; i++) {
         const RunArg *arg = run->args[i];
-        if (arg->is_array) {
+        const uint32_t first = first_of(run, i);
+        if (first < i) {
+            values[i] = values[first];
+        } else if (arg->is_array) {
             values[i] = (InterpArg){.is_array = true, .array = array_count};
             arrays[array_count++] = (InterpArray){.name = arg->name,
                                                   .data = data ? data[i] : arg->array.data,
@@ -126,7 +137,9 @@ static bool rerun_stage(Ctx *ctx, const CpuRun *run, const Stage *stage, Func *o
     ArenaMark mark = arena_mark(&ctx->arena);
     void **data = ARENA_ARRAY(&ctx->arena, void *, run->arg_count + 1);
     for (uint32_t i = 0; i < run->arg_count; i++)
-        if (run->args[i]->is_array)
+        if (first_of(run, i) < i)
+            data[i] = data[first_of(run, i)];
+        else if (run->args[i]->is_array)
             data[i] = copy_array(ctx, &run->args[i]->array, before[i]);
     bool ok = run_stage(ctx, run, stage, origin, data) &&
               compare_arrays(ctx, run, stage, data, atol, rtol);

@@ -13,7 +13,7 @@ typedef struct DeviceRun {
     Executable executable;
     void **params;
     uint64_t *scalars;
-    bool other_form;
+    unsigned other_form;
 } DeviceRun;
 
 static bool copy_in(DeviceRun *run) {
@@ -64,11 +64,15 @@ static bool launch(DeviceRun *run, const uint32_t grid[3]) {
                         LAUNCH_MAX_PERSISTENT);
     CUresult result =
         executable_launch(&run->executable, &(Launch){.grid = grid}, run->params, &problem);
-    if (result != LAUNCH_NO_TENSOR_MAP)
+    run->other_form = launch_needs_form(result);
+    if (!run->other_form)
         return driver_check(run->device->driver, &ctx->diags, DRIVER_launch, result);
-    run->other_form = true;
-    ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(run->executable.name),
-             executable_explain(&run->executable, &ctx->arena, run->params, &problem));
+    const char *why =
+        executable_explain(&run->executable, &ctx->arena, run->params, run->other_form, &problem);
+    if (run->other_form == FORM_IN_PLACE)
+        ctx_diag(ctx, (Span){0}, in_place_other_form, STR_ARG(run->executable.name), why);
+    else
+        ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(run->executable.name), why);
     return false;
 }
 
@@ -133,7 +137,7 @@ static bool run_loaded(DeviceRun *run, const uint32_t grid[3], uint32_t repeat, 
 
 bool run_on_device(Ctx *ctx, const Device *device, const Compiled *compiled, RunArg **args,
                    uint32_t count, const uint32_t grid[3], uint32_t repeat, RunTimes *times,
-                   bool *other_form) {
+                   unsigned *other_form) {
     DeviceRun run = {.ctx = ctx, .device = device, .args = args, .count = count};
     run.params = ARENA_ARRAY(&ctx->arena, void *, count + 1);
     run.scalars = ARENA_ARRAY(&ctx->arena, uint64_t, count + 1);

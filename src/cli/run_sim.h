@@ -63,7 +63,7 @@ typedef struct SimRun {
     const char *ptxas;
     bool report; /* assemble the kernel for its registers */
     /* What the run leaves. */
-    bool other_form; /* see run_on_device */
+    unsigned other_form; /* see run_on_device */
     RunTimes times;
     SimModule *module; /* NULL: the PTX could not be read */
     SimCounts *counts; /* NULL: nothing was launched */

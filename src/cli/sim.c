@@ -135,7 +135,7 @@ static RunArg **in_order(Ctx *ctx, const SimOptions *options, RunArgs *args) {
     size_t count = options->arguments.len;
     RunArg **ordered = ARENA_ARRAY(&ctx->arena, RunArg *, count + 1);
     for (size_t i = 0; i < count; i++)
-        ordered[i] = &args->data[i];
+        ordered[i] = run_owner(args, &args->data[i]);
     return ordered;
 }
 

@@ -114,6 +114,9 @@ static KernelMeta launch_of(const Func *func) {
     meta.has_grid_parameter = meta.programs_per_cta > 1;
     meta.is_persistent = func->is_persistent;
     meta.plain_abi = func->plain_abi;
+    for (uint32_t i = 0; i + 1 < func->apart.len; i += 2)
+        vec_push(&func_ctx(func)->arena, &meta.apart,
+                 ((ApartParams){(uint32_t)func->apart.ptr[i], (uint32_t)func->apart.ptr[i + 1]}));
     return meta;
 }
 

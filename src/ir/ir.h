@@ -162,11 +162,19 @@ struct Func {
      * that no tensor map can hold (docs/tma.md). */
     bool no_tensor_copies;
     bool no_persistence; /* pass persist leaves the function alone */
+    /* Arguments that are pointers may lead to one array: the form that a kernel has beside its own
+     * for launches in place. Else passes may take two arguments to lead to memory apart. */
+    bool in_place;
+    /* Of which arguments they did, where exchanging accesses shows: numbers of parameters in pairs,
+     * one that is loaded through and one that is stored through, ascending. A launch that gives
+     * both one pointer needs the other form. See func_take_apart. */
+    Ints apart;
     /* Results are the same bits however many warps and stages there are and whatever target of one
      * family it is compiled for: ir/order.h, docs/deterministic.md. */
     bool deterministic;
     /* The launch is the source's own: its parameters and nothing behind them, a CTA, or num_ctas of
-     * them, for each program. Says no_tensor_copies and no_persistence, too; see func_plain_abi. */
+     * them, for each program. Says no_tensor_copies and no_persistence, too; see func_plain_abi.
+     * Who launches it looks at no facts, so that it has none of `apart`. */
     bool plain_abi;
     /* The launch is of CTAs, any number of them, each of which goes through programs by a loop of
      * its own: cta_id and cta_count say which, num_programs counts programs, and there is no

@@ -323,11 +323,15 @@ static bool parse_func_attr(Parser *p, Func *func) {
         return false;
 #define PARSE_I64(field) parse_integer(p, 0, INT32_MAX, &attr.i)
 #define PARSE_BOOL(field) parse_attr_value(p, ATTR_BOOL, &attr)
+#define PARSE_INTS(field) parse_attr_value(p, ATTR_INTS, &attr)
+#define SET_I64(field) func->field = (__typeof__(func->field))attr.i
+#define SET_BOOL(field) SET_I64(field)
+#define SET_INTS(field) func->field = attr.ints
 #define PARSE_FUNC_ATTR(field, kind)                                                               \
     if (str_is(name, #field)) {                                                                    \
         if (!PARSE_##kind(field))                                                                  \
             return false;                                                                          \
-        func->field = (__typeof__(func->field))attr.i;                                             \
+        SET_##kind(field);                                                                         \
         return true;                                                                               \
     }
     FUNC_ATTRS(PARSE_FUNC_ATTR)

@@ -237,7 +237,7 @@ static bool parse_enum(Parser *p, AttrKind kind, int64_t *value) {
 }
 
 bool parse_attr_value(Parser *p, AttrKind kind, Attr *attr) {
-    enum { MAX_INTS = 64 };
+    enum { MAX_INTS = 1024 };
     switch (kind) {
     case ATTR_I64:
         return parse_integer(p, INT64_MIN, INT64_MAX, &attr->i);

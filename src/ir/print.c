@@ -262,10 +262,19 @@ static void print_func(Printer *p, const Func *func) {
     }
     strbuf_putc(p->out, ')');
     const char *separator = " {";
+#define IS_SET_I64(field) func->field
+#define IS_SET_BOOL(field) func->field
+#define IS_SET_INTS(field) func->field.len
+#define VALUE_I64(field) (Attr){.i = func->field}
+#define VALUE_BOOL(field) VALUE_I64(field)
+#define VALUE_INTS(field)                                                                          \
+    (Attr) {                                                                                       \
+        .ints = func->field                                                                        \
+    }
 #define PRINT_FUNC_ATTR(field, kind)                                                               \
-    if (func->field) {                                                                             \
+    if (IS_SET_##kind(field)) {                                                                    \
         strbuf_printf(p->out, "%s%s = ", separator, #field);                                       \
-        print_attr(p, ATTR_##kind, (Attr){.i = func->field});                                      \
+        print_attr(p, ATTR_##kind, VALUE_##kind(field));                                           \
         separator = ", ";                                                                          \
     }
     FUNC_ATTRS(PRINT_FUNC_ATTR)

@@ -24,13 +24,15 @@
     FUNC_ATTR(has_layouts, BOOL)                                                                   \
     FUNC_ATTR(no_tensor_copies, BOOL)                                                              \
     FUNC_ATTR(no_persistence, BOOL)                                                                \
+    FUNC_ATTR(in_place, BOOL)                                                                      \
     FUNC_ATTR(deterministic, BOOL)                                                                 \
     FUNC_ATTR(plain_abi, BOOL)                                                                     \
     FUNC_ATTR(is_persistent, BOOL)                                                                 \
     FUNC_ATTR(last_first, I64)                                                                     \
     FUNC_ATTR(in_sections, BOOL)                                                                   \
     FUNC_ATTR(one_thread, BOOL)                                                                    \
-    FUNC_ATTR(teams, I64)
+    FUNC_ATTR(teams, I64)                                                                          \
+    FUNC_ATTR(apart, INTS)
 
 /* Regions nest at most this deep, which bounds the recursion of everything that walks IR. */
 enum { IR_MAX_NESTING = 200 };

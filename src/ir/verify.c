@@ -277,6 +277,16 @@ static void check_power(Verifier *v, const char *name, int32_t value, int32_t ma
                          "0 or a power of two within the limits of the hardware");
 }
 
+static bool is_apart_list(const Func *func) {
+    bool ok = func->apart.len % 2 == 0 && !(func->in_place && func->apart.len);
+    for (uint32_t i = 0; i < func->apart.len; i++) {
+        const int64_t at = func->apart.ptr[i];
+        ok = ok && at >= 0 && at < func->body->nargs &&
+             func->body->args[at].type->kind == TYPE_POINTER;
+    }
+    return ok;
+}
+
 static void check_func_attrs(Verifier *v) {
     enum { MAX_WARPS = 32, MAX_CTAS = 16, MAX_AXES = 3 };
     const Func *func = v->func;
@@ -313,6 +323,9 @@ static void check_func_attrs(Verifier *v) {
     if (func->teams && (func->teams != 2 || func->num_warps != WGMMA_WARPS || !func->is_persistent))
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "teams",
                          func->teams, "2, of 4 warps each, of a persistent function");
+    if (!is_apart_list(func))
+        v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "apart",
+                         func->apart.len, "pairs of pointers, none if in_place is set");
     if (func->has_layouts && func->num_warps == 0)
         v->ok = ctx_diag(v->ctx, func->span, ir_func_attr, STR_ARG(func->name), "num_warps", 0,
                          "a number, because the function has layouts");

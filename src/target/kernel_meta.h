@@ -1,6 +1,7 @@
 /* What a launcher must know of a kernel beside its code; see docs/runtime.md. */
 #ifndef TILEC_TARGET_KERNEL_META_H
 #define TILEC_TARGET_KERNEL_META_H
+#include "support/vec.h"
 #include "target/target.h"
 #include "target/tensor_map.h"
 
@@ -15,6 +16,23 @@ typedef struct KernelParam {
     int64_t fixed;
     bool is_only_read; /* of a pointer: nothing is written where it leads; else that may be */
 } KernelParam;
+
+/* Two pointers among what is passed, by their numbers. The code loads through one of them ahead of
+ * what it stores through the other: a launch that gives both one value needs the form for launches
+ * in place. */
+typedef struct ApartParams {
+    uint32_t loaded, stored;
+} ApartParams;
+
+typedef VEC(ApartParams) ApartList;
+
+/* What a kernel is compiled for instead where the arguments of a launch do not suit it; members of
+ * a set, since both may be the case. */
+typedef enum KernelForm {
+    FORM_PLAIN = 1,    /* no tensor copies */
+    FORM_IN_PLACE = 2, /* arguments may be one array */
+    FORM_SETS = 4
+} KernelForm;
 
 typedef struct KernelMeta {
     Str name; /* entry symbol */
@@ -38,6 +56,7 @@ typedef struct KernelMeta {
     /* Tensor maps: each is a parameter of 128 bytes, aligned to 64, by value, in this order after
      * all others. */
     TensorMapRecipes tensor_maps;
+    ApartList apart; /* none in the form for launches in place, and in most kernels */
 } KernelMeta;
 
 /* Parameters that hold the logical grid, from x on. */

@@ -205,6 +205,27 @@ static void scalars(void) {
     CHECK(cuda->launches == 0);
 }
 
+/* Shared memory of a block tells which form was launched: only one that takes x and y to be apart
+ * has rings. */
+static unsigned smooth(uint64_t x, uint64_t y) {
+    static const unsigned char bytes[] = {8, 8, 4};
+    const uint32_t grid[3] = {3, 1, 1};
+    const tile_argument arguments[] = {tile_pointer(x, TILE_FP32), tile_pointer(y, TILE_FP32),
+                                       tile_int(7)};
+    const Record a = launch(bundled("smooth"), grid, NULL, arguments, 3, bytes, sizeof bytes);
+    begin(bytes, sizeof bytes);
+    CHECK(k_smooth(NULL, 3, 1, 1, x, y, 7) == K_OK);
+    const Record b = end();
+    CHECK(!memcmp(&a, &b, sizeof a));
+    return a.shared;
+}
+
+static void in_place(void) {
+    const unsigned apart = smooth(0x10000, 0x20000), shared = smooth(0x10000, 0x10000);
+    CHECK(shared < apart);
+    CHECK(smooth(0, 0) == apart); /* pointers to nowhere */
+}
+
 /* Calls that no variant is for, and what a process may lack. */
 static void refusals(void) {
     begin((unsigned char[]){0}, 1);
@@ -269,6 +290,7 @@ int main(int argc, char **argv) {
     matmul(major, 4096, 4096, 512, 512, "'relu'");
     matmul(major, 272, 528, 144, 0, "'none'");
     scalars();
+    in_place();
     refusals();
     threads();
     tile_bundle_close(bundle);

@@ -209,6 +209,28 @@ static void plain_with_shared_ctas(Module *m) {
     m->funcs->programs_per_cta = 2;
 }
 
+/* %n is no pointer. */
+static void apart_from_a_number(Module *m) {
+    static const int64_t pair[] = {0, 1};
+    m->funcs->apart = (Ints){pair, 2};
+}
+
+static void apart_from_nothing(Module *m) {
+    static const int64_t pair[] = {0, 9};
+    m->funcs->apart = (Ints){pair, 2};
+}
+
+static void apart_by_half(Module *m) {
+    static const int64_t pair[] = {0};
+    m->funcs->apart = (Ints){pair, 1};
+}
+
+static void apart_in_place(Module *m) {
+    static const int64_t pair[] = {0, 0};
+    m->funcs->apart = (Ints){pair, 2};
+    m->funcs->in_place = true;
+}
+
 static void layouts_without_warps(Module *m) {
     m->funcs->has_layouts = true;
 }
@@ -288,6 +310,10 @@ static const Damage damages[] = {
     DAMAGE(bad_stages, ir_func_attr),
     DAMAGE(plain_with_tensor_copies, ir_func_attr),
     DAMAGE(plain_with_shared_ctas, ir_func_attr),
+    DAMAGE(apart_from_a_number, ir_func_attr),
+    DAMAGE(apart_from_nothing, ir_func_attr),
+    DAMAGE(apart_by_half, ir_func_attr),
+    DAMAGE(apart_in_place, ir_func_attr),
     DAMAGE(layouts_without_warps, ir_func_attr),
     DAMAGE(layouts_missing, ir_layout_map),
     DAMAGE(equal_names, ir_redefined),

@@ -275,6 +275,42 @@ class Values(unittest.TestCase):
             store[(1,)](Interface(self.y), 256, 0.5, bits)
 
 
+class InPlace(unittest.TestCase):
+    """One array as two arguments, of a loop whose loads come ahead of stores through another argument."""
+
+    def test_iterations_see_what_was_stored(self):
+        @triton.jit
+        def smooth(x, y, rows):
+            i = tl.arange(0, 32)
+            state = tl.zeros((32, 32), tl.float32)
+            for row in range(rows):
+                line = tl.load(x + row * 32 + i)
+                state = state * 0.5 + line[:, None]
+                tl.store(y + (row + 1) * 32 + i, tl.sum(state, 0) / 32)
+
+        def expect(x, y):
+            state = np.zeros(32, np.float32)
+            for row in range(8):
+                state = state * np.float32(0.5) + x[row]
+                y[row + 1] = state.mean()
+            return y
+
+        values = np.arange(9 * 32, dtype=np.float32).reshape(9, 32) % 4
+        slow = counted(smooth)
+        handles = []
+        for _ in range(2):
+            x, y = Array(values), Array(values)
+            handles.append(smooth[(1,)](x, y, 8, num_stages=3))
+            np.testing.assert_array_equal(y.read(), expect(values, values.copy()))
+            handles.append(smooth[(1,)](x, x, 8, num_stages=3))
+            wanted = values.copy()
+            np.testing.assert_array_equal(x.read(), expect(wanted, wanted))
+        self.assertEqual(len(slow), 2)  # each form is made once
+        self.assertIs(handles[0], handles[2])
+        self.assertIs(handles[1], handles[3])
+        self.assertIsNot(handles[0], handles[1])
+
+
 class Returned(unittest.TestCase):
     def test_kernel_of_the_instance(self):
         scale, x, y = make_scale(), zeros(64), zeros(64)

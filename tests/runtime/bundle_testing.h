@@ -21,11 +21,13 @@ static inline void compile_variant(Fixture *f, Making *making,
     if (tile_compile(f->context, options, kernel, &said) != TILE_OK)
         fail_msg("%s", tile_diagnostics_text(said).data);
     tile_diagnostics_destroy(said);
-    making->variants[making->count++] = (Variant){.facts = (*kernel)->facts,
-                                                  .path = text_str(options->path),
-                                                  .ptx = (*kernel)->outputs[TILE_OUTPUT_PTX],
-                                                  .num_warps = options->num_warps,
-                                                  .is_other_form = options->no_tensor_copies};
+    making->variants[making->count++] =
+        (Variant){.facts = (*kernel)->facts,
+                  .path = text_str(options->path),
+                  .ptx = (*kernel)->outputs[TILE_OUTPUT_PTX],
+                  .num_warps = options->num_warps,
+                  .forms = (options->no_tensor_copies ? FORM_PLAIN : 0u) |
+                           (options->in_place ? FORM_IN_PLACE : 0u)};
 }
 
 static inline void add_scale(Fixture *f, Making *making, const char *signature, const char *target,

@@ -1,4 +1,5 @@
-/* Facts of a kernel as text and JSON: tensor maps there and back, damage found out. */
+/* Facts of a kernel as text and JSON: tensor maps and pairs of pointers there and back, damage
+ * found out. */
 #include "runtime/launch/facts.h"
 #include "support/ctx.h"
 
@@ -70,6 +71,32 @@ static void tensor_maps_in_json(void **state) {
     ctx_destroy(ctx);
 }
 
+/* Numbers are of what is passed: BLOCK is not. */
+static void pairs_come_back(void **state) {
+    static const char pointers[] = "param 16 0 0 0 a *fp16\n"
+                                   "param 1 2 0 0 BLOCK 64\n"
+                                   "param 1 0 0 0 scale fp32\n"
+                                   "param 16 0 0 0 b *fp16\n";
+    static const char *const wrong[] = {"apart 0\n",    "apart 0 1\n",   "apart 0 3\n",
+                                        "apart -1 0\n", "apart 0 2 0\n", "apart 0 9999999\n"};
+    Ctx *ctx = ctx_create();
+    KernelFacts facts, again = {0};
+    assert_true(read_text(ctx, pointers, "apart 0 2\n", &facts));
+    StrBuf out = strbuf(&ctx->arena), json = strbuf(&ctx->arena);
+    facts_write(&facts, &out);
+    assert_true(facts_read(&ctx->arena, strbuf_str(&out), &again));
+    const KernelFacts copy = facts_copy(&ctx->arena, &again);
+    assert_int_equal(copy.meta.apart.len, 1);
+    assert_int_equal(copy.meta.apart.data[0].loaded, 0);
+    assert_int_equal(copy.meta.apart.data[0].stored, 2);
+    facts_json(&copy, &json);
+    assert_non_null(strstr(json.ptr, "\"apart\": [[\"a\", \"b\"]]"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (read_text(ctx, pointers, wrong[i], &facts))
+            fail_msg("taken: %s", wrong[i]);
+    ctx_destroy(ctx);
+}
+
 static void damage_is_found(void **state) {
     static const char *const maps[] = {
         "tensor_map\n",
@@ -98,6 +125,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensor_maps_come_back),
         cmocka_unit_test(tensor_maps_in_json),
+        cmocka_unit_test(pairs_come_back),
         cmocka_unit_test(damage_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

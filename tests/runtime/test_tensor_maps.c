@@ -243,7 +243,8 @@ static void assert_refused(Fixture *f, Arguments g, const char *text) {
     assert_int_equal(f->cuda->launches, launches);
     assert_int_equal(f->cuda->pushes, f->cuda->pops);
     void *params[] = {&g.a, &g.m, &g.k, &g.stride, &g.b};
-    assert_string_equal(executable_explain(&f->executable, &f->ctx->arena, params, &problem), text);
+    assert_string_equal(
+        executable_explain(&f->executable, &f->ctx->arena, params, FORM_PLAIN, &problem), text);
 }
 
 static void refusals_name_value_and_parameter(void **state) {

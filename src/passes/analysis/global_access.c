@@ -2,7 +2,8 @@
  *
  * Two accesses are known not to meet where one of these holds:
  *
- *   - they count from different arguments, which are taken to point to different memory;
+ *   - they count from different arguments, which are taken to point to different memory, or, in the
+ *     form for launches in place, to one array or different ones;
  *   - their bytes are apart, by the affine forms of the addresses (affine.h);
  *   - each byte belongs to one thread in both: of one layout that holds nothing in two threads, the
  *     addresses are the same, or lines that begin a multiple of the layout's period apart;
@@ -110,12 +111,20 @@ static bool has_strides(const Pair *p, const Affine *form) {
     return true;
 }
 
+/* In a launch in place two arguments may be one array, which is then what both count from. */
+static bool same_base(const Pair *p) {
+    const Value *a = p->a->base, *b = p->b->base;
+    const Func *func = p->earlier->op->block->func;
+    return a == b || (func->in_place && a->owner == func->body && b->owner == func->body &&
+                      a->type == b->type);
+}
+
 /* False: nothing is known of the addresses. */
 static bool compare_forms(Pair *p) {
     p->a = affine_of(p->affines, p->earlier->pointer);
     p->b = affine_of(p->affines, p->later->pointer);
-    if (p->a->why || p->b->why || p->a->base != p->b->base || !has_strides(p, p->a) ||
-        !has_strides(p, p->b) || (p->past && !value_is_outside(p->a->base, p->past)))
+    if (p->a->why || p->b->why || !same_base(p) || !has_strides(p, p->a) || !has_strides(p, p->b) ||
+        (p->past && !value_is_outside(p->a->base, p->past)))
         return false;
     find_distance(p);
     return true;
@@ -439,7 +448,7 @@ static bool may_meet(Pair *p) {
 bool global_accesses_meet(GlobalAccesses *accesses, const GlobalAccess *earlier, const Op *past,
                           const GlobalAccess *later) {
     if (!(earlier->writes || later->writes) || accesses->func->one_thread ||
-        (earlier->origin && later->origin && earlier->origin != later->origin) ||
+        !origins_meet(accesses->func, earlier->origin, later->origin) ||
         may_be_exchanged(earlier->op, later->op))
         return false;
     if (earlier->anywhere || later->anywhere)

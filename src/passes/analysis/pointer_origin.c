@@ -78,6 +78,27 @@ const Value *pointer_origin(const Value *pointer) {
     return known ? origin.parameter : NULL;
 }
 
+bool origins_meet(const Func *func, const Value *a, const Value *b) {
+    return !a || !b || a == b || func->in_place;
+}
+
+/* Clones of a function share the list, which therefore is copied and never changed. */
+void func_take_apart(Func *func, const Value *loaded, const Value *stored) {
+    const int64_t pair[] = {loaded->index, stored->index};
+    const Ints known = func->apart;
+    uint32_t at = 0;
+    for (; at < known.len && known.ptr[at] <= pair[0]; at += 2)
+        if (known.ptr[at] == pair[0] && known.ptr[at + 1] >= pair[1])
+            break;
+    if (at < known.len && known.ptr[at] == pair[0] && known.ptr[at + 1] == pair[1])
+        return;
+    int64_t *list = ARENA_ARRAY(&func_ctx(func)->arena, int64_t, known.len + 2);
+    memcpy(list, known.ptr, at * sizeof *list);
+    memcpy(list + at, pair, sizeof pair);
+    memcpy(list + at + 2, known.ptr + at, (known.len - at) * sizeof *list);
+    func->apart = (Ints){list, known.len + 2};
+}
+
 typedef struct Writes {
     bool *written;
     bool any; /* through pointers of which nothing is known */

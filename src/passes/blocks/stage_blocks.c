@@ -212,10 +212,10 @@ static void wait_for_others(Stage *stage, Builder *b, const Op *store) {
     Value *meet = NULL;
     bool first = true, all = false;
     vec_for_each (other, &stage->stored) {
-        if (other->parameter != parameter)
+        if (!origins_meet(stage->func, other->parameter, parameter))
             continue;
-        Value *overlap =
-            other->copy->block == store->block && !all ? overlaps(b, other->copy, store) : NULL;
+        bool compares = other->parameter == parameter && other->copy->block == store->block && !all;
+        Value *overlap = compares ? overlaps(b, other->copy, store) : NULL;
         all |= !overlap;
         meet = first ? overlap : overlap && meet ? build_ori(b, meet, overlap) : NULL;
         first = false;

@@ -303,8 +303,7 @@ static bool share_a_loop(const Op *a, const Op *b) {
 static bool touches_parameter(const Question *q, const Op *op) {
     if (op->nin == 0 || !type_is_pointer(op_in(op, 0)->type))
         return false;
-    const Value *parameter = pointer_origin(op_in(op, 0));
-    return !parameter || parameter == q->parameter;
+    return origins_meet(q->func, pointer_origin(op_in(op, 0)), q->parameter);
 }
 
 static bool load_allows(Op *op, void *user) {

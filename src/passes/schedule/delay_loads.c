@@ -12,9 +12,9 @@
  *
  * A load is, if its address is the same in all programs of a launch and everything that the
  * function writes to memory is stored through another argument, to places that depend on the
- * program: arguments are taken not to overlap there (docs/language.md), and programs that all
- * loaded what one of them stores would race. The second condition is not enough by itself: in a
- * launch of one program, or within one, nothing races.
+ * program: arguments are taken not to overlap there (docs/language.md), unless the function is for
+ * launches in place, and programs that all loaded what one of them stores would race. The second
+ * condition is not enough by itself: in a launch of one program, or within one, nothing races.
  *
  * It holds of the whole function, so that passes may move such a load, and stores, as they like.
  * Comes before choose-warps. */
@@ -34,6 +34,7 @@ typedef struct DelayLoads {
     Func *func;
     PtrMap depends; /* op to what its results depend on */
     PtrSet stored;  /* arguments that are stored through */
+    bool stores;    /* there are some */
     bool changed;
 } DelayLoads;
 
@@ -65,6 +66,7 @@ static bool keeps_apart(Op *op, void *user) {
     if (!origin || !(depends_on(delays, op_in(op, 0)) & DEPENDS_PROGRAM))
         return false;
     ptr_set_add(&delays->stored, origin);
+    delays->stores = true;
     return true;
 }
 
@@ -77,7 +79,8 @@ static bool may_delay(DelayLoads *delays, const Op *load) {
         if (depends_on(delays, op_in(load, i)))
             return false;
     const Value *origin = pointer_origin(op_in(load, 0));
-    return origin && !ptr_set_has(&delays->stored, origin);
+    return origin && !ptr_set_has(&delays->stored, origin) &&
+           !(delays->func->in_place && delays->stores);
 }
 
 static bool mark_load(Op *op, void *user) {

@@ -51,7 +51,8 @@ static bool is_ahead(const Pipelined *p, Op *load) {
                        .loop = p->loop,
                        .body = p->body,
                        .written = p->written,
-                       .writes = p->writes};
+                       .writes = p->writes,
+                       .asked = p->asked};
     alone.slice.arena = p->arena;
     if (!pipeline_add_operands(&alone, load))
         return false;

@@ -334,6 +334,7 @@ static void add_ingredients(Pipelined *p) {
                            .body = p->body,
                            .written = p->written,
                            .writes = p->writes,
+                           .asked = p->asked,
                            .branches = p->branches,
                            .keeps_registers = p->keeps_registers};
         alone.slice.arena = p->arena;
@@ -372,6 +373,7 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
     *p = (Pipelined){.ctx = ctx, .arena = &ctx->scratch, .loop = loop, .body = loop->regions[0]};
     p->last = loop;
     int64_t asked = for_attrs(loop)->num_stages;
+    p->asked = asked != 0;
     p->stages = (int)(asked ? asked : func->num_stages);
     p->stages = p->stages < PIPELINE_MOST_STAGES ? p->stages : PIPELINE_MOST_STAGES;
     p->slice.arena = p->written.arena = p->arena;
@@ -447,6 +449,8 @@ static void join_chain(Pipelined *p) {
 static void finish(Pipelined *p) {
     join_chain(p);
     if (pipeline_fit_stages(p)) {
+        for (const Pipelined *one = p; one; one = one->next)
+            pipeline_take_apart(one);
         pipeline_rewrite(p);
         return;
     }

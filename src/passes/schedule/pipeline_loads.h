@@ -34,6 +34,7 @@ typedef struct Pipelined {
     int copies; /* of each ring: as many as stages, one more where products stay in flight */
     int64_t step;
     bool writes;            /* memory, through the arguments in `written` */
+    bool asked;             /* the loop has num_stages of its own */
     bool keeps_registers;   /* for what it writes: no load waits in them */
     bool async;             /* some load is an asynchronous copy */
     bool branches;          /* of the body may run ahead */
@@ -56,8 +57,12 @@ bool pipeline_fit_stages(Pipelined *p);
 Op *pipeline_next_loop(const Pipelined *first, const Pipelined *last);
 bool pipeline_goes_on(const Pipelined *last, const Pipelined *next);
 
-/* Two arguments are taken to point to different memory. */
+/* Two arguments are taken to point to different memory, unless the function is for launches in
+ * place, or for launchers that do not tell; which ones were pipeline_take_apart notes once the
+ * loads come ahead, but for a loop that was given its own stages: then who gave them has said so.
+ */
 bool pipeline_may_be_written(const Pipelined *p, const Op *load);
+void pipeline_take_apart(const Pipelined *p);
 /* Adds what an op needs to the slice; false where that cannot be computed ahead. */
 bool pipeline_add_operands(Pipelined *p, Op *op);
 

@@ -6,7 +6,27 @@
 
 bool pipeline_may_be_written(const Pipelined *p, const Op *load) {
     const Value *origin = pointer_origin(op_in(load, 0));
-    return p->writes && (!origin || ptr_set_has(&p->written, origin));
+    const Func *func = p->body->func;
+    const bool in_order = !p->asked && (func->in_place || func->plain_abi);
+    return p->writes && (!origin || in_order || ptr_set_has(&p->written, origin));
+}
+
+/* From what the body stores through, all of which note_stores has looked at. */
+static void take_apart(const Op *load, const Block *body) {
+    block_for_each (op, body)
+        if (op_has(op, STORE))
+            func_take_apart(body->func, pointer_origin(op_in(load, 0)),
+                            pointer_origin(op_in(op, 0)));
+}
+
+void pipeline_take_apart(const Pipelined *p) {
+    if (!p->writes || p->asked)
+        return;
+    vec_for_each (staged, &p->loads)
+        take_apart(staged->load, p->body);
+    block_for_each (op, p->body)
+        if (op->code == OP_load && ptr_set_has(&p->slice, op))
+            take_apart(op, p->body);
 }
 
 static bool may_trap(const Op *op) {

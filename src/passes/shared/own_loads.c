@@ -138,7 +138,7 @@ static bool may_be_written(const OwnLoads *own, const Op *load) {
     vec_for_each (write, &own->writes) {
         bool somewhere = op_is_pointer_access(*write);
         const Value *written = somewhere ? pointer_origin(op_in(*write, 0)) : NULL;
-        if (!origin || !written || origin == written)
+        if (origins_meet(own->func, origin, written))
             return true;
     }
     return false;

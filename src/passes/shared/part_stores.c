@@ -135,7 +135,7 @@ static bool may_be_loaded(const Parts *p) {
     vec_for_each (load, &p->loads) {
         const Value *origin = pointer_origin(op_in(*load, 0));
         vec_for_each (store, &p->stores)
-            if (!origin || origin == pointer_origin(op_in(*store, 0)))
+            if (origins_meet((*load)->block->func, origin, pointer_origin(op_in(*store, 0))))
                 return true;
     }
     return false;

@@ -22,7 +22,7 @@ typedef struct Build {
 
 /* Into the arena of what was built, which has no jump of its own. */
 static void keep_variant(Built *built, const Planned *planned, const Compiled *compiled,
-                         bool is_other_form) {
+                         unsigned forms) {
     const CompileRequest *request = &planned->request;
     Arena *arena = &built->arena;
     Variant *variant = &built->variants[built->count];
@@ -31,7 +31,7 @@ static void keep_variant(Built *built, const Planned *planned, const Compiled *c
                          .num_warps = request->kernel.num_warps,
                          .num_stages = request->kernel.num_stages,
                          .num_ctas = request->kernel.num_ctas,
-                         .is_other_form = is_other_form,
+                         .forms = forms,
                          .grid = str_keep(arena, planned->grid)};
     if (request->want & OUTPUT_BIT(cubin))
         variant->cubin = str_keep(arena, compiled->outputs[OUTPUT_cubin]);
@@ -47,26 +47,49 @@ static bool is_stored(Ctx *ctx, const CompileRequest *request, const Compiled *c
 }
 
 static bool compile_form(Ctx *ctx, const Build *build, const Planned *planned,
-                         const CompileRequest *request, Built *built, Compiled *compiled) {
+                         const CompileRequest *listed, unsigned forms, Built *built,
+                         Compiled *compiled) {
+    CompileRequest form = *listed;
+    const CompileRequest *request = &form;
+    request_forms(&form, forms);
     if (!compile_kernel(ctx, request, compiled))
         return false;
     built->compiled |= !compiled->from_cache;
     if (build->options->into_cache)
         return is_stored(ctx, request, compiled);
-    keep_variant(built, planned, compiled, built->count > 0);
+    keep_variant(built, planned, compiled, forms);
     return true;
 }
 
+/* Do the launches give one array as two arguments that the code takes to be apart? */
+static bool gives_one_array(const Build *build, const Compiled *compiled) {
+    const ApartList *apart = &compiled->facts.meta.apart;
+    return build->options->params &&
+           apart_find_equal(apart->data, apart->len, build->options->params);
+}
+
+/* The listed one, then the others that launches may ask for: of each form that was compiled those
+ * that its facts say it does not do for. */
 static bool compile_forms(Ctx *ctx, const Build *build, const Planned *planned,
                           CompileRequest *request, Built *built) {
     Compiled *compiled = ARENA_NEW(&ctx->arena, Compiled);
+    bool wanted[FORM_SETS] = {true};
     request->is_strict = build->is_check;
-    if (!compile_form(ctx, build, planned, request, built, compiled))
-        return false;
-    if (!compiled->facts.meta.tensor_maps.len || build->options->one_form)
-        return true;
-    request->no_tensor_copies = true;
-    return compile_form(ctx, build, planned, request, built, compiled);
+    for (unsigned forms = 0; forms < FORM_SETS; forms++) {
+        if (!wanted[forms])
+            continue;
+        if (!compile_form(ctx, build, planned, request, forms, built, compiled))
+            return false;
+        if (build->options->one_form) {
+            if (!gives_one_array(build, compiled))
+                return true;
+            built->count = 0;
+            return compile_form(ctx, build, planned, request, FORM_IN_PLACE, built, compiled);
+        }
+        wanted[forms | FORM_PLAIN] |= compiled->facts.meta.tensor_maps.len > 0;
+        wanted[forms | FORM_IN_PLACE] |= compiled->facts.meta.apart.len > 0;
+    }
+    return true;
 }
 
 /* As a call of a function asks for it. False: nothing does, for the source is wrong. */

@@ -11,20 +11,22 @@
 
 /* What became of one compilation. */
 typedef struct Built {
-    Arena arena;         /* of what follows */
-    Variant variants[2]; /* the kernel, and beside a form with tensor copies the other one */
-    uint32_t count;      /* 0: it failed */
-    bool compiled;       /* it was not all in the cache */
-    DiagId failed;       /* the first error, if it did; DIAG_COUNT: memory ran out, or cancelled */
-    Str error;           /* that first error, with its place */
-    Str said;            /* errors and warnings, rendered */
-    Str said_json;       /* these and remarks: a JSON array */
+    Arena arena;                 /* of what follows */
+    Variant variants[FORM_SETS]; /* the kernel, and the forms that stand beside it */
+    uint32_t count;              /* 0: it failed */
+    bool compiled;               /* it was not all in the cache */
+    DiagId failed; /* the first error, if it did; DIAG_COUNT: memory ran out, or cancelled */
+    Str error;     /* that first error, with its place */
+    Str said;      /* errors and warnings, rendered */
+    Str said_json; /* these and remarks: a JSON array */
 } Built;
 
 typedef struct BuildOptions {
-    unsigned jobs;   /* threads; 0: one for each processor */
-    bool into_cache; /* see above; variants are not kept, `count` is 1 */
-    bool one_form;   /* not the other one of kernels with tensor copies */
+    unsigned jobs;             /* threads; 0: one for each processor */
+    bool into_cache;           /* see above; variants are not kept, `count` is 1 */
+    bool one_form;             /* not those that stand beside a kernel */
+    const void *const *params; /* with one_form: of the launches to be, which say whether that is
+                                  the form for launches in place; NULL: it is not */
     /* Called after each compilation by one thread at a time; NULL: nobody. */
     void (*progress)(void *user, const Planned *planned, size_t done, size_t total);
     void *user;

@@ -107,6 +107,12 @@ static void emit_parts(Tables *t, const Group *group, const Variant *v, const ch
         }
         strbuf_puts(c, "};\n");
     }
+    const ApartList *apart = &v->facts.meta.apart;
+    if (apart->len)
+        strbuf_printf(c, "static const Apart apart_%s[] = {", id);
+    for (size_t i = 0; i < apart->len; i++)
+        strbuf_printf(c, "%s{%u, %u}", i ? ", " : "", apart->data[i].loaded, apart->data[i].stored);
+    strbuf_puts(c, apart->len ? "};\n" : "");
     strbuf_printf(c, "static const Want wants_%s[] = {", id);
     for (uint32_t i = 0; i < v->facts.param_count; i++) {
         if (group->forms[i] == PARAM_FIXED)
@@ -131,8 +137,13 @@ static void emit_row(Tables *t, const Variant *v, const char *id, uint32_t code,
         strbuf_printf(rows, "recipes_%s", id);
     else
         strbuf_puts(rows, "NULL");
-    strbuf_printf(rows, ", %zu, %d, wants_%s, &loaded_%zu[%u]},\n", meta->tensor_maps.len,
-                  v->is_other_form, id, group, number);
+    strbuf_printf(rows, ", %zu, ", meta->tensor_maps.len);
+    if (meta->apart.len)
+        strbuf_printf(rows, "apart_%s", id);
+    else
+        strbuf_puts(rows, "NULL");
+    strbuf_printf(rows, ", %zu, %u, wants_%s, &loaded_%zu[%u]},\n", meta->apart.len, v->forms, id,
+                  group, number);
 }
 
 /* The tables of a group; a row of `kernels`. */

@@ -136,8 +136,7 @@ uint32_t group_count_values(const Group *group) {
 
 /* One of two that are for the same calls is never chosen. */
 static bool same_calls(const Variant *a, const Variant *b) {
-    bool same =
-        a->facts.meta.target == b->facts.meta.target && a->is_other_form == b->is_other_form;
+    bool same = a->facts.meta.target == b->facts.meta.target && a->forms == b->forms;
     for (uint32_t i = 0; same && i < a->facts.param_count; i++) {
         const KernelParam *p = &a->facts.params[i], *q = &b->facts.params[i];
         same = str_eq(p->text, q->text) && p->is_fixed == q->is_fixed && p->fixed == q->fixed &&

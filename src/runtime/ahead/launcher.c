@@ -28,6 +28,9 @@ enum {
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76, SM_COUNT = 16, SHARED_OPTIN = 97 };
 enum { MAX_DYNAMIC_SHARED = 8, SHARED_WITHOUT_OPT_IN = 48 * 1024, OUT_OF_MEMORY = 2 };
 
+/* What arguments may need of a variant, as a set: no tensor copies; that two may be one array. */
+enum { FORM_PLAIN = 1, FORM_IN_PLACE = 2 };
+
 typedef struct TensorMap {
     uint64_t words[16];
 } __attribute__((aligned(64))) TensorMap;
@@ -60,6 +63,11 @@ typedef struct Argument {
     const char *text;
 } Argument;
 
+/* Two pointers, by the numbers of parameters, that a variant takes to be apart. */
+typedef struct Apart {
+    uint32_t loaded, stored;
+} Apart;
+
 /* A variant in one context. */
 typedef struct Loaded {
     struct Loaded *next;
@@ -78,7 +86,9 @@ typedef struct Variant {
     uint32_t grid_parameters;
     const Recipe *recipes;
     uint32_t recipe_count;
-    bool is_other_form;
+    const Apart *apart;
+    uint32_t apart_count;
+    unsigned forms; /* what it is in the place of a variant beside it */
     const Want *wants;
     Loaded **loaded;
 } Variant;
@@ -270,8 +280,15 @@ static bool keeps(const Want *want, const Argument *argument, int *score) {
     return false;
 }
 
+/* What stands beside another variant is for the arguments that need it. */
+static bool has_forms(const Variant *v, unsigned forms) {
+    const unsigned is = v->forms | (v->recipe_count ? 0 : (unsigned)FORM_PLAIN) |
+                        (v->apart_count ? 0 : (unsigned)FORM_IN_PLACE);
+    return !(forms & ~is) && !(v->forms & ~forms);
+}
+
 static const Variant *choose(const Kernel *kernel, const Context *context,
-                             const Argument *arguments, bool other_form) {
+                             const Argument *arguments, unsigned forms) {
     const Variant *best = NULL;
     int best_rank = 0, best_score = 0;
     for (uint32_t i = 0; i < kernel->variant_count; i++) {
@@ -279,7 +296,7 @@ static const Variant *choose(const Kernel *kernel, const Context *context,
         const int rank = device_rank(v, context);
         int score = 0;
         uint32_t at = 0;
-        if (!rank || (other_form ? v->recipe_count != 0 : v->is_other_form))
+        if (!rank || !has_forms(v, forms))
             continue;
         while (at < kernel->argument_count && keeps(&v->wants[at], &arguments[at], &score))
             at++;
@@ -399,6 +416,38 @@ static bool encode_all(const Driver *driver, const Variant *v, const void *const
     return true;
 }
 
+/* Two pointers that the variant takes to be apart, and that are equal. */
+static bool gives_one_array(const Variant *v, const void *const *params) {
+    for (uint32_t i = 0; i < v->apart_count; i++) {
+        uint64_t loaded, stored;
+        memcpy(&loaded, params[v->apart[i].loaded], sizeof loaded);
+        memcpy(&stored, params[v->apart[i].stored], sizeof stored);
+        if (loaded == stored && loaded)
+            return true;
+    }
+    return false;
+}
+
+/* The variant that takes the arguments, and its tensor maps. */
+static int find_variant(const Driver *driver, const Kernel *kernel, const Context *context,
+                        const Argument *arguments, const void *const *params, TensorMap *maps,
+                        const Variant **found) {
+    unsigned forms = 0;
+    for (;;) {
+        const Variant *v = choose(kernel, context, arguments, forms);
+        if (!v)
+            return forms & FORM_PLAIN ? NO_TENSOR_MAP : NO_VARIANT;
+        if (gives_one_array(v, params)) {
+            forms |= FORM_IN_PLACE;
+        } else if (!encode_all(driver, v, params, maps)) {
+            forms |= FORM_PLAIN;
+        } else {
+            *found = v;
+            return LAUNCHED;
+        }
+    }
+}
+
 /* Launching */
 
 static bool count_blocks(const Variant *v, const Loaded *loaded, const uint32_t grid[3],
@@ -450,14 +499,11 @@ static int launch(const Kernel *kernel, void *stream, const uint32_t grid[3],
     int status = find_context(driver, &context);
     if (status)
         return status;
-    const Variant *v = choose(kernel, context, arguments, false);
-    if (!v)
-        return NO_VARIANT;
-    if (!encode_all(driver, v, (const void *const *)params, maps)) {
-        v = choose(kernel, context, arguments, true);
-        if (!v)
-            return NO_TENSOR_MAP;
-    }
+    const Variant *v = NULL;
+    status =
+        find_variant(driver, kernel, context, arguments, (const void *const *)params, maps, &v);
+    if (status)
+        return status;
     status = load(driver, v, context, &loaded);
     return status ? status : launch_variant(driver, kernel, v, loaded, stream, grid, params, maps);
 }

@@ -47,8 +47,8 @@ typedef struct Settings {
     Str grid;
     Files files;
     int32_t max_registers, max_shared, language;
-    bool plain_abi, no_tensor_copies, no_persistence, no_line_info, no_fp_fusion, full_paths, debug,
-        sanitize_overflow, no_ftz, deterministic;
+    bool plain_abi, no_tensor_copies, no_persistence, in_place, no_line_info, no_fp_fusion,
+        full_paths, debug, sanitize_overflow, no_ftz, deterministic;
 } Settings;
 
 typedef struct Reader {
@@ -297,6 +297,7 @@ static Planned planned(Reader *r, const Settings *s, const Subject *subject, Spa
     request->plain_abi |= s->plain_abi;
     request->no_tensor_copies |= s->no_tensor_copies;
     request->no_persistence |= s->no_persistence;
+    request->in_place |= s->in_place;
     request->line_info &= !s->no_line_info;
     request->no_fp_fusion |= s->no_fp_fusion;
     request->no_ftz |= s->no_ftz;

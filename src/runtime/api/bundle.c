@@ -115,7 +115,8 @@ tile_status tile_bundle_get_variant(const tile_bundle *bundle, size_t index,
                                      .num_warps = variant->num_warps,
                                      .num_stages = variant->num_stages,
                                      .num_ctas = variant->num_ctas,
-                                     .is_other_form = variant->is_other_form};
+                                     .is_other_form = (variant->forms & FORM_PLAIN) != 0,
+                                     .is_in_place = (variant->forms & FORM_IN_PLACE) != 0};
     if (info && !info_copy(info, &known, sizeof known))
         return TILE_ERROR_INVALID_ARGUMENT;
     *kernel = &bundle->kernels[index];
@@ -125,7 +126,7 @@ tile_status tile_bundle_get_variant(const tile_bundle *bundle, size_t index,
 /* Functions */
 
 /* NULL after a report. */
-static const Variant *find_variant(Call *call, const Asked *asked, bool no_tensor_copies) {
+static const Variant *find_variant(Call *call, const Asked *asked, unsigned forms) {
     const BundledFunction *function = (const BundledFunction *)asked->function;
     uint32_t count;
     const ArgumentLeaf *leaves = argument_leaves(&call->ctx->arena, function->function.params,
@@ -135,7 +136,7 @@ static const Variant *find_variant(Call *call, const Asked *asked, bool no_tenso
                                 .count = count,
                                 .constexprs = function->constexprs,
                                 .constexpr_count = function->constexpr_count,
-                                .other_form = no_tensor_copies};
+                                .forms = forms};
     const Variant *variant = variants_choose(function->variants, function->variant_count, &wanted);
     if (!variant)
         ctx_diag(call->ctx, (Span){0}, bundle_no_variant, STR_ARG(function->function.name),
@@ -144,9 +145,8 @@ static const Variant *find_variant(Call *call, const Asked *asked, bool no_tenso
     return variant;
 }
 
-static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies,
-                           InstanceImage *found) {
-    const Variant *variant = find_variant(call, asked, no_tensor_copies);
+static bool find_in_bundle(Call *call, const Asked *asked, unsigned forms, InstanceImage *found) {
+    const Variant *variant = find_variant(call, asked, forms);
     if (!variant)
         return false;
     *found = (InstanceImage){.image = facts_image(&call->ctx->arena, &variant->facts,
@@ -156,9 +156,9 @@ static bool find_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies
 }
 
 /* Which has code, and no other outputs. */
-static tile_status kernel_in_bundle(Call *call, const Asked *asked, bool no_tensor_copies,
-                                    uint32_t want, tile_kernel **kernel) {
-    const Variant *variant = find_variant(call, asked, no_tensor_copies);
+static tile_status kernel_in_bundle(Call *call, const Asked *asked, unsigned forms, uint32_t want,
+                                    tile_kernel **kernel) {
+    const Variant *variant = find_variant(call, asked, forms);
     tile_kernel found = {0};
     if (!variant)
         return TILE_OK;
@@ -190,7 +190,8 @@ static bool options_fit(const tile_compile_options *options, const Variant *vari
            (is_asked(options->num_ctas, variant->num_ctas) ||
             is_asked(options->num_ctas, meta->num_ctas)) &&
            (!options->plain_abi || meta->plain_abi) &&
-           (!options->no_tensor_copies || !meta->tensor_maps.len);
+           (!options->no_tensor_copies || !meta->tensor_maps.len) &&
+           (!options->in_place || !meta->apart.len);
 }
 
 static void list_kernels(const Bundle *bundle, StrBuf *list) {

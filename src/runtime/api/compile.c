@@ -143,6 +143,7 @@ bool request_from_options(Call *call, tile_context *context, const tile_compile_
         .full_paths = options->full_paths,
         .no_tensor_copies = options->no_tensor_copies,
         .no_persistence = options->no_persistence,
+        .in_place = options->in_place,
         .plain_abi = options->plain_abi,
         .no_fp_fusion = options->no_fp_fusion,
         .no_ftz = options->no_ftz,

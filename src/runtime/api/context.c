@@ -408,5 +408,7 @@ Ctx *call_leave(Call *call) {
 }
 
 tile_status status_of_result(CUresult result) {
-    return result == LAUNCH_NO_TENSOR_MAP ? TILE_ERROR_TENSOR_MAP : fault_status(result);
+    return result == LAUNCH_NO_TENSOR_MAP ? TILE_ERROR_TENSOR_MAP
+           : result == LAUNCH_IN_PLACE    ? TILE_ERROR_IN_PLACE
+                                          : fault_status(result);
 }

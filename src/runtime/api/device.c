@@ -363,21 +363,27 @@ tile_status launch_failed(const tile_executable *executable, const Launch *launc
     return call_end(call, is_refused ? TILE_OK : status_of_result(result));
 }
 
-static void explain_maps(Call *call, const Executable *executable, void *const *params,
-                         const TensorMapProblem *problem) {
-    ctx_diag(call->ctx, (Span){0}, tensor_map_refused, STR_ARG(executable->name),
-             executable_explain(executable, &call->ctx->arena, params, problem));
-    diag_hint(&call->ctx->diags, "compile with no_tensor_copies for a form that takes them");
+/* Arguments that another form of the kernel would take. */
+static void explain_form(Call *call, const Executable *executable, void *const *params,
+                         unsigned form, const TensorMapProblem *problem) {
+    const char *why = executable_explain(executable, &call->ctx->arena, params, form, problem);
+    if (form == FORM_IN_PLACE)
+        ctx_diag(call->ctx, (Span){0}, in_place_refused, STR_ARG(executable->name), why);
+    else
+        ctx_diag(call->ctx, (Span){0}, tensor_map_refused, STR_ARG(executable->name), why);
+    diag_hint(&call->ctx->diags, "compile with %s for a form that takes them",
+              form == FORM_IN_PLACE ? "in_place" : "no_tensor_copies");
 }
 
-static tile_status maps_failed(const tile_executable *executable, void *const *params,
-                               const TensorMapProblem *problem, tile_diagnostics **diagnostics) {
+static tile_status form_failed(const tile_executable *executable, void *const *params,
+                               CUresult result, const TensorMapProblem *problem,
+                               tile_diagnostics **diagnostics) {
     if (!diagnostics && !executable->context->log)
-        return TILE_ERROR_TENSOR_MAP;
+        return status_of_result(result);
     Call *call = call_begin(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    explain_maps(call, &executable->executable, params, problem);
+    explain_form(call, &executable->executable, params, launch_needs_form(result), problem);
     return call_end(call, TILE_OK);
 }
 
@@ -399,8 +405,8 @@ tile_status tile_launch_with(const tile_executable *executable, const uint32_t g
     }
     const CUresult result = executable_launch(&executable->executable, &launch, params, &problem);
     return result == CUDA_OK ? TILE_OK
-           : result == LAUNCH_NO_TENSOR_MAP
-               ? maps_failed(executable, params, &problem, diagnostics)
+           : launch_needs_form(result)
+               ? form_failed(executable, params, result, &problem, diagnostics)
                : launch_failed(executable, &launch, result, diagnostics);
 }
 
@@ -409,13 +415,11 @@ tile_status tile_launch(const tile_executable *executable, const uint32_t grid[3
     return tile_launch_with(executable, grid, stream, params, param_count, NULL, NULL);
 }
 
-static void check_maps(Call *call, const Executable *executable, void *const *params) {
-    CudaTensorMap maps[RECIPE_MAX_MAPS];
+static void check_form(Call *call, const Executable *executable, void *const *params) {
     TensorMapProblem problem;
-    if (!executable->maps || tensor_maps_encode(executable->maps, executable->device->driver,
-                                                (const void *const *)params, maps, &problem))
-        return;
-    explain_maps(call, executable, params, &problem);
+    const unsigned form = executable_needs_form(executable, params, &problem);
+    if (form)
+        explain_form(call, executable, params, form, &problem);
 }
 
 tile_status tile_executable_check(const tile_executable *executable, void *const *params,
@@ -426,6 +430,6 @@ tile_status tile_executable_check(const tile_executable *executable, void *const
     Call *call = call_begin(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
-    check_maps(call, &executable->executable, params);
+    check_form(call, &executable->executable, params);
     return call_end(call, TILE_OK);
 }

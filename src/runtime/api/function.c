@@ -9,8 +9,9 @@
  * is being made stands in a list, where others that want the same find it and wait; if it comes to
  * nothing, each of them tries by itself, and says why.
  *
- * An instance with tensor copies gets another form beside it, without, when arguments come that no
- * tensor map can hold. */
+ * An instance gets another form beside it when arguments come that it does not suit: one without
+ * tensor copies for what no tensor map can hold, one that keeps the order of accesses for calls
+ * that give one array as two arguments. */
 #include "runtime/api/function.h"
 
 #include <errno.h>
@@ -23,22 +24,38 @@ typedef struct Making {
     struct Making *next;
     Call *call;
     const Asked *asked;
-    Instance *instance;              /* whose other form it is; NULL: a first form */
-    const TensorMapProblem *problem; /* why that is needed */
+    const OtherForm *other; /* which it is; NULL: a first form */
     InstanceImage found;
     Instance *made; /* NULL: not so far, or it cannot be */
     bool is_published;
 } Making;
 
+/* Under the lock: among the instance and its other forms. */
+static Instance *find_among_forms(Instance *instance, const tile_device *device,
+                                  const void *origin) {
+    if (!instance || (instance->origin == origin && instance->executable->device == device))
+        return instance;
+    for (int i = 0; i < 2; i++) {
+        Instance *found = find_among_forms(
+            atomic_load_explicit(&instance->others[i], memory_order_relaxed), device, origin);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 /* Under the lock: who has loaded the same on the same device; NULL: nobody. */
 static Instance *find_loaded(const KeyTable *table, const tile_device *device, const void *origin) {
     for (size_t i = 0; i < key_table_slots(table); i++) {
-        Instance *entry = (Instance *)key_table_at(table, i);
-        for (; entry; entry = atomic_load_explicit(&entry->plain, memory_order_relaxed))
-            if (entry->origin == origin && entry->executable->device == device)
-                return entry;
+        Instance *found = find_among_forms((Instance *)key_table_at(table, i), device, origin);
+        if (found)
+            return found;
     }
     return NULL;
+}
+
+static unsigned forms_of(const Making *m) {
+    return m->other ? m->other->instance->forms | (unsigned)m->other->form : 0;
 }
 
 /* Loads what was found. False after a report. */
@@ -52,7 +69,9 @@ static bool load(Making *m) {
     memcpy(key, packed->key, packed->key_len);
     instance->entry = (KeyEntry){asked->hash, key, packed->key_len};
     instance->origin = found->origin;
-    atomic_init(&instance->plain, NULL);
+    instance->forms = forms_of(m);
+    atomic_init(&instance->others[0], NULL);
+    atomic_init(&instance->others[1], NULL);
     const Instance *other = found->origin ? find_loaded(atomic_load(&asked->function->table),
                                                         asked->device, found->origin)
                                           : NULL;
@@ -91,8 +110,9 @@ static void publish(void *user) {
     call->object.oom = call->ctx->arena.oom;
     if (!m->made && !load(m))
         return;
-    if (m->instance) {
-        atomic_store_explicit(&m->instance->plain, m->made, memory_order_release);
+    if (m->other) {
+        atomic_store_explicit(instance_other(m->other->instance, m->other->form), m->made,
+                              memory_order_release);
     } else {
         KeyTable *table = key_table_reserve(&m->asked->function->table, &call->ctx->arena);
         key_table_place(table, &m->made->entry);
@@ -110,19 +130,26 @@ static void unlock_published(void *user) {
     pthread_mutex_unlock(&m->asked->function->lock);
 }
 
+static void say_why(const Making *m) {
+    Ctx *ctx = m->call->ctx;
+    const OtherForm *other = m->other;
+    const Executable *executable = &other->instance->executable->executable;
+    const char *why = executable_explain(executable, &ctx->arena, m->asked->packed->params,
+                                         other->form, &other->problem);
+    if (other->form == FORM_IN_PLACE)
+        ctx_diag(ctx, (Span){0}, in_place_other_form, STR_ARG(executable->name), why);
+    else
+        ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name), why);
+}
+
 static void make(void *user) {
     Making *m = user;
     Call *call = m->call;
     tile_function *function = m->asked->function;
     call->object.oom = call->ctx->arena.oom;
-    if (m->instance) {
-        const Executable *executable = &m->instance->executable->executable;
-        ctx_diag(call->ctx, (Span){0}, tensor_map_other_form, STR_ARG(executable->name),
-                 executable_explain(executable, &call->ctx->arena, m->asked->packed->params,
-                                    m->problem));
-    }
-    if (!function->find(call, m->asked, m->instance != NULL, &m->found) ||
-        (!m->found.origin && !load(m)))
+    if (m->other)
+        say_why(m);
+    if (!function->find(call, m->asked, forms_of(m), &m->found) || (!m->found.origin && !load(m)))
         return;
     pthread_mutex_lock(&function->lock);
     ctx_finally(call->ctx, publish, unlock_published, m);
@@ -145,8 +172,11 @@ static void end_making(void *user) {
 
 static bool is_same(const Making *a, const Making *b) {
     const Packed *x = a->asked->packed, *y = b->asked->packed;
-    return a->instance == b->instance && a->asked->hash == b->asked->hash &&
-           x->key_len == y->key_len && !memcmp(x->key, y->key, x->key_len);
+    const bool same_form = a->other && b->other ? a->other->instance == b->other->instance &&
+                                                      a->other->form == b->other->form
+                                                : !a->other && !b->other;
+    return same_form && a->asked->hash == b->asked->hash && x->key_len == y->key_len &&
+           !memcmp(x->key, y->key, x->key_len);
 }
 
 /* Under the lock. */
@@ -160,8 +190,9 @@ static bool is_being_made(const Making *m) {
 
 /* Under the lock. */
 static Instance *find_made(const Making *m) {
-    return m->instance ? atomic_load_explicit(&m->instance->plain, memory_order_relaxed)
-                       : function_find(m->asked);
+    return m->other ? atomic_load_explicit(instance_other(m->other->instance, m->other->form),
+                                           memory_order_relaxed)
+                    : function_find(m->asked);
 }
 
 /* Under the lock, until something was made, or for a moment if the call may be cancelled. */
@@ -201,9 +232,8 @@ static bool begin_making(Making *m) {
     return begins;
 }
 
-tile_status function_make(Call *call, const Asked *asked, Instance *instance,
-                          const TensorMapProblem *problem, Instance **made) {
-    Making m = {.call = call, .asked = asked, .instance = instance, .problem = problem};
+tile_status function_make(Call *call, const Asked *asked, const OtherForm *other, Instance **made) {
+    Making m = {.call = call, .asked = asked, .other = other};
     if (setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     if (begin_making(&m))
@@ -217,8 +247,12 @@ tile_status function_make(Call *call, const Asked *asked, Instance *instance,
 /* Forgetting instances */
 
 static bool is_of(const Instance *instance, const tile_executable *executable) {
-    const Instance *plain = atomic_load_explicit(&instance->plain, memory_order_relaxed);
-    return instance->executable == executable || (plain && plain->executable == executable);
+    bool found = instance->executable == executable;
+    for (int i = 0; i < 2 && !found; i++) {
+        const Instance *other = atomic_load_explicit(&instance->others[i], memory_order_relaxed);
+        found = other && is_of(other, executable);
+    }
+    return found;
 }
 
 /* Under the lock: out of the table, so that the next call makes it anew. */
@@ -274,7 +308,10 @@ tile_status function_open(Call *call, tile_function *made, tile_function **funct
 }
 
 static void destroy_forms(Instance *instance) {
-    instance_destroy(atomic_load(&instance->plain));
+    if (!instance)
+        return;
+    for (int i = 0; i < 2; i++)
+        destroy_forms(atomic_load(&instance->others[i]));
     instance_destroy(instance);
 }
 

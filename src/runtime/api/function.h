@@ -23,13 +23,13 @@ typedef struct InstanceImage {
                            same origin share one load, whose code stays as long as the function */
 } InstanceImage;
 
-/* What the call needs, of `asked`, in the call's arena; without tensor copies where no tensor map
- * holds the arguments. Several threads at once, for different instances. False after a report. */
-typedef bool FindImage(Call *call, const Asked *asked, bool no_tensor_copies, InstanceImage *found);
+/* What the call needs, of `asked`, in the call's arena; in `forms` (KernelForm) of what the
+ * arguments need. Several threads at once, for different instances. False after a report. */
+typedef bool FindImage(Call *call, const Asked *asked, unsigned forms, InstanceImage *found);
 
 /* The kernel of an instance with the outputs of `want` besides its own, as far as there are any.
  * TILE_OK, also after a report, or TILE_ERROR_OUT_OF_MEMORY. */
-typedef tile_status FindKernel(Call *call, const Asked *asked, bool no_tensor_copies, uint32_t want,
+typedef tile_status FindKernel(Call *call, const Asked *asked, unsigned forms, uint32_t want,
                                tile_kernel **kernel);
 
 /* Where a call goes, for those that have to be measured first. */
@@ -65,10 +65,11 @@ typedef struct Instance {
     Arena arena;
     tile_executable *executable; /* in the arena unless it shares another instance's */
     bool shares;
-    const void *origin;               /* of what was loaded; see InstanceImage */
-    _Atomic(struct Instance *) plain; /* the form without tensor copies; NULL: not needed so far, or
-                                         this is it */
-    struct Instance *next;            /* of those that are forgotten */
+    const void *origin;    /* of what was loaded; see InstanceImage */
+    unsigned forms;        /* KernelForm: what it was made as */
+    struct Instance *next; /* of those that are forgotten */
+    /* By what it is besides, if arguments need that: see instance_other. NULL: not so far. */
+    _Atomic(struct Instance *) others[2];
 } Instance;
 
 struct tile_function {
@@ -102,10 +103,21 @@ static inline Instance *function_find(const Asked *asked) {
     return (Instance *)key_table_find(&asked->function->table, asked->hash, packed->key,
                                       packed->key_len);
 }
-/* Makes it, or waits for another thread that does; ends the call. `instance` is NULL for the first
- * form; else its other form is made, because of `problem`. */
-tile_status function_make(Call *call, const Asked *asked, Instance *instance,
-                          const TensorMapProblem *problem, Instance **made);
+/* Where the instance's other form is, which is `form` besides. */
+static inline _Atomic(Instance *) *instance_other(Instance *instance, KernelForm form) {
+    return &instance->others[form == FORM_IN_PLACE];
+}
+
+/* Why an instance does not do for a call. */
+typedef struct OtherForm {
+    Instance *instance;
+    KernelForm form; /* that is needed besides what the instance is */
+    TensorMapProblem problem;
+} OtherForm;
+
+/* Makes it, or waits for another thread that does; ends the call. `other` is NULL for the first
+ * form. */
+tile_status function_make(Call *call, const Asked *asked, const OtherForm *other, Instance **made);
 /* Readies a function that lies in the call's object, filled in up to the table; it is the caller's
  * then. Needs no destruction where it fails. */
 tile_status function_open(Call *call, tile_function *made, tile_function **function);

@@ -73,14 +73,13 @@ static tile_status pack_and_make(Asked *asked, Packed *packed, size_t count, con
     const tile_status status = function_pack(call, asked, packed, count, place);
     if (status != TILE_OK || !asked->packed)
         return call_end(call, status);
-    return function_make(call, asked, NULL, NULL, instance);
+    return function_make(call, asked, NULL, instance);
 }
 
-static tile_status make_form(const Asked *asked, Instance *instance,
-                             const TensorMapProblem *problem, tile_diagnostics **diagnostics,
-                             Instance **made) {
+static tile_status make_form(const Asked *asked, const OtherForm *other,
+                             tile_diagnostics **diagnostics, Instance **made) {
     Call *call = call_begin(asked->function->context, diagnostics);
-    return call ? function_make(call, asked, instance, problem, made) : TILE_ERROR_OUT_OF_MEMORY;
+    return call ? function_make(call, asked, other, made) : TILE_ERROR_OUT_OF_MEMORY;
 }
 
 /* Packs the arguments, and finds or makes their instance, NULL where nothing is
@@ -92,7 +91,7 @@ static INLINE tile_status find_instance(Asked *asked, Packed *packed, size_t cou
     if (pack(asked, packed, count)) {
         *instance = function_find(asked);
         if (!*instance)
-            status = place->prepares ? make_form(asked, NULL, NULL, diagnostics, instance)
+            status = place->prepares ? make_form(asked, NULL, diagnostics, instance)
                                      : TILE_ERROR_NOT_COMPILED;
     } else if (packed->is_untuned && !place->prepares) {
         return TILE_ERROR_NOT_COMPILED;
@@ -105,28 +104,33 @@ static INLINE tile_status find_instance(Asked *asked, Packed *packed, size_t cou
                                                                             : TILE_ERROR_INTERNAL;
 }
 
-/* The form without tensor copies, which is made if that is asked for. */
-static tile_status find_plain(const Asked *asked, Instance *instance,
-                              const TensorMapProblem *problem, bool prepares,
-                              tile_diagnostics **diagnostics, Instance **plain) {
-    *plain = atomic_load_explicit(&instance->plain, memory_order_acquire);
-    if (*plain)
+/* The other form, which is made if that is asked for. */
+static tile_status find_other(const Asked *asked, const OtherForm *other, bool prepares,
+                              tile_diagnostics **diagnostics, Instance **found) {
+    *found =
+        atomic_load_explicit(instance_other(other->instance, other->form), memory_order_acquire);
+    if (*found)
         return TILE_OK;
-    return prepares ? make_form(asked, instance, problem, diagnostics, plain)
-                    : TILE_ERROR_NOT_COMPILED;
+    return prepares ? make_form(asked, other, diagnostics, found) : TILE_ERROR_NOT_COMPILED;
 }
 
-/* The form that a launch with these arguments would take. */
+/* The form that a launch with these arguments would take: `instance`, or NULL with a status, and
+ * `forms` that it is, or has to be. */
 static tile_status find_form(const Asked *asked, bool prepares, tile_diagnostics **diagnostics,
-                             Instance **instance) {
-    const Executable *executable = &(*instance)->executable->executable;
-    CudaTensorMap maps[RECIPE_MAX_MAPS];
-    TensorMapProblem problem;
-    if (!executable->maps ||
-        tensor_maps_encode(executable->maps, executable->device->driver,
-                           (const void *const *)asked->packed->params, maps, &problem))
-        return TILE_OK;
-    return find_plain(asked, *instance, &problem, prepares, diagnostics, instance);
+                             Instance **instance, unsigned *forms) {
+    tile_status status = TILE_OK;
+    OtherForm other = {.instance = *instance};
+    unsigned form;
+    *forms = other.instance->forms;
+    while (other.instance &&
+           (form = executable_needs_form(&other.instance->executable->executable,
+                                         asked->packed->params, &other.problem))) {
+        other.form = (KernelForm)form;
+        *forms |= form;
+        status = find_other(asked, &other, prepares, diagnostics, instance);
+        other.instance = *instance;
+    }
+    return status;
 }
 
 /* In a call of its own: what runs on GPUs alone. */
@@ -146,22 +150,23 @@ static tile_status refuse_host(const tile_function *function, const tile_device 
 static INLINE tile_status launch(const Asked *asked, Launch *launch, bool prepares,
                                  tile_diagnostics **diagnostics, Instance **instance) {
     const Packed *packed = asked->packed;
-    TensorMapProblem problem;
+    OtherForm other;
     if (asked->function->context->check_launches) {
         const tile_status status =
             launch_check((*instance)->executable, launch->grid, packed->params, diagnostics);
         if (status != TILE_OK)
             return status;
     }
-    CUresult result =
-        executable_launch(&(*instance)->executable->executable, launch, packed->params, &problem);
-    if (result == LAUNCH_NO_TENSOR_MAP) {
-        const tile_status status =
-            find_plain(asked, *instance, &problem, prepares, diagnostics, instance);
-        if (status != TILE_OK)
+    CUresult result = executable_launch(&(*instance)->executable->executable, launch,
+                                        packed->params, &other.problem);
+    while (launch_needs_form(result)) {
+        other.instance = *instance;
+        other.form = (KernelForm)launch_needs_form(result);
+        const tile_status status = find_other(asked, &other, prepares, diagnostics, instance);
+        if (status != TILE_OK || !*instance)
             return status;
         result = executable_launch(&(*instance)->executable->executable, launch, packed->params,
-                                   &problem);
+                                   &other.problem);
     }
     return result == CUDA_OK ? TILE_OK
                              : launch_failed((*instance)->executable, launch, result, diagnostics);
@@ -212,6 +217,7 @@ make_call(tile_function *function, const tile_call *given, uint32_t steps,
     const CallPlace place = {given->grid, given->stream, launched.options, prepares, launches};
     Packed packed;
     Instance *instance = NULL;
+    unsigned forms;
     uint32_t computed[3];
     packed.wants_grid = launches && !given->grid;
     tile_status status =
@@ -224,8 +230,8 @@ make_call(tile_function *function, const tile_call *given, uint32_t steps,
     }
     if (status == TILE_OK)
         status = launches ? launch(&asked, &launched, prepares, diagnostics, &instance)
-                          : find_form(&asked, prepares, diagnostics, &instance);
-    if (status == TILE_OK && used)
+                          : find_form(&asked, prepares, diagnostics, &instance, &forms);
+    if (status == TILE_OK && used && instance)
         *used = instance->executable;
     return status;
 }
@@ -288,9 +294,12 @@ tile_status tile_function_instance(tile_function *function, tile_device *device,
 }
 
 /* The instance, if there is one, has shown which form takes these arguments. */
-static bool uses_other_form(const Asked *asked) {
-    Instance *instance = asked->device->host_calls ? NULL : function_find(asked), *form = instance;
-    return instance && (find_form(asked, false, NULL, &form) != TILE_OK || form != instance);
+static unsigned forms_of_call(const Asked *asked) {
+    Instance *instance = asked->device->host_calls ? NULL : function_find(asked);
+    unsigned forms = 0;
+    if (instance)
+        find_form(asked, false, NULL, &instance, &forms);
+    return forms;
 }
 
 static tile_status find_kernel(Call *call, const tile_call *given, Asked *asked, Packed *packed,
@@ -300,7 +309,7 @@ static tile_status find_kernel(Call *call, const tile_call *given, Asked *asked,
     const tile_status status = function_pack(call, asked, packed, given->argument_count, &place);
     if (status != TILE_OK || !asked->packed)
         return status;
-    return asked->function->find_kernel(call, asked, uses_other_form(asked), want, kernel);
+    return asked->function->find_kernel(call, asked, forms_of_call(asked), want, kernel);
 }
 
 tile_status tile_function_kernel(tile_function *function, const tile_call *given, uint32_t want,

@@ -4,14 +4,14 @@
 #include "runtime/compile/folder.h"
 #include "runtime/compile/stack.h"
 
-static bool find_by_compiling(Call *call, const Asked *asked, bool no_tensor_copies,
+static bool find_by_compiling(Call *call, const Asked *asked, unsigned forms,
                               InstanceImage *found) {
     CompileRequest request;
     Compiled *compiled = ARENA_NEW(&call->ctx->arena, Compiled);
     const CompiledFunction *function = (const CompiledFunction *)asked->function;
     if (!function_request(call, function, asked, &function->derivation, &request))
         return false;
-    request.no_tensor_copies |= no_tensor_copies;
+    request_forms(&request, forms);
     if (!call_compile(call, &request, compiled))
         return false;
     *found = (InstanceImage){

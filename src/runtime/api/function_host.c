@@ -9,17 +9,15 @@
 #include "runtime/status.h"
 #include "target/grid_limits.h"
 
-/* With tensor copies, and without, which is made when arguments need it. */
-enum { FORM_FIRST, FORM_PLAIN, FORM_COUNT };
-
 typedef struct HostInstance {
     KeyEntry entry;
     Arena arena;
-    tile_executable handle;       /* what callers know it by; no launch takes it */
-    struct HostInstance *next;    /* of those that are forgotten */
-    atomic_bool is_made;          /* the first form */
-    pthread_mutex_t lock;         /* of what follows */
-    HostKernel forms[FORM_COUNT]; /* without a context: not made so far */
+    tile_executable handle;      /* what callers know it by; no launch takes it */
+    struct HostInstance *next;   /* of those that are forgotten */
+    atomic_bool is_made;         /* the first form */
+    pthread_mutex_t lock;        /* of what follows */
+    HostKernel forms[FORM_SETS]; /* by KernelForm, the first one made for each call, the others when
+                                    arguments need them; without a context: not made so far */
 } HostInstance;
 
 /* A call of an instance. */
@@ -39,7 +37,8 @@ typedef struct HostCall {
     Arena scratch; /* of the run */
     Str printed, counts;
     bool has_own_memory; /* the device has */
-    bool ran, has_findings, other_form;
+    bool ran, has_findings;
+    unsigned other_form;
     bool was_left; /* memory ran out, or it was cancelled */
 } HostCall;
 
@@ -80,7 +79,7 @@ static void unlock_function(void *user) {
 }
 
 static void instance_destroy(HostInstance *instance) {
-    for (int form = 0; form < FORM_COUNT; form++)
+    for (unsigned form = 0; form < FORM_SETS; form++)
         ctx_destroy(instance->forms[form].ctx);
     pthread_mutex_destroy(&instance->lock);
     Arena arena = instance->arena;
@@ -120,14 +119,13 @@ bool function_forget_host(tile_function *function, const tile_executable *execut
 
 /* Compiling */
 
-static bool compile_form(const HostCall *h, Call *inner, bool no_tensor_copies,
-                         HostKernel *kernel) {
+static bool compile_form(const HostCall *h, Call *inner, unsigned forms, HostKernel *kernel) {
     const HostMachine machine = h->given->device->host->settings.machine;
     Compiled *compiled = ARENA_NEW(&inner->ctx->arena, Compiled);
     CompileRequest request;
     if (!function_request(inner, h->function, &h->asked, &h->function->derivation, &request))
         return false;
-    request.no_tensor_copies |= no_tensor_copies;
+    request_forms(&request, forms);
     host_request(machine, &request);
     return call_compile(inner, &request, compiled) &&
            host_kernel_open(inner->ctx, machine, compiled, kernel);
@@ -135,7 +133,7 @@ static bool compile_form(const HostCall *h, Call *inner, bool no_tensor_copies,
 
 /* Under the instance's lock, in a context that becomes the kernel's. False after a report, or with
  * `was_left` set. */
-static bool make_form(HostCall *h, int form) {
+static bool make_form(HostCall *h, unsigned form) {
     HostKernel *kernel = ARENA_NEW(&h->call->ctx->arena, HostKernel);
     Call *inner = call_begin(h->call->context, NULL);
     if (!inner || setjmp(inner->ctx->oom)) {
@@ -144,7 +142,7 @@ static bool make_form(HostCall *h, int form) {
         return false;
     }
     inner->diagnostics = h->call->diagnostics; /* for how much is worth saying */
-    const bool ok = compile_form(h, inner, form == FORM_PLAIN, kernel);
+    const bool ok = compile_form(h, inner, form, kernel);
     Ctx *ctx = call_leave(inner);
     if (ok)
         h->instance->forms[form] = *kernel;
@@ -214,7 +212,7 @@ static void take_messages(void *user) {
     diag_rewind(&ctx->diags, (DiagMark){.last = NULL});
 }
 
-static void run_form(HostCall *h, int form) {
+static void run_form(HostCall *h, unsigned form) {
     HostDevice *host = h->given->device->host;
     h->running = &h->instance->forms[form];
     Ctx *ctx = h->running->ctx;
@@ -243,7 +241,7 @@ static void prepare_instance(void *user) {
     HostCall *h = user;
     HostInstance *instance = h->instance;
     h->call->object.oom = h->call->ctx->arena.oom;
-    if (!instance->forms[FORM_FIRST].ctx && make_form(h, FORM_FIRST))
+    if (!instance->forms[0].ctx && make_form(h, 0))
         atomic_store_explicit(&instance->is_made, true, memory_order_release);
 }
 
@@ -252,23 +250,26 @@ static void run_instance(void *user) {
     HostCall *h = user;
     HostInstance *instance = h->instance;
     prepare_instance(h);
-    if (!instance->forms[FORM_FIRST].ctx)
+    if (!instance->forms[0].ctx)
         return;
     Diags *diags = &h->call->ctx->diags;
-    const DiagMark before = diag_mark(diags);
-    run_form(h, FORM_FIRST);
-    if (!h->other_form || h->was_left)
-        return;
-    /* Of a form that does not run, the reason counts alone, and is said when the other one is made.
-     */
-    const DiagReason why = diag_take(diags, before, (Span){0});
-    const bool is_new = !instance->forms[FORM_PLAIN].ctx;
-    if (is_new && !make_form(h, FORM_PLAIN))
-        return;
-    h->ran = false;
-    run_form(h, FORM_PLAIN);
-    if (is_new && !h->was_left)
-        diag_emit(diags, (Span){0}, DIAG_tensor_map_other_form, "%s", why.text);
+    unsigned form = 0;
+    DiagMark before = diag_mark(diags);
+    run_form(h, form);
+    while (h->other_form && !h->was_left) {
+        /* Of a form that does not run, the reason counts alone, and is said when the other one is
+         * made. */
+        const DiagReason why = diag_take(diags, before, (Span){0});
+        form |= h->other_form;
+        const bool is_new = !instance->forms[form].ctx;
+        if (is_new && !make_form(h, form))
+            return;
+        h->ran = false;
+        before = diag_mark(diags);
+        run_form(h, form);
+        if (is_new && !h->was_left && !h->other_form)
+            diag_emit(diags, (Span){0}, why.id, "%s", why.text);
+    }
 }
 
 static void unlock_instance(void *user) {

@@ -170,6 +170,7 @@ static Str options_text(const Choosing *c) {
     OPTION(max_shared)
     OPTION(no_tensor_copies)
     OPTION(no_persistence)
+    OPTION(in_place)
     OPTION(no_fp_fusion)
     OPTION(debug)
     OPTION(sanitize_overflow)

@@ -60,6 +60,7 @@ tile_status tile_kernel_get_info(const tile_kernel *kernel, tile_kernel_info *in
         .tensor_map_count = facts->meta.tensor_maps.len,
         .is_persistent = facts->meta.is_persistent,
         .plain_abi = facts->meta.plain_abi,
+        .apart_count = facts->meta.apart.len,
     };
     return info_copy(info, &known, sizeof known) ? TILE_OK : TILE_ERROR_INVALID_ARGUMENT;
 }

@@ -156,6 +156,7 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->func->max_shared = c->request->max_shared;
     c->compiled->func->no_tensor_copies = c->request->no_tensor_copies;
     c->compiled->func->no_persistence = c->request->no_persistence;
+    c->compiled->func->in_place = c->request->in_place;
     c->compiled->func->deterministic = c->request->deterministic;
     if (c->request->plain_abi)
         func_plain_abi(c->compiled->func);
@@ -218,8 +219,10 @@ static void put_code(Compilation *c, const CodegenResult *result) {
     put_output(c, OUTPUT_ptx, result->ptx);
 }
 
-/* What a launcher will rely on. */
-static bool check_tensor_maps(Compilation *c, const KernelMeta *meta) {
+/* What a launcher will rely on: a form that it goes to does not send it there again. */
+static bool check_forms(Compilation *c, const KernelMeta *meta) {
+    if (c->request->in_place && meta->apart.len)
+        return ctx_diag(c->ctx, c->compiled->func->span, apart_unwanted, STR_ARG(meta->name));
     if (c->request->no_tensor_copies && meta->tensor_maps.len)
         return ctx_diag(c->ctx, c->compiled->func->span, tensor_map_unwanted, STR_ARG(meta->name));
     vec_for_each (recipe, &meta->tensor_maps) {
@@ -237,7 +240,7 @@ static bool check_tensor_maps(Compilation *c, const KernelMeta *meta) {
 
 static bool codegen_stage(Compilation *c) {
     CodegenResult result;
-    if (!generate(c, &result) || !check_tensor_maps(c, &result.meta))
+    if (!generate(c, &result) || !check_forms(c, &result.meta))
         return false;
     put_code(c, &result);
     const Target *target = c->request->target;

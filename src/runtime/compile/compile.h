@@ -52,6 +52,7 @@ typedef struct CompileRequest {
     bool full_paths;         /* code names sources by their paths as given: see Source */
     bool no_tensor_copies;   /* see Func */
     bool no_persistence;     /* see Func */
+    bool in_place;           /* see Func */
     bool plain_abi;          /* see Func */
     bool no_fp_fusion;       /* see CodegenOptions */
     bool no_ftz;             /* likewise */
@@ -96,6 +97,12 @@ typedef struct Compiled {
     VEC(PassTime) passes;
     PassContract contracts[PASS_COUNT]; /* with check_passes */
 } Compiled;
+
+/* Asks for these forms (KernelForm) of the kernel, besides what the request asks for already. */
+static inline void request_forms(CompileRequest *request, unsigned forms) {
+    request->no_tensor_copies |= (forms & FORM_PLAIN) != 0;
+    request->in_place |= (forms & FORM_IN_PLACE) != 0;
+}
 
 /* False after errors were reported, the end of compile_limit_ms among them; the times and outputs
  * up to there are filled in. Running out of memory, and a cancellation of what works in `ctx`

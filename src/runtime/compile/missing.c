@@ -33,6 +33,7 @@ typedef struct KeyParts {
     LINE(debug, "debug", 2)                                                                        \
     LINE(no_tensor_copies, "no_tensor_copies", 2)                                                  \
     LINE(no_persistence, "no_persistence", 2)                                                      \
+    LINE(in_place, "in_place", 2)                                                                  \
     LINE(plain_abi, "plain_abi", 2)                                                                \
     LINE(no_fp_fusion, "no_fp_fusion", 2)                                                          \
     LINE(sanitize_overflow, "sanitize_overflow", 2)                                                \

@@ -93,10 +93,11 @@ static Str key_of(Ctx *ctx, const CompileRequest *request, Str assembler, const 
         &key,
         "debug %d\nno_tensor_copies %d\nno_persistence %d\nplain_abi %d\nheuristics_done %d\n"
         "autotune_done %d\nno_fp_fusion %d\nsanitize_overflow %d\nno_ftz %d\ndeterministic %d\n"
-        "language %d\n",
+        "language %d\nin_place %d\n",
         kernel->debug, request->no_tensor_copies, request->no_persistence, request->plain_abi,
         kernel->heuristics_done, kernel->autotune_done, request->no_fp_fusion,
-        kernel->sanitize_overflow, request->no_ftz, request->deterministic, kernel->language);
+        kernel->sanitize_overflow, request->no_ftz, request->deterministic, kernel->language,
+        request->in_place);
     return strbuf_str(&key);
 }
 

@@ -117,6 +117,7 @@ Str record_line(Ctx *ctx, const CompileRequest *request) {
     add_flag(&out, "plain_abi", request->plain_abi);
     add_flag(&out, "no_tensor_copies", request->no_tensor_copies);
     add_flag(&out, "no_persistence", request->no_persistence);
+    add_flag(&out, "in_place", request->in_place);
     add_flag(&out, "no_line_info", !request->line_info);
     add_flag(&out, "no_fp_fusion", request->no_fp_fusion);
     add_flag(&out, "full_paths", request->full_paths);

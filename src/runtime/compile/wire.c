@@ -172,6 +172,7 @@ void wire_request(Wire *wire, CompileRequest *request) {
     WIRE_NUMBER(wire, request->full_paths);
     WIRE_NUMBER(wire, request->no_tensor_copies);
     WIRE_NUMBER(wire, request->no_persistence);
+    WIRE_NUMBER(wire, request->in_place);
     WIRE_NUMBER(wire, request->plain_abi);
     WIRE_NUMBER(wire, request->no_fp_fusion);
     WIRE_NUMBER(wire, request->no_ftz);

@@ -72,7 +72,7 @@ static bool interpret(HostKernel *kernel, const HostRun *run) {
     return interp_run(kernel->func, args, arrays, run->array_count, &options);
 }
 
-static bool run_simulation(HostKernel *kernel, const HostRun *run, bool *other_form) {
+static bool run_simulation(HostKernel *kernel, const HostRun *run, unsigned *other_form) {
     const HostSettings *settings = run->settings;
     SimMemory *memory = sim_memory_create(kernel->ctx);
     for (uint32_t i = 0; i < run->array_count; i++) {
@@ -116,8 +116,8 @@ static void begin_with_source(const Ctx *ctx, Str ptx) {
     }
 }
 
-bool host_kernel_run(HostKernel *kernel, const HostRun *run, bool *other_form) {
-    *other_form = false;
+bool host_kernel_run(HostKernel *kernel, const HostRun *run, unsigned *other_form) {
+    *other_form = 0;
     if (!kernel->module)
         return interpret(kernel, run);
     const bool ok = run_simulation(kernel, run, other_form);

@@ -56,5 +56,5 @@ typedef struct HostRun {
 
 /* False after a report: findings, or why nothing ran; with `other_form` set a remark (see
  * Simulation). Running out of memory leaves by the jump of the kernel's context. */
-bool host_kernel_run(HostKernel *kernel, const HostRun *run, bool *other_form);
+bool host_kernel_run(HostKernel *kernel, const HostRun *run, unsigned *other_form);
 #endif

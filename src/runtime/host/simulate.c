@@ -18,6 +18,19 @@ bool simulate_map(Ctx *ctx, const TensorMapRecipe *recipe, const void *const *pa
         (SimTensorSwizzle)recipe_swizzle(recipe), SIM_PROMOTION_128B, SIM_FILL_ZERO);
 }
 
+/* False after a remark. */
+static bool are_apart(Ctx *ctx, Simulation *s) {
+    const ApartList *apart = &s->facts->meta.apart;
+    const ApartParams *pair = apart_find_equal(apart->data, apart->len, s->params);
+    if (!pair)
+        return true;
+    const KernelImage image = facts_image(&ctx->arena, s->facts, STR(""));
+    s->other_form = FORM_IN_PLACE;
+    ctx_diag(ctx, (Span){0}, in_place_other_form, STR_ARG(s->facts->meta.name),
+             apart_explain(&ctx->arena, image.param_names, pair));
+    return false;
+}
+
 /* Appends what the launcher adds to the kernel's own parameters. */
 static bool add_hidden(Ctx *ctx, Simulation *s, SimTensorMap *maps, const void **params) {
     const KernelMeta *meta = &s->facts->meta;
@@ -29,7 +42,7 @@ static bool add_hidden(Ctx *ctx, Simulation *s, SimTensorMap *maps, const void *
         const TensorMapRecipe *recipe = &meta->tensor_maps.data[i];
         RecipeProblem problem;
         if (!simulate_map(ctx, recipe, params, &maps[i], &problem)) {
-            s->other_form = problem.fault != RECIPE_FINE;
+            s->other_form = problem.fault != RECIPE_FINE ? FORM_PLAIN : 0;
             if (s->other_form)
                 ctx_diag(ctx, (Span){0}, tensor_map_other_form, STR_ARG(meta->name),
                          recipe_explain(&ctx->arena, recipe, &problem, image.param_names, params));
@@ -45,7 +58,7 @@ bool simulate(Ctx *ctx, Simulation *s) {
     LaunchShape shape = launch_shape(meta);
     SimTensorMap maps[RECIPE_MAX_MAPS];
     shape.resident_ctas = s->ctas;
-    s->other_form = false;
+    s->other_form = 0;
     s->counts = NULL;
     if (!launch_shape_blocks(&shape, s->grid, s->launch.grid))
         return ctx_diag(ctx, (Span){0}, launch_too_many_programs, STR_ARG(meta->name),
@@ -60,6 +73,6 @@ bool simulate(Ctx *ctx, Simulation *s) {
     s->launch.dynamic_shared = (uint64_t)meta->shared_bytes;
     s->launch.params = params;
     s->launch.param_count = s->param_count;
-    return add_hidden(ctx, s, maps, params) &&
+    return are_apart(ctx, s) && add_hidden(ctx, s, maps, params) &&
            sim_launch(s->module, s->memory, &s->launch, &s->counts);
 }

@@ -16,9 +16,9 @@ typedef struct Simulation {
     uint32_t ctas;        /* that share the programs of a persistent kernel, at most */
     SimLaunch launch; /* schedule, seed, early, threads, limits, output; the rest is filled in */
     /* What the run leaves. */
-    bool other_form; /* its tensor maps cannot hold the arguments: the form without tensor copies is
-                        to run */
-    SimCounts *counts; /* NULL: nothing was launched */
+    unsigned other_form; /* KernelForm that the arguments need, and that is to run; 0: this one did
+                          */
+    SimCounts *counts;   /* NULL: nothing was launched */
 } Simulation;
 
 /* False after a report: findings, or why nothing was launched; with `other_form` set a remark. */

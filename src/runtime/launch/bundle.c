@@ -73,7 +73,7 @@ static void write_index(Writer *w, const Variant *variants, uint32_t count, size
         strbuf_printf(index, "variant %zu %zu %zu %zu %zu %d %d %d %d %.*s\n", facts.len,
                       v->cubin.len ? payloads + cubin : 0, v->cubin.len,
                       v->ptx.len ? payloads + ptx : 0, v->ptx.len, v->num_warps, v->num_stages,
-                      v->num_ctas, v->is_other_form, STR_ARG(v->path));
+                      v->num_ctas, (int)v->forms, STR_ARG(v->path));
         strbuf_add(index, facts.ptr, facts.len);
     }
 }
@@ -196,13 +196,13 @@ static bool read_variant(const Reader *r, Str *index, Variant *variant) {
     for (int i = 0; i < NUMBERS; i++)
         if (!take_number(&line, &n[i]) || (i >= WARPS && n[i] > INT32_MAX))
             return false;
-    if (n[FACTS] > index->len)
+    if (n[FACTS] > index->len || n[FORM] >= FORM_SETS)
         return false;
     *variant = (Variant){.path = str_keep(r->arena, line),
                          .num_warps = (int32_t)n[WARPS],
                          .num_stages = (int32_t)n[STAGES],
                          .num_ctas = (int32_t)n[CTAS],
-                         .is_other_form = n[FORM] != 0};
+                         .forms = (unsigned)n[FORM]};
     const Str facts = {index->ptr, (size_t)n[FACTS]};
     *index = (Str){index->ptr + facts.len, index->len - facts.len};
     return facts_read(r->arena, facts, &variant->facts) &&

@@ -5,9 +5,9 @@
  * variant a line variant FACTS CUBIN SIZE PTX SIZE WARPS STAGES CTAS FORM PATH and as many bytes of
  * facts (facts.h) as its first number says. The others: where its code lies and how long it is, 0 0
  * for none; what was asked for of warps, stages and CTAs of a cluster, 0 for the compiler's choice;
- * 1 for a form without tensor copies that stands beside one with them; the source, as it was named
- *     payloads   cubins, and PTX with a zero behind it, each at a multiple of 64 from the start;
- * equal ones once
+ * the number of the forms (KernelForm) that stand beside one that is none of them, 0 for that one;
+ * the source, as it was named payloads   cubins, and PTX with a zero behind it, each at a multiple
+ * of 64 from the start; equal ones once
  *
  * Numbers of the header are little-endian. The same variants give the same bytes. */
 #ifndef TILEC_RUNTIME_LAUNCH_BUNDLE_H
@@ -23,8 +23,8 @@ typedef struct Variant {
     Str path;                                /* of the source, as it was named */
     Str cubin, ptx;                          /* at least one; PTX has a zero behind it */
     int32_t num_warps, num_stages, num_ctas; /* asked for; 0: the compiler's choice */
-    bool is_other_form;                      /* without tensor copies, beside one with them */
-    Str grid; /* the expression that a manifest says of it; bundles do not hold it */
+    unsigned forms; /* KernelForm: what it is in the place of one beside it */
+    Str grid;       /* the expression that a manifest says of it; bundles do not hold it */
 } Variant;
 
 typedef struct Bundle {

@@ -66,6 +66,8 @@ void facts_write(const KernelFacts *facts, StrBuf *out) {
         recipe_print(recipe, out);
         strbuf_putc(out, '\n');
     }
+    vec_for_each (pair, &facts->meta.apart)
+        strbuf_printf(out, "apart %u %u\n", pair->loaded, pair->stored);
     for (uint32_t i = 0; i < facts->param_count; i++) {
         const KernelParam *param = &facts->params[i];
         strbuf_printf(out, "param %" PRId64 " %d %d %" PRId64 " %.*s ", param->divisible,
@@ -145,6 +147,29 @@ static bool recipes_fit(Arena *arena, const KernelFacts *facts) {
     return facts->meta.tensor_maps.len <= RECIPE_MAX_MAPS;
 }
 
+/* "apart <loaded> <stored>" */
+static bool read_apart(Arena *arena, Str line, ApartList *apart) {
+    int64_t loaded, stored;
+    if (!read_int(take(&line, ' '), &loaded) || !read_int(line, &stored) || loaded < 0 ||
+        stored < 0 || loaded >= LAUNCH_MAX_PARAMS || stored >= LAUNCH_MAX_PARAMS)
+        return false;
+    vec_push(arena, apart, ((ApartParams){(uint32_t)loaded, (uint32_t)stored}));
+    return true;
+}
+
+/* Of pointers that are passed. */
+static bool apart_fits(Arena *arena, const KernelFacts *facts) {
+    bool *pointers = ARENA_ARRAY(arena, bool, LAUNCH_MAX_PARAMS + facts->param_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < facts->param_count; i++)
+        if (!facts->params[i].is_constexpr)
+            pointers[count++] = facts->params[i].text.len && facts->params[i].text.ptr[0] == '*';
+    vec_for_each (pair, &facts->meta.apart)
+        if (!pointers[pair->loaded] || !pointers[pair->stored])
+            return false;
+    return true;
+}
+
 static bool read_fact(KernelFacts *facts, Str name, Str value) {
     int64_t number;
     if (!read_int(value, &number) || number < INT32_MIN || number > INT32_MAX)
@@ -204,6 +229,9 @@ bool facts_read(Arena *arena, Str text, KernelFacts *facts) {
             if (!recipe_parse(arena, line, &recipe))
                 return false;
             vec_push(arena, &facts->meta.tensor_maps, recipe);
+        } else if (str_is(name, "apart")) {
+            if (!read_apart(arena, line, &facts->meta.apart))
+                return false;
         } else if (!read_fact(facts, name, line)) {
             return false;
         }
@@ -211,7 +239,7 @@ bool facts_read(Arena *arena, Str text, KernelFacts *facts) {
     facts->params = params.data;
     facts->param_count = (uint32_t)params.len;
     if (!facts->meta.target || !facts->meta.name.len || !plausible(facts) ||
-        !recipes_fit(arena, facts))
+        !recipes_fit(arena, facts) || !apart_fits(arena, facts))
         return false;
     if (facts->resources.known)
         resources_occupancy(&facts->resources, facts->meta.target, facts->meta.threads,
@@ -268,6 +296,21 @@ static void json_recipe(const TensorMapRecipe *recipe, const Str *names, StrBuf 
     strbuf_putc(out, '}');
 }
 
+/* By name: [loaded, stored]. */
+static void json_apart(const KernelFacts *facts, StrBuf *out) {
+    const char *separator = "";
+    strbuf_puts(out, "\"apart\": [");
+    vec_for_each (pair, &facts->meta.apart) {
+        strbuf_printf(out, "%s[", separator);
+        strbuf_json(out, facts_passed(facts, pair->loaded)->name);
+        strbuf_puts(out, ", ");
+        strbuf_json(out, facts_passed(facts, pair->stored)->name);
+        strbuf_putc(out, ']');
+        separator = ", ";
+    }
+    strbuf_putc(out, ']');
+}
+
 static void json_tensor_maps(const KernelFacts *facts, StrBuf *out) {
     Str *names = ARENA_ARRAY(out->arena, Str, facts->param_count + 1);
     uint32_t count = 0;
@@ -315,12 +358,25 @@ void facts_json(const KernelFacts *facts, StrBuf *out) {
     json_params(facts, out);
     strbuf_puts(out, ", ");
     json_tensor_maps(facts, out);
+    strbuf_puts(out, ", ");
+    json_apart(facts, out);
+}
+
+const KernelParam *facts_passed(const KernelFacts *facts, uint32_t number) {
+    uint32_t at = 0;
+    for (uint32_t passed = 0; at + 1 < facts->param_count; at++)
+        if (!facts->params[at].is_constexpr && passed++ == number)
+            break;
+    return &facts->params[at];
 }
 
 KernelFacts facts_copy(Arena *arena, const KernelFacts *facts) {
     KernelFacts copy = *facts;
     copy.meta.name = str_keep(arena, facts->meta.name);
     copy.meta.tensor_maps = recipes_copy(arena, &facts->meta.tensor_maps);
+    copy.meta.apart = (ApartList){0};
+    vec_for_each (pair, &facts->meta.apart)
+        vec_push(arena, &copy.meta.apart, *pair);
     copy.params = ARENA_ARRAY(arena, KernelParam, facts->param_count + 1);
     for (uint32_t i = 0; i < facts->param_count; i++) {
         copy.params[i] = facts->params[i];

@@ -17,8 +17,10 @@ void facts_write(const KernelFacts *facts, StrBuf *out);
 /* Reads what facts_write wrote; false when the text is not that. */
 bool facts_read(Arena *arena, Str text, KernelFacts *facts);
 /* Members of a JSON object: kernel, target, num_warps, .., resources: {..} or null, params: [..],
- * tensor_maps: [..]. */
+ * tensor_maps: [..], apart: [[loaded, stored], ..]. */
 void facts_json(const KernelFacts *facts, StrBuf *out);
+/* The parameter whose value is the `number`th that is passed. */
+const KernelParam *facts_passed(const KernelFacts *facts, uint32_t number);
 /* A copy that shares nothing with the original. */
 KernelFacts facts_copy(Arena *arena, const KernelFacts *facts);
 /* Which code a device of the driver loads (NULL: of any): the cubin where there is one, but PTX

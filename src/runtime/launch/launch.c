@@ -36,6 +36,13 @@ static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
     return !meta->is_persistent || count_resident(e, diags);
 }
 
+static const ApartParams *keep_apart(Arena *arena, const ApartList *apart) {
+    ApartParams *kept = ARENA_ARRAY(arena, ApartParams, apart->len + 1);
+    for (size_t i = 0; i < apart->len; i++)
+        kept[i] = apart->data[i];
+    return kept;
+}
+
 bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
                      const KernelImage *image) {
     const KernelMeta *meta = image->meta;
@@ -54,6 +61,8 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
         .maps =
             tensor_maps_create(arena, &meta->tensor_maps, image->param_names, image->param_count),
         .promises = promises_create(arena, image->params, image->source_count),
+        .apart = keep_apart(arena, &meta->apart),
+        .apart_count = meta->apart.len,
     };
     if (image->param_count > LAUNCH_MAX_PARAMS)
         return diag(diags, (Span){0}, too_many_params, STR_ARG(meta->name), image->param_count,
@@ -202,6 +211,8 @@ CUresult executable_launch(const Executable *executable, const Launch *launch, v
         return CUDA_OK;
     if (!launch_shape_blocks(&e->shape, grid, blocks))
         return CUDA_INVALID_VALUE;
+    if (apart_find_equal(e->apart, e->apart_count, (const void *const *)params))
+        return LAUNCH_IN_PLACE;
     if (launch->options && launch_options_apply(e, launch->options, blocks) != LAUNCH_ALLOWED)
         return LAUNCH_REFUSED;
     bool pushed;
@@ -240,8 +251,30 @@ bool executable_check(const Executable *executable, Diags *diags, const uint32_t
            in_bounds;
 }
 
+unsigned executable_needs_form(const Executable *e, void *const *params,
+                               TensorMapProblem *problem) {
+    CudaTensorMap maps[RECIPE_MAX_MAPS];
+    const void *const *values = (const void *const *)params;
+    if (apart_find_equal(e->apart, e->apart_count, values))
+        return FORM_IN_PLACE;
+    return e->maps && !tensor_maps_encode(e->maps, e->device->driver, values, maps, problem)
+               ? FORM_PLAIN
+               : 0;
+}
+
+static const char *explain_in_place(const Executable *e, Arena *arena, void *const *params) {
+    Str *names = ARENA_ARRAY(arena, Str, e->param_count + 1);
+    for (uint32_t i = 0; i < e->param_count; i++)
+        names[i] = e->promises[i].name;
+    const ApartParams *pair =
+        apart_find_equal(e->apart, e->apart_count, (const void *const *)params);
+    return pair ? apart_explain(arena, names, pair) : "arguments are one array";
+}
+
 const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
-                               const TensorMapProblem *problem) {
+                               unsigned form, const TensorMapProblem *problem) {
+    if (form == FORM_IN_PLACE)
+        return explain_in_place(executable, arena, params);
     return tensor_maps_explain(executable->maps, executable->device->driver, arena,
                                (const void *const *)params, problem);
 }

@@ -15,7 +15,8 @@ enum {
 /* What executable_launch returns besides what the driver does. */
 enum {
     LAUNCH_NO_TENSOR_MAP = -1, /* a tensor map cannot hold the arguments */
-    LAUNCH_REFUSED = -2        /* its options do not go with the device, the kernel or the grid */
+    LAUNCH_REFUSED = -2,       /* its options do not go with the device, the kernel or the grid */
+    LAUNCH_IN_PLACE = -3 /* two arguments are one array, and the code takes them to be apart */
 };
 
 /* What is loaded. */
@@ -50,6 +51,8 @@ typedef struct Executable {
     __typeof__(((Driver *)0)->launch) launch;
     CUfunction function;
     TensorMaps *maps; /* NULL: none */
+    const ApartParams *apart;
+    size_t apart_count;
     LaunchShape shape;
     uint32_t threads, shared_bytes, num_ctas;
     uint32_t param_count;     /* without the hidden ones */
@@ -78,13 +81,23 @@ typedef struct Launch {
  * LAUNCH_NO_TENSOR_MAP. */
 CUresult executable_launch(const Executable *executable, const Launch *launch, void *const *params,
                            TensorMapProblem *problem);
-/* Reports what a launch gave, unless that is LAUNCH_NO_TENSOR_MAP. */
+/* The form that a launch needs, or would need, for what it gave: LAUNCH_NO_TENSOR_MAP or
+ * LAUNCH_IN_PLACE. 0: for something else. */
+static inline unsigned launch_needs_form(CUresult result) {
+    return result == LAUNCH_NO_TENSOR_MAP ? FORM_PLAIN
+           : result == LAUNCH_IN_PLACE    ? FORM_IN_PLACE
+                                          : 0;
+}
+/* Which form such arguments need besides what the kernel is; 0: none. `problem`: of FORM_PLAIN. */
+unsigned executable_needs_form(const Executable *executable, void *const *params,
+                               TensorMapProblem *problem);
+/* Reports what a launch gave, unless that needs another form. */
 void executable_report(const Executable *executable, const Launch *launch, Diags *diags,
                        CUresult result);
 /* Whether a launch keeps what the code takes for granted of it; false after a report. */
 bool executable_check(const Executable *executable, Diags *diags, const uint32_t grid[3],
                       void *const *params);
-/* Why a launch gave LAUNCH_NO_TENSOR_MAP; see tensor_maps_explain. */
+/* Why a launch needs another form: see tensor_maps_explain, apart_explain. */
 const char *executable_explain(const Executable *executable, Arena *arena, void *const *params,
-                               const TensorMapProblem *problem);
+                               unsigned form, const TensorMapProblem *problem);
 #endif

@@ -44,6 +44,11 @@ const Promise *promises_create(Arena *arena, const KernelParam *params, uint32_t
     return promises;
 }
 
+const char *apart_explain(Arena *arena, const Str *names, const ApartParams *pair) {
+    return str_format(arena, "'%.*s' and '%.*s' are one array", STR_ARG(names[pair->loaded]),
+                      STR_ARG(names[pair->stored]));
+}
+
 /* The value, extended to 64 bits. */
 static int64_t value_of(const Promise *promise, const void *at) {
     uint64_t bits = 0;

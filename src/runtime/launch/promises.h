@@ -4,6 +4,8 @@
 #include "support/diag.h"
 #include "target/kernel_meta.h"
 
+#include <string.h>
+
 /* Of one parameter that is passed. */
 typedef struct Promise {
     Str name, type;
@@ -16,6 +18,22 @@ typedef struct Promise {
 
 /* Those of the parameters that are passed, in order, with copies of the texts. */
 const Promise *promises_create(Arena *arena, const KernelParam *params, uint32_t count);
+/* The first pair that a launch gives one pointer, but for pointers to nowhere; NULL: there is none.
+ * Each launch asks: it is inline. */
+static inline const ApartParams *apart_find_equal(const ApartParams *apart, size_t count,
+                                                  const void *const *params) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t loaded, stored;
+        memcpy(&loaded, params[apart[i].loaded], sizeof loaded);
+        memcpy(&stored, params[apart[i].stored], sizeof stored);
+        if (loaded == stored && loaded)
+            return &apart[i];
+    }
+    return NULL;
+}
+/* "'x' and 'y' are one array" */
+const char *apart_explain(Arena *arena, const Str *names, const ApartParams *pair);
+
 /* False after a report that names the parameters whose values break a promise. params[i] points at
  * value i. */
 bool promises_check(const Promise *promises, uint32_t count, Diags *diags, Str kernel,

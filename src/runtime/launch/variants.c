@@ -187,8 +187,13 @@ static Fit fit(const Variant *variant, const VariantCall *call) {
     return found;
 }
 
+/* What stands beside another variant is for the calls that need it. Of itself a variant may be what
+ * they need. */
 static bool has_form(const Variant *variant, const VariantCall *call) {
-    return call->other_form ? !variant->facts.meta.tensor_maps.len : !variant->is_other_form;
+    const KernelMeta *meta = &variant->facts.meta;
+    const unsigned is = variant->forms | (meta->tensor_maps.len ? 0 : FORM_PLAIN) |
+                        (meta->apart.len ? 0 : FORM_IN_PLACE);
+    return !(call->forms & ~is) && !(variant->forms & ~call->forms);
 }
 
 const Variant *variants_choose(const Variant *const *variants, uint32_t count,
@@ -278,8 +283,9 @@ const char *variants_explain(Arena *arena, const Variant *const *variants, uint3
             }
         }
     if (!example)
-        return call->other_form ? "there is none without tensor copies"
-                                : explain_device(arena, variants, count, call->device);
+        return call->forms & FORM_IN_PLACE ? "there is none for one array as two arguments"
+               : call->forms               ? "there is none without tensor copies"
+                                           : explain_device(arena, variants, count, call->device);
     return str_format(arena, "'%.*s' is %s, wanted %s",
                       STR_ARG(example->facts.params[nearest.first_miss].name),
                       argument_text(arena, nearest.missed), wanted.ptr ? wanted.ptr : "nothing");

@@ -17,7 +17,7 @@ typedef struct VariantCall {
     uint32_t count;
     const NamedLiteral *constexprs; /* which hold for every call */
     size_t constexpr_count;
-    bool other_form; /* tensor maps do not hold the arguments */
+    unsigned forms; /* KernelForm: those that the arguments need */
 } VariantCall;
 
 /* The code that the device would load; empty: it runs none of the variant's. */

@@ -97,8 +97,11 @@ static void note_ready(void *user, const Planned *planned, size_t done, size_t t
 static void *compile_all(void *user) {
     Tuning *t = user;
     const double start = clock_ms();
-    const BuildOptions options = {
-        .jobs = t->jobs, .one_form = true, .progress = note_ready, .user = t};
+    const BuildOptions options = {.jobs = t->jobs,
+                                  .one_form = true,
+                                  .params = (const void *const *)t->call->params,
+                                  .progress = note_ready,
+                                  .user = t};
     build_plan(t->ctx, &t->plan, &options, t->built);
     pthread_mutex_lock(&t->lock);
     t->all_ready = true;
