@@ -167,6 +167,47 @@ static tile_executable *load(Fixture *f, tile_device *device, bool in_place, siz
     return executable;
 }
 
+/* As each pair by itself says it, whatever pointers share a bit. */
+static void pairs_are_found(void **state) {
+    enum { PARAMS = 12, PAIRS = 20 };
+    (void)state;
+    Ctx *ctx = ctx_create();
+    uint64_t seed = 1;
+    unsigned found = 0;
+    assert_null(apart_create(&ctx->arena, &(ApartList){0}));
+    for (int round = 0; round < 2000; round++) {
+        ApartList list = {0};
+        uint64_t values[PARAMS];
+        const void *params[PARAMS];
+        for (int i = 0; i < PARAMS; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            values[i] = (seed >> 40) % 50 * 512;
+            params[i] = &values[i];
+        }
+        for (int i = 0; i < PAIRS; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            const ApartParams pair = {(uint32_t)(seed >> 33) % 6, 5 + (uint32_t)(seed >> 48) % 6};
+            if (pair.loaded != pair.stored)
+                vec_push(&ctx->arena, &list, pair);
+        }
+        const Apart *apart = apart_create(&ctx->arena, &list);
+        const ApartParams *wanted = NULL;
+        for (size_t i = 0; i < list.len && !wanted; i++)
+            if (values[list.data[i].loaded] == values[list.data[i].stored] &&
+                values[list.data[i].loaded])
+                wanted = &list.data[i];
+        const ApartParams *pair = apart_find(apart, params);
+        assert_int_equal(pair != NULL, wanted != NULL);
+        if (pair) {
+            assert_int_equal(pair->loaded, wanted->loaded);
+            assert_int_equal(pair->stored, wanted->stored);
+        }
+        found += pair != NULL;
+    }
+    assert_in_range(found, 100, 1900);
+    ctx_destroy(ctx);
+}
+
 /* Without its source an executable has one form. */
 static void executables_refuse(void **state) {
     Fixture *f = *state;
@@ -287,13 +328,10 @@ static void hosts_agree(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(functions_take_another_form),
-        TEST(forms_are_cached),
-        TEST(steps_know_the_form),
-        TEST(configurations_are_measured),
-        TEST(executables_refuse),
-        TEST(bundles_have_forms),
-        TEST(hosts_agree),
+        TEST(functions_take_another_form), TEST(forms_are_cached),
+        TEST(steps_know_the_form),         TEST(configurations_are_measured),
+        cmocka_unit_test(pairs_are_found), TEST(executables_refuse),
+        TEST(bundles_have_forms),          TEST(hosts_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

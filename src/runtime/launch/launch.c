@@ -36,13 +36,6 @@ static bool load_function(Executable *e, Diags *diags, const KernelMeta *meta) {
     return !meta->is_persistent || count_resident(e, diags);
 }
 
-static const ApartParams *keep_apart(Arena *arena, const ApartList *apart) {
-    ApartParams *kept = ARENA_ARRAY(arena, ApartParams, apart->len + 1);
-    for (size_t i = 0; i < apart->len; i++)
-        kept[i] = apart->data[i];
-    return kept;
-}
-
 bool executable_load(Executable *executable, Arena *arena, Diags *diags, const Device *device,
                      const KernelImage *image) {
     const KernelMeta *meta = image->meta;
@@ -61,8 +54,7 @@ bool executable_load(Executable *executable, Arena *arena, Diags *diags, const D
         .maps =
             tensor_maps_create(arena, &meta->tensor_maps, image->param_names, image->param_count),
         .promises = promises_create(arena, image->params, image->source_count),
-        .apart = keep_apart(arena, &meta->apart),
-        .apart_count = meta->apart.len,
+        .apart = apart_create(arena, &meta->apart),
     };
     if (image->param_count > LAUNCH_MAX_PARAMS)
         return diag(diags, (Span){0}, too_many_params, STR_ARG(meta->name), image->param_count,
@@ -211,7 +203,7 @@ CUresult executable_launch(const Executable *executable, const Launch *launch, v
         return CUDA_OK;
     if (!launch_shape_blocks(&e->shape, grid, blocks))
         return CUDA_INVALID_VALUE;
-    if (apart_find_equal(e->apart, e->apart_count, (const void *const *)params))
+    if (apart_find(e->apart, (const void *const *)params))
         return LAUNCH_IN_PLACE;
     if (launch->options && launch_options_apply(e, launch->options, blocks) != LAUNCH_ALLOWED)
         return LAUNCH_REFUSED;
@@ -255,7 +247,7 @@ unsigned executable_needs_form(const Executable *e, void *const *params,
                                TensorMapProblem *problem) {
     CudaTensorMap maps[RECIPE_MAX_MAPS];
     const void *const *values = (const void *const *)params;
-    if (apart_find_equal(e->apart, e->apart_count, values))
+    if (apart_find(e->apart, values))
         return FORM_IN_PLACE;
     return e->maps && !tensor_maps_encode(e->maps, e->device->driver, values, maps, problem)
                ? FORM_PLAIN
@@ -266,8 +258,7 @@ static const char *explain_in_place(const Executable *e, Arena *arena, void *con
     Str *names = ARENA_ARRAY(arena, Str, e->param_count + 1);
     for (uint32_t i = 0; i < e->param_count; i++)
         names[i] = e->promises[i].name;
-    const ApartParams *pair =
-        apart_find_equal(e->apart, e->apart_count, (const void *const *)params);
+    const ApartParams *pair = apart_find(e->apart, (const void *const *)params);
     return pair ? apart_explain(arena, names, pair) : "arguments are one array";
 }
 

@@ -50,9 +50,8 @@ typedef struct Executable {
     __typeof__(((Driver *)0)->context_current) context_current; /* the driver's */
     __typeof__(((Driver *)0)->launch) launch;
     CUfunction function;
-    TensorMaps *maps; /* NULL: none */
-    const ApartParams *apart;
-    size_t apart_count;
+    TensorMaps *maps;   /* NULL: none */
+    const Apart *apart; /* NULL: no pairs */
     LaunchShape shape;
     uint32_t threads, shared_bytes, num_ctas;
     uint32_t param_count;     /* without the hidden ones */

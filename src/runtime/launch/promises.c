@@ -44,6 +44,31 @@ const Promise *promises_create(Arena *arena, const KernelParam *params, uint32_t
     return promises;
 }
 
+static uint32_t add_number(uint32_t *numbers, uint32_t from, uint32_t count, uint32_t number) {
+    for (uint32_t i = from; i < count; i++)
+        if (numbers[i] == number)
+            return count;
+    numbers[count] = number;
+    return count + 1;
+}
+
+const Apart *apart_create(Arena *arena, const ApartList *pairs) {
+    if (!pairs->len)
+        return NULL;
+    Apart *apart = ARENA_NEW(arena, Apart);
+    ApartParams *kept = ARENA_ARRAY(arena, ApartParams, pairs->len);
+    uint32_t *numbers = ARENA_ARRAY(arena, uint32_t, 2 * pairs->len), count = 0;
+    for (size_t i = 0; i < pairs->len; i++) {
+        kept[i] = pairs->data[i];
+        count = add_number(numbers, 0, count, kept[i].stored);
+    }
+    const uint32_t stored = count;
+    for (size_t i = 0; i < pairs->len; i++)
+        count = add_number(numbers, stored, count, kept[i].loaded);
+    *apart = (Apart){kept, pairs->len, numbers, stored, count};
+    return apart;
+}
+
 const char *apart_explain(Arena *arena, const Str *names, const ApartParams *pair) {
     return str_format(arena, "'%.*s' and '%.*s' are one array", STR_ARG(names[pair->loaded]),
                       STR_ARG(names[pair->stored]));

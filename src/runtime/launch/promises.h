@@ -19,7 +19,7 @@ typedef struct Promise {
 /* Those of the parameters that are passed, in order, with copies of the texts. */
 const Promise *promises_create(Arena *arena, const KernelParam *params, uint32_t count);
 /* The first pair that a launch gives one pointer, but for pointers to nowhere; NULL: there is none.
- * Each launch asks: it is inline. */
+ */
 static inline const ApartParams *apart_find_equal(const ApartParams *apart, size_t count,
                                                   const void *const *params) {
     for (size_t i = 0; i < count; i++) {
@@ -28,6 +28,35 @@ static inline const ApartParams *apart_find_equal(const ApartParams *apart, size
         memcpy(&stored, params[apart[i].stored], sizeof stored);
         if (loaded == stored && loaded)
             return &apart[i];
+    }
+    return NULL;
+}
+/* The same for whoever launches often: with the numbers that the pairs name, each of them once,
+ * those that are stored before those that are loaded. */
+typedef struct Apart {
+    const ApartParams *pairs;
+    size_t count;
+    const uint32_t *numbers;
+    uint32_t stored, all; /* of the numbers */
+} Apart;
+
+/* NULL: there are no pairs. */
+const Apart *apart_create(Arena *arena, const ApartList *pairs);
+
+/* Many pairs are of few pointers, so that each of these is looked at once: a bit for each that is
+ * stored through, and the pairs only where one that is loaded through has such a bit. */
+static inline const ApartParams *apart_find(const Apart *apart, const void *const *params) {
+    uint64_t marks = 0;
+    if (!apart)
+        return NULL;
+    for (uint32_t i = 0; i < apart->all; i++) {
+        uint64_t pointer;
+        memcpy(&pointer, params[apart->numbers[i]], sizeof pointer);
+        const uint64_t mark = UINT64_C(1) << (pointer * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+        if (i < apart->stored)
+            marks |= mark;
+        else if (marks & mark)
+            return apart_find_equal(apart->pairs, apart->count, params);
     }
     return NULL;
 }
