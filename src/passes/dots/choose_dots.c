@@ -179,8 +179,8 @@ static const char *b_obstacle(const Facts *facts, const Value *b, int k) {
            "be";
 }
 
-/* Why warpgroups cannot compute it; NULL: they can. */
-static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op *dot) {
+/* Why warpgroups cannot compute what has the shape of it; NULL: they can. */
+static const char *shape_obstacle(const Func *func, const Op *dot) {
     const Type *acc = dot->out[0].type;
     if (func->num_warps && func->num_warps < WGMMA_WARPS)
         return "the program has fewer than four warps";
@@ -196,7 +196,15 @@ static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op
                                    : "four warps have less than 64 x 64 elements of it";
     if (depth_of(dot) * type_element_bytes(op_in(dot, 0)->type) < WGMMA_K_BYTES)
         return "K is less than the instruction takes";
+    return NULL;
+}
+
+/* Why warpgroups cannot compute it; NULL: they can. */
+static const char *wgmma_obstacle(const Func *func, const Facts *facts, const Op *dot) {
+    const char *why_not = shape_obstacle(func, dot);
     const Value *b = op_in(dot, 1);
+    if (why_not)
+        return why_not;
     bool is_stored = !comes_from_memory(b) && wgmma_takes_mn_major(b->type);
     return is_stored ? NULL : b_obstacle(facts, b, 0);
 }
@@ -214,9 +222,13 @@ static bool takes_f8(const Op *dot, const Mma *mma) {
            !dot->block->func->deterministic;
 }
 
+static bool is_type_for_warpgroups(const Func *func, const Op *dot) {
+    return wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
+                       dot->out[0].type->dtype, func->capability);
+}
+
 static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
-    if (!wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
-                     dot->out[0].type->dtype, func->capability))
+    if (!is_type_for_warpgroups(func, dot))
         return UNIT_MMA;
     const char *why_not = may_use_warpgroups(func)
                               ? wgmma_obstacle(func, facts, dot)
@@ -326,13 +338,36 @@ static bool visit_block(Func *func, const Facts *facts, Block *block) {
     return changed;
 }
 
-/* Dots whose rows are each other's have their rows in the same warps, so that all of them are
- * computed by warpgroups, or none. */
+/* Dots whose rows are each other's have their rows in the same warps. So all of them are computed
+ * by warpgroups, or none is; or some are whose operand b warpgroups do not read. These have sums as
+ * the others have them, which mma.sync takes over (feed-wgmma), where the others are half of the
+ * work.
+ */
 
-static bool is_chained_otherwise(Op *op, void *user) {
-    bool *found = user;
-    *found |= op->code == OP_dot && dot_attrs(op)->unit != UNIT_WGMMA && dot_is_chained(op);
-    return !*found;
+typedef struct Chained {
+    Func *func;
+    double warpgroups, followers; /* products of each */
+    bool others;
+} Chained;
+
+/* Could its sums be those of warpgroups? */
+static bool may_follow(const Func *func, const Op *dot) {
+    return dot_attrs(dot)->unit == UNIT_MMA && is_type_for_warpgroups(func, dot) &&
+           !shape_obstacle(func, dot);
+}
+
+static bool add_chained(Op *op, void *user) {
+    Chained *chained = user;
+    if (op->code != OP_dot || !dot_is_chained(op))
+        return true;
+    double products = (double)type_numel(op_out(op)->type) * (double)depth_of(op);
+    if (dot_attrs(op)->unit == UNIT_WGMMA)
+        chained->warpgroups += products;
+    else if (may_follow(chained->func, op))
+        chained->followers += products;
+    else
+        chained->others = true;
+    return true;
 }
 
 static bool leave_to_warps(Op *op, void *user) {
@@ -345,11 +380,19 @@ static bool leave_to_warps(Op *op, void *user) {
     return true;
 }
 
+static bool let_follow(Op *op, void *user) {
+    if (op->code == OP_dot && dot_is_chained(op) && may_follow(user, op))
+        dot_attrs(op)->unit = UNIT_WGMMA;
+    return true;
+}
+
 static void settle_chains(Func *func) {
-    bool found = false;
-    func_walk(func, is_chained_otherwise, &found);
-    if (found)
-        func_walk(func, leave_to_warps, func);
+    Chained chained = {.func = func};
+    func_walk(func, add_chained, &chained);
+    if (!chained.others && !(chained.followers > 0))
+        return;
+    bool follow = !chained.others && chained.followers <= chained.warpgroups;
+    func_walk(func, follow ? let_follow : leave_to_warps, func);
 }
 
 bool pass_choose_dots(Func *func) {
