@@ -222,6 +222,8 @@ static bool takes_f8(const Op *dot, const Mma *mma) {
            !dot->block->func->deterministic;
 }
 
+static const char needs_same_bits[] = "launches of less than four warps are to give the same bits";
+
 static bool is_type_for_warpgroups(const Func *func, const Op *dot) {
     return wgmma_takes(op_in(dot, 0)->type->dtype, op_in(dot, 1)->type->dtype,
                        dot->out[0].type->dtype, func->capability);
@@ -230,10 +232,10 @@ static bool is_type_for_warpgroups(const Func *func, const Op *dot) {
 static DotUnit tensor_unit(Func *func, const Facts *facts, const Op *dot) {
     if (!is_type_for_warpgroups(func, dot))
         return UNIT_MMA;
-    const char *why_not = may_use_warpgroups(func)
-                              ? wgmma_obstacle(func, facts, dot)
-                              : "launches of less than four warps are to give the same bits";
-    if (why_not)
+    const char *why_not =
+        may_use_warpgroups(func) ? wgmma_obstacle(func, facts, dot) : needs_same_bits;
+    /* Of a chain it is not settled yet. */
+    if (why_not && !(dot_is_chained(dot) && !shape_obstacle(func, dot)))
         ctx_diag(func_ctx(func), dot->span, dot_without_wgmma, why_not);
     return why_not ? UNIT_MMA : UNIT_WGMMA;
 }
@@ -346,6 +348,7 @@ static bool visit_block(Func *func, const Facts *facts, Block *block) {
 
 typedef struct Chained {
     Func *func;
+    const Facts *facts;
     double warpgroups, followers; /* products of each */
     bool others;
 } Chained;
@@ -371,28 +374,38 @@ static bool add_chained(Op *op, void *user) {
 }
 
 static bool leave_to_warps(Op *op, void *user) {
-    Func *func = user;
-    if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA && dot_is_chained(op)) {
+    const Chained *chained = user;
+    Func *func = chained->func;
+    if (op->code != OP_dot || !dot_is_chained(op))
+        return true;
+    const char *why_not = NULL;
+    if (dot_attrs(op)->unit == UNIT_WGMMA)
+        why_not = "its rows are those of another dot that is not";
+    else if (may_follow(func, op) && may_use_warpgroups(func))
+        why_not = wgmma_obstacle(func, chained->facts, op);
+    else if (may_follow(func, op))
+        why_not = needs_same_bits;
+    if (why_not)
+        ctx_diag(func_ctx(func), op->span, dot_without_wgmma, why_not);
+    if (dot_attrs(op)->unit == UNIT_WGMMA)
         dot_attrs(op)->unit = UNIT_MMA;
-        ctx_diag(func_ctx(func), op->span, dot_without_wgmma,
-                 "its rows are those of another dot that is not");
-    }
     return true;
 }
 
 static bool let_follow(Op *op, void *user) {
-    if (op->code == OP_dot && dot_is_chained(op) && may_follow(user, op))
+    const Chained *chained = user;
+    if (op->code == OP_dot && dot_is_chained(op) && may_follow(chained->func, op))
         dot_attrs(op)->unit = UNIT_WGMMA;
     return true;
 }
 
-static void settle_chains(Func *func) {
-    Chained chained = {.func = func};
+static void settle_chains(Func *func, const Facts *facts) {
+    Chained chained = {.func = func, .facts = facts};
     func_walk(func, add_chained, &chained);
     if (!chained.others && !(chained.followers > 0))
         return;
     bool follow = !chained.others && chained.followers <= chained.warpgroups;
-    func_walk(func, follow ? let_follow : leave_to_warps, func);
+    func_walk(func, follow ? let_follow : leave_to_warps, &chained);
 }
 
 bool pass_choose_dots(Func *func) {
@@ -401,7 +414,7 @@ bool pass_choose_dots(Func *func) {
     const Facts *facts =
         target_has(func->capability, FEATURE_WGMMA) ? facts_compute(func, scratch) : NULL;
     bool changed = visit_block(func, facts, func->body);
+    settle_chains(func, facts);
     arena_rewind(scratch, mark);
-    settle_chains(func);
     return changed;
 }
