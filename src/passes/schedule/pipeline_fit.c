@@ -187,18 +187,19 @@ static bool has_products_of_warps(const Pipelined *p) {
 
 /* A warp that multiplies by mma.sync waits for fragments and for the product before. Where an SM
  * has fewer than two warps for each scheduler, as registers always allow, one stage less is worth
- * another CTA: its copies still have an iteration in which to come. The room of that stage less. */
+ * another CTA: its copies still have an iteration in which to come. The room of that stage less.
+ * Rings that are the smaller part of what is used say too little of how many CTAs there are. */
 static int64_t room_of_schedulers(const Pipelined *p, int64_t bytes, int64_t room) {
     enum { WARPS_OF_SCHEDULER = 2 };
     const Func *func = p->body->func;
     const Target *target = target_by_capability(func->capability);
     int64_t stages = bytes && p->stages * bytes > room ? room / bytes : p->stages;
+    int64_t beside = func_shared_room(func) - room;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
     int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;
-    if (!target || stages <= PIPELINE_LEAST_STAGES || has_warpgroup_products(p) ||
-        !has_products_of_warps(p))
+    if (!target || stages <= PIPELINE_LEAST_STAGES || beside > stages * bytes ||
+        has_warpgroup_products(p) || !has_products_of_warps(p))
         return room;
-    int64_t beside = func_shared_room(func) - room;
     int64_t with = (beside + stages * bytes) * programs, without = with - bytes * programs;
     Occupancy now = target_occupancy(target, 0, threads, (int32_t)with);
     Occupancy then = target_occupancy(target, 0, threads, (int32_t)without);
