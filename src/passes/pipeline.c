@@ -72,11 +72,12 @@ bool pipeline_step_runs(const Func *func, PipelineCondition condition) {
 
 static bool run_steps(Func *func, unsigned first, Run *run);
 
-/* The steps from choose-warps on, for compare_warps. */
+/* The steps from choose-dots on, for compare_warps: what units products get depends on the warps.
+ */
 static bool finish_trial(Func *trial) {
     Run run = {.is_trial = true};
     unsigned first = 0;
-    while (pipeline_steps[first].pass != PASS_choose_warps)
+    while (pipeline_steps[first].pass != PASS_choose_dots)
         first++;
     return run_steps(trial, first, &run);
 }
@@ -84,7 +85,7 @@ static bool finish_trial(Func *trial) {
 static bool run_steps(Func *func, unsigned first, Run *run) {
     for (unsigned i = first; i < PIPELINE_STEPS; i++) {
         const PipelineStep *step = &pipeline_steps[i];
-        if (step->pass == PASS_choose_warps && !run->is_trial)
+        if (step->pass == PASS_choose_dots && !run->is_trial)
             compare_warps(func, finish_trial);
         if (pipeline_step_runs(func, step->condition) && !run_pass(func, step->pass, run))
             return false;

@@ -5,6 +5,7 @@
  * registers are free, quotients are taken by multiplications, narrow floats come in pairs. That is
  * enough to tell launches of one kernel apart, in which the same ops have other layouts. */
 #include "passes/analysis/op_work.h"
+#include "target/wgmma.h"
 #include "types/lane_move.h"
 
 /* Instructions: estimates of what the lowerings make. */
@@ -194,6 +195,24 @@ static OpWork dot_work(const WorkContext *c, const Op *op) {
                     .latency = at_least(chain, alone)};
 }
 
+/* Of warpgroups, which share the tensor cores of all schedulers; what waits for it has waited for
+ * all that is under way. */
+static OpWork wgmma_work(const WorkContext *c, const Op *op) {
+    enum { STEP_BYTES = 32, ROWS = 64 };
+    const Type *a = op_in(op, 0)->type;
+    double tensor = 0, steps = 0;
+    for (uint32_t i = 0; i < op->nout; i++) {
+        const Type *acc = op->out[i].type;
+        double rows = (double)acc->shape[acc->rank - 2];
+        double length = (double)type_numel(a) / rows;
+        tensor += (double)type_numel(acc) * length / figure(c, tensor_rate(a));
+        steps += length * type_element_bytes(a) / STEP_BYTES *
+                 at_least(1, rows / ROWS * WGMMA_WARPS / c->warps);
+    }
+    return (OpWork){
+        .issue = steps, .tensor = tensor, .latency = figure(c, FIGURE_LATENCY_WGMMA) + tensor};
+}
+
 /* Elements of tiles */
 
 static OpWork special_work(const WorkContext *c, double count, double wide) {
@@ -257,6 +276,11 @@ OpWork op_work(const WorkContext *c, const Op *op) {
         return scan_work(c, op);
     case OP_dot:
         return dot_work(c, op);
+    case OP_wgmma:
+    case OP_wgmma_joint:
+        return wgmma_work(c, op);
+    case OP_wgmma_wait:
+        return (OpWork){.issue = 1};
     case OP_addptr:
         return address_work(c, op);
     case OP_barrier:

@@ -6,8 +6,9 @@
  * so that four are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
- * the model errs; for products of warpgroups, which come in few shapes that the model does not tell
- * apart; and where passes would take long. */
+ * the model errs; for programs that persist, which the model does not know; and where passes would
+ * take long. Clones begin in front of choose-dots, since fewer than four warps have no products of
+ * warpgroups. */
 #include "passes/launch/compare_warps.h"
 #include "passes/analysis/program_cost.h"
 
@@ -19,33 +20,31 @@ enum {
     /* Of a thread for tiles that are alive at once, with which nothing spills: addresses, fragments
      * of the next product and what else is wanted soon come beside. */
     MOST_REGISTERS = 160,
+    MOST_REGISTERS_OF_DOTS = 256, /* of which the operands of one product pass through */
     MOST_WITH_ADDRESSES = 240,
 };
 
 typedef struct Program {
-    bool dots, warpgroups;
+    bool dots;
     uint32_t ops;
 } Program;
 
 static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
-    if (op->code == OP_dot) {
-        program->dots = true;
-        program->warpgroups |= dot_attrs(op)->unit == UNIT_WGMMA;
-    }
+    program->dots |= op->code == OP_dot;
     return true;
 }
 
 static bool may_compare(const Func *func, const Program *program) {
-    return !func->num_warps && func->num_ctas <= 1 && func->capability && !func->is_persistent &&
-           !program->warpgroups && program->ops <= MOST_OPS;
+    return !func->num_warps && func->num_ctas <= 1 && func->capability && program->ops <= MOST_OPS;
 }
 
 typedef struct Comparison {
     const Func *func;
     bool (*finish)(Func *trial);
     int32_t usual, most, best; /* best 0: what is usual */
+    uint64_t most_registers;   /* of a thread for tiles */
     bool shares;               /* usual programs share a CTA */
     double cost;               /* of the usual number */
     double least;              /* of the best one; it has to be below to be taken */
@@ -61,11 +60,12 @@ static double predicted(Comparison *c, int32_t *warps) {
     trial->num_warps = *warps;
     bool is_usual = !*warps;
     ProgramCost cost = {.clocks = -1};
-    if (c->finish(trial))
+    if (c->finish(trial) && !trial->is_persistent)
         cost = program_cost(trial);
     if (is_usual)
         c->shares = trial->programs_per_cta > 1;
-    else if (cost.tiles > MOST_REGISTERS || cost.tiles + cost.addresses > MOST_WITH_ADDRESSES)
+    else if (cost.tiles > c->most_registers ||
+             (cost.addresses && cost.tiles + cost.addresses > MOST_WITH_ADDRESSES))
         cost.clocks = -1;
     *warps = trial->num_warps;
     diag_rewind(&ctx->diags, said);
@@ -99,6 +99,7 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
     if (!may_compare(func, &program))
         return;
     Comparison c = {func, finish, .most = program.dots ? MOST_WARPS_OF_DOTS : MOST_WARPS};
+    c.most_registers = program.dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS;
     c.cost = predicted(&c, &c.usual);
     c.least = c.cost * 100 / (100 + BETTER_PERCENT);
     if (c.cost < 0)
