@@ -1,0 +1,308 @@
+/* narrow-compares: comparisons of tiles of places in 64 bits compare places in the tile, in 32.
+ *
+ *     %rows = addi (splat %base), (extsi %i)                %d = subi %n, %base
+ *     %m = cmpi %rows, (splat %n) {slt}            =>       %e = trunci (min (max %d, 0), 64)
+ *                                                           %m = cmpi %i, (splat %e) {slt}
+ *
+ *     %m = cmpi (rows: %base + %i), (columns: %base + %j)   =>   %m = cmpi (rows: %i), (columns:
+ * %j)
+ *
+ * Of 64 bits each element takes two instructions and two registers, and a program's own place hides
+ * what is known of rows and columns of a tile: that in half of a causal block no row is beyond a
+ * column. Sides of a comparison are sums of scalars and at most one tile of 32 bits, widened; where
+ * both have a tile, their scalars have to be the same. By the ranges of all parts nothing wraps.
+ *
+ * What is left of the scalars is cut off to what the tile's elements and their neighbours may be.
+ *
+ * With only one tile those scalars pay where the mask chooses among many elements of a thread
+ * (FEW_ELEMENTS). One that guards accesses alone is compared once for the elements of each, and
+ * narrowed where its bound is there already, cut off by lower-blocks.
+ *
+ * Needs num_warps. Comes behind the passes that look for places and sizes in masks. */
+#include "passes/analysis/facts.h"
+#include "passes/analysis/fold.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/simplify/simplify.h"
+#include "support/vec.h"
+
+enum {
+    FEW_ELEMENTS = 4,
+    MAX_SCALARS = 6,
+    MAX_SHAPES = 8,
+    MAX_SUM_BITS = 58 /* of each part, so that 64 bits hold all of them together */
+};
+
+/* leaf + scalars + constant, the leaf in the shape that `shapes` give it, the last one first. */
+typedef struct Side {
+    Value *leaf; /* i32; NULL: there is none */
+    const Op *shapes[MAX_SHAPES];
+    int shape_count;
+    struct SideScalar {
+        Value *value;
+        int64_t sign;
+    } scalars[MAX_SCALARS];
+    int count;
+    int64_t constant;
+} Side;
+
+typedef struct Range {
+    int64_t lo, hi;
+} Range;
+
+typedef struct Narrowed {
+    Op *compare;
+    Side side[2];
+} Narrowed;
+
+typedef struct Narrower {
+    const Facts *facts;
+    Arena *arena;
+    int64_t threads;
+    VEC(Narrowed) narrowed;
+} Narrower;
+
+/* Sides */
+
+static bool fits(int64_t value) {
+    return value < (int64_t)1 << MAX_SUM_BITS && value > -((int64_t)1 << MAX_SUM_BITS);
+}
+
+static Range range_of(const Narrower *n, const Value *value) {
+    const ValueFacts *facts = facts_of(n->facts, value);
+    return (Range){facts->lo, facts->hi};
+}
+
+/* Both values, and with them their sum and difference, are far from wrapping. */
+static bool is_exact(const Narrower *n, const Op *op) {
+    for (uint32_t i = 0; i < 2; i++) {
+        Range range = range_of(n, op_in(op, i));
+        if (!fits(range.lo) || !fits(range.hi))
+            return false;
+    }
+    return true;
+}
+
+static bool add_scalar(const Narrower *n, Side *side, Value *value, int64_t sign) {
+    Range range = range_of(n, value);
+    if (side->count == MAX_SCALARS || value->type->dtype != DT_I64 || !fits(range.lo) ||
+        !fits(range.hi))
+        return false;
+    side->scalars[side->count++] = (struct SideScalar){value, sign};
+    return true;
+}
+
+static bool take_apart(const Narrower *n, Value *value, int64_t sign, Side *side) {
+    Scalar constant;
+    const Op *op = value->def;
+    if (scalar_of_value(value, &constant)) {
+        side->constant += sign * constant.i;
+        return fits(constant.i) && fits(side->constant);
+    }
+    if (!op)
+        return false;
+    switch (op->code) {
+    case OP_splat:
+        return add_scalar(n, side, op_in(op, 0), sign);
+    case OP_expand_dims:
+    case OP_broadcast:
+        /* Scalars have no shape; so a side without a tile yet can only get one further down. */
+        if (side->shape_count == MAX_SHAPES || side->leaf)
+            return false;
+        side->shapes[side->shape_count++] = op;
+        return take_apart(n, op_in(op, 0), sign, side);
+    case OP_extsi:
+        if (side->leaf || sign < 0 || op_in(op, 0)->type->dtype != DT_I32)
+            return false;
+        side->leaf = op_in(op, 0);
+        return true;
+    case OP_addi:
+    case OP_subi: {
+        /* The part with the tile last: the shapes around it are the ones that are kept. */
+        uint32_t last = value_is_uniform(op_in(op, 1)) ? 0 : 1;
+        int64_t signs[2] = {sign, op->code == OP_subi ? -sign : sign};
+        return is_exact(n, op) && value_is_uniform(op_in(op, 1 - last)) &&
+               take_apart(n, op_in(op, 1 - last), signs[1 - last], side) &&
+               take_apart(n, op_in(op, last), signs[last], side);
+    }
+    default:
+        return false;
+    }
+}
+
+/* Comparisons */
+
+/* The scalars of both sides are the same: their difference is that of the constants. */
+static bool scalars_cancel(const Side *a, const Side *b) {
+    bool taken[MAX_SCALARS] = {false};
+    if (a->count != b->count)
+        return false;
+    for (int i = 0; i < a->count; i++) {
+        int k = 0;
+        while (k < b->count && (taken[k] || a->scalars[i].value != b->scalars[k].value ||
+                                a->scalars[i].sign != b->scalars[k].sign))
+            k++;
+        if (k == b->count)
+            return false;
+        taken[k] = true;
+    }
+    return true;
+}
+
+/* With its neighbours within 32 bits. */
+static bool leaf_fits(const Narrower *n, const Value *leaf) {
+    Range range = range_of(n, leaf);
+    return range.lo > int_lowest(DT_I32) && range.hi < int_highest(DT_I32);
+}
+
+/* What the scalars and constants of `other` less those of `side` may come to. */
+static Range bound_range(const Narrower *n, const Side *side, const Side *other) {
+    const Side *sides[2] = {other, side};
+    Range sum = {0, 0};
+    for (int64_t s = 0, sign = 1; s < 2; s++, sign = -1) {
+        sum.lo += sign * sides[s]->constant;
+        sum.hi += sign * sides[s]->constant;
+        for (int i = 0; i < sides[s]->count; i++) {
+            Range range = range_of(n, sides[s]->scalars[i].value);
+            bool adds = sides[s]->scalars[i].sign * sign > 0;
+            sum.lo += adds ? range.lo : -range.hi;
+            sum.hi += adds ? range.hi : -range.lo;
+        }
+    }
+    return sum;
+}
+
+/* Beyond these the comparison gives the same; a multiple of the tile's size stays one. */
+static Range cut_range(const Narrower *n, const Side *side, IntPredicate pred) {
+    Range range = range_of(n, side->leaf);
+    return (Range){pred == IPRED_SLT || pred == IPRED_SGE ? range.lo : range.lo - 1,
+                   pred == IPRED_SGT || pred == IPRED_SLE ? range.hi : range.hi + 1};
+}
+
+/* Does the mask choose among elements, in a tile of which a thread has many? One that guards
+ * accesses is compared once for the elements of each. */
+static bool chooses_many(const Narrower *n, const Value *mask) {
+    value_for_each_use (use, mask) {
+        const Op *user = use->user;
+        if (user->code == OP_select && op_in(user, 0) == mask)
+            return type_numel(mask->type) >= FEW_ELEMENTS * n->threads;
+        if ((user->code == OP_broadcast || user->code == OP_expand_dims || user->code == OP_andi ||
+             user->code == OP_ori) &&
+            chooses_many(n, op_out(user)))
+            return true;
+    }
+    return false;
+}
+
+static bool pays(const Narrower *n, const Narrowed *found, IntPredicate pred) {
+    const Side *a = &found->side[0], *b = &found->side[1];
+    if (a->leaf && b->leaf)
+        return scalars_cancel(a, b) && a->constant == b->constant;
+    if (!a->leaf) {
+        a = b;
+        b = &found->side[0];
+        pred = predicate_swap(pred);
+    }
+    if (!a->leaf || !leaf_fits(n, a->leaf))
+        return false;
+    Range bound = bound_range(n, a, b), cut = cut_range(n, a, pred);
+    bool is_there = !a->count && b->count == 1 && a->constant == b->constant;
+    return (is_there && cut.lo <= bound.lo && bound.hi <= cut.hi) ||
+           chooses_many(n, op_out(found->compare));
+}
+
+static bool note(Op *op, void *user) {
+    Narrower *n = user;
+    Narrowed found = {.compare = op};
+    if (op->code != OP_cmpi || !type_is_tile(op_in(op, 0)->type) ||
+        op_in(op, 0)->type->dtype != DT_I64)
+        return true;
+    IntPredicate pred = cmpi_attrs(op)->pred;
+    if (pred != IPRED_EQ && pred != IPRED_NE && pred != IPRED_SLT && pred != IPRED_SLE &&
+        pred != IPRED_SGT && pred != IPRED_SGE)
+        return true;
+    if (take_apart(n, op_in(op, 0), 1, &found.side[0]) &&
+        take_apart(n, op_in(op, 1), 1, &found.side[1]) && pays(n, &found, pred))
+        vec_push(n->arena, &n->narrowed, found);
+    return true;
+}
+
+/* Rewriting */
+
+/* The leaf in the shape of the comparison. */
+static Value *shaped(Builder *b, const Side *side) {
+    Value *value = side->leaf;
+    for (int i = side->shape_count - 1; i >= 0; i--) {
+        const Op *shape = side->shapes[i];
+        const Type *type = type_with_dtype(b->ctx, op_out(shape)->type, side->leaf->type->dtype);
+        value = rewrite_like(b, shape, 1, &value, type);
+    }
+    return value;
+}
+
+/* `sum`, NULL for 0, and the scalars of a side. */
+static Value *sum_of(Builder *b, Value *sum, const Side *side, int64_t sign) {
+    for (int i = 0; i < side->count; i++) {
+        Value *value = side->scalars[i].value;
+        bool adds = side->scalars[i].sign * sign > 0;
+        if (!sum && adds)
+            sum = value;
+        else if (adds)
+            sum = build_addi(b, sum, value);
+        else
+            sum = build_subi(b, sum ? sum : rewrite_int(b, value->type, 0), value);
+    }
+    return sum;
+}
+
+/* What the leaf of `side` is compared with: the other side less what is beside the leaf. */
+static Value *bound_of(const Narrower *n, Builder *b, const Side *side, const Side *other,
+                       IntPredicate pred) {
+    const Type *i64 = type_scalar(b->ctx, DT_I64), *i32 = type_scalar(b->ctx, DT_I32);
+    Range range = bound_range(n, side, other), cut = cut_range(n, side, pred);
+    int64_t constant = other->constant - side->constant;
+    Value *bound = sum_of(b, sum_of(b, NULL, other, 1), side, -1);
+    if (!bound || constant) {
+        Value *number = rewrite_int(b, i64, constant);
+        bound = bound ? build_addi(b, bound, number) : number;
+    }
+    if (range.lo < cut.lo)
+        bound = build_maxsi(b, bound, rewrite_int(b, i64, cut.lo));
+    if (range.hi > cut.hi)
+        bound = build_minsi(b, bound, rewrite_int(b, i64, cut.hi));
+    return build_trunci(b, bound, i32);
+}
+
+static void narrow(const Narrower *n, const Narrowed *narrowed) {
+    Op *op = narrowed->compare;
+    Builder b = builder_before(op);
+    b.span = op->span;
+    const Side *first = &narrowed->side[0], *second = &narrowed->side[1];
+    IntPredicate pred = cmpi_attrs(op)->pred;
+    if (!first->leaf) {
+        const Side *other = first;
+        first = second;
+        second = other;
+        pred = predicate_swap(pred);
+    }
+    Value *a = shaped(&b, first);
+    Value *c = second->leaf ? shaped(&b, second)
+                            : build_splat(&b, bound_of(n, &b, first, second, pred), a->type);
+    rewrite_replace(op, build_cmpi(&b, a, c, pred));
+}
+
+bool pass_narrow_compares(Func *func) {
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    Narrower n = {.facts = facts_compute(func, arena),
+                  .arena = arena,
+                  .threads = (int64_t)func->num_warps * TARGET_WARP_SIZE};
+    func_walk(func, note, &n);
+    vec_for_each (narrowed, &n.narrowed)
+        narrow(&n, narrowed);
+    bool changed = n.narrowed.len > 0;
+    arena_rewind(arena, mark);
+    if (changed)
+        eliminate_dead(func);
+    return changed;
+}
