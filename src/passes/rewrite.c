@@ -112,6 +112,23 @@ bool value_is_outside(const Value *value, const Op *op) {
     return true;
 }
 
+bool op_contains(const Op *op, uint32_t traits) {
+    if (op_has(op, traits))
+        return true;
+    for (uint32_t i = 0; i < op->nregions; i++)
+        block_for_each (inner, op->regions[i])
+            if (op_contains(inner, traits))
+                return true;
+    return false;
+}
+
+Op *op_outermost_loop(const Op *op) {
+    Op *outermost = op_loop_around(op);
+    while (outermost && op_loop_around(outermost))
+        outermost = op_loop_around(outermost);
+    return outermost;
+}
+
 bool block_has_loop(const Block *block) {
     block_for_each (op, block) {
         if (op_has(op, LOOP))

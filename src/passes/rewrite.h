@@ -67,6 +67,10 @@ bool op_is_alike(const Op *a, const Op *b);
 
 /* The value is defined outside the regions of `op`, so that it can be used before it. */
 bool value_is_outside(const Value *value, const Op *op);
+/* Has one of these traits, itself or an op in its regions. */
+bool op_contains(const Op *op, uint32_t traits);
+/* The outermost loop that the op stands in; NULL: there is none. */
+Op *op_outermost_loop(const Op *op);
 /* A for or while loop stands in the block or in regions of its ops. */
 bool block_has_loop(const Block *block);
 /* Visits every for loop in the block and in regions of its ops, those inside a loop before it; what

@@ -17,7 +17,7 @@
  * first used; changes of layout and shape go there with it. The parity of the phase alternates from
  * one time to the next, through the loops around. A store is waited for at the end of the block
  * that it stands in: until its buffer was read, or, where the kernel goes on to tell others
- * (atomics, barriers), until memory has it, and all threads with it.
+ * (atomics, barriers) behind it, until memory has it, and all threads with it.
  *
  * Copies are not ordered among each other. So a store waits for the ones before it through the same
  * parameter, but for those to other parts of one tensor: then only where its rows overlap, which
@@ -44,10 +44,11 @@ typedef struct Stored {
     const Op *copy;
 } Stored;
 
-/* A block access; `guarded`: of the copy that a store becomes. */
+/* A block access; of a store: what its copy is to have, and whether the program may tell others
+ * (atomics, barriers) behind it. */
 typedef struct Access {
     Op *op;
-    bool guarded;
+    bool guarded, told;
 } Access;
 
 typedef struct Stage {
@@ -55,8 +56,7 @@ typedef struct Stage {
     Arena *arena;
     const Facts *facts;
     VEC(Access) accesses;
-    VEC(Stored) stored; /* so far */
-    bool tells;         /* others, by atomics or barriers */
+    VEC(Stored) stored; /* so far, that memory may not have yet */
 } Stage;
 
 /* Loads */
@@ -122,8 +122,8 @@ static bool waits_at_end(const Op *op) {
     return last->prev && last->prev->code == OP_store_wait;
 }
 
-static void wait_for_store(Stage *stage, Op *store) {
-    if (stage->tells) {
+static void wait_for_store(Op *store, bool told) {
+    if (told) {
         Builder b = builder_after(store);
         b.span = store->span;
         build_store_wait(&b, 0, false);
@@ -244,27 +244,36 @@ static bool needs_guard(const Stage *stage, const Op *store) {
     return false;
 }
 
-static void stage_store(Stage *stage, Op *store, bool guarded) {
+static void stage_store(Stage *stage, Access access) {
+    Op *store = access.op;
     Builder b = builder_before(store);
     b.span = store->span;
     const Type *type = block_buffer_type(b.ctx, store);
     Value *value = stored_value(&b, store, type);
     Value *buffer = build_local_alloc(&b, -1, 0, 0, type);
     build_local_store(&b, value, buffer, 0);
-    if (!stage->tells)
+    if (!access.told)
         wait_for_others(stage, &b, store);
     Op *copy = build_block_copy(&b, store, NULL, buffer, NULL, NULL);
-    store_block_from_attrs(copy)->guarded = guarded;
-    vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
-    wait_for_store(stage, copy);
+    store_block_from_attrs(copy)->guarded = access.guarded;
+    if (!access.told)
+        vec_push(stage->arena, &stage->stored, ((Stored){pointer_origin(op_in(store, 0)), copy}));
+    wait_for_store(copy, access.told);
     op_remove(store);
 }
 
+/* Ops come in the order of the text: what tells others does so behind all stores before it, and
+ * behind those of the outermost loop that it stands in. */
 static bool collect(Op *op, void *user) {
     Stage *stage = user;
-    stage->tells |= op_has(op, ATOMIC | SYNC);
-    if (op_is_block_access(op) && !op_has(op, ATOMIC))
-        vec_push(stage->arena, &stage->accesses, ((Access){op, needs_guard(stage, op)}));
+    const Op *around = op_outermost_loop(op);
+    if (op_has(op, ATOMIC | SYNC))
+        vec_for_each (access, &stage->accesses)
+            access->told = true;
+    if (op_is_block_access(op) && !op_has(op, ATOMIC)) {
+        bool told = around && op_contains(around, ATOMIC | SYNC);
+        vec_push(stage->arena, &stage->accesses, ((Access){op, needs_guard(stage, op), told}));
+    }
     return true;
 }
 
@@ -279,7 +288,7 @@ bool pass_stage_blocks(Func *func) {
         if (access->op->code == OP_load_block)
             stage_load(&stage, access->op);
         else
-            stage_store(&stage, access->op, access->guarded);
+            stage_store(&stage, *access);
     bool changed = stage.accesses.len > 0;
     if (changed)
         eliminate_dead(func);
