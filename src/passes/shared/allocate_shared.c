@@ -10,7 +10,8 @@
  * once may share bytes, but sharing orders their accesses by barriers: so every buffer has bytes of
  * its own as long as they all fit in the program's share of an SM that is full of threads, or as
  * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
- * each at the lowest offset that no buffer living at the same time has.
+ * each at the lowest offset that no buffer living at the same time has; nor one of the same loop,
+ * where barriers would be passed in each iteration, if as many programs run without.
  *
  * Buffers that a wgmma_joint reads as one operand lie one behind the other, copy by copy:
  *
@@ -38,6 +39,7 @@ typedef struct Buffer {
     Op *alloc;
     int64_t bytes, offset;
     uint32_t first, last; /* positions of the accesses, inclusive */
+    uint32_t from, to;    /* and of the outermost loop around it, if there is one */
     bool swizzled;        /* by address: wgmma or tensor copies access it */
 } Buffer;
 
@@ -117,6 +119,13 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
     }
 }
 
+static const Op *outermost_loop(const Op *op) {
+    const Op *found = NULL;
+    for (const Op *loop = op; (loop = op_loop_around(loop));)
+        found = loop;
+    return found;
+}
+
 static void collect_buffer(Allocation *allocation, Op *alloc) {
     Buffer buffer = {.alloc = alloc,
                      .bytes = local_bytes(op_out(alloc)) * local_copies(op_out(alloc))};
@@ -125,6 +134,12 @@ static void collect_buffer(Allocation *allocation, Op *alloc) {
         buffer.first = 0, buffer.last = UINT32_MAX;
     if (!buffer.last)
         buffer.first = buffer.last = position_of(&allocation->start, alloc);
+    const Op *loop = outermost_loop(alloc);
+    buffer.from = buffer.first, buffer.to = buffer.last;
+    if (loop && position_of(&allocation->start, loop) < buffer.from)
+        buffer.from = position_of(&allocation->start, loop);
+    if (loop && position_of(&allocation->end, loop) > buffer.to)
+        buffer.to = position_of(&allocation->end, loop);
     vec_push(allocation->arena, &allocation->buffers, buffer);
 }
 
@@ -162,6 +177,8 @@ static void follow(Allocation *allocation, Op *leader, Op *alloc) {
     all->bytes += one->bytes;
     all->first = one->first < all->first ? one->first : all->first;
     all->last = one->last > all->last ? one->last : all->last;
+    all->from = one->from < all->from ? one->from : all->from;
+    all->to = one->to > all->to ? one->to : all->to;
     all->swizzled |= one->swizzled;
     *one = buffers[--allocation->buffers.len];
     vec_push(allocation->arena, &allocation->followers, follower);
@@ -205,8 +222,10 @@ static int64_t place_apart(Allocation *allocation) {
     return with_scratch(allocation, end);
 }
 
-static bool live_together(const Buffer *a, const Buffer *b) {
-    return a->first <= b->last && b->first <= a->last;
+/* `loops`: those of one loop do, whenever in it. */
+static bool live_together(const Buffer *a, const Buffer *b, bool loops) {
+    return loops ? a->from <= b->to && b->from <= a->to
+                 : a->first <= b->last && b->first <= a->last;
 }
 
 static int larger_first(const void *a, const void *b) {
@@ -217,11 +236,12 @@ static int larger_first(const void *a, const void *b) {
 }
 
 /* The lowest offset clear of the first `placed` buffers: past one of them, or 0. */
-static int64_t lowest_offset(const Allocation *allocation, size_t placed, const Buffer *buffer) {
+static int64_t lowest_offset(const Allocation *allocation, size_t placed, const Buffer *buffer,
+                             bool loops) {
     int64_t offset = 0;
     for (size_t i = 0; i < placed;) {
         const Buffer *other = &allocation->buffers.data[i++];
-        bool clash = live_together(buffer, other) && offset < other->offset + other->bytes &&
+        bool clash = live_together(buffer, other, loops) && offset < other->offset + other->bytes &&
                      other->offset < offset + buffer->bytes;
         if (!clash)
             continue;
@@ -231,16 +251,20 @@ static int64_t lowest_offset(const Allocation *allocation, size_t placed, const 
     return offset;
 }
 
-static int64_t place_by_lifetime(Allocation *allocation) {
+static int64_t place_overlapping(Allocation *allocation, bool loops) {
     int64_t end = 0;
     qsort(allocation->buffers.data, allocation->buffers.len, sizeof(Buffer), larger_first);
     for (size_t i = 0; i < allocation->buffers.len; i++) {
         Buffer *buffer = &allocation->buffers.data[i];
-        buffer->offset = lowest_offset(allocation, i, buffer);
+        buffer->offset = lowest_offset(allocation, i, buffer, loops);
         if (buffer->offset + buffer->bytes > end)
             end = buffer->offset + buffer->bytes;
     }
     return with_scratch(allocation, end);
+}
+
+static int64_t place_by_lifetime(Allocation *allocation) {
+    return place_overlapping(allocation, false);
 }
 
 /* Programs that the shared memory of an SM holds; CTAs of one program. */
@@ -256,7 +280,8 @@ static int64_t program_bytes(const Allocation *allocation, int64_t bytes) {
     return bytes;
 }
 
-/* Apart, unless more programs run at once if buffers overlap. */
+/* Apart, unless more programs run at once if buffers overlap; those of a loop unless yet more do.
+ */
 static int64_t place(Allocation *allocation, const Func *func, const Target *target) {
     int64_t apart = place_apart(allocation);
     int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
@@ -265,9 +290,12 @@ static int64_t place(Allocation *allocation, const Func *func, const Target *tar
     if (apart <= full && apart <= room)
         return apart;
     int64_t overlapped = place_by_lifetime(allocation);
-    if (apart > room || programs_held(target, overlapped) > programs_held(target, apart))
-        return overlapped;
-    return place_apart(allocation);
+    int64_t held = programs_held(target, overlapped);
+    if (apart <= room && programs_held(target, apart) >= held)
+        return place_apart(allocation);
+    int64_t looped = place_overlapping(allocation, true);
+    return looped <= room && programs_held(target, looped) >= held ? looped
+                                                                   : place_by_lifetime(allocation);
 }
 
 /* Bytes of the buffers that live at a position. */
