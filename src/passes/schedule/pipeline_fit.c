@@ -25,9 +25,9 @@ static bool has_buffer(const Pipelined *p, const Op *op) {
     return op && op->code == OP_load_block;
 }
 
-/* What products read in the loop from buffers other than the rings: operands that are converted
- * before it, or in it from what is computed. */
-static int64_t bytes_beside_rings(const Pipelined *p) {
+/* What products read in the loop from buffers other than the rings: operands that are computed in
+ * it, and in front of it if `around`: those may wait in registers instead. */
+static int64_t bytes_of_operands(const Pipelined *p, bool around) {
     int64_t bytes = 0;
     block_for_each (dot, p->body) {
         if (dot->code != OP_dot || dot_attrs(dot)->unit == UNIT_FMA)
@@ -35,7 +35,11 @@ static int64_t bytes_beside_rings(const Pipelined *p) {
         for (int i = 0; i < 2; i++) {
             bool transposed;
             const Op *op = dot_operand_source(dot, i, &transposed);
-            if (dot_operand_is_exchanged(dot, op) && !has_buffer(p, op_in(op, 0)->def))
+            if (!dot_operand_is_exchanged(dot, op))
+                continue;
+            Op *source = op_in(op, 0)->def;
+            bool inside = !source || op_ancestor_in(source, p->body);
+            if (!has_buffer(p, source) && (around || inside))
                 bytes += type_bytes(op_out(op)->type);
         }
     }
@@ -170,7 +174,7 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
 static int64_t room_beside_another(const Pipelined *p, int64_t bytes, int64_t room) {
     const Func *func = p->body->func;
     const Target *target = target_by_capability(func->capability);
-    if (!target || func->num_warps > WGMMA_WARPS || p->in_flight || !bytes_beside_rings(p) ||
+    if (!target || func->num_warps > WGMMA_WARPS || p->in_flight || !bytes_of_operands(p, true) ||
         !has_warpgroup_products(p))
         return room;
     int64_t reserved = target->shared_per_sm - target->shared_per_block;
@@ -185,25 +189,37 @@ static bool has_products_of_warps(const Pipelined *p) {
     return false;
 }
 
-/* A warp that multiplies by mma.sync waits for fragments and for the product before. Where an SM
- * has fewer than two warps for each scheduler, as registers always allow, one stage less is worth
- * another CTA: its copies still have an iteration in which to come. The room of that stage less.
- * Rings that are the smaller part of what is used say too little of how many CTAs there are. */
-static int64_t room_of_schedulers(const Pipelined *p, int64_t bytes, int64_t room) {
+/* Has an SM fewer than two warps for each scheduler with so many stages beside so many bytes, and
+ * another CTA with one less? */
+static bool stage_takes_cta(const Pipelined *p, const Target *target, int64_t stages, int64_t bytes,
+                            int64_t beside) {
     enum { WARPS_OF_SCHEDULER = 2 };
     const Func *func = p->body->func;
-    const Target *target = target_by_capability(func->capability);
-    int64_t stages = bytes && p->stages * bytes > room ? room / bytes : p->stages;
-    int64_t beside = func_shared_room(func) - room;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
     int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;
-    if (!target || stages <= PIPELINE_LEAST_STAGES || beside > stages * bytes ||
-        has_warpgroup_products(p) || !has_products_of_warps(p))
-        return room;
     int64_t with = (beside + stages * bytes) * programs, without = with - bytes * programs;
     Occupancy now = target_occupancy(target, 0, threads, (int32_t)with);
     Occupancy then = target_occupancy(target, 0, threads, (int32_t)without);
-    return now.warps < WARPS_OF_SCHEDULER * TARGET_PARTITIONS && then.ctas > now.ctas
+    return now.warps < WARPS_OF_SCHEDULER * TARGET_PARTITIONS && then.ctas > now.ctas;
+}
+
+/* A warp that multiplies by mma.sync waits for fragments and for the product before. Where an SM
+ * has fewer than two warps for each scheduler, as registers always allow, one stage less is worth
+ * another CTA: its copies still have an iteration in which to come. The room of that stage less.
+ * It must be so whatever waits in registers; and rings that are the smaller part of what is used
+ * say too little of how many CTAs there are. */
+static int64_t room_of_schedulers(const Pipelined *p, int64_t bytes, int64_t room) {
+    const Func *func = p->body->func;
+    const Target *target = target_by_capability(func->capability);
+    int64_t stages = bytes && p->stages * bytes > room ? room / bytes : p->stages;
+    int64_t most = func_shared_room(func) - room;
+    int64_t least = most - (bytes_of_operands(p, true) - bytes_of_operands(p, false)) -
+                    PIPELINE_MOST_STAGES * MBARRIER_BYTES;
+    if (!target || stages <= PIPELINE_LEAST_STAGES || most > stages * bytes ||
+        has_warpgroup_products(p) || !has_products_of_warps(p))
+        return room;
+    return stage_takes_cta(p, target, stages, bytes, most) &&
+                   stage_takes_cta(p, target, stages, bytes, least > 0 ? least : 0)
                ? (stages - 1) * bytes
                : room;
 }
@@ -213,7 +229,7 @@ bool pipeline_fit_stages(Pipelined *p) {
     int64_t bytes = 0, room = func_shared_room(func);
     int64_t beside = 0;
     for (const Pipelined *one = p; one; one = one->next) {
-        int64_t more = bytes_beside_rings(one) + bytes_of_all_stores(one, one->body);
+        int64_t more = bytes_of_operands(one, true) + bytes_of_all_stores(one, one->body);
         beside = beside > more ? beside : more;
     }
     room -= beside + other_buffers(p) + PIPELINE_MOST_STAGES * MBARRIER_BYTES +
