@@ -14,11 +14,13 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import statistics
 import struct
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in ("../tests/e2e/public", "../tests/e2e/kernels", "."):
@@ -50,8 +52,8 @@ def spearman(a, b):
     return statistics.correlation(ranks(a), ranks(b))
 
 
-def argument(kernel, name, kind):
-    """As bench_clock_launch reads it."""
+def argument(kernel, name, kind, number=None):
+    """As bench_clock_launch reads it; `number` in place of a made-up integer."""
     if kind.startswith("*"):
         element = kind[1:]
         letter = "b" if element == "bf16" else "p" if element == "i1" else "i" if element in INTEGERS else "f"
@@ -60,13 +62,15 @@ def argument(kernel, name, kind):
         bits = struct.unpack("<Q", struct.pack("<d", 0.5))[0] if kind == "fp64" else 0x3800 if kind == "fp16" \
             else 0x3f00 if kind == "bf16" else struct.unpack("<I", struct.pack("<f", 0.5))[0]
         return f"i{BYTES[kind]}:{bits:x}"
-    value = 1 if name in kernel.ones or kind in ("i1", "u1") else 512 if name in kernel.divisible else 509
+    value = number or (1 if name in kernel.ones or kind in ("i1", "u1") else 512 if name in kernel.divisible else 509)
     return f"i{INTEGERS[kind]}:{value:x}"
 
 
-def command_of(options, kernel, emit, out):
-    return [options.tilec, "compile", kernel.path, "-k", kernel.kernel, "--num-warps", str(kernel.num_warps), "--num-stages",
-            str(kernel.num_stages), *kernel.types(), "--target", "sm_90a", "--emit", emit, "-o", out, "--cache-dir", "none"]
+def command_of(options, kernel, emit, out, target="sm_90a", own=False):
+    """own: warps and stages as tilec chooses, else the index's."""
+    given = [] if own else ["--num-warps", str(kernel.num_warps), "--num-stages", str(kernel.num_stages)]
+    return [options.tilec, "compile", kernel.path, "-k", kernel.kernel, *given, *kernel.types(), "--target", target, "--emit", emit, "-o", out,
+            "--cache-dir", "none", *(["--ptxas", options.ptxas] if options.ptxas else [])]
 
 
 def run(command, seconds, **more):
@@ -74,47 +78,63 @@ def run(command, seconds, **more):
     return done.stdout if done.returncode == 0 else None
 
 
-def compiled(options, kernel):
+def as_loaded(options, kernel, base, target, own):
+    """The PTX that is loaded, whose limit of registers is taken back where ptxas spills for it; what ptxas says of it."""
+    with tempfile.TemporaryDirectory(prefix="tilec-clock-") as folder:
+        said = run(command_of(options, kernel, "cubin", os.path.join(folder, "cubin"), target, own) + ["--json", "--dump-dir", folder], 600)
+        if not said:
+            return None
+        shutil.move(os.path.join(folder, "kernel.ptx"), base + ".ptx")
+    meta = json.loads(said)
+    resources = meta["resources"]
+    return dict(meta=meta, registers=resources["registers"], spilled=resources["spill_stores"] + resources["spill_loads"])
+
+
+def compiled(options, kernel, base, target="sm_90a", own=False):
     """What the launch needs to know of the kernel, from the folder or compiled now; None where it cannot be."""
-    base = os.path.join(options.keep, re.sub(r"\W+", "_", kernel.id))
     try:
         with open(base + ".json") as file:
             return json.load(file)
     except FileNotFoundError:
         pass
-    meta = run(command_of(options, kernel, "meta", "-"), 300)
-    if not meta or run(command_of(options, kernel, "ptx", base + ".ptx"), 300) is None:
-        return None
-    facts = dict(meta=json.loads(meta), registers=0, spilled=0)
     if options.ptxas:
-        said = subprocess.run([options.ptxas, "-arch=sm_90a", "-v", base + ".ptx", "-o", os.devnull], capture_output=True, text=True).stderr
-        used = re.search(r"Used (\d+) registers", said)
-        facts["registers"] = int(used[1]) if used else 0
-        facts["spilled"] = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
-    with open(base + ".json", "w") as file:
-        json.dump(facts, file)
-    return facts
+        facts = as_loaded(options, kernel, base, target, own)
+    else:
+        meta = run(command_of(options, kernel, "ptx", base + ".ptx", target, own) + ["--json"], 600)
+        facts = meta and dict(meta=json.loads(meta), registers=0, spilled=0)
+    if facts:
+        with open(base + ".json", "w") as file:
+            json.dump(facts, file)
+    return facts or None
 
 
-def predict(options, kernel):
+def launch(options, path, name, facts, shared, grid, threads, words):
+    """What bench_clock_launch says of a launch."""
+    line = "\t".join([path, name, str(facts["registers"]), str(facts["spilled"]), str(shared), ",".join(map(str, grid)), str(threads), *words])
+    limit = math.ceil(options.seconds)
+    done = subprocess.run([options.launch], input=line + "\n", capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
+    return {"error": "too long"} if done.returncode < 0 else json.loads(done.stdout) if done.stdout else {"error": "failed"}
+
+
+def predict(options, kernel, base=None, target="sm_90a", own=False, grid=None, argument=argument):
     """{"us": .., ..} or {"error": ..}"""
-    base = os.path.join(options.keep, re.sub(r"\W+", "_", kernel.id))
+    base = base or os.path.join(options.keep, re.sub(r"\W+", "_", kernel.id))
     try:
-        facts = compiled(options, kernel)
+        facts = compiled(options, kernel, base, target, own)
         if not facts:
             return {"error": "not compiled"}
-        meta, grid = facts["meta"], GRIDS[kernel.rank]
-        if meta["persistent"] or meta["grid_parameter"]:
+        meta, grid = facts["meta"], grid or GRIDS[kernel.rank]
+        if meta["persistent"]:
             return {"error": "a persistent kernel"}
+        types = kernel.signature
+        words = [argument(kernel, p["name"], types[p["name"]]) for p in meta["params"] if types.get(p["name"], "constexpr") != "constexpr"]
+        words += [f"i4:{grid[0]:x}"] * meta["grid_parameter"] + ["m" + m["recipe"] for m in meta["tensor_maps"]]
         grid = (math.ceil(grid[0] / meta["programs_per_cta"]), *grid[1:])
-        words = [argument(kernel, n, t) for n, t in kernel.signature.items() if t != "constexpr"]
-        words += ["m" + m["recipe"] for m in meta["tensor_maps"]]
-        line = "\t".join([base + ".ptx", meta["kernel"], str(facts["registers"]), str(facts["spilled"]), str(meta["shared_bytes"]), ",".join(map(str, grid)),
-                          str(meta["threads"]), *words])
-        said = run([options.launch], options.seconds, input=line + "\n")
-        return json.loads(said) if said else {"error": "failed"}
+        said = launch(options, base + ".ptx", meta["kernel"], facts, meta["shared_bytes"], grid, meta["threads"], words)
+        return {**said, "threads": meta["threads"], "spilled": facts["spilled"]}
     except subprocess.TimeoutExpired:
-        return {"error": "too long"}
+        return {"error": "too long to compile"}
 
 
 def arguments():
@@ -126,7 +146,7 @@ def arguments():
     parser.add_argument("--kernels", metavar="FOLDER")
     parser.add_argument("--ptxas", default=shutil.which("ptxas"))
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N kernels, chosen at random but always the same; default: all")
-    parser.add_argument("--seconds", type=float, default=60, help="that a kernel's simulation may take")
+    parser.add_argument("--seconds", type=float, default=60, help="of processor time that a kernel's simulation may take")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--only", default="", help="kernels whose id contains the text")
     parser.add_argument("-j", "--jobs", type=int, default=1)
