@@ -17,6 +17,8 @@ enum {
     QUOTIENT_CLOCKS = 100,
     FUNCTION_OPS = 3, /* around the special function unit: scaling, a fixed up range */
     ATOMIC_OPS = 3,
+    COPY_OPS = 14, /* of an asynchronous copy: two addresses, a mask, and the stage of its buffer */
+    SHARED_OPS = 4,   /* of a load from a buffer: its address, by stage */
     SHARED_WIDTH = 4, /* registers of a shared access where rows lie so */
     SCAN_OPS = 3,     /* of an element: there, across lanes, back */
     MMA_OPERANDS = 1, /* instructions beside an mma, of two, that bring its fragments */
@@ -86,6 +88,12 @@ static OpWork access_work(const WorkContext *c, const Op *op, const Type *access
                     .addresses = is_scattered(c, ptr) ? accesses * ADDRESS_REGISTERS : 0};
 }
 
+static OpWork copy_work(const WorkContext *c, const Op *op) {
+    OpWork work = access_work(c, op, op_in(op, 1)->type);
+    work.issue += COPY_OPS;
+    return work;
+}
+
 static OpWork load_work(const WorkContext *c, const Op *op) {
     OpWork work = access_work(c, op, op->out[0].type);
     work.latency = figure(c, FIGURE_LATENCY_GLOBAL);
@@ -103,7 +111,7 @@ static OpWork atomic_work(const WorkContext *c, const Op *op) {
 
 static OpWork shared_work(const WorkContext *c, const Type *type, bool waits) {
     double count = registers(type);
-    return (OpWork){.issue = 1 + count / SHARED_WIDTH,
+    return (OpWork){.issue = 1 + count / SHARED_WIDTH + (waits ? SHARED_OPS : 0),
                     .memory = count * c->warps * WARP * 4 / figure(c, FIGURE_BYTES_SHARED),
                     .latency = waits ? figure(c, FIGURE_LATENCY_SHARED) : 0};
 }
@@ -258,7 +266,7 @@ OpWork op_work(const WorkContext *c, const Op *op) {
     case OP_load:
         return load_work(c, op);
     case OP_async_copy:
-        return access_work(c, op, op_in(op, 1)->type);
+        return copy_work(c, op);
     case OP_store:
         return access_work(c, op, op_in(op, 1)->type);
     case OP_atomic_rmw:
