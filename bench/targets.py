@@ -242,7 +242,7 @@ def outputs(options, kernel, target):
         sides = {"triton": [options.tilec, "sim", base + ".ptx", "-k", facts["name"], "-g", grid, "-b", str(facts["threads"]), "--shared",
                             str(facts["shared"]), *theirs],
                  "tilec": [options.tilec, "run", *kernel.options(), "--device", "sim", "-t", name_of(target), "--grid", grid, *data]}
-        written = {}
+        written, faults = {}, []
         for side, command in sides.items():
             outs = {n: os.path.join(folder, f"{side}-{n}.npy") for n in start}
             for n, path in outs.items():
@@ -252,8 +252,11 @@ def outputs(options, kernel, target):
             except subprocess.TimeoutExpired:
                 return "too long"
             if done.returncode:
-                return f"{side}: " + " ".join((done.stderr or done.stdout).split())[:300]
-            written[side] = {n: corpus.np.load(path) for n, path in outs.items()}
+                faults.append(f"{side}: " + " ".join(re.findall("error: .*", done.stderr + done.stdout))[:300])
+            else:
+                written[side] = {n: corpus.np.load(path) for n, path in outs.items()}
+        if faults:  # of both: the arguments'
+            return "both: " * (len(faults) > 1) + "; ".join(faults)
     apart, name = difference.worst(written["triton"], written["tilec"], start, kernel.arithmetic())
     return "agree" if apart <= 1 else f"differ: {name} by {apart:.1f} tolerances"
 
