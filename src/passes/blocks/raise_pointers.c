@@ -26,6 +26,10 @@
  * right if nobody looks, which rows_are_unobserved proves. Where M and the place are multiples of
  * the tile the rows are (place mod M) + i, and nothing has to be proved.
  *
+ * Behind a barrier of the source a program may read what it stored before: a tensor copy would be
+ * waited for until memory has it, as long as a load takes, where threads that store go on. Small
+ * stores with a barrier behind them stay.
+ *
  * A block whose base depends on the program, from a block pointer or a descriptor, gets dimensions
  * for what does in the same way.
  *
@@ -46,12 +50,16 @@
 #include "support/vec.h"
 #include "target/target.h"
 
-enum { ORIGIN_BUDGET = 256 };
+enum {
+    ORIGIN_BUDGET = 256,
+    SMALL_BYTES = 4096, /* of a tile whose store is not worth a wait */
+};
 
 /* An access and what was built for it. The old load stays until the new one is taken; an old store
  * cannot, since both would write. */
 typedef struct Raised {
     Op *op;
+    bool met; /* the threads of the program may meet behind it, in the source */
     BlockPlan plan;
     const char *why_not;
     Op *first, *block;
@@ -117,11 +125,24 @@ static bool is_candidate(Raise *r, Op *op) {
     return comes_from_dot(op_in(op, 1), &seen);
 }
 
+/* Barriers come behind all accesses before them in the text, and in the loops around. */
 static bool collect(Op *op, void *user) {
     Raise *r = user;
-    if (is_candidate(r, op))
-        vec_push(r->arena, &r->accesses, (Raised){.op = op, .span = op->span});
+    const Op *around = op_outermost_loop(op);
+    if (op_has(op, SYNC))
+        vec_for_each (access, &r->accesses)
+            access->met = true;
+    if (is_candidate(r, op)) {
+        bool met = around && op_contains(around, SYNC);
+        vec_push(r->arena, &r->accesses, ((Raised){.op = op, .met = met, .span = op->span}));
+    }
     return true;
+}
+
+/* A small store that memory would have to have before threads meet. */
+static bool is_waited_for(const Raised *access) {
+    return access->met && op_has(access->op, STORE) && !op_is_block_access(access->op) &&
+           type_bytes(op_in(access->op, 1)->type) <= SMALL_BYTES;
 }
 
 /* Building */
@@ -261,7 +282,10 @@ static bool raise_all(Raise *r) {
     Affines *affines = affines_create(r->func, r->arena);
     bool any = false;
     vec_for_each (access, &r->accesses)
-        block_plan(affines, access->op, &access->plan, &access->why_not);
+        if (is_waited_for(access))
+            access->why_not = "it is small, and memory would have to have it before a barrier";
+        else
+            block_plan(affines, access->op, &access->plan, &access->why_not);
     vec_for_each (access, &r->accesses)
         if (!access->why_not)
             build_access(r, access);
