@@ -16,7 +16,6 @@
 #include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/layout/layout_rules.h"
-#include "passes/move_up.h"
 #include "passes/rewrite.h"
 #include "support/ptrmap.h"
 #include "support/vec.h"
@@ -115,10 +114,13 @@ static int64_t most_bytes(const Starts *starts, uintptr_t first, uintptr_t last)
 
 /* Moves */
 
+/* The load passes no such op. */
 static bool stops(const Op *op) {
-    return op->code == OP_load_block || op_ends_moves(op);
+    return op->code == OP_load_block || (op_effects(op) & ~(uint32_t)(READS | LREADS | LWRITES)) ||
+           (op->nregions && !op_is_pure(op));
 }
 
+/* One that it is made from moves with it. */
 static bool follows(const Op *op) {
     return op_is_pure(op) && op->nout == 1 && !op->nregions && !type_is_tile(op->out[0].type);
 }
@@ -133,7 +135,37 @@ static bool waits(const Op *op) {
     return op->code == OP_dot;
 }
 
-static const MoveRules rules = {stops, follows, waits};
+typedef struct MoveUp {
+    Op *place;         /* the first op that waits, of those it may pass; NULL: there is none */
+    VEC(Op *) carried; /* what moves along, the last one first */
+} MoveUp;
+
+static void need_operands(PtrSet *needed, const Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (op_in(op, i)->def)
+            ptr_set_add(needed, op_in(op, i)->def);
+}
+
+static MoveUp find_place(Arena *arena, const Op *load) {
+    MoveUp move = {0};
+    PtrSet needed = {.arena = arena};
+    size_t passed = 0;
+    need_operands(&needed, load);
+    for (Op *above = load->prev; above; above = above->prev) {
+        bool is_needed = ptr_set_has(&needed, above);
+        if (stops(above) || (is_needed && !follows(above)))
+            break;
+        if (is_needed) {
+            vec_push(arena, &move.carried, above);
+            need_operands(&needed, above);
+        } else if (waits(above)) {
+            move.place = above;
+            passed = move.carried.len;
+        }
+    }
+    move.carried.len = passed;
+    return move;
+}
 
 static Lived *lived_of(Starts *starts, const Op *load) {
     vec_for_each (lived, &starts->lived)
@@ -143,7 +175,7 @@ static Lived *lived_of(Starts *starts, const Op *load) {
 }
 
 static bool start_load(Starts *starts, Op *load) {
-    MoveUp move = move_up_find(starts->arena, load, &rules);
+    MoveUp move = find_place(starts->arena, load);
     Lived *lived = lived_of(starts, load);
     if (!move.place)
         return false;
@@ -153,7 +185,9 @@ static bool start_load(Starts *starts, Op *load) {
         lived->first = was;
         return false;
     }
-    move_up(&move);
+    for (size_t i = move.carried.len; i > 0; i--)
+        op_move_before(move.carried.data[i - 1], move.place);
+    op_move_before(load, move.place);
     return true;
 }
 

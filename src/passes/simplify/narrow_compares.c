@@ -186,9 +186,8 @@ static bool chooses_many(const Narrower *n, const Value *mask) {
         const Op *user = use->user;
         if (user->code == OP_select && op_in(user, 0) == mask)
             return type_numel(mask->type) >= FEW_ELEMENTS * n->threads;
-        if ((user->code == OP_broadcast || user->code == OP_expand_dims || user->code == OP_andi ||
-             user->code == OP_ori) &&
-            chooses_many(n, op_out(user)))
+        if (user->nout == 1 && user->out[0].type->dtype == DT_I1 &&
+            op_has(user, MOVES | ELEMENTWISE) && chooses_many(n, op_out(user)))
             return true;
     }
     return false;
