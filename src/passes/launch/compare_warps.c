@@ -1,9 +1,9 @@
-/* Clones of a program are compiled for half and for twice as many warps as choose-warps takes, and
- * so on while that gets better, up to what code generation takes, and the one that is predicted to
- * be done first is kept (analysis/program_cost.c). What each pass decides for a number of warps is
- * known then, not guessed: layouts, exchanges through shared memory, barriers, registers. Where
- * programs of one warp share a CTA, two warps to a CTA of their own are no step on the way to four,
- * so that four are tried all the same.
+/* Clones of a program are compiled for half as many warps as choose-warps takes, and up to four for
+ * twice as many, and so on while that gets better, up to what code generation takes, and the one
+ * that is predicted to be done first is kept (analysis/program_cost.c). What each pass decides for
+ * a number of warps is known then, not guessed: layouts, exchanges through shared memory, barriers,
+ * registers. Where programs of one warp share a CTA, two warps to a CTA of their own are no step on
+ * the way to four, so that four are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
  * the model errs; for programs that persist, which the model does not know; and where passes would
@@ -13,9 +13,8 @@
 #include "passes/analysis/program_cost.h"
 
 enum {
-    MOST_WARPS = 16,
-    MOST_WARPS_OF_DOTS = 8,
-    MOST_OPS = 800, /* of the function: passes take some microseconds for each */
+    MOST_WARPS = 4, /* that are tried beyond the usual: no kernel is predicted to want more */
+    MOST_OPS = 500, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
     /* Of a thread for tiles that are alive at once, with which nothing spills: addresses, fragments
      * of the next product and what else is wanted soon come beside. */
@@ -43,11 +42,11 @@ static bool may_compare(const Func *func, const Program *program) {
 typedef struct Comparison {
     const Func *func;
     bool (*finish)(Func *trial);
-    int32_t usual, most, best; /* best 0: what is usual */
-    uint64_t most_registers;   /* of a thread for tiles */
-    bool shares;               /* usual programs share a CTA */
-    double cost;               /* of the usual number */
-    double least;              /* of the best one; it has to be below to be taken */
+    int32_t usual, best;     /* best 0: what is usual */
+    uint64_t most_registers; /* of a thread for tiles */
+    bool shares;             /* usual programs share a CTA */
+    double cost;             /* of the usual number */
+    double least;            /* of the best one; it has to be below to be taken */
 } Comparison;
 
 /* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
@@ -78,7 +77,7 @@ static void go_on(Comparison *c, bool fewer) {
     bool once_more = c->shares;
     for (int32_t warps = c->usual;;) {
         warps = fewer ? warps / 2 : warps * 2;
-        if (warps < 1 || warps > c->most)
+        if (warps < 1 || (!fewer && warps > MOST_WARPS))
             return;
         int32_t tried = warps;
         double cost = predicted(c, &tried);
@@ -98,7 +97,7 @@ void compare_warps(Func *func, bool (*finish)(Func *trial)) {
     func_walk(func, add_op, &program);
     if (!may_compare(func, &program))
         return;
-    Comparison c = {func, finish, .most = program.dots ? MOST_WARPS_OF_DOTS : MOST_WARPS};
+    Comparison c = {.func = func, .finish = finish};
     c.most_registers = program.dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS;
     c.cost = predicted(&c, &c.usual);
     c.least = c.cost * 100 / (100 + BETTER_PERCENT);
