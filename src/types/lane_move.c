@@ -168,10 +168,10 @@ uint32_t lane_shared_steps(const LaneReduction *r) {
     while (shared < r->steps && r->results >> shared > 1)
         shared++;
     LaneReductionWork plain = lane_reduction_work(r, 0), work = lane_reduction_work(r, shared);
-    /* What is not kept is chosen, and what is; whose lane has a result is an addition. */
+    /* What is not kept is chosen, and what is. */
     uint32_t chosen = r->results - (r->results >> shared);
     uint32_t cost = SHUFFLE_COST * work.shuffles + r->ops * work.combinations +
-                    2 * SELECT_COST * r->words * chosen + r->results;
+                    2 * SELECT_COST * r->words * chosen;
     return cost + cost / 4 < SHUFFLE_COST * plain.shuffles + r->ops * plain.combinations ? shared
                                                                                          : 0;
 }

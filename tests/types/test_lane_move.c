@@ -86,6 +86,7 @@ static void test_shared_reduction(void **state) {
         {{.results = 32, .steps = 4, .words = 1, .ops = 1}, 4, 62, 30},
         {{.results = 4, .steps = 5, .words = 1, .ops = 1}, 2, 10, 6},
         {{.results = 4, .steps = 5, .words = 2, .ops = 5}, 2, 20, 6},
+        {{.results = 8, .steps = 3, .words = 1, .ops = 1}, 3, 15, 7},
         {{.results = 4, .steps = 2, .words = 1, .ops = 1}, 0, 8, 8}, /* rows of an accumulator */
         {{.results = 2, .steps = 5, .words = 1, .ops = 1}, 0, 10, 10},
         {{.results = 12, .steps = 5, .words = 1, .ops = 1}, 0, 60, 60},

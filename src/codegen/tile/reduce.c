@@ -207,14 +207,13 @@ static void reduce_shared(Cg *cg, const Combiner *c, const uint32_t *regs, uint3
                 received[k] = cg_shuffle_xor(cg, values[regs[i] * n + k], steps[s].threads);
             cg_combine(cg, c, received, &values[regs[i] * n], &values[regs[i] * n]);
         }
-    Lv others = LLVMBuildAnd(cg->b, cg->lane, cg_i32(cg, ~lanes & 31), "");
     for (uint32_t i = 0; i < count; i++) {
         uint32_t holder = 0;
         for (int s = 0; s < nshared; s++)
             holder |= i & (count >> (s + 1)) ? steps[s].threads : 0;
-        Lv from = LLVMBuildOr(cg->b, others, cg_i32(cg, holder), "");
         for (uint32_t k = 0; k < n; k++)
-            received[i * n + k] = cg_shuffle(cg, "idx", values[regs[i & (left - 1)] * n + k], from);
+            received[i * n + k] =
+                cg_shuffle_from(cg, values[regs[i & (left - 1)] * n + k], holder, lanes);
     }
     for (uint32_t i = 0; i < count; i++)
         memcpy(&values[regs[i] * n], &received[i * n], n * sizeof *received);
