@@ -11,7 +11,9 @@
  * its own as long as they all fit in the program's share of an SM that is full of threads, or as
  * long as overlap would not let more programs run. Beyond, the largest buffers are placed first,
  * each at the lowest offset that no buffer living at the same time has; nor one of the same loop,
- * where barriers would be passed in each iteration, if as many programs run without.
+ * where barriers would be passed in each iteration, if as many programs run without. No more run
+ * than registers let in: that is reckoned with where these are few, and there are products, whose
+ * copies pass by the L1 cache.
  *
  * Buffers that a wgmma_joint reads as one operand lie one behind the other, copy by copy:
  *
@@ -24,7 +26,9 @@
  * the CTA's buffers fit, and what does not fit alone is reported. Runs before place-barriers, which
  * looks at offsets. */
 #include "passes/shared/allocate_shared.h"
+#include "ir/registers.h"
 #include "ir/scratch.h"
+#include "passes/analysis/pressure.h"
 #include "passes/passes.h"
 #include "support/bits.h"
 #include "support/ptrmap.h"
@@ -33,7 +37,12 @@
 #include "target/target.h"
 #include <stdlib.h>
 
-enum { SMALL_ALIGNMENT = 16, LARGE_ALIGNMENT = 128 };
+enum {
+    SMALL_ALIGNMENT = 16,
+    LARGE_ALIGNMENT = 128,
+    OTHER_REGISTERS = 16, /* of a thread besides tiles */
+    FEW_WARPS = 8         /* of an SM, as many as threads of 168 registers and more let in */
+};
 
 typedef struct Buffer {
     Op *alloc;
@@ -267,9 +276,37 @@ static int64_t place_by_lifetime(Allocation *allocation) {
     return place_overlapping(allocation, false);
 }
 
-/* Programs that the shared memory of an SM holds; CTAs of one program. */
-static int64_t programs_held(const Target *target, int64_t bytes) {
-    return target->shared_per_sm / (bytes + target->shared_per_sm - target->shared_per_block);
+static bool find_product(Op *op, void *user) {
+    bool *found = user;
+    *found |= op->code == OP_dot || op_is_wgmma(op);
+    return !*found;
+}
+
+/* Programs that the registers of an SM hold at most, where these are surely few: for fewer
+ * registers of a thread what tiles take is too rough a measure. Those without products leave shared
+ * memory to the L1 cache, by which they load. INT32_MAX: any number. */
+static int64_t most_by_registers(Func *func, const Target *target) {
+    bool has_products = false;
+    func_walk(func, find_product, &has_products);
+    if (!has_products)
+        return INT32_MAX;
+    int32_t programs = func->programs_per_cta > 0 ? func->programs_per_cta : 1;
+    int32_t warps = func->num_warps > 0 ? func->num_warps : 1;
+    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    int32_t room = func_register_room(func, warps);
+    int32_t threads = warps * programs * TARGET_WARP_SIZE;
+    int64_t ctas = target_occupancy(target, registers < room ? registers : room, threads, 0).ctas;
+    if (ctas * programs * warps > FEW_WARPS)
+        return INT32_MAX;
+    return ctas > 0 ? ctas * programs : 1;
+}
+
+/* Programs that an SM holds, whose shared memory is that and of which registers let in `most`; CTAs
+ * of one program. */
+static int64_t programs_held(const Target *target, int64_t bytes, int64_t most) {
+    int64_t held =
+        target->shared_per_sm / (bytes + target->shared_per_sm - target->shared_per_block);
+    return held < most ? held : most;
 }
 
 /* Each program's part of a CTA's memory begins as its buffers ask. */
@@ -282,7 +319,7 @@ static int64_t program_bytes(const Allocation *allocation, int64_t bytes) {
 
 /* Apart, unless more programs run at once if buffers overlap; those of a loop unless yet more do.
  */
-static int64_t place(Allocation *allocation, const Func *func, const Target *target) {
+static int64_t place(Allocation *allocation, Func *func, const Target *target) {
     int64_t apart = place_apart(allocation);
     int threads = TARGET_WARP_SIZE * (func->num_warps > 0 ? func->num_warps : 1);
     int64_t full = (int64_t)target->shared_per_sm * threads / target->threads_per_sm;
@@ -290,12 +327,14 @@ static int64_t place(Allocation *allocation, const Func *func, const Target *tar
     if (apart <= full && apart <= room)
         return apart;
     int64_t overlapped = place_by_lifetime(allocation);
-    int64_t held = programs_held(target, overlapped);
-    if (apart <= room && programs_held(target, apart) >= held)
+    int64_t most = most_by_registers(func, target);
+    int64_t held = programs_held(target, overlapped, most);
+    if (apart <= room && programs_held(target, apart, most) >= held)
         return place_apart(allocation);
     int64_t looped = place_overlapping(allocation, true);
-    return looped <= room && programs_held(target, looped) >= held ? looped
-                                                                   : place_by_lifetime(allocation);
+    return looped <= room && programs_held(target, looped, most) >= held
+               ? looped
+               : place_by_lifetime(allocation);
 }
 
 /* Bytes of the buffers that live at a position. */
