@@ -1,34 +1,26 @@
 #include "codegen/llvm/anchor_sums.h"
 #include "support/ptrmap.h"
 #include <stdint.h>
+#include <string.h>
 
 /* Half of what the walk goes (MaxAnalysisRecursionDepth in LLVM's ValueTracking.h): two operands of
  * that depth each take 8 steps, not 64. */
 enum { DEEPEST = 3 };
 
-typedef enum Part { PART_OTHER, PART_SUM, PART_OFFSET, PART_WAY } Part;
+typedef enum Part { PART_OTHER, PART_SUM, PART_WAY } Part;
 
-static bool has_constant_operand(Lv inst) {
-    for (int i = 0; i < LLVMGetNumOperands(inst); i++)
-        if (LLVMIsConstant(LLVMGetOperand(inst, (unsigned)i)))
-            return true;
-    return false;
-}
-
-/* PART_SUM may be frozen; PART_OFFSET is a constant from another one, which accesses take into
- * their address; PART_WAY only leads to its operands. Nothing else is walked through. */
+/* PART_SUM may be frozen; PART_WAY only leads to its operands. Nothing else is walked through. */
 static Part part_of(Lv inst) {
     switch (LLVMGetInstructionOpcode(inst)) {
     case LLVMAdd:
     case LLVMOr:
-    case LLVMGetElementPtr:
-        return has_constant_operand(inst) ? PART_OFFSET : PART_SUM;
     case LLVMSub:
     case LLVMMul:
     case LLVMXor:
     case LLVMShl:
     case LLVMSExt:
     case LLVMZExt:
+    case LLVMGetElementPtr:
         return PART_SUM;
     case LLVMAnd:
     case LLVMLShr:
@@ -39,20 +31,57 @@ static Part part_of(Lv inst) {
     case LLVMURem:
     case LLVMSRem:
     case LLVMSelect:
-    case LLVMCall: /* of the lesser and greater of two */
         return PART_WAY;
+    case LLVMCall: /* of the lesser or greater of two */
+        return LLVMGetNumArgOperands(inst) ? PART_WAY : PART_OTHER;
     default:
         return PART_OTHER;
     }
 }
 
-static uintptr_t depth_below(const PtrMap *depths, Lv inst) {
-    uintptr_t deepest = 0;
+static bool has_constant_operand(Lv inst) {
+    for (int i = 0; i < LLVMGetNumOperands(inst); i++)
+        if (LLVMIsConstant(LLVMGetOperand(inst, (unsigned)i)))
+            return true;
+    return false;
+}
+
+/* A constant away from another value. */
+static bool is_offset(Lv inst) {
+    LLVMOpcode code = LLVMGetInstructionOpcode(inst);
+    return (code == LLVMAdd || code == LLVMOr || code == LLVMSub || code == LLVMGetElementPtr) &&
+           has_constant_operand(inst);
+}
+
+/* What the next one is made from. */
+typedef struct Below {
+    uintptr_t depth;
+    /* There are others that are constants or strides away, which has to stay visible: elements of
+     * the thread, sums with constants. */
+    bool of_thread, offset;
+} Below;
+
+/* The thread's number, of which elements of a tile are constants away. */
+static bool is_thread(Lv value) {
+    static const char name[] = "llvm.nvvm.read.ptx.sreg.tid.x";
+    Lv callee = LLVMIsACallInst(value) ? LLVMGetCalledValue(value) : NULL;
+    size_t length;
+    return callee && LLVMIsAFunction(callee) && !strcmp(LLVMGetValueName2(callee, &length), name);
+}
+
+static Below below(const PtrMap *map, Lv inst) {
+    Below all = {.depth = 1, .offset = is_offset(inst)};
     for (int i = 0; i < LLVMGetNumOperands(inst); i++) {
-        uintptr_t depth = (uintptr_t)ptrmap_get(depths, LLVMGetOperand(inst, (unsigned)i));
-        deepest = depth > deepest ? depth : deepest;
+        Lv operand = LLVMGetOperand(inst, (unsigned)i);
+        const Below *one = ptrmap_get(map, operand);
+        all.of_thread |= is_thread(operand);
+        if (!one)
+            continue;
+        all.of_thread |= one->of_thread;
+        all.offset |= one->offset && part_of(inst) == PART_SUM; /* else nobody sees through it */
+        all.depth = all.depth > 1 + one->depth ? all.depth : 1 + one->depth;
     }
-    return deepest;
+    return all;
 }
 
 static void freeze(LLVMBuilderRef builder, Lv value, Lv before) {
@@ -69,7 +98,7 @@ static bool is_number(Lv value) {
 }
 
 void anchor_sums(const Cg *cg) {
-    PtrMap depths = {.arena = cg->arena};
+    PtrMap map = {.arena = cg->arena};
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(cg->llvm);
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(cg->fn);
     for (Lv next, inst = LLVMGetFirstInstruction(entry); inst; inst = next) {
@@ -77,11 +106,13 @@ void anchor_sums(const Cg *cg) {
         Part part = part_of(inst);
         if (part == PART_OTHER)
             continue;
-        uintptr_t depth = 1 + depth_below(&depths, inst);
-        if (part == PART_SUM && depth >= DEEPEST && is_number(inst))
+        Below *made = ARENA_NEW(cg->arena, Below);
+        *made = below(&map, inst);
+        if (part == PART_SUM && made->depth >= DEEPEST && !made->of_thread && !made->offset &&
+            is_number(inst))
             freeze(builder, inst, next);
         else
-            ptrmap_set(&depths, inst, (void *)depth);
+            ptrmap_set(&map, inst, made);
     }
     LLVMDisposeBuilder(builder);
 }

@@ -5,7 +5,9 @@
 #define TILEC_CODEGEN_LLVM_ANCHOR_SUMS_H
 #include "codegen/cg.h"
 
-/* Freezes sums of the entry block wherever another few instructions have passed since the last one.
- * Those of loops stay as they are, for LLVM to reassociate. No instruction of PTX comes of it. */
+/* Freezes sums of the entry block that are the program's own, where it begins in memory, wherever
+ * another few instructions have passed since the last one. Those that are made of the thread's
+ * number, or a constant away from others, stay visible to LLVM, and so does all in loops. No
+ * instruction of PTX comes of it. */
 void anchor_sums(const Cg *cg);
 #endif

@@ -21,6 +21,7 @@ enum {
     FULL_TRIPS = 4,       /* iterations of a loop that is unrolled without being asked */
     FULL_OPS = 48,        /* ops of its body */
     FULL_COST = 512,      /* instructions of a thread, in all copies of a loop that reads */
+    FULL_LOADED = 48,     /* registers of a thread for what all copies of it load */
     USUAL_WARPS = 4,      /* of a program, where nothing is said yet */
     MAX_COPIED_OPS = 4096 /* that one loop may grow to */
 };
@@ -156,16 +157,20 @@ static bool only_reads(const Block *body) {
     return true;
 }
 
-/* Instructions of a thread for what the loop's iterations do not share, an element of its part of a
- * tile each. */
-static uint64_t varying_cost(const Op *loop) {
+/* What the loop's iterations do not share: instructions of a thread, an element of its part of a
+ * tile each, and registers for what it loads. */
+typedef struct Varying {
+    uint64_t cost, loaded;
+} Varying;
+
+static Varying varying_part(const Op *loop) {
     const Func *func = loop->block->func;
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
     PtrSet varying = {.arena = arena};
     const Block *body = loop->regions[0];
     int64_t threads = (func->num_warps ? func->num_warps : USUAL_WARPS) * TARGET_WARP_SIZE;
-    uint64_t cost = 0;
+    Varying part = {0};
     for (uint32_t i = 0; i < body->nargs; i++)
         ptr_set_add(&varying, &body->args[i]);
     block_for_each (op, body) {
@@ -180,10 +185,20 @@ static uint64_t varying_cost(const Op *loop) {
             int64_t numel = type_numel(op->out[i].type);
             elements = numel > elements ? numel : elements;
         }
-        cost += (uint64_t)((elements + threads - 1) / threads);
+        uint64_t share = (uint64_t)((elements + threads - 1) / threads);
+        part.cost += share;
+        part.loaded += op_has(op, READS) ? share : 0;
     }
     arena_rewind(arena, mark);
-    return cost;
+    return part;
+}
+
+/* Reads memory in few iterations, whose copies together are small. */
+static bool is_window(const Op *loop, int64_t trips) {
+    if (!(op_effects(loop) & READS) || !only_reads(loop->regions[0]))
+        return false;
+    Varying part = varying_part(loop);
+    return part.cost * (uint64_t)trips <= FULL_COST && part.loaded * (uint64_t)trips <= FULL_LOADED;
 }
 
 static bool unroll_loop(Op *loop, void *user) {
@@ -195,9 +210,7 @@ static bool unroll_loop(Op *loop, void *user) {
         has_loop(loop->regions[0]))
         return false;
     bool small = ops * (uint64_t)trips <= FULL_OPS * 2 && ops <= FULL_OPS;
-    bool reads = op_effects(loop) & READS && only_reads(loop->regions[0]) &&
-                 varying_cost(loop) * (uint64_t)trips <= FULL_COST;
-    return (small || reads) && unroll_fully(loop, trips);
+    return (small || is_window(loop, trips)) && unroll_fully(loop, trips);
 }
 
 bool pass_unroll(Func *func) {
