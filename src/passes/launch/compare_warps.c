@@ -16,37 +16,57 @@ enum {
     MOST_WARPS = 4, /* that are tried beyond the usual: no kernel is predicted to want more */
     MOST_OPS = 500, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
-    /* Of a thread for tiles that are alive at once, with which nothing spills: addresses, fragments
-     * of the next product and what else is wanted soon come beside. */
+    /* Of a thread for tiles that are alive at once, with which nothing spills: addresses and what
+     * else is wanted soon come beside; in loops with products by mma.sync fragments of the next one
+     * and addresses of copies, while operands of other products pass through registers, or through
+     * none. */
     MOST_REGISTERS = 160,
-    MOST_REGISTERS_OF_DOTS = 256, /* of which the operands of one product pass through */
+    MOST_IN_LOOPS_OF_DOTS = 140,
+    MOST_OF_DOTS = 256,
     MOST_WITH_ADDRESSES = 240,
 };
 
 typedef struct Program {
-    bool dots;
+    bool dots, loops_of_dots; /* products; by mma.sync in loops */
     uint32_t ops;
 } Program;
 
 static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
-    program->dots |= op->code == OP_dot;
+    program->dots |= op->code == OP_dot || op_is_wgmma(op);
+    program->loops_of_dots |= op->code == OP_dot && op_loop_around(op);
     return true;
 }
 
-static bool may_compare(const Func *func, const Program *program) {
-    return !func->num_warps && func->num_ctas <= 1 && func->capability && program->ops <= MOST_OPS;
+static Program program_of(Func *func) {
+    Program program = {0};
+    func_walk(func, add_op, &program);
+    return program;
+}
+
+static bool may_compare(Func *func) {
+    return !func->num_warps && func->num_ctas <= 1 && func->capability &&
+           program_of(func).ops <= MOST_OPS;
+}
+
+/* Might the finished program spill? */
+static bool is_crowded(Func *trial, const ProgramCost *cost) {
+    Program program = program_of(trial);
+    uint64_t most = program.loops_of_dots ? MOST_IN_LOOPS_OF_DOTS
+                    : program.dots        ? MOST_OF_DOTS
+                                          : MOST_REGISTERS;
+    return cost->tiles > most ||
+           (cost->addresses && cost->tiles + cost->addresses > MOST_WITH_ADDRESSES);
 }
 
 typedef struct Comparison {
     const Func *func;
     bool (*finish)(Func *trial);
-    int32_t usual, best;     /* best 0: what is usual */
-    uint64_t most_registers; /* of a thread for tiles */
-    bool shares;             /* usual programs share a CTA */
-    double cost;             /* of the usual number */
-    double least;            /* of the best one; it has to be below to be taken */
+    int32_t usual, best; /* best 0: what is usual */
+    bool shares;         /* usual programs share a CTA */
+    double cost;         /* of the usual number */
+    double least;        /* of the best one; it has to be below to be taken */
 } Comparison;
 
 /* Of the program with so many warps; 0: with those that choose-warps takes, which `warps` then is.
@@ -63,8 +83,7 @@ static double predicted(Comparison *c, int32_t *warps) {
         cost = program_cost(trial);
     if (is_usual)
         c->shares = trial->programs_per_cta > 1;
-    else if (cost.tiles > c->most_registers ||
-             (cost.addresses && cost.tiles + cost.addresses > MOST_WITH_ADDRESSES))
+    else if (cost.clocks >= 0 && is_crowded(trial, &cost))
         cost.clocks = -1;
     *warps = trial->num_warps;
     diag_rewind(&ctx->diags, said);
@@ -93,12 +112,9 @@ static void go_on(Comparison *c, bool fewer) {
 }
 
 void compare_warps(Func *func, bool (*finish)(Func *trial)) {
-    Program program = {0};
-    func_walk(func, add_op, &program);
-    if (!may_compare(func, &program))
+    if (!may_compare(func))
         return;
     Comparison c = {.func = func, .finish = finish};
-    c.most_registers = program.dots ? MOST_REGISTERS_OF_DOTS : MOST_REGISTERS;
     c.cost = predicted(&c, &c.usual);
     c.least = c.cost * 100 / (100 + BETTER_PERCENT);
     if (c.cost < 0)
