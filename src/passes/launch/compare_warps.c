@@ -28,6 +28,7 @@ enum {
 
 typedef struct Program {
     bool dots, loops_of_dots; /* products; by mma.sync in loops */
+    bool producer;            /* a warp of its own that starts copies */
     uint32_t ops;
 } Program;
 
@@ -35,6 +36,7 @@ static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
     program->dots |= op->code == OP_dot || op_is_wgmma(op);
+    program->producer |= op->code == OP_producer;
     program->loops_of_dots |= op->code == OP_dot && op_loop_around(op);
     return true;
 }
@@ -50,12 +52,16 @@ static bool may_compare(Func *func) {
            program_of(func).ops <= MOST_OPS;
 }
 
+/* Programs that go on by themselves, with a warp that copies ahead, are beyond the model. */
+static bool is_known(const Func *trial, const Program *program) {
+    return !trial->is_persistent && !program->producer;
+}
+
 /* Might the finished program spill? */
-static bool is_crowded(Func *trial, const ProgramCost *cost) {
-    Program program = program_of(trial);
-    uint64_t most = program.loops_of_dots ? MOST_IN_LOOPS_OF_DOTS
-                    : program.dots        ? MOST_OF_DOTS
-                                          : MOST_REGISTERS;
+static bool is_crowded(const Program *program, const ProgramCost *cost) {
+    uint64_t most = program->loops_of_dots ? MOST_IN_LOOPS_OF_DOTS
+                    : program->dots        ? MOST_OF_DOTS
+                                           : MOST_REGISTERS;
     return cost->tiles > most ||
            (cost->addresses && cost->tiles + cost->addresses > MOST_WITH_ADDRESSES);
 }
@@ -79,11 +85,13 @@ static double predicted(Comparison *c, int32_t *warps) {
     trial->num_warps = *warps;
     bool is_usual = !*warps;
     ProgramCost cost = {.clocks = -1};
-    if (c->finish(trial) && !trial->is_persistent)
+    const bool ok = c->finish(trial);
+    const Program program = program_of(trial);
+    if (ok && is_known(trial, &program))
         cost = program_cost(trial);
     if (is_usual)
         c->shares = trial->programs_per_cta > 1;
-    else if (cost.clocks >= 0 && is_crowded(trial, &cost))
+    else if (cost.clocks >= 0 && is_crowded(&program, &cost))
         cost.clocks = -1;
     *warps = trial->num_warps;
     diag_rewind(&ctx->diags, said);
