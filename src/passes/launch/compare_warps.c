@@ -1,13 +1,15 @@
-/* Clones of a program are compiled for half as many warps as choose-warps takes, and up to four for
- * twice as many, and so on while that gets better, up to what code generation takes, and the one
- * that is predicted to be done first is kept (analysis/program_cost.c). What each pass decides for
- * a number of warps is known then, not guessed: layouts, exchanges through shared memory, barriers,
- * registers. Where programs of one warp share a CTA, two warps to a CTA of their own are no step on
- * the way to four, so that four are tried all the same.
+/* Of programs that go on for a while, clones are compiled for half as many warps as choose-warps
+ * takes, and up to four for twice as many, and so on while that gets better, up to what code
+ * generation takes, and the one that is predicted to be done first is kept
+ * (analysis/program_cost.c). What each pass decides for a number of warps is known then, not
+ * guessed: layouts, exchanges through shared memory, barriers, registers. Where programs of one
+ * warp share a CTA, two warps to a CTA of their own are no step on the way to four, so that four
+ * are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
- * the model errs; for programs that persist, which the model does not know; and where passes would
- * take long. Clones begin in front of choose-dots, since fewer than four warps have no products of
+ * the model errs; for programs without loops or products, whose figures it has measured; for those
+ * that persist or have a producer, which the model does not know; and where passes would take long.
+ * Clones begin in front of choose-dots, since fewer than four warps have no products of
  * warpgroups. */
 #include "passes/launch/compare_warps.h"
 #include "passes/analysis/program_cost.h"
@@ -28,6 +30,7 @@ enum {
 
 typedef struct Program {
     bool dots, loops_of_dots; /* products; by mma.sync in loops */
+    bool loops;               /* memory is accessed in one, or something is reduced */
     bool producer;            /* a warp of its own that starts copies */
     uint32_t ops;
 } Program;
@@ -36,6 +39,7 @@ static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
     program->dots |= op->code == OP_dot || op_is_wgmma(op);
+    program->loops |= op_loop_around(op) && (op_has(op, READS) || op->code == OP_reduce);
     program->producer |= op->code == OP_producer;
     program->loops_of_dots |= op->code == OP_dot && op_loop_around(op);
     return true;
@@ -48,8 +52,9 @@ static Program program_of(Func *func) {
 }
 
 static bool may_compare(Func *func) {
+    const Program program = program_of(func);
     return !func->num_warps && func->num_ctas <= 1 && func->capability &&
-           program_of(func).ops <= MOST_OPS;
+           (program.loops || program.dots) && program.ops <= MOST_OPS;
 }
 
 /* Programs that go on by themselves, with a warp that copies ahead, are beyond the model. */
