@@ -72,7 +72,7 @@ const char *cg_rounded_word(Cg *cg, const Lv *elements, uint32_t count, Lv *from
     return LLVMTypeOf(elements[0]) == cg->t_f16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
 }
 
-/* The half of a word of bytes that these two were taken from, if they were. */
+/* The part of a vector of bytes that these two were taken from, if they were. */
 static Lv half_behind(Cg *cg, const Lv *bytes) {
     uint64_t place[2];
     for (int i = 0; i < 2; i++) {
@@ -82,13 +82,12 @@ static Lv half_behind(Cg *cg, const Lv *bytes) {
         place[i] = LLVMConstIntGetZExtValue(LLVMGetOperand(bytes[i], 1));
     }
     Lv vector = LLVMGetOperand(bytes[0], 0);
+    unsigned length = LLVMGetVectorSize(LLVMTypeOf(vector));
     if (LLVMGetOperand(bytes[1], 0) != vector || place[0] % 2 || place[1] != place[0] + 1 ||
-        !LLVMIsABitCastInst(vector) || LLVMTypeOf(LLVMGetOperand(vector, 0)) != cg->t_i32)
+        length % 2)
         return NULL;
-    Lv word = LLVMGetOperand(vector, 0);
-    if (place[0])
-        word = LLVMBuildLShr(cg->b, word, cg_i32(cg, 16), "");
-    return LLVMBuildTrunc(cg->b, word, cg->t_i16, "");
+    Lv halves = LLVMBuildBitCast(cg->b, vector, LLVMVectorType(cg->t_i16, length / 2), "");
+    return LLVMBuildExtractElement(cg->b, halves, cg_i32(cg, (int64_t)place[0] / 2), "");
 }
 
 Lv cg_byte_pair(Cg *cg, const Lv *bytes) {
