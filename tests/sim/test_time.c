@@ -31,7 +31,7 @@ static SimTime predict(const char *text, uint32_t programs, SimTimeOptions optio
     const void *params[] = {&address};
     SimLaunch launch = {
         .grid = {programs, 1, 1}, .block = {THREADS, 1, 1}, .params = params, .param_count = 1};
-    SimTime time;
+    SimTime time = {0};
     memset(words, 0, sizeof words);
     if (!sim_test_parse(&test, text) ||
         !sim_predict(test.module, memory, &launch, &options, &time) || test.ctx->diags.errors)
