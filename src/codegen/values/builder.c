@@ -122,19 +122,15 @@ typedef struct SharedMask {
     unsigned uses;
 } SharedMask;
 
-typedef struct SharedMasks {
-    PtrMap of; /* predicate to SharedMask */
-} SharedMasks;
-
-static const CacheKind shared_masks_kind = {sizeof(SharedMasks)};
+static const CacheKind shared_masks_kind = {sizeof(PtrMap)}; /* predicate to SharedMask */
 
 static Lv mask_for_use(Cg *cg, Lv predicate) {
-    SharedMasks *masks = cg_cache(cg, &shared_masks_kind);
-    masks->of.arena = cg->arena;
-    SharedMask *mask = ptrmap_get(&masks->of, predicate);
+    PtrMap *masks = cg_cache(cg, &shared_masks_kind);
+    masks->arena = cg->arena;
+    SharedMask *mask = ptrmap_get(masks, predicate);
     if (!mask) {
         mask = ARENA_NEW(cg->arena, SharedMask);
-        ptrmap_set(&masks->of, predicate, mask);
+        ptrmap_set(masks, predicate, mask);
     }
     LLVMBasicBlockRef block = LLVMGetInsertBlock(cg->b);
     if (mask->block != block)

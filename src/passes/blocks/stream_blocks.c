@@ -62,17 +62,10 @@ static Value *build_trips(Builder *b, const Op *loop, int64_t step) {
     return build_divsi(b, rounded, build_constant(b, step));
 }
 
-static Op *outermost_loop(const Op *op) {
-    Op *outermost = NULL;
-    for (Op *parent = op->block->parent; parent; parent = parent->block->parent)
-        outermost = parent;
-    return outermost;
-}
-
 /* The loops around the block, and nothing else, are such whose iterations can be counted in front
  * of them. */
 static bool is_countable(const Op *block) {
-    Op *outermost = outermost_loop(block);
+    Op *outermost = op_outermost_loop(block);
     for (const Op *loop = block->block->parent; loop; loop = loop->block->parent) {
         int64_t step;
         if (loop->code != OP_for || !value_int_constant(op_in(loop, 2), &step) || step <= 0)
@@ -172,7 +165,7 @@ static bool visit(Op *op, void *user) {
     Streams *s = user;
     if (op->code != OP_load_block || is_decided(op) || !is_countable(op))
         return true;
-    Op *loop = outermost_loop(op);
+    Op *loop = op_outermost_loop(op);
     if (!is_common_tensor(op, loop))
         return true;
     Builder b = builder_before(loop);

@@ -24,8 +24,8 @@
  * Dots ask for 4 warps or more and let no more than 8 share them; a remark at the dot says so where
  * that changes the number, and why.
  *
- * Several numbers of warps are compared before this and choose-dots (compare_warps.c): what is
- * chosen there is given here.
+ * Of programs with loops or products several numbers of warps are compared before this and
+ * choose-dots (compare_warps.c): what is chosen there is given here.
  *
  * Needs: layouts not chosen yet. Leaves num_warps, num_stages, num_ctas and programs_per_cta set.
  *

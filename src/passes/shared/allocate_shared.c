@@ -30,6 +30,7 @@
 #include "ir/scratch.h"
 #include "passes/analysis/pressure.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "support/bits.h"
 #include "support/ptrmap.h"
 #include "support/vec.h"
@@ -128,13 +129,6 @@ static void collect_uses(const Allocation *allocation, Buffer *buffer, const Val
     }
 }
 
-static const Op *outermost_loop(const Op *op) {
-    const Op *found = NULL;
-    for (const Op *loop = op; (loop = op_loop_around(loop));)
-        found = loop;
-    return found;
-}
-
 static void collect_buffer(Allocation *allocation, Op *alloc) {
     Buffer buffer = {.alloc = alloc,
                      .bytes = local_bytes(op_out(alloc)) * local_copies(op_out(alloc))};
@@ -143,7 +137,7 @@ static void collect_buffer(Allocation *allocation, Op *alloc) {
         buffer.first = 0, buffer.last = UINT32_MAX;
     if (!buffer.last)
         buffer.first = buffer.last = position_of(&allocation->start, alloc);
-    const Op *loop = outermost_loop(alloc);
+    const Op *loop = op_outermost_loop(alloc);
     buffer.from = buffer.first, buffer.to = buffer.last;
     if (loop && position_of(&allocation->start, loop) < buffer.from)
         buffer.from = position_of(&allocation->start, loop);
