@@ -93,9 +93,9 @@ void func_take_apart(Func *func, const Value *loaded, const Value *stored) {
     if (at < known.len && known.ptr[at] == pair[0] && known.ptr[at + 1] == pair[1])
         return;
     int64_t *list = ARENA_ARRAY(&func_ctx(func)->arena, int64_t, known.len + 2);
-    memcpy(list, known.ptr, at * sizeof *list);
+    for (uint32_t i = 0; i < known.len; i++)
+        list[i < at ? i : i + 2] = known.ptr[i];
     memcpy(list + at, pair, sizeof pair);
-    memcpy(list + at + 2, known.ptr + at, (known.len - at) * sizeof *list);
     func->apart = (Ints){list, known.len + 2};
 }
 
