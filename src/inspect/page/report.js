@@ -1,0 +1,154 @@
+/* The page of `tilec explain`: reads the report, makes its parts, and listens to the keyboard. The files report*.js are one
+   script, in any order; nothing runs before the document is read. */
+
+function readReports() {
+    const read = JSON.parse(byId("report").textContent);
+    const reports = (Array.isArray(read) ? read : [read]).slice(0, 2);
+    if (!reports.length || reports.some(report => !report || typeof report !== "object"))
+        throw new Error("it holds no report");
+    if (reports.some(report => report.version !== 1))
+        throw new Error(`it has the form ${reports.map(report => report.version).join(", ")}, and this page reads form 1`);
+    return reports;
+}
+
+function start() {
+    try {
+        page.reports = readReports();
+    } catch (error) {
+        byId("main").replaceChildren(el("p", { class: "nothing", role: "alert" }, `This page's report cannot be read: ${error.message}`));
+        return;
+    }
+    page.files = makeFiles(page.reports);
+    page.profiles = page.reports.map((_, side) => makeProfile(side));
+    page.steps = makeSteps(page.reports);
+    makeHues();
+    makeHead();
+    makeCode();
+    makeDock();
+    keepState();
+    document.addEventListener("keydown", pressed);
+    addEventListener("hashchange", restore);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => emit("theme"));
+    restore();
+    showBeginning();
+    document.documentElement.dataset.ready = "";
+}
+
+/* Without a pinned line the source begins at the costliest finding, else where code comes from first. */
+function showBeginning() {
+    const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...page.hues.keys()].find(candidate => candidate >= 0);
+    if (page.pin < 0 && link !== undefined) {
+        page.view.source.follow(link);
+        page.view.source.list.go(rowOfLink(link), true);
+    }
+}
+
+function makeCode() {
+    const code = byId("code"), view = page.view = new Stages();
+    const divide = el("div", { class: "divide", role: "separator", "aria-orientation": "vertical", "aria-label": "Width of the source", tabindex: 0 });
+    code.classList.toggle("two", page.reports.length > 1);
+    code.append(view.source.node, divide, view.node);
+    movable(divide, false, by => {
+        const left = clamp(view.source.node.clientWidth + by, 120, code.clientWidth - 180);
+        code.style.setProperty("--left", `${left}px`);
+        code.style.setProperty("--right", "1fr");
+    }, () => view.all().forEach(pane => pane.list.later()));
+    page.lastPane = view.source;
+}
+
+/* The stage that is shown first: the last before LLVM's text, which is the program as the compiler decided it. */
+function firstStage() {
+    const last = page.steps.map(step => step.kind).lastIndexOf("tir");
+    return Math.max(0, last >= 0 ? last : page.steps.length - 1);
+}
+
+/* The first layout of the stage that is shown first. */
+function firstLayout() {
+    const layouts = page.reports[page.side].layouts || [], shown = page.steps[firstStage()]?.id;
+    return Math.max(0, layouts.findIndex(layout => layout.stage === shown));
+}
+
+/* What the fragment of the URL keeps. */
+function keepState() {
+    const nameOf = index => page.steps[index]?.id || "";
+    keeps("stage", () => nameOf(page.stage), text => {
+        const index = page.steps.findIndex(step => step.id === text);
+        page.view.choose(index >= 0 ? index : firstStage());
+    });
+    keeps("changes", () => (page.changes === "marked" ? "" : page.changes), text => page.view.setChanges(["off", "removed"].includes(text) ? text : "marked"));
+    keeps("heat", () => page.heat.join(","), text => {
+        const known = page.view.source.known.map(metric => metric.id), usual = ["cycles", ...(page.reports.length > 1 ? [] : ["sectors", "wavefronts"])].filter(id => known.includes(id));
+        page.heat = text === null ? (usual.length ? usual : known.slice(0, 1)) : text.split(",").filter(id => known.includes(id));
+        emit("heat");
+    });
+    keeps("why", () => (page.terse === page.reports.length > 1 ? "" : page.terse ? "off" : "on"), text => setTerse(text === null ? page.reports.length > 1 : text === "off"));
+    keeps("report", () => (page.side ? "B" : ""), text => (page.side = text === "B" && page.reports.length > 1 ? 1 : 0));
+    keeps("layout", () => (page.layout === firstLayout() ? "" : page.layout), text => (page.layout = text === null ? firstLayout() : Number(text)));
+    keeps("panel", () => page.panel, text => {
+        page.panel = text || page.panel;
+        setSide(page.side);
+    });
+    keeps("dock", () => (page.dock === "open" ? "" : page.dock), text => setDock(["closed", "full"].includes(text) ? text : "open"));
+    keeps("line", () => (page.pin < 0 ? "" : `${fileOfLink(page.pin)}:${rowOfLink(page.pin) + 1}`), text => {
+        const [file, row] = (text || "").split(":").map(Number);
+        setPin(page.files[file]?.rows[row - 1] ? file * ROWS_A_FILE + row - 1 : -1, "link");
+    });
+    keeps("theme", () => (page.theme === "auto" ? "" : page.theme), text => setTheme(["light", "dark"].includes(text) ? text : "auto"));
+}
+
+/* Keys that work everywhere but where one writes. */
+function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select, textarea") && event.key !== "Escape")
+        return;
+    const view = page.view, pane = page.lastPane, shown = PANELS.filter(panel => !panel.why(page.reports[page.side]));
+    const actions = {
+        "?": showHelp, "[": () => view.step(-1), "]": () => view.step(1), c: () => view.change(1), C: () => view.change(-1), "/": () => pane.openSearch(), n: () => pane.step(1), N: () => pane.step(-1),
+        x: () => view.setChanges({ off: "marked", marked: "removed", removed: "off" }[page.changes]), s: () => view.source.list.box.focus(), o: () => jumpAcross(pane), t: nextTheme, r: () => setSide(page.reports.length - 1 - page.side),
+        f: () => setDock(page.dock === "full" ? "open" : "full"), 0: () => setDock(page.dock === "closed" ? "open" : "closed"), Escape: escape, h: toggleHeat, w: () => setTerse(!page.terse),
+    };
+    const digit = Number(event.key);
+    if (digit >= 1 && digit <= shown.length) {
+        showPanel(shown[digit - 1].id);
+        byId(`tab-${shown[digit - 1].id}`).focus();
+    } else if (actions[event.key]) {
+        if (byId("help")?.open && event.key !== "?")
+            return;
+        actions[event.key]();
+    } else {
+        return;
+    }
+    event.preventDefault();
+}
+
+function escape() {
+    hideTip();
+    if (page.hot >= 0 || page.pin >= 0) {
+        page.hot = -1;
+        setPin(-1, "key");
+    }
+}
+
+/* From a line to its code in the other pane, and the focus with it. */
+function jumpAcross(pane) {
+    const view = page.view, link = pane.linkAt(pane.list.here), to = pane === view.source ? view.panes[Math.min(page.side, view.panes.length - 1)] : view.source;
+    if (link < 0)
+        return tell("this line comes from no line of the source");
+    to.follow(link);
+    const rows = to.rowsOfLink(link);
+    if (!rows.length)
+        return tell(`${lineText(link)} has no code in this stage`);
+    openCode();
+    to.list.box.focus();
+    to.list.go(rows[0], false);
+}
+
+function toggleHeat() {
+    const known = page.view.source.known.map(metric => metric.id);
+    if (!known.length)
+        return tell("there are no figures: nothing was run");
+    page.heat = page.heat.length ? [] : known;
+    emit("heat");
+    keep();
+}
+
+document.addEventListener("DOMContentLoaded", start);

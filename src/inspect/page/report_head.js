@@ -1,0 +1,182 @@
+/* The head of the page: which kernel, its facts, what is found wrong with it. */
+
+/* Facts in the order they are shown: name, title, how they are written, whether less is better (-1), more (1), or neither,
+   and when a value is bad by itself. Facts that have no row are shown behind these as they are. */
+const FACTS = [
+    { name: "registers", title: "registers", better: -1 },
+    { name: "registers_estimated", title: "registers are counted, not ptxas's", better: 0, write: value => (value ? "estimate:" : ""), skip: value => !value },
+    { name: "spill_stores", title: "bytes spilled", better: -1, write: bytes, bad: value => value > 0, skip: value => !value },
+    { name: "spill_loads", title: "bytes reloaded", better: -1, write: bytes, bad: value => value > 0, skip: value => !value },
+    { name: "shared", title: "shared memory", short: "shared", better: -1, write: bytes },
+    { name: "warps", title: "warps", better: 0 },
+    { name: "stages", title: "stages", better: 0 },
+    { name: "ctas", title: "CTAs a cluster", better: 0, skip: value => value === 1 },
+    { name: "programs_per_cta", title: "programs a CTA", better: 0, skip: value => value === 1 },
+    { name: "teams", title: "teams of warps", better: 0, skip: value => value === 1 },
+    { name: "threads", title: "threads", better: 0 },
+    { name: "persistent", title: "programs stay", better: 0, write: value => (value ? "yes:" : ""), skip: value => !value },
+    { name: "ctas_per_sm", title: "CTAs per SM", short: "CTAs / SM", better: 1 },
+    { name: "warps_per_sm", title: "warps per SM", short: "warps / SM", better: 1 },
+    { name: "max_warps_per_sm", title: "warps an SM holds", better: 0, skip: () => true },
+    { name: "limited_by", title: "is the limit", short: "limited by", better: 0 },
+    { name: "occupancy", title: "occupancy", better: 1, write: value => `${Number((100 * value).toFixed(1))} %` },
+];
+
+/* What a launch cost, as facts: [title, text, value, better]. */
+function launchFacts(report) {
+    const launch = report.profile?.launch;
+    if (!launch)
+        return [];
+    return [
+        ["grid", (launch.grid || []).join(" × "), null, 0],
+        ["cycles", count(launch.cycles), launch.cycles, -1],
+        [`µs${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
+    ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
+}
+
+function factRows(report) {
+    const facts = report.facts || {}, known = new Set(FACTS.map(fact => fact.name));
+    const rows = FACTS.filter(fact => facts[fact.name] !== undefined && facts[fact.name] !== null).map(fact => {
+        const value = facts[fact.name];
+        return { title: fact.title, short: fact.short || fact.title, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value) };
+    });
+    for (const [name, value] of Object.entries(facts))
+        if (!known.has(name) && value !== null && typeof value !== "object")
+            rows.push({ title: name.replace(/_/g, " "), short: name.replace(/_/g, " "), text: count(value), value, better: 0 });
+    for (const [title, text, value, better] of launchFacts(report))
+        rows.push({ title, short: title, text, value, better });
+    return rows;
+}
+
+/* Options as words: what a compilation was asked for. */
+function optionWords(report) {
+    const words = [];
+    for (const [name, value] of Object.entries(report.options || {}))
+        if (name === "label" || name === "parameters")
+            continue;
+        else if (name === "constexprs")
+            words.push(...Object.entries(value || {}).map(([key, text]) => `${key}=${text}`));
+        else if (name === "signature")
+            words.push(`(${(value || []).join(", ")})`);
+        else if (value !== null && value !== false && typeof value !== "object")
+            words.push(`${name}=${value}`);
+    return words;
+}
+
+/* Of two reports what the other has not. */
+function optionsText(report) {
+    const other = page.reports.find(candidate => candidate !== report), words = optionWords(report);
+    return (other ? words.filter(word => !optionWords(other).includes(word)) : words).join("  ") || "same options";
+}
+
+function makeHead() {
+    const [first, second] = page.reports;
+    document.title = `${first.kernel}${second ? ` beside ${second.kernel}` : ""} - tilec explain`;
+    page.themeButton = el("button", { type: "button", onclick: nextTheme, title: "Light, dark, or as the system has it  t" });
+    const side = page.sideButtons = second ? page.reports.map((_, index) => el("button", { type: "button", "aria-label": `Panels of ${"AB"[index]}`, title: "Whose panels are shown  r", onclick: () => setSide(index) }, "AB"[index])) : [];
+    const title = report => [el("h1", {}, report.kernel), report.options?.label && el("span", { class: "mono nowrap" }, report.options.label), el("span", { class: "mono nowrap" }, report.target)];
+    const lead = second
+        ? page.reports.map((report, index) => [el("span", { class: `side ${"ab"[index]}` }, "AB"[index]), title(report), el("span", { class: "options quiet mono", title: optionWords(report).join("  ") }, optionsText(report))])
+        : [title(first), el("span", { class: "options quiet mono", title: optionWords(first).join("  ") }, optionsText(first))];
+    byId("head").append(el("div", { class: "bar" }, lead, second && el("span", { class: "nowrap", role: "group", "aria-label": "Whose panels are shown" }, "panels of ", side),
+        el("span", { class: "quiet nowrap" }, `tilec ${first.tilec || ""}`), page.themeButton,
+        el("button", { type: "button", onclick: showHelp, "aria-label": "Help: keys and colours", title: "Keys and colours  ?" }, "?")));
+    byId("head").append(second ? comparedFacts() : factStrip(first), findingCards());
+}
+
+function factStrip(report) {
+    return el("div", { class: "facts" }, factRows(report).filter(row => !row.skip).map(row =>
+        el("span", { class: `fact ${row.bad ? "bad" : ""}` }, el("b", {}, row.text), el("span", { class: "quiet" }, row.title))));
+}
+
+/* Facts of both below each other, a column a fact; what got worse is coloured and says so. */
+function comparedFacts() {
+    const [a, b] = page.reports.map(report => new Map(factRows(report).map(row => [row.title, row])));
+    const titles = [...new Set([...a.keys(), ...b.keys()])].filter(title => !(a.get(title)?.skip && b.get(title)?.skip));
+    const cells = title => {
+        const [x, y] = [a.get(title), b.get(title)];
+        const known = typeof x?.value === "number" && typeof y?.value === "number", by = known ? y.value - x.value : 0;
+        const better = (x || y).better, style = by && better ? (by > 0) === (better > 0) ? "better" : "worse" : "";
+        const change = known && by ? `${by > 0 ? "+" : "−"}${x.value ? `${Number((100 * Math.abs(by) / x.value).toPrecision(2))} %` : count(Math.abs(by))}${style ? ` ${style}` : ""}` : known || x?.text === y?.text ? "" : "differs";
+        return [el("td", { class: "mono" }, x?.text ?? "–"), el("td", { class: "mono" }, y?.text ?? "–"), el("td", { class: style }, change)];
+    };
+    const columns = titles.map(cells), line = (head, part) => el("tr", {}, el("th", { scope: "row" }, head), columns.map(column => column[part]));
+    return el("div", { class: "beside", tabindex: 0, role: "region", "aria-label": "Facts of both" }, el("table", { class: "sides" },
+        el("thead", {}, el("tr", {}, el("td"), titles.map(title => el("th", { scope: "col" }, (a.get(title) || b.get(title)).short)))),
+        el("tbody", {}, line(el("span", { class: "side a" }, "A"), 0), line(el("span", { class: "side b" }, "B"), 1), line(el("span", { class: "quiet" }, "B against A"), 2))));
+}
+
+function findingCards() {
+    const found = page.reports.flatMap((report, side) => (report.findings || []).map(finding => ({ finding, side })));
+    if (!found.length)
+        return el("div", { class: "facts quiet" }, page.reports.some(report => report.profile) ? "No findings." : "No findings; without a profile only what the compiler knows is looked at.");
+    const why = el("button", { type: "button", class: "why", title: "Causes and what to try: shown or not  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
+    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, the costliest first", tabindex: 0 }, why, found.map(({ finding, side }) =>
+        el("article", { class: "finding" },
+            el("h2", {}, el("span", {}, page.reports.length > 1 && [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), " "], finding.title), placeButton(side, finding.at)),
+            finding.figures && el("p", { class: "figures" }, finding.figures),
+            finding.why && el("p", { class: "cause" }, finding.why),
+            finding.try && el("p", { class: "cause" }, el("b", {}, "Try: "), finding.try))));
+    page.setTerse = terse => {
+        strip.classList.toggle("terse", terse);
+        why.setAttribute("aria-pressed", !terse);
+    };
+    setTerse(page.reports.length > 1);
+    return strip;
+}
+
+/* Findings without their causes leave more room for the code. */
+function setTerse(terse) {
+    page.terse = terse;
+    page.setTerse?.(terse);
+    keep();
+}
+
+/* Themes: as the system has it, light, dark. */
+function setTheme(theme) {
+    page.theme = theme;
+    if (theme === "auto")
+        delete document.documentElement.dataset.theme;
+    else
+        document.documentElement.dataset.theme = theme;
+    page.themeButton.textContent = theme;
+    page.themeButton.setAttribute("aria-label", `Colours: ${theme}`);
+    emit("theme");
+}
+
+function nextTheme() {
+    setTheme({ auto: "light", light: "dark", dark: "auto" }[page.theme]);
+    keep();
+}
+
+function setSide(side) {
+    page.side = clamp(side, 0, page.reports.length - 1);
+    page.sideButtons.forEach((button, index) => button.setAttribute("aria-pressed", index === page.side));
+    emit("side");
+}
+
+const KEYS = [
+    ["j k ↓ ↑", "line down, up"], ["PgDn PgUp g G", "page, first, last line"],
+    ["Enter", "pin the line, free it"], ["Esc", "free it; close"],
+    ["o", "to its code in the other pane"], ["s", "to the source"],
+    ["[ ]", "stage before, after"], ["c C", "next, last change"],
+    ["x", "changes: off, marked, with what went"], ["/", "search; n N next, last match"],
+    ["h", "columns of figures on, off"], ["1 .. 9", "panel"],
+    ["0", "close the panels"], ["f", "panels over the whole page"],
+    ["w", "causes of findings on, off"], ["r", "panels of the other report"], ["t", "light, dark"],
+    ["+ −", "layout larger, smaller"], ["?", "this"],
+];
+
+function showHelp() {
+    const old = byId("help");
+    if (old)
+        return old.open ? old.close() : old.showModal();
+    const dialog = el("dialog", { id: "help", "aria-labelledby": "help-title" }, el("h2", { id: "help-title" }, "Keys"),
+        el("dl", {}, KEYS.map(([keys, what]) => [el("dt", {}, keys.split(" ").map(key => key === ".." ? ".. " : [el("kbd", {}, key), " "])), el("dd", {}, what)])),
+        el("h2", {}, "Reading the page"),
+        el("p", {}, "The stripe beside a line has the colour of the source line it comes from; a line below the cursor highlights all lines that belong to it in the other pane, and a click keeps it so. The strip at the right of a pane is the whole text: where the highlighted lines, changes, remarks and what is in sight are."),
+        el("p", {}, "Green + are lines that the stage before does not have; a dashed line is where lines went. Numbers of values are not compared, since one new op renumbers all behind it. Counts come from the simulator, times are its prediction for the device."),
+        el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
+    document.body.append(dialog);
+    dialog.showModal();
+}

@@ -1,0 +1,165 @@
+/* The panels below the code: tabs, tables of what was counted, remarks. */
+
+/* Each panel: `why(report)` says why there is nothing to show, "" if there is; `make(report, side)` makes its content anew
+   for another report, `restore` and `read` are what the fragment keeps of it. */
+const PANELS = [
+    { id: "lines", title: "Lines", why: report => (!report.profile ? "lines: nothing was run, give the kernel arguments" : (report.profile.lines || []).length ? "" : "lines: the run counted nothing"), make: makeLinesPanel },
+    { id: "layouts", title: "Layouts", why: report => ((report.layouts || []).length ? "" : "layouts: no tile has one"), make: makeLayoutsPanel },
+    { id: "banks", title: "Banks", why: report => (bankPairs(report).length ? "" : "banks: no buffer of the layouts is accessed with another"), make: makeBanksPanel },
+    { id: "loops", title: "Loops", why: report => ((report.loops || []).length ? "" : "loops: the kernel has none"), make: makeLoopsPanel },
+    { id: "shared", title: "Shared memory", why: report => ((report.shared?.buffers || []).length ? "" : "shared memory: none is used"), make: makeSharedPanel },
+    { id: "registers", title: "Registers", why: report => ((report.registers?.lines || []).length ? "" : "registers: not counted"), make: makeRegistersPanel },
+    { id: "remarks", title: "Remarks", why: report => ((report.remarks || []).length ? "" : "remarks: there are none"), make: makeRemarksPanel },
+];
+
+function makeDock() {
+    const dock = byId("dock");
+    const tabs = PANELS.map(panel => el("button", { type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": "panel" }));
+    const why = el("span", { class: "why" }), body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: -1 });
+    const list = el("div", { role: "tablist", "aria-label": "Panels" }, tabs);
+    const full = el("button", { type: "button", "aria-label": "Panels over the whole page", title: "Over the whole page  f", onclick: () => setDock(page.dock === "full" ? "open" : "full") }, "⤢");
+    const close = el("button", { type: "button", "aria-label": "Close the panels", title: "Close  0", onclick: () => setDock(page.dock === "closed" ? "open" : "closed") }, "▾");
+    dock.append(el("div", { class: "tabs" }, list, why, full, close), body);
+    roving(tabs, index => showPanel(PANELS[index].id));
+    page.dockParts = { tabs, why, body, full, close };
+    const refresh = () => {
+        const report = page.reports[page.side], absent = PANELS.map(panel => panel.why(report));
+        PANELS.forEach((panel, index) => {
+            tabs[index].hidden = absent[index] !== "";
+            tabs[index].textContent = panel.title;
+        });
+        why.textContent = absent.filter(Boolean).length ? `Not here - ${absent.filter(Boolean).join("; ")}.` : "";
+        why.title = why.textContent;
+        showPanel(page.panel);
+    };
+    on("side", refresh);
+    movable(byId("split"), true, by => {
+        const height = clamp(dock.clientHeight - by, 120, innerHeight - 160);
+        byId("main").style.setProperty("--dock", `${height}px`);
+    }, () => {});
+}
+
+/* Panels that listen to events stop when another takes their place. */
+let panelStops = [];
+
+function panelOn(event, action) {
+    let live = true;
+    on(event, detail => live && action(detail));
+    panelStops.push(() => (live = false));
+}
+
+function showPanel(id) {
+    const report = page.reports[page.side], { tabs, body } = page.dockParts;
+    const shown = PANELS.find(panel => panel.id === id && !panel.why(report)) || PANELS.find(panel => !panel.why(report));
+    panelStops.forEach(stop => stop());
+    panelStops = [];
+    body.replaceChildren();
+    body.className = "panel";
+    tabs.forEach((tab, index) => {
+        const selected = PANELS[index] === shown;
+        tab.setAttribute("aria-selected", selected);
+        tab.tabIndex = selected ? 0 : -1;
+    });
+    if (!shown)
+        return setDock("closed");
+    page.panel = shown.id;
+    body.setAttribute("aria-labelledby", `tab-${shown.id}`);
+    if (page.dock === "closed")
+        setDock("open");
+    shown.make(body, report, page.side);
+    keep();
+}
+
+function setDock(how) {
+    page.dock = how;
+    byId("main").dataset.dock = how;
+    page.dockParts.full.setAttribute("aria-pressed", how === "full");
+    page.dockParts.close.textContent = how === "closed" ? "▴" : "▾";
+    page.dockParts.close.setAttribute("aria-label", how === "closed" ? "Open the panels" : "Close the panels");
+    keep();
+}
+
+function openCode() {
+    if (page.dock === "full")
+        setDock("open");
+}
+
+/* A table that its heads sort. Columns are {title, of(row) -> value, text(row) -> text or node, style, numeric}. */
+function sortedTable(label, columns, rows, first, linkOfRow, rising) {
+    let by = first, down = !rising;
+    const heads = columns.map((column, index) => el("th", { scope: "col", class: column.numeric ? "" : "left" }, el("button", { type: "button", title: column.long || "", onclick: () => {
+        down = by === index ? !down : Boolean(column.numeric);
+        by = index;
+        fillRows();
+    } }, column.title)));
+    const body = el("tbody");
+    const table = el("table", { class: "figures", "aria-label": label }, el("thead", {}, el("tr", {}, heads)), body);
+    const fillRows = () => {
+        heads.forEach((head, index) => {
+            head.setAttribute("aria-sort", index !== by ? "none" : down ? "descending" : "ascending");
+            head.firstChild.textContent = columns[index].title + (index === by ? (down ? " ▾" : " ▴") : "");
+        });
+        const order = rows.map((row, index) => [columns[by].of(row), index]).sort(([a, i], [b, j]) => ((a === undefined) - (b === undefined)) || (typeof a === "string" ? a.localeCompare(b) : a - b) * (down ? -1 : 1) || i - j);
+        body.replaceChildren(...order.map(([, index]) => {
+            const row = rows[index], link = linkOfRow ? linkOfRow(row) : -1;
+            return el("tr", { "data-link": link, onmouseenter: () => link >= 0 && setHot(link), onmouseleave: () => setHot(-1) },
+                columns.map(column => el("td", { class: `${column.numeric ? "" : "left"} ${column.style?.(row) || ""}` }, column.text ? column.text(row) : count(column.of(row)))));
+        }));
+        mark();
+    };
+    const mark = () => [...body.children].forEach(row => row.classList.toggle("linked", Number(row.dataset.link) >= 0 && Number(row.dataset.link) === pointed()));
+    fillRows();
+    panelOn("hot", mark);
+    return table;
+}
+
+function makeLinesPanel(body, report, side) {
+    const profile = page.profiles[side], rows = [...profile.lines].map(([link, record]) => ({ link, record }));
+    const has = name => rows.some(({ record }) => record[name] > 0);
+    const number = (name, title, long) => has(name) && { title, long, numeric: true, of: ({ record }) => record[name] };
+    const ratio = (metric, title) => has(metric) && { title, long: "over what would do", numeric: true, of: ({ record }) => record[`ideal_${metric}`] > 0 ? record[metric] / record[`ideal_${metric}`] : undefined,
+        text: ({ record }) => record[`ideal_${metric}`] > 0 ? (record[metric] / record[`ideal_${metric}`]).toFixed(2) : "", style: ({ record }) => record[metric] > record[`ideal_${metric}`] * 1.05 ? "over" : "" };
+    const cycles = profile.metrics.find(metric => metric.id === "cycles")?.lines.total;
+    const columns = [
+        { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link).replace("line ", "")) },
+        { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
+        number("cycles", "cycles", "that warps spent on the line"),
+        cycles && { title: "%", long: "of all cycles", numeric: true, of: ({ record }) => record.cycles, text: ({ record }) => record.cycles ? (100 * record.cycles / cycles).toFixed(1) : "" },
+        number("wait_cycles", "waited", "cycles that warps waited"),
+        number("warps", "instructions", "of warps"), number("threads", "of threads", "instructions of threads"), number("divergent", "divergent", "instructions that not all threads of a warp ran"),
+        number("sectors", "sectors", "of 32 bytes, of global memory"), ratio("sectors", "× ideal"),
+        number("wavefronts", "wavefronts", "of shared memory"), ratio("wavefronts", "× ideal"),
+    ].filter(Boolean);
+    const first = Math.max(2, columns.findIndex(column => column.title === "cycles"));
+    body.classList.add("flow");
+    body.append(el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of lines", vars: { flex: "1 1 0", padding: "0" } }, sortedTable("Figures by line of the source", columns, rows, first, row => row.link)),
+        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, classBars(report.profile), trafficTable(report.profile)));
+}
+
+function classBars(profile) {
+    const classes = [...(profile.classes || [])].filter(entry => entry.warps > 0).sort((a, b) => b.warps - a.warps);
+    const total = classes.reduce((sum, entry) => sum + entry.warps, 0);
+    return classes.length ? [el("h3", {}, "Instructions by class"), el("div", { class: "bars" }, classes.map(entry => [
+        el("span", {}, entry.name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * entry.warps / classes[0].warps}%` } })),
+        el("span", { class: "num" }, `${brief(entry.warps)}  ${(100 * entry.warps / total).toFixed(1)} %`)]))] : [];
+}
+
+function trafficTable(profile) {
+    const rows = Object.entries(profile.traffic || {}).filter(([, traffic]) => traffic && traffic.moved > 0);
+    return rows.length ? [el("h3", {}, "Global memory"), el("table", { class: "figures", "aria-label": "Traffic of global memory" },
+        el("thead", {}, el("tr", {}, ["", "moved", "used", "distinct"].map(title => el("th", { scope: "col", class: title ? "" : "left" }, title)))),
+        el("tbody", {}, rows.map(([name, traffic]) => el("tr", {}, el("td", { class: "left" }, name), ["moved", "used", "distinct"].map(key =>
+            el("td", { class: key === "moved" && traffic.moved > 1.05 * traffic.used ? "over" : "" }, traffic[key] === undefined ? "" : bytes(traffic[key])))))))] : [];
+}
+
+function makeRemarksPanel(body, report, side) {
+    const order = ["error", "warning", "remark", "note"];
+    const columns = [
+        { title: "line", of: remark => linkOf(side, remark.at), text: remark => placeButton(side, remark.at, linkOf(side, remark.at) >= 0 ? lineText(linkOf(side, remark.at)).replace("line ", "") + (remark.column ? `:${remark.column}` : "") : "–") },
+        { title: "severity", of: remark => order.indexOf(remark.severity), text: remark => remark.severity, style: remark => `sev-${remark.severity}` },
+        { title: "what", of: remark => remark.name || "", text: remark => remark.name || "" },
+        { title: "remark", of: remark => remark.text, text: remark => [el("span", {}, remark.text), remark.help && el("span", { class: "quiet" }, ` Help: ${remark.help}`)], style: () => "wide" },
+    ];
+    body.tabIndex = 0;
+    body.append(sortedTable("Remarks of the compiler", columns.filter(column => column.title !== "what" || report.remarks.some(remark => remark.name)), report.remarks, 0, remark => linkOf(side, remark.at), true));
+}
