@@ -27,18 +27,23 @@ function start() {
     makeDock();
     keepState();
     document.addEventListener("keydown", pressed);
-    addEventListener("hashchange", restore);
+    addEventListener("hashchange", event => restore(new URL(event.newURL).hash));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => emit("theme"));
-    restore();
+    restore(location.hash);
     showBeginning();
     document.documentElement.dataset.ready = "";
 }
 
-/* Without a pinned line the source begins at the costliest finding, else where code comes from first. */
+function costliestLines() {
+    const cost = record => record.cycles || record.warps || 0;
+    return page.profiles.flatMap(profile => [...profile.lines].sort(([, a], [, b]) => cost(b) - cost(a)).slice(0, 1).map(([link]) => link));
+}
+
+/* Without a pinned line the source begins at the costliest finding or line, else where code comes from first. */
 function showBeginning() {
-    const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...page.hues.keys()].find(candidate => candidate >= 0);
+    const link = [...page.reports.flatMap((report, side) => (report.findings || []).map(finding => linkOf(side, finding.at))), ...costliestLines(), ...page.hues.keys()].find(candidate => candidate >= 0);
     if (page.pin < 0 && link !== undefined) {
-        page.view.source.follow(link);
+        page.view.all().forEach(pane => pane.follow(link));
         page.view.source.list.go(rowOfLink(link), true);
     }
 }
@@ -62,10 +67,11 @@ function firstStage() {
     return Math.max(0, last >= 0 ? last : page.steps.length - 1);
 }
 
-/* The first layout of the stage that is shown first. */
+/* The first layout of a tile with two dimensions, of the stage that is shown first if it has one. */
 function firstLayout() {
     const layouts = page.reports[page.side].layouts || [], shown = page.steps[firstStage()]?.id;
-    return Math.max(0, layouts.findIndex(layout => layout.stage === shown));
+    const isTile = layout => (layout.shape || []).length >= 2 && (layout.lane || []).length > 0, found = layouts.findIndex(layout => isTile(layout) && layout.stage === shown);
+    return Math.max(0, found >= 0 ? found : layouts.findIndex(isTile));
 }
 
 /* What the fragment of the URL keeps. */

@@ -1,11 +1,12 @@
 /* The banks panel: which banks of shared memory a warp's access of a buffer touches, and which of its lanes collide. */
 
-/* Buffers and layouts of tiles of the same elements: {buffer, tile}, those of the same stage. */
+/* Buffers and layouts of tiles of the same shape and stage: {buffer, tile}. Tiles of several types share a layout, so
+   that elements are as wide as the buffer's. */
 function bankPairs(report) {
     const all = (report.layouts || []).map(entry => ({ entry, layout: makeLayout(entry) })), pairs = [];
     for (const buffer of all.filter(({ layout }) => layout.shared && rankOf(layout.bases) === layout.out && layout.bases.length === layout.out))
         for (const tile of all.filter(({ layout }) => !layout.shared && layout.bits[1] === 5))
-            if (buffer.layout.out === tile.layout.out && (buffer.entry.stage || "") === (tile.entry.stage || "") && String(buffer.entry.shape) === String(tile.entry.shape) && elementBytes(buffer.entry) === elementBytes(tile.entry))
+            if (buffer.layout.out === tile.layout.out && (buffer.entry.stage || "") === (tile.entry.stage || "") && String(buffer.entry.shape) === String(tile.entry.shape))
                 pairs.push({ buffer, tile });
     return pairs;
 }

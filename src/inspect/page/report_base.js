@@ -38,16 +38,6 @@ function clamp(value, low, high) {
     return Math.max(low, Math.min(high, value));
 }
 
-/* The colour that a variable of the style has now: light or dark. */
-function colorOf(variable) {
-    const probe = byId("tip");
-    const before = probe.style.color;
-    probe.style.color = `var(${variable})`;
-    const color = getComputedStyle(probe).color;
-    probe.style.color = before;
-    return color;
-}
-
 /* Figures as text: 1234567 is 1 234 567, with thin spaces; 1.4 M where there is little room. */
 function count(value) {
     if (typeof value !== "number")
@@ -90,6 +80,21 @@ function emit(event, detail) {
         action(detail);
 }
 
+/* The colour that a variable of the style has now, light or dark, for canvases. Asking the style costs a layout, so it is
+   asked once. */
+const knownColors = new Map();
+on("theme", () => knownColors.clear());
+
+function colorOf(variable) {
+    if (!knownColors.has(variable)) {
+        const probe = byId("tip");
+        probe.style.color = `var(${variable})`;
+        knownColors.set(variable, getComputedStyle(probe).color);
+        probe.style.color = "";
+    }
+    return knownColors.get(variable);
+}
+
 /* The state. `hot` and `pin` are links: numbers that stand for a line of the source, -1 for none. `side` says which of two
    reports the panels show. */
 const page = { reports: [], sides: [], hot: -1, pin: -1, stage: 0, heat: [], panel: "", dock: "open", layout: 0, side: 0, changes: "marked", theme: "auto", terse: false };
@@ -121,8 +126,8 @@ function keepNow() {
         history.replaceState(null, "", fragment);
 }
 
-function restore() {
-    const words = new URLSearchParams(location.hash.slice(1));
+function restore(fragment) {
+    const words = new URLSearchParams(fragment.slice(1));
     for (const [key, { restore: action }] of kept)
         action(words.get(key));
 }

@@ -84,6 +84,8 @@ class Pane {
         const link = this.linkAt(index);
         node.classList.toggle("linked", link >= 0 && (link === page.hot || link === page.pin));
         node.classList.toggle("pinned", link >= 0 && link === page.pin);
+        if (link < 0 || !page.hues.has(link))
+            node.style.setProperty("--hue", node.classList.contains("linked") ? "var(--hue6)" : "transparent");
         node.classList.toggle("found", this.hits[this.hit] === index);
     }
 
@@ -235,12 +237,6 @@ class SourcePane extends Pane {
             el("span", { class: "gutter" }, sign, heats, file.differ && el("span", { class: "sign" }, { removed: "−", added: "+" }[change] || ""),
                 el("span", { class: "no" }, row.lines[0] || row.lines[1]), el("span", { class: "stripe" })),
             this.codeNode(index, row.text, "source", row.inside));
-    }
-
-    dressRow(index, node) {
-        super.dressRow(index, node);
-        if (!page.hues.has(this.linkAt(index)))
-            node.style.setProperty("--hue", node.classList.contains("linked") ? "var(--hue6)" : "transparent");
     }
 
     /* What is known of a line beside its text. */

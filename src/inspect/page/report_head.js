@@ -1,10 +1,14 @@
 /* The head of the page: which kernel, its facts, what is found wrong with it. */
 
+function yesNo(value) {
+    return value ? "yes" : "no";
+}
+
 /* Facts in the order they are shown: name, title, how they are written, whether less is better (-1), more (1), or neither,
    and when a value is bad by itself. Facts that have no row are shown behind these as they are. */
 const FACTS = [
     { name: "registers", title: "registers", better: -1 },
-    { name: "registers_estimated", title: "registers are counted, not ptxas's", better: 0, write: value => (value ? "estimate:" : ""), skip: value => !value },
+    { name: "registers_estimated", title: "registers estimated", better: 0, write: yesNo, skip: value => !value },
     { name: "spill_stores", title: "bytes spilled", better: -1, write: bytes, bad: value => value > 0, skip: value => !value },
     { name: "spill_loads", title: "bytes reloaded", better: -1, write: bytes, bad: value => value > 0, skip: value => !value },
     { name: "shared", title: "shared memory", short: "shared", better: -1, write: bytes },
@@ -13,10 +17,10 @@ const FACTS = [
     { name: "ctas", title: "CTAs a cluster", better: 0, skip: value => value === 1 },
     { name: "programs_per_cta", title: "programs a CTA", better: 0, skip: value => value === 1 },
     { name: "teams", title: "teams of warps", better: 0, skip: value => value === 1 },
-    { name: "threads", title: "threads", better: 0 },
-    { name: "persistent", title: "programs stay", better: 0, write: value => (value ? "yes:" : ""), skip: value => !value },
+    { name: "threads", title: "threads", better: 0, skip: (value, facts) => value === 32 * facts.warps * (facts.teams || 1) * (facts.programs_per_cta || 1) },
+    { name: "persistent", title: "programs stay", better: 0, write: yesNo, skip: value => !value },
     { name: "ctas_per_sm", title: "CTAs per SM", short: "CTAs / SM", better: 1 },
-    { name: "warps_per_sm", title: "warps per SM", short: "warps / SM", better: 1 },
+    { name: "warps_per_sm", title: "warps per SM", better: 1, skip: () => true },
     { name: "max_warps_per_sm", title: "warps an SM holds", better: 0, skip: () => true },
     { name: "limited_by", title: "is the limit", short: "limited by", better: 0 },
     { name: "occupancy", title: "occupancy", better: 1, write: value => `${Number((100 * value).toFixed(1))} %` },
@@ -38,7 +42,7 @@ function factRows(report) {
     const facts = report.facts || {}, known = new Set(FACTS.map(fact => fact.name));
     const rows = FACTS.filter(fact => facts[fact.name] !== undefined && facts[fact.name] !== null).map(fact => {
         const value = facts[fact.name];
-        return { title: fact.title, short: fact.short || fact.title, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value) };
+        return { title: fact.title, short: fact.short || fact.title, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value, facts) };
     });
     for (const [name, value] of Object.entries(facts))
         if (!known.has(name) && value !== null && typeof value !== "object")
@@ -86,7 +90,8 @@ function makeHead() {
 
 function factStrip(report) {
     return el("div", { class: "facts" }, factRows(report).filter(row => !row.skip).map(row =>
-        el("span", { class: `fact ${row.bad ? "bad" : ""}` }, el("b", {}, row.text), el("span", { class: "quiet" }, row.title))));
+        el("span", { class: `fact ${row.bad ? "bad" : ""}` }, row.value !== true && el("b", {}, row.text), el("span", { class: "quiet" }, row.value === 1 ? row.title.replace(/^(\w+)s\b/, "$1") : row.title))),
+        !(report.findings || []).length && el("span", { class: "fact quiet" }, noFindings()));
 }
 
 /* Facts of both below each other, a column a fact; what got worse is coloured and says so. */
@@ -101,15 +106,19 @@ function comparedFacts() {
         return [el("td", { class: "mono" }, x?.text ?? "–"), el("td", { class: "mono" }, y?.text ?? "–"), el("td", { class: style }, change)];
     };
     const columns = titles.map(cells), line = (head, part) => el("tr", {}, el("th", { scope: "row" }, head), columns.map(column => column[part]));
-    return el("div", { class: "beside", tabindex: 0, role: "region", "aria-label": "Facts of both" }, el("table", { class: "sides" },
+    return el("div", { class: "beside", tabindex: 0, role: "region", "aria-label": "Facts of both" }, el("table", { class: "sides", "aria-label": "Facts of both" },
         el("thead", {}, el("tr", {}, el("td"), titles.map(title => el("th", { scope: "col" }, (a.get(title) || b.get(title)).short)))),
         el("tbody", {}, line(el("span", { class: "side a" }, "A"), 0), line(el("span", { class: "side b" }, "B"), 1), line(el("span", { class: "quiet" }, "B against A"), 2))));
+}
+
+function noFindings() {
+    return page.reports.some(report => report.profile) ? "no findings" : "no findings without a run";
 }
 
 function findingCards() {
     const found = page.reports.flatMap((report, side) => (report.findings || []).map(finding => ({ finding, side })));
     if (!found.length)
-        return el("div", { class: "facts quiet" }, page.reports.some(report => report.profile) ? "No findings." : "No findings; without a profile only what the compiler knows is looked at.");
+        return "";
     const why = el("button", { type: "button", class: "why", title: "Causes and what to try: shown or not  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
     const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, the costliest first", tabindex: 0 }, why, found.map(({ finding, side }) =>
         el("article", { class: "finding" },
@@ -160,7 +169,7 @@ const KEYS = [
     ["Enter", "pin the line, free it"], ["Esc", "free it; close"],
     ["o", "to its code in the other pane"], ["s", "to the source"],
     ["[ ]", "stage before, after"], ["c C", "next, last change"],
-    ["x", "changes: off, marked, with what went"], ["/", "search; n N next, last match"],
+    ["x", "changes: off, marked, with removed lines"], ["/", "search; n N next, last match"],
     ["h", "columns of figures on, off"], ["1 .. 9", "panel"],
     ["0", "close the panels"], ["f", "panels over the whole page"],
     ["w", "causes of findings on, off"], ["r", "panels of the other report"], ["t", "light, dark"],

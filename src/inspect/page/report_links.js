@@ -11,6 +11,9 @@ function makeFiles(reports) {
     reports.forEach((report, side) => (report.sources || []).forEach((source, index) => {
         if (page.fileOf[side][index] >= 0)
             return;
+        const again = report.sources.findIndex(other => other.path === source.path && other.text === source.text); /* a file that was read twice */
+        if (again < index)
+            return void (page.fileOf[side][index] = page.fileOf[side][again]);
         page.fileOf[side][index] = files.length;
         const parts = [];
         parts[side] = source;
@@ -77,7 +80,7 @@ function lineText(link) {
     if (link < 0)
         return "no line";
     const row = page.files[fileOfLink(link)].rows[rowOfLink(link)];
-    const file = page.files.length > 1 ? `${page.files[fileOfLink(link)].path.replace(/.*\//, "")}:` : "line ";
+    const file = fileOfLink(link) > 0 ? `${page.files[fileOfLink(link)].path.replace(/.*\//, "")}:` : "line ";
     return file + (row.lines[0] || row.lines[1]);
 }
 
@@ -123,10 +126,11 @@ function stageOf(side, index) {
     return stage.ready;
 }
 
-/* A hue for each line of the source that some stage has code of, such that neighbours differ. */
+/* A hue for each line of the source that some stage has code of, such that neighbours differ. A syntax tree has all lines,
+   so that it says nothing. */
 function makeHues() {
     const linked = new Set();
-    page.reports.forEach((report, side) => (report.stages || []).forEach(stage => (stage.at || []).forEach(at => {
+    page.reports.forEach((report, side) => (report.stages || []).filter(stage => stage.kind !== "ast").forEach(stage => (stage.at || []).forEach(at => {
         const link = linkOf(side, at);
         if (link >= 0)
             linked.add(link);

@@ -55,6 +55,7 @@ function showPanel(id) {
     panelStops = [];
     body.replaceChildren();
     body.className = "panel";
+    body.tabIndex = -1;
     tabs.forEach((tab, index) => {
         const selected = PANELS[index] === shown;
         tab.setAttribute("aria-selected", selected);
@@ -116,7 +117,7 @@ function sortedTable(label, columns, rows, first, linkOfRow, rising) {
 function makeLinesPanel(body, report, side) {
     const profile = page.profiles[side], rows = [...profile.lines].map(([link, record]) => ({ link, record }));
     const has = name => rows.some(({ record }) => record[name] > 0);
-    const number = (name, title, long) => has(name) && { title, long, numeric: true, of: ({ record }) => record[name] };
+    const number = (name, title, long) => has(name) && { title, long, numeric: true, of: ({ record }) => record[name], text: ({ record }) => (record[name] ? count(record[name]) : "") };
     const ratio = (metric, title) => has(metric) && { title, long: "over what would do", numeric: true, of: ({ record }) => record[`ideal_${metric}`] > 0 ? record[metric] / record[`ideal_${metric}`] : undefined,
         text: ({ record }) => record[`ideal_${metric}`] > 0 ? (record[metric] / record[`ideal_${metric}`]).toFixed(2) : "", style: ({ record }) => record[metric] > record[`ideal_${metric}`] * 1.05 ? "over" : "" };
     const cycles = profile.metrics.find(metric => metric.id === "cycles")?.lines.total;
@@ -133,7 +134,15 @@ function makeLinesPanel(body, report, side) {
     const first = Math.max(2, columns.findIndex(column => column.title === "cycles"));
     body.classList.add("flow");
     body.append(el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of lines", vars: { flex: "1 1 0", padding: "0" } }, sortedTable("Figures by line of the source", columns, rows, first, row => row.link)),
-        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, classBars(report.profile), trafficTable(report.profile)));
+        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), classBars(report.profile), trafficTable(report.profile)));
+}
+
+/* What the launch would take if only one thing held it up; the longest does. */
+function timeBars(launch) {
+    const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "memory" };
+    const most = Math.max(...bounds.map(([, time]) => time));
+    return bounds.length ? [el("h3", {}, "Least time by what holds it up"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
+        el("span", {}, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)]))] : [];
 }
 
 function classBars(profile) {

@@ -56,7 +56,7 @@ function makeLoopsPanel(body, report, side) {
     const kinds = [...new Set(report.loops.flatMap(loop => (loop.roles || []).flatMap(role => (role.ops || []).map(op => op.kind))))];
     body.append(el("div", { class: "legend pad" }, kinds.map(kind => el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: kindOf({ kind }).hue } }), kind)),
         el("span", { class: "quiet" }, "Two iterations, the second one pale; what reaches past the line of its iteration goes on beside the next one. Clocks are an estimate.")));
-    report.loops.forEach(loop => {
+    [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
         const place = el("div", { class: "pad" });
         const trips = loop.trips ? `, ${plural(loop.trips, "iteration")}` : "";
         body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${trips}`), place);
@@ -82,7 +82,7 @@ function levelsOf(ops, period) {
 }
 
 function loopPicture(loop, side, width) {
-    const roles = (loop.roles || []).filter(role => (role.ops || []).length), left = 150, high = 13, picture = [];
+    const roles = (loop.roles || []).filter(role => (role.ops || []).length), left = 150, picture = [];
     const endOf = role => role.clocks || Math.max(1, ...role.ops.map(op => op.to));
     const period = Math.max(1, ...roles.map(endOf)), ends = roles.flatMap(role => role.ops.map(op => op.to));
     const span = clamp(period + Math.max(period, ...ends), 2 * period, 3 * period), scale = (width - left - 8) / span;
@@ -95,11 +95,11 @@ function loopPicture(loop, side, width) {
         for (const lane of lanes) {
             const both = [0, 1].flatMap(turn => lane.ops.map(op => ({ ...op, turn, from: op.from + turn * period, to: op.to + turn * period })));
             both.sort((a, b) => a.from - b.from);
-            const placed = levelsOf(both, span), levels = Math.max(...placed.map(({ level }) => level)) + 1;
+            const placed = levelsOf(both, span), levels = Math.max(...placed.map(({ level }) => level)) + 1, high = levels > 5 ? 6 : 14;
             picture.push(svg("text", { class: "dim", x: left - 8, y: y + 10, "text-anchor": "end" }, lane.name));
             for (const { op, level } of placed)
-                picture.push(opBar(op, side, { x: left + op.from * scale, y: y + level * high, width: Math.max(1.5, (Math.min(op.to, span) - op.from) * scale), height: high - 2 }));
-            y += levels * high + 4;
+                picture.push(opBar(op, side, { x: left + op.from * scale, y: y + level * high, width: Math.max(1.5, (Math.min(op.to, span) - op.from) * scale), height: high - (levels > 5 ? 1 : 2) }));
+            y += Math.max(13, levels * high) + 4;
         }
         y = Math.max(y, 18) + 4;
         picture.push(svg("line", { class: "axis", x1: 0, x2: width, y1: y - 3, y2: y - 3 }));
@@ -114,7 +114,7 @@ function opBar(op, side, box) {
     const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}`;
     const label = (op.ahead ? `+${op.ahead} ` : "") + op.text.replace(/^%[\w.]+ = /, "");
     return linkedBar(link, text, svg("rect", { ...box, rx: 1, fill: hue, "fill-opacity": op.turn ? 0.45 : 1 }),
-        box.width > 34 && svg("svg", { ...box, width: box.width - 3, "aria-hidden": "true" }, svg("text", { class: "on", x: 3, y: 9.5, style: op.turn ? "fill: var(--text)" : light ? "fill: #fff" : "" }, label)));
+        box.width > 34 && box.height > 10 && svg("svg", { ...box, width: box.width - 3, "aria-hidden": "true" }, svg("text", { class: "on", x: 3, y: 9, style: op.turn ? "fill: var(--text)" : light ? "fill: #fff" : "" }, label)));
 }
 
 /* Shared memory */
@@ -162,8 +162,16 @@ function sharedPicture(shared, total, side, width, height) {
 
 /* Registers */
 
+/* Lines that are no instructions have no live registers; there what lives before them still does. */
+function withoutGaps(lines, stages) {
+    const text = stages.find(stage => stage.kind === "ptx")?.lines || [];
+    let before = 0;
+    return lines.map((live, line) => (before = live || /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\}$)/.test(text[line] ?? "") && live === 0 && line < lines.length - 1 ? live || before : live));
+}
+
 function makeRegistersPanel(body, report, side) {
-    const place = el("div", { class: "sheet pad" }), { lines, limit } = report.registers;
+    const place = el("div", { class: "sheet pad" }), { limit } = report.registers;
+    const lines = withoutGaps(report.registers.lines, report.stages);
     const top = lines.map((live, line) => ({ live, line })).sort((a, b) => b.live - a.live || a.line - b.line), ptx = page.steps.findIndex(step => step.kind === "ptx" && step.of[side] >= 0), stage = ptx >= 0 ? stageOf(side, page.steps[ptx].of[side]) : null;
     const most = new Map();
     if (stage)

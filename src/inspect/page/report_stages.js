@@ -7,7 +7,7 @@ class Stages {
         this.picker = el("select", { class: "stage", "aria-label": "Stage", onchange: () => this.choose(Number(this.picker.value)) }, this.groups());
         this.summary = el("span", { class: "quiet nowrap" });
         this.changes = el("select", { "aria-label": "Changes against the stage before", onchange: () => this.setChanges(this.changes.value) },
-            el("option", { value: "off" }, "no changes"), el("option", { value: "marked" }, "changes"), el("option", { value: "removed" }, "changes, with what went"));
+            el("option", { value: "off" }, "no changes"), el("option", { value: "marked" }, "changes"), el("option", { value: "removed" }, "with removed"));
         const button = (label, text, title, action) => el("button", { type: "button", "aria-label": label, title, onclick: action }, text);
         const tools = el("div", { class: "tools" }, el("h2", {}, "Stage"),
             button("Previous stage", "◀", "Previous stage  [", () => this.step(-1)), button("Next stage", "▶", "Next stage  ]", () => this.step(1)),
@@ -111,7 +111,7 @@ class Stages {
         if (a && b) {
             const rows = this.aligned(a, b, true), of = (which, sign) => rows.map(row => ({ line: row[which], sign: row[2] || row[which] < 0 ? "" : sign }));
             const differ = rows.filter(row => !row[2]).length;
-            this.summary.textContent = differ ? `${plural(differ, "line")} differ` : "the same";
+            this.summary.textContent = differ ? `${plural(differ, "line")} ${differ === 1 ? "differs" : "differ"}` : "the same";
             this.panes[0].show(a, of(0, "−"), "");
             this.panes[1].show(b, of(1, "+"), "");
         } else {

@@ -15,7 +15,7 @@ const SYNTAX = (() => {
         ast: [["str", string[1]], ["key", /(?<=\()[\w-]+/], number],
         tir: [
             ["com", /\/\/.*/], string,
-            ["type", /\b(?:tile|buffer|ptr|tensor)<[^>]*>|(?<![%\w])(?:i1|i8|i16|i32|i64|f16|bf16|f32|f64|tf32|f8\w*)\b|#L\d+/],
+            ["type", /\b(?:tile|buffer|ptr|tensor)<(?:[^<>]|<[^<>]*>)*>|(?<![%\w])(?:i1|i8|i16|i32|i64|f16|bf16|f32|f64|tf32|f8\w*)\b|#L\d+/],
             ["name", /[%@][\w.]+/],
             ["key", /\b(?:func|for|while|if|else|yield|return|layout|condition)\b/],
             ["op", /(?<== )[a-z]\w*|(?<=^\s*)[a-z]\w*(?= )/], number,

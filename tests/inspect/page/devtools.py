@@ -91,7 +91,7 @@ class Browser:
         page = self.pages[session] = Page(self, session, target)
         for domain in ("Page", "Runtime", "Network", "Log", "Accessibility"):
             page.ask(f"{domain}.enable")
-        page.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        page.resize(width, height)
         page.ask("Emulation.setFocusEmulationEnabled", enabled=True)
         page.dark(dark)
         page.ask("Page.navigate", url=address)
@@ -125,14 +125,17 @@ class Page:
 
     def until(self, expression, seconds=15):
         end = time.monotonic() + seconds
-        while not self.value(expression):
+        while not self.value(f"Boolean({expression})"):
             if time.monotonic() > end:
                 raise TimeoutError(f"never: {expression}")
             time.sleep(0.02)
 
     def settle(self):
         """Until what was asked for is drawn."""
-        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        self.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+
+    def resize(self, width, height):
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def dark(self, yes):
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if yes else "light"}])
@@ -156,8 +159,8 @@ class Page:
         self.settle()
 
     def box(self, selector):
-        """The middle of the first element that is selected."""
-        return self.value(f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; }})()")
+        """The middle of the first element that is selected, or where it begins if it is wide."""
+        return self.value(f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); return [b.left + Math.min(b.width / 2, 20), b.top + b.height / 2]; }})()")
 
     def click(self, selector):
         self.mouse(*self.box(selector), click=True)

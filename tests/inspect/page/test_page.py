@@ -1,0 +1,570 @@
+#!/usr/bin/env python3
+"""test_page.py ASSETS [--shots FOLDER] [--only NAME]: the page of `tilec explain` in a headless Chromium. Exits with 77 where there is none; TILEC_CHROMIUM names another
+program. --shots leaves pictures of the page to look at."""
+import argparse
+import itertools
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+
+import reports
+from devtools import Browser
+
+SIZES = [(1280, 800), (1920, 1080)]
+
+
+class Setting:
+    """Pages of reports, made once each."""
+    def __init__(self, browser, folder, assets):
+        self.browser, self.folder, self.assets, self.made = browser, folder, assets, {}
+
+    def open(self, name, fragment="", size=SIZES[0], dark=False):
+        if name not in self.made:
+            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "two": lambda: [reports.report(), reports.other()]}[name]()
+            self.made[name] = os.path.join(self.folder, name + ".html")
+            reports.write_page(self.assets, made, self.made[name])
+        page = self.browser.open(f"file://{self.made[name]}#{fragment}", *size, dark)
+        page.until("'ready' in document.documentElement.dataset")
+        page.settle()
+        return page
+
+
+def same(found, wanted, what=""):
+    assert found == wanted, f"{what}: {found!r}, not {wanted!r}"
+
+
+def linked(page, label):
+    """Lines of a pane, as written in its gutter, that are highlighted."""
+    return page.value(f"""[...document.querySelectorAll('[aria-label="{label}"] .row.linked')].map(row => Number(row.querySelector('.no').textContent)).sort((a, b) => a - b)""")
+
+
+def row(label, line):
+    """A selector of the text of a line; lists are short in these reports, so that all rows are there."""
+    return f'[aria-label="{label}"] [aria-posinset="{line}"] .text'
+
+
+def lines_of(at, line):
+    return [index + 1 for index, place in enumerate(at) if place and place[1] == line]
+
+
+def test_loads(setting):
+    """No complaint, nothing asked of a network, nothing wider than the window, in both themes and sizes."""
+    for name in ("one", "two", "empty", "long"):
+        page = setting.open(name)
+        same(page.requests, ["file://" + setting.made[name]], "requests")
+        for size, dark in itertools.product(SIZES, (False, True)):
+            page.resize(*size)
+            page.dark(dark)
+            page.settle()
+            check_fits(page, f"{name} at {size}")
+        same(page.complaints, [], name)
+        page.close()
+
+
+def check_fits(page, name):
+    assert page.value("document.scrollingElement.scrollWidth <= innerWidth && document.scrollingElement.scrollHeight <= innerHeight"), f"{name}: the page scrolls as a whole"
+    same(page.value("[...document.querySelectorAll('.tools')].filter(tools => tools.scrollWidth > tools.clientWidth + 1 && tools.clientWidth).map(tools => tools.textContent)"), [], f"{name}: tools that are cut")
+
+
+def test_texts(setting):
+    """Texts of the report are texts; scripts cannot be left."""
+    page = setting.open("one", "panel=remarks")
+    same(page.value("document.querySelectorAll('img, b b, .panel b').length"), 0, "elements made of texts")
+    assert "<b>nothing</b> is masked" in page.value("byId('panel').textContent")
+    assert "</script><img src=x onerror=alert(1)>" in page.value("page.view.source.list.room.textContent + page.view.source.textAt(7)")
+    page.close()
+    html, style, script = reports.assets(setting.assets)
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(", "XMLHttp", "import(", "WebSocket", "</script", "http:", "https:"):
+        assert word not in script.replace('"http://www.w3.org/2000/svg"', ""), f"{word} in a script"
+    assert not re.search(r"url\(|@import|https?:", style) and "<script src" not in html and "<link rel=\"stylesheet" not in html
+
+
+def test_links(setting):
+    """The line below the mouse has its code highlighted in the other pane, both ways; a click keeps it."""
+    page = setting.open("one", "stage=02-second")
+    for line in (12, 13, 8):
+        page.mouse(*page.box(row("Source", line)))
+        same(linked(page, "Stage"), lines_of(reports.SECOND_AT, line), f"stage lines of line {line}")
+        same(linked(page, "Source"), [line], "the line itself")
+    page.mouse(*page.box(row("Source", 5)))
+    same(linked(page, "Stage"), [], "of a line without code")
+    for at, place in enumerate(reports.SECOND_AT):
+        if place and place[1] in (9, 12, 14):
+            page.mouse(*page.box(row("Stage", at + 1)))
+            same(linked(page, "Source"), [place[1]], f"source of stage line {at + 1}")
+    page.click(row("Source", 12))
+    page.mouse(*page.box(row("Source", 14)))
+    same(linked(page, "Stage"), sorted(lines_of(reports.SECOND_AT, 12) + lines_of(reports.SECOND_AT, 14)), "the pinned line and the one below the mouse")
+    page.click("#told")
+    page.until("location.hash.includes('line=0:12')")
+    page.key("Escape")
+    same(linked(page, "Stage"), [], "after Escape")
+    hues = page.value("[...page.hues.values()]")
+    assert all(a != b for a, b in zip(hues, hues[1:])), "neighbours of one hue"
+    same(page.value("page.hues.size"), len({place[1] for stage in reports.report()["stages"] for place in stage["at"] if place}), "lines with a hue")
+    page.close()
+
+
+def test_keys(setting):
+    page = setting.open("one", "stage=02-second&line=0:8")
+    page.key("s")
+    same(page.value("document.activeElement.getAttribute('aria-label')"), "Source")
+    page.key("g")
+    page.key("j", 8)
+    page.key("ArrowDown", 3)
+    same(page.value("page.view.source.list.here"), 11)
+    same(linked(page, "Stage"), [3] + lines_of(reports.SECOND_AT, 12), "by keys: the pinned line and this one")
+    assert "line 12" in page.value("byId('told').textContent") and "sectors 4\u202f096 of ideally 1\u202f024" in page.value("byId('told').textContent")
+    page.key("Enter")
+    same(page.value("page.pin"), 11)
+    page.key("o")
+    same(page.value("[document.activeElement.getAttribute('aria-label'), page.view.panes[0].list.here]"), ["Stage", 5], "across")
+    page.key("o")
+    same(page.value("[document.activeElement.getAttribute('aria-label'), page.view.source.list.here]"), ["Source", 11], "and back")
+    page.key("[")
+    same(page.value("page.steps[page.stage].id"), "01-first")
+    page.key("]", 2)
+    same(page.value("page.steps[page.stage].id"), "ptx")
+    page.key("[")
+    page.key("Escape")
+    same(page.value("page.pin"), -1)
+    page.key("/")
+    page.type("acc")
+    same(page.value("document.activeElement.getAttribute('aria-label')"), "Search in Source")
+    same(page.value("page.view.source.found.textContent"), "2 of 3", "matches, from the cursor on")
+    page.key("Enter")
+    same(page.value("page.view.source.list.here"), 13)
+    page.key("Escape")
+    same(page.value("[page.view.source.search.hidden, document.activeElement.getAttribute('aria-label')]"), [True, "Source"])
+    for number, panel in enumerate(("lines", "layouts", "banks", "loops", "shared", "registers", "remarks"), 1):
+        page.key(str(number))
+        same(page.value("page.panel"), panel, f"key {number}")
+    page.key("0")
+    same(page.value("byId('panel').getBoundingClientRect().height"), 0, "a closed panel")
+    page.key("0")
+    page.key("f")
+    assert page.value("byId('panel').getBoundingClientRect().height") > 500
+    page.key("f")
+    page.key("?")
+    assert page.value("byId('help').open")
+    page.key("Escape")
+    assert not page.value("byId('help').open")
+    before = page.value("page.heat.join()")
+    page.key("h")
+    same(page.value("[page.heat.length, document.querySelectorAll('.row .heat').length]"), [0, 0], "no columns")
+    page.key("h")
+    assert before and page.value("document.querySelectorAll('.row .heat').length") > 0
+    same(page.complaints, [])
+    page.close()
+
+
+def test_tab_order(setting):
+    """Tab goes through all that can be used and comes around; nothing holds it."""
+    page = setting.open("one", "panel=layouts")
+    seen = []
+    for _ in range(80):
+        page.key("Tab")
+        seen.append(page.value("(e => e.getAttribute('aria-label') || e.id || e.textContent)(document.activeElement)"))
+    for name in ("Source", "Stage", "Previous stage", "Help: keys and colours", "Width of the source", "Height of the panels"):
+        assert name in seen, f"Tab does not reach {name}: {seen}"
+    page.close()
+
+
+def test_changes(setting):
+    page = setting.open("one", "stage=02-second")
+    signs = page.value("""page.view.panes[0].rows.map(row => [row.line, row.sign || "", row.gone || 0])""")
+    # The product took another number; only the copy, what it is loaded from and the constant differ
+    same([line for line, sign, _ in signs if sign == "+"], [5, 6], "new lines")
+    same(sum(gone for *_, gone in signs), 2, "lines that went")
+    same(page.value("page.view.summary.textContent"), "+2 −2")
+    page.key("x")
+    same(page.value("page.changes"), "removed")
+    same(page.value("page.view.panes[0].rows.filter(row => row.line < 0).map(row => row.text)"), [reports.FIRST[4], reports.FIRST[6]])
+    page.value("page.view.panes[0].list.box.focus()")
+    page.key("g")
+    page.key("c")
+    first = page.value("page.view.panes[0].list.here")
+    page.key("c")
+    assert page.value("page.view.panes[0].list.here") > first == 4
+    page.key("C")
+    same(page.value("page.view.panes[0].list.here"), first)
+    page.close()
+
+
+def test_differences(setting):
+    """Pairs of equal lines of random texts: equal, rising, and as many as there can be where no line is an anchor."""
+    page = setting.open("empty")
+    chance = random.Random(7)
+    for size in (0, 1, 5, 12, 30):
+        for alphabet in ("ab", "abcdefgh", "abcdefghijklmnopqrstuvwxyz"):
+            a, b = ([chance.choice(alphabet) for _ in range(size)] for _ in range(2))
+            pairs = page.value(f"samePairs({a}, {b})")
+            assert all(a[i] == b[j] for i, j in pairs) and all(p[0] < q[0] and p[1] < q[1] for p, q in zip(pairs, pairs[1:])), (a, b, pairs)
+            if not any(a.count(x) == b.count(x) == 1 for x in a):
+                best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+                for i, j in itertools.product(range(len(a)), range(len(b))):
+                    best[i + 1][j + 1] = best[i][j] + 1 if a[i] == b[j] else max(best[i][j + 1], best[i + 1][j])
+                same(len(pairs), best[-1][-1], f"{a} against {b}")
+            rows = page.value(f"alignedRows({a}, {b}, samePairs({a}, {b}), true)")
+            same([[i for i, *_ in rows if i >= 0], [j for _, j, _ in rows if j >= 0]], [list(range(len(a))), list(range(len(b)))], "rows")
+    page.close()
+
+
+def index_of(entry, coordinates):
+    """The interpreter of bases: the element that (register, lane, warp, block) hold, as coordinates."""
+    index = 0
+    for part, number in zip(("reg", "lane", "warp", "block"), coordinates):
+        for bit, basis in enumerate(entry[part]):
+            if number >> bit & 1:
+                at = 0
+                for coordinate, extent in zip(basis, entry["shape"]):
+                    at = at * extent + coordinate
+                index ^= at
+    found = []
+    for extent in reversed(entry["shape"]):
+        found.insert(0, index % extent)
+        index //= extent
+    return tuple(found)
+
+
+def test_layouts(setting):
+    """What hovering over an element says is what the bases say, for every layout, at several sizes of the drawing."""
+    page = setting.open("one", "panel=layouts&dock=full")
+    chance = random.Random(5)
+    for number, entry in enumerate(reports.LAYOUTS):
+        page.go(f"panel=layouts&dock=full&layout={number}")
+        page.value(f"page.layoutView.choose({number})")
+        held = {}
+        for coordinates in itertools.product(*(range(1 << len(entry[part])) for part in ("reg", "lane", "warp", "block"))):
+            held.setdefault(index_of(entry, coordinates), []).append(coordinates)
+        same(page.value("page.layoutView.held.times"), len(next(iter(held.values()))), f"holders in {entry['name']}")
+        for zoom in (0, -1):
+            page.value(f"page.layoutView.zoomBy({zoom})")
+            for _ in range(6):
+                x, y = page.value(f"""(view => {{
+                    const box = view.canvas.getBoundingClientRect(), part = {chance.random()}, down = {chance.random()};
+                    const wide = Math.min(view.columns * view.zoom, view.sheet.clientWidth - 60), high = Math.min(view.rows * view.zoom, view.sheet.clientHeight - 40);
+                    return [box.left + view.left + part * wide, box.top + view.top + down * high]; }})(page.layoutView)""")
+                page.mouse(x, y)
+                told = page.value("byId('layout-readout').textContent")
+                element = tuple(int(word) for word in re.match(r"\[([\d, ]+)\]", told).group(1).split(","))
+                same(page.value("byId('tip').textContent").split("\n")[0], told.split("\n")[0], "the note beside the mouse")
+                if entry["memory"] == "shared":
+                    offset, byte, bank = map(int, re.search(r"offset (\d+), byte (\d+), bank (\d+)", told).groups())
+                    same(index_of(entry, (offset, 0, 0, 0)), element, entry["name"])
+                    same((byte, bank), (offset * 4, offset % 32), "bytes and banks")
+                    continue
+                told_holders = [tuple(int(part or 0) for part in (reg, lane, warp, block)) for warp, lane, reg, block in re.findall(r"warp (\d+), lane (\d+), register (\d+)(?:, block (\d+))?", told)]
+                assert told_holders and all(index_of(entry, holder) == element for holder in told_holders), f"{entry['name']} {element}: {told}"
+                same(len(told_holders), min(5, len(held[element])), f"holders of {element}")
+    # From a thread to its element
+    page.value("page.layoutView.choose(0)")
+    page.value("""(inputs => { inputs[0].node.value = 1; inputs[1].node.value = 13; inputs[2].node.value = 21; inputs[2].node.dispatchEvent(new Event('input')); })(page.layoutView.inputs)""")
+    same(page.value("byId('layout-readout').textContent"), f"[{', '.join(map(str, index_of(reports.LAYOUTS[0], (21, 13, 1, 0))))}]\nwarp 1, lane 13, register 21")
+    page.value("page.layoutView.goTo(0), page.layoutView.canvas.focus()")
+    page.key("ArrowRight", 3)
+    page.key("ArrowDown", 2)
+    assert page.value("byId('layout-readout').textContent").startswith("[2, 3]")
+    # A slice of a tile of three dimensions
+    page.value("page.layoutView.choose(3)")
+    page.value("page.layoutView.goTo(512 + 64 + 5)")
+    assert page.value("byId('layout-readout').textContent").startswith("[1, 1, 5]")
+    same(page.value("page.layoutView.slices.querySelector('input').value"), "1")
+    same(page.complaints, [])
+    page.close()
+
+
+def wavefronts(tile, buffer, vector, access_registers):
+    """The wavefronts of the first phase of an access, counted one lane after the other."""
+    offsets = {index_of(buffer, (offset, 0, 0, 0)): offset for offset in range(1 << len(buffer["reg"]))}
+    lanes = {16: 8, 8: 16}.get(vector * 4, 32)
+    banks = {}
+    for lane in range(lanes):
+        for register in access_registers:
+            word = offsets[index_of(tile, (register, lane, 0, 0))]
+            banks.setdefault(word % 32, set()).add(word)
+    return max(len(words) for words in banks.values())
+
+
+def test_banks(setting):
+    page = setting.open("one", "panel=banks&dock=full")
+    pairs = page.value("bankPairs(page.reports[0]).map(pair => [pair.buffer.entry.name, pair.tile.entry.name])")
+    same(pairs, [["#L4", "#L0"], ["#L5", "#L0"]])
+    for number, name in enumerate(("#L4", "#L5")):
+        page.value(f"(select => {{ select.value = {number}; select.dispatchEvent(new Event('change')); }})(document.querySelector('[aria-label=\"Buffer and tile\"]'))")
+        wanted = wavefronts(reports.LAYOUTS[0], next(entry for entry in reports.LAYOUTS if entry["name"] == name), 2, (0, 1))
+        told = page.value("byId('panel').querySelector('h3').textContent")
+        same(told.split()[0], f"{wanted:.2f}", f"wavefronts of {name}")
+        assert "8 bytes at a time (2 elements)" in page.value("byId('panel').textContent")
+        assert f"{2 * wanted} wavefronts in 2 phases" in page.value("byId('panel').querySelector('svg').getAttribute('aria-label')")
+    assert wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[4], 2, (0, 1)) > wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[5], 2, (0, 1)), "the swizzle is worth nothing: the test shows nothing"
+    page.close()
+
+
+def test_figures(setting):
+    page = setting.open("one", "heat=cycles,sectors,wavefronts,instructions&panel=lines")
+    cells = dict(page.value("""[...document.querySelectorAll('[aria-label="Source"] .row')].map(row => [row.querySelector('.no').textContent, [...row.querySelectorAll('.heat')].map(cell => cell.textContent)])"""))
+    same(cells["13"], ["60.0 %", "1\u202f300", "", "8.00×"], "cells of line 13")
+    same(cells["12"], ["16.0 %", "1\u202f200", "4.00×", ""], "cells of line 12")
+    lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
+    same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
+    head = '.panel th:nth-child(6)'
+    page.click(head + " button")
+    same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["14", "13", "12", "11", "9"], "descending"], "by instructions")
+    page.click(head + " button")
+    same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["9", "11", "12", "13", "14"], "ascending"])
+    page.mouse(*page.box('[aria-label="Source"] [aria-posinset="12"] .heat'))
+    note = page.value("byId('tip').textContent")
+    assert "cycles 160 (16.0 %)" in note and "<b>nothing</b> is masked" in note and "mask=rows < K" in note, note
+    page.click(".finding button.bare")
+    same(page.value("page.pin"), 12, "the line of the first finding")
+    text = page.value("byId('head').textContent")
+    for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
+        assert word in text, f"the head lacks {word}: {text}"
+    page.close()
+
+
+def test_pictures(setting):
+    page = setting.open("one", "panel=loops&dock=full")
+    names = page.value("[...document.querySelectorAll('.bar[role=button]')].map(bar => bar.getAttribute('aria-label'))")
+    same(len(names), 6, "three ops in two iterations")
+    assert any("copy_block %3" in name and "iteration i + 1" in name and "for the iteration 2 later" in name and "clocks 200 to 550" in name for name in names), names
+    page.value("document.querySelector('.bar[role=button]').focus()")
+    same(page.value("page.hot"), 11, "a bar with the focus highlights its line")
+    page.key("Enter")
+    same(page.value("[page.pin, page.dock]"), [11, "open"], "and shows it")
+    page.go("panel=shared")
+    page.until("document.querySelectorAll('.bar[role=button]').length === 2")
+    boxes = page.value("[...document.querySelectorAll('.bar > rect')].map(bar => (box => [box.x, box.y, box.width, box.height])(bar.getBBox()))")
+    same(round(boxes[0][3] / boxes[1][3], 2), 2.0, "heights as bytes")
+    same(round(boxes[0][2] / boxes[1][2], 2), round(26 / 11, 2), "widths as steps")
+    same(round(boxes[1][1] - boxes[0][1], 1), round(boxes[0][3], 1), "one below the other")
+    assert "4.0 × the wavefronts" in page.value("document.querySelector('svg .bar').getAttribute('aria-label')")
+    page.go("panel=registers")
+    page.until("document.querySelector('.panel .curve')")
+    peak = reports.report()["registers"]["lines"]
+    assert f"PTX line {peak.index(max(peak)) + 1}: {max(peak)} registers live of 64" in page.value("document.querySelector('.panel svg').getAttribute('aria-label')")
+    page.value("document.querySelector('.panel svg').focus()")
+    page.key("Home")
+    page.key("ArrowRight", 10)
+    assert page.value("byId('told').textContent").startswith("PTX line 11: "), page.value("byId('told').textContent")
+    page.key("Enter")
+    same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 10], "the line of the PTX")
+    same(page.complaints, [])
+    page.close()
+
+
+def test_long(setting):
+    """Ten thousand lines are some dozens of elements, and are found and scrolled to at once."""
+    page = setting.open("long", "stage=ptx&dock=closed")
+    same(page.value("page.view.panes[0].list.count"), 10000)
+    took = page.value("""(async () => {
+        const box = page.view.panes[0].list.box, start = performance.now();
+        let most = 0;
+        for (let step = 0; step < 40; step++) {
+            box.scrollTop += 3000;
+            await new Promise(done => requestAnimationFrame(done));
+            most = Math.max(most, box.querySelectorAll('.row').length);
+        }
+        return [most, (performance.now() - start) / 40];
+    })()""")
+    assert took[0] < 150, f"{took[0]} rows are elements"
+    assert took[1] < 250, f"a step of scrolling takes {took[1]:.0f} ms"
+    page.value("page.view.panes[0].list.box.focus()")
+    page.key("G")
+    same(page.value("document.querySelector('[aria-label=\"Stage\"] [aria-posinset=\"10000\"] .text').textContent"), "}")
+    page.key("/")
+    page.type("%r5000, ")
+    same(page.value("page.view.panes[0].found.textContent"), "1 of 2")
+    page.key("Enter")
+    assert page.value("[...document.querySelectorAll('[aria-label=\"Stage\"] .row.found mark')].map(mark => mark.textContent).join('')") == "%r5000, "
+    page.close()
+
+
+def test_fragment(setting):
+    """The address keeps what is shown."""
+    page = setting.open("one")
+    page.key("]")
+    page.click(row("Source", 13))
+    page.key("2")
+    page.value("page.layoutView.choose(1)")
+    page.value("page.view.setChanges('off')")
+    page.key("t")
+    page.value("keepNow()")
+    fragment = page.value("location.hash.slice(1)")
+    state = "[page.stage, page.pin, page.panel, page.layout, page.changes, page.theme, page.heat.join()]"
+    wanted = page.value(state)
+    same(wanted[:6], [2, 12, "layouts", 1, "off", "light"])
+    page.close()
+    page = setting.open("one", fragment)
+    same(page.value(state), wanted, fragment)
+    page.go("stage=nothing&line=9:99&panel=none&heat=x&layout=77&dock=x&theme=x&changes=x")
+    same(page.complaints, [], "of a fragment that makes no sense")
+    page.close()
+
+
+def test_empty(setting):
+    page = setting.open("empty")
+    same(page.value("[...document.querySelectorAll('[role=tab]')].filter(tab => !tab.hidden).length"), 0, "tabs")
+    why = page.value("document.querySelector('.why').textContent")
+    for word in ("lines:", "layouts:", "banks:", "loops:", "shared memory:", "registers:", "remarks:"):
+        assert word in why, f"{word} is not told of: {why}"
+    assert "no findings" in page.value("byId('head').textContent")
+    same(page.value("document.querySelectorAll('.row .heat').length"), 0)
+    same(page.complaints, [])
+    page.close()
+    for text, wanted in (("[]", "holds no report"), ('{"version": 2}', "form 2"), ("{", "cannot be read")):
+        path = os.path.join(setting.folder, "wrong.html")
+        reports.write_page(setting.assets, {}, path)
+        with open(path, encoding="utf-8") as file:
+            page_text = file.read().replace('id="report">\n{}', 'id="report">\n' + text)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page_text)
+        page = setting.browser.open("file://" + path)
+        page.until(f"document.body.textContent.includes('{wanted}')")
+        page.close()
+
+
+def test_two(setting):
+    page = setting.open("two", "stage=01-first")
+    head = page.value("byId('head').textContent")
+    for word in ("−20 % better", "+33 % worse", "--num-stages 2", "num_stages=2"):
+        assert word in head, f"the head lacks {word}: {head}"
+    rows = page.value("page.view.panes.map(pane => pane.rows.map(row => [row.line, row.sign]))")
+    same(len(rows[0]), len(rows[1]), "rows beside each other")
+    same([line for line, sign in rows[1] if sign], [index for index, line in enumerate(reports.FIRST) if "64x64xf16" in line], "lines that differ")
+    # One source: the added line stands in it, and code of both is found by what is the same line of both
+    same(page.value("[...document.querySelectorAll('[aria-label=\"Source\"] .row.added .text')].map(row => row.textContent)"), ["    half = BLOCK // 2"])
+    dot = page.value("page.files[0].rows.findIndex(row => row.text.includes('tl.dot')) + 1")
+    page.value(f"page.view.source.list.go({dot - 1}, true)")
+    page.settle()
+    page.mouse(*page.box(row("Source", dot)))
+    same([linked(page, "Stage of A"), linked(page, "Stage of B")], [[8], [8]])
+    same(page.value("page.files[0].rows[page.hot].lines"), [13, 14])
+    page.value("page.view.choose(page.steps.findIndex(step => step.id === '02-second'))")
+    assert page.value("page.view.panes[1].empty.textContent").startswith("This compilation has no such stage")
+    page.value("page.view.choose(page.steps.findIndex(step => step.id === 'ptx'))")
+    page.value("page.view.panes[0].list.box.scrollTop = 800")
+    page.settle()
+    page.settle()
+    same(page.value("page.view.panes[1].list.box.scrollTop"), 800, "scrolled together")
+    page.key("r")
+    same(page.value("page.side"), 1)
+    page.until("location.hash.includes('report=B')")
+    same(page.complaints, [])
+    page.close()
+
+
+def test_names(setting):
+    """Everything that can be used has a name for those who do not see it."""
+    roles = {"button", "combobox", "textbox", "searchbox", "spinbutton", "listbox", "option", "tab", "tabpanel", "tablist", "splitter", "application", "table", "dialog", "region", "image"}
+    for name in ("one", "two"):
+        page = setting.open(name)
+        page.value("page.view.source.openSearch()")
+        for panel in ("lines", "layouts", "banks", "loops", "shared", "registers", "remarks"):
+            page.value(f"showPanel('{panel}')")
+            page.settle()
+            for node in page.ask("Accessibility.getFullAXTree")["nodes"]:
+                role, text = node.get("role", {}).get("value"), node.get("name", {}).get("value", "")
+                if not node.get("ignored") and role in roles:
+                    blank = role == "option" and node.get("properties") is not None and text == ""
+                    assert text.strip() or blank, f"{name}, {panel}: a {role} without a name: {node}"
+        page.close()
+    page = setting.open("one")
+    same(page.value("[...document.querySelectorAll('[role=listbox]')].map(list => Boolean(document.getElementById(list.getAttribute('aria-activedescendant') || 'x')) || list.className === 'pick')"), [True, True], "the active line of lists")
+    page.close()
+
+
+def luminance(color):
+    parts = [int(color[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(part * share for part, share in zip(parts, (0.2126, 0.7152, 0.0722)))
+
+
+def contrast(first, second):
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(color, share, ground):
+    return "#" + "".join(f"{round(int(color[at:at + 2], 16) * share + int(ground[at:at + 2], 16) * (1 - share)):02x}" for at in (1, 3, 5))
+
+
+def test_contrast(setting):
+    """Texts reach 4.5:1 on every ground, on the tints of links and figures too; hues 1.8:1 beside the ground, and between those of neighbours a colour-blind eye sees a difference."""
+    style = reports.assets(setting.assets)[1]
+    pairs = {name: (light[:7], dark[:7]) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", style)}
+    texts = ["text", "quiet", "link", "error", "warning", "remark", "added", "removed", "keyword", "number", "string", "comment", "name", "type"]
+    for theme in (0, 1):
+        colors = {name: pair[theme] for name, pair in pairs.items()}
+        for text, ground in itertools.product(texts, ("ground", "raised")):
+            assert contrast(colors[text], colors[ground]) >= 4.5, f"{text} on {ground}, theme {theme}: {contrast(colors[text], colors[ground]):.2f}"
+        for text in ("text", "keyword", "name", "type", "number", "string"):
+            for hue in range(7):
+                tint = mixed(colors[f"hue{hue}"], 0.20, colors["ground"])
+                assert contrast(colors[text], tint) >= 3.5, f"{text} on the tint of hue {hue}, theme {theme}: {contrast(colors[text], tint):.2f}"
+        for hue in range(7):
+            assert contrast(colors[f"hue{hue}"], colors["ground"]) >= 1.8, f"hue {hue}, theme {theme}"
+    same(len(set(pairs[f"hue{hue}"][0] for hue in range(7))), 7)
+
+
+def test_themes(setting):
+    """As the system has it, and as one asks."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page = setting.open("one")
+    light = page.value(ground)
+    page.dark(True)
+    dark = page.value(ground)
+    same((light, dark), ("rgb(255, 255, 255)", "rgb(20, 23, 26)"))
+    page.key("t")
+    same(page.value(ground), light, "light, whatever the system has")
+    page.key("t")
+    page.dark(False)
+    same(page.value(ground), dark, "dark")
+    page.close()
+
+
+def shots(setting, folder):
+    os.makedirs(folder, exist_ok=True)
+    panels = ("lines", "layouts", "banks", "loops", "shared", "registers", "remarks")
+    for name, panel, dark, size in itertools.product(("one", "two"), panels, (False, True), SIZES):
+        page = setting.open(name, f"panel={panel}&line=0:13", size, dark)
+        page.screenshot(os.path.join(folder, f"{name}-{panel}-{'dark' if dark else 'light'}-{size[0]}.png"))
+        page.close()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("assets")
+    parser.add_argument("--shots")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    program = os.environ.get("TILEC_CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not program:
+        print("there is no Chromium")
+        return 77
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder, Browser(program) as browser:
+        setting = Setting(browser, folder, options.assets)
+        if options.shots:
+            shots(setting, options.shots)
+            return 0
+        for name, test in [(name, test) for name, test in globals().items() if name.startswith("test_") and options.only in name]:
+            start = time.monotonic()
+            try:
+                test(setting)
+                print(f"ok {name} {time.monotonic() - start:.1f} s")
+            except Exception:
+                wrong += 1
+                print("WRONG", name)
+                traceback.print_exc(file=sys.stdout)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
