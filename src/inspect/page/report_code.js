@@ -58,7 +58,7 @@ class Pane {
     /* Where the line that is pointed to has code, for the strip. */
     linkMarks() {
         const link = pointed();
-        return link < 0 ? [] : this.rowsOfLink(link).map(index => [index, page.hues.get(link)?.slice(4, -1) || "--hue6", 0.35, 0.65]);
+        return link < 0 ? [] : this.rowsOfLink(link).map(index => [index, page.hues.get(link)?.slice(4, -1) || "--quiet", 0.35, 0.65]);
     }
 
     rowsOfLink() { return []; }
@@ -85,7 +85,7 @@ class Pane {
         node.classList.toggle("linked", link >= 0 && (link === page.hot || link === page.pin));
         node.classList.toggle("pinned", link >= 0 && link === page.pin);
         if (link < 0 || !page.hues.has(link))
-            node.style.setProperty("--hue", node.classList.contains("linked") ? "var(--hue6)" : "transparent");
+            node.style.setProperty("--hue", node.classList.contains("linked") ? "var(--quiet)" : "transparent");
         node.classList.toggle("found", this.hits[this.hit] === index);
     }
 

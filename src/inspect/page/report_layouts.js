@@ -125,8 +125,9 @@ class LayoutView {
         this.makeLegend();
     }
 
+    /* Colours reach as far as what is drawn: of elements held several times only the lowest holder is. */
     makeLegend() {
-        const part = { reg: 0, lane: 1, warp: 2, block: 3 }[this.by], most = this.by === "bank" ? 31 : this.by === "offset" ? (1 << this.layout.out) - 1 : (1 << this.layout.bits[part]) - 1;
+        const most = this.most = this.held ? this.held.owner.reduce((most, packed) => Math.max(most, packed < 0 ? 0 : this.valueOf(packed)), 0) : 0;
         if (this.by === "warp" || this.by === "block")
             this.place.replaceChildren(...Array.from({ length: Math.min(most + 1, 16) }, (_, value) => el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: this.colorOf(value) } }), String(value))));
         else
@@ -136,9 +137,7 @@ class LayoutView {
     colorOf(value) {
         if (this.by === "warp" || this.by === "block")
             return CATEGORIES[value % CATEGORIES.length];
-        const part = { reg: 0, lane: 1 }[this.by];
-        const most = this.by === "bank" ? 31 : this.by === "offset" ? (1 << this.layout.out) - 1 : (1 << this.layout.bits[part]) - 1;
-        return rampColor(most ? value / most : 0.5);
+        return rampColor(this.most ? value / this.most : 0.5);
     }
 
     valueOf(packed) {

@@ -75,13 +75,13 @@ function rowOfLink(link) {
     return link % ROWS_A_FILE;
 }
 
-/* The line of a link as people write it. */
-function lineText(link) {
+/* The line of a link as people write it, by the numbers of that report's source. */
+function lineText(link, side = 0) {
     if (link < 0)
         return "no line";
     const row = page.files[fileOfLink(link)].rows[rowOfLink(link)];
     const file = fileOfLink(link) > 0 ? `${page.files[fileOfLink(link)].path.replace(/.*\//, "")}:` : "line ";
-    return file + (row.lines[0] || row.lines[1]);
+    return file + (row.lines[side] || row.lines[1 - side]);
 }
 
 function sourceText(link) {
@@ -167,7 +167,7 @@ function placeButton(side, at, text) {
     const link = linkOf(side, at);
     if (link < 0)
         return text ? el("span", {}, text) : null;
-    return el("button", { class: "bare nowrap", type: "button", title: sourceText(link).trim(), onclick: () => setPin(link, "link"), onmouseenter: () => setHot(link), onmouseleave: () => setHot(-1) }, text || lineText(link));
+    return el("button", { class: "bare nowrap", type: "button", title: sourceText(link).trim(), onclick: () => setPin(link, "link"), onmouseenter: () => setHot(link), onmouseleave: () => setHot(-1) }, text || lineText(link, side));
 }
 
 /* What the simulator counted, as columns: `of` takes a record of a line; of ratios also what would do. */

@@ -104,7 +104,7 @@ function sortedTable(label, columns, rows, first, linkOfRow, rising) {
         body.replaceChildren(...order.map(([, index]) => {
             const row = rows[index], link = linkOfRow ? linkOfRow(row) : -1;
             return el("tr", { "data-link": link, onmouseenter: () => link >= 0 && setHot(link), onmouseleave: () => setHot(-1) },
-                columns.map(column => el("td", { class: `${column.numeric ? "" : "left"} ${column.style?.(row) || ""}` }, column.text ? column.text(row) : count(column.of(row)))));
+                columns.map(column => el("td", { class: `${column.numeric ? "" : "left"} ${column.style?.(row) || ""}` }, column.text ? column.text(row) || "" : count(column.of(row)))));
         }));
         mark();
     };
@@ -122,11 +122,11 @@ function makeLinesPanel(body, report, side) {
         text: ({ record }) => record[`ideal_${metric}`] > 0 ? (record[metric] / record[`ideal_${metric}`]).toFixed(2) : "", style: ({ record }) => record[metric] > record[`ideal_${metric}`] * 1.05 ? "over" : "" };
     const cycles = profile.metrics.find(metric => metric.id === "cycles")?.lines.total;
     const columns = [
-        { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link).replace("line ", "")) },
+        { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
         { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
         number("cycles", "cycles", "that warps spent on the line"),
         cycles && { title: "%", long: "of all cycles", numeric: true, of: ({ record }) => record.cycles, text: ({ record }) => record.cycles ? (100 * record.cycles / cycles).toFixed(1) : "" },
-        number("wait_cycles", "waited", "cycles that warps waited"),
+        number("wait_cycles", "waited", "cycles that warps waited at the line"), number("awaited_cycles", "awaited", "cycles that others waited for results of the line"),
         number("warps", "instructions", "of warps"), number("threads", "of threads", "instructions of threads"), number("divergent", "divergent", "instructions that not all threads of a warp ran"),
         number("sectors", "sectors", "of 32 bytes, of global memory"), ratio("sectors", "× ideal"),
         number("wavefronts", "wavefronts", "of shared memory"), ratio("wavefronts", "× ideal"),
@@ -164,10 +164,11 @@ function trafficTable(profile) {
 function makeRemarksPanel(body, report, side) {
     const order = ["error", "warning", "remark", "note"];
     const columns = [
-        { title: "line", of: remark => linkOf(side, remark.at), text: remark => placeButton(side, remark.at, linkOf(side, remark.at) >= 0 ? lineText(linkOf(side, remark.at)).replace("line ", "") + (remark.column ? `:${remark.column}` : "") : "–") },
+        { title: "line", of: remark => linkOf(side, remark.at), text: remark => placeButton(side, remark.at, linkOf(side, remark.at) >= 0 ? lineText(linkOf(side, remark.at), side).replace("line ", "") + (remark.column ? `:${remark.column}` : "") : "–") },
         { title: "severity", of: remark => order.indexOf(remark.severity), text: remark => remark.severity, style: remark => `sev-${remark.severity}` },
         { title: "what", of: remark => remark.name || "", text: remark => remark.name || "" },
-        { title: "remark", of: remark => remark.text, text: remark => [el("span", {}, remark.text), remark.help && el("span", { class: "quiet" }, ` Help: ${remark.help}`)], style: () => "wide" },
+        { title: "remark", of: remark => remark.text, style: () => "wide", text: remark => [el("span", {}, remark.text), remark.help && el("span", { class: "quiet" }, ` Help: ${remark.help}`),
+            (remark.notes || []).map(note => el("div", { class: "quiet" }, placeButton(side, note.at), ` ${note.text}`))] },
     ];
     body.tabIndex = 0;
     body.append(sortedTable("Remarks of the compiler", columns.filter(column => column.title !== "what" || report.remarks.some(remark => remark.name)), report.remarks, 0, remark => linkOf(side, remark.at), true));

@@ -88,7 +88,7 @@ function loopPicture(loop, side, width) {
     const span = clamp(period + Math.max(period, ...ends), 2 * period, 3 * period), scale = (width - left - 8) / span;
     let y = 18;
     for (const at of ticks(span, width - left, 70))
-        picture.push(svg("text", { class: "dim", x: left + at * scale, y: 11, "text-anchor": at ? "middle" : "start" }, count(at)), svg("line", { class: "grid", x1: left + at * scale, x2: left + at * scale, y1: 15, y2: "100%" }));
+        picture.push(svg("text", { class: "dim", x: left + at * scale, y: 11, "text-anchor": !at ? "start" : left + at * scale > width - 16 ? "end" : "middle" }, count(at)), svg("line", { class: "grid", x1: left + at * scale, x2: left + at * scale, y1: 15, y2: "100%" }));
     for (const role of roles) {
         const lanes = OP_LANES.map(name => ({ name, ops: role.ops.filter(op => kindOf(op).lane === name) })).filter(lane => lane.ops.length);
         picture.push(svg("text", { x: 0, y: y + 10, "font-weight": 600 }, role.name), role.warps && svg("text", { class: "dim", x: 0, y: y + 23 }, `${role.warps} warp${role.warps === "1" ? "" : "s"}`));
@@ -111,7 +111,7 @@ function loopPicture(loop, side, width) {
 
 function opBar(op, side, box) {
     const ahead = op.ahead ? `\nfor the iteration ${op.ahead} later` : "", link = linkOf(side, op.at), { hue, light } = kindOf(op);
-    const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}`;
+    const text = `${op.text}\n${op.kind}, ${link >= 0 ? lineText(link, side) : "no line"}, iteration ${op.turn ? "i + 1" : "i"}${ahead}\nclocks ${count(Math.round(op.from))} to ${count(Math.round(op.to))}`;
     const label = (op.ahead ? `+${op.ahead} ` : "") + op.text.replace(/^%[\w.]+ = /, "");
     return linkedBar(link, text, svg("rect", { ...box, rx: 1, fill: hue, "fill-opacity": op.turn ? 0.45 : 1 }),
         box.width > 34 && box.height > 10 && svg("svg", { ...box, width: box.width - 3, "aria-hidden": "true" }, svg("text", { class: "on", x: 3, y: 9, style: op.turn ? "fill: var(--text)" : light ? "fill: #fff" : "" }, label)));
@@ -152,7 +152,7 @@ function sharedPicture(shared, total, side, width, height) {
         const box = { x: left + buffer.from * across, y: top + buffer.offset * down, width: Math.max(2, (buffer.to - buffer.from) * across), height: Math.max(2, buffer.bytes * down) };
         const link = linkOf(side, buffer.at), copies = buffer.copies || 1, color = CATEGORIES[index % CATEGORIES.length];
         const bank = ["read", "written"].filter(way => buffer.banks?.[way] > 0).map(way => `${way} with ${buffer.banks[way].toFixed(1)} × the wavefronts`).join(", ");
-        const text = `${buffer.name} ${buffer.type || ""}\n${bytes(buffer.bytes)} from byte ${count(buffer.offset)}, ${copies === 1 ? "one copy" : `${copies} copies`}\nsteps ${buffer.from} to ${buffer.to}, ${lineText(link)}${bank ? `\n${bank}` : ""}`;
+        const text = `${buffer.name} ${buffer.type || ""}\n${bytes(buffer.bytes)} from byte ${count(buffer.offset)}, ${copies === 1 ? "one copy" : `${copies} copies`}\nsteps ${buffer.from} to ${buffer.to}, ${lineText(link, side)}${bank ? `\n${bank}` : ""}`;
         const parts = Array.from({ length: copies - 1 }, (_, copy) => svg("line", { x1: box.x, x2: box.x + box.width, y1: box.y + (copy + 1) * box.height / copies, y2: box.y + (copy + 1) * box.height / copies, stroke: "#000", "stroke-opacity": 0.4, "stroke-dasharray": "3 2" }));
         picture.push(linkedBar(link, text, svg("rect", { ...box, fill: color }), box.height > 4 * copies && parts,
             box.height >= 12 && box.width > 40 && svg("svg", { ...box, "aria-hidden": "true" }, svg("text", { class: "on", x: 4, y: 11, style: `fill: ${inkOn(color)}` }, `${buffer.name} ${buffer.type || ""}${copies > 1 ? ` × ${copies}` : ""}`))));
@@ -192,13 +192,13 @@ function makeRegistersPanel(body, report, side) {
     body.classList.add("flow");
     body.append(place, el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Registers by line", vars: { flex: "0 1 360px", padding: "0" } },
         sortedTable("Most live registers by line of the source", [
-            { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link).replace("line ", "")) },
+            { title: "line", of: row => row.link, text: row => el("button", { class: "bare", type: "button", onclick: () => setPin(row.link, "link") }, lineText(row.link, side).replace("line ", "")) },
             { title: "live", long: "registers, at most", numeric: true, of: row => row.live },
             { title: "PTX", long: "line where", numeric: true, of: row => row.line + 1, text: row => el("button", { class: "bare", type: "button", onclick: () => show(row.line) }, String(row.line + 1)) },
             { title: "source", of: row => sourceText(row.link).trim(), text: row => sourceText(row.link).trim(), style: () => "text" },
         ], [...most.values()], 1, row => row.link)));
     let cursor = top.length ? top[0].line : 0;
-    const say = line => `PTX line ${line + 1}: ${plural(lines[line], "register")} live${limit ? ` of ${limit}` : ""}${stage && stage.links[line] >= 0 ? `, ${lineText(stage.links[line])}` : ""}${line === top[0].line ? ", the most" : ""}`;
+    const say = line => `PTX line ${line + 1}: ${plural(lines[line], "register")} live${limit ? ` of ${limit}` : ""}${stage && stage.links[line] >= 0 ? `, ${lineText(stage.links[line], side)}` : ""}${line === top[0].line ? ", the most" : ""}`;
     const redraw = fitted(place, width => place.replaceChildren(registerPicture({ lines, limit, stage, cursor, peak: top[0], say, show, move: line => {
         cursor = line;
         setHot(stage ? stage.links[line] ?? -1 : -1);
