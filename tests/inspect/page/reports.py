@@ -55,8 +55,8 @@ def layout(name, shape, reg, lane, warp, element="f16", memory="registers", bloc
 LAYOUTS = [
     # mma's accumulator of 32 x 64 over two warps
     layout("#L0", (32, 64), [1, 512, 8, 16, 32], [2, 4, 64, 128, 256], [1024], "f32"),
-    # rows of eight elements a thread; two of the lanes' bits repeat
-    layout("#L1", (32, 16), [1, 2, 4, 256], [8, 16, 32, 0, 0], [64, 128], values=("%a",)),
+    # rows of eight elements a thread; two of the lanes' bits repeat, and a register's and a warp's meet
+    layout("#L1", (32, 16), [1, 2, 4, 256 | 64], [8, 16, 32, 0, 0], [64, 128], values=("%a",)),
     # a vector, and one held by two CTAs
     layout("#L2", (1024,), [1, 2, 256, 512], [4, 8, 16, 32, 64], [128], "f32", values=("%x",)),
     layout("#L3", (2, 8, 64), [1, 2], [4, 8, 16, 32, 64], [128, 256], "f16", block=(512,), values=("%y",)),

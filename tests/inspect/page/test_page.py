@@ -263,9 +263,10 @@ def test_layouts(setting):
                 assert told_holders and all(index_of(entry, holder) == element for holder in told_holders), f"{entry['name']} {element}: {told}"
                 same(len(told_holders), min(5, len(held[element])), f"holders of {element}")
     # From a thread to its element
+    page.value("page.layoutView.choose(1)")
+    page.value("""(inputs => { inputs[0].node.value = 3; inputs[1].node.value = 5; inputs[2].node.value = 13; inputs[2].node.dispatchEvent(new Event('input')); })(page.layoutView.inputs)""")
+    same(page.value("byId('layout-readout').textContent"), f"[{', '.join(map(str, index_of(reports.LAYOUTS[1], (13, 5, 3, 0))))}]\nwarp 3, lane 5, register 13\nand 3 more:\n  warp 3, lane 13, register 13\n  warp 3, lane 21, register 13\n  warp 3, lane 29, register 13")
     page.value("page.layoutView.choose(0)")
-    page.value("""(inputs => { inputs[0].node.value = 1; inputs[1].node.value = 13; inputs[2].node.value = 21; inputs[2].node.dispatchEvent(new Event('input')); })(page.layoutView.inputs)""")
-    same(page.value("byId('layout-readout').textContent"), f"[{', '.join(map(str, index_of(reports.LAYOUTS[0], (21, 13, 1, 0))))}]\nwarp 1, lane 13, register 21")
     page.value("page.layoutView.goTo(0), page.layoutView.canvas.focus()")
     page.key("ArrowRight", 3)
     page.key("ArrowDown", 2)
