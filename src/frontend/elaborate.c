@@ -340,6 +340,7 @@ bool frontend_elaborate(Ctx *ctx, const AstFile *syntax, const ElaborateRequest 
     Elab e = {.ctx = ctx,
               .arena = &ctx->arena,
               .request = request,
+              .observer = request->observer,
               .builder = {.ctx = ctx},
               .bytes_before = ctx->arena.reserved};
     const FuncDef *def = find_kernel(&e, syntax, request->kernel);

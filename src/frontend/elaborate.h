@@ -75,6 +75,7 @@ typedef struct Elab {
     Ctx *ctx;
     Arena *arena; /* the context's */
     const ElaborateRequest *request;
+    const Observer *observer; /* NULL: nobody listens */
     Builder builder; /* block NULL: nothing may be built (compile-time evaluation) */
     Frame *frame;
     uint32_t depth, splits;
@@ -197,6 +198,8 @@ void vars_add(Elab *e, Vars *vars, Str name, Val v);
 Vars vars_copy(Elab *e, const Vars *vars);
 /* A variable of the frame; `at`: the assignment. */
 void elab_set(Elab *e, Span at, Str name, Val v);
+/* Tells who listens. */
+void elab_tell_variable(Elab *e, Span at, Str name, const Val *v);
 /* For what is said of a variable that the loops around carry: where it becomes something else
  * (elaborate_loop.c). */
 void elab_note_assignment(Elab *e, Span at, Str name, Val v);
@@ -225,6 +228,9 @@ Val elab_eval_in(Elab *e, Unit *unit, const Expr *expr);
 Val elab_std(Elab *e, Str name);
 /* The dotted name of the first module that contains the builtin; NULL: none, it is Python's. */
 const char *elab_module_of(const Builtin *row);
+/* The dotted name of the language's module number `index`, and what it contains; NULL: there are no
+ * more. */
+const char *elab_language_module(uint32_t index, uint32_t *contents);
 Unit *unit_create(Elab *e, Str path, const AstFile *syntax);
 
 /* Names of units (bindings.c) */

@@ -359,8 +359,10 @@ static Val enter_function(Elab *e, Span span, Val callee, const Arg *args, uint3
     e->frame = &frame;
     if (host)
         e->builder.block = NULL;
-    for (uint32_t i = 0; i < def->param_count; i++)
+    for (uint32_t i = 0; i < def->param_count; i++) {
         vars_set(e, &frame.vars, def->params[i].name, bound[i]);
+        elab_tell_variable(e, def->params[i].span, def->params[i].name, &bound[i]);
+    }
     bool returned = elab_stmts(e, &def->body, 0, NULL) == FLOW_RETURN;
     e->frame = frame.caller;
     e->builder = saved;

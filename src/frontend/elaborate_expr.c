@@ -2,6 +2,7 @@
 #include "frontend/builtins.h"
 #include "frontend/language.h"
 #include "frontend/objects.h"
+#include "frontend/observe.h"
 #include "frontend/value_format.h"
 
 static Val eval_tuple(Elab *e, const ExprList *list) {
@@ -363,6 +364,8 @@ Val elab_eval(Elab *e, const Expr *expr) {
     e->depth--;
     e->builder.span = saved;
     e->user_span = saved_user;
+    if (e->observer && !e->frame->unit->is_std)
+        e->observer->expression(e->observer->user, expr, &v);
     return v;
 }
 

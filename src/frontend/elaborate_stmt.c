@@ -3,6 +3,7 @@
  * After a statement failed, the names it would have assigned hold errors, so that later uses are
  * silent and the statements after it are still checked. */
 #include "frontend/objects.h"
+#include "frontend/observe.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -68,10 +69,16 @@ static void name_values(Str name, Val v) {
             name_values(name, v.tuple.items[i]);
 }
 
+void elab_tell_variable(Elab *e, Span at, Str name, const Val *v) {
+    if (e->observer && !e->frame->unit->is_std)
+        e->observer->variable(e->observer->user, at, name, v);
+}
+
 void elab_set(Elab *e, Span at, Str name, Val v) {
     if (!e->frame->unit->is_std)
         name_values(name, v);
     vars_set(e, &e->frame->vars, name, v);
+    elab_tell_variable(e, at, name, &v);
     elab_note_assignment(e, at, name, v);
 }
 

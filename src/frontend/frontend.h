@@ -6,6 +6,8 @@
 #include "ir/ir.h"
 #include "target/kernel_meta.h"
 
+typedef struct Observer Observer;
+
 /* A value or type given by name: `-a x_ptr=*fp32:16`, `-D BLOCK=1024`. */
 typedef struct NamedText {
     Str name, text;
@@ -32,6 +34,7 @@ typedef struct ElaborateRequest {
     bool sanitize_overflow; /* assert that +, - and * of integers of less than 64 bits are exact */
     bool heuristics_done;   /* what @triton.heuristics says is among the defines */
     bool autotune_done;     /* what a configuration of @triton.autotune says, likewise */
+    const Observer *observer; /* see observe.h; NULL: nobody listens */
 } ElaborateRequest;
 
 /* Versions of the language, those of Triton: 36 is 3.6 (docs/language.md, "Versions"). */

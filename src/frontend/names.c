@@ -48,6 +48,13 @@ const char *elab_module_of(const Builtin *row) {
     return NULL;
 }
 
+const char *elab_language_module(uint32_t index, uint32_t *contents) {
+    if (index >= MODULE_COUNT)
+        return NULL;
+    *contents = modules[index].contents;
+    return modules[index].path;
+}
+
 static bool module_known(Str path, uint32_t *contents) {
     for (size_t i = 0; i < MODULE_COUNT; i++) {
         if (str_is(path, modules[i].path)) {

@@ -118,8 +118,11 @@ static Val param_value(Elab *e, const Specialized *param, uint32_t *next) {
 
 void parameters_bind(Elab *e, const FuncDef *def, const Specialized *params) {
     uint32_t next = 0;
-    for (uint32_t i = 0; i < def->param_count; i++)
-        vars_set(e, &e->frame->vars, def->params[i].name, param_value(e, &params[i], &next));
+    for (uint32_t i = 0; i < def->param_count; i++) {
+        const Val v = param_value(e, &params[i], &next);
+        vars_set(e, &e->frame->vars, def->params[i].name, v);
+        elab_tell_variable(e, def->params[i].span, def->params[i].name, &v);
+    }
 }
 
 static void describe(Elab *e, const Specialized *param, KernelParam *out, uint32_t *count) {
