@@ -2,6 +2,7 @@
 #include "lsp/analysis.h"
 
 #include "lsp/kernel_types.h"
+#include "lsp/walk.h"
 #include "passes/lint/lint.h"
 #include "runtime/compile/limit.h"
 #include "runtime/compile/stack.h"
@@ -123,9 +124,10 @@ static void elaborate(void *user) {
 }
 
 static bool has_errors_within(const Diags *diags, const FuncDef *def) {
+    const Span extent = walk_extent(def);
     for (const Diagnostic *d = diags->first; d; d = d->next)
-        if (d->severity == SEV_ERROR && d->span.file == def->span.file &&
-            d->span.lo >= def->span.lo && d->span.lo <= def->span.hi)
+        if (d->severity == SEV_ERROR && d->span.file == extent.file &&
+            d->span.lo >= extent.lo && d->span.lo <= extent.hi)
             return true;
     return false;
 }

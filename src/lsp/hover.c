@@ -158,8 +158,8 @@ void lsp_hover(Session *session, const Json *params, Answer *answer) {
     unsigned kernels = 0;
     for (Lookup lookup = lookup_at(document, hover.offset); lookup_next(&lookup);) {
         StrBuf before = hover.text;
-        const bool is_own = lookup.kernel->def && lookup.at >= lookup.kernel->def->span.lo &&
-                            lookup.at <= lookup.kernel->def->span.hi;
+        const Span extent = lookup.kernel->def ? walk_extent(lookup.kernel->def) : (Span){0};
+        const bool is_own = lookup.at >= extent.lo && lookup.at <= extent.hi;
         hover.text = strbuf(&answer->ctx->arena);
         const bool seen = hover_seen(&hover, &lookup, !is_own);
         StrBuf added = hover.text;

@@ -31,13 +31,16 @@ bool lookup_span(const Lookup *lookup, Span span, uint32_t *lo, uint32_t *hi) {
 
 const Seen *lookup_variable(const Document *document, uint32_t offset, Str name) {
     Lookup lookup = lookup_at(document, offset);
-    while (lookup_next(&lookup)) {
+    while ((lookup.kernel = following(&lookup))) {
         const KernelAnalysis *kernel = lookup.kernel;
+        if (!kernel->syntax || !kernel->is_typed)
+            continue;
+        lookup.at = text_near(document->text.bytes, kernel->text.bytes, offset);
         const FuncDef *def = walk_function_at(kernel->syntax, kernel->text.bytes, lookup.at);
+        const Span extent = def ? walk_extent(def) : (Span){0};
         const Seen *found = NULL;
         for (const Seen *seen = kernel->variables; seen && def; seen = seen->next) {
-            if (!str_eq(seen->name, name) || seen->span.lo < def->span.lo ||
-                seen->span.lo > def->span.hi)
+            if (!str_eq(seen->name, name) || seen->span.lo < extent.lo || seen->span.lo > extent.hi)
                 continue;
             const bool is_before = seen->span.lo <= lookup.at;
             if (!found || (is_before && (found->span.lo > lookup.at ||

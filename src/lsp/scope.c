@@ -346,10 +346,9 @@ Str scope_dotted(Arena *arena, const Expr *expr) {
 
 static bool open_analysis(Scope *scope, const Analysis *analysis, const Document *document,
                           uint32_t *offset) {
-    uint32_t moved;
-    if (!analysis ||
-        !text_follow(document->text.bytes, analysis->text.bytes, *offset, &moved))
+    if (!analysis)
         return false;
+    const uint32_t moved = text_near(document->text.bytes, analysis->text.bytes, *offset);
     *offset = moved;
     scope->home = add_file(scope, analysis->path, analysis->text.bytes, analysis->syntax);
     scope->def = walk_function_at(analysis->syntax, analysis->text.bytes, moved);
@@ -360,7 +359,5 @@ bool scope_open(Scope *scope, Session *session, const Document *document, Ctx *c
                 uint32_t *offset) {
     *scope = (Scope){.ctx = ctx, .session = session};
     const bool prefers_old = document->now && !document->now->parses && document->parsed;
-    return (prefers_old && open_analysis(scope, document->parsed, document, offset)) ||
-           open_analysis(scope, document->now, document, offset) ||
-           open_analysis(scope, document->parsed, document, offset);
+    return open_analysis(scope, prefers_old ? document->parsed : document->now, document, offset);
 }

@@ -41,7 +41,7 @@ typedef struct Meaning {
 } Meaning;
 
 /* The scope of an offset in a document, of what is known of it; `offset` is then where it lies in
- * the text that was parsed. False: nothing is, or the offset is in what was edited since. */
+ * the text that was parsed, where that was edited since near it. False: nothing is. */
 bool scope_open(Scope *scope, Session *session, const Document *document, Ctx *ctx,
                 uint32_t *offset);
 /* What a name means there, or a dotted one from its first name on. */

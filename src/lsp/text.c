@@ -1,6 +1,8 @@
 /* See text.h. */
 #include "lsp/text.h"
 
+#include "frontend/lex.h"
+
 /* How far the line's end is, and how long: 0 at the end of the text. */
 static uint32_t line_end(Str bytes, size_t at, size_t *end) {
     while (at < bytes.len && bytes.ptr[at] != '\n' && bytes.ptr[at] != '\r')
@@ -83,6 +85,25 @@ bool text_is_word(char c) {
            (unsigned char)c >= 0x80;
 }
 
+static const char *const keywords[] = {
+#define X(word) #word,
+    LEX_KEYWORDS(X)
+#undef X
+};
+
+enum { KEYWORD_COUNT = sizeof keywords / sizeof *keywords };
+
+const char *text_keyword(size_t index) {
+    return index < KEYWORD_COUNT ? keywords[index] : NULL;
+}
+
+bool text_is_keyword(Str word) {
+    for (size_t i = 0; i < KEYWORD_COUNT; i++)
+        if (str_is(word, keywords[i]))
+            return true;
+    return false;
+}
+
 Str text_word(Str bytes, uint32_t offset, uint32_t *begin) {
     size_t lo = offset < bytes.len ? offset : bytes.len, hi = lo;
     while (lo > 0 && text_is_word(bytes.ptr[lo - 1]))
@@ -93,15 +114,21 @@ Str text_word(Str bytes, uint32_t offset, uint32_t *begin) {
     return (Str){bytes.ptr + lo, hi - lo};
 }
 
-bool text_follow(Str before, Str after, uint32_t offset, uint32_t *moved) {
+/* How much both begin with, and end with behind that. */
+static void common_ends(Str before, Str after, size_t *head, size_t *tail) {
     const size_t shorter = before.len < after.len ? before.len : after.len;
-    size_t head = 0, tail = 0;
-    while (head < shorter && before.ptr[head] == after.ptr[head])
-        head++;
-    while (tail < shorter - head &&
-           before.ptr[before.len - 1 - tail] == after.ptr[after.len - 1 - tail])
-        tail++;
-    if (offset < head || (offset == head && before.len == after.len && head == before.len)) {
+    *head = *tail = 0;
+    while (*head < shorter && before.ptr[*head] == after.ptr[*head])
+        ++*head;
+    while (*tail < shorter - *head &&
+           before.ptr[before.len - 1 - *tail] == after.ptr[after.len - 1 - *tail])
+        ++*tail;
+}
+
+bool text_follow(Str before, Str after, uint32_t offset, uint32_t *moved) {
+    size_t head, tail;
+    common_ends(before, after, &head, &tail);
+    if (offset < head || (offset == head && head == before.len && head == after.len)) {
         *moved = offset;
         return true;
     }
@@ -109,4 +136,13 @@ bool text_follow(Str before, Str after, uint32_t offset, uint32_t *moved) {
         return false;
     *moved = (uint32_t)(offset + after.len - before.len);
     return true;
+}
+
+uint32_t text_near(Str before, Str after, uint32_t offset) {
+    uint32_t moved;
+    size_t head, tail;
+    if (text_follow(before, after, offset, &moved))
+        return moved;
+    common_ends(before, after, &head, &tail);
+    return (uint32_t)head;
 }

@@ -25,10 +25,15 @@ Str text_line(const Text *text, uint32_t line);
 
 /* Is it part of a name? Bytes beyond ASCII are. */
 bool text_is_word(char c);
+/* Keywords of Python by number; NULL: there are no more. */
+const char *text_keyword(size_t index);
+bool text_is_keyword(Str word);
 /* The name that an offset lies in, or behind; empty: in none. */
 Str text_word(Str bytes, uint32_t offset, uint32_t *begin);
 
 /* Where an offset of `before` is in `after`, which was made of it by edits: what both begin or end
  * with stays. False: it lies in what was edited. */
 bool text_follow(Str before, Str after, uint32_t offset, uint32_t *moved);
+/* The same, where a place in what was edited is the beginning of the edit. */
+uint32_t text_near(Str before, Str after, uint32_t offset);
 #endif

@@ -190,6 +190,27 @@ void walk_file(const Walker *w, const AstFile *file) {
     walk_stmts(w, &file->body);
 }
 
+static void extend_by_expr(void *user, const Expr *expr) {
+    Span *span = user;
+    if (expr->span.hi > span->hi)
+        span->hi = expr->span.hi;
+    if (expr->span.lo < span->lo)
+        span->lo = expr->span.lo;
+}
+
+static void extend_by_stmt(void *user, const Stmt *stmt) {
+    Span *span = user;
+    if (stmt->span.hi > span->hi)
+        span->hi = stmt->span.hi;
+}
+
+Span walk_extent(const FuncDef *def) {
+    Span span = def->span;
+    const Walker walker = {.expr = extend_by_expr, .stmt = extend_by_stmt, .user = &span};
+    walk_function(&walker, def);
+    return span;
+}
+
 /* The innermost expression */
 
 typedef struct Innermost {
@@ -229,18 +250,19 @@ const FuncDef *walk_function_at(const AstFile *file, Str text, uint32_t offset) 
     const FuncDef *found = NULL;
     for (uint32_t i = 0; i < file->body.count; i++) {
         const Stmt *stmt = file->body.items[i];
-        if (stmt->kind == STMT_def && stmt->u.def->span.lo <= offset)
+        if (stmt->kind == STMT_def && walk_extent(stmt->u.def).lo <= offset)
             found = stmt->u.def;
         else if (stmt->span.lo <= offset)
             found = NULL;
     }
-    if (!found || offset <= found->span.hi)
+    const uint32_t end = found ? walk_extent(found).hi : 0;
+    if (!found || offset <= end)
         return found;
     /* Behind its end, what is indented still belongs to it. */
     size_t line = offset;
     while (line > 0 && text.ptr[line - 1] != '\n')
         line--;
-    for (size_t at = found->span.hi; at < offset; at++) {
+    for (size_t at = end; at < offset; at++) {
         const bool starts_line = text.ptr[at] == '\n' && at + 1 < offset;
         const char next = starts_line ? text.ptr[at + 1] : ' ';
         if (next != ' ' && next != '\t' && next != '\n' && next != '\r' && next != '#')

@@ -17,6 +17,9 @@ void walk_stmts(const Walker *walker, const StmtList *list);
 void walk_function(const Walker *walker, const FuncDef *def);
 void walk_file(const Walker *walker, const AstFile *file);
 
+/* All of a function, from its decorators to the end of its last statement. */
+Span walk_extent(const FuncDef *def);
+
 /* The innermost expression around an offset, or that ends there; `call`: the one whose callee it is,
  * or is part of as in `tl` of `tl.load(x)`, else NULL. NULL: there is none. */
 const Expr *walk_innermost(const AstFile *file, uint32_t offset, const Expr **call);
