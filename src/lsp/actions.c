@@ -111,24 +111,31 @@ static Str first_expression(const char *text) {
     return (Str){text, (size_t)(at - text)};
 }
 
+/* As it is written, in parentheses where it might not be one operand. */
+static Str operand_text(const Actions *a, const Expr *expr) {
+    const Str text = source_text(a, expr->span.lo, expr->span.hi);
+    const bool is_simple = expr->kind == EXPR_name || expr->kind == EXPR_attribute ||
+                           expr->kind == EXPR_call || expr->kind == EXPR_subscript ||
+                           expr->kind == EXPR_int || expr->kind == EXPR_float;
+    return is_simple ? text : str_from(str_format(a->arena, "(%.*s)", STR_ARG(text)));
+}
+
 /* An argument of the call for a name of the replacement; empty: there is none. */
 static Str argument_for(const Actions *a, const Expr *call, Str name) {
     static const char *const places[] = {"x", "y"};
+    const Expr *callee = call->u.call.callee;
+    /* Of a method x is what stands in front of the point. */
+    const bool is_method = a->shown->diagnostic->id == DIAG_elab_no_attribute;
+    if (is_method && str_is(name, "x"))
+        return operand_text(a, callee->u.attribute.base);
     for (uint32_t i = 0; i < call->u.call.keyword_count; i++)
         if (str_eq(call->u.call.keywords[i].name, name)) {
             const Span span = call->u.call.keywords[i].value->span;
             return source_text(a, span.lo, span.hi);
         }
-    for (uint32_t i = 0; i < 2 && i < call->u.call.args.count; i++) {
-        const Expr *arg = call->u.call.args.items[i];
-        if (!str_is(name, places[i]))
-            continue;
-        const Str text = source_text(a, arg->span.lo, arg->span.hi);
-        const bool is_simple = arg->kind == EXPR_name || arg->kind == EXPR_attribute ||
-                               arg->kind == EXPR_call || arg->kind == EXPR_subscript ||
-                               arg->kind == EXPR_int || arg->kind == EXPR_float;
-        return is_simple ? text : str_from(str_format(a->arena, "(%.*s)", STR_ARG(text)));
-    }
+    for (uint32_t i = is_method; i < 2 && i - is_method < call->u.call.args.count; i++)
+        if (str_is(name, places[i]))
+            return operand_text(a, call->u.call.args.items[i - is_method]);
     return (Str){0};
 }
 
@@ -182,14 +189,21 @@ static bool is_dotted(Str text) {
     return text.len > 0;
 }
 
+/* Each of what is quoted, but for what names things that are not there. */
+static void write_quoted(Actions *a, const char *hint) {
+    const Span span = a->shown->span;
+    const bool is_only = !strstr(hint, ", ");
+    if (strstr(hint, "if condition"))
+        return;
+    for (Str text; take_quoted(&hint, &text);)
+        add_action(a, span.lo, span.hi, text, is_only);
+}
+
 static void write_instead(Actions *a, const char *hint) {
     const Span span = a->shown->span;
-    const Expr *call, *expr = walk_innermost(a->analysis->syntax, span.lo, &call);
-    if (hint[0] == '`') { /* what to write is quoted */
-        const char *rest = hint;
-        Str text;
-        if (take_quoted(&rest, &text) && !strstr(hint, "condition"))
-            add_action(a, span.lo, span.hi, text, true);
+    const Expr *call, *expr = walk_innermost(a->analysis->syntax, span.hi, &call);
+    if (hint[0] == '`') {
+        write_quoted(a, hint);
         return;
     }
     const Str text = first_expression(hint);
@@ -262,17 +276,17 @@ static void choose_one(Actions *a, const char *hint) {
         add_action(a, span.lo + (uint32_t)open + 1, span.lo + (uint32_t)close - 1, choice, false);
 }
 
+/* The number that stands in the span; one that is computed is not known here. */
 static void round_up(Actions *a, const char *hint) {
-    const Span span = a->shown->span;
-    const char *number = strstr(hint, "round up to ");
-    const Str text = source_text(a, span.lo, span.hi);
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
-            return; /* what it is computed of is not known here */
-    if (!number || !text.len)
+    const char *found = strstr(hint, "it is "), *wanted = strstr(hint, "round up to ");
+    uint32_t lo;
+    if (!found || !wanted)
         return;
-    number += strlen("round up to ");
-    add_action(a, span.lo, span.hi, (Str){number, strcspn(number, " ")}, true);
+    found += strlen("it is ");
+    wanted += strlen("round up to ");
+    const Str number = {found, strcspn(found, ":")};
+    if (find_word(a, a->shown->span, number, &lo))
+        add_action(a, lo, lo + (uint32_t)number.len, (Str){wanted, strcspn(wanted, " ")}, true);
 }
 
 static void add_fixes(Actions *a) {

@@ -37,6 +37,7 @@ typedef struct KernelAnalysis {
     Str name;
     DiagMark parsed; /* what was said before the kernel was looked at */
     bool is_typed;   /* its types are known: it was elaborated */
+    bool is_untyped; /* nothing says what they are */
     bool ok;         /* without an error */
     const Target *target;
     ElaborateRequest request;

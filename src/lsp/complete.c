@@ -75,11 +75,10 @@ static void add_builtin(Completion *c, const Builtin *row, ItemKind kind, char o
     add_item(c, &(Item){str_from(row->name), kind, order, str_from(text), row, {0}});
 }
 
-static void add_builtins(Completion *c, uint32_t modules, uint32_t flags, ItemKind kind,
-                         char order) {
+static void add_builtins(Completion *c, uint32_t modules, char order) {
     for (int i = 0; i < BUILTIN_COUNT; i++)
-        if ((builtins[i].modules & modules) && (!flags || (builtins[i].flags & flags)))
-            add_builtin(c, &builtins[i], kind, order);
+        if (builtins[i].modules & modules)
+            add_builtin(c, &builtins[i], ITEM_FUNCTION, order);
 }
 
 static void add_modules(Completion *c, Str path) {
@@ -101,7 +100,7 @@ static void add_module_members(Completion *c, Str path) {
     add_modules(c, path);
     if (!language_module(path, &contents))
         return;
-    add_builtins(c, contents, 0, ITEM_FUNCTION, '1');
+    add_builtins(c, contents, '1');
     for (int i = 0; i < ELEM_COUNT && (contents & IN_TL); i++)
         add_item(c, &(Item){str_from(elem_info[i].name), ITEM_TYPE, '1',
                             str_from("element type"), NULL, {0}});
@@ -185,7 +184,7 @@ static void add_names(Completion *c) {
     if (def)
         scope_bindings(def, add_local, c);
     add_globals(c, c->scope.home, '2', true);
-    add_builtins(c, IN_PYTHON, 0, ITEM_FUNCTION, '3');
+    add_builtins(c, IN_PYTHON, '3');
     const char *word;
     for (size_t i = 0; (word = text_keyword(i)); i++)
         add_plain(c, word, ITEM_KEYWORD, '4', "");
@@ -217,7 +216,9 @@ static void add_tile_members(Completion *c) {
                                                 {"T", "transposed, of two dimensions"}};
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
         add_plain(c, properties[i][0], ITEM_PROPERTY, '1', properties[i][1]);
-    add_builtins(c, IN_TL | IN_MATH, BUILTIN_METHOD, ITEM_METHOD, '1');
+    for (int i = 0; i < BUILTIN_COUNT; i++)
+        if ((builtins[i].flags & BUILTIN_METHOD) && !(builtins[i].modules & IN_STD))
+            add_builtin(c, &builtins[i], ITEM_METHOD, '1');
 }
 
 static void add_block_members(Completion *c, bool is_descriptor) {

@@ -122,8 +122,13 @@ const Builtin *builtin_of_function(const Val *function) {
         return builtin_of_function(function->method.callee);
     if (function->kind != VAL_FUNCTION || !function->function.unit->is_std)
         return NULL;
-    const Builtin *row = builtin_find(function->function.def->name, IN_TL | IN_MATH);
-    return row ? row : builtin_find(function->function.def->name, IN_LIBDEVICE | IN_TRITON);
+    for (int i = 0; i < BUILTIN_COUNT; i++) {
+        const Builtin *row = &builtins[i];
+        if ((row->flags & BUILTIN_STD) && str_is(function->function.def->name, row->name) &&
+            str_is(function->function.unit->path, libraries[builtin_library(row)].path))
+            return row;
+    }
+    return NULL;
 }
 
 /* Text */
@@ -157,8 +162,8 @@ void put_docstring(StrBuf *out, Str docstring) {
         end--;
     for (size_t at = 0; at < end; at++) {
         strbuf_putc(out, docstring.ptr[at]);
-        for (size_t i = 0; docstring.ptr[at] == '\n' && i < indent && at + 1 < end &&
-                           docstring.ptr[at + 1] == ' ';
+        const bool ends_line = docstring.ptr[at] == '\n';
+        for (size_t i = 0; ends_line && i < indent && at + 1 < end && docstring.ptr[at + 1] == ' ';
              i++)
             at++;
     }

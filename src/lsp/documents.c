@@ -186,11 +186,12 @@ static KernelAnalysis *find_kernel(KernelAnalysis *list, Str name) {
     return list;
 }
 
-/* Of a kernel that is not in the text any more nothing is kept, once the text parses. */
+/* Nothing is kept of a kernel that is not in the text any more, once that parses, nor of one whose
+ * types nobody says any more. */
 static void keep_good(Document *document, KernelAnalysis *old) {
     const Analysis *now = document->now;
     const KernelAnalysis *replaced = find_kernel(now->kernels, old->name);
-    if ((replaced && replaced->ok) || (!replaced && now->parses)) {
+    if (replaced ? replaced->ok || replaced->is_untyped : now->parses) {
         kernel_analysis_destroy(old);
         return;
     }

@@ -113,5 +113,6 @@ bool kernel_types(KernelAnalysis *kernel, const Settings *settings) {
     add_config(kernel, (uint32_t)entries.len);
     kernel->is_typed = comment.span.file || kernel->request.signature.len ||
                        is_typed(kernel, (uint32_t)entries.len);
+    kernel->is_untyped = !kernel->is_typed;
     return true;
 }

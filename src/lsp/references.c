@@ -142,6 +142,8 @@ bool references_find(Scope *scope, uint32_t offset, References *out) {
         add(&c, out->meaning.span, true);
         /* fall through */
     case MEANS_VARIABLE:
+        if (scope->own != scope->home)
+            return false;
         collect_function(&c, scope->def);
         scope_bindings(scope->def, collect_binding, &c);
         break;
@@ -197,7 +199,35 @@ static Meaning param_meaning(Scope *scope, const KeywordSearch *search) {
     return (Meaning){0};
 }
 
+/* What an import statement names at an offset: a module, or the name of one. False: there is none. */
+static bool import_meaning(Scope *scope, uint32_t offset, Meaning *out) {
+    const ScopeFile *home = scope->home;
+    uint32_t begin;
+    const Str word = text_word(home->text, offset, &begin);
+    for (uint32_t i = 0; i < home->syntax->body.count; i++) {
+        const Stmt *stmt = home->syntax->body.items[i];
+        if (stmt->kind != STMT_import || offset < stmt->span.lo || offset > stmt->span.hi)
+            continue;
+        *out = scope_module(scope, home, stmt->u.import.module);
+        for (uint32_t k = 0; k < stmt->u.import.name_count; k++) {
+            const ImportName *name = &stmt->u.import.names[k];
+            if (offset < name->span.lo || offset > name->span.hi)
+                continue;
+            const Meaning module = *out;
+            *out = stmt->u.import.is_from ? scope_member(scope, &module, name->name)
+                                          : scope_module(scope, home, name->name);
+            if (out->kind == MEANS_NOTHING && str_eq(word, name->alias))
+                *out = scope_find(scope, word);
+        }
+        return true;
+    }
+    return false;
+}
+
 Meaning reference_meaning(Scope *scope, uint32_t offset) {
+    Meaning imported;
+    if (import_meaning(scope, offset, &imported))
+        return imported;
     KeywordSearch search = {.file = scope->home->syntax->file, .offset = offset};
     const Walker walker = {.expr = search_keyword, .user = &search};
     walk_file(&walker, scope->home->syntax);

@@ -108,6 +108,10 @@ static Meaning module_named(Scope *scope, const ScopeFile *from, Str path) {
                 : (Meaning){0};
 }
 
+Meaning scope_module(Scope *scope, const ScopeFile *from, Str path) {
+    return module_named(scope, from, path);
+}
+
 static Meaning member_of(Scope *scope, const Meaning *of, Str name, unsigned depth) {
     if (of->kind == MEANS_MODULE)
         return module_member(scope, of->path, name);
@@ -293,14 +297,14 @@ static bool find_local(const Scope *scope, Str name, Meaning *out) {
             continue;
         Span span = param->span;
         span.lo = span.hi - (uint32_t)name.len;
-        *out = (Meaning){.kind = MEANS_PARAMETER, .file = scope->home, .name = name, .span = span};
+        *out = (Meaning){.kind = MEANS_PARAMETER, .file = scope->own, .name = name, .span = span};
         return true;
     }
     FirstBinding first = {name, {0}};
     if (def)
         scope_bindings(def, note_first, &first);
     *out = (Meaning){
-        .kind = MEANS_VARIABLE, .file = scope->home, .name = name, .span = first.span};
+        .kind = MEANS_VARIABLE, .file = scope->own, .name = name, .span = first.span};
     return first.span.file != 0;
 }
 
@@ -344,20 +348,26 @@ Str scope_dotted(Arena *arena, const Expr *expr) {
                     : base;
 }
 
-static bool open_analysis(Scope *scope, const Analysis *analysis, const Document *document,
-                          uint32_t *offset) {
-    if (!analysis)
-        return false;
-    const uint32_t moved = text_near(document->text.bytes, analysis->text.bytes, *offset);
-    *offset = moved;
-    scope->home = add_file(scope, analysis->path, analysis->text.bytes, analysis->syntax);
-    scope->def = walk_function_at(analysis->syntax, analysis->text.bytes, moved);
-    return true;
+/* Where a place is in what was parsed, and the function around it there. */
+static const FuncDef *function_in(const Analysis *analysis, const Document *document,
+                                  uint32_t *offset) {
+    *offset = text_near(document->text.bytes, analysis->text.bytes, *offset);
+    return walk_function_at(analysis->syntax, analysis->text.bytes, *offset);
 }
 
 bool scope_open(Scope *scope, Session *session, const Document *document, Ctx *ctx,
                 uint32_t *offset) {
+    const Analysis *now = document->now, *parsed = document->parsed;
+    uint32_t before = *offset;
     *scope = (Scope){.ctx = ctx, .session = session};
-    const bool prefers_old = document->now && !document->now->parses && document->parsed;
-    return open_analysis(scope, prefers_old ? document->parsed : document->now, document, offset);
+    if (!now)
+        return false;
+    scope->home = scope->own = add_file(scope, now->path, now->text.bytes, now->syntax);
+    scope->def = function_in(now, document, offset);
+    if (scope->def || now->parses || !parsed)
+        return true;
+    scope->def = function_in(parsed, document, &before); /* its head does not parse now */
+    if (scope->def)
+        scope->own = add_file(scope, parsed->path, parsed->text.bytes, parsed->syntax);
+    return true;
 }

@@ -17,6 +17,7 @@ typedef struct Scope {
     const ScopeFile *home;
     ScopeFile *files; /* that were read */
     const FuncDef *def; /* around the place; NULL: none */
+    const ScopeFile *own; /* that it is in: the document, or as it was when the function parsed */
 } Scope;
 
 typedef enum MeaningKind {
@@ -48,6 +49,8 @@ bool scope_open(Scope *scope, Session *session, const Document *document, Ctx *c
 Meaning scope_find(Scope *scope, Str dotted);
 /* The name `name` of a meaning that is a module or a file. */
 Meaning scope_member(Scope *scope, const Meaning *of, Str name);
+/* A module as a file imports it: "a.b", "..c". */
+Meaning scope_module(Scope *scope, const ScopeFile *from, Str path);
 /* A name that a file binds at its top level. */
 Meaning scope_global(Scope *scope, const ScopeFile *file, Str name);
 /* The function that is meant; NULL: it is none. */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 16, HEADER_LINE = 1024, HEADER_LINES = 64 };
+enum { BUFFER = 1 << 16, HEADER_LINE = 1024 };
 
 typedef struct Input {
     int fd;
@@ -58,20 +58,21 @@ static bool take_bytes(Input *input, char *to, size_t size) {
     return true;
 }
 
-/* A line without its end, cut at HEADER_LINE - 1 bytes. False: the input ends. */
-static bool take_line(Input *input, char *line, bool *cut) {
+/* A line without its end; of a longer one the last HEADER_LINE / 2 bytes and more. False: the input
+ * ends. */
+static bool take_line(Input *input, char *line) {
     size_t len = 0;
-    *cut = false;
     for (;;) {
         if (!fill(input))
             return false;
         const char c = input->buffer[input->at++];
         if (c == '\n')
             break;
-        if (len < HEADER_LINE - 1)
-            line[len++] = c;
-        else
-            *cut = true;
+        if (len == HEADER_LINE - 1) {
+            len = HEADER_LINE / 2;
+            memmove(line, line + HEADER_LINE - 1 - len, len);
+        }
+        line[len++] = c ? c : ' ';
     }
     if (len && line[len - 1] == '\r')
         len--;
@@ -94,39 +95,45 @@ static bool read_length(const char *text, size_t *length) {
     return !errno && !*end && value <= SIZE_MAX / 2;
 }
 
-/* The headers of a message. `wrong` says what is the matter with them; NULL: nothing is. An empty
- * line in front of them is passed over. False: the input ends. */
-static bool take_headers(Input *input, size_t *length, const char **wrong) {
+/* Where a header with the length is in the line, the last one; NULL: there is none. What is in
+ * front of it is of no message: of one whose length was wrong, say. */
+static const char *find_length(const char *line) {
     static const char name[] = "Content-Length:";
+    const char *found = NULL;
+    for (const char *at = line; *at; at++)
+        if (!strncasecmp(at, name, sizeof name - 1))
+            found = at;
+    return found;
+}
+
+/* The headers of a message. `wrong` says what is the matter with them, or with what stands in front
+ * of them; NULL: nothing is. An empty line in front of them is passed over. False: the input ends. */
+static bool take_headers(Input *input, size_t *length, bool *has_length, const char **wrong) {
     char line[HEADER_LINE];
-    bool has_length = false, cut;
     *wrong = NULL;
-    for (unsigned lines = 0;; lines++) {
-        if (!take_line(input, line, &cut))
+    *has_length = false;
+    for (bool is_first = true;; is_first &= !line[0]) {
+        if (!take_line(input, line))
             return false;
-        if (!line[0] && !lines)
+        if (!line[0] && is_first)
             continue;
         if (!line[0])
             break;
-        if (cut || lines > HEADER_LINES)
-            *wrong = "a header is too long";
-        else if (!strchr(line, ':'))
-            *wrong = "a header has no colon";
-        if (strncasecmp(line, name, sizeof name - 1))
+        const char *found = find_length(line);
+        if (found != line && (found || !strchr(line, ':')))
+            *wrong = "what is no header stands in front of a message";
+        if (!found)
             continue;
         size_t value = 0;
-        if (!read_length(line + sizeof name - 1, &value))
+        if (!read_length(found + strlen("Content-Length:"), &value))
             *wrong = "Content-Length is no number";
-        else if (has_length && value != *length)
-            *wrong = "there are two lengths";
+        else if (value > LSP_MESSAGE_LIMIT)
+            *wrong = "the message is too long";
         else
-            *wrong = NULL; /* what stood before it is of no matter */
+            *has_length = true;
         *length = value;
-        has_length = !*wrong;
-        if (has_length && cut)
-            *wrong = "a header is too long";
     }
-    if (!has_length && !*wrong)
+    if (!*has_length && !*wrong)
         *wrong = "there is no Content-Length";
     return true;
 }
@@ -248,14 +255,15 @@ static void deliver_wrong(Inbox *inbox, int error, const char *wrong) {
 /* False: the input ends. */
 static bool take_message(Inbox *inbox, Input *input) {
     size_t size = 0;
+    bool has_length;
     const char *wrong;
-    if (!take_headers(input, &size, &wrong))
+    if (!take_headers(input, &size, &has_length, &wrong))
         return false;
-    if (wrong) {
+    if (wrong)
         deliver_wrong(inbox, LSP_PARSE_ERROR, wrong);
+    if (!has_length)
         return true;
-    }
-    char *text = size <= LSP_MESSAGE_LIMIT ? malloc(size + 1) : NULL;
+    char *text = malloc(size + 1);
     const bool whole = take_bytes(input, text, size);
     Message *message = text && whole ? message_create(size) : NULL;
     if (message && message_read(message, text, size)) {
@@ -263,7 +271,7 @@ static bool take_message(Inbox *inbox, Input *input) {
     } else {
         message_destroy(message);
         if (whole)
-            deliver_wrong(inbox, LSP_INVALID_REQUEST, "the message is too long");
+            deliver_wrong(inbox, LSP_INTERNAL_ERROR, "there is no memory for the message");
     }
     free(text);
     return whole;
