@@ -1,0 +1,2 @@
+"""Host code, whose mistakes are not those of a kernel."""
+print("x"
