@@ -228,7 +228,7 @@ static bool parse_limits(Ctx *ctx, const DiffOptions *options, MeasureLimit *lim
 }
 
 /* Holds B to the limits. Reports those on what is not measured. */
-static void check_limits(Ctx *ctx, const MeasureLimit *limits, size_t count, Comparison *c) {
+static void check_limits(Ctx *ctx, const MeasureLimit *limits, size_t count, CodeComparison *c) {
     LimitResult *results = ARENA_ARRAY(&ctx->arena, LimitResult, count + 1);
     for (size_t i = 0; i < count; i++) {
         const char *problem;
@@ -247,7 +247,7 @@ static bool save_facts(Ctx *ctx, const char *path, const CodeFacts *facts) {
     return cli_write_file(ctx, path, strbuf_str(&out));
 }
 
-static void print_json(Ctx *ctx, const Comparison *comparison, bool ok) {
+static void print_json(Ctx *ctx, const CodeComparison *comparison, bool ok) {
     StrBuf out = strbuf(&ctx->arena);
     strbuf_printf(&out, "{\"ok\": %s, ", ok ? "true" : "false");
     if (comparison) {
@@ -260,7 +260,7 @@ static void print_json(Ctx *ctx, const Comparison *comparison, bool ok) {
     cli_write(strbuf_str(&out));
 }
 
-static bool all_hold(const Comparison *c) {
+static bool all_hold(const CodeComparison *c) {
     for (uint32_t i = 0; i < c->limit_count; i++)
         if (!c->limits[i].holds)
             return false;
@@ -268,7 +268,7 @@ static bool all_hold(const Comparison *c) {
 }
 
 /* The exit status of what was compared, and what is said of it. NULL: one file was saved only. */
-static int finish(Ctx *ctx, const DiffOptions *options, const Comparison *c) {
+static int finish(Ctx *ctx, const DiffOptions *options, const CodeComparison *c) {
     int status = cli_status(ctx);
     if (status == STATUS_OK && c && !all_hold(c))
         status = STATUS_INPUT;
@@ -297,7 +297,7 @@ static int compare_sides(Ctx *ctx, const DiffOptions *options, Side *a, Side *b,
         return status;
     if (status != STATUS_OK || !b)
         return finish(ctx, options, NULL);
-    Comparison comparison = compare_code(&ctx->arena, &a->facts, &b->facts);
+    CodeComparison comparison = compare_code(&ctx->arena, &a->facts, &b->facts);
     check_limits(ctx, limits, options->limits.len, &comparison);
     return finish(ctx, options, &comparison);
 }

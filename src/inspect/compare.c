@@ -34,7 +34,7 @@ static CodePairs without_waits(Arena *arena, const CodePairs *pairs, const CodeF
     return kept;
 }
 
-static bool same_loops(const Comparison *c) {
+static bool same_loops(const CodeComparison *c) {
     vec_for_each (pair, &c->loops)
         if (pair->a < 0 || pair->b < 0 ||
             !same_forms(&c->a->loops.data[pair->a].forms, &c->b->loops.data[pair->b].forms))
@@ -42,8 +42,8 @@ static bool same_loops(const Comparison *c) {
     return true;
 }
 
-Comparison compare_code(Arena *arena, const CodeFacts *a, const CodeFacts *b) {
-    Comparison c = {.a = a, .b = b, .lines = align_lines(arena, a, b)};
+CodeComparison compare_code(Arena *arena, const CodeFacts *a, const CodeFacts *b) {
+    CodeComparison c = {.a = a, .b = b, .lines = align_lines(arena, a, b)};
     const CodePairs loops = align_loops(arena, a, b, &c.lines);
     c.loops = without_waits(arena, &loops, a, b);
     c.same = same_measures(a, b) && same_forms(&a->forms, &b->forms) && same_loops(&c);

@@ -2,7 +2,7 @@
  *
  *     a source, compiled --+
  *     a PTX file ----------+--> CodeFacts --+
- *     JSON, as saved ------+               +--> Comparison --> tables, JSON, limits
+ *     JSON, as saved ------+               +--> CodeComparison --> tables, JSON, limits
  *                             CodeFacts --+
  *
  * Counts are of instructions as they stand in the PTX, not of those that run. Everything lies in
@@ -10,7 +10,7 @@
 #ifndef TILEC_INSPECT_COMPARE_H
 #define TILEC_INSPECT_COMPARE_H
 #include "runtime/tools/resources.h"
-#include "sim/parse/module.h"
+#include "support/ctx.h"
 
 typedef enum Measure {
 #define MEASURE(id, ...) MEASURE_##id,
@@ -46,7 +46,7 @@ typedef struct MeasureValue {
  * "mma.m16n8k16.f32.f16.f16.f32". */
 typedef struct FormCount {
     Str form;
-    InsnClass class;
+    int class; /* an InsnClass of sim/parse/module.h */
     uint32_t count;
 } FormCount;
 typedef VEC(FormCount) FormCounts;
@@ -108,7 +108,7 @@ typedef struct CodeRequest {
 /* False after reports: PTX that cannot be read, located; a kernel that is not there. */
 bool code_inspect(Ctx *ctx, const CodeRequest *request, CodeFacts *facts);
 /* Instructions of a class. */
-uint32_t code_class_count(const FormCounts *forms, InsnClass class);
+uint32_t code_class_count(const FormCounts *forms, int class);
 
 /* The facts as a JSON object, and read again from source `file`; false after located reports. */
 void code_json(const CodeFacts *facts, StrBuf *out);
@@ -140,16 +140,16 @@ typedef struct CodePair {
 } CodePair;
 typedef VEC(CodePair) CodePairs;
 
-typedef struct Comparison {
+typedef struct CodeComparison {
     const CodeFacts *a, *b;
     CodePairs lines; /* in the order of A's, each of B's behind its predecessor */
     CodePairs loops; /* likewise; without those that only wait where both sides have the same */
     bool same;       /* everything that is known of both */
     const LimitResult *limits;
     uint32_t limit_count;
-} Comparison;
+} CodeComparison;
 
-Comparison compare_code(Arena *arena, const CodeFacts *a, const CodeFacts *b);
+CodeComparison compare_code(Arena *arena, const CodeFacts *a, const CodeFacts *b);
 
 typedef struct CompareView {
     bool all;   /* rows that are equal, too */
@@ -157,7 +157,7 @@ typedef struct CompareView {
 } CompareView;
 
 /* Tables of at most 120 columns. */
-void compare_print(const Comparison *comparison, const CompareView *view, StrBuf *out);
+void compare_print(const CodeComparison *comparison, const CompareView *view, StrBuf *out);
 /* Members of a JSON object: "same": .., "a": {..}, "b": {..}, "measures": [..], .. */
-void compare_json(const Comparison *comparison, StrBuf *out);
+void compare_json(const CodeComparison *comparison, StrBuf *out);
 #endif

@@ -119,7 +119,7 @@ static void merge_forms(FormCounts *forms) {
     forms->len = kept + 1;
 }
 
-uint32_t code_class_count(const FormCounts *forms, InsnClass class) {
+uint32_t code_class_count(const FormCounts *forms, int class) {
     uint32_t sum = 0;
     vec_for_each (form, forms)
         sum += form->class == class ? form->count : 0;
@@ -184,7 +184,7 @@ static void name_forms(Inspection *in) {
 /* The form's count in a list that is not sorted yet; the strings are interned. */
 static void count_form(Inspection *in, FormCounts *forms, uint32_t pc) {
     const Str form = in->forms[pc];
-    const InsnClass class = sim_insn_class(&in->module->insns.data[pc]);
+    const int class = (int)sim_insn_class(&in->module->insns.data[pc]);
     vec_for_each (known, forms) {
         if (known->form.ptr == form.ptr && known->class == class) {
             known->count++;
@@ -416,7 +416,7 @@ static void take_measures(Inspection *in, const CodeRequest *request) {
         taken.threads_at_most = taken.threads != 0;
     }
     for (int class = 0; class < CLASS_COUNT; class ++) {
-        taken.classes[class] = code_class_count(&facts->forms, (InsnClass) class);
+        taken.classes[class] = code_class_count(&facts->forms, class);
         taken.instructions += taken.classes[class];
     }
     measures_take(&taken, facts);

@@ -126,7 +126,7 @@ static void add_difference(const MeasureValue *a, const MeasureValue *b, StrBuf 
         strbuf_puts(out, "null");
 }
 
-static void add_measures(const Comparison *c, StrBuf *out) {
+static void add_measures(const CodeComparison *c, StrBuf *out) {
     strbuf_puts(out, ",\n\"measures\": [");
     for (int i = 0; i < MEASURE_COUNT; i++) {
         const MeasureInfo *info = &measure_info[i];
@@ -167,7 +167,7 @@ static void add_pair(const CodePair *pair, StrBuf *out) {
     add_index(pair->b, out);
 }
 
-static void add_loops(const Comparison *c, StrBuf *out) {
+static void add_loops(const CodeComparison *c, StrBuf *out) {
     static const FormCounts none;
     strbuf_puts(out, ",\n\"loops\": [");
     for (size_t i = 0; i < c->loops.len; i++) {
@@ -183,7 +183,7 @@ static void add_loops(const Comparison *c, StrBuf *out) {
     strbuf_putc(out, ']');
 }
 
-static void add_lines(const Comparison *c, StrBuf *out) {
+static void add_lines(const CodeComparison *c, StrBuf *out) {
     strbuf_puts(out, ",\n\"lines\": [");
     for (size_t i = 0; i < c->lines.len; i++) {
         const CodePair *pair = &c->lines.data[i];
@@ -196,7 +196,7 @@ static void add_lines(const Comparison *c, StrBuf *out) {
     strbuf_putc(out, ']');
 }
 
-static void add_limits(const Comparison *c, StrBuf *out) {
+static void add_limits(const CodeComparison *c, StrBuf *out) {
     strbuf_puts(out, ",\n\"limits\": [");
     for (uint32_t i = 0; i < c->limit_count; i++) {
         const LimitResult *result = &c->limits[i];
@@ -209,7 +209,7 @@ static void add_limits(const Comparison *c, StrBuf *out) {
     strbuf_putc(out, ']');
 }
 
-void compare_json(const Comparison *c, StrBuf *out) {
+void compare_json(const CodeComparison *c, StrBuf *out) {
     strbuf_printf(out, "\"same\": %s,\n\"a\": ", c->same ? "true" : "false");
     code_json(c->a, out);
     strbuf_puts(out, ",\n\"b\": ");

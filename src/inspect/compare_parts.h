@@ -57,7 +57,7 @@ CodePairs align_loops(Arena *arena, const CodeFacts *a, const CodeFacts *b, cons
 /* Forms of two lists side by side, by class and name. */
 typedef struct FormPair {
     Str form;
-    InsnClass class;
+    int class;
     uint32_t a, b;
 } FormPair;
 typedef VEC(FormPair) FormPairs;

@@ -123,13 +123,13 @@ static bool read_measures(FactsReader *r, const Json *object) {
     return true;
 }
 
-static bool read_class(FactsReader *r, const Json *object, InsnClass *class) {
+static bool read_class(FactsReader *r, const Json *object, int *class) {
     Str name;
     if (!member_text(r, object, "class", &name))
         return false;
     for (int i = 0; i < CLASS_COUNT; i++) {
         if (str_is(name, sim_class_name[i])) {
-            *class = (InsnClass)i;
+            *class = i;
             return true;
         }
     }

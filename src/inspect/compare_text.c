@@ -7,7 +7,7 @@
 enum { NAME_WIDTH = 42, TEXT_WIDTH = 48, LIST_WIDTH = 116 };
 
 typedef struct Printer {
-    const Comparison *c;
+    const CodeComparison *c;
     const CompareView *view;
     StrBuf *out;
     const char *title; /* of the section, until its first row is there */
@@ -228,9 +228,8 @@ static void print_loop(Printer *p, const CodeLoop *a, const CodeLoop *b) {
     p->indent = 2;
     print_counts(p, STR("instructions"), a->instructions, b->instructions);
     for (int class = 0; class < CLASS_COUNT; class ++)
-        print_counts(p, str_from(sim_class_name[class]),
-                     code_class_count(&a->forms, (InsnClass) class),
-                     code_class_count(&b->forms, (InsnClass) class));
+        print_counts(p, str_from(sim_class_name[class]), code_class_count(&a->forms, class),
+                     code_class_count(&b->forms, class));
     p->indent = 4;
     print_forms(p, &a->forms, &b->forms);
 }
@@ -290,7 +289,7 @@ static void print_line(Printer *p, const LineRow *row) {
 }
 
 static void print_lines(Printer *p) {
-    const Comparison *c = p->c;
+    const CodeComparison *c = p->c;
     LineRow *rows = ARENA_ARRAY(p->out->arena, LineRow, c->lines.len + 1);
     size_t count = 0;
     vec_for_each (pair, &c->lines) {
@@ -307,7 +306,7 @@ static void print_lines(Printer *p) {
 }
 
 static void print_limits(Printer *p) {
-    const Comparison *c = p->c;
+    const CodeComparison *c = p->c;
     if (c->limit_count)
         strbuf_puts(p->out, "\nlimits\n");
     for (uint32_t i = 0; i < c->limit_count; i++) {
@@ -325,7 +324,7 @@ static void print_side(const CodeFacts *facts, const char *side, StrBuf *out) {
                   STR_ARG(facts->kernel), STR_ARG(facts->target));
 }
 
-void compare_print(const Comparison *c, const CompareView *view, StrBuf *out) {
+void compare_print(const CodeComparison *c, const CompareView *view, StrBuf *out) {
     Printer p = {.c = c, .view = view, .out = out};
     print_side(c->a, "A", out);
     print_side(c->b, "B", out);
