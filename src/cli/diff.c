@@ -41,7 +41,7 @@ const CommandSpec diff_spec = {
         "(.json); without B the same file in two ways, as --a and --b say.",
     .notes = HELP_ENTRIES({"Measures", measures_note}, KERNEL_TYPES_NOTE, TARGETS_NOTE),
     .examples = HELP_ENTRIES(
-        {"A kernel on two targets; may it take more registers on the second one?",
+        {"A kernel on two targets, the second of which is held to a limit",
          "tilec diff softmax.tile -s \"*fp32, *fp32, i32, i32, i32, 1024\" -t sm_90a \\\n"
          "      --b \"-t sm_80\" --limit live-registers=50%"}),
     OPTION_TABLE(diff_options),

@@ -223,6 +223,13 @@ static double form_similarity(const FormCounts *a, const FormCounts *b) {
     return x > 0 && y > 0 ? dot / sqrt(x * y) : 0;
 }
 
+/* What a loop is for: where only one of two multiplies on tensor cores, they are not for the same.
+ */
+static double purpose_difference(const CodeLoop *x, const CodeLoop *y) {
+    const bool of_x = code_class_count(&x->forms, CLASS_TENSOR) != 0;
+    return of_x != (code_class_count(&y->forms, CLASS_TENSOR) != 0);
+}
+
 typedef struct Aligner {
     Arena *arena;
     const CodeFacts *a, *b;
@@ -271,7 +278,7 @@ static Candidates candidates_by_line(const Aligner *al) {
                 x->at != NO_LINE && y->at != NO_LINE && al->line[x->at] == (int32_t)y->at;
             const double score = 0.45 * same_at + 0.35 * line_similarity(al, x, y) +
                                  0.2 * form_similarity(&x->forms, &y->forms) -
-                                 0.03 * depth_difference(x, y);
+                                 0.15 * purpose_difference(x, y) - 0.03 * depth_difference(x, y);
             if (score >= 0.4)
                 vec_push(al->arena, &list, ((Candidate){score, (int32_t)i, (int32_t)j}));
         }
@@ -325,7 +332,8 @@ static void choose_best(const Aligner *al, Candidates *list, int32_t *other) {
 static double order_score(const CodeLoop *x, const CodeLoop *y) {
     if (x->is_wait != y->is_wait)
         return 0;
-    const double score = form_similarity(&x->forms, &y->forms) - 0.1 * depth_difference(x, y);
+    const double score = form_similarity(&x->forms, &y->forms) - 0.3 * purpose_difference(x, y) -
+                         0.1 * depth_difference(x, y);
     return score >= 0.5 ? score : 0;
 }
 

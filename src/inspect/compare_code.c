@@ -14,8 +14,8 @@ static const struct {
     Field field;
     const char *of; /* of names that begin so; NULL: of all */
 } told[] = {
-    {FIELD_ASYNC, NULL},  {FIELD_BULK, NULL},      {FIELD_REDUCE, NULL},   {FIELD_TENSOR, NULL},
-    {FIELD_DIM, NULL},    {FIELD_PROXY, NULL},     {FIELD_WARP, NULL},     {FIELD_SCOPE, "barrier"},
+    {FIELD_PROXY, NULL},  {FIELD_ASYNC, NULL},     {FIELD_BULK, NULL},     {FIELD_REDUCE, NULL},
+    {FIELD_TENSOR, NULL}, {FIELD_DIM, NULL},       {FIELD_WARP, NULL},     {FIELD_SCOPE, "barrier"},
     {FIELD_SYNC, "bar"},  {FIELD_OPERATION, NULL}, {FIELD_ACCURACY, NULL}, {FIELD_EXPECT, NULL},
     {FIELD_PARITY, NULL}, {FIELD_COMPARE, "mul"},  {FIELD_COMPARE, "mad"}, {FIELD_SHAPE, NULL},
     {FIELD_TIMES, NULL},  {FIELD_TRANS, NULL},

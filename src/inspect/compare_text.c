@@ -190,7 +190,7 @@ static const char *loop_place(Arena *arena, const CodeFacts *facts, const CodeLo
 }
 
 static void print_where(Printer *p, const CodeLoop *loop, const char *side) {
-    strbuf_printf(p->out, "%s lines %u to %u of its PTX, depth %u", side, loop->first, loop->last,
+    strbuf_printf(p->out, "%s lines %u to %u of the PTX, depth %u", side, loop->first, loop->last,
                   loop->depth);
 }
 
@@ -219,23 +219,29 @@ static bool loop_differs(const CodeLoop *a, const CodeLoop *b, Arena *arena) {
     return false;
 }
 
+/* Of a loop that only one side has, its classes will do, and of a wait that it is there. */
 static void print_loop(Printer *p, const CodeLoop *a, const CodeLoop *b) {
     static const CodeLoop none;
+    const bool alone = !a || !b, waits = (a ? a : b)->is_wait;
+    print_title(p);
     print_loop_head(p, a, b);
+    if (alone && waits && !p->view->all)
+        return;
     a = a ? a : &none;
     b = b ? b : &none;
-    p->title = NULL;
     p->indent = 2;
     print_counts(p, STR("instructions"), a->instructions, b->instructions);
     for (int class = 0; class < CLASS_COUNT; class ++)
         print_counts(p, str_from(sim_class_name[class]), code_class_count(&a->forms, class),
                      code_class_count(&b->forms, class));
     p->indent = 4;
-    print_forms(p, &a->forms, &b->forms);
+    if (!alone || p->view->all)
+        print_forms(p, &a->forms, &b->forms);
 }
 
 static void print_loops(Printer *p) {
     unsigned same = 0;
+    begin_section(p, "loops");
     vec_for_each (pair, &p->c->loops) {
         const CodeLoop *a = pair->a < 0 ? NULL : &p->c->a->loops.data[pair->a];
         const CodeLoop *b = pair->b < 0 ? NULL : &p->c->b->loops.data[pair->b];
@@ -299,8 +305,7 @@ static void print_lines(Printer *p) {
     }
     rows[count++] = (LineRow){NULL, NULL, c->a->no_line, c->b->no_line};
     qsort(rows, count, sizeof *rows, by_difference);
-    begin_section(p, "line in A");
-    p->title = "instructions by line";
+    begin_section(p, "instructions by line");
     for (size_t i = 0; i < count; i++)
         print_line(p, &rows[i]);
 }
