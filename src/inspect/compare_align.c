@@ -120,6 +120,14 @@ static void pair_by_number(const CodeFacts *a, const FileLines *x, const CodeFac
     }
 }
 
+/* As many lines on both sides between two that are the same are those lines, with other words. */
+static void pair_changed(uint32_t i, uint32_t end_i, uint32_t j, uint32_t end_j, int32_t *other) {
+    if (end_i - i != end_j - j)
+        return;
+    for (; i < end_i; i++, j++)
+        other[i] = (int32_t)j;
+}
+
 static void pair_by_text(Arena *arena, const CodeFacts *a, const FileLines *x, const CodeFacts *b,
                          const FileLines *y, int32_t *other) {
     const uint32_t n = x->end - x->begin, m = y->end - y->begin;
@@ -136,15 +144,20 @@ static void pair_by_text(Arena *arena, const CodeFacts *a, const FileLines *x, c
             const uint32_t skip = LEFT(i + 1, j) > LEFT(i, j + 1) ? LEFT(i + 1, j) : LEFT(i, j + 1);
             LEFT(i, j) = same_text(&p[i], &q[j]) ? LEFT(i + 1, j + 1) + 1 : skip;
         }
-    for (uint32_t i = 0, j = 0; i < n && j < m;) {
+    uint32_t i = 0, j = 0, last_i = 0, last_j = 0;
+    while (i < n && j < m) {
         if (same_text(&p[i], &q[j])) {
+            pair_changed(x->begin + last_i, x->begin + i, y->begin + last_j, y->begin + j, other);
             other[x->begin + i++] = (int32_t)(y->begin + j++);
+            last_i = i;
+            last_j = j;
         } else if (LEFT(i + 1, j) >= LEFT(i, j + 1)) {
             i++;
         } else {
             j++;
         }
     }
+    pair_changed(x->begin + last_i, x->end, y->begin + last_j, y->end, other);
 #undef LEFT
 }
 

@@ -51,14 +51,17 @@ static void print_difference(StrBuf *out, int64_t a, int64_t b) {
         strbuf_printf(out, "%10s", "");
 }
 
-static void print_counts(Printer *p, Str name, int64_t a, int64_t b) {
-    if (a == b && (!p->view->all || !a))
-        return;
+static void print_row(Printer *p, Str name, int64_t a, int64_t b) {
     print_title(p);
     strbuf_printf(p->out, "%*s%-*.*s%10" PRId64 "%12" PRId64, (int)p->indent, "",
                   (int)(NAME_WIDTH - p->indent), STR_ARG(name), a, b);
     print_difference(p->out, a, b);
     end_line(p->out);
+}
+
+static void print_counts(Printer *p, Str name, int64_t a, int64_t b) {
+    if (a != b || (p->view->all && a))
+        print_row(p, name, a, b);
 }
 
 /* Measures. */
@@ -149,6 +152,18 @@ static void print_reasons(Printer *p, const CodeFacts *facts, const char *side) 
             print_reason(p, facts, side, i);
 }
 
+static void print_unknown(Printer *p) {
+    const CodeFacts *a = p->c->a, *b = p->c->b;
+    const bool same = same_reasons(a, b);
+    if (same && p->c->same && !p->view->all)
+        return;
+    if (p->title)
+        strbuf_putc(p->out, '\n');
+    print_reasons(p, a, same ? "both" : "A");
+    if (!same)
+        print_reasons(p, b, "B");
+}
+
 static void print_limiters(Printer *p) {
     const Str a = p->c->a->limited_by, b = p->c->b->limited_by;
     if (!a.len || !b.len || (str_eq(a, b) && !p->view->all))
@@ -178,6 +193,14 @@ static Str short_text(Arena *arena, Str text) {
 static const char *place_text(Arena *arena, const CodeLine *line) {
     const Str name = base_name(line->file);
     return str_format(arena, "%.*s:%u", STR_ARG(name), line->line);
+}
+
+/* Of a name that is too long its end. */
+static const char *short_place(Arena *arena, const CodeLine *line) {
+    enum { PLACE_WIDTH = 22 };
+    const char *text = line ? place_text(arena, line) : "";
+    const size_t len = strlen(text);
+    return len <= PLACE_WIDTH ? text : str_format(arena, "..%s", text + len - (PLACE_WIDTH - 2));
 }
 
 /* "softmax.tile:30  for k in range(..)" */
@@ -230,7 +253,7 @@ static void print_loop(Printer *p, const CodeLoop *a, const CodeLoop *b) {
     a = a ? a : &none;
     b = b ? b : &none;
     p->indent = 2;
-    print_counts(p, STR("instructions"), a->instructions, b->instructions);
+    print_row(p, STR("instructions"), a->instructions, b->instructions);
     for (int class = 0; class < CLASS_COUNT; class ++)
         print_counts(p, str_from(sim_class_name[class]), code_class_count(&a->forms, class),
                      code_class_count(&b->forms, class));
@@ -284,9 +307,8 @@ static void print_line(Printer *p, const LineRow *row) {
         strbuf_printf(p->out, "\n%-24s%-24s%8s%8s%12s%10s\n", p->title, "", "A", "B", "difference",
                       "percent");
     p->title = NULL;
-    strbuf_printf(p->out, "  %-22s%-24s%8" PRId64 "%8" PRId64,
-                  row->a ? place_text(arena, row->a) : "", row->b ? place_text(arena, row->b) : "",
-                  row->in_a, row->in_b);
+    strbuf_printf(p->out, "  %-22s%-24s%8" PRId64 "%8" PRId64, short_place(arena, row->a),
+                  short_place(arena, row->b), row->in_a, row->in_b);
     print_difference(p->out, row->in_a, row->in_b);
     if (row->in_a == row->in_b)
         strbuf_printf(p->out, "%22s", "");
@@ -337,12 +359,7 @@ void compare_print(const CodeComparison *c, const CompareView *view, StrBuf *out
         strbuf_puts(out, "\nno differences\n");
     print_measures(&p, MEASURES_RESOURCES, "resources");
     print_limiters(&p);
-    if (same_reasons(c->a, c->b)) {
-        print_reasons(&p, c->a, "both");
-    } else {
-        print_reasons(&p, c->a, "A");
-        print_reasons(&p, c->b, "B");
-    }
+    print_unknown(&p);
     print_measures(&p, MEASURES_CODE, "code");
     print_measures(&p, MEASURES_CLASSES, "instructions by class");
     begin_section(&p, "instructions by form");

@@ -175,6 +175,29 @@ static void test_launch(void **state) {
     ctx_destroy(ctx);
 }
 
+/* What is inlined from another file belongs to the line of the kernel's own that calls it, what is
+ * inlined from the same file to its own line. */
+static void test_inlined(void **state) {
+    static const char text[] =
+        HEADER ".file 2 \"library.py\"\n.visible .entry k() .reqntid 64,1,1 {" DECLARE
+               ".loc 1 20 3\nmov.u32 %r1, 0;\n"
+               ".loc 2 70 1, function_name $name, inlined_at 1 21 5\nmov.u32 %r2, 0;\n"
+               ".loc 2 60 1, function_name $name, inlined_at 2 70 1\nmov.u32 %r3, 0;\n"
+               ".loc 1 10 1, function_name $name, inlined_at 1 22 5\nmov.u32 %r3, 0;\n"
+               ".loc 2 60 1, function_name $name, inlined_at 1 10 1\nmov.u32 %r3, 0; ret; }\n";
+    static const uint32_t wanted[][2] = {{10, 3}, {20, 1}, {21, 2}};
+    (void)state;
+    Ctx *ctx = begin();
+    const CodeFacts facts = inspect(ctx, text);
+    assert_int_equal(facts.lines.len, sizeof wanted / sizeof *wanted);
+    for (size_t i = 0; i < facts.lines.len; i++) {
+        assert_true(str_is(facts.lines.data[i].file, "kernel.tile"));
+        assert_int_equal(facts.lines.data[i].line, wanted[i][0]);
+        assert_int_equal(facts.lines.data[i].count, wanted[i][1]);
+    }
+    ctx_destroy(ctx);
+}
+
 /* Alignment. */
 
 /* "0=1 1=-": the loops of A, what is the same in B, and what B has alone. */
@@ -259,7 +282,13 @@ static void test_lines(void **state) {
         /* One version: by number, though a text is there twice. */
         {"k.py", {"1:x", "2:y", "5:x"}, "k.py", {"2:y", "5:x"}, "0= 1=0 2=1"},
         /* Another version, whose lines are further down and in a file of another folder. */
-        {"old/k.py", {"1:a", "2:b", "3:c"}, "new/k.py", {"4:a", "5:new", "6: c "}, "0=0 1= =1 2=2"},
+        {"old/k.py", {"1:a", "2:b", "3:c"}, "new/k.py", {"4:a", "5:new", "6: c "}, "0=0 1=1 2=2"},
+        /* Where there are more of them than before, none of them is one of those. */
+        {"k.py",
+         {"1:a", "2:b", "3:c"},
+         "k.py",
+         {"4:a", "5:new", "6:newer", "7:c"},
+         "0=0 1= =1 =2 2=3"},
         /* A file of another name, the only one of each. */
         {"old.py", {"1:a", "2:b"}, "new.py", {"2:a", "3:b"}, "0=0 1=1"},
         /* No texts: by number. */
@@ -400,9 +429,11 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops), cmocka_unit_test(test_counts),  cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_align), cmocka_unit_test(test_lines),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_saved), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_loops),   cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_launch),  cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_align),   cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_limits),  cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

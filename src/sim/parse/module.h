@@ -218,6 +218,7 @@ struct Insn {
 /* A place in the source that was compiled, from .loc. */
 typedef struct Place {
     uint32_t file, line, column;
+    uint32_t caller; /* the place it was inlined at: an earlier one of the module; 0: none */
 } Place;
 
 typedef enum SpaceKind {

@@ -71,8 +71,23 @@ static bool parse_place(Parser *parser, Place *place) {
     if (!ptx_expect_int(parser, &file) || !ptx_expect_int(parser, &line) ||
         !ptx_expect_int(parser, &column))
         return false;
-    *place = (Place){(uint32_t)file, (uint32_t)line, (uint32_t)column};
+    *place = (Place){(uint32_t)file, (uint32_t)line, (uint32_t)column, 0};
     return true;
+}
+
+/* The index of a place that something was inlined at. Compilers say where it was inlined itself
+ * just before; a place that was not said lately was not. */
+static uint32_t find_caller(Parser *parser, Place place) {
+    enum { LATELY = 64 };
+    SimModule *module = parser->module;
+    const size_t len = module->places.len;
+    for (size_t i = len; i > 1 && len - i < LATELY; i--) {
+        const Place *known = &module->places.data[i - 1];
+        if (known->file == place.file && known->line == place.line && known->column == place.column)
+            return (uint32_t)i - 1;
+    }
+    vec_push(parser->arena, &module->places, place);
+    return (uint32_t)module->places.len - 1;
 }
 
 /* .loc FILE LINE COLUMN [, function_name NAME[+N], inlined_at FILE LINE COLUMN] */
@@ -90,6 +105,7 @@ static bool parse_loc(Parser *parser) {
         if (!ptx_expect(parser, ',') || !ptx_expect_name(parser, &name) ||
             !parse_place(parser, &outer))
             return false;
+        place.caller = outer.line ? find_caller(parser, outer) : 0;
     }
     /* Line 0 means code of no line of its own: it stays with the line before. */
     if (place.line == 0)
