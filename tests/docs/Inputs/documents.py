@@ -8,6 +8,7 @@ ROOT = sys.argv[1]
 # Folders of src and which others of it they include, beside what those include
 USES = {"support": "", "types": "support", "target": "types", "ir": "target", "frontend": "ir", "interp": "ir", "passes": "interp", "codegen": "ir",
         "sim": "ir", "runtime": "frontend passes codegen sim", "inspect": "runtime", "reduce": "runtime", "cli": "inspect reduce", "simdriver": "runtime"}
+        "sim": "ir", "runtime": "frontend passes codegen sim", "inspect": "runtime", "cli": "inspect", "simdriver": "runtime"}
 # The same for the rooms of a folder, and which headers of the folder itself each of them may include
 ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
@@ -20,7 +21,8 @@ DOORS = {"passes": {"rewrite.h", "passes.h", "passes.def"}, "codegen": {"cg.h", 
 # Documents whose table of files is to be complete, and of which folder
 TABLES = {"docs/codegen.md": "src/codegen", "docs/simulator.md": "src/sim", "docs/runtime.md": "src/runtime"}
 # Files that a user makes or a run leaves
-EXAMPLES = {"kernels.c", "kernels.h", "FILE.tir", "FILE.json", "FILE.ptx", "k.ptx", "kernel.ptx", "kernel.json", "agreement.md", "agreement.json", "cuda.h"}
+EXAMPLES = {"kernels.c", "kernels.h", "FILE.tir", "FILE.json", "FILE.ptx", "k.ptx", "kernel.ptx", "kernel.json", "agreement.md", "agreement.json", "cuda.h", "k.py", "old/k.py", "new/k.py", "triton.ptx",
+            "k.json"}
 STAGE = re.compile(r"\d\d-[\w-]+\.(?:txt|tir)")  # of --dump-dir
 FILE = re.compile(r"[\w./*\[\]-]+\.(?:c|h|def|py|re|test|tir|tile|sh|json|md|cu|ptx)\b")
 wrong = []
