@@ -7,8 +7,8 @@ import sys
 ROOT = sys.argv[1]
 # Folders of src and which others of it they include, beside what those include
 USES = {"support": "", "types": "support", "target": "types", "ir": "target", "frontend": "ir", "interp": "ir", "passes": "interp", "codegen": "ir",
-        "sim": "ir", "runtime": "frontend passes codegen sim", "inspect": "runtime", "reduce": "runtime", "cli": "inspect reduce", "simdriver": "runtime"}
-        "sim": "ir", "runtime": "frontend passes codegen sim", "inspect": "runtime", "cli": "inspect", "simdriver": "runtime"}
+        "sim": "ir", "runtime": "frontend passes codegen sim", "inspect": "runtime", "lsp": "runtime", "reduce": "runtime", "cli": "inspect lsp reduce",
+        "simdriver": "runtime"}
 # The same for the rooms of a folder, and which headers of the folder itself each of them may include
 ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
