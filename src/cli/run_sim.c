@@ -158,6 +158,18 @@ void sim_ask_registers(Ctx *ctx, const SimModule *module, Str kernel, const char
                       (uint32_t)sim_ask_resources(ctx, module, kernel, ptxas, ptx).registers);
 }
 
+/* What the clock says of the launch that has been. Findings were reported there. */
+static void clock_args(Ctx *ctx, SimRun *run, Simulation *simulation) {
+    const SimTimeOptions options = {
+        .registers = run->registers, .spilled = run->spilled, .spent = true};
+    const DiagMark before = diag_mark(&ctx->diags);
+    SimTime *time = ARENA_NEW(&ctx->arena, SimTime);
+    simulation->launch.output = NULL;
+    if (simulate_time(ctx, simulation, &options, time))
+        run->time = time;
+    diag_rewind(&ctx->diags, before);
+}
+
 /* False: nothing was launched, or findings. */
 static bool simulate_args(Ctx *ctx, SimRun *run, Simulation *simulation) {
     SimParams params = {.ctx = ctx, .memory = simulation->memory};
@@ -168,18 +180,25 @@ static bool simulate_args(Ctx *ctx, SimRun *run, Simulation *simulation) {
     simulation->params = params.values;
     simulation->launch.output = &output;
     bool ok = simulate(ctx, simulation);
+    if (ok && run->clock)
+        clock_args(ctx, run, simulation);
     forget_addresses(run->args, run->arg_count);
     cli_write(strbuf_str(&output));
     return ok;
 }
 
-bool run_on_sim(Ctx *ctx, SimRun *run) {
+static bool read_ptx(Ctx *ctx, SimRun *run) {
     HostKernel kernel;
-    if (!host_kernel_open(ctx, HOST_SIMULATOR, run->compiled, &kernel))
+    if (!run->module && host_kernel_open(ctx, HOST_SIMULATOR, run->compiled, &kernel))
+        run->module = kernel.module;
+    return run->module != NULL;
+}
+
+bool run_on_sim(Ctx *ctx, SimRun *run) {
+    if (!read_ptx(ctx, run))
         return false;
-    run->module = kernel.module;
-    Simulation simulation = {.facts = &kernel.facts,
-                             .module = kernel.module,
+    Simulation simulation = {.facts = &run->compiled->facts,
+                             .module = run->module,
                              .memory = sim_memory_create(ctx),
                              .param_count = run->arg_count,
                              .grid = run->grid,

@@ -302,5 +302,8 @@ Str ast_bound_name(const Stmt *stmt, uint32_t index);
 
 /* The tree as indented s-expressions, for `--emit ast` and tests. */
 void ast_print_file(const AstFile *file, StrBuf *out);
+/* The same, with the place of the statement or expression that each line begins or is a part of; in
+ * out's arena. NULL: nobody asks. */
+void ast_print_file_lines(const AstFile *file, StrBuf *out, SpanList *lines);
 void ast_print_function(const FuncDef *function, StrBuf *out);
 #endif

@@ -38,6 +38,8 @@ const char *const ast_operator_text[ASTOP_COUNT] = {
 typedef struct Printer {
     StrBuf *out;
     unsigned depth;
+    Span span;       /* of the statement or expression that is printed */
+    SpanList *lines; /* NULL: nobody asks */
 } Printer;
 
 static void print_expr(Printer *printer, const Expr *expr);
@@ -50,6 +52,8 @@ static void open_node(Printer *printer, const char *name) {
     for (unsigned i = 0; i < printer->depth; i++)
         strbuf_puts(printer->out, "  ");
     strbuf_printf(printer->out, "(%s", name);
+    if (printer->lines)
+        vec_push(printer->out->arena, printer->lines, printer->span);
     printer->depth++;
 }
 
@@ -316,10 +320,13 @@ static void print_children(Printer *printer, const Expr *expr) {
 }
 
 static void print_expr(Printer *printer, const Expr *expr) {
+    const Span outer = printer->span;
+    printer->span = expr->span;
     open_node(printer, ast_expr_kind_name[expr->kind]);
     add_words(printer, expr);
     print_children(printer, expr);
     close_node(printer);
+    printer->span = outer;
 }
 
 static void print_import(Printer *printer, const Stmt *stmt) {
@@ -363,7 +370,7 @@ static void print_class(Printer *printer, const ClassDef *def) {
     close_node(printer);
 }
 
-static void print_stmt(Printer *printer, const Stmt *stmt) {
+static void print_statement(Printer *printer, const Stmt *stmt) {
     if (stmt->kind == STMT_def) {
         print_def(printer, stmt->u.def);
         return;
@@ -431,6 +438,13 @@ static void print_stmt(Printer *printer, const Stmt *stmt) {
     close_node(printer);
 }
 
+static void print_stmt(Printer *printer, const Stmt *stmt) {
+    const Span outer = printer->span;
+    printer->span = stmt->span;
+    print_statement(printer, stmt);
+    printer->span = outer;
+}
+
 static void print_def(Printer *printer, const FuncDef *def) {
     open_node(printer, "def");
     add_name(printer, def->name);
@@ -453,7 +467,11 @@ void ast_print_function(const FuncDef *function, StrBuf *out) {
 }
 
 void ast_print_file(const AstFile *file, StrBuf *out) {
-    Printer printer = {.out = out};
+    ast_print_file_lines(file, out, NULL);
+}
+
+void ast_print_file_lines(const AstFile *file, StrBuf *out, SpanList *lines) {
+    Printer printer = {.out = out, .lines = lines};
     open_node(&printer, "file");
     for (uint32_t i = 0; i < file->body.count; i++)
         print_stmt(&printer, file->body.items[i]);

@@ -392,9 +392,29 @@ bool func_walk(Func *func, OpVisitor *visit, void *user);
 
 /* Text: module_parse(module_print(m)) is m; the grammar is in ir/grammar.def and docs/ir.md. `out`
  * must not be in the scratch arena. */
+typedef struct PrintedOp {
+    const Op *op;
+    uint32_t line; /* of the text, from 0 on, where it begins */
+} PrintedOp;
+
+typedef struct PrintedValue {
+    const Value *value;
+    const char *name; /* without its % */
+} PrintedValue;
+
+/* What stands where in a text, all in the order of the text; in `arena`. */
+typedef struct PrintNotes {
+    Arena *arena;
+    SpanList lines; /* of the op, or of the function whose head it is; nowhere for other lines */
+    VEC(PrintedOp) ops;
+    VEC(PrintedValue) values;    /* in order of definition */
+    VEC(const Layout *) layouts; /* #L0, #L1, .. */
+} PrintNotes;
+
 typedef struct PrintOptions {
     bool spans; /* ` loc("file":line:column to line:column)` after each op; parsed back if the
                    context has the file, else spans are those of the IR text */
+    PrintNotes *notes; /* NULL: none are wanted */
 } PrintOptions;
 void module_print(const Module *module, const PrintOptions *options, StrBuf *out);
 void op_print(const Op *op, StrBuf *out); /* for messages and the debugger */

@@ -13,12 +13,20 @@ typedef struct Printer {
     Ctx *ctx;
     StrBuf *out;
     bool spans;
+    PrintNotes *notes;        /* NULL: none */
     PtrMap names;             /* Value to terminated name */
     PtrMap taken;             /* interned name to the number of times it was asked for */
     uint64_t numbered;        /* values without a hint so far */
     PtrMap layouts;           /* Layout to alias; empty: print layouts in place */
     VEC(const Layout *) seen; /* in order of their aliases */
 } Printer;
+
+/* Ends a line, which is of that place. */
+static void end_line(Printer *p, Span span) {
+    strbuf_putc(p->out, '\n');
+    if (p->notes)
+        vec_push(p->notes->arena, &p->notes->lines, span);
+}
 
 /* Names */
 
@@ -33,11 +41,18 @@ static Str clean_hint(Printer *p, Str hint) {
     return all_digits ? STR("") : (Str){clean, hint.len};
 }
 
+static void set_name(Printer *p, const Value *value, const char *name) {
+    ptrmap_set(&p->names, value, (void *)name);
+    if (p->notes)
+        vec_push(p->notes->arena, &p->notes->values,
+                 (PrintedValue){value, str_dup(p->notes->arena, str_from(name))});
+}
+
 static void name_value(Printer *p, const Value *value) {
     Arena *scratch = &p->ctx->scratch;
     Str hint = clean_hint(p, value->name);
     if (!hint.len) {
-        ptrmap_set(&p->names, value, str_format(scratch, "%" PRIu64, p->numbered++));
+        set_name(p, value, str_format(scratch, "%" PRIu64, p->numbered++));
         return;
     }
     /* The count of a base name makes the search for a free suffix linear over all values. */
@@ -50,7 +65,7 @@ static void name_value(Printer *p, const Value *value) {
     ptrmap_set(&p->taken, name, (void *)1);
     if (name != base)
         ptrmap_set(&p->taken, base, (void *)count);
-    ptrmap_set(&p->names, value, (void *)name);
+    set_name(p, value, name);
 }
 
 static void name_block(Printer *p, const Block *block) {
@@ -62,6 +77,12 @@ static void name_block(Printer *p, const Block *block) {
         for (uint32_t i = 0; i < op->nregions; i++)
             name_block(p, op->regions[i]);
     }
+}
+
+static void note_op(Printer *p, const Op *op) {
+    if (p->notes)
+        vec_push(p->notes->arena, &p->notes->ops,
+                 (PrintedOp){op, (uint32_t)p->notes->lines.len});
 }
 
 static void name_func(Printer *p, const Func *func) {
@@ -198,14 +219,17 @@ static void print_loc(Printer *p, Span span) {
 
 static void print_op(Printer *p, const Op *op, int indent);
 
-static void print_block(Printer *p, const Block *block, int indent) {
-    strbuf_puts(p->out, " {\n");
+/* `head`: what the line of the opening bracket is of. */
+static void print_block(Printer *p, const Block *block, int indent, Span head) {
+    strbuf_puts(p->out, " {");
+    end_line(p, head);
     block_for_each (op, block)
         print_op(p, op, indent + 4);
     strbuf_printf(p->out, "%*s}", indent, "");
 }
 
 static void print_op(Printer *p, const Op *op, int indent) {
+    note_op(p, op);
     strbuf_printf(p->out, "%*s", indent, "");
     print_values(p, op->out, op->nout);
     strbuf_printf(p->out, "%s%s", op->nout ? " = " : "", op_info[op->code].name);
@@ -228,9 +252,9 @@ static void print_op(Printer *p, const Op *op, int indent) {
             print_type(p, region->args[k].type);
         }
         strbuf_puts(p->out, region->nargs ? ")" : "");
-        print_block(p, region, indent);
+        print_block(p, region, indent, op->span);
     }
-    strbuf_putc(p->out, '\n');
+    end_line(p, op->nregions ? (Span){0} : op->span);
 }
 
 /* Functions and modules */
@@ -280,8 +304,8 @@ static void print_func(Printer *p, const Func *func) {
     FUNC_ATTRS(PRINT_FUNC_ATTR)
     strbuf_puts(p->out, *separator == ',' ? "}" : "");
     print_loc(p, func->span);
-    print_block(p, func->body, 0);
-    strbuf_putc(p->out, '\n');
+    print_block(p, func->body, 0, func->span);
+    end_line(p, (Span){0});
 }
 
 static void collect_layout(Printer *p, const Type *type) {
@@ -290,6 +314,8 @@ static void collect_layout(Printer *p, const Type *type) {
     char *alias = str_format(&p->ctx->scratch, "L%zu", p->seen.len);
     ptrmap_set(&p->layouts, type->layout, alias);
     vec_push(&p->ctx->scratch, &p->seen, type->layout);
+    if (p->notes)
+        vec_push(p->notes->arena, &p->notes->layouts, type->layout);
 }
 
 static void collect_layouts(Printer *p, const Block *block) {
@@ -307,17 +333,19 @@ void module_print(const Module *module, const PrintOptions *options, StrBuf *out
     Ctx *ctx = module->ctx;
     assert(out->arena != &ctx->scratch);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Printer p = {.ctx = ctx, .out = out, .spans = options && options->spans};
+    Printer p = {.ctx = ctx, .out = out, .spans = options && options->spans,
+                 .notes = options ? options->notes : NULL};
     p.layouts.arena = &ctx->scratch;
     for (const Func *func = module->funcs; func; func = func->next)
         collect_layouts(&p, func->body);
     for (size_t i = 0; i < p.seen.len; i++) {
         strbuf_printf(out, "layout #L%zu = ", i);
         layout_print(p.seen.data[i], out);
-        strbuf_putc(out, '\n');
+        end_line(&p, (Span){0});
     }
     for (const Func *func = module->funcs; func; func = func->next) {
-        strbuf_puts(out, func == module->funcs && !p.seen.len ? "" : "\n");
+        if (func != module->funcs || p.seen.len)
+            end_line(&p, (Span){0});
         print_func(&p, func);
     }
     arena_rewind(&ctx->scratch, mark);

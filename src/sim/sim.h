@@ -45,6 +45,19 @@ uint64_t sim_param_bytes(const SimModule *module, Str kernel, uint32_t index);
 /* An estimate of the registers of a thread: the most that values of the PTX hold at once. */
 uint32_t sim_estimate_registers(const SimModule *module, Str kernel);
 
+/* The instructions of a module, by number from 0 on. */
+typedef struct SimInsn {
+    Str text;
+    uint32_t ptx_line;   /* of the module's source */
+    uint32_t file, line; /* that it was compiled from, of the context's sources; 0: not known */
+    const char *class;   /* "tensor", "shared", .. */
+} SimInsn;
+uint32_t sim_insn_count(const SimModule *module);
+SimInsn sim_insn(const SimModule *module, uint32_t number);
+/* Registers that are alive at each instruction of the kernel and of what it calls, by number; zeros
+ * for others. False when there is no such kernel. */
+bool sim_live_registers(const SimModule *module, Str kernel, uint32_t *by_insn);
+
 SimMemory *sim_memory_create(Ctx *ctx);
 /* Makes `bytes` of the host readable and writable for kernels; returns their device address, a
  * multiple of 256. `defined` has a byte for each byte of data, whose set bits are those that are
@@ -154,6 +167,12 @@ typedef struct SimLaunch {
  */
 bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, SimCounts **counts);
 
+/* Clocks that a warp of a program spends at an instruction, in the mean of all warps, and those of
+ * them in which it waits: for operands, copies, products or other warps. */
+typedef struct SimSpent {
+    double cycles, waits;
+} SimSpent;
+
 /* How long a launch takes on a device, by the clock of a few of its programs. */
 typedef struct SimTime {
     double us;
@@ -170,6 +189,8 @@ typedef struct SimTime {
     double instructions;  /* of machine code, of warps */
     double text;          /* of machine code that the programs went through at least once */
     uint32_t samples;     /* programs that were run */
+    const char *device;   /* whose clock it is */
+    const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
 } SimTime;
 
 typedef struct SimTimeOptions {
@@ -177,6 +198,7 @@ typedef struct SimTimeOptions {
     uint32_t spilled;   /* bytes of a thread that it says are stored and loaded as spills */
     Str device;         /* empty: the first of the target's capability in machine.def */
     uint64_t budget;    /* warp instructions after which no further program is run; 0: a million */
+    bool spent;         /* say what each instruction takes */
 } SimTimeOptions;
 
 /* Runs some programs of the launch, each alone, which write what they write; races in global memory
@@ -188,6 +210,23 @@ bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
 /* The prediction as lines of text, and as a JSON object. */
 void sim_print_time(const SimTime *time, StrBuf *out);
 void sim_json_time(const SimTime *time, StrBuf *out);
+
+/* What a launch counted of one instruction. */
+typedef struct SimCount {
+    uint64_t warps, threads; /* executions, and threads of them */
+    uint64_t divergent;      /* executions by a part of the warp's threads */
+    uint64_t requests, sectors, ideal_sectors, bytes_used; /* of global memory */
+    uint64_t wavefronts, ideal_wavefronts;                 /* of shared memory */
+} SimCount;
+SimCount sim_count(const SimCounts *counts, uint32_t number);
+
+/* Bytes between global memory and the SMs: in whole sectors, that threads asked for, each once. */
+typedef struct SimTraffic {
+    uint64_t moved, used, distinct;
+} SimTraffic;
+void sim_traffic(const SimModule *module, const SimCounts *counts, SimTraffic *read,
+                 SimTraffic *written);
+uint32_t sim_programs(const SimCounts *counts);
 
 /* Registers of a thread as an assembler says; without it reports have an estimate. */
 void sim_set_registers(SimCounts *counts, uint32_t registers);

@@ -20,6 +20,9 @@ typedef struct Source {
     bool is_import;          /* what another source imports */
 } Source;
 
+/* The place that each line of a text is of. */
+typedef VEC(Span) SpanList;
+
 /* Files that are asked for before those on disk. `read` gives the text of one it has, which stays
  * as long as the sources do. */
 typedef struct SourceFiles {

@@ -1,5 +1,4 @@
-/* What an op of a finished program takes of an SM: instructions, units, latency. Private to
- * src/passes. */
+/* What an op of a finished program takes of an SM: instructions, units, latency. */
 #ifndef TILEC_PASSES_ANALYSIS_OP_WORK_H
 #define TILEC_PASSES_ANALYSIS_OP_WORK_H
 #include "passes/analysis/facts.h"

@@ -479,6 +479,30 @@ int64_t shared_bytes_apart(Func *func) {
     return bytes;
 }
 
+static int in_order(const void *a, const void *b) {
+    const SharedLife *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+SharedLives shared_lives(Func *func, Arena *arena, uint32_t *ops) {
+    SharedLives lives = {0};
+    ArenaMark mark = arena_mark(&func_ctx(func)->scratch);
+    Allocation allocation = collect(func);
+    *ops = number_ops(&allocation, func->body, 0);
+    vec_for_each (buffer, &allocation.buffers) {
+        uint32_t last = buffer->last < *ops ? buffer->last : *ops;
+        SharedLife life = {buffer->alloc, buffer->first > 0 ? buffer->first : 1, last};
+        vec_push(arena, &lives, life);
+        vec_for_each (follower, &allocation.followers)
+            if (follower->leader == buffer->alloc)
+                vec_push(arena, &lives, (SharedLife){follower->alloc, life.first, last});
+    }
+    if (lives.len)
+        qsort(lives.data, lives.len, sizeof *lives.data, in_order);
+    arena_rewind(&func_ctx(func)->scratch, mark);
+    return lives;
+}
+
 /* Are more than `room` bytes alive at once, some time while the buffer is? */
 static bool is_crowded(const Allocation *allocation, const Buffer *buffer, int64_t room) {
     vec_for_each (first, &allocation->buffers) {

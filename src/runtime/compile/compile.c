@@ -60,15 +60,19 @@ static void end_stage(Compilation *c, StageKind stage) {
     c->stage_start = now;
 }
 
+/* Whether every stage is looked at. */
+static bool shows_stages(const CompileRequest *request) {
+    return request->dump_folder || request->observer.see;
+}
+
 static bool wants(const Compilation *c, uint32_t outputs) {
-    return c->request->dump_folder || (c->request->want & outputs);
+    return shows_stages(c->request) || (c->request->want & outputs);
 }
 
 static void dump(Compilation *c, const char *file, Str text) {
     const char *folder = c->request->dump_folder;
     if (!folder || c->dump_failed)
         return;
-    double start = clock_ms();
     Arena *arena = &c->ctx->arena;
     const char *path = file_join(arena, str_from(folder), str_from(file));
     int error = file_write(arena, path, text, false);
@@ -76,6 +80,17 @@ static void dump(Compilation *c, const char *file, Str text) {
         c->dump_failed = true;
         report_unwritable(&c->ctx->diags, path, error);
     }
+}
+
+/* A stage for the dump folder and for who looks on. */
+static void show(Compilation *c, const StageText *stage) {
+    const StageObserver *observer = &c->request->observer;
+    if (!shows_stages(c->request) || !stage->text.len)
+        return;
+    double start = clock_ms();
+    dump(c, stage->file, stage->text);
+    if (observer->see)
+        observer->see(observer->user, stage);
     double spent = clock_ms() - start;
     c->compiled->ms[STAGE_dump] += spent;
     c->stage_start += spent;
@@ -83,14 +98,28 @@ static void dump(Compilation *c, const char *file, Str text) {
 
 static void put_output(Compilation *c, OutputKind kind, Str text) {
     c->compiled->outputs[kind] = text;
-    if (output_info[kind].file && text.len)
-        dump(c, output_info[kind].file, text);
+    if (output_info[kind].file)
+        show(c, &(StageText){output_info[kind].file, kind, .pass = PASS_COUNT, .text = text});
 }
 
-static Str print_func(Compilation *c, const Func *func) {
+/* `notes`: NULL, or empty. */
+static Str print_func(Compilation *c, const Func *func, PrintNotes *notes) {
     StrBuf text = strbuf(&c->ctx->arena);
-    module_print(func->module, &(PrintOptions){0}, &text);
+    if (notes)
+        notes->arena = &c->ctx->arena;
+    module_print(func->module, &(PrintOptions){.notes = notes}, &text);
     return strbuf_str(&text);
+}
+
+/* Shows the Tile IR that there is now, and gives its text. */
+static Str show_func(Compilation *c, const char *file, PassId pass) {
+    Func *func = c->compiled->func;
+    PrintNotes notes = {0};
+    const bool is_seen = c->request->observer.see;
+    Str text = print_func(c, func, is_seen ? &notes : NULL);
+    show(c, &(StageText){file, OUTPUT_tir, pass, text, is_seen ? &notes.lines : NULL,
+                         is_seen ? &notes : NULL, func});
+    return text;
 }
 
 /* Where something else in the file changed than what the kernel's code depends on, or the request
@@ -122,8 +151,11 @@ static bool parse_stage(Compilation *c) {
         return false;
     if (wants(c, OUTPUT_BIT(ast))) {
         StrBuf text = strbuf(&ctx->arena);
-        ast_print_file(syntax, &text);
-        put_output(c, OUTPUT_ast, strbuf_str(&text));
+        SpanList lines = {0};
+        ast_print_file_lines(syntax, &text, &lines);
+        c->compiled->outputs[OUTPUT_ast] = strbuf_str(&text);
+        show(c, &(StageText){output_info[OUTPUT_ast].file, OUTPUT_ast, PASS_COUNT,
+                             strbuf_str(&text), .lines = &lines});
     }
     end_stage(c, STAGE_parse);
     return true;
@@ -169,19 +201,22 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->facts.params = elaborated.params;
     c->compiled->facts.param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))
-        put_output(c, OUTPUT_tir, print_func(c, elaborated.func));
+        c->compiled->outputs[OUTPUT_tir] =
+            show_func(c, output_info[OUTPUT_tir].file, PASS_COUNT);
     end_stage(c, STAGE_elaborate);
     return true;
 }
 
-/* Dumps what a pass changed; the numbers go on from the elaborator's 01. */
+/* Shows what a pass changed; the numbers go on from the elaborator's 01. */
 static void observe_pass(void *user, const Func *func, PassId pass, unsigned position, bool changed,
                          double milliseconds) {
     Compilation *c = user;
     vec_push(&c->ctx->arena, &c->compiled->passes, (PassTime){pass, changed, milliseconds});
-    if (changed && c->request->dump_folder)
-        dump(c, str_format(&c->ctx->arena, "%02u-%s.tir", position + 2, pass_info[pass].name),
-             print_func(c, func));
+    (void)func; /* the compilation's own */
+    if (changed && shows_stages(c->request))
+        show_func(
+            c, str_format(&c->ctx->arena, "%02u-%s.tir", position + 2, pass_info[pass].name),
+            pass);
 }
 
 static bool passes_stage(Compilation *c) {
@@ -189,7 +224,7 @@ static bool passes_stage(Compilation *c) {
     if (!pipeline_run(c->compiled->func, &options))
         return false;
     if (wants(c, OUTPUT_BIT(tir_final)))
-        put_output(c, OUTPUT_tir_final, print_func(c, c->compiled->func));
+        put_output(c, OUTPUT_tir_final, print_func(c, c->compiled->func, NULL));
     end_stage(c, STAGE_passes);
     return true;
 }
@@ -275,8 +310,10 @@ static bool find_assembler(Compilation *c, Str *identity) {
         bool demanded = c->request->want & (OUTPUT_BIT(cubin) | OUTPUT_BIT(sass));
         if (demanded)
             ctx_diag(c->ctx, (Span){0}, assembler_missing, quiet.first->text);
-        else
+        else if (c->request->dump_folder)
             ctx_diag(c->ctx, (Span){0}, dump_without_cubin, quiet.first->text);
+        else
+            return true;
         diag_hint(&c->ctx->diags, "set TILEC_PTXAS to a ptxas of CUDA 12 or newer%s",
                   demanded ? ", or emit ptx" : "");
         return !demanded;
@@ -382,7 +419,7 @@ static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     *assembled = retried;
     put_code(c, &code);
     if (wants(c, OUTPUT_BIT(tir_final)))
-        put_output(c, OUTPUT_tir_final, print_func(c, func));
+        put_output(c, OUTPUT_tir_final, print_func(c, func, NULL));
 }
 
 static void report_resources(Compilation *c) {
@@ -469,7 +506,7 @@ static bool may_recall(const CompileRequest *request) {
     const uint32_t known =
         OUTPUT_BIT(ptx) | OUTPUT_BIT(cubin) | OUTPUT_BIT(sass) | OUTPUT_BIT(meta);
     return request->cache && cache_is_on(request->cache) && (request->want & known) &&
-           !(request->want & ~known) && !request->dump_folder && !request->keep_func;
+           !(request->want & ~known) && !shows_stages(request) && !request->keep_func;
 }
 
 static void make_and_store(Compilation *c) {

@@ -31,6 +31,23 @@ extern const char *const stage_name[STAGE_COUNT];
 
 #define OUTPUT_BIT(id) (1u << OUTPUT_##id)
 
+/* A stage as text, when it has been left. */
+typedef struct StageText {
+    const char *file; /* what a dump folder has it as, "22-choose-layouts.tir" */
+    OutputKind kind;  /* OUTPUT_tir: Tile IR of any stage */
+    PassId pass;      /* that left it; PASS_COUNT: none did */
+    Str text;
+    const SpanList *lines;   /* of the syntax tree and of Tile IR; NULL: the text says it itself */
+    const PrintNotes *notes; /* of Tile IR; so is `func`, which goes on to change */
+    Func *func;
+} StageText;
+
+/* Is shown each stage in order; what code generation makes once more, again. */
+typedef struct StageObserver {
+    void (*see)(void *user, const StageText *stage); /* NULL: nobody */
+    void *user;
+} StageObserver;
+
 typedef struct CompileRequest {
     const char *path;  /* of units only a name in messages. Read unless `text` is given; names the
                           source in messages. A folder: the  file in it that has the kernel */
@@ -48,6 +65,7 @@ typedef struct CompileRequest {
     int32_t max_shared;      /* bytes of a block; 0: as many as the target has */
     uint32_t want;           /* OUTPUT_BIT(...) | ... */
     const char *dump_folder; /* NULL: none. Every stage is written there */
+    StageObserver observer;  /* sees what would be dumped; not with isolated */
     bool line_info;          /* source lines in PTX and cubin */
     bool full_paths;         /* code names sources by their paths as given: see Source */
     bool no_tensor_copies;   /* see Func */

@@ -53,13 +53,12 @@ static bool add_hidden(Ctx *ctx, Simulation *s, SimTensorMap *maps, const void *
     return true;
 }
 
-bool simulate(Ctx *ctx, Simulation *s) {
+/* Fills in the launch. False after a report, or with `other_form` set. */
+static bool prepare(Ctx *ctx, Simulation *s, SimTensorMap *maps) {
     const KernelMeta *meta = &s->facts->meta;
     LaunchShape shape = launch_shape(meta);
-    SimTensorMap maps[RECIPE_MAX_MAPS];
     shape.resident_ctas = s->ctas;
     s->other_form = 0;
-    s->counts = NULL;
     if (!launch_shape_blocks(&shape, s->grid, s->launch.grid))
         return ctx_diag(ctx, (Span){0}, launch_too_many_programs, STR_ARG(meta->name),
                         LAUNCH_MAX_PERSISTENT);
@@ -73,6 +72,16 @@ bool simulate(Ctx *ctx, Simulation *s) {
     s->launch.dynamic_shared = (uint64_t)meta->shared_bytes;
     s->launch.params = params;
     s->launch.param_count = s->param_count;
-    return are_apart(ctx, s) && add_hidden(ctx, s, maps, params) &&
-           sim_launch(s->module, s->memory, &s->launch, &s->counts);
+    return are_apart(ctx, s) && add_hidden(ctx, s, maps, params);
+}
+
+bool simulate(Ctx *ctx, Simulation *s) {
+    SimTensorMap maps[RECIPE_MAX_MAPS];
+    s->counts = NULL;
+    return prepare(ctx, s, maps) && sim_launch(s->module, s->memory, &s->launch, &s->counts);
+}
+
+bool simulate_time(Ctx *ctx, Simulation *s, const SimTimeOptions *options, SimTime *time) {
+    SimTensorMap maps[RECIPE_MAX_MAPS];
+    return prepare(ctx, s, maps) && sim_predict(s->module, s->memory, &s->launch, options, time);
 }

@@ -20,6 +20,7 @@ typedef struct Live {
     uint64_t *set;    /* what lives at the instruction that is looked at */
     uint32_t sum;     /* of the weights in the set */
     uint32_t *calls;  /* by function: the registers that it needs, + 1; UINT32_MAX: being found */
+    uint32_t *at;     /* by program counter: the registers there; NULL: nobody asks */
 } Live;
 
 typedef void Visit(Live *live, RegRef reg, unsigned bits, bool write);
@@ -145,14 +146,14 @@ static void find_begins(Live *live) {
 }
 
 static uint32_t function_registers(const SimModule *module, const Func *func, Arena *scratch,
-                                   uint32_t *calls);
+                                   uint32_t *calls, uint32_t *at);
 
 /* What a call needs besides what lives across it. */
 static uint32_t callee_registers(Live *live, const Insn *insn, Arena *scratch) {
     const Func *callee = insn->call ? insn->call->callee : NULL;
     if (!callee || !callee->has_body)
         return 0;
-    return function_registers(live->module, callee, scratch, live->calls);
+    return function_registers(live->module, callee, scratch, live->calls, live->at);
 }
 
 static uint32_t most_live(Live *live, Arena *scratch) {
@@ -162,12 +163,14 @@ static uint32_t most_live(Live *live, Arena *scratch) {
         begin_at_end(live, block);
         for (uint32_t pc = block->end; pc-- > block->begin;) {
             const Insn *insn = &live->module->insns.data[pc];
-            uint32_t inside = callee_registers(live, insn, scratch);
-            most = live->sum + inside > most ? live->sum + inside : most;
+            uint32_t here = live->sum + callee_registers(live, insn, scratch);
             visit_insn(live, insn, true, add_register);
-            most = live->sum > most ? live->sum : most;
+            here = live->sum > here ? live->sum : here;
             step_back(live, insn);
-            most = live->sum > most ? live->sum : most;
+            here = live->sum > here ? live->sum : here;
+            most = here > most ? here : most;
+            if (live->at)
+                live->at[pc] = here;
         }
     }
     return most;
@@ -175,13 +178,13 @@ static uint32_t most_live(Live *live, Arena *scratch) {
 
 /* 0 for a function that calls itself, within itself, and for one too large to look at. */
 static uint32_t function_registers(const SimModule *module, const Func *func, Arena *scratch,
-                                   uint32_t *calls) {
+                                   uint32_t *calls, uint32_t *at) {
     uint32_t *known = &calls[func->address - 1];
     if (*known)
         return *known == UINT32_MAX ? 0 : *known - 1;
     *known = UINT32_MAX;
     ArenaMark mark = arena_mark(scratch);
-    Live live = {.module = module, .graph = cfg_graph(module, func, scratch), .calls = calls};
+    Live live = {.module = module, .graph = cfg_graph(module, func, scratch), .calls = calls, .at = at};
     live.number = ARENA_ARRAY(scratch, uint32_t, func->regs + 1);
     live.weight = ARENA_ARRAY(scratch, uint8_t, func->regs + 1);
     for (uint32_t pc = func->begin; pc < func->end; pc++) {
@@ -189,8 +192,8 @@ static uint32_t function_registers(const SimModule *module, const Func *func, Ar
         visit_insn(&live, &module->insns.data[pc], false, number_register);
     }
     /* Addresses in the frame are offsets from the stack pointer. */
-    vec_for_each (at, &func->frame_addresses)
-        live.weight[live.number[at->reg]] = 0;
+    vec_for_each (address, &func->frame_addresses)
+        live.weight[live.number[address->reg]] = 0;
     live.words = live.count / BITS + 1;
     uint32_t most = 0;
     if ((uint64_t)live.graph.count * live.words * sizeof(uint64_t) <= MAX_SET_BYTES) {
@@ -207,7 +210,14 @@ static uint32_t function_registers(const SimModule *module, const Func *func, Ar
 uint32_t live_registers(const SimModule *module, const Func *func, Arena *scratch) {
     ArenaMark mark = arena_mark(scratch);
     uint32_t *calls = ARENA_ARRAY(scratch, uint32_t, module->funcs.len + 1);
-    uint32_t most = function_registers(module, func, scratch, calls);
+    uint32_t most = function_registers(module, func, scratch, calls, NULL);
     arena_rewind(scratch, mark);
     return most;
+}
+
+void live_registers_at(const SimModule *module, const Func *func, Arena *scratch, uint32_t *at) {
+    ArenaMark mark = arena_mark(scratch);
+    uint32_t *calls = ARENA_ARRAY(scratch, uint32_t, module->funcs.len + 1);
+    function_registers(module, func, scratch, calls, at);
+    arena_rewind(scratch, mark);
 }

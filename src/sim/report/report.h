@@ -40,6 +40,8 @@ extern const char *const sim_class_name[CLASS_COUNT];
 /* The class of a load or store is the space that it names. */
 InsnClass sim_insn_class(const Insn *insn);
 
+/* NULL: there is none of that name. */
+const Func *report_kernel(const SimModule *module, Str name);
 Totals report_totals(const SimModule *module, const SimCounts *counts);
 /* Executed lines by path and number; those of no known line come first. */
 ReportLines report_lines(const SimModule *module, const SimCounts *counts);

@@ -60,7 +60,7 @@ static void add_traffic(Traffic *traffic, const InsnCounts *own) {
     traffic->used += own->bytes_used;
 }
 
-static const Func *kernel_of(const SimModule *module, Str name) {
+const Func *report_kernel(const SimModule *module, Str name) {
     vec_for_each (func, &module->funcs)
         if ((*func)->is_entry && (*func)->has_body && str_eq((*func)->name, name))
             return *func;
@@ -75,13 +75,13 @@ static uint32_t estimate_registers(const SimModule *module, const Func *kernel) 
 }
 
 uint32_t sim_estimate_registers(const SimModule *module, Str name) {
-    const Func *kernel = kernel_of(module, name);
+    const Func *kernel = report_kernel(module, name);
     return kernel ? estimate_registers(module, kernel) : 0;
 }
 
 /* Registers, and the CTAs that an SM of the module's target holds with them. */
 static void find_occupancy(const SimModule *module, const SimCounts *counts, Totals *totals) {
-    const Func *kernel = kernel_of(module, str_from(counts->kernel));
+    const Func *kernel = report_kernel(module, str_from(counts->kernel));
     totals->registers = counts->registers;
     if (!counts->registers && kernel) {
         totals->registers_estimated = true;

@@ -152,6 +152,16 @@ static void predict(Plan *plan, uint32_t registers, uint32_t spilled, SimTime *t
     time->us = device->launch_ns / 1e3 + together(sms, memory);
 }
 
+/* Of one warp. */
+static const SimSpent *spent_of(const GridSample *sample, size_t count, Arena *arena) {
+    SimSpent *all = ARENA_ARRAY(arena, SimSpent, count + 1);
+    double warps = sample->ctas * ceil((double)sample->threads / TARGET_WARP_SIZE);
+    for (size_t pc = 0; pc < count; pc++)
+        all[pc] =
+            (SimSpent){sample->spent[pc].cycles / warps, sample->spent[pc].waits / warps};
+    return all;
+}
+
 bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
                  const SimTimeOptions *options, SimTime *time) {
     Ctx *ctx = module->ctx;
@@ -166,15 +176,18 @@ bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
     uint64_t budget = options->budget ? options->budget : DEFAULT_BUDGET;
     GridSample sample;
     *time = (SimTime){0};
-    if (!grid_sample(module, memory, launch, costs, budget, false, &sample))
+    if (!grid_sample(module, memory, launch, costs, budget, false, options->spent, &sample))
         return false;
     if (sample.footprint > (double)plan.device->l2_bytes &&
-        !grid_sample(module, memory, launch, costs, budget, true, &sample))
+        !grid_sample(module, memory, launch, costs, budget, true, options->spent, &sample))
         return false;
     if (!sample.clusters) /* nothing runs */
         return true;
     plan.sample = &sample;
     predict(&plan, registers_of(module, launch, options), options->spilled, time);
+    time->device = plan.device->name;
+    if (sample.spent)
+        time->spent = spent_of(&sample, module->insns.len, &ctx->arena);
     return true;
 }
 

@@ -89,6 +89,10 @@ static void add(Sampler *s, double weight) {
         sample->units[unit] += weight * s->timing->units[unit];
     sample->loaded += weight * s->timing->loaded;
     s->sectors += weight * (double)s->timing->sectors.count;
+    for (size_t pc = 0; sample->spent && pc < s->module->insns.len; pc++) {
+        sample->spent[pc].cycles += weight * s->timing->spent[pc].cycles;
+        sample->spent[pc].waits += weight * s->timing->spent[pc].waits;
+    }
     note_ranges(s);
 }
 
@@ -153,11 +157,11 @@ static double touched(const Sampler *s, double times) {
 }
 
 bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, const Costs *costs,
-                 uint64_t budget, bool cold, GridSample *sample) {
+                 uint64_t budget, bool cold, bool spent, GridSample *sample) {
     Arena *arena = &module->ctx->arena;
     Sampler *s = ARENA_NEW(arena, Sampler);
     *s = (Sampler){.module = module, .memory = memory, .launch = *launch, .sample = sample};
-    s->timing = timing_create(costs, arena, (uint32_t)module->insns.len);
+    s->timing = timing_create(costs, arena, (uint32_t)module->insns.len, spent);
     s->timing->cold = cold;
     s->launch.timing = s->timing;
     s->launch.max_reports = UINT32_MAX;
@@ -168,6 +172,8 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     SimKernel kernel = {0};
     sim_find_kernel(module, launch->kernel, &kernel);
     *sample = (GridSample){.clusters = 1, .ctas = 1};
+    if (spent)
+        sample->spent = ARENA_ARRAY(arena, SimSpent, module->insns.len + 1);
     for (int axis = 0; axis < 3; axis++) {
         uint32_t shape = launch->cluster[0] ? launch->cluster[axis] : kernel.cluster[axis];
         shape = shape ? shape : 1;
@@ -199,6 +205,10 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     sample->loaded /= s->weight;
     for (int unit = 0; unit < TIME_UNITS; unit++)
         sample->units[unit] /= s->weight;
+    for (size_t pc = 0; spent && pc < module->insns.len; pc++) {
+        sample->spent[pc].cycles /= s->weight;
+        sample->spent[pc].waits /= s->weight;
+    }
     sample->footprint = touched(s, times);
     sample->lines = sample->footprint / TARGET_SECTOR_BYTES * s->lines_of_sector;
     sample->fetched = (double)s->timing->fetched;

@@ -17,9 +17,10 @@ typedef struct GridSample {
     double lines;               /* of 128 bytes in it */
     double fetched;             /* instructions of machine code */
     uint32_t samples;
+    SimSpent *spent; /* by program counter, where asked for: means of a cluster's warps together */
 } GridSample;
 
-/* False after a report. `cold`: data come from DRAM. */
+/* False after a report. `cold`: data come from DRAM. `spent`: fill sample->spent. */
 bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, const Costs *costs,
-                 uint64_t budget, bool cold, GridSample *sample);
+                 uint64_t budget, bool cold, bool spent, GridSample *sample);
 #endif

@@ -11,10 +11,13 @@
 #include "sim/report/counters.h"
 #include "sim/state/program.h"
 
-Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count) {
+Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count, bool spent) {
     Timing *timing = ARENA_NEW(arena, Timing);
     *timing =
         (Timing){.costs = costs, .arena = arena, .seen = ARENA_ARRAY(arena, bool, insn_count + 1)};
+    timing->insn_count = insn_count;
+    if (spent)
+        timing->spent = ARENA_ARRAY(arena, SimSpent, insn_count + 1);
     return timing;
 }
 
@@ -37,8 +40,11 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
     for (uint32_t i = 0; i < timing->warp_count; i++) {
         double *ready = timing->warps[i].ready;
         memset(ready, 0, (timing->costs->reg_count + 1) * sizeof *ready);
-        timing->warps[i] = (WarpTime){.ready = ready};
+        timing->warps[i] = (WarpTime){.ready = ready, .shares = timing->warps[i].shares};
+        timing->warps[i].shares.len = 0;
     }
+    if (timing->spent)
+        memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
     memset(timing->ctas, 0, timing->cta_count * sizeof *timing->ctas);
     sectors_clear(&timing->sectors);
     timing->end = timing->loaded = 0;
@@ -49,10 +55,53 @@ static WarpTime *time_of(Warp *warp) {
     return &warp->machine->timing->warps[warp->clock_index];
 }
 
+/* What instructions take: the units' share of a stretch goes to those that occupy them, and what is
+ * longer than that to those whose operands came late. */
+
+static void add_share(Warp *warp, double busy, double waits) {
+    Timing *timing = warp->machine->timing;
+    WarpTime *time = time_of(warp);
+    if (!timing->spent || (busy <= 0 && waits <= 0))
+        return;
+    if (!time->shares.len || time->shares.data[time->shares.len - 1].pc != time->pc)
+        vec_push(timing->arena, &time->shares, (TimeShare){.pc = time->pc});
+    time->shares.data[time->shares.len - 1].busy += busy;
+    time->shares.data[time->shares.len - 1].waits += waits;
+}
+
+static double part_of(double all, double part, double sum) {
+    return sum > 0 ? all * part / sum : 0;
+}
+
+/* The stretch took `clocks`, of which the busiest unit needed `busy`. */
+static void spend_stretch(Timing *timing, WarpTime *time, double clocks, double busy) {
+    double all_busy = 0, all_waits = 0, idle = clocks > busy ? clocks - busy : 0;
+    vec_for_each (share, &time->shares) {
+        all_busy += share->busy;
+        all_waits += share->waits;
+    }
+    vec_for_each (share, &time->shares) {
+        SimSpent *spent = &timing->spent[share->pc];
+        double waits = part_of(idle, share->waits, all_waits);
+        spent->waits += waits;
+        spent->cycles += waits + part_of(clocks - idle, share->busy, all_busy);
+    }
+    time->shares.len = 0;
+}
+
+/* The instruction is issued at `start`, if nothing before it in the stretch is later. */
+static void issue_at(Warp *warp, double start) {
+    WarpTime *time = time_of(warp);
+    add_share(warp, 0, start - time->last);
+    time->last = timing_later(time->last, start);
+}
+
 static void occupy(Warp *warp, TimeUnit unit, double clocks) {
     Timing *timing = warp->machine->timing;
     bool of_partition = unit < TIME_PARTITIONED;
-    time_of(warp)->units[unit] += clocks * (of_partition ? timing->costs->figures.partitions : 1);
+    double of_warp = clocks * (of_partition ? timing->costs->figures.partitions : 1);
+    time_of(warp)->units[unit] += of_warp;
+    add_share(warp, of_warp, 0);
     timing->ctas[warp->cta->rank].units[unit] += clocks;
     timing->units[unit] += clocks;
 }
@@ -83,21 +132,33 @@ static void results_at(Warp *warp, const Cost *cost, double when) {
 double timing_now(Warp *warp) {
     Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
-    double end = time->last;
+    double busy = 0;
     for (int unit = 0; unit < TIME_UNITS; unit++) {
-        end = timing_later(end, time->start + time->units[unit]);
+        busy = timing_later(busy, time->units[unit]);
         time->units[unit] = 0;
     }
+    double end = timing_later(time->last, time->start + busy);
+    if (timing->spent)
+        spend_stretch(timing, time, end - time->start, busy);
     time->start = time->last = end;
     timing->end = timing_later(timing->end, end);
     return end;
 }
 
-void timing_resume(Warp *warp, double when) {
+static void resume(Warp *warp, double when, bool waits) {
+    Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
-    timing_now(warp);
-    time->start = time->last = timing_later(time->start, when);
-    warp->machine->timing->end = timing_later(warp->machine->timing->end, time->start);
+    double now = timing_now(warp), then = timing_later(now, when);
+    time->start = time->last = then;
+    timing->end = timing_later(timing->end, then);
+    if (!timing->spent)
+        return;
+    timing->spent[time->pc].cycles += then - now;
+    timing->spent[time->pc].waits += waits ? then - now : 0;
+}
+
+void timing_resume(Warp *warp, double when) {
+    resume(warp, when, true);
 }
 
 double timing_barrier(Cta *cta, double last, bool whole) {
@@ -172,7 +233,7 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
     double latency = access_latency(timing, insn, cost, &access);
     issue(warp, cost);
     occupy_memory(warp, insn, cost, &access);
-    time->last = timing_later(time->last, start);
+    issue_at(warp, start);
     if (cost->kind == COST_COPY) {
         latency += insn_has(insn, WORD_bulk) ? timing->costs->figures.tma : 0;
         double *open = &time->queues[cost->queue].open;
@@ -192,7 +253,7 @@ static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, 
     occupy(warp, TIME_ISSUE, 1 / timing->costs->figures.partitions);
     timing->units[TIME_TENSOR] += clocks;
     timing->ctas[warp->cta->rank].units[TIME_TENSOR] += clocks;
-    time->last = timing_later(time->last, start);
+    issue_at(warp, start);
     *open = timing_later(*open, start) + clocks * WARPS;
     return insn->row->exec(warp, insn, mask);
 }
@@ -217,7 +278,7 @@ static void wait_for_groups(Warp *warp, const Insn *insn, const Cost *cost) {
 static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
     Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
-    time->last = timing_later(time->last, operands_ready(warp, cost));
+    issue_at(warp, operands_ready(warp, cost));
     issue(warp, cost);
     if (cost->kind == COST_COMMIT) {
         commit(warp, cost);
@@ -227,9 +288,9 @@ static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, u
     if (cost->kind == COST_WAIT_GROUP)
         wait_for_groups(warp, insn, cost);
     else if (insn->row->class == CLASS_CONTROL)
-        timing_resume(warp, time->start + timing->costs->figures.branch);
+        resume(warp, time->start + timing->costs->figures.branch, false);
     else if (cost->latency > 0)
-        timing_resume(warp, time->start + cost->latency);
+        resume(warp, time->start + cost->latency, false);
     results_at(warp, cost, time->start + timing->costs->figures.simple);
     return insn->row->exec(warp, insn, mask);
 }
@@ -245,6 +306,7 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
     Timing *timing = warp->machine->timing;
     uint32_t pc = insn_pc(warp, insn);
     const Cost *cost = &timing->costs->insns[pc];
+    time_of(warp)->pc = pc;
     fetch(timing, pc, cost);
     switch ((CostKind)cost->kind) {
     case COST_NOTHING:
@@ -263,15 +325,16 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
         break;
     }
     double start = operands_ready(warp, cost);
-    WarpTime *time = time_of(warp);
     issue(warp, cost);
-    time->last = timing_later(time->last, start);
+    issue_at(warp, start);
     results_at(warp, cost, start + cost->latency);
     return insn->row->exec(warp, insn, mask);
 }
 
 void timing_skip(Warp *warp, const Insn *insn) {
-    const Cost *cost = &warp->machine->timing->costs->insns[insn_pc(warp, insn)];
+    const uint32_t pc = insn_pc(warp, insn);
+    const Cost *cost = &warp->machine->timing->costs->insns[pc];
+    time_of(warp)->pc = pc;
     if (cost->issues > 0)
         occupy(warp, TIME_ISSUE, 1 / warp->machine->timing->costs->figures.partitions);
 }

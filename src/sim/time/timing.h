@@ -16,12 +16,20 @@ typedef struct TimeGroups {
     uint64_t count;
 } TimeGroups;
 
+/* What an instruction of a stretch takes: clocks of units, and waiting for its operands. */
+typedef struct TimeShare {
+    uint32_t pc;
+    double busy, waits;
+} TimeShare;
+
 /* A warp: the stretch of instructions that it is in, whose order is free but for their operands. */
 typedef struct WarpTime {
     double start, last;       /* of the stretch: when it began, when its last one issues */
     double units[TIME_UNITS]; /* clocks of its partition that the stretch takes */
     double *ready;            /* by register */
     TimeGroups queues[TIME_QUEUES];
+    uint32_t pc;           /* the instruction that it is at */
+    VEC(TimeShare) shares; /* of the stretch, where they are asked for */
 } WarpTime;
 
 /* A program since its last barrier of all warps. */
@@ -44,10 +52,13 @@ typedef struct Timing {
     double units[TIME_UNITS]; /* clocks of an SM's units */
     double loaded;            /* of TIME_L2, what loads through L1 took */
     uint64_t fetched;         /* instructions of machine code that were executed at least once */
+    uint32_t insn_count;
     bool *seen;               /* by program counter */
+    SimSpent *spent;         /* likewise, of all warps together; NULL: nobody asks */
 } Timing;
 
-Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count);
+/* `spent`: tell what each instruction takes. */
+Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count, bool spent);
 /* Another cluster begins, of `ctas` programs of `warps` warps together. */
 void timing_start(Timing *timing, uint32_t ctas, uint32_t warps);
 

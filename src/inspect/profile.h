@@ -1,0 +1,39 @@
+/* What the simulator counted of a launch, and its clock predicts: by line of the source and by line
+ * of the PTX. */
+#ifndef TILEC_INSPECT_PROFILE_H
+#define TILEC_INSPECT_PROFILE_H
+#include "inspect/trace.h"
+
+typedef struct ProfileLine {
+    TracePlace at;     /* of the source; file 0: none is known */
+    uint32_t ptx_line; /* of the PTX; 0: all of a line of the source */
+    SimCount count;
+    SimSpent spent; /* zeros without a clock */
+} ProfileLine;
+
+typedef VEC(ProfileLine) ProfileLines;
+
+typedef struct ProfileClass {
+    const char *name;
+    uint64_t warps;
+    double cycles; /* as SimSpent */
+} ProfileClass;
+
+
+typedef struct Profile {
+    uint32_t grid[3];
+    bool has_time; /* the clock has run */
+    SimTime time;
+    VEC(ProfileClass) classes;
+    SimTraffic read, written;
+    ProfileLines lines; /* by file and line; executed ones */
+    ProfileLines ptx;   /* by line */
+    SimCount sum;
+    double cycles; /* of a warp, at all instructions */
+} Profile;
+
+/* Of a launch that was counted. `time`: NULL, or its prediction with what each instruction takes.
+ * Lies in the arena of the context. */
+Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts,
+                      const SimTime *time, const uint32_t grid[3]);
+#endif

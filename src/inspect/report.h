@@ -1,0 +1,34 @@
+/* A report of a compilation: the object of docs/inspecting.md. */
+#ifndef TILEC_INSPECT_REPORT_H
+#define TILEC_INSPECT_REPORT_H
+#include "inspect/profile.h"
+
+/* A conclusion from the figures of a report. */
+typedef struct Finding {
+    const char *kind;  /* its row of findings.def */
+    TracePlace at;     /* file 0: of the kernel as a whole */
+    uint32_t ptx_line; /* where it shows in the PTX; 0: nowhere */
+    const char *title, *figures, *why, *remedy;
+    double cycles; /* that it costs a warp, where a clock has run; else an order of importance */
+} Finding;
+
+typedef VEC(Finding) Findings;
+
+typedef struct Report {
+    const Trace *trace;
+    const Profile *profile; /* NULL: nothing was run */
+    const char *label;      /* what tells it from another one; "": nothing */
+    const Diags *diags;     /* of the compilation */
+    Findings findings;      /* the costliest first */
+} Report;
+
+/* What the figures show, in the arena of the trace's context. */
+Findings findings_make(const Trace *trace, const Profile *profile);
+
+/* The object, or of several an array, as JSON with a newline at its end. The same report gives the
+ * same bytes. */
+void report_json(const Report *reports, uint32_t count, StrBuf *out);
+
+/* The page: its assets with the JSON in their midst. */
+void report_page(const Report *reports, uint32_t count, StrBuf *out);
+#endif

@@ -1,0 +1,352 @@
+/* What an iteration of a loop does, when, and who does it.
+ *
+ * Ops begin in the order of the text when their operands are there, at the figures of the machine
+ * (passes/analysis/op_work.h), one warp of each role alone. Copies and products go on beside what
+ * follows them; who waits for a copy that was started iterations ahead waits for what is left of it
+ * then. It is an estimate of which op holds up which, no prediction of a time: that is the
+ * simulator's clock. */
+#include "inspect/trace.h"
+
+#include "passes/analysis/op_work.h"
+#include "support/ptrmap.h"
+
+#include <math.h>
+
+/* What is no product, copy or wait by its traits, a row an op. */
+static const uint8_t kind_of_op[OP_COUNT] = {
+    [OP_async_copy] = TRACE_OP_COPY + 1,
+    [OP_async_commit] = TRACE_OP_BARRIER + 1,
+    [OP_async_wait] = TRACE_OP_WAIT + 1,
+    [OP_mbarrier_wait] = TRACE_OP_WAIT + 1,
+    [OP_mbarrier_expect] = TRACE_OP_BARRIER + 1,
+    [OP_mbarrier_arrive] = TRACE_OP_BARRIER + 1,
+    [OP_wgmma_wait] = TRACE_OP_WAIT + 1,
+    [OP_store_wait] = TRACE_OP_WAIT + 1,
+    [OP_turn_wait] = TRACE_OP_WAIT + 1,
+    [OP_turn_pass] = TRACE_OP_BARRIER + 1,
+    [OP_grid_wait] = TRACE_OP_WAIT + 1,
+    [OP_convert_layout] = TRACE_OP_EXCHANGE + 1,
+    [OP_reduce] = TRACE_OP_EXCHANGE + 1,
+    [OP_scan] = TRACE_OP_EXCHANGE + 1,
+};
+
+static TraceOpKind kind_of(const Op *op) {
+    if (kind_of_op[op->code])
+        return (TraceOpKind)(kind_of_op[op->code] - 1);
+    if (op_has(op, TENSOR_COPY))
+        return TRACE_OP_COPY;
+    if (op_has(op, ACCUMULATES))
+        return TRACE_OP_PRODUCT;
+    if (op_has(op, SYNC))
+        return TRACE_OP_BARRIER;
+    if (op_is_control(op) || op_has(op, TERMINATOR))
+        return TRACE_OP_CONTROL;
+    if (op_has(op, SAYS))
+        return TRACE_OP_CONTROL;
+    if (op_has(op, READS | WRITES))
+        return TRACE_OP_GLOBAL;
+    if (op_has(op, LREADS | LWRITES))
+        return TRACE_OP_SHARED;
+    return TRACE_OP_ARITHMETIC;
+}
+
+typedef struct Loops {
+    Trace *trace;
+    WorkContext context;
+    double share;   /* warps of a scheduler */
+    double *ready;  /* by Value.id: the clock at which it is there */
+    PtrMap lines;   /* Op to its number + 1 in the notes' list */
+    const Str *text; /* lines of the last Tile IR */
+    size_t text_lines;
+    double products; /* when those that are under way end */
+    double copied;   /* how long a copy takes at least */
+    double awaited;  /* clocks that copies have had when somebody waits for them */
+} Loops;
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double figure(const Loops *l, Figure which) {
+    return target_figure(l->context.target, which);
+}
+
+/* Texts */
+
+static void split_lines(Loops *l, Str text) {
+    Str *lines = ARENA_ARRAY(&l->trace->ctx->arena, Str, text.len + 1);
+    for (size_t at = 0; at < text.len;) {
+        const char *end = memchr(text.ptr + at, '\n', text.len - at);
+        const size_t len = end ? (size_t)(end - text.ptr) - at : text.len - at;
+        lines[l->text_lines++] = (Str){text.ptr + at, len};
+        at += len + 1;
+    }
+    l->text = lines;
+}
+
+/* The line of the op, without what surrounds it and the types of its results. */
+static Str text_of(const Loops *l, const Op *op) {
+    const size_t at = (size_t)(uintptr_t)ptrmap_get(&l->lines, op);
+    if (!at || at > l->trace->notes.ops.len)
+        return str_from(op_info[op->code].name);
+    const uint32_t line = l->trace->notes.ops.data[at - 1].line;
+    if (line >= l->text_lines)
+        return str_from(op_info[op->code].name);
+    Str text = l->text[line];
+    while (text.len && text.ptr[0] == ' ')
+        text = (Str){text.ptr + 1, text.len - 1};
+    for (size_t i = 0; i + 2 < text.len; i++)
+        if (!memcmp(text.ptr + i, " : ", 3) && (i < 2 || text.ptr[i - 1] != '"'))
+            return (Str){text.ptr, i};
+    if (text.len > 2 && !memcmp(text.ptr + text.len - 2, " {", 2))
+        text.len -= 2;
+    return text;
+}
+
+/* Trips */
+
+static bool constant_of(const Value *value, int64_t *number) {
+    return value_int_constant(value, number);
+}
+
+static int64_t trips_of(const Op *loop) {
+    int64_t from, to, step;
+    if (loop->code != OP_for || !constant_of(op_in(loop, 0), &from) ||
+        !constant_of(op_in(loop, 1), &to) || !constant_of(op_in(loop, 2), &step) || step <= 0)
+        return 0;
+    return to > from ? (to - from + step - 1) / step : 0;
+}
+
+/* Copies */
+
+static int64_t buffer_copies(const Op *copy) {
+    for (uint32_t i = 0; i < copy->nin; i++)
+        if (op_in(copy, i)->type->kind == TYPE_BUFFER && local_alloc_of(op_in(copy, i))->code ==
+                                                             OP_local_alloc)
+            return local_copies(op_in(copy, i));
+    return 1;
+}
+
+static double copy_clocks(const Loops *l, const Op *copy) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < copy->nin; i++)
+        if (op_in(copy, i)->type->kind == TYPE_BUFFER)
+            bytes = larger(bytes, (double)type_numel(op_in(copy, i)->type) *
+                                      type_element_bytes(op_in(copy, i)->type));
+    double tensor = op_has(copy, TENSOR_COPY) ? figure(l, FIGURE_LATENCY_TMA) : 0;
+    return tensor + figure(l, FIGURE_LATENCY_GLOBAL) + bytes / figure(l, FIGURE_BYTES_L2);
+}
+
+/* Ops in time */
+
+static double block_clocks(Loops *l, const Block *block, double start, TraceRole *role);
+
+/* What an op with regions takes: a loop as often as it runs, where that is known. */
+static double control_clocks(Loops *l, const Op *op, double start) {
+    double end = start;
+    const double trips = op_has(op, LOOP) ? larger((double)trips_of(op), 1) : 1;
+    for (uint32_t r = 0; r < op->nregions; r++) {
+        const Block *body = op->regions[r];
+        for (uint32_t i = 0; i < body->nargs; i++)
+            l->ready[body->args[i].id] = start;
+        const double once = block_clocks(l, body, start, NULL) - start;
+        end = op_has(op, LOOP) ? end + once * trips : larger(end, start + once);
+    }
+    return end;
+}
+
+static double wait_until(const Loops *l, const Op *op, double now) {
+    const double left = l->copied - l->awaited;
+    if (op->code == OP_async_wait || op->code == OP_mbarrier_wait)
+        return now + larger(left, 0);
+    if (op->code == OP_wgmma_wait && !op_pending(op))
+        return larger(now, l->products);
+    return now;
+}
+
+static void set_ready(Loops *l, const Op *op, double when) {
+    for (uint32_t i = 0; i < op->nout; i++)
+        l->ready[op->out[i].id] = when;
+}
+
+/* One op that begins at `now` or when its operands are there; `ends`: when its effect is there.
+ * Gives when the next one may begin. */
+static double op_clocks(Loops *l, const Op *op, double now, TraceOp *told) {
+    const TraceOpKind kind = kind_of(op);
+    OpWork work = {0};
+    double begin = now, next, end;
+    for (uint32_t i = 0; i < op->nin; i++)
+        begin = larger(begin, l->ready[op_in(op, i)->id]);
+    if (op->nregions && op_is_control(op)) {
+        next = end = control_clocks(l, op, begin);
+    } else if (kind == TRACE_OP_WAIT) {
+        next = end = wait_until(l, op, begin);
+    } else if (kind == TRACE_OP_COPY) {
+        work = op->code == OP_async_copy ? op_work(&l->context, op) : (OpWork){.issue = 1};
+        next = begin + work.issue * l->share;
+        end = next + copy_clocks(l, op);
+    } else {
+        work = op_work(&l->context, op);
+        next = begin + work.issue * l->share;
+        end = next + work.latency;
+        if (op_has(op, SYNC))
+            next = end;
+    }
+    if (op_is_wgmma(op)) {
+        begin = larger(begin, now);
+        end = l->products = larger(l->products, begin) + work.latency;
+        if (!op_in_flight(op))
+            next = end;
+    }
+    set_ready(l, op, kind == TRACE_OP_COPY || op_is_wgmma(op) ? next : end);
+    *told = (TraceOp){.op = op,
+                      .kind = kind,
+                      .at = trace_place(l->trace->ctx, op->span),
+                      .from = begin,
+                      .to = end,
+                      .ahead = kind == TRACE_OP_COPY ? buffer_copies(op) - 1 : 0};
+    return kind == TRACE_OP_ARITHMETIC ? now + work.issue * l->share : next;
+}
+
+/* Ops that only name what there is cost nothing and say nothing. */
+static bool is_told(const TraceOp *op) {
+    if (op_has(op->op, TERMINATOR | CONSTANT | HINT | ALLOCATES))
+        return false;
+    return op->kind != TRACE_OP_ARITHMETIC || op->to > op->from;
+}
+
+/* Gives when the block ends. `role`: gets its ops; NULL: nobody asks. */
+static double block_clocks(Loops *l, const Block *block, double start, TraceRole *role) {
+    double now = start, end = start;
+    block_for_each (op, block) {
+        TraceOp told;
+        now = op_clocks(l, op, now, &told);
+        end = larger(end, now);
+        const bool has_effect = !op_has(op, PURE) && told.kind != TRACE_OP_COPY;
+        if (has_effect && !op_is_wgmma(op))
+            end = larger(end, told.to);
+        if (role && is_told(&told)) {
+            told.text = text_of(l, op);
+            vec_push(&l->trace->ctx->arena, &role->ops, told);
+        }
+    }
+    return end;
+}
+
+/* The longest copy of the loop and how many iterations it has. */
+static void look_at_copies(Loops *l, const Op *loop, int64_t *ahead) {
+    block_for_each (op, loop->regions[loop->nregions - 1]) {
+        if (kind_of(op) != TRACE_OP_COPY || op_has(op, WRITES))
+            continue;
+        const int64_t copies = buffer_copies(op);
+        l->copied = larger(l->copied, copy_clocks(l, op));
+        *ahead = copies - 1 > *ahead ? copies - 1 : *ahead;
+    }
+}
+
+/* Twice: the second time it is known how long an iteration takes, and so what copies that are
+ * started ahead have left when they are waited for. */
+static void iterate(Loops *l, const Op *loop, double awaited_by, TraceRole *role) {
+    const Block *body = loop->regions[loop->nregions - 1];
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < body->nargs; i++)
+            l->ready[body->args[i].id] = 0;
+        l->products = 0;
+        role->ops.len = 0;
+        l->awaited = pass ? awaited_by * role->clocks : l->copied;
+        role->clocks = block_clocks(l, body, 0, role);
+    }
+}
+
+/* Loops */
+
+/* The producer's copy of a loop; NULL: it has none. */
+static const Op *find_same(const Block *block, const Op *loop) {
+    const Op *found = NULL;
+    block_for_each (op, block) {
+        if (op->code == loop->code && op->span.file == loop->span.file &&
+            op->span.lo == loop->span.lo && op->span.hi == loop->span.hi)
+            return op;
+        for (uint32_t r = 0; r < op->nregions && !found; r++)
+            found = find_same(op->regions[r], loop);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static const char *warps_text(Arena *arena, const Func *func) {
+    return func->teams > 1 ? str_format(arena, "%d x %d", func->teams, func->num_warps)
+                           : str_format(arena, "%d", func->num_warps);
+}
+
+static void add_loop(Loops *l, const Op *op) {
+    Arena *arena = &l->trace->ctx->arena;
+    const Func *func = l->trace->compiled->func;
+    const Op *producer = func_producer(func);
+    const Op *feeds = producer ? find_same(producer->regions[0], op) : NULL;
+    int64_t ahead = 0;
+    l->copied = 0;
+    look_at_copies(l, op, &ahead);
+    if (feeds)
+        look_at_copies(l, feeds, &ahead);
+    TraceLoop loop = {.loop = op,
+                      .at = trace_place(l->trace->ctx, op->span),
+                      .stages = ahead + 1,
+                      .trips = trips_of(op)};
+    TraceRole own = {.name = feeds ? "consumer" : "all", .warps = warps_text(arena, func)};
+    iterate(l, op, (double)ahead, &own);
+    if (feeds) {
+        TraceRole copies = {.name = "producer", .warps = "1"};
+        const double copied = l->copied;
+        l->copied = 0; /* it waits for room, not for copies */
+        iterate(l, feeds, 0, &copies);
+        l->copied = copied;
+        vec_push(arena, &loop.roles, copies);
+    }
+    vec_push(arena, &loop.roles, own);
+    vec_push(arena, &l->trace->loops, loop);
+}
+
+static const char *unit_of(const Op *op) {
+    if (op_is_wgmma(op))
+        return "wgmma";
+    return dot_attrs(op)->unit == UNIT_MMA ? "mma" : "fma";
+}
+
+static void add_ops(Loops *l, const Block *block) {
+    Trace *trace = l->trace;
+    block_for_each (op, block) {
+        if (op->code == OP_producer)
+            continue;
+        if (op_has(op, LOOP))
+            add_loop(l, op);
+        if (op->code == OP_dot || op_is_wgmma(op))
+            vec_push(&trace->ctx->arena, &trace->dots,
+                     (TraceDot){trace_place(trace->ctx, op->span), unit_of(op), op});
+        for (uint32_t r = 0; r < op->nregions; r++)
+            add_ops(l, op->regions[r]);
+    }
+}
+
+void trace_loops(Trace *trace) {
+    Arena *arena = &trace->ctx->arena;
+    Func *func = trace->compiled->func;
+    const Target *target = target_by_capability(func->capability);
+    const uint32_t values = func_number(func);
+    const double warps = func->num_warps > 0 ? func->num_warps : 1;
+    Loops l = {.trace = trace,
+               .context = {target, facts_compute(func, arena), (int32_t)warps},
+               .share = larger(1, warps / TARGET_PARTITIONS),
+               .ready = ARENA_ARRAY(arena, double, values + 1),
+               .lines = {.arena = arena}};
+    for (size_t i = 0; i < trace->notes.ops.len; i++)
+        ptrmap_set(&l.lines, trace->notes.ops.data[i].op, (void *)(uintptr_t)(i + 1));
+    const TraceStage *last = NULL;
+    vec_for_each (stage, &trace->stages)
+        if (stage->kind == TRACE_tir)
+            last = stage;
+    if (last)
+        split_lines(&l, last->text);
+    add_ops(&l, func->body);
+}
