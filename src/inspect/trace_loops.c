@@ -58,6 +58,7 @@ typedef struct Loops {
     PtrMap lines;   /* Op to its number + 1 in the notes' list */
     const Str *text; /* lines of the last Tile IR */
     size_t text_lines;
+    double units[3]; /* clocks that an iteration takes of tensor cores, memory, and L2 */
     double products; /* when those that are under way end */
     double copied;   /* how long a copy takes at least */
     double awaited;  /* clocks that copies have had when somebody waits for them */
@@ -127,12 +128,18 @@ static int64_t buffer_copies(const Op *copy) {
     return 1;
 }
 
-static double copy_clocks(const Loops *l, const Op *copy) {
+/* What it fills, or brings to memory: the largest of its buffers, of which mbarriers are some. */
+static double copied_bytes(const Op *copy) {
     double bytes = 0;
     for (uint32_t i = 0; i < copy->nin; i++)
         if (op_in(copy, i)->type->kind == TYPE_BUFFER)
             bytes = larger(bytes, (double)type_numel(op_in(copy, i)->type) *
                                       type_element_bytes(op_in(copy, i)->type));
+    return bytes;
+}
+
+static double copy_clocks(const Loops *l, const Op *copy) {
+    double bytes = copied_bytes(copy);
     double tensor = op_has(copy, TENSOR_COPY) ? figure(l, FIGURE_LATENCY_TMA) : 0;
     return tensor + figure(l, FIGURE_LATENCY_GLOBAL) + bytes / figure(l, FIGURE_BYTES_L2);
 }
@@ -198,6 +205,10 @@ static double op_clocks(Loops *l, const Op *op, double now, TraceOp *told) {
         if (!op_in_flight(op))
             next = end;
     }
+    l->units[0] += work.tensor;
+    l->units[1] += work.memory;
+    l->units[2] += kind == TRACE_OP_COPY ? copied_bytes(op) / figure(l, FIGURE_BYTES_L2)
+                                         : work.bytes / figure(l, FIGURE_BYTES_L2);
     set_ready(l, op, kind == TRACE_OP_COPY || op_is_wgmma(op) ? next : end);
     *told = (TraceOp){.op = op,
                       .kind = kind,
@@ -254,7 +265,10 @@ static void iterate(Loops *l, const Op *loop, double awaited_by, TraceRole *role
         l->products = 0;
         role->ops.len = 0;
         l->awaited = pass ? awaited_by * role->clocks : l->copied;
+        memset(l->units, 0, sizeof l->units);
         role->clocks = block_clocks(l, body, 0, role);
+        for (size_t i = 0; i < sizeof l->units / sizeof *l->units; i++)
+            role->clocks = larger(role->clocks, l->units[i]);
     }
 }
 

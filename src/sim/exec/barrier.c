@@ -47,10 +47,22 @@ static void reduce(Warp *warp, const Insn *insn, uint32_t mask, const Barrier *b
     }
 }
 
+static uint32_t waiting(const Cta *cta, uint32_t id) {
+    uint32_t warps = 0;
+    for (uint32_t w = 0; w < cta->warp_count; w++)
+        for (unsigned i = 0; i < MAX_SPLITS; i++) {
+            const Split *split = &cta->warps[w].splits[i];
+            warps += split->used && split->wait == WAIT_BARRIER && split->barrier == id;
+        }
+    return warps;
+}
+
 /* All are here: those who wait go on, and know what the others did before. */
 static void complete(Cta *cta, uint32_t id) {
     Barrier *barrier = &cta->barriers[id], next = {0};
-    double time = cta->machine->timing ? timing_barrier(cta, barrier->time, barrier->whole) : 0;
+    double time = 0;
+    if (cta->machine->timing)
+        time = timing_barrier(cta, barrier->time, barrier->whole, waiting(cta, id));
     for (uint32_t w = 0; w < cta->warp_count; w++) {
         Warp *warp = &cta->warps[w];
         for (unsigned i = 0; i < MAX_SPLITS; i++) {
@@ -69,7 +81,7 @@ static void complete(Cta *cta, uint32_t id) {
             split->wait = WAIT_NONE;
             split->pc++;
             if (cta->machine->timing)
-                timing_resume(warp, time);
+                timing_pass(warp, time);
             clock_acquire(warp, split->wait_mask, &barrier->clock);
         }
     }

@@ -31,8 +31,17 @@ static void make_room(Timing *timing, uint32_t ctas, uint32_t warps) {
     }
     if (ctas > timing->cta_count) {
         timing->ctas = ARENA_ARRAY(timing->arena, CtaTime, ctas);
+        for (uint32_t i = 0; i < ctas && timing->spent; i++)
+            timing->ctas[i].users =
+                ARENA_ARRAY(timing->arena, double, (size_t)TIME_UNITS * timing->insn_count + 1);
         timing->cta_count = ctas;
     }
+}
+
+static void forget_users(CtaTime *cta) {
+    vec_for_each (at, &cta->used)
+        cta->users[*at] = 0;
+    cta->used.len = 0;
 }
 
 void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
@@ -45,7 +54,11 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
     }
     if (timing->spent)
         memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
-    memset(timing->ctas, 0, timing->cta_count * sizeof *timing->ctas);
+    for (uint32_t i = 0; i < timing->cta_count; i++) {
+        CtaTime *cta = &timing->ctas[i];
+        forget_users(cta);
+        *cta = (CtaTime){.users = cta->users, .used = cta->used};
+    }
     sectors_clear(&timing->sectors);
     timing->end = timing->loaded = 0;
     memset(timing->units, 0, sizeof timing->units);
@@ -96,14 +109,35 @@ static void issue_at(Warp *warp, double start) {
     time->last = timing_later(time->last, start);
 }
 
+static void occupy_cta(Warp *warp, TimeUnit unit, double clocks) {
+    Timing *timing = warp->machine->timing;
+    CtaTime *cta = &timing->ctas[warp->cta->rank];
+    const uint32_t at = (uint32_t)unit * timing->insn_count + time_of(warp)->pc;
+    cta->units[unit] += clocks;
+    timing->units[unit] += clocks;
+    if (!cta->users || clocks <= 0)
+        return;
+    if (cta->users[at] == 0)
+        vec_push(timing->arena, &cta->used, at);
+    cta->users[at] += clocks;
+}
+
+/* The units of a program were busy `clocks` longer than its warps were: so many warps waited for
+ * those who used the busiest. */
+static void spend_users(Timing *timing, const CtaTime *cta, TimeUnit unit, double clocks) {
+    vec_for_each (at, &cta->used)
+        if (*at / timing->insn_count == (uint32_t)unit)
+            timing->spent[*at % timing->insn_count].cycles +=
+                part_of(clocks, cta->users[*at], cta->units[unit]);
+}
+
 static void occupy(Warp *warp, TimeUnit unit, double clocks) {
     Timing *timing = warp->machine->timing;
     bool of_partition = unit < TIME_PARTITIONED;
     double of_warp = clocks * (of_partition ? timing->costs->figures.partitions : 1);
     time_of(warp)->units[unit] += of_warp;
     add_share(warp, of_warp, 0);
-    timing->ctas[warp->cta->rank].units[unit] += clocks;
-    timing->units[unit] += clocks;
+    occupy_cta(warp, unit, clocks);
 }
 
 static void issue(Warp *warp, const Cost *cost) {
@@ -161,17 +195,35 @@ void timing_resume(Warp *warp, double when) {
     resume(warp, when, true);
 }
 
-double timing_barrier(Cta *cta, double last, bool whole) {
+double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps) {
     Timing *timing = cta->machine->timing;
     CtaTime *time = &timing->ctas[cta->rank];
+    time->beyond = 0;
     if (!whole)
         return last + timing->costs->figures.barrier;
-    for (int unit = 0; unit < TIME_UNITS; unit++) {
-        last = timing_later(last, time->since + time->units[unit]);
-        time->units[unit] = 0;
+    int busiest = 0;
+    for (int unit = 1; unit < TIME_UNITS; unit++)
+        busiest = time->units[unit] > time->units[busiest] ? unit : busiest;
+    double end = timing_later(last, time->since + time->units[busiest]);
+    time->beyond = end - last;
+    if (timing->spent) {
+        spend_users(timing, time, (TimeUnit)busiest, time->beyond * warps);
+        forget_users(time);
     }
-    time->since = last;
-    return last + timing->costs->figures.barrier;
+    memset(time->units, 0, sizeof time->units);
+    time->since = end;
+    return end + timing->costs->figures.barrier;
+}
+
+void timing_pass(Warp *warp, double when) {
+    Timing *timing = warp->machine->timing;
+    const double beyond = timing->ctas[warp->cta->rank].beyond;
+    resume(warp, when, true);
+    if (!timing->spent)
+        return;
+    SimSpent *spent = &timing->spent[time_of(warp)->pc];
+    spent->cycles -= beyond;
+    spent->waits -= beyond;
 }
 
 /* What an access of memory took, by what it was counted as. */
@@ -251,8 +303,7 @@ static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, 
     double clocks = cost->busy;
     Timing *timing = warp->machine->timing;
     occupy(warp, TIME_ISSUE, 1 / timing->costs->figures.partitions);
-    timing->units[TIME_TENSOR] += clocks;
-    timing->ctas[warp->cta->rank].units[TIME_TENSOR] += clocks;
+    occupy_cta(warp, TIME_TENSOR, clocks);
     issue_at(warp, start);
     *open = timing_later(*open, start) + clocks * WARPS;
     return insn->row->exec(warp, insn, mask);

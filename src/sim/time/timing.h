@@ -35,6 +35,9 @@ typedef struct WarpTime {
 /* A program since its last barrier of all warps. */
 typedef struct CtaTime {
     double since, units[TIME_UNITS];
+    double beyond; /* that its units were busy longer at that barrier than its last warp was away */
+    double *users; /* clocks of a unit by program counter, unit by unit; NULL: nobody asks */
+    VEC(uint32_t) used; /* which of them are not 0 */
 } CtaTime;
 
 typedef struct Timing {
@@ -77,7 +80,8 @@ static inline double timing_later(double a, double b) {
 double timing_copied(Warp *warp);
 /* When a bulk copy of so many bytes that starts now ends; 0 without a clock. */
 double timing_bulk(Warp *warp, uint64_t bytes);
-/* The last warp of a barrier has come: of all of the program's warps if `whole`. When they go on.
- */
-double timing_barrier(Cta *cta, double last, bool whole);
+/* The last warp of a barrier has come: of all of the program's warps if `whole`. When those `warps`
+ * that wait go on, by timing_pass for each. */
+double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps);
+void timing_pass(Warp *warp, double time);
 #endif
