@@ -102,14 +102,13 @@ static bool simulate_kernel(Explained *one, unsigned *other_form) {
                         .max_steps = (uint64_t)one->options.max_steps,
                         .clock = true,
                         .registers = (uint32_t)(resources->known ? resources->registers : 0),
-                        .spilled =
-                            (uint32_t)(resources->spill_stores + resources->spill_loads),
+                        .spilled = (uint32_t)(resources->spill_stores + resources->spill_loads),
                         .module = one->trace.module};
     const bool ok = run_on_sim(ctx, &one->sim);
     *other_form = one->sim.other_form;
     if (one->sim.counts)
-        one->report.profile = profile_make(ctx, one->sim.module, one->sim.counts, one->sim.time,
-                                           one->grid);
+        one->report.profile =
+            profile_make(ctx, one->sim.module, one->sim.counts, one->sim.time, one->grid);
     return ok;
 }
 
@@ -176,9 +175,10 @@ static void keep_last(TextList *list) {
     list->len = kept;
 }
 
-/* The options of the command line with those of --beside behind them. */
-static OptionsResult parse_beside(Arena *arena, int argc, char **argv, const char *text,
-                                  ExplainOptions *options) {
+/* The options of the command line, which names so many files, with those of --beside behind them.
+ */
+static OptionsResult parse_beside(Arena *arena, int argc, char **argv, size_t files,
+                                  const char *text, ExplainOptions *options) {
     VEC(char *) words = {0};
     TextList arguments = {0};
     const char *word;
@@ -188,6 +188,10 @@ static OptionsResult parse_beside(Arena *arena, int argc, char **argv, const cha
         vec_push(arena, &words, (char *)word);
     const OptionsResult parsed =
         options_parse(&explain_spec, arena, (int)words.len, words.data, options, &arguments);
+    if (parsed == OPTIONS_OK && arguments.len > files) {
+        cli_usage_error("--beside takes options, not '%s'", arguments.data[arguments.len - 1]);
+        return OPTIONS_BAD;
+    }
     keep_last(&options->kernel.defines);
     keep_last(&options->kernel.arguments);
     return parsed;
@@ -227,8 +231,7 @@ static int write_report(Ctx *ctx, const ExplainOptions *options, const Explained
     if (!path)
         path = options->json
                    ? "-"
-                   : str_format(&ctx->arena, "%.*s.html",
-                                STR_ARG(all[0].compiled.facts.meta.name));
+                   : str_format(&ctx->arena, "%.*s.html", STR_ARG(all[0].compiled.facts.meta.name));
     if (options->json)
         report_json(reports, count, &text);
     else
@@ -259,6 +262,8 @@ static void label_reports(Explanation *all, bool two_files) {
 /* In the contexts of both; gives the status, after messages. */
 static int explain_all(Explanation *all) {
     int status = STATUS_OK;
+    if (!cli_try_write(all->one[0].ctx, all->one[0].options.output))
+        status = cli_status(all->one[0].ctx);
     for (uint32_t i = 0; i < all->count && status == STATUS_OK; i++)
         status = explain(&all->one[i]);
     if (status == STATUS_OK)
@@ -290,7 +295,8 @@ int command_explain(Ctx *ctx, int argc, char **argv) {
     OptionsResult parsed =
         options_parse(&explain_spec, &ctx->arena, argc, argv, &first->options, &arguments);
     if (parsed == OPTIONS_OK && first->options.beside)
-        parsed = parse_beside(&ctx->arena, argc, argv, first->options.beside, &second->options);
+        parsed = parse_beside(&ctx->arena, argc, argv, arguments.len, first->options.beside,
+                              &second->options);
     else
         second->options = first->options;
     if (parsed != OPTIONS_OK)

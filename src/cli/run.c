@@ -1,5 +1,6 @@
 /* `tilec run`: compiles a kernel, runs it on given data and looks at the results. */
 #include "cli/run_sim.h"
+#include "inspect/report.h"
 #include "runtime/data/npy.h"
 #include "runtime/driver/choose_target.h"
 #include "runtime/launch/facts.h"
@@ -8,7 +9,7 @@
 
 typedef struct RunOptions {
     KernelOptions kernel;
-    const char *grid, *dump_folder;
+    const char *grid, *dump_folder, *page;
     TextList out, check;
     int device; /* of device_choices */
     int64_t gpu, repeat, max_steps, ctas;
@@ -59,7 +60,8 @@ typedef struct Run {
     uint32_t grid[3];
     Compiled compiled;
     RunTimes times;
-    SimRun sim; /* on the simulator */
+    SimRun sim;  /* on the simulator */
+    Trace trace; /* with --page */
     VEC(CheckReport) reports;
 } Run;
 
@@ -108,6 +110,10 @@ static int prepare(Run *run, const char *path) {
     const TextList arguments = run->options.kernel.arguments;
     if (!run->options.grid)
         return cli_usage_error("no grid: add --grid, as in --grid \"cdiv(n, BLOCK)\"");
+    if (run->options.page && run->options.device != DEVICE_SIM)
+        return cli_usage_error("--page has what the simulator counts: add --device sim");
+    if (!cli_try_write(ctx, run->options.page))
+        return cli_status(ctx);
     if (!run_read_args(ctx, &arguments, &run->args))
         return ctx->diags.errors ? STATUS_INPUT : STATUS_USAGE;
     if (!split_files(run, &run->options.out, "--out", &run->out) ||
@@ -151,14 +157,23 @@ static bool is_array_twice(RunArg *const *args, uint32_t count) {
     return false;
 }
 
+static bool compile(Run *run) {
+    if (run->options.page)
+        trace_request(&run->trace, run->ctx, &run->compiled, &run->request);
+    if (!cli_compile(run->ctx, &run->request, &run->compiled))
+        return false;
+    if (run->options.page)
+        trace_finish(&run->trace);
+    return true;
+}
+
 /* `other_form`: see run_on_device. */
 static bool execute_form(Run *run, unsigned *other_form) {
     Ctx *ctx = run->ctx;
     RunArg **ordered;
     uint32_t count;
     *other_form = 0;
-    if (!cli_compile(ctx, &run->request, &run->compiled) ||
-        !run_order_args(ctx, &run->args, &run->compiled.facts, &ordered, &count))
+    if (!compile(run) || !run_order_args(ctx, &run->args, &run->compiled.facts, &ordered, &count))
         return false;
     if (run->on_device)
         return run_on_device(ctx, &run->device, &run->compiled, ordered, count, run->grid,
@@ -180,7 +195,12 @@ static bool execute_form(Run *run, unsigned *other_form) {
                             .max_steps = (uint64_t)run->options.max_steps,
                             .order = run->options.order,
                             .ptxas = run->options.kernel.ptxas,
-                            .report = run->options.report};
+                            .report = run->options.report,
+                            .clock = run->options.page != NULL,
+                            .registers = (uint32_t)run->compiled.facts.resources.registers,
+                            .spilled = (uint32_t)(run->compiled.facts.resources.spill_stores +
+                                                  run->compiled.facts.resources.spill_loads),
+                            .module = run->trace.module};
         bool ok = run_on_sim(ctx, &run->sim);
         run->times = run->sim.times;
         *other_form = run->sim.other_form;
@@ -270,6 +290,19 @@ static void print_text(const Run *run) {
     }
 }
 
+/* What was counted and clocked, as a page. */
+static void write_page(Run *run) {
+    Ctx *ctx = run->ctx;
+    if (!run->options.page || !run->sim.counts)
+        return;
+    Report report = {.trace = &run->trace, .label = "", .diags = &ctx->diags};
+    report.profile = profile_make(ctx, run->sim.module, run->sim.counts, run->sim.time, run->grid);
+    report.findings = findings_make(&run->trace, report.profile);
+    StrBuf text = strbuf(&ctx->arena);
+    report_page(&report, 1, &text);
+    cli_write_file(ctx, run->options.page, strbuf_str(&text));
+}
+
 /* Counts are of interest when the kernel was found wrong, too. */
 static void print_counts(const Run *run) {
     StrBuf text = strbuf(&run->ctx->arena);
@@ -353,6 +386,7 @@ int command_run(Ctx *ctx, int argc, char **argv) {
     if (ran) {
         write_outputs(run);
         check_outputs(run);
+        write_page(run);
     }
     if (status != STATUS_USAGE)
         status = report(run, ran);

@@ -61,11 +61,11 @@ typedef struct SimRun {
     uint64_t max_steps;
     SimOrder order;
     const char *ptxas;
-    bool report;         /* assemble the kernel for its registers */
-    bool clock;          /* predict the time of the launch as well, and what each instruction takes */
-    uint32_t registers;  /* of a thread, for the clock; 0: an estimate */
-    uint32_t spilled;    /* see SimTimeOptions */
-    SimModule *module;   /* of its PTX; NULL: it is read, and this is NULL where it could not be */
+    bool report; /* assemble the kernel for its registers */
+    bool clock;  /* predict the time of the launch as well, and what each instruction takes */
+    uint32_t registers; /* of a thread, for the clock; 0: an estimate */
+    uint32_t spilled;   /* see SimTimeOptions */
+    SimModule *module;  /* of its PTX; NULL: it is read, and this is NULL where it could not be */
     /* What the run leaves. */
     unsigned other_form; /* see run_on_device */
     RunTimes times;

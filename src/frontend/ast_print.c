@@ -109,8 +109,10 @@ static void print_body(Printer *printer, const char *name, StmtList body) {
 }
 
 static void print_params(Printer *printer, const Param *params, uint32_t count) {
+    const Span outer = printer->span;
     for (uint32_t i = 0; i < count; i++) {
         const Param *param = &params[i];
+        printer->span = param->span;
         open_node(printer, "param");
         strbuf_printf(printer->out, " %s%.*s", &"**"[2 - param->star], STR_ARG(param->name));
         if (param->keyword_only)
@@ -121,6 +123,7 @@ static void print_params(Printer *printer, const Param *params, uint32_t count) 
         print_part(printer, "default", param->default_value);
         close_node(printer);
     }
+    printer->span = outer;
 }
 
 static void add_integer(Printer *printer, const Expr *expr) {

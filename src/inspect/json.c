@@ -59,8 +59,7 @@ static void put_options(Writer *w) {
     const KernelFacts *facts = &w->report->trace->compiled->facts;
     const Func *func = w->report->trace->compiled->func;
     const char *separator = "";
-    strbuf_printf(w->out,
-                  "\"options\": {\"num_warps\": %d, \"num_stages\": %d, \"num_ctas\": %d, ",
+    strbuf_printf(w->out, "\"options\": {\"num_warps\": %d, \"num_stages\": %d, \"num_ctas\": %d, ",
                   facts->meta.num_warps, func->num_stages, facts->meta.num_ctas);
     put_text(w, "label", w->report->label);
     strbuf_puts(w->out, ", \"constexprs\": {");
@@ -116,13 +115,12 @@ static void put_facts(Writer *w) {
                   "\"spill_loads\": %d, \"shared\": %d, ",
                   trace->registers, trace->registers_estimated ? "true" : "false",
                   resources->spill_stores, resources->spill_loads, meta->shared_bytes);
-    strbuf_printf(
-        w->out,
-        "\"ctas_per_sm\": %d, \"warps_per_sm\": %d, \"max_warps_per_sm\": %d, "
-        "\"occupancy\": %.3f, \"limited_by\": \"%s\"}",
-        held->ctas, held->warps, held->max_warps,
-        held->max_warps ? (double)held->warps / held->max_warps : 0,
-        occupancy_limit_name(held->limit));
+    strbuf_printf(w->out,
+                  "\"ctas_per_sm\": %d, \"warps_per_sm\": %d, \"max_warps_per_sm\": %d, "
+                  "\"occupancy\": %.3f, \"limited_by\": \"%s\"}",
+                  held->ctas, held->warps, held->max_warps,
+                  held->max_warps ? (double)held->warps / held->max_warps : 0,
+                  occupancy_limit_name(held->limit));
 }
 
 static void put_sources(Writer *w) {
@@ -400,6 +398,8 @@ static void put_count(Writer *w, const ProfileLine *line) {
     put_real(w, line->spent.waits);
     strbuf_puts(w->out, ", \"cycles\": ");
     put_real(w, line->spent.cycles);
+    strbuf_puts(w->out, ", \"awaited_cycles\": ");
+    put_real(w, line->spent.awaited);
 }
 
 static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) {
@@ -439,8 +439,9 @@ static void put_profile(Writer *w) {
     strbuf_puts(w->out, ",\n\"classes\": [");
     for (size_t i = 0; i < profile->classes.len; i++) {
         const ProfileClass *class = &profile->classes.data[i];
-        strbuf_printf(w->out, "%s{\"name\": \"%s\", \"warps\": %" PRIu64 ", \"cycles\": ",
-                      i ? ", " : "", class->name, class->warps);
+        strbuf_printf(w->out,
+                      "%s{\"name\": \"%s\", \"warps\": %" PRIu64 ", \"cycles\": ", i ? ", " : "",
+                      class->name, class->warps);
         put_real(w, class->cycles);
         strbuf_putc(w->out, '}');
     }
@@ -458,8 +459,7 @@ static void put_profile(Writer *w) {
     }
     strbuf_puts(w->out, "],\n\"ptx\": [");
     for (size_t i = 0; i < profile->ptx.len; i++) {
-        strbuf_printf(w->out, "%s{\"line\": %u, ", i ? ",\n" : "\n",
-                      profile->ptx.data[i].ptx_line);
+        strbuf_printf(w->out, "%s{\"line\": %u, ", i ? ",\n" : "\n", profile->ptx.data[i].ptx_line);
         put_count(w, &profile->ptx.data[i]);
         strbuf_putc(w->out, '}');
     }
@@ -490,9 +490,9 @@ static void put_findings(Writer *w) {
 }
 
 static void put_report(const Report *report, StrBuf *out) {
-    static void (*const parts[])(Writer *) = {
-        put_options, put_facts,     put_stages, put_remarks, put_layouts, put_shared,
-        put_registers, put_loops, put_profile, put_findings, put_sources};
+    static void (*const parts[])(Writer *) = {put_options, put_facts,    put_stages,    put_remarks,
+                                              put_layouts, put_shared,   put_registers, put_loops,
+                                              put_profile, put_findings, put_sources};
     const Trace *trace = report->trace;
     Writer w = {.report = report, .ctx = trace->ctx, .out = out};
     source_number(&w, trace->compiled->file);

@@ -19,6 +19,7 @@ static void add_line(ProfileLine *to, const ProfileLine *from) {
     add_count(&to->count, &from->count);
     to->spent.cycles += from->spent.cycles;
     to->spent.waits += from->spent.waits;
+    to->spent.awaited += from->spent.awaited;
 }
 
 static int compare(uint32_t a, uint32_t b) {
@@ -90,6 +91,8 @@ Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts
         profile->cycles += line.spent.cycles;
         vec_push(arena, &profile->lines, line);
         line.ptx_line = insn.ptx_line;
+        line.text = insn.text;
+        line.class = insn.class;
         vec_push(arena, &profile->ptx, line);
     }
     merge(&profile->lines, by_source);

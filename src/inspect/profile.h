@@ -7,6 +7,8 @@
 typedef struct ProfileLine {
     TracePlace at;     /* of the source; file 0: none is known */
     uint32_t ptx_line; /* of the PTX; 0: all of a line of the source */
+    Str text;          /* of the PTX: the instruction, and what it is counted as */
+    const char *class;
     SimCount count;
     SimSpent spent; /* zeros without a clock */
 } ProfileLine;
@@ -18,7 +20,6 @@ typedef struct ProfileClass {
     uint64_t warps;
     double cycles; /* as SimSpent */
 } ProfileClass;
-
 
 typedef struct Profile {
     uint32_t grid[3];

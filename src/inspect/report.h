@@ -9,7 +9,8 @@ typedef struct Finding {
     TracePlace at;     /* file 0: of the kernel as a whole */
     uint32_t ptx_line; /* where it shows in the PTX; 0: nowhere */
     const char *title, *figures, *why, *remedy;
-    double cycles; /* that it costs a warp, where a clock has run; else an order of importance */
+    double cycles; /* that it costs a warp; 0: not known */
+    uint32_t rank; /* of its row */
 } Finding;
 
 typedef VEC(Finding) Findings;

@@ -17,8 +17,7 @@ const char *const trace_op_kind_name[] = {
 
 TracePlace trace_place(Ctx *ctx, Span span) {
     const Source *source = source_get(&ctx->sources, span.file);
-    return source ? (TracePlace){span.file, source_locate(source, span.lo).line}
-                  : (TracePlace){0};
+    return source ? (TracePlace){span.file, source_locate(source, span.lo).line} : (TracePlace){0};
 }
 
 const TraceStage *trace_stage(const Trace *trace, const char *id) {
@@ -93,8 +92,8 @@ static void see(void *user, const StageText *shown) {
                         .summary = pass ? pass->summary : output_info[shown->kind].summary,
                         .kind = kind,
                         .text = shown->text};
-    stage.at = shown->lines ? places_of_spans(ctx, shown->lines)
-                            : trace_places(ctx, kind, shown->text);
+    stage.at =
+        shown->lines ? places_of_spans(ctx, shown->lines) : trace_places(ctx, kind, shown->text);
     keep_stage(trace, stage);
     if (shown->pass == PASS_choose_layouts)
         trace_layouts(trace, stage.id, shown->notes);
@@ -111,7 +110,8 @@ void trace_request(Trace *trace, Ctx *ctx, const Compiled *compiled, CompileRequ
     request->want |= OUTPUT_BIT(ptx) | OUTPUT_BIT(tir_final);
 }
 
-/* What the simulator's reader finds in the PTX; what it does not take is no matter of the report. */
+/* What the simulator's reader finds in the PTX; what it does not take is no matter of the report.
+ */
 static void read_ptx(Trace *trace) {
     Ctx *ctx = trace->ctx;
     const Str ptx = trace->compiled->outputs[OUTPUT_ptx];

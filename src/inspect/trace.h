@@ -25,7 +25,7 @@ typedef enum TraceKind {
 extern const char *const trace_kind_name[];
 
 typedef struct TraceStage {
-    const char *id;             /* "22-choose-layouts", as a dump folder has it */
+    const char *id; /* "22-choose-layouts", as a dump folder has it */
     const char *title, *summary;
     TraceKind kind;
     Str text;
@@ -46,7 +46,7 @@ typedef struct TraceLayout {
 typedef struct TraceBuffer {
     const char *name; /* "%44" */
     TracePlace at;
-    const char *type; /* "128x64xf16", "mbarrier" */
+    const char *type;              /* "128x64xf16", "mbarrier" */
     int64_t offset, bytes, copies; /* bytes of all copies */
     uint32_t from, to;             /* steps: numbers of ops, from 1 */
     /* Wavefronts of an access for each that would do, the most of all accesses by threads whose
@@ -56,9 +56,11 @@ typedef struct TraceBuffer {
 
 /* TRACE_OP_KIND(id, name): what an op does. */
 #define TRACE_OP_KINDS(OP_KIND)                                                                    \
-    OP_KIND(COPY, "copy") OP_KIND(WAIT, "wait") OP_KIND(PRODUCT, "product")                        \
-    OP_KIND(BARRIER, "barrier") OP_KIND(GLOBAL, "global") OP_KIND(SHARED, "shared")                \
-    OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic") OP_KIND(CONTROL, "control")
+    OP_KIND(COPY, "copy")                                                                          \
+    OP_KIND(WAIT, "wait")                                                                          \
+    OP_KIND(PRODUCT, "product") OP_KIND(BARRIER, "barrier") OP_KIND(GLOBAL, "global")              \
+        OP_KIND(SHARED, "shared") OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic")  \
+            OP_KIND(CONTROL, "control")
 typedef enum TraceOpKind {
 #define OP_KIND(id, name) TRACE_OP_##id,
     TRACE_OP_KINDS(OP_KIND)
@@ -99,6 +101,14 @@ typedef struct TraceDot {
     const Op *op;
 } TraceDot;
 
+/* Loads and stores by pointers whose elements are neighbours in memory. */
+typedef struct TraceAccess {
+    TracePlace at;
+    int64_t bytes;    /* of one access of a thread */
+    int64_t possible; /* if addresses were aligned: 4 to 16 */
+    int64_t aligned;  /* what is known of them */
+} TraceAccess;
+
 typedef struct Trace {
     Ctx *ctx;
     const Compiled *compiled;
@@ -108,10 +118,11 @@ typedef struct Trace {
     uint32_t steps; /* ops of the final Tile IR */
     VEC(TraceLoop) loops;
     VEC(TraceDot) dots;
-    SimModule *module;        /* of the PTX; NULL: it could not be read */
-    uint32_t *live;           /* registers by line of the PTX */
-    uint32_t live_lines;      /* how many there are */
-    int32_t registers;        /* of a thread: of the assembler, else an estimate; 0: not known */
+    VEC(TraceAccess) accesses;
+    SimModule *module;   /* of the PTX; NULL: it could not be read */
+    uint32_t *live;      /* registers by line of the PTX */
+    uint32_t live_lines; /* how many there are */
+    int32_t registers;   /* of a thread: of the assembler, else an estimate; 0: not known */
     bool registers_estimated;
     Occupancy occupancy;
     bool has_text;    /* texts and places of the stages are kept */

@@ -14,20 +14,13 @@
 
 /* What is no product, copy or wait by its traits, a row an op. */
 static const uint8_t kind_of_op[OP_COUNT] = {
-    [OP_async_copy] = TRACE_OP_COPY + 1,
-    [OP_async_commit] = TRACE_OP_BARRIER + 1,
-    [OP_async_wait] = TRACE_OP_WAIT + 1,
-    [OP_mbarrier_wait] = TRACE_OP_WAIT + 1,
-    [OP_mbarrier_expect] = TRACE_OP_BARRIER + 1,
-    [OP_mbarrier_arrive] = TRACE_OP_BARRIER + 1,
-    [OP_wgmma_wait] = TRACE_OP_WAIT + 1,
-    [OP_store_wait] = TRACE_OP_WAIT + 1,
-    [OP_turn_wait] = TRACE_OP_WAIT + 1,
-    [OP_turn_pass] = TRACE_OP_BARRIER + 1,
-    [OP_grid_wait] = TRACE_OP_WAIT + 1,
-    [OP_convert_layout] = TRACE_OP_EXCHANGE + 1,
-    [OP_reduce] = TRACE_OP_EXCHANGE + 1,
-    [OP_scan] = TRACE_OP_EXCHANGE + 1,
+    [OP_async_copy] = TRACE_OP_COPY + 1,         [OP_async_commit] = TRACE_OP_BARRIER + 1,
+    [OP_async_wait] = TRACE_OP_WAIT + 1,         [OP_mbarrier_wait] = TRACE_OP_WAIT + 1,
+    [OP_mbarrier_expect] = TRACE_OP_BARRIER + 1, [OP_mbarrier_arrive] = TRACE_OP_BARRIER + 1,
+    [OP_wgmma_wait] = TRACE_OP_WAIT + 1,         [OP_store_wait] = TRACE_OP_WAIT + 1,
+    [OP_turn_wait] = TRACE_OP_WAIT + 1,          [OP_turn_pass] = TRACE_OP_BARRIER + 1,
+    [OP_grid_wait] = TRACE_OP_WAIT + 1,          [OP_convert_layout] = TRACE_OP_EXCHANGE + 1,
+    [OP_reduce] = TRACE_OP_EXCHANGE + 1,         [OP_scan] = TRACE_OP_EXCHANGE + 1,
 };
 
 static TraceOpKind kind_of(const Op *op) {
@@ -53,9 +46,9 @@ static TraceOpKind kind_of(const Op *op) {
 typedef struct Loops {
     Trace *trace;
     WorkContext context;
-    double share;   /* warps of a scheduler */
-    double *ready;  /* by Value.id: the clock at which it is there */
-    PtrMap lines;   /* Op to its number + 1 in the notes' list */
+    double share;    /* warps of a scheduler */
+    double *ready;   /* by Value.id: the clock at which it is there */
+    PtrMap lines;    /* Op to its number + 1 in the notes' list */
     const Str *text; /* lines of the last Tile IR */
     size_t text_lines;
     double units[3]; /* clocks that an iteration takes of tensor cores, memory, and L2 */
@@ -122,8 +115,8 @@ static int64_t trips_of(const Op *loop) {
 
 static int64_t buffer_copies(const Op *copy) {
     for (uint32_t i = 0; i < copy->nin; i++)
-        if (op_in(copy, i)->type->kind == TYPE_BUFFER && local_alloc_of(op_in(copy, i))->code ==
-                                                             OP_local_alloc)
+        if (op_in(copy, i)->type->kind == TYPE_BUFFER &&
+            local_alloc_of(op_in(copy, i))->code == OP_local_alloc)
             return local_copies(op_in(copy, i));
     return 1;
 }
@@ -328,6 +321,28 @@ static const char *unit_of(const Op *op) {
     return dot_attrs(op)->unit == UNIT_MMA ? "mma" : "fma";
 }
 
+/* How wide an access could be by its layout and its neighbours alone. */
+static void add_access(Loops *l, const Op *op) {
+    enum { WIDEST = 16 };
+    const Value *ptr = op_in(op, 0);
+    if (!type_is_tile(ptr->type) || !ptr->type->layout)
+        return;
+    const Type *accessed = op->nout ? op->out[0].type : op_in(op, 1)->type;
+    const int fastest = facts_fastest_dim(l->context.facts, ptr);
+    if (fastest < 0)
+        return;
+    const int64_t bytes = type_element_bytes(accessed);
+    const int64_t run = facts_of(l->context.facts, ptr)->contiguous[fastest];
+    const int64_t own = (int64_t)1 << ptr->type->layout->bits[LAYOUT_REG];
+    const int64_t elements = run < own ? run : own;
+    TraceAccess access = {.at = trace_place(l->trace->ctx, op->span),
+                          .bytes = op_access_width(op) * bytes,
+                          .possible = elements * bytes > WIDEST ? WIDEST : elements * bytes,
+                          .aligned = facts_of(l->context.facts, ptr)->divisible[fastest]};
+    if (access.possible > access.bytes)
+        vec_push(&l->trace->ctx->arena, &l->trace->accesses, access);
+}
+
 static void add_ops(Loops *l, const Block *block) {
     Trace *trace = l->trace;
     block_for_each (op, block) {
@@ -335,6 +350,8 @@ static void add_ops(Loops *l, const Block *block) {
             continue;
         if (op_has(op, LOOP))
             add_loop(l, op);
+        if (op_is_pointer_access(op) && !op_has(op, ATOMIC))
+            add_access(l, op);
         if (op->code == OP_dot || op_is_wgmma(op))
             vec_push(&trace->ctx->arena, &trace->dots,
                      (TraceDot){trace_place(trace->ctx, op->span), unit_of(op), op});

@@ -123,8 +123,7 @@ void trace_shared(Trace *trace) {
         const bool is_barrier = life->alloc->code == OP_mbarrier_alloc;
         TraceBuffer buffer = {.name = name_of(&ctx->arena, &trace->notes, value),
                               .at = trace_place(ctx, life->alloc->span),
-                              .type =
-                                  is_barrier ? "mbarrier" : type_text(&ctx->arena, value->type),
+                              .type = is_barrier ? "mbarrier" : type_text(&ctx->arena, value->type),
                               .offset = op_offset(life->alloc),
                               .bytes = local_extent(value),
                               .copies = local_copies(value),

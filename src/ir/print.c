@@ -81,8 +81,7 @@ static void name_block(Printer *p, const Block *block) {
 
 static void note_op(Printer *p, const Op *op) {
     if (p->notes)
-        vec_push(p->notes->arena, &p->notes->ops,
-                 (PrintedOp){op, (uint32_t)p->notes->lines.len});
+        vec_push(p->notes->arena, &p->notes->ops, (PrintedOp){op, (uint32_t)p->notes->lines.len});
 }
 
 static void name_func(Printer *p, const Func *func) {
@@ -333,7 +332,9 @@ void module_print(const Module *module, const PrintOptions *options, StrBuf *out
     Ctx *ctx = module->ctx;
     assert(out->arena != &ctx->scratch);
     ArenaMark mark = arena_mark(&ctx->scratch);
-    Printer p = {.ctx = ctx, .out = out, .spans = options && options->spans,
+    Printer p = {.ctx = ctx,
+                 .out = out,
+                 .spans = options && options->spans,
                  .notes = options ? options->notes : NULL};
     p.layouts.arena = &ctx->scratch;
     for (const Func *func = module->funcs; func; func = func->next)

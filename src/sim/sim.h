@@ -171,6 +171,7 @@ bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, S
  * them in which it waits: for operands, copies, products or other warps. */
 typedef struct SimSpent {
     double cycles, waits;
+    double awaited; /* clocks that other instructions waited for its result, part of their waits */
 } SimSpent;
 
 /* How long a launch takes on a device, by the clock of a few of its programs. */
@@ -180,16 +181,16 @@ typedef struct SimTime {
     double latency_us; /* programs one after another on each SM, as many at once as it holds */
     double unit_us;    /* the busiest unit of SMs */
     double l2_us, dram_us;
-    const char *unit;     /* which one that is */
-    uint32_t registers;   /* of a thread */
-    uint32_t ctas_per_sm; /* that are there at once */
-    double cta_clocks;    /* of a program alone, the mean */
-    double footprint;     /* bytes of global memory that the launch touches, at least once */
-    double moved;         /* bytes between SMs and L2 */
-    double instructions;  /* of machine code, of warps */
-    double text;          /* of machine code that the programs went through at least once */
-    uint32_t samples;     /* programs that were run */
-    const char *device;   /* whose clock it is */
+    const char *unit;      /* which one that is */
+    uint32_t registers;    /* of a thread */
+    uint32_t ctas_per_sm;  /* that are there at once */
+    double cta_clocks;     /* of a program alone, the mean */
+    double footprint;      /* bytes of global memory that the launch touches, at least once */
+    double moved;          /* bytes between SMs and L2 */
+    double instructions;   /* of machine code, of warps */
+    double text;           /* of machine code that the programs went through at least once */
+    uint32_t samples;      /* programs that were run */
+    const char *device;    /* whose clock it is */
     const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
 } SimTime;
 

@@ -21,6 +21,7 @@
 #include "codegen/memory/shared_pointer.h"
 #include "codegen/products/dot_remark.h"
 #include "codegen/values/builder.h"
+#include "codegen/values/debug_info.h"
 #include "codegen/values/plans.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
@@ -634,6 +635,10 @@ const Op *cg_lower_products(Cg *cg, const Op *op) {
     piece->text = strbuf(cg->arena);
     piece->constraints = strbuf(cg->arena);
     name_results(piece);
+    const Op *product = op;
+    while (product != piece->last && product->code != OP_dot)
+        product = product->next;
+    cg_debug_op(cg, product->span); /* one line holds for all of an inline asm */
     for (const Op *at = op;; at = at->next) {
         if (at->code == OP_slice)
             lower_slice(cg, at);

@@ -201,8 +201,7 @@ static bool elaborate_stage(Compilation *c) {
     c->compiled->facts.params = elaborated.params;
     c->compiled->facts.param_count = elaborated.param_count;
     if (wants(c, OUTPUT_BIT(tir)))
-        c->compiled->outputs[OUTPUT_tir] =
-            show_func(c, output_info[OUTPUT_tir].file, PASS_COUNT);
+        c->compiled->outputs[OUTPUT_tir] = show_func(c, output_info[OUTPUT_tir].file, PASS_COUNT);
     end_stage(c, STAGE_elaborate);
     return true;
 }
@@ -214,9 +213,8 @@ static void observe_pass(void *user, const Func *func, PassId pass, unsigned pos
     vec_push(&c->ctx->arena, &c->compiled->passes, (PassTime){pass, changed, milliseconds});
     (void)func; /* the compilation's own */
     if (changed && shows_stages(c->request))
-        show_func(
-            c, str_format(&c->ctx->arena, "%02u-%s.tir", position + 2, pass_info[pass].name),
-            pass);
+        show_func(c, str_format(&c->ctx->arena, "%02u-%s.tir", position + 2, pass_info[pass].name),
+                  pass);
 }
 
 static bool passes_stage(Compilation *c) {

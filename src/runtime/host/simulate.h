@@ -24,8 +24,8 @@ typedef struct Simulation {
 /* False after a report: findings, or why nothing was launched; with `other_form` set a remark. */
 bool simulate(Ctx *ctx, Simulation *simulation);
 
-/* The time of the same launch, as sim_predict finds it; without a run before it, or behind one. False
- * likewise; `counts` stays. */
+/* The time of the same launch, as sim_predict finds it; without a run before it, or behind one.
+ * False likewise; `counts` stays. */
 bool simulate_time(Ctx *ctx, Simulation *simulation, const SimTimeOptions *options, SimTime *time);
 
 /* Encodes the map of a recipe, as a launcher would; params[i] points at argument i. False: by

@@ -184,7 +184,8 @@ static uint32_t function_registers(const SimModule *module, const Func *func, Ar
         return *known == UINT32_MAX ? 0 : *known - 1;
     *known = UINT32_MAX;
     ArenaMark mark = arena_mark(scratch);
-    Live live = {.module = module, .graph = cfg_graph(module, func, scratch), .calls = calls, .at = at};
+    Live live = {
+        .module = module, .graph = cfg_graph(module, func, scratch), .calls = calls, .at = at};
     live.number = ARENA_ARRAY(scratch, uint32_t, func->regs + 1);
     live.weight = ARENA_ARRAY(scratch, uint8_t, func->regs + 1);
     for (uint32_t pc = func->begin; pc < func->end; pc++) {

@@ -157,8 +157,8 @@ static const SimSpent *spent_of(const GridSample *sample, size_t count, Arena *a
     SimSpent *all = ARENA_ARRAY(arena, SimSpent, count + 1);
     double warps = sample->ctas * ceil((double)sample->threads / TARGET_WARP_SIZE);
     for (size_t pc = 0; pc < count; pc++)
-        all[pc] =
-            (SimSpent){sample->spent[pc].cycles / warps, sample->spent[pc].waits / warps};
+        all[pc] = (SimSpent){sample->spent[pc].cycles / warps, sample->spent[pc].waits / warps,
+                             sample->spent[pc].awaited / warps};
     return all;
 }
 

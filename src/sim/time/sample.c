@@ -92,6 +92,7 @@ static void add(Sampler *s, double weight) {
     for (size_t pc = 0; sample->spent && pc < s->module->insns.len; pc++) {
         sample->spent[pc].cycles += weight * s->timing->spent[pc].cycles;
         sample->spent[pc].waits += weight * s->timing->spent[pc].waits;
+        sample->spent[pc].awaited += weight * s->timing->spent[pc].awaited;
     }
     note_ranges(s);
 }
@@ -208,6 +209,7 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     for (size_t pc = 0; spent && pc < module->insns.len; pc++) {
         sample->spent[pc].cycles /= s->weight;
         sample->spent[pc].waits /= s->weight;
+        sample->spent[pc].awaited /= s->weight;
     }
     sample->footprint = touched(s, times);
     sample->lines = sample->footprint / TARGET_SECTOR_BYTES * s->lines_of_sector;

@@ -25,8 +25,11 @@ static void make_room(Timing *timing, uint32_t ctas, uint32_t warps) {
     if (warps > timing->warp_count) {
         uint32_t regs = timing->costs->reg_count + 1;
         timing->warps = ARENA_ARRAY(timing->arena, WarpTime, warps);
-        for (uint32_t i = 0; i < warps; i++)
+        for (uint32_t i = 0; i < warps; i++) {
             timing->warps[i].ready = ARENA_ARRAY(timing->arena, double, regs);
+            if (timing->spent)
+                timing->warps[i].maker = ARENA_ARRAY(timing->arena, uint32_t, regs);
+        }
         timing->warp_count = warps;
     }
     if (ctas > timing->cta_count) {
@@ -49,7 +52,8 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
     for (uint32_t i = 0; i < timing->warp_count; i++) {
         double *ready = timing->warps[i].ready;
         memset(ready, 0, (timing->costs->reg_count + 1) * sizeof *ready);
-        timing->warps[i] = (WarpTime){.ready = ready, .shares = timing->warps[i].shares};
+        timing->warps[i] = (WarpTime){
+            .ready = ready, .maker = timing->warps[i].maker, .shares = timing->warps[i].shares};
         timing->warps[i].shares.len = 0;
     }
     if (timing->spent)
@@ -71,15 +75,10 @@ static WarpTime *time_of(Warp *warp) {
 /* What instructions take: the units' share of a stretch goes to those that occupy them, and what is
  * longer than that to those whose operands came late. */
 
-static void add_share(Warp *warp, double busy, double waits) {
-    Timing *timing = warp->machine->timing;
-    WarpTime *time = time_of(warp);
-    if (!timing->spent || (busy <= 0 && waits <= 0))
-        return;
+static TimeShare *share_of(Timing *timing, WarpTime *time) {
     if (!time->shares.len || time->shares.data[time->shares.len - 1].pc != time->pc)
-        vec_push(timing->arena, &time->shares, (TimeShare){.pc = time->pc});
-    time->shares.data[time->shares.len - 1].busy += busy;
-    time->shares.data[time->shares.len - 1].waits += waits;
+        vec_push(timing->arena, &time->shares, (TimeShare){.pc = time->pc, .maker = NO_PC});
+    return &time->shares.data[time->shares.len - 1];
 }
 
 static double part_of(double all, double part, double sum) {
@@ -97,15 +96,36 @@ static void spend_stretch(Timing *timing, WarpTime *time, double clocks, double 
         SimSpent *spent = &timing->spent[share->pc];
         double waits = part_of(idle, share->waits, all_waits);
         spent->waits += waits;
+        if (share->maker != NO_PC)
+            timing->spent[share->maker].awaited += waits;
         spent->cycles += waits + part_of(clocks - idle, share->busy, all_busy);
     }
     time->shares.len = 0;
 }
 
+/* The instruction that made the operand which is ready last. */
+static uint32_t last_maker(const Warp *warp, const Cost *cost) {
+    const WarpTime *time = time_of((Warp *)warp);
+    const RegRef *reads = warp->machine->timing->costs->regs + cost->read_at;
+    uint32_t maker = NO_PC;
+    double latest = time->start;
+    for (uint32_t i = 0; i < cost->read_count; i++)
+        if (time->ready[reads[i]] > latest) {
+            latest = time->ready[reads[i]];
+            maker = time->maker[reads[i]];
+        }
+    return maker;
+}
+
 /* The instruction is issued at `start`, if nothing before it in the stretch is later. */
-static void issue_at(Warp *warp, double start) {
+static void issue_at(Warp *warp, const Cost *cost, double start) {
+    Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
-    add_share(warp, 0, start - time->last);
+    if (timing->spent && start > time->last) {
+        TimeShare *share = share_of(timing, time);
+        share->waits += start - time->last;
+        share->maker = last_maker(warp, cost);
+    }
     time->last = timing_later(time->last, start);
 }
 
@@ -136,7 +156,8 @@ static void occupy(Warp *warp, TimeUnit unit, double clocks) {
     bool of_partition = unit < TIME_PARTITIONED;
     double of_warp = clocks * (of_partition ? timing->costs->figures.partitions : 1);
     time_of(warp)->units[unit] += of_warp;
-    add_share(warp, of_warp, 0);
+    if (timing->spent)
+        share_of(timing, time_of(warp))->busy += of_warp;
     occupy_cta(warp, unit, clocks);
 }
 
@@ -158,8 +179,12 @@ static double operands_ready(Warp *warp, const Cost *cost) {
 
 static void results_at(Warp *warp, const Cost *cost, double when) {
     const RegRef *writes = warp->machine->timing->costs->regs + cost->written_at;
-    for (uint32_t i = 0; i < cost->written_count; i++)
-        time_of(warp)->ready[writes[i]] = when;
+    WarpTime *time = time_of(warp);
+    for (uint32_t i = 0; i < cost->written_count; i++) {
+        time->ready[writes[i]] = when;
+        if (time->maker)
+            time->maker[writes[i]] = time->pc;
+    }
 }
 
 /* Ends the stretch. */
@@ -285,7 +310,7 @@ static ExecResult execute_access(Warp *warp, const Insn *insn, const Cost *cost,
     double latency = access_latency(timing, insn, cost, &access);
     issue(warp, cost);
     occupy_memory(warp, insn, cost, &access);
-    issue_at(warp, start);
+    issue_at(warp, cost, start);
     if (cost->kind == COST_COPY) {
         latency += insn_has(insn, WORD_bulk) ? timing->costs->figures.tma : 0;
         double *open = &time->queues[cost->queue].open;
@@ -304,7 +329,7 @@ static ExecResult execute_wgmma(Warp *warp, const Insn *insn, const Cost *cost, 
     Timing *timing = warp->machine->timing;
     occupy(warp, TIME_ISSUE, 1 / timing->costs->figures.partitions);
     occupy_cta(warp, TIME_TENSOR, clocks);
-    issue_at(warp, start);
+    issue_at(warp, cost, start);
     *open = timing_later(*open, start) + clocks * WARPS;
     return insn->row->exec(warp, insn, mask);
 }
@@ -329,7 +354,7 @@ static void wait_for_groups(Warp *warp, const Insn *insn, const Cost *cost) {
 static ExecResult execute_wait(Warp *warp, const Insn *insn, const Cost *cost, uint32_t mask) {
     Timing *timing = warp->machine->timing;
     WarpTime *time = time_of(warp);
-    issue_at(warp, operands_ready(warp, cost));
+    issue_at(warp, cost, operands_ready(warp, cost));
     issue(warp, cost);
     if (cost->kind == COST_COMMIT) {
         commit(warp, cost);
@@ -377,7 +402,7 @@ ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask) {
     }
     double start = operands_ready(warp, cost);
     issue(warp, cost);
-    issue_at(warp, start);
+    issue_at(warp, cost, start);
     results_at(warp, cost, start + cost->latency);
     return insn->row->exec(warp, insn, mask);
 }

@@ -19,6 +19,7 @@ typedef struct TimeGroups {
 /* What an instruction of a stretch takes: clocks of units, and waiting for its operands. */
 typedef struct TimeShare {
     uint32_t pc;
+    uint32_t maker; /* of the operand that it waits for; NO_PC: none */
     double busy, waits;
 } TimeShare;
 
@@ -27,6 +28,7 @@ typedef struct WarpTime {
     double start, last;       /* of the stretch: when it began, when its last one issues */
     double units[TIME_UNITS]; /* clocks of its partition that the stretch takes */
     double *ready;            /* by register */
+    uint32_t *maker;          /* by register: which instruction made it; NULL: nobody asks */
     TimeGroups queues[TIME_QUEUES];
     uint32_t pc;           /* the instruction that it is at */
     VEC(TimeShare) shares; /* of the stretch, where they are asked for */
@@ -56,8 +58,8 @@ typedef struct Timing {
     double loaded;            /* of TIME_L2, what loads through L1 took */
     uint64_t fetched;         /* instructions of machine code that were executed at least once */
     uint32_t insn_count;
-    bool *seen;               /* by program counter */
-    SimSpent *spent;         /* likewise, of all warps together; NULL: nobody asks */
+    bool *seen;      /* by program counter */
+    SimSpent *spent; /* likewise, of all warps together; NULL: nobody asks */
 } Timing;
 
 /* `spent`: tell what each instruction takes. */

@@ -1,0 +1,39 @@
+/* What the files that find things share. Private to findings*.c. */
+#ifndef TILEC_INSPECT_FINDINGS_H
+#define TILEC_INSPECT_FINDINGS_H
+#include "inspect/report.h"
+#include "target/machine.h"
+
+typedef enum FindingKind {
+#define FINDING(id, ...) FINDING_##id,
+#include "inspect/findings.def"
+    FINDING_COUNT
+} FindingKind;
+
+typedef struct Finder {
+    const Trace *trace;
+    const Profile *profile; /* NULL: nothing was run */
+    Arena *arena;
+    Findings *found;
+    FindingKind kind; /* that is looked for */
+    double total;     /* clocks of a warp; 0: no clock has run */
+    double programs;  /* of the launch, at least 1 */
+} Finder;
+
+#define FINDING(id, ...) void find_##id(Finder *f);
+#include "inspect/findings.def"
+
+/* Adds a finding of the kind that is looked for, with the row's texts; `figures` as printf takes
+ * them. NULL where it costs too little of the clocks to be one. */
+Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The figure of the kernel's target. */
+double finding_figure(const Finder *f, Figure figure);
+/* In percent of all clocks. */
+double finding_percent(const Finder *f, double cycles);
+/* The clocks of all instructions of a line. */
+double finding_line_cycles(const Finder *f, TracePlace at);
+static inline bool finding_is_at(const ProfileLine *line, TracePlace at) {
+    return line->at.file == at.file && line->at.line == at.line;
+}
+#endif

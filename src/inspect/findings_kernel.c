@@ -1,0 +1,143 @@
+/* What is found of products, of threads that do nothing, and of the kernel as a whole. */
+#include "inspect/findings.h"
+
+/* Why threads compute it, and what would help. */
+static const char *remedy_of(const TraceDot *dot) {
+    enum { LEAST_SIDE = 16 };
+    const Type *a = op_in(dot->op, 0)->type, *b = op_in(dot->op, 1)->type;
+    const int64_t m = a->shape[a->rank - 2], k = a->shape[a->rank - 1], n = b->shape[b->rank - 1];
+    if (m < LEAST_SIDE || n < 8 || k < LEAST_SIDE)
+        return "Make the block at least 16 x 16 x 16 by padding the short dimension: tensor cores "
+               "take no smaller one.";
+    if (a->dtype == DT_F32)
+        return "Write input_precision=\"tf32\", or \"tf32x3\" where the result has to be as exact "
+               "as with fp32; or load 16-bit operands.";
+    if (type_is_int(a))
+        return "Give both operands as int8, or convert them to fp16.";
+    return NULL;
+}
+
+static double tensor_clocks(const Finder *f, const TraceDot *dot) {
+    const Type *a = op_in(dot->op, 0)->type;
+    const double steps = (double)type_numel(dot->op->out[0].type) * (double)a->shape[a->rank - 1];
+    const Figure rate = type_element_bytes(a) == 1   ? FIGURE_TENSOR_F8
+                        : type_element_bytes(a) == 2 ? FIGURE_TENSOR_F16
+                                                     : FIGURE_TENSOR_TF32;
+    return steps / finding_figure(f, rate);
+}
+
+void find_fma_dot(Finder *f) {
+    vec_for_each (dot, &f->trace->dots) {
+        if (strcmp(dot->unit, "fma") != 0)
+            continue;
+        const Type *a = op_in(dot->op, 0)->type, *out = dot->op->out[0].type;
+        const double cycles = finding_line_cycles(f, dot->at);
+        StrBuf clocks = strbuf(f->arena);
+        if (f->total > 0)
+            strbuf_printf(&clocks, "; %.0f of %.0f clocks (%.0f%%) go there", cycles, f->total,
+                          finding_percent(f, cycles));
+        Finding *found = finding_add(
+            f, dot->at, cycles,
+            "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks%s",
+            (long long)out->shape[out->rank - 2], (long long)out->shape[out->rank - 1],
+            (long long)a->shape[a->rank - 1], dtype_info[a->dtype].text, tensor_clocks(f, dot),
+            strbuf_str(&clocks).ptr);
+        const char *remedy = remedy_of(dot);
+        if (found && remedy)
+            found->remedy = remedy;
+    }
+}
+
+/* An access for each word, as often as instructions are executed in the mean. */
+void find_spills(Finder *f) {
+    enum { WORD_BYTES = 4 };
+    const Resources *resources = &f->trace->compiled->facts.resources;
+    const double bytes = resources->spill_stores + resources->spill_loads;
+    if (!resources->known || bytes <= 0)
+        return;
+    double often = 1;
+    if (f->profile && f->trace->module && f->profile->ptx.len)
+        often = (double)f->profile->sum.warps / f->programs /
+                f->trace->compiled->facts.meta.num_warps / (double)f->profile->ptx.len;
+    const double cycles = bytes / WORD_BYTES * often * finding_figure(f, FIGURE_LATENCY_L1) / 4;
+    finding_add(f, trace_place(f->trace->ctx, f->trace->compiled->func->span), cycles,
+                "%d bytes of a thread are stored and %d loaded again, with %d registers",
+                resources->spill_stores, resources->spill_loads, resources->registers);
+}
+
+/* One thread of a warp is switched on where an instruction is meant for one: copies and what
+ * belongs to them. */
+static bool is_for_one(const ProfileLine *line) {
+    return line->count.threads <= line->count.warps;
+}
+
+void find_divergence(Finder *f) {
+    enum { WORTH_PERCENT = 20 };
+    if (!f->profile)
+        return;
+    vec_for_each (line, &f->profile->lines) {
+        SimCount all = {0};
+        double cycles = 0;
+        uint32_t worst = 0;
+        vec_for_each (ptx, &f->profile->ptx) {
+            if (!finding_is_at(ptx, line->at) || is_for_one(ptx))
+                continue;
+            const double off =
+                1 - (double)ptx->count.threads / (double)ptx->count.warps / TARGET_WARP_SIZE;
+            all.warps += ptx->count.warps;
+            all.threads += ptx->count.threads;
+            all.divergent += ptx->count.divergent;
+            cycles += ptx->spent.cycles * off;
+            worst = worst || !ptx->count.divergent ? worst : ptx->ptx_line;
+        }
+        if (!all.warps || all.divergent * 100 < all.warps * WORTH_PERCENT)
+            continue;
+        Finding *found = finding_add(
+            f, line->at, cycles,
+            "%.0f%% of its instructions are executed for a part of a warp: %.1f of 32 threads in "
+            "the mean",
+            100 * (double)all.divergent / (double)all.warps,
+            (double)all.threads / (double)all.warps);
+        if (found)
+            found->ptx_line = worst;
+    }
+}
+
+/* Of an SM's warps, and of a warp's clocks. What is waited for could be hidden by as many warps as
+ * are missing. */
+static const double ENOUGH = 0.25;
+
+void find_low_occupancy(Finder *f) {
+    const Occupancy *held = &f->trace->occupancy;
+    const double part = held->max_warps ? (double)held->warps / held->max_warps : 1;
+    double waits = 0;
+    if (part > ENOUGH)
+        return;
+    if (f->profile)
+        vec_for_each (line, &f->profile->lines)
+            waits += line->spent.waits;
+    if (f->total > 0 && waits < ENOUGH * f->total)
+        return;
+    StrBuf waiting = strbuf(f->arena);
+    strbuf_puts(&waiting, "");
+    if (f->total > 0)
+        strbuf_printf(&waiting, "; warps wait %.0f%% of their clocks", finding_percent(f, waits));
+    finding_add(f, (TracePlace){0}, waits * (ENOUGH - part),
+                "%d of %d warps: %d CTAs an SM by %s%s", held->warps, held->max_warps, held->ctas,
+                occupancy_limit_name(held->limit), waiting.ptr);
+}
+
+void find_small_grid(Finder *f) {
+    const TargetDevice *device = target_device(f->trace->compiled->facts.meta.target);
+    const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    if (!f->profile || !device)
+        return;
+    const double ctas = f->programs / (meta->programs_per_cta > 1 ? meta->programs_per_cta : 1);
+    if (ctas >= device->sms)
+        return;
+    const double total = f->total;
+    f->total = 0; /* its cost is none of a program's clocks */
+    finding_add(f, (TracePlace){0}, 0, "%.0f CTAs for %d SMs of an %s", ctas, device->sms,
+                device->name);
+    f->total = total;
+}

@@ -1,0 +1,245 @@
+/* What is found of accesses to memory, and of who waits for them. */
+#include "inspect/findings.h"
+
+enum { WORTH_PERCENT = 125 }; /* of what would do: more is worth a word */
+
+/* The clocks at a line's instructions that touch memory, each as much of it as `part` says. */
+static double cycles_at(const Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
+    double cycles = 0;
+    vec_for_each (line, &f->profile->ptx)
+        if (finding_is_at(line, at))
+            cycles += (line->spent.cycles + line->spent.awaited) * part(&line->count);
+    return cycles;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double part_beyond(uint64_t all, uint64_t ideal) {
+    return all > ideal ? (double)(all - ideal) / (double)all : 0;
+}
+
+static double conflicting_part(const SimCount *count) {
+    return part_beyond(count->wavefronts, count->ideal_wavefronts);
+}
+
+static double scattered_part(const SimCount *count) {
+    return part_beyond(count->sectors, count->ideal_sectors);
+}
+
+/* The instruction of the line that has the most of it. */
+static uint32_t worst_ptx(const Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
+    uint32_t worst = 0;
+    double most = 0;
+    vec_for_each (line, &f->profile->ptx) {
+        const double cost = part(&line->count) * (double)line->count.warps;
+        if (!finding_is_at(line, at) || cost <= most)
+            continue;
+        most = cost;
+        worst = line->ptx_line;
+    }
+    return worst;
+}
+
+/* Shared memory gives a wavefront a clock: what is beyond the least takes as many of a program, or
+ * the same part of what its instructions take. */
+static void find_conflicts_counted(Finder *f) {
+    vec_for_each (line, &f->profile->lines) {
+        const SimCount *count = &line->count;
+        if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
+            continue;
+        const double extra = (double)(count->wavefronts - count->ideal_wavefronts) / f->programs;
+        const double cycles = larger(extra, cycles_at(f, line->at, conflicting_part));
+        const double each = (double)count->wavefronts / (double)count->ideal_wavefronts;
+        Finding *found = finding_add(
+            f, line->at, cycles,
+            "%.1f wavefronts where 1 would do: %.0f of a program's accesses of shared memory wait "
+            "for a bank, about %.0f of %.0f clocks",
+            each, extra, cycles, f->total);
+        if (found)
+            found->ptx_line = worst_ptx(f, line->at, conflicting_part);
+    }
+}
+
+static void find_conflicts_predicted(Finder *f) {
+    vec_for_each (buffer, &f->trace->buffers) {
+        const double most = larger(buffer->banks_read, buffer->banks_written);
+        if (most * 100 > WORTH_PERCENT)
+            finding_add(f, buffer->at, 0, "%.1f wavefronts where 1 would do, by the layouts of %s",
+                        most, buffer->name);
+    }
+}
+
+void find_bank_conflicts(Finder *f) {
+    if (f->profile)
+        find_conflicts_counted(f);
+    else
+        find_conflicts_predicted(f);
+}
+
+void find_uncoalesced(Finder *f) {
+    if (!f->profile)
+        return;
+    const double sector = TARGET_SECTOR_BYTES / finding_figure(f, FIGURE_BYTES_L2);
+    vec_for_each (line, &f->profile->lines) {
+        const SimCount *count = &line->count;
+        if (count->sectors * 100 <= count->ideal_sectors * WORTH_PERCENT)
+            continue;
+        const double extra = (double)(count->sectors - count->ideal_sectors) / f->programs;
+        const double cycles = larger(extra * sector, cycles_at(f, line->at, scattered_part));
+        Finding *found =
+            finding_add(f, line->at, cycles,
+                        "%.1f sectors where 1 would do: %.0f bytes of a program move for nothing, "
+                        "about %.0f of %.0f clocks",
+                        (double)count->sectors / (double)larger(1, (double)count->ideal_sectors),
+                        extra * TARGET_SECTOR_BYTES, cycles, f->total);
+        if (found)
+            found->ptx_line = worst_ptx(f, line->at, scattered_part);
+    }
+}
+
+/* Waits */
+
+/* Without its guard. */
+static Str name_of(Str text) {
+    if (text.len && text.ptr[0] == '@')
+        while (text.len && text.ptr[0] != ' ' && text.ptr[0] != '\t')
+            text = (Str){text.ptr + 1, text.len - 1};
+    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
+        text = (Str){text.ptr + 1, text.len - 1};
+    return text;
+}
+
+static bool begins(Str text, const char *word) {
+    const size_t len = strlen(word);
+    return text.len >= len && !memcmp(text.ptr, word, len);
+}
+
+static bool waits_for_copies(const ProfileLine *line) {
+    const Str name = name_of(line->text);
+    return begins(name, "cp.async.wait_") || begins(name, "mbarrier.try_wait") ||
+           begins(name, "mbarrier.test_wait");
+}
+
+/* The innermost loop that is at the place, or the first that has copies. */
+static const TraceLoop *loop_at(const Trace *trace, TracePlace at) {
+    const TraceLoop *found = NULL;
+    vec_for_each (loop, &trace->loops)
+        if (loop->stages > 1 && (!found || (loop->at.file == at.file && loop->at.line == at.line)))
+            found = loop;
+    return found;
+}
+
+static int64_t stage_bytes(const Trace *trace, const TraceLoop *loop) {
+    int64_t bytes = 0;
+    vec_for_each (buffer, &trace->buffers)
+        if (buffer->copies == loop->stages && strcmp(buffer->type, "mbarrier") != 0)
+            bytes += buffer->bytes / buffer->copies;
+    return bytes;
+}
+
+/* A warp that starts copies waits too, for room, which holds nobody up: those are its instructions
+ * that are executed by the fewest warps. */
+void find_waiting_pipeline(Finder *f) {
+    uint64_t most = 0;
+    double waits = 0;
+    const ProfileLine *worst = NULL;
+    if (!f->profile || f->total <= 0)
+        return;
+    vec_for_each (line, &f->profile->ptx)
+        if (waits_for_copies(line) && line->count.warps > most)
+            most = line->count.warps;
+    vec_for_each (line, &f->profile->ptx) {
+        if (!waits_for_copies(line) || line->count.warps * 2 < most)
+            continue;
+        waits += line->spent.waits;
+        worst = worst && worst->spent.waits >= line->spent.waits ? worst : line;
+    }
+    enum { WORTH_WAITING_PERCENT = 12 };
+    if (!worst || finding_percent(f, waits) < WORTH_WAITING_PERCENT)
+        return;
+    const TraceLoop *loop = loop_at(f->trace, worst->at);
+    const int64_t bytes = loop ? stage_bytes(f->trace, loop) : 0;
+    const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    Finding *found =
+        finding_add(f, loop ? loop->at : worst->at, waits,
+                    "%.0f of %.0f clocks (%.0f%%) go by waiting for copies in %" PRId64
+                    " stages of %" PRId64 " bytes; %d of %d bytes of shared memory are taken",
+                    waits, f->total, finding_percent(f, waits), loop ? loop->stages : 1, bytes,
+                    meta->shared_bytes, meta->target->shared_per_block);
+    if (found)
+        found->ptx_line = worst->ptx_line;
+}
+
+static bool is_global_load(const ProfileLine *line) {
+    return !strcmp(line->class, "global") && begins(name_of(line->text), "ld.");
+}
+
+void find_load_latency(Finder *f) {
+    enum { WORTH_AWAITING_PERCENT = 15 };
+    if (!f->profile || f->total <= 0)
+        return;
+    vec_for_each (line, &f->profile->lines) {
+        double awaited = 0;
+        const ProfileLine *worst = NULL;
+        vec_for_each (ptx, &f->profile->ptx) {
+            if (!finding_is_at(ptx, line->at) || !is_global_load(ptx))
+                continue;
+            awaited += ptx->spent.awaited;
+            worst = worst && worst->spent.awaited >= ptx->spent.awaited ? worst : ptx;
+        }
+        if (!worst || finding_percent(f, awaited) < WORTH_AWAITING_PERCENT)
+            continue;
+        Finding *found =
+            finding_add(f, line->at, awaited,
+                        "%.0f of %.0f clocks (%.0f%%) go by waiting for what this line loads",
+                        awaited, f->total, finding_percent(f, awaited));
+        if (found)
+            found->ptx_line = worst->ptx_line;
+    }
+}
+
+void find_barriers(Finder *f) {
+    enum { WORTH_MEETING_PERCENT = 10 };
+    if (!f->profile || f->total <= 0)
+        return;
+    vec_for_each (line, &f->profile->lines) {
+        double waits = 0;
+        uint64_t warps = 0;
+        uint32_t worst = 0;
+        vec_for_each (ptx, &f->profile->ptx) {
+            const Str name = name_of(ptx->text);
+            if (!finding_is_at(ptx, line->at) || strcmp(ptx->class, "barrier") != 0 ||
+                !(begins(name, "bar.") || begins(name, "barrier.")))
+                continue;
+            waits += ptx->spent.waits;
+            warps += ptx->count.warps;
+            worst = worst ? worst : ptx->ptx_line;
+        }
+        if (finding_percent(f, waits) < WORTH_MEETING_PERCENT)
+            continue;
+        const double passes =
+            (double)warps / f->programs / f->trace->compiled->facts.meta.num_warps;
+        Finding *found =
+            finding_add(f, line->at, waits,
+                        "%.0f of %.0f clocks (%.0f%%) go by waiting for other warps, at %.0f "
+                        "barriers of a program",
+                        waits, f->total, finding_percent(f, waits), passes);
+        if (found)
+            found->ptx_line = worst;
+    }
+}
+
+void find_scalar_access(Finder *f) {
+    vec_for_each (access, &f->trace->accesses) {
+        const double wider = (double)access->possible / (double)access->bytes;
+        if (wider < 2)
+            continue;
+        const double cycles = finding_line_cycles(f, access->at) * (1 - 1 / wider) / 2;
+        finding_add(f, access->at, cycles,
+                    "%" PRId64 " bytes at a time where %" PRId64
+                    " would do: addresses are only known to be multiples of %" PRId64 " bytes",
+                    access->bytes, access->possible, access->aligned);
+    }
+}

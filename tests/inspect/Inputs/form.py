@@ -1,0 +1,128 @@
+"""form.py REPORT.json [PAGE.html]: every member of docs/inspecting.md's form is there with its type, numbers of sources, lines and stages lead somewhere,
+and the page's script element holds the same object."""
+import html.parser
+import json
+import sys
+
+NUMBER = (int, float)
+COUNTS = {"warps": int, "threads": int, "divergent": int, "sectors": int, "ideal_sectors": int, "wavefronts": int, "ideal_wavefronts": int,
+          "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER}
+TRAFFIC = {"moved": int, "used": int, "distinct": int}
+PLACE = "a place"
+FORM = {
+    "version": int, "kernel": str, "target": str, "tilec": str,
+    "options": {"num_warps": int, "num_stages": int, "num_ctas": int, "label": str, "constexprs": dict, "signature": [str], "parameters": [str]},
+    "facts": {"warps": int, "stages": int, "ctas": int, "programs_per_cta": int, "teams": int, "threads": int, "persistent": bool, "registers": int,
+              "registers_estimated": bool, "spill_stores": int, "spill_loads": int, "shared": int, "ctas_per_sm": int, "warps_per_sm": int,
+              "max_warps_per_sm": int, "occupancy": NUMBER, "limited_by": str},
+    "sources": [{"path": str, "first_line": int, "text": str}],
+    "stages": [{"id": str, "kind": str, "title": str, "summary": str, "lines": [str], "at": [PLACE]}],
+    "remarks": [{"at": PLACE, "column": int, "severity": str, "name": str, "text": str, "help": str, "notes": [{"at": PLACE, "text": str}]}],
+    "layouts": [{"name": str, "stage": str, "memory": str, "shape": [int], "type": str, "element_bytes": int, "reg": [[int]], "lane": [[int]],
+                 "warp": [[int]], "block": [[int]], "values": [str], "at": [PLACE]}],
+    "shared": {"bytes": int, "program_bytes": int, "limit": int, "steps": int,
+               "buffers": [{"name": str, "at": PLACE, "offset": int, "bytes": int, "copies": int, "from": int, "to": int, "type": str,
+                            "banks": {"read": (*NUMBER, type(None)), "written": (*NUMBER, type(None))}}]},
+    "registers": {"limit": int, "lines": [int]},
+    "loops": [{"at": PLACE, "stages": int, "trips": (int, type(None)),
+               "roles": [{"name": str, "warps": str, "clocks": NUMBER,
+                          "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}]}]}],
+    "profile": {"launch": {"grid": [int], "cycles": NUMBER, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
+                "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
+                "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}]},
+    "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "title": str, "figures": str, "why": str, "try": str}],
+}
+wrong = []
+
+
+def check(value, form, where, report):
+    if form is PLACE:
+        if value != 0 and not (isinstance(value, list) and len(value) == 2 and 0 <= value[0] < len(report["sources"])
+                               and 1 <= value[1] <= report["sources"][value[0]]["text"].count("\n") + 1):
+            wrong.append(f"{where}: {value} is no place")
+    elif isinstance(form, dict):
+        if not isinstance(value, dict):
+            wrong.append(f"{where} is no object")
+        elif set(value) != set(form):
+            wrong.append(f"{where}: too much or too little: {sorted(set(value) ^ set(form))}")
+        else:
+            for name, part in form.items():
+                check(value[name], part, f"{where}.{name}", report)
+    elif isinstance(form, list):
+        if not isinstance(value, list):
+            wrong.append(f"{where} is no list")
+        else:
+            for i, one in enumerate(value):
+                check(one, form[0], f"{where}[{i}]", report)
+    elif not isinstance(value, form) or (form is int and isinstance(value, bool)):
+        wrong.append(f"{where}: {value!r} is no {form}")
+
+
+def check_report(report):
+    check(report, {**FORM, "profile": type(None)} if report.get("profile") is None else FORM, "report", report)
+    if wrong:
+        return
+    ids = [stage["id"] for stage in report["stages"]]
+    if len(set(ids)) != len(ids):
+        wrong.append("two stages have one id")
+    for stage in report["stages"]:
+        if len(stage["lines"]) != len(stage["at"]):
+            wrong.append(f"{stage['id']}: {len(stage['lines'])} lines, {len(stage['at'])} places")
+    if any(layout["stage"] not in ids for layout in report["layouts"]):
+        wrong.append("a layout is of no stage")
+    for layout in report["layouts"]:
+        text = next(stage["lines"] for stage in report["stages"] if stage["id"] == layout["stage"])
+        if not any(line.startswith(f"layout {layout['name']} = ") for line in text):
+            wrong.append(f"{layout['stage']} has no {layout['name']}")
+        if any(len(basis) != len(layout["shape"]) for kind in ("reg", "lane", "warp", "block") for basis in layout[kind]):
+            wrong.append(f"{layout['name']}: a basis has not the rank of the shape")
+    ptx = next(stage for stage in report["stages"] if stage["kind"] == "ptx")
+    if len(report["registers"]["lines"]) != len(ptx["lines"]):
+        wrong.append("registers are of other lines than the PTX has")
+    for buffer in report["shared"]["buffers"]:
+        if not 1 <= buffer["from"] <= buffer["to"] <= report["shared"]["steps"] or buffer["offset"] + buffer["bytes"] > report["shared"]["program_bytes"]:
+            wrong.append(f"{buffer['name']} lies outside")
+    if report["profile"]:
+        if any(not 1 <= line["line"] <= len(ptx["lines"]) for line in report["profile"]["ptx"]):
+            wrong.append("a counted line of the PTX is none")
+        for name in COUNTS:
+            by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
+            if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:
+                wrong.append(f"{name}: {by_line} by line of the source, {by_ptx} by line of the PTX")
+    costs = [finding["cycles"] for finding in report["findings"]]
+    if costs != sorted(costs, reverse=True):
+        wrong.append("a costlier finding comes later")
+
+
+class Script(html.parser.HTMLParser):
+    """The text of the script element of JSON, as a browser takes it."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=False)
+        self.inside, self.text, self.scripts = False, "", 0
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        self.inside = tag == "script" and dict(attrs).get("type") == "application/json"
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "script"
+
+    def handle_data(self, data):
+        self.text += data if self.inside else ""
+
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    read = json.load(file)
+for one in read if isinstance(read, list) else [read]:
+    check_report(one)
+if len(sys.argv) > 2:
+    with open(sys.argv[2], encoding="utf-8") as file:
+        page = Script()
+        page.feed(file.read())
+    if page.scripts != 2:
+        wrong.append(f"the page has {page.scripts} script elements")
+    if json.loads(page.text) != read:
+        wrong.append("the page holds another object")
+print("\n".join(wrong[:20]))
+sys.exit(bool(wrong))
