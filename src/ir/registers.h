@@ -8,6 +8,16 @@
 #define TILEC_IR_REGISTERS_H
 #include "ir/ir.h"
 
+/* Of a thread, for what a count of its tiles leaves out. Of the order of what ptxas takes for
+ * kernels/ beyond their tiles (bench/registers.py); no source says them. */
+enum {
+    RESERVE_SCALARS = 16, /* addresses, counters, scalars, what is being computed */
+    RESERVE_WGMMA =
+        28, /* these, and descriptors and addresses of what wgmma takes from registers */
+    RESERVE_COPIES = 32, /* these, and what copies ahead of a loop go by */
+    RESERVE_CHAINS = 40, /* these, and masks and fragments between two products in flight */
+};
+
 /* A thread is to have no more registers than that, nor more than passes before wanted. True: they
  * wanted more, or nothing. */
 bool func_lower_register_goal(Func *func, int32_t registers);

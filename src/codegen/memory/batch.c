@@ -14,8 +14,6 @@
 #include "ir/registers.h"
 #include "support/ptrmap.h"
 
-enum { OTHER_REGISTERS = 16 }; /* of a thread, for addresses and what is being computed */
-
 typedef struct Batch {
     const Op *last; /* of the loads; NULL: none are kept together */
 } Batch;
@@ -74,7 +72,7 @@ void cg_find_batch(Cg *cg) {
     ArenaMark mark = arena_mark(&cg->ctx->scratch);
     PtrMap needed = needed_by(cg, reduce);
     uint32_t loads = 0, feeding = 0, waiting = 0, all = 0;
-    uint64_t registers = OTHER_REGISTERS;
+    uint64_t registers = RESERVE_SCALARS;
     const Op *last = NULL;
     for (const Op *op = cg->func->body->first; op != reduce; op = op->next) {
         if (!is_tile_load(op))

@@ -15,8 +15,10 @@
  * of the machine; docs/performance.md has how well they do on kernels that they were not fitted
  * to. */
 #include "passes/analysis/program_cost.h"
+#include "ir/registers.h"
 #include "passes/analysis/op_work.h"
 #include "passes/analysis/pressure.h"
+#include "target/common.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,11 +31,8 @@ enum {
     LOOP_CLOCKS = 10,   /* of an iteration beside its body */
     SHORT_LOOP = 64,    /* instructions of a body that is unrolled */
     UNROLLED = 4,
-    OTHER_REGISTERS = 16, /* of a thread: addresses, counters */
-    LAUNCH_CLOCKS = 300,  /* from the end of one program to the start of the next */
-    WARP_CLOCKS = 50,     /* and for each of its warps */
-    CTA_CLOCKS = 110, /* that an SM's launch of a CTA keeps the next one waiting: 65 ns, whatever
-                         it does (docs/performance.md) */
+    LAUNCH_CLOCKS = 300, /* from the end of one program to the start of the next */
+    WARP_CLOCKS = 50,    /* and for each of its warps */
 };
 
 /* Of latencies and of instructions: those that code generation moves, or makes none of. */
@@ -199,7 +198,7 @@ static double cost_of(const Func *func, const Walk *walk, double latency, int32_
         PROGRAMS * walk->all.bytes / dram_bytes(target),
     };
     double off = fabs(log2((double)func->num_warps / COMMON_WARPS));
-    double all = norm(parts, sizeof parts / sizeof *parts) + CTA_CLOCKS * ctas;
+    double all = norm(parts, sizeof parts / sizeof *parts) + TARGET_CTA_CLOCKS * ctas;
     return all * (1 + DOUBLING * off);
 }
 
@@ -214,7 +213,7 @@ ProgramCost program_cost(Func *func) {
     walk.ready = ARENA_ARRAY(arena, double, func_number(func));
     memset(walk.ready, 0, func_number(func) * sizeof *walk.ready);
     double latency = walk_block(&walk, func->body, 0, 1);
-    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + RESERVE_SCALARS;
     ProgramCost cost = {cost_of(func, &walk, latency, registers), pressure_most_in_thread(func),
                         (uint64_t)walk.all.addresses};
     arena_rewind(arena, mark);

@@ -13,6 +13,7 @@
  * Its buffer so lives longer. It may where the buffers that live at once take no more than before
  * at the most, or than lets as many CTAs share an SM as registers do. */
 #include "passes/blocks/start_loads.h"
+#include "ir/registers.h"
 #include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/layout/layout_rules.h"
@@ -20,8 +21,6 @@
 #include "support/ptrmap.h"
 #include "support/vec.h"
 #include "target/target.h"
-
-enum { ADDRESS_REGISTERS = 32 /* of a thread besides tiles */ };
 
 /* A buffer of the block: between which of its ops it lives, by number. */
 typedef struct Lived {
@@ -202,7 +201,7 @@ static bool add_ring(Op *op, void *user) {
 /* What is left to each of the CTAs of an SM that registers allow, beside the rings of loops. */
 static int64_t room_of_cta(Func *func) {
     const Target *target = target_by_capability(func->capability);
-    int64_t rings = 0, need = (int64_t)pressure_most_in_thread(func) + ADDRESS_REGISTERS;
+    int64_t rings = 0, need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
     need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
     int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;

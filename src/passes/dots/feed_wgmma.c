@@ -25,10 +25,7 @@
 #include "passes/simplify/simplify.h"
 #include "target/wgmma.h"
 
-enum {
-    ADDRESS_REGISTERS = 28, /* of a kernel besides operands and sums, at least */
-    VECTOR_BYTES = 16
-};
+enum { VECTOR_BYTES = 16 };
 
 /* Where an operand comes from: a local_load or convert_layout, turned perhaps. */
 typedef struct Fed {
@@ -128,7 +125,7 @@ static void wait_behind(Op *loop, uint32_t index) {
 
 /* Registers of a thread that are left for the operands and sums of one product. */
 static int64_t room_of(const Func *func) {
-    return func_register_room(func, func->num_warps) - ADDRESS_REGISTERS;
+    return func_register_room(func, func->num_warps) - RESERVE_WGMMA;
 }
 
 /* Bytes of the buffer that an operand takes to itself; of rings pipelines see that they fit. */

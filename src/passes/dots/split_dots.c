@@ -37,7 +37,6 @@
 
 enum {
     CROWDED_REGISTERS = 96, /* of a thread, for whole tiles, while operands are not split */
-    ADDRESS_REGISTERS = 28  /* of a thread beside tiles */
 };
 
 typedef struct Split {
@@ -391,7 +390,7 @@ static bool visit_block(Ctx *ctx, Block *block, bool crowded) {
 bool pass_split_dots(Func *func) {
     Ctx *ctx = func_ctx(func);
     int64_t alive = (int64_t)pressure_most_in_thread(func);
-    int64_t room = func_register_room(func, func->num_warps) - ADDRESS_REGISTERS;
+    int64_t room = func_register_room(func, func->num_warps) - RESERVE_WGMMA;
     bool changed = alive > room && read_apart(func->body);
     changed |= visit_block(ctx, func->body, alive > CROWDED_REGISTERS);
     if (changed)

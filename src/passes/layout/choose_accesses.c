@@ -13,13 +13,11 @@
 #include "types/gf2.h"
 
 enum {
-    LINE_BYTES = 128,
     SECTOR_BYTES = TARGET_SECTOR_BYTES,
     MAX_ACCESS_BYTES = 16,
     MAX_THREAD_BYTES = 64,       /* of consecutive elements of the widest type */
     SHARED_ROUND_TRIP_COST = 32, /* barrier and latency, in instructions */
     SECTOR_COST = 2,             /* of one that is written in parts, in instructions */
-    SPECIAL_COST = 8, /* of an op by the special function unit, which has 16 lanes for 128 */
     MEETING_COST = 4, /* times an exchange, where without it no warp would wait for the others */
     FOLLOWED_OPS = 64 /* that are computed from what is loaded */
 };
@@ -90,7 +88,7 @@ static bool group_is_scattered(Choice *choice, const Access *member) {
         if (!same_group(member, other))
             continue;
         const Affine *affine = affine_of(affines, op_in(other->op, 0));
-        int64_t stride = 0, line = LINE_BYTES / dtype_bytes(other->type->dtype);
+        int64_t stride = 0, line = TARGET_LINE_BYTES / dtype_bytes(other->type->dtype);
         if (!affine->why && poly_is_constant(affine->dims[other->fastest].stride, &stride) &&
             stride && stride < line && stride > -line)
             return false;
@@ -275,7 +273,7 @@ static int64_t partial_sectors(const Access *access, const Layout *layout) {
 /* Instructions of a thread, each weighted by the cache lines that a warp touches with it. */
 static int64_t access_cost(const Access *access, const Layout *layout) {
     int64_t instructions = layout_owned_registers(layout) / choose_width(access, layout);
-    int64_t lines = INT64_C(1) << touched(layout, bits_within(access, LINE_BYTES));
+    int64_t lines = INT64_C(1) << touched(layout, bits_within(access, TARGET_LINE_BYTES));
     return instructions * (1 + lines + SECTOR_COST * partial_sectors(access, layout));
 }
 
@@ -327,7 +325,7 @@ static void follow_work(Work *work, const Value *value) {
             !ptr_set_add(&work->seen, op))
             continue;
         if (!op_has(op, MOVES))
-            work->instructions += is_dear(op) ? SPECIAL_COST : 1;
+            work->instructions += is_dear(op) ? TARGET_SPECIAL_SLOTS : 1;
         work->dear |= is_dear(op);
         follow_work(work, op_out(op));
     }

@@ -4,6 +4,7 @@
  * themselves: feed-wgmma and stage-shared of operands and of what is stored (exchanges.c),
  * stage-blocks of blocks (block_buffers.c), codegen of atomics (ir/scratch.h), specialise-warps of
  * its producer and teams (specialise.h). */
+#include "ir/registers.h"
 #include "ir/scratch.h"
 #include "passes/analysis/pressure.h"
 #include "passes/blocks/block_buffers.h"
@@ -12,8 +13,6 @@
 #include "passes/schedule/specialise.h"
 #include "target/target.h"
 #include "target/wgmma.h"
-
-enum { ADDRESS_REGISTERS = 32 /* of a thread besides tiles */ };
 
 /* Its bytes are counted elsewhere. */
 static bool has_buffer(const Pipelined *p, const Op *op) {
@@ -150,7 +149,7 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
     const Target *target = target_by_capability(func->capability);
     if (!target)
         return INT64_MAX;
-    int64_t need = (int64_t)pressure_most_in_thread(func) + ADDRESS_REGISTERS;
+    int64_t need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
     if (has_warpgroup_products(p) &&
         need + COPY_REGISTERS * copies_of_thread(p) > TARGET_MAX_REGISTERS)
         return 0;

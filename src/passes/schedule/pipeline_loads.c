@@ -84,9 +84,8 @@
 enum {
     MAX_STEP = 1 << 20,
     REACH_BUDGET = 256,
-    ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
-    WIDE_COPY_BYTES = 16,   /* of one asynchronous copy, at most */
-    LINE_BYTES = 1024       /* of a tile that costs next to nothing to fetch ahead */
+    WIDE_COPY_BYTES = 16, /* of one asynchronous copy, at most */
+    LINE_BYTES = 1024     /* of a tile that costs next to nothing to fetch ahead */
 };
 
 /* Candidates */
@@ -226,7 +225,7 @@ static bool may_wait(const Pipelined *p, const Staged *waiting) {
     unsigned budget = REACH_BUDGET;
     if (is_for_operand(&waiting->load->out[0], &budget))
         return true;
-    int64_t taken = (int64_t)pressure_most_in_thread(func) + ADDRESS_REGISTERS;
+    int64_t taken = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
     vec_for_each (staged, &p->loads)
         if (staged->means == BY_REGISTERS)
             taken += registers_of(staged);

@@ -51,8 +51,6 @@
 
 enum {
     RECOMPUTE_BUDGET = 32, /* slots of an FMA per element for one chain */
-    SPECIAL_SLOTS = 8,     /* of an op that takes a special function: 16 per clock, not 128 */
-    OTHER_REGISTERS = 16,  /* of a thread, for addresses, scalars and what is being computed */
     SMALL_REGISTERS = 4,   /* of a tile that may stay as it is */
     ACCESS_REGISTERS = 4,  /* of the widest access */
     DELAYED_REGISTERS = DELAYED_ACCESSES * ACCESS_REGISTERS,
@@ -176,7 +174,7 @@ static unsigned op_cost(const Op *op) {
     if (op->code == OP_divf && value_is_uniform(op_in(op, 1)))
         return 1; /* a product with a reciprocal */
     if (op_has(op, COST_SPECIAL))
-        return SPECIAL_SLOTS;
+        return TARGET_SPECIAL_SLOTS;
     return op_has(op, COST_FMA) ? 1 : RECOMPUTE_BUDGET + 1;
 }
 
@@ -265,7 +263,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 /* CTAs of so many warps an SM holds whose threads have so many registers for tiles. */
 static uint64_t ctas_by_registers(uint64_t tiles, uint64_t warps) {
-    uint64_t registers = least(tiles + OTHER_REGISTERS, TARGET_REGISTERS_PER_SM);
+    uint64_t registers = least(tiles + RESERVE_SCALARS, TARGET_REGISTERS_PER_SM);
     return (uint64_t)target_warps_for((int32_t)registers) / warps;
 }
 

@@ -43,8 +43,7 @@
 #include "support/vec.h"
 
 enum {
-    LEAST_AHEAD = 2,      /* stages that copies are ahead of what reads them */
-    OTHER_REGISTERS = 40, /* of a thread beside the sums and operands of both products */
+    LEAST_AHEAD = 2, /* stages that copies are ahead of what reads them */
 };
 
 typedef VEC(Op *) OpList;
@@ -178,7 +177,7 @@ static bool is_started_alone(const Rotation *r) {
 static bool fits_registers(const Rotation *r) {
     const Func *func = r->body->func;
     return type_registers(op_out(r->first)->type) + type_registers(op_out(r->second)->type) +
-               type_registers(op_in(r->second, 0)->type) + OTHER_REGISTERS <=
+               type_registers(op_in(r->second, 0)->type) + RESERVE_CHAINS <=
            func_register_room(func, func->num_warps);
 }
 

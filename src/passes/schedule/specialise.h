@@ -8,7 +8,6 @@
 
 enum {
     SPECIALISE_TEAMS = 2,
-    SPECIALISE_ADDRESS_REGISTERS = 32, /* of a thread besides tiles */
 };
 
 /* A loop whose operands come by tensor copies. */

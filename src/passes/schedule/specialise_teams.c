@@ -39,8 +39,6 @@
 #include "target/target.h"
 #include "target/wgmma.h"
 
-enum { OTHER_REGISTERS = 40 /* of a thread besides tiles */ };
-
 typedef struct Teams {
     Specialise *s;
     Func *func;
@@ -149,7 +147,7 @@ static bool check_room(Teams *t) {
 }
 
 int64_t specialise_team_spare(Func *func) {
-    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + RESERVE_CHAINS;
     return func_asked_registers(func) ? -1 : TEAM_REGISTERS - taken;
 }
 
@@ -273,6 +271,6 @@ void specialise_teams(Specialise *s) {
 int64_t specialise_spare_registers(Func *func) {
     if (specialise_wants_teams(func) && specialise_team_spare(func) >= 0)
         return specialise_team_spare(func);
-    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + SPECIALISE_ADDRESS_REGISTERS;
+    int64_t taken = (int64_t)pressure_streamed_in_thread(func) + RESERVE_COPIES;
     return func_register_room(func, func->num_warps + 1) - taken;
 }

@@ -169,7 +169,7 @@ static bool check_threads(Specialise *s, const Ring *ring) {
     if (!specialise_has_place(s->func))
         return refuse(s, ring, "a CTA cannot have one warp more");
     uint64_t room = (uint64_t)func_register_room(s->func, s->func->num_warps + 1);
-    return pressure_most_in_thread(s->func) + SPECIALISE_ADDRESS_REGISTERS <= room ||
+    return pressure_most_in_thread(s->func) + RESERVE_COPIES <= room ||
            (specialise_wants_teams(s->func) && specialise_team_spare(s->func) >= 0) ||
            refuse(s, ring, "its threads need the registers that one warp more would take");
 }

@@ -20,8 +20,9 @@
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
 #include "support/vec.h"
+#include "target/common.h"
 
-enum { LINE_BYTES = 128, HALVES = 2 };
+enum { HALVES = 2 };
 
 typedef struct Half {
     Ctx *ctx;
@@ -95,7 +96,7 @@ static bool is_worth(const Half *half) {
     int last = type->rank - 1;
     Part part = {last, 0, type->shape[last] / HALVES};
     const Value *stride = op_in(store, access.strides + (uint32_t)last);
-    return part.size * type_element_bytes(type) >= LINE_BYTES && value_is_int(stride, 1) &&
+    return part.size * type_element_bytes(type) >= TARGET_LINE_BYTES && value_is_int(stride, 1) &&
            parts_are_in_registers(type, part) && takes_long(half, value, STEPS);
 }
 

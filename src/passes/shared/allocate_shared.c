@@ -41,8 +41,7 @@
 enum {
     SMALL_ALIGNMENT = 16,
     LARGE_ALIGNMENT = 128,
-    OTHER_REGISTERS = 16, /* of a thread besides tiles */
-    FEW_WARPS = 8         /* of an SM, as many as threads of 168 registers and more let in */
+    FEW_WARPS = 8 /* of an SM, as many as threads of 168 registers and more let in */
 };
 
 typedef struct Buffer {
@@ -286,7 +285,7 @@ static int64_t most_by_registers(Func *func, const Target *target) {
         return INT32_MAX;
     int32_t programs = func->programs_per_cta > 0 ? func->programs_per_cta : 1;
     int32_t warps = func->num_warps > 0 ? func->num_warps : 1;
-    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + RESERVE_SCALARS;
     int32_t room = func_register_room(func, warps);
     int32_t threads = warps * programs * TARGET_WARP_SIZE;
     int64_t ctas = target_occupancy(target, registers < room ? registers : room, threads, 0).ctas;

@@ -27,8 +27,7 @@
 #include "target/target.h"
 
 enum {
-    OTHER_REGISTERS = 16, /* of a thread besides tiles */
-    ENOUGH_WARPS = 8      /* of an SM: two for each scheduler; more hide less than waits cost */
+    ENOUGH_WARPS = 8 /* of an SM: two for each scheduler; more hide less than waits cost */
 };
 
 typedef struct Place {
@@ -89,7 +88,7 @@ static Occupancy held(Func *func) {
     if (bytes > func_shared_room(func))
         return (Occupancy){0};
     int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
-    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + OTHER_REGISTERS;
+    int32_t registers = (int32_t)pressure_streamed_in_thread(func) + RESERVE_SCALARS;
     int32_t room = func_register_room(func, func->num_warps);
     return target_occupancy(target, registers < room ? registers : room,
                             func->num_warps * programs * TARGET_WARP_SIZE,

@@ -112,7 +112,7 @@ static bool neighbour(Sampler *s, const Sectors *own, const uint64_t at[3], cons
 
 /* Lines for each sector that the cluster touched. */
 static double lines_of(Sampler *s) {
-    enum { SECTORS_OF_LINE = 4 };
+    enum { SECTORS_OF_LINE = TARGET_LINE_BYTES / TARGET_SECTOR_BYTES };
     const Sectors *own = &s->own;
     Sectors lines = {0};
     for (size_t i = 0; i < own->cap; i++)
