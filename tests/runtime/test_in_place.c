@@ -141,10 +141,20 @@ static void configurations_are_measured(void **state) {
     options.tune = tried;
     options.tune_count = 1;
     assert_int_equal(tile_function_create(f->context, &options, &function, NULL), TILE_OK);
-    const tile_status status = launch(function, device, 0x10000, 0x10000, &said);
-    if (status != TILE_OK || strstr(tile_diagnostics_text(said).data, "struck out"))
-        fail_msg("%s", tile_diagnostics_text(said).data);
-    assert_non_null(strstr(tile_diagnostics_text(said).data, "'x' and 'y' are one array"));
+    assert_int_equal(launch(function, device, 0x10000, 0x10000, &said), TILE_OK);
+    /* All parts of the call are heard: the tuner, which said so first, and the other form. */
+    tile_diagnostic tuned = {.size = sizeof tuned}, formed = {.size = sizeof formed};
+    assert_int_equal(tile_diagnostics_count(said), 2);
+    assert_int_equal(tile_diagnostics_get(said, 0, &tuned), TILE_OK);
+    assert_int_equal(tile_diagnostics_get(said, 1, &formed), TILE_OK);
+    assert_non_null(strstr(tuned.message.data, "the best of 2 configurations (0 struck out"));
+    assert_non_null(strstr(formed.message.data, "'x' and 'y' are one array"));
+    const char *whole = tile_diagnostics_text(said).data;
+    assert_memory_equal(whole, tuned.rendered.data, tuned.rendered.size);
+    assert_string_equal(whole + tuned.rendered.size, formed.rendered.data);
+    const char *json = tile_diagnostics_json(said).data;
+    assert_non_null(strstr(json, "\"notes\": []}, {\"severity\": \"remark\""));
+    assert_true(json[0] == '[' && json[strlen(json) - 1] == ']');
     tile_diagnostics_destroy(said);
     assert_true(f->cuda->launches > 2);
     tile_function_destroy(function);

@@ -102,6 +102,7 @@ typedef struct Call {
     Ctx *ctx;
     tile_context *context;
     tile_diagnostics **diagnostics; /* may be NULL */
+    tile_diagnostics *earlier;      /* what the call has said before, there too */
     Requested *requested;           /* which the watch is told of at the end; the last one first */
     Arena object;
     locale_t locale; /* the thread's own, which it has again when callbacks are told */
@@ -115,6 +116,9 @@ typedef struct Call {
  *
  * A call that is cancelled takes this way, too: call_end knows which it was. */
 Call *call_begin(tile_context *context, tile_diagnostics **diagnostics);
+/* Begins a part of a call of which others may have said something: it stands there already, or NULL
+ * does, and what this part says comes behind it. Both go to call_end. */
+Call *call_continue(tile_context *context, tile_diagnostics **diagnostics);
 /* TILE_ERROR_INVALID_ARGUMENT of a call that does not begin: there are no diagnostics. */
 tile_status invalid_argument(tile_diagnostics **diagnostics);
 /* The object's arena goes to its owner, which frees it. */

@@ -5,6 +5,7 @@
 
 struct tile_diagnostics {
     Arena arena;
+    tile_diagnostics *earlier; /* whose texts stand in this list, too; NULL: none */
     tile_diagnostic *items;
     size_t count;
     tile_text text, json;
@@ -260,13 +261,51 @@ static void report_no_memory(Diags *diags, size_t limit) {
         diag(diags, (Span){0}, out_of_memory);
 }
 
-/* `limit` is that of the call, if it ran out of memory. */
-static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, size_t limit) {
+/* A JSON array whose elements stand behind those of another one; both have some. */
+static void join_json(Str first, Str second, StrBuf *out) {
+    strbuf_add(out, first.ptr, first.len - 1);
+    strbuf_puts(out, ", ");
+    strbuf_add(out, second.ptr + 1, second.len - 1);
+}
+
+static size_t count_of(const tile_diagnostics *list) {
+    return list ? list->count : 0;
+}
+
+/* What was said `earlier`, by other parts of the call, and what the list says. */
+static void fill_list(tile_diagnostics *list, Arena *arena, Diags *diags,
+                      tile_diagnostics *earlier) {
+    size_t at = count_of(earlier);
+    list->earlier = earlier;
+    list->count = at;
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        list->count++;
+    list->items = ARENA_ARRAY(arena, tile_diagnostic, list->count);
+    for (size_t i = 0; i < at; i++)
+        list->items[i] = earlier->items[i];
+    for (const Diagnostic *d = diags->first; d; d = d->next)
+        copy_diagnostic(arena, diags, d, &list->items[at++]);
+    StrBuf text = strbuf(diags->arena), json = strbuf(diags->arena), joined = strbuf(diags->arena);
+    if (earlier)
+        strbuf_puts(&text, earlier->text.data);
+    diag_print_all(diags, &text);
+    diag_json(diags, &json);
+    if (earlier)
+        join_json(text_str(earlier->json), strbuf_str(&json), &joined);
+    list->text = text_copy(arena, strbuf_str(&text));
+    list->json = text_copy(arena, strbuf_str(earlier ? &joined : &json));
+}
+
+/* `limit` is that of the call, if it ran out of memory. What was said earlier becomes the list's.
+ */
+static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, size_t limit,
+                                            tile_diagnostics *earlier) {
     jmp_buf oom, *outer = diags->arena->oom;
     Arena arena = {.oom = &oom, .allocator = diags->arena->allocator};
     if (setjmp(oom)) {
         diags->arena->oom = outer;
         arena_free(&arena);
+        tile_diagnostics_destroy(earlier);
         return &no_memory;
     }
     diags->arena->oom = &oom;
@@ -275,17 +314,7 @@ static tile_diagnostics *diagnostics_create(Diags *diags, tile_status status, si
     if (status == TILE_ERROR_CANCELLED)
         diag(diags, (Span){0}, cancelled);
     tile_diagnostics *list = ARENA_NEW(&arena, tile_diagnostics);
-    for (const Diagnostic *d = diags->first; d; d = d->next)
-        list->count++;
-    list->items = ARENA_ARRAY(&arena, tile_diagnostic, list->count);
-    size_t i = 0;
-    for (const Diagnostic *d = diags->first; d; d = d->next)
-        copy_diagnostic(&arena, diags, d, &list->items[i++]);
-    StrBuf text = strbuf(diags->arena), json = strbuf(diags->arena);
-    diag_print_all(diags, &text);
-    diag_json(diags, &json);
-    list->text = text_copy(&arena, strbuf_str(&text));
-    list->json = text_copy(&arena, strbuf_str(&json));
+    fill_list(list, &arena, diags, earlier);
     diags->arena->oom = outer;
     list->arena = arena;
     list->arena.oom = NULL;
@@ -315,6 +344,7 @@ tile_text tile_diagnostics_json(const tile_diagnostics *diagnostics) {
 void tile_diagnostics_destroy(tile_diagnostics *diagnostics) {
     if (!diagnostics || diagnostics == &no_memory)
         return;
+    tile_diagnostics_destroy(diagnostics->earlier);
     Arena arena = diagnostics->arena;
     arena_free(&arena);
 }
@@ -348,6 +378,18 @@ Call *call_begin(tile_context *context, tile_diagnostics **diagnostics) {
     return call;
 }
 
+Call *call_continue(tile_context *context, tile_diagnostics **diagnostics) {
+    tile_diagnostics *earlier = diagnostics ? *diagnostics : NULL;
+    Call *call = call_begin(context, diagnostics);
+    if (!call) {
+        tile_diagnostics_destroy(earlier);
+    } else if (earlier) {
+        *diagnostics = earlier;
+        call->earlier = earlier;
+    }
+    return call;
+}
+
 void call_keep(Call *call, Arena *owner) {
     *owner = call->object;
     owner->oom = NULL;
@@ -373,8 +415,9 @@ static void hand_over(Call *call, tile_status status) {
         return;
     const size_t limit = ctx->arena.limit;
     ctx->arena.limit = 0;
-    tile_diagnostics *list = diagnostics_create(&ctx->diags, status, limit);
-    for (size_t i = 0; context->log && i < list->count; i++)
+    const size_t told = count_of(call->earlier);
+    tile_diagnostics *list = diagnostics_create(&ctx->diags, status, limit, call->earlier);
+    for (size_t i = list == &no_memory ? 0 : told; context->log && i < list->count; i++)
         context->log(context->log_user, &list->items[i]);
     if (call->diagnostics)
         *call->diagnostics = list;

@@ -335,7 +335,7 @@ tile_status tile_executable_get_info(const tile_executable *executable,
 
 tile_status launch_check(const tile_executable *executable, const uint32_t grid[3],
                          void *const *params, tile_diagnostics **diagnostics) {
-    Call *call = call_begin(executable->context, diagnostics);
+    Call *call = call_continue(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     executable_check(&executable->executable, &call->ctx->diags, grid, params);
@@ -356,7 +356,7 @@ tile_status launch_failed(const tile_executable *executable, const Launch *launc
     const bool is_refused = result == LAUNCH_REFUSED;
     if (!is_refused && !diagnostics && !executable->context->log)
         return status_of_result(result);
-    Call *call = call_begin(executable->context, diagnostics);
+    Call *call = call_continue(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     executable_report(&executable->executable, launch, &call->ctx->diags, result);
@@ -380,7 +380,7 @@ static tile_status form_failed(const tile_executable *executable, void *const *p
                                tile_diagnostics **diagnostics) {
     if (!diagnostics && !executable->context->log)
         return status_of_result(result);
-    Call *call = call_begin(executable->context, diagnostics);
+    Call *call = call_continue(executable->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     explain_form(call, &executable->executable, params, launch_needs_form(result), problem);

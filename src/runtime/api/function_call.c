@@ -78,7 +78,7 @@ static tile_status pack_and_make(Asked *asked, Packed *packed, size_t count, con
 
 static tile_status make_form(const Asked *asked, const OtherForm *other,
                              tile_diagnostics **diagnostics, Instance **made) {
-    Call *call = call_begin(asked->function->context, diagnostics);
+    Call *call = call_continue(asked->function->context, diagnostics);
     return call ? function_make(call, asked, other, made) : TILE_ERROR_OUT_OF_MEMORY;
 }
 

@@ -360,8 +360,7 @@ static tile_status find_grid(HostCall *h) {
         &h->asked, given->argument_count, h->grid, h->call->diagnostics ? &said : NULL);
     if (status == TILE_OK || !h->call->diagnostics)
         return status;
-    *h->call->diagnostics = said;
-    h->call->diagnostics = NULL; /* which is given away */
+    *h->call->diagnostics = h->call->earlier = said;
     return status;
 }
 

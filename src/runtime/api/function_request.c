@@ -58,7 +58,7 @@ tile_status function_grid(const Asked *asked, size_t count, uint32_t grid[3],
     if (derive_values(derivation, asked->arguments, count, config, values, &error) &&
         grid_run(&function->grid, values, grid, &error))
         return TILE_OK;
-    Call *call = call_begin(asked->function->context, diagnostics);
+    Call *call = call_continue(asked->function->context, diagnostics);
     if (!call || setjmp(call->ctx->oom))
         return call_end(call, TILE_ERROR_OUT_OF_MEMORY);
     report_error(call, function, &error);
