@@ -30,7 +30,7 @@ function makeBanksPanel(body, report) {
         const at = clamp(Number(number.value) || 0, 0, access.accesses - 1);
         const phases = Array.from({ length: access.phases }, (_, phase) => phaseOf(access, at, phase));
         const wavefronts = phases.reduce((sum, phase) => sum + phase.wavefronts, 0);
-        words.replaceChildren(el("h3", {}, `${(wavefronts / access.phases).toFixed(2)} wavefronts a phase, where 1 would do`), el("p", {}, `A thread moves ${plural(access.bytes, "byte")} at a time (${plural(access.vector, "element")}) in ${plural(access.accesses, "access")}`.replace(/accesss$/, "accesses") + `. A warp's access is served in ${plural(access.phases, "phase")} of ${access.phaseLanes} lanes.`),
+        words.replaceChildren(el("h3", {}, `${(wavefronts / access.phases).toFixed(2)} wavefronts a phase, where 1 would do`), el("p", {}, `A thread moves ${plural(access.bytes, "byte")} at a time (${plural(access.vector, "element")}) in ${plural(access.accesses, "access", "accesses")}. A warp's access is served in ${plural(access.phases, "phase")} of ${access.phaseLanes} lanes.`),
             el("p", { class: "quiet" }, "A column is one of the 32 banks, 4 bytes wide, a row one wavefront; a cell says which lanes have their word served there. A phase takes as many wavefronts as its busiest bank has distinct words."));
         drawing.replaceChildren(bankPicture(phases, access));
     };

@@ -64,8 +64,8 @@ function bytes(value) {
     return `${Number((value / size).toFixed(value % size ? 1 : 0))} ${unit}`;
 }
 
-function plural(number, word) {
-    return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+function plural(number, one, many = `${one}s`) {
+    return `${count(number)} ${number === 1 ? one : many}`;
 }
 
 /* Who wants to know that something changed: "hot" (the link below the cursor), "pin", "stage", "heat", "side", "theme". */

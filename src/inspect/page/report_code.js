@@ -213,9 +213,9 @@ class SourcePane extends Pane {
         this.list.set(shown?.rows.length || 0, shown?.columns || 0);
     }
 
-    rowAtIndex(index) { return page.files[this.file].rows[index]; }
+    rowAtIndex(index) { return page.files[this.file]?.rows[index]; }
     textAt(index) { return this.rowAtIndex(index)?.text || ""; }
-    linkAt(index) { return this.file * ROWS_A_FILE + index; }
+    linkAt(index) { return this.rowAtIndex(index) ? this.file * ROWS_A_FILE + index : -1; }
     rowsOfLink(link) { return fileOfLink(link) === this.file ? [rowOfLink(link)] : []; }
 
     follow(link) {

@@ -122,7 +122,8 @@ function findingCards() {
     const why = el("button", { type: "button", class: "why", title: "Causes and what to try: shown or not  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
     const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, the costliest first", tabindex: 0 }, why, found.map(({ finding, side }) =>
         el("article", { class: "finding" },
-            el("h2", {}, el("span", {}, page.reports.length > 1 && [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), " "], finding.title), placeButton(side, finding.at)),
+            el("h2", {}, el("span", {}, page.reports.length > 1 && [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), " "], finding.title),
+                el("span", { class: "nowrap" }, finding.ptx_line > 0 && [el("button", { class: "bare", type: "button", onclick: () => page.view.showPtx(side, finding.ptx_line - 1) }, `PTX ${finding.ptx_line}`), " "], placeButton(side, finding.at))),
             finding.figures && el("p", { class: "figures" }, finding.figures),
             finding.why && el("p", { class: "cause" }, finding.why),
             finding.try && el("p", { class: "cause" }, el("b", {}, "Try: "), finding.try))));

@@ -164,9 +164,9 @@ function sharedPicture(shared, total, side, width, height) {
 
 /* Lines that are no instructions have no live registers; there what lives before them still does. */
 function withoutGaps(lines, stages) {
-    const text = stages.find(stage => stage.kind === "ptx")?.lines || [];
+    const text = stages.find(stage => stage.kind === "ptx")?.lines || [], noInstruction = /^\s*(?:$|\.|\/\/|[$\w]+:|\{)/;
     let before = 0;
-    return lines.map((live, line) => (before = live || /^\s*(?:$|\.|\/\/|[$\w]+:|\{|\}$)/.test(text[line] ?? "") && live === 0 && line < lines.length - 1 ? live || before : live));
+    return lines.map((live, line) => (before = live === 0 && noInstruction.test(text[line] ?? "") ? before : live));
 }
 
 function makeRegistersPanel(body, report, side) {
@@ -180,15 +180,7 @@ function makeRegistersPanel(body, report, side) {
             if (link >= 0 && live > (most.get(link)?.live || 0))
                 most.set(link, { link, live, line });
         });
-    const show = line => {
-        if (ptx >= 0) {
-            page.view.choose(ptx);
-            openCode();
-            const pane = page.view.panes[side], row = pane.rowOf.get(line);
-            if (row !== undefined)
-                pane.list.go(row, false);
-        }
-    };
+    const show = line => page.view.showPtx(side, line);
     body.classList.add("flow");
     body.append(place, el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Registers by line", vars: { flex: "0 1 360px", padding: "0" } },
         sortedTable("Most live registers by line of the source", [

@@ -62,6 +62,18 @@ class Stages {
         tell(`stage ${title}${summary ? `: ${summary}` : ""}; ${this.summary.textContent || "nothing to compare with"}`);
     }
 
+    /* Shows a line of a report's PTX. */
+    showPtx(side, line) {
+        const ptx = page.steps.findIndex(step => step.kind === "ptx" && step.of[side] >= 0);
+        if (ptx < 0)
+            return;
+        this.choose(ptx);
+        openCode();
+        const pane = this.panes[side], row = pane.rowOf.get(line);
+        if (row !== undefined)
+            pane.list.go(row, false);
+    }
+
     step(by) { this.choose(page.stage + by); }
 
     show() {

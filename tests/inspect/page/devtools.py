@@ -151,12 +151,13 @@ class Page:
         self.ask("Input.insertText", text=text)
         self.settle()
 
-    def mouse(self, x, y, click=False):
+    def mouse(self, x, y, click=False, settle=True):
         self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         if click:
             for kind in ("mousePressed", "mouseReleased"):
                 self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-        self.settle()
+        if settle:
+            self.settle()
 
     def box(self, selector):
         """The middle of the first element that is selected, or where it begins if it is wide."""

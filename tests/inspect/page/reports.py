@@ -99,7 +99,7 @@ def report(lines=300, **changes):
             {"name": "consumer", "warps": "4", "clocks": 200.0, "ops": [{"text": "mbarrier_wait %b", "kind": "wait", "at": [0, 12], "from": 0.0, "to": 40.0, "ahead": 0},
                                                                      {"text": "%9 = dot %a, %a, %acc", "kind": "product", "at": [0, 13], "from": 40.0, "to": 200.0, "ahead": 0}]}]}],
         "profile": profile(),
-        "findings": [{"at": [0, 13], "title": "bank conflicts", "figures": "8.0 wavefronts where 1 would do", "why": "Columns are read from rows of 256 bytes.", "try": "Store the other way round."},
+        "findings": [{"at": [0, 13], "ptx_line": 222, "title": "bank conflicts", "figures": "8.0 wavefronts where 1 would do", "why": "Columns are read from rows of 256 bytes.", "try": "Store the other way round."},
                      {"at": [0, 12], "title": "sectors that nobody uses", "figures": "4.0 sectors where 1 would do", "why": "The stride is not known.", "try": "i32:16"}]}
     made.update(changes)
     return made

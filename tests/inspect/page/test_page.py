@@ -250,10 +250,10 @@ def test_layouts(setting):
                     const box = view.canvas.getBoundingClientRect(), part = {chance.random()}, down = {chance.random()};
                     const wide = Math.min(view.columns * view.zoom, view.sheet.clientWidth - 60), high = Math.min(view.rows * view.zoom, view.sheet.clientHeight - 40);
                     return [box.left + view.left + part * wide, box.top + view.top + down * high]; }})(page.layoutView)""")
-                page.mouse(x, y)
-                told = page.value("byId('layout-readout').textContent")
+                page.mouse(x, y, settle=False)
+                told, note = page.value("['layout-readout', 'tip'].map(id => byId(id).textContent)")
                 element = tuple(int(word) for word in re.match(r"\[([\d, ]+)\]", told).group(1).split(","))
-                same(page.value("byId('tip').textContent").split("\n")[0], told.split("\n")[0], "the note beside the mouse")
+                same(note.split("\n")[0], told.split("\n")[0], "the note beside the mouse")
                 if entry["memory"] == "shared":
                     offset, byte, bank = map(int, re.search(r"offset (\d+), byte (\d+), bank (\d+)", told).groups())
                     same(index_of(entry, (offset, 0, 0, 0)), element, entry["name"])
@@ -322,7 +322,10 @@ def test_figures(setting):
     page.mouse(*page.box('[aria-label="Source"] [aria-posinset="12"] .heat'))
     note = page.value("byId('tip').textContent")
     assert "cycles 160 (16.0 %)" in note and "<b>nothing</b> is masked" in note and "mask=rows < K" in note, note
-    page.click(".finding button.bare")
+    same(page.value("[...document.querySelectorAll('.finding:nth-of-type(1) button')].map(button => button.textContent)"), ["PTX 222", "line 13"])
+    page.click(".finding button:first-child")
+    same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 221], "the PTX of the first finding")
+    page.click(".finding button:last-child")
     same(page.value("page.pin"), 12, "the line of the first finding")
     text = page.value("byId('head').textContent")
     for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
@@ -417,6 +420,15 @@ def test_empty(setting):
     assert "no findings" in page.value("byId('head').textContent")
     same(page.value("document.querySelectorAll('.row .heat').length"), 0)
     same(page.complaints, [])
+    page.close()
+    path = os.path.join(setting.folder, "least.html")
+    reports.write_page(setting.assets, {"version": 1, "kernel": "least", "target": "sm_80"}, path)
+    page = setting.browser.open("file://" + path)
+    page.until("'ready' in document.documentElement.dataset")
+    assert "The report has no stages." in page.value("document.body.textContent")
+    for key in "jkosxhcCnN[]0frtw1/":
+        page.key(key)
+    same(page.complaints, [], "of a report without members")
     page.close()
     for text, wanted in (("[]", "holds no report"), ('{"version": 2}', "form 2"), ("{", "cannot be read")):
         path = os.path.join(setting.folder, "wrong.html")
