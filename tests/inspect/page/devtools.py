@@ -140,12 +140,13 @@ class Page:
     def dark(self, yes):
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if yes else "light"}])
 
-    def key(self, key, times=1):
+    def key(self, key, times=1, settle=True):
         name, code, text = KEYS.get(key, (key, ord(key.upper()) if len(key) == 1 else 0, key))
         for _ in range(times):
             self.ask("Input.dispatchKeyEvent", type="keyDown", key=name, windowsVirtualKeyCode=code, text=text, code=name if len(name) > 1 else "")
             self.ask("Input.dispatchKeyEvent", type="keyUp", key=name, windowsVirtualKeyCode=code)
-        self.settle()
+        if settle:
+            self.settle()
 
     def type(self, text):
         self.ask("Input.insertText", text=text)

@@ -124,6 +124,16 @@ def other():
     return made
 
 
+def moved(part, by):
+    """A report whose source begins so many lines later in its file."""
+    if isinstance(part, dict):
+        made = {name: moved(value, by) for name, value in part.items()}
+        return {**made, "first_line": 1 + by} if "path" in part else made
+    if isinstance(part, list) and len(part) == 2 and part[0] == 0 and isinstance(part[1], int):
+        return [0, part[1] + by]
+    return [moved(value, by) for value in part] if isinstance(part, list) else part
+
+
 def assets(folder):
     scripts = "".join(open(path, encoding="utf-8").read() for path in sorted(glob.glob(os.path.join(folder, "report*.js"))))
     return [open(os.path.join(folder, "report." + kind), encoding="utf-8").read() for kind in ("html", "css")] + [scripts]

