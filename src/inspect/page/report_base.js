@@ -5,7 +5,7 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
-        if (value === undefined || value === null || value === false)
+        if (value === undefined || value === null || (value === false && !name.startsWith("aria-")))
             continue;
         if (name.startsWith("on"))
             node.addEventListener(name.slice(2), value);
@@ -13,7 +13,7 @@ function fill(node, attributes, children) {
             for (const [variable, text] of Object.entries(value))
                 node.style.setProperty(variable, text);
         else
-            node.setAttribute(name, value === true ? "" : value);
+            node.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
     }
     for (const child of children.flat(Infinity))
         if (child !== null && child !== undefined && child !== false)

@@ -82,6 +82,7 @@ class LayoutView {
             option.setAttribute("aria-selected", at === index);
             option.tabIndex = at === index ? 0 : -1;
         });
+        this.options[index].scrollIntoView({ block: "nearest" });
         this.held = layout.bases.length <= 22 && layout.out <= 22 ? ownersOf(layout) : null;
         this.bytes = elementBytes(entry);
         this.makeAxes();
