@@ -121,6 +121,7 @@ class LayoutView {
         this.choices.replaceChildren(...choices.map(([id, title]) => el("button", { type: "button", "aria-pressed": id === this.by, "aria-label": `Colours by ${title}`, onclick: () => {
             this.by = id;
             this.makeChoices();
+            this.choices.querySelector("[aria-pressed=true]").focus();
             this.draw();
         } }, title)));
         this.makeLegend();
