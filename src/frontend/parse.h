@@ -25,8 +25,9 @@ AstFile *parse_unit(Diags *diags, uint32_t file);
 
 /* A statement of a file's top level, or some on a line. */
 typedef struct ModuleStmt {
-    StmtList parsed; /* none where it does not parse */
-    Span whole;      /* its text, blocks and clauses included */
+    StmtList parsed;   /* none where it does not parse */
+    Span whole;        /* its text, blocks and clauses included */
+    uint32_t mistakes; /* in it, of its blocks too: what they are about is not in `parsed` */
 } ModuleStmt;
 
 /* All of a file, host code and its functions' bodies included, without a message; what does not

@@ -18,6 +18,7 @@ ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
             continue;
         StmtVec parsed = {0};
         const Span start = lex_span(p.lexer, parse_peek(&p));
+        const uint32_t mistakes = p.abandoned;
         if (parse_at(&p, TOK_indent))
             parse_skip_block(&p);
         else if (parse_at(&p, TOK_error))
@@ -25,7 +26,10 @@ ModuleStmt *parse_module(Diags *diags, uint32_t file, uint32_t *count) {
         else
             parse_statement(&p, &parsed);
         const uint32_t end = lex_span(p.lexer, parse_peek(&p)).lo;
-        vec_push(p.arena, &body, (ModuleStmt){parse_stmt_list(&parsed), {file, start.lo, end}});
+        vec_push(p.arena, &body,
+                 (ModuleStmt){parse_stmt_list(&parsed),
+                              {file, start.lo, end},
+                              p.abandoned - mistakes + !parsed.len});
     }
     *count = (uint32_t)body.len;
     return body.data;
