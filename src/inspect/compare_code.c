@@ -212,17 +212,6 @@ static CodeLine line_of_place(Inspection *in, const Place *place) {
     return line;
 }
 
-/* The place that a comparison goes by: of what was inlined from another file the call in the
- * kernel's own, which is where other compilers see it, too. */
-static const Place *own_place(const SimModule *module, uint32_t index) {
-    const Place *places = module->places.data, *outer = &places[index], *own = outer;
-    while (outer->caller)
-        outer = &places[outer->caller];
-    while (own->file != outer->file)
-        own = &places[own->caller];
-    return own;
-}
-
 /* Lines by file and number, and which of them each place of the module is on. */
 static void find_lines(Inspection *in) {
     const SimModule *module = in->module;
@@ -236,7 +225,8 @@ static void find_lines(Inspection *in) {
     for (uint32_t p = 1; p < module->places.len; p++) {
         if (!used[p])
             continue;
-        of_place[p] = line_of_place(in, own_place(module, p));
+        const Place place = own_place(module, p);
+        of_place[p] = line_of_place(in, &place);
         vec_push(arena, lines, of_place[p]);
     }
     in->lines = ARENA_ARRAY(arena, uint32_t, module->places.len + 1);

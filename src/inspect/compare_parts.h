@@ -22,6 +22,9 @@ typedef struct CodeTaken {
 /* Fills in the measures and what limits CTAs. */
 void measures_take(const CodeTaken *taken, CodeFacts *facts);
 
+/* The place, by its number, or the call in the kernel's own source that it was inlined at. */
+Place own_place(const SimModule *module, uint32_t index);
+
 /* A loop of a graph: its blocks are those whose innermost loop it is, or one within it. */
 typedef struct FoundLoop {
     int32_t parent; /* -1: none */

@@ -185,17 +185,58 @@ static void test_inlined(void **state) {
                ".loc 2 60 1, function_name $name, inlined_at 2 70 1\nmov.u32 %r3, 0;\n"
                ".loc 1 10 1, function_name $name, inlined_at 1 22 5\nmov.u32 %r3, 0;\n"
                ".loc 2 60 1, function_name $name, inlined_at 1 10 1\nmov.u32 %r3, 0; ret; }\n";
+    static const char commented[] =
+        HEADER ".file 2 \"/lib/library.py\"\n.visible .entry k() .reqntid 64,1,1 {" DECLARE
+               ".loc 1 20 3 // kernel.tile:20:3\nmov.u32 %r1, 0;\n"
+               ".loc 2 70 1 // library.py:70:1 @[ kernel.tile:21:5 ]\nmov.u32 %r2, 0;\n"
+               ".loc 2 60 1\t// library.py:60:1 @[ library.py:70:1 @[ kernel.tile:21:5 ] ]\r\n"
+               "mov.u32 %r3, 0;\n"
+               ".loc 1 10 1 // kernel.tile:10:1 @[ kernel.tile:22:5 ]\nmov.u32 %r3, 0;\n"
+               ".loc 2 60 1 // library.py:60:1 @[ kernel.tile:10:1 @[ kernel.tile:22:5 ] ]\n"
+               "mov.u32 %r3, 0; ret; }\n";
     static const uint32_t wanted[][2] = {{10, 3}, {20, 1}, {21, 2}};
+    const char *const texts[] = {text, commented};
     (void)state;
-    Ctx *ctx = begin();
-    const CodeFacts facts = inspect(ctx, text);
-    assert_int_equal(facts.lines.len, sizeof wanted / sizeof *wanted);
-    for (size_t i = 0; i < facts.lines.len; i++) {
-        assert_true(str_is(facts.lines.data[i].file, "kernel.tile"));
-        assert_int_equal(facts.lines.data[i].line, wanted[i][0]);
-        assert_int_equal(facts.lines.data[i].count, wanted[i][1]);
+    for (size_t t = 0; t < 2; t++) {
+        Ctx *ctx = begin();
+        const CodeFacts facts = inspect(ctx, texts[t]);
+        assert_int_equal(facts.lines.len, sizeof wanted / sizeof *wanted);
+        for (size_t i = 0; i < facts.lines.len; i++) {
+            assert_true(str_is(facts.lines.data[i].file, "kernel.tile"));
+            assert_int_equal(facts.lines.data[i].line, wanted[i][0]);
+            assert_int_equal(facts.lines.data[i].count, wanted[i][1]);
+        }
+        ctx_destroy(ctx);
     }
-    ctx_destroy(ctx);
+}
+
+/* A comment that says something else, or of files that are not there, says nothing. */
+static void test_comments(void **state) {
+    static const char *const comments[] = {
+        "",
+        "// kernel.tile",
+        "// library.py:60:2 @[ kernel.tile:21:5 ]",
+        "// library.py:60:1 @[ other.py:21:5 ]",
+        "// library.py:60:1 @[ kernel.tile:x:5 ]",
+        "// library.py:60:1 @[ :21:5 ]",
+        "// library.py:60:1 @[",
+        "// library.py:60:1 @[ kernel.tile:99999999999:5 ]",
+        "// :60:1",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
+        Ctx *ctx = begin();
+        const char *text =
+            str_format(&ctx->arena,
+                       HEADER ".file 2 \"library.py\"\n.visible .entry k() .reqntid 64,1,1 { "
+                              ".reg .b32 %%r<9>;\n.loc 2 60 1 %s\nmov.u32 %%r1, 0; ret; }\n",
+                       comments[i]);
+        const CodeFacts facts = inspect(ctx, text);
+        assert_int_equal(facts.lines.len, 1);
+        assert_true(str_is(facts.lines.data[0].file, "library.py"));
+        assert_int_equal(facts.lines.data[0].line, 60);
+        ctx_destroy(ctx);
+    }
 }
 
 /* Alignment. */
@@ -429,11 +470,11 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),   cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_launch),  cmocka_unit_test(test_inlined),
-        cmocka_unit_test(test_align),   cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_saved),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_loops),    cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_launch),   cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_comments), cmocka_unit_test(test_align),
+        cmocka_unit_test(test_lines),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_saved),    cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,6 +219,7 @@ struct Insn {
 typedef struct Place {
     uint32_t file, line, column;
     uint32_t caller; /* the place it was inlined at: an earlier one of the module; 0: none */
+    uint32_t lo;     /* where that is said, in the module's file */
 } Place;
 
 typedef enum SpaceKind {

@@ -326,7 +326,7 @@ SimModule *sim_parse_at(Ctx *ctx, uint32_t file, uint32_t slot) {
                        .file = file,
                        .text = str_dup(&ctx->arena, source->text),
                        .length = (uint32_t)source->text.len};
-    vec_push(parser->arena, &module->places, (Place){0, 0, 0, 0});
+    vec_push(parser->arena, &module->places, (Place){0});
     ptx_next(parser);
     while (parser->token.kind != PTX_END && !diag_full(&ctx->diags)) {
         uint32_t before = parser->token.lo;

@@ -68,10 +68,11 @@ static bool parse_file(Parser *parser) {
 
 static bool parse_place(Parser *parser, Place *place) {
     int64_t file, line, column;
+    const uint32_t lo = parser->token.lo;
     if (!ptx_expect_int(parser, &file) || !ptx_expect_int(parser, &line) ||
         !ptx_expect_int(parser, &column))
         return false;
-    *place = (Place){(uint32_t)file, (uint32_t)line, (uint32_t)column, 0};
+    *place = (Place){(uint32_t)file, (uint32_t)line, (uint32_t)column, 0, lo};
     return true;
 }
 
