@@ -35,11 +35,9 @@ const CommandSpec reduce_spec = {
         {"Interrupting", "SIGINT ends the search; the output file is the least source so far at "
                          "any time."}),
     .examples =
-        HELP_ENTRIES({"The part of a kernel for which dots are computed by wgmma",
-                      "tilec reduce matmul.tile -o least.tile -m 'wgmma' -- \\\n"
-                      "      tilec compile {} -k matmul -t sm_90a --emit tir-final -s \"*fp16:16, "
-                      "\\\n      *fp16:16, *fp16:16, 256, 256, 256, 256, 1, 256, 1, 256, 1, 128, "
-                      "\\\n      128, 64\""}),
+        HELP_ENTRIES({"What of a kernel gives a sum of floats",
+                      "tilec reduce vector_add.tile -o least.tile -m addf -- \\\n"
+                      "      tilec compile {} -s \"*fp32, *fp32, *fp32, i32, 1024\" --emit tir"}),
     OPTION_TABLE(reduce_options),
     .min_arguments = 2,
     .max_arguments = SIZE_MAX,

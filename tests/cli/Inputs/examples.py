@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, name), "w", encoding="ascii") as file:
             file.write(text)
     shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tuned.py"), folder)
-    environment = {**os.environ, "TILEC_CACHE_DIR": os.path.join(folder, "cache")}
+    environment = {**os.environ, "TILEC_CACHE_DIR": os.path.join(folder, "cache"), "PATH": os.path.dirname(TILEC) + os.pathsep + os.environ["PATH"]}
     for command in commands:
         text = output(command, "--help")
         check_size(command, text)
