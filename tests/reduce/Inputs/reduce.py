@@ -132,7 +132,7 @@ def interrupted(folder):
     command = logged(folder, "cumsum")
     command[3] = "sleep 0.1; " + command[3]
     with subprocess.Popen([TILEC, "reduce", os.path.join(INPUTS, "large.py"), "-o", output, *command], stderr=subprocess.PIPE, text=True,
-                          env={**os.environ, "TMPDIR": folder}) as process:
+                          env={**os.environ, "TMPDIR": folder}, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
         first = os.path.getsize(os.path.join(INPUTS, "large.py"))
         for _ in range(600):
             if os.path.exists(output) and os.path.getsize(output) < first:
