@@ -13,7 +13,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_TABLE = 1 << 22 }; /* entries; what is larger is not aligned */
+/* Entries of a table of all pairs; of more lines and loops those of the same number are the same.
+ */
+enum { MAX_TABLE = 1 << 22 };
 
 /* Lines. */
 
@@ -394,9 +396,10 @@ CodePairs align_loops(Arena *arena, const CodeFacts *a, const CodeFacts *b,
     }
     al.line = line;
     al.weight = ARENA_ARRAY(arena, double, b->lines.len + 1);
-    if ((n + 1) * (m + 1) > MAX_TABLE)
-        return make_pairs(arena, other, n, m);
-    if (have_lines) {
+    if ((n + 1) * (m + 1) > MAX_TABLE) {
+        for (size_t i = 0; i < n && i < m; i++)
+            other[i] = a->loops.data[i].depth == b->loops.data[i].depth ? (int32_t)i : -1;
+    } else if (have_lines) {
         Candidates list = candidates_by_line(&al);
         choose_best(&al, &list, other);
     } else {

@@ -128,29 +128,41 @@ static void search_region(Finder *f, const Region *region) {
             visit_from(f, region->blocks[i], region->loop);
 }
 
-/* Appends the loops directly within `parent`, by their headers, and behind each those within it. */
-static void add_in_order(const FoundLoops *found, int32_t parent, int32_t *order, uint32_t *count) {
-    /* The loops that are being listed, from the outermost on: a stack, as they may be many. */
-    int32_t at = parent;
-    uint32_t next = 0; /* the least header that may come next within `at` */
-    for (;;) {
-        int32_t least = -1;
-        for (int32_t i = 0; i < (int32_t)found->len; i++) {
-            const FoundLoop *loop = &found->data[i];
-            if (loop->parent == at && loop->header >= next &&
-                (least < 0 || loop->header < found->data[least].header))
-                least = i;
+static int by_header(const void *a, const void *b) {
+    return by_number(&((const FoundLoop *)a)->header, &((const FoundLoop *)b)->header);
+}
+
+/* The loops in order: by their headers, and behind each those within it. The headers say which is
+ * which, since no two loops have the same. */
+static void list_in_order(const FoundLoops *found, const int32_t *of_header, Arena *arena,
+                          int32_t *order) {
+    const int32_t count = (int32_t)found->len;
+    FoundLoop *sorted = ARENA_ARRAY(arena, FoundLoop, found->len + 1);
+    /* By loop, and last of all of the function: its first loop; by loop: the one beside it. */
+    int32_t *first = ARENA_ARRAY(arena, int32_t, found->len + 1);
+    int32_t *beside = ARENA_ARRAY(arena, int32_t, found->len + 1);
+    if (!count)
+        return;
+    memcpy(sorted, found->data, found->len * sizeof *sorted);
+    qsort(sorted, found->len, sizeof *sorted, by_header);
+    for (int32_t i = 0; i <= count; i++)
+        first[i] = -1;
+    for (int32_t i = count; i--;) {
+        const int32_t loop = of_header[sorted[i].header];
+        const int32_t within = sorted[i].parent < 0 ? count : sorted[i].parent;
+        beside[loop] = first[within];
+        first[within] = loop;
+    }
+    int32_t listed = 0;
+    for (int32_t at = first[count]; at >= 0;) {
+        order[listed++] = at;
+        if (first[at] >= 0) {
+            at = first[at];
+            continue;
         }
-        if (least >= 0) {
-            order[(*count)++] = least;
-            at = least;
-            next = 0;
-        } else if (at == parent) {
-            return;
-        } else {
-            next = found->data[at].header + 1;
+        while (at >= 0 && beside[at] < 0)
             at = found->data[at].parent;
-        }
+        at = at < 0 ? -1 : beside[at];
     }
 }
 
@@ -159,11 +171,13 @@ static void sort_loops(FoundLoops *loops, uint32_t blocks, Arena *arena) {
     int32_t *order = ARENA_ARRAY(arena, int32_t, len + 1);
     int32_t *place = ARENA_ARRAY(arena, int32_t, len + 1);
     FoundLoop *sorted = ARENA_ARRAY(arena, FoundLoop, len + 1);
-    uint32_t count = 0;
-    add_in_order(loops, -1, order, &count);
-    for (uint32_t i = 0; i < count; i++)
+    int32_t *of_header = ARENA_ARRAY(arena, int32_t, blocks);
+    for (size_t i = 0; i < len; i++)
+        of_header[loops->data[i].header] = (int32_t)i;
+    list_in_order(loops, of_header, arena, order);
+    for (size_t i = 0; i < len; i++)
         place[order[i]] = (int32_t)i;
-    for (uint32_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < len; i++) {
         sorted[i] = loops->data[order[i]];
         if (sorted[i].parent >= 0)
             sorted[i].parent = place[sorted[i].parent];
