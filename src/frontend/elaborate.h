@@ -76,7 +76,7 @@ typedef struct Elab {
     Arena *arena; /* the context's */
     const ElaborateRequest *request;
     const Observer *observer; /* NULL: nobody listens */
-    Builder builder; /* block NULL: nothing may be built (compile-time evaluation) */
+    Builder builder;          /* block NULL: nothing may be built (compile-time evaluation) */
     Frame *frame;
     uint32_t depth, splits;
     uint64_t steps;      /* spent; see elab_spend */

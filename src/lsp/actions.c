@@ -29,10 +29,10 @@ static Str source_text(const Actions *a, uint32_t lo, uint32_t hi) {
 static void add_action(Actions *a, uint32_t lo, uint32_t hi, Str text, bool is_preferred) {
     StrBuf *out = a->out;
     const Str before = source_text(a, lo, hi);
-    const char *title = before.len <= 40 && text.len <= 80
-                            ? str_format(a->arena, "Write `%.*s` instead of `%.*s`", STR_ARG(text),
-                                         STR_ARG(before))
-                            : str_format(a->arena, "Write `%.*s`", (int)(text.len < 80 ? text.len : 80), text.ptr);
+    const char *title =
+        before.len <= 40 && text.len <= 80
+            ? str_format(a->arena, "Write `%.*s` instead of `%.*s`", STR_ARG(text), STR_ARG(before))
+            : str_format(a->arena, "Write `%.*s`", (int)(text.len < 80 ? text.len : 80), text.ptr);
     strbuf_puts(out, a->has_any ? ", {\"title\": " : "{\"title\": ");
     strbuf_json(out, str_from(title));
     strbuf_printf(out, ", \"kind\": \"quickfix\", \"isPreferred\": %s, \"diagnostics\": [",
@@ -71,8 +71,8 @@ static bool take_quoted(const char **text, Str *out) {
 static bool find_word(const Actions *a, Span span, Str word, uint32_t *lo) {
     const Str text = a->analysis->text.bytes;
     for (uint32_t at = span.hi; at-- > span.lo;) {
-        const bool fits = word.len && at + word.len <= span.hi &&
-                          str_eq((Str){text.ptr + at, word.len}, word);
+        const bool fits =
+            word.len && at + word.len <= span.hi && str_eq((Str){text.ptr + at, word.len}, word);
         if (fits && (at == 0 || !text_is_word(text.ptr[at - 1])) &&
             (at + word.len == text.len || !text_is_word(text.ptr[at + word.len]))) {
             *lo = at;
@@ -174,8 +174,8 @@ static bool fill_in(const Actions *a, const Expr *call, Str text, StrBuf *out) {
 static bool is_operand(Str text) {
     int depth = 0;
     for (size_t i = 0; i < text.len; i++) {
-        depth += (text.ptr[i] == '(' || text.ptr[i] == '[') -
-                 (text.ptr[i] == ')' || text.ptr[i] == ']');
+        depth +=
+            (text.ptr[i] == '(' || text.ptr[i] == '[') - (text.ptr[i] == ')' || text.ptr[i] == ']');
         if (!depth && text.ptr[i] == ' ')
             return false;
     }
@@ -253,9 +253,10 @@ static void compare_with_zero(Actions *a) {
     }
     const Str value = source_text(a, lo, span.hi);
     if (value.len)
-        add_action(a, lo, span.hi, str_from(is_operand(value)
-                                                ? str_format(a->arena, "%.*s != 0", STR_ARG(value))
-                                                : str_format(a->arena, "(%.*s) != 0", STR_ARG(value))),
+        add_action(a, lo, span.hi,
+                   str_from(is_operand(value)
+                                ? str_format(a->arena, "%.*s != 0", STR_ARG(value))
+                                : str_format(a->arena, "(%.*s) != 0", STR_ARG(value))),
                    true);
 }
 

@@ -114,7 +114,8 @@ static void elaborate(void *user) {
     KernelAnalysis *kernel = work->kernel;
     Elaborated elaborated;
     kernel->request.observer = &work->observer;
-    const bool made = frontend_elaborate(kernel->ctx, kernel->syntax, &kernel->request, &elaborated);
+    const bool made =
+        frontend_elaborate(kernel->ctx, kernel->syntax, &kernel->request, &elaborated);
     kernel->request.observer = NULL;
     if (!made)
         return;
@@ -126,8 +127,8 @@ static void elaborate(void *user) {
 static bool has_errors_within(const Diags *diags, const FuncDef *def) {
     const Span extent = walk_extent(def);
     for (const Diagnostic *d = diags->first; d; d = d->next)
-        if (d->severity == SEV_ERROR && d->span.file == extent.file &&
-            d->span.lo >= extent.lo && d->span.lo <= extent.hi)
+        if (d->severity == SEV_ERROR && d->span.file == extent.file && d->span.lo >= extent.lo &&
+            d->span.lo <= extent.hi)
             return true;
     return false;
 }
@@ -181,7 +182,8 @@ static KernelAnalysis *kernel_make(const AnalysisInput *input, Str name) {
     kernel->exprs.arena = kernel->names.arena = &ctx->arena;
     choose_warnings(ctx, input->settings);
     kernel->file = source_add(&ctx->sources, kernel->path, input->text);
-    kernel->text = text_split(&ctx->arena, source_get(&ctx->sources, kernel->file)->text, input->utf8);
+    kernel->text =
+        text_split(&ctx->arena, source_get(&ctx->sources, kernel->file)->text, input->utf8);
     KernelWork work = {kernel, input, {see_expression, see_variable, kernel}};
     stack_run(ctx, analyse_kernel, &work);
     finish(ctx);

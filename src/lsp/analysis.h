@@ -1,10 +1,10 @@
 /* What is known of a document: its syntax, and of each kernel whose types are known what its
  * elaboration saw, with all that was found wrong.
  *
- * The types of a kernel are known from a `# tilec:` comment, the settings, annotations and defaults,
- * and the first configuration of @triton.autotune. Each kernel is elaborated in a context of its
- * own, so that one that cannot be analysed, or takes too long, does the others no harm, and the last
- * good state of each can be kept. */
+ * The types of a kernel are known from a `# tilec:` comment, the settings, annotations and
+ * defaults, and the first configuration of @triton.autotune. Each kernel is elaborated in a context
+ * of its own, so that one that cannot be analysed, or takes too long, does the others no harm, and
+ * the last good state of each can be kept. */
 #ifndef TILEC_LSP_ANALYSIS_H
 #define TILEC_LSP_ANALYSIS_H
 #include "frontend/observe.h"
@@ -20,7 +20,7 @@ enum { SEEN_VALUES = 4 };
 typedef struct Seen {
     struct Seen *next; /* of variables in the order in which they were first seen */
     Span span;
-    Str name;  /* of a variable; empty: it is an expression */
+    Str name; /* of a variable; empty: it is an expression */
     Val values[SEEN_VALUES];
     uint32_t count;
     bool has_more;
@@ -41,8 +41,8 @@ typedef struct KernelAnalysis {
     bool ok;         /* without an error */
     const Target *target;
     ElaborateRequest request;
-    PtrMap exprs;    /* Seen by Expr */
-    PtrMap names;    /* the first Seen of a variable, by 1 + the offset where it is assigned */
+    PtrMap exprs; /* Seen by Expr */
+    PtrMap names; /* the first Seen of a variable, by 1 + the offset where it is assigned */
     Seen *variables, *last_variable;
     struct Layouts *layouts; /* see layouts.h; NULL: nobody asked for them yet */
     Ctx *layouts_ctx;        /* that they lie in */

@@ -80,10 +80,9 @@ static const Builtin *find_method(const Document *document, uint32_t offset, Str
     return builtin && (builtin->flags & BUILTIN_METHOD) ? builtin : NULL;
 }
 
-bool callee_find(Scope *scope, const Document *document, uint32_t offset, Str dotted,
-                 Callee *out) {
-    const Meaning meaning = dotted.len && dotted.ptr[0] != '.' ? scope_find(scope, dotted)
-                                                               : (Meaning){0};
+bool callee_find(Scope *scope, const Document *document, uint32_t offset, Str dotted, Callee *out) {
+    const Meaning meaning =
+        dotted.len && dotted.ptr[0] != '.' ? scope_find(scope, dotted) : (Meaning){0};
     const FuncDef *def = meaning_function(&meaning);
     if (def)
         return of_function(scope, def, meaning.file->text, out);

@@ -15,8 +15,7 @@ static const CommentOption options[] = {
     {letter, name, takes, COMMENT_TEXT, offsetof(KernelComment, member)},
 #define NAMED(letter, name, takes, member)                                                         \
     {letter, name, takes, COMMENT_NAMED, offsetof(KernelComment, member)},
-#define NUMBER(name, member)                                                                       \
-    {0, name, "a number", COMMENT_NUMBER, offsetof(KernelComment, member)},
+#define NUMBER(name, member) {0, name, "a number", COMMENT_NUMBER, offsetof(KernelComment, member)},
 #include "lsp/comment.def"
 };
 
@@ -68,7 +67,8 @@ static const CommentOption *find_option(const Word *word, Str *value) {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const CommentOption *option = &options[i];
         const size_t length = strlen(option->name);
-        if (option->letter && text.len >= 2 && text.ptr[0] == '-' && text.ptr[1] == option->letter) {
+        if (option->letter && text.len >= 2 && text.ptr[0] == '-' &&
+            text.ptr[1] == option->letter) {
             if (text.len > 2)
                 *value = (Str){text.ptr + 2, text.len - 2};
             return option;
@@ -123,7 +123,8 @@ static bool read_options(CommentReader *r) {
         const CommentOption *option = find_option(&word, &value);
         if (!option) {
             ctx_diag(r->ctx, word.span, comment_option, STR_ARG(word.text));
-            diag_hint(&r->ctx->diags, "it takes -s SIGNATURE, -t TARGET, -a NAME=TYPE, -D NAME=VALUE");
+            diag_hint(&r->ctx->diags,
+                      "it takes -s SIGNATURE, -t TARGET, -a NAME=TYPE, -D NAME=VALUE");
             return false;
         }
         if (!value.ptr) {

@@ -43,7 +43,8 @@ static void add_item(Completion *c, const Item *item) {
     strbuf_printf(c->out, "%s{\"label\": ", c->labels.len ? ", " : "");
     strbuf_json(c->out, item->label);
     strbuf_printf(c->out, ", \"kind\": %d, \"sortText\": ", item->kind);
-    strbuf_json(c->out, str_from(str_format(c->arena, "%c%.*s", item->order, STR_ARG(item->label))));
+    strbuf_json(c->out,
+                str_from(str_format(c->arena, "%c%.*s", item->order, STR_ARG(item->label))));
     if (item->detail.len) {
         strbuf_puts(c->out, ", \"detail\": ");
         strbuf_json(c->out, item->detail);
@@ -102,8 +103,10 @@ static void add_module_members(Completion *c, Str path) {
         return;
     add_builtins(c, contents, '1');
     for (int i = 0; i < ELEM_COUNT && (contents & IN_TL); i++)
-        add_item(c, &(Item){str_from(elem_info[i].name), ITEM_TYPE, '1',
-                            str_from("element type"), NULL, {0}});
+        add_item(
+            c,
+            &(Item){
+                str_from(elem_info[i].name), ITEM_TYPE, '1', str_from("element type"), NULL, {0}});
 }
 
 /* Files */
@@ -113,16 +116,15 @@ static void add_function(Completion *c, const FuncDef *def, Str text, char order
     put_function(&detail, def, text);
     if (def->docstring.len)
         put_docstring(&words, def->docstring);
-    add_item(c, &(Item){def->name, ITEM_FUNCTION, order, strbuf_str(&detail), NULL,
-                        strbuf_str(&words)});
+    add_item(
+        c, &(Item){def->name, ITEM_FUNCTION, order, strbuf_str(&detail), NULL, strbuf_str(&words)});
 }
 
 static void add_target(Completion *c, const Expr *target, char order) {
     if (target->kind == EXPR_name)
         add_item(c, &(Item){target->u.name, ITEM_CONSTANT, order, {0}, NULL, {0}});
-    for (uint32_t i = 0; (target->kind == EXPR_tuple || target->kind == EXPR_list) &&
-                         i < target->u.list.count;
-         i++)
+    for (uint32_t i = 0;
+         (target->kind == EXPR_tuple || target->kind == EXPR_list) && i < target->u.list.count; i++)
         add_target(c, target->u.list.items[i], order);
 }
 
@@ -134,8 +136,12 @@ static void add_import(Completion *c, const Stmt *stmt, char order) {
             if (name.ptr[k] == '.')
                 name.len = k;
         if (!str_is(name, "*"))
-            add_item(c, &(Item){name, stmt->u.import.is_from ? ITEM_VARIABLE : ITEM_MODULE, order,
-                                {0}, NULL, {0}});
+            add_item(c, &(Item){name,
+                                stmt->u.import.is_from ? ITEM_VARIABLE : ITEM_MODULE,
+                                order,
+                                {0},
+                                NULL,
+                                {0}});
     }
 }
 
@@ -232,8 +238,8 @@ static void add_block_members(Completion *c, bool is_descriptor) {
 }
 
 static void add_members(Completion *c, Str base) {
-    const Meaning meaning = base.len && base.ptr[0] != '.' ? scope_find(&c->scope, base)
-                                                           : (Meaning){0};
+    const Meaning meaning =
+        base.len && base.ptr[0] != '.' ? scope_find(&c->scope, base) : (Meaning){0};
     uint32_t contents;
     if (meaning.kind == MEANS_FILE) {
         add_globals(c, meaning.file, '1', false);

@@ -52,8 +52,8 @@ static void skip_comment(Scan *s) {
 
 /* A line that begins with one of these is in no bracket: one further above was not closed yet. */
 static bool begins_statement(const Scan *s) {
-    static const char *const words[] = {"def",   "class", "return", "while",  "with",     "import",
-                                        "pass",  "break", "raise",  "assert", "continue", "global"};
+    static const char *const words[] = {"def",  "class", "return", "while",  "with",     "import",
+                                        "pass", "break", "raise",  "assert", "continue", "global"};
     if (peek(s, 0) == '@')
         return s->at == 0 || s->text.ptr[s->at - 1] == '\n';
     size_t length = 0;
@@ -89,8 +89,7 @@ static void note_keyword(Scan *s) {
     Bracket *bracket = innermost(s);
     if (!bracket || peek(s, 1) == '=')
         return;
-    const Str name =
-        trimmed((Str){s->text.ptr + bracket->begin, s->at - bracket->begin});
+    const Str name = trimmed((Str){s->text.ptr + bracket->begin, s->at - bracket->begin});
     if (is_name(name))
         vec_push(s->arena, &bracket->given, name);
 }
@@ -192,8 +191,7 @@ Cursor cursor_at(Arena *arena, Str text, uint32_t offset) {
     cursor.in_call = true;
     cursor.argument = call->commas;
     const Str argument = {text.ptr + call->begin, s->end - call->begin};
-    cursor.begins = trimmed(argument).len == cursor.prefix.len &&
-                    call == innermost(s);
+    cursor.begins = trimmed(argument).len == cursor.prefix.len && call == innermost(s);
     for (size_t i = 0; i < call->given.len; i++) {
         const bool is_here = call->given.data[i].ptr >= argument.ptr;
         if (is_here)

@@ -34,9 +34,8 @@ void put_type(StrBuf *out, const Val *value) {
         return;
     case VAL_MODULE:
         strbuf_printf(out, "module %.*s",
-                      STR_ARG(value->module.unit && !value->module.path.len
-                                  ? STR("of a file")
-                                  : value->module.path));
+                      STR_ARG(value->module.unit && !value->module.path.len ? STR("of a file")
+                                                                            : value->module.path));
         return;
     case VAL_ERROR:
     case VAL_ABSENT:
@@ -90,7 +89,10 @@ static void put_source(StrBuf *out, Str text, Span span) {
 }
 
 void put_param(StrBuf *out, const Param *param, Str text) {
-    strbuf_printf(out, "%s%.*s", param->star == 2 ? "**" : param->star ? "*" : "",
+    strbuf_printf(out, "%s%.*s",
+                  param->star == 2 ? "**"
+                  : param->star    ? "*"
+                                   : "",
                   STR_ARG(param->name));
     if (param->annotation) {
         strbuf_puts(out, ": ");

@@ -45,8 +45,8 @@ ShownList diagnostics_list(Arena *arena, const Analysis *analysis) {
         add_shown(arena, &list, analysis->ctx, d, analysis->path);
     for (const KernelAnalysis *kernel = analysis->kernels; kernel && analysis->parses;
          kernel = kernel->next) {
-        const Diagnostic *d = kernel->parsed.last ? kernel->parsed.last->next
-                                                  : kernel->ctx->diags.first;
+        const Diagnostic *d =
+            kernel->parsed.last ? kernel->parsed.last->next : kernel->ctx->diags.first;
         for (; d; d = d->next)
             add_shown(arena, &list, kernel->ctx, d, analysis->path);
     }

@@ -36,7 +36,8 @@ static void put_callable(Hover *hover, const Val *value) {
         return;
     const FuncDef *def = function->function.def;
     const Source *source = NULL;
-    for (Lookup lookup = lookup_at(hover->document, hover->offset); !source && lookup_next(&lookup);)
+    for (Lookup lookup = lookup_at(hover->document, hover->offset);
+         !source && lookup_next(&lookup);)
         source = source_get(&lookup.kernel->ctx->sources, def->name_span.file);
     if (!source)
         return;
@@ -164,8 +165,7 @@ void lsp_hover(Session *session, const Json *params, Answer *answer) {
         const bool seen = hover_seen(&hover, &lookup, !is_own);
         StrBuf added = hover.text;
         hover.text = before;
-        const bool is_new = seen && added.len &&
-                            (!before.len || !strstr(before.ptr, added.ptr));
+        const bool is_new = seen && added.len && (!before.len || !strstr(before.ptr, added.ptr));
         if (is_new && kernels < 3 && !(lookup.is_good && kernels)) {
             strbuf_puts(&hover.text, before.len ? "\n" : "");
             strbuf_puts(&hover.text, added.ptr);

@@ -29,19 +29,21 @@ static void add_config(KernelAnalysis *kernel, uint32_t entries) {
     bool has_config = false;
     for (uint32_t i = 0; i < kernel->def->decorators.count; i++)
         has_config |= str_is(ast_decorator_name(kernel->def->decorators.items[i]), "autotune");
-    if (!has_config || !autotune_read(ctx, &ctx->arena, kernel->file, kernel->def,
-                                      kernel->target->capability, &autotune) ||
+    if (!has_config ||
+        !autotune_read(ctx, &ctx->arena, kernel->file, kernel->def, kernel->target->capability,
+                       &autotune) ||
         !autotune.count) {
         diag_rewind(&ctx->diags, mark);
         return;
     }
     diag_rewind(&ctx->diags, mark);
     ElaborateRequest *request = &kernel->request, tuned = {0};
-    const Heuristics none = {.names = autotune.names, .name_count = autotune.name_count,
+    const Heuristics none = {.names = autotune.names,
+                             .name_count = autotune.name_count,
                              .param_count = autotune.param_count};
     autotune_request(&autotune, &autotune.configs[0], &none, &ctx->arena, &tuned);
-    NamedText *defines = ARENA_ARRAY(&ctx->arena, NamedText,
-                                     (size_t)request->define_count + tuned.define_count + 1);
+    NamedText *defines =
+        ARENA_ARRAY(&ctx->arena, NamedText, (size_t)request->define_count + tuned.define_count + 1);
     uint32_t count = 0;
     for (; count < request->define_count; count++)
         defines[count] = request->defines[count];
@@ -88,24 +90,24 @@ bool kernel_types(KernelAnalysis *kernel, const Settings *settings) {
     kernel->target = choose_target(&ctx->diags, target, NULL, NULL);
     if (!kernel->target)
         return false;
-    kernel->request = (ElaborateRequest){
-        .file = kernel->file,
-        .kernel = kernel->name,
-        .signature = comment.signature.len ? comment.signature
-                                           : signature_of(settings, kernel->name),
-        .types = comment.types.data,
-        .type_count = (uint32_t)comment.types.len,
-        .defines = comment.defines.data,
-        .define_count = (uint32_t)comment.defines.len,
-        .search_paths = settings->include,
-        .search_path_count = settings->include_count,
-        .num_warps = comment.num_warps,
-        .num_stages = comment.num_stages,
-        .num_ctas = comment.num_ctas,
-        .capability = kernel->target->capability,
-        .language = frontend_language(language),
-        .heuristics_done = true,
-        .autotune_done = true};
+    kernel->request = (ElaborateRequest){.file = kernel->file,
+                                         .kernel = kernel->name,
+                                         .signature = comment.signature.len
+                                                          ? comment.signature
+                                                          : signature_of(settings, kernel->name),
+                                         .types = comment.types.data,
+                                         .type_count = (uint32_t)comment.types.len,
+                                         .defines = comment.defines.data,
+                                         .define_count = (uint32_t)comment.defines.len,
+                                         .search_paths = settings->include,
+                                         .search_path_count = settings->include_count,
+                                         .num_warps = comment.num_warps,
+                                         .num_stages = comment.num_stages,
+                                         .num_ctas = comment.num_ctas,
+                                         .capability = kernel->target->capability,
+                                         .language = frontend_language(language),
+                                         .heuristics_done = true,
+                                         .autotune_done = true};
     if (language.len && !kernel->request.language)
         return ctx_diag(ctx, comment.span, comment_value, "language",
                         "a version of Triton from 3.2 to 3.9");

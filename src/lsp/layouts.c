@@ -1,5 +1,5 @@
-/* See layouts.h. The passes change the function, so that they run on one of their own: the kernel is
- * elaborated again, as it was. */
+/* See layouts.h. The passes change the function, so that they run on one of their own: the kernel
+ * is elaborated again, as it was. */
 #include "lsp/layouts.h"
 
 #include "passes/passes.h"

@@ -4,7 +4,7 @@
 #include "lsp/walk.h"
 
 static const KernelAnalysis *following(Lookup *lookup) {
-    const KernelAnalysis *next = lookup->kernel ? lookup->kernel->next
+    const KernelAnalysis *next = lookup->kernel          ? lookup->kernel->next
                                  : lookup->document->now ? lookup->document->now->kernels
                                                          : NULL;
     if (!next && !lookup->is_good) {
@@ -43,8 +43,8 @@ const Seen *lookup_variable(const Document *document, uint32_t offset, Str name)
             if (!str_eq(seen->name, name) || seen->span.lo < extent.lo || seen->span.lo > extent.hi)
                 continue;
             const bool is_before = seen->span.lo <= lookup.at;
-            if (!found || (is_before && (found->span.lo > lookup.at ||
-                                         found->span.lo < seen->span.lo)))
+            if (!found ||
+                (is_before && (found->span.lo > lookup.at || found->span.lo < seen->span.lo)))
                 found = seen;
         }
         if (found)

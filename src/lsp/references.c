@@ -199,7 +199,8 @@ static Meaning param_meaning(Scope *scope, const KeywordSearch *search) {
     return (Meaning){0};
 }
 
-/* What an import statement names at an offset: a module, or the name of one. False: there is none. */
+/* What an import statement names at an offset: a module, or the name of one. False: there is none.
+ */
 static bool import_meaning(Scope *scope, uint32_t offset, Meaning *out) {
     const ScopeFile *home = scope->home;
     uint32_t begin;

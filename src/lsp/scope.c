@@ -303,8 +303,7 @@ static bool find_local(const Scope *scope, Str name, Meaning *out) {
     FirstBinding first = {name, {0}};
     if (def)
         scope_bindings(def, note_first, &first);
-    *out = (Meaning){
-        .kind = MEANS_VARIABLE, .file = scope->own, .name = name, .span = first.span};
+    *out = (Meaning){.kind = MEANS_VARIABLE, .file = scope->own, .name = name, .span = first.span};
     return first.span.file != 0;
 }
 

@@ -15,8 +15,8 @@ typedef struct Scope {
     Ctx *ctx; /* of the request: files that are read lie in it */
     Session *session;
     const ScopeFile *home;
-    ScopeFile *files; /* that were read */
-    const FuncDef *def; /* around the place; NULL: none */
+    ScopeFile *files;     /* that were read */
+    const FuncDef *def;   /* around the place; NULL: none */
     const ScopeFile *own; /* that it is in: the document, or as it was when the function parsed */
 } Scope;
 
@@ -35,7 +35,7 @@ typedef struct Meaning {
     MeaningKind kind;
     const ScopeFile *file;
     const Stmt *stmt;
-    Str name; /* that is bound, or of the type */
+    Str name;  /* that is bound, or of the type */
     Span span; /* where, in `file` */
     Str path;
     const Builtin *builtin;

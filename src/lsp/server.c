@@ -60,18 +60,15 @@ void lsp_initialize(Session *session, const Json *params, Answer *answer) {
     session->is_initialized = true;
     session->utf8 =
         lists_text(param_find(params, "capabilities.general.positionEncodings"), "utf-8");
-    session->takes_markdown =
-        lists_text(param_find(documents, "hover.contentFormat"), "markdown");
+    session->takes_markdown = lists_text(param_find(documents, "hover.contentFormat"), "markdown");
     session->takes_snippets = param_flag(documents, "completion.completionItem.snippetSupport");
-    session->takes_literals =
-        param_find(documents, "codeAction.codeActionLiteralSupport") != NULL;
+    session->takes_literals = param_find(documents, "codeAction.codeActionLiteralSupport") != NULL;
     settings_read(&session->settings, &answer->ctx->arena,
                   param_find(params, "initializationOptions"));
     put_capabilities(&answer->result, session->utf8);
 }
 
-void lsp_initialized(Session *session, const Json *params, Answer *answer) {
-}
+void lsp_initialized(Session *session, const Json *params, Answer *answer) {}
 
 void lsp_shutdown(Session *session, const Json *params, Answer *answer) {
     session->is_shut_down = true;
@@ -83,8 +80,7 @@ void lsp_exit(Session *session, const Json *params, Answer *answer) {
 }
 
 /* Of what the inbox has seen to, or what is of no matter here. */
-void lsp_ignore(Session *session, const Json *params, Answer *answer) {
-}
+void lsp_ignore(Session *session, const Json *params, Answer *answer) {}
 
 /* Messages */
 
@@ -167,8 +163,7 @@ static int wait_for(const Session *session) {
     const Document *document = find_stale(session);
     if (!document)
         return -1;
-    const double left =
-        document->changed_ms + session->settings.delay_ms - clock_ms();
+    const double left = document->changed_ms + session->settings.delay_ms - clock_ms();
     return left > 0 ? (int)left + 1 : 0;
 }
 

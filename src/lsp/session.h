@@ -32,9 +32,9 @@ typedef void Handler(Session *session, const Json *params, Answer *answer);
 #define NOTIFICATION(method, handler) Handler handler;
 #include "lsp/requests.def"
 
-/* Analyses the document if it changed, unless further changes wait already: then what is known stays
- * that of an earlier text (`is_stale`), as it does where a change arrives meanwhile. False: nothing
- * is known at all, for want of memory. */
+/* Analyses the document if it changed, unless further changes wait already: then what is known
+ * stays that of an earlier text (`is_stale`), as it does where a change arrives meanwhile. False:
+ * nothing is known at all, for want of memory. */
 bool document_refresh(Session *session, Document *document);
 
 /* Fails with a code and a message; false. */

@@ -17,9 +17,9 @@ typedef struct Settings {
     uint32_t include_count, warning_count;
     const NamedText *signatures; /* by kernel */
     uint32_t signature_count;
-    bool layouts;      /* hover says who holds which element */
-    int32_t delay_ms;  /* without changes before a document is analysed */
-    int32_t limit_ms;  /* of the elaboration of a kernel */
+    bool layouts;     /* hover says who holds which element */
+    int32_t delay_ms; /* without changes before a document is analysed */
+    int32_t limit_ms; /* of the elaboration of a kernel */
 } Settings;
 
 void settings_default(Settings *settings);

@@ -3,7 +3,13 @@
 #include "lsp/references.h"
 #include "lsp/walk.h"
 
-enum { SYMBOL_MODULE = 2, SYMBOL_CLASS = 5, SYMBOL_METHOD = 6, SYMBOL_FUNCTION = 12, SYMBOL_CONSTANT = 14 };
+enum {
+    SYMBOL_MODULE = 2,
+    SYMBOL_CLASS = 5,
+    SYMBOL_METHOD = 6,
+    SYMBOL_FUNCTION = 12,
+    SYMBOL_CONSTANT = 14
+};
 
 typedef struct Symbols {
     const Scope *scope;
@@ -56,7 +62,8 @@ static void add_class(Symbols *s, const ClassDef *def, Span whole) {
     Symbols inner = {s->scope, s->document, s->out, false};
     Span own = def->span;
     const Str text = s->scope->home->text;
-    for (uint32_t at = own.lo; at + def->name.len <= own.hi && at + def->name.len <= text.len; at++) {
+    for (uint32_t at = own.lo; at + def->name.len <= own.hi && at + def->name.len <= text.len;
+         at++) {
         if (!str_eq((Str){text.ptr + at, def->name.len}, def->name))
             continue;
         own = (Span){own.file, at, at + (uint32_t)def->name.len};

@@ -1,5 +1,5 @@
-/* Texts of documents as the protocol sees them: lines that \n, \r\n and \r end, and places in a line
- * that count bytes (utf-8) or UTF-16 units, whatever client and server agreed on. */
+/* Texts of documents as the protocol sees them: lines that \n, \r\n and \r end, and places in a
+ * line that count bytes (utf-8) or UTF-16 units, whatever client and server agreed on. */
 #ifndef TILEC_LSP_TEXT_H
 #define TILEC_LSP_TEXT_H
 #include "support/source.h"

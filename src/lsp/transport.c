@@ -107,7 +107,8 @@ static const char *find_length(const char *line) {
 }
 
 /* The headers of a message. `wrong` says what is the matter with them, or with what stands in front
- * of them; NULL: nothing is. An empty line in front of them is passed over. False: the input ends. */
+ * of them; NULL: nothing is. An empty line in front of them is passed over. False: the input ends.
+ */
 static bool take_headers(Input *input, size_t *length, bool *has_length, const char **wrong) {
     char line[HEADER_LINE];
     *wrong = NULL;

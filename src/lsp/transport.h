@@ -1,8 +1,8 @@
 /* Messages between client and server: JSON-RPC 2.0 behind headers with a length.
  *
- * A thread of its own reads messages and puts them into the inbox, so that what waits there is known
- * while the server works: a document that changed again need not be analysed as it was. Whatever
- * bytes arrive, it goes on with what looks like the next header. */
+ * A thread of its own reads messages and puts them into the inbox, so that what waits there is
+ * known while the server works: a document that changed again need not be analysed as it was.
+ * Whatever bytes arrive, it goes on with what looks like the next header. */
 #ifndef TILEC_LSP_TRANSPORT_H
 #define TILEC_LSP_TRANSPORT_H
 #include "support/ctx.h"
@@ -44,12 +44,12 @@ typedef struct Inbox {
     pthread_mutex_t lock;
     pthread_cond_t arrived, taken;
     Message *first, *last;
-    size_t size;           /* of what waits */
-    bool ended;            /* nothing more comes */
-    bool write_failed;     /* nobody reads what is sent */
-    uint32_t changes;      /* of documents, among what waits */
-    Cancel stop;           /* ends the reader */
-    Cancel *work;          /* which a change of a document ends; NULL: nothing that could be ended */
+    size_t size;       /* of what waits */
+    bool ended;        /* nothing more comes */
+    bool write_failed; /* nobody reads what is sent */
+    uint32_t changes;  /* of documents, among what waits */
+    Cancel stop;       /* ends the reader */
+    Cancel *work;      /* which a change of a document ends; NULL: nothing that could be ended */
     bool is_open;
 } Inbox;
 

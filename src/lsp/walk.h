@@ -20,8 +20,8 @@ void walk_file(const Walker *walker, const AstFile *file);
 /* All of a function, from its decorators to the end of its last statement. */
 Span walk_extent(const FuncDef *def);
 
-/* The innermost expression around an offset, or that ends there; `call`: the one whose callee it is,
- * or is part of as in `tl` of `tl.load(x)`, else NULL. NULL: there is none. */
+/* The innermost expression around an offset, or that ends there; `call`: the one whose callee it
+ * is, or is part of as in `tl` of `tl.load(x)`, else NULL. NULL: there is none. */
 const Expr *walk_innermost(const AstFile *file, uint32_t offset, const Expr **call);
 /* The function that an offset lies in, as far as lines up to the next one go; NULL: none. */
 const FuncDef *walk_function_at(const AstFile *file, Str text, uint32_t offset);
