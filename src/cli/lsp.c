@@ -26,9 +26,10 @@ const CommandSpec lsp_spec = {
                   "parameters, from the first configuration of @triton.autotune, from the setting "
                   "tilec.signatures, and from a comment above it: "
                   "# tilec: -s \"*fp32, *fp32, i32, 1024\" -t sm_90a."},
-        {"Exit status", "0 where the client asked the server to shut down before it ended it, else "
-                        "1."}),
-    .examples = HELP_ENTRIES({"What an editor runs", "tilec lsp"}),
+        {"Exit status", "0 where the client asked the server to shut down before it ended it, or "
+                        "never began, else 1."}),
+    .examples =
+        HELP_ENTRIES({"Whether it starts: it ends with its input", "tilec lsp < /dev/null"}),
     OPTION_TABLE(lsp_options),
 };
 

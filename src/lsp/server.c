@@ -210,5 +210,5 @@ bool lsp_serve(Ctx *ctx, int in, int out) {
     inbox_close(&session->inbox);
     documents_close_all(&session->documents);
     settings_destroy(&session->settings);
-    return session->is_shut_down;
+    return session->is_shut_down || (!session->is_initialized && !session->has_exited);
 }

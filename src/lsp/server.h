@@ -4,6 +4,7 @@
 #include "support/ctx.h"
 
 /* Speaks with the client that writes to `in` and reads from `out` until it sends "exit", or its end
- * closes. True: it had sent "shutdown" before. `ctx` is for what lives as long as the server. */
+ * closes. True: it had sent "shutdown" before, or nothing at all. `ctx` is for what lives as long
+ * as the server. */
 bool lsp_serve(Ctx *ctx, int in, int out);
 #endif
