@@ -10,7 +10,7 @@ import time
 class Server:
     """A server that runs. Messages that come are sorted: answers by id, notifications by method."""
 
-    def __init__(self, command, seconds=60):
+    def __init__(self, command, seconds=120):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.seconds = seconds
         self.answers, self.notifications = {}, []
