@@ -235,10 +235,12 @@ void document_take(Document *document, Analysis *analysis) {
 }
 
 static bool read_open(void *user, Str path, Str *text) {
-    const Document *document = documents_of_path(user, path);
-    if (document)
-        *text = document->text.bytes;
-    return document != NULL;
+    Document *document = documents_of_path(user, path);
+    if (!document)
+        return false;
+    document->is_imported = true;
+    *text = document->text.bytes;
+    return true;
 }
 
 SourceFiles documents_files(Documents *documents) {

@@ -15,6 +15,7 @@ typedef struct Document {
     Analysis *parsed;     /* the last that had no error in its syntax, where that is not `now` */
     KernelAnalysis *good; /* the last of each kernel without an error, where that is not in `now` */
     bool is_stale;        /* `now` is of an earlier text */
+    bool is_imported;     /* another one was analysed with its text */
     bool is_told;         /* the client has the diagnostics of `now` */
     double changed_ms;    /* when, of a steady clock */
 } Document;

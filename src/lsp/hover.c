@@ -149,7 +149,6 @@ static void hover_meaning(Hover *hover) {
     }
 }
 
-/* Whether an offset is in a string or a comment, of which nothing is said. */
 void lsp_hover(Session *session, const Json *params, Answer *answer) {
     Hover hover = {.session = session, .answer = answer, .text = strbuf(&answer->ctx->arena)};
     Document *document = param_document_at(session, params, answer, &hover.offset);

@@ -61,7 +61,6 @@ void lsp_initialize(Session *session, const Json *params, Answer *answer) {
     session->utf8 =
         lists_text(param_find(params, "capabilities.general.positionEncodings"), "utf-8");
     session->takes_markdown = lists_text(param_find(documents, "hover.contentFormat"), "markdown");
-    session->takes_snippets = param_flag(documents, "completion.completionItem.snippetSupport");
     session->takes_literals = param_find(documents, "codeAction.codeActionLiteralSupport") != NULL;
     settings_read(&session->settings, &answer->ctx->arena,
                   param_find(params, "initializationOptions"));

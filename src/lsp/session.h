@@ -12,10 +12,8 @@ typedef struct Session {
     Signatures signatures; /* of builtins */
     bool utf8;             /* places count bytes */
     bool takes_markdown;   /* hover and completion */
-    bool takes_snippets;   /* completion */
     bool takes_literals;   /* code actions are objects */
     bool is_initialized, is_shut_down, has_exited;
-    bool pulls_settings; /* the client has workspace/configuration */
 } Session;
 
 /* What a request is answered with: the JSON of `result`, else an error. */

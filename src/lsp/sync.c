@@ -71,7 +71,8 @@ void lsp_did_change(Session *session, const Json *params, Answer *answer) {
         }
     }
     document->version = version_of(params);
-    documents_spoil(&session->documents);
+    if (document->is_imported)
+        documents_spoil(&session->documents);
 }
 
 /* What was changed outside of the editor may be what a document imports. */
