@@ -47,13 +47,13 @@ static bool compare_spans(Op *op, void *user) {
     return true;
 }
 
-typedef struct SpanList {
+typedef struct OpSpans {
     Arena *arena;
     VEC(Span) spans;
-} SpanList;
+} OpSpans;
 
 static bool collect_span(Op *op, void *user) {
-    SpanList *list = user;
+    OpSpans *list = user;
     vec_push(list->arena, &list->spans, op->span);
     return true;
 }
@@ -61,7 +61,7 @@ static bool collect_span(Op *op, void *user) {
 static void test_spans(void **state) {
     Ctx *ctx = testing_ctx();
     Module *module = testing_parse_good(ctx, read_file(ctx, "all_ops.tir"));
-    SpanList list = {.arena = &ctx->arena};
+    OpSpans list = {.arena = &ctx->arena};
     func_walk(module->funcs, collect_span, &list);
     StrBuf out = strbuf(&ctx->arena);
     module_print(module, &(PrintOptions){.spans = true}, &out);

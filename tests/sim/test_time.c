@@ -107,6 +107,60 @@ static void test_occupancy(void **state) {
     assert_true(spilled.us > few.us);
 }
 
+/* What the instruction that begins with `name` takes; what all take is the life of a warp. */
+static SimSpent spent_at(const char *text, const char *name) {
+    SimTest test = sim_test_begin();
+    SimMemory *memory = sim_memory_create(test.ctx);
+    uint64_t address = sim_map(memory, STR("a"), words, sizeof words, NULL, false);
+    const void *params[] = {&address};
+    const SimTimeOptions options = {.registers = 32, .spent = true};
+    SimLaunch launch = {
+        .grid = {8, 1, 1}, .block = {THREADS, 1, 1}, .params = params, .param_count = 1};
+    SimTime time = {0};
+    SimSpent found = {0};
+    double all = 0;
+    memset(words, 0, sizeof words);
+    if (!sim_test_parse(&test, text) ||
+        !sim_predict(test.module, memory, &launch, &options, &time) || !time.spent)
+        fail_msg("%s", sim_test_messages(&test));
+    for (uint32_t i = 0; i < sim_insn_count(test.module); i++) {
+        const SimInsn insn = sim_insn(test.module, i);
+        all += time.spent[i].cycles;
+        assert_true(time.spent[i].waits <= time.spent[i].cycles + 1e-6);
+        if (insn.text.len >= strlen(name) && !memcmp(insn.text.ptr, name, strlen(name)))
+            found = time.spent[i];
+    }
+    if (!(all > time.cta_clocks - 1 && all < time.cta_clocks + 1))
+        fail_msg("instructions take %f clocks, the program %f", all, time.cta_clocks);
+    sim_test_end(&test);
+    return found;
+}
+
+/* Who takes the time, and who waits for whom. */
+static void test_spent(void **state) {
+    const char *load = KERNEL("ld.global.u32 %r5, [%rd3]; bar.sync 0; sub.u32 %r6, %r5, %r1; "
+                              "st.global.u32 [%rd3], %r6;");
+    const SimSpent loaded = spent_at(load, "ld.global"), used = spent_at(load, "sub.u32");
+    const double latency = target_figure(target_by_name(STR("sm_90a")), FIGURE_LATENCY_L2);
+    assert_true(loaded.awaited > latency / 2);
+    assert_true(used.waits >= loaded.awaited - 1 && used.waits <= loaded.awaited + 1);
+    assert_true(loaded.waits < 1 && used.awaited < latency / 2);
+    /* The units were busy: that is not the barrier's, at which all warps come at once. */
+    const char *conflicts = KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 7; and.b32 %r6, %r6, 4095; "
+                                   "add.u32 %r5, %r5, %r6; bar.sync 0; " TIMES_8(
+                                       "st.shared.u32 [%r5], %r4; ") "bar.sync 1; " STORE);
+    assert_true(8 * spent_at(conflicts, "st.shared").cycles >
+                10 * spent_at(conflicts, "bar.sync 1").waits);
+    assert_true(spent_at(conflicts, "st.shared").cycles > 4 * 31);
+    /* Copies are waited for where that is said. */
+    const char *copy = KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 4; add.u32 %r5, %r5, %r6; "
+                              "shl.b32 %r7, %r1, 4; cvt.u64.u32 %rd4, %r7; add.u64 %rd5, %rd1, "
+                              "%rd4; cp.async.cg.shared.global [%r5], [%rd5], 16; "
+                              "cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; " STORE);
+    assert_true(spent_at(copy, "cp.async.wait_group").waits > latency / 2);
+    assert_true(spent_at(copy, "bar.sync").waits < latency / 2);
+}
+
 /* What the table says of a machine is what its clock counts by. */
 static void test_table(void **state) {
     static const char *const texts[] = {
@@ -152,8 +206,9 @@ static void test_device(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),     cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_occupancy), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_device),
+        cmocka_unit_test(test_occupancy), cmocka_unit_test(test_spent),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
