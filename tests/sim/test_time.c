@@ -144,7 +144,7 @@ static void test_spent(void **state) {
     const double latency = target_figure(target_by_name(STR("sm_90a")), FIGURE_LATENCY_L2);
     assert_true(loaded.awaited > latency / 2);
     assert_true(used.waits >= loaded.awaited - 1 && used.waits <= loaded.awaited + 1);
-    assert_true(loaded.waits < 1 && used.awaited < latency / 2);
+    assert_true(loaded.waits < latency / 4 && used.awaited < latency / 2);
     /* The units were busy: that is not the barrier's, at which all warps come at once. */
     const char *conflicts = KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 7; and.b32 %r6, %r6, 4095; "
                                    "add.u32 %r5, %r5, %r6; bar.sync 0; " TIMES_8(
