@@ -9,7 +9,6 @@ ROOT = sys.argv[1]
 USES = {"support": "", "types": "support", "target": "types", "ir": "target", "frontend": "ir", "interp": "ir", "passes": "interp", "codegen": "ir",
         "sim": "ir", "runtime": "frontend passes codegen sim", "inspect": "runtime", "lsp": "runtime", "reduce": "runtime", "cli": "inspect lsp reduce",
         "simdriver": "runtime"}
-        "sim": "ir", "runtime": "frontend passes codegen sim", "lsp": "runtime", "cli": "lsp runtime", "simdriver": "runtime"}
 # The same for the rooms of a folder, and which headers of the folder itself each of them may include
 ROOMS = {"passes": {"contract": "dots shared", "analysis": "", "simplify": "analysis", "layout": "simplify", "blocks": "layout", "loops": "layout", "launch": "blocks",
                     "dots": "blocks", "shared": "layout", "schedule": "blocks shared", "lint": "analysis"},
