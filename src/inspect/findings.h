@@ -10,15 +10,24 @@ typedef enum FindingKind {
     FINDING_COUNT
 } FindingKind;
 
-typedef struct Finder {
+typedef struct Finder Finder;
+
+/* A row of the table. */
+typedef struct FindingInfo {
+    const char *name, *title, *why, *remedy;
+    void (*find)(Finder *f);
+} FindingInfo;
+
+struct Finder {
     const Trace *trace;
     const Profile *profile; /* NULL: nothing was run */
     Arena *arena;
     Findings *found;
-    FindingKind kind; /* that is looked for */
-    double total;     /* clocks of a warp; 0: no clock has run */
-    double programs;  /* of the launch, at least 1 */
-} Finder;
+    FindingKind kind; /* that is looked for, and its row */
+    const FindingInfo *info;
+    double total;    /* clocks of a warp; 0: no clock has run */
+    double programs; /* of the launch, at least 1 */
+};
 
 #define FINDING(id, ...) void find_##id(Finder *f);
 #include "inspect/findings.def"

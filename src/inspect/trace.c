@@ -15,11 +15,6 @@ const char *const trace_op_kind_name[] = {
 #undef OP_KIND
 };
 
-TracePlace trace_place(Ctx *ctx, Span span) {
-    const Source *source = source_get(&ctx->sources, span.file);
-    return source ? (TracePlace){span.file, source_locate(source, span.lo).line} : (TracePlace){0};
-}
-
 const TraceStage *trace_stage(const Trace *trace, const char *id) {
     vec_for_each (stage, &trace->stages)
         if (!strcmp(stage->id, id))

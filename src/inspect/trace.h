@@ -58,8 +58,9 @@ typedef struct TraceBuffer {
 #define TRACE_OP_KINDS(OP_KIND)                                                                    \
     OP_KIND(COPY, "copy")                                                                          \
     OP_KIND(WAIT, "wait")                                                                          \
-    OP_KIND(PRODUCT, "product") OP_KIND(BARRIER, "barrier") OP_KIND(GLOBAL, "global")              \
-        OP_KIND(SHARED, "shared") OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic")  \
+    OP_KIND(PRODUCT, "product")                                                                    \
+    OP_KIND(BARRIER, "barrier") OP_KIND(GLOBAL, "global") OP_KIND(SHARED, "shared")                \
+        OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic")                            \
             OP_KIND(CONTROL, "control")
 typedef enum TraceOpKind {
 #define OP_KIND(id, name) TRACE_OP_##id,
@@ -135,10 +136,10 @@ void trace_request(Trace *trace, Ctx *ctx, const Compiled *compiled, CompileRequ
 void trace_finish(Trace *trace);
 /* The stage with that id; NULL: there is none. */
 const TraceStage *trace_stage(const Trace *trace, const char *id);
-TracePlace trace_place(Ctx *ctx, Span span);
 
 /* Parts of trace_finish, in files of their own. */
 
+TracePlace trace_place(Ctx *ctx, Span span);
 /* The places that lines of LLVM IR, PTX and disassemblies name, in `text`. */
 TracePlaces trace_places(Ctx *ctx, TraceKind kind, Str text);
 /* Layouts of the Tile IR of the stage with that id. */

@@ -219,6 +219,11 @@ static TracePlaces places_of_sass(Places *places, Str text) {
     return at;
 }
 
+TracePlace trace_place(Ctx *ctx, Span span) {
+    const Source *source = source_get(&ctx->sources, span.file);
+    return source ? (TracePlace){span.file, source_locate(source, span.lo).line} : (TracePlace){0};
+}
+
 TracePlaces trace_places(Ctx *ctx, TraceKind kind, Str text) {
     Places places = {.ctx = ctx};
     switch (kind) {
