@@ -137,7 +137,7 @@ void find_small_grid(Finder *f) {
         return;
     const double total = f->total;
     f->total = 0; /* its cost is none of a program's clocks */
-    finding_add(f, (TracePlace){0}, 0, "%.0f CTAs for %d SMs of an %s", ctas, device->sms,
-                device->name);
+    finding_add(f, (TracePlace){0}, 0, "%.0f CTA%s for %d SMs of an %s", ctas, ctas == 1 ? "" : "s",
+                device->sms, device->name);
     f->total = total;
 }
