@@ -59,9 +59,9 @@ typedef struct TraceBuffer {
     OP_KIND(COPY, "copy")                                                                          \
     OP_KIND(WAIT, "wait")                                                                          \
     OP_KIND(PRODUCT, "product")                                                                    \
-    OP_KIND(BARRIER, "barrier") OP_KIND(GLOBAL, "global") OP_KIND(SHARED, "shared")                \
-        OP_KIND(EXCHANGE, "exchange") OP_KIND(ARITHMETIC, "arithmetic")                            \
-            OP_KIND(CONTROL, "control")
+    OP_KIND(BARRIER, "barrier")                                                                    \
+    OP_KIND(GLOBAL, "global") OP_KIND(SHARED, "shared") OP_KIND(EXCHANGE, "exchange")              \
+        OP_KIND(ARITHMETIC, "arithmetic") OP_KIND(CONTROL, "control")
 typedef enum TraceOpKind {
 #define OP_KIND(id, name) TRACE_OP_##id,
     TRACE_OP_KINDS(OP_KIND)
@@ -126,7 +126,6 @@ typedef struct Trace {
     int32_t registers;   /* of a thread: of the assembler, else an estimate; 0: not known */
     bool registers_estimated;
     Occupancy occupancy;
-    bool has_text;    /* texts and places of the stages are kept */
     PrintNotes notes; /* of the last Tile IR that was shown */
 } Trace;
 

@@ -99,14 +99,11 @@ static Str text_of(const Loops *l, const Op *op) {
 
 /* Trips */
 
-static bool constant_of(const Value *value, int64_t *number) {
-    return value_int_constant(value, number);
-}
-
 static int64_t trips_of(const Op *loop) {
     int64_t from, to, step;
-    if (loop->code != OP_for || !constant_of(op_in(loop, 0), &from) ||
-        !constant_of(op_in(loop, 1), &to) || !constant_of(op_in(loop, 2), &step) || step <= 0)
+    if (loop->code != OP_for || !value_int_constant(op_in(loop, 0), &from) ||
+        !value_int_constant(op_in(loop, 1), &to) || !value_int_constant(op_in(loop, 2), &step) ||
+        step <= 0)
         return 0;
     return to > from ? (to - from + step - 1) / step : 0;
 }
