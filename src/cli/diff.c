@@ -67,51 +67,19 @@ typedef struct Side {
     CodeFacts facts;
 } Side;
 
-/* The words of a text, as a shell splits it: quotes keep what is between them together, a backslash
- * the character behind it. False after a message. */
+/* The words of a text, as a shell splits it. False after a message. */
 static bool split_words(Arena *arena, const char *option, const char *text, TextList *words) {
-    StrBuf word = strbuf(arena);
-    bool inside = false;
-    char quote = 0;
-    for (const char *at = text;; at++) {
-        if (!quote && (!*at || strchr(" \t\n", *at))) {
-            if (inside)
-                vec_push(arena, words, str_dup(arena, strbuf_str(&word)));
-            if (!*at)
-                return true;
-            inside = false;
-            word.len = 0;
-            continue;
-        }
-        if (!*at) {
+    const Str all = str_from(text);
+    size_t at = 0;
+    StrWord word;
+    while (str_next_word(arena, all, &at, &word)) {
+        if (word.is_open) {
             cli_usage_error("%s: a quote is not closed in '%s'", option, text);
             return false;
         }
-        inside = true;
-        if (quote ? *at == quote : *at == '"' || *at == '\'')
-            quote = quote ? 0 : *at;
-        else if (*at == '\\' && quote != '\'' && at[1])
-            strbuf_putc(&word, *++at);
-        else
-            strbuf_putc(&word, *at);
+        vec_push(arena, words, word.text.ptr);
     }
-}
-
-static Str name_of(const char *text) {
-    return (Str){text, strcspn(text, "=")};
-}
-
-/* Of NAME=VALUE given twice the last one counts: one side's own comes behind that of both. */
-static void keep_last(TextList *list) {
-    size_t kept = 0;
-    for (size_t i = 0; i < list->len; i++) {
-        bool again = false;
-        for (size_t j = i + 1; j < list->len; j++)
-            again |= str_eq(name_of(list->data[i]), name_of(list->data[j]));
-        if (!again)
-            list->data[kept++] = list->data[i];
-    }
-    list->len = kept;
+    return true;
 }
 
 /* The options of both, and those of one side, which win. */
@@ -136,8 +104,8 @@ static OptionsResult side_parse(Ctx *ctx, const DiffOptions *common, const char 
     const OptionsResult parsed =
         options_parse(&side_spec, &ctx->arena, (int)words.len, argv, side, &arguments);
     if (text) {
-        keep_last(&side->kernel.arguments);
-        keep_last(&side->kernel.defines);
+        options_keep_last(&side->kernel.arguments);
+        options_keep_last(&side->kernel.defines);
     }
     return parsed;
 }

@@ -143,57 +143,32 @@ static int explain(Explained *one) {
     return STATUS_OK;
 }
 
-/* --beside: words as a shell takes them, with quotes of both kinds. */
-
-static const char *next_word(Arena *arena, const char **text) {
-    StrBuf word = strbuf(arena);
-    const char *at = *text + strspn(*text, " \t\n");
-    char quote = 0;
-    if (!*at)
-        return NULL;
-    for (; *at && (quote || !strchr(" \t\n", *at)); at++) {
-        if (quote ? *at == quote : *at == '\'' || *at == '"')
-            quote = quote ? 0 : *at;
-        else
-            strbuf_putc(&word, *at);
-    }
-    *text = at;
-    return str_dup(arena, strbuf_str(&word));
-}
-
-/* Of NAME=VALUE given twice the later one counts. */
-static void keep_last(TextList *list) {
-    size_t kept = 0;
-    for (size_t i = 0; i < list->len; i++) {
-        const size_t name = strcspn(list->data[i], "=") + 1;
-        bool again = false;
-        for (size_t k = i + 1; k < list->len; k++)
-            again |= strncmp(list->data[i], list->data[k], name) == 0;
-        if (!again)
-            list->data[kept++] = list->data[i];
-    }
-    list->len = kept;
-}
-
 /* The options of the command line, which names so many files, with those of --beside behind them.
  */
 static OptionsResult parse_beside(Arena *arena, int argc, char **argv, size_t files,
                                   const char *text, ExplainOptions *options) {
     VEC(char *) words = {0};
     TextList arguments = {0};
-    const char *word;
+    const Str all = str_from(text);
+    size_t at = 0;
+    StrWord word;
     for (int i = 0; i < argc; i++)
         vec_push(arena, &words, argv[i]);
-    while ((word = next_word(arena, &text)))
-        vec_push(arena, &words, (char *)word);
+    while (str_next_word(arena, all, &at, &word)) {
+        if (word.is_open) {
+            cli_usage_error("--beside: a quote is not closed in '%s'", text);
+            return OPTIONS_BAD;
+        }
+        vec_push(arena, &words, str_dup(arena, word.text));
+    }
     const OptionsResult parsed =
         options_parse(&explain_spec, arena, (int)words.len, words.data, options, &arguments);
     if (parsed == OPTIONS_OK && arguments.len > files) {
         cli_usage_error("--beside takes options, not '%s'", arguments.data[arguments.len - 1]);
         return OPTIONS_BAD;
     }
-    keep_last(&options->kernel.defines);
-    keep_last(&options->kernel.arguments);
+    options_keep_last(&options->kernel.defines);
+    options_keep_last(&options->kernel.arguments);
     return parsed;
 }
 

@@ -203,3 +203,19 @@ OptionsResult options_parse(const CommandSpec *spec, Arena *arena, int argc, cha
     }
     return check_count(&parse, arguments);
 }
+
+static Str name_before_value(const char *text) {
+    return (Str){text, strcspn(text, "=")};
+}
+
+void options_keep_last(TextList *list) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->len; i++) {
+        bool again = false;
+        for (size_t k = i + 1; k < list->len; k++)
+            again |= str_eq(name_before_value(list->data[i]), name_before_value(list->data[k]));
+        if (!again)
+            list->data[kept++] = list->data[i];
+    }
+    list->len = kept;
+}

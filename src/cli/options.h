@@ -106,6 +106,8 @@ typedef enum OptionsResult { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD } OptionsResu
  * went to standard error. */
 OptionsResult options_parse(const CommandSpec *spec, Arena *arena, int argc, char **argv, void *out,
                             TextList *arguments);
+/* Of NAME=VALUE given twice only the last one stays. */
+void options_keep_last(TextList *list);
 /* The help of a command: what fits a screen, or `all` of it. */
 void options_help(const CommandSpec *spec, bool all, StrBuf *out);
 const char *option_group_title(OptionGroup group);

@@ -42,21 +42,18 @@ static uint32_t worst_ptx(const Finder *f, TracePlace at, double (*part)(const S
     return worst;
 }
 
-/* Shared memory gives a wavefront a clock: what is beyond the least takes as many of a program, or
- * the same part of what its instructions take. */
 static void find_conflicts_counted(Finder *f) {
     vec_for_each (line, &f->profile->lines) {
         const SimCount *count = &line->count;
         if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
             continue;
-        const double extra = (double)(count->wavefronts - count->ideal_wavefronts) / f->programs;
-        const double cycles = larger(extra, cycles_at(f, line->at, conflicting_part));
-        const double each = (double)count->wavefronts / (double)count->ideal_wavefronts;
+        const double cycles = cycles_at(f, line->at, conflicting_part);
         Finding *found = finding_add(
             f, line->at, cycles,
-            "%.1f wavefronts where 1 would do: %.0f of a program's accesses of shared memory wait "
-            "for a bank, about %.0f of %.0f clocks",
-            each, extra, cycles, f->total);
+            "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
+            "%.0f of %.0f clocks",
+            (double)count->wavefronts / (double)count->ideal_wavefronts,
+            (double)(count->wavefronts - count->ideal_wavefronts) / f->programs, cycles, f->total);
         if (found)
             found->ptx_line = worst_ptx(f, line->at, conflicting_part);
     }

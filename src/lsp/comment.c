@@ -34,29 +34,12 @@ typedef struct Word {
     Span span;
 } Word;
 
-static bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The next word as a shell has it: quotes of both kinds hold spaces. False: there is none. */
+/* False: there is none. */
 static bool take_word(CommentReader *r, Word *word) {
-    while (r->at < r->end && is_space(r->text.ptr[r->at]))
-        r->at++;
-    if (r->at == r->end)
+    StrWord taken;
+    if (!str_next_word(&r->ctx->arena, (Str){r->text.ptr, r->end}, &r->at, &taken))
         return false;
-    const size_t begin = r->at;
-    StrBuf out = strbuf(&r->ctx->arena);
-    char quote = 0;
-    for (; r->at < r->end && (quote || !is_space(r->text.ptr[r->at])); r->at++) {
-        const char c = r->text.ptr[r->at];
-        if (c == quote)
-            quote = 0;
-        else if (!quote && (c == '"' || c == '\''))
-            quote = c;
-        else
-            strbuf_putc(&out, c);
-    }
-    *word = (Word){strbuf_str(&out), {r->file, (uint32_t)begin, (uint32_t)r->at}};
+    *word = (Word){taken.text, {r->file, (uint32_t)taken.begin, (uint32_t)taken.end}};
     return true;
 }
 
@@ -141,12 +124,12 @@ static bool read_options(CommentReader *r) {
 /* Whether the line that begins at `lo` is a comment of ours; r->at is then behind its head. */
 static bool is_ours(CommentReader *r, size_t lo, size_t hi) {
     static const char head[] = "tilec:";
-    while (lo < hi && is_space(r->text.ptr[lo]))
+    while (lo < hi && str_is_blank(r->text.ptr[lo]))
         lo++;
     if (lo == hi || r->text.ptr[lo] != '#')
         return false;
     lo++;
-    while (lo < hi && is_space(r->text.ptr[lo]))
+    while (lo < hi && str_is_blank(r->text.ptr[lo]))
         lo++;
     if (hi - lo < sizeof head - 1 || memcmp(r->text.ptr + lo, head, sizeof head - 1) != 0)
         return false;
@@ -156,7 +139,7 @@ static bool is_ours(CommentReader *r, size_t lo, size_t hi) {
 }
 
 static bool is_comment(Str text, size_t lo, size_t hi) {
-    while (lo < hi && is_space(text.ptr[lo]))
+    while (lo < hi && str_is_blank(text.ptr[lo]))
         lo++;
     return lo < hi && text.ptr[lo] == '#';
 }

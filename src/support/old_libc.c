@@ -27,6 +27,14 @@
 #define OLD USE_FIRST_VERSION
 #include "support/old_libc.def"
 
+/* Of 2.34, as those of the table, but its first version is not of the first glibc. */
+__asm__(".symver old_condattr_setclock,pthread_condattr_setclock@" CONDATTR_SETCLOCK_GLIBC);
+int old_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
+int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
+int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock) {
+    return old_condattr_setclock(attributes, clock);
+}
+
 /* Of 2.33; before, the header called functions with the version of the structure. The kernel's
  * structure is glibc's on 64-bit machines. */
 int __wrap_stat(const char *path, struct stat *result);

@@ -1,11 +1,13 @@
-/* How functions of the first glibc of an architecture are asked for. */
+/* How functions of old versions of an architecture's glibc are asked for. */
 #ifndef TILEC_SUPPORT_OLD_LIBC_H
 #define TILEC_SUPPORT_OLD_LIBC_H
 
 #if defined(__x86_64__)
 #define FIRST_GLIBC "GLIBC_2.2.5"
+#define CONDATTR_SETCLOCK_GLIBC "GLIBC_2.3.3"
 #elif defined(__aarch64__)
 #define FIRST_GLIBC "GLIBC_2.17"
+#define CONDATTR_SETCLOCK_GLIBC FIRST_GLIBC
 #endif
 
 /* `ours` in this file is the first version of glibc's `name`. */

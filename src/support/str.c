@@ -139,3 +139,26 @@ void strbuf_json(StrBuf *buf, Str s) {
     }
     strbuf_putc(buf, '"');
 }
+
+bool str_next_word(Arena *arena, Str text, size_t *at, StrWord *word) {
+    size_t i = *at;
+    char quote = 0;
+    while (i < text.len && str_is_blank(text.ptr[i]))
+        i++;
+    *word = (StrWord){.begin = i};
+    StrBuf out = strbuf(arena);
+    strbuf_puts(&out, "");
+    for (; i < text.len && (quote || !str_is_blank(text.ptr[i])); i++) {
+        const char c = text.ptr[i];
+        if (quote ? c == quote : c == '"' || c == '\'')
+            quote = quote ? 0 : c;
+        else if (c == '\\' && quote != '\'' && i + 1 < text.len)
+            strbuf_putc(&out, text.ptr[++i]);
+        else
+            strbuf_putc(&out, c);
+    }
+    word->text = strbuf_str(&out);
+    word->is_open = quote != 0;
+    word->end = *at = i;
+    return word->begin < word->end;
+}

@@ -39,6 +39,19 @@ char *str_format(Arena *arena, const char *format, ...) __attribute__((format(pr
 /* The candidate nearest to `word` by edit distance, or -1 when none is near enough to suggest. */
 int str_nearest(Str word, const Str *candidates, size_t count);
 
+static inline bool str_is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+/* A word of a text as a shell splits it: at blanks, but for what is between quotes of either kind
+ * or behind a backslash, which within '..' is one itself. */
+typedef struct StrWord {
+    Str text;          /* without its quotes; terminated */
+    size_t begin, end; /* of it in the text, with them */
+    bool is_open;      /* a quote is not closed */
+} StrWord;
+/* The word at or behind byte `at`, which moves past it, in the arena. False: there is none. */
+bool str_next_word(Arena *arena, Str text, size_t *at, StrWord *word);
+
 typedef struct StrBuf {
     Arena *arena;
     char *ptr; /* terminated once anything was added */

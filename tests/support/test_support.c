@@ -158,6 +158,39 @@ static void test_json_strings(void **state) {
     }
 }
 
+static void check_words(Arena *arena, const char *text, const char *const *wanted) {
+    const Str all = str_from(text);
+    size_t at = 0;
+    StrWord word;
+    for (; *wanted; wanted++) {
+        assert_true(str_next_word(arena, all, &at, &word));
+        assert_string_equal(word.text.ptr, *wanted);
+        assert_true(word.begin < word.end && word.end == at && !word.is_open);
+    }
+    assert_false(str_next_word(arena, all, &at, &word));
+    assert_int_equal(at, all.len);
+}
+
+/* As sh splits them. */
+static void test_words(void **state) {
+    (void)state;
+    Ctx *ctx = ctx_create();
+    Arena *arena = &ctx->arena;
+    check_words(arena, "", (const char *[]){NULL});
+    check_words(arena, " \t\r\n", (const char *[]){NULL});
+    check_words(arena, "-t sm_90a\t-D  'A=1 2' ",
+                (const char *[]){"-t", "sm_90a", "-D", "A=1 2", NULL});
+    check_words(arena, "a\"b 'c\"d'e \"f' '' \"\"", (const char *[]){"ab 'cde \"f", "", "", NULL});
+    check_words(arena, "a\\ b \"c\\\"d\" 'e\\f' g\\",
+                (const char *[]){"a b", "c\"d", "e\\f", "g\\", NULL});
+    StrWord word;
+    size_t at = 0;
+    assert_true(str_next_word(arena, STR("  'a b"), &at, &word));
+    assert_true(word.is_open);
+    assert_int_equal(word.begin, 2);
+    ctx_destroy(ctx);
+}
+
 static void test_nearest(void **state) {
     const Str names[] = {STR("program_id"), STR("num_programs"), STR("load"),
                          STR("store"),      STR("maximum"),      STR("minimum")};
@@ -330,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_context_finally),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_diagnostics_as_text),

@@ -145,9 +145,10 @@ void count_stream(InsnCounts *counts, StreamCount *stream, uint64_t address, uin
     counts->bytes_used += size;
 }
 
-/* Wavefronts of the lanes of one part: the most words that one bank must give. */
+/* Wavefronts of the lanes of one part: the most words that one bank must give; `least`: as many as
+ * their words need wherever they lie. */
 static unsigned part_wavefronts(const uint64_t *addresses, uint32_t mask, uint32_t size,
-                                unsigned *words) {
+                                unsigned *least) {
     uint64_t set[256];
     unsigned count = 0, per_bank[BANKS] = {0}, most = 0;
     for (uint32_t left = mask; left; left &= left - 1) {
@@ -156,19 +157,19 @@ static unsigned part_wavefronts(const uint64_t *addresses, uint32_t mask, uint32
             if (add_to_set(set, &count, w) && ++per_bank[w % BANKS] > most)
                 most = per_bank[w % BANKS];
     }
-    *words += count;
+    *least = (count + BANKS - 1) / BANKS;
     return most;
 }
 
 void count_wavefronts(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size) {
-    unsigned parts = size <= 4 ? 1 : size / 4, words = 0, wavefronts = 0;
+    unsigned parts = size <= 4 ? 1 : size / 4;
     unsigned lanes = 32 / parts;
     for (unsigned part = 0; part < parts; part++) {
         uint32_t in_part = (uint32_t)(((UINT64_C(1) << lanes) - 1) << (part * lanes));
-        wavefronts += part_wavefronts(addresses, mask & in_part, size, &words);
+        unsigned least;
+        counts->wavefronts += part_wavefronts(addresses, mask & in_part, size, &least);
+        counts->ideal_wavefronts += least;
     }
-    counts->wavefronts += wavefronts;
-    counts->ideal_wavefronts += (words + BANKS - 1) / BANKS;
 }
 
 void count_shared(InsnCounts *counts, const uint64_t *addresses, uint32_t mask, uint32_t size) {
