@@ -38,7 +38,8 @@ void find_fma_dot(Finder *f) {
                           finding_percent(f, cycles));
         Finding *found = finding_add(
             f, dot->at, cycles,
-            "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks%s",
+            "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks each "
+            "time%s",
             (long long)out->shape[out->rank - 2], (long long)out->shape[out->rank - 1],
             (long long)a->shape[a->rank - 1], dtype_info[a->dtype].text, tensor_clocks(f, dot),
             strbuf_str(&clocks).ptr);
@@ -123,8 +124,8 @@ void find_low_occupancy(Finder *f) {
     if (f->total > 0)
         strbuf_printf(&waiting, "; warps wait %.0f%% of their clocks", finding_percent(f, waits));
     finding_add(f, (TracePlace){0}, waits * (ENOUGH - part),
-                "%d of %d warps: %d CTAs an SM by %s%s", held->warps, held->max_warps, held->ctas,
-                occupancy_limit_name(held->limit), waiting.ptr);
+                "%d of %d warps: %d CTA%s an SM by %s%s", held->warps, held->max_warps, held->ctas,
+                held->ctas == 1 ? "" : "s", occupancy_limit_name(held->limit), waiting.ptr);
 }
 
 void find_small_grid(Finder *f) {

@@ -3,12 +3,15 @@
 
 enum { WORTH_PERCENT = 125 }; /* of what would do: more is worth a word */
 
-/* The clocks at a line's instructions that touch memory, each as much of it as `part` says. */
+/* The clocks that a line's instructions which touch memory take, or that others wait for what they
+ * give; of each as much as `part` says. That they wait for their own operands is no part of it. */
 static double cycles_at(const Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
     double cycles = 0;
-    vec_for_each (line, &f->profile->ptx)
+    vec_for_each (line, &f->profile->ptx) {
+        const SimSpent *spent = &line->spent;
         if (finding_is_at(line, at))
-            cycles += (line->spent.cycles + line->spent.awaited) * part(&line->count);
+            cycles += (spent->cycles - spent->waits + spent->awaited) * part(&line->count);
+    }
     return cycles;
 }
 
@@ -42,12 +45,24 @@ static uint32_t worst_ptx(const Finder *f, TracePlace at, double (*part)(const S
     return worst;
 }
 
+/* Where shared memory is what the launch takes longest for, all clocks are those of its passes. */
+static double conflict_cycles(const Finder *f, const ProfileLine *line) {
+    const SimTime *time = &f->profile->time;
+    const SimCount *count = &line->count;
+    const double own = cycles_at(f, line->at, conflicting_part);
+    if (!f->profile->has_time || !time->unit || strcmp(time->unit, "shared memory") != 0 ||
+        time->unit_us < time->latency_us)
+        return own;
+    return larger(own, f->total * (double)(count->wavefronts - count->ideal_wavefronts) /
+                           (double)f->profile->sum.wavefronts);
+}
+
 static void find_conflicts_counted(Finder *f) {
     vec_for_each (line, &f->profile->lines) {
         const SimCount *count = &line->count;
         if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
             continue;
-        const double cycles = cycles_at(f, line->at, conflicting_part);
+        const double cycles = conflict_cycles(f, line);
         Finding *found = finding_add(
             f, line->at, cycles,
             "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "

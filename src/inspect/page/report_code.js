@@ -324,6 +324,6 @@ class StagePane extends Pane {
     told(index) {
         const link = this.linkAt(index), row = this.rows[index];
         const note = this.note(index).replace(/\n/g, " · ");
-        return `${this.label.toLowerCase()} ${row?.line >= 0 ? row.line + 1 : "gone"}: ${link >= 0 ? `of ${lineText(link)}` : "of no line of the source"}${row?.sign === "+" ? " · changed" : ""}${note ? ` · ${note}` : ""}`;
+        return `${this.stage ? `${this.stage.kind === "ptx" ? "PTX" : this.stage.id || "stage"} line` : this.label.toLowerCase()} ${row?.line >= 0 ? row.line + 1 : "gone"}: ${link >= 0 ? `of ${lineText(link)}` : "of no line of the source"}${row?.sign === "+" ? " · changed" : ""}${note ? ` · ${note}` : ""}`;
     }
 }

@@ -177,6 +177,17 @@ const KEYS = [
     ["+ −", "layout larger, smaller"], ["?", "this"],
 ];
 
+/* What figures are called. */
+const TERMS = [
+    ["cycles", "clocks of a warp of a program, in the mean of its warps; those of all lines add up to its life"],
+    ["waited", "of these, clocks that it stood still there"], ["awaited", "clocks that it stood still elsewhere for what this line made"],
+    ["sector", "32 bytes of global memory, of which no part moves alone; ideal: as few as the bytes that are used"],
+    ["wavefront", "a pass through the 32 banks of shared memory; ideal: as few as without two words of one bank"],
+    ["moved, used, distinct", "bytes in whole sectors; that threads asked for, each time; each counted once"],
+    ["+3 in a bank", "so many more threads take the same word, which costs nothing"],
+    ["•", "a remark of the compiler at this line: the panel Remarks has it"],
+];
+
 function showHelp() {
     const old = byId("help");
     if (old)
@@ -186,6 +197,7 @@ function showHelp() {
         el("h2", {}, "Reading the page"),
         el("p", {}, "The stripe beside a line has the colour of the source line it comes from; a line below the cursor highlights all lines that belong to it in the other pane, and a click keeps it so. The strip at the right of a pane is the whole text: where the highlighted lines, changes, remarks and what is in sight are."),
         el("p", {}, "Green + are lines that the stage before does not have; a dashed line is where lines went. Numbers of values are not compared, since one new op renumbers all behind it. Counts come from the simulator, times are its prediction for the device."),
+        el("dl", {}, TERMS.map(([term, what]) => [el("dt", {}, term), el("dd", {}, what)])),
         el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
     document.body.append(dialog);
     dialog.showModal();

@@ -121,7 +121,7 @@ function stageOf(side, index) {
             if (link >= 0 && !found.get(link)?.push(line))
                 found.set(link, [line]);
         });
-        stage.ready = { lines, links, found, kind: stage.kind, columns: lines.reduce((most, line) => Math.max(most, line.length), 0) };
+        stage.ready = { lines, links, found, id: stage.id, kind: stage.kind, columns: lines.reduce((most, line) => Math.max(most, line.length), 0) };
     }
     return stage.ready;
 }
