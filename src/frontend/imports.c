@@ -53,6 +53,8 @@ bool import_find(Arena *arena, Str from, Str module, const Str *search_paths, ui
                  ImportLook *look, void *user) {
     const Search search = {arena, look, user};
     Str folder = file_folder(from), root;
+    if (!module.len)
+        return false;
     size_t dots = 0;
     while (dots < module.len && module.ptr[dots] == '.')
         dots++;

@@ -68,7 +68,8 @@ class Server:
                     return value
                 left = end - time.monotonic()
                 if left <= 0 or self.ended:
-                    raise AssertionError(f"the server {'ended' if self.ended else 'says nothing'}: {self.notifications[-3:]}")
+                    said = self.stderr.get(timeout=10).decode("utf-8", "replace") if self.ended else ""
+                    raise AssertionError(f"the server {'ended' if self.ended else 'says nothing'}: {self.notifications[-3:]}\n{said}")
                 self.lock.wait(left)
 
     def answer(self, number):
