@@ -244,7 +244,7 @@ def kernel(p, N: tl.constexpr):
 
 
 def test_layouts():
-    s = start(options={"layouts": True})
+    s = start(options={"layouts": True, "limit": 60000})
     matmul = read("kernels/matmul.tile")
     at = matmul.index("@triton.jit\ndef matmul(")
     signature = '# tilec: -s "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1, 128, 128, 64" -t sm_90a --num-warps 4 --num-stages 3\n'
