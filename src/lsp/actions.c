@@ -313,14 +313,10 @@ static void add_fixes(Actions *a) {
 }
 
 void lsp_code_action(Session *session, const Json *params, Answer *answer) {
-    Place start, end;
-    Document *document = param_document(session, params, answer);
+    uint32_t lo, hi;
+    Document *document = param_document_range(session, params, answer, &lo, &hi);
     if (!document)
         return;
-    if (!param_place(params, "range.start", &start) || !param_place(params, "range.end", &end)) {
-        answer_fail(answer, LSP_INVALID_PARAMS, "range is missing");
-        return;
-    }
     if (!session->takes_literals || !document_refresh(session, document) || document->is_stale)
         return;
     Actions actions = {.session = session,
@@ -328,8 +324,6 @@ void lsp_code_action(Session *session, const Json *params, Answer *answer) {
                        .analysis = document->now,
                        .arena = &answer->ctx->arena,
                        .out = &answer->result};
-    const uint32_t lo = text_offset(&document->text, start);
-    const uint32_t hi = text_offset(&document->text, end);
     const ShownList list = diagnostics_list(actions.arena, document->now);
     strbuf_putc(actions.out, '[');
     vec_for_each (shown, &list) {

@@ -50,20 +50,16 @@ static void add_hint(Hints *hints, const Lookup *lookup, const Seen *seen) {
 }
 
 void lsp_inlay_hint(Session *session, const Json *params, Answer *answer) {
-    Place start, end;
-    Document *document = param_document(session, params, answer);
+    uint32_t lo, hi;
+    Document *document = param_document_range(session, params, answer, &lo, &hi);
     if (!document)
         return;
-    if (!param_place(params, "range.start", &start) || !param_place(params, "range.end", &end)) {
-        answer_fail(answer, LSP_INVALID_PARAMS, "range is missing");
-        return;
-    }
     if (!document_refresh(session, document))
         return;
     Hints hints = {.arena = &answer->ctx->arena,
                    .document = document,
-                   .lo = text_offset(&document->text, start),
-                   .hi = text_offset(&document->text, end),
+                   .lo = lo,
+                   .hi = hi,
                    .out = &answer->result};
     strbuf_putc(hints.out, '[');
     Lookup lookup = lookup_at(document, 0);

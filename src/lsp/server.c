@@ -103,7 +103,7 @@ static void send_answer(Session *session, const Json *id, const Answer *answer) 
     inbox_send(&session->inbox, strbuf_str(&out));
 }
 
-/* Whether a message is one for now; an error of the answer says why not. */
+/* Whether the state of the session takes the message; an error of the answer says why not. */
 static bool is_timely(const Session *session, const Message *message, Answer *answer) {
     const bool starts = str_is(message->method, "initialize");
     if (message->is_cancelled)

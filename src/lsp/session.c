@@ -92,6 +92,21 @@ Document *param_document_at(Session *session, const Json *params, Answer *answer
     return document;
 }
 
+Document *param_document_range(Session *session, const Json *params, Answer *answer, uint32_t *lo,
+                               uint32_t *hi) {
+    Place start, end;
+    Document *document = param_document(session, params, answer);
+    if (!document)
+        return NULL;
+    if (!param_place(params, "range.start", &start) || !param_place(params, "range.end", &end)) {
+        answer_fail(answer, LSP_INVALID_PARAMS, "range is missing");
+        return NULL;
+    }
+    *lo = text_offset(&document->text, start);
+    *hi = text_offset(&document->text, end);
+    return document;
+}
+
 /* Places */
 
 void put_place(StrBuf *out, const Text *text, uint32_t offset) {

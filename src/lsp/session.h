@@ -52,6 +52,9 @@ bool param_place(const Json *params, const char *path, Place *place);
 Document *param_document(Session *session, const Json *params, Answer *answer);
 /* And the offset of `position`. */
 Document *param_document_at(Session *session, const Json *params, Answer *answer, uint32_t *offset);
+/* And that between which of its bytes `range` is. */
+Document *param_document_range(Session *session, const Json *params, Answer *answer, uint32_t *lo,
+                               uint32_t *hi);
 
 /* {"line": .., "character": ..} and a range, of bytes of a text */
 void put_place(StrBuf *out, const Text *text, uint32_t offset);
