@@ -24,7 +24,8 @@ BuiltinHandler builtin_make_block_ptr, builtin_advance, builtin_make_tensor_desc
 BuiltinHandler builtin_cast, builtin_where, builtin_arithmetic, builtin_min_max, builtin_clamp,
     builtin_unary, builtin_abs, builtin_fma, builtin_fdiv, builtin_div_rn, builtin_fmod,
     builtin_umulhi, builtin_popc, builtin_lib_floats;
-BuiltinHandler builtin_reduce, builtin_scan, builtin_map_elementwise, builtin_dot;
+BuiltinHandler builtin_reduce, builtin_scan, builtin_choose, builtin_count, builtin_map_elementwise,
+    builtin_dot;
 BuiltinHandler builtin_hint, builtin_assume, builtin_debug_barrier, builtin_gdc_wait,
     builtin_gdc_launch_dependents, builtin_device_print, builtin_device_assert, builtin_inline_asm,
     builtin_language, builtin_not_covered;

@@ -188,6 +188,28 @@ Val builtin_scan(Call *call) {
     return results_of(call, op, inputs, count);
 }
 
+/* tl.gather, whose operands std.tile has looked at. */
+Val builtin_choose(Call *call) {
+    Val src, index;
+    int axis;
+    if (!call_tile(call, 0, &src) || !call_tile(call, 2, &index) ||
+        !call_axis(call, val_ir_type(src)->rank, &axis))
+        return val_error();
+    return op_like(build_gather(&call->e->builder, src.tile.ir, index.tile.ir, axis, 0), src);
+}
+
+/* tl.histogram, likewise. */
+Val builtin_count(Call *call) {
+    Elab *e = call->e;
+    Val x;
+    int64_t bins;
+    if (!call_tile(call, 0, &x) || !call_int(call, 1, &bins) ||
+        !shape_check(e, call->spans[1], 1, &bins))
+        return val_error();
+    const Type *type = type_get(e->ctx, TYPE_NUMBER, DT_I32, 1, &bins, NULL);
+    return val_tile(build_histogram(&e->builder, x.tile.ir, type), scalar_number(ELEM_I32));
+}
+
 /* Maps */
 
 /* A tile in `count` parts, of which part j has elements j, j + count, .. in row-major order. */

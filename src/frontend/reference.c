@@ -8,6 +8,8 @@ enum {
 #define UNDOCUMENTED_not_covered ~, 0
 #define UNDOCUMENTED_type_predicate ~, 0 /* what p.dtype.is_ptr is, and has no name */
 #define UNDOCUMENTED_lib_floats ~, 0     /* of the language's own files */
+#define UNDOCUMENTED_choose ~, 0
+#define UNDOCUMENTED_count ~, 0
 #define UNDOCUMENTED_language ~, 0
 #define SECOND(first, second, ...) second
 #define SECOND_OF(...) SECOND(__VA_ARGS__, ~)

@@ -12,8 +12,8 @@ void interp_async_copy(Run *run, const Inst *inst) {
     Slot zeros = {0};
     memset(slot_new(run, &zeros, n, bytes), 0, (size_t)n * bytes);
     slot_new(run, &copy.from, n, bytes);
-    interp_gather(run, op, op->nin > 2 ? in_slot(run, op, 2) : NULL, &zeros,
-                  async_copy_attrs(op)->width, &copy.from);
+    interp_load_elements(run, op, op->nin > 2 ? in_slot(run, op, 2) : NULL, &zeros,
+                         async_copy_attrs(op)->width, &copy.from);
     slot_clear(run, &zeros);
     memset(to->undef, origin_of(run, op, UNDEF_UNDER_WAY), n);
     slot_share(run, &copy.to, to);

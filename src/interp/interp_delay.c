@@ -15,8 +15,8 @@ static void check_load(Run *run, const Op *op) {
     const Slot *first = value_slot(run, op_out(op));
     Slot last = {0};
     slot_new(run, &last, first->n, bytes);
-    interp_gather(run, op, op->nin > 1 ? in_slot(run, op, 1) : NULL,
-                  op->nin > 2 ? in_slot(run, op, 2) : NULL, 0, &last);
+    interp_load_elements(run, op, op->nin > 1 ? in_slot(run, op, 1) : NULL,
+                         op->nin > 2 ? in_slot(run, op, 2) : NULL, 0, &last);
     for (uint32_t i = 0; i < first->n && !run->stopped; i++)
         if (!same_element(first, &last, i, bytes)) {
             finding(run, op, interp_delay, finding_place(run, type, i));

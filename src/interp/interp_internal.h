@@ -65,6 +65,7 @@ struct Inst {
     UNDEF(UNDER_WAY, "this copy to shared memory was not waited for")                              \
     UNDEF(IN_FLIGHT, "this product was not waited for")                                            \
     UNDEF(NO_PRODUCT, "there was no product here")                                                 \
+    UNDEF(NO_ELEMENT, "no element has this index")                                                 \
     UNDEF(DIVISION, "this divided by zero, or the minimum by -1")                                  \
     UNDEF(UNDEF, "this has no value")                                                              \
     UNDEF(SHIFT, "this shifted by the width of the type or more")                                  \
@@ -275,8 +276,8 @@ void elem_join_undef(Elem *e);
 /* Loads what operand 0 of `op` points at into `out`, which has its storage. Where the mask (NULL:
  * on everywhere) is off, the element is that of `other`, or undefined without it (interp_memory.c).
  */
-void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
-                   Slot *out);
+void interp_load_elements(Run *run, const Op *op, const Slot *mask, const Slot *other,
+                          int64_t width, Slot *out);
 
 /* Reports the loads of the block that may be delayed and by now would load something else
  * (interp_delay.c). */

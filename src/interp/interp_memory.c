@@ -266,8 +266,8 @@ static void check_width(Access *access, int64_t claimed) {
     }
 }
 
-void interp_gather(Run *run, const Op *op, const Slot *mask, const Slot *other, int64_t width,
-                   Slot *out) {
+void interp_load_elements(Run *run, const Op *op, const Slot *mask, const Slot *other,
+                          int64_t width, Slot *out) {
     Access access = access_begin(run, op, "load", false, mask);
     check_width(&access, width);
     if (load_contiguous(&access, out))
@@ -280,7 +280,7 @@ void interp_load(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *mask = has_operand(op, 1) ? in_slot(run, op, 1) : NULL;
     const Slot *other = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
-    interp_gather(run, op, mask, other, load_attrs(op)->width, new_result(run, op, 0));
+    interp_load_elements(run, op, mask, other, load_attrs(op)->width, new_result(run, op, 0));
 }
 
 static void set_defined(const Access *access, int64_t offset) {

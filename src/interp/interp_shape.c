@@ -271,6 +271,75 @@ static int64_t line_element(const Lines *lines, int64_t line, int64_t k) {
     return (line / lines->stride * lines->length + k) * lines->stride + line % lines->stride;
 }
 
+/* Does an element have another index than the first of its run, of which only that is looked at? */
+static bool differs_in_run(const Slot *index, const Type *type, uint32_t i, uint32_t width) {
+    uint32_t first = i - i % width;
+    bool known = !index->undef || (!index->undef[i] && !index->undef[first]);
+    return known && slot_int(index, type, i) != slot_int(index, type, first);
+}
+
+/* What the indices choose along the axis from what lies in the shape of `from`. */
+static void choose_by_index(Run *run, const Inst *inst, const Type *from, int axis) {
+    const Op *op = inst->op;
+    const Type *chosen = op_in(op, 1)->type;
+    const Slot *src = in_slot(run, op, 0), *index = in_slot(run, op, 1);
+    Slot *out = new_result(run, op, 0);
+    size_t bytes = (size_t)type_element_bytes(from);
+    Lines to = lines_along(chosen, axis), of = lines_along(from, axis);
+    slot_new_undef(run, out);
+    for (uint32_t i = 0; i < out->n; i++) {
+        int64_t line = i / (to.stride * to.length) * to.stride + i % to.stride;
+        int64_t at = slot_int(index, chosen, i);
+        if (differs_in_run(index, chosen, i, op_access_width(op))) {
+            finding(run, op, interp_width, "gather", op_access_width(op), "the indices differ",
+                    finding_place(run, chosen, i));
+            break;
+        }
+        bool known = !index->undef || !index->undef[i], lies_in = at >= 0 && at < of.length;
+        size_t place = (size_t)line_element(&of, line, known && lies_in ? at : 0);
+        memcpy((char *)out->data + i * bytes, (const char *)src->data + place * bytes, bytes);
+        out->undef[i] = !known       ? index->undef[i]
+                        : !lies_in   ? origin_of(run, op, UNDEF_NO_ELEMENT)
+                        : src->undef ? src->undef[place]
+                                     : 0;
+    }
+    slot_settle(run, out);
+}
+
+void interp_gather(Run *run, const Inst *inst) {
+    choose_by_index(run, inst, op_in(inst->op, 0)->type, (int)gather_attrs(inst->op)->axis);
+}
+
+void interp_local_gather(Run *run, const Inst *inst) {
+    choose_by_index(run, inst, op_in(inst->op, 0)->type, (int)local_gather_attrs(inst->op)->axis);
+}
+
+/* Adds to the counts; an element that is undefined might have been any of them. */
+static void count_elements(Run *run, const Op *op, Slot *counts) {
+    const Type *type = op_in(op, 0)->type;
+    const Slot *x = in_slot(run, op, 0);
+    int32_t *count = (int32_t *)counts->data;
+    for (uint32_t i = 0; i < x->n; i++) {
+        int64_t bin = slot_int(x, type, i);
+        if (x->undef && x->undef[i])
+            memset(counts->undef, x->undef[i], counts->n);
+        else if (bin >= 0 && bin < counts->n)
+            count[bin] = (int32_t)((uint32_t)count[bin] + 1);
+    }
+}
+
+void interp_histogram(Run *run, const Inst *inst) {
+    Slot *out = new_result(run, inst->op, 0);
+    memset(out->data, 0, out->n * sizeof(int32_t));
+    memset(slot_new_undef(run, out), 0, out->n);
+    count_elements(run, inst->op, out);
+    slot_settle(run, out);
+}
+
+void interp_local_count(Run *run, const Inst *inst) {
+    count_elements(run, inst->op, in_slot(run, inst->op, 1));
+}
+
 typedef enum Hint { HINT_DIVISIBLE, HINT_CONTIGUOUS, HINT_CONSTANT } Hint;
 
 /* The value that the hint foretells for element k of a line from its neighbour before, if k is

@@ -73,10 +73,20 @@ const Layout *layout_blocked(Ctx *ctx, int rank, const int64_t *shape,
     return layout_get(ctx, &layout);
 }
 
-const Layout *layout_replicated(Ctx *ctx, int out_bits, int warp_bits) {
+static Layout all_in_registers(int out_bits) {
     Layout layout = {.out_bits = (uint8_t)out_bits};
     for (int i = 0; i < out_bits; i++)
         append(&layout, LAYOUT_REG, 1u << i);
+    return layout;
+}
+
+const Layout *layout_row_major(Ctx *ctx, int out_bits) {
+    Layout layout = all_in_registers(out_bits);
+    return layout_get(ctx, &layout);
+}
+
+const Layout *layout_replicated(Ctx *ctx, int out_bits, int warp_bits) {
+    Layout layout = all_in_registers(out_bits);
     layout.bits[LAYOUT_LANE] = LAYOUT_LANE_BITS;
     layout.bits[LAYOUT_WARP] = (uint8_t)warp_bits;
     return layout_get(ctx, &layout);

@@ -56,6 +56,9 @@ const Layout *layout_blocked(Ctx *ctx, int rank, const int64_t *shape,
 /* Everything in registers of every thread: each thread holds the whole tile. */
 const Layout *layout_replicated(Ctx *ctx, int out_bits, int warp_bits);
 
+/* A buffer in which the elements lie row by row. */
+const Layout *layout_row_major(Ctx *ctx, int out_bits);
+
 /* Shape-changing ops. Each returns the layout of the result given that of the operand. */
 const Layout *layout_transpose(Ctx *ctx, const Layout *layout, int rank, const int64_t *shape,
                                const int *permutation);

@@ -212,6 +212,52 @@ static void test_join_and_split(void **state) {
         assert_int_equal(out[i], i % 2 ? i / 2 : 10 + i / 2);
 }
 
+/* Along each axis, with indices narrower than the tile and in any order; what no element has is
+ * undefined, which a select may leave out. */
+static void test_gather(void **state) {
+    int32_t out[8];
+    run_shape("func @k(%y: ptr<i32>) {\n"
+              "  %a = range {start = 0} : tile<8xi32>\n"
+              "  %x = reshape %a : tile<4x2xi32>\n"
+              "  %s = constant_int {value = 6} : tile<8xi32>\n"
+              "  %j = subi %s, %a : tile<8xi32>\n"
+              "  %k = reshape %j : tile<4x2xi32>\n"
+              "  %g = gather %x, %k {axis = 0} : tile<4x2xi32>\n"
+              "  %z = constant_int {value = 0} : tile<4x2xi32>\n"
+              "  %f = constant_int {value = 4} : tile<4x2xi32>\n"
+              "  %lo = cmpi %k, %z {pred = sge} : tile<4x2xi1>\n"
+              "  %hi = cmpi %k, %f {pred = slt} : tile<4x2xi1>\n"
+              "  %in = andi %lo, %hi : tile<4x2xi1>\n"
+              "  %r = select %in, %g, %z : tile<4x2xi32>\n" STORE_FLAT(8),
+              out, 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(out[i], 6 - i >= 0 && 6 - i < 4 ? 2 * (6 - i) + i % 2 : 0);
+    run_shape("func @k(%y: ptr<i32>) {\n"
+              "  %a = range {start = 0} : tile<8xi32>\n"
+              "  %x = reshape %a : tile<1x4x2xi32>\n"
+              "  %o = constant_int {value = 1} : tile<1x8x2xi8>\n"
+              "  %g = gather %x, %o {axis = 1} : tile<1x8x2xi32>\n"
+              "  %r, %s = split %g : tile<1x8xi32>, tile<1x8xi32>\n" STORE_FLAT(8),
+              out, 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(out[i], 2);
+}
+
+/* What is no bin is not counted. */
+static void test_histogram(void **state) {
+    int32_t out[4];
+    run_shape("func @k(%y: ptr<i32>) {\n"
+              "  %a = range {start = 0} : tile<32xi32>\n"
+              "  %n = constant_int {value = 5} : tile<32xi32>\n"
+              "  %o = constant_int {value = 1} : tile<32xi32>\n"
+              "  %m = remsi %a, %n : tile<32xi32>\n"
+              "  %x = subi %m, %o : tile<32xi32>\n"
+              "  %r = histogram %x : tile<4xi32>\n" STORE_FLAT(4),
+              out, 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(out[i], i == 0 ? 7 : 6);
+}
+
 /* Reductions and scans over every axis of 4x8x2, with a region that is not commutative in what it
  * returns for equal values: argmax with the lowest index. */
 
@@ -538,6 +584,8 @@ int main(void) {
         cmocka_unit_test(test_transpose),
         cmocka_unit_test(test_expand_and_broadcast),
         cmocka_unit_test(test_join_and_split),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_histogram),
         cmocka_unit_test(test_argmax_over_every_axis),
         cmocka_unit_test(test_reduce_keeps_index_bits),
         cmocka_unit_test(test_regions_with_control_flow),

@@ -358,21 +358,29 @@ void lower_store(Cg *cg, const Op *op) {
     }
 }
 
-/* Blocks were lowered to pointers. */
+/* Passes have made others of these. */
 
-static void block_is_left(Cg *cg, const Op *op) {
+static void is_left(Cg *cg, const Op *op) {
     cg->failed = true;
-    ctx_diag(cg->ctx, op->span, codegen_block, op_info[op->code].name);
+    ctx_diag(cg->ctx, op->span, codegen_op_left, op_info[op->code].name);
 }
 
 void lower_load_block(Cg *cg, const Op *op) {
-    block_is_left(cg, op);
+    is_left(cg, op);
 }
 
 void lower_store_block(Cg *cg, const Op *op) {
-    block_is_left(cg, op);
+    is_left(cg, op);
 }
 
 void lower_atomic_block(Cg *cg, const Op *op) {
-    block_is_left(cg, op);
+    is_left(cg, op);
+}
+
+void lower_gather(Cg *cg, const Op *op) {
+    is_left(cg, op);
+}
+
+void lower_histogram(Cg *cg, const Op *op) {
+    is_left(cg, op);
 }

@@ -116,6 +116,13 @@ static OpWork shared_work(const WorkContext *c, const Type *type, bool waits) {
                     .latency = waits ? figure(c, FIGURE_LATENCY_SHARED) : 0};
 }
 
+/* An access and its address for each element. */
+static OpWork gather_work(const WorkContext *c, const Type *type) {
+    OpWork work = shared_work(c, type, true);
+    work.issue = 3 * registers(type);
+    return work;
+}
+
 static OpWork convert_work(const WorkContext *c, const Op *op) {
     double count = elements(op->out[0].type);
     return (OpWork){.issue = 2 * count,
@@ -276,6 +283,12 @@ OpWork op_work(const WorkContext *c, const Op *op) {
         return shared_work(c, op_in(op, 0)->type, false);
     case OP_local_load:
         return shared_work(c, op->out[0].type, true);
+    case OP_gather:
+    case OP_local_gather:
+        return gather_work(c, op->out[0].type);
+    case OP_histogram:
+    case OP_local_count:
+        return gather_work(c, op_in(op, 0)->type);
     case OP_convert_layout:
         return convert_work(c, op);
     case OP_reduce:

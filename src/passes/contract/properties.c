@@ -68,6 +68,10 @@ static bool breaks_CONVERTS_IN_WARPS(const Op *op) {
     return convert_crosses_warps(op);
 }
 
+static bool breaks_GATHERS_STAGED(const Op *op) {
+    return op->code == OP_gather || op->code == OP_histogram;
+}
+
 static bool has_REGISTERS_LIMITED(Func *func) {
     int32_t asked = func_asked_registers(func);
     return !asked || func->max_registers == asked;

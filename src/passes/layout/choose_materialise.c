@@ -4,6 +4,7 @@
  * users share it. */
 #include "passes/layout/choose_layouts.h"
 #include "passes/rewrite.h"
+#include "support/bits.h"
 #include <assert.h>
 
 typedef struct Version {
@@ -94,6 +95,18 @@ static void set_access_width(Choice *choice, Op *op, const Layout *layout) {
         op_set_width(op, width);
 }
 
+/* Elements of a row that one index is for, in registers that follow each other. */
+static int gathered_width(const Choice *choice, const Op *op) {
+    enum { ACCESS_BYTES = 16 };
+    const Type *type = op_out(op)->type;
+    int last = type->rank - 1;
+    if (gather_attrs(op)->axis == last)
+        return 1;
+    int64_t limit = ACCESS_BYTES / type_element_bytes(type);
+    int64_t equal = facts_of(choice->facts, op_in(op, 1))->constant[last];
+    return layout_run(type->layout, 0, (int)min_i64(limit, equal));
+}
+
 /* Halves that are scalars are in every thread. */
 static const Layout *result_layout(Ctx *ctx, const Op *op, int num_warps) {
     const Type *type = op->out[0].type;
@@ -109,6 +122,8 @@ static void rewrite_operands(Rewrite *rewrite, Op *op) {
     const Layout *working = same ? choose_working_layout(choice, op) : NULL;
     if (choose_access(choice, op))
         set_access_width(choice, op, working);
+    if (op->code == OP_gather && gathered_width(choice, op) > 1)
+        op_set_width(op, gathered_width(choice, op));
     for (uint32_t i = 0; i < op->nin; i++) {
         Value *value = op_in(op, i);
         if (!type_is_tile(value->type))
@@ -117,6 +132,8 @@ static void rewrite_operands(Rewrite *rewrite, Op *op) {
         if (op->code == OP_dot) {
             const Layout *acc = op_out(op)->type->layout;
             layout = i == 2 ? acc : layout_of_dot_operand(ctx, op, acc, (int)i);
+        } else if (op->code == OP_gather && i == 1) {
+            layout = op_out(op)->type->layout;
         } else if (op_passes_layouts(op)) {
             layout = layout_of_operand(ctx, op, i, result_layout(ctx, op, choice->num_warps));
         } else if (!same) {

@@ -306,6 +306,8 @@ static const Layout *joined_as_stored(const Choice *choice, const Op *op, const 
 
 static const Layout *forward_layout(const Choice *choice, const Op *op) {
     Ctx *ctx = choice->ctx;
+    if (op->code == OP_gather)
+        return home_of(choice, op_in(op, 1));
     if (op->code == OP_dot)
         return layout_of_accumulator(ctx, choice->facts, op, choice->num_warps);
     if (op->code == OP_scan || op_has(op, ATOMIC))
@@ -402,6 +404,10 @@ static void ask_operands(Choice *choice, const Op *op, bool wishes) {
             layout = choose_access(choice, op)->coalesced;
         for (uint32_t i = 0; i < op->nin; i++)
             ask(choice, op_in(op, i), layout);
+        return;
+    }
+    if (op->code == OP_gather) {
+        ask(choice, op_in(op, 1), wanted_of(choice, op_out(op)));
         return;
     }
     if (!op_passes_layouts(op) || op->nout == 0)

@@ -79,6 +79,20 @@ static int64_t bytes_of_stores(const Pipelined *p, const Block *block) {
     return bytes;
 }
 
+/* What is chosen from by index, and counts, in the block and all in it: the former lies in a
+ * buffer, for as long as the loop runs where it comes from outside. */
+static int64_t bytes_of_gathers(const Block *block) {
+    int64_t bytes = 0;
+    block_for_each (op, block) {
+        bytes += op->code == OP_gather      ? type_bytes(op_in(op, 0)->type)
+                 : op->code == OP_histogram ? type_bytes(op_out(op)->type)
+                                            : 0;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            bytes += bytes_of_gathers(op->regions[i]);
+    }
+    return bytes;
+}
+
 /* In an iteration, in its branches too. */
 static int64_t bytes_of_all_stores(const Pipelined *p, const Block *block) {
     int64_t bytes = bytes_of_stores(p, block);
@@ -228,7 +242,8 @@ bool pipeline_fit_stages(Pipelined *p) {
     int64_t bytes = 0, room = func_shared_room(func);
     int64_t beside = 0;
     for (const Pipelined *one = p; one; one = one->next) {
-        int64_t more = bytes_of_operands(one, true) + bytes_of_all_stores(one, one->body);
+        int64_t more = bytes_of_operands(one, true) + bytes_of_all_stores(one, one->body) +
+                       bytes_of_gathers(one->body);
         beside = beside > more ? beside : more;
     }
     room -= beside + other_buffers(p) + PIPELINE_MOST_STAGES * MBARRIER_BYTES +

@@ -15,11 +15,15 @@
  * every word, and the way through memory is shorter (convert_is_staged); so it is for large
  * operands of products by mma.sync, which matrix loads read.
  *
- * Needs layouts. Leaves no convert_layout that crosses warps; barriers are place-barriers' matter.
+ * Choices by index go through shared memory as well (stage_gathers.c).
+ *
+ * Needs layouts. Leaves no convert_layout that crosses warps, and no gather; barriers are
+ * place-barriers' matter.
  */
 #include "passes/layout/layout_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/shared/stage_gathers.h"
 
 static Value *stage_store(Builder *builder, Op *convert) {
     Ctx *ctx = builder->ctx;
@@ -128,5 +132,6 @@ static bool stage_block(Block *block) {
 }
 
 bool pass_stage_shared(Func *func) {
-    return stage_block(func->body);
+    bool gathers = stage_gathers(func);
+    return stage_block(func->body) || gathers;
 }
