@@ -2,7 +2,7 @@
  *
  * An instruction copies 4, 8 or 16 bytes. Its second size is how many of them come from global
  * memory, the rest is zero: 0 where the mask is off, and then global memory is not touched. 16
- * bytes bypass L1, which operand tiles gain nothing from. */
+ * bytes bypass L1, which operand tiles gain nothing from, unless the op says otherwise. */
 #include "codegen/lowerings.h"
 #include "codegen/memory/access.h"
 #include "codegen/memory/shared_pointer.h"
@@ -16,19 +16,24 @@ typedef struct AsyncCopy {
     Lv mask;      /* NULL: on */
     Lv predicate; /* of the thread; NULL: all */
     int bytes;
+    bool caches; /* in L1 */
 } AsyncCopy;
+
+static const char *level_of(const AsyncCopy *copy) {
+    return copy->bytes == 16 && !copy->caches ? "cg" : "ca";
+}
 
 static void copy_plain(Cg *cg, const AsyncCopy *copy, Lv size) {
     char name[64];
-    snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%d%s",
-             copy->bytes == 16 ? "cg" : "ca", copy->bytes, size ? ".s" : "");
+    snprintf(name, sizeof name, "llvm.nvvm.cp.async.%s.shared.global.%d%s", level_of(copy),
+             copy->bytes, size ? ".s" : "");
     cg_intrinsic(cg, name, NULL, 0, (Lv[]){copy->shared, copy->global, size}, size ? 3 : 2);
 }
 
 static void copy_predicated(Cg *cg, const AsyncCopy *copy, Lv size) {
     char text[64];
-    snprintf(text, sizeof text, "@$0 cp.async.%s.shared.global [$1], [$2], %d, $3;",
-             copy->bytes == 16 ? "cg" : "ca", copy->bytes);
+    snprintf(text, sizeof text, "@$0 cp.async.%s.shared.global [$1], [$2], %d, $3;", level_of(copy),
+             copy->bytes);
     Lv args[] = {copy->predicate, copy->shared, copy->global,
                  size ? size : cg_i32(cg, copy->bytes)};
     cg_asm(cg, cg->t_void, text, "b,r,l,r,~{memory}", args, 4, ASM_EFFECTS);
@@ -65,7 +70,8 @@ void lower_async_copy(Cg *cg, const Op *op) {
                                    .global = ptr[reg],
                                    .mask = mask ? mask[reg] : NULL,
                                    .predicate = owner,
-                                   .bytes = bytes * (int)width});
+                                   .bytes = bytes * (int)width,
+                                   .caches = async_copy_attrs(op)->cache == CACHE_CA});
     }
 }
 

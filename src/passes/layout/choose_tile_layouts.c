@@ -3,7 +3,8 @@
  * Cheap arithmetic on indices, and broadcasts, have no home: they are recomputed in every layout
  * that is asked for. All else is computed once, in its home. Homes flow forward from loads, dots
  * and reductions through elementwise ops and changes of shape; carried values take theirs from what
- * the loop passes on, else from their initial value.
+ * the loop passes on, else from their initial value, which comes first where the loop passes on
+ * what it carries.
  *
  * Loads are decided in the order of their size, the largest first, each in its coalesced layout
  * unless what its users ask for costs less: so a row of weights or a column of scales is loaded as
@@ -330,12 +331,35 @@ static const Layout *forward_layout(const Choice *choice, const Op *op) {
     return stored ? stored : passed_on(ctx, op, operand);
 }
 
+/* Is what the loop passes on made of what it carries alone, but for what is recomputed? Nothing
+ * then decides where it is but where it comes from. */
+static bool is_carried_on(const Choice *choice, const Tie *tie, const Value *value, int ops) {
+    for (int i = 0; i < tie->nsame; i++)
+        if (value == tie->same[i])
+            return true;
+    const Op *op = value->def;
+    if (!ops || !op || op->nregions || !op_passes_layouts(op))
+        return false;
+    bool carried = false;
+    for (uint32_t i = 0; i < op->nin; i++) {
+        if (!is_home(choice, op_in(op, i)))
+            continue;
+        if (!is_carried_on(choice, tie, op_in(op, i), ops - 1))
+            return false;
+        carried = true;
+    }
+    return carried;
+}
+
 static bool settle_tie(Choice *choice, const Tie *tie, bool from_initial) {
+    enum { FOLLOWED_OPS = 4 };
     const Layout *layout = NULL;
     for (int i = 0; i < tie->nsame && !layout; i++)
         layout = home_of(choice, tie->same[i]);
     for (int i = 0; i < tie->npassed && !layout; i++)
         layout = home_of(choice, tie->passed[i]);
+    if (tie->initial && !from_initial)
+        from_initial = is_carried_on(choice, tie, tie->passed[0], FOLLOWED_OPS);
     if (!layout && from_initial && tie->initial)
         layout = home_of(choice, tie->initial);
     bool changed = false;

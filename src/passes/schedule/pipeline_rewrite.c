@@ -1,5 +1,6 @@
 /* The rewriting of pipeline-loads: rings, the copies before the loop and in it, waits. See
  * pipeline_loads.c for what comes out. */
+#include "passes/analysis/pointer_origin.h"
 #include "passes/blocks/block_buffers.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/schedule/pipeline_loads.h"
@@ -106,6 +107,30 @@ static void clone_slice(const Pipelined *p, Builder *b, ValueMap *map, Value *on
     }
 }
 
+typedef struct StoreSearch {
+    const Op *loop;
+    const Value *origin;
+    bool found;
+} StoreSearch;
+
+static bool find_store(Op *op, void *user) {
+    StoreSearch *search = user;
+    if (op == search->loop)
+        return false;
+    search->found |= op_has(op, STORE) && pointer_origin(op_in(op, 0)) == search->origin;
+    return !search->found;
+}
+
+/* What the program itself has stored is in L1, which copies of 16 bytes pass by unless they are
+ * told not to: an iteration need not be as long as the way to L2. */
+static CacheModifier copied_by_way_of(const Pipelined *p, const Op *load) {
+    CacheModifier cache = load_attrs(load)->cache;
+    StoreSearch search = {.loop = p->loop, .origin = pointer_origin(op_in(load, 0))};
+    if (cache == CACHE_NONE && search.origin)
+        func_walk(p->body->func, find_store, &search);
+    return search.found ? CACHE_CA : cache;
+}
+
 static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Stage *stage,
                   Staged *staged) {
     const Op *load = staged->load;
@@ -132,7 +157,7 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
         assert(ptr && guarded);
     }
     Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
-    build_async_copy(b, ptr, view, guarded, load_attrs(load)->cache, staged->width);
+    build_async_copy(b, ptr, view, guarded, copied_by_way_of(p, load), staged->width);
 }
 
 static void emit_stage(Pipelined *p, Builder *b, ValueMap *map, const Stage *stage) {
