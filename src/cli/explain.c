@@ -106,6 +106,8 @@ static bool simulate_kernel(Explained *one, unsigned *other_form) {
                         .module = one->trace.module};
     const bool ok = run_on_sim(ctx, &one->sim);
     *other_form = one->sim.other_form;
+    one->report.arguments = one->options.kernel.arguments.data;
+    one->report.argument_count = one->options.kernel.arguments.len;
     if (one->sim.counts)
         one->report.profile =
             profile_make(ctx, one->sim.module, one->sim.counts, one->sim.time, one->grid);

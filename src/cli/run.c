@@ -295,7 +295,12 @@ static void write_page(Run *run) {
     Ctx *ctx = run->ctx;
     if (!run->options.page || !run->sim.counts)
         return;
-    Report report = {.trace = &run->trace, .label = "", .diags = &ctx->diags};
+    const TextList *given = &run->options.kernel.arguments;
+    Report report = {.trace = &run->trace,
+                     .label = "",
+                     .arguments = given->data,
+                     .argument_count = given->len,
+                     .diags = &ctx->diags};
     report.profile = profile_make(ctx, run->sim.module, run->sim.counts, run->sim.time, run->grid);
     report.findings = findings_make(&run->trace, report.profile);
     StrBuf text = strbuf(&ctx->arena);

@@ -362,6 +362,22 @@ static void put_role(Writer *w, const TraceRole *role) {
     strbuf_puts(w->out, "]}");
 }
 
+/* What the launch says of it. */
+static void put_turns(Writer *w, const TraceLoop *loop) {
+    const Profile *profile = w->report->profile;
+    const ProfileLoop *ran = profile ? profile_loop(profile, loop->at) : NULL;
+    strbuf_puts(w->out, ", \"turns\": ");
+    if (!ran || loop->roles.len > 1) /* warps of which some go around another one */
+        strbuf_puts(w->out, "null");
+    else
+        put_real(w, ran->turns);
+    strbuf_puts(w->out, ", \"turn_cycles\": ");
+    if (ran && ran->cycles > 0)
+        put_real(w, ran->cycles / ran->turns);
+    else
+        strbuf_puts(w->out, "null");
+}
+
 static void put_loops(Writer *w) {
     const char *separator = "";
     strbuf_puts(w->out, "\"loops\": [");
@@ -373,6 +389,7 @@ static void put_loops(Writer *w) {
             strbuf_printf(w->out, "%" PRId64, loop->trips);
         else
             strbuf_puts(w->out, "null");
+        put_turns(w, loop);
         strbuf_puts(w->out, ", \"roles\": [");
         for (size_t i = 0; i < loop->roles.len; i++) {
             strbuf_puts(w->out, i ? ", " : "");
@@ -411,8 +428,13 @@ static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) 
 
 static void put_launch(Writer *w, const Profile *profile) {
     const SimTime *time = &profile->time;
-    strbuf_printf(w->out, "{\"launch\": {\"grid\": [%u, %u, %u], ", profile->grid[0],
-                  profile->grid[1], profile->grid[2]);
+    strbuf_printf(w->out, "{\"launch\": {\"grid\": [%u, %u, %u], \"arguments\": [",
+                  profile->grid[0], profile->grid[1], profile->grid[2]);
+    for (size_t i = 0; i < w->report->argument_count; i++) {
+        strbuf_puts(w->out, i ? ", " : "");
+        strbuf_json(w->out, str_from(w->report->arguments[i]));
+    }
+    strbuf_puts(w->out, "], ");
     if (profile->has_time) {
         strbuf_printf(w->out,
                       "\"cycles\": %.0f, \"microseconds\": %.2f, \"device\": \"%s\", "

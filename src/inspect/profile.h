@@ -21,6 +21,13 @@ typedef struct ProfileClass {
     double cycles; /* as SimSpent */
 } ProfileClass;
 
+/* A loop of the PTX, from the branch back on: how often a warp goes around, in the mean of those of
+ * the launch, and what it spends in there. */
+typedef struct ProfileLoop {
+    TracePlace at;
+    double turns, cycles;
+} ProfileLoop;
+
 typedef struct Profile {
     uint32_t grid[3];
     bool has_time; /* the clock has run */
@@ -29,6 +36,7 @@ typedef struct Profile {
     SimTraffic read, written;
     ProfileLines lines; /* by file and line; executed ones */
     ProfileLines ptx;   /* by line */
+    VEC(ProfileLoop) loops;
     SimCount sum;
     double cycles; /* of a warp, at all instructions */
 } Profile;
@@ -37,4 +45,6 @@ typedef struct Profile {
  * Lies in the arena of the context. */
 Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts,
                       const SimTime *time, const uint32_t grid[3]);
+/* The loop at that place in which a warp spends most; NULL: none was run. */
+const ProfileLoop *profile_loop(const Profile *profile, TracePlace at);
 #endif

@@ -17,10 +17,12 @@ typedef VEC(Finding) Findings;
 
 typedef struct Report {
     const Trace *trace;
-    const Profile *profile; /* NULL: nothing was run */
-    const char *label;      /* what tells it from another one; "": nothing */
-    const Diags *diags;     /* of the compilation */
-    Findings findings;      /* the costliest first */
+    const Profile *profile;       /* NULL: nothing was run */
+    const char *label;            /* what tells it from another one; "": nothing */
+    const char *const *arguments; /* NAME=DATA, with which it was run */
+    size_t argument_count;
+    const Diags *diags; /* of the compilation */
+    Findings findings;  /* the costliest first */
 } Report;
 
 /* What the figures show, in the arena of the trace's context. */

@@ -51,6 +51,7 @@ typedef struct SimInsn {
     uint32_t ptx_line;   /* of the module's source */
     uint32_t file, line; /* that it was compiled from, of the context's sources; 0: not known */
     const char *class;   /* "tensor", "shared", .. */
+    uint32_t head;       /* of a branch back: the instruction it goes to; else its own number */
 } SimInsn;
 uint32_t sim_insn_count(const SimModule *module);
 SimInsn sim_insn(const SimModule *module, uint32_t number);

@@ -33,13 +33,16 @@ function launchFacts(report) {
         return [];
     return [
         ["grid", (launch.grid || []).join(" × "), null, 0],
+        ["", (launch.arguments || []).filter(text => !text.includes("[")).join("  "), null, 0],
         ["cycles", count(launch.cycles), launch.cycles, -1],
         [`µs${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
     ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
 }
 
 function factRows(report) {
-    const facts = report.facts || {}, known = new Set(FACTS.map(fact => fact.name));
+    /* What was asked for is an option; what loops have is a fact. */
+    const ahead = (report.loops || []).map(loop => loop.stages || 1);
+    const facts = { ...report.facts, ...(ahead.length && { stages: Math.max(...ahead) }) }, known = new Set(FACTS.map(fact => fact.name));
     const rows = FACTS.filter(fact => facts[fact.name] !== undefined && facts[fact.name] !== null).map(fact => {
         const value = facts[fact.name];
         return { title: fact.title, short: fact.short || fact.title, text: (fact.write || count)(value), value, better: fact.better, bad: fact.bad?.(value), skip: fact.skip?.(value, facts) };

@@ -55,11 +55,12 @@ function makeLoopsPanel(body, report, side) {
     body.tabIndex = 0;
     const kinds = [...new Set(report.loops.flatMap(loop => (loop.roles || []).flatMap(role => (role.ops || []).map(op => op.kind))))];
     body.append(el("div", { class: "legend pad" }, kinds.map(kind => el("span", { class: "nowrap" }, el("span", { class: "swatch", vars: { background: kindOf({ kind }).hue } }), kind)),
-        el("span", { class: "quiet" }, "Two iterations, the second one pale; what reaches past the line of its iteration goes on beside the next one. Clocks are an estimate.")));
+        el("span", { class: "quiet" }, "Two iterations, the second one pale; what reaches past the line of its iteration goes on beside the next one. What the picture has for an iteration is an estimate of one warp alone, which waits for no other.")));
     [...report.loops].sort((a, b) => (b.stages || 0) - (a.stages || 0)).forEach(loop => {
         const place = el("div", { class: "pad" });
-        const trips = loop.trips ? `, ${plural(loop.trips, "iteration")}` : "";
-        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${trips}`), place);
+        const turns = loop.trips || loop.turns, trips = turns ? `, ${count(turns)} iteration${turns === 1 ? "" : "s"}` : "";
+        const ran = loop.turn_cycles ? `, ${count(Math.round(loop.turn_cycles))} cycles each as it ran` : "";
+        body.append(el("h3", { class: "pad" }, "Loop at ", placeButton(side, loop.at, null) || "no line", ` - ${loop.stages > 1 ? `copies ${plural(loop.stages - 1, "iteration")} ahead` : "nothing started ahead"}${trips}${ran}`), place);
         const mark = linkedMarks(place);
         fitted(place, width => {
             place.replaceChildren(loopPicture(loop, side, width - 20));

@@ -13,7 +13,8 @@ SimInsn sim_insn(const SimModule *module, uint32_t number) {
     SimInsn told = {.text = {source->text.ptr + insn->lo, insn->hi - insn->lo},
                     .ptx_line = source_locate(source, insn->lo).line,
                     .line = place.line,
-                    .class = sim_class_name[sim_insn_class(insn)]};
+                    .class = sim_class_name[sim_insn_class(insn)],
+                    .head = insn->is_branch && insn->target < number ? insn->target : number};
     Str path;
     if (place.line)
         told.file = sim_source_of(module, &place, &path);

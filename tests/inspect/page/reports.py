@@ -94,7 +94,7 @@ def report(lines=300, **changes):
             {"name": "%44", "at": [0, 12], "offset": 0, "bytes": 32768, "copies": 2, "from": 4, "to": 30, "type": "64x64xf16", "banks": {"read": 1.0, "written": 4.0}},
             {"name": "%45", "at": [0, 14], "offset": 32768, "bytes": 16384, "copies": 1, "from": 28, "to": 39, "type": "64x64xf32", "banks": {"read": None, "written": 1.0}}]},
         "registers": {"limit": 64, "lines": [0, 0, 0, 0] + [min(60, 5 + index // 6 + live.randrange(4)) for index in range(len(text) - 5)] + [0]},
-        "loops": [{"at": [0, 11], "stages": 3, "trips": 16, "roles": [
+        "loops": [{"at": [0, 11], "stages": 3, "trips": 16, "turns": None, "turn_cycles": 812.5, "roles": [
             {"name": "producer", "warps": "1", "clocks": 200.0, "ops": [{"text": "copy_block %3", "kind": "copy", "at": [0, 12], "from": 0.0, "to": 350.0, "ahead": 2}]},
             {"name": "consumer", "warps": "4", "clocks": 200.0, "ops": [{"text": "mbarrier_wait %b", "kind": "wait", "at": [0, 12], "from": 0.0, "to": 40.0, "ahead": 0},
                                                                      {"text": "%9 = dot %a, %a, %acc", "kind": "product", "at": [0, 13], "from": 40.0, "to": 200.0, "ahead": 0}]}]}],
