@@ -104,6 +104,25 @@ void find_divergence(Finder *f) {
     }
 }
 
+/* What is waited for is none of the work. */
+void find_repeated_work(Finder *f) {
+    if (!f->profile)
+        return;
+    vec_for_each (repeat, &f->trace->repeats) {
+        double busy = 0;
+        vec_for_each (line, &f->profile->lines)
+            if (finding_is_at(line, repeat->at))
+                busy = line->spent.cycles - line->spent.waits;
+        if (repeat->all <= 0 || busy <= 0)
+            continue;
+        const double share = repeat->repeated / repeat->all;
+        finding_add(f, repeat->at, busy * share,
+                    "%.0f%% of what this line computes other threads compute as well, up to %lld "
+                    "for each element; about %.0f of %.0f clocks",
+                    100 * share, (long long)repeat->threads, busy * share, f->total);
+    }
+}
+
 /* Of an SM's warps, and of a warp's clocks. What is waited for could be hidden by as many warps as
  * are missing. */
 static const double ENOUGH = 0.25;

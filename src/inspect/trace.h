@@ -109,6 +109,14 @@ typedef struct TraceAccess {
     int64_t aligned;  /* what is known of them */
 } TraceAccess;
 
+/* What a line of the source computes: instructions of a thread, each op once, and how many of
+ * them other threads execute for the same elements as well. */
+typedef struct TraceRepeat {
+    TracePlace at;
+    double all, repeated;
+    int64_t threads; /* that hold the same elements, at most */
+} TraceRepeat;
+
 typedef struct Trace {
     Ctx *ctx;
     const Compiled *compiled;
@@ -119,6 +127,7 @@ typedef struct Trace {
     VEC(TraceLoop) loops;
     VEC(TraceDot) dots;
     VEC(TraceAccess) accesses;
+    VEC(TraceRepeat) repeats;
     SimModule *module;   /* of the PTX; NULL: it could not be read */
     uint32_t *live;      /* registers by line of the PTX */
     uint32_t live_lines; /* how many there are */

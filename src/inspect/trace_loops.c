@@ -341,6 +341,36 @@ static void add_access(Loops *l, const Op *op) {
         vec_push(&l->trace->ctx->arena, &l->trace->accesses, access);
 }
 
+/* Threads that hold the same elements of what the op computes. */
+static int64_t threads_of_element(const Op *op) {
+    const Type *type = op_has(op, COMBINES) ? op_in(op, 0)->type : op->out[0].type;
+    if (!type_is_tile(type) || !type->layout)
+        return 1;
+    const uint32_t repeated = layout_free_bits(type->layout) >> type->layout->bits[LAYOUT_REG];
+    return (int64_t)1 << __builtin_popcount(repeated);
+}
+
+static void add_repeat(Loops *l, const Op *op) {
+    Trace *trace = l->trace;
+    if (!op_is_pure(op) || !op->nout || op_is_control(op) || op->code == OP_convert_layout)
+        return;
+    const TracePlace at = trace_place(trace->ctx, op->span);
+    const double work = op_work(&l->context, op).issue;
+    const int64_t threads = threads_of_element(op);
+    TraceRepeat *found = NULL;
+    vec_for_each (repeat, &trace->repeats)
+        if (repeat->at.file == at.file && repeat->at.line == at.line)
+            found = repeat;
+    if (!found) {
+        vec_push(&trace->ctx->arena, &trace->repeats, (TraceRepeat){.at = at, .threads = 1});
+        found = &trace->repeats.data[trace->repeats.len - 1];
+    }
+    found->all += work;
+    found->repeated += work * (1 - 1 / (double)threads);
+    if (work > 0 && threads > found->threads)
+        found->threads = threads;
+}
+
 static void add_ops(Loops *l, const Block *block) {
     Trace *trace = l->trace;
     block_for_each (op, block) {
@@ -350,6 +380,7 @@ static void add_ops(Loops *l, const Block *block) {
             add_loop(l, op);
         if (op_is_pointer_access(op) && !op_has(op, ATOMIC))
             add_access(l, op);
+        add_repeat(l, op);
         if (op->code == OP_dot || op_is_wgmma(op))
             vec_push(&trace->ctx->arena, &trace->dots,
                      (TraceDot){trace_place(trace->ctx, op->span), unit_of(op), op});
