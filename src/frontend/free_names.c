@@ -1,5 +1,6 @@
 /* See free_names.h. */
 #include "frontend/free_names.h"
+#include "frontend/ast_parts.h"
 
 /* Variables, in the order of their assignments. */
 typedef struct Scope {
@@ -129,11 +130,8 @@ static void walk_walrus(Walk *w, const Expr *expr) {
     w->scope = scope;
 }
 
-static void walk_call(Walk *w, const Expr *expr) {
-    walk(w, expr->u.call.callee);
-    walk_list(w, &expr->u.call.args);
-    for (uint32_t i = 0; i < expr->u.call.keyword_count; i++)
-        walk(w, expr->u.call.keywords[i].value);
+static void walk_part(void *user, const Expr *part, AstRole role) {
+    walk(user, part);
 }
 
 static void walk(Walk *w, const Expr *expr) {
@@ -144,72 +142,22 @@ static void walk(Walk *w, const Expr *expr) {
     case EXPR_attribute:
         walk_dotted(w, expr);
         return;
-    case EXPR_tuple:
-    case EXPR_list:
-    case EXPR_set:
-    case EXPR_fstring:
-        walk_list(w, &expr->u.list);
-        return;
-    case EXPR_unary:
-        walk(w, expr->u.unary.operand);
-        return;
-    case EXPR_binary:
-        walk(w, expr->u.binary.left);
-        walk(w, expr->u.binary.right);
-        return;
-    case EXPR_boolop:
-        walk_list(w, &expr->u.boolop.operands);
-        return;
-    case EXPR_compare:
-        walk_list(w, &expr->u.compare.operands);
-        return;
-    case EXPR_ternary:
-        walk(w, expr->u.ternary.condition);
-        walk(w, expr->u.ternary.then_value);
-        walk(w, expr->u.ternary.else_value);
-        return;
-    case EXPR_call:
-        walk_call(w, expr);
-        return;
-    case EXPR_subscript:
-        walk(w, expr->u.subscript.base);
-        walk(w, expr->u.subscript.index);
-        return;
-    case EXPR_slice:
-        walk(w, expr->u.slice.start);
-        walk(w, expr->u.slice.stop);
-        walk(w, expr->u.slice.step);
-        return;
     case EXPR_lambda:
         walk_lambda(w, expr);
-        return;
-    case EXPR_starred:
-        walk(w, expr->u.bind.value);
         return;
     case EXPR_walrus:
         walk_walrus(w, expr);
         return;
-    case EXPR_dict:
-        for (uint32_t i = 0; i < expr->u.dict.count; i++) {
-            walk(w, expr->u.dict.keys[i]);
-            walk(w, expr->u.dict.values[i]);
-        }
-        return;
     case EXPR_comprehension:
         walk_comprehension(w, expr);
         return;
-    case EXPR_formatted:
-        walk(w, expr->u.formatted.value);
-        walk(w, expr->u.formatted.spec);
+    case EXPR_ternary: /* what its condition assigns its values may use */
+        walk(w, expr->u.ternary.condition);
+        walk(w, expr->u.ternary.then_value);
+        walk(w, expr->u.ternary.else_value);
         return;
-    case EXPR_int:
-    case EXPR_float:
-    case EXPR_string:
-    case EXPR_bool:
-    case EXPR_none:
-    case EXPR_ellipsis:
-    case EXPR_unsupported:
-    case EXPR_COUNT:
+    default:
+        ast_expr_parts(expr, AST_VALUE, walk_part, w);
         return;
     }
 }

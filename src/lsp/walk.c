@@ -1,188 +1,46 @@
 /* See walk.h. Trees are of a bounded height. */
 #include "lsp/walk.h"
+#include "frontend/ast_parts.h"
 
-static void walk_list(const Walker *w, const ExprList *list) {
-    for (uint32_t i = 0; i < list->count; i++)
-        walk_expr(w, list->items[i]);
+static void show_params(const Walker *w, const Param *params, uint32_t count) {
+    for (uint32_t i = 0; w->param && i < count; i++)
+        w->param(w->user, &params[i]);
 }
 
-static void walk_params(const Walker *w, const Param *params, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (w->param)
-            w->param(w->user, &params[i]);
-        walk_expr(w, params[i].annotation);
-        walk_expr(w, params[i].default_value);
-    }
-}
-
-static void walk_comprehension(const Walker *w, const Expr *expr) {
-    walk_expr(w, expr->u.comprehension.element);
-    walk_expr(w, expr->u.comprehension.value);
-    for (uint32_t i = 0; i < expr->u.comprehension.clause_count; i++) {
-        const ForClause *clause = &expr->u.comprehension.clauses[i];
-        walk_expr(w, clause->target);
-        walk_expr(w, clause->iterable);
-        walk_list(w, &clause->conditions);
-    }
-}
-
-static void walk_parts(const Walker *w, const Expr *expr) {
-    switch (expr->kind) {
-    case EXPR_tuple:
-    case EXPR_list:
-    case EXPR_set:
-    case EXPR_fstring:
-        walk_list(w, &expr->u.list);
-        return;
-    case EXPR_unary:
-        walk_expr(w, expr->u.unary.operand);
-        return;
-    case EXPR_binary:
-        walk_expr(w, expr->u.binary.left);
-        walk_expr(w, expr->u.binary.right);
-        return;
-    case EXPR_boolop:
-        walk_list(w, &expr->u.boolop.operands);
-        return;
-    case EXPR_compare:
-        walk_list(w, &expr->u.compare.operands);
-        return;
-    case EXPR_ternary:
-        walk_expr(w, expr->u.ternary.then_value);
-        walk_expr(w, expr->u.ternary.condition);
-        walk_expr(w, expr->u.ternary.else_value);
-        return;
-    case EXPR_call:
-        walk_expr(w, expr->u.call.callee);
-        walk_list(w, &expr->u.call.args);
-        for (uint32_t i = 0; i < expr->u.call.keyword_count; i++)
-            walk_expr(w, expr->u.call.keywords[i].value);
-        return;
-    case EXPR_subscript:
-        walk_expr(w, expr->u.subscript.base);
-        walk_expr(w, expr->u.subscript.index);
-        return;
-    case EXPR_slice:
-        walk_expr(w, expr->u.slice.start);
-        walk_expr(w, expr->u.slice.stop);
-        walk_expr(w, expr->u.slice.step);
-        return;
-    case EXPR_attribute:
-        walk_expr(w, expr->u.attribute.base);
-        return;
-    case EXPR_lambda:
-        walk_params(w, expr->u.lambda.params, expr->u.lambda.param_count);
-        walk_expr(w, expr->u.lambda.body);
-        return;
-    case EXPR_starred:
-    case EXPR_walrus:
-        walk_expr(w, expr->u.bind.value);
-        return;
-    case EXPR_dict:
-        for (uint32_t i = 0; i < expr->u.dict.count; i++) {
-            walk_expr(w, expr->u.dict.keys[i]);
-            walk_expr(w, expr->u.dict.values[i]);
-        }
-        return;
-    case EXPR_comprehension:
-        walk_comprehension(w, expr);
-        return;
-    case EXPR_formatted:
-        walk_expr(w, expr->u.formatted.value);
-        walk_expr(w, expr->u.formatted.spec);
-        return;
-    case EXPR_name:
-    case EXPR_int:
-    case EXPR_float:
-    case EXPR_string:
-    case EXPR_bool:
-    case EXPR_none:
-    case EXPR_ellipsis:
-    case EXPR_unsupported:
-    case EXPR_COUNT:
-        return;
-    }
+static void walk_part(void *user, const Expr *part, AstRole role) {
+    const Walker *w = user;
+    if (w->expr)
+        w->expr(w->user, part);
+    if (part->kind == EXPR_lambda)
+        show_params(w, part->u.lambda.params, part->u.lambda.param_count);
+    ast_expr_parts(part, role, walk_part, user);
 }
 
 void walk_expr(const Walker *w, const Expr *expr) {
-    if (!expr)
-        return;
-    if (w->expr)
-        w->expr(w->user, expr);
-    walk_parts(w, expr);
+    if (expr)
+        walk_part((void *)w, expr, AST_VALUE);
 }
 
-static void walk_stmt(const Walker *w, const Stmt *stmt) {
-    if (w->stmt)
-        w->stmt(w->user, stmt);
-    switch (stmt->kind) {
-    case STMT_expr:
-    case STMT_return:
-    case STMT_raise:
-    case STMT_del:
-        walk_expr(w, stmt->u.expr);
-        return;
-    case STMT_assign:
-        walk_list(w, &stmt->u.assign.targets);
-        walk_expr(w, stmt->u.assign.value);
-        return;
-    case STMT_augassign:
-        walk_expr(w, stmt->u.augassign.target);
-        walk_expr(w, stmt->u.augassign.value);
-        return;
-    case STMT_annassign:
-        walk_expr(w, stmt->u.annassign.target);
-        walk_expr(w, stmt->u.annassign.annotation);
-        walk_expr(w, stmt->u.annassign.value);
-        return;
-    case STMT_if:
-    case STMT_while:
-        walk_expr(w, stmt->u.branch.condition);
-        walk_stmts(w, &stmt->u.branch.body);
-        walk_stmts(w, &stmt->u.branch.orelse);
-        return;
-    case STMT_for:
-        walk_expr(w, stmt->u.loop.target);
-        walk_expr(w, stmt->u.loop.iterable);
-        walk_stmts(w, &stmt->u.loop.body);
-        walk_stmts(w, &stmt->u.loop.orelse);
-        return;
-    case STMT_assert:
-        walk_expr(w, stmt->u.assertion.condition);
-        walk_expr(w, stmt->u.assertion.message);
-        return;
-    case STMT_with:
-        walk_list(w, &stmt->u.with.items);
-        walk_list(w, &stmt->u.with.targets);
-        walk_stmts(w, &stmt->u.with.body);
-        return;
-    case STMT_def:
-        walk_function(w, stmt->u.def);
-        return;
-    case STMT_class:
-        walk_list(w, &stmt->u.class_def->decorators);
-        walk_list(w, &stmt->u.class_def->bases);
-        walk_stmts(w, &stmt->u.class_def->body);
-        return;
-    case STMT_pass:
-    case STMT_break:
-    case STMT_continue:
-    case STMT_import:
-    case STMT_unsupported:
-    case STMT_COUNT:
-        return;
+static void walk_body(void *user, const StmtList *body) {
+    const Walker *w = user;
+    for (uint32_t i = 0; i < body->count; i++) {
+        const Stmt *stmt = body->items[i];
+        if (w->stmt)
+            w->stmt(w->user, stmt);
+        if (stmt->kind == STMT_def)
+            show_params(w, stmt->u.def->params, stmt->u.def->param_count);
+        ast_stmt_parts(stmt, walk_part, user);
+        ast_stmt_bodies(stmt, walk_body, user);
     }
 }
 
 void walk_stmts(const Walker *w, const StmtList *list) {
-    for (uint32_t i = 0; i < list->count; i++)
-        walk_stmt(w, list->items[i]);
+    walk_body((void *)w, list);
 }
 
 void walk_function(const Walker *w, const FuncDef *def) {
-    walk_list(w, &def->decorators);
-    walk_params(w, def->params, def->param_count);
-    walk_expr(w, def->returns);
+    show_params(w, def->params, def->param_count);
+    ast_function_parts(def, walk_part, (void *)w);
     walk_stmts(w, &def->body);
 }
 

@@ -33,7 +33,7 @@ static void add_call_list(Finder *finder, const Expr *call) {
     place->end = edits_list_end(finder->syntax, place->items.data[count - 1].hi);
 }
 
-static void find_list(void *user, const Expr *expr, WalkRole role) {
+static void find_list(void *user, const Expr *expr, AstRole role) {
     Finder *finder = user;
     switch (expr->kind) {
     case EXPR_call:
@@ -189,19 +189,19 @@ static bool add_operands(const Choice *choice, const Expr *expr) {
     return true;
 }
 
-static void find_value(void *user, const Expr *expr, WalkRole role) {
+static void find_value(void *user, const Expr *expr, AstRole role) {
     Finder *finder = user;
     Choice choice = {.finder = finder};
-    if (role == WALK_TARGET || role == WALK_CALLEE || role == WALK_ANNOTATION ||
+    if (role == AST_TARGET || role == AST_CALLEE || role == AST_ANNOTATION ||
         !syntax_balanced(finder->syntax, expr->span, &choice.inner) ||
         !syntax_outer(finder->syntax, expr->span, &choice.outer))
         return;
     choice.place = edits_add_place(finder);
-    if (role == WALK_DECORATOR && expr->kind == EXPR_call && !expr->u.call.args.count &&
+    if (role == AST_DECORATOR && expr->kind == EXPR_call && !expr->u.call.args.count &&
         !expr->u.call.keyword_count)
         instead(&choice, expr->u.call.callee);
     const bool constants = add_operands(&choice, expr);
-    if (constants && role != WALK_DECORATOR) {
+    if (constants && role != AST_DECORATOR) {
         constant(&choice, "0");
         constant(&choice, "1");
         constant(&choice, "0.0");
@@ -212,7 +212,7 @@ static void find_value(void *user, const Expr *expr, WalkRole role) {
 
 /* ---- parentheses ---- */
 
-static void find_parens(void *user, const Expr *expr, WalkRole role) {
+static void find_parens(void *user, const Expr *expr, AstRole role) {
     Finder *finder = user;
     Span inner, outer;
     if (syntax_balanced(finder->syntax, expr->span, &inner) &&
@@ -258,9 +258,9 @@ static void find_parts(void *user, const Stmt *stmt) {
 
 void edits_expressions(Finder *finder) {
     const Syntax *syntax = finder->syntax;
-    WalkExpr *find = finder->kind == EDITS_ARGUMENTS ? find_list
-                     : finder->kind == EDITS_VALUES  ? find_value
-                                                     : find_parens;
+    AstPart *find = finder->kind == EDITS_ARGUMENTS ? find_list
+                    : finder->kind == EDITS_VALUES  ? find_value
+                                                    : find_parens;
     if (finder->kind == EDITS_ARGUMENTS)
         walk_statements(syntax->module, syntax->module_count, find_imports, finder);
     if (finder->kind == EDITS_VALUES)

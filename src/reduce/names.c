@@ -26,9 +26,9 @@ static void bind(Names *names, Str text) {
         vec_push(names->finder->arena, &names->bound, (Name){text, NULL});
 }
 
-static void bind_target(void *user, const Expr *expr, WalkRole role) {
+static void bind_target(void *user, const Expr *expr, AstRole role) {
     Names *names = user;
-    if (expr->kind == EXPR_name && role == WALK_TARGET)
+    if (expr->kind == EXPR_name && role == AST_TARGET)
         bind(names, expr->u.name);
     if (expr->kind == EXPR_walrus)
         bind(names, expr->u.bind.name);
@@ -61,7 +61,7 @@ static void look_for_parameter(void *user, const Stmt *stmt) {
         callee->has_it |= str_eq(stmt->u.def->params[i].name, callee->keyword);
 }
 
-static void keep_keywords(void *user, const Expr *expr, WalkRole role) {
+static void keep_keywords(void *user, const Expr *expr, AstRole role) {
     Names *names = user;
     const Syntax *syntax = names->finder->syntax;
     if (expr->kind != EXPR_call)

@@ -174,7 +174,7 @@ static bool calls_function(const Expr *expr, Str name) {
     return callee->kind == EXPR_name && str_eq(callee->u.name, name);
 }
 
-static void drop_argument(void *user, const Expr *expr, WalkRole role) {
+static void drop_argument(void *user, const Expr *expr, AstRole role) {
     Calls *calls = user;
     const Str name = calls->def->params[calls->index].name;
     if (!calls_function(expr, calls->def->name))
