@@ -119,6 +119,8 @@ static void write_reports(void *user) {
     }
     if (bench->options.svg)
         write_pictures(bench);
+    if (bench->options.page)
+        bench_write_page(bench);
     if (bench->options.json)
         print_json(bench, cli_status(ctx));
 }
@@ -136,7 +138,7 @@ static void measure_and_report(void *user) {
 static bool try_outputs(Bench *bench) {
     Ctx *ctx = bench->ctx;
     const char *folder = bench->options.svg;
-    if (!cli_try_write(ctx, bench->options.csv))
+    if (!cli_try_write(ctx, bench->options.csv) || !cli_try_write(ctx, bench->options.page))
         return false;
     const int error = folder ? file_make_folder(&ctx->arena, folder) : 0;
     if (error)

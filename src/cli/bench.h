@@ -9,7 +9,7 @@
 
 typedef struct BenchOptions {
     KernelOptions kernel;
-    const char *grid, *shapes, *csv, *svg;
+    const char *grid, *shapes, *csv, *svg, *page;
     TextList vary;
     int64_t runs, gpu, limit_ms;
     bool json;
@@ -66,6 +66,10 @@ int bench_plan(Bench *bench, const char *path);
 bool bench_args(Bench *bench, const Shape *shape, size_t most, RunArgs *args);
 /* Measures what the device reaches, then every case; prints rows as they come. */
 void bench_measure(Bench *bench);
+
+/* The page of the fastest configuration of the last shape that ran, with pictures of what was
+ * measured. False after a report. */
+bool bench_write_page(Bench *bench);
 
 /* The text that stands before the rows, and the rows of a shape. */
 void bench_print_header(const Bench *bench);

@@ -13,10 +13,20 @@ typedef struct Writer {
 
 /* Parts */
 
+/* One file that was read more than once. */
+static bool is_same_source(const Writer *w, uint32_t a, uint32_t b) {
+    const Source *x = source_get(&w->ctx->sources, a), *y = source_get(&w->ctx->sources, b);
+    return x->lines_before == y->lines_before && str_eq(x->path, y->path) &&
+           str_eq(x->text, y->text);
+}
+
 /* The number that the report gives a source. */
 static uint32_t source_number(Writer *w, uint32_t file) {
     while (w->numbers.len <= file)
         vec_push(&w->ctx->arena, &w->numbers, 0);
+    for (size_t i = 0; i < w->sources.len && !w->numbers.data[file]; i++)
+        if (is_same_source(w, w->sources.data[i], file))
+            w->numbers.data[file] = (uint32_t)i + 1;
     if (!w->numbers.data[file]) {
         vec_push(&w->ctx->arena, &w->sources, file);
         w->numbers.data[file] = (uint32_t)w->sources.len;
@@ -426,6 +436,18 @@ static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) 
                   name, traffic->moved, traffic->used, traffic->distinct);
 }
 
+static void put_pictures(Writer *w) {
+    strbuf_puts(w->out, "\"pictures\": [");
+    for (size_t i = 0; i < w->report->picture_count; i++) {
+        strbuf_puts(w->out, i ? ",\n{\"title\": " : "\n{\"title\": ");
+        strbuf_json(w->out, str_from(w->report->pictures[i].title));
+        strbuf_puts(w->out, ", \"svg\": ");
+        strbuf_json(w->out, w->report->pictures[i].svg);
+        strbuf_putc(w->out, '}');
+    }
+    strbuf_puts(w->out, "]");
+}
+
 static void put_launch(Writer *w, const Profile *profile) {
     const SimTime *time = &profile->time;
     strbuf_printf(w->out, "{\"launch\": {\"grid\": [%u, %u, %u], \"arguments\": [",
@@ -512,9 +534,9 @@ static void put_findings(Writer *w) {
 }
 
 static void put_report(const Report *report, StrBuf *out) {
-    static void (*const parts[])(Writer *) = {put_options, put_facts,    put_stages,    put_remarks,
-                                              put_layouts, put_shared,   put_registers, put_loops,
-                                              put_profile, put_findings, put_sources};
+    static void (*const parts[])(Writer *) = {
+        put_options,   put_facts, put_stages,  put_remarks,  put_layouts,  put_shared,
+        put_registers, put_loops, put_profile, put_pictures, put_findings, put_sources};
     const Trace *trace = report->trace;
     Writer w = {.report = report, .ctx = trace->ctx, .out = out};
     source_number(&w, trace->compiled->file);

@@ -15,12 +15,20 @@ typedef struct Finding {
 
 typedef VEC(Finding) Findings;
 
+/* Of what was measured: an SVG document. */
+typedef struct ReportPicture {
+    const char *title;
+    Str svg;
+} ReportPicture;
+
 typedef struct Report {
     const Trace *trace;
     const Profile *profile;       /* NULL: nothing was run */
     const char *label;            /* what tells it from another one; "": nothing */
     const char *const *arguments; /* NAME=DATA, with which it was run */
     size_t argument_count;
+    const ReportPicture *pictures;
+    size_t picture_count;
     const Diags *diags; /* of the compilation */
     Findings findings;  /* the costliest first */
 } Report;

@@ -3,6 +3,7 @@
 /* Each panel: `why(report)` says why there is nothing to show, "" if there is; `make(report, side)` makes its content anew
    for another report, `restore` and `read` are what the fragment keeps of it. */
 const PANELS = [
+    { id: "measured", title: "Measured", why: report => ((report.pictures || []).length ? "" : "measured: tilec bench does"), make: makeMeasuredPanel },
     { id: "lines", title: "Lines", why: report => (!report.profile ? "lines: nothing was run, give the kernel arguments" : (report.profile.lines || []).length ? "" : "lines: the run counted nothing"), make: makeLinesPanel },
     { id: "layouts", title: "Layouts", why: report => ((report.layouts || []).length ? "" : "layouts: no tile has one"), make: makeLayoutsPanel },
     { id: "banks", title: "Banks", why: report => (bankPairs(report).length ? "" : "banks: no buffer of the layouts is accessed with another"), make: makeBanksPanel },
@@ -11,6 +12,12 @@ const PANELS = [
     { id: "registers", title: "Registers", why: report => ((report.registers?.lines || []).length ? "" : "registers: not counted"), make: makeRegistersPanel },
     { id: "remarks", title: "Remarks", why: report => ((report.remarks || []).length ? "" : "remarks: there are none"), make: makeRemarksPanel },
 ];
+
+/* Pictures as they were drawn, each a document of its own, on its own ground. */
+function makeMeasuredPanel(body, report) {
+    body.tabIndex = 0;
+    body.append(...report.pictures.map(picture => el("img", { class: "pad", alt: picture.title, src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture.svg)}` })));
+}
 
 function makeDock() {
     const dock = byId("dock");

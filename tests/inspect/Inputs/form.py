@@ -30,6 +30,7 @@ FORM = {
     "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}]},
+    "pictures": [{"title": str, "svg": str}],
     "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "title": str, "figures": str, "why": str, "try": str}],
 }
 wrong = []
