@@ -1,6 +1,8 @@
 /* What is found of products, of threads that do nothing, and of the kernel as a whole. */
 #include "inspect/findings.h"
 
+#include <math.h>
+
 /* Why threads compute it, and what would help. */
 static const char *remedy_of(const TraceDot *dot) {
     enum { LEAST_SIDE = 16 };
@@ -152,7 +154,8 @@ void find_small_grid(Finder *f) {
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
     if (!f->profile || !device)
         return;
-    const double ctas = f->programs / (meta->programs_per_cta > 1 ? meta->programs_per_cta : 1);
+    const double ctas =
+        ceil(f->programs / (meta->programs_per_cta > 1 ? meta->programs_per_cta : 1));
     if (ctas >= device->sms)
         return;
     const double total = f->total;

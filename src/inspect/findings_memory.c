@@ -99,7 +99,11 @@ void find_uncoalesced(Finder *f) {
         if (count->sectors * 100 <= count->ideal_sectors * WORTH_PERCENT)
             continue;
         const double extra = (double)(count->sectors - count->ideal_sectors) / f->programs;
-        const double cycles = larger(extra * sector, cycles_at(f, line->at, scattered_part));
+        /* What nobody waits for costs nothing. */
+        const double held_up = line->spent.cycles + line->spent.awaited;
+        const double most = f->total > 0 && f->total < held_up ? f->total : held_up;
+        const double moved = extra * sector < most ? extra * sector : most;
+        const double cycles = larger(moved, cycles_at(f, line->at, scattered_part));
         Finding *found =
             finding_add(f, line->at, cycles,
                         "%.1f sectors where 1 would do: %.0f bytes of a program move for nothing, "
@@ -243,10 +247,19 @@ void find_barriers(Finder *f) {
     }
 }
 
+/* Was an access of that line told before, with as much to gain? */
+static bool is_told(const Finder *f, const TraceAccess *access) {
+    for (const TraceAccess *other = f->trace->accesses.data; other != access; other++)
+        if (other->at.file == access->at.file && other->at.line == access->at.line &&
+            other->bytes == access->bytes && other->possible == access->possible)
+            return true;
+    return false;
+}
+
 void find_scalar_access(Finder *f) {
     vec_for_each (access, &f->trace->accesses) {
         const double wider = (double)access->possible / (double)access->bytes;
-        if (wider < 2)
+        if (wider < 2 || is_told(f, access))
             continue;
         const double cycles = finding_line_cycles(f, access->at) * (1 - 1 / wider) / 2;
         finding_add(f, access->at, cycles,
