@@ -350,13 +350,18 @@ static int64_t threads_of_element(const Op *op) {
     return (int64_t)1 << __builtin_popcount(repeated);
 }
 
+/* What loads and exchanges take is in all of a line, and none of it repeated. */
 static void add_repeat(Loops *l, const Op *op) {
+    enum { USUAL_TRIPS = 8 };
     Trace *trace = l->trace;
-    if (!op_is_pure(op) || !op->nout || op_is_control(op) || op->code == OP_convert_layout)
+    if (op_is_control(op) || op_has(op, TERMINATOR))
         return;
     const TracePlace at = trace_place(trace->ctx, op->span);
-    const double work = op_work(&l->context, op).issue;
-    const int64_t threads = threads_of_element(op);
+    double work = op_work(&l->context, op).issue;
+    for (const Op *loop = op_loop_around(op); loop; loop = op_loop_around(loop))
+        work *= trips_of(loop) ? (double)trips_of(loop) : USUAL_TRIPS;
+    const bool computes = op_is_pure(op) && op->nout && op->code != OP_convert_layout;
+    const int64_t threads = computes ? threads_of_element(op) : 1;
     TraceRepeat *found = NULL;
     vec_for_each (repeat, &trace->repeats)
         if (repeat->at.file == at.file && repeat->at.line == at.line)
