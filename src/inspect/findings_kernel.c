@@ -108,6 +108,7 @@ void find_divergence(Finder *f) {
 
 /* What is waited for is none of the work. */
 void find_repeated_work(Finder *f) {
+    enum { WORTH_REPEATING_PERCENT = 10 }; /* places, which all threads reckon, are always some */
     if (!f->profile)
         return;
     vec_for_each (repeat, &f->trace->repeats) {
@@ -118,6 +119,8 @@ void find_repeated_work(Finder *f) {
         if (repeat->all <= 0 || busy <= 0)
             continue;
         const double share = repeat->repeated / repeat->all;
+        if (finding_percent(f, busy * share) < WORTH_REPEATING_PERCENT)
+            continue;
         finding_add(f, repeat->at, busy * share,
                     "%.0f%% of what this line computes other threads compute as well, up to %lld "
                     "for each element; about %.0f of %.0f clocks",
