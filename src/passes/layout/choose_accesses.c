@@ -423,8 +423,14 @@ static const Layout *gathered(Ctx *ctx, const Access *access, const Layout *held
     return layout_get(ctx, &layout);
 }
 
+/* The widest accesses may leave gaps, which others of the thread fill: halves of sectors are no
+ * worse than an exchange. */
+static bool is_widest(const Access *access, const Layout *layout) {
+    return choose_width(access, layout) * dtype_bytes(access->type->dtype) >= MAX_ACCESS_BYTES;
+}
+
 const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home) {
-    if (home == access->coalesced)
+    if (home == access->coalesced && is_widest(access, home))
         return home;
     const Layout *best = home;
     int64_t least = access_cost(access, home);
