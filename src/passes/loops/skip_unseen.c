@@ -23,9 +23,10 @@
  * after those that want bounds that are constant. Who needs as many iterations in all programs and
  * comes later may take it back (`flags` 64): nobody sees the difference.
  *
- * Where products stand in no loop, as those of short ones that were unrolled, and all that has
- * effects is stores that are masked, a branch goes around everything from the first op on that
- * asks memory for something, as where the source returns early: such a program ends at once.
+ * Where products stand in no loop, as those of short ones that were unrolled, or a loop goes on
+ * with what was loaded before it (substitution row by row), and all that has effects is stores that
+ * are masked, a branch goes around everything from the first op on that asks memory for something,
+ * as where the source returns early: such a program ends at once.
  *
  *     %x = load ..                               if %out {
  *     %r = dot ..                          =>    } else {
@@ -317,7 +318,7 @@ static bool skip(Unseen *u, Op *loop) {
     return true;
 }
 
-/* Products outside of loops */
+/* What stands in no loop with products */
 
 /* The first op that a program need not come to; NULL: none. */
 static Op *first_to_skip(const Func *func) {
@@ -327,11 +328,19 @@ static Op *first_to_skip(const Func *func) {
     return NULL;
 }
 
-/* Everything from `first` on that has effects is one of `stores`, and there are products. */
-static bool collect_all(Unseen *u, Op *first) {
-    bool products = false;
-    for (Op *op = first; op; op = op->next) {
-        products |= op->code == OP_dot;
+/* Masked loads spare no work: products, and loops over what is there already. */
+static bool is_work(const Op *op) {
+    return op->code == OP_dot || (op->code == OP_for && !op_effects(op));
+}
+
+/* Everything from the first op on that asks memory for something and has effects is one of
+ * `stores`, and masked loads do not spare the work. */
+static bool collect_all(Unseen *u, Func *func) {
+    bool works = false;
+    u->loop = first_to_skip(func);
+    u->store_count = 0;
+    for (Op *op = u->loop; op; op = op->next) {
+        works |= is_work(op);
         for (uint32_t i = 0; i < op->nregions; i++)
             if (multiplies(op->regions[i]))
                 return false;
@@ -339,7 +348,7 @@ static bool collect_all(Unseen *u, Op *first) {
                          : !op_has(op, TERMINATOR) && op->code != OP_barrier && !only_loads(op))
             return false;
     }
-    return products && u->store_count;
+    return works && u->store_count;
 }
 
 static bool all_can_be_off(const Unseen *u) {
@@ -355,12 +364,9 @@ static bool all_can_be_off(const Unseen *u) {
 
 /* A program whose stores are all off ends at once. */
 static bool skip_all(Unseen *u, Func *func) {
-    Op *first = first_to_skip(func);
-    u->loop = first;
-    u->store_count = 0;
-    if (!first || !collect_all(u, first) || !all_can_be_off(u))
+    if (!all_can_be_off(u))
         return false;
-    u->b = builder_before(first);
+    u->b = builder_before(u->loop);
     u->b.span = func->span;
     Value *unseen = nothing_is_stored(u);
     Op *branch = build_if(&u->b, unseen, 0, NULL);
@@ -389,10 +395,11 @@ bool pass_skip_unseen(Func *func) {
     ArenaMark mark = arena_mark(&ctx->scratch);
     Loops loops = {0};
     func_walk(func, collect, &loops);
-    bool products = !func->is_persistent && multiplies(func->body);
-    Unseen u = {.facts = loops.len || products ? facts_compute(func, &ctx->scratch) : NULL,
-                .arena = &ctx->scratch};
-    bool changed = products && skip_all(&u, func);
+    Unseen u = {.arena = &ctx->scratch};
+    bool all = !func->is_persistent && collect_all(&u, func);
+    if (loops.len || all)
+        u.facts = facts_compute(func, &ctx->scratch);
+    bool changed = all && skip_all(&u, func);
     if (!changed)
         vec_for_each (loop, &loops)
             changed |= skip(&u, *loop);
