@@ -6,7 +6,8 @@
  * variance are known. So where more is alive at once in a thread than CROWDED_REGISTERS, each load
  * moves down to the first op that uses it, but never past a write, which it might see, nor into a
  * loop or branch. Writes move first, down to the next op with effects, and so give the loads above
- * them room; but none takes a tile along that would else be done with. A line, which takes few
+ * them room; but none takes a tile along that would else be done with, unless those loads are as
+ * large. A line, which takes few
  * registers, does not move past products and loops: memory would be waited for once more behind
  * them. When that is enough for a large CTA, its registers are limited so that an SM holds two.
  *
@@ -134,8 +135,45 @@ static bool keeps_little(const Op *store, const Op *place) {
            (def && op_has(def, CONVERTS) && is_alive_at(op_in(def, 0), place));
 }
 
+/* Whether the value, or what it is widened to, is first needed behind `op`. */
+static bool is_needed_behind(const Value *value, const Op *op) {
+    value_for_each_use (use, value) {
+        const Op *user = op_ancestor_in(use->user, op->block), *at = op;
+        while (at && at != user)
+            at = at->next;
+        bool widens = user && op_has(user, CONVERTS) && may_sink(user);
+        if (!at && !(widens && is_needed_behind(op_out(user), op)))
+            return false;
+    }
+    return true;
+}
+
+/* What loads in front of the store bring that is first needed behind it: they may follow it. */
+static uint64_t pressure_waiting(const Op *store) {
+    uint64_t waiting = 0;
+    block_for_each (op, store->block) {
+        if (op == store)
+            break;
+        if (op->code == OP_load && may_sink(op) && is_needed_behind(op_out(op), store))
+            waiting += pressure_of(op_out(op)->type);
+    }
+    return waiting;
+}
+
+/* `carried`: by stores that have moved already. */
+static bool store_may_move(const Op *store, const Op *place, uint64_t *carried) {
+    if (keeps_little(store, place))
+        return true;
+    uint64_t pressure = *carried + pressure_of(op_in(store, 1)->type);
+    if (pressure > pressure_waiting(store))
+        return false;
+    *carried = pressure;
+    return true;
+}
+
 static bool sink_block(Block *block) {
     bool changed = false;
+    uint64_t carried = 0;
     for (Op *op = block->last, *prev; op; op = prev) {
         prev = op->prev;
         for (uint32_t r = 0; r < op->nregions; r++)
@@ -143,7 +181,7 @@ static bool sink_block(Block *block) {
         if (!may_sink(op))
             continue;
         Op *place = sink_place(op);
-        if (place == op->next || (op->code == OP_store && !keeps_little(op, place)))
+        if (place == op->next || (op->code == OP_store && !store_may_move(op, place, &carried)))
             continue;
         op_move_before(op, place);
         changed = true;
