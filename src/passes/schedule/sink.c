@@ -160,9 +160,18 @@ static uint64_t pressure_waiting(const Op *store) {
     return waiting;
 }
 
+/* Nothing but elementwise ops stands between: tiles are then computed and stored vector by vector
+ * (codegen/llvm/schedule.c), and none is held. */
+static bool is_streamed(const Op *store, const Op *place) {
+    for (const Op *op = store->next; op != place; op = op->next)
+        if (op->nregions || op->code == OP_dot)
+            return false;
+    return true;
+}
+
 /* `carried`: by stores that have moved already. */
 static bool store_may_move(const Op *store, const Op *place, uint64_t *carried) {
-    if (keeps_little(store, place))
+    if (is_streamed(store, place) || keeps_little(store, place))
         return true;
     uint64_t pressure = *carried + pressure_of(op_in(store, 1)->type);
     if (pressure > pressure_waiting(store))
