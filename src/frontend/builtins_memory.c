@@ -231,7 +231,7 @@ static bool atomic_args(Call *call, AtomicArgs *args) {
 static Value *atomic(Elab *e, const AtomicArgs *args, AtomicOp op) {
     Value *mask = val_missing(args->mask) ? NULL : args->mask.tile.ir;
     return build_atomic_rmw(&e->builder, args->pointer.tile.ir, args->value.tile.ir, mask, op,
-                            (MemorySemantic)args->sem, (MemoryScope)args->scope);
+                            (MemorySemantic)args->sem, (MemoryScope)args->scope, 0);
 }
 
 /* The same atomic on the bits, where `on` holds (absent: everywhere), with elements read as `elem`.

@@ -494,6 +494,7 @@ void interp_atomic_rmw(Run *run, const Inst *inst) {
     const Op *op = inst->op;
     const Slot *mask = has_operand(op, 2) ? in_slot(run, op, 2) : NULL;
     Access access = access_begin(run, op, "atomic", true, mask);
+    check_width(&access, atomic_rmw_attrs(op)->width);
     rmw_lanes(&access, atomic_rmw_attrs(op)->kind, new_result(run, op, 0));
 }
 

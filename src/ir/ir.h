@@ -339,6 +339,11 @@ Op *op_ancestor_in(Op *op, const Block *block);
 uint32_t op_effects(const Op *op);
 /* Elements of one access by the attribute `width`, 1 where it is not set or there is none. */
 uint32_t op_access_width(const Op *op);
+/* Most elements of one access by an atomic. */
+enum { ATOMIC_MOST_WIDTH = 8 };
+/* Whether the atomic is of those that instructions do for neighbours together: sums of f32, f16 and
+ * bf16, where nobody wants the old values. */
+bool atomic_takes_vectors(const Op *op);
 /* The innermost for or while loop around the op; NULL: there is none. */
 Op *op_loop_around(const Op *op);
 /* The index of a for loop in its first iteration, if it has one: of a begin that is a select

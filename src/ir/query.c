@@ -121,6 +121,12 @@ uint32_t op_access_width(const Op *op) {
     return width > 1 ? (uint32_t)width : 1;
 }
 
+bool atomic_takes_vectors(const Op *op) {
+    DType dtype = op_in(op, 0)->type->dtype;
+    return op->code == OP_atomic_rmw && atomic_rmw_attrs(op)->kind == RMW_FADD &&
+           (dtype == DT_F32 || dtype == DT_F16 || dtype == DT_BF16);
+}
+
 static bool walk_block(Block *block, OpVisitor *visit, void *user) {
     block_for_each (op, block) {
         if (!visit(op, user))

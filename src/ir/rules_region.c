@@ -202,7 +202,11 @@ bool rule_atomic_rmw(Ctx *ctx, const Op *op, const Type *stated, const Type **re
     if (!rule_atomic_takes(atomic_rmw_attrs(op)->kind, ptr->dtype))
         return rule_bad_operand(ctx, op, 1,
                                 "i32 or i64 (fadd: f16, bf16, f32 or f64; xchg: 32 or 64 bits)");
-    return op->nin <= 2 || rule_want_mask(ctx, op, 2, 0);
+    if (op->nin > 2 && !rule_want_mask(ctx, op, 2, 0))
+        return false;
+    if (op_access_width(op) > 1 && !atomic_takes_vectors(op))
+        return rule_bad_attr(ctx, op, ATTR_NAME_width, "1, but for sums of f16, bf16 and f32");
+    return want_width(ctx, op, *result);
 }
 
 bool rule_atomic_cas(Ctx *ctx, const Op *op, const Type *stated, const Type **result) {

@@ -39,9 +39,13 @@ static void test_features(void **state) {
     static const struct {
         TargetFeature feature;
         int first, last; /* of the capabilities of the table */
-    } cases[] = {{FEATURE_F8_CONVERSIONS, 89, 121},   {FEATURE_TENSOR_COPIES, 90, 121},
-                 {FEATURE_STMATRIX, 90, 121},         {FEATURE_BF16_ATOMICS, 90, 121},
-                 {FEATURE_BF16_OF_INTEGERS, 90, 121}, {FEATURE_WGMMA, 90, 90}};
+    } cases[] = {{FEATURE_F8_CONVERSIONS, 89, 121},
+                 {FEATURE_TENSOR_COPIES, 90, 121},
+                 {FEATURE_STMATRIX, 90, 121},
+                 {FEATURE_BF16_ATOMICS, 90, 121},
+                 {FEATURE_VECTOR_ATOMICS, 90, 121},
+                 {FEATURE_BF16_OF_INTEGERS, 90, 121},
+                 {FEATURE_WGMMA, 90, 90}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(target_first_with(cases[i].feature), cases[i].first);
         for (int k = 0; k < target_count; k++) {

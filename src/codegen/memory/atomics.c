@@ -1,4 +1,5 @@
-/* Atomic operations on global memory: inline PTX under a predicate, once per element.
+/* Atomic operations on global memory: inline PTX under a predicate, once per element, or per
+ * `width` elements of which nobody wants the old values.
  *
  * A thread that holds only a copy of an element takes no part; where the old value is used, it gets
  * it from the owner: by a shuffle when the copies are in one warp, else through shared memory
@@ -157,6 +158,32 @@ static Ordering order_elements(MemorySemantic sem, MemoryScope scope, uint32_t c
     return order;
 }
 
+/* `@p red.relaxed.scope.global.op.vN.type [ptr], {values..}`: each element is atomic by itself. */
+static void red_vector(Cg *cg, const AtomicForm *form, const Ordering *order, Lv ptr,
+                       uint32_t width, const Lv *values, Lv predicate) {
+    LLVMTypeRef word = register_type(cg, form->constraint);
+    StrBuf text = strbuf(cg->arena), constraints = strbuf(cg->arena);
+    Lv args[2 + ATOMIC_MOST_WIDTH];
+    unsigned nargs = 0;
+    if (predicate) {
+        strbuf_puts(&text, "@$0 ");
+        strbuf_puts(&constraints, "b,");
+        args[nargs++] = predicate;
+    }
+    strbuf_printf(&text, "red.%s.%s.global.%s.v%u.%s [$%u], {", sem_text[order->sem],
+                  scope_text[order->scope], form->op, width, form->type, nargs);
+    strbuf_puts(&constraints, "l");
+    args[nargs++] = ptr;
+    for (uint32_t i = 0; i < width; i++) {
+        strbuf_printf(&text, "%s$%u", i ? ", " : "", nargs);
+        strbuf_printf(&constraints, ",%c", form->constraint);
+        args[nargs++] = LLVMBuildBitCast(cg->b, values[i], word, "");
+    }
+    strbuf_puts(&text, "};");
+    strbuf_puts(&constraints, ",~{memory}");
+    cg_asm(cg, cg->t_void, text.ptr, constraints.ptr, args, nargs, ASM_EFFECTS);
+}
+
 static void fence(Cg *cg, MemoryScope scope) {
     StrBuf text = strbuf(cg->arena);
     strbuf_printf(&text, "fence.acq_rel.%s;", scope_text[scope]);
@@ -281,6 +308,7 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
     AtomicOp kind = atomic_rmw_attrs(op)->kind;
     AtomicForm form = atomic_form(kind, type->dtype);
     bool wanted = !value_unused(&op->out[0]) || kind == RMW_XCHG;
+    uint32_t width = wanted ? 1 : op_access_width(op);
     Ordering order = order_elements(atomic_rmw_attrs(op)->sem, atomic_rmw_attrs(op)->scope,
                                     own_elements(plan), wanted);
     bool loop = kind == RMW_FADD && type->dtype == DT_BF16 &&
@@ -289,10 +317,14 @@ void lower_atomic_rmw(Cg *cg, const Op *op) {
         cg_barrier(cg);
     if (order.releases)
         fence(cg, order.scope);
-    for (uint32_t reg = 0; reg < cg_count(type); reg++) {
+    for (uint32_t reg = 0; reg < cg_count(type); reg += width) {
         if (plan && plan->rep[reg] != reg)
             continue;
         Lv predicate = cg_and(cg, mask ? mask[reg] : NULL, owner);
+        if (width > 1) {
+            red_vector(cg, &form, &order, ptr[reg], width, values + reg, predicate);
+            continue;
+        }
         out[reg] = loop ? rmw_loop(cg, &order, ptr[reg], values[reg], predicate)
                         : atomic_asm(cg, &form, order.sem, order.scope, ptr[reg], 1, &values[reg],
                                      predicate, wanted);

@@ -399,17 +399,18 @@ static bool is_sum(Lv x) {
            LLVMIsAConstantInt(LLVMGetOperand(x, 1));
 }
 
-/* Of a sum by dimensions, numbers of lines may have been widened. */
-static Lv line_number(const Op *op, Lv x) {
-    return op_is_nested_address(op) && LLVMIsASExtInst(x) ? LLVMGetOperand(x, 0) : x;
+/* Numbers of lines may have been widened, as sources do that count places in 64 bits: a sum that
+ * does not wrap is as well widened term by term. */
+static Lv line_number(Lv x) {
+    return LLVMIsASExtInst(x) ? LLVMGetOperand(x, 0) : x;
 }
 
 static bool find_line(const Op *op, Lv index, Line *line) {
     if (!has_one_stride(op_in(op, 1)) || !LLVMIsAInstruction(index) ||
         LLVMGetInstructionOpcode(index) != LLVMMul)
         return false;
-    unsigned side = !is_sum(line_number(op, LLVMGetOperand(index, 0)));
-    Lv sum = line_number(op, LLVMGetOperand(index, side));
+    unsigned side = !is_sum(line_number(LLVMGetOperand(index, 0)));
+    Lv sum = line_number(LLVMGetOperand(index, side));
     if (!is_sum(sum))
         return false;
     *line = (Line){LLVMGetOperand(sum, 0), LLVMGetOperand(index, 1 - side),

@@ -64,7 +64,7 @@ static Linear linear_scalar(Value *value) {
 /* What the sum's scalars and the index may come to, by their ranges. */
 static bool sum_range(const LoopBounds *bounds, const Linear *sum, int64_t *lo, int64_t *hi) {
     *lo = *hi = 0;
-    for (int i = 0; i <= sum->count; i++) {
+    for (int i = 0; i < sum->count + (sum->index != 0); i++) {
         const Value *value = i < sum->count ? sum->terms[i].value : bounds->loop->regions[0]->args;
         int64_t factor = i < sum->count ? sum->terms[i].factor : sum->index, a, b;
         const ValueFacts *facts = facts_of(bounds->facts, value);
@@ -157,7 +157,8 @@ static bool decompose(Decomposer *d, Value *value, Linear *out);
 /* A carried scalar that advances by a multiple of the loop's step is linear in the index. */
 static bool decompose_carried(Decomposer *d, const Value *value, Linear *out) {
     const Op *loop = d->to->loop;
-    if (value->owner != loop->regions[0] || value->index == 0 || value->type->rank)
+    if (!loop->nregions || value->owner != loop->regions[0] || value->index == 0 ||
+        value->type->rank)
         return false;
     const Op *next = op_in(loop->regions[0]->last, value->index - 1)->def;
     int64_t advance, step;
@@ -242,11 +243,12 @@ static bool decompose(Decomposer *d, Value *value, Linear *out) {
         *out = linear_constant(constant, constant);
         return fits(constant, MAX_SUM_BITS);
     }
-    if (value == &d->to->loop->regions[0]->args[0]) {
+    const Op *loop = d->to->loop;
+    if (loop->nregions && value == &loop->regions[0]->args[0]) {
         *out = (Linear){.index = 1};
         return true;
     }
-    if (value->type->rank == 0 && value_is_outside(value, d->to->loop)) {
+    if (value->type->rank == 0 && value_is_outside(value, loop)) {
         *out = linear_scalar(value);
         return true;
     }

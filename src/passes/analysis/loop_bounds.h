@@ -46,7 +46,7 @@ enum { LOOP_MAX_BOUNDS = 16, LOOP_MAX_MASKS = 32 };
 
 typedef struct LoopBounds {
     const Facts *facts;
-    Op *loop;
+    Op *loop; /* or an op without regions: then all is outside, and no sum has an index */
     LoopBound bounds[LOOP_MAX_BOUNDS]; /* of different sums */
     int bound_count;
     LoopMask masks[LOOP_MAX_MASKS]; /* comparisons in the loop, and values that enter it */

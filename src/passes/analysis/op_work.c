@@ -101,7 +101,7 @@ static OpWork load_work(const WorkContext *c, const Op *op) {
 }
 
 static OpWork atomic_work(const WorkContext *c, const Op *op) {
-    double accesses = elements(op_in(op, 0)->type);
+    double accesses = at_least(1, elements(op_in(op, 0)->type) / op_access_width(op));
     return (OpWork){.issue = accesses * ATOMIC_OPS,
                     .memory = accesses * c->warps * pace(c, FIGURE_RATE_ADDRESS),
                     .latency = figure(c, FIGURE_LATENCY_GLOBAL)};

@@ -133,7 +133,7 @@ static void lower_access(Op *op) {
         build_store(&l.b, pointers, op_in(op, 1), mask, op_cache(op), op_evict(op), 0);
     else
         build_atomic_rmw(&l.b, pointers, op_in(op, 1), mask, atomic_block_attrs(op)->kind,
-                         SEM_RELAXED, SCOPE_GPU);
+                         SEM_RELAXED, SCOPE_GPU, 0);
     op_remove(op);
 }
 

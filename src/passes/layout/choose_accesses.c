@@ -22,6 +22,12 @@ enum {
     FOLLOWED_OPS = 64 /* that are computed from what is loaded */
 };
 
+/* Whether one instruction may access neighbours. Old values that somebody uses come one by one. */
+static bool takes_vectors(const Choice *choice, const Op *op) {
+    return !op_has(op, ATOMIC) || (target_has(choice->func->capability, FEATURE_VECTOR_ATOMICS) &&
+                                   atomic_takes_vectors(op) && value_unused(&op->out[0]));
+}
+
 static bool collect_access(Op *op, void *user) {
     Choice *choice = user;
     if (!op_is_pointer_access(op) || !type_is_tile(op_in(op, 0)->type))
@@ -32,9 +38,9 @@ static bool collect_access(Op *op, void *user) {
     access->type = ptr->type;
     access->fastest = facts_fastest_dim(choice->facts, ptr);
     access->scattered = facts_of(choice->facts, ptr)->contiguous[access->fastest] <= 1;
-    access->width = op_has(op, ATOMIC)
-                        ? 1
-                        : facts_access_width(choice->facts, ptr, op_mask(op), access->fastest);
+    access->width = takes_vectors(choice, op)
+                        ? facts_access_width(choice->facts, ptr, op_mask(op), access->fastest)
+                        : 1;
     ptrmap_set(&choice->access_of, op, access);
     return true;
 }
@@ -417,8 +423,14 @@ static const Layout *gathered(Ctx *ctx, const Access *access, const Layout *held
     return layout_get(ctx, &layout);
 }
 
+/* The widest accesses may leave gaps, which others of the thread fill: halves of sectors are no
+ * worse than an exchange. */
+static bool is_widest(const Access *access, const Layout *layout) {
+    return choose_width(access, layout) * dtype_bytes(access->type->dtype) >= MAX_ACCESS_BYTES;
+}
+
 const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home) {
-    if (home == access->coalesced)
+    if (home == access->coalesced && is_widest(access, home))
         return home;
     const Layout *best = home;
     int64_t least = access_cost(access, home);

@@ -1,4 +1,4 @@
-/* skip-unseen: loops whose results nobody sees do not run.
+/* skip-unseen: loops and products whose results nobody sees are not computed.
  *
  *     %r = for %lo, %hi, %s (..) {              %out = cmpi (extsi %m), %M {pred = sge}
  *         load; load; dot                       %begin = select %out, %hi, %lo
@@ -21,7 +21,18 @@
  * waits for them, follows from the bounds anyway, whatever passes make of the loop. Comes after
  * persist and order-programs, which ask whether programs have as many iterations as each other, and
  * after those that want bounds that are constant. Who needs as many iterations in all programs and
- * comes later may take it back (`flags` 64): nobody sees the difference. */
+ * comes later may take it back (`flags` 64): nobody sees the difference.
+ *
+ * Where products stand in no loop, as those of short ones that were unrolled, or a loop goes on
+ * with what was loaded before it (substitution row by row), and all that has effects is stores that
+ * are masked, a branch goes around everything from the first op on that asks memory for something,
+ * as where the source returns early: such a program ends at once.
+ *
+ *     %x = load ..                               if %out {
+ *     %r = dot ..                          =>    } else {
+ *     store_block %p, %r, %M, .., %m                 %x = load ..; %r = dot ..; store_block ..
+ *     return                                     }
+ *                                                return */
 #include "passes/analysis/loop_bounds.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -33,7 +44,7 @@ enum { MAX_STORES = 8 };
 typedef struct Unseen {
     Facts *facts;
     Arena *arena;
-    Op *loop;
+    Op *loop;  /* or the first op of what is skipped */
     Builder b; /* in front of it */
     const Op *stores[MAX_STORES];
     uint32_t store_count;
@@ -125,17 +136,25 @@ static Value *both(Unseen *u, Value *a, Value *b) {
     return a && b ? build_andi(&u->b, a, b) : NULL;
 }
 
-/* All elements of a comparison are false. */
-static Value *comparison_is_off(Unseen *u, Value *mask) {
-    LoopBounds bounds = {.facts = u->facts, .loop = u->loop};
-    if (!loop_bounds_add(&bounds, mask, false) || bounds.impossible || !bounds.bound_count)
-        return NULL;
-    for (int i = 0; i < bounds.bound_count; i++) {
-        const Linear *sum = &bounds.bounds[i].sum;
+/* What makes all elements of a comparison false is known in front of the loop. */
+static bool comparison_can_be_off(const Unseen *u, Value *mask, LoopBounds *bounds) {
+    *bounds = (LoopBounds){.facts = u->facts, .loop = u->loop};
+    if (!loop_bounds_add(bounds, mask, false) || bounds->impossible || !bounds->bound_count)
+        return false;
+    for (int i = 0; i < bounds->bound_count; i++) {
+        const Linear *sum = &bounds->bounds[i].sum;
         for (int k = 0; k < sum->count; k++)
             if (sum->index || !is_early(u, sum->terms[k].value))
-                return NULL;
+                return false;
     }
+    return true;
+}
+
+/* All elements of a comparison are false. */
+static Value *comparison_is_off(Unseen *u, Value *mask) {
+    LoopBounds bounds;
+    if (!comparison_can_be_off(u, mask, &bounds))
+        return NULL;
     Value *off = NULL;
     for (int i = 0; i < bounds.bound_count; i++) {
         const Linear *sum = &bounds.bounds[i].sum;
@@ -159,6 +178,35 @@ static Value *mask_is_off(Unseen *u, Value *mask) {
     return op && op->code == OP_cmpi ? comparison_is_off(u, mask) : NULL;
 }
 
+/* Whether mask_is_off knows a condition. */
+static bool mask_can_be_off(const Unseen *u, Value *mask) {
+    const Op *op = mask->def;
+    if (op && op_has(op, MOVES) && op->nin == 1)
+        return mask_can_be_off(u, op_in(op, 0));
+    if (op && (op->code == OP_andi || op->code == OP_ori)) {
+        bool a = mask_can_be_off(u, op_in(op, 0)), b = mask_can_be_off(u, op_in(op, 1));
+        return op->code == OP_andi ? a || b : a && b;
+    }
+    LoopBounds bounds;
+    return op && op->code == OP_cmpi && comparison_can_be_off(u, mask, &bounds);
+}
+
+/* Whether it can be told along this dimension that the block begins behind the tensor's end. */
+static bool tells_outside(const Unseen *u, const Op *store, const BlockAccess *access, int d) {
+    const Value *extent = op_in(store, access->shape + (uint32_t)d);
+    const Value *begin = op_in(store, access->offsets + (uint32_t)d);
+    return block_checks(access, d) && is_early(u, extent) && is_early(u, begin) &&
+           !value_is_int(begin, 0);
+}
+
+static bool block_can_be_outside(const Unseen *u, const Op *store) {
+    BlockAccess access = block_access(store);
+    bool can = false;
+    for (int d = 0; d < access.rank; d++)
+        can |= tells_outside(u, store, &access, d);
+    return can;
+}
+
 /* The block begins behind the end of its tensor. */
 static Value *block_is_outside(Unseen *u, const Op *store) {
     BlockAccess access = block_access(store);
@@ -167,8 +215,7 @@ static Value *block_is_outside(Unseen *u, const Op *store) {
     for (int d = 0; d < access.rank; d++) {
         Value *extent = op_in(store, access.shape + (uint32_t)d);
         Value *begin = op_in(store, access.offsets + (uint32_t)d);
-        if (!block_checks(&access, d) || !is_early(u, extent) || !is_early(u, begin) ||
-            value_is_int(begin, 0))
+        if (!tells_outside(u, store, &access, d))
             continue;
         bring_before(u, extent);
         bring_before(u, begin);
@@ -271,6 +318,69 @@ static bool skip(Unseen *u, Op *loop) {
     return true;
 }
 
+/* What stands in no loop with products */
+
+/* The first op that a program need not come to; NULL: none. */
+static Op *first_to_skip(const Func *func) {
+    block_for_each (op, func->body)
+        if (!op_has(op, TERMINATOR | SAYS) && (op->nregions || op_effects(op)))
+            return op;
+    return NULL;
+}
+
+/* Masked loads spare no work: products, and loops over what is there already. */
+static bool is_work(const Op *op) {
+    return op->code == OP_dot || (op->code == OP_for && !op_effects(op));
+}
+
+/* Everything from the first op on that asks memory for something and has effects is one of
+ * `stores`, and masked loads do not spare the work. */
+static bool collect_all(Unseen *u, Func *func) {
+    bool works = false;
+    u->loop = first_to_skip(func);
+    u->store_count = 0;
+    for (Op *op = u->loop; op; op = op->next) {
+        works |= is_work(op);
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (multiplies(op->regions[i]))
+                return false;
+        if (is_store(op) ? !add_store(u, op)
+                         : !op_has(op, TERMINATOR) && op->code != OP_barrier && !only_loads(op))
+            return false;
+    }
+    return works && u->store_count;
+}
+
+static bool all_can_be_off(const Unseen *u) {
+    for (uint32_t i = 0; i < u->store_count; i++) {
+        const Op *store = u->stores[i];
+        Value *mask = op_mask(store);
+        if (op_has(store, BLOCK) ? !block_can_be_outside(u, store)
+                                 : !mask || !mask_can_be_off(u, mask))
+            return false;
+    }
+    return true;
+}
+
+/* A program whose stores are all off ends at once. */
+static bool skip_all(Unseen *u, Func *func) {
+    if (!all_can_be_off(u))
+        return false;
+    u->b = builder_before(u->loop);
+    u->b.span = func->span;
+    Value *unseen = nothing_is_stored(u);
+    Op *branch = build_if(&u->b, unseen, 0, NULL);
+    Builder skipped = builder_at_end(branch->regions[0]), done = builder_at_end(branch->regions[1]);
+    skipped.span = done.span = func->span;
+    build_yield(&skipped, 0, NULL);
+    Op *yield = build_yield(&done, 0, NULL);
+    for (Op *op = branch->next, *next; !op_has(op, TERMINATOR); op = next) {
+        next = op->next;
+        op_move_before(op, yield);
+    }
+    return true;
+}
+
 typedef VEC(Op *) Loops;
 
 static bool collect(Op *op, void *user) {
@@ -285,11 +395,14 @@ bool pass_skip_unseen(Func *func) {
     ArenaMark mark = arena_mark(&ctx->scratch);
     Loops loops = {0};
     func_walk(func, collect, &loops);
-    Unseen u = {.facts = loops.len ? facts_compute(func, &ctx->scratch) : NULL,
-                .arena = &ctx->scratch};
-    bool changed = false;
-    vec_for_each (loop, &loops)
-        changed |= skip(&u, *loop);
+    Unseen u = {.arena = &ctx->scratch};
+    bool all = !func->is_persistent && collect_all(&u, func);
+    if (loops.len || all)
+        u.facts = facts_compute(func, &ctx->scratch);
+    bool changed = all && skip_all(&u, func);
+    if (!changed)
+        vec_for_each (loop, &loops)
+            changed |= skip(&u, *loop);
     if (changed)
         eliminate_dead(func);
     arena_rewind(&ctx->scratch, mark);

@@ -395,9 +395,22 @@ static int32_t spilled(const Resources *resources) {
     return resources->spill_stores + resources->spill_loads;
 }
 
+/* Whether the code with all registers is better than the first, which spills. One register that is
+ * stored and loaded once costs less than the room of a block on an SM. */
+static bool is_better(const Compilation *c, const Resources *first, const Resources *retried) {
+    enum { ONE_REGISTER = 8 };
+    if (!retried->known || spilled(retried) >= spilled(first))
+        return false;
+    const KernelMeta *meta = &c->compiled->facts.meta;
+    Resources few = *first, all = *retried;
+    resources_occupancy(&few, meta->target, meta->threads, meta->shared_bytes);
+    resources_occupancy(&all, meta->target, meta->threads, meta->shared_bytes);
+    return all.blocks_per_sm >= few.blocks_per_sm || spilled(first) > ONE_REGISTER;
+}
+
 /* The assembler spills a few bytes at times to keep room for more blocks on an SM, and so does a
  * pass's limit on registers; the spills then cost more than the room is worth. The code is made
- * once more without either, and kept if it spills less. What is said of a version not kept is
+ * once more without either, and kept if it is better. What is said of a version not kept is
  * dropped. */
 static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     Ctx *ctx = c->ctx;
@@ -407,8 +420,7 @@ static void retry_with_all_registers(Compilation *c, Assembled *assembled) {
     CodegenResult code;
     Assembled retried;
     bool better = generate(c, &code) && assemble(c, code.ptx, &retried) &&
-                  retried.resources.known &&
-                  spilled(&retried.resources) < spilled(&assembled->resources);
+                  is_better(c, &assembled->resources, &retried.resources);
     diag_rewind(&ctx->diags, before);
     if (!better) {
         func->all_registers = false;
