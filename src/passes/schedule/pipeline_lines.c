@@ -52,7 +52,8 @@ static bool is_ahead(const Pipelined *p, Op *load) {
                        .body = p->body,
                        .written = p->written,
                        .writes = p->writes,
-                       .asked = p->asked};
+                       .asked = p->asked,
+                       .branches = p->branches};
     alone.slice.arena = p->arena;
     if (!pipeline_add_operands(&alone, load))
         return false;
@@ -285,5 +286,44 @@ void pipeline_add_lines(Pipelined *p) {
     const Facts *facts = facts_compute(p->loop->block->func, p->arena);
     block_for_each (op, p->body)
         if (op->code == OP_load)
+            add_line(p, op, facts);
+}
+
+/* Beside products: what a loop that stores loads besides its operands. An iteration waits for that
+ * too, and of a line or a number there is little to copy. */
+
+static bool is_staged(const Pipelined *p, const Op *load) {
+    vec_for_each (staged, &p->loads)
+        if (staged->load == load)
+            return true;
+    return false;
+}
+
+/* What cp.async cannot copy would wait in a register: it stays where it is. */
+static bool is_beside(const Pipelined *p, Op *op) {
+    return op->code == OP_load && type_element_bytes(op_out(op)->type) >= 4 && may_copy(op) &&
+           !is_staged(p, op) && !ptr_set_has(&p->slice, op) && is_candidate(p, op);
+}
+
+int64_t pipeline_bytes_beside(const Pipelined *p) {
+    int64_t bytes = 0;
+    block_for_each (op, p->body) {
+        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA)
+            return 0;
+        if (is_beside(p, op))
+            bytes += type_bytes(op_out(op)->type);
+    }
+    return bytes <= MOST_BYTES ? bytes : 0;
+}
+
+void pipeline_add_beside(Pipelined *p) {
+    for (Op *op = p->body->first, *next; op; op = next) {
+        next = op->next;
+        if (is_beside(p, op) && !type_is_tile(op_out(op)->type))
+            as_line(p, op);
+    }
+    const Facts *facts = facts_compute(p->loop->block->func, p->arena);
+    block_for_each (op, p->body)
+        if (is_beside(p, op))
             add_line(p, op, facts);
 }

@@ -55,6 +55,23 @@
  * stored at its end, which hides the latency of memory behind one iteration. Where a thread has no
  * registers for that, tiles that join products (biases) stay where they are.
  *
+ * A loop that stores and multiplies by mma.sync, and of which an SM holds more CTAs with one buffer
+ * a ring than with two, fills each ring anew at the end of the iteration that has read it, and
+ * waits where the next one reads first:
+ *
+ *     for %i = %lo, %hi, %s (%h = %z) {
+ *         store .., %h
+ *         async_wait {pending = 0}
+ *         %y = local_load %ring
+ *         %r = dot %y, ..
+ *         async_copy f(%i + %s), %ring, where that is < %hi
+ *         async_commit
+ *         yield %r
+ *     }
+ *
+ * What else such a loop waits for, lines and numbers (decays of a state), comes ahead with its
+ * operands (pipeline_lines.c).
+ *
  * A loop without products waits for its loads all the same. Where all of them are lines and numbers
  * it has rings for them (pipeline_lines.c), and its copies start at the top of an iteration.
  *
@@ -447,7 +464,11 @@ static void join_chain(Pipelined *p) {
 
 static void finish(Pipelined *p) {
     join_chain(p);
+    if (p->keeps_registers && p->async && !p->bytes && !p->next)
+        p->beside = pipeline_bytes_beside(p);
     if (pipeline_fit_stages(p)) {
+        if (p->beside)
+            pipeline_add_beside(p);
         for (const Pipelined *one = p; one; one = one->next)
             pipeline_take_apart(one);
         pipeline_rewrite(p);

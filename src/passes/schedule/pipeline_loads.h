@@ -31,7 +31,9 @@ typedef struct Pipelined {
     PtrSet slice;          /* ops of the body that addresses and masks need */
     VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
     int stages;
-    int copies; /* of each ring: as many as stages, one more where products stay in flight */
+    /* Of each ring: as many as stages, one more where products stay in flight; one, where the
+     * iteration that has read it fills it anew. */
+    int copies;
     int64_t step;
     bool writes;            /* memory, through the arguments in `written` */
     bool asked;             /* the loop has num_stages of its own */
@@ -39,6 +41,7 @@ typedef struct Pipelined {
     bool async;             /* some load is an asynchronous copy */
     bool branches;          /* of the body may run ahead */
     bool lines;             /* of a loop without products: all its loads are lines and numbers */
+    int64_t beside;         /* bytes of the lines and numbers that come ahead besides its loads */
     Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
     int64_t bytes;          /* that tensor copies bring in an iteration */
     bool in_flight;         /* the product of an iteration may be under way in the next */
@@ -70,6 +73,10 @@ bool pipeline_add_operands(Pipelined *p, Op *op);
  * which can be loaded ahead? What it stores through is known. Then adds them all. */
 bool pipeline_has_lines(const Pipelined *p, bool asked);
 void pipeline_add_lines(Pipelined *p);
+/* Of a loop with products that stores: bytes of the lines and numbers, besides its loads, that can
+ * come ahead too. Then adds them. */
+int64_t pipeline_bytes_beside(const Pipelined *p);
+void pipeline_add_beside(Pipelined *p);
 
 /* Rewrites the loop and those that go on with its rings, once everything but the rings is chosen:
  * stages, copies and what is a sum over the loads are told by the first. */
