@@ -150,7 +150,7 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
     if (!target)
         return INT64_MAX;
     int64_t need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
-    if (has_warpgroup_products(p) &&
+    if ((has_warpgroup_products(p) || p->computed) &&
         need + COPY_REGISTERS * copies_of_thread(p) > TARGET_MAX_REGISTERS)
         return 0;
     need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
@@ -252,6 +252,20 @@ static int64_t largest_exchange(const Pipelined *p, const Block *block) {
     return largest;
 }
 
+static bool add_ring(Op *op, void *user) {
+    int64_t *bytes = user;
+    if (op->code == OP_local_alloc)
+        *bytes += type_bytes(op_out(op)->type) * local_copies(op_out(op));
+    return true;
+}
+
+/* Of loops that were looked at before. What crosses warps there is taken to be as much as here. */
+static int64_t bytes_of_other_rings(const Pipelined *p) {
+    int64_t bytes = 0;
+    func_walk(p->body->func, add_ring, &bytes);
+    return bytes;
+}
+
 /* CTAs of an SM, each with so many bytes, as far as registers let them in. */
 static int64_t ctas_with(const Pipelined *p, const Target *target, int64_t bytes) {
     Func *func = p->body->func;
@@ -262,17 +276,18 @@ static int64_t ctas_with(const Pipelined *p, const Target *target, int64_t bytes
     return target_occupancy(target, (int32_t)need, threads, (int32_t)(bytes * programs)).ctas;
 }
 
-/* While a loop that stores waits for what it has just begun to load, other CTAs compute: half as
- * many again are worth more than a second buffer of each ring. */
+/* While a loop that stores waits for what it has just begun to load, other CTAs compute: twice as
+ * many are worth more than a second buffer of each ring. */
 static bool is_better_refilled(const Pipelined *p, int64_t bytes) {
     const Target *target = target_by_capability(p->body->func->capability);
-    int64_t beside = largest_exchange(p, p->body);
+    int64_t beside = largest_exchange(p, p->body), others = bytes_of_other_rings(p) + beside;
     if (!target || bytes + beside > func_shared_room(p->body->func))
         return false;
     int64_t most = ctas_with(p, target, 0), alone = ctas_with(p, target, bytes);
-    int64_t one = ctas_with(p, target, bytes + beside);
-    int64_t two = ctas_with(p, target, PIPELINE_LEAST_STAGES * bytes + beside);
-    return alone >= (most + 1) / 2 && 2 * one >= 3 * two;
+    int64_t once = bytes + beside, twice = PIPELINE_LEAST_STAGES * bytes + beside;
+    int64_t one = ctas_with(p, target, once > others ? once : others);
+    int64_t two = ctas_with(p, target, twice > others ? twice : others);
+    return alone >= (most + 1) / 2 && one >= 2 * two;
 }
 
 bool pipeline_fit_stages(Pipelined *p) {

@@ -373,16 +373,27 @@ static Planned refused(bool changed) {
 static Planned plan_lines(Pipelined *p, bool asked) {
     bool steps =
         value_int_constant(op_in(p->loop, 2), &p->step) && p->step > 0 && p->step <= MAX_STEP;
-    if (!steps || !note_stores(p, p->body) || !pipeline_has_lines(p, asked))
-        return refused(asked && refuse(p->ctx, p->loop,
-                                       "none of them feeds a dot, and not all are lines of "
-                                       "addresses that are known ahead"));
+    bool ready = steps && note_stores(p, p->body);
+    bool changed = ready && pipeline_is_recurrence(p) && pipeline_flatten_branches(p);
+    if (!ready || !pipeline_has_lines(p, asked))
+        return refused((asked && refuse(p->ctx, p->loop,
+                                        "none of them feeds a dot, and not all are lines of "
+                                        "addresses that are known ahead")) ||
+                       changed);
     p->lines = true;
     pipeline_add_lines(p);
     return PLAN_READY;
 }
 
-/* Collects the loads and what they need. */
+static bool block_stores(const Block *block) {
+    block_for_each (op, block)
+        if (op_has(op, STORE))
+            return true;
+    return false;
+}
+
+/* Collects the loads and what they need. Where all operands are computed from what is loaded a loop
+ * that stores nothing stays as it is: its loads can move up past the work of other iterations. */
 static Planned plan_loop(Pipelined *p, Op *loop) {
     const Func *func = loop->block->func;
     Ctx *ctx = func_ctx(func);
@@ -393,9 +404,15 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
     p->stages = (int)(asked ? asked : func->num_stages);
     p->stages = p->stages < PIPELINE_MOST_STAGES ? p->stages : PIPELINE_MOST_STAGES;
     p->slice.arena = p->written.arena = p->arena;
-    bool any = false, inner = block_has_loop(p->body);
-    block_for_each (op, p->body)
-        any |= is_candidate(op);
+    bool any = false, computed = false, inner = block_has_loop(p->body);
+    block_for_each (op, p->body) {
+        if (is_candidate(op))
+            any = true;
+        else if (is_ingredient(op))
+            computed = true;
+    }
+    p->computed = !any && computed && block_stores(p->body);
+    any |= p->computed;
     if (p->stages < PIPELINE_LEAST_STAGES)
         return PLAN_NONE;
     if (!any && !inner)

@@ -39,6 +39,7 @@ typedef struct Pipelined {
     bool asked;             /* the loop has num_stages of its own */
     bool keeps_registers;   /* for what it writes: no load waits in them */
     bool async;             /* some load is an asynchronous copy */
+    bool computed;          /* all operands of products are made of what is loaded */
     bool branches;          /* of the body may run ahead */
     bool lines;             /* of a loop without products: all its loads are lines and numbers */
     int64_t beside;         /* bytes of the lines and numbers that come ahead besides its loads */
@@ -69,7 +70,14 @@ void pipeline_take_apart(const Pipelined *p);
 /* Adds what an op needs to the slice; false where that cannot be computed ahead. */
 bool pipeline_add_operands(Pipelined *p, Op *op);
 
-/* pipeline_lines.c: has the loop, which has no products, nothing to wait for but lines, each of
+/* pipeline_branches.c: branches of the body that do nothing but load lines become masked loads. */
+bool pipeline_flatten_branches(const Pipelined *p);
+
+/* pipeline_lines.c: may what is loaded, a line or a number, come ahead if its address is known? */
+bool pipeline_is_line(const Pipelined *p, const Op *load);
+/* Does the loop store, and a tile that it carries become another by more than adding to it? */
+bool pipeline_is_recurrence(const Pipelined *p);
+/* Has the loop, which has no products, nothing to wait for but lines, each of
  * which can be loaded ahead? What it stores through is known. Then adds them all. */
 bool pipeline_has_lines(const Pipelined *p, bool asked);
 void pipeline_add_lines(Pipelined *p);
