@@ -123,6 +123,17 @@ static int bits_in(const uint32_t *basis, int count) {
     return __builtin_popcount(all);
 }
 
+/* Words that shared memory takes the time of for a thread that reads so many: lanes that read the
+ * same are served at once, up to the four words that one access brings. */
+static uint64_t words_read(const Layout *dst, uint64_t taken) {
+    enum { WORDS_OF_ACCESS = 4 };
+    uint64_t alike = 1;
+    for (int i = 0; i < dst->bits[LAYOUT_LANE] && alike < WORDS_OF_ACCESS; i++)
+        if (layout_bases(dst, LAYOUT_LANE)[i] == 0)
+            alike *= 2;
+    return (taken + alike - 1) / alike;
+}
+
 LaneMoveCost lane_move_cost(const Type *type, const Layout *dst, const Layout *src) {
     LaneMove move = lane_move(dst, src);
     int together = lane_move_word_bits(&move, type, NULL);
@@ -131,7 +142,7 @@ LaneMoveCost lane_move_cost(const Type *type, const Layout *dst, const Layout *s
     uint64_t given = (uint64_t)layout_owned_registers(src) * size >> together;
     uint64_t taken = (uint64_t)layout_owned_registers(dst) * size >> together;
     uint32_t a[LAYOUT_MAX_BASES], sent[LAYOUT_MAX_BASES];
-    LaneMoveCost cost = {.words = given + taken};
+    LaneMoveCost cost = {.words = given + words_read(dst, taken)};
     if (lane_move_rounds(&words, a, sent)) {
         cost.shuffles = taken;
         cost.selects = given * (uint64_t)bits_in(sent, words.threads) +

@@ -36,7 +36,8 @@ LaneMove lane_move_of_words(const LaneMove *move, int n);
 
 /* Of a thread, in words of up to 32 bits. */
 typedef struct LaneMoveCost {
-    uint64_t words;    /* of the source and of the destination, together */
+    uint64_t
+        words; /* of the source and of the destination, together, as shared memory moves them */
     uint64_t shuffles; /* instructions */
     uint64_t selects;
 } LaneMoveCost;

@@ -35,6 +35,14 @@ static void test_cost(void **state) {
     assert_int_equal(cost_of(ctx, DT_F32, one, src).selects, 16);
     const Layout *two = layout_of(ctx, (uint32_t[]){1, 4, 64}, 3, (uint32_t[]){2, 8, 16, 32, 128});
     assert_int_equal(cost_of(ctx, DT_F32, two, src).selects, 32);
+    /* Lanes that read the same are served at once: 32 words that sixteen of them share take the
+     * time of eight. */
+    Layout spread = {.bits = {1, LAYOUT_LANE_BITS}, .basis = {32, 1, 2, 4, 8, 16}, .out_bits = 6};
+    Layout line = {
+        .bits = {5, LAYOUT_LANE_BITS}, .basis = {1, 2, 4, 8, 16, 0, 0, 0, 0, 32}, .out_bits = 6};
+    cost = cost_of(ctx, DT_F32, layout_get(ctx, &line), layout_get(ctx, &spread));
+    assert_int_equal(cost.words, 2 + 8);
+    assert_int_equal(cost.shuffles, 32);
 }
 
 static void shuffle(Rng *rng, uint32_t *values, int count) {

@@ -72,13 +72,56 @@ static int64_t loads_for_matrix(const Facts *facts, const Op *dot, int index) {
     return lies_across ? MATRIX_ROW_BYTES / bytes : 1;
 }
 
+static const Op *dot_behind(const Value *value, const Op *other, unsigned *budget) {
+    const Op *op = value->def;
+    if (!op || op == other || *budget == 0)
+        return NULL;
+    --*budget;
+    if (op->code == OP_dot)
+        return op;
+    const Op *found = NULL;
+    for (uint32_t i = 0; op_has(op, ELEMENTWISE) && i < op->nin && !found; i++)
+        found = dot_behind(op_in(op, i), other, budget);
+    return found;
+}
+
+/* A product whose result is added up with that of `dot`, element by element; NULL: none is. */
+static const Op *joined_dot(const Value *value, const Op *dot, unsigned *budget) {
+    value_for_each_use (use, value) {
+        const Op *user = use->user, *found = NULL;
+        if (*budget == 0 || !op_has(user, ELEMENTWISE) || user->nout != 1)
+            continue;
+        --*budget;
+        for (uint32_t i = 0; i < user->nin && !found; i++)
+            if (&user->in[i] != use)
+                found = dot_behind(op_in(user, i), dot, budget);
+        if (!found)
+            found = joined_dot(op_out(user), dot, budget);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* Of two products that are added up, and whose operands would have warps go different ways, one
+ * result would change hands in each iteration: shapes alone decide then, which are the same. */
+static bool joins_another_way(const Facts *facts, const Op *dot) {
+    unsigned budget = CHAIN_BUDGET;
+    const Op *other = joined_dot(op_out(dot), dot, &budget);
+    for (int i = 0; other && i < 2; i++)
+        if (loads_for_matrix(facts, dot, i) != loads_for_matrix(facts, other, i))
+            return true;
+    return false;
+}
+
 /* Warps go where more is left for each to read, M if in doubt; the batch comes last. */
 static void arrange_warps(const Facts *facts, const Op *dot, const Mma *mma, int num_warps,
                           int64_t warps[MAX_RANK]) {
     const Type *acc = dot->out[0].type;
     int m = acc->rank - 2, n = acc->rank - 1;
-    int64_t row_cost = mma->m * loads_for_matrix(facts, dot, 0);
-    int64_t column_cost = mma->n * loads_for_matrix(facts, dot, 1);
+    const bool alike = joins_another_way(facts, dot);
+    int64_t row_cost = mma->m * (alike ? 1 : loads_for_matrix(facts, dot, 0));
+    int64_t column_cost = mma->n * (alike ? 1 : loads_for_matrix(facts, dot, 1));
     bool rows_alone = dot_is_chained(dot);
     for (int d = 0; d < acc->rank; d++)
         warps[d] = 1;

@@ -164,7 +164,7 @@ static int64_t room_beside_ctas(const Pipelined *p, int64_t bytes, int64_t besid
     if (!target)
         return INT64_MAX;
     int64_t need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
-    if (has_warpgroup_products(p) &&
+    if ((has_warpgroup_products(p) || p->computed) &&
         need + COPY_REGISTERS * copies_of_thread(p) > TARGET_MAX_REGISTERS)
         return 0;
     need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
@@ -237,6 +237,73 @@ static int64_t room_of_schedulers(const Pipelined *p, int64_t bytes, int64_t roo
                : room;
 }
 
+/* Rings of one buffer */
+
+static bool may_be_refilled(const Pipelined *p) {
+    return p->keeps_registers && p->async && !p->bytes && !p->next && !has_warpgroup_products(p) &&
+           has_products_of_warps(p);
+}
+
+/* Of what crosses warps or is stored in an iteration, apart from what rings hold: allocate-shared
+ * has them share their bytes where that lets another CTA in. */
+static int64_t largest_exchange(const Pipelined *p, const Block *block) {
+    int64_t largest = 0;
+    block_for_each (op, block) {
+        int64_t bytes = 0;
+        const Type *exchanged =
+            op->code == OP_convert_layout ? convert_exchanged(p->ctx, op) : NULL;
+        if (exchanged && !has_buffer(p, op_in(op, 0)->def))
+            bytes = type_bytes(exchanged);
+        else if (op->code == OP_store_block)
+            bytes = block_buffer_bytes(block_buffer_type(p->ctx, op));
+        else if (op->code == OP_if)
+            for (uint32_t i = 0; i < op->nregions; i++) {
+                int64_t inside = largest_exchange(p, op->regions[i]);
+                bytes = bytes > inside ? bytes : inside;
+            }
+        largest = largest > bytes ? largest : bytes;
+    }
+    return largest;
+}
+
+static bool add_ring(Op *op, void *user) {
+    int64_t *bytes = user;
+    if (op->code == OP_local_alloc)
+        *bytes += type_bytes(op_out(op)->type) * local_copies(op_out(op));
+    return true;
+}
+
+/* Of loops that were looked at before. What crosses warps there is taken to be as much as here. */
+static int64_t bytes_of_other_rings(const Pipelined *p) {
+    int64_t bytes = 0;
+    func_walk(p->body->func, add_ring, &bytes);
+    return bytes;
+}
+
+/* CTAs of an SM, each with so many bytes, as far as registers let them in. */
+static int64_t ctas_with(const Pipelined *p, const Target *target, int64_t bytes) {
+    Func *func = p->body->func;
+    int64_t need = (int64_t)pressure_most_in_thread(func) + RESERVE_COPIES;
+    need = need < TARGET_MAX_REGISTERS ? need : TARGET_MAX_REGISTERS;
+    int32_t programs = func->programs_per_cta ? func->programs_per_cta : 1;
+    int32_t threads = func->num_warps * programs * TARGET_WARP_SIZE;
+    return target_occupancy(target, (int32_t)need, threads, (int32_t)(bytes * programs)).ctas;
+}
+
+/* While a loop that stores waits for what it has just begun to load, other CTAs compute: twice as
+ * many are worth more than a second buffer of each ring. */
+static bool is_better_refilled(const Pipelined *p, int64_t bytes) {
+    const Target *target = target_by_capability(p->body->func->capability);
+    int64_t beside = largest_exchange(p, p->body), others = bytes_of_other_rings(p) + beside;
+    if (!target || bytes + beside > func_shared_room(p->body->func))
+        return false;
+    int64_t most = ctas_with(p, target, 0), alone = ctas_with(p, target, bytes);
+    int64_t once = bytes + beside, twice = PIPELINE_LEAST_STAGES * bytes + beside;
+    int64_t one = ctas_with(p, target, once > others ? once : others);
+    int64_t two = ctas_with(p, target, twice > others ? twice : others);
+    return alone >= (most + 1) / 2 && one >= 2 * two;
+}
+
 bool pipeline_fit_stages(Pipelined *p) {
     const Func *func = p->body->func;
     int64_t bytes = 0, room = func_shared_room(func);
@@ -250,6 +317,12 @@ bool pipeline_fit_stages(Pipelined *p) {
             func_scratch_bytes(p->body->func);
     vec_for_each (staged, &p->loads)
         bytes += type_bytes(op_out(staged->load)->type);
+    bytes += p->beside;
+    if (may_be_refilled(p) && is_better_refilled(p, bytes)) {
+        p->stages = PIPELINE_LEAST_STAGES;
+        p->copies = 1;
+        return true;
+    }
     if (p->keeps_registers && bytes) {
         int64_t limit = room_beside_ctas(p, bytes, beside);
         room = limit < room ? limit : room;

@@ -17,8 +17,9 @@
  * - All loads of the loop come ahead, or none: what is left would be waited for all the same.
  * - Lines are few bytes, read and copied by few threads; a number is a line of one element. What
  *   cp.async cannot copy waits in a register until the iteration ends.
- * - The loop carries a tile that is larger than its lines, or asks for stages: a loop that only
- * adds up what it loads has one wait an iteration, for which other warps have work. */
+ * - The loop carries a tile that is larger than its lines, or stores and carries one that becomes
+ *   another by more than adding to it, or asks for stages: a loop that only adds up what it loads
+ *   has one wait an iteration, for which other warps have work. */
 #include "passes/analysis/facts.h"
 #include "passes/layout/layout_rules.h"
 #include "passes/schedule/pipeline_loads.h"
@@ -52,7 +53,8 @@ static bool is_ahead(const Pipelined *p, Op *load) {
                        .body = p->body,
                        .written = p->written,
                        .writes = p->writes,
-                       .asked = p->asked};
+                       .asked = p->asked,
+                       .branches = p->branches};
     alone.slice.arena = p->arena;
     if (!pipeline_add_operands(&alone, load))
         return false;
@@ -71,11 +73,14 @@ static bool is_cached(const Op *load) {
     return cache == CACHE_NONE || cache == CACHE_CA;
 }
 
-static bool is_candidate(const Pipelined *p, Op *load) {
+bool pipeline_is_line(const Pipelined *p, const Op *load) {
     const Type *type = op_out(load)->type;
     return !load_attrs(load)->is_volatile && is_cached(load) && type->kind == TYPE_NUMBER &&
-           type->dtype != DT_I1 && is_line(type) && !pipeline_may_be_written(p, load) &&
-           is_ahead(p, load);
+           type->dtype != DT_I1 && is_line(type) && !pipeline_may_be_written(p, load);
+}
+
+static bool is_candidate(const Pipelined *p, Op *load) {
+    return pipeline_is_line(p, load) && is_ahead(p, load);
 }
 
 /* Is there anything else to wait for: products, loads of another kind, loads in branches? */
@@ -102,6 +107,25 @@ static int64_t largest_carried(const Pipelined *p) {
     return largest;
 }
 
+/* Is it the value, or a sum, maximum or the like of the value and something else? */
+static bool adds_up(const Value *next, const Value *value) {
+    const Op *op = next->def;
+    return next == value ||
+           (op && op_has(op, COMMUTES) && (op_in(op, 0) == value || op_in(op, 1) == value));
+}
+
+bool pipeline_is_recurrence(const Pipelined *p) {
+    if (!p->writes)
+        return false;
+    for (uint32_t i = 1; i < p->body->nargs; i++) {
+        const Value *value = &p->body->args[i];
+        if (type_is_tile(value->type) && value->type->kind == TYPE_NUMBER &&
+            dtype_is_float(value->type->dtype) && !adds_up(op_in(p->body->last, i - 1), value))
+            return true;
+    }
+    return false;
+}
+
 bool pipeline_has_lines(const Pipelined *p, bool asked) {
     int64_t trips = loop_trip_count(p->loop), bytes = 0, longest = 0;
     block_for_each (op, p->body)
@@ -110,7 +134,8 @@ bool pipeline_has_lines(const Pipelined *p, bool asked) {
             longest = length > longest ? length : longest;
         }
     if (!longest || (trips >= 0 && trips < LEAST_TRIPS) ||
-        (!asked && longest >= largest_carried(p)) || waits_otherwise(p->body, p->body))
+        (!asked && longest >= largest_carried(p) && !pipeline_is_recurrence(p)) ||
+        waits_otherwise(p->body, p->body))
         return false;
     block_for_each (op, p->body) {
         if (op->code != OP_load)
@@ -285,5 +310,44 @@ void pipeline_add_lines(Pipelined *p) {
     const Facts *facts = facts_compute(p->loop->block->func, p->arena);
     block_for_each (op, p->body)
         if (op->code == OP_load)
+            add_line(p, op, facts);
+}
+
+/* Beside products: what a loop that stores loads besides its operands. An iteration waits for that
+ * too, and of a line or a number there is little to copy. */
+
+static bool is_staged(const Pipelined *p, const Op *load) {
+    vec_for_each (staged, &p->loads)
+        if (staged->load == load)
+            return true;
+    return false;
+}
+
+/* What cp.async cannot copy would wait in a register: it stays where it is. */
+static bool is_beside(const Pipelined *p, Op *op) {
+    return op->code == OP_load && type_element_bytes(op_out(op)->type) >= 4 && may_copy(op) &&
+           !is_staged(p, op) && !ptr_set_has(&p->slice, op) && is_candidate(p, op);
+}
+
+int64_t pipeline_bytes_beside(const Pipelined *p) {
+    int64_t bytes = 0;
+    block_for_each (op, p->body) {
+        if (op->code == OP_dot && dot_attrs(op)->unit == UNIT_WGMMA)
+            return 0;
+        if (is_beside(p, op))
+            bytes += type_bytes(op_out(op)->type);
+    }
+    return bytes <= MOST_BYTES ? bytes : 0;
+}
+
+void pipeline_add_beside(Pipelined *p) {
+    for (Op *op = p->body->first, *next; op; op = next) {
+        next = op->next;
+        if (is_beside(p, op) && !type_is_tile(op_out(op)->type))
+            as_line(p, op);
+    }
+    const Facts *facts = facts_compute(p->loop->block->func, p->arena);
+    block_for_each (op, p->body)
+        if (is_beside(p, op))
             add_line(p, op, facts);
 }

@@ -55,6 +55,23 @@
  * stored at its end, which hides the latency of memory behind one iteration. Where a thread has no
  * registers for that, tiles that join products (biases) stay where they are.
  *
+ * A loop that stores and multiplies by mma.sync, and of which an SM holds more CTAs with one buffer
+ * a ring than with two, fills each ring anew at the end of the iteration that has read it, and
+ * waits where the next one reads first:
+ *
+ *     for %i = %lo, %hi, %s (%h = %z) {
+ *         store .., %h
+ *         async_wait {pending = 0}
+ *         %y = local_load %ring
+ *         %r = dot %y, ..
+ *         async_copy f(%i + %s), %ring, where that is < %hi
+ *         async_commit
+ *         yield %r
+ *     }
+ *
+ * What else such a loop waits for, lines and numbers (decays of a state), comes ahead with its
+ * operands (pipeline_lines.c).
+ *
  * A loop without products waits for its loads all the same. Where all of them are lines and numbers
  * it has rings for them (pipeline_lines.c), and its copies start at the top of an iteration.
  *
@@ -356,16 +373,27 @@ static Planned refused(bool changed) {
 static Planned plan_lines(Pipelined *p, bool asked) {
     bool steps =
         value_int_constant(op_in(p->loop, 2), &p->step) && p->step > 0 && p->step <= MAX_STEP;
-    if (!steps || !note_stores(p, p->body) || !pipeline_has_lines(p, asked))
-        return refused(asked && refuse(p->ctx, p->loop,
-                                       "none of them feeds a dot, and not all are lines of "
-                                       "addresses that are known ahead"));
+    bool ready = steps && note_stores(p, p->body);
+    bool changed = ready && pipeline_is_recurrence(p) && pipeline_flatten_branches(p);
+    if (!ready || !pipeline_has_lines(p, asked))
+        return refused((asked && refuse(p->ctx, p->loop,
+                                        "none of them feeds a dot, and not all are lines of "
+                                        "addresses that are known ahead")) ||
+                       changed);
     p->lines = true;
     pipeline_add_lines(p);
     return PLAN_READY;
 }
 
-/* Collects the loads and what they need. */
+static bool block_stores(const Block *block) {
+    block_for_each (op, block)
+        if (op_has(op, STORE))
+            return true;
+    return false;
+}
+
+/* Collects the loads and what they need. Where all operands are computed from what is loaded a loop
+ * that stores nothing stays as it is: its loads can move up past the work of other iterations. */
 static Planned plan_loop(Pipelined *p, Op *loop) {
     const Func *func = loop->block->func;
     Ctx *ctx = func_ctx(func);
@@ -376,9 +404,15 @@ static Planned plan_loop(Pipelined *p, Op *loop) {
     p->stages = (int)(asked ? asked : func->num_stages);
     p->stages = p->stages < PIPELINE_MOST_STAGES ? p->stages : PIPELINE_MOST_STAGES;
     p->slice.arena = p->written.arena = p->arena;
-    bool any = false, inner = block_has_loop(p->body);
-    block_for_each (op, p->body)
-        any |= is_candidate(op);
+    bool any = false, computed = false, inner = block_has_loop(p->body);
+    block_for_each (op, p->body) {
+        if (is_candidate(op))
+            any = true;
+        else if (is_ingredient(op))
+            computed = true;
+    }
+    p->computed = !any && computed && block_stores(p->body);
+    any |= p->computed;
     if (p->stages < PIPELINE_LEAST_STAGES)
         return PLAN_NONE;
     if (!any && !inner)
@@ -447,7 +481,11 @@ static void join_chain(Pipelined *p) {
 
 static void finish(Pipelined *p) {
     join_chain(p);
+    if (p->keeps_registers && p->async && !p->bytes && !p->next)
+        p->beside = pipeline_bytes_beside(p);
     if (pipeline_fit_stages(p)) {
+        if (p->beside)
+            pipeline_add_beside(p);
         for (const Pipelined *one = p; one; one = one->next)
             pipeline_take_apart(one);
         pipeline_rewrite(p);

@@ -31,14 +31,18 @@ typedef struct Pipelined {
     PtrSet slice;          /* ops of the body that addresses and masks need */
     VEC(uint32_t) carried; /* numbers of the body's arguments among what they need */
     int stages;
-    int copies; /* of each ring: as many as stages, one more where products stay in flight */
+    /* Of each ring: as many as stages, one more where products stay in flight; one, where the
+     * iteration that has read it fills it anew. */
+    int copies;
     int64_t step;
     bool writes;            /* memory, through the arguments in `written` */
     bool asked;             /* the loop has num_stages of its own */
     bool keeps_registers;   /* for what it writes: no load waits in them */
     bool async;             /* some load is an asynchronous copy */
+    bool computed;          /* all operands of products are made of what is loaded */
     bool branches;          /* of the body may run ahead */
     bool lines;             /* of a loop without products: all its loads are lines and numbers */
+    int64_t beside;         /* bytes of the lines and numbers that come ahead besides its loads */
     Value *full;            /* mbarriers of the tensor copies; NULL: there are none */
     int64_t bytes;          /* that tensor copies bring in an iteration */
     bool in_flight;         /* the product of an iteration may be under way in the next */
@@ -66,10 +70,21 @@ void pipeline_take_apart(const Pipelined *p);
 /* Adds what an op needs to the slice; false where that cannot be computed ahead. */
 bool pipeline_add_operands(Pipelined *p, Op *op);
 
-/* pipeline_lines.c: has the loop, which has no products, nothing to wait for but lines, each of
+/* pipeline_branches.c: branches of the body that do nothing but load lines become masked loads. */
+bool pipeline_flatten_branches(const Pipelined *p);
+
+/* pipeline_lines.c: may what is loaded, a line or a number, come ahead if its address is known? */
+bool pipeline_is_line(const Pipelined *p, const Op *load);
+/* Does the loop store, and a tile that it carries become another by more than adding to it? */
+bool pipeline_is_recurrence(const Pipelined *p);
+/* Has the loop, which has no products, nothing to wait for but lines, each of
  * which can be loaded ahead? What it stores through is known. Then adds them all. */
 bool pipeline_has_lines(const Pipelined *p, bool asked);
 void pipeline_add_lines(Pipelined *p);
+/* Of a loop with products that stores: bytes of the lines and numbers, besides its loads, that can
+ * come ahead too. Then adds them. */
+int64_t pipeline_bytes_beside(const Pipelined *p);
+void pipeline_add_beside(Pipelined *p);
 
 /* Rewrites the loop and those that go on with its rings, once everything but the rings is chosen:
  * stages, copies and what is a sum over the loads are told by the first. */

@@ -131,6 +131,11 @@ static CacheModifier copied_by_way_of(const Pipelined *p, const Op *load) {
     return search.found ? CACHE_CA : cache;
 }
 
+/* A buffer of the ring, which is the ring where it has no other. */
+static Value *buffer_of(const Pipelined *p, Builder *b, Value *ring, const Stage *stage) {
+    return p->copies > 1 ? build_local_view(b, ring, stage->slot, stage->ahead) : ring;
+}
+
 static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Stage *stage,
                   Staged *staged) {
     const Op *load = staged->load;
@@ -144,8 +149,7 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
     if (staged->means == BY_REGISTERS) {
         staged->early = load_like(b, load, map, stage->on);
         if (!stage->in_loop)
-            build_local_store(b, staged->early,
-                              build_local_view(b, staged->ring, stage->slot, stage->ahead), 0);
+            build_local_store(b, staged->early, buffer_of(p, b, staged->ring, stage), 0);
         return;
     }
     Value *ptr = mapped(map, op_in(load, 0));
@@ -156,7 +160,7 @@ static void fetch(const Pipelined *p, Builder *b, const ValueMap *map, const Sta
         guarded = value_recompute(guarded, staged->copied, UINT32_MAX);
         assert(ptr && guarded);
     }
-    Value *view = build_local_view(b, staged->ring, stage->slot, stage->ahead);
+    Value *view = buffer_of(p, b, staged->ring, stage);
     build_async_copy(b, ptr, view, guarded, copied_by_way_of(p, load), staged->width);
 }
 
@@ -252,7 +256,7 @@ static void carry(Op *loop, Value *init) {
 static void read_ring(Pipelined *p, const Staged *staged, Value *slot) {
     Op *load = staged->load;
     Builder b = builder_before(load);
-    Value *view = build_local_view(&b, staged->ring, slot, 0);
+    Value *view = slot ? build_local_view(&b, staged->ring, slot, 0) : staged->ring;
     if (staged->means == BY_TENSOR_COPY) {
         block_read_from(load, view);
         return;
@@ -351,6 +355,57 @@ static Position go_on(Pipelined *p, const Pipelined *before, const Position *at)
     return emit_steady_state(p, at, NULL);
 }
 
+static bool reads_ring(const Pipelined *p, const Op *op) {
+    vec_for_each (staged, &p->loads)
+        if (op->code == OP_local_load && op_in(op, 0) == staged->ring)
+            return true;
+    for (uint32_t i = 0; i < op->nregions; i++)
+        block_for_each (inner, op->regions[i])
+            if (reads_ring(p, inner))
+                return true;
+    return false;
+}
+
+/* The first op of the body that reads a ring. */
+static Op *first_read(const Pipelined *p) {
+    block_for_each (op, p->body)
+        if (reads_ring(p, op))
+            return op;
+    return p->body->last;
+}
+
+/* Rings of one buffer: what an iteration has read it fills anew when it ends, and the next one
+ * waits where it reads first. */
+static void emit_refilled_state(Pipelined *p, Value *const *at) {
+    Op *loop = p->loop;
+    uint32_t first_arg = p->body->nargs;
+    for (size_t i = 0; i < p->carried.len; i++)
+        carry(loop, at[i]);
+    ValueMap *map = value_map_create(p->arena);
+    for (size_t i = 0; i < p->carried.len; i++)
+        value_map_set(map, carried_arg(p, i), &p->body->args[first_arg + i]);
+    Value *index = &p->body->args[0], *hi = op_in(loop, 1);
+    Builder b = builder_before(p->body->last);
+    b.span = loop->span;
+    Value *passed = int_constant(&b, index->type, p->step);
+    Stage stage = {.index = build_addi(&b, index, passed),
+                   .on = build_cmpi(&b, build_subi(&b, hi, index), passed, IPRED_UGT),
+                   .in_loop = true};
+    emit_stage(p, &b, map, &stage);
+    b.span = loop->span;
+    vec_for_each (staged, &p->loads)
+        if (staged->means == BY_REGISTERS)
+            build_local_store(&b, staged->early, staged->ring, 0);
+    for (size_t i = 0; i < p->carried.len; i++)
+        op_add_operand(p->body->last, next_of(p, map, i));
+    vec_for_each (staged, &p->loads)
+        read_ring(p, staged, NULL);
+    Builder wait = builder_before(first_read(p));
+    wait.span = loop->span;
+    build_async_wait(&wait, 0);
+    for_attrs(loop)->num_stages = 1;
+}
+
 void pipeline_rewrite(Pipelined *p) {
     Builder b = builder_before(p->loop), after = builder_after(p->loop);
     b.span = after.span = p->loop->span;
@@ -362,6 +417,10 @@ void pipeline_rewrite(Pipelined *p) {
     emit_prologue(p, &b, first.slot, at);
     if (p->async)
         build_async_wait(&after, 0);
+    if (p->copies == 1) {
+        emit_refilled_state(p, at);
+        return;
+    }
     Position left = emit_steady_state(p, &first, at);
     for (; p->next; p = p->next)
         left = go_on(p->next, p, &left);

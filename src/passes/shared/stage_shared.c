@@ -9,11 +9,12 @@
  *
  * S is the swizzled layout in which both accesses are widest and free of bank conflicts
  * (layout_shared_exchange). Conversions that stand next to each other are stored before any is
- * loaded, so that one barrier orders them all. Pointers travel as integers. Other conversions
- * within warps stay: they become moves between registers and shuffles. Where the two layouts have
- * many bits in registers of one and in lanes of the other, each such bit costs two selections of
- * every word, and the way through memory is shorter (convert_is_staged); so it is for large
- * operands of products by mma.sync, which matrix loads read.
+ * loaded, so that one barrier orders them all; those right in front of a loop that reads rings,
+ * which lie beside what they take, go one after the other. Pointers travel as integers. Other
+ * conversions within warps stay: they become moves between registers and shuffles. Where the two
+ * layouts have many bits in registers of one and in lanes of the other, each such bit costs two
+ * selections of every word, and the way through memory is shorter (convert_is_staged); so it is for
+ * large operands of products by mma.sync, which matrix loads read.
  *
  * Choices by index go through shared memory as well (stage_gathers.c).
  *
@@ -62,6 +63,16 @@ static bool needs_earlier(const Op *convert, const Op *first) {
     return false;
 }
 
+/* Is this a loop that waits for copies into rings? */
+static bool reads_rings(const Op *loop) {
+    if (!loop || loop->code != OP_for)
+        return false;
+    block_for_each (op, loop->regions[0])
+        if (op->code == OP_async_wait)
+            return true;
+    return false;
+}
+
 /* Stages `first` and the conversions right after it; returns the op that follows. */
 static Op *stage_run(Op *first) {
     Op *end = first->next;
@@ -70,17 +81,21 @@ static Op *stage_run(Op *first) {
         end = end->next;
         count++;
     }
+    /* Buffers that live at once would lie beside the rings of the loop for which they are. */
+    const bool apart = reads_rings(end);
     Ctx *ctx = func_ctx(first->block->func);
     ArenaMark mark = arena_mark(&ctx->scratch);
     Value **buffers = ARENA_ARRAY(&ctx->scratch, Value *, count);
     Builder builder = builder_before(first);
     Op *convert = first;
-    for (uint32_t i = 0; i < count; i++, convert = convert->next)
+    for (uint32_t i = 0; i < count && !apart; i++, convert = convert->next)
         buffers[i] = stage_store(&builder, convert);
     convert = first;
     for (uint32_t i = 0; i < count; i++) {
         Op *next = convert->next;
         Builder before = builder_before(convert);
+        if (apart)
+            buffers[i] = stage_store(&before, convert);
         stage_load(&before, convert, buffers[i]);
         convert = next;
     }

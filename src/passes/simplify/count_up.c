@@ -1,4 +1,4 @@
-/* simplify: loops with products that count down.
+/* simplify: loops with products, and recurrences over time, that count down.
  *
  *     for %i = %lo, %hi, -32 {        %l = subi 0, %lo; %h = subi 0, %hi
  *         %r = dot ..            ->   for %j = %l, %h, 32 {
@@ -37,11 +37,24 @@ static bool multiplies(const Block *body) {
     return false;
 }
 
+/* Does the loop load, and store what it makes of that and of a tile of floats that it carries? */
+static bool recurs(const Block *body) {
+    bool carries = false, loads = false, stores = false;
+    for (uint32_t i = 1; i < body->nargs; i++)
+        carries |= type_is_tile(body->args[i].type) && type_is_float(body->args[i].type);
+    block_for_each (op, body) {
+        loads |= op_is_load(op);
+        stores |= op_has(op, STORE);
+    }
+    return carries && loads && stores;
+}
+
 static bool counts_down(const Op *op) {
     int64_t step;
     return op->code == OP_for && type_is_index(op_in(op, 0)->type) &&
            value_int_constant(op_in(op, 2), &step) && step < 0 &&
-           step > least_of(op_in(op, 0)->type) && multiplies(op->regions[0]);
+           step > least_of(op_in(op, 0)->type) &&
+           (multiplies(op->regions[0]) || recurs(op->regions[0]));
 }
 
 static bool is_found(Op *op, void *user) {
