@@ -18,7 +18,7 @@
 
 enum {
     MOST_WARPS = 4, /* that are tried beyond the usual: no kernel is predicted to want more */
-    MOST_OPS = 500, /* of the function: passes take some microseconds for each */
+    MOST_OPS = 1600, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
     /* Of a thread for tiles that are alive at once, with which nothing spills, or so little that
      * fewer warps are worth it. Operands of products pass through registers, or through none;
