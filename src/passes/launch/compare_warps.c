@@ -17,7 +17,7 @@
 #include "target/common.h"
 
 enum {
-    MOST_WARPS = 4, /* that are tried beyond the usual: no kernel is predicted to want more */
+    MOST_WARPS = 4,  /* that are tried beyond the usual: no kernel is predicted to want more */
     MOST_OPS = 1600, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
     /* Of a thread for tiles that are alive at once, with which nothing spills, or so little that
@@ -25,6 +25,7 @@ enum {
      * elsewhere a third is left to what is computed on the way from one tile to the next. */
     MOST_OF_DOTS = TARGET_MAX_REGISTERS + 1,
     MOST_REGISTERS = TARGET_MAX_REGISTERS * 2 / 3,
+    MOST_NEEDED = TARGET_MAX_REGISTERS + RESERVE_CHAINS, /* with all that is beside */
     MOST_WITH_ADDRESSES = TARGET_MAX_REGISTERS - RESERVE_SCALARS,
 };
 
@@ -71,6 +72,8 @@ static bool is_known(const Func *trial, const Program *program) {
 static bool is_crowded(const Program *program, const ProgramCost *cost) {
     uint64_t held = cost->tiles < cost->streamed ? cost->tiles : cost->streamed;
     uint64_t most = program->dots ? MOST_OF_DOTS : MOST_REGISTERS;
+    if (cost->streamed > MOST_NEEDED)
+        return true;
     uint64_t with_addresses = program->dots ? MOST_OF_DOTS : MOST_WITH_ADDRESSES;
     return held > most || (cost->addresses && held + cost->addresses > with_addresses);
 }
