@@ -18,13 +18,20 @@ uint64_t pressure_in_thread(const Type *type) {
 
 /* Liveness: ops are numbered in order of appearance, before those in their regions. */
 
+/* What is computed element by element, and so never all there. */
+typedef enum Streams {
+    STREAMS_NONE,
+    STREAMS_CHAINS, /* of elementwise ops */
+    STREAMS_SUMS,   /* those, also into sums and into what loops begin with */
+} Streams;
+
 typedef struct Liveness {
     uint64_t (*measure)(const Type *type);
     uint32_t *last_use; /* by Value.id: number of the last op of its block that needs it */
     uint64_t *ends;     /* by op number: registers that are free after it */
     uint32_t next;
     uint64_t now, most;
-    bool streams; /* chains of elementwise ops are computed element by element */
+    Streams streams;
 } Liveness;
 
 /* The op that is visited in each block on the way in. */
@@ -34,18 +41,24 @@ typedef struct Frame {
     const struct Frame *outer;
 } Frame;
 
+static bool is_added_up(const Value *value) {
+    return value->uses->user->code == OP_reduce && !value->uses->next;
+}
+
 /* Does the value, computed or part of another, go into elementwise and cheap ops of its block
- * alone, with nothing between that must not move? */
-static bool is_passing(const Value *value) {
+ * alone, or into nothing but a sum, with nothing between that must not move? */
+static bool is_passing(const Liveness *live, const Value *value) {
     const Op *def = value->def;
     if (!def || !(op_has(def, ELEMENTWISE) || def->code == OP_slice) || value_unused(value))
         return false;
+    bool added = live->streams == STREAMS_SUMS && is_added_up(value);
     uint32_t uses = 0, found = 0;
     value_for_each_use (use, value)
         uses++;
-    for (const Op *op = def->next; op && op_is_pure(op) && !op->nregions && found < uses;
+    for (const Op *op = def->next;
+         op && op_is_pure(op) && (added || !op->nregions) && !op_is_control(op) && found < uses;
          op = op->next)
-        for (uint32_t i = 0; i < op->nin && op_has(op, ELEMENTWISE | CHEAP); i++)
+        for (uint32_t i = 0; i < op->nin && (added || op_has(op, ELEMENTWISE | CHEAP)); i++)
             found += op_in(op, i) == value;
     return found == uses;
 }
@@ -53,7 +66,7 @@ static bool is_passing(const Value *value) {
 /* What is cheap is computed again where it is needed, or is the same in all threads. */
 static uint64_t held_registers(const Liveness *live, const Value *value) {
     bool cheap = value->def && op_has(value->def, CHEAP);
-    return cheap || (live->streams && is_passing(value)) ? 0 : live->measure(value->type);
+    return cheap || (live->streams && is_passing(live, value)) ? 0 : live->measure(value->type);
 }
 
 static void note_use(Liveness *live, const Frame *frame, const Value *value) {
@@ -90,7 +103,7 @@ static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
         }
     }
     for (const Op *op = block->last; op && live->streams; op = op->prev)
-        if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(op_out(op))))
+        if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(live, op_out(op))))
             keep_operands(live, op);
 }
 
@@ -102,19 +115,28 @@ static void add_value(Liveness *live, const Value *value) {
         live->most = live->now;
 }
 
-/* The arguments of a loop take the place of initial values that nobody else needs. */
-static void hand_over(Liveness *live, const Op *op, uint32_t number) {
-    if (!op_has(op, LOOP))
+static bool is_needed_within(const Op *op, const Value *value) {
+    value_for_each_use (use, value)
+        if (use->user->block != op->block)
+            return true;
+    return false;
+}
+
+/* The arguments of a loop take the place of initial values that nobody else needs; where those
+ * stream, of what they are computed from. */
+static void hand_over(Liveness *live, const Op *op, const Value *value, uint32_t number) {
+    bool sums = live->streams == STREAMS_SUMS;
+    if (live->last_use[value->id] != number || value_block(value) != op->block ||
+        (sums ? is_needed_within(op, value) : value->uses->next != NULL))
         return;
-    for (uint32_t i = 0; i < op->nin; i++) {
-        const Value *value = op_in(op, i);
-        if (value->uses->next || live->last_use[value->id] != number ||
-            value_block(value) != op->block)
-            continue;
-        uint64_t held = held_registers(live, value);
-        live->now -= held;
-        live->ends[number] -= held;
-    }
+    uint64_t held = held_registers(live, value);
+    live->now -= held;
+    live->ends[number] -= held;
+    if (!sums)
+        return;
+    live->last_use[value->id] = 0; /* once */
+    for (uint32_t i = 0; !held && value->def && i < value->def->nin; i++)
+        hand_over(live, op, op_in(value->def, i), number);
 }
 
 static void sweep_block(Liveness *live, const Block *block) {
@@ -122,7 +144,8 @@ static void sweep_block(Liveness *live, const Block *block) {
         add_value(live, &block->args[i]);
     block_for_each (op, block) {
         uint32_t number = ++live->next;
-        hand_over(live, op, number);
+        for (uint32_t i = 0; i < op->nin && op_has(op, LOOP); i++)
+            hand_over(live, op, op_in(op, i), number);
         for (uint32_t r = 0; r < op->nregions; r++)
             sweep_block(live, op->regions[r]);
         /* Element by element, a result takes the place of an operand, and a product's of its sum.
@@ -136,7 +159,7 @@ static void sweep_block(Liveness *live, const Block *block) {
     }
 }
 
-static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type), bool streams) {
+static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type), Streams streams) {
     Arena *arena = &func_ctx(func)->scratch;
     ArenaMark mark = arena_mark(arena);
     Liveness live = {.measure = measure, .streams = streams};
@@ -150,13 +173,17 @@ static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type), bo
 }
 
 uint64_t pressure_most(Func *func) {
-    return most_alive(func, pressure_of, false);
+    return most_alive(func, pressure_of, STREAMS_NONE);
 }
 
 uint64_t pressure_most_in_thread(Func *func) {
-    return most_alive(func, pressure_in_thread, false);
+    return most_alive(func, pressure_in_thread, STREAMS_NONE);
 }
 
 uint64_t pressure_streamed_in_thread(Func *func) {
-    return most_alive(func, pressure_in_thread, true);
+    return most_alive(func, pressure_in_thread, STREAMS_CHAINS);
+}
+
+uint64_t pressure_summed_in_thread(Func *func) {
+    return most_alive(func, pressure_in_thread, STREAMS_SUMS);
 }

@@ -10,8 +10,9 @@
 typedef struct ProgramCost {
     double clocks; /* in which an SM is done with its programs of a launch that keeps it busy for a
                       few rounds */
-    /* Registers of a thread for tiles that are alive at once, and for addresses of one access. */
-    uint64_t tiles, addresses;
+    /* Registers of a thread for tiles that are alive at once; for all that it needs, where loads
+     * and what they are for take turns; and for addresses of one access. */
+    uint64_t tiles, streamed, addresses;
 } ProgramCost;
 
 /* Needs layouts, shared memory allocated and barriers placed. */

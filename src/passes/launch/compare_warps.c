@@ -1,47 +1,53 @@
-/* Of programs that go on for a while, clones are compiled for half as many warps as choose-warps
- * takes, and up to four for twice as many, and so on while that gets better, up to what code
- * generation takes, and the one that is predicted to be done first is kept
- * (analysis/program_cost.c). What each pass decides for a number of warps is known then, not
- * guessed: layouts, exchanges through shared memory, barriers, registers. Where programs of one
- * warp share a CTA, two warps to a CTA of their own are no step on the way to four, so that four
- * are tried all the same.
+/* Clones of a program are compiled for half as many warps as choose-warps takes, and up to four for
+ * twice as many, and so on while that gets better, up to what code generation takes, and the one
+ * that is predicted to be done first is kept (analysis/program_cost.c). What each pass decides for
+ * a number of warps is known then, not guessed: layouts, exchanges through shared memory, barriers,
+ * registers. Where programs of one warp share a CTA, two warps to a CTA of their own are no step on
+ * the way to four, so that four are tried all the same.
  *
  * What choose-warps takes by the size of tiles alone stays where nothing is better by enough, as
- * the model errs; for programs without loops or products, whose figures it has measured; for those
- * that persist or have a producer, which the model does not know; and where passes would take long.
+ * the model errs; for rows, which become one number each and have neither loops nor products, whose
+ * figures it has measured; for programs that persist or have a producer, which the model does not
+ * know; and where passes would take long.
  * Clones begin in front of choose-dots, since fewer than four warps have no products of
  * warpgroups. */
 #include "passes/launch/compare_warps.h"
+#include "ir/registers.h"
 #include "passes/analysis/program_cost.h"
+#include "target/common.h"
 
 enum {
-    MOST_WARPS = 4, /* that are tried beyond the usual: no kernel is predicted to want more */
-    MOST_OPS = 500, /* of the function: passes take some microseconds for each */
+    MOST_WARPS = 4,  /* that are tried beyond the usual: no kernel is predicted to want more */
+    MOST_OPS = 1600, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
-    /* Of a thread for tiles that are alive at once, with which nothing spills: addresses and what
-     * else is wanted soon come beside; in loops with products by mma.sync fragments of the next one
-     * and addresses of copies, while operands of other products pass through registers, or through
-     * none. */
-    MOST_REGISTERS = 160,
-    MOST_IN_LOOPS_OF_DOTS = 140,
-    MOST_OF_DOTS = 256,
-    MOST_WITH_ADDRESSES = 240,
+    /* Of a thread for tiles that are alive at once, with which nothing spills, or so little that
+     * fewer warps are worth it. Operands of products pass through registers, or through none;
+     * elsewhere a third is left to what is computed on the way from one tile to the next. */
+    MOST_OF_DOTS = TARGET_MAX_REGISTERS + 1,
+    MOST_REGISTERS = TARGET_MAX_REGISTERS * 2 / 3,
+    MOST_NEEDED = TARGET_MAX_REGISTERS + RESERVE_CHAINS, /* with all that is beside */
+    MOST_WITH_ADDRESSES = TARGET_MAX_REGISTERS - RESERVE_SCALARS,
 };
 
 typedef struct Program {
-    bool dots, loops_of_dots; /* products; by mma.sync in loops */
-    bool loops;               /* memory is accessed in one, or something is reduced */
-    bool producer;            /* a warp of its own that starts copies */
+    bool dots;
+    bool loops;    /* memory is accessed in one, or something is reduced */
+    bool rows;     /* a tile becomes one number */
+    bool producer; /* a warp of its own that starts copies */
     uint32_t ops;
 } Program;
+
+static bool is_number(const Type *type) {
+    return !type_is_tile(type) || type_numel(type) == 1;
+}
 
 static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
     program->dots |= op->code == OP_dot || op_is_wgmma(op);
     program->loops |= op_loop_around(op) && (op_has(op, READS) || op->code == OP_reduce);
+    program->rows |= op->code == OP_reduce && is_number(op->out[0].type);
     program->producer |= op->code == OP_producer;
-    program->loops_of_dots |= op->code == OP_dot && op_loop_around(op);
     return true;
 }
 
@@ -54,7 +60,7 @@ static Program program_of(Func *func) {
 static bool may_compare(Func *func) {
     const Program program = program_of(func);
     return !func->num_warps && func->num_ctas <= 1 && func->capability &&
-           (program.loops || program.dots) && program.ops <= MOST_OPS;
+           (program.loops || program.dots || !program.rows) && program.ops <= MOST_OPS;
 }
 
 /* Programs that go on by themselves, with a warp that copies ahead, are beyond the model. */
@@ -62,13 +68,14 @@ static bool is_known(const Func *trial, const Program *program) {
     return !trial->is_persistent && !program->producer;
 }
 
-/* Might the finished program spill? */
+/* Might the finished program spill? What is loaded for one use need not all be there at once. */
 static bool is_crowded(const Program *program, const ProgramCost *cost) {
-    uint64_t most = program->loops_of_dots ? MOST_IN_LOOPS_OF_DOTS
-                    : program->dots        ? MOST_OF_DOTS
-                                           : MOST_REGISTERS;
-    return cost->tiles > most ||
-           (cost->addresses && cost->tiles + cost->addresses > MOST_WITH_ADDRESSES);
+    uint64_t held = cost->tiles < cost->streamed ? cost->tiles : cost->streamed;
+    uint64_t most = program->dots ? MOST_OF_DOTS : MOST_REGISTERS;
+    if (cost->streamed > MOST_NEEDED)
+        return true;
+    uint64_t with_addresses = program->dots ? MOST_OF_DOTS : MOST_WITH_ADDRESSES;
+    return held > most || (cost->addresses && held + cost->addresses > with_addresses);
 }
 
 typedef struct Comparison {
