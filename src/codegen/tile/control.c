@@ -76,20 +76,26 @@ static void add_incoming(const Pack *phis, const Pack *values, LLVMBasicBlockRef
     }
 }
 
+/* Is one step beyond an index that is within the bounds surely a number of the type? */
+static bool step_fits(Lv hi, Lv step) {
+    if (!LLVMIsAConstantInt(step))
+        return false;
+    long long by = LLVMConstIntGetSExtValue(step);
+    if (by == 1 || by == -1)
+        return true;
+    if (!LLVMIsAConstantInt(hi) || by <= -(1 << 30) || by >= 1 << 30)
+        return false;
+    long long end = LLVMConstIntGetSExtValue(hi);
+    return end > -(1 << 30) && end < 1 << 30;
+}
+
 /* Another iteration follows if the distance that remains is more than a step: this cannot overflow,
- * whatever the bounds. With constant bounds far from the limits of the type the plain comparison
- * says the same. */
+ * whatever the bounds. Where the next index cannot either, the plain comparison says the same. */
 static Lv continues(Cg *cg, Lv index, Lv next, Lv hi, Lv step) {
     LLVMBuilderRef b = cg->b;
-    if (LLVMIsAConstantInt(step)) {
-        long long by = LLVMConstIntGetSExtValue(step);
-        if (LLVMIsAConstantInt(hi) && by > -(1 << 30) && by < 1 << 30) {
-            long long end = LLVMConstIntGetSExtValue(hi);
-            if (end > -(1 << 30) && end < 1 << 30) {
-                LLVMSetNSW(next, true);
-                return LLVMBuildICmp(b, by > 0 ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
-            }
-        }
+    if (step_fits(hi, step)) {
+        bool up = LLVMConstIntGetSExtValue(step) > 0;
+        return LLVMBuildICmp(b, up ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
     }
     Lv zero = cg_zero(LLVMTypeOf(step));
     Lv up = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, hi, index, ""), step, "");
@@ -248,7 +254,9 @@ void lower_for(Cg *cg, const Op *op) {
     const Op *end = cg_lower_block(cg, body);
 
     Pack yielded = pack_operands(cg, end, 0);
-    Lv next = LLVMBuildAdd(cg->b, index, step, "");
+    /* No iteration has a next index that overflowed: so LLVM may widen the index, and steps along
+     * addresses that are made of it. */
+    Lv next = LLVMBuildNSWAdd(cg->b, index, step, "");
     Lv more = continues(cg, index, next, hi, step);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
     keep_in_loop(cg, op, end_loop(cg, &test, more));
