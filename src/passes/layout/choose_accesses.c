@@ -36,15 +36,12 @@ typedef struct CourseOf {
 
 static Course course_of(CourseOf *c, const Value *value, int dim);
 
-/* Of a sum, a quotient or a remainder of a and b. */
+/* Of a sum, a product, a quotient or a remainder of a and b. */
 static Course course_of_both(CourseOf *c, const Op *op, int dim) {
     Course a = course_of(c, op_in(op, 0), dim), b = course_of(c, op_in(op, 1), dim);
-    bool divides = op->code != OP_addi && op->code != OP_addptr && op->code != OP_muli;
-    if (a == COURSE_OTHER || b == COURSE_OTHER || (divides && b != COURSE_EQUAL))
+    if (a == COURSE_OTHER || b == COURSE_OTHER || (op_has(op, MAY_TRAP) && b != COURSE_EQUAL))
         return COURSE_OTHER;
-    if (a == COURSE_EQUAL && b == COURSE_EQUAL)
-        return COURSE_EQUAL;
-    if (op->code == OP_divsi || op->code == OP_divui)
+    if ((a == COURSE_EQUAL && b == COURSE_EQUAL) || op_has(op, QUOTIENT))
         return COURSE_EQUAL;
     return op->code == OP_muli || a == b ? COURSE_OTHER : COURSE_COUNTS;
 }
@@ -61,22 +58,12 @@ static Course course_of(CourseOf *c, const Value *value, int dim) {
     const Op *op = value->def;
     if (!op || c->left-- <= 0)
         return COURSE_OTHER;
-    switch (op->code) {
-    case OP_addi:
-    case OP_addptr:
-    case OP_muli:
-    case OP_divsi:
-    case OP_divui:
-    case OP_remsi:
-    case OP_remui:
-        return course_of_both(c, op, dim);
-    case OP_extsi:
-    case OP_extui:
-    case OP_broadcast:
+    if (op->code == OP_broadcast || op_has(op, CONVERTS))
         return course_of(c, op_in(op, 0), dim);
-    default:
-        return COURSE_OTHER;
-    }
+    bool sums = op->code == OP_addi || op->code == OP_addptr;
+    if (sums || op_has(op, MAY_TRAP) || op->code == OP_muli)
+        return course_of_both(c, op, dim);
+    return COURSE_OTHER;
 }
 
 static bool counts_in_runs(const Facts *facts, const Value *ptr, int dim) {
