@@ -85,12 +85,16 @@ static bool ends_within_type(Lv hi, Lv step) {
     return by > -(1 << 30) && by < 1 << 30 && end > -(1 << 30) && end < 1 << 30;
 }
 
-static bool has_loop(const Block *body) {
-    block_for_each (op, body)
+/* Has the body no loop of its own, and no product? */
+static bool is_plain(const Block *body) {
+    block_for_each (op, body) {
+        if (op_has(op, LOOP | ACCUMULATES))
+            return false;
         for (uint32_t i = 0; i < op->nregions; i++)
-            if (op_has(op, LOOP) || has_loop(op->regions[i]))
-                return true;
-    return false;
+            if (!is_plain(op->regions[i]))
+                return false;
+    }
+    return true;
 }
 
 /* Another iteration follows if the distance that remains is more than a step: this cannot overflow,
@@ -98,13 +102,14 @@ static bool has_loop(const Block *body) {
  *
  * No iteration has an index that overflowed. Where LLVM knows, it widens the index, and what is
  * addressed by it steps along. In loops around others it does not: what steps along there waits in
- * registers while the inner ones run, for one instruction less in each of few iterations. */
+ * registers while the inner ones run, for one instruction less in each of few iterations; nor in
+ * those with products, whose registers are short. */
 static Lv continues(Cg *cg, const Block *body, Lv index, Lv next, Lv hi, Lv step) {
     LLVMBuilderRef b = cg->b;
-    bool within = ends_within_type(hi, step), inner = !has_loop(body);
-    LLVMSetNSW(next, within || inner);
+    bool within = ends_within_type(hi, step), plain = is_plain(body);
+    LLVMSetNSW(next, within || plain);
     long long by = LLVMIsAConstantInt(step) ? LLVMConstIntGetSExtValue(step) : 0;
-    if (within || (inner && (by == 1 || by == -1)))
+    if (within || (plain && (by == 1 || by == -1)))
         return LLVMBuildICmp(b, by > 0 ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
     Lv zero = cg_zero(LLVMTypeOf(step));
     Lv up = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, hi, index, ""), step, "");
