@@ -76,21 +76,41 @@ static void add_incoming(const Pack *phis, const Pack *values, LLVMBasicBlockRef
     }
 }
 
-/* Another iteration follows if the distance that remains is more than a step: this cannot overflow,
- * whatever the bounds. With constant bounds far from the limits of the type the plain comparison
- * says the same. */
-static Lv continues(Cg *cg, Lv index, Lv next, Lv hi, Lv step) {
-    LLVMBuilderRef b = cg->b;
-    if (LLVMIsAConstantInt(step)) {
-        long long by = LLVMConstIntGetSExtValue(step);
-        if (LLVMIsAConstantInt(hi) && by > -(1 << 30) && by < 1 << 30) {
-            long long end = LLVMConstIntGetSExtValue(hi);
-            if (end > -(1 << 30) && end < 1 << 30) {
-                LLVMSetNSW(next, true);
-                return LLVMBuildICmp(b, by > 0 ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
-            }
-        }
+/* With constant bounds far from the limits of the type a step beyond the last index is one of its
+ * numbers, too. */
+static bool ends_within_type(Lv hi, Lv step) {
+    if (!LLVMIsAConstantInt(step) || !LLVMIsAConstantInt(hi))
+        return false;
+    long long by = LLVMConstIntGetSExtValue(step), end = LLVMConstIntGetSExtValue(hi);
+    return by > -(1 << 30) && by < 1 << 30 && end > -(1 << 30) && end < 1 << 30;
+}
+
+/* Has the body no loop of its own, and no product? */
+static bool is_plain(const Block *body) {
+    block_for_each (op, body) {
+        if (op_has(op, LOOP | ACCUMULATES))
+            return false;
+        for (uint32_t i = 0; i < op->nregions; i++)
+            if (!is_plain(op->regions[i]))
+                return false;
     }
+    return true;
+}
+
+/* Another iteration follows if the distance that remains is more than a step: this cannot overflow,
+ * whatever the bounds. Where the next index cannot either, the plain comparison says the same.
+ *
+ * No iteration has an index that overflowed. Where LLVM knows, it widens the index, and what is
+ * addressed by it steps along. In loops around others it does not: what steps along there waits in
+ * registers while the inner ones run, for one instruction less in each of few iterations; nor in
+ * those with products, whose registers are short. */
+static Lv continues(Cg *cg, const Block *body, Lv index, Lv next, Lv hi, Lv step) {
+    LLVMBuilderRef b = cg->b;
+    bool within = ends_within_type(hi, step), plain = is_plain(body);
+    LLVMSetNSW(next, within || plain);
+    long long by = LLVMIsAConstantInt(step) ? LLVMConstIntGetSExtValue(step) : 0;
+    if (within || (plain && (by == 1 || by == -1)))
+        return LLVMBuildICmp(b, by > 0 ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
     Lv zero = cg_zero(LLVMTypeOf(step));
     Lv up = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, hi, index, ""), step, "");
     Lv back = LLVMBuildNeg(b, step, "");
@@ -249,7 +269,7 @@ void lower_for(Cg *cg, const Op *op) {
 
     Pack yielded = pack_operands(cg, end, 0);
     Lv next = LLVMBuildAdd(cg->b, index, step, "");
-    Lv more = continues(cg, index, next, hi, step);
+    Lv more = continues(cg, body, index, next, hi, step);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
     keep_in_loop(cg, op, end_loop(cg, &test, more));
     LLVMAddIncoming(index, &next, &latch, 1);

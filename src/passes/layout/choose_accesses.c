@@ -28,6 +28,55 @@ static bool takes_vectors(const Choice *choice, const Op *op) {
                                    atomic_takes_vectors(op) && value_unused(&op->out[0]));
 }
 
+/* How a value goes along a dimension, in runs of which only the launch knows how long they are. */
+typedef enum Course {
+    COURSE_OTHER,
+    COURSE_EQUAL, /* equal */
+    COURSE_COUNTS /* one more with each element */
+} Course;
+
+typedef struct CourseOf {
+    const Facts *facts;
+    int left; /* ops that may still be looked at */
+} CourseOf;
+
+static Course course_of(CourseOf *c, const Value *value, int dim);
+
+/* Of a sum, a product, a quotient or a remainder of a and b. */
+static Course course_of_both(CourseOf *c, const Op *op, int dim) {
+    Course a = course_of(c, op_in(op, 0), dim), b = course_of(c, op_in(op, 1), dim);
+    if (a == COURSE_OTHER || b == COURSE_OTHER || (op_has(op, MAY_TRAP) && b != COURSE_EQUAL))
+        return COURSE_OTHER;
+    if ((a == COURSE_EQUAL && b == COURSE_EQUAL) || op_has(op, QUOTIENT))
+        return COURSE_EQUAL;
+    return op->code == OP_muli || a == b ? COURSE_OTHER : COURSE_COUNTS;
+}
+
+/* Places in a tensor are made of a number by its quotients and remainders by sizes, as a rule of
+ * more than one element: between two multiples of the size a quotient is equal, and a remainder
+ * counts up. */
+static Course course_of(CourseOf *c, const Value *value, int dim) {
+    const ValueFacts *facts = facts_of(c->facts, value);
+    if (!type_is_tile(value->type) || facts->constant[dim] >= value->type->shape[dim])
+        return COURSE_EQUAL;
+    if (facts->contiguous[dim] > 1)
+        return COURSE_COUNTS;
+    const Op *op = value->def;
+    if (!op || c->left-- <= 0)
+        return COURSE_OTHER;
+    if (op->code == OP_broadcast || op_has(op, CONVERTS))
+        return course_of(c, op_in(op, 0), dim);
+    bool sums = op->code == OP_addi || op->code == OP_addptr;
+    if (sums || op_has(op, MAY_TRAP) || op->code == OP_muli)
+        return course_of_both(c, op, dim);
+    return COURSE_OTHER;
+}
+
+static bool counts_in_runs(const Facts *facts, const Value *ptr, int dim) {
+    CourseOf c = {facts, FOLLOWED_OPS};
+    return course_of(&c, ptr, dim) == COURSE_COUNTS;
+}
+
 static bool collect_access(Op *op, void *user) {
     Choice *choice = user;
     if (!op_is_pointer_access(op) || !type_is_tile(op_in(op, 0)->type))
@@ -37,7 +86,8 @@ static bool collect_access(Op *op, void *user) {
     access->op = op;
     access->type = ptr->type;
     access->fastest = facts_fastest_dim(choice->facts, ptr);
-    access->scattered = facts_of(choice->facts, ptr)->contiguous[access->fastest] <= 1;
+    access->scattered = facts_of(choice->facts, ptr)->contiguous[access->fastest] <= 1 &&
+                        !counts_in_runs(choice->facts, ptr, access->fastest);
     access->width = takes_vectors(choice, op)
                         ? facts_access_width(choice->facts, ptr, op_mask(op), access->fastest)
                         : 1;
@@ -132,23 +182,59 @@ static int deciding_depth(const Choice *choice, const Access *member) {
     return depth;
 }
 
-/* One layout for all accesses of this shape and dimension. */
-static const Layout *group_layout(Choice *choice, const Access *member) {
-    int64_t vector = 1, bytes = 1;
-    bool along_kept = true;
-    int depth = deciding_depth(choice, member);
-    for (uint32_t i = 0; i < choice->naccesses; i++) {
-        const Access *other = &choice->accesses[i];
-        if (!same_group(member, other) || loops_around(other->op) < depth)
-            continue;
-        along_kept &= other->along_kept;
-        int size = dtype_bytes(other->type->dtype);
-        vector = other->width > vector ? other->width : vector;
-        bytes = size > bytes ? size : bytes;
-    }
-    int64_t share = type_numel(member->type) / ((int64_t)TARGET_WARP_SIZE * choice->num_warps);
-    while (vector > 1 && (vector > share || vector * bytes > MAX_THREAD_BYTES))
-        vector /= 2;
+int choose_width(const Access *access, const Layout *layout) {
+    return layout_run(layout, fastest_bit(access), access->width);
+}
+
+/* Index bits of what lies together in `bytes` bytes of memory. */
+static uint32_t bits_within(const Access *access, int bytes) {
+    int64_t along = bytes / dtype_bytes(access->type->dtype);
+    int64_t size = access->type->shape[access->fastest];
+    return access->scattered ? 0
+                             : (uint32_t)((along < size ? along : size) - 1) << fastest_bit(access);
+}
+
+/* log2 of the pieces of `within` that the lanes touch with one instruction. */
+static int touched(const Layout *layout, uint32_t within) {
+    Gf2 pieces = {0};
+    for (int i = 0; i < layout->bits[LAYOUT_LANE]; i++)
+        gf2_insert(&pieces, layout_bases(layout, LAYOUT_LANE)[i] & ~within, 0);
+    return pieces.rank;
+}
+
+/* Sectors that an instruction touches beyond those that its bytes fill, also where few lanes have
+ * elements of their own. L1 keeps for the next instruction what a load did not take of them; what
+ * is written goes to L2 in parts. */
+static int64_t partial_sectors(const Access *access, const Layout *layout) {
+    int64_t sectors = INT64_C(1) << touched(layout, bits_within(access, SECTOR_BYTES));
+    int64_t bytes = choose_width(access, layout) * (INT64_C(1) << touched(layout, 0)) *
+                    dtype_bytes(access->type->dtype);
+    int64_t filled = bytes / SECTOR_BYTES;
+    return access->op->code == OP_load || filled > sectors ? 0 : sectors - filled;
+}
+
+/* Instructions of a thread, each weighted by the cache lines that a warp touches with it. */
+static int64_t access_cost(const Access *access, const Layout *layout) {
+    int64_t instructions = layout_owned_registers(layout) / choose_width(access, layout);
+    int64_t lines = INT64_C(1) << touched(layout, bits_within(access, TARGET_LINE_BYTES));
+    return instructions * (1 + lines + SECTOR_COST * partial_sectors(access, layout));
+}
+
+/* What accesses of a group ask for together. */
+typedef struct Group {
+    const Access *member;
+    int depth;       /* of loops in which those stand that decide */
+    bool along_kept; /* all go along what a reduction keeps */
+    int64_t bytes;   /* of the largest element */
+} Group;
+
+static bool decides(const Group *group, const Access *access) {
+    return same_group(group->member, access) && loops_around(access->op) >= group->depth;
+}
+
+/* The layout of the group where a thread takes `vector` neighbours. */
+static const Layout *layout_by(Choice *choice, const Group *group, int64_t vector) {
+    const Access *member = group->member;
     CombinedAxes combined = {.type = member->type};
     func_walk(choice->func, collect_axes, &combined);
     /* Elements one by one: a thread has fewer lines to address with more elements of each, and
@@ -157,13 +243,13 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
     /* What warps have of what is kept they do not exchange: before lanes, which shuffle. */
     int64_t kept = member->type->shape[member->fastest];
     int64_t lanes_of_kept = kept > choice->num_warps ? kept / choice->num_warps : 1;
-    unsigned along_lines = one_by_one && !along_kept ? 1u << member->fastest : 0;
+    unsigned along_lines = one_by_one && !group->along_kept ? 1u << member->fastest : 0;
     CoalescedShape wanted = {.rank = member->type->rank,
                              .shape = member->type->shape,
                              .fastest = member->fastest,
                              .vector = vector,
-                             .lines = one_by_one ? MAX_ACCESS_BYTES / bytes : 1,
-                             .most_lanes = along_kept ? lanes_of_kept : 0,
+                             .lines = one_by_one ? MAX_ACCESS_BYTES / group->bytes : 1,
+                             .most_lanes = group->along_kept ? lanes_of_kept : 0,
                              .num_warps = choice->num_warps,
                              .warps_last = combined.axes | along_lines};
     const Layout *layout = layout_coalesced(choice->ctx, &wanted);
@@ -171,6 +257,55 @@ static const Layout *group_layout(Choice *choice, const Access *member) {
         return layout;
     return layout_with_sections(choice->ctx, layout, combined.scan,
                                 group_is_scattered(choice, member));
+}
+
+/* Does a store of the group write sectors in pieces where a thread has `vector` neighbours? What
+ * lies as a product makes it is stored from there. */
+static bool writes_pieces(const Choice *choice, const Group *group, int64_t vector) {
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *access = &choice->accesses[i];
+        int64_t piece = access->width * (int64_t)dtype_bytes(access->type->dtype);
+        if (decides(group, access) && op_has(access->op, STORE) && !access->scattered &&
+            access->width < vector && piece < MAX_ACCESS_BYTES &&
+            !multiplies(op_loop_around(access->op)))
+            return true;
+    }
+    return false;
+}
+
+static int64_t group_cost(const Choice *choice, const Group *group, const Layout *layout) {
+    int64_t cost = 0;
+    for (uint32_t i = 0; i < choice->naccesses; i++)
+        if (decides(group, &choice->accesses[i]))
+            cost += access_cost(&choice->accesses[i], layout);
+    return cost;
+}
+
+/* One layout for all accesses of this shape and dimension: by the widest of them, or by fewer
+ * neighbours of a thread, where others than loads would take these in pieces. */
+static const Layout *group_layout(Choice *choice, const Access *member) {
+    Group group = {member, deciding_depth(choice, member), true, 1};
+    int64_t vector = 1;
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *other = &choice->accesses[i];
+        if (!decides(&group, other))
+            continue;
+        group.along_kept &= other->along_kept;
+        int size = dtype_bytes(other->type->dtype);
+        vector = other->width > vector ? other->width : vector;
+        group.bytes = size > group.bytes ? size : group.bytes;
+    }
+    int64_t share = type_numel(member->type) / ((int64_t)TARGET_WARP_SIZE * choice->num_warps);
+    while (vector > 1 && (vector > share || vector * group.bytes > MAX_THREAD_BYTES))
+        vector /= 2;
+    const Layout *best = layout_by(choice, &group, vector);
+    while (vector > 1 && writes_pieces(choice, &group, vector)) {
+        vector /= 2;
+        const Layout *layout = layout_by(choice, &group, vector);
+        if (group_cost(choice, &group, layout) < group_cost(choice, &group, best))
+            best = layout;
+    }
+    return best;
 }
 
 /* An access without an order of its own follows the widest one of its shape. */
@@ -243,44 +378,6 @@ const Layout *choose_coalesced(const Choice *choice, const Type *type) {
         if (same_dimensions(choice->accesses[i].type, type))
             return choice->accesses[i].coalesced;
     return NULL;
-}
-
-int choose_width(const Access *access, const Layout *layout) {
-    return layout_run(layout, fastest_bit(access), access->width);
-}
-
-/* Index bits of what lies together in `bytes` bytes of memory. */
-static uint32_t bits_within(const Access *access, int bytes) {
-    int64_t along = bytes / dtype_bytes(access->type->dtype);
-    int64_t size = access->type->shape[access->fastest];
-    return access->scattered ? 0
-                             : (uint32_t)((along < size ? along : size) - 1) << fastest_bit(access);
-}
-
-/* log2 of the pieces of `within` that the lanes touch with one instruction. */
-static int touched(const Layout *layout, uint32_t within) {
-    Gf2 pieces = {0};
-    for (int i = 0; i < layout->bits[LAYOUT_LANE]; i++)
-        gf2_insert(&pieces, layout_bases(layout, LAYOUT_LANE)[i] & ~within, 0);
-    return pieces.rank;
-}
-
-/* Sectors that an instruction touches beyond those that its bytes fill, also where few lanes have
- * elements of their own. L1 keeps for the next instruction what a load did not take of them; what
- * is written goes to L2 in parts. */
-static int64_t partial_sectors(const Access *access, const Layout *layout) {
-    int64_t sectors = INT64_C(1) << touched(layout, bits_within(access, SECTOR_BYTES));
-    int64_t bytes = choose_width(access, layout) * (INT64_C(1) << touched(layout, 0)) *
-                    dtype_bytes(access->type->dtype);
-    int64_t filled = bytes / SECTOR_BYTES;
-    return access->op->code == OP_load || filled > sectors ? 0 : sectors - filled;
-}
-
-/* Instructions of a thread, each weighted by the cache lines that a warp touches with it. */
-static int64_t access_cost(const Access *access, const Layout *layout) {
-    int64_t instructions = layout_owned_registers(layout) / choose_width(access, layout);
-    int64_t lines = INT64_C(1) << touched(layout, bits_within(access, TARGET_LINE_BYTES));
-    return instructions * (1 + lines + SECTOR_COST * partial_sectors(access, layout));
 }
 
 /* In words of 32 bits, which is how both ways move narrower elements; shuffles need selections

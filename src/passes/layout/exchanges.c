@@ -5,9 +5,17 @@
 
 /* Cycles in which a thread's warp issues. A shuffle and a word of a shared access take the same
  * pipe, a cycle of an SM or two of one of its quarters (32 lanes in a cycle: CUDA C++ Programming
- * Guide, arithmetic instructions); a selection takes two of a quarter, but others issue in one of
- * them. What goes through shared memory waits for a store, a barrier of all warps and a load. */
-enum { PIPE_COST = 2, SELECT_COST = 1, ROUND_TRIP_COST = 24, BARRIER_COST = 24 };
+ * Guide, arithmetic instructions); a selection takes two of a quarter. Beside products, which take
+ * shared memory for their operands and issue slots of their own, one of the two goes to others;
+ * else integers are what a program waits for as a rule, and both count. What goes through shared
+ * memory waits for a store, a barrier of all warps and a load. */
+enum {
+    PIPE_COST = 2,
+    SELECT_COST = 2,
+    SELECT_COST_BY_PRODUCTS = 1,
+    ROUND_TRIP_COST = 24,
+    BARRIER_COST = 24
+};
 
 enum { LEAST_SHUFFLED_WORDS = 16 /* of a thread's fragments, from which a buffer costs less */ };
 
@@ -30,6 +38,21 @@ static bool is_dear_fragment(const Op *op) {
            type_registers(type) >= LEAST_SHUFFLED_WORDS;
 }
 
+static bool is_no_product(Op *op, void *user) {
+    return op->code != OP_dot && !op_is_wgmma(op);
+}
+
+/* Is the way through shared memory the shorter one? */
+static bool is_dear_by_shuffles(const Op *op, LaneMoveCost cost) {
+    Func *func = op->block->func;
+    uint64_t staged =
+        PIPE_COST * cost.words + ROUND_TRIP_COST + BARRIER_COST * (uint64_t)func->num_warps;
+    uint64_t shuffles = PIPE_COST * cost.shuffles;
+    if (shuffles + SELECT_COST_BY_PRODUCTS * cost.selects > staged)
+        return true;
+    return shuffles + SELECT_COST * cost.selects > staged && func_walk(func, is_no_product, NULL);
+}
+
 bool convert_is_staged(const Op *op) {
     if (op->code != OP_convert_layout)
         return false;
@@ -40,10 +63,7 @@ bool convert_is_staged(const Op *op) {
         return kind > CONVERT_SHUFFLES;
     if (is_dear_fragment(op))
         return true;
-    LaneMoveCost cost = lane_move_cost(from, dst, from->layout);
-    uint64_t barriers = BARRIER_COST * (uint64_t)op->block->func->num_warps;
-    return PIPE_COST * cost.shuffles + SELECT_COST * cost.selects >
-           PIPE_COST * cost.words + ROUND_TRIP_COST + barriers;
+    return is_dear_by_shuffles(op, lane_move_cost(from, dst, from->layout));
 }
 
 const Type *convert_exchanged(Ctx *ctx, const Op *op) {

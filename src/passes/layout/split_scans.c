@@ -13,11 +13,26 @@
  *
  * Warps hold the highest bits of the axis, so that each has a section of it.
  *
+ * Where a thread has runs of at least four neighbours, what lanes have before a run and what warps
+ * have before it are combined first, so that an element is combined with what is before it once:
+ *
+ *     %p = scan (reshape %x : tile<4x32x8xi32>) {axis = 2}     each run, in registers
+ *     %r = slice %p {at = 7} : tile<4x32xi32>                  what each has in all
+ *     %l = scan %r {axis = 1, exclusive = true}                before it, of its warp
+ *     %c, as above, of the last of %l and then %r
+ *     %b = %c and then %l; in the first warp %l, in front of a warp's first run %c
+ *     %y = reshape (select (first run of all), %p, %b and then %p)
+ *
  * Needs layouts in which scans meet their axis in order, as choose-layouts puts them. Leaves no
  * scan whose axis is held by warps. */
 #include "passes/layout/layout_rules.h"
+#include "passes/layout/tile_parts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+
+/* Of a shorter run combining its elements once is no less than what goes before: the last of a
+ * warp, and what precedes runs, combined with each other. */
+enum { LEAST_RUN_BITS = 2 };
 
 typedef struct Split {
     Ctx *ctx;
@@ -26,9 +41,23 @@ typedef struct Split {
     int axis;
     bool reverse;
     uint32_t sections, within; /* index bits of the axis: of warps, of what each has */
+    uint32_t runs;             /* of those within, the lowest: of neighbours in a thread */
     int64_t count, length;     /* of sections, of one */
     const Layout *layout;
 } Split;
+
+/* The lowest index bits of the axis that registers alone hold, one each. */
+static uint32_t run_bits(const Layout *layout, uint32_t axis) {
+    uint32_t runs = 0;
+    for (uint32_t bit = axis & -axis, held = 1; held && bit & axis; bit <<= 1) {
+        held = 0;
+        for (int i = 0; i < layout_in_bits(layout); i++)
+            if (layout->basis[i] & bit)
+                held = i < layout->bits[LAYOUT_REG] && layout->basis[i] == bit ? bit : 0;
+        runs |= held;
+    }
+    return runs;
+}
 
 static bool describe(Split *s, Op *op) {
     const Type *type = op_in(op, 0)->type;
@@ -43,6 +72,10 @@ static bool describe(Split *s, Op *op) {
     s->within = axis & ~s->sections;
     s->count = INT64_C(1) << __builtin_popcount(s->sections);
     s->length = type->shape[s->axis] / s->count;
+    s->runs = run_bits(s->layout, s->within);
+    bool short_runs = __builtin_popcount(s->runs) < LEAST_RUN_BITS || s->runs == s->within;
+    if (short_runs || type->rank + 3 > MAX_RANK)
+        s->runs = 0;
     return s->sections > s->within && !scan_attrs(op)->exclusive && type->rank + 2 <= MAX_RANK;
 }
 
@@ -54,7 +87,7 @@ static const Type *sectioned(const Split *s, const Type *type, int64_t length) {
     shape[s->axis] = s->count;
     shape[s->axis + 1] = length;
     const Layout *layout =
-        length == s->length ? type->layout : layout_drop_bits(s->ctx, type->layout, s->within);
+        length == s->length ? s->layout : layout_drop_bits(s->ctx, s->layout, s->within);
     return type_get(s->ctx, type->kind, type->dtype, type->rank + 1, shape, layout);
 }
 
@@ -82,18 +115,20 @@ static void gather(Split *s, Value *const *scanned, uint32_t n, Value **out) {
     }
 }
 
-/* i1, of the shape of the sectioned tile: is this the section that nothing comes before? */
-static Value *is_first(Split *s, const Type *whole) {
+/* i1, of the shape of `whole`: is the element the one along `dim` that the scan meets first? */
+static Value *is_first(Split *s, const Type *whole, int dim) {
     const Type *i32 = type_scalar(s->ctx, DT_I32);
     uint32_t all = (uint32_t)(type_numel(whole) - 1);
-    const Layout *layout = layout_drop_bits(s->ctx, s->layout, all & ~s->sections);
-    const Type *line = type_get(s->ctx, TYPE_NUMBER, DT_I32, 1, &s->count, layout);
-    Value *first = rewrite_int(&s->b, i32, s->reverse ? s->count - 1 : 0);
+    int64_t count = whole->shape[dim];
+    uint32_t own = layout_dim_mask(whole->rank, whole->shape, dim);
+    const Layout *layout = layout_drop_bits(s->ctx, whole->layout, all & ~own);
+    const Type *line = type_get(s->ctx, TYPE_NUMBER, DT_I32, 1, &count, layout);
+    Value *first = rewrite_int(&s->b, i32, s->reverse ? count - 1 : 0);
     Value *everywhere = build_splat(&s->b, first, line);
     Value *found = build_cmpi(&s->b, build_range(&s->b, 0, line), everywhere, IPRED_EQ);
     int64_t shape[MAX_RANK];
     for (int d = 0; d < whole->rank; d++)
-        shape[d] = d == s->axis ? s->count : 1;
+        shape[d] = d == dim ? count : 1;
     const Type *bits = type_with_element(s->ctx, whole, TYPE_NUMBER, DT_I1);
     found = build_reshape(&s->b, found, type_with_shape(s->ctx, found->type, whole->rank, shape));
     return build_broadcast(&s->b, found, bits);
@@ -111,33 +146,122 @@ static void combine(Split *s, Value *const *before, Value *const *after, uint32_
     }
 }
 
-static void split(Split *s) {
-    Op *op = s->scan;
-    Arena *arena = &s->ctx->arena;
-    uint32_t n = op->nin;
-    Value **scanned = ARENA_ARRAY(arena, Value *, n), **before = ARENA_ARRAY(arena, Value *, n);
+/* What the sections before each have in all, for each of its elements; `scanned`: those of a
+ * section. Nothing that is defined in the first. */
+static void before_sections(Split *s, Value *const *scanned, uint32_t n, Value **out) {
+    gather(s, scanned, n, out);
+    Op *sums = rewrite_scan(&s->b, s->scan, out, s->axis, s->reverse, true);
     for (uint32_t i = 0; i < n; i++) {
-        Value *value = op_in(op, i);
-        scanned[i] = build_reshape(&s->b, value, sectioned(s, value->type, s->length));
+        const Type *type = sectioned(s, op_in(s->scan, i)->type, 1);
+        out[i] = build_broadcast(&s->b, build_convert_layout(&s->b, &sums->out[i], type),
+                                 scanned[i]->type);
     }
-    Op *own = rewrite_scan(&s->b, op, scanned, s->axis + 1, s->reverse, false);
+}
+
+static void choose(Split *s, Value *on, Value *const *a, Value *const *b, uint32_t n, Value **out) {
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = build_select(&s->b, on, a[i], b[i]);
+}
+
+static void split_whole(Split *s, Value *const *in, uint32_t n, Value **out) {
+    Value **before = ARENA_ARRAY(&s->ctx->arena, Value *, n);
+    Op *own = rewrite_scan(&s->b, s->scan, in, s->axis + 1, s->reverse, false);
+    Value **scanned = ARENA_ARRAY(&s->ctx->arena, Value *, n);
     for (uint32_t i = 0; i < n; i++)
         scanned[i] = &own->out[i];
-    gather(s, scanned, n, before);
-    Op *sums = rewrite_scan(&s->b, op, before, s->axis, s->reverse, true);
-    for (uint32_t i = 0; i < n; i++) {
-        const Type *type = sectioned(s, op_in(op, i)->type, 1);
-        before[i] = build_broadcast(&s->b, build_convert_layout(&s->b, &sums->out[i], type),
-                                    scanned[i]->type);
+    before_sections(s, scanned, n, before);
+    combine(s, before, scanned, n, out);
+    choose(s, is_first(s, in[0]->type, s->axis), scanned, out, n, out);
+}
+
+/* What is before each run, `totals` being what each has in all; of the first of all nothing that is
+ * defined. */
+static void before_runs(Split *s, Value *const *totals, uint32_t n, Value **out) {
+    Value **own = ARENA_ARRAY(&s->ctx->arena, Value *, n);
+    Value **others = ARENA_ARRAY(&s->ctx->arena, Value *, n);
+    Op *scan = rewrite_scan(&s->b, s->scan, totals, s->axis + 1, s->reverse, true);
+    for (uint32_t i = 0; i < n; i++)
+        own[i] = &scan->out[i];
+    combine(s, own, totals, n, out);
+    before_sections(s, out, n, others);
+    combine(s, others, own, n, out);
+    choose(s, is_first(s, totals[0]->type, s->axis), own, out, n, out);
+    choose(s, is_first(s, totals[0]->type, s->axis + 1), others, out, n, out);
+}
+
+/* `value` with a dimension of `count` behind the one of a section's elements, which are taken
+ * apart, or without that dimension (0). */
+static Value *with_runs(Split *s, Value *value, int64_t count) {
+    const Type *type = value->type;
+    int rank = type->rank + (count ? 1 : -1), behind = s->axis + 2;
+    int64_t shape[MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        shape[d] = type->shape[d < behind ? d : count ? d - 1 : d + 1];
+    if (count) {
+        shape[behind - 1] /= count;
+        shape[behind] = count;
     }
-    Value **joined = ARENA_ARRAY(arena, Value *, n);
-    combine(s, before, scanned, n, joined);
-    Value *first = is_first(s, scanned[0]->type);
+    return build_reshape(&s->b, value, type_with_shape(s->ctx, type, rank, shape));
+}
+
+/* `value`, that has one element for each run, for all elements of a tile of `type`'s shape. */
+static Value *for_elements(Split *s, Value *value, const Type *type) {
+    const Type *own = value->type;
+    int64_t shape[MAX_RANK];
+    for (int d = 0; d < type->rank; d++)
+        shape[d] = d == s->axis + 2 ? 1 : type->shape[d];
+    value = build_reshape(&s->b, value, type_with_shape(s->ctx, own, type->rank, shape));
+    return build_broadcast(&s->b, value, type_with_element(s->ctx, type, own->kind, own->dtype));
+}
+
+/* The same sections, of a tile that has one element for each run. */
+static Split sections_of_runs(const Split *s, const Type *type) {
+    Split of = *s;
+    of.layout = type->layout;
+    of.sections = layout_dim_mask(type->rank, type->shape, s->axis);
+    of.within = layout_dim_mask(type->rank, type->shape, s->axis + 1);
+    of.length = type->shape[s->axis + 1];
+    return of;
+}
+
+static void split_runs(Split *s, Value *const *in, uint32_t n, Value **out) {
+    Arena *arena = &s->ctx->arena;
+    Value **scanned = ARENA_ARRAY(arena, Value *, n), **totals = ARENA_ARRAY(arena, Value *, n);
+    Value **before = ARENA_ARRAY(arena, Value *, n);
+    int64_t length = INT64_C(1) << __builtin_popcount(s->runs);
+    for (uint32_t i = 0; i < n; i++)
+        scanned[i] = with_runs(s, in[i], length);
+    Op *own = rewrite_scan(&s->b, s->scan, scanned, s->axis + 2, s->reverse, false);
+    Part last = {s->axis + 2, s->reverse ? 0 : length - 1, 1};
     for (uint32_t i = 0; i < n; i++) {
-        Value *value = build_select(&s->b, first, scanned[i], joined[i]);
-        joined[i] = build_reshape(&s->b, value, op->out[i].type);
+        scanned[i] = &own->out[i];
+        totals[i] = with_runs(s, part_by_slice(&s->b, scanned[i], last), 0);
     }
-    rewrite_replace_all(op, joined);
+    Split of = sections_of_runs(s, totals[0]->type);
+    before_runs(&of, totals, n, before);
+    Value *first = build_andi(&s->b, is_first(&of, totals[0]->type, s->axis),
+                              is_first(&of, totals[0]->type, s->axis + 1));
+    for (uint32_t i = 0; i < n; i++)
+        before[i] = for_elements(s, before[i], scanned[i]->type);
+    combine(s, before, scanned, n, out);
+    choose(s, for_elements(s, first, scanned[0]->type), scanned, out, n, out);
+}
+
+static void split(Split *s) {
+    Op *op = s->scan;
+    uint32_t n = op->nin;
+    Value **in = ARENA_ARRAY(&s->ctx->arena, Value *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        Value *value = op_in(op, i);
+        in[i] = build_reshape(&s->b, value, sectioned(s, value->type, s->length));
+    }
+    if (s->runs)
+        split_runs(s, in, n, in);
+    else
+        split_whole(s, in, n, in);
+    for (uint32_t i = 0; i < n; i++)
+        in[i] = build_reshape(&s->b, in[i], op->out[i].type);
+    rewrite_replace_all(op, in);
 }
 
 static bool split_block(Block *block) {
