@@ -273,11 +273,18 @@ static bool writes_pieces(const Choice *choice, const Group *group, int64_t vect
     return false;
 }
 
+static int64_t least_to_write(const Choice *choice, const Access *access, const Layout *home,
+                              const Layout **best);
+
 static int64_t group_cost(const Choice *choice, const Group *group, const Layout *layout) {
     int64_t cost = 0;
-    for (uint32_t i = 0; i < choice->naccesses; i++)
-        if (decides(group, &choice->accesses[i]))
-            cost += access_cost(&choice->accesses[i], layout);
+    for (uint32_t i = 0; i < choice->naccesses; i++) {
+        const Access *access = &choice->accesses[i];
+        const Layout *from;
+        if (decides(group, access))
+            cost += op_has(access->op, STORE) ? least_to_write(choice, access, layout, &from)
+                                              : access_cost(access, layout);
+    }
     return cost;
 }
 
@@ -526,22 +533,31 @@ static bool is_widest(const Access *access, const Layout *layout) {
     return choose_width(access, layout) * dtype_bytes(access->type->dtype) >= MAX_ACCESS_BYTES;
 }
 
-const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home) {
-    if (home == access->coalesced && is_widest(access, home))
-        return home;
-    const Layout *best = home;
+/* What a store of what lies in `home` costs at least, from there or from where the warp's own
+ * exchanges bring it: `best`. */
+static int64_t least_to_write(const Choice *choice, const Access *access, const Layout *home,
+                              const Layout **best) {
     int64_t least = access_cost(access, home);
     int most = MAX_ACCESS_BYTES / dtype_bytes(access->type->dtype);
     most = access->scattered ? 0 : access->width < most ? access->width : most;
+    *best = home;
     for (int bits = 0; 1 << bits <= most; bits++) {
         const Layout *layout = gathered(choice->ctx, access, home, bits);
         int64_t cost = layout ? access_cost(access, layout) + conversion_cost(access, layout, home)
                               : INT64_MAX;
         if (cost < least) {
-            best = layout;
+            *best = layout;
             least = cost;
         }
     }
+    return least;
+}
+
+const Layout *choose_to_write(const Choice *choice, const Access *access, const Layout *home) {
+    const Layout *best;
+    if (home == access->coalesced && is_widest(access, home))
+        return home;
+    int64_t least = least_to_write(choice, access, home, &best);
     int64_t exchanged =
         access_cost(access, access->coalesced) + conversion_cost(access, access->coalesced, home);
     return exchanged < least ? access->coalesced : best;
