@@ -9,6 +9,7 @@
 #include "passes/analysis/affine.h"
 #include "passes/layout/choose_layouts.h"
 #include "passes/rewrite.h"
+#include "support/bits.h"
 #include "target/target.h"
 #include "types/gf2.h"
 
@@ -18,8 +19,9 @@ enum {
     MAX_THREAD_BYTES = 64,       /* of consecutive elements of the widest type */
     SHARED_ROUND_TRIP_COST = 32, /* barrier and latency, in instructions */
     SECTOR_COST = 2,             /* of one that is written in parts, in instructions */
-    MEETING_COST = 4, /* times an exchange, where without it no warp would wait for the others */
-    FOLLOWED_OPS = 64 /* that are computed from what is loaded */
+    MEETING_COST = 4,  /* times an exchange, where without it no warp would wait for the others */
+    FOLLOWED_OPS = 64, /* that are computed from what is loaded */
+    USUAL_TRIP_BITS = 8
 };
 
 /* Whether one instruction may access neighbours. Old values that somebody uses come one by one. */
@@ -276,14 +278,17 @@ static bool writes_pieces(const Choice *choice, const Group *group, int64_t vect
 static int64_t least_to_write(const Choice *choice, const Access *access, const Layout *home,
                               const Layout **best);
 
+/* Of all accesses, those of loops as often as loops usually go around. */
 static int64_t group_cost(const Choice *choice, const Group *group, const Layout *layout) {
     int64_t cost = 0;
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *access = &choice->accesses[i];
         const Layout *from;
-        if (decides(group, access))
-            cost += op_has(access->op, STORE) ? least_to_write(choice, access, layout, &from)
-                                              : access_cost(access, layout);
+        if (!decides(group, access))
+            continue;
+        int64_t once = op_has(access->op, STORE) ? least_to_write(choice, access, layout, &from)
+                                                 : access_cost(access, layout);
+        cost += once << (USUAL_TRIP_BITS * min_i64(loops_around(access->op), 4));
     }
     return cost;
 }
