@@ -15,6 +15,7 @@
 #include "ir/registers.h"
 #include "passes/analysis/program_cost.h"
 #include "target/common.h"
+#include "target/target.h"
 
 enum {
     MOST_WARPS = 4,  /* that are tried beyond the usual: no kernel is predicted to want more */
@@ -24,13 +25,16 @@ enum {
      * fewer warps are worth it. Operands of products pass through registers, or through none;
      * elsewhere a third is left to what is computed on the way from one tile to the next. */
     MOST_OF_DOTS = TARGET_MAX_REGISTERS + 1,
+    /* On targets without products of warpgroups: beside fragments of the next step and addresses of
+     * copies, of which these loops have both. */
+    MOST_IN_LOOPS_OF_DOTS = (TARGET_MAX_REGISTERS - RESERVE_CHAINS) * 2 / 3,
     MOST_REGISTERS = TARGET_MAX_REGISTERS * 2 / 3,
     MOST_NEEDED = TARGET_MAX_REGISTERS + RESERVE_CHAINS, /* with all that is beside */
     MOST_WITH_ADDRESSES = TARGET_MAX_REGISTERS - RESERVE_SCALARS,
 };
 
 typedef struct Program {
-    bool dots;
+    bool dots, loops_of_dots;
     bool loops;    /* memory is accessed in one, or something is reduced */
     bool rows;     /* a tile becomes one number */
     bool producer; /* a warp of its own that starts copies */
@@ -45,6 +49,7 @@ static bool add_op(Op *op, void *user) {
     Program *program = user;
     program->ops++;
     program->dots |= op->code == OP_dot || op_is_wgmma(op);
+    program->loops_of_dots |= op->code == OP_dot && op_loop_around(op);
     program->loops |= op_loop_around(op) && (op_has(op, READS) || op->code == OP_reduce);
     program->rows |= op->code == OP_reduce && is_number(op->out[0].type);
     program->producer |= op->code == OP_producer;
@@ -69,9 +74,12 @@ static bool is_known(const Func *trial, const Program *program) {
 }
 
 /* Might the finished program spill? What is loaded for one use need not all be there at once. */
-static bool is_crowded(const Program *program, const ProgramCost *cost) {
+static bool is_crowded(const Func *func, const Program *program, const ProgramCost *cost) {
+    bool by_warps = program->loops_of_dots && !target_has(func->capability, FEATURE_WGMMA);
     uint64_t held = cost->tiles < cost->streamed ? cost->tiles : cost->streamed;
     uint64_t most = program->dots ? MOST_OF_DOTS : MOST_REGISTERS;
+    if (by_warps && cost->tiles > MOST_IN_LOOPS_OF_DOTS)
+        return true;
     if (cost->streamed > MOST_NEEDED)
         return true;
     uint64_t with_addresses = program->dots ? MOST_OF_DOTS : MOST_WITH_ADDRESSES;
@@ -103,7 +111,7 @@ static double predicted(Comparison *c, int32_t *warps) {
         cost = program_cost(trial);
     if (is_usual)
         c->shares = trial->programs_per_cta > 1;
-    else if (cost.clocks >= 0 && is_crowded(&program, &cost))
+    else if (cost.clocks >= 0 && is_crowded(trial, &program, &cost))
         cost.clocks = -1;
     *warps = trial->num_warps;
     diag_rewind(&ctx->diags, said);

@@ -7,9 +7,9 @@
  * moves down to the first op that uses it, but never past a write, which it might see, nor into a
  * loop or branch. Writes move first, down to the next op with effects, and so give the loads above
  * them room; but none takes a tile along that would else be done with, unless those loads are as
- * large. A line, which takes few
- * registers, does not move past products and loops: memory would be waited for once more behind
- * them. When that is enough for a large CTA, its registers are limited so that an SM holds two.
+ * large. Outside of loops a line, which takes few registers, does not move past products and
+ * loops: memory would be waited for once more behind them. When that is enough for a large CTA, its
+ * registers are limited so that an SM holds two.
  *
  * Needs: num_warps. Leaves the same ops in another order; ops with effects keep theirs, but loads
  * among themselves.
@@ -100,8 +100,8 @@ static Op *sink_place(Op *op) {
     if (op->nout)
         users = users_in(arena, op_out(op), op->block);
     uint32_t blocking = blocking_effects(op);
-    bool stays =
-        op->code == OP_load && is_line(func, op_out(op)->type) && is_behind_long(op, &users);
+    bool stays = op->code == OP_load && !op_loop_around(op) && is_line(func, op_out(op)->type) &&
+                 is_behind_long(op, &users);
     Op *place = op->next;
     if (!stays && (users.len || op_has(op, WRITES)))
         while (!op_has(place, TERMINATOR) && !ptr_set_has(&users, place) &&
