@@ -124,7 +124,7 @@ static void put_facts(Writer *w) {
                   "\"registers\": %d, \"registers_estimated\": %s, \"spill_stores\": %d, "
                   "\"spill_loads\": %d, \"shared\": %d, ",
                   trace->registers, trace->registers_estimated ? "true" : "false",
-                  resources->spill_stores, resources->spill_loads, meta->shared_bytes);
+                  resources->spill_stores, resources->spill_loads, trace->shared);
     strbuf_printf(w->out,
                   "\"ctas_per_sm\": %d, \"warps_per_sm\": %d, \"max_warps_per_sm\": %d, "
                   "\"occupancy\": %.3f, \"limited_by\": \"%s\"}",

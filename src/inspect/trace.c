@@ -137,8 +137,12 @@ static void find_occupancy(Trace *trace) {
         trace->registers_estimated = true;
         trace->registers = (int32_t)sim_estimate_registers(trace->module, facts->meta.name);
     }
-    trace->occupancy = target_occupancy(facts->meta.target, trace->registers, facts->meta.threads,
-                                        facts->meta.shared_bytes);
+    SimKernel kernel = {0};
+    if (trace->module)
+        sim_find_kernel(trace->module, facts->meta.name, &kernel);
+    trace->shared = facts->meta.shared_bytes + (int32_t)kernel.static_shared;
+    trace->occupancy =
+        target_occupancy(facts->meta.target, trace->registers, facts->meta.threads, trace->shared);
 }
 
 void trace_finish(Trace *trace) {

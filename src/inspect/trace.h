@@ -133,6 +133,7 @@ typedef struct Trace {
     uint32_t live_lines; /* how many there are */
     int32_t registers;   /* of a thread: of the assembler, else an estimate; 0: not known */
     bool registers_estimated;
+    int32_t shared; /* bytes of a CTA: buffers, and what PTX in the source declares */
     Occupancy occupancy;
     PrintNotes notes; /* of the last Tile IR that was shown */
 } Trace;

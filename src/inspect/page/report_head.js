@@ -34,8 +34,8 @@ function launchFacts(report) {
     return [
         ["grid", (launch.grid || []).join(" × "), null, 0],
         ["", (launch.arguments || []).filter(text => !text.includes("[")).join("  "), null, 0],
-        ["cycles", count(launch.cycles), launch.cycles, -1],
-        [`µs${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
+        ["cycles of a program", count(launch.cycles), launch.cycles, -1],
+        [`µs of the launch${launch.device ? ` on ${launch.device}` : ""}`, launch.microseconds === undefined ? "" : count(launch.microseconds), launch.microseconds, -1],
     ].filter(([, text, value]) => text !== "" && value !== undefined && value !== 0);
 }
 
