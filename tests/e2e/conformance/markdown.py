@@ -19,6 +19,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."
 WITHOUT_A_VALUE = {
     "type_predicate": "what x.is_floating and its like are", "lib_floats": "of the library written in the language", "const": "an annotation",
     "tensor_descriptor": "an annotation", **{f"language_{what}": "of the library written in the language" for what in ("changed", "feature", "ended")},
+    "choose": "what gather, of the library written in the language, calls", "count": "what histogram, of the library written in the language, calls",
 }
 
 
