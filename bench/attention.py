@@ -17,36 +17,42 @@ import triton_side
 PATH = "kernels/attention.tile"
 # head dim, batch, heads, length
 SHAPES = ((64, 16, 32, 1024), (64, 4, 32, 4096), (64, 1, 32, 16384), (128, 16, 16, 1024), (128, 4, 16, 4096), (128, 1, 16, 16384))
+# head dim, batch, heads, length, query heads that share one of keys; lengths of no whole tiles among them
+SWEEP = tuple((dim, max(1, 16384 // length), 2048 // dim, length, group) for dim in (64, 128, 256)
+              for length, group in ((512, 1), (1000, 1), (2048, 4), (4095, 1), (8192, 1), (16384, 4)))
 TOLERANCE = 2e-3
 PEERS = ("triton", "descriptors", "specialised", "cudnn")
 
 
-def name_of(what, dim, batch, heads, length, causal):
-    return f"{what} {dim} {'causal' if causal else 'full'} {length} ({batch} x {heads})"
+def name_of(what, dim, batch, heads, length, causal, group=1):
+    shared = f", {group} share keys" if group > 1 else ""
+    return f"{what} {dim} {'causal' if causal else 'full'} {length} ({batch} x {heads}{shared})"
 
 
 class Attention:
     """One launch; inputs normally distributed, the output poisoned."""
 
-    def __init__(self, dim, batch, heads, length, causal):
-        self.name = name_of("attention", dim, batch, heads, length, causal)
+    def __init__(self, dim, batch, heads, length, causal, group=1):
+        self.name = name_of("attention", dim, batch, heads, length, causal, group)
         self.about = {"dim": dim, "batch": batch, "heads": heads, "length": length, "causal": causal}
         self.causal, self.scale = causal, dim ** -0.5
         generator = torch.Generator("cuda").manual_seed(length + dim)
         shape = (batch, heads, length, dim)
-        self.q, self.k, self.v = (torch.randn(shape, device="cuda", generator=generator).half() for _ in range(3))
+        self.group, of_keys = group, (batch, heads // group, length, dim)
+        self.q, self.k, self.v = (torch.randn(x, device="cuda", generator=generator).half() for x in (shape, of_keys, of_keys))
         self.o = torch.empty_like(self.q)
         self.lse = torch.empty(shape[:3], device="cuda")
         self.operations = 4 * batch * heads * length * length * dim * (0.5 if causal else 1)
 
     def constexprs(self, config):
-        return {"HEAD_DIM": self.q.shape[3], "BLOCK_M": config[0], "BLOCK_N": config[1], "CAUSAL": self.causal}
+        return {"HEAD_DIM": self.q.shape[3], "BLOCK_M": config[0], "BLOCK_N": config[1], "CAUSAL": self.causal} | ({"GROUP": self.group} if self.group > 1 else {})
 
     @property
     def arguments(self):
         batch, heads, length, dim = self.q.shape
         strides = [heads * length * dim, length * dim, dim]
-        return [self.q, self.k, self.v, self.o, self.lse, self.lse, self.lse, self.lse, *strides * 4, length, length, self.scale]
+        of_keys = [strides[0] // self.group, *strides[1:]]
+        return [self.q, self.k, self.v, self.o, self.lse, self.lse, self.lse, self.lse, *strides, *of_keys * 2, *strides, length, length, self.scale]
 
     def grid(self, config):
         batch, heads, length, _ = self.q.shape
@@ -54,7 +60,8 @@ class Attention:
 
     def cudnn(self):
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-            self.o = torch.nn.functional.scaled_dot_product_attention(self.q, self.k, self.v, is_causal=self.causal)
+            self.o = torch.nn.functional.scaled_dot_product_attention(self.q, self.k, self.v, is_causal=self.causal,
+                                                                      enable_gqa=self.group > 1)
 
     @functools.cached_property
     def expected(self):
@@ -62,7 +69,7 @@ class Attention:
         length, of_heads = self.q.shape[2], []
         rows = torch.tensor(sorted({*range(96), *range(length // 2, length // 2 + 64), *range(length - 64, length)}), device="cuda")
         for batch, head in ((0, 0), (-1, -1)):
-            q, k, v = (x[batch, head].double() for x in (self.q, self.k, self.v))
+            q, k, v = (x[batch, head].double() for x in (self.q, self.k, self.v))  # the first and the last of keys, too
             scores = q[rows] @ k.T * self.scale
             if self.causal:
                 scores.masked_fill_(torch.arange(length, device="cuda")[None, :] > rows[:, None], -math.inf)
@@ -100,11 +107,12 @@ def triton_launcher(case, config):
     return lambda: function[case.grid(config)](*arguments, **options)
 
 
-def cases(what, make):
-    for shape in SHAPES:
+def cases(what, make, shapes=SHAPES):
+    for *shape, group in [(*shape, 1)[:5] for shape in shapes]:
         for causal in (False, True):
-            yield name_of(what, *shape, causal), functools.partial(make, *shape, causal)
+            more = (group,) if group > 1 else ()
+            yield name_of(what, *shape, causal, *more), functools.partial(make, *shape, causal, *more)
 
 
 def run(timer, tilec, options):
-    return contest.run(timer, tilec, options, "attention", PEERS, cases("attention", Attention))
+    return contest.run(timer, tilec, options, "attention", PEERS, cases("attention", Attention, SWEEP if options.sweep else SHAPES))

@@ -18,6 +18,8 @@ import triton_peers
 import triton_side
 
 PATH = "kernels/attention_backward.tile"
+# head dim, batch, heads, length
+SWEEP = tuple((dim, max(1, 16384 // length), 2048 // dim, length) for dim in (64, 128) for length in (512, 1000, 2048, 8192))
 TOLERANCE = 4e-3
 DELTA_ROWS = 64
 PEERS = ("triton", "tutorial", "flash", "cudnn")
@@ -94,7 +96,7 @@ class Backward:
         """(kernel, grid, arguments, constexprs, warps, stages) of delta, dkdv or dq."""
         batch, heads, length, dim = self.q.shape
         if part == "delta":
-            return ("attention_backward_delta", (length // DELTA_ROWS, heads, batch), [self.o, self.do, self.delta, *self.strides, length],
+            return ("attention_backward_delta", (-(-length // DELTA_ROWS), heads, batch), [self.o, self.do, self.delta, *self.strides, length],
                     {"HEAD_DIM": dim, "BLOCK_M": DELTA_ROWS}, 4, 2)
         outputs = [self.results["dq"]] if part == "dq" else [self.results["dk"], self.results["dv"]]
         return (f"attention_backward_{part}", (-(-length // config[part == "dkdv"]), heads, batch),
@@ -163,4 +165,4 @@ class Part:
 
 
 def run(timer, tilec, options):
-    return contest.run(timer, tilec, options, "backward", PEERS, attention.cases("backward", Backward))
+    return contest.run(timer, tilec, options, "backward", PEERS, attention.cases("backward", Backward, SWEEP if options.sweep else attention.SHAPES))

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """tilec beside Triton on the GPU of this machine, one run: correctness, then time, then compile times.
 
-    bench.py --build build/release [--json FILE] [--markdown FILE] [--only rows|matmul|fp8|linear|attention|backward|compile]
+    bench.py --build build/release [--json FILE] [--markdown FILE] [--only rows|matmul|fp8|linear|attention|backward|decode|compile]
+             [--sweep] [--peers EXPRESSION]
 
 The same .tile file is loaded into Triton and into libtilec; every result is compared with float64; samples
 are taken in turn with the L2 flushed before each (timing.py). Triton runs with its best number of warps of
 those tried, tilec as it chooses itself. "of copy" is the time of torch's copy of the same matrix over tilec's. Contests
-of products and attention: contest.py. The JSON file grows case by case; tables.py makes Markdown of it.
+of products and attention: contest.py.
+--sweep: shapes that lie between those of the tables (odd lengths, sides that are no power of two, rows of no whole vectors). The JSON file grows case by case; tables.py makes Markdown of it.
 """
 import argparse
 import os
@@ -18,10 +20,11 @@ import torch
 import attention
 import backward
 import compile_times
+import decode
 import linear
 import matmul
 import tables
-from row_cases import KERNELS, ROW_KERNELS
+from row_cases import KERNELS, ROW_KERNELS, SWEEP_COLUMNS, SWEEP_DTYPES
 from timing import Timer, geometric_mean
 from tilec_side import Tilec
 
@@ -79,7 +82,8 @@ def run_rows(timer, tilec, options):
     print(f"copy of 1 GiB: {copy:.0f} GB/s\n")
     print(f"{'case':32} {'MB':>7} {'tilec us':>9} {'GB/s':>6} {'of copy':>8} {'Triton us':>10} {'warps':>6} {'ratio':>6} {'torch':>6}")
     results = []
-    shapes = [(k, d, r, n) for k in ROW_KERNELS for d in DTYPES for r in ROWS for n in COLUMNS]
+    dtypes, columns = (SWEEP_DTYPES, SWEEP_COLUMNS) if options.sweep else (DTYPES, COLUMNS)
+    shapes = [(k, d, r, n) for k in ROW_KERNELS for d in dtypes for r in (ROWS[1:] if options.sweep else ROWS) for n in columns]
     if options.filter:
         shapes = [s for s in shapes if re.search(options.filter, f"{s[0]} {s[1]} {s[2]}x{s[3]}")]
     for kernel, dtype, rows, columns in shapes:
@@ -118,7 +122,8 @@ def summarise(results):
     return summary
 
 
-CONTESTS = {"matmul": matmul.run, "fp8": matmul.run_fp8, "linear": linear.run, "attention": attention.run, "backward": backward.run}
+CONTESTS = {"matmul": matmul.run, "fp8": matmul.run_fp8, "linear": linear.run, "attention": attention.run, "backward": backward.run,
+            "decode": decode.run}
 
 
 def main():
@@ -128,6 +133,8 @@ def main():
     parser.add_argument("--markdown", help="where to write the tables")
     parser.add_argument("--only", choices=("rows", *CONTESTS, "compile"))
     parser.add_argument("--filter", default="", help="only cases whose name matches this expression")
+    parser.add_argument("--sweep", action="store_true", help="the shapes between those of the tables")
+    parser.add_argument("--peers", default="", help="products and attention: only peers whose name matches this expression")
     parser.add_argument("--per-tile", action="store_true", help="products: tilec once more, without persistent kernels")
     parser.add_argument("--seconds", type=float, default=0.06, help="GPU time per case")
     options = parser.parse_args()

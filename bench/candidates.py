@@ -52,8 +52,11 @@ def leaves_idle(count):
 
 def matmul(m, n, k):
     """With the number of programs that share the depth of a tile as the last figure: 1, what fills the GPU once or twice, STREAM_K or PER_TILE."""
-    if tiles(m, n, (128, 256)) >= 4 * PROCESSORS:
-        return [(*config, 1) for config in LARGE[:2 if m * n > 1 << 27 else 3]]
+    large = tiles(m, n, (128, 256))
+    if large >= 4 * PROCESSORS:
+        chosen = [(*config, 1) for config in LARGE[:2 if m * n > 1 << 27 else 3]]
+        # Narrower tiles make other waves of it.
+        return chosen + [(*config, 1) for config in (MATMUL[1], WIDE[0], WIDE[1])] if leaves_idle(large) else chosen
     few = m <= 64
     base = ROWS_16 if m <= 16 else ROWS_64 if few else MATMUL + (SMALL if m * n <= 1 << 20 else ())
     chosen = [] if few else [(*config, 1) for config in WIDE]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything of interest on a GPU machine that has torch and Triton but nothing to build with: unpacks what `./dev
 # pack` made (build/gpu/tilec.tar.xz), checks every kernel on the GPU against float64, then runs the benchmark.
-#   bench/gpu.sh [check|order|ops|conformance|record|agree|sanitize|public|contest|beside|rows|matmul|fp8|linear|attention|backward|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
+#   bench/gpu.sh [check|order|ops|conformance|record|agree|sanitize|public|contest|beside|rows|matmul|fp8|linear|attention|backward|decode|sweep|compile|llm|server|times|launch|tune|generated|python|suite|programs|inductor|projects|bench ...]     default: check ops rows compile
 # `public` judges by the kernels in the folder that TILEC_PUBLIC_KERNELS names (tests/e2e/public), `contest` times them; `beside` times the
 # libtilec.so that TILEC_OLD_LIB names in the same run. Logs, JSON and tables in Markdown go to $OUT, else build/gpu.
 set -uo pipefail
@@ -56,8 +56,14 @@ for what in "$@"; do
         python3 bench/beside.py --old "${TILEC_OLD_LIB:?names the libtilec.so to compare with}" --new "$root/src/runtime/libtilec.so" \
             --json "$out/beside.json" 2>&1 | tee "$out/beside.log" || status=1
         ;;
-    rows | matmul | fp8 | linear | attention | backward | compile)
+    rows | matmul | fp8 | linear | attention | backward | decode | compile)
         python3 bench/bench.py --build "$root" --only "$what" --json "$out/$what.json" --markdown "$out/$what.md" 2>&1 | tee "$out/$what.log" || status=1
+        ;;
+    sweep) # shapes between those of the tables, against the libraries alone
+        for part in rows matmul fp8 attention backward decode; do
+            python3 bench/bench.py --build "$root" --only $part --sweep --peers 'cublas|cudnn|copy' --json "$out/sweep-$part.json" 2>&1 |
+                tee "$out/sweep-$part.log" || status=1
+        done
         ;;
     launch)
         python3 bench/launch.py --build "$root" --json "$out/launch.json" 2>&1 | tee "$out/launch.log" || status=1

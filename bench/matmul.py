@@ -23,6 +23,7 @@ SQUARES = (1024, 1280, 1536, 2048, 2176, 2944, 3072, 4096, 8192, 16384)
 SHAPES = tuple((n, n, n) for n in SQUARES) + tuple((m, n, k) for m in (16, 64, 512, 4096)
                                                    for n, k in ((4096, 4096), (14336, 4096), (4096, 14336)))
 FP8_SHAPES = tuple((n, n, n) for n in (1024, 2048, 4096, 8192)) + ((512, 4096, 4096), (4096, 14336, 4096), (4096, 4096, 14336))
+SWEEP = tuple((n, n, n) for n in range(768, 6145, 384))
 TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp8": torch.float8_e4m3fn}
 OUTPUTS = TYPES | {"fp8": torch.float16}
 TOLERANCE = {"fp16": 2e-3, "bf16": 1e-2, "fp8": 1e-2}
@@ -161,8 +162,10 @@ def peers(options):
 
 
 def run(timer, tilec, options):
-    return contest.run(timer, tilec, options, "matmul", peers(options), cases(("fp16", "bf16"), ("nn", "nt"), SHAPES, options.per_tile))
+    found = (("fp16",), ("nn",), SWEEP) if options.sweep else (("fp16", "bf16"), ("nn", "nt"), SHAPES)
+    return contest.run(timer, tilec, options, "matmul", peers(options), cases(*found, options.per_tile))
 
 
 def run_fp8(timer, tilec, options):
-    return contest.run(timer, tilec, options, "fp8", peers(options), cases(("fp8",), ("nt",), FP8_SHAPES, options.per_tile))
+    shapes = SWEEP[1::3] if options.sweep else FP8_SHAPES
+    return contest.run(timer, tilec, options, "fp8", peers(options), cases(("fp8",), ("nt",), shapes, options.per_tile))

@@ -12,22 +12,28 @@ TORCH = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 TOLERANCE = {"fp32": 1e-5, "bf16": 5e-3, "fp16": 6e-4}
 
 
+# Columns that are no power of two, rows that begin at no multiple of 16 bytes, results wider than what is read.
+SWEEP_COLUMNS, SWEEP_DTYPES = (3000, 4095, 5000, 12288), ("fp32", "bf16", "fp16>fp32")
+
+
 class RowCase:
     """One kernel at one shape. `arguments` are the run-time ones in the kernel's order."""
 
     file = kernel = None
 
     def __init__(self, dtype, rows, cols):
-        self.dtype, self.rows, self.cols = dtype, rows, cols
+        dtype, _, out = dtype.partition(">")
+        self.dtype, self.out, self.rows, self.cols = dtype, out or dtype, rows, cols
         self.block = 1 << (cols - 1).bit_length()
         self.grid = (rows, 1, 1)
         generator = torch.Generator("cuda").manual_seed(rows + cols)
         self.x = torch.randn(rows, cols, device="cuda", dtype=torch.float32, generator=generator).to(TORCH[dtype])
-        self.y = torch.empty_like(self.x)
+        self.y = torch.empty_like(self.x, dtype=TORCH[self.out])
 
     @property
     def name(self):
-        return f"{self.kernel} {self.dtype} {self.rows}x{self.cols}"
+        types = self.dtype if self.out == self.dtype else f"{self.dtype}>{self.out}"
+        return f"{self.kernel} {types} {self.rows}x{self.cols}"
 
     @property
     def path(self):
@@ -35,7 +41,7 @@ class RowCase:
 
     @property
     def bytes(self):
-        return 2 * self.x.numel() * self.x.element_size()
+        return self.x.numel() * (self.x.element_size() + self.y.element_size())
 
     def poison(self):
         self.y.fill_(float("nan"))
@@ -49,7 +55,7 @@ class RowCase:
 
     def passes(self):
         error = self.error()
-        return error <= TOLERANCE[self.dtype] and bool(torch.isfinite(self.y).all())
+        return error <= TOLERANCE[self.out] and bool(torch.isfinite(self.y).all())
 
 
 class Softmax(RowCase):
@@ -71,8 +77,7 @@ class LayerNorm(RowCase):
 
     def __init__(self, dtype, rows, cols):
         super().__init__(dtype, rows, cols)
-        self.w = torch.randn(cols, device="cuda", dtype=torch.float32).to(TORCH[dtype])
-        self.b = torch.randn(cols, device="cuda", dtype=torch.float32).to(TORCH[dtype])
+        self.w, self.b = (torch.randn(cols, device="cuda", dtype=torch.float32).to(TORCH[self.dtype]) for _ in range(2))
         self.mean = torch.empty(rows, device="cuda", dtype=torch.float32)
         self.rstd = torch.empty(rows, device="cuda", dtype=torch.float32)
 
