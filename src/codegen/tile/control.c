@@ -109,7 +109,7 @@ static Lv continues(Cg *cg, const Block *body, Lv index, Lv next, Lv hi, Lv step
     bool within = ends_within_type(hi, step), plain = is_plain(body);
     LLVMSetNSW(next, within || plain);
     long long by = LLVMIsAConstantInt(step) ? LLVMConstIntGetSExtValue(step) : 0;
-    if (within || (plain && (by == 1 || by == -1)))
+    if (within)
         return LLVMBuildICmp(b, by > 0 ? LLVMIntSLT : LLVMIntSGT, next, hi, "");
     Lv zero = cg_zero(LLVMTypeOf(step));
     Lv up = LLVMBuildICmp(b, LLVMIntUGT, LLVMBuildSub(b, hi, index, ""), step, "");

@@ -268,7 +268,7 @@ static bool writes_pieces(const Choice *choice, const Group *group, int64_t vect
         const Access *access = &choice->accesses[i];
         int64_t piece = access->width * (int64_t)dtype_bytes(access->type->dtype);
         if (decides(group, access) && op_has(access->op, STORE) && !access->scattered &&
-            access->width < vector && piece < MAX_ACCESS_BYTES &&
+            access->width < vector && piece < SECTOR_BYTES &&
             !multiplies(op_loop_around(access->op)))
             return true;
     }
