@@ -112,14 +112,37 @@ bool value_is_outside(const Value *value, const Op *op) {
     return true;
 }
 
-bool op_contains(const Op *op, uint32_t traits) {
-    if (op_has(op, traits))
+bool op_any(const Op *op, OpTest *test, const void *user) {
+    if (test(op, user))
         return true;
     for (uint32_t i = 0; i < op->nregions; i++)
-        block_for_each (inner, op->regions[i])
-            if (op_contains(inner, traits))
-                return true;
+        if (block_any(op->regions[i], test, user))
+            return true;
     return false;
+}
+
+bool block_any(const Block *block, OpTest *test, const void *user) {
+    block_for_each (op, block)
+        if (op_any(op, test, user))
+            return true;
+    return false;
+}
+
+static bool has_traits(const Op *op, const void *user) {
+    const uint32_t *traits = user;
+    return op_has(op, *traits);
+}
+
+bool op_contains(const Op *op, uint32_t traits) {
+    return op_any(op, has_traits, &traits);
+}
+
+static bool is_product(const Op *op, const void *user) {
+    return op->code == OP_dot || op_is_wgmma(op);
+}
+
+bool block_multiplies(const Block *block) {
+    return block_any(block, is_product, NULL);
 }
 
 Op *op_outermost_loop(const Op *op) {
@@ -130,14 +153,8 @@ Op *op_outermost_loop(const Op *op) {
 }
 
 bool block_has_loop(const Block *block) {
-    block_for_each (op, block) {
-        if (op_has(op, LOOP))
-            return true;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            if (block_has_loop(op->regions[i]))
-                return true;
-    }
-    return false;
+    const uint32_t loop = LOOP;
+    return block_any(block, has_traits, &loop);
 }
 
 bool loops_inside_out(Block *block, LoopVisitor *visit, void *user) {

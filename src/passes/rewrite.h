@@ -67,8 +67,15 @@ bool op_is_alike(const Op *a, const Op *b);
 
 /* The value is defined outside the regions of `op`, so that it can be used before it. */
 bool value_is_outside(const Value *value, const Op *op);
+/* Whether a test holds of the op or of one in its regions, of the ops of a block or in theirs; it
+ * is asked in the order of the text until it does. */
+typedef bool OpTest(const Op *op, const void *user);
+bool op_any(const Op *op, OpTest *test, const void *user);
+bool block_any(const Block *block, OpTest *test, const void *user);
 /* Has one of these traits, itself or an op in its regions. */
 bool op_contains(const Op *op, uint32_t traits);
+/* A product stands in the block or in regions of its ops. */
+bool block_multiplies(const Block *block);
 /* The outermost loop that the op stands in; NULL: there is none. */
 Op *op_outermost_loop(const Op *op);
 /* A for or while loop stands in the block or in regions of its ops. */

@@ -280,15 +280,8 @@ static Op *loop_of(const Op *op) {
     return parent;
 }
 
-static bool writes_memory(const Block *block) {
-    block_for_each (op, block) {
-        if (!op->nregions && op_has(op, WRITES | SYNC) && !op_has(op, SAYS))
-            return true;
-        for (uint32_t r = 0; r < op->nregions; r++)
-            if (writes_memory(op->regions[r]))
-                return true;
-    }
-    return false;
+static bool writes_memory(const Op *op, const void *user) {
+    return !op->nregions && op_has(op, WRITES | SYNC) && !op_has(op, SAYS);
 }
 
 static bool share_a_loop(const Op *a, const Op *b) {
@@ -346,7 +339,7 @@ static bool memory_allows(Question *q) {
         return false;
     const Op *loop = loop_of(q->op);
     for (uint32_t r = 0; loop && r < loop->nregions; r++)
-        if (writes_memory(loop->regions[r]))
+        if (block_any(loop->regions[r], writes_memory, NULL))
             return refuse(q, "its loop writes memory");
     return true;
 }

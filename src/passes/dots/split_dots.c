@@ -64,34 +64,29 @@ static bool are_apart(const Value *a, const Value *b) {
            local_view_attrs(a->def)->ahead != local_view_attrs(b->def)->ahead;
 }
 
-/* May the op, or one in its regions, write what the buffer holds? */
-static bool writes_buffer(Op *op, const Value *buffer) {
+/* May the op write what the buffer holds? */
+static bool writes_into(const Op *op, const void *user) {
+    const Value *buffer = user;
     for (uint32_t i = 0; op_has(op, LWRITES) && i < op->nin; i++) {
         const Value *written = op_in(op, i);
         if (written->type->kind == TYPE_BUFFER &&
             local_alloc_of(written) == local_alloc_of(buffer) && !are_apart(written, buffer))
             return true;
     }
-    for (uint32_t r = 0; r < op->nregions; r++)
-        block_for_each (inner, op->regions[r])
-            if (writes_buffer(inner, buffer))
-                return true;
     return false;
 }
 
-static bool synchronises(const Op *op) {
-    if (op_has(op, SYNC) || op->code == OP_async_wait)
-        return true;
-    for (uint32_t r = 0; r < op->nregions; r++)
-        block_for_each (inner, op->regions[r])
-            if (synchronises(inner))
-                return true;
-    return false;
+static bool writes_buffer(const Op *op, const Value *buffer) {
+    return op_any(op, writes_into, buffer);
+}
+
+static bool synchronises(const Op *op, const void *user) {
+    return op_has(op, SYNC) || op->code == OP_async_wait;
 }
 
 /* Would a load of the buffer behind the op see something else, or need a barrier of its own? */
-static bool disturbs(Op *op, const Value *buffer) {
-    return synchronises(op) || writes_buffer(op, buffer);
+static bool disturbs(const Op *op, const Value *buffer) {
+    return op_any(op, synchronises, NULL) || writes_buffer(op, buffer);
 }
 
 /* May a load from in front of the loop stand in its body instead? place-barriers sees to what is

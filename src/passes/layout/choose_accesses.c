@@ -161,11 +161,12 @@ static int loops_around(const Op *op) {
     return depth;
 }
 
-static bool multiplies(const Op *loop) {
+/* Does the innermost loop around the op? */
+static bool multiplies_around(const Op *op) {
+    const Op *loop = op_loop_around(op);
     for (uint32_t i = 0; loop && i < loop->nregions; i++)
-        block_for_each (op, loop->regions[i])
-            if (op->code == OP_dot || multiplies(op))
-                return true;
+        if (block_multiplies(loop->regions[i]))
+            return true;
     return false;
 }
 
@@ -178,7 +179,7 @@ static int deciding_depth(const Choice *choice, const Access *member) {
         const Access *other = &choice->accesses[i];
         int loops = loops_around(other->op);
         if (same_group(member, other) && op_has(other->op, STORE) && loops > depth &&
-            !multiplies(op_loop_around(other->op)))
+            !multiplies_around(other->op))
             depth = loops;
     }
     return depth;
@@ -268,8 +269,7 @@ static bool writes_pieces(const Choice *choice, const Group *group, int64_t vect
         const Access *access = &choice->accesses[i];
         int64_t piece = access->width * (int64_t)dtype_bytes(access->type->dtype);
         if (decides(group, access) && op_has(access->op, STORE) && !access->scattered &&
-            access->width < vector && piece < SECTOR_BYTES &&
-            !multiplies(op_loop_around(access->op)))
+            access->width < vector && piece < SECTOR_BYTES && !multiplies_around(access->op))
             return true;
     }
     return false;

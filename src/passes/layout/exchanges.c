@@ -1,6 +1,7 @@
 /* What layouts take through shared memory: see layout_rules.h. */
 #include "ir/build.h"
 #include "passes/layout/layout_rules.h"
+#include "passes/rewrite.h"
 #include "types/lane_move.h"
 
 /* Cycles in which a thread's warp issues. A shuffle and a word of a shared access take the same
@@ -38,10 +39,6 @@ static bool is_dear_fragment(const Op *op) {
            type_registers(type) >= LEAST_SHUFFLED_WORDS;
 }
 
-static bool is_no_product(Op *op, void *user) {
-    return op->code != OP_dot && !op_is_wgmma(op);
-}
-
 /* Is the way through shared memory the shorter one? */
 static bool is_dear_by_shuffles(const Op *op, LaneMoveCost cost) {
     Func *func = op->block->func;
@@ -50,7 +47,7 @@ static bool is_dear_by_shuffles(const Op *op, LaneMoveCost cost) {
     uint64_t shuffles = PIPE_COST * cost.shuffles;
     if (shuffles + SELECT_COST_BY_PRODUCTS * cost.selects > staged)
         return true;
-    return shuffles + SELECT_COST * cost.selects > staged && func_walk(func, is_no_product, NULL);
+    return shuffles + SELECT_COST * cost.selects > staged && !block_multiplies(func->body);
 }
 
 bool convert_is_staged(const Op *op) {

@@ -56,15 +56,14 @@ static bool is_store(const Op *op) {
     return op_has(op, STORE) || (op_has(op, ATOMIC) && (!op->nout || value_unused(op_out(op))));
 }
 
+static bool is_no_load(const Op *op, const void *user) {
+    return op->code == OP_while || op_is_volatile(op) ||
+           op_has(op, WRITES | LREADS | LWRITES | SYNC);
+}
+
 /* Loads at most, and comes to an end. */
 static bool only_loads(const Op *op) {
-    if (op->code == OP_while || op_is_volatile(op) || (op_effects(op) & ~(uint32_t)READS))
-        return false;
-    for (uint32_t i = 0; i < op->nregions; i++)
-        block_for_each (inner, op->regions[i])
-            if (!only_loads(inner))
-                return false;
-    return true;
+    return !op_any(op, is_no_load, NULL);
 }
 
 static bool add_store(Unseen *u, const Op *store) {
@@ -242,21 +241,10 @@ static Value *nothing_is_stored(Unseen *u) {
 
 /* Loops */
 
-static bool multiplies(const Block *block) {
-    block_for_each (op, block) {
-        if (op->code == OP_dot)
-            return true;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            if (multiplies(op->regions[i]))
-                return true;
-    }
-    return false;
-}
-
 /* Others do little where their loads are masked, which those of tiles beyond the end are. */
 static bool is_candidate(const Op *op) {
     return op->code == OP_for && (op_effects(op) & READS) && only_loads(op) &&
-           multiplies(op->regions[0]);
+           block_multiplies(op->regions[0]);
 }
 
 static bool is_there(const Unseen *u, const Value *value) {
@@ -342,7 +330,7 @@ static bool collect_all(Unseen *u, Func *func) {
     for (Op *op = u->loop; op; op = op->next) {
         works |= is_work(op);
         for (uint32_t i = 0; i < op->nregions; i++)
-            if (multiplies(op->regions[i]))
+            if (block_multiplies(op->regions[i]))
                 return false;
         if (is_store(op) ? !add_store(u, op)
                          : !op_has(op, TERMINATOR) && op->code != OP_barrier && !only_loads(op))

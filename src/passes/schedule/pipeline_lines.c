@@ -84,17 +84,10 @@ static bool is_candidate(const Pipelined *p, Op *load) {
 }
 
 /* Is there anything else to wait for: products, loads of another kind, loads in branches? */
-static bool waits_otherwise(const Block *block, const Block *body) {
-    block_for_each (op, block) {
-        bool reads =
-            !op->nregions && op_effects(op) & (READS | LREADS) && !op_has(op, STORE | SAYS);
-        if (op->code == OP_dot || (reads && (op->code != OP_load || block != body)))
-            return true;
-        for (uint32_t i = 0; i < op->nregions; i++)
-            if (waits_otherwise(op->regions[i], body))
-                return true;
-    }
-    return false;
+static bool waits_otherwise(const Op *op, const void *user) {
+    const Block *body = user;
+    bool reads = op_has(op, READS | LREADS) && !op_has(op, STORE | SAYS);
+    return op->code == OP_dot || (reads && (op->code != OP_load || op->block != body));
 }
 
 static int64_t largest_carried(const Pipelined *p) {
@@ -135,7 +128,7 @@ bool pipeline_has_lines(const Pipelined *p, bool asked) {
         }
     if (!longest || (trips >= 0 && trips < LEAST_TRIPS) ||
         (!asked && longest >= largest_carried(p) && !pipeline_is_recurrence(p)) ||
-        waits_otherwise(p->body, p->body))
+        block_any(p->body, waits_otherwise, p->body))
         return false;
     block_for_each (op, p->body) {
         if (op->code != OP_load)

@@ -355,21 +355,18 @@ static Position go_on(Pipelined *p, const Pipelined *before, const Position *at)
     return emit_steady_state(p, at, NULL);
 }
 
-static bool reads_ring(const Pipelined *p, const Op *op) {
+static bool reads_ring(const Op *op, const void *user) {
+    const Pipelined *p = user;
     vec_for_each (staged, &p->loads)
         if (op->code == OP_local_load && op_in(op, 0) == staged->ring)
             return true;
-    for (uint32_t i = 0; i < op->nregions; i++)
-        block_for_each (inner, op->regions[i])
-            if (reads_ring(p, inner))
-                return true;
     return false;
 }
 
 /* The first op of the body that reads a ring. */
 static Op *first_read(const Pipelined *p) {
     block_for_each (op, p->body)
-        if (reads_ring(p, op))
+        if (op_any(op, reads_ring, p))
             return op;
     return p->body->last;
 }

@@ -60,14 +60,8 @@ static uint32_t blocking_effects(const Op *op) {
 }
 
 /* Takes as long as memory does, or longer. */
-static bool is_long(const Op *op) {
-    if (op->code == OP_dot || op_has(op, LOOP))
-        return true;
-    for (uint32_t r = 0; r < op->nregions; r++)
-        block_for_each (inner, op->regions[r])
-            if (is_long(inner))
-                return true;
-    return false;
+static bool is_long(const Op *op, const void *user) {
+    return op->code == OP_dot || op_has(op, LOOP);
 }
 
 /* The ops of the block that take the value, in themselves or in their regions. */
@@ -84,7 +78,7 @@ static PtrSet users_in(Arena *arena, const Value *value, const Block *block) {
 /* Is there something long between the op and the first of its users? */
 static bool is_behind_long(const Op *op, const PtrSet *users) {
     for (const Op *next = op->next; next && !ptr_set_has(users, next); next = next->next)
-        if (is_long(next))
+        if (op_any(next, is_long, NULL))
             return true;
     return false;
 }
@@ -202,13 +196,9 @@ static uint64_t registers_of_thread(Func *func) {
     return registers_in_thread(func, pressure_most(func));
 }
 
-static bool is_no_dot(Op *op, void *user) {
-    return op->code != OP_dot;
-}
-
 /* Accumulators of dots fill the registers whatever else is sunk. */
 static void aim_at_registers(Func *func) {
-    if (func->register_request || !func_walk(func, is_no_dot, NULL) ||
+    if (func->register_request || block_multiplies(func->body) ||
         func->num_warps < SHARED_LEAST_WARPS || func->num_warps > SHARED_MOST_WARPS ||
         registers_of_thread(func) > CROWDED_REGISTERS)
         return;

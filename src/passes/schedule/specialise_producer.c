@@ -192,17 +192,11 @@ static void go_back(const Ring *ring) {
 }
 
 /* Ops of scalars, loops and copies are left: none that reads memory or holds tiles. */
-static bool is_slice(const Block *block) {
-    block_for_each (op, block) {
-        bool allowed = op_suits_one_warp(op) || op_has(op, ALLOCATES);
-        for (uint32_t i = 0; i < op->nout; i++)
-            allowed &= !type_is_tile(op->out[i].type);
-        for (uint32_t i = 0; i < op->nregions; i++)
-            allowed &= is_slice(op->regions[i]);
-        if (!allowed)
-            return false;
-    }
-    return true;
+static bool is_no_slice(const Op *op, const void *user) {
+    for (uint32_t i = 0; i < op->nout; i++)
+        if (type_is_tile(op->out[i].type))
+            return true;
+    return !op_suits_one_warp(op) && !op_has(op, ALLOCATES);
 }
 
 static void drop_producer(Specialise *s) {
@@ -223,7 +217,7 @@ bool specialise_make_producer(Specialise *s) {
     if (!can_place_all(s))
         return false;
     build_role(s);
-    bool can = is_slice(s->producer->regions[0]);
+    bool can = !block_any(s->producer->regions[0], is_no_slice, NULL);
     vec_for_each (ring, &s->rings)
         can = can && can_go_back(*ring);
     if (!can) {

@@ -269,19 +269,11 @@ static int64_t place_by_lifetime(Allocation *allocation) {
     return place_overlapping(allocation, false);
 }
 
-static bool find_product(Op *op, void *user) {
-    bool *found = user;
-    *found |= op->code == OP_dot || op_is_wgmma(op);
-    return !*found;
-}
-
 /* Programs that the registers of an SM hold at most, where these are surely few: for fewer
  * registers of a thread what tiles take is too rough a measure. Those without products leave shared
  * memory to the L1 cache, by which they load. INT32_MAX: any number. */
 static int64_t most_by_registers(Func *func, const Target *target) {
-    bool has_products = false;
-    func_walk(func, find_product, &has_products);
-    if (!has_products)
+    if (!block_multiplies(func->body))
         return INT32_MAX;
     int32_t programs = func->programs_per_cta > 0 ? func->programs_per_cta : 1;
     int32_t warps = func->num_warps > 0 ? func->num_warps : 1;

@@ -47,13 +47,9 @@ static bool is_stored_from(const Op *alloc) {
     return false;
 }
 
-/* Does it make a buffer, or hold an op that does, for anything but a copy to memory? */
-static bool takes_buffer(const Op *op) {
-    bool takes = op->code == OP_local_alloc && !is_stored_from(op);
-    for (uint32_t i = 0; i < op->nregions && !takes; i++)
-        block_for_each (inner, op->regions[i])
-            takes |= takes_buffer(inner);
-    return takes;
+/* Does it make a buffer for anything but a copy to memory? */
+static bool takes_buffer(const Op *op, const void *user) {
+    return op->code == OP_local_alloc && !is_stored_from(op);
 }
 
 static void find_places(Places *places, Block *block) {
@@ -63,7 +59,7 @@ static void find_places(Places *places, Block *block) {
             copy = op;
         } else if (op->code == OP_store_wait && !op_pending(op)) {
             copy = NULL;
-        } else if (copy && takes_buffer(op)) {
+        } else if (copy && op_any(op, takes_buffer, NULL)) {
             vec_push(places->arena, &places->list, ((Place){copy, op, NULL}));
             copy = NULL;
         }
