@@ -192,7 +192,11 @@ static void print_summary(const Explained *all, uint32_t count, const char *path
             cli_printf("  ");
             if (source)
                 cli_printf("%.*s:%u: ", STR_ARG(source->path), finding->at.line);
-            cli_printf("%s: %s\n", finding->title, finding->figures);
+            cli_printf("%s: %s", finding->title, finding->figures);
+            if (finding->gain > 0)
+                cli_printf("; at most %.2f of %.2f us less without it", finding->gain,
+                           report->profile->time.us);
+            cli_printf("\n");
         }
     }
     cli_printf("wrote %s\n", path);

@@ -10,8 +10,10 @@ static const FindingInfo finding_info[FINDING_COUNT] = {
 
 enum { MOST_OF_A_KIND = 3 };
 
-static int costliest_first(const void *a, const void *b) {
+static int most_to_gain_first(const void *a, const void *b) {
     const Finding *x = a, *y = b;
+    if (x->gain != y->gain)
+        return x->gain < y->gain ? 1 : -1;
     if (x->cycles != y->cycles)
         return x->cycles < y->cycles ? 1 : -1;
     if (x->rank != y->rank)
@@ -21,7 +23,7 @@ static int costliest_first(const void *a, const void *b) {
     return (x->at.line > y->at.line) - (x->at.line < y->at.line);
 }
 
-/* Of each kind the costliest few. */
+/* Of each kind the first few. */
 static void leave_out(Findings *found) {
     uint32_t count[FINDING_COUNT] = {0};
     size_t kept = 0;
@@ -49,7 +51,7 @@ Findings findings_make(const Trace *trace, const Profile *profile) {
         finding_info[kind].find(&f);
     }
     if (found.len)
-        qsort(found.data, found.len, sizeof *found.data, costliest_first);
+        qsort(found.data, found.len, sizeof *found.data, most_to_gain_first);
     leave_out(&found);
     return found;
 }

@@ -25,21 +25,34 @@ struct Finder {
     Findings *found;
     FindingKind kind; /* that is looked for, and its row */
     const FindingInfo *info;
-    double total;    /* clocks of a warp; 0: no clock has run */
-    double programs; /* of the launch, at least 1 */
+    double total;     /* clocks of a warp; 0: no clock has run */
+    SimSaving saving; /* what the launch would have less without what is added next */
+    double programs;  /* of the launch, at least 1 */
 };
 
 #define FINDING(id, ...) void find_##id(Finder *f);
 #include "inspect/findings.def"
 
 /* Adds a finding of the kind that is looked for, with the row's texts; `figures` as printf takes
- * them. NULL where it costs too little of the clocks to be one. */
+ * them. `cycles` are its share of a warp's clocks; what the launch gains without it is told by
+ * f->saving, which is forgotten then. NULL where both are too little to be worth a word. */
 Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...)
     __attribute__((format(printf, 4, 5)));
 /* The figure of the kernel's target. */
 double finding_figure(const Finder *f, Figure figure);
 /* In percent of all clocks. */
 double finding_percent(const Finder *f, double cycles);
+/* Adds to f->saving what an instruction of the PTX takes: `busy` of the units that it occupies and
+ * of its clocks there, and the clocks that `waits` are. */
+void finding_save(Finder *f, const ProfileLine *ptx, double busy, double waits);
+/* The same of all instructions of a line, with what they wait for. */
+void finding_save_line(Finder *f, TracePlace at, double part);
+/* The clocks of an instruction but for waits, and for those in which only units are busy. */
+static inline double finding_busy(const ProfileLine *ptx) {
+    return ptx->spent.cycles - ptx->spent.waits - ptx->spent.crowded;
+}
+/* The instruction of a line that takes most clocks, of its own and of those who wait for it. */
+uint32_t finding_hottest(const Finder *f, TracePlace at);
 /* The clocks of all instructions of a line. */
 double finding_line_cycles(const Finder *f, TracePlace at);
 static inline bool finding_is_at(const ProfileLine *line, TracePlace at) {

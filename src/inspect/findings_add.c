@@ -1,7 +1,7 @@
 /* What the files that find things have in common. */
 #include "inspect/findings.h"
 
-/* Of all clocks: what takes less is no finding. */
+/* Of all clocks, and of the launch's time: what takes less is no finding. */
 static const double LEAST_SHARE = 0.04;
 
 double finding_figure(const Finder *f, Figure figure) {
@@ -20,9 +20,48 @@ double finding_line_cycles(const Finder *f, TracePlace at) {
     return 0;
 }
 
+void finding_save(Finder *f, const ProfileLine *ptx, double busy, double waits) {
+    f->saving.clocks += busy * finding_busy(ptx) + waits;
+    for (int unit = 0; unit < SIM_UNITS; unit++)
+        f->saving.units.clocks[unit] += busy * ptx->units.clocks[unit];
+}
+
+void finding_save_line(Finder *f, TracePlace at, double part) {
+    if (f->profile)
+        vec_for_each (ptx, &f->profile->ptx)
+            if (finding_is_at(ptx, at))
+                finding_save(f, ptx, part, part * ptx->spent.waits);
+}
+
+uint32_t finding_hottest(const Finder *f, TracePlace at) {
+    uint32_t hottest = 0;
+    double most = 0;
+    if (f->profile && at.file)
+        vec_for_each (ptx, &f->profile->ptx) {
+            const double clocks = ptx->spent.cycles - ptx->spent.waits + ptx->spent.awaited;
+            if (!finding_is_at(ptx, at) || clocks <= most)
+                continue;
+            most = clocks;
+            hottest = ptx->ptx_line;
+        }
+    return hottest;
+}
+
+/* What the clock says of the launch without it: at most, since what comes to light then is none of
+ * what it knows. */
+static double gain_of(Finder *f) {
+    const SimSaving saving = f->saving;
+    f->saving = (SimSaving){0};
+    if (!f->profile || !f->profile->has_time)
+        return 0;
+    const double gain = f->profile->time.us - sim_time_without(&f->profile->time, &saving);
+    return gain > 0 ? gain : 0;
+}
+
 Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figures, ...) {
     const FindingInfo *info = f->info;
-    if (f->total > 0 && cycles < LEAST_SHARE * f->total)
+    const double gain = gain_of(f);
+    if (f->total > 0 && cycles < LEAST_SHARE * f->total && gain < LEAST_SHARE * f->profile->time.us)
         return NULL;
     StrBuf text = strbuf(f->arena);
     va_list args;
@@ -36,7 +75,9 @@ Finding *finding_add(Finder *f, TracePlace at, double cycles, const char *figure
                        .figures = text.ptr,
                        .why = info->why,
                        .remedy = info->remedy,
-                       .cycles = cycles,
+                       .ptx_line = finding_hottest(f, at),
+                       .cycles = cycles < f->total ? cycles : f->total,
+                       .gain = gain,
                        .rank = (uint32_t)f->kind});
     return &f->found->data[f->found->len - 1];
 }

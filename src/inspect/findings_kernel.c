@@ -38,6 +38,7 @@ void find_fma_dot(Finder *f) {
         if (f->total > 0)
             strbuf_printf(&clocks, "; %.0f of %.0f clocks (%.0f%%) go there", cycles, f->total,
                           finding_percent(f, cycles));
+        finding_save_line(f, dot->at, 1);
         Finding *found = finding_add(
             f, dot->at, cycles,
             "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks each "
@@ -63,6 +64,7 @@ void find_spills(Finder *f) {
         often = (double)f->profile->sum.warps / f->programs /
                 f->trace->compiled->facts.meta.num_warps / (double)f->profile->ptx.len;
     const double cycles = bytes / WORD_BYTES * often * finding_figure(f, FIGURE_LATENCY_L1) / 4;
+    f->saving.clocks = cycles;
     finding_add(f, trace_place(f->trace->ctx, f->trace->compiled->func->span), cycles,
                 "%d bytes of a thread are stored and %d loaded again, with %d registers",
                 resources->spill_stores, resources->spill_loads, resources->registers);
@@ -91,10 +93,13 @@ void find_divergence(Finder *f) {
             all.threads += ptx->count.threads;
             all.divergent += ptx->count.divergent;
             cycles += ptx->spent.cycles * off;
+            finding_save(f, ptx, off, ptx->spent.waits * off);
             worst = worst || !ptx->count.divergent ? worst : ptx->ptx_line;
         }
-        if (!all.warps || all.divergent * 100 < all.warps * WORTH_PERCENT)
+        if (!all.warps || all.divergent * 100 < all.warps * WORTH_PERCENT) {
+            f->saving = (SimSaving){0};
             continue;
+        }
         Finding *found = finding_add(
             f, line->at, cycles,
             "%.0f%% of its instructions are executed for a part of a warp: %.1f of 32 threads in "
@@ -121,6 +126,9 @@ void find_repeated_work(Finder *f) {
         const double share = repeat->repeated / repeat->all;
         if (finding_percent(f, busy * share) < WORTH_REPEATING_PERCENT)
             continue;
+        vec_for_each (ptx, &f->profile->ptx)
+            if (finding_is_at(ptx, repeat->at))
+                finding_save(f, ptx, share, 0);
         finding_add(f, repeat->at, busy * share,
                     "%.0f%% of what this line computes other threads compute as well, up to %lld "
                     "for each element; about %.0f of %.0f clocks",
@@ -147,6 +155,7 @@ void find_low_occupancy(Finder *f) {
     strbuf_puts(&waiting, "");
     if (f->total > 0)
         strbuf_printf(&waiting, "; warps wait %.0f%% of their clocks", finding_percent(f, waits));
+    f->saving.clocks = waits;
     finding_add(f, (TracePlace){0}, waits * (ENOUGH - part),
                 "%d of %d warps: %d CTA%s an SM by %s%s", held->warps, held->max_warps, held->ctas,
                 held->ctas == 1 ? "" : "s", occupancy_limit_name(held->limit), waiting.ptr);

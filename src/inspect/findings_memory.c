@@ -45,16 +45,12 @@ static uint32_t worst_ptx(const Finder *f, TracePlace at, double (*part)(const S
     return worst;
 }
 
-/* Where shared memory is what the launch takes longest for, all clocks are those of its passes. */
-static double conflict_cycles(const Finder *f, const ProfileLine *line) {
-    const SimTime *time = &f->profile->time;
-    const SimCount *count = &line->count;
-    const double own = cycles_at(f, line->at, conflicting_part);
-    if (!f->profile->has_time || !time->unit || strcmp(time->unit, "shared memory") != 0 ||
-        time->unit_us < time->latency_us)
-        return own;
-    return larger(own, f->total * (double)(count->wavefronts - count->ideal_wavefronts) /
-                           (double)f->profile->sum.wavefronts);
+/* What would not be without a part of the line's passes through shared memory, or of its sectors:
+ * the same of the units that they occupy, and of what others wait for them. */
+static void save_part(Finder *f, TracePlace at, double (*part)(const SimCount *count)) {
+    vec_for_each (ptx, &f->profile->ptx)
+        if (finding_is_at(ptx, at))
+            finding_save(f, ptx, part(&ptx->count), ptx->spent.awaited * part(&ptx->count));
 }
 
 static void find_conflicts_counted(Finder *f) {
@@ -62,7 +58,8 @@ static void find_conflicts_counted(Finder *f) {
         const SimCount *count = &line->count;
         if (count->wavefronts * 100 <= count->ideal_wavefronts * WORTH_PERCENT)
             continue;
-        const double cycles = conflict_cycles(f, line);
+        const double cycles = cycles_at(f, line->at, conflicting_part);
+        save_part(f, line->at, conflicting_part);
         Finding *found = finding_add(
             f, line->at, cycles,
             "%.1f wavefronts where 1 would do, %.0f more than that in a program; about "
@@ -104,6 +101,9 @@ void find_uncoalesced(Finder *f) {
         const double most = f->total > 0 && f->total < held_up ? f->total : held_up;
         const double moved = extra * sector < most ? extra * sector : most;
         const double cycles = larger(moved, cycles_at(f, line->at, scattered_part));
+        save_part(f, line->at, scattered_part);
+        f->saving.clocks = larger(f->saving.clocks, moved);
+        f->saving.sectors = extra * f->programs / (double)f->profile->sum.sectors;
         Finding *found =
             finding_add(f, line->at, cycles,
                         "%.1f sectors where 1 would do: %.0f bytes of a program move for nothing, "
@@ -178,6 +178,7 @@ void find_waiting_pipeline(Finder *f) {
     const TraceLoop *loop = loop_at(f->trace, worst->at);
     const int64_t bytes = loop ? stage_bytes(f->trace, loop) : 0;
     const KernelMeta *meta = &f->trace->compiled->facts.meta;
+    f->saving.clocks = waits;
     Finding *found =
         finding_add(f, loop ? loop->at : worst->at, waits,
                     "%.0f of %.0f clocks (%.0f%%) go by waiting for copies in %" PRId64
@@ -207,6 +208,7 @@ void find_load_latency(Finder *f) {
         }
         if (!worst || finding_percent(f, awaited) < WORTH_AWAITING_PERCENT)
             continue;
+        f->saving.clocks = awaited;
         Finding *found =
             finding_add(f, line->at, awaited,
                         "%.0f of %.0f clocks (%.0f%%) go by waiting for what this line loads",
@@ -237,6 +239,7 @@ void find_barriers(Finder *f) {
             continue;
         const double passes =
             (double)warps / f->programs / f->trace->compiled->facts.meta.num_warps;
+        f->saving.clocks = waits;
         Finding *found =
             finding_add(f, line->at, waits,
                         "%.0f of %.0f clocks (%.0f%%) go by waiting for other warps, at %.0f "
@@ -256,12 +259,20 @@ static bool is_told(const Finder *f, const TraceAccess *access) {
     return false;
 }
 
+static void save_global(Finder *f, TracePlace at, double part) {
+    if (f->profile)
+        vec_for_each (ptx, &f->profile->ptx)
+            if (finding_is_at(ptx, at) && !strcmp(ptx->class, "global"))
+                finding_save(f, ptx, part, 0);
+}
+
 void find_scalar_access(Finder *f) {
     vec_for_each (access, &f->trace->accesses) {
         const double wider = (double)access->possible / (double)access->bytes;
         if (wider < 2 || is_told(f, access))
             continue;
         const double cycles = finding_line_cycles(f, access->at) * (1 - 1 / wider) / 2;
+        save_global(f, access->at, 1 - 1 / wider);
         finding_add(f, access->at, cycles,
                     "%" PRId64 " bytes at a time where %" PRId64
                     " would do: addresses are only known to be multiples of %" PRId64 " bytes",

@@ -462,7 +462,7 @@ static void put_launch(Writer *w, const Profile *profile) {
                       "\"cycles\": %.0f, \"microseconds\": %.2f, \"device\": \"%s\", "
                       "\"bounds\": {\"latency\": %.2f, \"unit\": %.2f, \"l2\": %.2f, "
                       "\"dram\": %.2f}, \"unit\": ",
-                      time->cta_clocks, time->us, time->device ? time->device : "",
+                      time->program_clocks, time->us, time->device ? time->device : "",
                       time->latency_us, time->unit_us, time->l2_us, time->dram_us);
         strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
     } else {
@@ -510,6 +510,19 @@ static void put_profile(Writer *w) {
     strbuf_puts(w->out, "]}");
 }
 
+/* Its share of a warp's clocks, and what the launch gains without it at most; null: not known. */
+static void put_gain(Writer *w, const Finding *finding) {
+    const Profile *profile = w->report->profile;
+    if (profile && profile->cycles > 0 && finding->cycles > 0)
+        strbuf_printf(w->out, ", \"share\": %.3f", finding->cycles / profile->cycles);
+    else
+        strbuf_puts(w->out, ", \"share\": null");
+    if (profile && profile->has_time && finding->gain > 0)
+        strbuf_printf(w->out, ", \"gain_us\": %.2f, ", finding->gain);
+    else
+        strbuf_puts(w->out, ", \"gain_us\": null, ");
+}
+
 static void put_findings(Writer *w) {
     const char *separator = "";
     strbuf_puts(w->out, "\"findings\": [");
@@ -519,7 +532,7 @@ static void put_findings(Writer *w) {
         strbuf_printf(w->out, ", \"kind\": \"%s\", \"ptx_line\": %u, \"cycles\": ", finding->kind,
                       finding->ptx_line);
         put_real(w, finding->cycles);
-        strbuf_puts(w->out, ", ");
+        put_gain(w, finding);
         put_text(w, "title", finding->title);
         strbuf_puts(w->out, ", ");
         put_text(w, "figures", finding->figures);

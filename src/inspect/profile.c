@@ -20,6 +20,10 @@ static void add_line(ProfileLine *to, const ProfileLine *from) {
     to->spent.cycles += from->spent.cycles;
     to->spent.waits += from->spent.waits;
     to->spent.awaited += from->spent.awaited;
+    to->spent.held += from->spent.held;
+    to->spent.crowded += from->spent.crowded;
+    for (int unit = 0; unit < SIM_UNITS; unit++)
+        to->units.clocks[unit] += from->units.clocks[unit];
 }
 
 static int compare(uint32_t a, uint32_t b) {
@@ -105,8 +109,10 @@ Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts
         profile->time = *time;
     for (uint32_t i = 0; i < sim_insn_count(module); i++) {
         ProfileLine line = {.count = sim_count(counts, i)};
-        if (time && time->spent)
+        if (time && time->spent) {
             line.spent = time->spent[i];
+            line.units = time->units[i];
+        }
         if (!line.count.warps && line.spent.cycles <= 0)
             continue;
         const SimInsn insn = sim_insn(module, i);

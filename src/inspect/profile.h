@@ -11,6 +11,7 @@ typedef struct ProfileLine {
     const char *class;
     SimCount count;
     SimSpent spent; /* zeros without a clock */
+    SimUnits units; /* likewise: what all warps of a program occupy there */
 } ProfileLine;
 
 typedef VEC(ProfileLine) ProfileLines;

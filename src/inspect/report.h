@@ -9,7 +9,8 @@ typedef struct Finding {
     TracePlace at;     /* file 0: of the kernel as a whole */
     uint32_t ptx_line; /* where it shows in the PTX; 0: nowhere */
     const char *title, *figures, *why, *remedy;
-    double cycles; /* that it costs a warp; 0: not known */
+    double cycles; /* of a warp that it takes part of; 0: not known */
+    double gain;   /* us that the launch takes less without it, at most; 0: not known */
     uint32_t rank; /* of its row */
 } Finding;
 
@@ -30,7 +31,7 @@ typedef struct Report {
     const ReportPicture *pictures;
     size_t picture_count;
     const Diags *diags; /* of the compilation */
-    Findings findings;  /* the costliest first */
+    Findings findings;  /* those with most to gain first */
 } Report;
 
 /* What the figures show, in the arena of the trace's context. */

@@ -173,7 +173,17 @@ bool sim_launch(SimModule *module, SimMemory *memory, const SimLaunch *launch, S
 typedef struct SimSpent {
     double cycles, waits;
     double awaited; /* clocks that other instructions waited for its result, part of their waits */
+    double held;    /* of the waits those for copies, products or other warps, not for operands */
+    double
+        crowded; /* of the cycles those that it kept units busy when all warps could have ended */
 } SimSpent;
+
+/* What instructions share: issue slots, arithmetic, shared memory, the way to L2, .. */
+enum { SIM_UNITS = 17 };
+const char *sim_unit_name(unsigned unit);
+typedef struct SimUnits {
+    double clocks[SIM_UNITS]; /* of an SM */
+} SimUnits;
 
 /* How long a launch takes on a device, by the clock of a few of its programs. */
 typedef struct SimTime {
@@ -192,8 +202,21 @@ typedef struct SimTime {
     double text;           /* of machine code that the programs went through at least once */
     uint32_t samples;      /* programs that were run */
     const char *device;    /* whose clock it is */
+    double program_clocks; /* of a program alone, or of its busiest unit if that takes longer */
     const SimSpent *spent; /* by number of the instruction; NULL: nobody asked */
+    const SimUnits *units; /* likewise: what all warps of a program occupy */
+    const struct TimePlan *plan; /* what the prediction was made of */
 } SimTime;
+
+/* What a launch would not have to do if it had a reason for its time less. */
+typedef struct SimSaving {
+    double clocks;  /* of a program alone */
+    SimUnits units; /* that it occupies */
+    double sectors; /* the part of 1 of what moves between SMs, L2 and DRAM */
+} SimSaving;
+
+/* The time of the launch without it, all else being as it is, in us. */
+double sim_time_without(const SimTime *time, const SimSaving *saving);
 
 typedef struct SimTimeOptions {
     uint32_t registers; /* of a thread, as an assembler says; 0: an estimate */

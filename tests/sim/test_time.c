@@ -107,7 +107,29 @@ static void test_occupancy(void **state) {
     assert_true(spilled.us > few.us);
 }
 
-/* What the instruction that begins with `name` takes; what all take is the life of a warp. */
+/* Without nothing the launch takes what it takes, without everything what an empty one does, and
+ * in between the less the more is saved. */
+static void check_savings(const SimTime *time, uint32_t insns) {
+    SimSaving saving = {0};
+    double before = sim_time_without(time, &saving);
+    assert_true(before > time->us - 1e-6 && before < time->us + 1e-6);
+    for (int step = 0; step < 2; step++) {
+        saving.clocks += time->cta_clocks / 2;
+        for (unsigned unit = 0; unit < SIM_UNITS; unit++)
+            for (uint32_t pc = 0; pc < insns; pc++)
+                saving.units.clocks[unit] += time->units[pc].clocks[unit] / 2;
+        const double after = sim_time_without(time, &saving);
+        assert_true(after < before);
+        before = after;
+    }
+    saving = (SimSaving){.clocks = 1e9, .sectors = 1};
+    for (unsigned unit = 0; unit < SIM_UNITS; unit++)
+        saving.units.clocks[unit] = 1e9;
+    assert_true(sim_time_without(time, &saving) < before + 1e-6);
+}
+
+/* What the instruction that begins with `name` takes; what all take is the life of a warp, or what
+ * its program's units are busy if that is longer. */
 static SimSpent spent_at(const char *text, const char *name) {
     SimTest test = sim_test_begin();
     SimMemory *memory = sim_memory_create(test.ctx);
@@ -130,8 +152,9 @@ static SimSpent spent_at(const char *text, const char *name) {
         if (insn.text.len >= strlen(name) && !memcmp(insn.text.ptr, name, strlen(name)))
             found = time.spent[i];
     }
-    if (!(all > time.cta_clocks - 1 && all < time.cta_clocks + 1))
-        fail_msg("instructions take %f clocks, the program %f", all, time.cta_clocks);
+    if (!(all > time.program_clocks - 1 && all < time.program_clocks + 1))
+        fail_msg("instructions take %f clocks, the program %f", all, time.program_clocks);
+    check_savings(&time, sim_insn_count(test.module));
     sim_test_end(&test);
     return found;
 }
@@ -152,12 +175,20 @@ static void test_spent(void **state) {
     assert_true(8 * spent_at(conflicts, "st.shared").cycles >
                 10 * spent_at(conflicts, "bar.sync 1").waits);
     assert_true(spent_at(conflicts, "st.shared").cycles > 4 * 31);
+    /* The same at the end of the program, where no barrier lets warps meet. */
+    const char *unmet = KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 7; and.b32 %r6, %r6, 4095; "
+                               "add.u32 %r5, %r5, %r6; " TIMES_8("st.shared.u32 [%r5], %r4; "));
+    const SimSpent crowded = spent_at(unmet, "st.shared");
+    assert_true(crowded.crowded > 2 * 31 && crowded.cycles > crowded.crowded + 24);
+    assert_true(spent_at(conflicts, "st.shared").crowded < 31);
+    assert_true(loaded.held == 0 && used.held == 0);
     /* Copies are waited for where that is said. */
     const char *copy = KERNEL("mov.u32 %r5, s; shl.b32 %r6, %r1, 4; add.u32 %r5, %r5, %r6; "
                               "shl.b32 %r7, %r1, 4; cvt.u64.u32 %rd4, %r7; add.u64 %rd5, %rd1, "
                               "%rd4; cp.async.cg.shared.global [%r5], [%rd5], 16; "
                               "cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; " STORE);
     assert_true(spent_at(copy, "cp.async.wait_group").waits > latency / 2);
+    assert_true(spent_at(copy, "cp.async.wait_group").held > latency / 2);
     assert_true(spent_at(copy, "bar.sync").waits < latency / 2);
 }
 

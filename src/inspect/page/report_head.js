@@ -88,7 +88,7 @@ function makeHead() {
     byId("head").append(el("div", { class: "bar" }, lead, second && el("span", { class: "nowrap", role: "group", "aria-label": "Whose panels are shown" }, "panels of ", side),
         el("span", { class: "quiet nowrap" }, `tilec ${first.tilec || ""}`), page.themeButton,
         el("button", { type: "button", onclick: showHelp, "aria-label": "Help: keys and colours", title: "Keys and colours  ?" }, "?")));
-    byId("head").append(second ? comparedFacts() : factStrip(first), findingCards());
+    byId("head").append(second ? comparedFacts() : factStrip(first), ...[findingCards()].flat());
 }
 
 function factStrip(report) {
@@ -122,11 +122,13 @@ function findingCards() {
     const found = page.reports.flatMap((report, side) => (report.findings || []).map(finding => ({ finding, side })));
     if (!found.length)
         return "";
+    const overlaps = overlapNote();
     const why = el("button", { type: "button", class: "why", title: "Causes and what to try: shown or not  w", onclick: () => setTerse(!strip.classList.contains("terse")) }, "why");
-    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, the costliest first", tabindex: 0 }, why, found.map(({ finding, side }) =>
+    const strip = el("div", { class: "findings", role: "region", "aria-label": "Findings, those with most to gain first", tabindex: 0 }, why, found.map(({ finding, side }) =>
         el("article", { class: "finding" },
             el("h2", {}, el("span", {}, page.reports.length > 1 && [el("span", { class: `side ${"ab"[side]}` }, "AB"[side]), " "], finding.title),
-                el("span", { class: "nowrap" }, finding.ptx_line > 0 && [el("button", { class: "bare", type: "button", onclick: () => page.view.showPtx(side, finding.ptx_line - 1) }, `PTX ${finding.ptx_line}`), " "], placeButton(side, finding.at))),
+                el("span", { class: "nowrap" }, finding.ptx_line > 0 && [el("button", { class: "bare", type: "button", title: "The instruction that costs most of it", onclick: () => page.view.showPtx(side, finding.ptx_line - 1) }, `PTX ${finding.ptx_line}`), " "], placeButton(side, finding.at))),
+            costLine(page.reports[side], finding),
             finding.figures && el("p", { class: "figures" }, finding.figures),
             finding.why && el("p", { class: "cause" }, finding.why),
             finding.try && el("p", { class: "cause" }, el("b", {}, "Try: "), finding.try))));
@@ -135,7 +137,32 @@ function findingCards() {
         why.setAttribute("aria-pressed", !terse);
     };
     setTerse(page.reports.length > 1);
-    return strip;
+    return [overlaps, strip];
+}
+
+/* What a finding costs: its share of a warp's clocks, and what the launch would gain without it. */
+function costLine(report, finding) {
+    const whole = report.profile?.launch?.microseconds, parts = [];
+    if (finding.gain_us > 0 && whole > 0)
+        parts.push(el("b", {}, `gains at most ${count(finding.gain_us)} µs`), ` of ${count(whole)} (${percent(finding.gain_us / whole)})`);
+    if (finding.share > 0)
+        parts.push(parts.length ? ` · ` : "", `${percent(finding.share)} of a warp's clocks`);
+    return parts.length ? el("p", { class: "cost", title: COST_TERMS }, parts) : "";
+}
+
+const COST_TERMS = "Gains at most: the launch's time less what the clock predicts for it without this cause, with all else as it is; an upper bound, since something else comes instead.\nOf a warp's clocks: of a program's warps in the mean, as the column cycles has them.";
+
+/* Shares of several findings are of the same clocks: they may sum to more than all. */
+function overlapNote() {
+    const sums = page.reports.map(report => (report.findings || []).map(finding => finding.share || 0)).filter(shares => shares.filter(Boolean).length > 1).map(shares => shares.reduce((sum, share) => sum + share, 0));
+    if (!page.reports.some(report => (report.findings || []).some(finding => finding.share > 0 || finding.gain_us > 0)))
+        return "";
+    const sum = sums.length ? ` (here ${sums.map(percent).join(" and ")} in all)` : "";
+    return el("p", { class: "overlap quiet", title: COST_TERMS }, `Gains are upper bounds, each of one cause alone. Shares overlap${sum}: clocks that one instruction waits for another count at both. Neither adds up.`);
+}
+
+function percent(part) {
+    return `${(100 * part).toFixed(part < 0.0995 ? 1 : 0)} %`;
 }
 
 /* Findings without their causes leave more room for the code. */
@@ -182,7 +209,8 @@ const KEYS = [
 
 /* What figures are called. */
 const TERMS = [
-    ["cycles", "clocks of a warp of a program, in the mean of its warps; those of all lines add up to its life"],
+    ["cycles", "clocks of a warp of a program, in the mean of its warps, and those that its units are busy beyond; all lines add up to its life"],
+    ["gains at most", "the launch's time less what the clock predicts without this cause, all else as it is; gains of several causes overlap"],
     ["waited", "of these, clocks that it stood still there"], ["awaited", "clocks that it stood still elsewhere for what this line made"],
     ["sector", "32 bytes of global memory, of which no part moves alone; ideal: as few as the bytes that are used"],
     ["wavefront", "a pass through the 32 banks of shared memory; ideal: as few as without two words of one bank"],

@@ -42,7 +42,14 @@ static const char *const unit_name[TIME_UNITS] = {
     [TIME_L2] = "L2 to an SM",
 };
 
-typedef struct Plan {
+_Static_assert((int)SIM_UNITS == (int)TIME_UNITS, "what reports call units are those of the clock");
+
+const char *sim_unit_name(unsigned unit) {
+    return unit < TIME_UNITS ? unit_name[unit] : "";
+}
+
+typedef struct TimePlan Plan;
+struct TimePlan {
     const Target *target;
     const TargetDevice *device;
     const GridSample *sample;
@@ -50,7 +57,8 @@ typedef struct Plan {
     double at_once;
     double units[TIME_UNITS]; /* clocks of a program */
     double busy;              /* of the busiest */
-} Plan;
+    double footprint;         /* bytes of global memory that the launch touches */
+};
 
 /* Clocks of a wave of so many programs an SM. */
 static double wave(const Plan *plan, double programs) {
@@ -118,27 +126,14 @@ static uint32_t registers_of(const SimModule *module, const SimLaunch *launch,
     return sim_estimate_registers(module, kernel.name);
 }
 
-static void predict(Plan *plan, uint32_t registers, uint32_t spilled, SimTime *time) {
+/* What each bound alone would take, and all together. */
+static void bounds(Plan *plan, SimTime *time) {
     const GridSample *sample = plan->sample;
     const TargetDevice *device = plan->device;
-    double programs = (double)sample->clusters * sample->ctas, mhz = device->mhz;
-    Occupancy occupancy = target_occupancy(plan->target, (int32_t)registers,
-                                           (int32_t)sample->threads, (int32_t)sample->shared_bytes);
-    if (!occupancy.ctas)
-        occupancy.ctas = 1;
-    plan->per_sm = ceil(programs / device->sms);
-    plan->at_once = occupancy.ctas < plan->per_sm ? occupancy.ctas : plan->per_sm;
-    share_l1(plan);
-    if (spilled)
-        spill(plan, spilled);
+    const double programs = (double)sample->clusters * sample->ctas, mhz = device->mhz;
+    plan->busy = 0;
     find_busiest(plan, time);
-    time->registers = registers;
-    time->ctas_per_sm = (uint32_t)occupancy.ctas;
-    time->samples = sample->samples;
-    time->text = sample->fetched;
-    time->instructions = sample->units[TIME_ISSUE] * (double)sample->clusters * TARGET_PARTITIONS;
-    time->cta_clocks = sample->clocks;
-    time->footprint = sample->footprint;
+    time->footprint = plan->footprint;
     time->moved = plan->units[TIME_L2] * target_figure(plan->target, FIGURE_BYTES_L2) * programs;
     time->latency_us = ceil(plan->per_sm / plan->at_once) * sample->clocks / mhz;
     time->unit_us = plan->per_sm * plan->busy / mhz;
@@ -146,20 +141,71 @@ static void predict(Plan *plan, uint32_t registers, uint32_t spilled, SimTime *t
     double rate =
         of_lines > 0 && of_lines < device->l2_bytes_clock ? of_lines : device->l2_bytes_clock;
     time->l2_us = time->moved > 0 ? time->moved / rate / mhz : 0;
-    bool fits = time->footprint <= (double)device->l2_bytes;
+    bool fits = sample->footprint <= (double)device->l2_bytes;
     time->dram_us = fits ? 0 : time->footprint / device->dram_gbs / 1e3;
     double sms = clocks_of_sms(plan) / mhz, memory = together(time->l2_us, time->dram_us);
     time->us = device->launch_ns / 1e3 + together(sms, memory);
 }
 
-/* Of one warp. */
-static const SimSpent *spent_of(const GridSample *sample, size_t count, Arena *arena) {
+static void predict(Plan *plan, uint32_t registers, uint32_t spilled, SimTime *time) {
+    const GridSample *sample = plan->sample;
+    double programs = (double)sample->clusters * sample->ctas;
+    Occupancy occupancy = target_occupancy(plan->target, (int32_t)registers,
+                                           (int32_t)sample->threads, (int32_t)sample->shared_bytes);
+    if (!occupancy.ctas)
+        occupancy.ctas = 1;
+    plan->per_sm = ceil(programs / plan->device->sms);
+    plan->at_once = occupancy.ctas < plan->per_sm ? occupancy.ctas : plan->per_sm;
+    plan->footprint = sample->footprint;
+    share_l1(plan);
+    if (spilled)
+        spill(plan, spilled);
+    time->registers = registers;
+    time->ctas_per_sm = (uint32_t)occupancy.ctas;
+    time->samples = sample->samples;
+    time->text = sample->fetched;
+    time->instructions = sample->units[TIME_ISSUE] * (double)sample->clusters * TARGET_PARTITIONS;
+    time->cta_clocks = sample->clocks;
+    bounds(plan, time);
+}
+
+static double left_of(double all, double saved) {
+    return saved <= 0 ? all : saved < all ? all - saved : 0;
+}
+
+double sim_time_without(const SimTime *time, const SimSaving *saving) {
+    if (!time->plan)
+        return time->us;
+    Plan plan = *time->plan;
+    GridSample sample = *plan.sample;
+    SimTime without = {0};
+    plan.sample = &sample;
+    sample.clocks = left_of(sample.clocks, saving->clocks);
+    sample.most_clocks = left_of(sample.most_clocks, saving->clocks);
+    for (int unit = 0; unit < TIME_UNITS; unit++)
+        plan.units[unit] = left_of(plan.units[unit], saving->units.clocks[unit]);
+    plan.units[TIME_L2] *= 1 - saving->sectors;
+    plan.footprint *= 1 - saving->sectors;
+    bounds(&plan, &without);
+    return without.us;
+}
+
+/* Of one warp, and of one program. The program's clocks are those of its warps, and those that its
+ * units are busy beyond them. */
+static void tell_spent(const GridSample *sample, size_t count, Arena *arena, SimTime *time) {
     SimSpent *all = ARENA_ARRAY(arena, SimSpent, count + 1);
-    double warps = sample->ctas * ceil((double)sample->threads / TARGET_WARP_SIZE);
-    for (size_t pc = 0; pc < count; pc++)
-        all[pc] = (SimSpent){sample->spent[pc].cycles / warps, sample->spent[pc].waits / warps,
-                             sample->spent[pc].awaited / warps};
-    return all;
+    SimUnits *units = ARENA_ARRAY(arena, SimUnits, count + 1);
+    const double warps = sample->ctas * ceil((double)sample->threads / TARGET_WARP_SIZE);
+    for (size_t pc = 0; pc < count; pc++) {
+        const SimSpent *from = &sample->spent[pc];
+        all[pc] = (SimSpent){from->cycles / warps, from->waits / warps, from->awaited / warps,
+                             from->held / warps, from->crowded / warps};
+        time->program_clocks += all[pc].crowded;
+        for (int unit = 0; unit < SIM_UNITS; unit++)
+            units[pc].clocks[unit] = sample->units_of[pc].clocks[unit] / sample->ctas;
+    }
+    time->spent = all;
+    time->units = units;
 }
 
 bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
@@ -167,27 +213,30 @@ bool sim_predict(SimModule *module, SimMemory *memory, const SimLaunch *launch,
     Ctx *ctx = module->ctx;
     Span span = {module->file, 0, 0};
     Costs *costs = costs_create(module, &ctx->arena);
-    Plan plan = {.target = target_by_name(str_from(str_format(&ctx->arena, "sm_%u", module->sm)))};
-    if (plan.target)
-        plan.device = options->device.len ? target_device_by_name(options->device)
-                                          : target_device(plan.target);
-    if (!costs || !plan.device || plan.device->capability != plan.target->capability)
+    Plan *plan = ARENA_NEW(&ctx->arena, Plan);
+    plan->target = target_by_name(str_from(str_format(&ctx->arena, "sm_%u", module->sm)));
+    if (plan->target)
+        plan->device = options->device.len ? target_device_by_name(options->device)
+                                           : target_device(plan->target);
+    if (!costs || !plan->device || plan->device->capability != plan->target->capability)
         return ctx_diag(ctx, span, sim_no_device, STR_ARG(options->device), module->sm);
     uint64_t budget = options->budget ? options->budget : DEFAULT_BUDGET;
-    GridSample sample;
+    GridSample *sample = ARENA_NEW(&ctx->arena, GridSample);
     *time = (SimTime){0};
-    if (!grid_sample(module, memory, launch, costs, budget, false, options->spent, &sample))
+    if (!grid_sample(module, memory, launch, costs, budget, false, options->spent, sample))
         return false;
-    if (sample.footprint > (double)plan.device->l2_bytes &&
-        !grid_sample(module, memory, launch, costs, budget, true, options->spent, &sample))
+    if (sample->footprint > (double)plan->device->l2_bytes &&
+        !grid_sample(module, memory, launch, costs, budget, true, options->spent, sample))
         return false;
-    if (!sample.clusters) /* nothing runs */
+    if (!sample->clusters) /* nothing runs */
         return true;
-    plan.sample = &sample;
-    predict(&plan, registers_of(module, launch, options), options->spilled, time);
-    time->device = plan.device->name;
-    if (sample.spent)
-        time->spent = spent_of(&sample, module->insns.len, &ctx->arena);
+    plan->sample = sample;
+    predict(plan, registers_of(module, launch, options), options->spilled, time);
+    time->device = plan->device->name;
+    time->plan = plan;
+    time->program_clocks = time->cta_clocks;
+    if (sample->spent)
+        tell_spent(sample, module->insns.len, &ctx->arena, time);
     return true;
 }
 

@@ -78,6 +78,34 @@ static void note_ranges(Sampler *s) {
     }
 }
 
+static void add_spent(Sampler *s, double weight) {
+    for (size_t pc = 0; pc < s->module->insns.len; pc++) {
+        const SimSpent *from = &s->timing->spent[pc];
+        SimSpent *to = &s->sample->spent[pc];
+        to->cycles += weight * from->cycles;
+        to->waits += weight * from->waits;
+        to->awaited += weight * from->awaited;
+        to->held += weight * from->held;
+        to->crowded += weight * from->crowded;
+        for (int unit = 0; unit < SIM_UNITS; unit++)
+            s->sample->units_of[pc].clocks[unit] += weight * s->timing->units_of[pc].clocks[unit];
+    }
+}
+
+/* Sums over clusters become means. */
+static void mean_spent(Sampler *s) {
+    for (size_t pc = 0; pc < s->module->insns.len; pc++) {
+        SimSpent *spent = &s->sample->spent[pc];
+        spent->cycles /= s->weight;
+        spent->waits /= s->weight;
+        spent->awaited /= s->weight;
+        spent->held /= s->weight;
+        spent->crowded /= s->weight;
+        for (int unit = 0; unit < SIM_UNITS; unit++)
+            s->sample->units_of[pc].clocks[unit] /= s->weight;
+    }
+}
+
 /* Adds the cluster that has just run, which stands for so many. */
 static void add(Sampler *s, double weight) {
     GridSample *sample = s->sample;
@@ -89,10 +117,10 @@ static void add(Sampler *s, double weight) {
         sample->units[unit] += weight * s->timing->units[unit];
     sample->loaded += weight * s->timing->loaded;
     s->sectors += weight * (double)s->timing->sectors.count;
-    for (size_t pc = 0; sample->spent && pc < s->module->insns.len; pc++) {
-        sample->spent[pc].cycles += weight * s->timing->spent[pc].cycles;
-        sample->spent[pc].waits += weight * s->timing->spent[pc].waits;
-        sample->spent[pc].awaited += weight * s->timing->spent[pc].awaited;
+    if (sample->spent) {
+        timing_end(s->timing, sample->ctas,
+                   (sample->threads + TARGET_WARP_SIZE - 1) / TARGET_WARP_SIZE);
+        add_spent(s, weight);
     }
     note_ranges(s);
 }
@@ -173,8 +201,10 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     SimKernel kernel = {0};
     sim_find_kernel(module, launch->kernel, &kernel);
     *sample = (GridSample){.clusters = 1, .ctas = 1};
-    if (spent)
+    if (spent) {
         sample->spent = ARENA_ARRAY(arena, SimSpent, module->insns.len + 1);
+        sample->units_of = ARENA_ARRAY(arena, SimUnits, module->insns.len + 1);
+    }
     for (int axis = 0; axis < 3; axis++) {
         uint32_t shape = launch->cluster[0] ? launch->cluster[axis] : kernel.cluster[axis];
         shape = shape ? shape : 1;
@@ -206,11 +236,8 @@ bool grid_sample(SimModule *module, SimMemory *memory, const SimLaunch *launch, 
     sample->loaded /= s->weight;
     for (int unit = 0; unit < TIME_UNITS; unit++)
         sample->units[unit] /= s->weight;
-    for (size_t pc = 0; spent && pc < module->insns.len; pc++) {
-        sample->spent[pc].cycles /= s->weight;
-        sample->spent[pc].waits /= s->weight;
-        sample->spent[pc].awaited /= s->weight;
-    }
+    if (spent)
+        mean_spent(s);
     sample->footprint = touched(s, times);
     sample->lines = sample->footprint / TARGET_SECTOR_BYTES * s->lines_of_sector;
     sample->fetched = (double)s->timing->fetched;

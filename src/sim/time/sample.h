@@ -17,7 +17,9 @@ typedef struct GridSample {
     double lines;               /* of 128 bytes in it */
     double fetched;             /* instructions of machine code */
     uint32_t samples;
-    SimSpent *spent; /* by program counter, where asked for: means of a cluster's warps together */
+    /* By program counter, where asked for: means of a cluster's warps together. */
+    SimSpent *spent;
+    SimUnits *units_of;
 } GridSample;
 
 /* False after a report. `cold`: data come from DRAM. `spent`: fill sample->spent. */

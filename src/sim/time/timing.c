@@ -16,8 +16,10 @@ Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count, boo
     *timing =
         (Timing){.costs = costs, .arena = arena, .seen = ARENA_ARRAY(arena, bool, insn_count + 1)};
     timing->insn_count = insn_count;
-    if (spent)
+    if (spent) {
         timing->spent = ARENA_ARRAY(arena, SimSpent, insn_count + 1);
+        timing->units_of = ARENA_ARRAY(arena, SimUnits, insn_count + 1);
+    }
     return timing;
 }
 
@@ -56,8 +58,10 @@ void timing_start(Timing *timing, uint32_t ctas, uint32_t warps) {
             .ready = ready, .maker = timing->warps[i].maker, .shares = timing->warps[i].shares};
         timing->warps[i].shares.len = 0;
     }
-    if (timing->spent)
+    if (timing->spent) {
         memset(timing->spent, 0, (timing->insn_count + 1) * sizeof *timing->spent);
+        memset(timing->units_of, 0, (timing->insn_count + 1) * sizeof *timing->units_of);
+    }
     for (uint32_t i = 0; i < timing->cta_count; i++) {
         CtaTime *cta = &timing->ctas[i];
         forget_users(cta);
@@ -137,6 +141,7 @@ static void occupy_cta(Warp *warp, TimeUnit unit, double clocks) {
     timing->units[unit] += clocks;
     if (!cta->users || clocks <= 0)
         return;
+    timing->units_of[time_of(warp)->pc].clocks[unit] += clocks;
     if (cta->users[at] == 0)
         vec_push(timing->arena, &cta->used, at);
     cta->users[at] += clocks;
@@ -149,6 +154,29 @@ static void spend_users(Timing *timing, const CtaTime *cta, TimeUnit unit, doubl
         if (*at / timing->insn_count == (uint32_t)unit)
             timing->spent[*at % timing->insn_count].cycles +=
                 part_of(clocks, cta->users[*at], cta->units[unit]);
+}
+
+static int busiest_of(const CtaTime *cta) {
+    int busiest = 0;
+    for (int unit = 1; unit < TIME_UNITS; unit++)
+        busiest = cta->units[unit] > cta->units[busiest] ? unit : busiest;
+    return busiest;
+}
+
+/* As at a barrier, but that the clock itself does not go on: predictions add up units anyway. */
+void timing_end(Timing *timing, uint32_t ctas, uint32_t warps) {
+    for (uint32_t i = 0; i < ctas && timing->spent; i++) {
+        CtaTime *cta = &timing->ctas[i];
+        const int busiest = busiest_of(cta);
+        const double beyond = cta->since + cta->units[busiest] - timing->end;
+        if (beyond <= 0)
+            continue;
+        vec_for_each (at, &cta->used)
+            if (*at / timing->insn_count == (uint32_t)busiest)
+                timing->spent[*at % timing->insn_count].crowded +=
+                    part_of(beyond * warps, cta->users[*at], cta->units[busiest]);
+        spend_users(timing, cta, (TimeUnit)busiest, beyond * warps);
+    }
 }
 
 static void occupy(Warp *warp, TimeUnit unit, double clocks) {
@@ -214,6 +242,7 @@ static void resume(Warp *warp, double when, bool waits) {
         return;
     timing->spent[time->pc].cycles += then - now;
     timing->spent[time->pc].waits += waits ? then - now : 0;
+    timing->spent[time->pc].held += waits ? then - now : 0;
 }
 
 void timing_resume(Warp *warp, double when) {
@@ -226,9 +255,7 @@ double timing_barrier(Cta *cta, double last, bool whole, uint32_t warps) {
     time->beyond = 0;
     if (!whole)
         return last + timing->costs->figures.barrier;
-    int busiest = 0;
-    for (int unit = 1; unit < TIME_UNITS; unit++)
-        busiest = time->units[unit] > time->units[busiest] ? unit : busiest;
+    const int busiest = busiest_of(time);
     double end = timing_later(last, time->since + time->units[busiest]);
     time->beyond = end - last;
     if (timing->spent) {
@@ -249,6 +276,7 @@ void timing_pass(Warp *warp, double when) {
     SimSpent *spent = &timing->spent[time_of(warp)->pc];
     spent->cycles -= beyond;
     spent->waits -= beyond;
+    spent->held -= beyond;
 }
 
 /* What an access of memory took, by what it was counted as. */

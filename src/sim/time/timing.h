@@ -58,14 +58,18 @@ typedef struct Timing {
     double loaded;            /* of TIME_L2, what loads through L1 took */
     uint64_t fetched;         /* instructions of machine code that were executed at least once */
     uint32_t insn_count;
-    bool *seen;      /* by program counter */
-    SimSpent *spent; /* likewise, of all warps together; NULL: nobody asks */
+    bool *seen;         /* by program counter */
+    SimSpent *spent;    /* likewise, of all warps together; NULL: nobody asks */
+    SimUnits *units_of; /* likewise: clocks of the SM's units */
 } Timing;
 
 /* `spent`: tell what each instruction takes. */
 Timing *timing_create(const Costs *costs, Arena *arena, uint32_t insn_count, bool spent);
 /* Another cluster begins, of `ctas` programs of `warps` warps together. */
 void timing_start(Timing *timing, uint32_t ctas, uint32_t warps);
+
+/* The cluster has ended: what its units were busy beyond that is told of those who used them. */
+void timing_end(Timing *timing, uint32_t ctas, uint32_t warps);
 
 /* Runs the instruction, and moves the warp's clock. */
 ExecResult timing_execute(Warp *warp, const Insn *insn, uint32_t mask);

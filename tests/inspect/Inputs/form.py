@@ -31,7 +31,8 @@ FORM = {
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}]},
     "pictures": [{"title": str, "svg": str}],
-    "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "title": str, "figures": str, "why": str, "try": str}],
+    "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
+                  "gain_us": (*NUMBER, type(None)), "title": str, "figures": str, "why": str, "try": str}],
 }
 wrong = []
 
@@ -90,9 +91,12 @@ def check_report(report):
             by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
             if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:
                 wrong.append(f"{name}: {by_line} by line of the source, {by_ptx} by line of the PTX")
-    costs = [finding["cycles"] for finding in report["findings"]]
-    if costs != sorted(costs, reverse=True):
-        wrong.append("a costlier finding comes later")
+    costs = [(finding["gain_us"] or 0, finding["cycles"]) for finding in report["findings"]]
+    if [gain for gain, _ in costs] != sorted((gain for gain, _ in costs), reverse=True):
+        wrong.append("a finding with more to gain comes later")
+    for finding in report["findings"]:
+        if (finding["share"] or 0) > 1 or finding["gain_us"] and finding["gain_us"] > report["profile"]["launch"]["microseconds"] + 0.01:
+            wrong.append(f"{finding['kind']} costs more than there is: {finding['share']} of the clocks, {finding['gain_us']} us")
 
 
 class Script(html.parser.HTMLParser):

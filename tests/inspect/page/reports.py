@@ -73,7 +73,7 @@ def profile():
     lines[3].update(wavefronts=800, ideal_wavefronts=100)
     return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
             "traffic": {"read": {"moved": 131072, "used": 32768, "distinct": 32768}, "written": {"moved": 2048, "used": 2048, "distinct": 2048}},
-            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}]}
+            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}]}
 
 
 def report(lines=300, **changes):
@@ -99,8 +99,8 @@ def report(lines=300, **changes):
             {"name": "consumer", "warps": "4", "clocks": 200.0, "ops": [{"text": "mbarrier_wait %b", "kind": "wait", "at": [0, 12], "from": 0.0, "to": 40.0, "ahead": 0},
                                                                      {"text": "%9 = dot %a, %a, %acc", "kind": "product", "at": [0, 13], "from": 40.0, "to": 200.0, "ahead": 0}]}]}],
         "profile": profile(),
-        "findings": [{"at": [0, 13], "ptx_line": 222, "title": "bank conflicts", "figures": "8.0 wavefronts where 1 would do", "why": "Columns are read from rows of 256 bytes.", "try": "Store the other way round."},
-                     {"at": [0, 12], "title": "sectors that nobody uses", "figures": "4.0 sectors where 1 would do", "why": "The stride is not known.", "try": "i32:16"}]}
+        "findings": [{"at": [0, 13], "ptx_line": 222, "share": 0.6, "gain_us": 2.9, "title": "bank conflicts", "figures": "8.0 wavefronts where 1 would do", "why": "Columns are read from rows of 256 bytes.", "try": "Store the other way round."},
+                     {"at": [0, 12], "share": 0.55, "gain_us": 1.45, "title": "sectors that nobody uses", "figures": "4.0 sectors where 1 would do", "why": "The stride is not known.", "try": "i32:16"}]}
     made.update(changes)
     return made
 

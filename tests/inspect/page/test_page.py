@@ -339,6 +339,10 @@ def test_figures(setting):
     same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 221], "the PTX of the first finding")
     page.click(".finding button:last-child")
     same(page.value("page.pin"), 12, "the line of the first finding")
+    same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 44, "where most clocks of line 13 go by")
+    assert page.value("page.view.panes[0].list.inSight(44)"), "the hottest instruction of the line is not in sight"
+    same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.9 µs of 7.25 (40 %) · 60 % of a warp's clocks", "gains at most 1.45 µs of 7.25 (20 %) · 55 % of a warp's clocks"])
+    assert "overlap (here 115 % in all)" in page.value("document.querySelector('.overlap').textContent")
     text = page.value("byId('head').textContent")
     for word in ("product", "sm_90a", "40registers", "48 KiB", "shared memory", "25 %occupancy", "4 × 2 × 1", "12\u202f345", "7.25", "BLOCK=64", "num_stages=3", "Store the other way round."):
         assert word in text, f"the head lacks {word}: {text}"
