@@ -65,10 +65,13 @@ class Pane {
 
     /* Brings rows of a link in sight, unless some are. */
     follow(link) {
-        const rows = this.rowsOfLink(link);
-        if (rows.length && !rows.some(row => this.list.inSight(row)))
-            this.list.scrollToRow(rows[0]);
+        const rows = this.rowsOfLink(link), hottest = this.hottestOf(rows);
+        if (rows.length && !(hottest === undefined ? rows : [hottest]).some(row => this.list.inSight(row)))
+            this.list.scrollToRow(hottest ?? rows[0]);
     }
+
+    /* Of rows the one where most clocks go by; undefined where nobody counted them. */
+    hottestOf() { return undefined; }
 
     codeNode(index, text, kind, inside) {
         const node = el("span", { class: "text" });
@@ -301,6 +304,19 @@ class StagePane extends Pane {
 
     rowsOfLink(link) {
         return this.stage ? (this.stage.found.get(link) || []).map(line => this.rowOf.get(line)).filter(row => row !== undefined) : [];
+    }
+
+    /* A line may have code of several roles: copies that a producer starts come before what waits for them. */
+    hottestOf(rows) {
+        let hottest, most = 0;
+        if (this.stage?.kind === "ptx")
+            for (const row of rows) {
+                const record = page.profiles[this.side].ptx.get(this.rows[row].line);
+                const clocks = record ? (record.cycles || 0) + (record.awaited_cycles || 0) : 0;
+                if (clocks > most)
+                    [hottest, most] = [row, clocks];
+            }
+        return hottest;
     }
 
     makeRow(index) {
