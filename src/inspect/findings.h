@@ -55,6 +55,14 @@ static inline double finding_busy(const ProfileLine *ptx) {
 uint32_t finding_hottest(const Finder *f, TracePlace at);
 /* The clocks of all instructions of a line. */
 double finding_line_cycles(const Finder *f, TracePlace at);
+/* The innermost loop of the final Tile IR that has something of the line; NULL: none. */
+const TraceLoop *finding_loop_around(const Finder *f, TracePlace at);
+/* What helps where a load of that line is waited for. */
+const char *finding_load_advice(const Finder *f, TracePlace at);
+/* What helps where copies are waited for `waits` clocks of a warp, in a loop of stages of so many
+ * bytes; NULL: nothing is known of the loop. */
+const char *finding_copy_advice(const Finder *f, const TraceLoop *loop, int64_t stage_bytes,
+                                double waits);
 static inline bool finding_is_at(const ProfileLine *line, TracePlace at) {
     return line->at.file == at.file && line->at.line == at.line;
 }

@@ -185,8 +185,11 @@ void find_waiting_pipeline(Finder *f) {
                     " stages of %" PRId64 " bytes; %d of %d bytes of shared memory are taken",
                     waits, f->total, finding_percent(f, waits), loop ? loop->stages : 1, bytes,
                     meta->shared_bytes, meta->target->shared_per_block);
-    if (found)
-        found->ptx_line = worst->ptx_line;
+    if (!found)
+        return;
+    found->ptx_line = worst->ptx_line;
+    const char *advice = finding_copy_advice(f, loop, bytes, waits);
+    found->remedy = advice ? advice : found->remedy;
 }
 
 static bool is_global_load(const ProfileLine *line) {
@@ -213,8 +216,10 @@ void find_load_latency(Finder *f) {
             finding_add(f, line->at, awaited,
                         "%.0f of %.0f clocks (%.0f%%) go by waiting for what this line loads",
                         awaited, f->total, finding_percent(f, awaited));
-        if (found)
-            found->ptx_line = worst->ptx_line;
+        if (!found)
+            continue;
+        found->ptx_line = worst->ptx_line;
+        found->remedy = finding_load_advice(f, line->at);
     }
 }
 

@@ -375,7 +375,7 @@ static void put_role(Writer *w, const TraceRole *role) {
 /* What the launch says of it. */
 static void put_turns(Writer *w, const TraceLoop *loop) {
     const Profile *profile = w->report->profile;
-    const ProfileLoop *ran = profile ? profile_loop(profile, loop->at) : NULL;
+    const ProfileLoop *ran = profile ? profile_loop(profile, w->ctx, loop) : NULL;
     strbuf_puts(w->out, ", \"turns\": ");
     if (!ran || loop->roles.len > 1) /* warps of which some go around another one */
         strbuf_puts(w->out, "null");

@@ -74,31 +74,6 @@ static int most_first(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Every warp of the launch comes by the first instruction once. */
-static void add_loop(Arena *arena, Profile *profile, const SimModule *module,
-                     const SimCounts *counts, const SimTime *time, uint32_t branch) {
-    const SimInsn insn = sim_insn(module, branch);
-    const uint64_t turns = sim_count(counts, branch).warps;
-    uint64_t warps = 0;
-    for (uint32_t i = 0; i <= branch && !warps; i++)
-        warps = sim_count(counts, i).warps;
-    if (!turns || !insn.file)
-        return;
-    ProfileLoop loop = {.at = {insn.file, insn.line}, .turns = (double)turns / (double)warps};
-    for (uint32_t i = insn.head; i <= branch && time && time->spent; i++)
-        loop.cycles += time->spent[i].cycles;
-    vec_push(arena, &profile->loops, loop);
-}
-
-const ProfileLoop *profile_loop(const Profile *profile, TracePlace at) {
-    const ProfileLoop *found = NULL;
-    vec_for_each (loop, &profile->loops)
-        if (loop->at.file == at.file && loop->at.line == at.line &&
-            (!found || loop->cycles > found->cycles))
-            found = loop;
-    return found;
-}
-
 Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts,
                       const SimTime *time, const uint32_t grid[3]) {
     Arena *arena = &ctx->arena;
@@ -117,7 +92,7 @@ Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts
             continue;
         const SimInsn insn = sim_insn(module, i);
         if (insn.head != i)
-            add_loop(arena, profile, module, counts, time, i);
+            profile_add_loop(arena, profile, module, counts, time, i);
         line.at = insn.file ? (TracePlace){insn.file, insn.line} : (TracePlace){0};
         add_class(arena, profile, insn.class, line.count.warps, line.spent.cycles);
         add_count(&profile->sum, &line.count);

@@ -25,8 +25,10 @@ typedef struct ProfileClass {
 /* A loop of the PTX, from the branch back on: how often a warp goes around, in the mean of those of
  * the launch, and what it spends in there. */
 typedef struct ProfileLoop {
-    TracePlace at;
+    TracePlace at; /* of the branch */
     double turns, cycles;
+    uint32_t head, branch; /* numbers of instructions */
+    TracePlaces places;    /* lines that it is made of */
 } ProfileLoop;
 
 typedef struct Profile {
@@ -46,6 +48,9 @@ typedef struct Profile {
  * Lies in the arena of the context. */
 Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts,
                       const SimTime *time, const uint32_t grid[3]);
-/* The loop at that place in which a warp spends most; NULL: none was run. */
-const ProfileLoop *profile_loop(const Profile *profile, TracePlace at);
+/* Notes the loop of that branch back. A part of profile_make. */
+void profile_add_loop(Arena *arena, Profile *profile, const SimModule *module,
+                      const SimCounts *counts, const SimTime *time, uint32_t branch);
+/* What the loop of the Tile IR became, where a warp spends most of it; NULL: none was run. */
+const ProfileLoop *profile_loop(const Profile *profile, Ctx *ctx, const TraceLoop *loop);
 #endif
