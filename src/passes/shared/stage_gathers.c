@@ -15,6 +15,14 @@
  *                                  %h = local_load %s */
 #include "passes/shared/stage_gathers.h"
 #include "passes/rewrite.h"
+#include "support/ptrmap.h"
+
+/* A block that is gone through, in the order of the text. */
+typedef struct Scope {
+    const Block *block;
+    PtrMap stored; /* by value: the buffer that holds it for choices from where it was stored on */
+    struct Scope *outer;
+} Scope;
 
 /* The outermost loop around the op that takes the value from outside; else the op itself. */
 static Op *place_to_store(Op *gather) {
@@ -23,33 +31,6 @@ static Op *place_to_store(Op *gather) {
         if (op_has(up, LOOP) && value_is_outside(op_in(gather, 0), up))
             place = up;
     return place;
-}
-
-static bool is_before(const Op *op, const Op *place) {
-    const Op *at = op->block == place->block ? op->next : NULL;
-    while (at && at != place)
-        at = at->next;
-    return at != NULL;
-}
-
-/* Is the buffer there for choices alone? */
-static bool is_chosen_from(const Value *buffer) {
-    value_for_each_use (use, buffer)
-        if (use->user->code != OP_local_gather && use->user->code != OP_local_store)
-            return false;
-    return true;
-}
-
-/* The buffer that holds the value by then; NULL: none. */
-static Value *stored_before(const Value *value, const Op *place) {
-    value_for_each_use (use, value) {
-        Op *store = use->user;
-        if (store->code == OP_local_store && use == &store->in[0] && is_before(store, place) &&
-            op_in(store, 1)->type->log2_numel == value->type->log2_numel &&
-            is_chosen_from(op_in(store, 1)))
-            return op_in(store, 1);
-    }
-    return NULL;
 }
 
 static Value *store_before(Value *value, Op *place) {
@@ -63,12 +44,17 @@ static Value *store_before(Value *value, Op *place) {
     return buffer;
 }
 
-static void stage(Op *gather) {
+/* A choice that comes earlier in the text has stored earlier in the block. */
+static void stage(Scope *scope, Op *gather) {
     Value *value = op_in(gather, 0);
     Op *place = place_to_store(gather);
-    Value *buffer = stored_before(value, place);
-    if (!buffer)
+    while (scope->block != place->block)
+        scope = scope->outer;
+    Value *buffer = ptrmap_get(&scope->stored, value);
+    if (!buffer) {
         buffer = store_before(value, place);
+        ptrmap_set(&scope->stored, value, buffer);
+    }
     Builder builder = builder_before(gather);
     const struct gather_attrs *how = gather_attrs(gather);
     rewrite_replace(gather,
@@ -87,15 +73,16 @@ static void stage_counts(Op *histogram) {
     rewrite_replace(histogram, build_local_load(&builder, buffer, NULL, 0, type));
 }
 
-static bool stage_in(Block *block) {
+static bool stage_in(Arena *arena, Block *block, Scope *outer) {
+    Scope scope = {.block = block, .stored = {.arena = arena}, .outer = outer};
     bool changed = false;
     for (Op *op = block->first, *next; op; op = next) {
         next = op->next;
         for (uint32_t i = 0; i < op->nregions; i++)
-            changed |= stage_in(op->regions[i]);
+            changed |= stage_in(arena, op->regions[i], &scope);
         changed |= op->code == OP_gather || op->code == OP_histogram;
         if (op->code == OP_gather)
-            stage(op);
+            stage(&scope, op);
         else if (op->code == OP_histogram)
             stage_counts(op);
     }
@@ -103,5 +90,9 @@ static bool stage_in(Block *block) {
 }
 
 bool stage_gathers(Func *func) {
-    return stage_in(func->body);
+    Arena *arena = &func_ctx(func)->scratch;
+    ArenaMark mark = arena_mark(arena);
+    bool changed = stage_in(arena, func->body, NULL);
+    arena_rewind(arena, mark);
+    return changed;
 }
