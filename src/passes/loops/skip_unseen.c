@@ -37,15 +37,21 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/simplify/simplify.h"
+#include "support/ptrmap.h"
 #include "support/vec.h"
 
-enum { MAX_STORES = 8 };
+enum {
+    MAX_STORES = 8,
+    MAX_PARTS = 32, /* of a mask; what two parts share counts for both */
+};
 
 typedef struct Unseen {
     Facts *facts;
     Arena *arena;
-    Op *loop;  /* or the first op of what is skipped */
-    Builder b; /* in front of it */
+    Op *loop;      /* or the first op of what is skipped */
+    PtrMap behind; /* the ops of its block from it on */
+    Builder b;     /* in front of it */
+    int parts;     /* of the mask that is looked at that may still be */
     const Op *stores[MAX_STORES];
     uint32_t store_count;
 } Unseen;
@@ -91,17 +97,21 @@ static bool collect_stores(Unseen *u, PtrSet *seen, Op *op) {
 
 /* Scalars in front of the loop */
 
-static bool stands_behind(const Op *op, const Op *loop) {
-    for (const Op *at = loop; at; at = at->next)
-        if (at == op)
-            return true;
-    return false;
+static void note_behind(Unseen *u) {
+    u->behind = (PtrMap){.arena = u->arena};
+    for (Op *op = u->loop; op; op = op->next)
+        ptrmap_set(&u->behind, op, op);
+}
+
+/* The value is there when the loop begins. */
+static bool is_there(const Unseen *u, const Value *value) {
+    return !value->def || !ptrmap_get(&u->behind, value->def);
 }
 
 /* The value is there when the loop begins, or can be computed by then. */
 static bool can_come_before(const Unseen *u, const Value *value, int depth) {
     const Op *op = value->def;
-    if (!op || op->block != u->loop->block || !stands_behind(op, u->loop))
+    if (is_there(u, value))
         return true;
     if (!depth || !op_is_pure(op) || op->nregions || value->type->rank)
         return false;
@@ -116,78 +126,76 @@ static bool is_early(const Unseen *u, const Value *value) {
     return can_come_before(u, value, DEPTH);
 }
 
-static void bring_before(const Unseen *u, const Value *value) {
+static void bring_before(Unseen *u, const Value *value) {
     Op *op = value->def;
-    if (!op || op->block != u->loop->block || !stands_behind(op, u->loop))
+    if (is_there(u, value))
         return;
     for (uint32_t i = 0; i < op->nin; i++)
         bring_before(u, op_in(op, i));
     op_move_before(op, u->loop);
+    ptrmap_set(&u->behind, op, NULL);
 }
 
-/* Conditions: an i1 that is only true where nothing is stored; NULL: none is known. */
+/* Conditions: an i1 that is only true where nothing is stored. Each function answers whether one is
+ * known, and builds it in front of the loop if there is a place for it, `off`. */
 
-static Value *either(Unseen *u, Value *a, Value *b) {
-    return !a ? b : !b ? a : build_ori(&u->b, a, b);
+static void either(Unseen *u, Value **off, Value *condition) {
+    *off = *off ? build_ori(&u->b, *off, condition) : condition;
 }
 
-static Value *both(Unseen *u, Value *a, Value *b) {
-    return a && b ? build_andi(&u->b, a, b) : NULL;
+static void both(Unseen *u, Value **off, Value *condition) {
+    *off = *off ? build_andi(&u->b, *off, condition) : condition;
 }
 
-/* What makes all elements of a comparison false is known in front of the loop. */
-static bool comparison_can_be_off(const Unseen *u, Value *mask, LoopBounds *bounds) {
-    *bounds = (LoopBounds){.facts = u->facts, .loop = u->loop};
-    if (!loop_bounds_add(bounds, mask, false) || bounds->impossible || !bounds->bound_count)
-        return false;
-    for (int i = 0; i < bounds->bound_count; i++) {
-        const Linear *sum = &bounds->bounds[i].sum;
-        for (int k = 0; k < sum->count; k++)
-            if (sum->index || !is_early(u, sum->terms[k].value))
-                return false;
-    }
+static bool bound_is_early(const Unseen *u, const LoopBound *bound) {
+    for (int k = 0; k < bound->sum.count; k++)
+        if (bound->sum.index || !is_early(u, bound->sum.terms[k].value))
+            return false;
     return true;
 }
 
+static Value *bound_holds(Unseen *u, const LoopBound *bound) {
+    for (int k = 0; k < bound->sum.count; k++)
+        bring_before(u, bound->sum.terms[k].value);
+    Value *slack = loop_bound_slack(&u->b, bound);
+    return build_cmpi(&u->b, slack, rewrite_int(&u->b, slack->type, 0), IPRED_SGE);
+}
+
 /* All elements of a comparison are false. */
-static Value *comparison_is_off(Unseen *u, Value *mask) {
-    LoopBounds bounds;
-    if (!comparison_can_be_off(u, mask, &bounds))
-        return NULL;
-    Value *off = NULL;
-    for (int i = 0; i < bounds.bound_count; i++) {
-        const Linear *sum = &bounds.bounds[i].sum;
-        for (int k = 0; k < sum->count; k++)
-            bring_before(u, sum->terms[k].value);
-        Value *slack = loop_bound_slack(&u->b, &bounds.bounds[i]);
-        Value *holds = build_cmpi(&u->b, slack, rewrite_int(&u->b, slack->type, 0), IPRED_SGE);
-        off = off ? build_andi(&u->b, off, holds) : holds;
-    }
-    return off;
+static bool comparison_is_off(Unseen *u, Value *mask, Value **off) {
+    LoopBounds bounds = {.facts = u->facts, .loop = u->loop};
+    if (!loop_bounds_add(&bounds, mask, false) || bounds.impossible || !bounds.bound_count)
+        return false;
+    for (int i = 0; i < bounds.bound_count; i++)
+        if (!bound_is_early(u, &bounds.bounds[i]))
+            return false;
+    for (int i = 0; off && i < bounds.bound_count; i++)
+        both(u, off, bound_holds(u, &bounds.bounds[i]));
+    return true;
 }
 
-static Value *mask_is_off(Unseen *u, Value *mask) {
+/* One side of an `and` is enough, if it is known, of an `or` both are needed. */
+static bool mask_is_off(Unseen *u, Value *mask, Value **off) {
     const Op *op = mask->def;
-    if (op && op_has(op, MOVES) && op->nin == 1)
-        return mask_is_off(u, op_in(op, 0));
-    if (op && (op->code == OP_andi || op->code == OP_ori)) {
-        Value *a = mask_is_off(u, op_in(op, 0)), *b = mask_is_off(u, op_in(op, 1));
-        return op->code == OP_andi ? either(u, a, b) : both(u, a, b);
-    }
-    return op && op->code == OP_cmpi ? comparison_is_off(u, mask) : NULL;
-}
-
-/* Whether mask_is_off knows a condition. */
-static bool mask_can_be_off(const Unseen *u, Value *mask) {
-    const Op *op = mask->def;
-    if (op && op_has(op, MOVES) && op->nin == 1)
-        return mask_can_be_off(u, op_in(op, 0));
-    if (op && (op->code == OP_andi || op->code == OP_ori)) {
-        bool a = mask_can_be_off(u, op_in(op, 0)), b = mask_can_be_off(u, op_in(op, 1));
-        return op->code == OP_andi ? a || b : a && b;
-    }
-    LoopBounds bounds;
-    return op && op->code == OP_cmpi && comparison_can_be_off(u, mask, &bounds);
+    if (!op || u->parts-- <= 0)
+        return false;
+    if (op_has(op, MOVES) && op->nin == 1)
+        return mask_is_off(u, op_in(op, 0), off);
+    if (op->code != OP_andi && op->code != OP_ori)
+        return op->code == OP_cmpi && comparison_is_off(u, mask, off);
+    Value *a = NULL, *b = NULL;
+    bool a_known = mask_is_off(u, op_in(op, 0), off ? &a : NULL);
+    bool b_known = mask_is_off(u, op_in(op, 1), off ? &b : NULL);
+    bool known = op->code == OP_andi ? a_known || b_known : a_known && b_known;
+    if (!off || !known)
+        return known;
+    if (a)
+        *off = a;
+    if (b && op->code == OP_andi)
+        either(u, off, b);
+    else if (b)
+        both(u, off, b);
+    return true;
 }
 
 /* Whether it can be told along this dimension that the block begins behind the tensor's end. */
@@ -198,43 +206,49 @@ static bool tells_outside(const Unseen *u, const Op *store, const BlockAccess *a
            !value_is_int(begin, 0);
 }
 
-static bool block_can_be_outside(const Unseen *u, const Op *store) {
-    BlockAccess access = block_access(store);
-    bool can = false;
-    for (int d = 0; d < access.rank; d++)
-        can |= tells_outside(u, store, &access, d);
-    return can;
-}
-
 /* The block begins behind the end of its tensor. */
-static Value *block_is_outside(Unseen *u, const Op *store) {
+static bool block_is_outside(Unseen *u, const Op *store, Value **off) {
     BlockAccess access = block_access(store);
     const Type *type = type_scalar(func_ctx(store->block->func), DT_I64);
-    Value *outside = NULL;
+    bool known = false;
     for (int d = 0; d < access.rank; d++) {
-        Value *extent = op_in(store, access.shape + (uint32_t)d);
-        Value *begin = op_in(store, access.offsets + (uint32_t)d);
         if (!tells_outside(u, store, &access, d))
             continue;
+        known = true;
+        if (!off)
+            continue;
+        Value *extent = op_in(store, access.shape + (uint32_t)d);
+        Value *begin = op_in(store, access.offsets + (uint32_t)d);
         bring_before(u, extent);
         bring_before(u, begin);
         Value *wide = begin->type == type ? begin : build_extsi(&u->b, begin, type);
-        outside = either(u, outside, build_cmpi(&u->b, wide, extent, IPRED_SGE));
+        either(u, off, build_cmpi(&u->b, wide, extent, IPRED_SGE));
     }
-    return outside;
+    return known;
 }
 
+static bool is_not_stored(Unseen *u, const Op *store, Value **off) {
+    Value *mask = op_mask(store);
+    u->parts = MAX_PARTS;
+    return op_has(store, BLOCK) ? block_is_outside(u, store, off)
+                                : mask && mask_is_off(u, mask, off);
+}
+
+/* Whether the stores have masks that tell. */
+static bool may_be_unseen(Unseen *u) {
+    for (uint32_t i = 0; i < u->store_count; i++)
+        if (!is_not_stored(u, u->stores[i], NULL))
+            return false;
+    return true;
+}
+
+/* Nothing is stored, where the stores have such masks. */
 static Value *nothing_is_stored(Unseen *u) {
     Value *nothing = NULL;
     for (uint32_t i = 0; i < u->store_count; i++) {
-        const Op *store = u->stores[i];
-        Value *mask = op_mask(store);
-        Value *off = op_has(store, BLOCK) ? block_is_outside(u, store)
-                     : mask               ? mask_is_off(u, mask)
-                                          : NULL;
-        nothing = nothing ? both(u, nothing, off) : off;
-        if (!nothing)
-            break;
+        Value *off = NULL;
+        is_not_stored(u, u->stores[i], &off);
+        both(u, &nothing, off);
     }
     return nothing;
 }
@@ -245,10 +259,6 @@ static Value *nothing_is_stored(Unseen *u) {
 static bool is_candidate(const Op *op) {
     return op->code == OP_for && (op_effects(op) & READS) && only_loads(op) &&
            block_multiplies(op->regions[0]);
-}
-
-static bool is_there(const Unseen *u, const Value *value) {
-    return !value->def || !stands_behind(value->def, u->loop);
 }
 
 static bool goes_on_at(const Op *op, const Value *end) {
@@ -297,12 +307,12 @@ static bool skip(Unseen *u, Op *loop) {
     PtrSet seen = {.arena = u->arena};
     if (!collect_stores(u, &seen, loop) || !u->store_count)
         return false;
+    note_behind(u);
+    if (!may_be_unseen(u))
+        return false;
     u->b = builder_before(loop);
     u->b.span = loop->span;
-    Value *unseen = nothing_is_stored(u);
-    if (!unseen)
-        return false;
-    begin_at_end(u, loop, unseen);
+    begin_at_end(u, loop, nothing_is_stored(u));
     return true;
 }
 
@@ -339,20 +349,10 @@ static bool collect_all(Unseen *u, Func *func) {
     return works && u->store_count;
 }
 
-static bool all_can_be_off(const Unseen *u) {
-    for (uint32_t i = 0; i < u->store_count; i++) {
-        const Op *store = u->stores[i];
-        Value *mask = op_mask(store);
-        if (op_has(store, BLOCK) ? !block_can_be_outside(u, store)
-                                 : !mask || !mask_can_be_off(u, mask))
-            return false;
-    }
-    return true;
-}
-
 /* A program whose stores are all off ends at once. */
 static bool skip_all(Unseen *u, Func *func) {
-    if (!all_can_be_off(u))
+    note_behind(u);
+    if (!may_be_unseen(u))
         return false;
     u->b = builder_before(u->loop);
     u->b.span = func->span;
