@@ -7,10 +7,13 @@
 #include "passes/analysis/affine_internal.h"
 #include "passes/rewrite.h"
 
+enum { MAX_PARTS = 64 }; /* of a mask; what two parts share counts for both */
+
 typedef struct Masks {
     Affines *a;
     const Op *at;
     Constraints *out;
+    int parts; /* that may still be looked at */
 } Masks;
 
 static void unknown(Masks *m, const char *why) {
@@ -97,6 +100,8 @@ static void add_conditions(Masks *m, Value *mask, const int *place) {
     int source[MAX_RANK], inner[MAX_RANK];
     if (value_is_int(mask, 1))
         return;
+    if (m->parts-- <= 0)
+        return unknown(m, "the mask has too many conditions");
     if (op && op->code == OP_andi) {
         add_conditions(m, op_in(op, 0), place);
         add_conditions(m, op_in(op, 1), place);
@@ -115,7 +120,7 @@ static void add_conditions(Masks *m, Value *mask, const int *place) {
 }
 
 void mask_constraints(Affines *affines, Value *mask, const Op *at, Constraints *out) {
-    Masks m = {affines, at, out};
+    Masks m = {affines, at, out, MAX_PARTS};
     int place[MAX_RANK];
     *out = (Constraints){0};
     if (!mask)

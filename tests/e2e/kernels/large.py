@@ -130,6 +130,20 @@ def products(count):
                   each(count, lambda i: ("sums = tl.dot(x, y, sums)", f"y = (sums * {0.5 + i / 100}).to(tl.float16)")), block(1, "tl.store(b + at, sums)"))
 
 
+def masks_used_twice(count):
+    """A mask as conditions_used_twice, of a store of products: nothing looks at all ways, nor computes on all."""
+    return kernel(block(1, "r = tl.arange(0, 64)", "at = tl.program_id(0) * 4096 + r[:, None] * 64 + r[None, :]", "x = r < n", "y = r < m"),
+                  each(count, lambda i: (f"x, y = x & y & (r < n + {i}), x",)),
+                  block(1, "sums = tl.zeros((64, 64), tl.float32)", "for i in range(m):", "    p = tl.load(a + at + i * 4096).to(tl.float16)",
+                        "    sums = tl.dot(p, p, sums)", "tl.store(b + at, sums, mask=x[:, None])"))
+
+
+def chosen(count):
+    """All by indices from one tile, which also has other uses."""
+    return kernel(block(1, "x = tl.load(a + row)", "y = x"), each(count, lambda i: (f"y += tl.gather(x, (row + {i}) % 1024, 0) * x",)),
+                  block(1, "tl.store(b + row, y)"))
+
+
 # Those that say so hold to 512 MiB.
 SHAPES = [
     (exponentials, 3000, 512),
@@ -145,6 +159,8 @@ SHAPES = [
     (nested_loops_of_sums, 90),
     (conditions, 16000),
     (conditions_used_twice, 100),
+    (masks_used_twice, 100, 512),
+    (chosen, 800, 512),
     (masked_copies, 2600),
     (sums_of_masked_loads, 1200),
     (masked_loads_in_a_loop, 1000),
