@@ -415,12 +415,13 @@ static void put_loops(Writer *w) {
 
 static void put_count(Writer *w, const ProfileLine *line) {
     const SimCount *count = &line->count;
-    strbuf_printf(w->out,
-                  "\"warps\": %" PRIu64 ", \"threads\": %" PRIu64 ", \"divergent\": %" PRIu64
-                  ", \"sectors\": %" PRIu64 ", \"ideal_sectors\": %" PRIu64
-                  ", \"wavefronts\": %" PRIu64 ", \"ideal_wavefronts\": %" PRIu64,
-                  count->warps, count->threads, count->divergent, count->sectors,
-                  count->ideal_sectors, count->wavefronts, count->ideal_wavefronts);
+    strbuf_printf(
+        w->out,
+        "\"warps\": %" PRIu64 ", \"threads\": %" PRIu64 ", \"divergent\": %" PRIu64
+        ", \"sectors\": %" PRIu64 ", \"ideal_sectors\": %" PRIu64 ", \"wavefronts\": %" PRIu64
+        ", \"ideal_wavefronts\": %" PRIu64 ", \"words\": %" PRIu64 ", \"first_words\": %" PRIu64,
+        count->warps, count->threads, count->divergent, count->sectors, count->ideal_sectors,
+        count->wavefronts, count->ideal_wavefronts, count->words, count->first_words);
     strbuf_puts(w->out, ", \"wait_cycles\": ");
     put_real(w, line->spent.waits);
     strbuf_puts(w->out, ", \"cycles\": ");
@@ -472,6 +473,29 @@ static void put_launch(Writer *w, const Profile *profile) {
     strbuf_putc(w->out, '}');
 }
 
+/* Of each line of the PTX the access that takes most passes: addresses of the lanes that take part,
+ * in their order. */
+static void put_shared_accesses(Writer *w, const Profile *profile) {
+    const char *separator = "\n";
+    vec_for_each (line, &profile->ptx) {
+        const SimSharedAccess *access = line->shared;
+        if (!access)
+            continue;
+        strbuf_printf(w->out,
+                      "%s{\"line\": %u, \"reads\": %s, \"size\": %u, \"program\": %u, "
+                      "\"warp\": %u, \"wavefronts\": %u, \"ideal_wavefronts\": %u, "
+                      "\"mask\": %u, \"addresses\": [",
+                      separator, line->ptx_line, access->reads ? "true" : "false", access->size,
+                      access->program, access->warp, access->wavefronts, access->ideal_wavefronts,
+                      access->mask);
+        separator = ",\n";
+        for (uint32_t left = access->mask; left; left &= left - 1)
+            strbuf_printf(w->out, left == access->mask ? "%u" : ", %u",
+                          access->addresses[__builtin_ctz(left)]);
+        strbuf_puts(w->out, "]}");
+    }
+}
+
 static void put_profile(Writer *w) {
     const Profile *profile = w->report->profile;
     strbuf_puts(w->out, "\"profile\": ");
@@ -507,6 +531,8 @@ static void put_profile(Writer *w) {
         put_count(w, &profile->ptx.data[i]);
         strbuf_putc(w->out, '}');
     }
+    strbuf_puts(w->out, "],\n\"shared\": [");
+    put_shared_accesses(w, profile);
     strbuf_puts(w->out, "]}");
 }
 

@@ -13,10 +13,15 @@ static void add_count(SimCount *to, const SimCount *from) {
     to->bytes_used += from->bytes_used;
     to->wavefronts += from->wavefronts;
     to->ideal_wavefronts += from->ideal_wavefronts;
+    to->words += from->words;
+    to->first_words += from->first_words;
+    to->own_words += from->own_words;
 }
 
 static void add_line(ProfileLine *to, const ProfileLine *from) {
     add_count(&to->count, &from->count);
+    if (from->shared && (!to->shared || from->shared->wavefronts > to->shared->wavefronts))
+        to->shared = from->shared;
     to->spent.cycles += from->spent.cycles;
     to->spent.waits += from->spent.waits;
     to->spent.awaited += from->spent.awaited;
@@ -83,7 +88,7 @@ Profile *profile_make(Ctx *ctx, const SimModule *module, const SimCounts *counts
     if (time)
         profile->time = *time;
     for (uint32_t i = 0; i < sim_insn_count(module); i++) {
-        ProfileLine line = {.count = sim_count(counts, i)};
+        ProfileLine line = {.count = sim_count(counts, i), .shared = sim_shared_access(counts, i)};
         if (time && time->spent) {
             line.spent = time->spent[i];
             line.units = time->units[i];

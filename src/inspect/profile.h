@@ -10,8 +10,9 @@ typedef struct ProfileLine {
     Str text;          /* of the PTX: the instruction, and what it is counted as */
     const char *class;
     SimCount count;
-    SimSpent spent; /* zeros without a clock */
-    SimUnits units; /* likewise: what all warps of a program occupy there */
+    SimSpent spent;                /* zeros without a clock */
+    SimUnits units;                /* likewise: what all warps of a program occupy there */
+    const SimSharedAccess *shared; /* the worst of shared memory; NULL: it has none */
 } ProfileLine;
 
 typedef VEC(ProfileLine) ProfileLines;

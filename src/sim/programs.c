@@ -7,6 +7,7 @@
 #include "sim/exec/registers.h"
 #include "sim/exec/splits.h"
 #include "sim/exec/wgmma.h"
+#include "sim/report/shared.h"
 #include "sim/state/program.h"
 #include "sim/time/timing.h"
 
@@ -181,6 +182,7 @@ static void start_program(Cta *cta) {
     memset(cta->shared, 0xa5, cta->shared_end);
     memset(cta->shared_def, 0, cta->shared_end);
     memset(cta->writes, 0, cta->shared_end * sizeof *cta->writes);
+    forget_readers(cta);
     for (uint32_t w = 0; w < cta->cluster->reader_count; w++)
         if (cta->reads[w])
             memset(cta->reads[w], 0, cta->shared_end * sizeof **cta->reads);

@@ -242,8 +242,24 @@ typedef struct SimCount {
     uint64_t divergent;      /* executions by a part of the warp's threads */
     uint64_t requests, sectors, ideal_sectors, bytes_used; /* of global memory */
     uint64_t wavefronts, ideal_wavefronts;                 /* of shared memory */
+    uint64_t words;       /* of shared memory that its readings gave, each once a reading */
+    uint64_t first_words; /* of them those that nobody of the program had read since their write */
+    uint64_t own_words;   /* of them those that the same warp had */
 } SimCount;
 SimCount sim_count(const SimCounts *counts, uint32_t number);
+
+/* An access of a warp to shared memory. */
+typedef struct SimSharedAccess {
+    uint32_t addresses[32]; /* by lane; in the shared memory of its program */
+    uint32_t mask;          /* lanes that take part */
+    uint32_t size;          /* bytes of each */
+    uint32_t wavefronts, ideal_wavefronts;
+    uint32_t program, warp;
+    bool reads;
+} SimSharedAccess;
+/* The one of the instruction that takes most passes for each that would do; NULL: there was none.
+ */
+const SimSharedAccess *sim_shared_access(const SimCounts *counts, uint32_t number);
 
 /* Bytes between global memory and the SMs: in whole sectors, that threads asked for, each once. */
 typedef struct SimTraffic {

@@ -11,33 +11,80 @@ function bankPairs(report) {
     return pairs;
 }
 
-function makeBanksPanel(body, report) {
-    const pairs = bankPairs(report), drawing = el("div", { class: "sheet pad" }), words = el("div");
+/* Accesses as they ran, of each instruction the one that took most passes, whoever made its addresses: those that cost most first. */
+function ranAccesses(report, side) {
+    const counted = page.profiles[side]?.ptx || new Map();
+    const beyond = record => (record?.wavefronts || 0) - (record?.ideal_wavefronts || 0);
+    return [...(report.profile?.shared || [])].map(ran => ({ ran, record: counted.get(ran.line - 1) })).sort((a, b) => beyond(b.record) - beyond(a.record) || a.ran.line - b.ran.line);
+}
+
+/* In the form of sharedAccess: one access, whose lanes have the addresses that they had. */
+function ranAccess(ran) {
+    const lanes = new Map();
+    for (let lane = 0; lane < 32; lane++)
+        if (ran.mask >>> lane & 1)
+            lanes.set(lane, ran.addresses[lanes.size]);
+    const phases = Math.max(1, ran.size / WORD);
+    const words = (_, lane) => {
+        const first = lanes.get(lane), found = [];
+        for (let at = Math.floor(first / WORD); lanes.has(lane) && at * WORD < first + ran.size; at++)
+            found.push(at);
+        return found;
+    };
+    return { ran, accesses: 1, bytes: ran.size, phases, phaseLanes: 32 / phases, words, lanes };
+}
+
+/* Why there are no banks to show. */
+function noBanks(report) {
+    if (bankPairs(report).length || (report.profile?.shared || []).length)
+        return "";
+    return report.profile ? "banks: threads accessed no shared memory" : "banks: no buffer of the layouts is accessed with another, and nothing was run: with arguments (-g, -a) the accesses of a run are shown, those of PTX in the source too";
+}
+
+function makeBanksPanel(body, report, side) {
+    const pairs = bankPairs(report), ran = ranAccesses(report, side), drawing = el("div", { class: "sheet pad" }), words = el("div");
     const name = ({ entry }) => `${entry.name} ${(entry.values || [])[0] || ""}`.trim();
-    const pair = el("select", { "aria-label": "Buffer and tile", onchange: () => choose() }, pairs.map((each, index) => el("option", { value: index }, `${each.buffer.entry.shape.join("×")}×${each.buffer.entry.type}: buffer ${name(each.buffer)}, tile ${name(each.tile)}`)));
+    const ptx = page.steps.findIndex(step => step.kind === "ptx" && step.of[side] >= 0), stage = ptx >= 0 ? stageOf(side, page.steps[ptx].of[side]) : null;
+    const told = ({ ran: access }) => `PTX ${access.line}: ${(stage?.lines[access.line - 1] || "").trim().split(/\s/).find(word => !/^[@{]/.test(word)) || "access"}, ${(access.wavefronts / access.ideal_wavefronts).toFixed(1)} passes where 1 would do`;
+    const groups = [[`As it ran: the worst access of each instruction`, ran.map((each, index) => el("option", { value: `ran ${index}` }, told(each)))],
+        [`By layouts: a tile in a buffer`, pairs.map((each, index) => el("option", { value: `pair ${index}` }, `${each.buffer.entry.shape.join("×")}×${each.buffer.entry.type}: buffer ${name(each.buffer)}, tile ${name(each.tile)}`))]];
+    const pair = el("select", { "aria-label": "Access, or buffer and tile", onchange: () => choose() }, groups.filter(([, options]) => options.length).map(([label, options]) => el("optgroup", { label }, options)));
     const number = el("input", { type: "number", min: 0, value: 0, "aria-label": "Access of the thread", vars: { width: "7ch" }, oninput: () => draw() });
-    const of = el("span", { class: "quiet" });
+    const of = el("span", { class: "quiet" }), which = el("label", {}, "access", number, of);
     let access = null;
     const choose = () => {
-        const { buffer, tile } = pairs[Number(pair.value)];
-        access = sharedAccess(tile.layout, buffer.layout, elementBytes(buffer.entry));
+        const [kind, index] = pair.value.split(" ");
+        if (kind === "ran")
+            access = ranAccess(ran[index].ran);
+        else
+            access = sharedAccess(pairs[index].tile.layout, pairs[index].buffer.layout, elementBytes(pairs[index].buffer.entry));
         number.value = 0;
         number.max = access.accesses - 1;
         of.textContent = `of ${access.accesses}`;
+        which.hidden = kind === "ran";
         draw();
     };
     const draw = () => {
         const at = clamp(Number(number.value) || 0, 0, access.accesses - 1);
-        const phases = Array.from({ length: access.phases }, (_, phase) => phaseOf(access, at, phase));
+        const phases = Array.from({ length: access.phases }, (_, phase) => phaseOf(access, at, phase)).filter(phase => phase.banks.some(bank => bank.size));
         const wavefronts = phases.reduce((sum, phase) => sum + phase.wavefronts, 0);
-        words.replaceChildren(el("h3", {}, `${(wavefronts / access.phases).toFixed(2)} wavefronts a phase, where 1 would do`), el("p", {}, `A thread moves ${plural(access.bytes, "byte")} at a time (${plural(access.vector, "element")}) in ${plural(access.accesses, "access", "accesses")}. A warp's access is served in ${plural(access.phases, "phase")} of ${access.phaseLanes} lanes.`),
+        words.replaceChildren(...(access.ran ? ranWords(access, stage, side, ran.find(each => each.ran === access.ran).record) : [el("h3", {}, `${(wavefronts / access.phases).toFixed(2)} wavefronts a phase, where 1 would do`), el("p", {}, `A thread moves ${plural(access.bytes, "byte")} at a time (${plural(access.vector, "element")}) in ${plural(access.accesses, "access", "accesses")}. A warp's access is served in ${plural(access.phases, "phase")} of ${access.phaseLanes} lanes.`)]),
             el("p", { class: "quiet" }, "A column is one of the 32 banks, 4 bytes wide, a row one wavefront; a cell says which lanes have their word served there. A phase takes as many wavefronts as its busiest bank has distinct words."));
         drawing.replaceChildren(bankPicture(phases, access));
     };
     body.classList.add("flow");
-    body.append(el("div", { class: "drawn", vars: { "border-left": "0" } }, el("div", { class: "tools" }, pair, el("label", {}, "access", number, of)), drawing),
+    body.append(el("div", { class: "drawn", vars: { "border-left": "0" } }, el("div", { class: "tools" }, pair, which), drawing),
         el("div", { class: "column", vars: { flex: "0 0 290px" } }, words));
     choose();
+}
+
+/* What is told of an access that ran. */
+function ranWords(access, stage, side, record) {
+    const { ran } = access, link = stage?.links[ran.line - 1] ?? -1, lanes = [...access.lanes], steps = new Set(lanes.slice(1).map(([, address], index) => address - lanes[index][1]));
+    return [el("h3", {}, `${plural(ran.wavefronts, "wavefront")}, where ${ran.ideal_wavefronts} would do`),
+        el("p", {}, `As it ran on the simulator: warp ${ran.warp} of program ${ran.program} ${ran.reads ? "reads" : "writes"} ${plural(ran.size, "byte")} of each of ${plural(lanes.length, "lane")}, bytes ${Math.min(...ran.addresses)} to ${Math.max(...ran.addresses) + ran.size - 1} of shared memory${steps.size === 1 ? `, ${plural(Math.abs([...steps][0]), "byte")} from lane to lane` : ""}. Of all accesses of this instruction it takes most passes.`),
+        record && el("p", {}, `All of its accesses: ${plural(record.wavefronts, "wavefront")}, where ${count(record.ideal_wavefronts)} would do.`),
+        el("p", {}, el("button", { class: "bare", type: "button", onclick: () => page.view.showPtx(side, ran.line - 1) }, `PTX ${ran.line}`), " ", link >= 0 && el("button", { class: "bare", type: "button", onclick: () => setPin(link, "link") }, lineText(link, side)))].filter(Boolean);
 }
 
 function bankPicture(phases, access) {

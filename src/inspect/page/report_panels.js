@@ -6,9 +6,9 @@ const PANELS = [
     { id: "measured", title: "Measured", why: report => ((report.pictures || []).length ? "" : "measured: tilec bench does"), make: makeMeasuredPanel },
     { id: "lines", title: "Lines", why: report => (!report.profile ? "lines: nothing was run, give the kernel arguments" : (report.profile.lines || []).length ? "" : "lines: the run counted nothing"), make: makeLinesPanel },
     { id: "layouts", title: "Layouts", why: report => ((report.layouts || []).length ? "" : "layouts: no tile has one"), make: makeLayoutsPanel },
-    { id: "banks", title: "Banks", why: report => (bankPairs(report).length ? "" : "banks: no buffer of the layouts is accessed with another"), make: makeBanksPanel },
+    { id: "banks", title: "Banks", why: noBanks, make: makeBanksPanel },
     { id: "loops", title: "Loops", why: report => ((report.loops || []).length ? "" : "loops: the kernel has none"), make: makeLoopsPanel },
-    { id: "shared", title: "Shared memory", why: report => ((report.shared?.buffers || []).length ? "" : "shared memory: none is used"), make: makeSharedPanel },
+    { id: "shared", title: "Shared memory", why: report => ((report.shared?.buffers || []).length ? "" : report.facts?.shared ? "shared memory: what there is PTX in the source declares, and no pass knows of; accesses are in Banks" : "shared memory: none is used"), make: makeSharedPanel },
     { id: "registers", title: "Registers", why: report => ((report.registers?.lines || []).length ? "" : "registers: not counted"), make: makeRegistersPanel },
     { id: "remarks", title: "Remarks", why: report => ((report.remarks || []).length ? "" : "remarks: there are none"), make: makeRemarksPanel },
 ];

@@ -11,7 +11,7 @@
 #include "sim/check/races_global.h"
 #include "sim/exec/memory.h"
 #include "sim/parse/table.h"
-#include "sim/report/counters.h"
+#include "sim/report/shared.h"
 #include "sim/state/host_memory.h"
 #include "sim/state/warp.h"
 
@@ -107,8 +107,11 @@ ExecResult exec_cp_async(Warp *warp, const Insn *insn, uint32_t mask) {
     warp->copy_count++;
     if (read)
         count_global(counts, sources, read, (uint32_t)size);
-    if (written)
+    if (written) {
+        const InsnCounts before = *counts;
         (read ? count_wavefronts : count_shared)(counts, dests, written, (uint32_t)size);
+        note_shared(warp, insn, dests, written, (uint32_t)size, SHARED_WRITE, &before);
+    }
     return EXEC_NEXT;
 }
 

@@ -8,7 +8,7 @@
 #include "sim/exec/known.h"
 #include "sim/exec/memory.h"
 #include "sim/parse/table.h"
-#include "sim/report/counters.h"
+#include "sim/report/shared.h"
 #include "sim/state/host_memory.h"
 #include "sim/state/program.h"
 #include "sim/state/team.h"
@@ -105,7 +105,7 @@ static void count(Warp *warp, const Insn *insn, const Target *target, uint64_t *
     if (target->space == SPACE_global)
         count_global(counts, addresses, mask, size);
     else
-        count_shared(counts, addresses, mask, size);
+        count_shared_of(warp, insn, addresses, mask, size, SHARED_WRITE);
 }
 
 /* Finds what a thread changes, and checks what it races with. */

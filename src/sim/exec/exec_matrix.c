@@ -5,7 +5,7 @@
 #include "sim/exec/memory.h"
 #include "sim/exec/splits.h"
 #include "sim/parse/table.h"
-#include "sim/report/counters.h"
+#include "sim/report/shared.h"
 #include "sim/state/warp.h"
 
 static unsigned matrix_count(const Insn *insn) {
@@ -41,8 +41,8 @@ static bool find_rows(Warp *warp, const Insn *insn, AccessKind kind, Target *row
         }
         addresses[lane] = rows[lane].offset;
     }
-    count_shared(&warp->machine->counts->insns[insn_pc(warp, insn)], addresses,
-                 lanes == 32 ? ALL_LANES : (1u << lanes) - 1, 16);
+    count_shared_of(warp, insn, addresses, lanes == 32 ? ALL_LANES : (1u << lanes) - 1, 16,
+                    kind == ACCESS_READ ? SHARED_READ : SHARED_WRITE);
     return true;
 }
 

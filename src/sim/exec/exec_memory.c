@@ -7,7 +7,7 @@
 #include "sim/exec/alu.h"
 #include "sim/exec/memory.h"
 #include "sim/parse/table.h"
-#include "sim/report/counters.h"
+#include "sim/report/shared.h"
 #include "sim/state/host_memory.h"
 #include "sim/state/program.h"
 
@@ -91,14 +91,14 @@ static bool is_strong(const Insn *insn) {
 
 /* Counts the access under the space it went to. */
 static void count_access(Warp *warp, const Insn *insn, SpaceKind space, const uint64_t *addresses,
-                         uint32_t mask, uint32_t size) {
+                         uint32_t mask, uint32_t size, SharedUse use) {
     InsnCounts *counts = &warp->machine->counts->insns[insn_pc(warp, insn)];
     if (!mask)
         return;
     if (space == SPACE_global)
         count_global(counts, addresses, mask, size);
     else if (space == SPACE_shared)
-        count_shared(counts, addresses, mask, size);
+        count_shared_of(warp, insn, addresses, mask, size, use);
 }
 
 /* What the threads of one access found, for counting by space. */
@@ -114,9 +114,10 @@ static void touch(Touched *touched, const Target *target, uint32_t lane) {
     touched->shared |= (uint32_t)(target->space == SPACE_shared) << lane;
 }
 
-static void count_touched(Warp *warp, const Insn *insn, const Touched *touched, uint32_t size) {
-    count_access(warp, insn, SPACE_global, touched->addresses, touched->global, size);
-    count_access(warp, insn, SPACE_shared, touched->addresses, touched->shared, size);
+static void count_touched(Warp *warp, const Insn *insn, const Touched *touched, uint32_t size,
+                          SharedUse use) {
+    count_access(warp, insn, SPACE_global, touched->addresses, touched->global, size, use);
+    count_access(warp, insn, SPACE_shared, touched->addresses, touched->shared, size, use);
 }
 
 static void check_race(Warp *warp, const Insn *insn, uint32_t lane, const Target *target,
@@ -164,7 +165,7 @@ ExecResult exec_ld(Warp *warp, const Insn *insn, uint32_t mask) {
                          defined ? defined + i * piece : NULL, piece,
                          data->bits > 64 ? 64 : data->bits);
     }
-    count_touched(warp, insn, &touched, size);
+    count_touched(warp, insn, &touched, size, SHARED_READ);
     if (is_strong(insn))
         warp_polls(warp, insn);
     if (insn_has(insn, WORD_acquire))
@@ -209,7 +210,7 @@ ExecResult exec_st(Warp *warp, const Insn *insn, uint32_t mask) {
         if (target.defined)
             host_store(warp->machine, target.defined, defined, size);
     }
-    count_touched(warp, insn, &touched, size);
+    count_touched(warp, insn, &touched, size, SHARED_WRITE);
     return EXEC_NEXT;
 }
 

@@ -9,6 +9,8 @@ SimCounts *counts_create(Arena *arena, Arena *scratch, uint32_t insn_count,
     SimCounts *counts = ARENA_NEW(arena, SimCounts);
     *counts = (SimCounts){.insn_count = insn_count,
                           .insns = ARENA_ARRAY(arena, InsnCounts, insn_count + 1),
+                          .shared = ARENA_ARRAY(arena, SimSharedAccess *, insn_count + 1),
+                          .keep = arena,
                           .arena = scratch,
                           .touched = ARENA_ARRAY(scratch, TouchedBytes, allocation_count + 1),
                           .touched_count = allocation_count};
@@ -58,6 +60,14 @@ static void add_bitmap(SimCounts *to, uint64_t **bitmap, const uint64_t *from, u
 void counts_add(SimCounts *to, const SimCounts *from) {
     for (uint32_t pc = 0; pc < from->insn_count; pc++)
         insn_counts_add(&to->insns[pc], &from->insns[pc]);
+    for (uint32_t pc = 0; pc < from->insn_count; pc++) {
+        if (!from->shared[pc] ||
+            (to->shared[pc] && !shared_is_worse(from->shared[pc], to->shared[pc])))
+            continue;
+        if (!to->shared[pc])
+            to->shared[pc] = ARENA_NEW(to->keep, SimSharedAccess);
+        *to->shared[pc] = *from->shared[pc];
+    }
     to->divergent_branches += from->divergent_branches;
     to->barrier_waits += from->barrier_waits;
     for (int type = 0; type < TYPE_COUNT; type++)
@@ -100,6 +110,9 @@ void insn_counts_add(InsnCounts *to, const InsnCounts *from) {
     to->writes |= from->writes;
     to->wavefronts += from->wavefronts;
     to->ideal_wavefronts += from->ideal_wavefronts;
+    to->words += from->words;
+    to->first_words += from->first_words;
+    to->own_words += from->own_words;
 }
 
 /* Adds `value` to the sorted set; true when it was not there. */

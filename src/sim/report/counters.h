@@ -2,6 +2,7 @@
 #ifndef TILEC_SIM_REPORT_COUNTERS_H
 #define TILEC_SIM_REPORT_COUNTERS_H
 #include "sim/parse/module.h"
+#include "sim/sim.h"
 #include "target/common.h"
 
 typedef struct InsnCounts {
@@ -13,6 +14,7 @@ typedef struct InsnCounts {
     bool reads, writes; /* global memory; atomics do both */
     /* shared memory */
     uint64_t wavefronts, ideal_wavefronts;
+    uint64_t words, first_words, own_words; /* see SimCount */
 } InsnCounts;
 
 /* Which bytes of an allocation were accessed: a bit each. */
@@ -24,6 +26,8 @@ typedef struct TouchedBytes {
 struct SimCounts {
     InsnCounts *insns; /* by program counter */
     uint32_t insn_count;
+    SimSharedAccess **shared; /* the worst access, by program counter */
+    Arena *keep;              /* where they lie */
     const char *kernel;
     uint32_t programs, threads;
     uint64_t divergent_branches, barrier_waits;
@@ -37,6 +41,9 @@ struct SimCounts {
     /* Afterwards: bytes of global memory that were read or written at least once. */
     uint64_t distinct_read, distinct_written;
 };
+
+/* Does the one access take more passes for each that would do? */
+bool shared_is_worse(const SimSharedAccess *one, const SimSharedAccess *than);
 
 enum { SECTOR_BYTES = TARGET_SECTOR_BYTES, BANKS = 32 };
 

@@ -41,7 +41,10 @@ SimCount sim_count(const SimCounts *counts, uint32_t number) {
                       .ideal_sectors = own->ideal_sectors,
                       .bytes_used = own->sectors ? own->bytes_used : 0,
                       .wavefronts = own->wavefronts,
-                      .ideal_wavefronts = own->ideal_wavefronts};
+                      .ideal_wavefronts = own->ideal_wavefronts,
+                      .words = own->words,
+                      .first_words = own->first_words,
+                      .own_words = own->own_words};
 }
 
 static SimTraffic traffic_of(const Traffic *own) {

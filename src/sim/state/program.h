@@ -37,14 +37,16 @@ struct Cta {
     Warp *warps;
     Barrier barriers[BARRIERS];
     uint8_t *shared, *shared_def;
-    uint64_t shared_end;    /* the address behind its last byte */
-    SharedCell *writes;     /* by byte */
-    SharedCell **reads;     /* by clock_index, then byte; NULL until the warp reads */
-    uint32_t register_pool; /* free registers, as so many of each thread of one warp */
-    RemoteAccess *remote;   /* to its shared memory, by clock_index; NULL in a cluster of one */
-    Clock exit_clock;       /* what its threads knew when they exited */
-    bool exited;            /* all its threads */
-    ClockEntry *published;  /* what it has made known to other programs, by warp */
+    uint64_t shared_end;         /* the address behind its last byte */
+    SharedCell *writes;          /* by byte */
+    struct WordReaders *readers; /* by word; NULL until a warp reads (report/shared.h) */
+    uint64_t accesses;           /* readings so far */
+    SharedCell **reads;          /* by clock_index, then byte; NULL until the warp reads */
+    uint32_t register_pool;      /* free registers, as so many of each thread of one warp */
+    RemoteAccess *remote;  /* to its shared memory, by clock_index; NULL in a cluster of one */
+    Clock exit_clock;      /* what its threads knew when they exited */
+    bool exited;           /* all its threads */
+    ClockEntry *published; /* what it has made known to other programs, by warp */
     struct Warpgroup *warpgroups[MAX_WARPS / 4]; /* NULL until one executes wgmma */
     VEC(Mbarrier *) mbarriers; /* those initialised so far, and behind them ones to use again */
     uint32_t mbarrier_count;

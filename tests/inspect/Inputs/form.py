@@ -6,6 +6,7 @@ import sys
 
 NUMBER = (int, float)
 COUNTS = {"warps": int, "threads": int, "divergent": int, "sectors": int, "ideal_sectors": int, "wavefronts": int, "ideal_wavefronts": int,
+          "words": int, "first_words": int,
           "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER}
 TRAFFIC = {"moved": int, "used": int, "distinct": int}
 PLACE = "a place"
@@ -29,7 +30,9 @@ FORM = {
                           "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}]}]}],
     "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
-                "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}]},
+                "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}],
+                "shared": [{"line": int, "reads": bool, "size": int, "program": int, "warp": int, "wavefronts": int, "ideal_wavefronts": int, "mask": int,
+                            "addresses": [int]}]},
     "pictures": [{"title": str, "svg": str}],
     "findings": [{"at": PLACE, "kind": str, "ptx_line": int, "cycles": NUMBER, "share": (*NUMBER, type(None)),
                   "gain_us": (*NUMBER, type(None)), "title": str, "figures": str, "why": str, "try": str}],
@@ -87,6 +90,9 @@ def check_report(report):
     if report["profile"]:
         if any(not 1 <= line["line"] <= len(ptx["lines"]) for line in report["profile"]["ptx"]):
             wrong.append("a counted line of the PTX is none")
+        for access in report["profile"]["shared"]:
+            if bin(access["mask"]).count("1") != len(access["addresses"]) or access["ideal_wavefronts"] > access["wavefronts"]:
+                wrong.append(f"the access of shared memory at line {access['line']} does not fit together")
         for name in COUNTS:
             by_line, by_ptx = (sum(line[name] for line in report["profile"][part]) for part in ("lines", "ptx"))
             if abs(by_line - by_ptx) > 0.1 * len(report["profile"]["ptx"]) + 1e-6:

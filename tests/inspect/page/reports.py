@@ -66,6 +66,12 @@ LAYOUTS = [
 ]
 
 
+# Lanes 128 bytes apart, all in one bank; eight lanes of 16 bytes each, in a row; lanes 4 to 7 that take one word
+SHARED = [{"line": 45, "reads": True, "size": 16, "program": 0, "warp": 1, "wavefronts": 1, "ideal_wavefronts": 1, "mask": 255, "addresses": [16 * lane for lane in range(8)]},
+          {"line": 50, "reads": False, "size": 4, "program": 3, "warp": 2, "wavefronts": 32, "ideal_wavefronts": 1, "mask": 0xffffffff, "addresses": [64 + 128 * lane for lane in range(32)]},
+          {"line": 52, "reads": True, "size": 4, "program": 0, "warp": 0, "wavefronts": 1, "ideal_wavefronts": 1, "mask": 0xf0, "addresses": [8, 8, 8, 8]}]
+
+
 def profile():
     lines = [{"at": [0, line], "warps": 100 * line, "threads": 3200 * line, "divergent": 0, "sectors": 0, "ideal_sectors": 0, "wavefronts": 0, "ideal_wavefronts": 0, "wait_cycles": 2 * line, "cycles": cycles}
              for line, cycles in ((9, 10.0), (11, 30.0), (12, 160.0), (13, 600.0), (14, 200.0))]
@@ -73,7 +79,8 @@ def profile():
     lines[3].update(wavefronts=800, ideal_wavefronts=100)
     return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
             "traffic": {"read": {"moved": 131072, "used": 32768, "distinct": 32768}, "written": {"moved": 2048, "used": 2048, "distinct": 2048}},
-            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}]}
+            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 50, "warps": 8, "wavefronts": 256, "ideal_wavefronts": 8}],
+            "shared": SHARED}
 
 
 def report(lines=300, **changes):

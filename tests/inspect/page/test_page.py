@@ -304,17 +304,29 @@ def wavefronts(tile, buffer, vector, access_registers):
     return max(len(words) for words in banks.values())
 
 
+CHOOSE = "(select => { select.value = '%s'; select.dispatchEvent(new Event('change')); })(document.querySelector('[aria-label=\"Access, or buffer and tile\"]'))"
+
+
 def test_banks(setting):
     page = setting.open("one", "panel=banks&dock=full")
     pairs = page.value("bankPairs(page.reports[0]).map(pair => [pair.buffer.entry.name, pair.tile.entry.name])")
     same(pairs, [["#L4", "#L0"], ["#L5", "#L0"]])
     for number, name in enumerate(("#L4", "#L5")):
-        page.value(f"(select => {{ select.value = {number}; select.dispatchEvent(new Event('change')); }})(document.querySelector('[aria-label=\"Buffer and tile\"]'))")
+        page.value(CHOOSE % f"pair {number}")
         wanted = wavefronts(reports.LAYOUTS[0], next(entry for entry in reports.LAYOUTS if entry["name"] == name), 2, (0, 1))
         told = page.value("byId('panel').querySelector('h3').textContent")
         same(told.split()[0], f"{wanted:.2f}", f"wavefronts of {name}")
         assert "8 bytes at a time (2 elements)" in page.value("byId('panel').textContent")
         assert f"{2 * wanted} wavefronts in 2 phases" in page.value("byId('panel').querySelector('svg').getAttribute('aria-label')")
+    same(page.value("[...document.querySelectorAll('.panel select optgroup')].map(group => [...group.querySelectorAll('option')].map(option => option.value))"), [["ran 0", "ran 1", "ran 2"], ["pair 0", "pair 1"]])
+    cells = "[...document.querySelectorAll('.panel svg g text')].map(text => text.textContent)"
+    for choice, wanted, told in (("ran 0", [str(lane) for lane in range(32)], ["32 wavefronts, where 1 would do", "warp 2 of program 3 writes 4 bytes of each of 32 lanes", "128 bytes from lane to lane", "256 wavefronts, where 8 would do", "PTX 50"]),
+                                 ("ran 1", [str(lane) for lane in range(8) for _ in range(4)], ["1 wavefront, where 1 would do", "reads 16 bytes of each of 8 lanes, bytes 0 to 127", "PTX 45"]), ("ran 2", ["4+3"], ["of 4 lanes", "bytes 8 to 11"])):
+        page.value(CHOOSE % choice)
+        same(page.value(cells), wanted, f"cells of {choice}")
+        for word in told:
+            assert word in page.value("byId('panel').textContent"), f"{choice} lacks {word}"
+    same(page.value("noBanks({layouts: [], profile: null}).includes('PTX in the source too')"), True)
     assert wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[4], 2, (0, 1)) > wavefronts(reports.LAYOUTS[0], reports.LAYOUTS[5], 2, (0, 1)), "the swizzle is worth nothing: the test shows nothing"
     page.close()
 
