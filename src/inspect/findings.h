@@ -55,6 +55,8 @@ static inline double finding_busy(const ProfileLine *ptx) {
 uint32_t finding_hottest(const Finder *f, TracePlace at);
 /* The clocks of all instructions of a line. */
 double finding_line_cycles(const Finder *f, TracePlace at);
+/* Does that operand of the product come from shared memory that an op of the line reads? */
+bool finding_dot_reads(const Finder *f, const TraceDot *dot, uint32_t operand, TracePlace at);
 /* The innermost loop of the final Tile IR that has something of the line; NULL: none. */
 const TraceLoop *finding_loop_around(const Finder *f, TracePlace at);
 /* What helps where a load of that line is waited for. */

@@ -28,6 +28,40 @@ static double tensor_clocks(const Finder *f, const TraceDot *dot) {
     return steps / finding_figure(f, rate);
 }
 
+/* Through what only names, converts or computes elements. */
+static bool reads_at(const Finder *f, const Value *value, TracePlace at, unsigned budget) {
+    const Op *op = value->def;
+    if (!op || !budget)
+        return false;
+    const TracePlace own = trace_place(f->trace->ctx, op->span);
+    if (op_has(op, LREADS) && own.file == at.file && own.line == at.line)
+        return true;
+    if (op_has(op, LREADS) || !op_is_pure(op))
+        return false;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (reads_at(f, op_in(op, i), at, budget - 1))
+            return true;
+    return false;
+}
+
+bool finding_dot_reads(const Finder *f, const TraceDot *dot, uint32_t operand, TracePlace at) {
+    enum { STEPS = 4 };
+    return operand < dot->op->nin && reads_at(f, op_in(dot->op, operand), at, STEPS);
+}
+
+/* Tensor cores take operands once: threads that read them for each few steps need not. */
+static void save_operands(Finder *f, const TraceDot *dot) {
+    vec_for_each (ptx, &f->profile->ptx) {
+        const SimCount *count = &ptx->count;
+        if (!count->words || finding_is_at(ptx, dot->at) ||
+            !(finding_dot_reads(f, dot, 0, ptx->at) || finding_dot_reads(f, dot, 1, ptx->at)))
+            continue;
+        const double once = (double)count->first_words / 32 / (double)count->wavefronts;
+        const double part = once < 1 ? 1 - once : 0;
+        finding_save(f, ptx, part, (ptx->spent.waits + ptx->spent.awaited) * part);
+    }
+}
+
 void find_fma_dot(Finder *f) {
     vec_for_each (dot, &f->trace->dots) {
         if (strcmp(dot->unit, "fma") != 0)
@@ -39,6 +73,8 @@ void find_fma_dot(Finder *f) {
             strbuf_printf(&clocks, "; %.0f of %.0f clocks (%.0f%%) go there", cycles, f->total,
                           finding_percent(f, cycles));
         finding_save_line(f, dot->at, 1);
+        if (f->profile)
+            save_operands(f, dot);
         Finding *found = finding_add(
             f, dot->at, cycles,
             "%lld x %lld x %lld of %s by fma, for which tensor cores take about %.0f clocks each "

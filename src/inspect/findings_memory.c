@@ -87,6 +87,92 @@ void find_bank_conflicts(Finder *f) {
         find_conflicts_predicted(f);
 }
 
+/* Words that are read again */
+
+enum { WORDS_OF_PASS = 32 };
+
+/* Passes beyond conflicts and beyond those that would give each word once. */
+static double passes_again(const SimCount *count) {
+    const double once = (double)count->first_words / WORDS_OF_PASS;
+    const double all = (double)count->ideal_wavefronts;
+    return count->words && all > once ? all - once : 0;
+}
+
+static double again_part(const SimCount *count) {
+    return count->wavefronts ? passes_again(count) / (double)count->wavefronts : 0;
+}
+
+/* Is the line one that reads operands of a product by fma, which it then has to itself? */
+static const TraceDot *dot_that_reads(const Finder *f, TracePlace at) {
+    vec_for_each (dot, &f->trace->dots)
+        for (uint32_t i = 0; i < 2; i++)
+            if (finding_dot_reads(f, dot, i, at))
+                return dot;
+    return NULL;
+}
+
+static const char *again_remedy(const Finder *f, TracePlace at, const SimCount *all) {
+    const TraceDot *dot = dot_that_reads(f, at);
+    if (dot && !strcmp(dot->unit, "fma"))
+        return str_format(f->arena,
+                          "The product at line %u is done by threads, which fetch its operands for "
+                          "each few multiply-adds: tensor cores take each once (input_precision, "
+                          "16-bit operands). Else fewer warps, so that each thread has a larger "
+                          "part of the tile.",
+                          dot->at.line);
+    if (all->own_words * 2 > all->words)
+        return "The same warps read the same words over and over: what does not change in the loop "
+               "may stay in registers if blocks are small enough, or be used for more of the tile "
+               "at a time.";
+    if (dot)
+        return "Each warp reads the operands of its part of the product: larger parts share more "
+               "(fewer warps, larger blocks), and wgmma takes them from shared memory once for "
+               "four warps.";
+    return NULL;
+}
+
+/* By line: the first reader of a word may be another line's. */
+void find_read_again(Finder *f) {
+    enum { WORTH_TIMES = 2, WORTH_AGAIN_PERCENT = 10 };
+    if (!f->profile || f->total <= 0)
+        return;
+    vec_for_each (line, &f->profile->lines) {
+        SimCount all = {0};
+        double again = 0;
+        vec_for_each (ptx, &f->profile->ptx) {
+            if (!finding_is_at(ptx, line->at) || !ptx->count.words)
+                continue;
+            again += passes_again(&ptx->count);
+            all.words += ptx->count.words;
+            all.first_words += ptx->count.first_words;
+            all.own_words += ptx->count.own_words;
+            all.ideal_wavefronts += ptx->count.ideal_wavefronts;
+        }
+        const double once = larger((double)all.first_words / WORDS_OF_PASS, 1);
+        const double cycles = cycles_at(f, line->at, again_part);
+        if ((double)all.ideal_wavefronts < WORTH_TIMES * once ||
+            finding_percent(f, cycles) < WORTH_AGAIN_PERCENT)
+            continue;
+        save_part(f, line->at, again_part);
+        Finding *found = finding_add(f, line->at, cycles,
+                                     "%.0f passes of a program where %.0f would bring each word "
+                                     "once: a pass brings %.1f of 32 "
+                                     "words, since lanes take the same ones, and a word is read in "
+                                     "%.1f accesses, in %.1f by "
+                                     "a warp that had it already; about %.0f of %.0f clocks",
+                                     (double)all.ideal_wavefronts / f->programs, once / f->programs,
+                                     (double)all.words / (double)all.ideal_wavefronts,
+                                     (double)all.words / larger((double)all.first_words, 1),
+                                     (double)all.own_words / larger((double)all.first_words, 1),
+                                     cycles, f->total);
+        const char *remedy = again_remedy(f, line->at, &all);
+        if (found && remedy)
+            found->remedy = remedy;
+        if (found)
+            found->ptx_line = worst_ptx(f, line->at, again_part);
+    }
+}
+
 void find_uncoalesced(Finder *f) {
     if (!f->profile)
         return;
