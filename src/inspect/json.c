@@ -428,6 +428,8 @@ static void put_count(Writer *w, const ProfileLine *line) {
     put_real(w, line->spent.cycles);
     strbuf_puts(w->out, ", \"awaited_cycles\": ");
     put_real(w, line->spent.awaited);
+    strbuf_puts(w->out, ", \"held_cycles\": ");
+    put_real(w, line->spent.held);
 }
 
 static void put_traffic(Writer *w, const char *name, const SimTraffic *traffic) {
@@ -460,14 +462,17 @@ static void put_launch(Writer *w, const Profile *profile) {
     strbuf_puts(w->out, "], ");
     if (profile->has_time) {
         strbuf_printf(w->out,
-                      "\"cycles\": %.0f, \"microseconds\": %.2f, \"device\": \"%s\", "
+                      "\"cycles\": %.0f, \"alone_cycles\": %.0f, \"rounds\": %.0f, "
+                      "\"microseconds\": %.2f, \"device\": \"%s\", "
                       "\"bounds\": {\"latency\": %.2f, \"unit\": %.2f, \"l2\": %.2f, "
                       "\"dram\": %.2f}, \"unit\": ",
-                      time->program_clocks, time->us, time->device ? time->device : "",
-                      time->latency_us, time->unit_us, time->l2_us, time->dram_us);
+                      time->program_clocks, time->cta_clocks, time->rounds, time->us,
+                      time->device ? time->device : "", time->latency_us, time->unit_us,
+                      time->l2_us, time->dram_us);
         strbuf_json(w->out, str_from(time->unit ? time->unit : ""));
     } else {
-        strbuf_puts(w->out, "\"cycles\": 0, \"microseconds\": 0, \"device\": \"\", \"bounds\": "
+        strbuf_puts(w->out, "\"cycles\": 0, \"alone_cycles\": 0, \"rounds\": 0, \"microseconds\": "
+                            "0, \"device\": \"\", \"bounds\": "
                             "null, \"unit\": \"\"");
     }
     strbuf_putc(w->out, '}');
@@ -540,7 +545,7 @@ static void put_profile(Writer *w) {
 static void put_gain(Writer *w, const Finding *finding) {
     const Profile *profile = w->report->profile;
     if (profile && profile->cycles > 0 && finding->cycles > 0)
-        strbuf_printf(w->out, ", \"share\": %.3f", finding->cycles / profile->cycles);
+        strbuf_printf(w->out, ", \"share\": %.4f", finding->cycles / profile->cycles);
     else
         strbuf_puts(w->out, ", \"share\": null");
     if (profile && profile->has_time && finding->gain > 0)

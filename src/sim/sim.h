@@ -196,6 +196,7 @@ typedef struct SimTime {
     uint32_t registers;    /* of a thread */
     uint32_t ctas_per_sm;  /* that are there at once */
     double cta_clocks;     /* of a program alone, the mean */
+    double rounds;         /* of programs one after another on an SM, as many at once as it holds */
     double footprint;      /* bytes of global memory that the launch touches, at least once */
     double moved;          /* bytes between SMs and L2 */
     double instructions;   /* of machine code, of warps */

@@ -141,15 +141,48 @@ function makeLinesPanel(body, report, side) {
     const first = Math.max(2, columns.findIndex(column => column.title === "cycles"));
     body.classList.add("flow");
     body.append(el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of lines", vars: { flex: "1 1 0", padding: "0" } }, sortedTable("Figures by line of the source", columns, rows, first, row => row.link)),
-        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), classBars(report.profile), trafficTable(report.profile)));
+        el("div", { class: "column", tabindex: 0, role: "region", "aria-label": "Figures of the launch", vars: { flex: "0 0 300px" } }, timeBars(report.profile.launch), latencyBars(report, side), classBars(report.profile), trafficTable(report.profile)));
 }
 
 /* What the launch would take if only one thing held it up; the longest does. */
 function timeBars(launch) {
     const bounds = Object.entries(launch?.bounds || {}).filter(([, time]) => time > 0), names = { latency: "latency", unit: launch?.unit || "unit", l2: "L2 cache", dram: "memory" };
     const most = Math.max(...bounds.map(([, time]) => time));
+    const terms = { latency: "programs one after another, each as if it had the SM to itself: below is what it waits for", unit: "what all programs of an SM keep its busiest unit busy", l2: "bytes between SMs and L2 at its rate", dram: "bytes from memory at its rate" };
     return bounds.length ? [el("h3", {}, "Least time by what holds it up"), el("div", { class: "bars" }, bounds.sort(([, a], [, b]) => b - a).map(([name, time]) => [
-        el("span", {}, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)]))] : [];
+        el("span", { title: terms[name] }, names[name] || name), el("span", { class: "track" }, el("i", { vars: { width: `${100 * time / most}%` } })), el("span", { class: "num" }, `${count(time)} µs`)]))] : [];
+}
+
+/* What an instruction that holds warps up waits for, by its name. */
+const HELD_FOR = [[/^cp\.async\.(bulk\.)?wait/, "copies"], [/^mbarrier\./, "copies, or room for them"], [/^wgmma\./, "products"], [/^(bar|barrier)\./, "other warps"], [/^griddepcontrol/, "the launch before"]];
+
+/* The waits that latency is made of: results that instructions wait for, and instructions that hold warps up by themselves. */
+function waitsOf(report, side) {
+    const ptx = report.stages.find(stage => stage.kind === "ptx")?.lines || [], records = [...page.profiles[side].ptx];
+    const warps = Math.max(1, records.sort(([a], [b]) => a - b).find(([, record]) => record.warps > 0)?.[1].warps || 1), found = [];
+    for (const [line, record] of records) {
+        const name = (ptx[line] || "").trim().split(/\s+/).find(word => !/^[@{]/.test(word))?.replace(/;$/, "") || "?", times = record.warps / warps;
+        if (record.awaited_cycles > 0)
+            found.push({ line, name, times, clocks: record.awaited_cycles, what: "for the result of" });
+        if (record.held_cycles > 0)
+            found.push({ line, name, times, clocks: record.held_cycles, what: `for ${HELD_FOR.find(([form]) => form.test(name))?.[1] || "others"} at` });
+    }
+    return found.sort((a, b) => b.clocks - a.clocks || a.line - b.line);
+}
+
+/* Which latencies the bound of that name is the sum of. */
+function latencyBars(report, side) {
+    const launch = report.profile.launch, alone = launch?.alone_cycles, waits = waitsOf(report, side);
+    if (!(alone > 0) || !waits.length)
+        return [];
+    const all = waits.reduce((sum, wait) => sum + wait.clocks, 0), shown = waits.slice(0, 5).filter(wait => wait.clocks >= 0.02 * alone), rest = all - shown.reduce((sum, wait) => sum + wait.clocks, 0);
+    const row = (label, clocks, note) => [el("div", { class: "wait" }, label, note && el("span", { class: "quiet" }, ` ${note}`)), el("span", { class: "track" }, el("i", { vars: { width: `${Math.min(100, 100 * clocks / alone)}%` } })), el("span", { class: "num" }, `${count(Math.round(clocks))}  ${percent(clocks / alone)}`)];
+    const link = line => page.profiles[side].ptx.get(line) && page.reports[side] ? linkOf(side, report.stages.find(stage => stage.kind === "ptx").at[line]) : -1;
+    return [el("h3", {}, "What latency is made of"),
+        el("p", { class: "quiet" }, `A program alone takes ${count(alone)} clocks (${plural(launch.rounds || 1, "round")} of programs on an SM, one after another: ${count(launch.bounds?.latency || 0)} µs). Of these a warp, in the mean of all:`),
+        el("div", { class: "bars waits" }, shown.map(wait => row(["waits ", wait.what, " ", el("button", { class: "bare mono", type: "button", title: sourceText(link(wait.line)).trim(), onclick: () => page.view.showPtx(side, wait.line) }, wait.name)], wait.clocks,
+            `${link(wait.line) >= 0 ? `${lineText(link(wait.line), side)}, ` : ""}${count(Number(wait.times.toPrecision(3)))} × ${count(Math.round(wait.clocks / Math.max(wait.times, 1e-9)))} clocks`)),
+        rest >= 0.5 && row("waits elsewhere", rest, plural(waits.length - shown.length, "place")), row("executes", Math.max(0, alone - all), "and waits for its turn at units"))];
 }
 
 function classBars(profile) {

@@ -135,7 +135,8 @@ static void bounds(Plan *plan, SimTime *time) {
     find_busiest(plan, time);
     time->footprint = plan->footprint;
     time->moved = plan->units[TIME_L2] * target_figure(plan->target, FIGURE_BYTES_L2) * programs;
-    time->latency_us = ceil(plan->per_sm / plan->at_once) * sample->clocks / mhz;
+    time->rounds = ceil(plan->per_sm / plan->at_once);
+    time->latency_us = time->rounds * sample->clocks / mhz;
     time->unit_us = plan->per_sm * plan->busy / mhz;
     double of_lines = sample->lines * target_figure(plan->target, FIGURE_BYTES_L2_LINE);
     double rate =

@@ -7,7 +7,7 @@ import sys
 NUMBER = (int, float)
 COUNTS = {"warps": int, "threads": int, "divergent": int, "sectors": int, "ideal_sectors": int, "wavefronts": int, "ideal_wavefronts": int,
           "words": int, "first_words": int,
-          "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER}
+          "wait_cycles": NUMBER, "cycles": NUMBER, "awaited_cycles": NUMBER, "held_cycles": NUMBER}
 TRAFFIC = {"moved": int, "used": int, "distinct": int}
 PLACE = "a place"
 FORM = {
@@ -28,7 +28,7 @@ FORM = {
     "loops": [{"at": PLACE, "stages": int, "trips": (int, type(None)), "turns": (*NUMBER, type(None)), "turn_cycles": (*NUMBER, type(None)),
                "roles": [{"name": str, "warps": str, "clocks": NUMBER,
                           "ops": [{"text": str, "kind": str, "at": PLACE, "from": NUMBER, "to": NUMBER, "ahead": int}]}]}],
-    "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
+    "profile": {"launch": {"grid": [int], "arguments": [str], "cycles": NUMBER, "alone_cycles": NUMBER, "rounds": int, "microseconds": NUMBER, "device": str, "unit": str, "bounds": dict},
                 "classes": [{"name": str, "warps": int, "cycles": NUMBER}], "traffic": {"read": TRAFFIC, "written": TRAFFIC},
                 "lines": [{"at": PLACE, **COUNTS}], "ptx": [{"line": int, **COUNTS}],
                 "shared": [{"line": int, "reads": bool, "size": int, "program": int, "warp": int, "wavefronts": int, "ideal_wavefronts": int, "mask": int,

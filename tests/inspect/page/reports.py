@@ -77,9 +77,9 @@ def profile():
              for line, cycles in ((9, 10.0), (11, 30.0), (12, 160.0), (13, 600.0), (14, 200.0))]
     lines[2].update(sectors=4096, ideal_sectors=1024)
     lines[3].update(wavefronts=800, ideal_wavefronts=100)
-    return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
+    return {"launch": {"grid": [4, 2, 1], "cycles": 12345, "alone_cycles": 10000, "rounds": 2, "bounds": {"latency": 5.0, "unit": 6.5, "l2": 0.5, "dram": 0}, "unit": "shared memory", "microseconds": 7.25, "device": "H200"}, "classes": [{"name": "tensor", "warps": 300}, {"name": "move", "warps": 100}],
             "traffic": {"read": {"moved": 131072, "used": 32768, "distinct": 32768}, "written": {"moved": 2048, "used": 2048, "distinct": 2048}},
-            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 50, "warps": 8, "wavefronts": 256, "ideal_wavefronts": 8}],
+            "lines": lines, "ptx": [{"line": 6, "warps": 700, "cycles": 12.0}, {"line": 13, "warps": 300, "cycles": 4.0}, {"line": 16, "warps": 300, "cycles": 1.0}, {"line": 45, "warps": 300, "cycles": 2.0, "awaited_cycles": 1.5}, {"line": 46, "warps": 700, "cycles": 6000.0, "held_cycles": 4000.0}, {"line": 47, "warps": 1400, "cycles": 1.0, "awaited_cycles": 2500.0}, {"line": 50, "warps": 8, "wavefronts": 256, "ideal_wavefronts": 8}],
             "shared": SHARED}
 
 

@@ -338,6 +338,10 @@ def test_figures(setting):
     same(cells["12"], ["16.0 %", "1\u202f200", "4.00×", ""], "cells of line 12")
     lines = "[...document.querySelectorAll('.panel tbody tr')].filter(row => row.dataset.link).map(row => row.firstChild.textContent)"
     same(page.value(lines), ["13", "14", "12", "11", "9"], "by cycles")
+    panel = page.value("byId('panel').textContent")
+    for word in ("A program alone takes 10\u202f000 clocks (2 rounds of programs on an SM, one after another: 5 µs)", "waits for others at add.s32 line 13, 1 × 4\u202f000 clocks4\u202f000  40 %",
+                 "waits for the result of add.s32 line 13, 2 × 1\u202f250 clocks2\u202f500  25 %", "waits elsewhere 1 place", "executes and waits for its turn at units"):
+        assert word in panel, f"the panel lacks {word}: {panel}"
     head = '.panel th:nth-child(6)'
     page.click(head + " button")
     same(page.value(f"[{lines}, document.querySelector('{head}').getAttribute('aria-sort')]"), [["14", "13", "12", "11", "9"], "descending"], "by instructions")
@@ -351,8 +355,8 @@ def test_figures(setting):
     same(page.value("[page.steps[page.stage].id, page.view.panes[0].list.here]"), ["ptx", 221], "the PTX of the first finding")
     page.click(".finding button:last-child")
     same(page.value("page.pin"), 12, "the line of the first finding")
-    same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 44, "where most clocks of line 13 go by")
-    assert page.value("page.view.panes[0].list.inSight(44)"), "the hottest instruction of the line is not in sight"
+    same(page.value("(pane => pane.rows[pane.hottestOf(pane.rowsOfLink(page.pin))].line)(page.view.panes[0])"), 45, "where most clocks of line 13 go by")
+    assert page.value("page.view.panes[0].list.inSight(45)"), "the hottest instruction of the line is not in sight"
     same(page.value("[...document.querySelectorAll('.finding .cost')].map(line => line.textContent)"), ["gains at most 2.9 µs of 7.25 (40 %) · 60 % of a warp's clocks", "gains at most 1.45 µs of 7.25 (20 %) · 55 % of a warp's clocks"])
     assert "overlap (here 115 % in all)" in page.value("document.querySelector('.overlap').textContent")
     text = page.value("byId('head').textContent")
