@@ -88,15 +88,28 @@ static Buf *load_parts(Run *run, const Dot *dot, uint32_t index, const Split *sp
     return buf;
 }
 
+/* sum[n] += x[0] * y[n] + .., in this order, of `count` rows of y. */
+static void add_row(const double *x, const double *restrict y, uint32_t count, uint32_t width,
+                    double *restrict sum) {
+    uint32_t k = 0;
+    /* Four at a time: a sum is loaded and stored once for them. */
+    for (; k + 4 <= count; k += 4) {
+        const double x0 = x[k], x1 = x[k + 1], x2 = x[k + 2], x3 = x[k + 3];
+        const double *y0 = y + (size_t)k * width, *y1 = y0 + width, *y2 = y1 + width;
+        const double *y3 = y2 + width;
+        for (uint32_t n = 0; n < width; n++)
+            sum[n] = sum[n] + x0 * y0[n] + x1 * y1[n] + x2 * y2[n] + x3 * y3[n];
+    }
+    for (; k < count; k++)
+        for (uint32_t n = 0; n < width; n++)
+            sum[n] += x[k] * y[(size_t)k * width + n];
+}
+
 /* sums += a * b */
 static void add_products(DotShape s, const double *a, const double *b, double *sums) {
     for (uint32_t row = 0; row < s.batches * s.m; row++)
-        for (uint32_t k = 0; k < s.k; k++) {
-            const double x = a[row * s.k + k], *y = b + (size_t)(row / s.m * s.k + k) * s.n;
-            double *sum = sums + (size_t)row * s.n;
-            for (uint32_t n = 0; n < s.n; n++)
-                sum[n] += x * y[n];
-        }
+        add_row(a + (size_t)row * s.k, b + (size_t)(row / s.m) * s.k * s.n, s.k, s.n,
+                sums + (size_t)row * s.n);
 }
 
 static void add_small_products(Run *run, const Split *split, DotShape s, const double *a,
@@ -147,22 +160,39 @@ static void dot_ints(const Dot *dot, DotShape s, Slot *out) {
         }
 }
 
-/* An element is undefined when anything in its row of a, its column of b, or its acc is. */
+/* The first of `count` that is undefined, `stride` apart; `count`: none is. */
+static uint32_t first_undef(const uint8_t *undef, uint32_t count, uint32_t stride) {
+    uint32_t k = 0;
+    while (undef && k < count && !undef[(size_t)k * stride])
+        k++;
+    return undef ? k : count;
+}
+
+/* An element is undefined when anything in its row of a, its column of b, or its acc is: it has
+ * the origin of its acc, else of the first along K, a's in front of b's. */
 static void dot_undef(Run *run, const Dot *dot, DotShape s, Slot *out) {
     const Slot *a = dot->in[0], *b = dot->in[1], *acc = dot->in[2];
     if (!a->undef && !b->undef && !acc->undef)
         return;
     slot_new_undef(run, out);
-    for (uint32_t row = 0; row < s.batches * s.m; row++)
+    Buf *columns_buf = buf_new(run, s.n * sizeof(uint32_t));
+    uint32_t *columns = (uint32_t *)columns_buf->bytes; /* first_undef of a column of b */
+    for (uint32_t row = 0; row < s.batches * s.m; row++) {
+        const uint8_t *a_row = a->undef ? a->undef + (size_t)row * s.k : NULL;
+        const uint8_t *b_part = b->undef ? b->undef + (size_t)(row / s.m) * s.k * s.n : NULL;
+        for (uint32_t n = 0; n < s.n && row % s.m == 0; n++)
+            columns[n] = first_undef(b_part ? b_part + n : NULL, s.k, s.n);
+        const uint32_t in_a = first_undef(a_row, s.k, 1);
         for (uint32_t n = 0; n < s.n; n++) {
             uint8_t undef = acc->undef ? acc->undef[row * s.n + n] : 0;
-            for (uint32_t k = 0; k < s.k && !undef; k++) {
-                undef = a->undef ? a->undef[row * s.k + k] : 0;
-                if (!undef && b->undef)
-                    undef = b->undef[(row / s.m * s.k + k) * s.n + n];
-            }
+            if (!undef && in_a < s.k && in_a <= columns[n])
+                undef = a_row[in_a];
+            else if (!undef && columns[n] < s.k)
+                undef = b_part[(size_t)columns[n] * s.n + n];
             out->undef[row * s.n + n] = undef;
         }
+    }
+    buf_release(run, columns_buf);
     slot_settle(run, out);
 }
 
