@@ -520,5 +520,7 @@ bool interp_run(Func *func, const InterpArg *args, InterpArray *arrays, uint32_t
     arena_free(&memory.arena);
     if (!completed)
         longjmp(*memory.outer_oom, 1);
+    if (options->spent)
+        *options->spent = (InterpSpent){run.steps, run.work};
     return !run.failed;
 }

@@ -38,6 +38,11 @@ typedef struct InterpArg {
     double f;  /* floats, by value */
 } InterpArg;
 
+/* What a run took, counted as its limits are. */
+typedef struct InterpSpent {
+    uint64_t steps, work;
+} InterpSpent;
+
 typedef struct InterpOptions {
     uint32_t grid[3];
     uint32_t ctas;        /* that share the programs of a persistent function; 0: one for each */
@@ -46,6 +51,7 @@ typedef struct InterpOptions {
     uint64_t max_work;    /* elements computed before giving up, where time counts; 0: no limit */
     StrBuf *output;       /* device_print goes here; NULL: discarded */
     bool *gave_up;        /* set where a limit of steps or work ends the run; NULL: nobody asks */
+    InterpSpent *spent;   /* NULL: nobody asks */
     bool warnings_fail; /* what is found and is a warning, a hint that does not hold, fails the run
                          */
 } InterpOptions;

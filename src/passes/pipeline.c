@@ -29,6 +29,7 @@ typedef struct Run {
     bool is_trial; /* the function is thrown away: nothing is checked */
     unsigned position;
     PropertySet has; /* what the function is known to have */
+    KeptRuns kept;   /* of the last pass that was checked */
 } Run;
 
 static bool run_pass(Func *func, PassId pass, Run *run) {
@@ -41,7 +42,7 @@ static bool run_pass(Func *func, PassId pass, Run *run) {
     if (!func_check_depth(func) || !check_requirements(func, pass, &run->has))
         return false;
     if (check)
-        begun = check_begin(func, run->has);
+        begun = check_begin(func, run->has, &run->kept);
     double start = now_ms();
     bool changed = pass_info[pass].run(func);
     double milliseconds = now_ms() - start;

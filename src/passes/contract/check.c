@@ -45,8 +45,8 @@ bool check_requirements(Func *func, PassId pass, PropertySet *has) {
     return ctx_diag(ctx, span, pass_needs_given, info->name, needed);
 }
 
-PassCheck check_begin(Func *func, PropertySet had) {
-    return (PassCheck){print_module(func->module, &func_ctx(func)->arena), had};
+PassCheck check_begin(Func *func, PropertySet had, KeptRuns *kept) {
+    return (PassCheck){print_module(func->module, &func_ctx(func)->arena), had, kept};
 }
 
 static Func *find_func(Module *module, Str name) {
@@ -105,14 +105,28 @@ static bool check_text(Ctx *sandbox, Func *func, PassId pass, Str after, Module 
     return false;
 }
 
-static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Module *after,
-                          PassContract *contract) {
-    Module *old = module_parse(sandbox, source_add(&sandbox->sources, STR("before.tir"), before));
+/* What is kept of runs is that of `text`, or nothing. A check that ends early keeps nothing. */
+static void take_kept(KeptRuns *kept, Str text, Comparison *comparison) {
+    if (!kept)
+        return;
+    if (!str_eq(kept->text, text))
+        kept->runs = (KnownRuns){0};
+    kept->text = (Str){0};
+    comparison->known = &kept->runs;
+}
+
+static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, const PassCheck *check, Str text,
+                          Module *after, PassContract *contract) {
+    Module *old =
+        module_parse(sandbox, source_add(&sandbox->sources, STR("before.tir"), check->before));
     Func *a = old ? find_func(old, func->name) : NULL, *b = find_func(after, func->name);
     if (!a || !b)
         return true; /* the text before was checked, or reported, when the pass before ended */
     Comparison comparison = {.why = strbuf(&sandbox->arena)};
+    take_kept(check->kept, check->before, &comparison);
     pipeline_compare(a, b, EQUIVALENCE_SEED, &comparison);
+    if (check->kept)
+        check->kept->text = text;
     contract->verdicts[comparison.verdict]++;
     contract->lists += comparison.lists;
     contract->values += comparison.values;
@@ -125,8 +139,8 @@ static bool check_meaning(Ctx *sandbox, Func *func, PassId pass, Str before, Mod
 
 /* A sandbox that runs out of memory, or is cancelled, checks nothing more: the compilation goes on
  * to where it finds that out for itself, and the function counts as too long. */
-static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, bool changed,
-                             PassContract *contract) {
+static bool check_in_sandbox(Func *func, PassId pass, const PassCheck *check, Str after,
+                             bool changed, PassContract *contract) {
     Ctx *sandbox = ctx_create_with(func_ctx(func)->arena.allocator);
     Module *module = NULL;
     if (!sandbox || setjmp(sandbox->oom)) {
@@ -137,7 +151,7 @@ static bool check_in_sandbox(Func *func, PassId pass, Str before, Str after, boo
     ctx_cancel_with(sandbox, func_ctx(func)->arena.cancel);
     bool ok = check_text(sandbox, func, pass, after, &module);
     if (ok && changed)
-        ok = check_meaning(sandbox, func, pass, before, module, contract);
+        ok = check_meaning(sandbox, func, pass, check, after, module, contract);
     ctx_destroy(sandbox);
     return ok;
 }
@@ -157,7 +171,7 @@ bool check_end(const PassCheck *check, Func *func, PassId pass, bool changed,
     if (ok)
         ok = check_properties(func, pass, check->had);
     if (ok)
-        ok = check_in_sandbox(func, pass, check->before, after, changed, contract);
+        ok = check_in_sandbox(func, pass, check, after, changed, contract);
     return ok;
 }
 

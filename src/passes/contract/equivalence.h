@@ -18,11 +18,32 @@ typedef enum Equivalence {
         EQUIVALENCE_COUNT
 } Equivalence;
 
+/* Lists of arguments that functions are compared on, each by several programs or by one. */
+enum { EQUIVALENCE_GUESSES = 5, EQUIVALENCE_WAYS = 2 };
+
+typedef struct RunHash {
+    uint64_t low, high;
+} RunHash;
+
+/* What a function did on a list of arguments: it ended within the limits of a first function. */
+typedef struct KnownRun {
+    bool known;
+    RunHash inputs, stored; /* of arguments and arrays, of the arrays afterwards */
+    uint64_t changes;       /* elements that it changed */
+} KnownRun;
+
+/* What a function did in a comparison as the second one: it need not run as the first one of the
+ * next. Which function that is says whoever keeps them. */
+typedef struct KnownRuns {
+    KnownRun runs[EQUIVALENCE_GUESSES][EQUIVALENCE_WAYS];
+} KnownRuns;
+
 typedef struct Comparison {
     Equivalence verdict;
-    unsigned lists;  /* of arguments on which both ran */
-    uint64_t values; /* elements that the first function changed on them, which were compared */
-    StrBuf why;      /* one line when they differ; made by the caller */
+    unsigned lists;   /* of arguments on which both ran */
+    uint64_t values;  /* elements that the first function changed on them, which were compared */
+    StrBuf why;       /* one line when they differ; made by the caller */
+    KnownRuns *known; /* of the first function, and then of the second; NULL: nothing is kept */
 } Comparison;
 
 /* Runs both, which have equal parameters and one context, on the same arrays and numbers derived

@@ -30,7 +30,7 @@ typedef bool Change(Func *func);
 static const char *check_change_as(Ctx *ctx, const char *text, Change *change, PassId pass,
                                    PropertySet had, PassContract *contract) {
     Func *func = testing_parse_good(ctx, text)->funcs;
-    PassCheck check = check_begin(func, had);
+    PassCheck check = check_begin(func, had, NULL);
     bool changed = change(func);
     bool ok = check_end(&check, func, pass, changed, contract);
     assert_int_equal(ok, ctx->diags.errors == 0);
@@ -423,13 +423,52 @@ static void test_infinite_sums(void **state) {
     }
 }
 
+static bool rename_again(Func *func) {
+    op_out(find_op(func, OP_muli))->name = ctx_intern(func_ctx(func), STR("tripled"));
+    return true;
+}
+
+static bool compute_as_before(Func *func) {
+    constant_int_attrs(find_op(func, OP_constant_int))->value = 3;
+    return true;
+}
+
+/* One pass after the other on one function, with what is kept of runs; the messages of the last. */
+static const char *check_in_turn(Ctx *ctx, Func *func, Change *change, KeptRuns *kept,
+                                 PassContract *contract) {
+    PassCheck check = check_begin(func, NOTHING, kept);
+    bool changed = change(func);
+    check_end(&check, func, PASS_simplify, changed, contract);
+    return testing_messages(ctx);
+}
+
+/* What is kept of the runs of a function stands for them where a pass has it as another left it,
+ * and counts as they do; where it was changed between passes it stands for nothing. */
+static void test_kept_runs(void **state) {
+    Ctx *ctx = testing_ctx();
+    Func *func = testing_parse_good(ctx, kernel)->funcs;
+    KeptRuns kept = {0};
+    PassContract first = {0}, second = {0}, others = {0};
+    assert_string_equal(check_in_turn(ctx, func, rename_honestly, &kept, &first), "");
+    assert_true(kept.runs.runs[0][0].known);
+    assert_string_equal(check_in_turn(ctx, func, do_nothing, &kept, &others), "");
+    assert_string_equal(check_in_turn(ctx, func, rename_again, &kept, &second), "");
+    assert_int_equal(second.values, first.values);
+    assert_int_equal(second.lists, first.lists);
+    compute_something_else(func);
+    assert_string_equal(check_in_turn(ctx, func, rename_honestly, &kept, &others), "");
+    assert_non_null(strstr(check_in_turn(ctx, func, compute_as_before, &kept, &others),
+                           "changed what the function computes"));
+    ctx_destroy(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),        cmocka_unit_test(test_properties),
         cmocka_unit_test(test_order),           cmocka_unit_test(test_no_idle_property),
         cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_report),
         cmocka_unit_test(test_float_tolerance), cmocka_unit_test(test_infinite_sums),
-        cmocka_unit_test(test_steps_of_sums),
+        cmocka_unit_test(test_steps_of_sums),   cmocka_unit_test(test_kept_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
