@@ -3,6 +3,7 @@
 
     run.py --tilec build/release/src/cli/tilec [--device sim] [--target sm_80] [--filter TEXT]
     run.py --tilec ... --part                        a part of the cases with every form of the instructions of all
+    run.py --tilec ... --target sm_89 --unlike sm_80 the cases whose PTX is not that for the other target
     run.py --tilec ... --compile --target sm_90a     ptxas takes every case, nothing spills or is serialised
 
 On the simulator also: no finding, and no more shared-memory wavefronts than the words moved need, except in the
@@ -336,19 +337,36 @@ def run(options, case):
     return conflicts_of(case, process.stdout, copied) if options.device == "sim" else None
 
 
-def compiled(options, case):
-    """What ptxas makes of the case as a launch would specialise it: None, or what is wrong."""
-    command = [options.tilec, "compile", os.path.join(INPUTS, case.file), "-k", case.kernel, "--target", options.target,
-               "--emit", "cubin", "-o", os.devnull, "--cache-dir", "none", "--json"] + case.options
+def compile_case(options, case, target, what):
+    """The process that compiles the case as a launch would specialise it."""
+    command = [options.tilec, "compile", os.path.join(INPUTS, case.file), "-k", case.kernel, "--target", target,
+               "--cache-dir", "none", *what] + case.options
     for name, (dtype, _) in case.arrays.items():
         command += ["-a", f"{name}=*{dtype}:16"]
     for name, value in case.scalars.items():
         special = ":16" if value % 16 == 0 else ":8" if value % 8 == 0 else ":1" if value == 1 else ""
         command += ["-a", f"{name}=fp32" if isinstance(value, float) else f"{name}=i32{special}"]
-    process = subprocess.run(command + constexprs(case), capture_output=True, text=True)
+    return subprocess.run(command + constexprs(case), capture_output=True, text=True)
+
+
+def compiled(options, case):
+    """What ptxas makes of the case: None, or what is wrong."""
+    process = compile_case(options, case, options.target, ["--emit", "cubin", "-o", os.devnull, "--json"])
     if process.returncode:
         return f"exit status {process.returncode}\n{process.stderr.strip()[-3000:]}"
     return slowed(json.loads(process.stdout))
+
+
+def code(options, case, target):
+    """The PTX of the case without the target's name."""
+    process = compile_case(options, case, target, ["--emit", "ptx", "-o", "-"])
+    return re.sub(r"^\.(target|version) .*$", "", process.stdout, flags=re.M)
+
+
+def is_alike(options, case):
+    """Is the code that for the other target? What it does then is what that does."""
+    text = code(options, case, options.target)
+    return text != "" and text == code(options, case, options.unlike)
 
 
 def stored_wavefronts(case):
@@ -409,22 +427,27 @@ def main():
     parser.add_argument("--target")
     parser.add_argument("--filter", default="")
     parser.add_argument("--part", action="store_true")
+    parser.add_argument("--unlike", metavar="TARGET")
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
     cases = [case for case in all_cases()
              if options.filter in case.name and (not options.part or case.label() in PART)]
+    total = len(cases)
+    if options.unlike:
+        cases = [case for case in cases if not is_alike(options, case)]
     failures = 0
     for case in cases:
         wrong = compiled(options, case) if options.compile else run(options, case)
         if wrong:
             failures += 1
             print(f"{case.label()}: {wrong}", flush=True)
-    if options.device == "sim" and not (options.compile or options.part or options.filter):
+    if options.device == "sim" and not (options.compile or options.part or options.unlike or options.filter):
         for line in missing_forms(cases):
             failures += 1
             print(line)
     count = len(cases)
-    print(f"{count} cases {'compiled' if options.compile else 'on ' + options.device}, {failures} failed")
+    alike = f", {total - count} are the same code as for {options.unlike}" if options.unlike else ""
+    print(f"{count} cases {'compiled' if options.compile else 'on ' + options.device}, {failures} failed{alike}")
     return 1 if failures or not count else 0
 
 
