@@ -1,7 +1,6 @@
 /* A function of the Tile IR as an LLVM kernel: its parameters and attributes, prologue, body. */
 #include "codegen/build.h"
 #include "codegen/dispatch.h"
-#include "codegen/memory/batch.h"
 #include "codegen/memory/tensor_maps.h"
 #include "codegen/memory/tma.h"
 #include "codegen/traits.h"
@@ -145,7 +144,6 @@ bool build_kernel(Cg *cg) {
     LLVMPositionBuilderAtEnd(cg->entry, LLVMGetInsertBlock(cg->b));
     cg_position(cg, body);
     cg_begin_tensor_copies(cg);
-    cg_find_batch(cg);
     cg_lower_block(cg, cg->func->body);
     LLVMBuildRetVoid(cg->b);
     cg_end_entry(cg, body); /* open until here for what layouts compute once */

@@ -162,7 +162,7 @@ Val builtin_load(Call *call) {
         other = zeros(e, type, pointer);
     Value *ir = build_load(&e->builder, pointer.tile.ir, val_missing(mask) ? NULL : mask.tile.ir,
                            val_missing(other) ? NULL : other.tile.ir, cache, (EvictionPolicy)evict,
-                           is_volatile, 0, false, false);
+                           is_volatile, 0, false, false, false);
     Val loaded = val_tile(ir, type);
     return is_bool ? op_to_bool(e, call->span, loaded) : loaded;
 }

@@ -8,9 +8,9 @@
 #include "codegen/memory/access.h"
 #include "codegen/llvm/schedule.h"
 #include "codegen/lowerings.h"
-#include "codegen/memory/batch.h"
 #include "codegen/values/builder.h"
 #include "codegen/values/plans.h"
+#include "codegen/values/ptxas.h"
 #include "codegen/values/values.h"
 #include "codegen/values/words.h"
 #include <stdio.h>
@@ -334,7 +334,8 @@ void lower_load(Cg *cg, const Op *op) {
                           .may_delay = attrs->may_delay},
                 other, out + reg);
     }
-    cg_end_batch(cg, op);
+    if (attrs->ends_batch)
+        cg_keep_order(cg);
 }
 
 void lower_store(Cg *cg, const Op *op) {
