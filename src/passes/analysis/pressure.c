@@ -22,13 +22,15 @@ uint64_t pressure_in_thread(const Type *type) {
 typedef enum Streams {
     STREAMS_NONE,
     STREAMS_CHAINS, /* of elementwise ops */
-    STREAMS_SUMS,   /* those, also into sums and into what loops begin with */
+    STREAMS_SUMS,   /* those, also into sums and into what loops begin with; operands of products in
+                       fragments; and what can wait until what it is computed from is done with */
 } Streams;
 
 typedef struct Liveness {
     uint64_t (*measure)(const Type *type);
-    uint32_t *last_use; /* by Value.id: number of the last op of its block that needs it */
-    uint64_t *ends;     /* by op number: registers that are free after it */
+    uint32_t *last_use;  /* by Value.id: number of the last op of its block that needs it */
+    uint32_t *first_use; /* and of the first */
+    uint64_t *ends;      /* by op number: registers that are free after it, in all */
     uint32_t next;
     uint64_t now, most;
     Streams streams;
@@ -63,16 +65,44 @@ static bool is_passing(const Liveness *live, const Value *value) {
     return found == uses;
 }
 
+/* Do products alone take it, or what becomes of it element by element, with nothing between that a
+ * load from shared memory must not pass? */
+static bool goes_into_dots(const Value *value) {
+    uint32_t uses = 0, found = 0;
+    value_for_each_use (use, value)
+        uses++;
+    for (const Op *op = value->def->next;
+         op && !op->nregions && !op_has(op, SYNC | LWRITES) && found < uses; op = op->next) {
+        bool takes = op->code == OP_dot || (op_has(op, ELEMENTWISE) && !value_unused(op_out(op)));
+        for (uint32_t i = 0; i < op->nin && takes; i++)
+            found += op_in(op, i) == value && (op->code == OP_dot || goes_into_dots(op_out(op)));
+    }
+    return found == uses;
+}
+
+/* Operands of products by mma.sync and by threads come from shared memory in fragments. */
+static bool is_in_fragments(const Liveness *live, const Value *value) {
+    const Op *def = value->def;
+    return live->streams == STREAMS_SUMS && def && !value_unused(value) &&
+           (def->code == OP_local_load ||
+            (op_has(def, ELEMENTWISE) && def->nin && op_in(def, 0)->def &&
+             op_in(def, 0)->def->code == OP_local_load)) &&
+           goes_into_dots(value);
+}
+
 /* What is cheap is computed again where it is needed, or is the same in all threads. */
 static uint64_t held_registers(const Liveness *live, const Value *value) {
     bool cheap = value->def && op_has(value->def, CHEAP);
-    return cheap || (live->streams && is_passing(live, value)) ? 0 : live->measure(value->type);
+    bool passes = live->streams && (is_passing(live, value) || is_in_fragments(live, value));
+    return cheap || passes ? 0 : live->measure(value->type);
 }
 
 static void note_use(Liveness *live, const Frame *frame, const Value *value) {
     const Block *home = value_block(value);
     while (frame->block != home)
         frame = frame->outer;
+    if (!live->first_use[value->id])
+        live->first_use[value->id] = frame->op;
     live->last_use[value->id] = frame->op;
 }
 
@@ -103,16 +133,63 @@ static void note_uses(Liveness *live, const Block *block, const Frame *outer) {
         }
     }
     for (const Op *op = block->last; op && live->streams; op = op->prev)
-        if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(live, op_out(op))))
+        if (op->nout == 1 && (op_has(op, CHEAP) || is_passing(live, op_out(op)) ||
+                              is_in_fragments(live, op_out(op))))
             keep_operands(live, op);
+}
+
+enum { NEAR = 8 /* ops of a chain that nobody holds */ };
+
+/* Adds to `only` the tile that an op is computed from, of those that are held. False: there is
+ * another, or it is too far to tell. */
+static bool add_source(const Liveness *live, const Op *op, const Value **only, int near) {
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *in = op_in(op, i);
+        if (in == *only || !type_is_tile(in->type))
+            continue;
+        if (!held_registers(live, in)) {
+            bool is_here = in->def && in->def->block == op->block && in->def->nin;
+            if (is_here && (!near || !add_source(live, in->def, only, near - 1)))
+                return false;
+            continue;
+        }
+        if (*only)
+            return false;
+        *only = in;
+    }
+    return true;
+}
+
+/* What is computed element by element from one tile, and taken when others are done with that, is
+ * computed then: one of both is held. The op that is the last of them; 0: it is not so. */
+static uint32_t begins_after(const Liveness *live, const Value *value) {
+    const Op *def = value->def;
+    bool soon = live->first_use[value->id] <= live->next + 1;
+    if (live->streams != STREAMS_SUMS || soon || !def || !op_has(def, ELEMENTWISE))
+        return 0;
+    const Value *from = NULL;
+    if (!add_source(live, def, &from, NEAR) || !from || value_block(from) != def->block ||
+        live->last_use[from->id] >= live->first_use[value->id] ||
+        live->last_use[from->id] <= live->next)
+        return 0;
+    return held_registers(live, from) >= held_registers(live, value) ? live->last_use[from->id] : 0;
+}
+
+static void note_most(Liveness *live) {
+    if (live->now > live->most)
+        live->most = live->now;
 }
 
 static void add_value(Liveness *live, const Value *value) {
     uint64_t held = held_registers(live, value);
-    live->now += held;
+    uint32_t after = held ? begins_after(live, value) : 0;
     live->ends[live->last_use[value->id]] += held;
-    if (live->now > live->most)
-        live->most = live->now;
+    if (after) {
+        live->ends[after] -= held;
+        return;
+    }
+    live->now += held;
+    note_most(live);
 }
 
 static bool is_needed_within(const Op *op, const Value *value) {
@@ -156,6 +233,7 @@ static void sweep_block(Liveness *live, const Block *block) {
         for (uint32_t i = 0; i < op->nout; i++)
             add_value(live, &op->out[i]);
         live->now -= live->ends[number] - ended;
+        note_most(live);
     }
 }
 
@@ -164,6 +242,7 @@ static uint64_t most_alive(Func *func, uint64_t (*measure)(const Type *type), St
     ArenaMark mark = arena_mark(arena);
     Liveness live = {.measure = measure, .streams = streams};
     live.last_use = ARENA_ARRAY(arena, uint32_t, func_number(func));
+    live.first_use = ARENA_ARRAY(arena, uint32_t, func_number(func));
     note_uses(&live, func->body, NULL);
     live.ends = ARENA_ARRAY(arena, uint64_t, (size_t)live.next + 1);
     live.next = 0;

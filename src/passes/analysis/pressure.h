@@ -21,7 +21,8 @@ uint64_t pressure_most_in_thread(Func *func);
 /* The same where values that elementwise ops alone take, before anything else is done, are computed
  * element by element: none is held, but what they are computed from until the last of them is. */
 uint64_t pressure_streamed_in_thread(Func *func);
-/* The same where what is nothing but added up streams too, and what a loop begins with is gone when
- * it begins. */
+/* The same where what is nothing but added up streams too, what a loop begins with is gone when it
+ * begins, products take operands that lie in shared memory by fragments, and what is computed from
+ * one tile that others need first is computed after them. */
 uint64_t pressure_summed_in_thread(Func *func);
 #endif

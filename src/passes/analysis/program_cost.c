@@ -213,10 +213,12 @@ ProgramCost program_cost(Func *func) {
     walk.ready = ARENA_ARRAY(arena, double, func_number(func));
     memset(walk.ready, 0, func_number(func) * sizeof *walk.ready);
     double latency = walk_block(&walk, func->body, 0, 1);
-    int32_t registers = (int32_t)pressure_summed_in_thread(func) + RESERVE_SCALARS;
-    ProgramCost cost = {.clocks = cost_of(func, &walk, latency, registers),
-                        .tiles = pressure_most_in_thread(func),
-                        .streamed = (uint64_t)registers,
+    /* Neither count is the lesser of the two always: what streams keeps its operands longer. */
+    uint64_t held = pressure_most_in_thread(func), streamed = pressure_summed_in_thread(func);
+    uint64_t registers = (held < streamed ? held : streamed) + RESERVE_SCALARS;
+    ProgramCost cost = {.clocks = cost_of(func, &walk, latency, (int32_t)registers),
+                        .tiles = held,
+                        .registers = registers,
                         .addresses = (uint64_t)walk.all.addresses};
     arena_rewind(arena, mark);
     return cost;

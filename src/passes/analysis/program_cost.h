@@ -10,9 +10,9 @@
 typedef struct ProgramCost {
     double clocks; /* in which an SM is done with its programs of a launch that keeps it busy for a
                       few rounds */
-    /* Registers of a thread for tiles that are alive at once; for all that it needs, where loads
-     * and what they are for take turns; and for addresses of one access. */
-    uint64_t tiles, streamed, addresses;
+    /* Registers of a thread: for tiles that are alive at once; for all that it needs, where what is
+     * computed element by element is never all there; and for addresses of one access. */
+    uint64_t tiles, registers, addresses;
 } ProgramCost;
 
 /* Needs layouts, shared memory allocated and barriers placed. */

@@ -21,16 +21,10 @@ enum {
     MOST_WARPS = 4,  /* that are tried beyond the usual: no kernel is predicted to want more */
     MOST_OPS = 1600, /* of the function: passes take some microseconds for each */
     BETTER_PERCENT = 2,
-    /* Of a thread for tiles that are alive at once, with which nothing spills, or so little that
-     * fewer warps are worth it. Operands of products pass through registers, or through none;
-     * elsewhere a third is left to what is computed on the way from one tile to the next. */
-    MOST_OF_DOTS = TARGET_MAX_REGISTERS + 1,
-    /* On targets without products of warpgroups: beside fragments of the next step and addresses of
-     * copies, of which these loops have both. */
+    /* On targets without products of warpgroups, of tiles beside fragments of the next step and
+     * addresses of copies, of which loops of products have both. */
     MOST_IN_LOOPS_OF_DOTS = (TARGET_MAX_REGISTERS - RESERVE_CHAINS) * 2 / 3,
-    MOST_REGISTERS = TARGET_MAX_REGISTERS * 2 / 3,
-    MOST_NEEDED = TARGET_MAX_REGISTERS + RESERVE_CHAINS, /* with all that is beside */
-    MOST_WITH_ADDRESSES = TARGET_MAX_REGISTERS - RESERVE_SCALARS,
+    BESIDE_DOTS = RESERVE_CHAINS - RESERVE_SCALARS, /* beyond what every program has beside tiles */
 };
 
 typedef struct Program {
@@ -73,17 +67,11 @@ static bool is_known(const Func *trial, const Program *program) {
     return !trial->is_persistent && !program->producer;
 }
 
-/* Might the finished program spill? What is loaded for one use need not all be there at once. */
+/* Might the finished program spill? */
 static bool is_crowded(const Func *func, const Program *program, const ProgramCost *cost) {
     bool by_warps = program->loops_of_dots && !target_has(func->capability, FEATURE_WGMMA);
-    uint64_t held = cost->tiles < cost->streamed ? cost->tiles : cost->streamed;
-    uint64_t most = program->dots ? MOST_OF_DOTS : MOST_REGISTERS;
-    if (by_warps && cost->tiles > MOST_IN_LOOPS_OF_DOTS)
-        return true;
-    if (cost->streamed > MOST_NEEDED)
-        return true;
-    uint64_t with_addresses = program->dots ? MOST_OF_DOTS : MOST_WITH_ADDRESSES;
-    return held > most || (cost->addresses && held + cost->addresses > with_addresses);
+    uint64_t needed = cost->registers + cost->addresses + (program->dots ? BESIDE_DOTS : 0);
+    return needed > TARGET_MAX_REGISTERS || (by_warps && cost->tiles > MOST_IN_LOOPS_OF_DOTS);
 }
 
 typedef struct Comparison {
