@@ -2,7 +2,7 @@
  *
  * What a lowering makes of an op is known to the lowering alone. Here it is taken to be what a
  * thread has registers for, with the few exceptions of the table's traits: tiles that only rename
- * registers are free, quotients are taken by multiplications, narrow floats come in pairs. That is
+ * registers are free, quotients by known numbers are products, narrow floats come in pairs. That is
  * enough to tell launches of one kernel apart, in which the same ops have other layouts. */
 #include "passes/analysis/op_work.h"
 #include "target/wgmma.h"
@@ -13,7 +13,9 @@ enum {
     WARP = 32,
     ADDRESS_OPS = 2, /* a mask's and an address's share of a global access */
     ADDRESS_REGISTERS = 2,
-    QUOTIENT_OPS = 20, /* an integer quotient by what is no constant */
+    QUOTIENT_OPS = 20,         /* an integer quotient by what is no constant */
+    LONG_QUOTIENT_OPS = 6,     /* in 64 bits, beside the one in 32 that is mostly enough */
+    CONSTANT_QUOTIENT_OPS = 3, /* the high half of a product, a shift, a sign */
     QUOTIENT_CLOCKS = 100,
     FUNCTION_OPS = 3, /* around the special function unit: scaling, a fixed up range */
     ATOMIC_OPS = 3,
@@ -123,11 +125,16 @@ static OpWork gather_work(const WorkContext *c, const Type *type) {
     return work;
 }
 
+/* As the lowering goes: within threads registers are renamed, or selected; between lanes words of
+ * them are shuffled and selected. */
 static OpWork convert_work(const WorkContext *c, const Op *op) {
-    double count = elements(op->out[0].type);
-    return (OpWork){.issue = 2 * count,
-                    .memory = count * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
-                    .latency = figure(c, FIGURE_LATENCY_SHUFFLE)};
+    const Type *in = op_in(op, 0)->type, *out = op->out[0].type;
+    LaneMoveCost cost = lane_move_cost(out, out->layout, in->layout);
+    bool crosses = layout_classify(out->layout, in->layout) > CONVERT_REGISTERS;
+    double shuffles = crosses ? (double)cost.shuffles : 0;
+    return (OpWork){.issue = shuffles + (double)cost.selects,
+                    .memory = shuffles * c->warps * WARP / figure(c, FIGURE_RATE_SHUFFLE),
+                    .latency = crosses ? figure(c, FIGURE_LATENCY_SHUFFLE) : 0};
 }
 
 static double region_ops(const Op *op) {
@@ -238,6 +245,20 @@ static OpWork special_work(const WorkContext *c, double count, double wide) {
                         figure(c, FIGURE_LATENCY_SPECIAL) + 2 * figure(c, FIGURE_LATENCY_ALU)};
 }
 
+/* Of integers, or the rest of one. By a number that is known it is a product; in 64 bits it
+ * branches by whether 32 do, for one element after the other. */
+static OpWork quotient_work(const WorkContext *c, const Op *op, double count) {
+    const ValueFacts *by = facts_of(c->facts, op_in(op, 1));
+    bool is_long = type_element_bytes(op->out[0].type) > 4;
+    if (by->has_range && by->lo == by->hi)
+        return (OpWork){.issue = count * (is_long ? 2 : 1) * CONSTANT_QUOTIENT_OPS,
+                        .latency = CONSTANT_QUOTIENT_OPS * figure(c, FIGURE_LATENCY_ALU)};
+    double turns = is_long ? at_least(1, count) : 1;
+    return (OpWork){.issue = count * (QUOTIENT_OPS + (is_long ? LONG_QUOTIENT_OPS : 0)),
+                    .latency = turns * (QUOTIENT_CLOCKS +
+                                        (is_long ? 2 * figure(c, FIGURE_LATENCY_BRANCH) : 0))};
+}
+
 /* Scalars are computed once for a warp, mostly beside what it does for its lanes. */
 static OpWork element_work(const WorkContext *c, const Op *op) {
     const Type *type = op->nout ? op->out[0].type : NULL;
@@ -248,8 +269,8 @@ static OpWork element_work(const WorkContext *c, const Op *op) {
     double wide = bytes > 4 ? 2 : 1;
     if (op_has(op, COST_SPECIAL | TRANSCENDENTAL))
         return special_work(c, count, wide);
-    if (op_has(op, QUOTIENT) && op_has(op, CHEAP))
-        return (OpWork){.issue = count * QUOTIENT_OPS * wide, .latency = QUOTIENT_CLOCKS};
+    if (op_has(op, MAY_TRAP))
+        return quotient_work(c, op, count);
     double packed = bytes < 4 && op_has(op, COST_FMA) ? 0.5 : 1;
     return (OpWork){.issue = count * wide * packed, .latency = alu * wide};
 }
