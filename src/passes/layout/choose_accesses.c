@@ -170,6 +170,28 @@ static bool multiplies_around(const Op *op) {
     return false;
 }
 
+/* Is the value a product, or made from one of its shape? */
+static bool is_of_product(const Value *value, int *left) {
+    const Op *op = value->def;
+    if (!op || (*left)-- <= 0)
+        return false;
+    if (op->code == OP_dot)
+        return true;
+    if (op->code == OP_for)
+        return is_of_product(op_in(op->regions[0]->last, (uint32_t)(value - op->out)), left);
+    for (uint32_t i = 0; op_is_pure(op) && !op->nregions && i < op->nin; i++)
+        if (same_dimensions(op_in(op, i)->type, value->type) && is_of_product(op_in(op, i), left))
+            return true;
+    return false;
+}
+
+/* What lies as a product makes it is stored from there, whatever the coalesced layout is. */
+static bool stores_product(const Op *op) {
+    int left = FOLLOWED_OPS;
+    return multiplies_around(op) ||
+           (op_has(op, STORE) && op->nin > 1 && is_of_product(op_in(op, 1), &left));
+}
+
 /* In how many loops those accesses stand that decide. What a loop stores by narrower accesses than
  * others in front of it or behind it are would write each sector as often as it has pieces. What
  * lies as a product makes it is stored from there. */
@@ -179,7 +201,7 @@ static int deciding_depth(const Choice *choice, const Access *member) {
         const Access *other = &choice->accesses[i];
         int loops = loops_around(other->op);
         if (same_group(member, other) && op_has(other->op, STORE) && loops > depth &&
-            !multiplies_around(other->op))
+            !stores_product(other->op))
             depth = loops;
     }
     return depth;
@@ -262,14 +284,13 @@ static const Layout *layout_by(Choice *choice, const Group *group, int64_t vecto
                                 group_is_scattered(choice, member));
 }
 
-/* Does a store of the group write sectors in pieces where a thread has `vector` neighbours? What
- * lies as a product makes it is stored from there. */
+/* Does a store of the group write sectors in pieces where a thread has `vector` neighbours? */
 static bool writes_pieces(const Choice *choice, const Group *group, int64_t vector) {
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *access = &choice->accesses[i];
         int64_t piece = access->width * (int64_t)dtype_bytes(access->type->dtype);
         if (decides(group, access) && op_has(access->op, STORE) && !access->scattered &&
-            access->width < vector && piece < SECTOR_BYTES && !multiplies_around(access->op))
+            access->width < vector && piece < SECTOR_BYTES && !stores_product(access->op))
             return true;
     }
     return false;
@@ -284,7 +305,7 @@ static int64_t group_cost(const Choice *choice, const Group *group, const Layout
     for (uint32_t i = 0; i < choice->naccesses; i++) {
         const Access *access = &choice->accesses[i];
         const Layout *from;
-        if (!decides(group, access))
+        if (!decides(group, access) || (op_has(access->op, STORE) && stores_product(access->op)))
             continue;
         int64_t once = op_has(access->op, STORE) ? least_to_write(choice, access, layout, &from)
                                                  : access_cost(access, layout);
