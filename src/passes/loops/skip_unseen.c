@@ -10,7 +10,8 @@
  * they would load and multiply for nothing.
  *
  * A loop is one of them if it only loads, and what it gives ends, by way of ops that only load
- * either, in stores that are masked. What is true where a mask is off for all elements is told from
+ * either, in stores that are masked, but is no address on the way, no divisor and no bound: what it
+ * carries at first need not be one. What is true where a mask is off for all elements is told from
  * scalars, by loop_bounds.h, or for blocks from where they begin. Where that holds of all stores
  * the loop begins where it ends; they stay, and write nothing. A mask that is partly understood
  * will do: `a and b` is off where a is. It is the begin that changes, which nobody asks for once
@@ -91,6 +92,76 @@ static bool collect_stores(Unseen *u, PtrSet *seen, Op *op) {
             if (is_store(user) ? !add_store(u, user)
                                : !only_loads(user) || !collect_stores(u, seen, user))
                 return false;
+        }
+    return true;
+}
+
+/* What a program whose loops were skipped would do with initial values in their results' place */
+
+typedef VEC(Value *) Values;
+
+static bool goes_on_at(const Op *op, const Value *end) {
+    return op->code == OP_for && (op_flags(op) & LOOP_GOES_ON) && op_in(op, 0) == end;
+}
+
+/* Loops that end where they begin whenever this one does. */
+static PtrSet loops_of_chain(const Unseen *u, const Op *loop) {
+    PtrSet chain = {.arena = u->arena};
+    const Value *end = op_in(loop, 1);
+    for (const Op *op = loop->next; op; op = op->next)
+        if (goes_on_at(op, end)) {
+            ptr_set_add(&chain, op);
+            end = op_in(op, 1);
+        }
+    return chain;
+}
+
+/* Would another value be an address that there is not, or make the op trap, or run for long? What
+ * stores are masked off touches nothing. */
+static bool relies_on(const Op *op, uint32_t operand) {
+    enum { OTHER = 2 };
+    if (op_is_load(op))
+        return op->code != OP_load || operand != OTHER;
+    if (op->code == OP_for)
+        return operand < FOR_FIXED_OPERANDS;
+    if (op->code == OP_if)
+        return op_effects(op) & READS;
+    return op_contains(op, MAY_TRAP);
+}
+
+static void follow(const Unseen *u, Values *pending, PtrSet *seen, Value *value) {
+    if (ptr_set_add(seen, value))
+        vec_push(u->arena, pending, value);
+}
+
+/* What becomes of operand `i`. */
+static void follow_use(const Unseen *u, Values *pending, PtrSet *seen, const PtrSet *chain, Op *op,
+                       uint32_t i) {
+    Op *passed_to = op_has(op, TERMINATOR) ? op->block->parent : op->code == OP_for ? op : NULL;
+    if (!passed_to || (passed_to->code != OP_for && passed_to->code != OP_if)) {
+        for (uint32_t k = 0; k < op->nout; k++)
+            follow(u, pending, seen, &op->out[k]);
+        return;
+    }
+    uint32_t number = passed_to == op ? i - FOR_FIXED_OPERANDS : i;
+    follow(u, pending, seen, &passed_to->out[number]);
+    if (passed_to->code == OP_for && !ptr_set_has(chain, passed_to))
+        follow(u, pending, seen, &passed_to->regions[0]->args[1 + number]);
+}
+
+/* May what follows the loop have what it carries at first in the place of its results? */
+static bool may_give_initial(const Unseen *u, Op *loop) {
+    const PtrSet chain = loops_of_chain(u, loop);
+    PtrSet seen = {.arena = u->arena};
+    Values pending = {0};
+    for (uint32_t i = 0; i < loop->nout; i++)
+        follow(u, &pending, &seen, &loop->out[i]);
+    while (pending.len)
+        value_for_each_use (use, pending.data[--pending.len]) {
+            uint32_t operand = (uint32_t)(use - use->user->in);
+            if (relies_on(use->user, operand))
+                return false;
+            follow_use(u, &pending, &seen, &chain, use->user, operand);
         }
     return true;
 }
@@ -261,10 +332,6 @@ static bool is_candidate(const Op *op) {
            block_multiplies(op->regions[0]);
 }
 
-static bool goes_on_at(const Op *op, const Value *end) {
-    return op->code == OP_for && (op_flags(op) & LOOP_GOES_ON) && op_in(op, 0) == end;
-}
-
 /* The end of the last loop of those that go on where `loop` ends whose end is there in front of it.
  */
 static Value *last_end(const Unseen *u, const Op *loop) {
@@ -308,7 +375,7 @@ static bool skip(Unseen *u, Op *loop) {
     if (!collect_stores(u, &seen, loop) || !u->store_count)
         return false;
     note_behind(u);
-    if (!may_be_unseen(u))
+    if (!may_be_unseen(u) || !may_give_initial(u, loop))
         return false;
     u->b = builder_before(loop);
     u->b.span = loop->span;
