@@ -1,5 +1,6 @@
 /* Entry: find the kernel, specialise its parameters, elaborate its body, verify. */
 #include "frontend/elaborate.h"
+#include "frontend/ast_parts.h"
 
 Span elab_span(const Elab *e, Span span) {
     bool own_library = e->frame && e->frame->unit->is_std;
@@ -45,134 +46,30 @@ const char *elab_type_text(const Elab *e, Val v) {
 
 /* Kernels of a file */
 
-static bool expr_mentions(const Expr *expr, Str name);
+typedef struct Mention {
+    Str name;
+    bool found;
+} Mention;
 
-static bool list_mentions(const ExprList *list, Str name) {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (expr_mentions(list->items[i], name))
-            return true;
-    return false;
+static void find_in_expr(void *user, const Expr *expr, AstRole role) {
+    Mention *mention = user;
+    mention->found |= expr->kind == EXPR_name && str_eq(expr->u.name, mention->name);
+    if (!mention->found)
+        ast_expr_parts(expr, role, find_in_expr, mention);
 }
 
-static bool call_mentions(const Expr *expr, Str name) {
-    if (expr_mentions(expr->u.call.callee, name) || list_mentions(&expr->u.call.args, name))
-        return true;
-    for (uint32_t i = 0; i < expr->u.call.keyword_count; i++)
-        if (expr_mentions(expr->u.call.keywords[i].value, name))
-            return true;
-    return false;
-}
-
-static bool comprehension_mentions(const Expr *expr, Str name) {
-    for (uint32_t i = 0; i < expr->u.comprehension.clause_count; i++) {
-        const ForClause *clause = &expr->u.comprehension.clauses[i];
-        if (expr_mentions(clause->iterable, name) || list_mentions(&clause->conditions, name))
-            return true;
+static void find_in_body(void *user, const StmtList *body) {
+    Mention *mention = user;
+    for (uint32_t i = 0; i < body->count && !mention->found; i++) {
+        ast_stmt_parts(body->items[i], find_in_expr, mention);
+        ast_stmt_bodies(body->items[i], find_in_body, mention);
     }
-    return expr_mentions(expr->u.comprehension.element, name);
-}
-
-static bool expr_mentions(const Expr *expr, Str name) {
-    if (!expr)
-        return false;
-    switch (expr->kind) {
-    case EXPR_name:
-        return str_eq(expr->u.name, name);
-    case EXPR_tuple:
-    case EXPR_list:
-    case EXPR_set:
-    case EXPR_fstring:
-        return list_mentions(&expr->u.list, name);
-    case EXPR_unary:
-        return expr_mentions(expr->u.unary.operand, name);
-    case EXPR_binary:
-        return expr_mentions(expr->u.binary.left, name) ||
-               expr_mentions(expr->u.binary.right, name);
-    case EXPR_boolop:
-        return list_mentions(&expr->u.boolop.operands, name);
-    case EXPR_compare:
-        return list_mentions(&expr->u.compare.operands, name);
-    case EXPR_ternary:
-        return expr_mentions(expr->u.ternary.condition, name) ||
-               expr_mentions(expr->u.ternary.then_value, name) ||
-               expr_mentions(expr->u.ternary.else_value, name);
-    case EXPR_call:
-        return call_mentions(expr, name);
-    case EXPR_subscript:
-        return expr_mentions(expr->u.subscript.base, name) ||
-               expr_mentions(expr->u.subscript.index, name);
-    case EXPR_attribute:
-        return expr_mentions(expr->u.attribute.base, name);
-    case EXPR_starred:
-    case EXPR_walrus:
-        return expr_mentions(expr->u.bind.value, name);
-    case EXPR_slice:
-        return expr_mentions(expr->u.slice.start, name) ||
-               expr_mentions(expr->u.slice.stop, name) || expr_mentions(expr->u.slice.step, name);
-    case EXPR_comprehension:
-        return comprehension_mentions(expr, name);
-    case EXPR_formatted:
-        return expr_mentions(expr->u.formatted.value, name);
-    case EXPR_int:
-    case EXPR_float:
-    case EXPR_string:
-    case EXPR_bool:
-    case EXPR_none:
-    case EXPR_ellipsis:
-    case EXPR_lambda:
-    case EXPR_dict:
-    case EXPR_unsupported:
-    case EXPR_COUNT:
-        return false;
-    }
-    return false;
-}
-
-static bool stmts_mention(const StmtList *list, Str name);
-
-static bool stmt_mentions(const Stmt *stmt, Str name) {
-    switch (stmt->kind) {
-    case STMT_expr:
-    case STMT_return:
-    case STMT_raise:
-    case STMT_del:
-        return expr_mentions(stmt->u.expr, name);
-    case STMT_assign:
-        return expr_mentions(stmt->u.assign.value, name);
-    case STMT_augassign:
-        return expr_mentions(stmt->u.augassign.value, name);
-    case STMT_annassign:
-        return expr_mentions(stmt->u.annassign.value, name);
-    case STMT_if:
-    case STMT_while:
-        return expr_mentions(stmt->u.branch.condition, name) ||
-               stmts_mention(&stmt->u.branch.body, name) ||
-               stmts_mention(&stmt->u.branch.orelse, name);
-    case STMT_for:
-        return expr_mentions(stmt->u.loop.iterable, name) ||
-               stmts_mention(&stmt->u.loop.body, name) || stmts_mention(&stmt->u.loop.orelse, name);
-    case STMT_assert:
-        return expr_mentions(stmt->u.assertion.condition, name);
-    case STMT_with:
-        return stmts_mention(&stmt->u.with.body, name);
-    case STMT_pass:
-    case STMT_break:
-    case STMT_continue:
-    case STMT_import:
-    case STMT_def:
-    case STMT_class:
-    case STMT_unsupported:
-    case STMT_COUNT:
-        return false;
-    }
-    return false;
 }
 
 static bool stmts_mention(const StmtList *list, Str name) {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (stmt_mentions(list->items[i], name))
-            return true;
-    return false;
+    Mention mention = {.name = name};
+    find_in_body(&mention, list);
+    return mention.found;
 }
 
 /* Does the function have a parameter or variable of that name? */

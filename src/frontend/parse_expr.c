@@ -2,6 +2,7 @@
  * Python 3.12's (the production stands above each function). Trees are bounded: nesting by
  * `parse_enter`, chains such as a + b + ... and a.b.c by the height that `parse_finish` computes.
  */
+#include "frontend/ast_parts.h"
 #include "frontend/parser.h"
 
 Expr *parse_new_expr(Parser *p, ExprKind kind, uint32_t lo) {
@@ -11,87 +12,15 @@ Expr *parse_new_expr(Parser *p, ExprKind kind, uint32_t lo) {
     return expr;
 }
 
-static uint32_t taller(uint32_t height, const Expr *child) {
-    return child && child->height > height ? child->height : height;
-}
-
-static uint32_t tallest(uint32_t height, ExprList list) {
-    for (uint32_t i = 0; i < list.count; i++)
-        height = taller(height, list.items[i]);
-    return height;
-}
-
-static uint32_t params_height(uint32_t height, const Param *params, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        height = taller(height, params[i].default_value);
-    return height;
-}
-
-static uint32_t comprehension_height(const Expr *e) {
-    uint32_t height = taller(taller(0, e->u.comprehension.element), e->u.comprehension.value);
-    for (uint32_t i = 0; i < e->u.comprehension.clause_count; i++) {
-        const ForClause *clause = &e->u.comprehension.clauses[i];
-        height =
-            tallest(taller(taller(height, clause->target), clause->iterable), clause->conditions);
-    }
-    return height;
+static void note_height(void *user, const Expr *part, AstRole role) {
+    uint32_t *height = user;
+    *height = part->height > *height ? part->height : *height;
 }
 
 /* Height of the tallest child. */
-static uint32_t children_height(const Expr *e) {
+static uint32_t children_height(const Expr *expr) {
     uint32_t height = 0;
-    switch (e->kind) {
-    case EXPR_name:
-    case EXPR_int:
-    case EXPR_float:
-    case EXPR_string:
-    case EXPR_bool:
-    case EXPR_none:
-    case EXPR_ellipsis:
-    case EXPR_unsupported:
-    case EXPR_COUNT:
-        return 0;
-    case EXPR_tuple:
-    case EXPR_list:
-    case EXPR_set:
-    case EXPR_fstring:
-        return tallest(0, e->u.list);
-    case EXPR_unary:
-        return e->u.unary.operand->height;
-    case EXPR_binary:
-        return taller(e->u.binary.left->height, e->u.binary.right);
-    case EXPR_boolop:
-        return tallest(0, e->u.boolop.operands);
-    case EXPR_compare:
-        return tallest(0, e->u.compare.operands);
-    case EXPR_ternary:
-        height = taller(e->u.ternary.condition->height, e->u.ternary.then_value);
-        return taller(height, e->u.ternary.else_value);
-    case EXPR_call:
-        height = tallest(e->u.call.callee->height, e->u.call.args);
-        for (uint32_t i = 0; i < e->u.call.keyword_count; i++)
-            height = taller(height, e->u.call.keywords[i].value);
-        return height;
-    case EXPR_subscript:
-        return taller(e->u.subscript.base->height, e->u.subscript.index);
-    case EXPR_slice:
-        return taller(taller(taller(0, e->u.slice.start), e->u.slice.stop), e->u.slice.step);
-    case EXPR_attribute:
-        return e->u.attribute.base->height;
-    case EXPR_lambda:
-        return params_height(e->u.lambda.body->height, e->u.lambda.params, e->u.lambda.param_count);
-    case EXPR_starred:
-    case EXPR_walrus:
-        return e->u.bind.value->height;
-    case EXPR_dict:
-        for (uint32_t i = 0; i < e->u.dict.count; i++)
-            height = taller(taller(height, e->u.dict.keys[i]), e->u.dict.values[i]);
-        return height;
-    case EXPR_comprehension:
-        return comprehension_height(e);
-    case EXPR_formatted:
-        return taller(e->u.formatted.value->height, e->u.formatted.spec);
-    }
+    ast_expr_parts(expr, AST_VALUE, note_height, &height);
     return height;
 }
 
